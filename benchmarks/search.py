@@ -21,7 +21,7 @@ from exact import exact_gaps
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
 from normviz.core.registry import SCHEMES, Scheme, get_scheme
-from normviz.core.settings import declarations
+from normviz.core.settings import get_declarations
 from normviz.core.transformations import OPTIMIZERS
 from normviz.topics.table1.results import Results
 from normviz.topics.table1.table import Cell, table
@@ -112,7 +112,7 @@ def contradictions(cell: Cell, exact: float) -> Iterator[str]:
 
 def link(scheme: Scheme, setting: Setting, change: str, follow: bool) -> str:
     """The page of a cell."""
-    found = {name: declared.text(vars(setting)[name]) for name, declared in declarations(Setting).items()}
+    found = {name: declared.text(vars(setting)[name]) for name, declared in get_declarations(Setting).items()}
     found |= {"schemes": scheme.key, "cell": f"{scheme.key}.{change}", "follow": str(int(follow))}
     found |= {name: str(scheme.parameters[kind]) for kind, name in KINDS.items() if kind in scheme.parameters}
     if scheme.key == "custom":

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import AXES, MAX_ELEMENTS, check_shape
+from normviz.core.fields import AXES, MAX_DRAWN_ELEMENTS, check_shape
 from normviz.core.normalize import normalize
 from normviz.topics.compare import state
 from normviz.topics.compare.controls import controls
@@ -19,7 +19,7 @@ with page_values(state.PAGE, state.PARAMS, state.is_relevant, fit) as view:
     controls(view)
 
 schemes = state.schemes_of(view)
-limit = MAX_ELEMENTS // max(len(schemes), 1)
+limit = MAX_DRAWN_ELEMENTS // max(len(schemes), 1)
 try:
     if not state.FEWEST <= len(schemes) <= state.MOST:
         raise InvalidInput(f"{len(schemes)} schemes are chosen; {state.FEWEST} to {state.MOST} fit side by side.")

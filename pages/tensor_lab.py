@@ -3,7 +3,7 @@
 import streamlit as st
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import MAX_ELEMENTS, check_shape
+from normviz.core.fields import MAX_DRAWN_ELEMENTS, check_shape
 from normviz.core.normalize import normalize
 from normviz.topics.lab import controls, panels, state
 from normviz.topics.lab.picture import cube_picture
@@ -26,7 +26,7 @@ with above, page_values("lab", state.PARAMS, state.is_relevant, fit) as view:
     with left:
         over = st.container(key="look")
         try:  # the picture before all else: the browser draws it while the rest is on its way
-            check_shape(shape_of(view), scheme.axes, MAX_ELEMENTS)
+            check_shape(shape_of(view), scheme.axes, MAX_DRAWN_ELEMENTS)
             x = tensor(view)
             result = normalize(x, scheme, eps, gain, bias)
             with in_turn(x.size):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from normviz.core.settings import declarations
+from normviz.core.settings import get_declarations
 from normviz.topics.gradients import state as gradients
 from normviz.topics.running import state as running
 from normviz.topics.running import stream
@@ -20,7 +20,7 @@ KINDS = {
     "descent": descent.Setting,
     "saturation": saturation.Setting,
 } | {f"page {name}": page.Page for name, page in PAGES.items()}
-DECLARED = [(kind, each) for kind in KINDS.values() for each in declarations(kind).values()]
+DECLARED = [(kind, each) for kind in KINDS.values() for each in get_declarations(kind).values()]
 
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 EVERY_PAGE = pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)

@@ -12,7 +12,7 @@ from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, Scheme, get_scheme
 from normviz.data.samples import SAMPLES
 from normviz.describe import live, wording
-from normviz.describe.mathml import mathml
+from normviz.describe.mathml import convert_to_mathml
 from normviz.topics.lab.beside import beside_data, short
 from normviz.topics.lab.picture import PLAIN, ROLES
 
@@ -60,22 +60,22 @@ def make_case(scheme: Scheme, x: np.ndarray, indices: list[Index]) -> Case:
     result = normalize(x, scheme, eps, gain, bias)
     roles = ROLES.get(scheme.acts_on, PLAIN)
     data = beside_data({"focus": (0, 0, 0, 0)}, scheme, x, result, (eps, gain, bias), roles, "light")
-    numbers = live.live_numbers(scheme, x, result, eps, gain, bias)
-    lines = [*live.statistics(scheme), *live.lines(scheme, x.shape)]
+    numbers = live.compute_live_numbers(scheme, x, result, eps, gain, bias)
+    lines = [*live.build_statistic_formulas(scheme), *live.build_step_formulas(scheme, x.shape)]
 
     def write_formulas(index: Index) -> list[str]:
         form = int(numbers["form"].of(index, x.shape)) if "form" in numbers else 0
         own = {name: each._replace(values=short(each.values)).of(index, x.shape) for name, each in numbers.items()}
         own |= dict(zip("nhwc", index, strict=True))
-        said = [written.said(mathml(line.forms[form % len(line.forms)]), own.__getitem__) for line in lines]
+        said = [written.said(convert_to_mathml(line.forms[form % len(line.forms)]), own.__getitem__) for line in lines]
         return ["".join(each.split()) for each in said]
 
-    taken = wording.taken(scheme, x.shape)
+    taken = wording.find_field_statistics(scheme, x.shape)
 
     def write_fields(index: Index) -> list[str]:
-        boxes = wording.boxes(scheme, index, x.shape)
+        boxes = wording.describe_boxes(scheme, index, x.shape)
         return [
-            wording.field_words(part.field, index, x.shape, scheme.axes, box.shared)
+            wording.describe_field_box(part.field, index, x.shape, scheme.axes, box.shared)
             for part, box in zip(taken, boxes, strict=True)
         ]
 

@@ -9,12 +9,12 @@ from unpacked import shown
 
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
-from normviz.core.statistics import element
-from normviz.core.whitening import inverse_root
+from normviz.core.statistics import compute_element_steps
+from normviz.core.whitening import compute_inverse_root
 from normviz.data.samples import SAMPLES
 from normviz.describe import live as formulas
 from normviz.describe import wording
-from normviz.describe.mathml import mathml
+from normviz.describe.mathml import convert_to_mathml
 from normviz.topics.lab import state as lab
 from normviz.topics.lab.controls import ADVANCED_DRAWER, LOOK
 from normviz.topics.table1.controls import ROWS, SETTINGS
@@ -87,7 +87,10 @@ def live(at):
     """The field, the statistics and the formulas of the locked element, from the core, in the words of a browser."""
     scheme, x, (eps, gain, bias), result = computed(at)
     focus = at.session_state["focus"]
-    steps, numbers = element(x, result, scheme, focus), formulas.live_numbers(scheme, x, result, eps, gain, bias)
+    steps, numbers = (
+        compute_element_steps(x, result, scheme, focus),
+        formulas.compute_live_numbers(scheme, x, result, eps, gain, bias),
+    )
     own = {"x": steps.x, "mean": steps.mean, "v": steps.v, "xhat": steps.xhat, "y": steps.y}
     own |= {"eps": eps, "gain": gain, "bias": bias, **dict(zip("nhwc", focus, strict=True))}
     form = int(numbers["form"].of(focus, x.shape)) if "form" in numbers else 0
@@ -98,12 +101,16 @@ def live(at):
         group, row = divmod(focus[3], x.shape[3] // groups)
         v = np.split(result.v, groups, axis=3)[group]
         own["divides"] = v[..., row].var()
-        own |= {f"w{k}": float(w) for k, w in enumerate(inverse_root(result.v, groups, eps)[group, row])}
+        own |= {f"w{k}": float(w) for k, w in enumerate(compute_inverse_root(result.v, groups, eps)[group, row])}
         own |= {f"v{k}": float(each) for k, each in enumerate(v[focus[:3]])}
-    lines = [*formulas.statistics(scheme), *formulas.lines(scheme, x.shape)]
-    boxes = zip(wording.taken(scheme, x.shape), wording.boxes(scheme, focus, x.shape), strict=True)
-    words = [wording.field_words(part.field, focus, x.shape, scheme.axes, box.shared) for part, box in boxes]
-    return words + [written.said(mathml(line.forms[form % len(line.forms)]), own.__getitem__) for line in lines]
+    lines = [*formulas.build_statistic_formulas(scheme), *formulas.build_step_formulas(scheme, x.shape)]
+    boxes = zip(
+        wording.find_field_statistics(scheme, x.shape), wording.describe_boxes(scheme, focus, x.shape), strict=True
+    )
+    words = [wording.describe_field_box(part.field, focus, x.shape, scheme.axes, box.shared) for part, box in boxes]
+    return words + [
+        written.said(convert_to_mathml(line.forms[form % len(line.forms)]), own.__getitem__) for line in lines
+    ]
 
 
 def beside(at):
@@ -115,7 +122,7 @@ def beside(at):
         if name in "nhwc":
             return index["nhwc".index(name)]
         values, counts = np.asarray(data["numbers"][name]["values"]), data["numbers"][name]["shape"]
-        return float(formulas.Numbers(values, counts).of(index, shape))
+        return float(formulas.ElementNumbers(values, counts).of(index, shape))
 
     form = int(number("form")) if "form" in data["numbers"] else 0
     words = [written.field_words(field, field["words"], index, shape) for field in data["fields"]]

@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from uneven import uneven_array as uneven_array
 
-from normviz.core.fields import FULL, OWN, Field, Rule, divisors
+from normviz.core.fields import FULL, OWN, Field, Rule, find_divisors
 from normviz.core.registry import SCHEMES
 
 shapes = st.tuples(*[st.integers(1, 5)] * 4)
@@ -25,14 +25,14 @@ def rules(n):
     """Rules that fit an axis of length n; windows reach from nothing to beyond the axis."""
     return st.one_of(
         st.sampled_from([OWN, FULL]),
-        st.sampled_from(divisors(n)).map(lambda groups: Rule("groups", groups)),
+        st.sampled_from(find_divisors(n)).map(lambda groups: Rule("groups", groups)),
         st.integers(0, n + 1).map(lambda radius: Rule("window", radius)),
     )
 
 
 def fitting(key, shape, drawn):
     """One of the numbers of groups that the scheme's axes can be cut into, by a number that is drawn."""
-    options = divisors(gcd(*SCHEMES[key].grouped(shape).values()) or 1)
+    options = find_divisors(gcd(*SCHEMES[key].grouped(shape).values()) or 1)
     return options[drawn % len(options)]
 
 

@@ -117,12 +117,12 @@ def test_a_terminal_of_few_characters_gets_escapes_for_the_others(name, folder, 
 
 def test_half_of_a_character_and_one_beyond_16_bits_are_printed(monkeypatch):
     """A file name that is not UTF-8 comes as half of a surrogate pair."""
-    from normviz.data.output import collected_stdout
+    from normviz.data.output import buffer_stdout
 
     for encoding in ("utf-8", "ascii"):
         content = io.BytesIO()
         monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(content, encoding=encoding))
-        with collected_stdout():
+        with buffer_stdout():
             print(json.dumps("x̂\udcff𝒩", ensure_ascii=False))
         assert json.loads(content.getvalue().decode(encoding)) == "x̂\udcff𝒩"
 

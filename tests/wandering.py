@@ -18,7 +18,7 @@ from streamlit.testing.v1 import AppTest
 
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import SCHEMES
-from normviz.core.settings import Among, Choice, Real, Several, Switch
+from normviz.core.settings import Choice, MultipleChoice, NumberChoice, Real, Switch
 from normviz.topics.claims import state as claims
 from normviz.topics.compare import state as compare
 from normviz.topics.design import state as design
@@ -137,12 +137,12 @@ def _valid(param: Param, link: dict[str, Any], params: tuple[Param, ...], rng: r
     view = param.given(clean(params, {name: text for name, text in link.items() if isinstance(text, str)})[0])
     if isinstance(declared, Switch):
         return rng.choice("01")
-    if isinstance(declared, Several):
+    if isinstance(declared, MultipleChoice):
         options = declared.options(view)
         return ",".join(rng.sample(options, rng.randint(0, len(options))))
     if isinstance(declared, Choice):
         return rng.choice(declared.options(view))
-    if isinstance(declared, Among):
+    if isinstance(declared, NumberChoice):
         return str(rng.choice(declared.options(view)))
     if isinstance(declared, Real) and param.name not in "nhwc":
         least, most = declared.entered or declared.limits(view)

@@ -12,7 +12,7 @@ from math import isfinite
 from typing import Any, NamedTuple, Never
 
 from normviz.core.errors import InvalidInput
-from normviz.core.settings import Declaration, Several, Value, declarations
+from normviz.core.settings import CustomValue, Declaration, MultipleChoice, get_declarations
 from normviz.jobs.fallback import joined_devices
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
@@ -114,7 +114,7 @@ def read(words: Sequence[str], several: bool = False) -> CommandRequest:
     """
     name, *options = words
     experiment = get_experiment(name)
-    declared = declarations(experiment.setting)
+    declared = get_declarations(experiment.setting)
     parser = Options(prog=f"normviz experiment {name}", allow_abbrev=False)
     parser.add_argument("--json", action="store_true")
     options_of = ALIASES[name].settings if name in ALIASES else {key: key for key in declared}
@@ -126,7 +126,9 @@ def read(words: Sequence[str], several: bool = False) -> CommandRequest:
     as_json = found.pop("json")
     choices = []
     for key, text in found.items():
-        one = not several or isinstance(declared[key], Several | Value)  # whose texts have commas of their own
+        one = not several or isinstance(
+            declared[key], MultipleChoice | CustomValue
+        )  # whose texts have commas of their own
         choices.append([_value(declared[key], each) for each in ([text] if one else text.split(","))])
     settings = [experiment.setting(**dict(zip(found, values, strict=True))) for values in product(*choices)]
     return CommandRequest(experiment, settings, as_json)
@@ -138,7 +140,7 @@ def _value(declared: Declaration, text: str) -> Any:
         return declared.argparse_kwargs().get("type", str)(text)
     except ValueError as error:
         raise InvalidInput(
-            f"--{declared.name} {text}: {declared.limits_words() or 'another value'} would do."
+            f"--{declared.name} {text}: {declared.format_limits() or 'another value'} would do."
         ) from error
 
 

@@ -9,7 +9,7 @@ from typing import Never
 
 import normviz
 from normviz.core.errors import InvalidInput
-from normviz.data.output import collected_stdout, print_message
+from normviz.data.output import buffer_stdout, print_message
 
 TRAIN = ("train", "torch", "sklearn", "tqdm")
 """The extra that commands need which train, and its libraries."""
@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     interrupted. What the command prints is written at its end.
     """
     try:
-        with collected_stdout():
+        with buffer_stdout():
             words = sys.argv[1:] if argv is None else argv
             arguments = build_parser(next(iter(words), None)).parse_args(words)
             return arguments.run(arguments) or 0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from normviz.cli.scheme_options import chosen_scheme
 from normviz.core.registry import SCHEMES
 from normviz.core.settings import add_options as add_declared_options
-from normviz.core.settings import build
+from normviz.core.settings import build_settings
 from normviz.data.output import print_message
 from normviz.topics.table1.table import Cell, measure
 from normviz.train.setting import Setting
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     keys = [key.strip() for key in arguments.schemes.split(",") if key.strip()]
     if (arguments.field, arguments.front) != (None, None) and "custom" not in keys:
         keys.append("custom")
-    cells = measure([chosen_scheme(key, arguments) for key in keys], build(Setting, vars(arguments)))
+    cells = measure([chosen_scheme(key, arguments) for key in keys], build_settings(Setting, vars(arguments)))
     if arguments.json:
         print(json.dumps([cell.record() for cell in cells], ensure_ascii=False, indent=2))
         return tell_disagreements(cells)

@@ -13,11 +13,11 @@ Array = Any
 ArrayLike = Any
 """An `Array`, or what `floating` makes one of: integers, booleans, nested lists, half precision."""
 
-SHORT = ("float16", "bfloat16", "float8")
+SHORT_TYPES = ("float16", "bfloat16", "float8")
 """How the names of the types begin that have too few digits to compute statistics in."""
 
 
-def floating(x: ArrayLike) -> tuple[Array, Any]:
+def to_floating_point(x: ArrayLike) -> tuple[Array, Any]:
     """x in a type that statistics are computed in, and the type that results are given back in.
 
     float32 and float64 stay as they are. Half precision is computed in float32 and given back in its own type. All
@@ -32,7 +32,7 @@ def floating(x: ArrayLike) -> tuple[Array, Any]:
     if name in ("float64", "float32"):
         return x, x.dtype
     xp = array_namespace(x)
-    if name.startswith(SHORT):
+    if name.startswith(SHORT_TYPES):
         return xp.astype(x, xp.float32), x.dtype
     if not xp.isdtype(x.dtype, ("bool", "integral", "real floating")):
         raise InvalidInput(f"the array holds {x.dtype} values; real numbers are needed.")

@@ -23,23 +23,23 @@ from typing import NamedTuple
 import numpy as np
 from array_api_compat import array_namespace
 
-from normviz.core.arrays import Array, ArrayLike, floating
+from normviz.core.arrays import Array, ArrayLike, to_floating_point
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Shape, check_shape
 from normviz.core.normalize import (
-    Normalized,
+    NormalizationResult,
+    average_windows,
     broadcast_statistic,
     centre,
+    gather_windows,
+    ignore_float_warnings,
     normalize,
-    quiet,
-    reduce,
-    window,
-    window_mean,
+    reduce_boxes,
 )
 from normviz.core.registry import Scheme
-from normviz.core.whitening import whitened_backward, whitened_diagonal
+from normviz.core.whitening import backpropagate_whitening, compute_whitening_diagonal
 
-MAX_JACOBIAN = 512
+MAX_JACOBIAN_ELEMENTS = 512
 """The most elements of a tensor whose Jacobian is computed: 2 MB of float64."""
 
 
@@ -68,11 +68,11 @@ def backward(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: float | None = No
 
     ∂l/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂l/∂x = ∂l/∂v - E_Aᵀ ∂l/∂v with g = dy.
     """
-    return gradients(x, dy, scheme, eps).dx
+    return compute_gradients(x, dy, scheme, eps).dx
 
 
-@quiet
-def gradients(
+@ignore_float_warnings
+def compute_gradients(
     x: ArrayLike,
     dy: ArrayLike,
     scheme: Scheme,
@@ -93,7 +93,7 @@ def gradients(
     Source: Ioffe & Szegedy 2015, section 3, for batch norm, of which this is the same for any fields; Miyato et al.
     2018, gradient analysis of the spectrally normalized weights, for spectral norm: (G - ⟨G, Ŵ⟩ u vᵀ) / σ₁.
     """
-    (x, given), (dy, _) = floating(x), floating(dy)
+    (x, given), (dy, _) = to_floating_point(x), to_floating_point(dy)
     xp = array_namespace(x, dy)
     if tuple(dy.shape[dy.ndim - x.ndim :]) != tuple(x.shape) or dy.ndim < x.ndim:
         raise InvalidInput(f"∂l/∂y has the shape {_told(dy.shape)}, x {_told(x.shape)}; they need to be the same.")
@@ -109,20 +109,24 @@ def gradients(
     elif scheme.spectral:
         dv = _spectral(x, inward)
     elif scheme.whitens:
-        dv, deps = whitened_backward(result.v, inward, scheme.matrices(x.shape[-4:]), _eps(scheme, eps))
+        dv, deps = backpropagate_whitening(result.v, inward, scheme.matrices(x.shape[-4:]), _eps(scheme, eps))
     else:
         dv, deps = _divided(inward, result, scheme.suppression)
     if scheme.summation is None:
         dx = dv
     else:  # a mean over equal boxes with the care of the kernel
-        dx = dv - transposed(dv, scheme.summation) if scheme.summation.windows else centre(dv, scheme.summation)[0]
+        dx = (
+            dv - apply_transposed_average(dv, scheme.summation)
+            if scheme.summation.windows
+            else centre(dv, scheme.summation)[0]
+        )
     if given != x.dtype:
         dxhat, dv, dx = (xp.astype(step, given) for step in (dxhat, dv, dx))
     return Gradients(dxhat, dv, dx, _sum_to(dy * result.xhat, gain), _sum_to(dy, bias), deps)
 
 
-@quiet
-def jacobian(x: ArrayLike, scheme: Scheme, eps: float | None = None) -> Array:
+@ignore_float_warnings
+def compute_jacobian(x: ArrayLike, scheme: Scheme, eps: float | None = None) -> Array:
     """J with J[i, j] = ∂x̂_i/∂x_j, a matrix over the elements of a small tensor (N, H, W, C) in memory order.
 
     Every row is the backward pass of one x̂_i. Where the scheme centres, every row sums to 0, since a shift of x leaves
@@ -131,24 +135,26 @@ def jacobian(x: ArrayLike, scheme: Scheme, eps: float | None = None) -> Array:
     Raises:
         InvalidInput: what `normalize` raises, other than four axes, or more than `MAX_JACOBIAN` elements.
     """
-    x, _ = floating(x)
+    x, _ = to_floating_point(x)
     shape = check_shape(x.shape, scheme.axes)
     size = prod(shape)
-    if size > MAX_JACOBIAN:
-        raise InvalidInput(f"the Jacobian of {size:,} elements is not computed; up to {MAX_JACOBIAN} elements it is.")
+    if size > MAX_JACOBIAN_ELEMENTS:
+        raise InvalidInput(
+            f"the Jacobian of {size:,} elements is not computed; up to {MAX_JACOBIAN_ELEMENTS} elements it is."
+        )
     xp = array_namespace(x)
     each = xp.reshape(xp.eye(size, dtype=x.dtype, device=x.device), (size, *shape))
     return xp.reshape(backward(x, each, scheme, eps), (size, size))
 
 
-@quiet
-def diagonal_only(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: float | None = None) -> Array:
+@ignore_float_warnings
+def compute_diagonal_gradient(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: float | None = None) -> Array:
     """∂l/∂y_i · ∂x̂_i/∂x_i, which is not ∂l/∂x_i: the other elements' terms through μ and σ are missing.
 
     Of the Jacobian it has the diagonal only: (1 - 1/H)/σ - (x_i - μ)²/(H σ³) in a field of H elements. Printed as the
     gradient of layer norm in notes on Ba et al. 2016. Arguments and errors are those of `backward`.
     """
-    (x, given), (dy, _) = floating(x), floating(dy)
+    (x, given), (dy, _) = to_floating_point(x), to_floating_point(dy)
     xp = array_namespace(x, dy)
     if tuple(dy.shape) != tuple(x.shape):
         raise InvalidInput(f"∂l/∂y has the shape {_told(dy.shape)}, x {_told(x.shape)}; they need to be the same.")
@@ -161,7 +167,7 @@ def diagonal_only(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: float | None
     elif suppression is None:
         diagonal = kept
     elif scheme.whitens:
-        diagonal = whitened_diagonal(result.v, scheme.matrices(shape), _eps(scheme, eps))
+        diagonal = compute_whitening_diagonal(result.v, scheme.matrices(shape), _eps(scheme, eps))
     elif scheme.spectral:
         u, v, inverse = _leading(x)
         diagonal = (1 - result.xhat * xp.reshape(u * v, x.shape)) * inverse
@@ -188,31 +194,31 @@ def _eps(scheme: Scheme, eps: float | None) -> float:
     return (scheme.eps or 0.0) if eps is None else eps
 
 
-def _divided(g: Array, result: Normalized, field: Field) -> tuple[Array, Array]:
+def _divided(g: Array, result: NormalizationResult, field: Field) -> tuple[Array, Array]:
     """g/σ - v · E_Bᵀ[g·v/σ³], and -½ Σ g·v/σ³, the derivative by ε."""
     xp = array_namespace(g)
     largest = _inverse(result.deviation)
     inverse = broadcast_statistic(largest, field, g.shape)
     along = g * (result.v * inverse)
     deps = -0.5 * xp.sum(along * inverse * inverse, axis=tuple(range(-4, 0)))
-    total = reduce(along, field.blocks, xp.mean)
+    total = reduce_boxes(along, field.blocks, xp.mean)
     for axis, rule in field.windows:  # Σ over a window of (1/σ)² · along, in units of the window's largest (1/σ)²
         sizes = _along(np.diff(rule.bounds(g.shape[axis]))[:, 0], axis, g)
-        near = window(largest, rule, axis)
+        near = gather_windows(largest, rule, axis)
         most = xp.max(near, axis=axis, keepdims=True)
         share = near / xp.where(most == 0, xp.ones_like(most), most)
-        total = window_mean(window(total / sizes, rule, axis) * share * share, rule, axis) * sizes
+        total = average_windows(gather_windows(total / sizes, rule, axis) * share * share, rule, axis) * sizes
         largest = xp.squeeze(most, axis=axis)
     largest = broadcast_statistic(largest, field, g.shape)
     return g * inverse - (result.v * largest) * (broadcast_statistic(total, field, g.shape) * largest), deps
 
 
-def transposed(x: Array, field: Field) -> Array:
+def apply_transposed_average(x: Array, field: Field) -> Array:
     """Eᵀ x, in a shape that broadcasts against x; averages over equal boxes are their own transpose."""
-    total = reduce(x, field.blocks, array_namespace(x).mean)
+    total = reduce_boxes(x, field.blocks, array_namespace(x).mean)
     for axis, rule in field.windows:
         sizes = _along(np.diff(rule.bounds(x.shape[axis]))[:, 0], axis, x)
-        total = window_mean(window(total / sizes, rule, axis), rule, axis) * sizes
+        total = average_windows(gather_windows(total / sizes, rule, axis), rule, axis) * sizes
     return broadcast_statistic(total, field, x.shape)
 
 

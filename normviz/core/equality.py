@@ -8,27 +8,27 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from normviz.core.fields import OWN, Field, Index, Shape
-from normviz.core.normalize import normalize, quiet
+from normviz.core.normalize import ignore_float_warnings, normalize
 from normviz.core.registry import DEFAULT_EPS, Scheme
-from normviz.core.tolerances import INVARIANT
+from normviz.core.tolerances import INVARIANCE_TOLERANCES
 
-WORK = 2**21
+MAX_COMPARED_WINDOW_ELEMENTS = 2**21
 """The most numbers that windows may hold together here: many tensors are normalized, for many visitors at once."""
 
-AT_ONCE = 2**18
+MAX_BATCH_ELEMENTS = 2**18
 """The most elements of random tensors that are normalized in one call."""
 
-DRAWS = 256
+MAX_DRAWS = 256
 """The most random tensors for two schemes; a tensor of few elements needs many, since its signs may agree by chance."""
 
 
-def general_form(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
+def compute_xhat(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
     """x̂ of a scheme, with ε = 0 for a scheme that has none."""
     return normalize(x, scheme, 0.0 if scheme.eps is None else eps).xhat
 
 
 @dataclass(frozen=True)
-class Difference:
+class ArrayDifference:
     """How far two arrays are apart: relative to the largest magnitude, and the element where they are furthest."""
 
     residual: float
@@ -37,30 +37,30 @@ class Difference:
     right: float
 
 
-@quiet
-def distances(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+@ignore_float_warnings
+def compute_distances(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """|left - right|, where NaN and Inf are at distance 0 from themselves and infinitely far from all else."""
     alike = (left == right) | (np.isnan(left) & np.isnan(right))
     apart = np.where(alike, 0, np.abs(left - right))
     return np.where(np.isnan(apart), np.inf, apart)
 
 
-def difference(left: np.ndarray, right: np.ndarray) -> Difference:
+def find_largest_difference(left: np.ndarray, right: np.ndarray) -> ArrayDifference:
     """The largest of `distances` over the largest finite |left| or |right|; 0 for two arrays of zeros."""
-    apart = distances(left, right)
+    apart = compute_distances(left, right)
     index = tuple(int(i) for i in np.unravel_index(np.argmax(apart), apart.shape))
     magnitudes = np.maximum(np.abs(left), np.abs(right))
     scale = np.max(magnitudes, where=np.isfinite(magnitudes), initial=0)
     gap = float(apart[index])
-    return Difference(gap / float(scale) if scale else gap, index, float(left[index]), float(right[index]))
+    return ArrayDifference(gap / float(scale) if scale else gap, index, float(left[index]), float(right[index]))
 
 
 def is_rounding(residual: float, dtype: DTypeLike = np.float64) -> bool:
     """Whether a relative difference is no more than rounding, in arrays of this type."""
-    return residual <= INVARIANT[np.dtype(dtype).name]
+    return residual <= INVARIANCE_TOLERANCES[np.dtype(dtype).name]
 
 
-class Comparison(NamedTuple):
+class SchemeComparison(NamedTuple):
     """Two schemes on random tensors.
 
     Attributes:
@@ -74,32 +74,34 @@ class Comparison(NamedTuple):
     same_fields: bool
     equal: bool
     draws: int
-    worst: Difference
+    worst: ArrayDifference
     x: np.ndarray
     left: np.ndarray
     right: np.ndarray
 
 
-def compare(left: Scheme, right: Scheme, shape: Shape, eps: float = DEFAULT_EPS, seed: int = 0) -> Comparison:
+def compare_schemes(
+    left: Scheme, right: Scheme, shape: Shape, eps: float = DEFAULT_EPS, seed: int = 0
+) -> SchemeComparison:
     """Whether two schemes of activations are equal on a shape: by their fields, and on standard normal tensors.
 
     Raises:
         InvalidInput: a field that does not fit the shape, or windows that would lay out too many elements.
     """
     for scheme in (left, right):
-        scheme.check(shape, WORK)
-    cost = max((field.laid_out(shape) for field in (*left.fields, *right.fields)), default=prod(shape))
-    draws = max(3, min(DRAWS, AT_ONCE // cost))
-    at_once = max(1, min(draws, AT_ONCE // cost))
+        scheme.check(shape, MAX_COMPARED_WINDOW_ELEMENTS)
+    cost = max((field.count_window_elements(shape) for field in (*left.fields, *right.fields)), default=prod(shape))
+    draws = max(3, min(MAX_DRAWS, MAX_BATCH_ELEMENTS // cost))
+    at_once = max(1, min(draws, MAX_BATCH_ELEMENTS // cost))
     rng = np.random.default_rng(seed)
     found = (
         _furthest(left, right, rng.standard_normal((min(at_once, draws - done), *shape)), eps)
         for done in range(0, draws, at_once)
     )
     worst, x, left_xhat, right_xhat = max(found, key=lambda each: each[0].residual)
-    return Comparison(
+    return SchemeComparison(
         left.canonical(shape) == right.canonical(shape),
-        behaviour(left, shape) == behaviour(right, shape),
+        compute_behaviour_key(left, shape) == compute_behaviour_key(right, shape),
         draws,
         worst,
         x,
@@ -108,7 +110,7 @@ def compare(left: Scheme, right: Scheme, shape: Shape, eps: float = DEFAULT_EPS,
     )
 
 
-def behaviour(scheme: Scheme, shape: Shape) -> tuple[Any, ...]:
+def compute_behaviour_key(scheme: Scheme, shape: Shape) -> tuple[Any, ...]:
     """What a scheme computes on this shape, as a value that is equal exactly when x̂ is equal for every tensor.
 
     It is `Scheme.canonical` but for two special cases, both of small summation fields. A field of one element
@@ -126,8 +128,10 @@ def behaviour(scheme: Scheme, shape: Shape) -> tuple[Any, ...]:
 
 def _furthest(
     left: Scheme, right: Scheme, stack: np.ndarray, eps: float
-) -> tuple[Difference, np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[ArrayDifference, np.ndarray, np.ndarray, np.ndarray]:
     """The largest difference in a stack of tensors, the tensor that has it, and its x̂ by both schemes."""
-    xhats = (general_form(stack, scheme, eps) for scheme in (left, right))
-    draws = ((difference(ours, theirs), x, ours, theirs) for x, ours, theirs in zip(stack, *xhats, strict=True))
+    xhats = (compute_xhat(stack, scheme, eps) for scheme in (left, right))
+    draws = (
+        (find_largest_difference(ours, theirs), x, ours, theirs) for x, ours, theirs in zip(stack, *xhats, strict=True)
+    )
     return max(draws, key=lambda draw: draw[0].residual)

@@ -24,7 +24,7 @@ AXES = {"activation": ("N", "H", "W", "C"), "weight": ("kh", "kw", "Cin", "Cout"
 
 
 @dataclass(frozen=True)
-class Axis:
+class AxisNames:
     """The names of an axis: its index in formulas, one index and several in words, its length on a label."""
 
     letter: str
@@ -33,21 +33,21 @@ class Axis:
     length: str
 
 
-AXIS = {
-    "N": Axis("n", "example", "examples", "batch"),
-    "H": Axis("h", "row", "rows", "height"),
-    "W": Axis("w", "column", "columns", "width"),
-    "C": Axis("c", "channel", "channels", "channels"),
-    "kh": Axis("r", "kernel row", "kernel rows", "kernel height"),
-    "kw": Axis("s", "kernel column", "kernel columns", "kernel width"),
-    "Cin": Axis("i", "input channel", "input channels", "input channels"),
-    "Cout": Axis("o", "unit", "units", "units"),
+AXIS_NAMES = {
+    "N": AxisNames("n", "example", "examples", "batch"),
+    "H": AxisNames("h", "row", "rows", "height"),
+    "W": AxisNames("w", "column", "columns", "width"),
+    "C": AxisNames("c", "channel", "channels", "channels"),
+    "kh": AxisNames("r", "kernel row", "kernel rows", "kernel height"),
+    "kw": AxisNames("s", "kernel column", "kernel columns", "kernel width"),
+    "Cin": AxisNames("i", "input channel", "input channels", "input channels"),
+    "Cout": AxisNames("o", "unit", "units", "units"),
 }
 
-MAX_ELEMENTS = 65_536
+MAX_DRAWN_ELEMENTS = 65_536
 """The largest tensor that is drawn."""
 
-MAX_LAID_OUT = 2**27
+MAX_WINDOW_ELEMENTS = 2**27
 """The most numbers that the windows along an axis may hold together when laid out one by one: 1 GiB in float64."""
 
 Shape = tuple[int, ...]
@@ -122,7 +122,7 @@ class Rule:
     def check(self, n: int, axis: str) -> None:
         """Raise InvalidInput when groups do not divide an axis of length n; the message names the numbers that do."""
         if self.kind == "groups" and n % self.number:
-            fit = f"{join_words(divisors(n))} {'does' if n == 1 else 'do'}"
+            fit = f"{join_words(find_divisors(n))} {'does' if n == 1 else 'do'}"
             raise InvalidInput(f"{self.parameter} groups do not divide {axis} = {n}; {fit}.")
 
     def canonical(self, n: int) -> "Rule":
@@ -175,7 +175,7 @@ class Field:
         """The rules by axis name, as plain data."""
         return {axis: str(rule) for axis, rule in zip(axes, self.rules, strict=True)}
 
-    def check(self, shape: Shape, axes: Sequence[str] = AXES["activation"], limit: int = MAX_LAID_OUT) -> None:
+    def check(self, shape: Shape, axes: Sequence[str] = AXES["activation"], limit: int = MAX_WINDOW_ELEMENTS) -> None:
         """Raise InvalidInput when a rule does not fit the shape.
 
         `limit`: the most numbers that the windows along an axis may hold together.
@@ -190,7 +190,7 @@ class Field:
                     f"{rule} along {axis} = {n} is too much for {size:,} elements; full and radii up to {most} are not."
                 )
 
-    def laid_out(self, shape: Shape) -> int:
+    def count_window_elements(self, shape: Shape) -> int:
         """The most numbers that the windows along an axis hold together; without windows, the tensor's elements."""
         return prod(shape) * max(rule.longest(n) for rule, n in zip(self.rules, shape, strict=True))
 
@@ -251,7 +251,7 @@ class Field:
         return [(axis - 4, rule) for axis, rule in enumerate(self.rules) if rule.kind == "window"]
 
     @property
-    def coarse(self) -> "Field":
+    def coarse_field(self) -> "Field":
         """The field with `full` in place of windows: a partition whose boxes contain those of this field."""
         return Field(tuple(FULL if rule.kind == "window" else rule for rule in self.rules))
 
@@ -275,7 +275,7 @@ def outer_product(factors: Sequence[np.ndarray]) -> np.ndarray:
     return reduce(np.multiply, np.ix_(*factors))
 
 
-def divisors(n: int) -> list[int]:
+def find_divisors(n: int) -> list[int]:
     """All divisors of n, ascending: the numbers of groups that n channels can be cut into."""
     return [d for d in range(1, n + 1) if n % d == 0]
 
@@ -293,7 +293,7 @@ def check_shape(shape: Sequence[int], axes: Sequence[str] = AXES["activation"], 
         if n < 1:
             raise InvalidInput(f"{axis} = {n}: every axis needs at least one element.")
     if limit is not None and prod(shape) > limit:
-        fits = largest_fit(shape, limit)
+        fits = shrink_shape(shape, limit)
         raise InvalidInput(
             f"{' × '.join(map(str, shape))} is {prod(shape):,} elements, more than the {limit:,} that are drawn; "
             f"{' × '.join(map(str, fits))} fits."
@@ -301,7 +301,7 @@ def check_shape(shape: Sequence[int], axes: Sequence[str] = AXES["activation"], 
     return shape
 
 
-def largest_fit(shape: Shape, limit: int) -> Shape:
+def shrink_shape(shape: Shape, limit: int) -> Shape:
     """The shape cut to at most `limit` elements: the longest axes are cut to one length, and none could be longer."""
     length = bisect_right(range(1, limit + 1), limit, key=lambda m: prod(min(n, m) for n in shape))
     fit = [min(n, length) for n in shape]

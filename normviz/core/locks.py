@@ -5,11 +5,11 @@ from functools import wraps
 from threading import RLock
 from typing import ParamSpec, TypeVar
 
-Given = ParamSpec("Given")
+CallParameters = ParamSpec("CallParameters")
 Result = TypeVar("Result")
 
 
-def one_at_a_time(function: Callable[Given, Result]) -> Callable[Given, Result]:
+def serialize_calls(function: Callable[CallParameters, Result]) -> Callable[CallParameters, Result]:
     """The function, for one thread at a time.
 
     For what has a cache: a cache alone lets everybody compute who comes before the first is done, each slower and with
@@ -18,7 +18,7 @@ def one_at_a_time(function: Callable[Given, Result]) -> Callable[Given, Result]:
     turn = RLock()
 
     @wraps(function)
-    def in_turn(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+    def in_turn(*args: CallParameters.args, **kwargs: CallParameters.kwargs) -> Result:
         with turn:
             return function(*args, **kwargs)
 

@@ -8,19 +8,19 @@ from pathlib import Path
 
 
 @lru_cache(maxsize=1)
-def machine() -> str:
+def describe_machine() -> str:
     """The processor, its cores and PyTorch's version, which times depend on: AMD EPYC, 2 cores, PyTorch 2.13.0."""
     try:
         torch = f"PyTorch {version('torch')}"
     except PackageNotFoundError:
         torch = "no PyTorch"
-    return f"{processor()}, {os.cpu_count()} cores, {torch}"
+    return f"{find_processor_name()}, {os.cpu_count()} cores, {torch}"
 
 
-def processor(described: Path = Path("/proc/cpuinfo")) -> str:
+def find_processor_name(cpuinfo_path: Path = Path("/proc/cpuinfo")) -> str:
     """The processor's name, as Linux describes it, or else as Python knows it."""
-    if described.is_file():
-        for line in described.read_text(errors="replace").splitlines():
+    if cpuinfo_path.is_file():
+        for line in cpuinfo_path.read_text(errors="replace").splitlines():
             name, _, value = line.partition(":")
             if name.strip() == "model name" and value.strip():
                 return value.strip()[:80]

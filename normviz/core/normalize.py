@@ -23,14 +23,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from array_api_compat import array_namespace
 
-from normviz.core.arrays import Array, ArrayLike, floating
+from normviz.core.arrays import Array, ArrayLike, to_floating_point
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Rule, check_shape
 from normviz.core.registry import Scheme
 from normviz.core.whitening import whiten
 
 
-class Normalized(NamedTuple):
+class NormalizationResult(NamedTuple):
     """The steps of the general form; statistics have the shape of the field's statistics.
 
     Attributes:
@@ -48,14 +48,14 @@ class Normalized(NamedTuple):
     y: Array
 
 
-quiet = np.errstate(invalid="ignore", over="ignore")
+ignore_float_warnings = np.errstate(invalid="ignore", over="ignore")
 """NaN, Inf and numbers at the edge of their format are data to look at: their fields become NaN without a warning."""
 
 
-@quiet
+@ignore_float_warnings
 def normalize(
     x: ArrayLike, scheme: Scheme, eps: float | None = None, gain: Array | float = 1.0, bias: Array | float = 0.0
-) -> Normalized:
+) -> NormalizationResult:
     """Normalize x by the scheme's fields: v = x - E_A[x], x̂ = scale · v / sqrt(ε + E_B[v²]), y = γ x̂ + β.
 
     Args:
@@ -75,7 +75,7 @@ def normalize(
     Source: Ren et al. 2017, the general form above Table 2; spectral norm: Miyato et al. 2018, eq. 8; whitening:
     Huang et al. 2018, Section 3.
     """
-    x, result = floating(x)
+    x, result = to_floating_point(x)
     shape = check_shape(x.shape[-4:], scheme.axes)
     scheme.check(shape)
     eps = (scheme.eps or 0.0) if eps is None else eps
@@ -88,42 +88,44 @@ def normalize(
     elif scheme.suppression is not None and scheme.whitens:
         xhat = whiten(v, scheme.matrices(shape), eps)
     elif scheme.suppression is not None:
-        deviation = largest_singular_value(x) if scheme.spectral else root_mean_square(v, scheme.suppression, eps)
+        deviation = compute_spectral_norm(x) if scheme.spectral else compute_rms(v, scheme.suppression, eps)
         xhat = _divide(v, broadcast_statistic(deviation, scheme.suppression, v.shape))
         xhat = xhat * scheme.scale(shape)
     y = xhat * gain + bias
     if result != x.dtype:
         v, xhat, y = (array_namespace(x).astype(part, result) for part in (v, xhat, y))
-    return Normalized(mean, v, deviation, xhat, y)
+    return NormalizationResult(mean, v, deviation, xhat, y)
 
 
 def centre(x: Array, field: Field) -> tuple[Array, Array]:
     """v = x - E_A[x], and E_A[x] in the shape of the field's statistics."""
     xp = array_namespace(x)
-    anchor = _constant(reduce(x, field.blocks, xp.min))
+    anchor = _constant(reduce_boxes(x, field.blocks, xp.min))
     anchor = xp.where(xp.isfinite(anchor), anchor, xp.zeros_like(anchor))
-    above = reduce(x - broadcast_statistic(anchor, field.blocks, x.shape), field.blocks, xp.mean)  # E_A[x] - anchor
+    above = reduce_boxes(
+        x - broadcast_statistic(anchor, field.blocks, x.shape), field.blocks, xp.mean
+    )  # E_A[x] - anchor
     for axis, rule in field.windows:
-        near = window(anchor, rule, axis)
+        near = gather_windows(anchor, rule, axis)
         lowest = xp.min(near, axis=axis, keepdims=True)
-        above = window_mean(window(above, rule, axis) + (near - lowest), rule, axis)
+        above = average_windows(gather_windows(above, rule, axis) + (near - lowest), rule, axis)
         anchor = xp.squeeze(lowest, axis=axis)
     v = (x - broadcast_statistic(anchor, field, x.shape)) - broadcast_statistic(above, field, x.shape)
     return v, anchor + above
 
 
-def root_mean_square(v: Array, field: Field, eps: float = 0.0) -> Array:
+def compute_rms(v: Array, field: Field, eps: float = 0.0) -> Array:
     """sqrt(ε + E_B[v²]), in the shape of the field's statistics."""
     xp = array_namespace(v)
     finfo = xp.finfo(v.dtype)
     least, most = max(eps**0.5, float(finfo.smallest_normal)), float(finfo.max) / 2
-    largest = xp.clip(_constant(reduce(xp.abs(v), field.blocks, xp.max)), least, most)
+    largest = xp.clip(_constant(reduce_boxes(xp.abs(v), field.blocks, xp.max)), least, most)
     scale = xp.asarray(2.0, dtype=v.dtype, device=largest.device) ** xp.floor(xp.log2(largest))
-    mean_square = reduce(xp.square(v / broadcast_statistic(scale, field.blocks, v.shape)), field.blocks, xp.mean)
+    mean_square = reduce_boxes(xp.square(v / broadcast_statistic(scale, field.blocks, v.shape)), field.blocks, xp.mean)
     for axis, rule in field.windows:
-        near = window(scale, rule, axis)
+        near = gather_windows(scale, rule, axis)
         largest = xp.max(near, axis=axis, keepdims=True)
-        mean_square = window_mean(window(mean_square, rule, axis) * xp.square(near / largest), rule, axis)
+        mean_square = average_windows(gather_windows(mean_square, rule, axis) * xp.square(near / largest), rule, axis)
         scale = xp.squeeze(largest, axis=axis)
     mean_square = mean_square + (eps**0.5 / scale) ** 2
     # The root has no derivative at 0: the gradient of a constant field at ε = 0 is set to 0, where it would be NaN.
@@ -132,7 +134,7 @@ def root_mean_square(v: Array, field: Field, eps: float = 0.0) -> Array:
     return scale * xp.where(vanishes, xp.zeros_like(root), root)
 
 
-def largest_singular_value(weight: Array) -> Array:
+def compute_spectral_norm(weight: Array) -> Array:
     """The spectral norm of the (kh·kw·Cin, Cout) matrix of a weight tensor; shape (..., 1, 1, 1, 1)."""
     xp = array_namespace(weight)
     fan_in, fan_out = int(np.prod(weight.shape[-4:-1])), weight.shape[-1]
@@ -144,7 +146,7 @@ def largest_singular_value(weight: Array) -> Array:
     return xp.where(all_finite, largest, xp.full_like(largest, float("nan")))[..., None, None, None]
 
 
-def reduce(x: Array, field: Field, how: Any) -> Array:
+def reduce_boxes(x: Array, field: Field, reduction: Any) -> Array:
     """Reduce x over every box of a field without windows, axis by axis, to the shape of the field's statistics.
 
     `how` is `xp.mean`, `xp.min` or `xp.max`, which over a box are the same as over its axes one after another.
@@ -153,9 +155,9 @@ def reduce(x: Array, field: Field, how: Any) -> Array:
         n = x.shape[axis]
         blocks = rule.count(n)
         if blocks == 1 < n:
-            x = how(x, axis=axis, keepdims=True)
+            x = reduction(x, axis=axis, keepdims=True)
         elif blocks < n:
-            x = how(array_namespace(x).reshape(x, _split(x.shape, axis, (blocks, n // blocks))), axis=axis)
+            x = reduction(array_namespace(x).reshape(x, _split(x.shape, axis, (blocks, n // blocks))), axis=axis)
     return x
 
 
@@ -169,7 +171,7 @@ def broadcast_statistic(statistic: Array, field: Field, shape: tuple[int, ...]) 
     return statistic
 
 
-def window(x: Array, rule: Rule, axis: int) -> Array:
+def gather_windows(x: Array, rule: Rule, axis: int) -> Array:
     """Lay the window of every index along a new axis after its own; a cut window repeats its last element.
 
     Multiplying by a banded matrix would turn windows into NaN that do not hold the non-finite element (0 · inf).
@@ -181,7 +183,7 @@ def window(x: Array, rule: Rule, axis: int) -> Array:
     return xp.reshape(xp.take(x, flat, axis=axis % x.ndim), _split(x.shape, axis, index.shape))
 
 
-def window_mean(windows: Array, rule: Rule, axis: int) -> Array:
+def average_windows(windows: Array, rule: Rule, axis: int) -> Array:
     """The mean of every window that `window` has laid out, without the repeated elements."""
     xp = array_namespace(windows)
     n, longest, behind = windows.shape[axis - 1], windows.shape[axis], (1,) * (-axis - 1)

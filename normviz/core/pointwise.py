@@ -13,7 +13,7 @@ from array_api_compat import array_namespace
 from normviz.core.arrays import Array
 
 
-class Function(NamedTuple):
+class PointwiseFunction(NamedTuple):
     """A function f that increases from −1 to 1, f(0) = 0, for NumPy arrays and torch tensors (array API).
 
     Attributes:
@@ -70,8 +70,8 @@ def _erf_slope(u: Array) -> Array:
     return (2 / pi**0.5) * array_namespace(u).exp(-u * u)
 
 
-FUNCTIONS: dict[str, Function] = {
-    "tanh": Function(
+POINTWISE_FUNCTIONS: dict[str, PointwiseFunction] = {
+    "tanh": PointwiseFunction(
         value=_tanh,
         slope=_tanh_slope,
         slope_latex=r"\frac{{1}}{{\cosh^2({u})}}",
@@ -80,7 +80,7 @@ FUNCTIONS: dict[str, Function] = {
         torch="torch.tanh({u})",
         keras="ops.tanh({u})",
     ),
-    "erf": Function(
+    "erf": PointwiseFunction(
         value=_erf,
         slope=_erf_slope,
         slope_latex=r"\frac{{2}}{{\sqrt{{\pi}}}}\,e^{{-({u})^2}}",

@@ -5,25 +5,25 @@ a row of `normviz.core.pointwise`.
 """
 
 from normviz.core.fields import AXES, FULL, Field
-from normviz.core.scheme import DEFAULT_EPS, EACH_CHANNEL, SCHEMES, Reference, Scheme, get_scheme, same_as
+from normviz.core.scheme import CHANNEL_FIELD, DEFAULT_EPS, SCHEMES, Reference, Scheme, find_equal_schemes, get_scheme
 
 __all__ = [
-    "BA",
+    "BA_REFERENCE",
+    "CHANNEL_FIELD",
     "DEFAULT_EPS",
-    "EACH_CHANNEL",
-    "IOFFE",
-    "REN",
+    "IOFFE_REFERENCE",
+    "REN_REFERENCE",
     "SCHEMES",
     "Reference",
     "Scheme",
+    "find_equal_schemes",
     "get_scheme",
-    "same_as",
 ]
 
-IOFFE = Reference("Ioffe & Szegedy 2015, Batch Normalization", "1502.03167")
-BA = Reference("Ba, Kiros & Hinton 2016, Layer Normalization", "1607.06450")
-SALIMANS = Reference("Salimans & Kingma 2016, Weight Normalization", "1602.07868")
-REN = Reference("Ren et al. 2017, Normalizing the Normalizers", "1611.04520")
+IOFFE_REFERENCE = Reference("Ioffe & Szegedy 2015, Batch Normalization", "1502.03167")
+BA_REFERENCE = Reference("Ba, Kiros & Hinton 2016, Layer Normalization", "1607.06450")
+SALIMANS_REFERENCE = Reference("Salimans & Kingma 2016, Weight Normalization", "1602.07868")
+REN_REFERENCE = Reference("Ren et al. 2017, Normalizing the Normalizers", "1611.04520")
 
 _ROWS = (
     Scheme(
@@ -44,7 +44,7 @@ _ROWS = (
         name="batch normalization",
         label="Batch",
         about="Each channel is centred and scaled over all examples and positions of the mini-batch.",
-        reference=IOFFE,
+        reference=IOFFE_REFERENCE,
         summation=Field.parse("full, full, full, own"),
         suppression=Field.parse("full, full, full, own"),
         keeps=("running mean", "running variance"),
@@ -66,7 +66,7 @@ _ROWS = (
         name="mean-only batch normalization",
         label="Mean-only batch",
         about="Each channel is centred over the mini-batch, and nothing divides: its paper has weight norm in front.",
-        reference=SALIMANS,
+        reference=SALIMANS_REFERENCE,
         summation=Field.parse("full, full, full, own"),
         eps=None,
         gain=None,
@@ -88,7 +88,7 @@ _ROWS = (
         name="layer normalization",
         label="Layer",
         about="Each example is centred and scaled over its whole layer: all positions and channels.",
-        reference=BA,
+        reference=BA_REFERENCE,
         summation=Field.parse("own, full, full, full"),
         suppression=Field.parse("own, full, full, full"),
         gain=("H", "W", "C"),
@@ -101,7 +101,7 @@ _ROWS = (
         name="layer normalization over channels",
         label="Layer (channels)",
         about="Each position of each example is centred and scaled over its channels, as transformers do with a token.",
-        reference=BA,
+        reference=BA_REFERENCE,
         also=(Reference("Li et al. 2019, Positional Normalization", "1907.04312"),),
         summation=Field.parse("own, own, own, full"),
         suppression=Field.parse("own, own, own, full"),
@@ -200,7 +200,7 @@ _ROWS = (
         name="divisive normalization",
         label="Divisive",
         about="Each element is centred and scaled over its neighbours within a radius, as neurons are in the brain.",
-        reference=REN,
+        reference=REN_REFERENCE,
         summation=Field.parse("own, window(1), window(1), window(1)"),
         suppression=Field.parse("own, window(1), window(1), window(1)"),
     ),
@@ -230,7 +230,7 @@ _ROWS = (
         name="weight normalization",
         label="Weight",
         about="Each unit's incoming weight vector is scaled to length g; the data are not touched.",
-        reference=SALIMANS,
+        reference=SALIMANS_REFERENCE,
         acts_on="weight",
         suppression=Field.parse("full, full, full, own", AXES["weight"]),
         eps=None,
@@ -289,7 +289,7 @@ _ROWS = (
         name="a scheme of your own",
         label="Custom",
         about="Any rule on any axis, for what is averaged and for what divides.",
-        reference=REN,
+        reference=REN_REFERENCE,
         summation=Field.parse("full, full, own, own"),
         suppression=Field.parse("full, full, own, own"),
     ),

@@ -7,12 +7,12 @@ from math import isfinite, prod
 from typing import Any
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import AXES, FULL, MAX_LAID_OUT, OWN, Field, Rule, Shape
-from normviz.core.pointwise import FUNCTIONS, Function
+from normviz.core.fields import AXES, FULL, MAX_WINDOW_ELEMENTS, OWN, Field, Rule, Shape
+from normviz.core.pointwise import POINTWISE_FUNCTIONS, PointwiseFunction
 
 DEFAULT_EPS = 1e-5
 
-EACH_CHANNEL = Field((FULL, FULL, FULL, OWN))
+CHANNEL_FIELD = Field((FULL, FULL, FULL, OWN))
 """The field of batch norm: all examples and positions of a channel."""
 
 
@@ -108,9 +108,9 @@ class Scheme:
         return self.suppression or self.summation
 
     @property
-    def function(self) -> Function | None:
+    def function(self) -> PointwiseFunction | None:
         """The function that every element passes by itself; None where the scheme is not pointwise."""
-        return None if self.pointwise is None else FUNCTIONS[self.pointwise]
+        return None if self.pointwise is None else POINTWISE_FUNCTIONS[self.pointwise]
 
     @property
     def acts(self) -> bool:
@@ -149,7 +149,7 @@ class Scheme:
         return None if self.acts_on == "weight" else self
 
     @property
-    def in_the_form(self) -> bool:
+    def is_general_form(self) -> bool:
         """Whether it is the general form: nothing but a root mean square divides."""
         return not (self.spectral or self.whitens or self.pointwise)
 
@@ -157,7 +157,7 @@ class Scheme:
     def divides_by_variance(self) -> bool:
         """Whether E_B[v²] is the variance around the one mean of the box; under a window every element has its own."""
         a, b = self.summation, self.suppression
-        return a is not None and a == b and a == a.coarse
+        return a is not None and a == b and a == a.coarse_field
 
     def scale(self, shape: Shape) -> float:
         """The constant factor in x̂: 1 / sqrt(fan-in) for a scheme that is `per_fan_in`, otherwise 1."""
@@ -214,7 +214,7 @@ class Scheme:
             about=f"{plain.about} In front of it stands {front.name}.",
         )
 
-    def check(self, shape: Shape, limit: int = MAX_LAID_OUT) -> None:
+    def check(self, shape: Shape, limit: int = MAX_WINDOW_ELEMENTS) -> None:
         """Raise InvalidInput when a field does not fit the shape; `limit` is that of `Field.check`."""
         if self.pointwise is not None and self.fields:
             raise InvalidInput(f"{self.name} is element by element; it has no fields.")
@@ -222,7 +222,7 @@ class Scheme:
             field.check(shape, self.axes, limit)
         if self.whitens and self.suppression is not None:
             *rest, channels = self.suppression.rules
-            if self.summation != EACH_CHANNEL or rest != [FULL] * 3 or channels.kind == "window":
+            if self.summation != CHANNEL_FIELD or rest != [FULL] * 3 or channels.kind == "window":
                 raise InvalidInput(f"{self.name} is over N, H and W and within groups of C; it has no other fields.")
 
     def fits(self, shape: Shape) -> bool:
@@ -268,7 +268,7 @@ def _with_parameters(key: str, groups: int | None, radius: int | None, alpha: fl
     return SCHEMES[key].with_parameters(groups, radius, alpha)
 
 
-def same_as(scheme: Scheme, shape: Shape) -> list[Scheme]:
+def find_equal_schemes(scheme: Scheme, shape: Shape) -> list[Scheme]:
     """The other registered schemes that compute the same x̂ on this shape: first those with a paper, of the
     general form, and without groups or windows.
 
@@ -295,7 +295,7 @@ def _same_as(scheme: Scheme, shape: Shape) -> tuple[Scheme, ...]:
 
 
 def _plainest(row: Scheme) -> tuple[bool, ...]:
-    return row.reference.arxiv is None, not row.in_the_form, bool(row.parameters)
+    return row.reference.arxiv is None, not row.is_general_form, bool(row.parameters)
 
 
 def _towards(row: Scheme, scheme: Scheme, shape: Shape) -> Scheme:

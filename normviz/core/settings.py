@@ -23,25 +23,25 @@ from numbers import Real as RealNumber
 from typing import Any, ClassVar, TypeVar
 
 from normviz.core.errors import InvalidInput
-from normviz.core.text import decimal, join_words, typeset
+from normviz.core.text import format_exact, join_words, typeset
 
 T = TypeVar("T")
 
-Given = Mapping[str, Any]
+EarlierValues = Mapping[str, Any]
 """Values by name: of a declaration, those that are declared before it."""
 
-FEW = 3
+MAX_SIDE_BY_SIDE = 3
 """So many choices at most stand side by side on a page; more are in a menu."""
 
 
 @dataclass(frozen=True)
-class By:
+class DependentValue:
     """What depends on another value: `By("optimizer", RATES)` is `RATES[optimizer]`."""
 
     name: str
     table: Mapping[Any, Any]
 
-    def of(self, given: Given) -> Any:
+    def of(self, given: EarlierValues) -> Any:
         """What it is, given the other value."""
         return self.table[given[self.name]]
 
@@ -62,7 +62,7 @@ class Declaration:
 
     default: Any
     _: KW_ONLY
-    label: str | By = ""
+    label: str | DependentValue = ""
     help: str = ""
     symbol: str = ""
     control: str = ""
@@ -73,7 +73,7 @@ class Declaration:
     OPTION: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
-        self.control = self.control or self.usual()
+        self.control = self.control or self.choose_widget()
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -83,35 +83,35 @@ class Declaration:
 
     def __set__(self, instance: object, value: Any) -> None:
         values = vars(instance)
-        value = self.preset(values) if value is None or value is self else value
+        value = self.resolve_default(values) if value is None or value is self else value
         if value is not None:
             self.check(value, values)
         values[self.name] = tuple(value) if isinstance(value, list) else value
 
-    def usual(self) -> str:
+    def choose_widget(self) -> str:
         """The usual widget for such a value."""
         return self.USUAL
 
-    def preset(self, given: Given) -> Any:
+    def resolve_default(self, given: EarlierValues) -> Any:
         """The default, or the nearest to it that is valid beside the values before it."""
-        default = self.default.of(given) if isinstance(self.default, By) else self.default
+        default = self.default.of(given) if isinstance(self.default, DependentValue) else self.default
         return None if default is None else self.fit(default, given)
 
-    def title(self, given: Given) -> str:
+    def title(self, given: EarlierValues) -> str:
         """The label, beside these values."""
-        return self.label.of(given) if isinstance(self.label, By) else self.label
+        return self.label.of(given) if isinstance(self.label, DependentValue) else self.label
 
-    def check(self, value: Any, given: Given) -> None:
+    def check(self, value: Any, given: EarlierValues) -> None:
         """Raise InvalidInput, in one line, for a value that is not valid beside those before it."""
         raise NotImplementedError
 
-    def fit(self, value: Any, given: Given) -> Any:
+    def fit(self, value: Any, given: EarlierValues) -> Any:
         """The valid value nearest to a value or to the text of one; raises ValueError where none is near."""
         raise NotImplementedError
 
-    def nearest(self, value: Any, given: Given) -> Any:
+    def nearest(self, value: Any, given: EarlierValues) -> Any:
         """The same, with None for the default."""
-        return self.preset(given) if value is None else self.fit(value, given)
+        return self.resolve_default(given) if value is None else self.fit(value, given)
 
     def text(self, value: Any) -> str:
         """The value as a link and the command line write it."""
@@ -127,16 +127,16 @@ class Declaration:
 
     def about(self) -> str:
         """The help on the command line: label and help, limits, default."""
-        label = join_words(self.label.table.values()) if isinstance(self.label, By) else self.label
+        label = join_words(self.label.table.values()) if isinstance(self.label, DependentValue) else self.label
         said = ". ".join(text.rstrip(".") for text in (label, self.help) if text)
-        return "; ".join(part for part in (said, self.limits_words(), self._default_words()) if part)
+        return "; ".join(part for part in (said, self.format_limits(), self._default_words()) if part)
 
-    def limits_words(self) -> str:
+    def format_limits(self) -> str:
         """The limits, where there are any: "1 to 50"."""
         return ""
 
     def _default_words(self) -> str:
-        if isinstance(self.default, By):
+        if isinstance(self.default, DependentValue):
             return "by default " + ", ".join(f"{self.text(v)} for {key}" for key, v in self.default.table.items())
         return "" if self.default is None else f"by default {self.text(self.default)}"
 
@@ -158,7 +158,7 @@ class Real(Declaration):
     """
 
     least: float
-    most: float | Callable[[Given], float]
+    most: float | Callable[[EarlierValues], float]
     _: KW_ONLY
     stops: Sequence[float] = ()
     entered: tuple[float, float] | None = None
@@ -168,31 +168,31 @@ class Real(Declaration):
     NOUN: ClassVar[str] = "a number"
     KIND: ClassVar[Any] = RealNumber
 
-    def usual(self) -> str:
+    def choose_widget(self) -> str:
         return "stops" if self.stops else "number"
 
-    def limits(self, given: Given) -> tuple[float, float]:
+    def limits(self, given: EarlierValues) -> tuple[float, float]:
         """The smallest and the largest valid value."""
         return self.least, self.most(given) if callable(self.most) else self.most
 
-    def check(self, value: Any, given: Given) -> None:
+    def check(self, value: Any, given: EarlierValues) -> None:
         least, most = self.limits(given)
         number = isinstance(value, self.KIND)
         if not number or not least <= value <= most:
             because = self.because if number and not value > most else ""
             raise self._refused(value, f"{self.NOUN} from {typeset(least)} to {typeset(most)}", because)
 
-    def fit(self, value: Any, given: Given) -> float:
+    def fit(self, value: Any, given: EarlierValues) -> float:
         least, most = self.entered or self.limits(given)
         return min(max(_number(value), least), most)
 
     def text(self, value: Any) -> str:
-        return decimal(value)
+        return format_exact(value)
 
     def words(self, value: Any) -> str:
         return self.shown(value) if self.shown else typeset(value)
 
-    def limits_words(self) -> str:
+    def format_limits(self) -> str:
         return "" if callable(self.most) else f"{self.least:g} to {self.most:g}"
 
 
@@ -204,7 +204,7 @@ class Integer(Real):
     NOUN: ClassVar[str] = "a whole number"
     KIND: ClassVar[Any] = Integral
 
-    def fit(self, value: Any, given: Given) -> int:
+    def fit(self, value: Any, given: EarlierValues) -> int:
         least, most = self.entered or self.limits(given)
         return int(min(max(round(float(value)), least), most))
 
@@ -213,24 +213,24 @@ class Integer(Real):
 
 
 @dataclass(eq=False)
-class Among(Declaration):
+class NumberChoice(Declaration):
     """One of some whole numbers, which may depend on the values before it."""
 
-    numbers: Sequence[int] | Callable[[Given], Sequence[int]]
+    numbers: Sequence[int] | Callable[[EarlierValues], Sequence[int]]
 
     USUAL: ClassVar[str] = "menu"
     OPTION: ClassVar[dict[str, Any]] = {"type": int, "metavar": "N"}
 
-    def options(self, given: Given) -> Sequence[int]:
+    def options(self, given: EarlierValues) -> Sequence[int]:
         """The numbers."""
         return self.numbers(given) if callable(self.numbers) else self.numbers
 
-    def check(self, value: Any, given: Given) -> None:
+    def check(self, value: Any, given: EarlierValues) -> None:
         if value not in self.options(given):
             raise self._refused(value, join_words(self.options(given)))
 
-    def fit(self, value: Any, given: Given) -> int:
-        return closest(self.options(given), _number(value))
+    def fit(self, value: Any, given: EarlierValues) -> int:
+        return find_closest(self.options(given), _number(value))
 
 
 @dataclass(eq=False)
@@ -241,21 +241,21 @@ class Choice(Declaration):
         of: the keys, or how a page writes each of them; may depend on the values before it.
     """
 
-    of: Sequence[str] | Mapping[str, str] | Callable[[Given], Sequence[str]]
+    of: Sequence[str] | Mapping[str, str] | Callable[[EarlierValues], Sequence[str]]
 
-    def usual(self) -> str:
-        return "menu" if callable(self.of) or len(self.of) > FEW else "segments"
+    def choose_widget(self) -> str:
+        return "menu" if callable(self.of) or len(self.of) > MAX_SIDE_BY_SIDE else "segments"
 
-    def options(self, given: Given) -> list[str]:
+    def options(self, given: EarlierValues) -> list[str]:
         """The keys."""
         return list(self.of(given) if callable(self.of) else self.of)
 
-    def check(self, value: Any, given: Given) -> None:
+    def check(self, value: Any, given: EarlierValues) -> None:
         options = self.options(given)
         if value not in options:
             raise self._refused(value, join_words(options))
 
-    def fit(self, value: Any, given: Given) -> Any:
+    def fit(self, value: Any, given: EarlierValues) -> Any:
         """The key that is spelt most alike."""
         options = self.options(given)
         if value in options:
@@ -275,17 +275,17 @@ class Choice(Declaration):
 
 
 @dataclass(eq=False)
-class Several(Choice):
+class MultipleChoice(Choice):
     """Some of the keys, in the order in which they are given; as text, with commas between them."""
 
-    def usual(self) -> str:
+    def choose_widget(self) -> str:
         return "pills"
 
-    def check(self, value: Any, given: Given) -> None:
+    def check(self, value: Any, given: EarlierValues) -> None:
         for key in value:
             super().check(key, given)
 
-    def fit(self, value: Any, given: Given) -> list[str]:
+    def fit(self, value: Any, given: EarlierValues) -> list[str]:
         """The keys that are spelt most alike, each once."""
         nearest = super().fit
         return list(dict.fromkeys(nearest(key, given) for key in _keys(value)))
@@ -308,11 +308,11 @@ class Switch(Declaration):
     USUAL: ClassVar[str] = "toggle"
     OPTION: ClassVar[dict[str, Any]] = {"action": argparse.BooleanOptionalAction}
 
-    def check(self, value: Any, given: Given) -> None:
+    def check(self, value: Any, given: EarlierValues) -> None:
         if not isinstance(value, bool):
             raise self._refused(value, "True or False")
 
-    def fit(self, value: Any, given: Given) -> bool:
+    def fit(self, value: Any, given: EarlierValues) -> bool:
         """On for True and the words for it, else off."""
         return value is True or str(value).lower() in ("1", "true", "yes", "on")
 
@@ -321,7 +321,7 @@ class Switch(Declaration):
 
 
 @dataclass(eq=False)
-class Value(Declaration):
+class CustomValue(Declaration):
     """A value like no other, which the page draws by itself.
 
     Attributes:
@@ -329,15 +329,15 @@ class Value(Declaration):
         writes: (value) -> its text.
     """
 
-    reads: Callable[[Any, Given], Any]
+    reads: Callable[[Any, EarlierValues], Any]
     writes: Callable[[Any], str] = str
 
-    def check(self, value: Any, given: Given) -> None:
+    def check(self, value: Any, given: EarlierValues) -> None:
         nearest = self.reads(value, given)
         if nearest != value:
             raise self._refused(value, self.text(nearest))
 
-    def fit(self, value: Any, given: Given) -> Any:
+    def fit(self, value: Any, given: EarlierValues) -> Any:
         return self.reads(value, given)
 
     def text(self, value: Any) -> str:
@@ -347,43 +347,43 @@ class Value(Declaration):
 # A declaration stands where a value of the field's type will be: to a type checker, these make anything.
 real: Callable[..., Any] = Real
 integer: Callable[..., Any] = Integer
-among: Callable[..., Any] = Among
+number_choice: Callable[..., Any] = NumberChoice
 choice: Callable[..., Any] = Choice
-several: Callable[..., Any] = Several
+multiple_choice: Callable[..., Any] = MultipleChoice
 switch: Callable[..., Any] = Switch
-value: Callable[..., Any] = Value
+value: Callable[..., Any] = CustomValue
 
 
-def with_default(declared: Any, default: Any) -> Any:
+def replace_default(declared: Any, default: Any) -> Any:
     """Return a declaration with another default, for a dataclass that inherits it: `with_default(Setting.batch, 8)`."""
     return replace(declared, default=default)
 
 
-def declarations(kind: type) -> Mapping[str, Declaration]:
+def get_declarations(settings_class: type) -> Mapping[str, Declaration]:
     """Return the declarations of a dataclass by name, in order, those of its bases first."""
-    return _find_declarations(kind)  # behind this function, as mypy does not take a type for a key of a cache
+    return _find_declarations(settings_class)  # behind this function, as mypy does not take a type for a key of a cache
 
 
 @lru_cache(maxsize=128)
-def _find_declarations(kind: type) -> Mapping[str, Declaration]:
-    found = {each.name: getattr(kind, each.name, None) for each in fields(kind)}
+def _find_declarations(settings_class: type) -> Mapping[str, Declaration]:
+    found = {each.name: getattr(settings_class, each.name, None) for each in fields(settings_class)}
     return {name: each for name, each in found.items() if isinstance(each, Declaration)}
 
 
-def build(kind: type[T], values: Given) -> T:
+def build_settings(settings_class: type[T], values: EarlierValues) -> T:
     """An object of declared values from values by name, of which there may be more; raises InvalidInput."""
-    return kind(**{name: values[name] for name in declarations(kind) if name in values})
+    return settings_class(**{name: values[name] for name in get_declarations(settings_class) if name in values})
 
 
-def add_options(parser: argparse.ArgumentParser, kind: type, names: Iterable[str] = ()) -> None:
+def add_options(parser: argparse.ArgumentParser, settings_class: type, names: Iterable[str] = ()) -> None:
     """An option for every declared value, or for some of them; `build` then takes what argparse has found."""
-    found = declarations(kind)
+    found = get_declarations(settings_class)
     for name in names or found:
         about = found[name].about().replace("%", "%%")
         parser.add_argument(f"--{name.replace('_', '-')}", default=None, help=about, **found[name].argparse_kwargs())
 
 
-def closest(numbers: Sequence[int], number: float) -> int:
+def find_closest(numbers: Sequence[int], number: float) -> int:
     """The number in a list that is nearest, the smaller of two."""
     return min(numbers, key=lambda candidate: (abs(candidate - number), candidate))
 

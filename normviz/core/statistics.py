@@ -7,13 +7,20 @@ import numpy as np
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import OWN, Field, Index
-from normviz.core.normalize import Normalized, broadcast_statistic, centre, normalize, quiet, root_mean_square
+from normviz.core.normalize import (
+    NormalizationResult,
+    broadcast_statistic,
+    centre,
+    compute_rms,
+    ignore_float_warnings,
+    normalize,
+)
 from normviz.core.registry import Scheme
-from normviz.core.tolerances import tolerance
-from normviz.core.whitening import along_eigenvectors
+from normviz.core.tolerances import get_relative_tolerance
+from normviz.core.whitening import project_on_eigenvectors
 
 
-class Element(NamedTuple):
+class ElementSteps(NamedTuple):
     """The steps of one element: x, the mean subtracted, v, the deviation that divides, x̂ and y; None: no such step."""
 
     x: float
@@ -24,13 +31,13 @@ class Element(NamedTuple):
     y: float
 
 
-def element(x: np.ndarray, result: Normalized, scheme: Scheme, index: Index) -> Element:
+def compute_element_steps(x: np.ndarray, result: NormalizationResult, scheme: Scheme, index: Index) -> ElementSteps:
     """The steps of the element at `index` of x, from the result of `normalize` on x."""
 
     def own(statistic: np.ndarray | None, field: Field | None) -> float | None:
         return None if field is None or statistic is None else float(statistic[field.statistic(index, x.shape)])
 
-    return Element(
+    return ElementSteps(
         x=float(x[index]),
         mean=own(result.mean, scheme.summation),
         v=float(result.v[index]),
@@ -40,7 +47,7 @@ def element(x: np.ndarray, result: Normalized, scheme: Scheme, index: Index) -> 
     )
 
 
-class Saturation(NamedTuple):
+class SaturationCurve(NamedTuple):
     """How one element's x̂ depends on the contrast c of the whole tensor: c v / sqrt(ε + c² E_B[v²]).
 
     Far below the knee c = sqrt(ε / E_B[v²]) it is linear in c, with slope v/√ε; far above, it is saturated at
@@ -56,7 +63,7 @@ class Saturation(NamedTuple):
     root: float
     level: float
 
-    @quiet
+    @ignore_float_warnings
     def response(self, contrasts: np.ndarray, eps: float) -> np.ndarray:
         """x̂ at every contrast c > 0."""
         below = np.hypot(eps**0.5, contrasts * self.root)
@@ -71,66 +78,72 @@ class Saturation(NamedTuple):
         return self.v / eps**0.5 if eps else inf
 
 
-class Blend(NamedTuple):
+class WhitenedSaturationCurve(NamedTuple):
     """How one element's x̂ depends on the contrast where a scheme whitens: along every eigenvector as `Saturation` says.
 
     Attributes:
         parts: along each eigenvector of Σ.
     """
 
-    parts: tuple[Saturation, ...]
+    parts: tuple[SaturationCurve, ...]
 
     def response(self, contrasts: np.ndarray, eps: float) -> np.ndarray:
         """x̂ at every contrast c > 0."""
         return np.sum([part.response(contrasts, eps) for part in self.parts], axis=0)
 
 
-def saturation(x: np.ndarray, scheme: Scheme, index: Index) -> Saturation:
+def compute_saturation(x: np.ndarray, scheme: Scheme, index: Index) -> SaturationCurve:
     """How x̂ of the element at `index` depends on the contrast of x, for a scheme that divides.
 
     Raises:
         InvalidInput: a scheme that does not divide.
     """
-    alone = element(x, normalize(x, scheme, 0.0), scheme, index)
+    alone = compute_element_steps(x, normalize(x, scheme, 0.0), scheme, index)
     if alone.deviation is None:
         raise InvalidInput(f"{scheme.name} does not divide, so nothing saturates; choose a scheme that does.")
-    return Saturation(alone.v, alone.deviation, alone.xhat)
+    return SaturationCurve(alone.v, alone.deviation, alone.xhat)
 
 
-def whitened_saturation(x: np.ndarray, scheme: Scheme, index: Index) -> Blend:
+def compute_whitened_saturation(x: np.ndarray, scheme: Scheme, index: Index) -> WhitenedSaturationCurve:
     """How x̂ of the element at `index` depends on the contrast of x, for a scheme that whitens."""
     position = int(np.ravel_multi_index(index[:-1], x.shape[:-1]))
-    parts, deviations = along_eigenvectors(normalize(x, scheme, 0.0).v, scheme.matrices(x.shape), position, index[-1])
+    parts, deviations = project_on_eigenvectors(
+        normalize(x, scheme, 0.0).v, scheme.matrices(x.shape), position, index[-1]
+    )
     each = zip(parts.tolist(), deviations.tolist(), strict=True)
-    return Blend(tuple(Saturation(part, root, part / root if root else 0.0) for part, root in each))
+    return WhitenedSaturationCurve(
+        tuple(SaturationCurve(part, root, part / root if root else 0.0) for part, root in each)
+    )
 
 
-def rounding(x: np.ndarray) -> float:
+def estimate_rounding(x: np.ndarray) -> float:
     """What a mean of these numbers may be off by: their type's tolerance of the largest that is finite."""
-    return tolerance(x.dtype) * float(np.abs(x, where=np.isfinite(x), out=np.zeros(x.shape)).max(initial=0.0))
+    return get_relative_tolerance(x.dtype) * float(
+        np.abs(x, where=np.isfinite(x), out=np.zeros(x.shape)).max(initial=0.0)
+    )
 
 
-def joint_field(scheme: Scheme) -> Field:
+def build_joint_field(scheme: Scheme) -> Field:
     """The field whose boxes are the rows of the table: inside each of them, both statistics are constant."""
     first, last = scheme.fields[0], scheme.fields[-1]
     return Field(tuple(a if a == b else OWN for a, b in zip(first.rules, last.rules, strict=True)))
 
 
-def variance(x: np.ndarray, field: Field) -> np.ndarray:
+def compute_variance(x: np.ndarray, field: Field) -> np.ndarray:
     """E_B[x²] - E_B[x]² over every box, in the shape of the field's statistics."""
-    v, _ = centre(x, field.coarse)  # a variance does not depend on the mean, and loses fewer digits without it
-    return np.maximum(root_mean_square(v, field) ** 2 - centre(v, field)[1] ** 2, 0)
+    v, _ = centre(x, field.coarse_field)  # a variance does not depend on the mean, and loses fewer digits without it
+    return np.maximum(compute_rms(v, field) ** 2 - centre(v, field)[1] ** 2, 0)
 
 
-@quiet
-def covariances(v: np.ndarray) -> np.ndarray:
+@ignore_float_warnings
+def compute_covariances(v: np.ndarray) -> np.ndarray:
     """E[v_c v_j] of all channels of the centred (N, H, W, C), (C, C): variances on the diagonal."""
     rows = v.reshape(-1, v.shape[-1])
     return rows.T @ rows / len(rows)
 
 
-@quiet
-def statistics_table(x: np.ndarray, scheme: Scheme, result: Normalized) -> dict[str, np.ndarray]:
+@ignore_float_warnings
+def build_statistics_table(x: np.ndarray, scheme: Scheme, result: NormalizationResult) -> dict[str, np.ndarray]:
     """The statistics of x as columns, with one row for each: indices, elements, mean, variance, rms, divisor.
 
     A column for each axis holds the index of the statistic along it (on a grouped axis, the number of the group); axes
@@ -143,7 +156,7 @@ def statistics_table(x: np.ndarray, scheme: Scheme, result: Normalized) -> dict[
     if not scheme.fields:
         return {}
     averaged, divided = scheme.fields[0], scheme.fields[0 if scheme.whitens else -1]
-    counts = joint_field(scheme).statistics_shape(x.shape)
+    counts = build_joint_field(scheme).statistics_shape(x.shape)
     first = np.ix_(*(np.arange(count) * n // count for count, n in zip(counts, x.shape, strict=True)))
 
     def rows(statistic: np.ndarray, field: Field) -> np.ndarray:
@@ -153,8 +166,8 @@ def statistics_table(x: np.ndarray, scheme: Scheme, result: Normalized) -> dict[
     columns: dict[str, np.ndarray] = {axis: index for axis, index, count in indices if count > 1}
     columns["elements"] = divided.sizes(x.shape)[first].reshape(-1)
     columns["mean"] = rows(centre(x, averaged)[1], averaged)
-    columns["variance"] = rows(variance(x, divided), divided)
-    columns["rms"] = rows(root_mean_square(x, divided), divided)
+    columns["variance"] = rows(compute_variance(x, divided), divided)
+    columns["rms"] = rows(compute_rms(x, divided), divided)
     if result.deviation is not None:
         columns["divisor"] = rows(result.deviation, divided) / scheme.scale(x.shape)
     return columns

@@ -11,12 +11,12 @@ def join_words(options: Iterable[object], word: str = "or") -> str:
     return f"{', '.join(head)} {word} {last}" if head else last
 
 
-def sentence(text: str) -> str:
+def capitalize_first(text: str) -> str:
     """The text with a capital, as it begins a sentence or stands alone."""
     return text[:1].upper() + text[1:]
 
 
-def decimal(number: Any) -> str:
+def format_exact(number: Any) -> str:
     """The shortest text that reads back as this very number: 2, 0.1, 1e-05."""
     return str(number).removesuffix(".0")
 
@@ -36,10 +36,10 @@ def typeset(number: float, digits: int = 6) -> str:
     return {"1": power, "−1": f"−{power}"}.get(mantissa, f"{mantissa}·{power}")
 
 
-def format_number(number: SupportsFloat, digits: int = 4, least: float = 0.0) -> str:
+def format_number(number: SupportsFloat, digits: int = 4, zero_threshold: float = 0.0) -> str:
     """What was measured, as a page writes it: −1.948, 2.1·10⁻⁷; "0 to rounding" where it is no more than `least`."""
     value = float(number)
-    return "0 to rounding" if 0 < abs(value) <= least else typeset(value, digits)
+    return "0 to rounding" if 0 < abs(value) <= zero_threshold else typeset(value, digits)
 
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import AXIS, FULL, Field, Shape
+from normviz.core.fields import AXIS_NAMES, FULL, Field, Shape
 from normviz.core.registry import Scheme
 from normviz.core.text import typeset
-from normviz.core.tolerances import INVARIANT
+from normviz.core.tolerances import INVARIANCE_TOLERANCES
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS, Transformation
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Prediction:
     """The prediction for one cell of Table 1.
 
     Attributes:
@@ -35,7 +35,7 @@ class Verdict:
 
 def predict(
     scheme: Scheme, transformation: Transformation, layer: str, shape: Shape, weight_shape: Shape, eps: float = 0.0
-) -> Verdict:
+) -> Prediction:
     """Predict whether a scheme is invariant to a transformation of a layer.
 
     Args:
@@ -56,36 +56,36 @@ def predict(
         factor, shift = transformation.weight_factor, transformation.weight_shift
         own = _apply_rule(weights, factor, shift, weight_shape, transformation.weight_varies)
         if own.invariant:
-            return Verdict(True, f"{weights.name} cancels it before anything is summed: {own.reason}")
+            return Prediction(True, f"{weights.name} cancels it before anything is summed: {own.reason}")
         if weights is scheme:
-            return Verdict(False, f"{name} does not cancel it: {own.reason}")
+            return Prediction(False, f"{name} does not cancel it: {own.reason}")
         if transformation.weight_shift is not None and weights.suppression is not None:
-            crossed = spanned_words((weights.suppression,), weights.axes, ("Cout",), weight_shape)
+            crossed = name_spanned_axes((weights.suppression,), weights.axes, ("Cout",), weight_shape)
             if not crossed:
                 reason = "it divides each changed vector by its new length, so that no common shift is left to subtract"
-                return Verdict(False, f"{weights.name} stands in front: {reason}.")
+                return Prediction(False, f"{weights.name} stands in front: {reason}.")
             if scheme.suppression is None:
                 reason = "it divides all weights by one number, which the shift changes, and nothing cancels it"
-                return Verdict(False, f"{weights.name} stands in front: {reason}.")
+                return Prediction(False, f"{weights.name} stands in front: {reason}.")
     if weights is not None and _sums_to_nothing(weights, transformation, weight_shape):
-        return Verdict(True, f"{weights.name} centres each filter, so that a constant input sums to nothing.")
+        return Prediction(True, f"{weights.name} centres each filter, so that a constant input sums to nothing.")
     if scheme.acts_on == "weight":
-        return Verdict(False, f"{transformation.name}: the data are not used, so their change stays.")
+        return Prediction(False, f"{transformation.name}: the data are not used, so their change stays.")
     shift = transformation.shift.get(layer)
     verdict = _apply_rule(scheme, transformation.factor, shift, shape, transformation.varies)
     but = f"ε = {typeset(eps)} under the root is not re-scaled"
     if verdict.invariant and transformation.factor is not None and eps > 0:
-        return Verdict(False, f"{transformation.name}: constant inside every field, but {but}.", fades=True)
+        return Prediction(False, f"{transformation.name}: constant inside every field, but {but}.", fades=True)
     if verdict.invariant and weights is not None and transformation.weight_shift is not None:
         reason = "it divides all weights by one number, which the shift changes"
         if eps > 0:
-            return Verdict(False, f"{weights.name} stands in front: {reason}, and {but}.", fades=True)
+            return Prediction(False, f"{weights.name} stands in front: {reason}, and {but}.", fades=True)
         so = f"{transformation.name}: {verdict.reason.removesuffix('.')}"
-        return Verdict(True, f"{so}; {weights.name} stands in front: {reason}, and that factor cancels.")
-    return Verdict(verdict.invariant, f"{transformation.name}: {verdict.reason}")
+        return Prediction(True, f"{so}; {weights.name} stands in front: {reason}, and that factor cancels.")
+    return Prediction(verdict.invariant, f"{transformation.name}: {verdict.reason}")
 
 
-def absorbed(scheme: Scheme, layer: str, shape: Shape, weight_shape: Shape) -> tuple[str, ...]:
+def find_invariances(scheme: Scheme, layer: str, shape: Shape, weight_shape: Shape) -> tuple[str, ...]:
     """Return the keys of the transformations that a scheme is invariant to at ε = 0, in the order of Table 1.
 
     The arguments are those of `predict`.
@@ -95,7 +95,7 @@ def absorbed(scheme: Scheme, layer: str, shape: Shape, weight_shape: Shape) -> t
 
 
 @lru_cache(maxsize=1024)
-def degenerate(scheme: Scheme, shape: Shape, eps: float, dtype: str = "float64") -> str | None:
+def explain_degeneracy(scheme: Scheme, shape: Shape, eps: float, dtype: str = "float64") -> str | None:
     """Return why invariance means nothing on this shape, as a sentence; None if it means something.
 
     A centred field of one element is zero, whatever ε is. The other reasons, those of `only_signs`, are exact at
@@ -105,14 +105,14 @@ def degenerate(scheme: Scheme, shape: Shape, eps: float, dtype: str = "float64")
         return None
     if scheme.summation is not None and scheme.summation.least(shape) == 1:
         return "A field of one element, centred, is zero."
-    reason = only_signs(scheme, shape)
-    if reason is None or eps > INVARIANT[dtype]:
+    reason = explain_sign_only(scheme, shape)
+    if reason is None or eps > INVARIANCE_TOLERANCES[dtype]:
         return None
     return f"{reason}{f', but for ε = {typeset(eps)}' if eps else ''}."
 
 
 @lru_cache(maxsize=1024)
-def only_signs(scheme: Scheme, shape: Shape) -> str | None:
+def explain_sign_only(scheme: Scheme, shape: Shape) -> str | None:
     """Return why x̂ is only a sign at a small ε, as a sentence without its full stop; None if it is more.
 
     An element that divides itself leaves its sign, and a centred pair that divides itself +1 and -1. Of windows this
@@ -139,38 +139,38 @@ def _sums_to_nothing(weights: Scheme, transformation: Transformation, weight_sha
 
 def _apply_rule(
     scheme: Scheme, factor: tuple[str, ...] | None, shift: Iterable[str] | None, shape: Shape, varies: str
-) -> Verdict:
+) -> Prediction:
     """Apply the rule to one tensor: a factor or a shift that varies along the named axes."""
     if scheme.pointwise is not None:
         stays = "a shift is not subtracted" if factor is None else "a factor is not divided out"
         alone = f"nothing is shared: each element passes through {scheme.pointwise} by itself"
-        return Verdict(False, f"{alone}, so {stays}.")
+        return Prediction(False, f"{alone}, so {stays}.")
     if factor is not None:
         if scheme.suppression is None:
-            return Verdict(False, "nothing divides, so a factor stays.")
-        crossed = spanned_words(scheme.fields, scheme.axes, factor, shape)
+            return Prediction(False, "nothing divides, so a factor stays.")
+        crossed = name_spanned_axes(scheme.fields, scheme.axes, factor, shape)
         if crossed:
-            return Verdict(
+            return Prediction(
                 False,
                 f"{varies}, and the field spans {crossed}: the factor differs among elements that share a statistic.",
             )
-        return Verdict(True, f"{varies}, constant inside every field: the factor cancels.")
+        return Prediction(True, f"{varies}, constant inside every field: the factor cancels.")
     if scheme.summation is None:
-        return Verdict(False, "nothing is centred, so a shift stays.")
-    crossed = spanned_words((scheme.summation,), scheme.axes, shift or (), shape)
+        return Prediction(False, "nothing is centred, so a shift stays.")
+    crossed = name_spanned_axes((scheme.summation,), scheme.axes, shift or (), shape)
     if crossed:
-        return Verdict(
+        return Prediction(
             False,
             f"{varies}, and the summation field spans {crossed}: the shift differs among elements that share a mean.",
         )
-    return Verdict(True, f"{varies}, constant inside every summation field: subtracting the mean cancels it.")
+    return Prediction(True, f"{varies}, constant inside every summation field: subtracting the mean cancels it.")
 
 
-def spanned_words(fields: Iterable[Field], axes: tuple[str, ...], varying: Iterable[str], shape: Shape) -> str:
+def name_spanned_axes(fields: Iterable[Field], axes: tuple[str, ...], varying: Iterable[str], shape: Shape) -> str:
     """Return in words the axes along which something varies inside a field; empty if it is constant."""
     spans = []
     for position, axis in enumerate(axes):
         bounds = (field.rules[position].bounds(shape[position]) for field in fields)
         if axis in varying and any((b[:, 1] - b[:, 0]).max() > 1 for b in bounds):
-            spans.append(f"the {AXIS[axis].many}")
+            spans.append(f"the {AXIS_NAMES[axis].many}")
     return " and ".join(spans)

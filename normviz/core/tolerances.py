@@ -1,15 +1,15 @@
 """How far two computations of the same number may be apart: relative differences, by floating-point type."""
 
-RELATIVE = {"float64": 1e-12, "float32": 1e-5}
+RELATIVE_TOLERANCES = {"float64": 1e-12, "float32": 1e-5}
 """Largest difference of two arrays over the largest magnitude, for sums in another order."""
 
-ROUNDING = {"float64": 2.0**-52, "float32": 2.0**-23, "bfloat16": 2.0**-7, "float16": 2.0**-10}
+MACHINE_EPSILONS = {"float64": 2.0**-52, "float32": 2.0**-23, "bfloat16": 2.0**-7, "float16": 2.0**-10}
 """The distance from 1 to the next larger number of a type."""
 
-INVARIANT = {"float64": 1e-6, "float32": 1e-4, "bfloat16": 2**-4, "float16": 2**-7}
+INVARIANCE_TOLERANCES = {"float64": 1e-6, "float32": 1e-4, "bfloat16": 2**-4, "float16": 2**-7}
 """Largest relative gap of outputs that count as equal: rounding, 16 times the type's own for the short ones."""
 
-MAGNIFIED = {"float64": 64, "float32": 64, "bfloat16": 8, "float16": 8}
+CONTROL_ROUNDINGS = {"float64": 64, "float32": 64, "bfloat16": 8, "float16": 8}
 """A control that is disturbed by this many roundings shows what a single one may set off where training is chaotic."""
 
 _LONG = {
@@ -17,16 +17,16 @@ _LONG = {
     "training": {"rounding": 64.0, "magnified": 1.5},
 }
 _SHORT = {"forward": {"rounding": 1.0, "twin": 0.5, "magnified": 0.1}, "training": {"rounding": 2.5, "magnified": 1.5}}
-EXPLAINED = {"float64": _LONG, "float32": _LONG, "bfloat16": _SHORT, "float16": _SHORT}
+CONTROL_MARGINS = {"float64": _LONG, "float32": _LONG, "bfloat16": _SHORT, "float16": _SHORT}
 """By type and by what is measured: a gap may be so many times that of a control, disturbed by "rounding" or by that
 "magnified", and still be rounding. In the short types every copy is rounded anew throughout, and so coarsely that no
 sum adds to it: their controls need a smaller margin. So does the control of a re-scaled "twin", which speaks of that
 twin alone: it decides only where rounding does more to the twin than to the original."""
 
-ANSWER = 4
+ANSWER_ROUNDINGS = 4
 """An answer to homework may be off by so many roundings of each term that it is the sum of, and is right."""
 
 
-def tolerance(dtype: object) -> float:
+def get_relative_tolerance(dtype: object) -> float:
     """The relative difference allowed for arrays of this type, NumPy's or torch's."""
-    return RELATIVE[str(dtype).removeprefix("torch.")]
+    return RELATIVE_TOLERANCES[str(dtype).removeprefix("torch.")]

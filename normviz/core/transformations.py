@@ -38,7 +38,7 @@ class Transformation:
     varies: str = ""
     weight_varies: str = ""
 
-    def rate_factor(self, optimizer: str, delta: float) -> float:
+    def compute_rate_factor(self, optimizer: str, delta: float) -> float:
         """What the learning rate of the re-scaled weights has to be multiplied by for the twins to stay together.
 
         The gradient by weights that are δ times as large is 1/δ of the original's, and must move them δ times as
@@ -113,7 +113,7 @@ TRANSFORMATIONS: dict[str, Transformation] = {
 }
 """The columns by key, in the paper's order."""
 
-PAPER = {
+PAPER_TABLE = {
     "batch": (True, False, True, True, True, False),
     "weight": (True, False, True, False, False, False),
     "layer": (True, True, False, True, False, True),
@@ -121,7 +121,7 @@ PAPER = {
 """Ba, Kiros & Hinton 2016, Table 1, transcribed: a row per scheme, in the order of `TRANSFORMATIONS`."""
 
 
-def paper_says(scheme: str, transformation: str) -> bool | None:
+def look_up_paper_cell(scheme: str, transformation: str) -> bool | None:
     """The paper's cell; None where Table 1 has no such row."""
-    row = PAPER.get(scheme)
+    row = PAPER_TABLE.get(scheme)
     return None if row is None else row[list(TRANSFORMATIONS).index(transformation)]

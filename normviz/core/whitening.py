@@ -17,7 +17,7 @@ from array_api_compat import array_namespace
 from normviz.core.arrays import Array
 from normviz.core.errors import InvalidInput
 
-MAX_TOGETHER = 4096
+MAX_GROUP_CHANNELS = 4096
 """The most channels of a group for a derivative, which takes matrices over them: 128 MiB each in float64."""
 
 
@@ -31,55 +31,55 @@ def whiten(v: Array, groups: int, eps: float) -> Array:
     """
     if getattr(v, "requires_grad", False):
         return _differentiable(v, groups, eps)
-    known = _decomposed(v, groups, eps)
+    known = _decompose(v, groups, eps)
     xhat = known.unit @ array_namespace(v).matrix_transpose(known.vectors)
-    return ungrouped(known.where_finite(xhat), v.shape)
+    return merge_groups(known.mask_nonfinite(xhat), v.shape)
 
 
-def inverse_root(v: Array, groups: int, eps: float, columns: Sequence[int] | None = None) -> Array:
+def compute_inverse_root(v: Array, groups: int, eps: float, columns: Sequence[int] | None = None) -> Array:
     """(Σ + εI)^(-1/2) of every group of channels, (…, groups, D, D); or some of its columns."""
     xp = array_namespace(v)
-    known, size = _decomposed(v, groups, eps), v.shape[-1] // groups
+    known, size = _decompose(v, groups, eps), v.shape[-1] // groups
     chosen = xp.asarray(range(size) if columns is None else columns, device=v.device)
     right = xp.matrix_transpose(xp.take(known.vectors, chosen, axis=-2))
     matrix = (known.vectors * (known.inverse - known.rest)[..., None, :]) @ right
     on_diagonal = xp.astype(xp.arange(size, device=v.device)[:, None] == chosen, v.dtype)
-    return known.where_finite((matrix + known.rest[..., None] * on_diagonal) / known.scale)
+    return known.mask_nonfinite((matrix + known.rest[..., None] * on_diagonal) / known.scale)
 
 
-def by_power(x: Array, v: Array, groups: int, eps: float, power: int = 1) -> Array:
+def apply_inverse_power(x: Array, v: Array, groups: int, eps: float, power: int = 1) -> Array:
     """(Σ + εI)^(-power/2) x, with the covariances Σ of v; x and v are (…, N, H, W, C)."""
-    known = _decomposed(v, groups, eps, whole=True)
+    known = _decompose(v, groups, eps, whole=True)
     right = array_namespace(v).matrix_transpose(known.vectors)
     inverse = (known.inverse / known.scale[..., 0]) ** power
-    return ungrouped(
-        known.where_finite((in_groups(x, groups) @ known.vectors) * inverse[..., None, :] @ right), x.shape
+    return merge_groups(
+        known.mask_nonfinite((split_into_groups(x, groups) @ known.vectors) * inverse[..., None, :] @ right), x.shape
     )
 
 
-def steepest(v: Array, groups: int, eps: float) -> Array:
+def compute_steepest_slope(v: Array, groups: int, eps: float) -> Array:
     """The largest 1/√(λ + ε) of every group: how far x̂ goes for a step of v, (…, 1, 1, 1, groups)."""
     xp = array_namespace(v)
-    known = _decomposed(v, groups, eps)
-    largest = xp.max(known.where_finite(known.inverse[..., None, :] / known.scale), axis=-1)
+    known = _decompose(v, groups, eps)
+    largest = xp.max(known.mask_nonfinite(known.inverse[..., None, :] / known.scale), axis=-1)
     return largest[..., 0][..., None, None, None, :]
 
 
-def along_eigenvectors(v: Array, groups: int, position: int, channel: int) -> tuple[Array, Array]:
+def project_on_eigenvectors(v: Array, groups: int, position: int, channel: int) -> tuple[Array, Array]:
     """The parts along the eigenvectors of Σ that a channel of one vector is the sum of, and the deviations along them.
 
     Deviations that are rounding are 0; all beside the eigenvectors that are given is. `position`: of the vector among
     the M of all examples and positions.
     """
     xp = array_namespace(v)
-    known, (group, row) = _decomposed(v, groups, 0.0), divmod(channel, v.shape[-1] // groups)
+    known, (group, row) = _decompose(v, groups, 0.0), divmod(channel, v.shape[-1] // groups)
     vectors, scale = known.vectors[group, ...], known.scale[group, 0, :]
     parts = (known.rows[group, position, :] @ vectors) * vectors[row, :] * scale
     root, inverse = known.root[group, :], known.inverse[group, :]
     return parts, xp.where(inverse > 0, root, xp.zeros_like(root)) * scale
 
 
-def whitened_backward(v: Array, g: Array, groups: int, eps: float) -> tuple[Array, Array]:
+def backpropagate_whitening(v: Array, g: Array, groups: int, eps: float) -> tuple[Array, Array]:
     """∂l/∂v and ∂l/∂ε from g = ∂l/∂x̂; g is (…, N, H, W, C) as v is, or a stack of such.
 
         ∂l/∂v = g W + (2/M) v · Q (K ∘ Qᵀ S Q) Qᵀ,   ∂l/∂ε = -½ Σ_k (Qᵀ S Q)_kk / √(λ_k + ε)³
@@ -88,7 +88,7 @@ def whitened_backward(v: Array, g: Array, groups: int, eps: float) -> tuple[Arra
     `divided_differences` K, and S = ½ (vᵀg + gᵀv).
     """
     xp = array_namespace(v)
-    known, rows = _decomposed(v, groups, eps, whole=True), in_groups(g, groups)
+    known, rows = _decompose(v, groups, eps, whole=True), split_into_groups(g, groups)
     right, size = xp.matrix_transpose(known.vectors), rows.shape[-2]
     product = xp.matrix_transpose(known.rows) @ rows
     turned = right @ ((product + xp.matrix_transpose(product)) / 2) @ known.vectors
@@ -97,45 +97,45 @@ def whitened_backward(v: Array, g: Array, groups: int, eps: float) -> tuple[Arra
     squares = known.inverse * (known.inverse / known.scale[..., 0]) ** 2
     deps = -xp.sum(xp.linalg.diagonal(turned) * squares, axis=-1) / 2
     deps = xp.where(known.finite[..., 0, 0], deps, xp.full_like(deps, float("nan")))
-    return ungrouped(known.where_finite(dv / known.scale), g.shape), xp.sum(deps, axis=-1)
+    return merge_groups(known.mask_nonfinite(dv / known.scale), g.shape), xp.sum(deps, axis=-1)
 
 
-def whitened_diagonal(v: Array, groups: int, eps: float) -> Array:
+def compute_whitening_diagonal(v: Array, groups: int, eps: float) -> Array:
     """∂x̂_i/∂x_i of every element alone, in the shape of v.
 
     (1 - 1/M) W_cc + Σ_ij (p_i q_i K_ij p_j q_j + p_i² K_ij q_j²) / M for channel c of a vector v_m, in the basis of
     `whitened_backward`: p = Qᵀ v_m, q = Qᵀ e_c.
     """
     xp = array_namespace(v)
-    known = _decomposed(v, groups, eps, whole=True)
+    known = _decompose(v, groups, eps, whole=True)
     size, vectors, turned = known.rows.shape[-2], known.vectors, known.rows @ known.vectors
     both = turned[..., :, None, :] * vectors[..., None, :, :]
     through = xp.sum(both @ known.slopes[..., None, :, :] * both, axis=-1)
     through = through + turned**2 @ known.slopes @ xp.matrix_transpose(vectors**2)
     own = xp.sum(vectors**2 * known.inverse[..., None, :], axis=-1)[..., None, :]
-    return ungrouped(known.where_finite((own * (1 - 1 / size) + through / size) / known.scale), v.shape)
+    return merge_groups(known.mask_nonfinite((own * (1 - 1 / size) + through / size) / known.scale), v.shape)
 
 
-def in_groups(x: Array, groups: int) -> Array:
+def split_into_groups(x: Array, groups: int) -> Array:
     """(…, N, H, W, C) as (…, groups, N·H·W, C/groups): of every group the vectors of all examples and positions."""
     xp = array_namespace(x)
     return xp.moveaxis(xp.reshape(x, (*x.shape[:-4], prod(x.shape[-4:-1]), groups, -1)), -2, -3)
 
 
-def ungrouped(rows: Array, shape: tuple[int, ...]) -> Array:
+def merge_groups(rows: Array, shape: tuple[int, ...]) -> Array:
     """What `in_groups` has laid out, in its shape."""
     xp = array_namespace(rows)
     return xp.reshape(xp.moveaxis(rows, -3, -2), shape)
 
 
-def inverted(root: Array, least: Array) -> Array:
+def invert_above(root: Array, threshold: Array) -> Array:
     """1 / root, and 0 of a root that is not above the least."""
     xp = array_namespace(root)
-    kept = root > least
+    kept = root > threshold
     return xp.where(kept, 1 / xp.where(kept, root, xp.ones_like(root)), xp.zeros_like(root))
 
 
-def divided_differences(root: Array, inverse: Array) -> Array:
+def compute_divided_differences(root: Array, inverse: Array) -> Array:
     """How the inverse root of a symmetric matrix changes with it, in the basis of its eigenvectors: (…, D, D).
 
     (f(λᵢ) - f(λⱼ)) / (λᵢ - λⱼ) of f(λ) = 1/√λ, for roots √λ and what `inverted` makes of them: without a difference
@@ -151,7 +151,7 @@ def divided_differences(root: Array, inverse: Array) -> Array:
     return xp.where(both, -a * b / xp.where(both, total, xp.ones_like(total)), (a + b) ** 3)
 
 
-class _Decomposed(NamedTuple):
+class _Decomposition(NamedTuple):
     """v in groups, over `scale`, and its decomposition: K = min(M, D) directions, or all D.
 
     Attributes:
@@ -175,18 +175,18 @@ class _Decomposed(NamedTuple):
     @property
     def slopes(self) -> Array:
         """The `divided_differences`, (…, groups, K, K)."""
-        return divided_differences(self.root, self.inverse)
+        return compute_divided_differences(self.root, self.inverse)
 
-    def where_finite(self, x: Array) -> Array:
+    def mask_nonfinite(self, x: Array) -> Array:
         """x, and NaN in groups with a number that is not finite."""
         xp = array_namespace(x)
         return xp.where(self.finite, x, xp.full_like(x, float("nan")))
 
 
-def _decomposed(v: Array, groups: int, eps: float, whole: bool = False) -> _Decomposed:
+def _decompose(v: Array, groups: int, eps: float, whole: bool = False) -> _Decomposition:
     """The decomposition of v, without gradients; `whole`: with all D directions, also where M is less."""
     xp = array_namespace(v)
-    rows = in_groups(v.detach() if hasattr(v, "detach") else v, groups)
+    rows = split_into_groups(v.detach() if hasattr(v, "detach") else v, groups)
     size, together = rows.shape[-2:]
     finite = xp.all(xp.all(xp.isfinite(rows), axis=-1), axis=-1)[..., None, None]
     rows = xp.where(finite, rows, xp.zeros_like(rows))
@@ -198,30 +198,32 @@ def _decomposed(v: Array, groups: int, eps: float, whole: bool = False) -> _Deco
     # Along a single direction nothing is lost beside another: there only 0 is 0.
     least = 0.0 if together == 1 else max(size, together) * float(xp.finfo(v.dtype).eps)
     least = least * xp.max(deviation, axis=-1, keepdims=True)
-    inverse, rest = inverted(root, least), inverted(epsilon, least)
+    inverse, rest = invert_above(root, least), invert_above(epsilon, least)
     unit = (left * (values * inverse)[..., None, :])[..., :size, :]
-    return _Decomposed(rows, unit, xp.matrix_transpose(right), root, inverse, rest, scale, finite)
+    return _Decomposition(rows, unit, xp.matrix_transpose(right), root, inverse, rest, scale, finite)
 
 
 def _differentiable(v: Array, groups: int, eps: float) -> Array:
     """x̂ of a tensor with a gradient: the number that it is, and the slope that it should have."""
     xp = array_namespace(v)
-    known = _decomposed(v, groups, eps, whole=True)
+    known = _decompose(v, groups, eps, whole=True)
     right = xp.matrix_transpose(known.vectors)
-    rows = xp.where(known.finite, in_groups(v, groups), xp.zeros_like(known.rows)) / known.scale
+    rows = xp.where(known.finite, split_into_groups(v, groups), xp.zeros_like(known.rows)) / known.scale
     covariance = xp.matrix_transpose(rows) @ rows / rows.shape[-2]
     slope = known.vectors @ (known.slopes * (right @ covariance @ known.vectors)) @ right
     change = (rows @ known.vectors) * known.inverse[..., None, :] @ right + known.rows @ slope
     xhat = known.unit @ right + (change - change.detach())
-    return ungrouped(known.where_finite(xhat), v.shape)
+    return merge_groups(known.mask_nonfinite(xhat), v.shape)
 
 
 def _tall(rows: Array) -> Array:
     """Rows of zeros below, so that there is a singular vector for every direction."""
     xp = array_namespace(rows)
     size, together = rows.shape[-2:]
-    if together > MAX_TOGETHER:
-        raise InvalidInput(f"whitening of {together:,} channels together is not derived; up to {MAX_TOGETHER:,} are.")
+    if together > MAX_GROUP_CHANNELS:
+        raise InvalidInput(
+            f"whitening of {together:,} channels together is not derived; up to {MAX_GROUP_CHANNELS:,} are."
+        )
     below = xp.zeros((*rows.shape[:-2], max(together - size, 0), together), dtype=rows.dtype, device=rows.device)
     return xp.concat([rows, below], axis=-2)
 

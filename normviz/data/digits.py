@@ -6,17 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
-SIDE = 8
+DIGIT_SIDE = 8
 """Height and width of the pictures."""
 
-CLASSES = 10
+DIGIT_CLASSES = 10
 """The digits 0 to 9."""
 
-DIGITS = f"1,797 handwritten digits of {SIDE} × {SIDE} pixels"
+DIGITS_DESCRIPTION = f"1,797 handwritten digits of {DIGIT_SIDE} × {DIGIT_SIDE} pixels"
 """The data in words."""
 
 
-def sklearn_data() -> Path:
+def find_sklearn_data() -> Path:
     """The folder of the data sets that come with scikit-learn."""
     found = find_spec("sklearn")
     if found is None or found.origin is None:
@@ -30,13 +30,13 @@ def sklearn_data() -> Path:
 @cache
 def load_digits() -> tuple[np.ndarray, np.ndarray]:
     """Return pictures (digits, 8, 8) in 0..1, and their classes 0..9 (Alpaydin & Kaynak 1998, UCI)."""
-    table = np.loadtxt(sklearn_data() / "data" / "digits.csv.gz", delimiter=",")
-    images, labels = table[:, :-1].reshape(-1, SIDE, SIDE) / 16, table[:, -1].astype(int)
+    table = np.loadtxt(find_sklearn_data() / "data" / "digits.csv.gz", delimiter=",")
+    images, labels = table[:, :-1].reshape(-1, DIGIT_SIDE, DIGIT_SIDE) / 16, table[:, -1].astype(int)
     images.flags.writeable = labels.flags.writeable = False
     return images, labels
 
 
-def digits(test: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def load_digit_split(test: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Pictures and classes to train on, or to test on: every fourth digit."""
     images, labels = load_digits()
     chosen = (np.arange(len(images)) % 4 == 0) == test

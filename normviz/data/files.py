@@ -10,22 +10,22 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.core.errors import InvalidInput, rephrase_errors
-from normviz.core.fields import MAX_ELEMENTS, check_shape
+from normviz.core.fields import MAX_DRAWN_ELEMENTS, check_shape
 from normviz.data.bounds import MAX_ARRAYS, MAX_UNPACKED_BYTES, MAX_UPLOAD_BYTES
 from normviz.data.pictures import read_picture
 
-MAX_HEAD = 100_000  # characters of a first row that may hold names
+MAX_HEADER_CHARACTERS = 100_000  # characters of a first row that may hold names
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+")
 
-PICTURES = ("png", "jpg", "jpeg")
+PICTURE_SUFFIXES = ("png", "jpg", "jpeg")
 """What the names of pictures end in."""
 
 
-PLANES = (1, 3, 4)
+PICTURE_CHANNELS = (1, 3, 4)
 """How many channels a picture has."""
 
 
-class File(NamedTuple):
+class ParsedFile(NamedTuple):
     """What a file holds: its array as it is, and what was done to read it, in words."""
 
     array: np.ndarray
@@ -40,7 +40,7 @@ def check_upload_size(name: str, content: bytes) -> None:
         )
 
 
-def read_file(name: str, content: bytes, most: int = MAX_ELEMENTS) -> File:
+def read_file(name: str, content: bytes, max_numbers: int = MAX_DRAWN_ELEMENTS) -> ParsedFile:
     """Return the array that a .npy, .csv or image file holds. Numbers may be NaN or infinite.
 
     A picture is one example of H × W × 3, or × 1 for grey, in 0..1. One of more than `most` numbers is averaged over
@@ -51,12 +51,12 @@ def read_file(name: str, content: bytes, most: int = MAX_ELEMENTS) -> File:
     """
     check_upload_size(name, content)
     suffix = name.rsplit(".", 1)[-1].lower()
-    if suffix in PICTURES:
-        return File(*read_picture(content, most))
+    if suffix in PICTURE_SUFFIXES:
+        return ParsedFile(*read_picture(content, max_numbers))
     if suffix == "csv":
-        return _read_csv(content, most)
+        return _read_csv(content, max_numbers)
     if suffix == "npy":
-        return File(read_npy(content))
+        return ParsedFile(read_npy(content))
     raise InvalidInput(f"{name} is not a .npy, .csv, .png or .jpg file.")
 
 
@@ -73,7 +73,7 @@ def as_tensor(array: np.ndarray, name: str = "the array", channels_first: bool =
         raise InvalidInput(f"{name} holds {array.dtype} values; real numbers are needed.")
     if not 1 <= array.ndim <= 4:
         raise InvalidInput(f"{name} has {array.ndim} axes; (C), (N, C), (N, T, C) or (N, H, W, C) are read.")
-    axes = axes_of(array.shape, channels_first)
+    axes = name_array_axes(array.shape, channels_first)
     array = np.moveaxis(array, axes.index("C"), -1)
     before_channels = (*array.shape[:-1], 1, 1, 1)[:3] if "N" in axes else (1, *array.shape[:-1], 1, 1)[:3]
     array = array.reshape(check_shape((*before_channels, array.shape[-1])))
@@ -81,25 +81,25 @@ def as_tensor(array: np.ndarray, name: str = "the array", channels_first: bool =
         return array if array.dtype == np.float32 else array.astype(np.float64)
 
 
-def axes_of(shape: Sequence[int], channels_first: bool) -> tuple[str, ...]:
+def name_array_axes(shape: Sequence[int], channels_first: bool) -> tuple[str, ...]:
     """What the axes of an array are: channels last, (N, T, C) and (N, H, W, C), or first: (N, C, T) and (N, C, H, W).
 
     Three axes of which the first is as long as a picture has channels are then one picture, (C, H, W). A single axis is
     that of the channels.
     """
-    if len(shape) == 3 and channels_first and shape[0] in PLANES:
+    if len(shape) == 3 and channels_first and shape[0] in PICTURE_CHANNELS:
         return "C", "H", "W"
     inner: tuple[str, ...] = {1: (), 2: (), 3: ("T",)}.get(len(shape), ("H", "W"))
     outer = () if len(shape) == 1 else ("N",)
     return (*outer, "C", *inner) if channels_first else (*outer, *inner, "C")
 
 
-def looks_channels_first(shape: Sequence[int]) -> bool:
+def is_likely_channels_first(shape: Sequence[int]) -> bool:
     """Whether a shape suggests channels first: two last axes alike, as of squares, or as many channels as a picture."""
     if len(shape) == 4:
         _, a, b, c = shape
-        return (b == c != a) if (a == b) != (b == c) else a in PLANES and min(b, c) > max(PLANES)
-    return len(shape) == 3 and shape[0] in PLANES and shape[1] == shape[2] > max(PLANES)
+        return (b == c != a) if (a == b) != (b == c) else a in PICTURE_CHANNELS and min(b, c) > max(PICTURE_CHANNELS)
+    return len(shape) == 3 and shape[0] in PICTURE_CHANNELS and shape[1] == shape[2] > max(PICTURE_CHANNELS)
 
 
 def read_npy(content: bytes) -> np.ndarray:
@@ -162,21 +162,21 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarra
         return read_npy(stream.read(member.file_size))
 
 
-def _read_csv(content: bytes, most: int) -> File:
+def _read_csv(content: bytes, max_numbers: int) -> ParsedFile:
     """Return the table in a .csv file: rows of numbers with commas between them, or with semicolons.
 
     With semicolons, commas may be decimal points. Empty lines, what follows a #, and a first row of which nothing is a
     number are skipped.
     """
     with rephrase_errors("the .csv file is not a table of numbers with commas, in UTF-8."):
-        texts = _filled_lines(content, most)
+        texts = _filled_lines(content, max_numbers)
     separator = ";" if any(";" in text for text in texts.values()) else ","
     told = []
     if len(texts) > 1 and _is_head(texts[first := next(iter(texts))], separator):
         del texts[first]
         told.append("its first row holds names")
-    if sum(text.count(separator) + 1 for text in texts.values()) > most:  # before any of them is held
-        raise InvalidInput(_too_many(most))
+    if sum(text.count(separator) + 1 for text in texts.values()) > max_numbers:  # before any of them is held
+        raise InvalidInput(_too_many(max_numbers))
     if separator == ";" and _decimal_commas(list(texts.values())):
         texts = {row: text.replace(",", ".") for row, text in texts.items()}
         told.append("its commas are decimal points")
@@ -190,10 +190,10 @@ def _read_csv(content: bytes, most: int) -> File:
     for row, numbers in rows.items():
         if len(numbers) != length:
             raise InvalidInput(f"row {row} of the .csv file has {len(numbers)} numbers, the first one {length}.")
-    return File(np.array(list(rows.values())), tuple(told))
+    return ParsedFile(np.array(list(rows.values())), tuple(told))
 
 
-def _filled_lines(content: bytes, most: int) -> dict[int, str]:
+def _filled_lines(content: bytes, max_numbers: int) -> dict[int, str]:
     """Return the lines that hold anything, without comments, by their numbers from 1.
 
     Raises:
@@ -204,18 +204,18 @@ def _filled_lines(content: bytes, most: int) -> dict[int, str]:
         text = line.partition("#")[0]
         if text.strip():
             texts[row] = text
-            if len(texts) > most + 1:  # one may hold names
-                raise InvalidInput(_too_many(most))
+            if len(texts) > max_numbers + 1:  # one may hold names
+                raise InvalidInput(_too_many(max_numbers))
     return texts
 
 
-def _too_many(most: int) -> str:
-    return f"the .csv file holds more than {most:,} numbers; up to so many are read."
+def _too_many(max_numbers: int) -> str:
+    return f"the .csv file holds more than {max_numbers:,} numbers; up to so many are read."
 
 
 def _is_head(text: str, separator: str) -> bool:
     """Whether a row holds names: something, and no number."""
-    if len(text) > MAX_HEAD or not text.replace(separator, "").strip():
+    if len(text) > MAX_HEADER_CHARACTERS or not text.replace(separator, "").strip():
         return False
     for cell in text.split(separator):
         try:

@@ -62,7 +62,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 @contextmanager
-def collected_stdout() -> Iterator[None]:
+def buffer_stdout() -> Iterator[None]:
     """Collect what the block prints, and write it to standard output in one piece at its end.
 
     SystemExit is such an end, since argparse raises it after a help text. Any other exception discards the text.

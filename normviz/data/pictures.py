@@ -34,7 +34,7 @@ _DECODER = ThreadPoolExecutor(1, "pictures")
 """Decodes the pictures of all sessions, one at a time. A lock would leave each thread with freed memory of its own."""
 
 
-def read_picture(content: bytes, most: int) -> tuple[np.ndarray, tuple[str, ...]]:
+def read_picture(content: bytes, max_numbers: int) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return a picture as an array (1, H, W, C) in 0..1, and notes on how it was read.
 
     C is 1 for grey and 3 for colour; transparency is left out. A picture of more than `most` numbers is averaged over
@@ -43,37 +43,39 @@ def read_picture(content: bytes, most: int) -> tuple[np.ndarray, tuple[str, ...]
     Raises:
         InvalidInput: a file that is damaged or of another kind, or one beyond the bounds of `normviz.data.bounds`.
     """
-    return _DECODER.submit(_decode, content, most).result()
+    return _DECODER.submit(_decode, content, max_numbers).result()
 
 
-def _decode(content: bytes, most: int) -> tuple[np.ndarray, tuple[str, ...]]:
+def _decode(content: bytes, max_numbers: int) -> tuple[np.ndarray, tuple[str, ...]]:
     from PIL import Image  # imported here: arrays need no Pillow
 
     with rephrase_errors("the file is not a whole .png or .jpg picture."):
         is_jpeg = content.startswith(_JPEG)
         pixels = _jpeg_pixels(content) if is_jpeg else _png_pixels(content)
         with Image.open(io.BytesIO(pixels), formats=("JPEG" if is_jpeg else "PNG",)) as image:
-            return _reduce(image, most)
+            return _reduce(image, max_numbers)
 
 
-def _reduce(image: "Image.Image", most: int) -> tuple[np.ndarray, tuple[str, ...]]:
+def _reduce(image: "Image.Image", max_numbers: int) -> tuple[np.ndarray, tuple[str, ...]]:
     width, height = image.size
     mode = image.mode if image.mode.startswith("I") else "L" if image.mode in ("1", "L", "LA") else "RGB"
     channels, white = 3 if mode == "RGB" else 1, 2**16 - 1 if mode.startswith("I") else 255
-    if max(height, width) // min(height, width) * channels > most:
-        raise InvalidInput(f"the picture has {width} × {height} pixels: too narrow to be averaged to {most:,} numbers.")
-    k = _block_size(image, channels, most)
+    if max(height, width) // min(height, width) * channels > max_numbers:
+        raise InvalidInput(
+            f"the picture has {width} × {height} pixels: too narrow to be averaged to {max_numbers:,} numbers."
+        )
+    k = _block_size(image, channels, max_numbers)
     scale = max(s for s in (1, 2, 4, 8) if 4 * s <= max(k, 4))  # leaves blocks of 4 × 4, so that sizes stay near `most`
     image.draft(None, (width // scale, height // scale))  # which .png leaves as it is
-    small = _average_blocks(image, mode, _block_size(image, channels, most))[np.newaxis] / white
+    small = _average_blocks(image, mode, _block_size(image, channels, max_numbers))[np.newaxis] / white
     notes = () if k == 1 else (f"{height} × {width} pixels averaged to {small.shape[1]} × {small.shape[2]}",)
     return small, notes
 
 
-def _block_size(image: "Image.Image", channels: int, most: int) -> int:
+def _block_size(image: "Image.Image", channels: int, max_numbers: int) -> int:
     """Return the smallest k for which blocks of k × k pixels have at most `most` averages."""
     k = 1
-    while image.height // k * (image.width // k) * channels > most:
+    while image.height // k * (image.width // k) * channels > max_numbers:
         k += 1
     return k
 

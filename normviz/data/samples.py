@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from normviz.core.fields import Shape
-from normviz.data.digits import load_digits, sklearn_data
+from normviz.data.digits import find_sklearn_data, load_digits
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,12 @@ class Sample:
     make: Callable[[Shape, int], np.ndarray]
 
 
-def normal(shape: Shape, seed: int) -> np.ndarray:
+def sample_normal(shape: Shape, seed: int) -> np.ndarray:
     """Independent standard normal numbers."""
     return np.random.default_rng(seed).standard_normal(shape)
 
 
-def uneven(shape: Shape, seed: int) -> np.ndarray:
+def sample_uneven(shape: Shape, seed: int) -> np.ndarray:
     """Normal numbers whose mean and scale differ between examples and, more so, between channels."""
     rng = np.random.default_rng(seed)
     of_examples, of_channels = rng.spawn(2)
@@ -39,7 +39,7 @@ def uneven(shape: Shape, seed: int) -> np.ndarray:
     return scale * noise + examples[:, 1] + 3 * channels[1]
 
 
-def digits(shape: Shape, seed: int) -> np.ndarray:
+def sample_digits(shape: Shape, seed: int) -> np.ndarray:
     """Handwritten digits (scikit-learn's, 8 × 8 in 0..1), one per example, each tinted by random channel weights.
 
     With one channel they are grey, as scanned. Other sizes than 8 × 8 are interpolated.
@@ -52,7 +52,7 @@ def digits(shape: Shape, seed: int) -> np.ndarray:
     return images[..., None] * tint
 
 
-def digit_features(shape: Shape, seed: int) -> np.ndarray:
+def sample_digit_features(shape: Shape, seed: int) -> np.ndarray:
     """Feature maps of handwritten digits: C random 3 × 3 filters (variance 2/9, zero padding) on each image."""
     examples, height, width, channels = shape
     rng = np.random.default_rng(seed)
@@ -63,7 +63,7 @@ def digit_features(shape: Shape, seed: int) -> np.ndarray:
     return np.einsum("nhwij,ijc->nhwc", patches, filters)
 
 
-def photograph(shape: Shape, seed: int) -> np.ndarray:
+def sample_photographs(shape: Shape, seed: int) -> np.ndarray:
     """Two photographs in turn (scikit-learn's china and flower, in 0..1): in colour with 3 channels, grey with one.
 
     With other numbers of channels they are tinted like the digits.
@@ -81,11 +81,11 @@ def photograph(shape: Shape, seed: int) -> np.ndarray:
 SAMPLES: dict[str, Sample] = {
     sample.key: sample
     for sample in (
-        Sample("normal", "Normal noise", "independent standard normal numbers", normal),
-        Sample("uneven", "Uneven noise", "noise whose mean and scale differ by example and by channel", uneven),
-        Sample("digits", "Handwritten digits", "scanned digits, each in a colour of its own", digits),
-        Sample("photo", "Photographs", "two photographs, in colour where there are 3 channels", photograph),
-        Sample("features", "Feature maps of digits", "random 3 × 3 filters over scanned digits", digit_features),
+        Sample("normal", "Normal noise", "independent standard normal numbers", sample_normal),
+        Sample("uneven", "Uneven noise", "noise whose mean and scale differ by example and by channel", sample_uneven),
+        Sample("digits", "Handwritten digits", "scanned digits, each in a colour of its own", sample_digits),
+        Sample("photo", "Photographs", "two photographs, in colour where there are 3 channels", sample_photographs),
+        Sample("features", "Feature maps of digits", "random 3 × 3 filters over scanned digits", sample_digit_features),
     )
 }
 """Every kind of data by key, in the order in which the app offers them."""
@@ -110,6 +110,6 @@ def _photograph(name: str, height: int, width: int) -> np.ndarray:
     """A photograph that comes with scikit-learn, (height, width, 3) in 0..1: the largest part of these proportions."""
     from PIL import Image, ImageOps
 
-    with Image.open(sklearn_data() / "images" / name) as image:
+    with Image.open(find_sklearn_data() / "images" / name) as image:
         fitted = ImageOps.fit(image.convert("RGB"), (width, height), Image.Resampling.BOX)
     return np.asarray(fitted, dtype=np.float64) / 255

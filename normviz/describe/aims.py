@@ -4,19 +4,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from normviz.core.fields import AXIS, OWN, Axis, Field, Shape
-from normviz.core.normalize import Normalized, largest_singular_value, quiet, reduce
+from normviz.core.fields import AXIS_NAMES, OWN, AxisNames, Field, Shape
+from normviz.core.normalize import NormalizationResult, compute_spectral_norm, ignore_float_warnings, reduce_boxes
 from normviz.core.registry import Scheme
-from normviz.core.statistics import covariances
+from normviz.core.statistics import compute_covariances
 from normviz.core.text import join_words, typeset
-from normviz.describe.wording import axes_of, windows
+from normviz.describe.wording import find_windowed_axes, name_axes
 
-CLOSE = 5e-4
+AIM_TOLERANCE = 5e-4
 """The largest distance from 0 or 1 at which a sentence says 0 or 1."""
 
 
-@quiet
-def aim_words(scheme: Scheme, x: np.ndarray, result: Normalized, threshold: float = 0.0) -> str:
+@ignore_float_warnings
+def describe_aim(scheme: Scheme, x: np.ndarray, result: NormalizationResult, threshold: float = 0.0) -> str:
     """Return the aim that this result reaches: "Afterwards every channel has mean 0 and variance 1."
 
     Everything in it is measured on x̂. Empty for windows, which share nothing, and where a number is not finite.
@@ -25,22 +25,22 @@ def aim_words(scheme: Scheme, x: np.ndarray, result: Normalized, threshold: floa
         return f"{_start(scheme, result, threshold)} every number lies between −1 and 1."
     if not scheme.fields:
         return ""
-    if any(windows(field, x.shape) for field in scheme.fields):
+    if any(find_windowed_axes(field, x.shape) for field in scheme.fields):
         return ""
     reached = _reached(scheme, x.shape, result)
     return f"{_start(scheme, result, threshold)} {reached}." if reached else ""
 
 
-def field_noun(field: Field, axes: tuple[str, ...], shape: Shape) -> str:
+def name_field(field: Field, axes: tuple[str, ...], shape: Shape) -> str:
     """Return the name of what one field holds: "channel", "group of channels of every example"; empty: all.
 
     >>> field_noun(Field.parse("own, full, full, groups(2)"), ("N", "H", "W", "C"), (4, 4, 4, 6))
     'group of channels of every example'
     """
-    return _noun(field.canonical(shape), axes, axes_of(axes, shape))
+    return _noun(field.canonical(shape), axes, name_axes(axes, shape))
 
 
-def scope_words(scheme: Scheme) -> str:
+def describe_scope(scheme: Scheme) -> str:
     """Return what a scheme normalizes, and over what it averages, in words that hold for every shape.
 
     >>> from normviz.core.registry import SCHEMES
@@ -64,7 +64,7 @@ def scope_words(scheme: Scheme) -> str:
 
 def _scope(field: Field, axes: tuple[str, ...]) -> str:
     """Return the noun of a field, and the axes along which it holds several indices."""
-    called = [AXIS[name] for name in axes]
+    called = [AXIS_NAMES[name] for name in axes]
     if all(rule == OWN for rule in field.rules):
         return "every element alone"
     noun = _noun(field, axes, called)
@@ -74,7 +74,7 @@ def _scope(field: Field, axes: tuple[str, ...]) -> str:
     return f"{f'every {noun} alone' if noun else 'the whole tensor'}{over and f', over {over}'}"
 
 
-def _noun(field: Field, axes: tuple[str, ...], called: Sequence[Axis]) -> str:
+def _noun(field: Field, axes: tuple[str, ...], called: Sequence[AxisNames]) -> str:
     own = _names(field, "own", axes, [each.one for each in called])
     groups = _names(field, "groups", axes, [each.many for each in called])
     named = own | {axis: f"group of {name}" for axis, name in groups.items()}
@@ -91,7 +91,7 @@ def _names(field: Field, kind: str, axes: tuple[str, ...], called: Sequence[str]
     return names
 
 
-def _start(scheme: Scheme, result: Normalized, threshold: float) -> str:
+def _start(scheme: Scheme, result: NormalizationResult, threshold: float) -> str:
     """Return "Afterwards", or "Before γ and β," where what is learned changes x̂."""
     values = result.xhat if scheme.has_xhat else result.v
     unchanged = np.array_equal(result.y, values, equal_nan=True)
@@ -102,24 +102,24 @@ def _start(scheme: Scheme, result: Normalized, threshold: float) -> str:
     return f"Before {join_words([*learned, *(['τ'] if cut else [])], 'and')},"
 
 
-def _reached(scheme: Scheme, shape: Shape, result: Normalized) -> str:
+def _reached(scheme: Scheme, shape: Shape, result: NormalizationResult) -> str:
     """Return what holds for every field: "every channel has mean 0 and variance 1"."""
     if scheme.spectral:
-        return "the largest singular value is 1" if _is(largest_singular_value(result.xhat), 1) else ""
+        return "the largest singular value is 1" if _is(compute_spectral_norm(result.xhat), 1) else ""
     if scheme.whitens:
         return _whitened(scheme, shape, result)
     values = result.xhat if scheme.has_xhat else result.v
     mean, square = scheme.summation, scheme.suppression
     size = 1.0 if square is not None else float(np.abs(values).max()) or 1.0
-    centred = mean is not None and _is(reduce(values, mean, np.mean) / size, 0)
+    centred = mean is not None and _is(reduce_boxes(values, mean, np.mean) / size, 0)
     if square is None:
         return f"{_every(scheme, mean, shape)} has mean 0" if mean is not None and centred else ""
-    squares = reduce(values**2, square, np.mean)
+    squares = reduce_boxes(values**2, square, np.mean)
     if not np.isfinite(squares).all():
         return ""
     if scheme.per_fan_in:
-        lengths = np.sqrt(reduce(values**2, square, np.sum))
-        noun = field_noun(square, scheme.axes, shape)
+        lengths = np.sqrt(reduce_boxes(values**2, square, np.sum))
+        noun = name_field(square, scheme.axes, shape)
         return f"the weights of every {noun} have length 1" if _is(lengths, 1) else ""
     joint = mean is not None and mean.canonical(shape) == square.canonical(shape)
     name = "variance" if joint and centred else "mean square"
@@ -130,10 +130,10 @@ def _reached(scheme: Scheme, shape: Shape, result: Normalized) -> str:
     return ", and ".join([*clauses, f"{_every(scheme, square, shape)} has {measure}"])
 
 
-def _whitened(scheme: Scheme, shape: Shape, result: Normalized) -> str:
+def _whitened(scheme: Scheme, shape: Shape, result: NormalizationResult) -> str:
     groups = scheme.matrices(shape)
     size = shape[-1] // groups
-    matrices = np.stack([covariances(part) for part in np.split(result.xhat, groups, axis=-1)])
+    matrices = np.stack([compute_covariances(part) for part in np.split(result.xhat, groups, axis=-1)])
     if not _is(matrices - np.eye(size), 0) or not _is(result.xhat.mean((0, 1, 2)), 0):
         return ""
     alone = "and no two channels are correlated" if groups == 1 else "and channels of one group are not correlated"
@@ -141,15 +141,15 @@ def _whitened(scheme: Scheme, shape: Shape, result: Normalized) -> str:
 
 
 def _every(scheme: Scheme, field: Field | None, shape: Shape) -> str:
-    noun = field_noun(field, scheme.axes, shape) if field is not None else ""
+    noun = name_field(field, scheme.axes, shape) if field is not None else ""
     return f"every {noun}" if noun else "the whole tensor"
 
 
 def _is(values: np.ndarray, number: float) -> bool:
-    return bool((np.abs(np.asarray(values) - number) <= CLOSE).all())
+    return bool((np.abs(np.asarray(values) - number) <= AIM_TOLERANCE).all())
 
 
-def _range(squares: np.ndarray, result: Normalized, scheme: Scheme) -> str:
+def _range(squares: np.ndarray, result: NormalizationResult, scheme: Scheme) -> str:
     """Return 1, or the range that is measured, with its reason: fields of equal numbers, or ε."""
     if _is(squares, 1):
         return "1"
@@ -159,4 +159,4 @@ def _range(squares: np.ndarray, result: Normalized, scheme: Scheme) -> str:
         return "0: all numbers of a field are equal"
     if squares.min() == 0:
         return f"{wide}: 0 where all numbers of a field are equal"
-    return f"{wide}, below 1 because of ε" if scheme.eps is not None and squares.max() <= 1 + CLOSE else wide
+    return f"{wide}, below 1 because of ε" if scheme.eps is not None and squares.max() <= 1 + AIM_TOLERANCE else wide

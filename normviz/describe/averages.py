@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from normviz.core.fields import AXIS, Field, Rule
+from normviz.core.fields import AXIS_NAMES, Field, Rule
 from normviz.core.scheme import Scheme
 
-SIZE = {"kh": "K_h", "kw": "K_w", "Cin": r"C_\mathrm{in}", "Cout": r"C_\mathrm{out}"}
+AXIS_SIZE_SYMBOLS = {"kh": "K_h", "kw": "K_w", "Cin": r"C_\mathrm{in}", "Cout": r"C_\mathrm{out}"}
 """What the size of an axis is called in formulas; its name where it is not listed."""
 
 
@@ -39,32 +39,32 @@ Tag = tuple[str, ...]
 
 
 def _own(axis: str, rule: Rule, tag: Tag) -> Term:
-    letter = AXIS[axis].letter
+    letter = AXIS_NAMES[axis].letter
     return Term(letter, letter)
 
 
 def _full(axis: str, rule: Rule, tag: Tag) -> Term:
-    letter, size = AXIS[axis].letter, size_of(axis)
+    letter, size = AXIS_NAMES[axis].letter, format_axis_size(axis)
     return Term("", letter, size, whole=letter)
 
 
 def _groups(axis: str, rule: Rule, tag: Tag) -> Term:
-    letter, size = AXIS[axis].letter, size_of(axis)
-    group, count = (symbol + subscript(",".join(tag)) for symbol in "gG")
-    members, share = rf"\mathcal{{G}}{subscript(group)}", rf"\tfrac{{{size}}}{{{count}}}"
+    letter, size = AXIS_NAMES[axis].letter, format_axis_size(axis)
+    group, count = (symbol + format_subscript(",".join(tag)) for symbol in "gG")
+    members, share = rf"\mathcal{{G}}{format_subscript(group)}", rf"\tfrac{{{size}}}{{{count}}}"
     where = (
         rf"{members} = \{{{group}{share},\dots,({group}+1){share}-1\}},\quad {group} = 0,\dots,{count}-1,"
-        rf"\quad {count} = {rule.parameter}\text{{ groups of }}{share}\text{{ {AXIS[axis].many}}}"
+        rf"\quad {count} = {rule.parameter}\text{{ groups of }}{share}\text{{ {AXIS_NAMES[axis].many}}}"
     )
     return Term(group, letter, f"({size}/{count})", rf"\sum_{{{letter}\in{members}}}", where)
 
 
 def _window(axis: str, rule: Rule, tag: Tag) -> Term:
-    letter, radius = AXIS[axis].letter, "R" + subscript(",".join(tag))
+    letter, radius = AXIS_NAMES[axis].letter, "R" + format_subscript(",".join(tag))
     field = "".join(rf"^{{{part}}}" for part in tag if part in ("A", "B"))
-    near, members = rf"|{letter}'-{letter}|\le {radius}", rf"\mathcal{{W}}{field}{subscript(letter)}"
+    near, members = rf"|{letter}'-{letter}|\le {radius}", rf"\mathcal{{W}}{field}{format_subscript(letter)}"
     where = (
-        rf"{members} = \{{{letter}' : {near},\ 0\le {letter}' < {size_of(axis)}\}},"
+        rf"{members} = \{{{letter}' : {near},\ 0\le {letter}' < {format_axis_size(axis)}\}},"
         rf"\quad {radius} = {rule.parameter}\quad\text{{(cut at the border)}}"
     )
     return Term(letter, letter + "'", f"|{members}|", rf"\sum_{{{near}}}", where)
@@ -81,7 +81,7 @@ _TAGS: tuple[Callable[[str, str], Tag], ...] = (
 
 
 @dataclass(frozen=True)
-class Average:
+class AverageFormula:
     """The average over the boxes of a field, as LaTeX."""
 
     terms: tuple[Term, ...]
@@ -89,12 +89,12 @@ class Average:
     @property
     def index(self) -> str:
         """The index of the statistic, as a subscript."""
-        return subscript("".join(term.statistic for term in self.terms))
+        return format_subscript("".join(term.statistic for term in self.terms))
 
     @property
     def summand(self) -> str:
         """The index of what is summed, as a subscript."""
-        return subscript("".join(term.summand for term in self.terms))
+        return format_subscript("".join(term.summand for term in self.terms))
 
     @property
     def sums(self) -> str:
@@ -111,28 +111,28 @@ class Average:
         return rf"\frac{{1}}{{{size}}}{self.sums}" if size else ""
 
     @property
-    def neighbour(self) -> str:
+    def neighbour_index(self) -> str:
         """The index of the statistic of what is summed, as a subscript: that of a neighbour under a window."""
-        return subscript("".join(term.summand if term.moves else term.statistic for term in self.terms))
+        return format_subscript("".join(term.summand if term.moves else term.statistic for term in self.terms))
 
-    def given_back(self, summand: str) -> str:
+    def format_transposed(self, summand: str) -> str:
         """The transposed average: what an element has given to the averages of others, each over its own size."""
-        fixed = Average(tuple(term._replace(size="") if term.moves else term for term in self.terms))
-        sizes = "".join(term.size.replace(f"_{term.statistic}|", f"_{{{term.summand}}}|") for term in self.moving)
+        fixed = AverageFormula(tuple(term._replace(size="") if term.moves else term for term in self.terms))
+        sizes = "".join(term.size.replace(f"_{term.statistic}|", f"_{{{term.summand}}}|") for term in self.window_terms)
         return (fixed.over or self.sums) + (rf"\frac{{1}}{{{sizes}}}" if sizes else "") + summand
 
     @property
-    def moving(self) -> tuple[Term, ...]:
+    def window_terms(self) -> tuple[Term, ...]:
         """Those of windows."""
         return tuple(term for term in self.terms if term.moves)
 
 
-def averages_of(scheme: Scheme) -> dict[str, Average]:
+def build_averages(scheme: Scheme) -> dict[str, AverageFormula]:
     """The averages over the summation field A and the suppression field B, as far as the scheme has them."""
     fields: dict[str, Field | None] = {"A": scheme.summation, "B": scheme.suppression}
     tags = _tags(scheme, fields)
     return {
-        name: Average(
+        name: AverageFormula(
             tuple(
                 _TERMS[rule.kind](axis, rule, tags.get((axis, name), ()))
                 for axis, rule in zip(scheme.axes, field.rules, strict=True)
@@ -158,18 +158,18 @@ def _tags(scheme: Scheme, fields: dict[str, Field | None]) -> dict[tuple[str, st
             if rule.kind == kind
         }
         for tag in _TAGS:
-            tagged = {place: tag(AXIS[place[0]].letter, place[1]) for place in meaning}
+            tagged = {place: tag(AXIS_NAMES[place[0]].letter, place[1]) for place in meaning}
             if len(set(tagged.values())) == len({(tagged[place], meaning[place]) for place in meaning}):
                 break
         chosen |= tagged
     return chosen
 
 
-def size_of(axis: str) -> str:
+def format_axis_size(axis: str) -> str:
     """The size of an axis."""
-    return SIZE.get(axis, axis)
+    return AXIS_SIZE_SYMBOLS.get(axis, axis)
 
 
-def subscript(text: str) -> str:
+def format_subscript(text: str) -> str:
     """An index in LaTeX; nothing where there is none."""
     return text and (f"_{text}" if len(text) == 1 else f"_{{{text}}}")

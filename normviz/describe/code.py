@@ -15,7 +15,7 @@ from normviz.core.fields import FULL, Rule
 from normviz.core.scheme import Scheme
 
 
-def as_code(value: object) -> str:
+def format_as_code(value: object) -> str:
     """A value as it stands in Python code: text as it is, numbers and tuples of numbers as Python writes them.
 
     Raises:
@@ -28,7 +28,7 @@ def as_code(value: object) -> str:
     if isinstance(value, Real) and not isinstance(value, bool):
         return repr(float(value))
     if isinstance(value, tuple):
-        return f"({', '.join(map(as_code, value))}{',' * (len(value) == 1)})"
+        return f"({', '.join(map(format_as_code, value))}{',' * (len(value) == 1)})"
     if isinstance(value, Undefined):
         return str(value)  # raises, and says what is undefined
     raise TypeError(f"{value!r} is not text, a number or a tuple of them, so it does not belong in code.")
@@ -37,7 +37,7 @@ def as_code(value: object) -> str:
 _TEMPLATES = Environment(
     loader=PackageLoader("normviz.describe"),
     undefined=StrictUndefined,
-    finalize=as_code,
+    finalize=format_as_code,
     autoescape=False,  # Python, not HTML
     trim_blocks=True,
     lstrip_blocks=True,
@@ -46,12 +46,12 @@ _TEMPLATES = Environment(
 )
 
 
-def inside(scheme: Scheme, x: str) -> str:
+def format_argument_code(scheme: Scheme, x: str) -> str:
     """What a pointwise scheme's function is of, αx + s, in code: "0.5 * x"."""
     return f"{float(scheme.alpha)} * {x}" + (f" + {scheme.shift}" if scheme.shift else "")
 
 
-def render(template: str, **facts: object) -> str:
+def render_template(template: str, **facts: object) -> str:
     """The code that a template of the folder `templates` makes of the facts.
 
     Raises:
@@ -61,7 +61,7 @@ def render(template: str, **facts: object) -> str:
 
 
 @dataclass(frozen=True)
-class Step:
+class AveragingStep:
     """One step of an average over the boxes of a field.
 
     kind: "full", over whole axes; "groups" or "window", over each of those along one axis. axes: these axes, by
@@ -78,12 +78,16 @@ class Step:
         return self.axes[0] if len(self.axes) == 1 else self.axes
 
 
-def steps(rules: Sequence[Rule], shape: Sequence[int] | None = None) -> tuple[Step, ...]:
+def list_averaging_steps(rules: Sequence[Rule], shape: Sequence[int] | None = None) -> tuple[AveragingStep, ...]:
     """How code averages over the boxes of a field: over whole axes first, then over groups and windows axis by axis.
 
     No step at all where every box is a single element. `shape`: of the tensor, to count the elements of whole axes.
     """
     whole = tuple(axis for axis, rule in enumerate(rules) if rule == FULL)
     count = None if shape is None else prod(shape[axis] for axis in whole)
-    parts = (Step(rule.kind, (axis,), rule.parameter) for axis, rule in enumerate(rules) if rule.parameter is not None)
-    return *([Step("full", whole, count)] if whole else []), *parts
+    parts = (
+        AveragingStep(rule.kind, (axis,), rule.parameter)
+        for axis, rule in enumerate(rules)
+        if rule.parameter is not None
+    )
+    return *([AveragingStep("full", whole, count)] if whole else []), *parts

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from normviz.describe.seeds import Difference, find_signs
+from normviz.describe.seeds import MeanDifference, find_clear_signs
 
 Side = Literal["more", "less", "unclear"]
 """The sign of a difference where it is clear."""
@@ -26,14 +26,14 @@ class Comparisons:
         ('0.3 ± 0.1 less', 'not clearly different, 1 ± 2 points')
     """
 
-    differences: Mapping[str, Difference]
+    differences: Mapping[str, MeanDifference]
     sides: Mapping[str, Side]
 
     @classmethod
-    def of(cls, differences: Mapping[str, Difference]) -> "Comparisons":
+    def of(cls, differences: Mapping[str, MeanDifference]) -> "Comparisons":
         """Return the comparisons of these differences."""
         sides: dict[int, Side] = {-1: "less", 0: "unclear", 1: "more"}
-        signs = find_signs([*differences.values()])
+        signs = find_clear_signs([*differences.values()])
         return cls(differences, {name: sides[sign] for name, sign in zip(differences, signs, strict=True)})
 
     def text(self, name: str, scale: float = 1.0, unit: str = "") -> str:

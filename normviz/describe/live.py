@@ -9,21 +9,21 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.core.fields import Shape
-from normviz.core.normalize import Normalized, quiet
+from normviz.core.normalize import NormalizationResult, ignore_float_warnings
 from normviz.core.registry import Scheme
-from normviz.core.whitening import inverse_root
-from normviz.describe.notation import SYMBOL, gain_letter, inside, passed
+from normviz.core.whitening import compute_inverse_root
+from normviz.describe.notation import TENSOR_SYMBOLS, format_argument_latex, format_function_latex, format_gain_symbol
 
 ROOT, PLAIN, LIMIT = range(3)
 """How what divides is written: as sqrt(σ² + ε); as it is, where its square is out of a float's range; and where 0/0 is
 taken to be its limit for ε towards 0, with an arrow."""
 
 
-TERMS = 3
+MAX_SUM_TERMS = 3
 """The most terms of a sum that are written out."""
 
 
-class Line(NamedTuple):
+class LiveFormula(NamedTuple):
     r"""A line of LaTeX: \num{name} is the place of a number, \num*{name} of one that has brackets where it is negative.
 
     Attributes:
@@ -35,7 +35,7 @@ class Line(NamedTuple):
     forms: tuple[str, ...]
 
 
-class Numbers(NamedTuple):
+class ElementNumbers(NamedTuple):
     """A number of every element: `values`, in the shape of the statistics of which elements share one."""
 
     values: np.ndarray
@@ -47,52 +47,58 @@ class Numbers(NamedTuple):
         return float(self.values.reshape(self.shape)[at])
 
 
-def lines(scheme: Scheme, shape: Shape) -> list[Line]:
+def build_step_formulas(scheme: Scheme, shape: Shape) -> list[LiveFormula]:
     """The steps of the general form that a scheme has, with the numbers of `numbers`."""
-    x, base = SYMBOL.get(scheme.acts_on, "x"), "x"
-    found = [Line("element", (rf"{x}_{{\num{{n}},\num{{h}},\num{{w}},\num{{c}}}} = \num{{x}}",))]
+    x, base = TENSOR_SYMBOLS.get(scheme.acts_on, "x"), "x"
+    found = [LiveFormula("element", (rf"{x}_{{\num{{n}},\num{{h}},\num{{w}},\num{{c}}}} = \num{{x}}",))]
     symbol = x
     if scheme.summation is not None:
         mean = r"\part{mean}{\num*{mean}}"
         symbol, base = rf"{x} - {_MEAN}", "v"
-        found.append(Line("centred", (rf"{symbol} = \num{{x}} - {mean} = \num{{v}}",)))
+        found.append(LiveFormula("centred", (rf"{symbol} = \num{{x}} - {mean} = \num{{v}}",)))
     if scheme.has_xhat:
-        found.append(Line("normalized", _normalized(scheme, shape, symbol, base)))
+        found.append(LiveFormula("normalized", _normalized(scheme, shape, symbol, base)))
         symbol, base = rf"\hat{{{x}}}", "xhat"
     if scheme.gain is not None or scheme.bias is not None:
         gain = scheme.gain is not None
         factor = f"({symbol})" if base == "v" else symbol
-        letters = f"{gain_letter(scheme)} {factor}" if gain else symbol
+        letters = f"{format_gain_symbol(scheme)} {factor}" if gain else symbol
         product = rf"\num{{gain}} \cdot \num*{{{base}}}" if gain else rf"\num{{{base}}}"
         if scheme.bias is not None:
             letters, product = rf"{letters} + \beta", rf"{product} + \num*{{bias}}"
-        found.append(Line("output", (rf"y = {letters} = {product} = \num{{y}}",)))
+        found.append(LiveFormula("output", (rf"y = {letters} = {product} = \num{{y}}",)))
     elif not scheme.acts:
-        found.append(Line("output", (rf"y = {symbol} = \num{{y}}",)))
+        found.append(LiveFormula("output", (rf"y = {symbol} = \num{{y}}",)))
     if scheme.threshold is not None:
-        found.append(Line("activation", (r"z = \max(y, \tau) = \max(\num{y}, \num{threshold}) = \num{z}",)))
+        found.append(LiveFormula("activation", (r"z = \max(y, \tau) = \max(\num{y}, \num{threshold}) = \num{z}",)))
     return found
 
 
-def statistics(scheme: Scheme) -> list[Line]:
+def build_statistic_formulas(scheme: Scheme) -> list[LiveFormula]:
     """What an element shares with others: its mean, and what divides."""
     found = []
     if scheme.summation is not None:
-        found.append(Line("mean", (r"\mu = \num{mean}",)))
+        found.append(LiveFormula("mean", (r"\mu = \num{mean}",)))
     if scheme.suppression is not None:
         square = _square(scheme)
         if scheme.whitens:
-            return [*found, Line("divides", (rf"{square} = \num{{divides}}",))]
+            return [*found, LiveFormula("divides", (rf"{square} = \num{{divides}}",))]
         eps = "" if scheme.eps is None else r" + \varepsilon"
         root, plain = rf"{square} = \num{{divides}}", rf"\sqrt{{{square}{eps}}} = \num{{divides}}"
-        found.append(Line("divides", (root, root if scheme.spectral else plain, root)))
+        found.append(LiveFormula("divides", (root, root if scheme.spectral else plain, root)))
     return found
 
 
-@quiet
-def live_numbers(
-    scheme: Scheme, x: np.ndarray, result: Normalized, eps: float, gain: float, bias: float, threshold: float = 0.0
-) -> dict[str, Numbers]:
+@ignore_float_warnings
+def compute_live_numbers(
+    scheme: Scheme,
+    x: np.ndarray,
+    result: NormalizationResult,
+    eps: float,
+    gain: float,
+    bias: float,
+    threshold: float = 0.0,
+) -> dict[str, ElementNumbers]:
     """The numbers of every element, by their names in the formulas, and which `form` a formula takes.
 
     `divides` is what stands below: the mean square, or what divides where that is written as it is. Of a scheme that
@@ -100,27 +106,29 @@ def live_numbers(
     (Σ + εI)^(-1/2) and what it is multiplied with, the channels of its group at its position.
     """
     one = (1, 1, 1, 1)
-    found = {name: Numbers(np.full(one, value), one) for name, value in (("eps", eps), ("gain", gain), ("bias", bias))}
-    found["x"] = Numbers(x, x.shape)
+    found = {
+        name: ElementNumbers(np.full(one, value), one) for name, value in (("eps", eps), ("gain", gain), ("bias", bias))
+    }
+    found["x"] = ElementNumbers(x, x.shape)
     if scheme.summation is not None and result.mean is not None:
-        found["mean"] = Numbers(result.mean, result.mean.shape)
-        found["v"] = Numbers(result.v, x.shape)
+        found["mean"] = ElementNumbers(result.mean, result.mean.shape)
+        found["v"] = ElementNumbers(result.v, x.shape)
     if scheme.whitens:
         found |= _whitened(scheme, result, eps)
-        found["xhat"] = Numbers(result.xhat, x.shape)
+        found["xhat"] = ElementNumbers(result.xhat, x.shape)
     elif scheme.suppression is not None and result.deviation is not None:
-        below, form = under_the_root(result.deviation, eps, scheme.spectral)
-        found |= {"divides": Numbers(below, below.shape), "form": Numbers(form, below.shape)}
-        found["xhat"] = Numbers(result.xhat, x.shape)
+        below, form = find_squares_under_root(result.deviation, eps, scheme.spectral)
+        found |= {"divides": ElementNumbers(below, below.shape), "form": ElementNumbers(form, below.shape)}
+        found["xhat"] = ElementNumbers(result.xhat, x.shape)
     elif scheme.pointwise is not None:
         inside = {"alpha": scheme.alpha, "s": scheme.shift or 0.0}
-        found |= {name: Numbers(np.full(one, value), one) for name, value in inside.items()}
-        found["xhat"] = Numbers(result.xhat, x.shape)
+        found |= {name: ElementNumbers(np.full(one, value), one) for name, value in inside.items()}
+        found["xhat"] = ElementNumbers(result.xhat, x.shape)
     if scheme.gain is not None or scheme.bias is not None or not scheme.acts:
-        found["y"] = Numbers(result.y, x.shape)
+        found["y"] = ElementNumbers(result.y, x.shape)
     if scheme.threshold is not None:
-        found["threshold"] = Numbers(np.full(one, threshold), one)
-        found["z"] = Numbers(np.maximum(result.y, threshold), x.shape)
+        found["threshold"] = ElementNumbers(np.full(one, threshold), one)
+        found["z"] = ElementNumbers(np.maximum(result.y, threshold), x.shape)
     return found
 
 
@@ -128,11 +136,11 @@ _MEAN = r"\part{mean}{\mu}"
 
 
 def _normalized(scheme: Scheme, shape: Shape, symbol: str, base: str) -> tuple[str, ...]:
-    x = SYMBOL.get(scheme.acts_on, "x")
+    x = TENSOR_SYMBOLS.get(scheme.acts_on, "x")
     if scheme.pointwise is not None:
-        numbers = inside(scheme, r"\cdot \num*{x}", r"\num{alpha}", r"\num*{s}")
+        numbers = format_argument_latex(scheme, r"\cdot \num*{x}", r"\num{alpha}", r"\num*{s}")
         value = rf"\operatorname{{{scheme.pointwise}}}({numbers})"
-        return (rf"\hat{{{x}}} = {passed(scheme, x)} = {value} = \num{{xhat}}",)
+        return (rf"\hat{{{x}}} = {format_function_latex(scheme, x)} = {value} = \num{{xhat}}",)
     if scheme.whitens:
         return (_product(shape[-1] // scheme.matrices(shape)),)
     eps = "" if scheme.eps is None else r" + \varepsilon"
@@ -150,24 +158,24 @@ def _product(channels: int) -> str:
     """x̂ as a sum over the channels of a group, of which the first and the last are written where there are many."""
     terms = [rf"\num*{{w{k}}} \cdot \num*{{v{k}}}" for k in range(channels)]
     terms[0] = terms[0].replace("*", "", 1)
-    if channels > TERMS:
+    if channels > MAX_SUM_TERMS:
         terms = [terms[0], r"\cdots", terms[-1]]
     root = r"\part{divides}{(\Sigma + \varepsilon I)^{-1/2}}"
     return rf"\hat{{x}} = {root} (x - {_MEAN}) = {' + '.join(terms)} = \num{{xhat}}"
 
 
-def _whitened(scheme: Scheme, result: Normalized, eps: float) -> dict[str, Numbers]:
+def _whitened(scheme: Scheme, result: NormalizationResult, eps: float) -> dict[str, ElementNumbers]:
     """The numbers of a channel's variance, and of the terms of `_product`."""
     shape = result.v.shape
     groups = scheme.matrices(shape)
     channels = shape[-1] // groups
     variance = np.mean(np.square(result.v), axis=(0, 1, 2))
-    found = {"divides": Numbers(variance, (1, 1, 1, shape[-1]))}
-    terms = list(range(channels) if channels <= TERMS else (0, channels - 1))
-    matrices = inverse_root(result.v, groups, eps, terms)
+    found = {"divides": ElementNumbers(variance, (1, 1, 1, shape[-1]))}
+    terms = list(range(channels) if channels <= MAX_SUM_TERMS else (0, channels - 1))
+    matrices = compute_inverse_root(result.v, groups, eps, terms)
     for k, column in zip(terms, np.moveaxis(matrices, -1, 0), strict=True):
-        found[f"w{k}"] = Numbers(column.ravel(), (1, 1, 1, shape[-1]))
-        found[f"v{k}"] = Numbers(result.v[..., k::channels], (*shape[:3], groups))
+        found[f"w{k}"] = ElementNumbers(column.ravel(), (1, 1, 1, shape[-1]))
+        found[f"v{k}"] = ElementNumbers(result.v[..., k::channels], (*shape[:3], groups))
     return found
 
 
@@ -177,11 +185,11 @@ def _square(scheme: Scheme) -> str:
         return r"\Sigma_{cc}"
     if scheme.spectral:
         return r"\sigma_{\max}"
-    return r"\sigma^2" if scheme.summation is not None else rf"\overline{{{SYMBOL.get(scheme.acts_on, 'x')}^2}}"
+    return r"\sigma^2" if scheme.summation is not None else rf"\overline{{{TENSOR_SYMBOLS.get(scheme.acts_on, 'x')}^2}}"
 
 
-@quiet
-def under_the_root(deviation: np.ndarray, eps: float, spectral: bool = False) -> tuple[np.ndarray, np.ndarray]:
+@ignore_float_warnings
+def find_squares_under_root(deviation: np.ndarray, eps: float, spectral: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean squares beside ε under the root, and the form in which each is written.
 
     Where the square leaves the range of a float, and of a spectral scheme, the deviation stands for it.

@@ -19,7 +19,7 @@ _MARKUP = re.compile(r"[\\`*_\[\]<>$~&|]|:(?=\S)|^[#+=-]")
 _LIST_NUMBER = re.compile(r"^(\d+)([.)])(?!\S)")
 
 
-def escape(text: object) -> str:
+def escape_markdown(text: object) -> str:
     r"""Return Markdown that shows a text as it is, in one line and without markup.
 
     Backslashes stand before markup, a word joiner inside of what backslashes do not stop, U+FFFD for characters that

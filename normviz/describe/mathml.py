@@ -3,15 +3,15 @@
 import re
 from collections.abc import Iterator
 
-GREEK = {r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\mu": "μ", r"\sigma": "σ", r"\Sigma": "Σ"}
-GREEK |= {r"\tau": "τ", r"\varepsilon": "ε"}
-SIGNS = GREEK | {r"\max": "max"}
-OPERATORS = {sign: sign for sign in "=+,()/"} | {"-": "−", r"\cdot": "·", r"\cdots": "⋯", r"\to": "→"}
+GREEK_LETTERS = {r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\mu": "μ", r"\sigma": "σ", r"\Sigma": "Σ"}
+GREEK_LETTERS |= {r"\tau": "τ", r"\varepsilon": "ε"}
+MATHML_IDENTIFIERS = GREEK_LETTERS | {r"\max": "max"}
+MATHML_OPERATORS = {sign: sign for sign in "=+,()/"} | {"-": "−", r"\cdot": "·", r"\cdots": "⋯", r"\to": "→"}
 
 _TOKEN = re.compile(r"\\[A-Za-z]+\*?|\d+|\S")
 
 
-def mathml(latex: str) -> str:
+def convert_to_mathml(latex: str) -> str:
     r"""The content of a `math` element for LaTeX of fractions, roots, accents, indices, powers, letters and names.
 
     Besides, \num{name} is the place of a number: an empty `mn` with the attribute data-number, and data-bracketed for
@@ -58,12 +58,12 @@ def _term(tokens: list[str]) -> str:
         return f"<mi>{_name(tokens)}</mi>"
     if token == r"\overline":
         return f'<mover accent="true">{_term(tokens)}<mo>¯</mo></mover>'
-    if token in OPERATORS:
-        return f"<mo>{OPERATORS[token]}</mo>"
+    if token in MATHML_OPERATORS:
+        return f"<mo>{MATHML_OPERATORS[token]}</mo>"
     if token.isdigit():
         return f"<mn>{token}</mn>"
-    if token.isalpha() or token in SIGNS:
-        return f"<mi>{SIGNS.get(token, token)}</mi>"
+    if token.isalpha() or token in MATHML_IDENTIFIERS:
+        return f"<mi>{MATHML_IDENTIFIERS.get(token, token)}</mi>"
     raise ValueError(f"{token} is not of the LaTeX that becomes MathML")
 
 

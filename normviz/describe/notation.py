@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from math import isinf, isnan
 from typing import NamedTuple
 
-from normviz.core.fields import AXES, AXIS, FULL, OWN, Field
+from normviz.core.fields import AXES, AXIS_NAMES, FULL, OWN, Field
 from normviz.core.registry import Scheme
 from normviz.core.transformations import Transformation
-from normviz.describe.averages import Average, averages_of, size_of, subscript
+from normviz.describe.averages import AverageFormula, build_averages, format_axis_size, format_subscript
 
-SYMBOL = {"weight": "w"}
+TENSOR_SYMBOLS = {"weight": "w"}
 """What the tensor that a scheme acts on is called in formulas, by `Scheme.acts_on`; x where it is not listed."""
 
-CHANGES = {
+CHANGE_FORMULAS = {
     "weight-matrix-rescaling": r"W' = \delta W",
     "weight-matrix-recentering": r"w_i' = w_i + \tau \text{ for every unit } i",
     "weight-vector-rescaling": r"w_i' = \delta w_i \text{ for one unit } i",
@@ -25,7 +25,7 @@ CHANGES = {
 }
 """What a transformation changes, by its key: `Transformation.plain` in LaTeX."""
 
-WEIGHT_NORM = {
+WEIGHT_NORM_FORMULAS = {
     "weights": r"w = g\,\frac{v}{\lVert v\rVert}",
     "gradient of g": r"\nabla_g l = \nabla_w l\cdot\frac{v}{\lVert v\rVert}",
     "gradient of v": (
@@ -43,7 +43,7 @@ class Formula(NamedTuple):
     latex: str
 
 
-class Parts(NamedTuple):
+class FormulaParts(NamedTuple):
     """What the formulas of a scheme are made of, in LaTeX.
 
     Attributes:
@@ -58,18 +58,20 @@ class Parts(NamedTuple):
     element: str
     hat: str
     below: str
-    averages: dict[str, Average]
+    averages: dict[str, AverageFormula]
 
 
-def parts(scheme: Scheme) -> Parts:
+def build_formula_parts(scheme: Scheme) -> FormulaParts:
     """What the formulas of a scheme are made of; `below` is empty where nothing divides."""
     eps = "" if scheme.eps is None else r"+\varepsilon"
     divides = scheme.suppression is not None and not scheme.spectral
     below = rf"\sqrt{{{_mean_square(scheme)}{eps}}}" if divides else r"\sigma_{\max}" if scheme.spectral else ""
-    return Parts(_symbol(scheme), _centred(scheme), _element(scheme), _hat(scheme), below, averages_of(scheme))
+    return FormulaParts(
+        _symbol(scheme), _centred(scheme), _element(scheme), _hat(scheme), below, build_averages(scheme)
+    )
 
 
-def formulas(scheme: Scheme) -> list[Formula]:
+def build_formulas(scheme: Scheme) -> list[Formula]:
     r"""The lines that define a scheme: mean, centred, variance or mean square, normalized, output, activation; where.
 
     Only the lines that the scheme has. The statistic of an element stands under its own index, as in
@@ -79,7 +81,7 @@ def formulas(scheme: Scheme) -> list[Formula]:
     return [*_weights_in_front(scheme), *_statistics(scheme), *_normalized(scheme), *_output(scheme), *_where(scheme)]
 
 
-def essentials(scheme: Scheme) -> list[Formula]:
+def build_main_formulas(scheme: Scheme) -> list[Formula]:
     """The lines that say what a scheme computes: its statistics and x̂, and those of the weights in front of it."""
     front = [line for line in _weights_in_front(scheme) if line.name != "weights: where"]
     shown = ("mean", "variance", "mean square", "largest singular value", "covariance", "normalized")
@@ -87,12 +89,12 @@ def essentials(scheme: Scheme) -> list[Formula]:
     return [*front, *(line for line in own if line.name in shown)]
 
 
-def on_sums(change: Transformation, layer: str) -> str:
+def format_sum_change(change: Transformation, layer: str) -> str:
     """What a transformation does to the summed inputs, a' = s·a + t, where s and t have the indices they vary along."""
     axes = ("N", "C") if layer == "dense" else AXES["activation"]
 
     def indexed(symbol: str, along: Sequence[str]) -> str:
-        letters = "".join(AXIS[axis].letter for axis in axes if axis in along)
+        letters = "".join(AXIS_NAMES[axis].letter for axis in axes if axis in along)
         return f"{symbol}_{{{letters}}}" if letters else symbol
 
     before, after = indexed("a", axes), indexed("a'", axes)
@@ -101,7 +103,7 @@ def on_sums(change: Transformation, layer: str) -> str:
     return rf"{after} = {indexed('s', change.factor)}\, {before}"
 
 
-def number(value: float, digits: int = 4) -> str:
+def format_latex_number(value: float, digits: int = 4) -> str:
     r"""Return a number in LaTeX, to some digits: 0.3142, -2, 1.5\cdot10^{-7}, 10^{-5}, \infty, \text{NaN}."""
     if isnan(value):
         return r"\text{NaN}"
@@ -117,7 +119,7 @@ def number(value: float, digits: int = 4) -> str:
 def _statistics(scheme: Scheme) -> Iterator[Formula]:
     """The mean, the centred element, and what divides it."""
     x, index = _symbol(scheme), _element(scheme)
-    averages = averages_of(scheme)
+    averages = build_averages(scheme)
     if "A" in averages:
         mean = averages["A"]
         yield Formula("mean", rf"\mu{mean.index} = {mean.over}{x}{mean.summand}")
@@ -137,7 +139,9 @@ def _statistics(scheme: Scheme) -> Iterator[Formula]:
 
 def _normalized(scheme: Scheme) -> Iterator[Formula]:
     if scheme.pointwise is not None:
-        yield Formula("normalized", f"{_hat(scheme)} = {passed(scheme, _symbol(scheme) + _element(scheme))}")
+        yield Formula(
+            "normalized", f"{_hat(scheme)} = {format_function_latex(scheme, _symbol(scheme) + _element(scheme))}"
+        )
         return
     if scheme.suppression is None:
         return
@@ -145,7 +149,7 @@ def _normalized(scheme: Scheme) -> Iterator[Formula]:
         yield Formula("normalized", r"\hat{W} = \frac{W}{\sigma_{\max}(W)}")
         return
     if scheme.whitens:
-        over = averages_of(scheme)["B"].terms[-1].sum.replace("{c", "{j") or r"\sum_j"
+        over = build_averages(scheme)["B"].terms[-1].sum.replace("{c", "{j") or r"\sum_j"
         root = r"\big[(\Sigma+\varepsilon I)^{-1/2}\big]_{cj}"
         yield Formula("normalized", rf"{_hat(scheme)} = {over} {root}\, v{_beside(scheme)}")
         return
@@ -156,17 +160,17 @@ def _normalized(scheme: Scheme) -> Iterator[Formula]:
     yield Formula("normalized", f"{_hat(scheme)} = {scale}{quotient}")
 
 
-def inside(scheme: Scheme, x: str, alpha: str = r"\alpha", shift: str = "s") -> str:
+def format_argument_latex(scheme: Scheme, x: str, alpha: str = r"\alpha", shift: str = "s") -> str:
     """αx + s of a pointwise scheme, in LaTeX."""
     return f"{alpha} {x}" + ("" if scheme.shift is None else f" + {shift}")
 
 
-def passed(scheme: Scheme, x: str) -> str:
+def format_function_latex(scheme: Scheme, x: str) -> str:
     """What comes of x in a pointwise scheme: f(αx + s)."""
-    return rf"\operatorname{{{scheme.pointwise}}}({inside(scheme, x)})"
+    return rf"\operatorname{{{scheme.pointwise}}}({format_argument_latex(scheme, x)})"
 
 
-def gain_letter(scheme: Scheme) -> str:
+def format_gain_symbol(scheme: Scheme) -> str:
     """What the gain is called, in LaTeX."""
     return {"γ": r"\gamma"}.get(scheme.gain_symbol, scheme.gain_symbol)
 
@@ -177,26 +181,26 @@ def _output(scheme: Scheme) -> Iterator[Formula]:
         return
     base = _hat(scheme) if scheme.has_xhat else _centred(scheme) + _element(scheme)
     gain, bias = (
-        None if axes is None else symbol + subscript("".join(AXIS[axis].letter for axis in axes))
-        for symbol, axes in ((gain_letter(scheme), scheme.gain), (r"\beta", scheme.bias))
+        None if axes is None else symbol + format_subscript("".join(AXIS_NAMES[axis].letter for axis in axes))
+        for symbol, axes in ((format_gain_symbol(scheme), scheme.gain), (r"\beta", scheme.bias))
     )
     product = base if gain is None else f"{gain} {base}"
     yield Formula("output", f"y{_element(scheme)} = {product}{'' if bias is None else f' + {bias}'}")
     if scheme.threshold is not None:
-        threshold = r"\tau" + subscript("".join(AXIS[axis].letter for axis in scheme.threshold))
+        threshold = r"\tau" + format_subscript("".join(AXIS_NAMES[axis].letter for axis in scheme.threshold))
         yield Formula("activation", rf"z{_element(scheme)} = \max(y{_element(scheme)}, {threshold})")
 
 
 def _where(scheme: Scheme) -> Iterator[Formula]:
     """What the groups, windows, lengths and matrices in the other lines are."""
-    averages = averages_of(scheme)
+    averages = build_averages(scheme)
     explained = [term.where for average in averages.values() for term in average.terms if term.where]
     yield from (Formula("where", text) for text in dict.fromkeys(explained))
     if scheme.spectral:
         letters, out = _element(scheme), scheme.axes[-1]
-        row = "".join(AXIS[axis].letter for axis in scheme.axes[:-1])
-        matrix = rf"W\in\mathbb{{R}}^{{{_fan_in(scheme)}\times {size_of(out)}}}"
-        yield Formula("where", rf"{matrix},\quad W_{{({row}){AXIS[out].letter}}} = {_symbol(scheme)}{letters}")
+        row = "".join(AXIS_NAMES[axis].letter for axis in scheme.axes[:-1])
+        matrix = rf"W\in\mathbb{{R}}^{{{_fan_in(scheme)}\times {format_axis_size(out)}}}"
+        yield Formula("where", rf"{matrix},\quad W_{{({row}){AXIS_NAMES[out].letter}}} = {_symbol(scheme)}{letters}")
     elif scheme.per_fan_in and scheme.eps is None and scheme.suppression == Field((FULL, FULL, FULL, OWN)):
         square, v = averages["B"], _centred(scheme)
         length = rf"\lVert {v}{square.index}\rVert"
@@ -208,7 +212,7 @@ def _weights_in_front(scheme: Scheme) -> Iterator[Formula]:
     weight = scheme.on_weights
     if weight is None or weight is scheme:
         return
-    yield from (Formula(f"weights: {name}", latex) for name, latex in formulas(weight))
+    yield from (Formula(f"weights: {name}", latex) for name, latex in build_formulas(weight))
     used = rf"y{_element(weight)}" if weight.gain or weight.bias else _hat(weight)
     yield Formula(
         "where", rf"{_symbol(scheme)}{_element(scheme)} \text{{ is the layer's sum with the weights }} {used}"
@@ -216,7 +220,7 @@ def _weights_in_front(scheme: Scheme) -> Iterator[Formula]:
 
 
 def _symbol(scheme: Scheme) -> str:
-    return SYMBOL.get(scheme.acts_on, "x")
+    return TENSOR_SYMBOLS.get(scheme.acts_on, "x")
 
 
 def _centred(scheme: Scheme) -> str:
@@ -229,23 +233,23 @@ def _hat(scheme: Scheme) -> str:
 
 
 def _element(scheme: Scheme) -> str:
-    return subscript("".join(AXIS[axis].letter for axis in scheme.axes))
+    return format_subscript("".join(AXIS_NAMES[axis].letter for axis in scheme.axes))
 
 
 def _beside(scheme: Scheme) -> str:
     """The index of another channel j at the same position."""
-    return subscript("".join(AXIS[axis].letter for axis in scheme.axes[:-1]) + "j")
+    return format_subscript("".join(AXIS_NAMES[axis].letter for axis in scheme.axes[:-1]) + "j")
 
 
 def _difference(scheme: Scheme) -> str:
-    return rf"{_symbol(scheme)}{_element(scheme)}-\mu{averages_of(scheme)['A'].index}"
+    return rf"{_symbol(scheme)}{_element(scheme)}-\mu{build_averages(scheme)['A'].index}"
 
 
 def _mean_square(scheme: Scheme) -> str:
     """The mean square: σ² of a centred tensor, and a bar over the square where nothing is centred."""
     symbol = rf"\overline{{{_symbol(scheme)}^2}}" if scheme.summation is None else r"\sigma^2"
-    return symbol + averages_of(scheme)["B"].index
+    return symbol + build_averages(scheme)["B"].index
 
 
 def _fan_in(scheme: Scheme) -> str:
-    return "".join(map(size_of, scheme.axes[:-1]))
+    return "".join(map(format_axis_size, scheme.axes[:-1]))

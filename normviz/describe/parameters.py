@@ -6,15 +6,18 @@ from math import prod
 from re import search
 from typing import NamedTuple
 
-from normviz.core.fields import AXIS, FULL, Shape
+from normviz.core.fields import AXIS_NAMES, FULL, Shape
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.describe.wording import count_words
+from normviz.describe.wording import describe_statistic_counts
 
-CHANNELS_FIRST: dict[str, tuple[str, ...]] = {"activation": ("N", "C", "H", "W"), "weight": ("Cout", "Cin", "kh", "kw")}
+CHANNELS_FIRST_AXES: dict[str, tuple[str, ...]] = {
+    "activation": ("N", "C", "H", "W"),
+    "weight": ("Cout", "Cin", "kh", "kw"),
+}
 """The order of the axes in PyTorch."""
 
 
-UNKNOWN = 0
+UNKNOWN_FAN_IN = 0
 """The fan-in of the layer in front, whose kernel is not known here; it has a unit for each channel."""
 
 _OF_WEIGHTS = "{} of the weights"
@@ -33,12 +36,14 @@ class ParameterRow(NamedTuple):
     keras: str
 
 
-def parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
+def list_parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
     """One row for γ, for β, for the threshold τ, for α and s inside a function, and for each state of the scheme, for a
     tensor of this shape."""
     rows: list[ParameterRow] = []
     if scheme.weight is not None:
-        rows = [_in_front(row) for row in parameter_shapes(SCHEMES[scheme.weight], (UNKNOWN, 1, 1, shape[-1]))]
+        rows = [
+            _in_front(row) for row in list_parameter_shapes(SCHEMES[scheme.weight], (UNKNOWN_FAN_IN, 1, 1, shape[-1]))
+        ]
     if scheme.pointwise is not None:
         inside = {"α": "learned factor"} | ({} if scheme.shift is None else {"s": "learned shift"})
         rows += [
@@ -50,7 +55,7 @@ def parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
     )  # fmt: skip
     for name, what, axes in learned:
         if axes is not None:
-            each = " and ".join(", ".join(AXIS[axis].one for axis in axes).rsplit(", ", 1))
+            each = " and ".join(", ".join(AXIS_NAMES[axis].one for axis in axes).rsplit(", ", 1))
             role = f"learned {what} for each {each}" if axes else f"learned {what}"
             rows.append(ParameterRow(name, role, *_shapes_along(scheme, axes, shape)))
     for name in scheme.keeps:
@@ -58,7 +63,7 @@ def parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
     return rows
 
 
-def kept(scheme: Scheme) -> list[str]:
+def list_states(scheme: Scheme) -> list[str]:
     """The names of the states of a scheme, and of the scheme of the weights in front of it."""
     front = () if scheme.weight is None else SCHEMES[scheme.weight].keeps
     return [*(_OF_WEIGHTS.format(name) for name in front), *scheme.keeps]
@@ -72,7 +77,7 @@ class KerasAxis(NamedTuple):
     names: frozenset[str]
 
 
-def keras_axis(scheme: Scheme) -> KerasAxis | None:
+def find_keras_axis(scheme: Scheme) -> KerasAxis | None:
     """The `axis` of the scheme's layer in Keras; None for schemes without such a layer."""
     call = search(r"(?P<layer>\w+)\(.*(?P<argument>axis=(?P<value>-?\d+|\([^)]*\)))", scheme.keras or "")
     if call is None:
@@ -82,12 +87,12 @@ def keras_axis(scheme: Scheme) -> KerasAxis | None:
     return KerasAxis(call["layer"], call["argument"], names)
 
 
-def axis_trap(scheme: Scheme, shape: Shape) -> str | None:
+def warn_about_keras_axis(scheme: Scheme, shape: Shape) -> str | None:
     """A warning about Keras's `axis`, which names what is kept in one layer and what is averaged over in another.
 
     None for schemes without such a layer.
     """
-    axis = keras_axis(scheme)
+    axis = find_keras_axis(scheme)
     if axis is None or scheme.field is None:
         return None
     rules = dict(zip(scheme.axes, scheme.field.rules, strict=True))
@@ -99,13 +104,13 @@ def axis_trap(scheme: Scheme, shape: Shape) -> str | None:
         if axis.names == {name for name, rule in rules.items() if rule.kind == kind}:
             axes = ", ".join(name for name in scheme.axes if name in axis.names)
             here = f"In Keras's {axis.layer}, {axis.argument} names {meaning} ({axes})"
-            return f"{here}: on this shape {count_words(scheme, shape)}. {elsewhere}"
+            return f"{here}: on this shape {describe_statistic_counts(scheme, shape)}. {elsewhere}"
     return None
 
 
 def _in_front(row: ParameterRow) -> ParameterRow:
     """A row of the scheme of the weights in front of another."""
-    shapes = (text.replace(f"({UNKNOWN},)", "(fan-in,)") for text in row[2:])
+    shapes = (text.replace(f"({UNKNOWN_FAN_IN},)", "(fan-in,)") for text in row[2:])
     return ParameterRow(_OF_WEIGHTS.format(row.name), row.role, *shapes)
 
 
@@ -136,6 +141,6 @@ def _shapes_along(scheme: Scheme, axes: Collection[str], shape: Shape) -> tuple[
     sizes = dict(zip(scheme.axes, shape, strict=True))
     here = tuple(int(sizes[axis]) for axis in scheme.axes if axis in axes)
     weight = scheme.acts_on == "weight"
-    order = CHANNELS_FIRST["weight" if weight else "activation"]
+    order = CHANNELS_FIRST_AXES["weight" if weight else "activation"]
     torch = tuple(int(sizes[axis]) if axis in axes else 1 for axis in order if weight or axis in axes)
     return str(here), str(torch) if scheme.torch else "–", str(here) if scheme.keras else "–"

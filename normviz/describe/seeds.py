@@ -14,24 +14,25 @@ import numpy as np
 
 from normviz.core.text import typeset
 
-LEVEL = 0.05
+SIGNIFICANCE_LEVEL = 0.05
 """The probability of calling any of several differences clear where there is none."""
 
-COMPARED = (
+COMPARISON_NOTE = (
     "Numbers are means over the seeds with 95% intervals (Student's t). Two schemes are "
     "compared seed by seed: both start from the same weights and see the same batches. A difference is called clear "
     "where Holm's correction for the number of comparisons rejects chance at 5%."
 )
 """How schemes are compared, as a page says it."""
 
-RULES = (
-    f"{COMPARED} Learning rates are chosen for each scheme on validation digits; the test digits choose nothing. The "
+COMPARISON_RULES = (
+    f"{COMPARISON_NOTE} Learning rates are chosen for each scheme on validation digits; the test digits choose "
+    f"nothing. The "
     "network without normalization has no γ."
 )
 """How an experiment on digits that keeps to this module compares networks, as its page says."""
 
 
-class Difference(NamedTuple):
+class MeanDifference(NamedTuple):
     """The difference of two numbers over the same seeds; NaN with fewer than two seeds, or where one is not finite.
 
     Attributes:
@@ -50,7 +51,7 @@ class Difference(NamedTuple):
         return f"{typeset(scale * mean, 2)} ± {typeset(scale * self.half_width, 2)}"
 
 
-def estimate(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray]:
+def estimate_mean(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray]:
     """Return means and half the widths of their 95% intervals over the seeds.
 
     Args:
@@ -73,40 +74,40 @@ def estimate(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray
         mean = values.mean(axis)
         if count < 2:
             return mean, np.full_like(mean, np.nan)
-        quantile = stdtrit(count - 1, 1 - LEVEL / 2)
+        quantile = stdtrit(count - 1, 1 - SIGNIFICANCE_LEVEL / 2)
         half_width = quantile * values.std(axis, ddof=1) / np.sqrt(count)
     return np.where(np.isfinite(mean), mean, np.nan), np.where(np.isfinite(half_width), half_width, np.nan)
 
 
-def mean_text(values: np.ndarray, decimals: int) -> str:
+def format_mean(values: np.ndarray, decimals: int) -> str:
     """Return the mean over the seeds with its 95% interval, to so many decimals.
 
     Example:
         >>> mean_text(np.array([0.1, 0.2, 0.3]), 3)
         '0.200 ± 0.248'
     """
-    mean, half_width = estimate(values)
+    mean, half_width = estimate_mean(values)
     return f"{mean:.{decimals}f} ± {half_width:.{decimals}f}".replace("-", "−")
 
 
-def mean_percent(shares: np.ndarray) -> str:
+def format_mean_percent(shares: np.ndarray) -> str:
     """Return the mean of shares over the seeds with its 95% interval: "3.2 ± 0.7%".
 
     Example:
         >>> mean_percent(np.array([0.01, 0.02, 0.03]))
         '2.0 ± 2.5%'
     """
-    mean, half_width = estimate(shares)
+    mean, half_width = estimate_mean(shares)
     return f"{100 * mean:.1f} ± {100 * half_width:.1f}%".replace("-", "−")
 
 
-def band(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def estimate_band(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the means over the seeds and the two ends of their 95% intervals, as a curve and its band are drawn."""
-    mean, half_width = estimate(values, axis)
+    mean, half_width = estimate_mean(values, axis)
     return mean, mean - half_width, mean + half_width
 
 
-def compare(values: np.ndarray, others: np.ndarray, resolution: float = 0.0) -> Difference:
+def compare_seed_by_seed(values: np.ndarray, others: np.ndarray, resolution: float = 0.0) -> MeanDifference:
     """Compare two numbers seed by seed: `values` − `others`.
 
     Args:
@@ -128,16 +129,16 @@ def compare(values: np.ndarray, others: np.ndarray, resolution: float = 0.0) -> 
         differences = np.asarray(values, float) - np.asarray(others, float)
     count = len(differences)
     if count < 2 or not np.isfinite(differences).all():
-        return Difference(np.nan, np.nan, np.nan)
+        return MeanDifference(np.nan, np.nan, np.nan)
     mean = float(differences.mean())
     error = max(float(differences.std(ddof=1)), resolution / 12**0.5) / count**0.5
     if error == 0:
-        return Difference(mean, 0.0, float(mean == 0))
+        return MeanDifference(mean, 0.0, float(mean == 0))
     p_value = 2 * float(stdtr(count - 1, -abs(mean) / error))
-    return Difference(mean, float(stdtrit(count - 1, 1 - LEVEL / 2)) * error, p_value)
+    return MeanDifference(mean, float(stdtrit(count - 1, 1 - SIGNIFICANCE_LEVEL / 2)) * error, p_value)
 
 
-def find_clear(differences: Sequence[Difference]) -> list[bool]:
+def find_clear_differences(differences: Sequence[MeanDifference]) -> list[bool]:
     """Return for each difference whether it is clear, by Holm's correction for their number (Holm 1979).
 
     The smallest p-value is held against 5% over their number, the next one against 5% over one less, and so on until
@@ -150,24 +151,24 @@ def find_clear(differences: Sequence[Difference]) -> list[bool]:
     p_values = [1.0 if np.isnan(each.p_value) else each.p_value for each in differences]
     clear = [False] * len(p_values)
     for rank, place in enumerate(np.argsort(p_values, kind="stable")):
-        if p_values[place] > LEVEL / (len(p_values) - rank):
+        if p_values[place] > SIGNIFICANCE_LEVEL / (len(p_values) - rank):
             break
         clear[place] = True
     return clear
 
 
-def find_signs(differences: Sequence[Difference]) -> list[int]:
+def find_clear_signs(differences: Sequence[MeanDifference]) -> list[int]:
     """Return the sign of each difference that is clear by `find_clear`, 1 or −1, and 0 for the others.
 
     Example:
         >>> find_signs([Difference(-1, 0.5, 0.01), Difference(1, 0.9, 0.04), Difference(0, 1, 0.9)])
         [-1, 0, 0]
     """
-    clear = find_clear(differences)
+    clear = find_clear_differences(differences)
     return [int(np.sign(each.mean)) if is_clear else 0 for each, is_clear in zip(differences, clear, strict=True)]
 
 
-def choose_rate(validation: np.ndarray) -> int:
+def choose_learning_rate(validation: np.ndarray) -> int:
     """Return the position of the learning rate with the lowest mean error on validation digits.
 
     Args:

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import OWN, Field, Shape
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.describe.code import Step, inside, render, steps
+from normviz.describe.code import AveragingStep, format_argument_code, list_averaging_steps, render_template
 
 
-class Framework(NamedTuple):
+class FrameworkTemplates(NamedTuple):
     """The templates of a framework: for plain operations, and for layers where it has some.
 
     `function`: the attribute of a `Function` with its code; `recipe`: that of a scheme with the code of its layer.
@@ -28,20 +28,20 @@ class Framework(NamedTuple):
 
 
 _FRAMEWORKS = {
-    "NumPy": Framework("numpy.py.jinja", "numpy"),
-    "PyTorch": Framework("torch.py.jinja", "torch", "torch_layer.py.jinja", "torch"),
-    "Keras": Framework("keras.py.jinja", "keras", "keras_layer.py.jinja", "keras"),
+    "NumPy": FrameworkTemplates("numpy.py.jinja", "numpy"),
+    "PyTorch": FrameworkTemplates("torch.py.jinja", "torch", "torch_layer.py.jinja", "torch"),
+    "Keras": FrameworkTemplates("keras.py.jinja", "keras", "keras_layer.py.jinja", "keras"),
 }
 FRAMEWORKS = tuple(_FRAMEWORKS)
 """What `snippet` writes code for."""
 
 
 _BACKWARD = {"NumPy": "numpy_backward.py.jinja", "PyTorch": "torch_backward.py.jinja"}
-BACKWARD = tuple(_BACKWARD)
+BACKWARD_FRAMEWORKS = tuple(_BACKWARD)
 """What `backward_snippet` writes code for: by hand, and by autograd."""
 
 
-class Layer(NamedTuple):
+class FrameworkLayer(NamedTuple):
     """A framework's layer: the scheme that it computes, and the code that makes it."""
 
     scheme: Scheme
@@ -57,7 +57,7 @@ class Layer(NamedTuple):
         return (self.scheme.gain, self.scheme.bias) == (scheme.gain, scheme.bias)
 
 
-def snippet(
+def write_snippet(
     scheme: Scheme,
     framework: str,
     shape: Shape,
@@ -87,10 +87,10 @@ def snippet(
     facts = _facts(scheme, templates.function, shape, eps, gain, bias, source)
     layer = _find_layer(scheme, templates.recipe, shape, facts["eps"], facts["gain"], facts["bias"])
     facts["threshold"] = None if scheme.threshold is None else float(threshold)
-    return render(templates.operations if layer is None else templates.layer, layer=layer, **facts)
+    return render_template(templates.operations if layer is None else templates.layer, layer=layer, **facts)
 
 
-def backward_snippet(scheme: Scheme, framework: str, shape: Shape, eps: float) -> str:
+def write_backward_snippet(scheme: Scheme, framework: str, shape: Shape, eps: float) -> str:
     """Code that normalizes an array x, and leaves ∂l/∂x in dx for a random ∂l/∂y, at γ = 1 and β = 0.
 
     NumPy's is by hand, ∂l/∂v = d/σ - v E_Bᵀ[d v/σ³] and ∂l/∂x = ∂l/∂v - E_Aᵀ ∂l/∂v, and has `dgain` and `dbias` too
@@ -100,7 +100,7 @@ def backward_snippet(scheme: Scheme, framework: str, shape: Shape, eps: float) -
         InvalidInput: unknown framework, a field that does not fit the shape, or a negative ε.
     """
     if framework not in _BACKWARD:
-        raise InvalidInput(f"{framework!r} has no backward pass here; {', '.join(BACKWARD)} have.")
+        raise InvalidInput(f"{framework!r} has no backward pass here; {', '.join(BACKWARD_FRAMEWORKS)} have.")
     parameters = (("dgain", scheme.gain, "dy * y"), ("dbias", scheme.bias, "dy"))
     learned = [
         (name, tuple(k for k, axis in enumerate(scheme.axes) if axis not in kept), summand)
@@ -108,7 +108,7 @@ def backward_snippet(scheme: Scheme, framework: str, shape: Shape, eps: float) -
         if kept is not None
     ]
     facts = _facts(scheme, _FRAMEWORKS[framework].function, shape, eps, 1.0, 0.0, None)
-    return render(_BACKWARD[framework], layer=None, learned=learned, **facts)
+    return render_template(_BACKWARD[framework], layer=None, learned=learned, **facts)
 
 
 def _facts(
@@ -133,13 +133,13 @@ def _facts(
         "threshold": None,
         "matrices": scheme.matrices(sizes),
         "passed": "" if scheme.function is None else getattr(scheme.function, function),
-        "inside": inside(scheme, "x"),
+        "inside": format_argument_code(scheme, "x"),
     }
 
 
 def _find_layer(
     scheme: Scheme, recipe: str, shape: Shape, eps: float, gain: float | None, bias: float | None
-) -> Layer | None:
+) -> FrameworkLayer | None:
     """The framework's layer for the scheme, or for one that computes the same on this shape.
 
     There is none for a scheme that centres single elements, which torch refuses, and none where ε cannot be told
@@ -161,9 +161,9 @@ def _find_layer(
             continue
         if takes_eps and ("{eps}" in call) != (eps > 0):
             continue
-        return Layer(row, call.format(**sizes, G=row.parameters.get("groups"), eps=eps, layer="conv"))
+        return FrameworkLayer(row, call.format(**sizes, G=row.parameters.get("groups"), eps=eps, layer="conv"))
     return None
 
 
-def _steps(field: Field | None, shape: Shape) -> tuple[Step, ...] | None:
-    return None if field is None else steps(field.rules, shape)
+def _steps(field: Field | None, shape: Shape) -> tuple[AveragingStep, ...] | None:
+    return None if field is None else list_averaging_steps(field.rules, shape)

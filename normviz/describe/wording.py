@@ -4,32 +4,34 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
-from normviz.core.fields import AXIS, Axis, Field, Index, Rule, Shape
+from normviz.core.fields import AXIS_NAMES, AxisNames, Field, Index, Rule, Shape
 from normviz.core.registry import SCHEMES, Reference, Scheme
-from normviz.core.text import sentence as sentence
+from normviz.core.text import capitalize_first as capitalize_first
 from normviz.core.text import typeset
 
-PARAMETERS = {"groups": "G", "window": "R", "alpha": "α"}
+PARAMETER_SYMBOLS = {"groups": "G", "window": "R", "alpha": "α"}
 """What the parameter of a kind of rule, or of a function, is called."""
 
-POSITIONAL = ("H", "W", "kh", "kw")
+SPATIAL_AXES = ("H", "W", "kh", "kw")
 """The axes that a dense layer does not have: where one has length 1, nothing is said of it."""
 
-POSITION = Axis("h", "position", "positions", "positions")
+POSITION_AXIS = AxisNames("h", "position", "positions", "positions")
 """What H is where there is no W: a sequence's time."""
 
 
-def axes_of(axes: Sequence[str], shape: Shape) -> list[Axis]:
+def name_axes(axes: Sequence[str], shape: Shape) -> list[AxisNames]:
     """What the axes of a tensor of this shape are called: rows of a sequence, which has no columns, are positions."""
     lengths = dict(zip(axes, shape, strict=True))
-    return [POSITION if name == "H" and n > 1 == lengths.get("W") else AXIS[name] for name, n in lengths.items()]
+    return [
+        POSITION_AXIS if name == "H" and n > 1 == lengths.get("W") else AXIS_NAMES[name] for name, n in lengths.items()
+    ]
 
 
-WHERE = {"all": "all {}", "of": "{} of {}", "one": "{} element: {}", "several": "{} elements: {}"}
+BOX_TEMPLATES = {"all": "all {}", "of": "{} of {}", "one": "{} element: {}", "several": "{} elements: {}"}
 """How the words for a field's box are put together."""
 
 
-class Range(NamedTuple):
+class RangeWords(NamedTuple):
     """How the range from `lo` to `last` of a field along an axis is said.
 
     Attributes:
@@ -43,25 +45,27 @@ class Range(NamedTuple):
     several: str
 
 
-def ranges(field: Field, axes: Sequence[str], shape: Shape) -> list[Range | None]:
+def format_ranges(field: Field, axes: Sequence[str], shape: Shape) -> list[RangeWords | None]:
     """The words for a field's ranges along each axis: "h", "row {lo}", "rows {lo} to {last}".
 
     None where nothing is said: of rows and columns where there is one.
     """
     return [
         None
-        if n == 1 and name in POSITIONAL
-        else Range(None if rule.kind == "own" else axis.letter, f"{axis.one} {{lo}}", f"{axis.many} {{lo}} to {{last}}")
-        for name, axis, rule, n in zip(axes, axes_of(axes, shape), field.rules, shape, strict=True)
+        if n == 1 and name in SPATIAL_AXES
+        else RangeWords(
+            None if rule.kind == "own" else axis.letter, f"{axis.one} {{lo}}", f"{axis.many} {{lo}} to {{last}}"
+        )
+        for name, axis, rule, n in zip(axes, name_axes(axes, shape), field.rules, shape, strict=True)
     ]
 
 
-def field_words(
-    field: Field, index: Index, shape: Shape, axes: Sequence[str], templates: Mapping[str, str] = WHERE
+def describe_field_box(
+    field: Field, index: Index, shape: Shape, axes: Sequence[str], templates: Mapping[str, str] = BOX_TEMPLATES
 ) -> str:
     """Return the box of an element in words: "96 elements: all h, w, c of example 2"; web/wording.js does the same."""
     whole, rest = [], []
-    for said, (lo, hi), n in zip(ranges(field, axes, shape), field.box(index, shape), shape, strict=True):
+    for said, (lo, hi), n in zip(format_ranges(field, axes, shape), field.box(index, shape), shape, strict=True):
         if said is None:
             continue
         if hi - lo == n and said.whole:
@@ -82,7 +86,7 @@ class FieldStatistics(NamedTuple):
     field: Field
 
 
-def taken(scheme: Scheme, shape: Shape) -> list[FieldStatistics]:
+def find_field_statistics(scheme: Scheme, shape: Shape) -> list[FieldStatistics]:
     """The statistics of a scheme on this shape, those of one field together, the mean's first; none without fields.
 
     E_B[v²] is a variance where v is centred over that very box, and all in it have that box; else it is a mean square:
@@ -95,26 +99,28 @@ def taken(scheme: Scheme, shape: Shape) -> list[FieldStatistics]:
     if len({part.field.canonical(shape) for part in parts}) == len(parts):
         return parts
     return [
-        FieldStatistics(("mean", "mean square" if windows(parts[-1].field, shape) else "variance"), parts[-1].field)
+        FieldStatistics(
+            ("mean", "mean square" if find_windowed_axes(parts[-1].field, shape) else "variance"), parts[-1].field
+        )
     ]
 
 
-def windows(field: Field, shape: Shape) -> list[int]:
+def find_windowed_axes(field: Field, shape: Shape) -> list[int]:
     """The axes along which a field has windows that do not hold the whole of this shape's axis."""
     return [axis + 4 for axis, _ in field.canonical(shape).windows]
 
 
-def shared_words(scheme: Scheme, shape: Shape) -> str:
+def describe_sharing(scheme: Scheme, shape: Shape) -> str:
     """What elements share: "a mean and a variance", "every element has a mean of its own"; where the fields of both
     statistics differ, of each."""
-    parts = taken(scheme, shape)
-    if len(parts) == 2 and not any(windows(part.field, shape) for part in parts):
+    parts = find_field_statistics(scheme, shape)
+    if len(parts) == 2 and not any(find_windowed_axes(part.field, shape) for part in parts):
         (mean,), (square,) = (part.names for part in parts)
         return f"a {mean} over one field, a {square} over another"
     return "; ".join(_own_words(part, scheme, shape) or _with_articles(part) for part in parts) or "nothing"
 
 
-class Box(NamedTuple):
+class BoxDescription(NamedTuple):
     """A field of one element: what is taken over it, the box in words, and what that is to it, as in "96 elements: all
     h, w, c of example 2" and "they share a mean and a variance"; `sentence` says both of the element.
 
@@ -129,24 +135,26 @@ class Box(NamedTuple):
     shared: dict[str, str]
 
 
-def boxes(scheme: Scheme, index: Index, shape: Shape) -> list[Box]:
+def describe_boxes(scheme: Scheme, index: Index, shape: Shape) -> list[BoxDescription]:
     """The fields of an element, and what is shared in them: one where both statistics have one field."""
-    return [_box(part, scheme, index, shape) for part in taken(scheme, shape)]
+    return [_box(part, scheme, index, shape) for part in find_field_statistics(scheme, shape)]
 
 
-def _box(part: FieldStatistics, scheme: Scheme, index: Index, shape: Shape) -> Box:
-    where = field_words(part.field, index, shape, scheme.axes)
+def _box(part: FieldStatistics, scheme: Scheme, index: Index, shape: Shape) -> BoxDescription:
+    where = describe_field_box(part.field, index, shape, scheme.axes)
     given, own = _with_articles(part), _own_words(part, scheme, shape)
     if own:
-        return Box(part.names, where, f"its window: {own}", f"It takes {given} of its own over {where}.", WHERE)
+        return BoxDescription(
+            part.names, where, f"its window: {own}", f"It takes {given} of its own over {where}.", BOX_TEMPLATES
+        )
     one = given if "largest" in given else f"one {' and '.join(part.names)}"
-    shared = WHERE | {
+    shared = BOX_TEMPLATES | {
         "one": f"{{}} element has {given} of its own: {{}}",
         "several": f"{{}} elements share {one}: {{}}",
     }
     if part.field.size(index, shape) == 1:
-        return Box(part.names, where, f"it has {given}", f"It has {given} of its own: {where}.", shared)
-    return Box(part.names, where, f"they share {given}", f"It shares {given} among {where}.", shared)
+        return BoxDescription(part.names, where, f"it has {given}", f"It has {given} of its own: {where}.", shared)
+    return BoxDescription(part.names, where, f"they share {given}", f"It shares {given} among {where}.", shared)
 
 
 def _with_articles(part: FieldStatistics) -> str:
@@ -155,19 +163,19 @@ def _with_articles(part: FieldStatistics) -> str:
 
 def _own_words(part: FieldStatistics, scheme: Scheme, shape: Shape) -> str:
     """Of windows, which do not share: "every row has a mean and a mean square of its own"; else nothing."""
-    moving = windows(part.field, shape)
+    moving = find_windowed_axes(part.field, shape)
     if not moving:
         return ""
     alone = part.field.canonical(shape).blocks.sizes(shape).max() == 1
-    called = axes_of(scheme.axes, shape)
+    called = name_axes(scheme.axes, shape)
     one = "element" if alone else " and ".join(called[axis].one for axis in moving)
     return f"every {one} has {_with_articles(part)} of its own"
 
 
-def count_words(scheme: Scheme, shape: Shape) -> str:
+def describe_statistic_counts(scheme: Scheme, shape: Shape) -> str:
     """How many statistics there are and of how many elements: "4 statistics, each of 96 elements"; where their fields
     differ, of each: "24 means, each of 16 elements; 4 mean squares, each of 96 elements"."""
-    parts = taken(scheme, shape)
+    parts = find_field_statistics(scheme, shape)
     nouns = ["statistic"] if len(parts) == 1 else [part.names[0] for part in parts]
     counted = (_count(noun, part.field, shape) for noun, part in zip(nouns, parts, strict=True))
     return "; ".join(counted) or "no statistics"
@@ -177,32 +185,32 @@ def _count(noun: str, field: Field, shape: Shape) -> str:
     sizes = field.sizes(shape)
     least, most = int(sizes.min()), int(sizes.max())
     count = prod(field.statistics_shape(shape))
-    of = plural(most, "element") if least == most else f"{least} to {most} elements"
-    return f"{plural(count, noun)}, {'each ' if count > 1 else ''}of {of}"
+    of = pluralize(most, "element") if least == most else f"{least} to {most} elements"
+    return f"{pluralize(count, noun)}, {'each ' if count > 1 else ''}of {of}"
 
 
-def parameter_words(scheme: Scheme) -> list[str]:
+def format_parameters(scheme: Scheme) -> list[str]:
     """The parameters of a scheme: ["G = 3"], ["α = 0.5"]."""
-    return [f"{PARAMETERS[kind]} = {typeset(value)}" for kind, value in scheme.parameters.items()]
+    return [f"{PARAMETER_SYMBOLS[kind]} = {typeset(value)}" for kind, value in scheme.parameters.items()]
 
 
-def inside_words(scheme: Scheme) -> str:
+def format_argument_text(scheme: Scheme) -> str:
     """What the function of a pointwise scheme is of: "αx", "αx + s"."""
     return "αx" if scheme.shift is None else "αx + s"
 
 
-def passed_words(scheme: Scheme) -> str:
+def format_function_text(scheme: Scheme) -> str:
     """The function of a pointwise scheme: "tanh(αx)", "erf(αx + s)"."""
-    return f"{scheme.pointwise}({inside_words(scheme)})"
+    return f"{scheme.pointwise}({format_argument_text(scheme)})"
 
 
-def named(scheme: Scheme) -> str:
+def format_scheme_name(scheme: Scheme) -> str:
     """The scheme with its parameters: "group normalization with G = 3", and what stands in front of it."""
     name, behind, front = scheme.name.partition(" behind ")
-    return " with ".join([name, *filter(None, [" and ".join(parameter_words(scheme))])]) + behind + front
+    return " with ".join([name, *filter(None, [" and ".join(format_parameters(scheme))])]) + behind + front
 
 
-def front_words(schemes: Sequence[Scheme]) -> str:
+def explain_front_scheme(schemes: Sequence[Scheme]) -> str:
     """That what stands in front of some of these schemes changes no number of a given tensor; empty where nothing does.
 
     Where there are several schemes, by their labels.
@@ -214,14 +222,14 @@ def front_words(schemes: Sequence[Scheme]) -> str:
     return given if behind else ""
 
 
-def hint(scheme: Scheme) -> str:
+def summarize_scheme(scheme: Scheme) -> str:
     """What tells a scheme from those like it, in a few words: "N·H·W", "C, no mean, one γ", "− μ, ÷ σ" of weights.
 
     The axes that it averages and what it leaves out, what weights are divided by, or a function; nothing where it does
     nothing, or what one likes.
     """
     if scheme.pointwise is not None:
-        return passed_words(scheme)
+        return format_function_text(scheme)
     if scheme.key == "custom" or not scheme.fields:
         return ""
     if scheme.acts_on == "weight":
@@ -240,27 +248,27 @@ def hint(scheme: Scheme) -> str:
     return ", ".join(filter(None, [*told, "" if scheme.summation else "no mean", learned]))
 
 
-def sources(scheme: Scheme) -> str:
+def format_references(scheme: Scheme) -> str:
     """A scheme's paper, and those that have the same fields by another name, as Markdown with links."""
-    return "; also ".join(map(linked, scheme.references))
+    return "; also ".join(map(format_reference_link, scheme.references))
 
 
-def linked(reference: Reference) -> str:
+def format_reference_link(reference: Reference) -> str:
     """A paper as Markdown, with a link to it where it has a page."""
     return f"[{reference.text}]({reference.url})" if reference.url else reference.text
 
 
-def labelled(scheme: Scheme) -> str:
+def format_scheme_label(scheme: Scheme) -> str:
     """The scheme's label with its parameters: "Group, G = 3"."""
-    return ", ".join([scheme.label, *parameter_words(scheme)])
+    return ", ".join([scheme.label, *format_parameters(scheme)])
 
 
-def shape_words(shape: Sequence[int]) -> str:
+def format_shape(shape: Sequence[int]) -> str:
     """4 × 4 × 4 × 6, which no line breaks."""
     return "\u00a0×\u00a0".join(map(str, shape))
 
 
-def axis_words(scheme: Scheme, axes: Sequence[int], shape: Shape, names: Sequence[str] = ()) -> str:
+def describe_axes(scheme: Scheme, axes: Sequence[int], shape: Shape, names: Sequence[str] = ()) -> str:
     """Axes with what the scheme does along them: "N averaged", "H and W kept"; `names`: of all four, if others."""
     parts = [((names or scheme.axes)[axis], _done(scheme, axis, shape[axis])) for axis in axes]
     if len({done for _, done in parts}) == 1:
@@ -268,12 +276,12 @@ def axis_words(scheme: Scheme, axes: Sequence[int], shape: Shape, names: Sequenc
     return ", ".join(f"{name} {done}" for name, done in parts)
 
 
-def title_words(scheme: Scheme, axes: Sequence[int], shape: Shape) -> str:
+def format_axis_title(scheme: Scheme, axes: Sequence[int], shape: Shape) -> str:
     """The title of a picture's axis: the same without axes of length 1, as a dense layer has no H and W to speak of;
     H of a sequence says what it is: "H (positions) kept"."""
-    called = zip(scheme.axes, axes_of(scheme.axes, shape), strict=True)
-    names = [f"{name} ({axis.many})" if axis is POSITION else name for name, axis in called]
-    return axis_words(scheme, [axis for axis in axes if shape[axis] > 1], shape, names)
+    called = zip(scheme.axes, name_axes(scheme.axes, shape), strict=True)
+    names = [f"{name} ({axis.many})" if axis is POSITION_AXIS else name for name, axis in called]
+    return describe_axes(scheme, [axis for axis in axes if shape[axis] > 1], shape, names)
 
 
 def is_averaged(scheme: Scheme, axes: Sequence[int], shape: Shape) -> bool:
@@ -282,29 +290,29 @@ def is_averaged(scheme: Scheme, axes: Sequence[int], shape: Shape) -> bool:
     return any(field.rules[axis].kind != "own" for field in fields for axis in axes if shape[axis] > 1)
 
 
-def reduction_words(field: Field, axes: Sequence[str], shape: Shape) -> str:
+def describe_reduction(field: Field, axes: Sequence[str], shape: Shape) -> str:
     """What is averaged and what is kept, without axes of length 1: "N, H, W averaged, C kept"."""
     done: dict[str, list[str]] = {}
     for name, rule, n in zip(axes, field.rules, shape, strict=True):
         if n > 1:
-            done.setdefault(rule_words(rule, n), []).append(name)
+            done.setdefault(describe_rule(rule, n), []).append(name)
     return ", ".join(f"{', '.join(names)} {words}" for words, names in done.items()) or "one element alone"
 
 
-def alt_words(scheme: Scheme, shape: Shape, focus: Index, view: str, colour: str) -> str:
+def describe_picture(scheme: Scheme, shape: Shape, focus: Index, view: str, colour: str) -> str:
     """The picture in a sentence, for those who do not see it."""
     named = ", ".join(f"{name} = {n}" for name, n in zip(scheme.axes, shape, strict=True))
     text = f"A tensor with {named}, drawn as cells in 3-D, {view}, coloured by {colour}. "
-    parts = boxes(scheme, focus, shape)
+    parts = describe_boxes(scheme, focus, shape)
     if not parts:
-        return text + f"{sentence(scheme.name)}: no elements share a statistic."
+        return text + f"{capitalize_first(scheme.name)}: no elements share a statistic."
     *dashed, lit = parts
     of = f" of its {' and '.join(lit.names)}" if dashed else ""
-    text += f"{sentence(scheme.name)}: lit is the field{of or ' of the chosen element'}, {lit.where}"
+    text += f"{capitalize_first(scheme.name)}: lit is the field{of or ' of the chosen element'}, {lit.where}"
     return text + "".join(f"; dashed that of its {box.names[0]}, {box.where}" for box in dashed) + "."
 
 
-def plural(number: int, noun: str) -> str:
+def pluralize(number: int, noun: str) -> str:
     """1 element, 96 elements, 4,096 elements."""
     return f"{number:,} {noun if number == 1 else _many(noun)}"
 
@@ -313,7 +321,7 @@ def _many(noun: str) -> str:
     return f"{noun.removesuffix('ix')}ices" if noun.endswith("matrix") else f"{noun}s"
 
 
-def gap_text(gap: float) -> str:
+def format_gap(gap: float) -> str:
     """A gap in a few characters: 0, 2·10⁻¹⁶, 0.39, 12, ∞; nothing where there is none."""
     if gap != gap:
         return ""
@@ -322,7 +330,7 @@ def gap_text(gap: float) -> str:
     return typeset(gap, 1)
 
 
-def decimals(value: float, digits: int = 3) -> str:
+def format_decimals(value: float, digits: int = 3) -> str:
     """A number to some decimals, −0.250; a power of ten where they would say nothing: 2·10⁻¹⁶."""
     if value == 0:
         return "0"
@@ -331,12 +339,12 @@ def decimals(value: float, digits: int = 3) -> str:
     return typeset(value, 1)
 
 
-def signed(value: float, digits: int = 4) -> str:
+def format_signed(value: float, digits: int = 4) -> str:
     """A number to some significant digits, with a minus sign of its width."""
     return typeset(value, digits)
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A time to one or two digits, in the unit that suits it: 20 seconds, 3 minutes, 14 hours."""
     unit, name = next(
         (each for each in ((86400, "day"), (3600, "hour"), (60, "minute")) if seconds >= 1.5 * each[0]), (1, "second")
@@ -344,18 +352,18 @@ def duration(seconds: float) -> str:
     count = max(round(seconds / unit), 1)
     if name == "second" and count > 10:
         count = round(count, -1)
-    return plural(count, name)
+    return pluralize(count, name)
 
 
 def _done(scheme: Scheme, axis: int, n: int) -> str:
     """What the scheme does along an axis, in a word or two; in A and in B where they differ along it."""
     rules = [field.rules[axis] for field in scheme.fields]
     if len({rule.canonical(n) for rule in rules}) == 2:
-        return ", ".join(f"{rule_words(rule, n)} in {name}" for name, rule in zip("AB", rules, strict=True))
-    return rule_words(rules[-1], n) if rules else ""
+        return ", ".join(f"{describe_rule(rule, n)} in {name}" for name, rule in zip("AB", rules, strict=True))
+    return describe_rule(rules[-1], n) if rules else ""
 
 
-def rule_words(rule: Rule, n: int) -> str:
+def describe_rule(rule: Rule, n: int) -> str:
     """What a rule does along an axis of length n, in a word or two: "kept", "averaged", "in 2 groups", "within ±1".
 
     One group is all of the axis, and groups of one element are each kept.

@@ -10,7 +10,7 @@ from torch.nn.functional import conv2d
 
 from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
-from normviz.data.digits import CLASSES, SIDE
+from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
 from normviz.train.dense import Digits, How, split_digits
 from normviz.train.learning import initial_weights
 from normviz.train.norm import Norm, mask_gain, weights
@@ -59,8 +59,8 @@ class Conv:
         self.weights = [first(*size, part=part) for part, size in enumerate(sizes)]
         self.gains = [torch.ones(*lead, *shape, device=device) for shape in units]
         self.biases = [torch.zeros(*lead, *shape, device=device) for shape in units]
-        self.classifier = first(prod(shapes[-1][1:]), CLASSES, part=len(shapes))
-        self.offset = torch.zeros(*lead, 1, CLASSES, device=device)
+        self.classifier = first(prod(shapes[-1][1:]), DIGIT_CLASSES, part=len(shapes))
+        self.offset = torch.zeros(*lead, 1, DIGIT_CLASSES, device=device)
         self.schemes = schemes
         activations = [scheme.on_activations for scheme in schemes]
         self.norms = [Norm(activations, shape, eps, self.offset) for shape in shapes]
@@ -128,4 +128,4 @@ def convolved(x: torch.Tensor, w: torch.Tensor, shape: Shape) -> torch.Tensor:
 
 def split_pictures(device: torch.device) -> Digits:
     """Return the digits of `split_digits` as pictures in 0..1, (digits, height, width), with their classes."""
-    return Digits(*((x.view(-1, SIDE, SIDE), classes) for x, classes in split_digits(device)))
+    return Digits(*((x.view(-1, DIGIT_SIDE, DIGIT_SIDE), classes) for x, classes in split_digits(device)))

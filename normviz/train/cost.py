@@ -13,7 +13,7 @@ from math import inf, prod
 from typing import NamedTuple
 
 from normviz.core.registry import Scheme
-from normviz.data.digits import CLASSES, SIDE
+from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
 from normviz.train.setting import Setting
 
 
@@ -78,7 +78,7 @@ def sizes(setting: Setting) -> Sizes:
     shapes, weights = setting.shapes, setting.weight_shapes
     patches = [prod(shape[:3]) * prod(each[:3]) for shape, each in zip(shapes, weights, strict=True)]
     features = prod(shapes[-1][1:])
-    learned = sum(map(prod, weights)) + 2 * setting.depth * setting.width + (features + 1) * CLASSES
+    learned = sum(map(prod, weights)) + 2 * setting.depth * setting.width + (features + 1) * DIGIT_CLASSES
     return Sizes([prod(shape) for shape in shapes], patches, learned)
 
 
@@ -147,7 +147,7 @@ def seconds(setting: Setting, schemes: int, networks: int) -> float:
     """Seconds that a training takes on the machine on which this was measured."""
     blocks = -(-schemes * networks // block(setting, HOST))
     sums, patches, parameters = sizes(setting)
-    products = 3 * (setting.width * sum(patches) + CLASSES * sums[-1])  # forward, and to weights and inputs
+    products = 3 * (setting.width * sum(patches) + DIGIT_CLASSES * sums[-1])  # forward, and to weights and inputs
     network = products * PRODUCT + sum(patches) * PATCH + sum(sums) * SUM + parameters * PARAMETER
     half = 1.0 if setting.storage == "float64" else 0.5
     return setting.steps * (blocks * setting.depth * CALL + schemes * networks * network * half)
@@ -157,7 +157,7 @@ def dense_seconds(
     schemes: Sequence[Scheme], networks: int, widths: Sequence[int], batch: int, steps: int, measured: int = 0
 ) -> float:
     """About the time of a stack of `normviz.train.dense` in float32; `measured`: so often on unseen digits."""
-    layers = [SIDE**2, *widths, CLASSES]
+    layers = [DIGIT_SIDE**2, *widths, DIGIT_CLASSES]
     learned = sum(into * out for into, out in pairwise(layers))
     units, stack = sum(layers[1:]), networks * len(schemes)
     decomposed = networks * sum(widths) * sum(scheme.spectral or scheme.whitens for scheme in schemes)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from normviz.core.registry import Scheme
-from normviz.data.digits import CLASSES, SIDE, digits
+from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE, load_digit_split
 from normviz.train.learning import error, initial_weights
 from normviz.train.norm import Norm, mask_gain, weights
 
@@ -46,7 +46,7 @@ class Dense:
         self, schemes: Sequence[Scheme], seeds: Sequence[int], widths: Sequence[int], batch: int, eps: float,
         device: torch.device, dtype: torch.dtype = torch.float32,
     ) -> None:  # fmt: skip
-        sizes = [SIDE**2, *widths, CLASSES]
+        sizes = [DIGIT_SIDE**2, *widths, DIGIT_CLASSES]
         self.weights, self.gains, self.biases = [], [], []
         for part, (into, out) in enumerate(pairwise(sizes)):
             first = initial_weights(seeds, len(schemes), into, out, scale=(2 / into) ** 0.5, part=part, dtype=dtype)
@@ -144,7 +144,7 @@ class Dense:
 
 def rows(test: bool = False, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor]:
     """Digits as rows of pixels in 0..1, (digits, 64), and their classes."""
-    pictures, classes = digits(test)
+    pictures, classes = load_digit_split(test)
     x = torch.tensor(pictures.reshape(len(pictures), -1), dtype=dtype)
     return x, torch.tensor(classes)
 

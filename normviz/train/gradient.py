@@ -13,8 +13,8 @@ from threading import Lock
 import torch
 
 from normviz.core.fields import Field, Shape
-from normviz.core.pointwise import Function
-from normviz.core.whitening import divided_differences, in_groups, inverted, ungrouped
+from normviz.core.pointwise import PointwiseFunction
+from normviz.core.whitening import compute_divided_differences, invert_above, merge_groups, split_into_groups
 
 
 class Average:
@@ -135,7 +135,7 @@ class Pointwise:
         alpha, shift: α and s.
     """
 
-    function: Function
+    function: PointwiseFunction
     alpha: float
     shift: float
 
@@ -198,7 +198,7 @@ class Whitening:
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """x̂; a direction whose variance and ε are rounding is left out."""
-        rows = in_groups(x, self.groups)
+        rows = split_into_groups(x, self.groups)
         self.v = v = rows - rows.mean(-2, keepdim=True)
         size, together = v.shape[-2:]
         # Squares take twice the digits; what LAPACK must not see is left to be NaN in the product.
@@ -208,16 +208,16 @@ class Whitening:
         epsilon = torch.finfo(exact.dtype).eps
         least = 0.0 if together == 1 else (together * epsilon * values.amax(-1, keepdim=True)).sqrt()
         self.root = (values + self.eps).sqrt()
-        self.inverse = inverted(self.root, least)
+        self.inverse = invert_above(self.root, least)
         self.matrix = ((self.vectors * self.inverse[..., None, :]) @ self.vectors.mT).to(v.dtype)
-        return ungrouped(v @ self.matrix, x.shape)
+        return merge_groups(v @ self.matrix, x.shape)
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
         """∂l/∂x from g = ∂l/∂x̂ of the last `forward`."""
-        rows = in_groups(g, self.groups)
+        rows = split_into_groups(g, self.groups)
         product, q = (self.v.mT @ rows).to(self.vectors.dtype), self.vectors
-        turned = divided_differences(self.root, self.inverse) * (q.mT @ (product + product.mT) @ q)
+        turned = compute_divided_differences(self.root, self.inverse) * (q.mT @ (product + product.mT) @ q)
         by_covariance = (q @ turned @ q.mT).to(g.dtype) / self.v.shape[-2]
         u = rows @ self.matrix + self.v @ by_covariance
         del self.v, self.vectors, self.root, self.inverse, self.matrix
-        return ungrouped(u - u.mean(-2, keepdim=True), g.shape)
+        return merge_groups(u - u.mean(-2, keepdim=True), g.shape)

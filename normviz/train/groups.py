@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from normviz.data.digits import CLASSES
+from normviz.data.digits import DIGIT_CLASSES
 from normviz.train.dense import Dense
 from normviz.train.learning import error
 from normviz.train.norm import Norm
@@ -33,9 +33,11 @@ class Batches(NamedTuple):
         found = []
         for seed in seeds:
             rng = np.random.default_rng([seed, 7, use])
-            drawn = [_draw_group(np.flatnonzero(labels == k), len(labels), group, count, rng) for k in range(CLASSES)]
+            drawn = [
+                _draw_group(np.flatnonzero(labels == k), len(labels), group, count, rng) for k in range(DIGIT_CLASSES)
+            ]
             ordered = np.concatenate(drawn, axis=1)
-            answers = np.broadcast_to(np.repeat(np.arange(CLASSES), group), ordered.shape)
+            answers = np.broadcast_to(np.repeat(np.arange(DIGIT_CLASSES), group), ordered.shape)
             order = rng.permuted(np.broadcast_to(np.arange(ordered.shape[1]), ordered.shape), axis=1)
             found.append([np.stack([each, np.take_along_axis(each, order, axis=1)]) for each in (ordered, answers)])
         pictures, classes = (np.stack(each, axis=1) for each in zip(*found, strict=True))

@@ -14,7 +14,7 @@ import torch
 
 from normviz.core.fields import OWN, Field, Shape
 from normviz.core.registry import Scheme
-from normviz.core.whitening import in_groups, ungrouped
+from normviz.core.whitening import merge_groups, split_into_groups
 from normviz.train.gradient import General, Whitening
 from normviz.train.stack import Normalizer
 
@@ -118,7 +118,7 @@ def _settled(scheme: Scheme, form: Any, x: torch.Tensor, shape: Shape) -> tuple[
     """x̂ of mini-batches (schemes, networks, mini-batches, N, H, W, C), and what is kept of their statistics."""
     form, kept = copy(form), ForwardCache()
     if isinstance(form, Whitening):
-        mean = in_groups(x, form.groups).mean(-2, keepdim=True)
+        mean = split_into_groups(x, form.groups).mean(-2, keepdim=True)
         xhat = form.forward(x.clone())
         kept.mean, kept.matrix = mean.mean(2), form.matrix.mean(2)
         return xhat.flatten(2, 3), kept
@@ -145,7 +145,7 @@ def _variance(form: General, x: torch.Tensor) -> torch.Tensor:
 def _inferred(form: Any, x: torch.Tensor, kept: ForwardCache) -> torch.Tensor:
     """x̂ by kept statistics, and by the examples' own where none are kept."""
     if kept.matrix is not None:
-        return ungrouped((in_groups(x, form.groups) - kept.mean) @ kept.matrix, x.shape)
+        return merge_groups((split_into_groups(x, form.groups) - kept.mean) @ kept.matrix, x.shape)
     if kept.mean is None and kept.variance is None:
         return copy(form).forward(x.clone())
     v = x if form.summation is None else x - (form.summation(x) if kept.mean is None else kept.mean)

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from normviz.core.tolerances import MAGNIFIED, ROUNDING
+from normviz.core.tolerances import CONTROL_ROUNDINGS, MACHINE_EPSILONS
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
-from normviz.data.digits import CLASSES, SIDE, cut_patches, load_digits
+from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE, cut_patches, load_digits
 from normviz.train.setting import Setting
 
 PROBE_SIZE = 0.1
@@ -132,7 +132,7 @@ def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS)
         rates.append(np.stack([_rates(first, network, setting) for network in chosen]))
     rng = np.random.default_rng([setting.seed, 2 + setting.depth])
     features = int(np.prod(setting.shapes[-1][1:]))
-    classifier = rng.standard_normal((features, CLASSES)) * features**-0.5
+    classifier = rng.standard_normal((features, DIGIT_CLASSES)) * features**-0.5
     return Problem(inputs, labels, order, factor, shift, weights, rates, classifier)
 
 
@@ -151,20 +151,25 @@ def changed_samples(setting: Setting, change: Transformation, count: int = PICTU
     if change.on == "weights":
         unit = firing_unit(problem.weights[0][0])
         units = [unit, *(other for other in range(setting.width) if other != unit)][:count]
-        sides = (SIDE, SIDE) if setting.layer == "dense" else (setting.kernel, setting.kernel)
+        sides = (DIGIT_SIDE, DIGIT_SIDE) if setting.layer == "dense" else (setting.kernel, setting.kernel)
         flat = problem.weights[0].reshape(2, -1, setting.width)[..., units]
         before, after = flat.transpose(0, 2, 1).reshape(2, count, *sides)
         return before, after
     images = load_digits()[0][problem.order[0][:count]]
     shift = problem.shift[1].reshape(-1)
-    shift = shift.reshape(SIDE, SIDE) if setting.layer == "dense" else shift[0]
+    shift = shift.reshape(DIGIT_SIDE, DIGIT_SIDE) if setting.layer == "dense" else shift[0]
     return images, images * problem.factor[1, :count] + shift
 
 
 def disturbances(dtype: str) -> dict[str, float]:
     """The standard deviation of every disturbance, relative; rounding's is about that of one rounding to a type."""
-    rounding = ROUNDING[dtype] / 4
-    return {"rounding": rounding, "twin": rounding, "magnified": MAGNIFIED[dtype] * rounding, "probe": PROBE_SIZE}
+    rounding = MACHINE_EPSILONS[dtype] / 4
+    return {
+        "rounding": rounding,
+        "twin": rounding,
+        "magnified": CONTROL_ROUNDINGS[dtype] * rounding,
+        "probe": PROBE_SIZE,
+    }
 
 
 def _disturbance(network: Network, setting: Setting, stream: int, shape: Sequence[int]) -> np.ndarray | float:
@@ -189,7 +194,7 @@ def _data_changes(setting: Setting, networks: Sequence[Network], fan_in: int) ->
                 factor[row, : 1 if "N" in change.factor else None] = setting.delta
     if not any(network.disturbed for network in networks):
         return factor, shift
-    pictures = (setting.batch, SIDE, SIDE)
+    pictures = (setting.batch, DIGIT_SIDE, DIGIT_SIDE)
     disturbed = np.stack(
         [np.broadcast_to(_disturbance(network, setting, 1, pictures), pictures) for network in networks]
     )
@@ -199,7 +204,7 @@ def _data_changes(setting: Setting, networks: Sequence[Network], fan_in: int) ->
 
 def data_shift(setting: Setting) -> np.ndarray:
     """τ of the data: a number for every pixel, or for a convolution one for every input channel: digits have one."""
-    count = SIDE**2 if setting.layer == "dense" else 1
+    count = DIGIT_SIDE**2 if setting.layer == "dense" else 1
     return setting.shift * np.random.default_rng([setting.seed, 1]).standard_normal(count)
 
 
@@ -225,7 +230,7 @@ def _rates(weight: np.ndarray, network: Network, setting: Setting) -> np.ndarray
     rates = np.full((1, 1, 1, weight.shape[-1]), setting.rate)
     if network.transformation is not None and network.follows:
         units = firing_unit(weight) if network.transformation.weight_factor else slice(None)
-        rates[..., units] *= network.transformation.rate_factor(setting.optimizer, setting.delta)
+        rates[..., units] *= network.transformation.compute_rate_factor(setting.optimizer, setting.delta)
     return rates
 
 

@@ -25,7 +25,7 @@ from typing import Literal
 import torch
 
 from normviz.core.registry import Scheme
-from normviz.data.digits import CLASSES
+from normviz.data.digits import DIGIT_CLASSES
 from normviz.train.dense import How
 from normviz.train.learning import cross_entropy, initial_weights
 from normviz.train.norm import ForwardCache, Norm, mask_gain, weights
@@ -58,11 +58,11 @@ class Recurrent:
 
         self.units, self.still, self.sequence = units, list(still), normalized == "sequence"
         self.incoming = torch.cat([first(0, units, units, scale), first(1, inputs, units, scale)], dim=2).to(device)
-        self.readout = first(2, units, CLASSES, 1.0).to(device)
+        self.readout = first(2, units, DIGIT_CLASSES, 1.0).to(device)
         lead = (len(schemes), len(seeds), 1)
         self.gain = torch.full((*lead, units), gain, device=device, dtype=dtype)
         self.bias = torch.zeros(*lead, units, device=device, dtype=dtype)
-        self.offset = torch.zeros(*lead, CLASSES, device=device, dtype=dtype)
+        self.offset = torch.zeros(*lead, DIGIT_CLASSES, device=device, dtype=dtype)
         self.schemes = schemes
         activations = [scheme.on_activations for scheme in schemes]
         whole = (self.still[0], len(self.still), 1, units)

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
-from normviz.core.settings import By, choice, integer, real
+from normviz.core.settings import DependentValue, choice, integer, real
 from normviz.core.transformations import LAYERS, OPTIMIZERS
-from normviz.data.digits import SIDE
+from normviz.data.digits import DIGIT_SIDE
 
 DTYPES = ("float64", "float32", "bfloat16", "float16")
 HALF = DTYPES[2:]
@@ -57,13 +57,13 @@ class Setting:
     )  # fmt: skip
     optimizer: str = choice("sgd", dict(zip(OPTIMIZERS, ("SGD", "Momentum", "Adam"), strict=True)), label="Optimizer")
     rate: float = real(
-        By("optimizer", RATES), 1e-6, 1e9, label="Learning rate",
+        DependentValue("optimizer", RATES), 1e-6, 1e9, label="Learning rate",
         stops=tuple(m * 10.0**k for k in range(-4, 7) for m in (1, 2, 5)),
     )  # fmt: skip
     steps: int = integer(100, 1, 2000, label="Steps", stops=(5, 10, 20, 50, 100, 200, 500, 1000, 2000))
     batch: int = integer(32, 2, 256, label="Batch size", stops=(2, 4, 8, 16, 32, 64, 128, 256))
     width: int = integer(
-        By("layer", WIDTHS), 2, 128, label=By("layer", {"dense": "Units", "conv": "Channels"}),
+        DependentValue("layer", WIDTHS), 2, 128, label=DependentValue("layer", {"dense": "Units", "conv": "Channels"}),
         stops=(2, 4, 8, 16, 32, 64, 128),
     )  # fmt: skip
     depth: int = integer(1, 1, 4, label="Normalized layers", control="slider")
@@ -88,13 +88,15 @@ class Setting:
     @property
     def shapes(self) -> tuple[Shape, ...]:
         """Shape (N, H, W, C) of the summed inputs of every normalized layer."""
-        sides = ((SIDE - (self.kernel - 1) * (layer + 1)) if self.layer == "conv" else 1 for layer in range(self.depth))
+        sides = (
+            (DIGIT_SIDE - (self.kernel - 1) * (layer + 1)) if self.layer == "conv" else 1 for layer in range(self.depth)
+        )
         return tuple((self.batch, side, side, self.width) for side in sides)
 
     @property
     def weight_shapes(self) -> tuple[Shape, ...]:
         """Shape (kh, kw, Cin, Cout) of the weights of every normalized layer."""
-        first = SIDE**2 if self.layer == "dense" else 1
+        first = DIGIT_SIDE**2 if self.layer == "dense" else 1
         return tuple(
             (self.kernel, self.kernel, first if layer == 0 else self.width, self.width) for layer in range(self.depth)
         )

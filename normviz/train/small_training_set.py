@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import torch
 
-from normviz.data.digits import CLASSES
+from normviz.data.digits import DIGIT_CLASSES
 from normviz.train.dense import Between, Dense, rows, unchanged
 from normviz.train.learning import error, mini_batches
 from normviz.train.norm import Norm
@@ -71,5 +71,5 @@ def _relabel(labels: torch.Tensor, seeds: Sequence[int], share: float) -> torch.
     for row, seed in zip(made, seeds, strict=True):
         rng = np.random.default_rng([seed, 5])
         chosen = torch.from_numpy(rng.random(len(row)) < share)
-        row[chosen] = torch.from_numpy(rng.integers(CLASSES, size=len(row)))[chosen]
+        row[chosen] = torch.from_numpy(rng.integers(DIGIT_CLASSES, size=len(row)))[chosen]
     return made

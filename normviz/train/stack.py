@@ -14,7 +14,7 @@ import torch
 
 from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
-from normviz.data.digits import CLASSES
+from normviz.data.digits import DIGIT_CLASSES
 from normviz.train.gradient import Average, General, Pointwise, Spectral, Whitening, load_decompositions
 from normviz.train.optimizers import OPTIMIZERS
 from normviz.train.setting import FIRST_BIAS, Setting
@@ -153,7 +153,7 @@ class Stack:
             for _ in self.layers:
                 self._add(like.new_full((*lead, 1, 1, 1, setting.width), value), setting.rate)
         self._add(classifier.expand(*lead, *classifier.shape), setting.rate)
-        self._add(like.new_zeros(*lead, 1, CLASSES), setting.rate)
+        self._add(like.new_zeros(*lead, 1, DIGIT_CLASSES), setting.rate)
         self.optimizer = OPTIMIZERS[setting.optimizer](self.parameters, self.rates)
 
     def step(self, inputs: torch.Tensor, labels: torch.Tensor, watch: Watch = _nobody) -> torch.Tensor:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 
 from normviz.core.registry import Scheme
-from normviz.data.digits import CLASSES, SIDE
+from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
 from normviz.train.dense import Digits, How, split_digits
 from normviz.train.learning import cross_entropy, device_of, initial_weights
 from normviz.train.norm import Norm
@@ -76,10 +76,10 @@ class Transformer:
             )
 
         self.heads, self.attention = heads, attention
-        self.embedding, self.readout = first(SIDE, width), first(width, CLASSES)
-        self.positions = first(SIDE, width, SIDE / 4)
-        self.offset = torch.zeros(len(placements), len(seeds), 1, CLASSES, device=device, dtype=dtype)
-        shape = (batch, SIDE, 1, width)
+        self.embedding, self.readout = first(DIGIT_SIDE, width), first(width, DIGIT_CLASSES)
+        self.positions = first(DIGIT_SIDE, width, DIGIT_SIDE / 4)
+        self.offset = torch.zeros(len(placements), len(seeds), 1, DIGIT_CLASSES, device=device, dtype=dtype)
+        shape = (batch, DIGIT_SIDE, 1, width)
 
         def place(name: str) -> Place:
             return Place(name, placements, scheme, shape, eps, self.embedding)
@@ -164,4 +164,4 @@ def tokens(name: str) -> tuple[torch.device, Digits]:
     """Return the device of a name and the digits on it, as pictures (digits, rows, pixels) in −1..1."""
     device = device_of(name)
     parts = split_digits(device)
-    return device, Digits(*((2 * x.unflatten(-1, (SIDE, SIDE)) - 1, labels) for x, labels in parts))
+    return device, Digits(*((2 * x.unflatten(-1, (DIGIT_SIDE, DIGIT_SIDE)) - 1, labels) for x, labels in parts))

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import torch
 
-from normviz.data.digits import CLASSES, SIDE
+from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
 from normviz.train.batch_norm import BatchNorm
 from normviz.train.dense import split_digits
 from normviz.train.learning import error, initial_weights, mini_batches
@@ -62,7 +62,7 @@ def make_tasks(name: str, seeds: Sequence[int], examples: int, device: torch.dev
     for second in (False, True):
         change, parts = PICTURES[name if second else "same"], []
         for pictures, classes in split_digits(device):
-            used = ((classes >= CLASSES // 2) == second) | (name != "digits")
+            used = ((classes >= DIGIT_CLASSES // 2) == second) | (name != "digits")
             parts.append((change(pictures[used]), classes[used]))
         (x, labels), *unseen = parts
         count = examples if second else len(x)
@@ -85,7 +85,7 @@ class Tuned:
     def __init__(
         self, seeds: Sequence[int], widths: Sequence[int], momentum: float, eps: float, device: torch.device
     ) -> None:
-        sizes = [*pairwise([SIDE**2, *widths]), (widths[-1], CLASSES), (widths[-1], CLASSES)]
+        sizes = [*pairwise([DIGIT_SIDE**2, *widths]), (widths[-1], DIGIT_CLASSES), (widths[-1], DIGIT_CLASSES)]
         *self.weights, old, new = (
             initial_weights(seeds, 1, *size, scale=(2 / size[0]) ** 0.5, part=part).to(device)
             for part, size in enumerate(sizes)
@@ -94,7 +94,7 @@ class Tuned:
         self.gains = [torch.ones(*lead, 1, width, device=device) for width in widths]
         self.biases = [torch.zeros(*lead, 1, width, device=device) for width in widths]
         self.norms = [BatchNorm(width, [momentum], lead, eps, old) for width in widths]
-        self.old, self.new = ([w, torch.zeros(*lead, 1, CLASSES, device=device)] for w in (old, new))
+        self.old, self.new = ([w, torch.zeros(*lead, 1, DIGIT_CLASSES, device=device)] for w in (old, new))
 
     @property
     def named(self) -> dict[str, list[torch.Tensor]]:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from normviz.charts.curves import faint
 from normviz.core.registry import SCHEMES
-from normviz.describe.wording import hint
+from normviz.describe.wording import summarize_scheme
 
 COMMON = ("batch", "layer", "instance", "group", "rms")
 """The schemes that are one click away; where several are chosen, so is the row without normalization."""
@@ -177,7 +177,7 @@ def group_of(key: str) -> str:
 
 def words(key: str) -> str:
     """Return a scheme's label and what tells it from those like it: "Layer (channels) – C"."""
-    return " – ".join(filter(None, [_label(key), hint(SCHEMES[key])]))
+    return " – ".join(filter(None, [_label(key), summarize_scheme(SCHEMES[key])]))
 
 
 def entry(key: str) -> str:

@@ -8,10 +8,10 @@ import numpy as np
 from normviz.charts import cube
 from normviz.charts.cube_layout import Layout, layout_of
 from normviz.charts.palette import THEMES, Theme
-from normviz.core.fields import AXIS, Shape
+from normviz.core.fields import AXIS_NAMES, Shape
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.describe import wording
-from normviz.describe.notation import SYMBOL
+from normviz.describe.notation import TENSOR_SYMBOLS
 from normviz.ui.appearance import taking
 from normviz.ui.link import Param, View
 from normviz.ui.tensor import take_focus
@@ -25,7 +25,7 @@ def axis_titles(scheme: Scheme, layout: Layout, shape: Shape, colours: Theme) ->
     """Return the titles along x, y and z, and their colours: that of the field where indices share a statistic."""
     along = layout.dimensions[:3]
     hues = [colours.field if wording.is_averaged(scheme, axes, shape) else colours.muted for axes in along]
-    return [wording.title_words(scheme, axes, shape) for axes in along], hues
+    return [wording.format_axis_title(scheme, axes, shape) for axes in along], hues
 
 
 def copies(
@@ -46,7 +46,9 @@ def copies(
     plain = replace(SCHEMES["none"], acts_on=schemes[0].acts_on)
     brief, *titles = (axis_titles(scheme, layout, x.shape, THEMES[theme]) for scheme in (plain, *schemes))
     labels = [scheme.label for scheme in schemes]
-    alt = f"The same tensor {wording.shape_words(x.shape)} in {len(schemes)} cubes, one a scheme: {', '.join(labels)}. "
+    alt = (
+        f"The same tensor {wording.format_shape(x.shape)} in {len(schemes)} cubes, one a scheme: {', '.join(labels)}. "
+    )
     plot(
         cube.cube_figure(x.shape, "folded", levels, legend, theme),
         key="cubes",
@@ -69,8 +71,8 @@ def copies(
             ),
         ),
         focus=view["focus"],
-        names=[AXIS[name].letter for name in plain.axes],
-        symbol=SYMBOL.get(plain.acts_on, "x"),
+        names=[AXIS_NAMES[name].letter for name in plain.axes],
+        symbol=TENSOR_SYMBOLS.get(plain.acts_on, "x"),
         labels=labels,
         on_focus=lambda: take_focus("cubes plot"),
         view={"camera": view["camera"]},

@@ -6,9 +6,9 @@ from typing import Any
 import streamlit as st
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import Field, Rule, divisors
+from normviz.core.fields import Field, Rule, find_divisors
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.core.settings import closest
+from normviz.core.settings import find_closest
 from normviz.ui.choice import words
 from normviz.ui.link import KEPT, Param, View, choice, switch
 from normviz.ui.tensor import SIZES
@@ -88,7 +88,7 @@ def controls(view: View, lengths: Lengths, prefix: str = "", weighted: bool = Tr
 
 def rule_options(n: int) -> list[str]:
     """Every rule that means something on an axis of length n, as text."""
-    groups = [f"groups({g})" for g in divisors(n) if 1 < g < n]
+    groups = [f"groups({g})" for g in find_divisors(n) if 1 < g < n]
     return ["own", "full", *groups, *(f"window({r})" for r in range(1, min(n - 1, MAX_RADIUS) + 1))]
 
 
@@ -129,7 +129,9 @@ def _rule(size: str, lengths: Lengths) -> Callable[[Any, View], str]:
         except InvalidInput:
             return choice(options)(value, view)
         if rule.parameter is not None:
-            nearest_one = closest(divisors(n) if rule.kind == "groups" else range(MAX_RADIUS + 1), rule.parameter)
+            nearest_one = find_closest(
+                find_divisors(n) if rule.kind == "groups" else range(MAX_RADIUS + 1), rule.parameter
+            )
             rule = Rule(rule.kind, nearest_one)
         return str(rule.canonical(n))
 

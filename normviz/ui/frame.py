@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import Page
 
 from normviz.core.errors import InvalidInput
-from normviz.describe.markdown import escape
+from normviz.describe.markdown import escape_markdown
 from normviz.ui.link import PRESENTING, View, current_theme, trust_link
 from normviz.ui.page_text import Introduction, Story
 from normviz.ui.page_texts import STORIES, following, previous
@@ -125,4 +125,4 @@ def shown(show: Callable[[View, str], None], view: View) -> None:
 
 def show_error(error: object) -> None:
     """Show the text of an error, which may quote a link or a file, as it is."""
-    st.error(escape(error))
+    st.error(escape_markdown(error))

@@ -15,10 +15,10 @@ from typing import Any, Literal, TypedDict
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from normviz.core.settings import Choice, Declaration, Integer, Real, Switch, declarations
-from normviz.core.text import decimal as decimal
-from normviz.core.text import sentence, typeset
-from normviz.describe.markdown import escape
+from normviz.core.settings import Choice, Declaration, Integer, Real, Switch, get_declarations
+from normviz.core.text import capitalize_first, typeset
+from normviz.core.text import format_exact as format_exact
+from normviz.describe.markdown import escape_markdown
 from normviz.ui.sessions import current_session
 from normviz.ui.unknown_names import shorten, unknown_names, unknown_words
 from normviz.web.components.toolbar import toolbar
@@ -201,8 +201,10 @@ def repair_note(param: Param, given: Any, view: View) -> str:
     value, why = view[param.name], param.why(given, view)
     if why == "":
         return ""
-    label = param.label(view) if callable(param.label) else param.label or sentence(param.name.replace("_", " "))
-    shown = escape(_given(given))
+    label = (
+        param.label(view) if callable(param.label) else param.label or capitalize_first(param.name.replace("_", " "))
+    )
+    shown = escape_markdown(_given(given))
     wrong = "nothing was chosen" if given in ("", [], ()) else f"{shown} {why or _reason(given, value)}"
     return f"{label}: {wrong}; {_words(param, value)} is used."
 
@@ -231,7 +233,7 @@ def _words(param: Param, value: Any) -> str:
     if param.words is not None:
         return param.words(value)
     number = _number(value)
-    return escape(shorten(param.text(value))) if number is None else typeset(number, 12)
+    return escape_markdown(shorten(param.text(value))) if number is None else typeset(number, 12)
 
 
 def _number(value: Any) -> float | None:
@@ -289,12 +291,12 @@ def params(kind: type, prefix: str = "", under: str = "") -> tuple[Param, ...]:
     several such dataclasses.
     """
     given = partial(within, kind, under) if under else lambda view: view
-    return tuple(_declared(prefix + under, each, given) for each in declarations(kind).values())
+    return tuple(_declared(prefix + under, each, given) for each in get_declarations(kind).values())
 
 
 def within(kind: type, under: str, view: View) -> View:
     """Of a view the values of one dataclass, by their own names; `under`: as in `params`."""
-    return {name: view[under + name] for name in declarations(kind) if under + name in view}
+    return {name: view[under + name] for name in get_declarations(kind) if under + name in view}
 
 
 def _declared(prefix: str, each: Declaration, given: Callable[[View], View]) -> Param:

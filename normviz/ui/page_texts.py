@@ -3,7 +3,7 @@
 Their order is the order of the menu and of the links from page to page.
 """
 
-from normviz.core.registry import SALIMANS, SCHEMES, Reference
+from normviz.core.registry import SALIMANS_REFERENCE, SCHEMES, Reference
 from normviz.ui.page_text import Introduction, See, Story
 
 
@@ -315,7 +315,7 @@ STORIES = (
         section="Reference",
         question="What does weight normalization learn?",
         why="It learns the length g and the direction v/‖v‖ of a weight vector separately. Networks learned faster and "
-        f"more steadily with it ({_source(SALIMANS)}), and no example depends on the others of its batch.",
+        f"more steadily with it ({_source(SALIMANS_REFERENCE)}), and no example depends on the others of its batch.",
         first="Press **Play**: three runs of SGD start from the same weights and learn g, v, or both.",
         takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
         "less the same gradient turns it, and plain SGD only makes v longer.",

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from normviz.charts.statistics import responses
-from normviz.core.normalize import quiet
+from normviz.core.normalize import ignore_float_warnings
 from normviz.core.scheme import Scheme
-from normviz.core.statistics import Blend, Saturation
+from normviz.core.statistics import SaturationCurve, WhitenedSaturationCurve
 from normviz.core.text import typeset
 from normviz.web.components.plot import plot
 
@@ -17,13 +17,13 @@ RESPONSE_ALPHAS = (0.1, 0.5, 2.0, 10.0)
 """Beside the page's own ε, or α, whose curve is the thick one."""
 
 
-def response_chart(one: Saturation | Blend, eps: float, theme: str) -> None:
+def response_chart(one: SaturationCurve | WhitenedSaturationCurve, eps: float, theme: str) -> None:
     """The curves of one element, that of ε first."""
     curves = {f"ε = {typeset(e)}": one.response(CONTRASTS, e) for e in dict.fromkeys((eps, *RESPONSE_EPS))}
     _drawn(curves, theme)
 
 
-@quiet
+@ignore_float_warnings
 def passed_chart(scheme: Scheme, x: float, theme: str) -> None:
     """The curves f(αcx + s) of one element of a pointwise scheme, that of its own α first."""
     each = {alpha: scheme.with_parameters(alpha=alpha) for alpha in (scheme.alpha, *RESPONSE_ALPHAS)}

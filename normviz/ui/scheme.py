@@ -3,11 +3,11 @@
 from math import gcd
 from typing import Any
 
-from normviz.core.fields import AXES, OWN, Field, Rule, Shape, divisors
+from normviz.core.fields import AXES, OWN, Field, Rule, Shape, find_divisors
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
 from normviz.ui import custom
-from normviz.ui.custom import MAX_RADIUS, closest
-from normviz.ui.link import Param, View, choice, decimal, int_range, real
+from normviz.ui.custom import MAX_RADIUS, find_closest
+from normviz.ui.link import Param, View, choice, format_exact, int_range, real
 from normviz.ui.tensor import SIZES, lengths, shape_of
 
 EPS_STEPS = (0.0, *(10.0**k for k in range(-12, 2)))
@@ -28,11 +28,11 @@ def grouped(view: View) -> dict[str, int]:
 
 def group_options(view: View) -> list[int]:
     """The numbers of groups that every such axis can be cut into."""
-    return divisors(gcd(*grouped(view).values()))
+    return find_divisors(gcd(*grouped(view).values()))
 
 
 def _divisor(value: Any, view: View) -> int:
-    return closest(group_options(view), float(value))
+    return find_closest(group_options(view), float(value))
 
 
 def _undivided(given: Any, view: View) -> str | None:
@@ -58,10 +58,10 @@ PARAMS = (
     Param("groups", 2, _divisor, label="Groups G", why=_undivided),
     Param("radius", 1, int_range(0, MAX_RADIUS), label="Radius R"),
     Param("radius_a", "same", _radius_a, label="Radius R_A of what is averaged"),
-    Param("alpha", FIRST_ALPHA, real(*ALPHAS), decimal, label=ALPHA_LABEL),
+    Param("alpha", FIRST_ALPHA, real(*ALPHAS), format_exact, label=ALPHA_LABEL),
     Param("over", ["H", "W", "C"], _over, "".join, label="Windows along"),
     *custom.params(lengths),
-    Param("eps", DEFAULT_EPS, real(0.0, 1e3), decimal, label="ε (smoothing term)"),
+    Param("eps", DEFAULT_EPS, real(0.0, 1e3), format_exact, label="ε (smoothing term)"),
 )
 """The values of the scheme; those of the tensor come before them, since groups and rules depend on its shape."""
 
@@ -113,7 +113,7 @@ def link_of(scheme: Scheme, shape: Shape | None = None) -> dict[str, str]:
     link["scheme"] = scheme.key
     if scheme.key == "custom":
         return link | custom.link_of(scheme)
-    link |= {name: decimal(scheme.parameters[name]) for name in ("groups", "alpha") if name in scheme.parameters}
+    link |= {name: format_exact(scheme.parameters[name]) for name in ("groups", "alpha") if name in scheme.parameters}
     if "window" in scheme.parameters:
         first, last = (field.parameters()["window"] for field in (scheme.fields[0], scheme.fields[-1]))
         rules = zip(scheme.axes, scheme.fields[-1].rules, strict=True)

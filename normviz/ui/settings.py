@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from normviz.core.settings import Among, By, Choice, Declaration, Real, declarations
+from normviz.core.settings import Choice, Declaration, DependentValue, NumberChoice, Real, get_declarations
 from normviz.ui.link import KEPT, View
 from normviz.web.components.drag import drag
 
@@ -29,7 +29,7 @@ class Controls:
     def __init__(
         self, kind: type, prefix: str, view: View, has: Callable[[View, str], bool] = lambda view, name: True
     ) -> None:
-        self.declared, self.prefix, self.view, self.has = declarations(kind), prefix, view, has
+        self.declared, self.prefix, self.view, self.has = get_declarations(kind), prefix, view, has
         self.waiting = [name for name, each in self.declared.items() if each.label]
 
     def draw(self, *names: str) -> None:
@@ -47,7 +47,9 @@ class Controls:
     def _usual(self, declared: Declaration) -> Usual:
         name = declared.name
         followers = [
-            each for each in self.declared.values() if isinstance(each.default, By) and each.default.name == name
+            each
+            for each in self.declared.values()
+            if isinstance(each.default, DependentValue) and each.default.name == name
         ]
         return {
             "key": self.prefix + name,
@@ -59,7 +61,9 @@ class Controls:
 
     def _reset(self, name: str, followers: Sequence[Declaration]) -> None:
         for each in followers:
-            st.session_state[self.prefix + each.name] = each.preset({name: st.session_state[self.prefix + name]})
+            st.session_state[self.prefix + each.name] = each.resolve_default(
+                {name: st.session_state[self.prefix + name]}
+            )
 
 
 def stops(declared: Declaration, view: View) -> list[float]:
@@ -70,7 +74,7 @@ def stops(declared: Declaration, view: View) -> list[float]:
 
 def options(declared: Declaration, view: View) -> Sequence[Any]:
     """The values to choose from."""
-    if isinstance(declared, Among | Choice):
+    if isinstance(declared, NumberChoice | Choice):
         return declared.options(view)
     least, most = limits(declared, view)
     return range(int(least), int(most) + 1)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from normviz.core.fields import MAX_ELEMENTS, Shape, largest_fit
+from normviz.core.fields import MAX_DRAWN_ELEMENTS, Shape, shrink_shape
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.data.files import PICTURES
+from normviz.data.files import PICTURE_SUFFIXES
 from normviz.data.samples import SAMPLES
-from normviz.describe.notation import SYMBOL
-from normviz.describe.wording import axes_of
+from normviz.describe.notation import TENSOR_SYMBOLS
+from normviz.describe.wording import name_axes
 from normviz.ui.link import Param, View, choice, int_range
 
 SIZES = ("n", "h", "w", "c")
@@ -56,7 +56,7 @@ def is_picture(view: View, shape: Shape) -> bool:
     if min(shape[1:3]) == 1 or shape[3] not in (1, 3):
         return False
     own = view["data"] == OWN_DATA and str(st.session_state.get("own name", "")).lower()
-    return view["data"] in ("digits", "photo") or any(f".{ending}" in own for ending in PICTURES if own)
+    return view["data"] in ("digits", "photo") or any(f".{ending}" in own for ending in PICTURE_SUFFIXES if own)
 
 
 def shape_of(view: View) -> Shape:
@@ -69,12 +69,12 @@ def lengths(view: View) -> dict[str, int]:
     return {size: view[size] for size in SIZES}
 
 
-def fit(view: View, limit: int = MAX_ELEMENTS) -> View:
+def fit(view: View, limit: int = MAX_DRAWN_ELEMENTS) -> View:
     """The shape, made to fit into what is drawn; that of one's own data where they are there."""
     own = st.session_state.get("own") if view["data"] == OWN_DATA else None
     if own is not None:
         return dict(zip(SIZES, own.shape, strict=True))
-    return dict(zip(SIZES, largest_fit(shape_of(view), limit), strict=True))
+    return dict(zip(SIZES, shrink_shape(shape_of(view), limit), strict=True))
 
 
 def tensor(view: View) -> np.ndarray:
@@ -100,7 +100,7 @@ def length_label(size: str, view: View) -> str:
     """Return the label of an axis' length: "N batch", "H height"."""
     scheme = SCHEMES[view.get("scheme", "none")]
     number = SIZES.index(size)
-    return f"{scheme.axes[number]} {axes_of(scheme.axes, shape_of(view))[number].length}"
+    return f"{scheme.axes[number]} {name_axes(scheme.axes, shape_of(view))[number].length}"
 
 
 def _outside(given: Any, view: View) -> str | None:
@@ -136,7 +136,7 @@ def colours(learns: bool) -> list[str]:
 
 def colour_name(colour: str, scheme: Scheme) -> str:
     """What a cell's colour stands for, in the letter of what the scheme normalizes: x, or w of weights."""
-    return COLOURS[colour].replace("x", SYMBOL.get(scheme.acts_on, "x"))
+    return COLOURS[colour].replace("x", TENSOR_SYMBOLS.get(scheme.acts_on, "x"))
 
 
 def colour(learns: Callable[[View], bool]) -> Param:
@@ -151,7 +151,12 @@ def colour(learns: Callable[[View], bool]) -> Param:
 
 PARAMS = (
     *(
-        Param(size, PRESETS["Conv feature maps"][size], int_range(1, MAX_ELEMENTS), label=partial(length_label, size))
+        Param(
+            size,
+            PRESETS["Conv feature maps"][size],
+            int_range(1, MAX_DRAWN_ELEMENTS),
+            label=partial(length_label, size),
+        )
         for size in SIZES
     ),
     Param("data", "uneven", choice([*SAMPLES, OWN_DATA]), words=DATA_NAMES.__getitem__, missing=missing),

@@ -8,12 +8,12 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import AXES, MAX_ELEMENTS, check_shape
+from normviz.core.fields import AXES, MAX_DRAWN_ELEMENTS, check_shape
 from normviz.core.registry import Scheme
-from normviz.data.files import PICTURES, as_tensor, axes_of, looks_channels_first, read_file
+from normviz.data.files import PICTURE_SUFFIXES, as_tensor, is_likely_channels_first, name_array_axes, read_file
 from normviz.describe import wording
-from normviz.describe.markdown import escape
-from normviz.describe.wording import shape_words
+from normviz.describe.markdown import escape_markdown
+from normviz.describe.wording import format_shape
 from normviz.ui import custom
 from normviz.ui.custom import MAX_RADIUS
 from normviz.ui.frame import show_error
@@ -33,8 +33,8 @@ def shape_controls(view: View, scheme: Scheme, params: Sequence[Param]) -> None:
         for pair in (SIZES[:2], SIZES[2:]):  # a row at a time, for the order in which Tab goes through them
             for column, size in zip(st.columns(2), pair, strict=True):
                 label = length_label(size, shape | {"scheme": scheme.key})
-                column.number_input(label, 1, MAX_ELEMENTS, key=size, **KEPT, disabled=fixed)
-    st.caption(f"{shape_words(tuple(shape.values()))} = {wording.plural(prod(shape.values()), 'element')}")
+                column.number_input(label, 1, MAX_DRAWN_ELEMENTS, key=size, **KEPT, disabled=fixed)
+    st.caption(f"{format_shape(tuple(shape.values()))} = {wording.pluralize(prod(shape.values()), 'element')}")
 
 
 def _apply(params: Sequence[Param]) -> None:
@@ -78,18 +78,18 @@ def own_file(instead: str) -> None:
         st.info(f"{instead} shown until a file is here.")
     held: Held | None = state.get("own file")
     if there and (held is None or held.array.ndim < 3 or held.picture):
-        st.caption(escape(told_of(held) if held else state["own name"]))
+        st.caption(escape_markdown(told_of(held) if held else state["own name"]))
     elif held is not None:
         st.toggle("Channels first, as PyTorch has them", key="own first", **KEPT, on_change=_lay_out)
-        st.caption(escape(told_of(held)))
+        st.caption(escape_markdown(told_of(held)))
 
 
-def offer_fit(view: View, limit: int = MAX_ELEMENTS) -> None:
+def offer_fit(view: View, limit: int = MAX_DRAWN_ELEMENTS) -> None:
     """A button for the largest shape that fits, where this one does not."""
     fitting = fit(view, limit)
     if fitting.items() <= view.items():
         return
-    st.button(f"Use {shape_words(list(fitting.values()))}", on_click=lambda: st.session_state.update(fitting))
+    st.button(f"Use {format_shape(list(fitting.values()))}", on_click=lambda: st.session_state.update(fitting))
 
 
 def window_controls(axes: Sequence[str], prefix: str = "") -> None:
@@ -124,8 +124,8 @@ def told_of(held: Held) -> str:
     if held.picture or held.array.ndim < 3:
         return ": ".join(filter(None, [held.name, "; ".join(held.told)]))
     first, shape = st.session_state["own first"], held.array.shape
-    guessed = ", guessed from its shape" if first == looks_channels_first(shape) else ""
-    return f"{held.name}: {shape_words(shape)}, read as ({', '.join(axes_of(shape, first))}){guessed}."
+    guessed = ", guessed from its shape" if first == is_likely_channels_first(shape) else ""
+    return f"{held.name}: {format_shape(shape)}, read as ({', '.join(name_array_axes(shape, first))}){guessed}."
 
 
 def _take_upload() -> None:
@@ -135,14 +135,14 @@ def _take_upload() -> None:
     if file is None:
         return
     try:
-        found = read_file(file.name, file.getvalue(), MAX_ELEMENTS)
-        check_shape(as_tensor(found.array, file.name).shape, AXES["activation"], MAX_ELEMENTS)
+        found = read_file(file.name, file.getvalue(), MAX_DRAWN_ELEMENTS)
+        check_shape(as_tensor(found.array, file.name).shape, AXES["activation"], MAX_DRAWN_ELEMENTS)
     except InvalidInput as error:
         state["upload error"] = str(error)
         return
-    picture = file.name.lower().endswith(PICTURES)
+    picture = file.name.lower().endswith(PICTURE_SUFFIXES)
     state["own file"], state["own name"] = Held(file.name, found.array, picture, found.told), file.name
-    state["own first"] = not picture and looks_channels_first(found.array.shape)
+    state["own first"] = not picture and is_likely_channels_first(found.array.shape)
     _lay_out()
     if state.get("data") == OWN_DATA and state["own"].shape[0] == 1 and min(state["own"].shape[1:3]) > 1:
         state["view"] = "unfolded"  # a picture, and seen as one

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 import normviz
-from normviz.describe.markdown import escape
+from normviz.describe.markdown import escape_markdown
 
 OTHERS_PREFIXES = ("utm_", "mtm_", "pk_", "hsa_", "mc_", "_ga", "_gl", "_hs")
 OTHERS_NAMES = frozenset(
@@ -60,7 +60,7 @@ def unknown_words(unknown: Collection[str], names: Collection[str], others: Coll
     for name in list(unknown)[:MOST]:
         start = name.lower()[:LONGEST]
         alike = get_close_matches(start, names, n=1) or get_close_matches(start, others, n=1, cutoff=ALIKE)
-        meant = f" Did you mean “{escape(alike[0])}”?" if alike else ""
-        lines.append(f"“{escape(shorten(name))}” in the link is ignored: no setting has this name.{meant}")
+        meant = f" Did you mean “{escape_markdown(alike[0])}”?" if alike else ""
+        lines.append(f"“{escape_markdown(shorten(name))}” in the link is ignored: no setting has this name.{meant}")
     more = len(unknown) - len(lines)
     return [*lines, f"So are {more} more." if more > 1 else "So is 1 more."] if more else lines

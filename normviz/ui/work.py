@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from normviz.describe.wording import duration
+from normviz.describe.wording import format_duration
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.requests import JobRequest, Keep
 from normviz.jobs.speed import Speed, guess_factor
@@ -36,7 +36,7 @@ def waiting_words(ticket: JobRequest) -> str:
     if not ahead:
         return "Waiting for a worker"
     jobs = "1 job is" if ahead == 1 else f"{ahead} jobs are"
-    return f"Waiting: done in about {duration(ticket.seconds_left)} ({jobs} ahead of yours)"
+    return f"Waiting: done in about {format_duration(ticket.seconds_left)} ({jobs} ahead of yours)"
 
 
 def progress_words(ticket: JobRequest, name: str) -> str:
@@ -44,7 +44,7 @@ def progress_words(ticket: JobRequest, name: str) -> str:
     if ticket.waits:
         return waiting_words(ticket)
     left = ticket.seconds_left
-    return f"{name}: {ticket.progress:.0%}" + (f", about {duration(left)} to go" if left > LONG else "")
+    return f"{name}: {ticket.progress:.0%}" + (f", about {format_duration(left)} to go" if left > LONG else "")
 
 
 def submit_or_reuse(

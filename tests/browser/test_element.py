@@ -50,7 +50,7 @@ def test_it_follows_the_pointer_and_returns(lab):
         lab.point(across, down)
         index = element_of(lab.readout)
         assert index != (1, 2, 1, 3)
-        words = wording.field_words(scheme.field, index, shape, scheme.axes)
+        words = wording.describe_field_box(scheme.field, index, shape, scheme.axes)
         expect(beside.locator(".nv-where b")).to_have_text(words)
         assert [int(beside.get_by_label(c, exact=True).input_value()) for c in "nhwc"] == list(index)
         said = lab.readout.split("x = ")[1].split()

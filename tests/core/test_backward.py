@@ -10,7 +10,13 @@ from strategies import eps as epsilons
 from strategies import examples, fields, fitting, seeds, shapes, uneven_array
 from torch_nn import with_gap
 
-from normviz.core.backward import MAX_JACOBIAN, backward, diagonal_only, gradients, jacobian
+from normviz.core.backward import (
+    MAX_JACOBIAN_ELEMENTS,
+    backward,
+    compute_diagonal_gradient,
+    compute_gradients,
+    compute_jacobian,
+)
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
@@ -94,7 +100,7 @@ def test_the_gradients_by_gain_and_bias_equal_autograd(key):  # N01
         leaf = torch.tensor(x, requires_grad=True)
         y = normalize(leaf, scheme, None, gain, bias).y
         expected = torch.autograd.grad(y, (leaf, gain, bias), torch.tensor(dy))
-        found = gradients(x, dy, scheme, None, gain.detach().numpy(), bias.detach().numpy())
+        found = compute_gradients(x, dy, scheme, None, gain.detach().numpy(), bias.detach().numpy())
         for a, b in zip((found.dx, found.dgain, found.dbias), expected, strict=True):
             assert relative_difference(a, b) < 1e-12
 
@@ -138,7 +144,7 @@ def test_any_fields_equal_central_differences(drawn, eps, seed):
 def test_the_gradient_by_epsilon_is_summed_over_the_units(drawn, eps, seed):  # N03
     shape, summation, suppression = drawn
     scheme, x, dy = of_your_own(summation, suppression), uneven_array(shape, seed), uneven_array(shape, seed + 1)
-    found = gradients(x, dy, scheme, eps).deps
+    found = compute_gradients(x, dy, scheme, eps).deps
     if suppression is None:
         assert found is None
         return
@@ -184,7 +190,7 @@ def layer_with_smoothing(a, dy, gain, s):
 @pytest.mark.parametrize("eps", [0.0, 1e-5, 2.0])
 def test_batch_norm_is_algorithm_1(eps):
     x, dy, gain = uneven_array((7, 1, 1, 5), 1), uneven_array((7, 1, 1, 5), 2), uneven_array((5,), 3)
-    found = gradients(x, dy, SCHEMES["batch"], eps, gain, np.zeros(5))
+    found = compute_gradients(x, dy, SCHEMES["batch"], eps, gain, np.zeros(5))
     expected = algorithm_1(x[:, 0, 0], dy[:, 0, 0], gain, eps)
     for a, b in zip((found.dx[:, 0, 0], found.dgain, found.dbias), expected, strict=True):
         assert relative_difference(a, b) < 1e-12
@@ -193,7 +199,7 @@ def test_batch_norm_is_algorithm_1(eps):
 @pytest.mark.parametrize("s", [0.0, 1e-3, 2.0])
 def test_layer_norm_has_its_formula_with_a_smoothing_term(s):
     x, dy, gain = uneven_array((4, 1, 1, 6), 1), uneven_array((4, 1, 1, 6), 2), uneven_array((6,), 3)
-    found = gradients(x, dy, SCHEMES["layer"], s**2, gain)
+    found = compute_gradients(x, dy, SCHEMES["layer"], s**2, gain)
     da, ds = layer_with_smoothing(x[:, 0, 0], dy[:, 0, 0], gain, s)
     assert relative_difference(found.dx[:, 0, 0], da) < 1e-12
     assert 2 * s * found.deps == pytest.approx(ds, rel=1e-12)
@@ -201,7 +207,7 @@ def test_layer_norm_has_its_formula_with_a_smoothing_term(s):
 
 def test_one_unit_s_term_is_not_the_gradient_by_the_smoothing_term():  # N03
     x, dy = uneven_array((1, 1, 1, 6), 1), uneven_array((1, 1, 1, 6), 2)
-    found = gradients(x, dy, SCHEMES["layer"], 0.25)
+    found = compute_gradients(x, dy, SCHEMES["layer"], 0.25)
     v, sigma = normalize(x, SCHEMES["layer"], 0.25)[1:3]
     each = dy * v * -0.5 / sigma**3
     assert each.sum() == pytest.approx(found.deps, rel=1e-12)
@@ -220,7 +226,7 @@ def jacobian_by_autograd(x, scheme, eps):
 @pytest.mark.parametrize("eps", [0.0, 0.1])
 def test_the_jacobian_is_autograds_and_has_the_two_projections(key, eps):
     scheme, x = SCHEMES[key], uneven_array(SMALL, 1)
-    j = jacobian(x, scheme, eps)
+    j = compute_jacobian(x, scheme, eps)
     assert relative_difference(j, jacobian_by_autograd(x, scheme, eps)) < 1e-10
     if scheme.summation:
         assert np.abs(j.sum(1)).max() < 1e-13 * np.abs(j).max()
@@ -234,15 +240,15 @@ def test_a_row_of_the_jacobian_is_zero_outside_of_its_fields(key):
     if scheme.field is None or scheme.summation != scheme.suppression or scheme.field.windows:
         return
     box = np.array([np.ravel_multi_index(scheme.field.statistic(i, SMALL), SMALL) for i in np.ndindex(*SMALL)])
-    assert np.array_equal(jacobian(x, scheme, 0.1) != 0, box == box[:, None])
+    assert np.array_equal(compute_jacobian(x, scheme, 0.1) != 0, box == box[:, None])
 
 
 @EVERY
 @pytest.mark.parametrize("eps", [0.0, 0.1])
 def test_the_diagonal_alone_is_that_of_the_jacobian(key, eps):
     scheme, x, dy = SCHEMES[key], uneven_array(SMALL, 1), uneven_array(SMALL, 2)
-    expected = np.diag(jacobian(x, scheme, eps)).reshape(SMALL) * dy
-    assert relative_difference(diagonal_only(x, dy, scheme, eps), expected) < 1e-12
+    expected = np.diag(compute_jacobian(x, scheme, eps)).reshape(SMALL) * dy
+    assert relative_difference(compute_diagonal_gradient(x, dy, scheme, eps), expected) < 1e-12
 
 
 @examples(100)
@@ -250,12 +256,12 @@ def test_the_diagonal_alone_is_that_of_the_jacobian(key, eps):
 def test_the_diagonal_alone_of_any_fields(drawn, eps, seed):
     shape, summation, suppression = drawn
     scheme, x = of_your_own(summation, suppression), uneven_array(shape, seed)
-    if x.size > MAX_JACOBIAN:
+    if x.size > MAX_JACOBIAN_ELEMENTS:
         return
-    j = jacobian(x, scheme, eps)
+    j = compute_jacobian(x, scheme, eps)
     deviation = normalize(x, scheme, eps).deviation
     most = 1 if deviation is None else 1 / deviation[deviation > 0].min(initial=np.inf)
-    found = diagonal_only(x, np.ones(shape), scheme, eps)
+    found = compute_diagonal_gradient(x, np.ones(shape), scheme, eps)
     assert np.abs(np.diag(j).reshape(shape) - found).max() <= 1e-10 * most
 
 
@@ -264,7 +270,7 @@ def test_the_diagonal_alone_is_not_the_gradient(size):  # N02
     """The printed formula of layer norm, its gap to the true gradient, and how this falls with H."""
     rng = np.random.default_rng(size)
     x, dy = rng.standard_normal((2, 1, 1, 1, size))
-    printed, full = diagonal_only(x, dy, SCHEMES["layer"], 0.0), backward(x, dy, SCHEMES["layer"], 0.0)
+    printed, full = compute_diagonal_gradient(x, dy, SCHEMES["layer"], 0.0), backward(x, dy, SCHEMES["layer"], 0.0)
     v, sigma = normalize(x, SCHEMES["layer"], 0.0)[1:3]
     assert relative_difference(printed, dy * ((1 - 1 / size) / sigma - v**2 / (size * sigma**3))) < 1e-12
     assert relative_difference(full, by_autograd(x, dy, SCHEMES["layer"], 0.0)) < 1e-12
@@ -283,7 +289,7 @@ def test_the_gradient_of_a_constant_tensor_without_epsilon_is_zero(key):
     scheme, dy = SCHEMES[key], uneven_array(SHAPE, 1)
     for value in (0.0, 0.1, -1e8) if scheme.summation else (0.0,):
         x = np.full(SHAPE, value)
-        found = gradients(x, dy, scheme, 0.0)
+        found = compute_gradients(x, dy, scheme, 0.0)
         assert not found.dx.any()
         assert found.deps in (0, None)
         assert scheme.spectral or not by_autograd(x, dy, scheme, 0.0).any()
@@ -318,9 +324,9 @@ def test_windows_next_to_each_other_may_differ_in_scale():
 @pytest.mark.parametrize("key", ["batch", "divisive", "spectral"])
 def test_a_stack_is_many_tensors(key):
     x, dy = uneven_array((2, 3, *SMALL), 1), uneven_array((2, 3, *SMALL), 2)
-    found = gradients(x, dy, SCHEMES[key], 0.1)
+    found = compute_gradients(x, dy, SCHEMES[key], 0.1)
     for at in np.ndindex(2, 3):
-        alone = gradients(x[at], dy[at], SCHEMES[key], 0.1)
+        alone = compute_gradients(x[at], dy[at], SCHEMES[key], 0.1)
         assert relative_difference(found.dx[at], alone.dx) < 1e-12
         assert found.deps is None or found.deps[at] == pytest.approx(alone.deps)
     many = backward(x[0, 0], dy, SCHEMES[key], 0.1)
@@ -329,7 +335,7 @@ def test_a_stack_is_many_tensors(key):
 
 def test_half_precision_is_computed_in_float32():
     x, dy = (torch.tensor(uneven_array(SHAPE, seed)).to(torch.bfloat16) for seed in (1, 2))
-    found = gradients(x, dy, SCHEMES["layer"])
+    found = compute_gradients(x, dy, SCHEMES["layer"])
     assert {step.dtype for step in found[:3]} == {torch.bfloat16}
     assert found.deps.dtype == found.dgain.dtype == torch.float32
     exact = backward(x.double(), dy.double(), SCHEMES["layer"])
@@ -353,7 +359,7 @@ def test_a_nan_stays_in_its_own_fields():
 @pytest.mark.parametrize("shape", [(4, 3, 5, 1), (4, 3, 5), (1,), (4, 3, 5, 6, 1)])
 def test_a_gradient_of_another_shape_is_refused(shape):
     x = uneven_array(SHAPE, 1)
-    for compute in (backward, diagonal_only):
+    for compute in (backward, compute_diagonal_gradient):
         with pytest.raises(InvalidInput, match="4 × 3 × 5 × 6; they need to be the same"):
             compute(x, np.ones(shape), SCHEMES["batch"])
 
@@ -361,11 +367,11 @@ def test_a_gradient_of_another_shape_is_refused(shape):
 def test_bad_input_is_refused():
     x = uneven_array(SHAPE, 1)
     with pytest.raises(InvalidInput, match="does not broadcast"):
-        gradients(x, x, SCHEMES["batch"], None, np.ones((1,) * 5))
+        compute_gradients(x, x, SCHEMES["batch"], None, np.ones((1,) * 5))
     with pytest.raises(InvalidInput, match="ε is a number from 0"):
         backward(x, x, SCHEMES["batch"], -1.0)
     with pytest.raises(InvalidInput, match="not computed; up to 512"):
-        jacobian(np.ones((1, 1, 1, 513)), SCHEMES["batch"])
-    assert jacobian(np.ones((1, 1, 1, 512)), SCHEMES["batch"]).shape == (512, 512)
+        compute_jacobian(np.ones((1, 1, 1, 513)), SCHEMES["batch"])
+    assert compute_jacobian(np.ones((1, 1, 1, 512)), SCHEMES["batch"]).shape == (512, 512)
     with pytest.raises(InvalidInput, match="four"):
-        jacobian(np.ones((2, 2)), SCHEMES["batch"])
+        compute_jacobian(np.ones((2, 2)), SCHEMES["batch"])

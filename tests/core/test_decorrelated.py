@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from strategies import seeds, uneven_array
 from torch_nn import by_eigh
 
-from normviz.core.backward import backward, gradients, jacobian
+from normviz.core.backward import backward, compute_gradients, compute_jacobian
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import divisors
+from normviz.core.fields import find_divisors
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.core.whitening import MAX_TOGETHER, divided_differences, inverse_root
+from normviz.core.whitening import MAX_GROUP_CHANNELS, compute_divided_differences, compute_inverse_root
 
 SHAPE = (3, 4, 5, 6)
 LARGER = st.tuples(st.integers(2, 4), st.integers(2, 4), st.integers(2, 4), st.integers(1, 6))
@@ -22,7 +22,7 @@ LARGER = st.tuples(st.integers(2, 4), st.integers(2, 4), st.integers(2, 4), st.i
 
 
 def whitening(channels, choice=1):
-    return get_scheme("whitening", groups=divisors(channels)[choice % len(divisors(channels))])
+    return get_scheme("whitening", groups=find_divisors(channels)[choice % len(find_divisors(channels))])
 
 
 def covariances(xhat, groups):
@@ -50,7 +50,7 @@ def test_channels_of_a_group_are_decorrelated(shape, choice, seed):
     if np.prod(shape[:3]) > size:
         np.testing.assert_allclose(found, np.broadcast_to(np.eye(size), found.shape), atol=1e-9)
     assert result.deviation is None
-    matrix = inverse_root(result.v, groups, 0.0)
+    matrix = compute_inverse_root(result.v, groups, 0.0)
     again = np.einsum("mgi,gij->mgj", result.v.reshape(-1, groups, size), matrix).reshape(shape)
     np.testing.assert_allclose(again, result.xhat, atol=1e-7)
 
@@ -61,7 +61,7 @@ def test_with_a_group_for_every_channel_it_is_batch_norm(shape, eps, seed):
     alone, batch = normalize(x, whitening(shape[-1], -1), eps), normalize(x, SCHEMES["batch"], eps)
     np.testing.assert_allclose(alone.xhat, batch.xhat, rtol=1e-12, atol=1e-12)
     if eps:
-        matrix = inverse_root(alone.v, shape[-1], eps)
+        matrix = compute_inverse_root(alone.v, shape[-1], eps)
         np.testing.assert_allclose(matrix.ravel(), 1 / batch.deviation.ravel(), rtol=1e-12)
 
 
@@ -120,7 +120,7 @@ def test_equal_eigenvalues_have_a_derivative():
 def test_divided_differences_are_those_of_the_inverse_root(roots):
     root = np.array(roots)
     inverse = np.array([1 / r if r else 0.0 for r in roots])
-    found = divided_differences(root, inverse)
+    found = compute_divided_differences(root, inverse)
     for i, a in enumerate(roots):
         for j, b in enumerate(roots):
             if abs(a - b) > 1e-3:
@@ -145,12 +145,12 @@ def test_it_neither_overflows_nor_vanishes(dtype, magnitude):
 @pytest.mark.parametrize("eps", [0.0, 0.1])
 def test_the_inverse_root_is_one_also_beside_the_data(shape, eps):
     v = normalize(uneven_array(shape, 12), SCHEMES["batch"]).v
-    (matrix,) = inverse_root(v, 1, eps)
+    (matrix,) = compute_inverse_root(v, 1, eps)
     rows = v.reshape(-1, 8)
     covariance = rows.T @ rows / len(rows) + eps * np.eye(8)
     kept = np.linalg.pinv(covariance, rcond=1e-12) @ covariance  # what Σ + εI reaches: all, for ε > 0
     np.testing.assert_allclose(matrix @ covariance @ matrix, kept, atol=1e-8)
-    np.testing.assert_allclose(inverse_root(v, 1, eps, [1, 7])[0], matrix[:, [1, 7]], atol=1e-12)
+    np.testing.assert_allclose(compute_inverse_root(v, 1, eps, [1, 7])[0], matrix[:, [1, 7]], atol=1e-12)
 
 
 def test_a_few_vectors_of_very_many_channels_take_no_matrix_over_them():
@@ -159,20 +159,20 @@ def test_a_few_vectors_of_very_many_channels_take_no_matrix_over_them():
     np.testing.assert_allclose(xhat @ xhat.T, 2 * np.eye(2) - 1, atol=1e-9)
     with pytest.raises(InvalidInput, match="32,768 channels together is not derived; up to 4,096 are"):
         backward(x, x, get_scheme("whitening", groups=1))
-    assert MAX_TOGETHER == 4096
+    assert MAX_GROUP_CHANNELS == 4096
 
 
 def test_leading_axes_are_a_stack():
     stack = np.random.default_rng(8).standard_normal((2, 3, *SHAPE))
     result = normalize(stack, SCHEMES["whitening"])
-    assert inverse_root(result.v, 2, 0.0).shape == (2, 3, 2, 3, 3)
+    assert compute_inverse_root(result.v, 2, 0.0).shape == (2, 3, 2, 3, 3)
     np.testing.assert_allclose(result.xhat[1, 2], normalize(stack[1, 2], SCHEMES["whitening"]).xhat, atol=1e-13)
 
 
 @pytest.mark.parametrize("groups", [1, 2, 6])
 def test_the_gradient_by_epsilon_is_its_central_difference(groups):
     scheme, x, g = get_scheme("whitening", groups=groups), uneven_array(SHAPE, 9), uneven_array(SHAPE, 10)
-    found = gradients(x, g, scheme, 0.5)
+    found = compute_gradients(x, g, scheme, 0.5)
     ahead, back = ((g * normalize(x, scheme, 0.5 + step).xhat).sum() for step in (1e-5, -1e-5))
     assert found.deps == pytest.approx((ahead - back) / 2e-5, rel=1e-7)
 
@@ -181,7 +181,7 @@ def test_the_gradient_by_epsilon_is_its_central_difference(groups):
 @pytest.mark.parametrize("eps", [0.0, 0.1])
 def test_a_row_of_the_jacobian_is_zero_outside_of_its_group_of_channels(groups, eps):
     scheme, size = get_scheme("whitening", groups=groups), 6 // groups
-    j = jacobian(uneven_array((2, 3, 2, 6), 11), scheme, eps).reshape(12, groups, size, 12, groups, size)
+    j = compute_jacobian(uneven_array((2, 3, 2, 6), 11), scheme, eps).reshape(12, groups, size, 12, groups, size)
     for ours in range(groups):
         for theirs in range(groups):
             assert j[:, ours, :, :, theirs].any() == (ours == theirs)

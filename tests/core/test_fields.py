@@ -10,15 +10,15 @@ from strategies import fields, rules, shapes, shapes_with_fields
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import (
     AXES,
-    AXIS,
+    AXIS_NAMES,
     FULL,
-    MAX_ELEMENTS,
+    MAX_DRAWN_ELEMENTS,
     OWN,
     Field,
     Rule,
     check_shape,
-    divisors,
-    largest_fit,
+    find_divisors,
+    shrink_shape,
 )
 
 axis_rules = st.integers(1, 9).flatmap(lambda n: st.tuples(st.just(n), rules(n)))
@@ -112,7 +112,7 @@ def test_blocks_and_windows_are_the_field_in_two_parts(drawn):
 @given(shapes_with_fields(1))
 def test_coarse_holds_every_box_and_is_a_partition(drawn):
     shape, field = drawn
-    coarse = field.coarse
+    coarse = field.coarse_field
     assert all(rule.kind != "window" for rule in coarse.rules)
     for index in np.ndindex(*shape):
         assert np.all(members(field, index, shape) <= members(coarse, index, shape))
@@ -200,16 +200,16 @@ def test_windows_that_hold_too_many_numbers_are_refused_with_a_radius_that_fits(
 
 
 def test_divisors():
-    assert [divisors(n) for n in (1, 7, 12)] == [[1], [1, 7], [1, 2, 3, 4, 6, 12]]
+    assert [find_divisors(n) for n in (1, 7, 12)] == [[1], [1, 7], [1, 2, 3, 4, 6, 12]]
 
 
 def test_every_axis_has_a_name():
-    assert set(AXIS) == {axis for axes in AXES.values() for axis in axes}
+    assert set(AXIS_NAMES) == {axis for axes in AXES.values() for axis in axes}
 
 
 @given(shapes)
 def test_a_good_shape_comes_back_as_integers(shape):
-    checked = check_shape(np.array(shape), limit=MAX_ELEMENTS)
+    checked = check_shape(np.array(shape), limit=MAX_DRAWN_ELEMENTS)
     assert checked == shape
     assert all(type(n) is int for n in checked)
 
@@ -231,16 +231,16 @@ def test_a_bad_shape_is_refused_with_the_reason(shape, axes, message):
 
 def test_a_shape_over_the_limit_is_refused_with_one_that_fits():
     with pytest.raises(InvalidInput) as error:
-        check_shape((1, 100, 100, 8), limit=MAX_ELEMENTS)
-    fits = largest_fit((1, 100, 100, 8), MAX_ELEMENTS)
+        check_shape((1, 100, 100, 8), limit=MAX_DRAWN_ELEMENTS)
+    fits = shrink_shape((1, 100, 100, 8), MAX_DRAWN_ELEMENTS)
     assert "1 × 100 × 100 × 8 is 80,000 elements, more than the 65,536" in str(error.value)
     assert f"{' × '.join(map(str, fits))} fits" in str(error.value)
-    check_shape(fits, limit=MAX_ELEMENTS)
+    check_shape(fits, limit=MAX_DRAWN_ELEMENTS)
 
 
-@given(st.tuples(*[st.integers(1, 6) | st.integers(1, 10**12)] * 4), st.integers(1, MAX_ELEMENTS))
+@given(st.tuples(*[st.integers(1, 6) | st.integers(1, 10**12)] * 4), st.integers(1, MAX_DRAWN_ELEMENTS))
 def test_largest_fit_fits_and_no_axis_of_it_could_be_longer(shape, limit):
-    fits = largest_fit(shape, limit)
+    fits = shrink_shape(shape, limit)
     assert prod(fits) <= limit
     for axis, (fit, n) in enumerate(zip(fits, shape, strict=True)):
         assert 1 <= fit <= n
@@ -250,10 +250,10 @@ def test_largest_fit_fits_and_no_axis_of_it_could_be_longer(shape, limit):
 
 @given(shapes)
 def test_largest_fit_leaves_what_fits(shape):
-    assert largest_fit(shape, MAX_ELEMENTS) == shape
+    assert shrink_shape(shape, MAX_DRAWN_ELEMENTS) == shape
 
 
 @pytest.mark.parametrize("shape", [(10**9, 10**9, 1, 1), (10**9,) * 4])
 def test_largest_fit_cuts_long_axes_to_about_the_same_length(shape):
-    long = [fit for fit, n in zip(largest_fit(shape, MAX_ELEMENTS), shape, strict=True) if n > 1]
+    long = [fit for fit, n in zip(shrink_shape(shape, MAX_DRAWN_ELEMENTS), shape, strict=True) if n > 1]
     assert max(long) - min(long) <= 1

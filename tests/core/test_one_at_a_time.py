@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from threading import Barrier, Event
 
-from normviz.core.locks import one_at_a_time
+from normviz.core.locks import serialize_calls
 
 MANY = 8
 
@@ -12,7 +12,7 @@ MANY = 8
 def test_what_many_ask_for_at_once_is_computed_once():
     together, made, on = Barrier(MANY), [], Event()
 
-    @one_at_a_time
+    @serialize_calls
     @lru_cache(maxsize=2)
     def doubled(number):
         """Twice a number."""
@@ -31,7 +31,7 @@ def test_what_many_ask_for_at_once_is_computed_once():
 
 
 def test_an_error_leaves_the_turn_to_the_next():
-    @one_at_a_time
+    @serialize_calls
     def fails(number):
         return 1 / number
 

@@ -31,7 +31,7 @@ def test_the_schemes_that_are_named_and_no_others_stand_outside(key):
     eps = scheme.eps or 0.0
     inside = np.allclose(normalize(x, scheme, eps).xhat, written_out(x, scheme, eps), rtol=1e-9, atol=1e-12)
     assert inside == (key not in OUTSIDE)
-    assert scheme.in_the_form == inside
+    assert scheme.is_general_form == inside
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)

@@ -9,19 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples, seeds, shapes, uneven_array
 
-from normviz.core.backward import backward, diagonal_only, gradients, jacobian
+from normviz.core.backward import backward, compute_diagonal_gradient, compute_gradients, compute_jacobian
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
-from normviz.core.pointwise import END, FUNCTIONS, MEET
-from normviz.core.registry import SCHEMES, get_scheme, same_as
+from normviz.core.pointwise import END, MEET, POINTWISE_FUNCTIONS
+from normviz.core.registry import SCHEMES, find_equal_schemes, get_scheme
 from normviz.core.scheme_spec import SchemeSpec
-from normviz.core.theory import degenerate, predict
+from normviz.core.theory import explain_degeneracy, predict
 from normviz.core.transformations import TRANSFORMATIONS
 
 POINTWISE = [key for key, row in SCHEMES.items() if row.pointwise]
 EVERY = pytest.mark.parametrize("key", POINTWISE)
-BOTH = pytest.mark.parametrize("name", FUNCTIONS)
+BOTH = pytest.mark.parametrize("name", POINTWISE_FUNCTIONS)
 SHAPE = (3, 2, 4, 6)
 alphas = st.floats(1e-3, 1e3)
 
@@ -45,7 +45,7 @@ def test_the_papers_are_named_with_their_first_values():
 def test_a_function_is_exact_to_the_digits_of_its_type(name, dtype):
     with np.errstate(over="ignore"):
         u = AROUND.astype(dtype)
-    found, near = FUNCTIONS[name].value(u), {"rtol": 4 * np.finfo(dtype).eps, "atol": np.finfo(dtype).tiny}
+    found, near = POINTWISE_FUNCTIONS[name].value(u), {"rtol": 4 * np.finfo(dtype).eps, "atol": np.finfo(dtype).tiny}
     assert found.dtype == u.dtype
     np.testing.assert_allclose(found, getattr(torch, name)(torch.tensor(u)), **near)
     np.testing.assert_allclose(found, [getattr(math, name)(each) for each in u.tolist()], **near)
@@ -53,23 +53,23 @@ def test_a_function_is_exact_to_the_digits_of_its_type(name, dtype):
 
 @BOTH
 def test_nan_stays_nan_and_the_ends_are_one(name):
-    value = FUNCTIONS[name].value(np.array([np.nan, np.inf, -np.inf, 0.0]))
+    value = POINTWISE_FUNCTIONS[name].value(np.array([np.nan, np.inf, -np.inf, 0.0]))
     np.testing.assert_array_equal(value, [np.nan, 1.0, -1.0, 0.0])
 
 
 @BOTH
 def test_the_slope_is_the_derivative_by_autograd(name):
     u = torch.tensor(np.linspace(-4, 4, 801), requires_grad=True)
-    (wanted,) = torch.autograd.grad(FUNCTIONS[name].value(u).sum(), u)
-    np.testing.assert_allclose(FUNCTIONS[name].slope(u.detach().numpy()), wanted, rtol=1e-12)
+    (wanted,) = torch.autograd.grad(POINTWISE_FUNCTIONS[name].value(u).sum(), u)
+    np.testing.assert_allclose(POINTWISE_FUNCTIONS[name].slope(u.detach().numpy()), wanted, rtol=1e-12)
 
 
 @BOTH
 def test_the_slope_has_all_digits_where_the_function_is_one(name):
     exact = {"tanh": 4 * math.exp(-60.0), "erf": 2 / math.sqrt(math.pi) * math.exp(-900.0)}[name]
-    assert FUNCTIONS[name].slope(np.array([30.0]))[0] == pytest.approx(exact, rel=1e-12)
+    assert POINTWISE_FUNCTIONS[name].slope(np.array([30.0]))[0] == pytest.approx(exact, rel=1e-12)
     with np.errstate(over="ignore"):
-        assert FUNCTIONS[name].slope(np.array([1e200]))[0] == 0
+        assert POINTWISE_FUNCTIONS[name].slope(np.array([1e200]))[0] == 0
 
 
 @EVERY
@@ -107,14 +107,14 @@ def test_the_gradient_is_that_of_autograd_and_of_the_element_alone(key, shape, a
     (wanted,) = torch.autograd.grad(normalize(leaf, scheme).y, leaf, torch.tensor(dy))
     found = backward(x, dy, scheme)
     np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12 * alpha * np.abs(dy).max())
-    np.testing.assert_array_equal(diagonal_only(x, dy, scheme), found)
-    assert gradients(x, dy, scheme).deps is None
+    np.testing.assert_array_equal(compute_diagonal_gradient(x, dy, scheme), found)
+    assert compute_gradients(x, dy, scheme).deps is None
 
 
 @EVERY
 def test_the_jacobian_is_its_diagonal(key):
     x = uneven_array((1, 2, 2, 3), 1)
-    matrix = jacobian(x, SCHEMES[key])
+    matrix = compute_jacobian(x, SCHEMES[key])
     np.testing.assert_array_equal(matrix, np.diag(np.diag(matrix)))
     assert np.diag(matrix).min() > 0
 
@@ -128,7 +128,7 @@ def test_nothing_is_absorbed_and_the_reason_says_that_nothing_is_shared(key, lay
         assert not verdict.invariant
         assert not verdict.fades
         assert "nothing is shared: each element passes through" in verdict.reason
-    assert degenerate(SCHEMES[key], shape, 0.0) is None
+    assert explain_degeneracy(SCHEMES[key], shape, 0.0) is None
 
 
 @EVERY
@@ -159,7 +159,7 @@ def test_alpha_travels_with_the_row_and_tells_schemes_apart(key):
     assert SchemeSpec.of(scheme).scheme == scheme
     assert SchemeSpec.of(scheme.with_weight_scheme("weight")).scheme == scheme.with_weight_scheme("weight")
     assert scheme.canonical(SHAPE) != SCHEMES[key].canonical(SHAPE)
-    assert same_as(scheme, SHAPE) == []
+    assert find_equal_schemes(scheme, SHAPE) == []
 
 
 @EVERY
@@ -172,6 +172,6 @@ def test_an_alpha_that_is_not_above_zero_is_refused(key, alpha):
 @EVERY
 def test_it_has_no_fields(key):
     assert not SCHEMES[key].fields
-    assert not SCHEMES[key].in_the_form
+    assert not SCHEMES[key].is_general_form
     with pytest.raises(InvalidInput, match="it has no fields"):
         normalize(np.ones(SHAPE), SCHEMES[key].with_fields(None, Field.parse("own,own,own,full")))

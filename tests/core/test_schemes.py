@@ -8,7 +8,7 @@ from strategies import noise, shapes_with_fields
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import FULL, OWN, Field, Rule
 from normviz.core.normalize import normalize
-from normviz.core.registry import DEFAULT_EPS, SCHEMES, get_scheme, same_as
+from normviz.core.registry import DEFAULT_EPS, SCHEMES, find_equal_schemes, get_scheme
 
 EVERY = pytest.mark.parametrize("key", SCHEMES)
 SHAPE = (4, 3, 5, 6)
@@ -96,7 +96,7 @@ def test_only_weight_norm_divides_by_the_fan_in_and_few_schemes_are_outside_the_
     assert [key for key, row in SCHEMES.items() if row.whitens] == ["whitening"]
     pointwise = [key for key, row in SCHEMES.items() if row.pointwise]
     assert pointwise == ["dynamic-tanh", "dynamic-erf"]
-    assert [key for key, row in SCHEMES.items() if not row.in_the_form] == ["whitening", *pointwise, "spectral"]
+    assert [key for key, row in SCHEMES.items() if not row.is_general_form] == ["whitening", *pointwise, "spectral"]
     assert {key: row.threshold for key, row in SCHEMES.items() if row.threshold} == {"filter-response": ("C",)}
     assert [(key, row.weight) for key, row in SCHEMES.items() if row.weight] == [("layer-weight", "weight")]
 
@@ -159,7 +159,9 @@ SAME = [
 @pytest.mark.parametrize(("key", "parameters", "shape", "same"), SAME)
 def test_same_as(key, parameters, shape, same):
     scheme = get_scheme(key, **parameters)
-    assert {other.key: next(iter(other.parameters.values()), None) for other in same_as(scheme, shape)} == same
+    assert {
+        other.key: next(iter(other.parameters.values()), None) for other in find_equal_schemes(scheme, shape)
+    } == same
 
 
 @given(shape_field=shapes_with_fields(1))
@@ -167,7 +169,7 @@ def test_schemes_that_are_called_the_same_are(shape_field):
     shape, field = shape_field
     for scheme in (SCHEMES["custom"].with_fields(field, field), SCHEMES["custom"].with_fields(None, field)):
         x = noise(0, *shape)
-        for other in same_as(scheme, shape):
+        for other in find_equal_schemes(scheme, shape):
             np.testing.assert_allclose(normalize(x, other, 0.1).xhat, normalize(x, scheme, 0.1).xhat, atol=1e-12)
 
 
@@ -175,7 +177,7 @@ def test_schemes_that_are_called_the_same_are(shape_field):
 def test_a_custom_scheme_is_recognised_whatever_its_parameter(key, rule):
     rules = (rule if each.kind == rule.kind else each for each in SCHEMES[key].field.rules)
     field = Field(tuple(rules))
-    (other,) = same_as(SCHEMES["custom"].with_fields(field, field), SHAPE)
+    (other,) = find_equal_schemes(SCHEMES["custom"].with_fields(field, field), SHAPE)
     assert (other.key, other.parameters) == (key, {rule.kind: rule.parameter})
 
 
@@ -183,17 +185,17 @@ def test_a_custom_scheme_is_recognised_whatever_its_parameter(key, rule):
 def test_same_as_is_mutual_and_leaves_out_the_scheme_itself_and_custom(key):
     shapes = (SHAPE, (4, 1, 1, 6), (1, 3, 5, 6), (4, 3, 5, 2), (1, 2, 2, 2))
     for shape in filter(SCHEMES[key].fits, shapes):
-        for other in same_as(SCHEMES[key], shape):
+        for other in find_equal_schemes(SCHEMES[key], shape):
             assert other.key not in (key, "custom")
             assert other.weight == SCHEMES[key].weight
-            assert key == "custom" or SCHEMES[key] in same_as(other, shape)
+            assert key == "custom" or SCHEMES[key] in find_equal_schemes(other, shape)
 
 
 def test_a_custom_scheme_is_named_when_it_equals_a_known_one():
     field = Field((FULL, FULL, FULL, Rule("groups", 6)))
     custom = get_scheme("custom").with_fields(field, field)
-    assert [other.key for other in same_as(custom, SHAPE)] == ["batch", "ghost-batch", "whitening"]
-    assert same_as(custom.with_fields(None, field), SHAPE) == []
+    assert [other.key for other in find_equal_schemes(custom, SHAPE)] == ["batch", "ghost-batch", "whitening"]
+    assert find_equal_schemes(custom.with_fields(None, field), SHAPE) == []
 
 
 FRONTS = [key for key, row in SCHEMES.items() if row.acts_on == "weight"]
@@ -206,10 +208,10 @@ def test_behind_a_scheme_of_the_weights_the_same_ones_are_the_same(front, shape_
     for a, b in (fields, fields[:1] * 2, (None, fields[1]), (fields[0], None)):
         alone = SCHEMES["custom"].with_fields(a, b)
         behind = alone.with_weight_scheme(front)
-        assert [row.name for row in same_as(behind, shape)] == [
-            row.with_weight_scheme(front).name for row in same_as(alone, shape)
+        assert [row.name for row in find_equal_schemes(behind, shape)] == [
+            row.with_weight_scheme(front).name for row in find_equal_schemes(alone, shape)
         ]
-        assert all(row.weight == front for row in same_as(behind, shape))
+        assert all(row.weight == front for row in find_equal_schemes(behind, shape))
 
 
 @pytest.mark.parametrize("front", FRONTS)
@@ -229,14 +231,16 @@ def test_what_stands_in_front_is_in_the_name_and_goes_again(front):
 
 @pytest.mark.parametrize("front", FRONTS)
 def test_where_neither_mean_nor_root_is_left_it_is_the_scheme_of_the_weights(front):
-    assert same_as(SCHEMES["custom"].with_fields(None, None).with_weight_scheme(front), SHAPE) == [SCHEMES[front]]
+    assert find_equal_schemes(SCHEMES["custom"].with_fields(None, None).with_weight_scheme(front), SHAPE) == [
+        SCHEMES[front]
+    ]
 
 
 def test_a_scheme_of_ones_own_behind_weight_norm_is_known_by_the_name_of_its_row():
     layer = SCHEMES["layer"]
     behind = SCHEMES["custom"].with_fields(layer.summation, layer.suppression).with_weight_scheme("weight")
-    assert same_as(behind, SHAPE)[0] == SCHEMES["layer-weight"]
-    spectral = same_as(behind.with_weight_scheme("spectral"), SHAPE)[0]
+    assert find_equal_schemes(behind, SHAPE)[0] == SCHEMES["layer-weight"]
+    spectral = find_equal_schemes(behind.with_weight_scheme("spectral"), SHAPE)[0]
     assert spectral.name == "layer normalization behind spectral normalization"
 
 

@@ -12,23 +12,23 @@ from hypothesis import strategies as st
 
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import (
-    FEW,
-    By,
+    MAX_SIDE_BY_SIDE,
     Choice,
+    CustomValue,
+    DependentValue,
     Integer,
+    MultipleChoice,
     Real,
-    Several,
     Switch,
-    Value,
     add_options,
-    among,
-    build,
+    build_settings,
     choice,
-    closest,
-    declarations,
+    find_closest,
+    get_declarations,
     integer,
+    multiple_choice,
+    number_choice,
     real,
-    several,
     switch,
     value,
 )
@@ -45,13 +45,15 @@ class Cake:
     """One declaration of every kind."""
 
     shape: str = choice("round", {"round": "Round", "square": "Square"}, label="Shape")
-    size: float = real(By("shape", {"round": 26.0, "square": 20.0}), 1.0, 50.0, label="Size", help="In cm.", symbol="s")
+    size: float = real(
+        DependentValue("shape", {"round": 26.0, "square": 20.0}), 1.0, 50.0, label="Size", help="In cm.", symbol="s"
+    )
     layers: int = integer(
-        3, 1, lambda given: 2 * given["size"], label=By("shape", {"round": "Discs", "square": "Slabs"})
+        3, 1, lambda given: 2 * given["size"], label=DependentValue("shape", {"round": "Discs", "square": "Slabs"})
     )
     heat: float = real(180.0, 50, 250, entered=(-10, 250), because="cakes are baked")
-    slices: int = among(4, lambda given: [n for n in (1, 2, 4, 8, 16) if n <= given["layers"] * 4])
-    topping: Sequence[str] = several(("sugar",), ("sugar", "cream", "fruit"))
+    slices: int = number_choice(4, lambda given: [n for n in (1, 2, 4, 8, 16) if n <= given["layers"] * 4])
+    topping: Sequence[str] = multiple_choice(("sugar",), ("sugar", "cream", "fruit"))
     vegan: bool = switch(False)
     candles: int = value(2, even)
 
@@ -105,16 +107,16 @@ def test_it_is_a_frozen_value():
 
 
 def test_a_class_declares_beside_its_base():
-    assert list(declarations(Party)) == [*declarations(Cake), "guests"]
+    assert list(get_declarations(Party)) == [*get_declarations(Cake), "guests"]
     assert Party("square", guests=7).size == 20.0
     assert Party().note == "not declared"
-    assert declarations(Party)["size"] is declarations(Cake)["size"]
+    assert get_declarations(Party)["size"] is get_declarations(Cake)["size"]
 
 
 def test_it_is_built_from_values_of_which_there_may_be_more():
     values = {"shape": "square", "guests": 3, "size": None, "anything": 1}
-    assert build(Cake, values) == Cake("square")
-    assert build(Party, values) == Party("square", guests=3)
+    assert build_settings(Cake, values) == Cake("square")
+    assert build_settings(Party, values) == Party("square", guests=3)
 
 
 @pytest.mark.parametrize(
@@ -155,14 +157,14 @@ def test_a_default_gives_way_to_what_is_given_before_it():
 @EVERY_KIND
 def test_a_value_is_that_of_its_text(kind):
     made = kind()
-    for name, declared in declarations(kind).items():
+    for name, declared in get_declarations(kind).items():
         assert frozen(declared.fit(declared.text(getattr(made, name)), vars(made))) == getattr(made, name)
 
 
 @EVERY_DECLARATION
 def test_what_is_wrong_in_the_app_is_told_by_name(kind, declared):
-    wrong = "yes" if isinstance(declared, Switch) else ["no such"] if isinstance(declared, Several) else 1e300
-    if not isinstance(declared, Value):
+    wrong = "yes" if isinstance(declared, Switch) else ["no such"] if isinstance(declared, MultipleChoice) else 1e300
+    if not isinstance(declared, CustomValue):
         message = refused(kind, **{declared.name: wrong})
         assert message.startswith(f"{declared.symbol or declared.name} = ")
         assert message.endswith(" would do.")
@@ -239,17 +241,18 @@ def options_of(kind, *arguments):
 @EVERY_DECLARATION
 def test_every_value_has_an_option(kind, declared):
     made = kind()
-    assert build(kind, vars(options_of(kind)[0])) == made
+    assert build_settings(kind, vars(options_of(kind)[0])) == made
     if isinstance(declared, Switch):
         for given_, on in ((f"--{declared.name}", True), (f"--no-{declared.name}", False)):
-            assert getattr(build(kind, vars(options_of(kind, given_)[0])), declared.name) is on
+            assert getattr(build_settings(kind, vars(options_of(kind, given_)[0])), declared.name) is on
         return
     other = {
         Real: lambda: declared.limits(vars(made))[0], Integer: lambda: declared.limits(vars(made))[1],
-        Choice: lambda: declared.options(vars(made))[-1], Several: lambda: tuple(declared.options(vars(made))[-2:]),
+        Choice: lambda: declared.options(vars(made))[-1],
+        MultipleChoice: lambda: tuple(declared.options(vars(made))[-2:]),
     }.get(type(declared), lambda: getattr(made, declared.name))()  # fmt: skip
     arguments, _ = options_of(kind, f"--{declared.name.replace('_', '-')}={declared.text(other)}")
-    assert getattr(build(kind, vars(arguments)), declared.name) == other
+    assert getattr(build_settings(kind, vars(arguments)), declared.name) == other
 
 
 def test_the_help_says_what_a_value_may_be_and_is():
@@ -273,10 +276,12 @@ def test_some_of_the_values_may_have_an_option():
 
 @pytest.mark.parametrize(("number", "nearest"), [(3, 2), (3.1, 4), (-7, 1), (1e9, 8), (6, 4)])
 def test_the_closest_of_some_numbers_is_the_smaller_of_two(number, nearest):
-    assert closest((1, 2, 4, 8), number) == nearest
+    assert find_closest((1, 2, 4, 8), number) == nearest
 
 
-@pytest.mark.parametrize(("count", "control"), [(2, "segments"), (FEW, "segments"), (FEW + 1, "menu")])
+@pytest.mark.parametrize(
+    ("count", "control"), [(2, "segments"), (MAX_SIDE_BY_SIDE, "segments"), (MAX_SIDE_BY_SIDE + 1, "menu")]
+)
 def test_a_few_choices_stand_side_by_side(count, control):
     assert Choice("0", [str(k) for k in range(count)]).control == control
     assert Choice("0", [str(k) for k in range(count)], control="pills").control == "pills"

@@ -12,13 +12,13 @@ from normviz.core.fields import FULL, Field, Rule
 from normviz.core.normalize import centre, normalize
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.statistics import (
-    covariances,
-    element,
-    joint_field,
-    saturation,
-    statistics_table,
-    variance,
-    whitened_saturation,
+    build_joint_field,
+    build_statistics_table,
+    compute_covariances,
+    compute_element_steps,
+    compute_saturation,
+    compute_variance,
+    compute_whitened_saturation,
 )
 
 EVERY = pytest.mark.parametrize("key", SCHEMES)
@@ -33,9 +33,9 @@ pairs_of_fields = shapes.flatmap(
 
 def of_rows(scheme, shape):
     """For each element, the row of the table that its statistics are in."""
-    counts = joint_field(scheme).statistics_shape(shape)
+    counts = build_joint_field(scheme).statistics_shape(shape)
     return np.stack(
-        [np.ravel_multi_index(joint_field(scheme).statistic(i, shape), counts) for i in np.ndindex(*shape)]
+        [np.ravel_multi_index(build_joint_field(scheme).statistic(i, shape), counts) for i in np.ndindex(*shape)]
     ).reshape(shape)
 
 
@@ -66,7 +66,7 @@ def assert_table(table, scheme, x, eps):
 @EVERY
 def test_the_table_of_a_scheme_equals_the_definition(key):
     scheme, x = SCHEMES[key], uneven_array(SHAPE, 1)
-    table = statistics_table(x, scheme, normalize(x, scheme))
+    table = build_statistics_table(x, scheme, normalize(x, scheme))
     if not scheme.fields:
         assert table == {}
         return
@@ -78,13 +78,13 @@ def test_the_table_of_any_fields_equals_the_definition(drawn, eps, seed):
     shape, (summation, suppression) = drawn
     scheme = SCHEMES["custom"].with_fields(summation, suppression)
     x = uneven_array(shape, seed)
-    assert_table(statistics_table(x, scheme, normalize(x, scheme, eps)), scheme, x, eps)
+    assert_table(build_statistics_table(x, scheme, normalize(x, scheme, eps)), scheme, x, eps)
 
 
 @EVERY
 def test_there_is_a_row_for_each_statistic_with_its_indices(key):
     scheme, x = SCHEMES[key], uneven_array(SHAPE, 2)
-    table = statistics_table(x, scheme, normalize(x, scheme))
+    table = build_statistics_table(x, scheme, normalize(x, scheme))
     if not scheme.fields:
         assert table == {}
         return
@@ -100,7 +100,7 @@ def test_there_is_a_row_for_each_statistic_with_its_indices(key):
 def test_both_statistics_are_constant_along_the_joint_field(drawn):
     shape, (summation, suppression) = drawn
     scheme = SCHEMES["custom"].with_fields(summation, suppression)
-    joint = joint_field(scheme)
+    joint = build_joint_field(scheme)
     boxes = {}
     for index in np.ndindex(*shape):
         both = tuple(field.box(index, shape) for field in scheme.fields)
@@ -109,14 +109,14 @@ def test_both_statistics_are_constant_along_the_joint_field(drawn):
 
 def test_the_joint_field_of_equal_fields_is_that_field():
     field = Field((FULL, Rule("groups", 2), Rule("window", 1), FULL))
-    assert joint_field(SCHEMES["custom"].with_fields(field, field)) == field
+    assert build_joint_field(SCHEMES["custom"].with_fields(field, field)) == field
 
 
 @given(shapes.flatmap(lambda s: st.tuples(st.just(s), fields(s))), seeds)
 def test_variance_is_never_negative_and_equals_the_definition(drawn, seed):
     shape, field = drawn
     x = uneven_array(shape, seed)
-    result = variance(x, field)
+    result = compute_variance(x, field)
     assert result.shape == field.statistics_shape(shape)
     assert (result >= 0).all()
     everywhere = np.stack([result[field.statistic(i, shape)] for i in np.ndindex(*shape)]).reshape(shape)
@@ -127,7 +127,7 @@ def test_variance_is_never_negative_and_equals_the_definition(drawn, seed):
 def test_the_table_shows_a_tiny_spread_on_a_huge_mean(key):
     scheme = SCHEMES[key]
     spread = np.random.default_rng(3).integers(-1000, 1000, SHAPE) * 2.0**-20
-    tables = [statistics_table(x, scheme, normalize(x, scheme, 0.0)) for x in (1e8 + spread, spread)]
+    tables = [build_statistics_table(x, scheme, normalize(x, scheme, 0.0)) for x in (1e8 + spread, spread)]
     for name in {"variance", "divisor"} & set(tables[0]) - ({"divisor"} if scheme.whitens else set()):
         assert relative_difference(*(table[name] for table in tables)) < 1e-12
 
@@ -136,7 +136,7 @@ def assert_elements(x, scheme, eps):
     gain, bias = 1.5, -0.25
     result = normalize(x, scheme, eps, gain, bias)
     for index in np.ndindex(*x.shape):
-        shown = element(x, result, scheme, index)
+        shown = compute_element_steps(x, result, scheme, index)
         mean = x[members(scheme.summation, index, x.shape)].mean() if scheme.summation else None
         assert shown.x == x[index]
         assert (shown.mean is None) == (mean is None)
@@ -148,7 +148,7 @@ def assert_elements(x, scheme, eps):
         divided = getattr(math, scheme.pointwise)(scheme.alpha * shown.v) if scheme.pointwise else divided
         assert scheme.whitens or shown.xhat == pytest.approx(divided * scheme.scale(x.shape), rel=1e-12)
         assert shown.y == pytest.approx(gain * shown.xhat + bias, rel=1e-12)
-        if scheme.suppression is not None and scheme.in_the_form:
+        if scheme.suppression is not None and scheme.is_general_form:
             v = result.v[members(scheme.suppression, index, x.shape)]
             assert shown.deviation == pytest.approx((eps + np.mean(v * v)) ** 0.5, rel=1e-12)
         assert all(part is None or type(part) is float for part in shown)
@@ -171,7 +171,7 @@ def test_an_element_of_any_fields_goes_through_the_definition(drawn, eps, seed):
 def test_the_table_of_spoilt_data_is_made_without_a_warning(key, value):
     scheme, x = SCHEMES[key], uneven_array(SHAPE, 5)
     x[1, 2, 3, 4] = value
-    table = statistics_table(x, scheme, normalize(x, scheme))
+    table = build_statistics_table(x, scheme, normalize(x, scheme))
     assert bool(scheme.fields) == any(not np.isfinite(column).all() for column in table.values())
 
 
@@ -179,7 +179,7 @@ def test_the_table_of_spoilt_data_is_made_without_a_warning(key, value):
 def test_the_response_is_linear_and_then_saturated(key):
     x, scheme, index = uneven_array((3, 4, 4, 6), 1), SCHEMES[key], (1, 2, 3, 4)
     contrasts, eps = np.geomspace(1e-6, 1e6, 25), 1.0
-    one = saturation(x, scheme, index)
+    one = compute_saturation(x, scheme, index)
     found = one.response(contrasts, eps)
     v = centre(x, scheme.summation)[0][index] if scheme.summation else x[index]
     assert found == pytest.approx([normalize(c * x, scheme, eps).xhat[index] for c in contrasts], rel=1e-12)
@@ -197,20 +197,20 @@ def test_the_response_is_linear_and_then_saturated(key):
 def test_what_is_whitened_responds_along_every_eigenvector(groups, shape):
     x, scheme = uneven_array(shape, 1), get_scheme("whitening", groups=groups)
     contrasts, index = np.geomspace(1e-4, 1e4, 9), (1, 0, 0, 4)
-    one = whitened_saturation(x, scheme, index)
+    one = compute_whitened_saturation(x, scheme, index)
     for eps in (0.0, 1e-2, 1.0):
         expected = [normalize(c * x, scheme, eps).xhat[index] for c in contrasts]
         np.testing.assert_allclose(one.response(contrasts, eps), expected, rtol=1e-9, atol=1e-12)
-    assert not whitened_saturation(np.ones(shape), scheme, index).response(contrasts, 0.0).any()
+    assert not compute_whitened_saturation(np.ones(shape), scheme, index).response(contrasts, 0.0).any()
 
 
 def test_covariances_have_the_variances_on_their_diagonal():
     v = normalize(uneven_array(SHAPE, 2), SCHEMES["batch"]).v
-    found = covariances(v)
+    found = compute_covariances(v)
     np.testing.assert_allclose(found, np.cov(v.reshape(-1, 6).T, bias=True), rtol=1e-12, atol=1e-12)
 
 
 def test_a_flat_field_does_not_respond():
-    one = saturation(np.ones((1, 3, 3, 2)), SCHEMES["layer"], (0, 1, 1, 1))
+    one = compute_saturation(np.ones((1, 3, 3, 2)), SCHEMES["layer"], (0, 1, 1, 1))
     assert (one.response(np.geomspace(1e-3, 1e3, 7), 0.0) == 0).all()
     assert (one.level, one.slope(1.0), one.knee(1.0), one.slope(0.0)) == (0.0, 0.0, np.inf, np.inf)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from strategies import uneven_array
 
-from normviz.core.backward import diagonal_only, gradients, jacobian
+from normviz.core.backward import compute_diagonal_gradient, compute_gradients, compute_jacobian
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
@@ -43,10 +43,13 @@ def test_the_core_needs_nothing_beyond_the_array_api(scheme, dtype):
 def test_the_backward_pass_needs_nothing_beyond_it_either(scheme):
     x, dy, gain = uneven_array(SHAPE, 1), uneven_array(SHAPE, 2), uneven_array((6,), 3)
     there = [strict.asarray(a, device=ELSEWHERE) for a in (x, dy, gain)]
-    assert_same(gradients(*there[:2], scheme, 1e-3, there[2]), gradients(x, dy, scheme, 1e-3, gain))
-    assert_same([diagonal_only(*there[:2], scheme, 1e-3)], [diagonal_only(x, dy, scheme, 1e-3)])
+    assert_same(compute_gradients(*there[:2], scheme, 1e-3, there[2]), compute_gradients(x, dy, scheme, 1e-3, gain))
+    assert_same([compute_diagonal_gradient(*there[:2], scheme, 1e-3)], [compute_diagonal_gradient(x, dy, scheme, 1e-3)])
     small = x[0, :, :2, :1]
-    assert_same([jacobian(strict.asarray(small, device=ELSEWHERE), scheme, 1e-3)], [jacobian(small, scheme, 1e-3)])
+    assert_same(
+        [compute_jacobian(strict.asarray(small, device=ELSEWHERE), scheme, 1e-3)],
+        [compute_jacobian(small, scheme, 1e-3)],
+    )
 
 
 def test_gain_and_bias_are_arrays_of_the_same_kind():

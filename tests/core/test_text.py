@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from normviz.core.text import decimal, format_number, join_words, typeset
+from normviz.core.text import format_exact, format_number, join_words, typeset
 
 
 @pytest.mark.parametrize(("options", "text"), [([1, 2, 3], "1, 2 or 3"), (("a", "b"), "a or b"), ({7: 0}, "7")])
@@ -16,12 +16,12 @@ def test_options_as_they_are_spoken(options, text):
 @example(0.1)
 @example(1e-5)
 def test_a_decimal_reads_back_as_the_same_number(number):
-    assert float(decimal(number)) == number
+    assert float(format_exact(number)) == number
 
 
 @pytest.mark.parametrize(("number", "text"), [(2.0, "2"), (0.1, "0.1"), (1e-5, "1e-05"), (-10.0, "-10"), (0.0, "0")])
 def test_a_decimal_is_short(number, text):
-    assert decimal(number) == text
+    assert format_exact(number) == text
 
 
 @pytest.mark.parametrize(
@@ -50,4 +50,4 @@ def test_what_no_digits_write(number, text):
     ],
 )  # fmt: skip
 def test_what_was_measured_as_a_page_writes_it(number, least, text):
-    assert format_number(number, least=least) == text
+    assert format_number(number, zero_threshold=least) == text

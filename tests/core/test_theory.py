@@ -8,8 +8,8 @@ from strategies import examples, noise, shapes_with_fields
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.text import typeset
-from normviz.core.theory import degenerate, only_signs, predict
-from normviz.core.tolerances import INVARIANT
+from normviz.core.theory import explain_degeneracy, explain_sign_only, predict
+from normviz.core.tolerances import INVARIANCE_TOLERANCES
 from normviz.core.transformations import TRANSFORMATIONS
 
 LITTLE, MUCH = 1e-12, 1.0
@@ -28,9 +28,9 @@ def test_only_signs_are_left_exactly_where_it_is_said(shape_fields):
     for scheme in (SCHEMES["custom"].with_fields(*fields), SCHEMES["custom"].with_fields(None, fields[1])):
         sign = only(normalize(x, scheme, 0.0).xhat, 0, 1)
         nothing = only(normalize(x, scheme, MUCH).xhat, 0)
-        assert (degenerate(scheme, shape, 0.0) is not None) == (sign or nothing)
-        assert (degenerate(scheme, shape, MUCH) is not None) == nothing
-        assert (only_signs(scheme, shape) is not None) <= sign
+        assert (explain_degeneracy(scheme, shape, 0.0) is not None) == (sign or nothing)
+        assert (explain_degeneracy(scheme, shape, MUCH) is not None) == nothing
+        assert (explain_sign_only(scheme, shape) is not None) <= sign
 
 
 @pytest.mark.parametrize("eps", [0.0, LITTLE, MUCH])
@@ -38,7 +38,7 @@ def test_only_signs_are_left_exactly_where_it_is_said(shape_fields):
 @pytest.mark.parametrize("key", SCHEMES)
 def test_a_sign_is_no_more_said_once_epsilon_counts(key, shape, eps):
     scheme = get_scheme(key, groups=1)
-    reason = degenerate(scheme, shape, eps)
+    reason = explain_degeneracy(scheme, shape, eps)
     xhat = normalize(1 + noise(1, *shape), scheme, eps).xhat
     if scheme.acts_on == "weight":
         assert reason is None
@@ -49,9 +49,12 @@ def test_a_sign_is_no_more_said_once_epsilon_counts(key, shape, eps):
         assert (f"but for ε = {typeset(eps)}." in reason) == (eps > 0 and "is zero" not in reason)
 
 
-@pytest.mark.parametrize("dtype", INVARIANT)
+@pytest.mark.parametrize("dtype", INVARIANCE_TOLERANCES)
 def test_epsilon_counts_from_what_the_type_can_tell(dtype):
-    told = [degenerate(SCHEMES["batch"], (2, 1, 1, 4), factor * INVARIANT[dtype], dtype) for factor in (0.5, 2)]
+    told = [
+        explain_degeneracy(SCHEMES["batch"], (2, 1, 1, 4), factor * INVARIANCE_TOLERANCES[dtype], dtype)
+        for factor in (0.5, 2)
+    ]
     assert told[0] is not None
     assert told[1] is None
 
@@ -60,7 +63,7 @@ def test_epsilon_counts_from_what_the_type_can_tell(dtype):
 @pytest.mark.parametrize("shape", [(2, 1, 1, 4), (4, 1, 1, 2), (4, 1, 1, 1)])
 def test_what_is_predicted_of_pairs_and_single_elements_beside_epsilon_is_what_comes_out(key, shape):
     scheme = get_scheme(key, groups=1)
-    if scheme.acts_on == "weight" or degenerate(scheme, shape, MUCH):
+    if scheme.acts_on == "weight" or explain_degeneracy(scheme, shape, MUCH):
         return
     a = 1 + noise(2, *shape)
     for change in TRANSFORMATIONS.values():
@@ -78,7 +81,7 @@ def test_what_is_predicted_of_pairs_and_single_elements_beside_epsilon_is_what_c
 @pytest.mark.parametrize("layer", ["dense", "conv"])
 def test_a_shift_goes_with_the_mean_at_every_epsilon_or_comes_through_at_every_one(key, change, layer):
     scheme, shape = SCHEMES[key], (8, 1, 1, 8) if layer == "dense" else (4, 3, 3, 4)
-    if degenerate(scheme, shape, 0.0):
+    if explain_degeneracy(scheme, shape, 0.0):
         return
     a = noise(4, *shape)
     shift = noise(5, *(n if axis in change.shift[layer] else 1 for axis, n in zip("NHWC", shape, strict=True)))

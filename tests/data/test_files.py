@@ -15,12 +15,12 @@ from PIL import Image
 from strategies import examples
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import MAX_ELEMENTS
+from normviz.core.fields import MAX_DRAWN_ELEMENTS
 from normviz.data.bounds import MAX_PIXELS, MAX_UNPACKED_BYTES, MAX_UPLOAD_BYTES
-from normviz.data.files import as_tensor, axes_of, looks_channels_first, read_file, read_npy, read_npz
+from normviz.data.files import as_tensor, is_likely_channels_first, name_array_axes, read_file, read_npy, read_npz
 
 
-def read_upload(name, content, most=MAX_ELEMENTS, channels_first=False):
+def read_upload(name, content, most=MAX_DRAWN_ELEMENTS, channels_first=False):
     """A file as an (N, H, W, C) array."""
     return as_tensor(read_file(name, content, most).array, name, channels_first)
 
@@ -149,7 +149,7 @@ def test_names_do_not_count_among_the_numbers():
 def test_channels_may_come_first(shape, first, axes, becomes):
     array = np.arange(np.prod(shape), dtype=float).reshape(shape)
     x = as_tensor(array, channels_first=first)
-    assert (axes_of(shape, first), x.shape) == (tuple(axes), becomes)
+    assert (name_array_axes(shape, first), x.shape) == (tuple(axes), becomes)
     moved = np.moveaxis(array, axes.index("C"), -1)
     np.testing.assert_array_equal(x.reshape(moved.shape), moved)
 
@@ -173,7 +173,7 @@ def test_channels_may_come_first(shape, first, axes, becomes):
     ],
 )
 def test_a_shape_suggests_where_the_channels_are(shape, first):
-    assert looks_channels_first(shape) == first
+    assert is_likely_channels_first(shape) == first
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG"])

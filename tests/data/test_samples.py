@@ -3,7 +3,7 @@ import pytest
 from hypothesis import example, given, settings
 from strategies import seeds, shapes
 
-from normviz.data.samples import SAMPLES, _digit_images, digit_features, digits, uneven
+from normviz.data.samples import SAMPLES, _digit_images, sample_digit_features, sample_digits, sample_uneven
 
 EVERY = pytest.mark.parametrize("key", SAMPLES)
 
@@ -39,7 +39,7 @@ def test_normal_noise_is_standard_normal():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_uneven_noise_is_really_uneven(seed):
-    x = uneven((8, 16, 16, 8), seed)
+    x = sample_uneven((8, 16, 16, 8), seed)
     for axis in (0, 3):  # examples and channels
         others = tuple(a for a in range(4) if a != axis)
         assert np.ptp(x.mean(axis=others)) > 0.5
@@ -50,7 +50,7 @@ def test_uneven_noise_is_really_uneven(seed):
 @given(shapes, seeds)
 @settings(max_examples=20)
 def test_digits_are_in_the_unit_interval(shape, seed):
-    x = digits(shape, seed)
+    x = sample_digits(shape, seed)
     assert x.min() >= 0
     assert x.max() <= 1
 
@@ -59,9 +59,9 @@ def test_digits_are_the_scanned_ones_each_in_one_colour():
     from sklearn.datasets import load_digits
 
     scanned = {image.tobytes() for image in load_digits().images / 16}
-    grey = digits((5, 8, 8, 1), 0)
+    grey = sample_digits((5, 8, 8, 1), 0)
     assert all(image.tobytes() in scanned for image in grey[..., 0])
-    coloured = digits((5, 8, 8, 3), 0)
+    coloured = sample_digits((5, 8, 8, 3), 0)
     tint = coloured.sum(axis=(1, 2)) / grey.sum(axis=(1, 2))
     np.testing.assert_allclose(coloured, grey * tint[:, None, None], atol=1e-15)
     assert len(np.unique(tint)) == tint.size
@@ -75,7 +75,7 @@ def test_feature_maps_are_a_convolution_with_zero_padding():
     expected = np.zeros(shape)
     for n, h, w, c in np.ndindex(*shape):
         expected[n, h, w, c] = np.sum(images[n, h : h + 3, w : w + 3] * filters[:, :, c])
-    np.testing.assert_allclose(digit_features(shape, seed), expected, atol=1e-14)
+    np.testing.assert_allclose(sample_digit_features(shape, seed), expected, atol=1e-14)
 
 
 @pytest.mark.parametrize("key", SAMPLES)

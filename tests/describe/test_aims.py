@@ -7,7 +7,7 @@ from strategies import uneven_array
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.describe.aims import aim_words, scope_words
+from normviz.describe.aims import describe_aim, describe_scope
 
 SHAPE = (4, 4, 4, 6)
 
@@ -15,7 +15,7 @@ SHAPE = (4, 4, 4, 6)
 def aim(key, shape=SHAPE, eps=1e-5, gain=1.0, bias=0.0, x=None, scheme=None):
     scheme = scheme or SCHEMES[key]
     x = uneven_array(shape, 0) if x is None else x
-    return aim_words(scheme, x, normalize(x, scheme, eps if scheme.eps is not None else 0.0, gain, bias))
+    return describe_aim(scheme, x, normalize(x, scheme, eps if scheme.eps is not None else 0.0, gain, bias))
 
 
 @pytest.mark.parametrize(
@@ -64,17 +64,17 @@ def test_of_every_kind(key, words):
     ],
 )
 def test_the_scope_names_what_is_normalized_and_over_what(key, words):
-    assert scope_words(SCHEMES[key]) == words
+    assert describe_scope(SCHEMES[key]) == words
 
 
 def test_the_scope_follows_the_rules_and_not_the_lengths():
-    assert scope_words(get_scheme("group", groups=1)) == scope_words(get_scheme("group", groups=6))
+    assert describe_scope(get_scheme("group", groups=1)) == describe_scope(get_scheme("group", groups=6))
     mean, divisor = Field.parse("full, full, full, full"), Field.parse("own, own, own, own")
-    assert scope_words(SCHEMES["custom"].with_fields(mean, divisor)) == (
+    assert describe_scope(SCHEMES["custom"].with_fields(mean, divisor)) == (
         "mean: the whole tensor, over all examples, positions and channels; divisor: every element alone"
     )
     rows = Field.parse("own, full, own, window(1)")
-    assert scope_words(SCHEMES["custom"].with_fields(rows, rows)) == (
+    assert describe_scope(SCHEMES["custom"].with_fields(rows, rows)) == (
         "every column of every example alone, over all rows and the channels near each element"
     )
 

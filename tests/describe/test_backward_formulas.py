@@ -4,14 +4,14 @@ import re
 
 import pytest
 
-from normviz.core.fields import AXES, AXIS, Field
+from normviz.core.fields import AXES, AXIS_NAMES, Field
 from normviz.core.registry import SCHEMES
-from normviz.describe.backward import backward_formulas
-from normviz.describe.notation import formulas
+from normviz.describe.backward import build_backward_formulas
+from normviz.describe.notation import build_formulas
 
 
 def lines(scheme):
-    return {line.name: line.latex for line in backward_formulas(scheme)}
+    return {line.name: line.latex for line in build_backward_formulas(scheme)}
 
 
 def custom(summation, suppression):
@@ -67,8 +67,8 @@ def test_every_scheme_says_what_it_learns_and_explains_its_letters(key):
     assert ("gain" in found, "bias" in found) == (scheme.gain is not None, scheme.bias is not None)
     has_eps = scheme.eps is not None and scheme.suppression is not None and not scheme.spectral
     assert ("smoothing" in found) == has_eps
-    forward = {line.latex for line in formulas(scheme) if line.name == "where"}
-    assert forward <= {line.latex for line in backward_formulas(scheme)}
+    forward = {line.latex for line in build_formulas(scheme) if line.name == "where"}
+    assert forward <= {line.latex for line in build_backward_formulas(scheme)}
     assert not any(re.search(r"(?<![\\\w])g_\{(nhwc|rsio)", latex) for latex in found.values())  # g counts groups
 
 
@@ -76,10 +76,10 @@ def test_every_scheme_says_what_it_learns_and_explains_its_letters(key):
 @pytest.mark.parametrize("axis", AXES["activation"])
 def test_an_element_of_dx_has_all_its_indices_and_braces_match(axis, kind):
     scheme = custom(f"{axis}={kind}", f"{axis}={kind}")
-    for line in backward_formulas(scheme):
+    for line in build_backward_formulas(scheme):
         assert line.latex.count("{") == line.latex.count("}")
         assert line.latex.count(r"\left(") == line.latex.count(r"\right)")
-    letter = AXIS[axis].letter
+    letter = AXIS_NAMES[axis].letter
     summed = rf"\sum_{{{letter}}}" if kind == "full" else r"\mathcal{G}" if kind == "groups(2)" else ""
-    everything = " ".join(line.latex for line in backward_formulas(scheme) if line.name in ("mean", "input"))
+    everything = " ".join(line.latex for line in build_backward_formulas(scheme) if line.name in ("mean", "input"))
     assert summed in everything

@@ -6,11 +6,11 @@ import pytest
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
-from normviz.describe.backward import backward_formulas
-from normviz.describe.notation import formulas
-from normviz.describe.parameters import kept, parameter_shapes
-from normviz.describe.snippets import snippet
-from normviz.describe.wording import front_words, named
+from normviz.describe.backward import build_backward_formulas
+from normviz.describe.notation import build_formulas
+from normviz.describe.parameters import list_parameter_shapes, list_states
+from normviz.describe.snippets import write_snippet
+from normviz.describe.wording import explain_front_scheme, format_scheme_name
 from normviz.topics.compare.comparison import learned, state
 from normviz.topics.lab.beside import twin_words
 
@@ -33,7 +33,7 @@ def own(name, front):
 @pytest.mark.parametrize("name", FIELDS)
 def test_formulas_are_those_of_both(name, front):
     alone = own(name, None)
-    for lines in (formulas, backward_formulas):
+    for lines in (build_formulas, build_backward_formulas):
         found = {line.name for line in lines(own(name, front))}
         assert {line.name for line in lines(alone)} <= found
         assert any(each.startswith("weights: ") for each in found)
@@ -46,7 +46,7 @@ def test_formulas_are_those_of_both(name, front):
 @pytest.mark.parametrize("name", FIELDS)
 def test_code_gives_the_numbers_of_the_app(name, framework, front):
     scheme = own(name, front)
-    code = snippet(scheme, framework, SHAPE, 1e-3, 2.0, 0.5)
+    code = write_snippet(scheme, framework, SHAPE, 1e-3, 2.0, 0.5)
     assert SCHEMES[front].name in code
     space = {}
     exec(code, space)
@@ -59,15 +59,15 @@ def test_code_gives_the_numbers_of_the_app(name, framework, front):
 @FRONTS
 def test_what_is_learned_and_kept_is_of_both(front):
     scheme, row = own("both", front), SCHEMES[front]
-    names = [each.name for each in parameter_shapes(scheme, SHAPE)]
+    names = [each.name for each in list_parameter_shapes(scheme, SHAPE)]
     weights = [*([row.gain_symbol] if row.gain else []), *row.keeps]
     assert names == [*(f"{name} of the weights" for name in weights), "γ", "β"]
-    assert kept(scheme) == [f"{name} of the weights" for name in row.keeps]
+    assert list_states(scheme) == [f"{name} of the weights" for name in row.keeps]
     assert ("singular" in learned(scheme, SHAPE), "singular" in state(scheme)) == (False, front == "spectral")
 
 
 def test_the_singular_vectors_in_front_have_the_lengths_of_the_layer():
-    left, right = parameter_shapes(own("both", "spectral"), SHAPE)[:2]
+    left, right = list_parameter_shapes(own("both", "spectral"), SHAPE)[:2]
     assert (left.here, left.torch, left.keras) == ("(fan-in,)", "(fan-in,)", "–")
     assert (right.here, right.torch, right.keras) == ("(6,)", "(6,)", "(1, 6)")
 
@@ -75,18 +75,18 @@ def test_the_singular_vectors_in_front_have_the_lengths_of_the_layer():
 @FRONTS
 def test_names_say_what_stands_in_front(front):
     name = SCHEMES[front].name
-    assert named(own("named", front)) == f"a scheme of your own with G = 2 behind {name}"
+    assert format_scheme_name(own("named", front)) == f"a scheme of your own with G = 2 behind {name}"
     assert (
         twin_words(own("named", front), SHAPE)
         == f"On this shape, x̂ is that of group normalization with G = 2 behind {name}."
     )
     assert twin_words(own("nothing", front), SHAPE) == f"This is {name}."
-    assert name in front_words([own("both", front)])
+    assert name in explain_front_scheme([own("both", front)])
 
 
 def test_nothing_is_said_where_nothing_stands_in_front():
-    assert front_words([SCHEMES["batch"], own("both", None)]) == ""
-    several = front_words([SCHEMES["batch"], SCHEMES["layer-weight"], own("both", "spectral")])
+    assert explain_front_scheme([SCHEMES["batch"], own("both", None)]) == ""
+    several = explain_front_scheme([SCHEMES["batch"], SCHEMES["layer-weight"], own("both", "spectral")])
     assert several.startswith(
         "Layer + weight, Custom + spectral: x stands for what a layer with weight normalization or"
     )

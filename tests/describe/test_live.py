@@ -12,9 +12,9 @@ from written import said
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
-from normviz.core.statistics import element
+from normviz.core.statistics import compute_element_steps
 from normviz.describe import live
-from normviz.describe.mathml import mathml
+from normviz.describe.mathml import convert_to_mathml
 
 SHAPE = (2, 3, 4, 6)
 
@@ -22,14 +22,14 @@ SHAPE = (2, 3, 4, 6)
 def told(scheme, x, index, eps=0.0, gain=1.0, bias=0.0, result=None):
     """Every line and statistic of an element by its name, in words of a browser."""
     result = normalize(x, scheme, eps, gain, bias) if result is None else result
-    numbers = live.live_numbers(scheme, x, result, eps, gain, bias)
+    numbers = live.compute_live_numbers(scheme, x, result, eps, gain, bias)
 
     def number(name):
         return index["nhwc".index(name)] if name in "nhwc" else numbers[name].of(index, x.shape)
 
     form = int(numbers["form"].of(index, x.shape)) if "form" in numbers else 0
-    lines = [*live.statistics(scheme), *live.lines(scheme, x.shape)]
-    return {name: said(mathml(forms[form if len(forms) > 1 else 0]), number) for name, forms in lines}
+    lines = [*live.build_statistic_formulas(scheme), *live.build_step_formulas(scheme, x.shape)]
+    return {name: said(convert_to_mathml(forms[form if len(forms) > 1 else 0]), number) for name, forms in lines}
 
 
 def some(**steps):
@@ -76,9 +76,9 @@ def test_divisors_at_the_ends_of_the_range(deviation, eps, below, rooted):
     scheme = SCHEMES["instance"]
     sign = "→" if deviation == 0 else "="
     assert told(scheme, x, (0, 0, 0, 0), eps, result=result)["normalized"] == f"x̂=x−μσ2+ε=0{below}{sign}0"
-    numbers = live.live_numbers(scheme, x, result, eps, 1.0, 0.0)
+    numbers = live.compute_live_numbers(scheme, x, result, eps, 1.0, 0.0)
     form = int(numbers["form"].of((0, 0, 0, 0), SHAPE))
-    (line,) = (line for line in live.lines(scheme, SHAPE) if line.name == "normalized")
+    (line,) = (line for line in live.build_step_formulas(scheme, SHAPE) if line.name == "normalized")
     assert (r"\sqrt" in line.forms[form].split("=")[2].split(r"\to")[0]) == rooted
 
 
@@ -103,7 +103,10 @@ def test_both_sides_of_every_line_are_equal(scheme, scale):
     eps = scheme.eps or 0.0
     gain, bias = (1.5 if scheme.gain is not None else 1.0), (-0.25 if scheme.bias is not None else 0.0)
     result = normalize(x, scheme, eps, gain, bias)
-    numbers, lines = live.live_numbers(scheme, x, result, eps, gain, bias, 0.25), live.lines(scheme, SHAPE)
+    numbers, lines = (
+        live.compute_live_numbers(scheme, x, result, eps, gain, bias, 0.25),
+        live.build_step_formulas(scheme, SHAPE),
+    )
     assert [line.name for line in lines] == [
         "element",
         *(["centred"] if scheme.summation else []),
@@ -112,7 +115,7 @@ def test_both_sides_of_every_line_are_equal(scheme, scale):
         *(["activation"] if scheme.threshold else []),
     ]
     for index in ((0, 0, 0, 0), (1, 2, 3, 5), (0, 1, 2, 3)):
-        steps = element(x, result, scheme, index)
+        steps = compute_element_steps(x, result, scheme, index)
         expected = {"element": steps.x, "centred": steps.v, "normalized": steps.xhat, "output": steps.y}
         expected["activation"] = max(steps.y, 0.25)
         for name, (latex, *_) in lines:
@@ -130,9 +133,9 @@ def test_the_numbers_of_every_element_are_those_that_the_core_computes(summation
     scheme = SCHEMES["custom"].with_fields(summation, suppression)
     x = np.random.default_rng(0).normal(size=SHAPE)
     result = normalize(x, scheme, 0.0)
-    numbers = live.live_numbers(scheme, x, result, 0.0, 1.0, 0.0)
+    numbers = live.compute_live_numbers(scheme, x, result, 0.0, 1.0, 0.0)
     for index in ((0, 0, 0, 0), (1, 2, 3, 5), (1, 0, 2, 4)):
-        steps = element(x, result, scheme, index)
+        steps = compute_element_steps(x, result, scheme, index)
         found = {name: numbers[name].of(index, SHAPE) for name in ("x", "mean", "v", "xhat", "y")}
         assert found == {name: getattr(steps, name) for name in found}
         if numbers["form"].of(index, SHAPE) == live.ROOT:
@@ -141,18 +144,20 @@ def test_the_numbers_of_every_element_are_those_that_the_core_computes(summation
 
 def test_a_symbol_lights_what_it_is_a_statistic_of():
     both = SCHEMES["custom"].with_fields(Field.parse("C=full"), Field.parse("N=full"))
-    text = " ".join(form for line in live.lines(both, SHAPE) for form in line.forms)
-    assert set(re.findall(r"\\part\{(\w+)\}", text)) == {line.name for line in live.statistics(both)}
+    text = " ".join(form for line in live.build_step_formulas(both, SHAPE) for form in line.forms)
+    assert set(re.findall(r"\\part\{(\w+)\}", text)) == {line.name for line in live.build_statistic_formulas(both)}
 
 
 @pytest.mark.parametrize("latex", [r"\frac{1}{2}}", r"\sum x", "x < 1", r"\frac{1"])
 def test_what_is_not_of_the_language_is_refused(latex):
     with pytest.raises((ValueError, IndexError)):
-        mathml(latex)
+        convert_to_mathml(latex)
 
 
 def test_scripts_and_accents():
-    assert mathml(r"\sigma^2_{nc}") == ("<msubsup><mi>σ</mi><mrow><mi>n</mi><mi>c</mi></mrow><mn>2</mn></msubsup>")
-    assert mathml(r"\overline{x^2}") == (
+    assert convert_to_mathml(r"\sigma^2_{nc}") == (
+        "<msubsup><mi>σ</mi><mrow><mi>n</mi><mi>c</mi></mrow><mn>2</mn></msubsup>"
+    )
+    assert convert_to_mathml(r"\overline{x^2}") == (
         '<mover accent="true"><mrow><msup><mi>x</mi><mn>2</mn></msup></mrow><mo>¯</mo></mover>'
     )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from normviz.describe.markdown import WORD_JOINER, escape
+from normviz.describe.markdown import WORD_JOINER, escape_markdown
 
 PIECES = [
     "http://",
@@ -37,8 +37,8 @@ def unescaped(markdown):
 @given(text=TEXTS)
 @example(text="\\\\[a]")
 def test_what_is_shown_is_the_text(text):
-    shown = unescaped(escape(text))
-    assert len(escape(text).splitlines()) <= 1
+    shown = unescaped(escape_markdown(text))
+    assert len(escape_markdown(text).splitlines()) <= 1
     assert shown.isprintable() or not text.isprintable()
     if text.isprintable() and WORD_JOINER not in text:
         assert shown == re.sub(r"[^\S\u00a0\u202f]+", " ", text).strip()
@@ -46,19 +46,19 @@ def test_what_is_shown_is_the_text(text):
 
 @given(text=TEXTS)
 def test_no_markup_is_left(text):
-    bare = re.sub(r"\\[!-/:-@\[-`{-~]", "", escape(text))  # what no backslash stands before
+    bare = re.sub(r"\\[!-/:-@\[-`{-~]", "", escape_markdown(text))  # what no backslash stands before
     assert not re.search(r"[\\`*_\[\]<>$~&|]", bare)
     assert not re.search(
-        r"https?://|www\.|@\S*\.|:[\w+-]+:|(^|\s)(<-|->|--|>=|<=|~=|<->)(\s|$)", escape(text), re.IGNORECASE
+        r"https?://|www\.|@\S*\.|:[\w+-]+:|(^|\s)(<-|->|--|>=|<=|~=|<->)(\s|$)", escape_markdown(text), re.IGNORECASE
     )
-    assert not re.match(r"[#+=-]|\d+[.)](\s|$)", escape(text))
+    assert not re.match(r"[#+=-]|\d+[.)](\s|$)", escape_markdown(text))
 
 
 @pytest.mark.parametrize("text", ["4 groups do not divide C = 6; use 1, 2, 3 or 6.", "x.npy: 3 × 4", "10⁻⁵ (ε)", ""])
 def test_plain_text_stays_as_it_is(text):
-    assert escape(text) == text
+    assert escape_markdown(text) == text
 
 
 @pytest.mark.parametrize("unseen", ["\u202e", "\x00", "\ud800", "\u2066", "\x7f"])
 def test_what_is_not_seen_is_replaced(unseen):
-    assert escape(f"a{unseen}b") == "a\ufffdb"
+    assert escape_markdown(f"a{unseen}b") == "a\ufffdb"

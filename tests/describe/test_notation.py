@@ -7,19 +7,25 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import examples, fields
 
-from normviz.core.fields import AXIS, Field
+from normviz.core.fields import AXIS_NAMES, Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
-from normviz.core.statistics import element
+from normviz.core.statistics import compute_element_steps
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
-from normviz.describe.notation import CHANGES, essentials, formulas, number, on_sums
+from normviz.describe.notation import (
+    CHANGE_FORMULAS,
+    build_formulas,
+    build_main_formulas,
+    format_latex_number,
+    format_sum_change,
+)
 
 SHAPE = (2, 3, 4, 6)
 CUSTOM = SCHEMES["custom"]
 
 
 def lines(scheme, name):
-    return [latex for line, latex in formulas(scheme) if line == name]
+    return [latex for line, latex in build_formulas(scheme) if line == name]
 
 
 def custom(summation, suppression=None):
@@ -95,17 +101,17 @@ EXACT = {
 
 @pytest.mark.parametrize("key", EXACT)
 def test_the_lines_of_known_schemes(key):
-    assert tuple(latex for _, latex in formulas(SCHEMES[key])) == EXACT[key]
+    assert tuple(latex for _, latex in build_formulas(SCHEMES[key])) == EXACT[key]
 
 
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=lambda scheme: scheme.key)
 def test_only_the_lines_that_a_scheme_has(scheme):
-    names = [name for name, _ in formulas(scheme) if not name.startswith("weights")]
+    names = [name for name, _ in build_formulas(scheme) if not name.startswith("weights")]
     assert ("mean" in names) == ("centred" in names) == (scheme.summation is not None)
     assert ("normalized" in names) == (scheme.suppression is not None or scheme.pointwise is not None)
     parametrized = scheme.gain is not None or scheme.bias is not None
     assert names.count("output") == (parametrized or scheme.key == "none")
-    text = " ".join(latex for name, latex in formulas(scheme) if not name.startswith("weights"))
+    text = " ".join(latex for name, latex in build_formulas(scheme) if not name.startswith("weights"))
     gain = {"weight": "g_o"}.get(scheme.key, r"\gamma")  # as the papers have it
     assert [letter for letter in ("g_o", r"\gamma") if letter in text] == ([] if scheme.gain is None else [gain])
     assert (r"\beta" in text) == (scheme.bias is not None)
@@ -114,7 +120,7 @@ def test_only_the_lines_that_a_scheme_has(scheme):
 
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=lambda scheme: scheme.key)
 def test_braces_are_balanced(scheme):
-    for _, latex in formulas(scheme):
+    for _, latex in build_formulas(scheme):
         assert balanced(latex), latex
 
 
@@ -128,7 +134,7 @@ def balanced(latex):
 
 
 def test_weights_in_front_come_first():
-    names = [name for name, _ in formulas(SCHEMES["layer-weight"])]
+    names = [name for name, _ in build_formulas(SCHEMES["layer-weight"])]
     assert names.index("weights: output") < names.index("mean")
 
 
@@ -159,7 +165,7 @@ def test_one_statistic_for_all_has_no_index_and_one_for_each_no_sum():
 # The formulas read as what they say, element by element, and compared with what is computed.
 
 
-SIZES = {AXIS[axis].letter: n for axis, n in zip("NHWC", SHAPE, strict=True)}
+SIZES = {AXIS_NAMES[axis].letter: n for axis, n in zip("NHWC", SHAPE, strict=True)}
 
 
 class Reader:
@@ -234,9 +240,9 @@ def test_the_averages_mean_what_is_computed(summation, suppression, alike, place
     x = np.random.default_rng(5).standard_normal(SHAPE)
     result = normalize(x, scheme, eps=0)
     at = dict(zip("nhwc", place, strict=True))
-    computed = element(x, result, scheme, place)
+    computed = compute_element_steps(x, result, scheme, place)
     reader = Reader(scheme, at)
-    assert all(balanced(latex) for _, latex in formulas(scheme))
+    assert all(balanced(latex) for _, latex in build_formulas(scheme))
     if scheme.summation is not None:
         (line,) = lines(scheme, "mean")
         assert reader.average(line, lambda i: x[i]) == pytest.approx(computed.mean, abs=1e-12)
@@ -266,16 +272,16 @@ def test_the_averages_mean_what_is_computed(summation, suppression, alike, place
     ],
 )
 def test_numbers(value, latex):
-    assert number(value) == latex
+    assert format_latex_number(value) == latex
 
 
 # Transformations
 
 
 def test_every_transformation_is_written_alike_in_latex_and_as_text():
-    assert list(CHANGES) == list(TRANSFORMATIONS)
+    assert list(CHANGE_FORMULAS) == list(TRANSFORMATIONS)
     signs = {r"\delta ": "δ", r"\tau": "τ", "_i": "ᵢ", "_n": "ₙ", "'": "′", r"\text{": "", "}": ""}
-    for key, latex in CHANGES.items():
+    for key, latex in CHANGE_FORMULAS.items():
         text = latex
         for code, sign in signs.items():
             text = text.replace(code, sign)
@@ -291,16 +297,18 @@ def test_what_a_transformation_does_to_the_sums():
         "dataset-recentering": ("a'_{nc} = a_{nc} + t_{c}", "a'_{nhwc} = a_{nhwc} + t_{c}"),
         "case-rescaling": (r"a'_{nc} = s_{n}\, a_{nc}", r"a'_{nhwc} = s_{n}\, a_{nhwc}"),
     }
-    found = {key: tuple(on_sums(change, layer) for layer in LAYERS) for key, change in TRANSFORMATIONS.items()}
+    found = {
+        key: tuple(format_sum_change(change, layer) for layer in LAYERS) for key, change in TRANSFORMATIONS.items()
+    }
     assert found == expected
 
 
 @pytest.mark.parametrize("key", SCHEMES)
 def test_what_is_essential_is_all_that_computes_the_result(key):
-    scheme, lines = SCHEMES[key], essentials(SCHEMES[key])
+    scheme, lines = SCHEMES[key], build_main_formulas(SCHEMES[key])
     steps = {"mean", "variance", "mean square", "largest singular value", "covariance", "normalized"}
-    front = {f"weights: {line.name}" for line in formulas(SCHEMES[scheme.weight])} if scheme.weight else set()
-    told = {line.name for line in formulas(scheme)}
+    front = {f"weights: {line.name}" for line in build_formulas(SCHEMES[scheme.weight])} if scheme.weight else set()
+    told = {line.name for line in build_formulas(scheme)}
     assert {line.name for line in lines} - {"where"} == (told & steps) | (front - {"weights: where"})
     assert ("where" in {line.name for line in lines}) == (scheme.weight is not None)
-    assert set(lines) <= set(formulas(scheme))
+    assert set(lines) <= set(build_formulas(scheme))

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from normviz.core.registry import SCHEMES
-from normviz.describe.parameters import axis_trap, parameter_shapes
+from normviz.describe.parameters import list_parameter_shapes, warn_about_keras_axis
 
 SHAPE = (2, 3, 4, 6)
 WEIGHTS = (3, 2, 2, 4)
@@ -70,7 +70,7 @@ def keras_state(scheme, shape):
 @pytest.mark.parametrize("framework", ["torch", "keras"])
 def test_parameters_have_the_shapes_of_the_layers(scheme, framework):
     shape = shape_for(scheme)
-    rows = [row for row in parameter_shapes(scheme, shape) if not row.name.endswith("of the weights")]
+    rows = [row for row in list_parameter_shapes(scheme, shape) if not row.name.endswith("of the weights")]
     if getattr(scheme, framework) is None:
         assert all(getattr(row, framework) == "–" for row in rows)
         return
@@ -90,19 +90,19 @@ def axes_of(scheme):
 
 @every_scheme
 def test_every_parameter_has_a_row(scheme):
-    names = [row.name for row in parameter_shapes(scheme, shape_for(scheme))]
+    names = [row.name for row in list_parameter_shapes(scheme, shape_for(scheme))]
     learned = [name for name, axes in axes_of(scheme) if axes is not None]
     inside = [] if scheme.pointwise is None else ["α"] if scheme.shift is None else ["α", "s"]
     assert [name for name in names if not name.endswith("of the weights")] == [*inside, *learned, *scheme.keeps]
 
 
 def test_what_is_kept_is_of_no_example():
-    kept = {row.name: row.here for row in parameter_shapes(SCHEMES["ghost-batch"], SHAPE)}
+    kept = {row.name: row.here for row in list_parameter_shapes(SCHEMES["ghost-batch"], SHAPE)}
     assert kept == dict.fromkeys(("γ", "β", "running mean", "running variance"), "(6,)")
 
 
 def test_what_a_parameter_row_says():
-    assert tuple(parameter_shapes(SCHEMES["layer"], SHAPE)[0]) == (
+    assert tuple(list_parameter_shapes(SCHEMES["layer"], SHAPE)[0]) == (
         "γ",
         "learned gain for each row, column and channel",
         "(3, 4, 6)",
@@ -110,9 +110,9 @@ def test_what_a_parameter_row_says():
         "(3, 4, 6)",
     )
     threshold = ("τ", "learned threshold for each channel", "(6,)", "–", "–")
-    assert tuple(parameter_shapes(SCHEMES["filter-response"], SHAPE)[2]) == threshold
-    assert tuple(parameter_shapes(SCHEMES["scale"], SHAPE)[0]) == ("γ", "learned gain", "()", "–", "–")
-    assert tuple(parameter_shapes(SCHEMES["layer-weight"], SHAPE)[0]) == (
+    assert tuple(list_parameter_shapes(SCHEMES["filter-response"], SHAPE)[2]) == threshold
+    assert tuple(list_parameter_shapes(SCHEMES["scale"], SHAPE)[0]) == ("γ", "learned gain", "()", "–", "–")
+    assert tuple(list_parameter_shapes(SCHEMES["layer-weight"], SHAPE)[0]) == (
         "g of the weights",
         "learned gain for each unit",
         "(6,)",
@@ -126,7 +126,7 @@ def test_what_a_parameter_row_says():
 
 @every_scheme
 def test_the_axis_trap_says_what_the_layer_does(scheme):
-    sentence = axis_trap(scheme, SHAPE)
+    sentence = warn_about_keras_axis(scheme, SHAPE)
     layer = re.match(r"keras\.layers\.(\w+)", scheme.keras or "")
     if layer is None or layer[1] not in ("BatchNormalization", "LayerNormalization", "RMSNormalization"):
         assert sentence is None

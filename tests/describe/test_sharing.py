@@ -31,17 +31,17 @@ def check(scheme, shape):
     result = normalize(x, scheme, 0.0)
     centred_there = len(scheme.fields) == 2 and len({field.canonical(shape) for field in scheme.fields}) == 1
     for index in list(np.ndindex(*shape))[:: max(x.size // LOOKED_AT, 1)]:
-        for box in wording.boxes(scheme, index, shape):
+        for box in wording.describe_boxes(scheme, index, shape):
             for name in box.names:
                 field = scheme.summation if name == "mean" else scheme.suppression
                 inside = members(field, index, shape)
                 others = list(map(tuple, np.argwhere(inside)))
-                assert box.where.startswith(wording.plural(len(others), "element") + ": ")
+                assert box.where.startswith(wording.pluralize(len(others), "element") + ": ")
                 value = statistic(scheme, result, name, index, shape)
                 how = {"mean": np.mean(x[inside]), "mean square": np.mean(result.v[inside] ** 2)}
                 np.testing.assert_allclose(value, (how | {"variance": np.var(x[inside])})[name], atol=1e-12)
                 if "of its own" in box.what:
-                    assert wording.windows(field, shape)
+                    assert wording.find_windowed_axes(field, shape)
                     continue
                 assert all(np.array_equal(members(field, other, shape), inside) for other in others)
                 np.testing.assert_allclose(
@@ -52,7 +52,7 @@ def check(scheme, shape):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.in_the_form])
+@pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.is_general_form])
 def test_of_every_scheme(key, shape):
     odd = any(n % 2 for n in SCHEMES[key].grouped(shape).values())
     check(get_scheme(key, groups=1 if odd else 2), shape)
@@ -60,11 +60,11 @@ def test_of_every_scheme(key, shape):
 
 def test_of_whitening():
     scheme, shape = SCHEMES["whitening"], (4, 3, 2, 6)
-    mean, matrix = wording.boxes(scheme, (1, 2, 0, 4), shape)
+    mean, matrix = wording.describe_boxes(scheme, (1, 2, 0, 4), shape)
     assert mean.sentence == "It shares a mean among 24 elements: all n, h, w of channel 4."
     assert matrix.sentence == "It shares a covariance matrix among 72 elements: all n, h, w of channels 3 to 5."
-    assert wording.shared_words(scheme, shape) == "a mean over one field, a covariance matrix over another"
-    assert wording.count_words(scheme, shape) == (
+    assert wording.describe_sharing(scheme, shape) == "a mean over one field, a covariance matrix over another"
+    assert wording.describe_statistic_counts(scheme, shape) == (
         "6 means, each of 24 elements; 2 covariance matrices, each of 72 elements"
     )
     x = noise(0, *shape)
@@ -73,9 +73,9 @@ def test_of_whitening():
     same = np.isclose(*(normalize(a, scheme, 0.1).xhat for a in (x, changed))).all((0, 1, 2))
     assert same.tolist() == [True] * 3 + [False] * 3
     alone = get_scheme("whitening", groups=6)
-    (box,) = wording.boxes(alone, (1, 2, 0, 4), shape)
-    assert box == wording.boxes(SCHEMES["batch"], (1, 2, 0, 4), shape)[0]
-    assert wording.hint(scheme) == "N·H·W, ÷ √Σ"
+    (box,) = wording.describe_boxes(alone, (1, 2, 0, 4), shape)
+    assert box == wording.describe_boxes(SCHEMES["batch"], (1, 2, 0, 4), shape)[0]
+    assert wording.summarize_scheme(scheme) == "N·H·W, ÷ √Σ"
 
 
 @examples(100)
@@ -92,10 +92,10 @@ def test_of_any_fields(shape_fields):
 def test_elements_that_share_in_windows_are_told_from_those_that_do_not():
     shape, field = (3, 4, 1, 2), Field.parse("full, window(1), own, own")
     scheme = CUSTOM.with_fields(field, field)
-    assert wording.shared_words(scheme, shape) == "every position has a mean and a mean square of its own"
-    assert wording.shared_words(scheme, (3, 2, 1, 2)) == "a mean and a variance"  # the windows hold both rows
+    assert wording.describe_sharing(scheme, shape) == "every position has a mean and a mean square of its own"
+    assert wording.describe_sharing(scheme, (3, 2, 1, 2)) == "a mean and a variance"  # the windows hold both rows
     assert (
-        wording.shared_words(SCHEMES["divisive"], (1, 4, 4, 4))
+        wording.describe_sharing(SCHEMES["divisive"], (1, 4, 4, 4))
         == "every element has a mean and a mean square of its own"
     )
 
@@ -116,19 +116,19 @@ def test_elements_that_share_in_windows_are_told_from_those_that_do_not():
 )  # fmt: skip
 def test_of_two_fields(a, b, words, counts):
     scheme = CUSTOM.with_fields(*(None if text is None else Field.parse(text) for text in (a, b)))
-    assert wording.shared_words(scheme, (4, 4, 4, 6)) == words
-    assert wording.count_words(scheme, (4, 4, 4, 6)) == counts
+    assert wording.describe_sharing(scheme, (4, 4, 4, 6)) == words
+    assert wording.describe_statistic_counts(scheme, (4, 4, 4, 6)) == counts
 
 
 def test_the_picture_names_both_fields():
     scheme = CUSTOM.with_fields(Field.parse("own, full, full, own"), Field.parse("own, own, own, full"))
-    text = wording.alt_words(scheme, (4, 4, 4, 6), (0, 0, 0, 1), "folded", "field")
+    text = wording.describe_picture(scheme, (4, 4, 4, 6), (0, 0, 0, 1), "folded", "field")
     assert text.endswith(
         "lit is the field of its mean square, 6 elements: all c of example 0, row 0, column 0; "
         "dashed that of its mean, 16 elements: all h, w of example 0, channel 1."
     )
-    assert wording.axis_words(scheme, (1, 2), (4, 4, 4, 6)) == "H and W averaged in A, kept in B"
-    assert wording.axis_words(scheme, (0,), (4, 4, 4, 6)) == "N kept"
+    assert wording.describe_axes(scheme, (1, 2), (4, 4, 4, 6)) == "H and W averaged in A, kept in B"
+    assert wording.describe_axes(scheme, (0,), (4, 4, 4, 6)) == "N kept"
 
 
 @pytest.mark.parametrize(
@@ -141,4 +141,4 @@ def test_the_picture_names_both_fields():
 )
 def test_a_scheme_is_named_with_its_parameter(key, name, label):
     scheme = get_scheme(key, groups=3, radius=2)
-    assert (wording.named(scheme), wording.labelled(scheme)) == (name, label)
+    assert (wording.format_scheme_name(scheme), wording.format_scheme_label(scheme)) == (name, label)

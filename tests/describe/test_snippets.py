@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import examples, fields
 
-from normviz.core.backward import gradients
+from normviz.core.backward import compute_gradients
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
-from normviz.core.registry import SCHEMES, get_scheme, same_as
-from normviz.describe.snippets import BACKWARD, FRAMEWORKS, backward_snippet, snippet
+from normviz.core.registry import SCHEMES, find_equal_schemes, get_scheme
+from normviz.describe.snippets import BACKWARD_FRAMEWORKS, FRAMEWORKS, write_backward_snippet, write_snippet
 
 SHAPES = {
     "activation": [(2, 3, 4, 6), (1, 4, 4, 6), (4, 1, 1, 6), (1, 1, 1, 6)],
@@ -48,7 +48,7 @@ def run(code):
 
 
 def check(scheme, framework, shape, eps, gain=1.0, bias=0.0):
-    code = snippet(scheme, framework, shape, eps, gain, bias)
+    code = write_snippet(scheme, framework, shape, eps, gain, bias)
     _, y = run(code)
     x = np.random.default_rng(0).standard_normal(shape)
     gain, bias = (1.0 if scheme.gain is None else gain), (0.0 if scheme.bias is None else bias)
@@ -72,7 +72,7 @@ def test_a_snippet_computes_what_the_scheme_does(scheme, framework):
 @pytest.mark.parametrize("shape", [SHAPE, (4, 1, 1, 1)], ids=["operations", "layer"])
 def test_the_activation_of_a_scheme_is_left_in_z(framework, threshold, shape):
     names = {}
-    exec(snippet(SCHEMES["filter-response"], framework, shape, 1e-6, 2.0, -0.5, threshold=threshold), names)
+    exec(write_snippet(SCHEMES["filter-response"], framework, shape, 1e-6, 2.0, -0.5, threshold=threshold), names)
     y, z = (np.asarray(keras.ops.convert_to_numpy(names[name])) for name in "yz")
     np.testing.assert_allclose(z, np.maximum(y, threshold), rtol=0, atol=1e-15)
 
@@ -113,10 +113,10 @@ def test_ruff_likes_every_snippet(tmp_path):
     written = product([*SCHEMES.values(), both], FRAMEWORKS, (0.0, 1e-5), ((1.0, 0.0), (2.0, -0.5)))
     for number, (scheme, framework, eps, (gain, bias)) in enumerate(written):
         for shape in shapes(scheme):
-            code = snippet(scheme, framework, shape, eps, gain, bias)
+            code = write_snippet(scheme, framework, shape, eps, gain, bias)
             (tmp_path / f"{number} {shape}.py").write_text(code, encoding="utf-8")
-            if framework in BACKWARD:
-                code = backward_snippet(scheme, framework, shape, eps)
+            if framework in BACKWARD_FRAMEWORKS:
+                code = write_backward_snippet(scheme, framework, shape, eps)
                 (tmp_path / f"{number} {shape} backward.py").write_text(code, encoding="utf-8")
     for check in (["check", "--select", "E,F,W,I"], ["format", "--check"]):
         options = ["--isolated", "--no-cache", "--line-length", "100", tmp_path]
@@ -131,9 +131,9 @@ def test_ruff_likes_every_snippet(tmp_path):
 @pytest.mark.parametrize("framework", ["PyTorch", "Keras"])
 def test_the_layer_of_a_scheme_is_used(scheme, framework):
     attribute = {"PyTorch": "torch", "Keras": "keras"}[framework]
-    alike = [getattr(row, attribute) for row in (scheme, *same_as(scheme, shapes(scheme)[0]))]
+    alike = [getattr(row, attribute) for row in (scheme, *find_equal_schemes(scheme, shapes(scheme)[0]))]
     recipe = next(filter(None, alike), None)
-    code = snippet(scheme, framework, shapes(scheme)[0], scheme.eps or 0.0)
+    code = write_snippet(scheme, framework, shapes(scheme)[0], scheme.eps or 0.0)
     layers = re.findall(r"nn\.(?!Conv)[A-Z]\w+\(|\w+_norm\(|keras\.layers\.(?!Conv)\w+\(", code)
     assert layers == ([] if recipe is None else re.findall(r"(?:nn\.|keras\.layers\.)?\w+\(", recipe)[:1])
 
@@ -141,20 +141,20 @@ def test_the_layer_of_a_scheme_is_used(scheme, framework):
 @pytest.mark.parametrize("framework", ["PyTorch", "Keras"])
 def test_fields_of_ones_own_get_the_layer_that_computes_them(framework):
     field = Field.parse("own, full, full, groups(3)")
-    code = snippet(CUSTOM.with_fields(field, field), framework, SHAPE, 1e-5)
+    code = write_snippet(CUSTOM.with_fields(field, field), framework, SHAPE, 1e-5)
     assert {"PyTorch": "nn.GroupNorm(3, 6,", "Keras": "GroupNormalization(groups=3,"}[framework] in code
     assert "# On this shape this is group normalization." in code
 
 
 def test_a_layer_that_learns_something_else_says_so():
-    code = snippet(SCHEMES["scale"], "PyTorch", SHAPE, 1e-5)  # one γ, where the layer has one for each channel
+    code = write_snippet(SCHEMES["scale"], "PyTorch", SHAPE, 1e-5)  # one γ, where the layer has one for each channel
     assert "# On this shape x̂ is that of RMS normalization; what is learned differs." in code
 
 
 def test_a_layer_without_a_bias_is_not_used_where_there_is_one():
     rms = CUSTOM.with_fields(None, Field.parse("own, own, own, full"))
-    assert "nn.RMSNorm" in snippet(rms, "PyTorch", SHAPE, 1e-5, gain=2.0)
-    assert "nn." not in snippet(rms, "PyTorch", SHAPE, 1e-5, bias=0.5)
+    assert "nn.RMSNorm" in write_snippet(rms, "PyTorch", SHAPE, 1e-5, gain=2.0)
+    assert "nn." not in write_snippet(rms, "PyTorch", SHAPE, 1e-5, bias=0.5)
 
 
 @pytest.mark.parametrize("framework", ["PyTorch", "Keras"])
@@ -165,8 +165,8 @@ def test_no_layer_is_used_where_it_refuses_or_divides_by_zero(framework):
         (SCHEMES["instance"], (3, 1, 1, 6), 1e-5),
         (SCHEMES["weight"], (3, 2, 2, 4), 1e-2),
     ):
-        assert "layers." not in snippet(scheme, framework, shape, eps)
-        assert "nn." not in snippet(scheme, framework, shape, eps)
+        assert "layers." not in write_snippet(scheme, framework, shape, eps)
+        assert "nn." not in write_snippet(scheme, framework, shape, eps)
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
@@ -179,12 +179,12 @@ def test_groups_that_divide_nothing_of_a_registered_scheme_do_no_harm(framework)
 def test_zero_by_zero_is_zero(framework):
     zeros = "x = np.zeros((2, 3, 4, 6))"
     for key in ("batch", "rms", "divisive"):
-        assert not run(snippet(SCHEMES[key], framework, SHAPE, 0.0, source=zeros))[1].any()
+        assert not run(write_snippet(SCHEMES[key], framework, SHAPE, 0.0, source=zeros))[1].any()
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_the_source_is_used(framework):
-    code = snippet(SCHEMES["batch"], framework, SHAPE, 1e-5, source="x = np.arange(144.0).reshape(2, 3, 4, 6)")
+    code = write_snippet(SCHEMES["batch"], framework, SHAPE, 1e-5, source="x = np.arange(144.0).reshape(2, 3, 4, 6)")
     x, y = run(code)
     expected = normalize(np.arange(144.0).reshape(SHAPE), SCHEMES["batch"]).y
     np.testing.assert_allclose(y, expected, **TOLERANCE["keras.layers" in code])
@@ -192,10 +192,10 @@ def test_the_source_is_used(framework):
 
 
 def test_gain_one_and_bias_zero_leave_no_code():
-    code = snippet(SCHEMES["batch"], "NumPy", SHAPE, 1e-5)
+    code = write_snippet(SCHEMES["batch"], "NumPy", SHAPE, 1e-5)
     assert code.endswith("y = v / np.sqrt(variance + 1e-05)\n")
-    assert "init" not in snippet(SCHEMES["batch"], "PyTorch", SHAPE, 1e-5)
-    assert "assign" not in snippet(SCHEMES["batch"], "Keras", SHAPE, 1e-5)
+    assert "init" not in write_snippet(SCHEMES["batch"], "PyTorch", SHAPE, 1e-5)
+    assert "assign" not in write_snippet(SCHEMES["batch"], "Keras", SHAPE, 1e-5)
 
 
 @pytest.mark.parametrize(
@@ -209,17 +209,17 @@ def test_gain_one_and_bias_zero_leave_no_code():
 )
 def test_what_makes_no_sense_is_refused(scheme, framework, eps, message):
     with pytest.raises(InvalidInput, match=message):
-        snippet(scheme, framework, SHAPE, eps)
+        write_snippet(scheme, framework, SHAPE, eps)
 
 
 # --- backwards ------------------------------------------------------------------------------------------------------
 
 
 def check_backward(scheme, framework, shape, eps):
-    code, names = backward_snippet(scheme, framework, shape, eps), {}
+    code, names = write_backward_snippet(scheme, framework, shape, eps), {}
     exec(code, names)
     x, dy = (np.random.default_rng(seed).standard_normal(shape) for seed in (0, 1))
-    expected = gradients(x, dy, scheme, eps)
+    expected = compute_gradients(x, dy, scheme, eps)
     np.testing.assert_allclose(np.asarray(names["dx"]), expected.dx, rtol=1e-9, atol=1e-10, err_msg=code)
     xhat = normalize(x, scheme, eps).xhat
     for name, kept, summand in (("dgain", scheme.gain, dy * xhat), ("dbias", scheme.bias, dy)):
@@ -230,7 +230,7 @@ def check_backward(scheme, framework, shape, eps):
 
 
 @every_scheme
-@pytest.mark.parametrize("framework", BACKWARD)
+@pytest.mark.parametrize("framework", BACKWARD_FRAMEWORKS)
 def test_the_backward_pass_leaves_the_gradient(scheme, framework):
     for shape, eps in product(shapes(scheme)[:2], (0.0, 1e-5, 0.5)):
         check_backward(scheme, framework, shape, eps)
@@ -244,4 +244,4 @@ def test_the_backward_pass_follows_any_fields(summation, suppression):
 
 def test_a_framework_without_a_backward_pass_is_refused():
     with pytest.raises(InvalidInput, match="NumPy, PyTorch have"):
-        backward_snippet(SCHEMES["batch"], "Keras", SHAPE, 1e-5)
+        write_backward_snippet(SCHEMES["batch"], "Keras", SHAPE, 1e-5)

@@ -24,7 +24,7 @@ SHAPE, WEIGHTS = (4, 4, 4, 6), (3, 3, 4, 8)
     ],
 )
 def test_a_field_in_words(key, index, words):
-    assert wording.field_words(SCHEMES[key].field, index, SHAPE, AXES["activation"]) == words
+    assert wording.describe_field_box(SCHEMES[key].field, index, SHAPE, AXES["activation"]) == words
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_field_in_words(key, index, words):
     [("weight", "36 elements: all r, s, i of unit 7"), ("spectral", "288 elements: all r, s, i, o")],
 )
 def test_a_field_of_weights_in_words(key, words):
-    assert wording.field_words(SCHEMES[key].field, (1, 1, 1, 7), WEIGHTS, SCHEMES[key].axes) == words
+    assert wording.describe_field_box(SCHEMES[key].field, (1, 1, 1, 7), WEIGHTS, SCHEMES[key].axes) == words
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_field_of_weights_in_words(key, words):
     ],
 )
 def test_any_field_in_words(rules, shape, words):
-    assert wording.field_words(Field.parse(rules), (1, 1, 0, 0), shape, AXES["activation"]) == words
+    assert wording.describe_field_box(Field.parse(rules), (1, 1, 0, 0), shape, AXES["activation"]) == words
 
 
 @pytest.mark.parametrize(
@@ -61,11 +61,13 @@ def test_any_field_in_words(rules, shape, words):
     ],
 )
 def test_a_dense_layer_has_no_rows_and_a_sequence_has_positions(key, shape, words):
-    assert wording.field_words(SCHEMES[key].field, (1, 0, 0, 0), shape, AXES["activation"]) == words
+    assert wording.describe_field_box(SCHEMES[key].field, (1, 0, 0, 0), shape, AXES["activation"]) == words
 
 
 def test_an_example_and_a_channel_are_named_even_where_there_is_a_single_one():
-    words = wording.field_words(Field.parse("own, full, full, own"), (0, 1, 0, 2), (1, 4, 1, 6), AXES["activation"])
+    words = wording.describe_field_box(
+        Field.parse("own, full, full, own"), (0, 1, 0, 2), (1, 4, 1, 6), AXES["activation"]
+    )
     assert words == "4 elements: all h of example 0, channel 2"
 
 
@@ -73,9 +75,9 @@ def test_an_example_and_a_channel_are_named_even_where_there_is_a_single_one():
 def test_the_words_count_the_elements_and_name_every_axis(shape_fields, data):
     shape, field = shape_fields
     index = data.draw(st.tuples(*[st.integers(0, n - 1) for n in shape]))
-    count, _, rest = wording.field_words(field, index, shape, AXES["activation"]).partition(": ")
+    count, _, rest = wording.describe_field_box(field, index, shape, AXES["activation"]).partition(": ")
     there = [n for axis, n in enumerate(shape) if n > 1 or axis in (0, 3)]  # a dense layer has no rows and columns
-    assert count == wording.plural(field.size(index, shape), "element")
+    assert count == wording.pluralize(field.size(index, shape), "element")
     full, _, cut = rest.removeprefix("all ").partition(" of ") if rest.startswith("all ") else ("", "", rest)
     assert len([*filter(None, full.split(", ")), *filter(None, cut.split(", "))]) == len(there)
 
@@ -91,12 +93,12 @@ def test_the_words_count_the_elements_and_name_every_axis(shape_fields, data):
     ],
 )
 def test_what_a_field_shares(key, words):
-    assert wording.shared_words(SCHEMES[key], WEIGHTS if SCHEMES[key].acts_on == "weight" else SHAPE) == words
+    assert wording.describe_sharing(SCHEMES[key], WEIGHTS if SCHEMES[key].acts_on == "weight" else SHAPE) == words
 
 
 def test_a_field_that_is_only_centred_shares_a_mean():
     scheme = SCHEMES["custom"].with_fields(SCHEMES["custom"].summation, None)
-    assert wording.shared_words(scheme, SHAPE) == "a mean"
+    assert wording.describe_sharing(scheme, SHAPE) == "a mean"
 
 
 @pytest.mark.parametrize(
@@ -111,7 +113,7 @@ def test_a_field_that_is_only_centred_shares_a_mean():
     ],
 )
 def test_how_many_statistics_there_are(key, shape, words):
-    assert wording.count_words(SCHEMES[key], shape) == words
+    assert wording.describe_statistic_counts(SCHEMES[key], shape) == words
 
 
 @pytest.mark.parametrize(
@@ -130,7 +132,7 @@ def test_how_many_statistics_there_are(key, shape, words):
     ],
 )
 def test_the_title_of_an_axis(key, axes, words):
-    assert wording.axis_words(SCHEMES[key], axes, WEIGHTS if key == "weight" else SHAPE) == words
+    assert wording.describe_axes(SCHEMES[key], axes, WEIGHTS if key == "weight" else SHAPE) == words
 
 
 @pytest.mark.parametrize(
@@ -143,12 +145,12 @@ def test_the_title_of_an_axis(key, axes, words):
     ],
 )
 def test_the_title_of_a_pictures_axis_is_of_axes_that_are_there(shape, words):
-    assert wording.title_words(SCHEMES["batch"], (1, 2), shape) == words
+    assert wording.format_axis_title(SCHEMES["batch"], (1, 2), shape) == words
 
 
 def test_a_window_on_a_single_index_keeps_it():
-    assert wording.axis_words(SCHEMES["divisive"], (1,), (4, 1, 4, 6)) == "H kept"
-    assert wording.axis_words(get_scheme("divisive", radius=3), (1,), SHAPE) == "H within ±3"
+    assert wording.describe_axes(SCHEMES["divisive"], (1,), (4, 1, 4, 6)) == "H kept"
+    assert wording.describe_axes(get_scheme("divisive", radius=3), (1,), SHAPE) == "H within ±3"
 
 
 @pytest.mark.parametrize(
@@ -167,25 +169,25 @@ def test_a_window_on_a_single_index_keeps_it():
     ],
 )
 def test_the_picture_in_a_sentence(key, rest):
-    text = wording.alt_words(SCHEMES[key], SHAPE, (2, 0, 0, 0), "folded", "value x")
+    text = wording.describe_picture(SCHEMES[key], SHAPE, (2, 0, 0, 0), "folded", "value x")
     assert text == (
         f"A tensor with N = 4, H = 4, W = 4, C = 6, drawn as cells in 3-D, folded, coloured by value x. {rest}"
     )
 
 
 def test_the_picture_of_weights_names_their_axes():
-    text = wording.alt_words(SCHEMES["weight"], WEIGHTS, (0, 0, 0, 5), "unfolded", "field")
+    text = wording.describe_picture(SCHEMES["weight"], WEIGHTS, (0, 0, 0, 5), "unfolded", "field")
     assert text.startswith("A tensor with kh = 3, kw = 3, Cin = 4, Cout = 8, drawn as cells in 3-D, unfolded, ")
     assert text.endswith("36 elements: all r, s, i of unit 5.")
 
 
 @pytest.mark.parametrize(("number", "text"), [(0, "0 cells"), (1, "1 cell"), (2, "2 cells"), (4096, "4,096 cells")])
 def test_plurals(number, text):
-    assert wording.plural(number, "cell") == text
+    assert wording.pluralize(number, "cell") == text
 
 
 def test_a_shape_in_words():
-    assert wording.shape_words(SHAPE) == "4\u00a0×\u00a04\u00a0×\u00a04\u00a0×\u00a06"
+    assert wording.format_shape(SHAPE) == "4\u00a0×\u00a04\u00a0×\u00a04\u00a0×\u00a06"
 
 
 @pytest.mark.parametrize(
@@ -193,7 +195,7 @@ def test_a_shape_in_words():
     [(0.0, "0"), (-0.25, "−0.250"), (2.2e-16, "2·10⁻¹⁶"), (-3e-4, "−0.0003"), (12345.6, "12,345.600"), (5e-4, "0.001")],
 )
 def test_a_number_to_some_decimals(value, text):
-    assert wording.decimals(value) == text
+    assert wording.format_decimals(value) == text
 
 
 @pytest.mark.parametrize(
@@ -204,9 +206,9 @@ def test_a_number_to_some_decimals(value, text):
     ],
 )  # fmt: skip
 def test_a_time_in_the_unit_that_suits_it(seconds, words):
-    assert wording.duration(seconds) == words
+    assert wording.format_duration(seconds) == words
 
 
 @pytest.mark.parametrize(("groups", "words"), [(1, "C averaged"), (2, "C in 2 groups"), (6, "C kept")])
 def test_one_group_is_the_whole_axis_and_groups_of_one_keep_it(groups, words):
-    assert wording.title_words(get_scheme("group", groups=groups), [3], (4, 4, 4, 6)) == words
+    assert wording.format_axis_title(get_scheme("group", groups=groups), [3], (4, 4, 4, 6)) == words

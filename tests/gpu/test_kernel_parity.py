@@ -6,7 +6,7 @@ from uneven import uneven_array
 
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
-from normviz.core.tolerances import RELATIVE
+from normviz.core.tolerances import RELATIVE_TOLERANCES
 
 DTYPES = ("float64", "float32", "bfloat16", "float16")
 
@@ -14,7 +14,7 @@ DTYPES = ("float64", "float32", "bfloat16", "float16")
 def allowed(dtype):
     """Of the largest magnitude; half precision is computed in float32 and then rounded, up or down."""
     name = str(dtype).removeprefix("torch.")
-    return RELATIVE.get(name, torch.finfo(dtype).eps)
+    return RELATIVE_TOLERANCES.get(name, torch.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("key", SCHEMES)

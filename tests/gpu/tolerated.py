@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from normviz.core.tolerances import INVARIANT
+from normviz.core.tolerances import INVARIANCE_TOLERANCES
 
 ADAM = 0.05
 """In float32 rounding decides whether some gradients count as zero, and Adam goes a whole step for all others. With
@@ -13,7 +13,7 @@ def allowed(setting):
     """The gap that a few steps of a setting may leave; rounding leaves 1e-14, 1e-5, 1e-3 and 2e-4 by type."""
     if setting.storage == "float64":
         return 1e-9
-    return ADAM if setting.optimizer == "adam" else INVARIANT[setting.dtype]
+    return ADAM if setting.optimizer == "adam" else INVARIANCE_TOLERANCES[setting.dtype]
 
 
 def gap(there, here):

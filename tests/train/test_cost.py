@@ -10,7 +10,7 @@ import torch
 from browsing import ROOT
 
 from normviz.core.registry import SCHEMES
-from normviz.core.settings import declarations
+from normviz.core.settings import get_declarations
 from normviz.topics.table1 import results
 from normviz.topics.table1.results import Results
 from normviz.train import capture, cost, twins
@@ -41,7 +41,10 @@ FACTOR = 2.0
 
 def extremes():
     """Settings at the ends of everything that makes a training large."""
-    ends = {name: (declarations(Setting)[name].least, declarations(Setting)[name].most) for name in ("batch", "width")}
+    ends = {
+        name: (get_declarations(Setting)[name].least, get_declarations(Setting)[name].most)
+        for name in ("batch", "width")
+    }
     for layer, depth, batch, width, optimizer, dtype in product(
         ("dense", "conv"), (1, 2, 3, 4), *ends.values(), ("sgd", "momentum", "adam"), ("float64", "float32")
     ):
@@ -126,4 +129,4 @@ def test_time_grows_with_what_is_done():
 
 
 def vars_of(setting):
-    return {name: getattr(setting, name) for name in declarations(Setting)}
+    return {name: getattr(setting, name) for name in get_declarations(Setting)}

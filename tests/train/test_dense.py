@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn.utils import parametrizations
 
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.data.digits import digits
+from normviz.data.digits import load_digit_split
 from normviz.train.dense import Dense, rows, trim_to_batches
 from normviz.train.learning import Trainer, cross_entropy
 from normviz.train.norm import Norm
@@ -153,7 +153,7 @@ def test_every_scheme_gives_numbers_in_training_and_in_inference(key):
 
 def test_digits_as_rows():
     x, labels = rows(test=True)
-    pictures, classes = digits(True)
+    pictures, classes = load_digit_split(True)
     np.testing.assert_array_equal(x.numpy(), pictures.reshape(-1, 64).astype(np.float32))
     np.testing.assert_array_equal(labels.numpy(), classes)
 

@@ -8,7 +8,7 @@ from torch import nn
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.core.whitening import inverse_root
+from normviz.core.whitening import compute_inverse_root
 from normviz.train.norm import Norm, weights
 
 SHAPE = (4, 3, 2, 6)
@@ -119,7 +119,9 @@ def test_inference_of_whitening():
     scheme = get_scheme("whitening", groups=2)
     layer, batches = settled(scheme)
     means = batches.mean((1, 2, 3))
-    matrices = torch.stack([inverse_root(each - mean, 2, EPS) for each, mean in zip(batches, means, strict=True)])
+    matrices = torch.stack(
+        [compute_inverse_root(each - mean, 2, EPS) for each, mean in zip(batches, means, strict=True)]
+    )
     v = (UNSEEN - means.mean(0)).unflatten(-1, (2, -1))
     wanted = torch.einsum("nhwgd,gde->nhwge", v, matrices.mean(0)).flatten(-2)
     torch.testing.assert_close(layer.infer(UNSEEN[None, None])[0, 0], wanted)

@@ -4,7 +4,7 @@ import pytest
 from lab_page import open_lab, pick, sound
 
 from normviz.core.registry import SCHEMES
-from normviz.describe.wording import hint
+from normviz.describe.wording import summarize_scheme
 from normviz.topics.compare.state import MOST, PREFIX
 from normviz.ui.choice import COMMON, GROUPS, entry, group_of, split_common, state_of, words
 
@@ -33,14 +33,18 @@ def test_a_search_finds_a_scheme_by_its_group_its_name_and_its_axes():
 
 
 def test_alike_schemes_are_told_apart_by_what_they_do():
-    layers = [hint(SCHEMES[key]) for key in ("layer", "layer-channels", "layer-spatial")]
+    layers = [summarize_scheme(SCHEMES[key]) for key in ("layer", "layer-channels", "layer-spatial")]
     assert layers == ["H·W·C", "C", "H·W"]
-    weights = [hint(SCHEMES[key]) for key in ("weight", "weight-standardization", "spectral")]
+    weights = [summarize_scheme(SCHEMES[key]) for key in ("weight", "weight-standardization", "spectral")]
     assert weights == ["÷ ‖w‖", "− μ, ÷ σ", "÷ σ₁"]
-    assert [hint(SCHEMES[key]) for key in ("rms", "group", "none")] == ["C, no mean", "H·W, C in groups", ""]
-    of_channels = [hint(SCHEMES[key]) for key in ("scale", "pixel", "query-key")]
+    assert [summarize_scheme(SCHEMES[key]) for key in ("rms", "group", "none")] == [
+        "C, no mean",
+        "H·W, C in groups",
+        "",
+    ]
+    of_channels = [summarize_scheme(SCHEMES[key]) for key in ("scale", "pixel", "query-key")]
     assert of_channels == ["C, no mean, one γ", "C, no mean, no γ", "C in groups, no mean"]
-    of_batches = [hint(SCHEMES[key]) for key in ("ghost-batch", "mean-only-batch", "filter-response")]
+    of_batches = [summarize_scheme(SCHEMES[key]) for key in ("ghost-batch", "mean-only-batch", "filter-response")]
     assert of_batches == ["H·W, N in groups", "N·H·W, mean only", "H·W, no mean"]
     assert len({words(key) for key in SCHEMES}) == len(SCHEMES)
 

@@ -14,22 +14,30 @@ def small_page():
 
     import streamlit as st
 
-    from normviz.core.settings import By, among, choice, integer, real, several, switch
+    from normviz.core.settings import DependentValue, choice, integer, multiple_choice, number_choice, real, switch
     from normviz.ui.link import page_values, params
     from normviz.ui.settings import Controls
 
     @dataclass(frozen=True)
     class Page:
         shape: str = choice("round", {"round": "Round", "square": "Square"}, label="Shape", help="Seen from above.")
-        layers: int = integer(3, 1, 9, label=By("shape", {"round": "Discs", "square": "Slabs"}), control="slider")
+        layers: int = integer(
+            3, 1, 9, label=DependentValue("shape", {"round": "Discs", "square": "Slabs"}), control="slider"
+        )
         cream: str = choice("none", ("none", "thin", "thick", "all"), label="Cream", shown=str.capitalize)
         size: float = real(
-            By("shape", {"round": 26.0, "square": 20.0}), 1e-6, 1e6, label="Size", stops=(1e-5, 1.0, 20.0, 1e6)
+            DependentValue("shape", {"round": 26.0, "square": 20.0}),
+            1e-6,
+            1e6,
+            label="Size",
+            stops=(1e-5, 1.0, 20.0, 1e6),
         )
         heat: float = real(180.0, 50.0, 250.0, label="Heat", entered=(-10.0, 300.0))
         dice: int = integer(1, 1, 6, label="Throw", control="segments")
-        slices: int = among(4, lambda given: [n for n in (1, 2, 4, 8) if n <= 2 * given["layers"]], label="Slices")
-        topping: Sequence[str] = several(("sugar",), {"sugar": "Sugar", "fruit": "Fruit"}, label="Topping")
+        slices: int = number_choice(
+            4, lambda given: [n for n in (1, 2, 4, 8) if n <= 2 * given["layers"]], label="Slices"
+        )
+        topping: Sequence[str] = multiple_choice(("sugar",), {"sugar": "Sugar", "fruit": "Fruit"}, label="Topping")
         salt: float = real(0.5, 0.0, 1.0, label="Salt", stops=(0.0, 1.0), control="drag")
         vegan: bool = switch(False, label="Vegan")
         hidden: int = integer(1, 0, 9)

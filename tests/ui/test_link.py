@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from lab_page import sound
 from streamlit.testing.v1 import AppTest
 
-from normviz.core.fields import MAX_ELEMENTS, Rule, check_shape, divisors, largest_fit
+from normviz.core.fields import MAX_DRAWN_ELEMENTS, Rule, check_shape, find_divisors, shrink_shape
 from normviz.core.registry import SCHEMES
-from normviz.core.settings import Choice, Real, Several, Switch, declarations
+from normviz.core.settings import Choice, MultipleChoice, Real, Switch, get_declarations
 from normviz.data.samples import SAMPLES
 from normviz.topics.lab import state as lab
 from normviz.ui import custom, tensor
@@ -36,7 +36,7 @@ def shape_and_scheme(raw):
     """The scheme and the shape that a link leads to, as the page makes them fit."""
     view, _ = clean(lab.PARAMS, raw)
     view, _ = clean(
-        lab.PARAMS, view | dict(zip(tensor.SIZES, largest_fit(tensor.shape_of(view), MAX_ELEMENTS), strict=True))
+        lab.PARAMS, view | dict(zip(tensor.SIZES, shrink_shape(tensor.shape_of(view), MAX_DRAWN_ELEMENTS), strict=True))
     )
     return view, chosen.scheme_of(view), tensor.shape_of(view)
 
@@ -126,9 +126,9 @@ def test_any_text_gives_a_valid_view(raw):
     view, _ = clean(lab.PARAMS, raw)
     assert list(view) == KEYS
     shape = tensor.shape_of(view)
-    assert all(type(n) is int and 1 <= n <= MAX_ELEMENTS for n in shape)
+    assert all(type(n) is int and 1 <= n <= MAX_DRAWN_ELEMENTS for n in shape)
     assert view["scheme"] in SCHEMES
-    assert view["groups"] in divisors(view["c"])
+    assert view["groups"] in find_divisors(view["c"])
     assert all(view[key] in custom.rule_options(view[size]) for key, (size, _) in custom.RULES.items())
     assert 0 <= view["radius"] <= chosen.MAX_RADIUS
     assert view["radius_a"] in ("same", *map(str, range(chosen.MAX_RADIUS + 1)))
@@ -157,7 +157,7 @@ def test_the_text_of_a_view_reads_back_as_the_view(raw):
 def test_the_scheme_of_a_view_fits_its_shape(raw):
     view, scheme, shape = shape_and_scheme(raw)
     scheme.check(shape)
-    check_shape(shape, scheme.axes, MAX_ELEMENTS)
+    check_shape(shape, scheme.axes, MAX_DRAWN_ELEMENTS)
     for index in [(0,) * 4, tuple(n - 1 for n in shape), view["focus"]]:
         for field in scheme.fields:
             assert 1 <= field.size(index, shape) <= prod(shape)
@@ -261,7 +261,7 @@ def test_a_rule_becomes_the_nearest_that_the_axis_has(n, given, rule):
 
 @given(n=st.integers(1, 40))
 def test_a_rule_that_fits_keeps_its_boxes(n):
-    groups = [f"groups({g})" for g in divisors(n)]
+    groups = [f"groups({g})" for g in find_divisors(n)]
     windows = [f"window({radius})" for radius in range(chosen.MAX_RADIUS + 1)]
     for rule in ("own", "full", *groups, *windows):
         became = clean(lab.PARAMS, {"c": str(n), "a_c": rule})[0]["a_c"]
@@ -317,7 +317,7 @@ def test_numbers_that_a_scheme_does_not_have_do_not_count(key, numbers):
 # --- declared values ----------------------------------------------------------------------------------------------
 
 ODD = ["", "nan", "inf", "-inf", "1e999", "-1e999", "9" * 40, "NaN,NaN", "no such", "true", "1.5", "0x10", "½", "-0"]
-DECLARED = [(page, each) for page in PAGES.values() for each in declarations(page.Page).values()]
+DECLARED = [(page, each) for page in PAGES.values() for each in get_declarations(page.Page).values()]
 EVERY_VALUE = pytest.mark.parametrize(
     ("page", "declared"), DECLARED, ids=[f"{page.PREFIX}{each.name}" for page, each in DECLARED]
 )
@@ -364,7 +364,7 @@ def test_a_text_becomes_the_nearest_value(page, declared):
         least, most = declared.entered or declared.limits(vars(page.Page()))
         assert [became(text) for text in ("-1e99", "1e99", str(most + 1), str(least - 1))] == [least, most, most, least]
         assert became("nan") == became("no such") == became("") == default
-    elif isinstance(declared, Several):
+    elif isinstance(declared, MultipleChoice):
         first, second, *_ = declared.options({})
         assert became(f"{second}, {first.upper()}x,{second},") == [second, first]
         assert became("") == []
@@ -381,7 +381,7 @@ def test_a_text_becomes_the_nearest_value(page, declared):
 def test_a_link_that_was_written_reads_back(page):
     """Every value as far from its default as it goes, as a link of today has it."""
     chosen = {}
-    for name, declared in declarations(page.Page).items():
+    for name, declared in get_declarations(page.Page).items():
         view, _ = clean(page.PARAMS, chosen)
         if isinstance(declared, Real):
             chosen[name] = declared.text(declared.limits(view)[1])

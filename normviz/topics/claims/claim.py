@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from normviz.core.text import format_number
-from normviz.core.tolerances import RELATIVE
+from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.topics.claims.sources import SOURCES
 from normviz.topics.experiments.reports import WORDS, Verdict, Word, joined
 
@@ -190,7 +190,7 @@ def over(seed: int, measure: Callable[[int], float], count: int = COUNT) -> tupl
 
 def same(what: str, values: Iterable[float], fact: bool = False) -> Trial:
     """A trial that holds where all relative differences are those of sums in another order, in float64."""
-    return below(what, values, RELATIVE["float64"], fact)
+    return below(what, values, RELATIVE_TOLERANCES["float64"], fact)
 
 
 def apart(what: str, values: Iterable[float], least: float, fact: bool = False) -> Trial:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from normviz.describe.markdown import escape
-from normviz.describe.wording import duration
+from normviz.describe.markdown import escape_markdown
+from normviz.describe.wording import format_duration
 from normviz.topics.claims import wording
 from normviz.topics.claims.claim import Claim, Evidence, Tried, record
 from normviz.topics.claims.jobs import find_evidence, parts_of
@@ -90,7 +90,7 @@ def _toggle(claim: str, key: str) -> None:
 
 def detail(claim: Claim, view: View) -> None:
     """Show why the verdict is so, the evidence, the source, the page that shows it, and how to measure it again."""
-    st.markdown(f"**Why.** {escape(claim.condition)}\n\n**Measured.** {escape(claim.how)}")
+    st.markdown(f"**Why.** {escape_markdown(claim.condition)}\n\n**Measured.** {escape_markdown(claim.how)}")
     if shipped := find_shipped_evidence(claim.id):
         show_evidence(shipped.evidence)
         st.caption(wording.provenance(shipped.version, isinstance(claim.check, Tried)))
@@ -114,7 +114,7 @@ def measure_again(claim: Claim, view: View) -> None:
     """Show the button that measures a claim on this server, then its progress, and then its evidence."""
     key, seed = f"{PREFIX}again {claim.id}", view["seed"]
     if not st.session_state.get(f"{key} wanted"):
-        seconds = duration(sum(part.seconds for part in parts_of(claim, seed)))
+        seconds = format_duration(sum(part.seconds for part in parts_of(claim, seed)))
         label = f"Measure it again on this server, from seed {seed} · about {seconds}"
         st.button(label, key=key, on_click=_want, args=(key,))
         return

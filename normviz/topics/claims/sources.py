@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from normviz.core.registry import BA, IOFFE, REN
+from normviz.core.registry import BA_REFERENCE, IOFFE_REFERENCE, REN_REFERENCE
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,12 @@ class Source:
 SOURCES: dict[str, Source] = {
     each.key: each
     for each in (
-        Source("000", "Notes on layer norm", f"Reading notes on {BA.text}, and on {REN.text}", BA.url),
+        Source(
+            "000",
+            "Notes on layer norm",
+            f"Reading notes on {BA_REFERENCE.text}, and on {REN_REFERENCE.text}",
+            BA_REFERENCE.url,
+        ),
         Source("001", "Keras tutorial", "“Normalization in deep learning”, a tutorial with Keras code"),
         Source("002", "Rico's Nerd Cluster", "Rico's Nerd Cluster 2022, “Deep Learning – Layer Normalization”, a blog"),
         Source(
@@ -34,7 +39,7 @@ SOURCES: dict[str, Source] = {
             "Mao 2019, “Layer Normalization Explained”, a blog, with its readers' comments",
             "https://leimao.github.io/blog/Layer-Normalization/",
         ),
-        Source("004", "Slides", f"Slides on {IOFFE.text}, and on {BA.text}", IOFFE.url),
+        Source("004", "Slides", f"Slides on {IOFFE_REFERENCE.text}, and on {BA_REFERENCE.text}", IOFFE_REFERENCE.url),
         Source(
             "normviz",
             "Said or assumed elsewhere",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from normviz.core.settings import choice, integer, several
+from normviz.core.settings import choice, integer, multiple_choice
 from normviz.topics.claims.claim import SEEDS, Claim
 from normviz.topics.claims.ledger import CLAIMS, TOPICS
 from normviz.topics.claims.sources import SOURCES
@@ -42,9 +42,9 @@ class Page:
     source: str = choice(
         ALL, {ALL: "All sources"} | {key: each.name for key, each in SOURCES.items()}, label="Source", control="menu"
     )
-    verdict: Sequence[str] = several((), {key: each.name for key, each in VERDICTS.items()}, label="Verdict")
-    claim: Sequence[str] = several((), tuple(CLAIMS))
-    open: Sequence[str] = several((), FOLDED)
+    verdict: Sequence[str] = multiple_choice((), {key: each.name for key, each in VERDICTS.items()}, label="Verdict")
+    claim: Sequence[str] = multiple_choice((), tuple(CLAIMS))
+    open: Sequence[str] = multiple_choice((), FOLDED)
     seed: int = integer(
         0, 0, SEEDS - 1, label="First seed", help="Of those that a measurement on this server is repeated with."
     )

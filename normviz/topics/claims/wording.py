@@ -1,7 +1,7 @@
 """A claim in words, as Markdown: its row, its source, its evidence, and the command that measures it."""
 
-from normviz.core.text import sentence
-from normviz.describe.markdown import escape
+from normviz.core.text import capitalize_first
+from normviz.describe.markdown import escape_markdown
 from normviz.topics.claims.claim import COUNT, Claim, Evidence, Trial
 from normviz.topics.claims.sources import SOURCES
 from normviz.topics.claims.state import TABLE
@@ -32,7 +32,7 @@ def group_words(key: str, count: int) -> str:
 
 def row(claim: Claim) -> str:
     """Return the verdict, the claim and the reason in one line, as Markdown."""
-    return f"{VERDICTS[claim.expected].chip} **{escape(claim.line)}** {escape(claim.reason)}"
+    return f"{VERDICTS[claim.expected].chip} **{escape_markdown(claim.line)}** {escape_markdown(claim.reason)}"
 
 
 def provenance(version: str, is_tried: bool) -> str:
@@ -44,8 +44,11 @@ def provenance(version: str, is_tried: bool) -> str:
 def sources(claim: Claim) -> str:
     """Return the claim in full where its row is shorter, and who says so, each with where it can be read."""
     found = [SOURCES[each] for each in claim.sources]
-    named = (f"[{escape(each.citation)}]({each.url})" if each.url else escape(each.citation) for each in found)
-    full = f"**The claim in full.** {escape(claim.says)}  \n" if claim.short else ""
+    named = (
+        f"[{escape_markdown(each.citation)}]({each.url})" if each.url else escape_markdown(each.citation)
+        for each in found
+    )
+    full = f"**The claim in full.** {escape_markdown(claim.says)}  \n" if claim.short else ""
     return f"{full}**{'Asked in' if claim.asked else 'Source'}.** {'; '.join(named)}" + (
         ". The answer is this app's." if claim.asked else ""
     )
@@ -55,7 +58,8 @@ def table(evidence: Evidence) -> str:
     """Every trial with its number, the least and the largest over the seeds, and what it says."""
     head = ("What was measured", "Number (least to largest)", "Outcome"), ("---",) * 3
     trials = (
-        (escape(sentence(each.what)), escape(each.number) or "–", _says(each, evidence)) for each in evidence.trials
+        (escape_markdown(capitalize_first(each.what)), escape_markdown(each.number) or "–", _says(each, evidence))
+        for each in evidence.trials
     )
     return "\n".join(f"| {' | '.join(line)} |" for line in (*head, *trials))
 
@@ -66,8 +70,8 @@ def _says(trial: Trial, evidence: Evidence) -> str:
 
 def tried(verdict: Verdict) -> str:
     """What an experiment says, and what that depends on."""
-    said = f"**{SHAPES[verdict.word]} {WORDS[verdict.word]}.** {escape(verdict.says)}"
-    return f"{said}  \n{escape(verdict.condition)}" if verdict.condition else said
+    said = f"**{SHAPES[verdict.word]} {WORDS[verdict.word]}.** {escape_markdown(verdict.says)}"
+    return f"{said}  \n{escape_markdown(verdict.condition)}" if verdict.condition else said
 
 
 def without_a_browser(claim: Claim, seed: int) -> str:

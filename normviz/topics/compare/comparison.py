@@ -4,10 +4,17 @@ from collections.abc import Callable
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import OWN, Shape
-from normviz.core.registry import DEFAULT_EPS, Scheme, same_as
-from normviz.core.theory import degenerate, only_signs
-from normviz.describe.parameters import kept, parameter_shapes
-from normviz.describe.wording import axis_words, count_words, labelled, shape_words, shared_words, taken
+from normviz.core.registry import DEFAULT_EPS, Scheme, find_equal_schemes
+from normviz.core.theory import explain_degeneracy, explain_sign_only
+from normviz.describe.parameters import list_parameter_shapes, list_states
+from normviz.describe.wording import (
+    describe_axes,
+    describe_sharing,
+    describe_statistic_counts,
+    find_field_statistics,
+    format_scheme_label,
+    format_shape,
+)
 
 
 def spans(scheme: Scheme, axis: str, shape: Shape) -> bool:
@@ -22,7 +29,7 @@ def reduction(scheme: Scheme, shape: Shape) -> str:
     done: dict[str, list[str]] = {}
     for axis, name in enumerate(scheme.axes):
         if spans(scheme, name, shape):
-            words = axis_words(scheme, [axis], long).removeprefix(f"{name} ")
+            words = describe_axes(scheme, [axis], long).removeprefix(f"{name} ")
             done.setdefault(words, []).append(name)
     plain = done.pop("averaged", [])
     parts = [", ".join(plain)] if plain else []
@@ -31,22 +38,22 @@ def reduction(scheme: Scheme, shape: Shape) -> str:
 
 def statistics(scheme: Scheme, shape: Shape) -> str:
     """How many statistics there are, of how many elements, and in what shape."""
-    shapes = [shape_words(part.field.statistics_shape(shape)) for part in taken(scheme, shape)]
+    shapes = [format_shape(part.field.statistics_shape(shape)) for part in find_field_statistics(scheme, shape)]
     if scheme.whitens and len(shapes) == 2:
         groups = scheme.matrices(shape)
-        shapes[1] = shape_words((groups, shape[-1] // groups, shape[-1] // groups))
-    return "; ".join([count_words(scheme, shape), *([f"shape {' and '.join(shapes)}"] if shapes else [])])
+        shapes[1] = format_shape((groups, shape[-1] // groups, shape[-1] // groups))
+    return "; ".join([describe_statistic_counts(scheme, shape), *([f"shape {' and '.join(shapes)}"] if shapes else [])])
 
 
 def learned(scheme: Scheme, shape: Shape) -> str:
     """The learned parameters with their shapes here."""
-    rows = (row for row in parameter_shapes(scheme, shape) if row.name not in kept(scheme))
+    rows = (row for row in list_parameter_shapes(scheme, shape) if row.name not in list_states(scheme))
     return ", ".join(f"{row.name} {'(one number)' if row.here == '()' else row.here}" for row in rows) or "nothing"
 
 
 def state(scheme: Scheme) -> str:
     """The state that a layer updates in training and uses for inference."""
-    return ", ".join(kept(scheme)) or "nothing"
+    return ", ".join(list_states(scheme)) or "nothing"
 
 
 def on_batch(scheme: Scheme, shape: Shape) -> str:
@@ -61,10 +68,10 @@ def wrong_alone(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
         scheme.check(one)
     except InvalidInput as error:
         return f"no: {error}"
-    hollow = degenerate(scheme, one, eps)
+    hollow = explain_degeneracy(scheme, one, eps)
     if hollow:
         return f"no: {_inside(hollow)}"
-    signs = only_signs(scheme, one)
+    signs = explain_sign_only(scheme, one)
     return f"hardly: where ε is small beside the squares, {_inside(signs)}" if signs else ""
 
 
@@ -72,8 +79,8 @@ def single_example(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> st
     """What is left with a single example."""
     if wrong := wrong_alone(scheme, shape, eps):
         return wrong
-    twins = same_as(scheme, (1, *shape[1:]))
-    return f"only as {labelled(twins[0])}" if twins and spans(scheme, "N", shape) else "yes"
+    twins = find_equal_schemes(scheme, (1, *shape[1:]))
+    return f"only as {format_scheme_label(twins[0])}" if twins and spans(scheme, "N", shape) else "yes"
 
 
 def brief_words(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
@@ -98,7 +105,7 @@ def sequences(scheme: Scheme, shape: Shape) -> str:
 
 PROPERTIES: dict[str, Callable[[Scheme, Shape, float], str]] = {
     "A statistic runs over": lambda scheme, shape, eps: reduction(scheme, shape),
-    "Shared": lambda scheme, shape, eps: shared_words(scheme, shape),
+    "Shared": lambda scheme, shape, eps: describe_sharing(scheme, shape),
     "Statistics": lambda scheme, shape, eps: statistics(scheme, shape),
     "Learned": lambda scheme, shape, eps: learned(scheme, shape),
     "State for inference": lambda scheme, shape, eps: state(scheme),

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from normviz.core.registry import SCHEMES
-from normviz.describe.wording import shape_words
+from normviz.describe.wording import format_shape
 from normviz.topics.compare.state import KEYS, MOST, ONE_TENSOR, PREFIX, schemes_of
 from normviz.ui import custom
 from normviz.ui.choice import choose_several
@@ -36,4 +36,4 @@ def controls(view: View) -> None:
             "Colour by", colours(False), key="colour", **KEPT, required=True, format_func=COLOURS.__getitem__
         )
     names = ", ".join(scheme.label for scheme in schemes_of(view))
-    picked(f"{names or 'No scheme'} on {shape_words(shape_of(view))}")
+    picked(f"{names or 'No scheme'} on {format_shape(shape_of(view))}")

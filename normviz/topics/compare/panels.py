@@ -4,8 +4,8 @@ import numpy as np
 import streamlit as st
 
 from normviz.charts import cube
-from normviz.core.fields import AXIS, OWN, Field, Index, Shape
-from normviz.core.normalize import Normalized
+from normviz.core.fields import AXIS_NAMES, OWN, Field, Index, Shape
+from normviz.core.normalize import NormalizationResult
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.text import format_number, join_words
 from normviz.describe import wording
@@ -16,18 +16,20 @@ from normviz.ui.link import View
 from normviz.ui.saving import save_table
 
 
-def picture(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Normalized], theme: str) -> None:
+def picture(view: View, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult], theme: str) -> None:
     """All cubes in a row, in one scene; the element's field lights in each."""
     levels, legend = _levels(view["colour"], schemes, x, results)
     copies(schemes, x, [result.xhat for result in results], levels, legend, view, CAMERA, theme)
     for column, scheme in zip(st.columns(len(schemes)), schemes, strict=True):
         column.markdown(comparison.brief_words(scheme, x.shape, view["eps"]))
-    dashed = any(len(wording.taken(scheme, x.shape)) == 2 for scheme in schemes)
+    dashed = any(len(wording.find_field_statistics(scheme, x.shape)) == 2 for scheme in schemes)
     lines = " Dashed: the elements that share the mean, if they are others." if dashed else ""
     st.caption(f"The two lines below each cube hold in training.{lines}")
 
 
-def _levels(colour: str, schemes: list[Scheme], x: np.ndarray, results: list[Normalized]) -> tuple[np.ndarray, dict]:
+def _levels(
+    colour: str, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult]
+) -> tuple[np.ndarray, dict]:
     """Levels of all copies, in one scale."""
     if colour == "field":
         return cube.plain_levels((len(schemes), *x.shape))
@@ -39,11 +41,13 @@ def _levels(colour: str, schemes: list[Scheme], x: np.ndarray, results: list[Nor
     return cube.value_levels(np.stack(values))
 
 
-def table(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Normalized]) -> None:
+def table(view: View, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult]) -> None:
     """What tells the schemes apart, and the locked element's field and result."""
     focus = view["focus"]
     rows = comparison.table(schemes, x.shape, view["eps"])
-    at = ", ".join(f"{AXIS[name].letter}\u00a0=\u00a0{i}" for name, i in zip(SCHEMES["none"].axes, focus, strict=True))
+    at = ", ".join(
+        f"{AXIS_NAMES[name].letter}\u00a0=\u00a0{i}" for name, i in zip(SCHEMES["none"].axes, focus, strict=True)
+    )
     here = {
         f"Field of {at}": [_fields_words(scheme, focus, x.shape) for scheme in schemes],
         f"x̂ there (x = {format_number(x[focus])})": [format_number(result.xhat[focus]) for result in results],
@@ -52,7 +56,7 @@ def table(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Normal
     for number, scheme in enumerate(schemes):
         columns[scheme.label] = [words[number] for words in (*here.values(), *rows.values())]
     st.table(columns, border="horizontal")
-    front = wording.front_words(schemes)
+    front = wording.explain_front_scheme(schemes)
     if front:
         st.caption(f"{front} What is learned and kept is told of both.")
     save_table(lambda: {"": [*here, *rows], **{key: words for key, words in columns.items() if key}}, "comparison")
@@ -65,7 +69,7 @@ def table(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Normal
 
 def _fields_words(scheme: Scheme, focus: Index, shape: Shape) -> str:
     """The field of an element, or of each of its statistics where they differ."""
-    boxes = wording.boxes(scheme, focus, shape)
+    boxes = wording.describe_boxes(scheme, focus, shape)
     if len(boxes) == 1:
         return boxes[0].where
     return "; ".join(f"{box.names[0]}: {box.where}" for box in boxes) or "–"

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from normviz.core.fields import AXES, AXIS, Shape
+from normviz.core.fields import AXES, AXIS_NAMES, Shape
 from normviz.core.registry import Scheme
 from normviz.core.text import join_words
 from normviz.topics.compare.comparison import spans, wrong_alone
@@ -61,14 +61,14 @@ def _centres_nothing(scheme: Scheme, shape: Shape) -> bool:
 
 def _not_over(axes: tuple[str, ...]) -> Callable[[str], str]:
     return lambda layer: (
-        f"no field may reach over several {join_words(AXIS[axis].many for axis in averaged_axes(axes, layer))}"
+        f"no field may reach over several {join_words(AXIS_NAMES[axis].many for axis in averaged_axes(axes, layer))}"
     )
 
 
 def _within_an_example(layer: str) -> str:
     return (
         f"every field has to reach over several "
-        f"{join_words(AXIS[axis].many for axis in averaged_axes(('H', 'W', 'C'), layer))}"
+        f"{join_words(AXIS_NAMES[axis].many for axis in averaged_axes(('H', 'W', 'C'), layer))}"
     )
 
 

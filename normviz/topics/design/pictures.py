@@ -14,9 +14,9 @@ import numpy as np
 
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.core.tolerances import INVARIANT
+from normviz.core.tolerances import INVARIANCE_TOLERANCES
 from normviz.data.samples import SAMPLES
-from normviz.describe.aims import field_noun
+from normviz.describe.aims import name_field
 from normviz.topics.design.questions import COMMON
 
 SIZE = (92, 144)
@@ -78,7 +78,7 @@ def compare_pictures(scheme: str, change: str, which: int = 0) -> Pair:
         np.asarray(normalize(each, SCHEMES[scheme], 0.0).xhat)[which] for each in (x, CHANGES[change].apply(x))
     )
     gap = np.abs(after - before).max() / np.abs(before).max()
-    return Pair(before, after, bool(gap <= INVARIANT["float64"]))
+    return Pair(before, after, bool(gap <= INVARIANCE_TOLERANCES["float64"]))
 
 
 @lru_cache(maxsize=64)
@@ -108,7 +108,7 @@ def _row(name: str, change: str, which: int, is_after: bool) -> str:
 
 def _per(scheme: Scheme) -> str:
     """Return over what a scheme normalizes: "normalizes each channel"."""
-    noun = field_noun(scheme.fields[-1], scheme.axes, photographs().shape)
+    noun = name_field(scheme.fields[-1], scheme.axes, photographs().shape)
     return f"normalizes each {noun}".replace("of every example", "of each picture").replace("example", "picture")
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from normviz.core.registry import SCHEMES
-from normviz.core.text import join_words, sentence
+from normviz.core.text import capitalize_first, join_words
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.design.reasons import does
 from normviz.topics.design.search import Demands, Found, found, is_answer
@@ -129,7 +129,7 @@ def count_words(demands: Demands, schemes: Found) -> str:
         '6 of 81 schemes on a dense layer ignore single training case re-scaling.'
     """
     everything = len(found(Demands(demands.layer, weights=demands.weights)))
-    what = sentence(join_words(map(does, demands.each), "and"))
+    what = capitalize_first(join_words(map(does, demands.each), "and"))
     return (
         f"{len(schemes):,} of {everything:,} schemes on a {LAYER_WORDS[demands.layer]} layer "
         f"{what[0].lower()}{what[1:]}."

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from normviz.core.fields import AXIS
+from normviz.core.fields import AXIS_NAMES
 from normviz.core.registry import SCHEMES
-from normviz.core.text import join_words, sentence
+from normviz.core.text import capitalize_first, join_words
 from normviz.core.theory import predict
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.describe.wording import plural
+from normviz.describe.wording import pluralize
 from normviz.topics.design.conditions import CONDITIONS, averaged_axes
 from normviz.topics.design.search import SHAPES, WEIGHTS, Demand, Demands, Near, conflict, effect_behind, found, probe
 from normviz.topics.design.wording import LAYER_WORDS
@@ -30,7 +30,7 @@ class Reason:
     elsewhere: str
 
     def __str__(self) -> str:
-        return " ".join(filter(None, [f"{sentence('; '.join(self.asks))}{self.end}.", self.elsewhere]))
+        return " ".join(filter(None, [f"{capitalize_first('; '.join(self.asks))}{self.end}.", self.elsewhere]))
 
 
 def reason(demands: Demands) -> Reason | None:
@@ -68,7 +68,7 @@ def given_up(near: Near, demands: Demands) -> str:
     """Return how many schemes remain without the demands that the nearest schemes miss; without the full stop."""
     missed = [f"to {does(each)}" for each in demands.each if each[0] in near.missed]
     remain = "remains" if near.schemes == 1 else "remain"
-    return f"Without the demand {join_words(missed, 'and')}, {plural(near.schemes, 'scheme')} {remain}"
+    return f"Without the demand {join_words(missed, 'and')}, {pluralize(near.schemes, 'scheme')} {remain}"
 
 
 def asked(demand: Demand, demands: Demands, fronts: bool = True) -> str:
@@ -91,7 +91,7 @@ def _of_fields(demand: Demand, layer: str) -> str:
     key, wanted = demand
     if key in CONDITIONS:
         return CONDITIONS[key].asks(layer)
-    axes = [AXIS[axis] for axis in inside(demand, layer)]
+    axes = [AXIS_NAMES[axis] for axis in inside(demand, layer)]
     one = " and ".join(f"one {axis.one}" for axis in axes).replace(" and ", ", ", max(len(axes) - 2, 0))
     several = f"several {join_words(axis.many for axis in axes)}" if axes else ""
     if TRANSFORMATIONS[key].factor is None:

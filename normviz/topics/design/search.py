@@ -18,10 +18,10 @@ import numpy as np
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import FULL, OWN, Field, Rule, Shape
-from normviz.core.locks import one_at_a_time
-from normviz.core.registry import SCHEMES, Scheme, same_as
+from normviz.core.locks import serialize_calls
+from normviz.core.registry import SCHEMES, Scheme, find_equal_schemes
 from normviz.core.text import join_words
-from normviz.core.theory import absorbed, degenerate
+from normviz.core.theory import explain_degeneracy, find_invariances
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.design.conditions import CONDITIONS, ROOM, met
 
@@ -209,7 +209,7 @@ def invariances(scheme: Scheme, layer: str) -> Invariances:
     """What a scheme absorbs on a layer, by the rule, at ε = 0; nothing without normalization."""
     if scheme.acts_on == "none":
         return ()
-    return absorbed(scheme, layer, *SHAPES[layer])
+    return find_invariances(scheme, layer, *SHAPES[layer])
 
 
 def invariances_of(scheme: Scheme, layer: str) -> tuple[str, ...]:
@@ -233,7 +233,7 @@ class _Index(NamedTuple):
     order: np.ndarray
 
 
-@one_at_a_time
+@serialize_calls
 @lru_cache(maxsize=2)  # one a layer
 def _index(layer: str) -> _Index:
     check_layer(layer)
@@ -360,7 +360,7 @@ def sort_names(rows: Iterable[Scheme], layer: str) -> Names:
         shape = SHAPES[layer][row.acts_on == "weight"]
         rules = [rule for field in row.fields for rule in field.canonical(shape).rules]
         # A scheme of weights alone is the front itself, with no step behind it.
-        if row.acts_on == "weight" or (row.in_the_form and {*rules} <= {*RULES}):
+        if row.acts_on == "weight" or (row.is_general_form and {*rules} <= {*RULES}):
             counted.setdefault(row.canonical(shape), []).append(row.key)
         else:
             uncounted.append(row.key)
@@ -377,7 +377,7 @@ def registered(layer: str, weights: tuple[str, ...]) -> list[Scheme]:
 def _is_step(scheme: Scheme, layer: str) -> bool:
     """Whether x̂ is more than zeros and signs, as it is not where a field holds one element."""
     shape = ROOM[layer]
-    return scheme.on_activations is None or (not scheme.whitens and degenerate(scheme, shape, 0.0) is None)
+    return scheme.on_activations is None or (not scheme.whitens and explain_degeneracy(scheme, shape, 0.0) is None)
 
 
 def is_answer(scheme: Scheme, demands: Demands) -> bool:
@@ -399,7 +399,7 @@ def name_of(scheme: Scheme, layer: str) -> str | None:
     """
     if scheme.key != "custom":
         return scheme.name
-    same = same_as(scheme, SHAPES[layer][0])
+    same = find_equal_schemes(scheme, SHAPES[layer][0])
     return same[0].name if same else None
 
 

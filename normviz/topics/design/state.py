@@ -6,7 +6,7 @@ from typing import Any
 
 from normviz.core.registry import SCHEMES
 from normviz.core.scheme import Scheme
-from normviz.core.settings import choice, several
+from normviz.core.settings import choice, multiple_choice
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.topics.design import search
 from normviz.topics.design.conditions import CONDITIONS
@@ -58,7 +58,7 @@ class Page:
 
     layer: str = choice("conv", {key: key.capitalize() for key in LAYERS}, label="Layer")
     weights: str = choice("none", FRONTS | {ANY: "Anything"}, label="Weight normalization in front")
-    conditions: Sequence[str] = several(
+    conditions: Sequence[str] = multiple_choice(
         (), {key: each.name for key, each in CONDITIONS.items()}, label="The scheme has to"
     )
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from normviz.core.normalize import quiet
+from normviz.core.normalize import ignore_float_warnings
 
 
 def in_fading_light(x: np.ndarray, light: float) -> np.ndarray:
@@ -10,7 +10,7 @@ def in_fading_light(x: np.ndarray, light: float) -> np.ndarray:
     return x * (light ** np.linspace(0, 1, x.shape[2]))[:, None]
 
 
-@quiet
+@ignore_float_warnings
 def contrast_ratio(x: np.ndarray) -> float:
     """The standard deviation of the right half of pictures (N, H, W, C) over that of the left.
 

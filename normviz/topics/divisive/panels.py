@@ -5,9 +5,9 @@ import streamlit as st
 
 from normviz.charts.palette import THEMES
 from normviz.core.fields import Index
-from normviz.core.normalize import Normalized
+from normviz.core.normalize import NormalizationResult
 from normviz.core.registry import Scheme
-from normviz.core.statistics import Saturation, saturation
+from normviz.core.statistics import SaturationCurve, compute_saturation
 from normviz.core.text import typeset
 from normviz.describe import notation
 from normviz.topics.divisive.contrast import contrast_ratio, in_fading_light
@@ -48,7 +48,7 @@ def panels(view: View, theme: str) -> None:
         eps_control(view)
 
 
-def _picture(even: np.ndarray, x: np.ndarray, result: Normalized, focus: Index, side: str, theme: str) -> None:
+def _picture(even: np.ndarray, x: np.ndarray, result: NormalizationResult, focus: Index, side: str, theme: str) -> None:
     """Draw the picture x in its light and x̂, with a handle that wipes between them."""
     shown = {"before": _drawn(x, focus), "after": _drawn(result.xhat, focus)}
     ranges = (_ends(_drawn(even, focus)), (-SPREAD, SPREAD))
@@ -91,7 +91,7 @@ def _side(view: View) -> str:
     return "dark half" if view["light"] < 1 else "right half"
 
 
-def _headline(view: View, x: np.ndarray, result: Normalized) -> str:
+def _headline(view: View, x: np.ndarray, result: NormalizationResult) -> str:
     """Return the contrast of the right half before and after, or why nothing is left to compare."""
     if not view["over"]:
         return (
@@ -113,16 +113,16 @@ def _headline(view: View, x: np.ndarray, result: Normalized) -> str:
 def pixel(view: View, scheme: Scheme, x: np.ndarray, focus: Index, theme: str) -> None:
     """Show one element's response to contrast, and the formula with all indices."""
     st.markdown("## One pixel as the contrast grows\nThe ring in the photo marks the pixel; a click moves it.")
-    one = saturation(x, scheme, focus)
+    one = compute_saturation(x, scheme, focus)
     response_chart(one, view["eps"], theme)
     st.markdown(_response_words(one, view["eps"]))
     with st.container(horizontal=True, gap="medium"):
-        for line in notation.formulas(scheme):
+        for line in notation.build_formulas(scheme):
             if line.name not in ("output", "where"):
                 st.latex(line.latex, width="content")
 
 
-def _response_words(one: Saturation, eps: float) -> str:
+def _response_words(one: SaturationCurve, eps: float) -> str:
     """Return slope, knee and level of the curve."""
     if not np.isfinite([one.v, one.root]).all():
         return "In the ring, or near it, is no finite number: there is no curve."

@@ -8,11 +8,11 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.fields import AXES, Index, Shape
-from normviz.core.normalize import Normalized, normalize
+from normviz.core.normalize import NormalizationResult, normalize
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.data.samples import SAMPLES
 from normviz.ui import scheme, tensor
-from normviz.ui.link import Param, View, choice, decimal, int_range, real
+from normviz.ui.link import Param, View, choice, format_exact, int_range, real
 from normviz.ui.tensor import OWN_DATA
 
 PAGE = "divisive"
@@ -87,7 +87,7 @@ PARAMS = tuple(
         _SHARED["radius_a"],
         Param("over", ["H", "W"], _over, lambda over: "".join(over) or NO_WINDOWS, label="Windows along"),
         _SHARED["eps"],
-        Param("light", 0.03, real(LIGHTS[0], 1.0), decimal, label="Light at the right edge"),
+        Param("light", 0.03, real(LIGHTS[0], 1.0), format_exact, label="Light at the right edge"),
         *(Param(name, None, _index(axis)) for name, axis in FOCUS.items()),
     )
 )
@@ -139,6 +139,6 @@ def _sample(data: str, seed: int) -> np.ndarray:
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def normalized(x: np.ndarray, scheme: Scheme, eps: float) -> Normalized:
+def normalized(x: np.ndarray, scheme: Scheme, eps: float) -> NormalizationResult:
     """What the scheme makes of a picture (1, H, W, C)."""
     return normalize(x, scheme, eps)

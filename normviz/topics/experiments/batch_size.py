@@ -12,8 +12,8 @@ from normviz.core.fields import OWN, Shape
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import choice, integer
 from normviz.core.text import join_words
-from normviz.data.digits import DIGITS, SIDE, digits
-from normviz.describe.seeds import Difference, compare, find_signs
+from normviz.data.digits import DIGIT_SIDE, DIGITS_DESCRIPTION, load_digit_split
+from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_clear_signs
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import Step
 from normviz.topics.experiments.course import to_percent
@@ -80,12 +80,12 @@ class Noise:
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Measure network by network."""
-        pictures, _ = digits()
+        pictures, _ = load_digit_split()
         x = pictures.reshape(len(pictures), -1)
         found: list[list[list[float]]] = []
         for done, seed in enumerate(self.networks, 1):
             # The first weights of the networks, as `normviz.train.learning.started` draws them.
-            weights = np.random.default_rng([seed, 2, 0]).standard_normal((SIDE**2, WIDTHS[0]))
+            weights = np.random.default_rng([seed, 2, 0]).standard_normal((DIGIT_SIDE**2, WIDTHS[0]))
             summed = x @ weights
             mean, deviation = summed.mean(0), summed.std(0)
             rng = np.random.default_rng([seed, 3])
@@ -259,7 +259,7 @@ def _choose_pair(setting: Setting, ended: Outcomes) -> tuple[int, int] | None:
     return (chosen[0][0], chosen[1][0]) if all(chosen) else None
 
 
-def _compare_at(ended: Outcomes, pair: tuple[int, int], size: int) -> Difference:
+def _compare_at(ended: Outcomes, pair: tuple[int, int], size: int) -> MeanDifference:
     """Compare the test errors of two schemes at a batch size.
 
     The p-value is the larger of that of the difference and that of its growth from the large size. Both have to be
@@ -267,7 +267,7 @@ def _compare_at(ended: Outcomes, pair: tuple[int, int], size: int) -> Difference
     """
     first, second = pair
     here, large = (ended[n][first].last - ended[n][second].last for n in (size, PAIR[0]))
-    difference, growth = compare(here, np.zeros_like(here)), compare(here, large)
+    difference, growth = compare_seed_by_seed(here, np.zeros_like(here)), compare_seed_by_seed(here, large)
     same_sign = difference.mean * growth.mean > 0
     return difference._replace(p_value=max(difference.p_value, growth.p_value) if same_sign else 1.0)
 
@@ -296,7 +296,7 @@ def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
         )  # fmt: skip
     name, other = (setting.names[k] for k in pair)
     found = [_compare_at(ended, pair, size) for size in SMALL]
-    signs = find_signs(found)
+    signs = find_clear_signs(found)
     words = []
     for size, difference, sign in zip(SMALL, found, signs, strict=True):
         levels = f"{ended[size][pair[0]].level} with {name}, {ended[size][pair[1]].level} with {other}"
@@ -321,7 +321,8 @@ EXPERIMENT = Experiment(
     question="Who needs large batches?",
     claim="Layer normalization is “robust to the batch-sizes”, batch normalization is not (Ba et al. 2016, section 6.6 "
     "and figure 6).",
-    about=lambda _: f"{DIGITS}, pixels in no order; {hidden_layers(WIDTHS)}; batches of {SIZES[0]} to {SIZES[-1]}.",
+    about=lambda _: f"{DIGITS_DESCRIPTION}, pixels in no order; {hidden_layers(WIDTHS)}; batches of {SIZES[0]} "
+                    f"to {SIZES[-1]}.",
     setting=Setting, parts=parts, report=report,
     why="The mean of N examples is off by about σ/√N, and batch norm passes this error on to each of them. Layer norm "
     "averages within one example.",

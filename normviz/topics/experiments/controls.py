@@ -8,7 +8,7 @@ import streamlit as st
 from normviz.charts.palette import THEMES
 from normviz.charts.style import line
 from normviz.core.registry import SCHEMES
-from normviz.core.settings import Choice, declarations
+from normviz.core.settings import Choice, get_declarations
 from normviz.topics.experiments.catalogue import TOPICS
 from normviz.topics.experiments.state import PREFIX, chosen, describe_changes, lengths, matters, shown, under, values
 from normviz.ui import custom
@@ -43,7 +43,7 @@ def controls(view: View) -> None:
     experiment, given = shown(view), values(view)
     prefix = PREFIX + under(experiment.key)
     page = Controls(experiment.setting, prefix, given, matters)
-    declared = declarations(experiment.setting)
+    declared = get_declarations(experiment.setting)
     with st.container(horizontal=True, vertical_alignment="center", key="settings"):
         if "schemes" in given:
             choose_frequent(prefix + "schemes", _options(view), FREQUENT)
@@ -71,4 +71,4 @@ def colour_schemes(view: View, looks: Mapping[str, int], theme: str) -> None:
 
 def _options(view: View) -> Sequence[str]:
     """Return the schemes that the experiment can compare."""
-    return cast(Choice, declarations(shown(view).setting)["schemes"]).options(values(view))
+    return cast(Choice, get_declarations(shown(view).setting)["schemes"]).options(values(view))

@@ -8,10 +8,10 @@ import numpy as np
 
 from normviz.charts.curves import Curve, Panel
 from normviz.core.fields import Shape
-from normviz.core.settings import among, choice, integer
+from normviz.core.settings import choice, integer, number_choice
 from normviz.core.text import typeset
-from normviz.data.digits import DIGITS, SIDE
-from normviz.describe.seeds import mean_text
+from normviz.data.digits import DIGIT_SIDE, DIGITS_DESCRIPTION
+from normviz.describe.seeds import format_mean
 from normviz.jobs.results import Results
 from normviz.topics.experiments.convolution_jobs import LAYERS, RATES, ConvolutionGrid
 from normviz.topics.experiments.convolution_verdict import Outcome, Outcomes, find_excess, judge
@@ -26,7 +26,7 @@ PADDINGS = {"zeros": "Zeros around the picture", "none": "No padding"}
 class Setting(Comparison):
     """What is compared on convolutions."""
 
-    channels: int = among(8, (4, 8), label="Channels")
+    channels: int = number_choice(8, (4, 8), label="Channels")
     learned: str = choice(
         "channel", {"channel": "Each channel", "unit": "Each unit"}, label="γ and β of",
         help="Each unit is a channel at one position, as the paper's layer norm has them.",
@@ -43,7 +43,7 @@ class Setting(Comparison):
     def shapes(self, padding: str) -> tuple[Shape, ...]:
         """Return (N, H, W, C) of the normalized layers; without padding each layer loses two rows and columns."""
         lost = 0 if padding == "zeros" else 2
-        return tuple((self.batch, *[SIDE - lost * layer] * 2, self.channels) for layer in range(1, LAYERS + 1))
+        return tuple((self.batch, *[DIGIT_SIDE - lost * layer] * 2, self.channels) for layer in range(1, LAYERS + 1))
 
     @property
     def shape(self) -> Shape:
@@ -103,8 +103,8 @@ def _draw_paddings(ended: Outcomes) -> Iterator[FigureSpec]:
         )
     ]  # fmt: skip
     said = "; ".join(
-        f"{padded[key].name} {mean_text(padded[key].loss, 3)} and {mean_text(padded[key].contrast, 3)} with zeros "
-        f"around the picture, {mean_text(bare[key].loss, 3)} and {mean_text(bare[key].contrast, 3)} without padding"
+        f"{padded[key].name} {format_mean(padded[key].loss, 3)} and {format_mean(padded[key].contrast, 3)} with zeros "
+        f"around the picture, {format_mean(bare[key].loss, 3)} and {format_mean(bare[key].contrast, 3)} without padding"
         for key in done
     )
     yield FigureSpec(
@@ -166,8 +166,8 @@ def _draw_borders(found: Mapping[str, Outcome]) -> Iterator[FigureSpec]:
     panels = [
         Panel(
             title,
-            [_curve(each, np.arange(SIDE // 2), factor * each.by_distance(name).T) for each in found.values()],
-            "distance from the border", axis, marks=range(SIDE // 2),
+            [_curve(each, np.arange(DIGIT_SIDE // 2), factor * each.by_distance(name).T) for each in found.values()],
+            "distance from the border", axis, marks=range(DIGIT_SIDE // 2),
         )
         for name, title, axis, factor in (
             ("on", "How often units are turned on", "% of the digits", 100),
@@ -222,7 +222,8 @@ EXPERIMENT = Experiment(
     claim="“Layer normalization offers a speedup over the baseline model without normalization, but batch "
     "normalization outperforms the other methods”, perhaps as units near the border “are rarely turned on” (Ba et al. "
     "2016, section 6.7).",
-    about=lambda setting: f"{DIGITS}; {LAYERS} layers of {setting.channels} filters of 3 × 3 pixels; with zeros "
+    about=lambda setting: f"{DIGITS_DESCRIPTION}; {LAYERS} layers of {setting.channels} filters of 3 × 3 "
+                          f"pixels; with zeros "
     "around the picture, or without.",
     setting=Setting, parts=parts, report=report,
 )  # fmt: skip

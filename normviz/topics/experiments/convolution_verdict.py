@@ -6,7 +6,7 @@ import numpy as np
 
 from normviz.core.text import join_words, typeset
 from normviz.describe.comparisons import Comparisons
-from normviz.describe.seeds import choose_rate, compare, mean_percent, mean_text
+from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, format_mean, format_mean_percent
 from normviz.topics.experiments.convolution_jobs import LAYERS, RATES, distances
 from normviz.topics.experiments.grid_outcome import GridOutcome
 from normviz.topics.experiments.reports import Verdict, Word, percent
@@ -24,7 +24,7 @@ class Outcome(GridOutcome):
     @property
     def best(self) -> int:
         """The position of that rate."""
-        return choose_rate(self.result["validation"].mean(0))
+        return choose_learning_rate(self.result["validation"].mean(0))
 
     @property
     def losses(self) -> np.ndarray:
@@ -102,13 +102,13 @@ def _compare_all(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome]) -> 
     nothing = np.zeros_like(with_zeros)
     return Comparisons.of(
         {
-            "plain": compare(layer.loss, plain.loss),
-            "padded": compare(with_zeros, nothing),
-            "bare": compare(without, nothing),
-            "growth": compare(without, with_zeros),
-            "contrast": compare(bare["layer"].contrast, layer.contrast),
-            "error": compare(layer.error, batch.error),
-            **{f"rate {k}": compare(layer.losses[k], plain.losses[k]) for k in range(len(RATES))},
+            "plain": compare_seed_by_seed(layer.loss, plain.loss),
+            "padded": compare_seed_by_seed(with_zeros, nothing),
+            "bare": compare_seed_by_seed(without, nothing),
+            "growth": compare_seed_by_seed(without, with_zeros),
+            "contrast": compare_seed_by_seed(bare["layer"].contrast, layer.contrast),
+            "error": compare_seed_by_seed(layer.error, batch.error),
+            **{f"rate {k}": compare_seed_by_seed(layer.losses[k], plain.losses[k]) for k in range(len(RATES))},
         }
     )
 
@@ -149,8 +149,8 @@ def _judge_lead(found: Comparisons) -> Word:
 
 def _order_words(found: Comparisons, padded: Mapping[str, Outcome]) -> str:
     """Return the levels with padding, and how layer norm differs from the two others."""
-    levels = ", ".join(f"{mean_text(padded[key].loss, 3)} with {padded[key].name}" for key in KEYS)
-    errors = " and ".join(f"{mean_percent(padded[key].error)} with {padded[key].name}" for key in KEYS[1:])
+    levels = ", ".join(f"{format_mean(padded[key].loss, 3)} with {padded[key].name}" for key in KEYS)
+    errors = " and ".join(f"{format_mean_percent(padded[key].error)} with {padded[key].name}" for key in KEYS[1:])
     return (
         f"Training loss, mean over all steps, with zeros around the picture: {levels}. Layer norm against no "
         f"normalization: {found.text('plain')}. Layer norm against batch norm: {found.text('padded')}. Test error at "
@@ -174,9 +174,10 @@ def _border_words(found: Comparisons, padded: Mapping[str, Outcome], bare: Mappi
     plain, layer = padded["none"], padded["layer"]
     border, inside = (percent(each.mean()) for each in layer.border_and_inside("on"))
     return (
-        f"In the last layer, σ at the border over σ inside is {mean_text(layer.contrast, 3)} with layer norm and "
-        f"{mean_text(plain.contrast, 3)} without normalization. With layer norm, units at the border are turned on for "
+        f"In the last layer, σ at the border over σ inside is {format_mean(layer.contrast, 3)} with layer norm and "
+        f"{format_mean(plain.contrast, 3)} without normalization. With layer norm, units at the border are "
+        f"turned on for "
         f"{border} of the digits, those inside for {inside}. Without padding, σ at the border over σ inside is "
-        f"{mean_text(bare['layer'].contrast, 3)}. Layer norm against batch norm there: {found.text('bare')}. That "
+        f"{format_mean(bare['layer'].contrast, 3)}. Layer norm against batch norm there: {found.text('bare')}. That "
         f"excess against the excess with padding: {found.text('growth')}."
     )

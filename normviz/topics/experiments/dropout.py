@@ -8,9 +8,9 @@ import numpy as np
 
 from normviz.charts.curves import Panel
 from normviz.core.settings import integer, real
-from normviz.core.text import join_words, sentence, typeset
-from normviz.data.digits import DIGITS
-from normviz.describe.seeds import compare, find_signs, mean_percent
+from normviz.core.text import capitalize_first, join_words, typeset
+from normviz.data.digits import DIGITS_DESCRIPTION
+from normviz.describe.seeds import compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import Step
 from normviz.topics.experiments.course import Course
@@ -160,7 +160,7 @@ def _headline(setting: Setting, begun: Outcomes, ended: Outcomes) -> str:
     normed = next((k for k, row in enumerate(setting.rows) if row.key != "none" and (k, False) in ended), None)
     shown = [each for place, each in ended.items() if place == (normed, False) or each.name == "neither"]
     shown = shown or list(ended.values())[:1]
-    return sentence(
+    return capitalize_first(
         f"test error: {join_words([f'{np.mean(each.last):.1%} with {each.name}' for each in shown], 'and')}."
     )
 
@@ -188,15 +188,15 @@ def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
     pairs = {(plain, True): (plain, False)}
     for k in others:
         pairs |= {(k, False): (plain, False), (k, True): (k, False)}
-    changes = {place: compare(ended[place].last, ended[base].last) for place, base in pairs.items()}
-    signs = dict(zip(changes, find_signs([*changes.values()]), strict=True))
+    changes = {place: compare_seed_by_seed(ended[place].last, ended[base].last) for place, base in pairs.items()}
+    signs = dict(zip(changes, find_clear_signs([*changes.values()]), strict=True))
     said = [
         f"{ended[place].name} against {ended[base].name} {changes[place].text(100)}"
         f"{'' if signs[place] else ' (no clear difference)'}"
         for place, base in pairs.items()
     ]
     levels = ", ".join(f"{each.name} {each.level}" for each in ended.values())
-    learnt = ", ".join(f"{each.name} {mean_percent(each.at_best('training')[-1])}" for each in ended.values())
+    learnt = ", ".join(f"{each.name} {format_mean_percent(each.at_best('training')[-1])}" for each in ended.values())
     rates = ", ".join(f"{each.name} {typeset(each.rate)}" for each in ended.values())
     return Verdict(
         joined(_judge(signs[k, False] < 0, signs[k, True] < 0) for k in others),
@@ -212,7 +212,7 @@ EXPERIMENT = Experiment(
     question="Does batch norm replace dropout?",
     claim="Dropout “can be either removed or reduced in strength” in a batch-normalized network (Ioffe & Szegedy 2015, "
     "section 3.4).",
-    about=lambda setting: f"{setting.digits} of {DIGITS}, {setting.relabelled:.0%} with a random label; "
+    about=lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}, {setting.relabelled:.0%} with a random label; "
     f"{hidden_layers(WIDTHS)}; dropout behind every ReLU.",
     setting=Setting, parts=parts, report=report,
     why="Dropout hides units at random in every step, which makes wrong labels harder to learn by heart. Batch norm "

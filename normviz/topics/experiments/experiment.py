@@ -11,11 +11,20 @@ from shlex import quote
 from typing import Any, ClassVar
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import Shape, divisors
+from normviz.core.fields import Shape, find_divisors
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
 from normviz.core.scheme_spec import SchemeSpec
-from normviz.core.settings import Given, among, choice, declarations, integer, real, several, value
-from normviz.describe.seeds import RULES
+from normviz.core.settings import (
+    EarlierValues,
+    choice,
+    get_declarations,
+    integer,
+    multiple_choice,
+    number_choice,
+    real,
+    value,
+)
+from normviz.describe.seeds import COMPARISON_RULES
 from normviz.jobs.results import Part, Results
 from normviz.topics.experiments.reports import Report
 from normviz.train.setting import DEVICES
@@ -48,7 +57,7 @@ class Experiment:
     setting: type[Any]
     parts: Callable[[Any], Sequence[Part]]
     report: Callable[[Any, Results], Report]
-    rules: str = RULES
+    rules: str = COMPARISON_RULES
     why: str = ""
 
     def seconds(self, setting: Any) -> float:
@@ -85,7 +94,7 @@ class Setting:
         return tuple(range(self.seed, self.seed + self.seeds))
 
 
-def read_own(given: Any, _: Given) -> str:
+def read_own(given: Any, _: EarlierValues) -> str:
     """A scheme of one's own, as `own_text` writes it."""
     own_scheme(str(given))
     return str(given)
@@ -121,7 +130,7 @@ def refuse_front(row: SchemeSpec) -> None:
 
 def comparing(default: Sequence[str], keys: Sequence[str] = tuple(SCHEMES)) -> Any:
     """The declaration of the schemes that an experiment compares: those it starts with, and those to choose from."""
-    return several(tuple(default), {key: SCHEMES[key].label for key in keys}, label="Schemes")
+    return multiple_choice(tuple(default), {key: SCHEMES[key].label for key in keys}, label="Schemes")
 
 
 @dataclass(frozen=True)
@@ -132,7 +141,7 @@ class Comparison(Setting):
     """The examples of a mini-batch, and the units of the first normalized layer."""
 
     schemes: Sequence[str] = comparing(("none", "batch", "layer"))
-    groups: int = among(2, divisors(64), label="Groups G")
+    groups: int = number_choice(2, find_divisors(64), label="Groups G")
     radius: int = integer(1, 0, 63, label="Radius R", help="Of the windows of divisive normalization.")
     own: str = value("", read_own)
     eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-8, 1e-5, 1e-3, 0.1))
@@ -190,7 +199,7 @@ def command(experiment: Experiment, setting: Any) -> str:
     usual = experiment.setting()
     options = [
         f" --{name.replace('_', '-')} {quote(each.text(getattr(setting, name)))}"
-        for name, each in declarations(experiment.setting).items()
+        for name, each in get_declarations(experiment.setting).items()
         if getattr(setting, name) != getattr(usual, name)
     ]
     return f"normviz experiment {experiment.key}{''.join(options)}"

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from normviz.charts.curves import Curve, Panel
-from normviz.core.settings import among, choice, integer, real, several
+from normviz.core.settings import choice, integer, multiple_choice, number_choice, real
 from normviz.core.text import typeset
-from normviz.data.digits import DIGITS
+from normviz.data.digits import DIGITS_DESCRIPTION
 from normviz.describe.comparisons import Comparisons
-from normviz.describe.seeds import choose_rate, compare, mean_percent
+from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, format_mean_percent
 from normviz.jobs.results import Arrays, Results
 from normviz.topics.experiments.experiment import Experiment, hidden_layers
 from normviz.topics.experiments.experiment import Setting as Seeded
@@ -48,7 +48,7 @@ class Setting(Seeded):
     """What is tuned to what, and how."""
 
     task: str = choice("faint", TASKS, label="New task", control="menu")
-    ways: Sequence[str] = several(
+    ways: Sequence[str] = multiple_choice(
         ("train-nothing", "train-all", "infer-nothing", "infer-all"), WAYS, label="Shown",
         help="The mode of batch norm, and what is learned of the network.",
     )  # fmt: skip
@@ -56,7 +56,7 @@ class Setting(Seeded):
         0.1, 0.001, 1.0, label="Momentum", stops=MOMENTA, help="The share of a new batch in the running averages."
     )
     examples: int = integer(128, 64, 384, label="Examples of the new task", stops=(64, 128, 256, 384), control="stops")
-    batch: int = among(32, (4, 8, 16, 32, 64), label="Batch size N")
+    batch: int = number_choice(32, (4, 8, 16, 32, 64), label="Batch size N")
     steps: int = integer(100, 10, 1000, label="Steps", stops=(20, 50, 100, 200, 500, 1000), control="stops")
 
 
@@ -95,7 +95,7 @@ class Outcome:
     def of(cls, way: str, result: Arrays, look: int = 0) -> "Outcome":
         """Return the outcome of a key of `WAYS`, from the result of its mode."""
         row = [*LEARNED].index(way.partition("-")[2])
-        return cls(WAYS[way], result, row, choose_rate(result["validation"][-1, row]), look)
+        return cls(WAYS[way], result, row, choose_learning_rate(result["validation"][-1, row]), look)
 
     def errors(self, name: str) -> np.ndarray:
         """Return the test errors on a task, "old" or "new", (measured steps, seeds)."""
@@ -107,7 +107,7 @@ class Outcome:
 
     def level(self, name: str, step: int = -1) -> str:
         """Return the mean test error on a task with its interval, by default at the end."""
-        return mean_percent(self.errors(name)[step])
+        return format_mean_percent(self.errors(name)[step])
 
 
 def report(setting: Setting, results: Results) -> Report:
@@ -187,7 +187,7 @@ def _draw_momenta(setting: Setting, outcomes: Sequence[Outcome]) -> Iterator[Fig
         "momentum", "test error, %", "x", marks=MOMENTA,
     )  # fmt: skip
     said = "; ".join(
-        f"{each.name}: {mean_percent(errors[0])} at {typeset(momenta[0])}, {mean_percent(errors[-1])} at "
+        f"{each.name}: {format_mean_percent(errors[0])} at {typeset(momenta[0])}, {format_mean_percent(errors[-1])} at "
         f"{typeset(momenta[-1])}"
         for each in trained
         for errors in [each.by_momentum()]
@@ -211,10 +211,10 @@ def _judge(setting: Setting, whole: Mapping[str, Mapping[str, Arrays]]) -> tuple
     train, infer = now["train-all"], now["infer-all"]
     found = Comparisons.of(
         {
-            "frozen": compare(frozen.errors("old")[-1], frozen.errors("old")[0]),
-            "old": compare(train.errors("old")[-1], infer.errors("old")[-1]),
-            "new": compare(infer.errors("new")[-1], train.errors("new")[-1]),
-            "same": compare(again["infer-all"].errors("new")[-1], again["train-all"].errors("new")[-1]),
+            "frozen": compare_seed_by_seed(frozen.errors("old")[-1], frozen.errors("old")[0]),
+            "old": compare_seed_by_seed(train.errors("old")[-1], infer.errors("old")[-1]),
+            "new": compare_seed_by_seed(infer.errors("new")[-1], train.errors("new")[-1]),
+            "same": compare_seed_by_seed(again["infer-all"].errors("new")[-1], again["train-all"].errors("new")[-1]),
         }
     )
     moved = frozen.result["moved"][-1, frozen.row, 0]
@@ -244,10 +244,12 @@ def _judge(setting: Setting, whole: Mapping[str, Mapping[str, Arrays]]) -> tuple
 def _learning_words(now: Mapping[str, Outcome], again: Mapping[str, Outcome], found: Comparisons) -> str:
     """Return the errors of networks of which all is learned: on both tasks, over the rate, and without a new task."""
     train, infer = now["train-all"], now["infer-all"]
-    rates = ", ".join(
-        f"{compare(infer.result['new'][-1, infer.row, k], train.result['new'][-1, train.row, k]).text(100)} at "
-        f"{typeset(RATES[k])}"
+    differences = (
+        compare_seed_by_seed(infer.result["new"][-1, infer.row, k], train.result["new"][-1, train.row, k])
         for k in range(len(RATES))
+    )
+    rates = ", ".join(
+        f"{difference.text(100)} at {typeset(rate)}" for difference, rate in zip(differences, RATES, strict=True)
     )
     return (
         f"All parameters learned, each mode at its best rate: the error on the first task is {train.level('old')} in "
@@ -268,7 +270,7 @@ CANCELLED = (
 def _condition(setting: Setting, frozen: Outcome) -> str:
     """Return what the numbers depend on."""
     momenta = make_part(setting, "train", setting.task).momenta
-    ends = [f"{mean_percent(frozen.by_momentum()[k])} at {typeset(momenta[k])}" for k in (0, -1)]
+    ends = [f"{format_mean_percent(frozen.by_momentum()[k])} at {typeset(momenta[k])}" for k in (0, -1)]
     return (
         f"{TASKS[setting.task]}; {setting.steps} steps of Adam on batches of {setting.batch} of {setting.examples} "
         f"digits, momentum {typeset(setting.momentum)}. By the momentum, all frozen, the error on the first task ends "
@@ -308,7 +310,8 @@ EXPERIMENT = Experiment(
     claim="Frozen parameters do not freeze batch norm: “during training this layer keeps running estimates” (PyTorch's "
     "documentation of BatchNorm1d). Evaluation mode does: it “is simply a linear transform” (Ioffe & Szegedy 2015, "
     "section 3.1).",
-    about=lambda setting: f"{DIGITS}; {hidden_layers(WIDTHS)} with batch norm; then tuned to {setting.examples} "
+    about=lambda setting: f"{DIGITS_DESCRIPTION}; {hidden_layers(WIDTHS)} with batch norm; then tuned to "
+                          f"{setting.examples} "
     f"examples: {TASKS[setting.task].lower()}.",
     setting=Setting, parts=parts, report=report,
     why="In training mode every batch updates the running averages, even if no parameter learns. In evaluation mode "

@@ -10,7 +10,14 @@ from normviz.charts.curves import Curve, Panel
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import integer, real
 from normviz.core.text import join_words, typeset
-from normviz.describe.seeds import COMPARED, choose_rate, compare, find_signs, mean_percent, mean_text
+from normviz.describe.seeds import (
+    COMPARISON_NOTE,
+    choose_learning_rate,
+    compare_seed_by_seed,
+    find_clear_signs,
+    format_mean,
+    format_mean_percent,
+)
 from normviz.jobs.results import Results
 from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, foremost, hidden_layers
 from normviz.topics.experiments.gan_jobs import (
@@ -73,7 +80,7 @@ class Outcome(GridOutcome):
     @property
     def best(self) -> int:
         """The position of the rate at which most modes are covered, by samples that are not among those shown."""
-        return choose_rate(1 - covered(self.result["validation"][-ENDS:]).mean(0) / MODES)
+        return choose_learning_rate(1 - covered(self.result["validation"][-ENDS:]).mean(0) / MODES)
 
     @property
     def modes(self) -> np.ndarray:
@@ -98,7 +105,7 @@ class Outcome(GridOutcome):
     @property
     def level(self) -> str:
         """The mean of the covered modes with its interval: "6.3 ± 1.1"."""
-        return mean_text(self.last_modes, 1)
+        return format_mean(self.last_modes, 1)
 
 
 Outcomes = Mapping[tuple[int, int], Outcome]
@@ -190,7 +197,8 @@ def _draw_rates(setting: Setting, begun: Outcomes) -> FigureSpec:
         if any(side == ahead for side, _ in begun)
     ]  # fmt: skip
     near_modes = "; ".join(
-        f"with {_sided(ahead)}, {each.name} {mean_percent(each.last_quality)}" for (ahead, _), each in begun.items()
+        f"with {_sided(ahead)}, {each.name} {format_mean_percent(each.last_quality)}"
+        for (ahead, _), each in begun.items()
     )
     return FigureSpec(
         "rates", panels, f"Modes covered and samples near a mode, by learning rate. At the best rates {near_modes} of "
@@ -254,15 +262,15 @@ def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
     if any((ahead, k) not in ended for ahead in setting.sides for k in (first, second)):
         return Verdict("open", "Not all networks are trained yet.")
     pairs = [(ended[ahead, first], ended[ahead, second]) for ahead in setting.sides]
-    changes = [compare(one.last_modes, other.last_modes) for one, other in pairs]
-    signs = find_signs(changes)
+    changes = [compare_seed_by_seed(one.last_modes, other.last_modes) for one, other in pairs]
+    signs = find_clear_signs(changes)
     says = []
     for ahead, (one, other), change, sign in zip(setting.sides, pairs, changes, signs, strict=True):
         difference = f"a difference of {change.text()}" if sign else "no clear difference"
         says.append(
             f"With {_sided(ahead)} for each of the generator, samples cover {one.level} of {MODES} modes with spectral "
-            f"norm and {other.level} without normalization ({difference}); {mean_percent(one.last_quality)} and "
-            f"{mean_percent(other.last_quality)} of them are near a mode."
+            f"norm and {other.level} without normalization ({difference}); {format_mean_percent(one.last_quality)} and "
+            f"{format_mean_percent(other.last_quality)} of them are near a mode."
         )
     word: Word = "holds" if min(signs) > 0 else "holds-if" if max(signs) > 0 else "wrong" if min(signs) < 0 else "open"
     return Verdict(
@@ -285,6 +293,7 @@ EXPERIMENT = Experiment(
     setting=Setting, parts=parts, report=report,
     why="Spectral norm bounds the slope of the discriminator. So several of its steps do not carry it far ahead of "
     "the generator.",
-    rules=f"{COMPARED} Learning rates are chosen for each scheme by 1000 samples of its generators; 1000 other samples "
+    rules=f"{COMPARISON_NOTE} Learning rates are chosen for each scheme by 1000 samples of its generators; 1000 "
+          f"other samples "
     "of the same generators are counted. Networks without normalization and with spectral norm have no γ.",
 )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from normviz.describe.seeds import choose_rate, mean_percent
+from normviz.describe.seeds import choose_learning_rate, format_mean_percent
 from normviz.jobs.results import Arrays
 from normviz.topics.experiments.experiment import Comparison
 
@@ -37,7 +37,7 @@ class GridOutcome:
     @property
     def best(self) -> int:
         """The position of the learning rate with the lowest mean validation error."""
-        return choose_rate(self.result["validation"][-1])
+        return choose_learning_rate(self.result["validation"][-1])
 
     @property
     def rate(self) -> float:
@@ -66,4 +66,4 @@ class GridOutcome:
     @property
     def level(self) -> str:
         """The mean test error at the end with its interval: "3.2 ± 0.7%"."""
-        return mean_percent(self.last)
+        return format_mean_percent(self.last)

@@ -8,10 +8,10 @@ import numpy as np
 
 from normviz.charts.curves import Panel
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, get_scheme
-from normviz.core.settings import among, integer
+from normviz.core.settings import integer, number_choice
 from normviz.core.text import join_words, typeset
-from normviz.data.digits import CLASSES, DIGITS
-from normviz.describe.seeds import Difference, compare, find_signs, mean_percent
+from normviz.data.digits import DIGIT_CLASSES, DIGITS_DESCRIPTION
+from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import Step
 from normviz.topics.experiments.course import Course, to_percent
@@ -64,7 +64,7 @@ APART = 0.12
 class Setting(Seeded):
     """How the networks are trained."""
 
-    group: int = among(8, (4, 8, 16), label="Pictures in a group", help="One of them is blank.")
+    group: int = number_choice(8, (4, 8, 16), label="Pictures in a group", help="One of them is blank.")
     steps: int = integer(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
 
 
@@ -89,14 +89,14 @@ class Part:
     @property
     def looks(self) -> int:
         """The mini-batches that hold `LOOKED_AT` pictures."""
-        return LOOKED_AT // (CLASSES * self.group)
+        return LOOKED_AT // (DIGIT_CLASSES * self.group)
 
     @property
     def seconds(self) -> float:
         """The expected time of its steps on the machine on which that was measured."""
         schemes, count = [SCHEMES["batch"]] * len(NETWORKS), len(self.rates) * len(self.networks)
         tested = self.looks * (POINTS + 4) // 3  # a forward pass takes a third of a step
-        return dense_seconds(schemes, count, WIDTHS, CLASSES * self.group, self.length + tested)
+        return dense_seconds(schemes, count, WIDTHS, DIGIT_CLASSES * self.group, self.length + tested)
 
     def steps(self) -> Iterator[Step[Arrays]]:
         """Train step by step, and test at the end."""
@@ -107,8 +107,8 @@ class Part:
         device, count = device_of(self.device), len(self.rates)
         digits = split_digits(device)
         training, validation = (self._draw(digits, use) for use in range(2))
-        ghost = get_scheme("ghost-batch", groups=CLASSES)
-        schemes, size = [ghost, ghost, SCHEMES["layer"]], CLASSES * self.group
+        ghost = get_scheme("ghost-batch", groups=DIGIT_CLASSES)
+        schemes, size = [ghost, ghost, SCHEMES["layer"]], DIGIT_CLASSES * self.group
         network = Dense(schemes, self.networks * count, WIDTHS, size, DEFAULT_EPS, device)
         learner = Trainer(network.parameters, "adam", np.repeat(self.rates, len(self.networks))[None])
         course = Course(self.length, POINTS, (len(NETWORKS), count, len(self.networks)))
@@ -143,7 +143,7 @@ class Part:
         for name, groups in (("blank", GROUPS), ("same", [ONE_CLASS] * 3), ("mixed", [SHUFFLED] * 3)):
             seen = batches.of(digits.test[0], groups, count, slice(self.looks))
             found[name] = measure_wrong(network, *seen, blank=name == "blank")
-        (found["inference"],) = network.measure_errors(late, CLASSES * self.group, [digits.test])
+        (found["inference"],) = network.measure_errors(late, DIGIT_CLASSES * self.group, [digits.test])
         return found
 
 
@@ -165,7 +165,7 @@ def _find_outcomes(result: Arrays) -> list[GridOutcome]:
 
 def _levels(outcomes: Sequence[GridOutcome], test: str) -> str:
     """Return the mean shares of wrong answers in a test with their intervals: "layer norm 3.2 ± 0.7%"."""
-    return ", ".join(f"{each.name} {mean_percent(each.at_best(test))}" for each in outcomes)
+    return ", ".join(f"{each.name} {format_mean_percent(each.at_best(test))}" for each in outcomes)
 
 
 def report(setting: Setting, results: Results) -> Report:
@@ -200,7 +200,7 @@ def _draw_tests(outcomes: list[GridOutcome]) -> FigureSpec:
         errors = 100 * np.stack([each.at_best(test) for test in TESTS], dtype=float)
         curves.append(draw_band(each.name, places + APART * (k - 1), errors, k, apart=True))
     panel = Panel(
-        "Wrong answers by network and test", curves, "", "wrong answers, %", levels=(100 * (1 - 1 / CLASSES),),
+        "Wrong answers by network and test", curves, "", "wrong answers, %", levels=(100 * (1 - 1 / DIGIT_CLASSES),),
         marks=places.tolist(), names=[*TESTS.values()],
     )  # fmt: skip
     said = "; ".join(f"{words}, {_levels(outcomes, test)}" for test, words in TESTS.items())
@@ -216,7 +216,7 @@ def _draw_course(outcomes: list[GridOutcome], measured: np.ndarray) -> FigureSpe
     """Draw the validation error by step, as it looks in training."""
     curves = [draw_band(each.name, measured, each.at_best("validation"), each.look, to_percent) for each in outcomes]
     panel = Panel("Validation digits in groups as in training", curves, "step", "validation error, %", "y")
-    ends = ", ".join(mean_percent(each.at_best("validation")[-1]) for each in outcomes)
+    ends = ", ".join(format_mean_percent(each.at_best("validation")[-1]) for each in outcomes)
     return FigureSpec(
         "course", [panel], f"Validation error by step, at the end {ends} for {join_words(NETWORKS, 'and')}."
     )
@@ -226,10 +226,10 @@ def _verdict(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
     """Say whether statistics of a group leak the class, and whether that spoils inference."""
     one, shuffled, layer = outcomes
     found = [
-        compare(shuffled.at_best("blank"), one.at_best("blank")),
-        *(compare(one.at_best("inference"), other.at_best("inference")) for other in (shuffled, layer)),
+        compare_seed_by_seed(shuffled.at_best("blank"), one.at_best("blank")),
+        *(compare_seed_by_seed(one.at_best("inference"), other.at_best("inference")) for other in (shuffled, layer)),
     ]
-    leaks, *spoils = find_signs(found)
+    leaks, *spoils = find_clear_signs(found)
     undertrained = float(np.mean(one.at_best("validation")[-1])) >= LEARNS
     word: Word = "open"
     if leaks > 0 and not undertrained:
@@ -244,7 +244,8 @@ def _verdict(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
     )
     rates = ", ".join(typeset(each.rate) for each in outcomes)
     condition = (
-        f"The mini-batch has {CLASSES} groups of {setting.group}, one of each class, and a blank picture in every "
+        f"The mini-batch has {DIGIT_CLASSES} groups of {setting.group}, one of each class, and a blank picture "
+        f"in every "
         "group. Shuffled networks see the same pictures in other groups. "
         f"{setting.steps} steps of Adam at rates of {rates}, each with the lowest validation error in groups as in "
         f"training. Holm's correction is for {len(found)} comparisons."
@@ -252,7 +253,7 @@ def _verdict(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
     return Verdict(word, f"Undertrained. {says}" if undertrained else says, condition)
 
 
-def _points(difference: Difference, sign: int) -> str:
+def _points(difference: MeanDifference, sign: int) -> str:
     """Return a difference in points, or that it is not clear."""
     return f"{difference.text(100)} points" if sign else "no clear number of points"
 
@@ -262,7 +263,7 @@ EXPERIMENT = Experiment(
     question="Can labels leak through the batch?",
     claim="“… the intra-batch communication among samples (caused by BN) leaks information”; shuffling “effectively "
     "tackles the cheating issue” (He et al. 2020, MoCo, arXiv 1911.05722, section 3.3).",
-    about=lambda setting: f"{DIGITS}; {hidden_layers(WIDTHS)}; batches of {CLASSES} groups, each of "
+    about=lambda setting: f"{DIGITS_DESCRIPTION}; {hidden_layers(WIDTHS)}; batches of {DIGIT_CLASSES} groups, each of "
     f"{setting.group - 1} digits of one class and one blank picture, normalized by group.",
     setting=Setting, parts=parts, report=report,
     why="In the first layer a blank picture becomes −μ/σ of its group, which tells the mean of its companions. Running "

@@ -9,9 +9,9 @@ import numpy as np
 from normviz.charts.curves import Panel
 from normviz.core.fields import Shape
 from normviz.core.settings import choice, integer, real
-from normviz.core.text import join_words, sentence, typeset
-from normviz.data.digits import DIGITS
-from normviz.describe.seeds import Difference, compare, find_signs
+from normviz.core.text import capitalize_first, join_words, typeset
+from normviz.data.digits import DIGITS_DESCRIPTION
+from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_clear_signs
 from normviz.jobs.results import Results
 from normviz.topics.experiments.course import to_percent
 from normviz.topics.experiments.dense_grid import DenseGrid
@@ -166,13 +166,15 @@ def _headline(setting: Setting, outcomes: dict[int, Outcome], ended: dict[int, O
     plain, others = _sides(setting, ended)
     if plain is None or not others:
         return f"Training of {join_words([each.name for each in outcomes.values()], 'and')} has begun."
-    gains = [(each, compare(each.log_largest, plain.log_largest, RESOLUTION)) for each in others]
+    gains = [(each, compare_seed_by_seed(each.log_largest, plain.log_largest, RESOLUTION)) for each in others]
     if np.isnan(plain.up_to):
         return f"Without normalization, some networks train at none of these {OPTIMIZERS[setting.optimizer]} rates."
     best, gain = max(gains, key=lambda one: one[1].mean)
-    if find_signs([gain for _, gain in gains])[gains.index((best, gain))] <= 0:
+    if find_clear_signs([gain for _, gain in gains])[gains.index((best, gain))] <= 0:
         return "No scheme clearly trains at larger learning rates than without normalization."
-    return sentence(f"{best.name} allows learning rates {typeset(10**gain.mean, 2)} times those without normalization.")
+    return capitalize_first(
+        f"{best.name} allows learning rates {typeset(10**gain.mean, 2)} times those without normalization."
+    )
 
 
 def _sides(setting: Setting, ended: dict[int, Outcome]) -> tuple[Outcome | None, list[Outcome]]:
@@ -195,8 +197,8 @@ def _verdict(setting: Setting, ended: dict[int, Outcome]) -> Verdict:
     )
     if all(np.isnan(each.largest).all() for each in (plain, *others)):
         return Verdict("open", "No scheme trains at any of these rates; more steps may help.", condition)
-    gains = [compare(each.log_largest, plain.log_largest, RESOLUTION) for each in others]
-    signs = find_signs(gains)
+    gains = [compare_seed_by_seed(each.log_largest, plain.log_largest, RESOLUTION) for each in others]
+    signs = find_clear_signs(gains)
     said = [_ceiling(plain), *(_gain(*each, plain) for each in zip(others, gains, signs, strict=True))]
     says = f"The largest rate that trains: {'; '.join(said)}. Test error at the best rate: {_levels([plain, *others])}."
     if max(signs) > 0:
@@ -212,7 +214,7 @@ def _ceiling(outcome: Outcome) -> str:
     return f"{outcome.name} {typeset(outcome.up_to, 2)}"
 
 
-def _gain(outcome: Outcome, gain: Difference, sign: int, plain: Outcome) -> str:
+def _gain(outcome: Outcome, gain: MeanDifference, sign: int, plain: Outcome) -> str:
     """Return the largest rate of a scheme and its ratio to that without normalization, in words, if that is clear."""
     if np.isnan([*outcome.largest, *plain.largest]).any():  # a rate below all of the grid is no number to divide by
         return f"{_ceiling(outcome)}{'' if sign else ' (no clear difference)'}"
@@ -225,7 +227,7 @@ EXPERIMENT = Experiment(
     key="learning-rate", title="Learning rate", claims=("B09",),
     question="Which schemes allow high learning rates?",
     claim="“Batch Normalization enables higher learning rates” (Ioffe & Szegedy 2015, section 3.3).",
-    about=lambda setting: f"{DIGITS}; {hidden_layers((WIDTH,) * setting.depth)}; "
+    about=lambda setting: f"{DIGITS_DESCRIPTION}; {hidden_layers((WIDTH,) * setting.depth)}; "
     f"{len(RATES[setting.optimizer])} learning rates.",
     setting=Setting, parts=parts, report=report,
     why="The larger the weights in front of batch norm, the smaller their gradient (Ioffe & Szegedy 2015, section "

@@ -5,7 +5,7 @@ from functools import partial
 
 import streamlit as st
 
-from normviz.describe.wording import duration
+from normviz.describe.wording import format_duration
 from normviz.jobs.fallback import joined_devices
 from normviz.jobs.results import Results, done
 from normviz.topics.experiments import state, work
@@ -143,7 +143,9 @@ def status(
             st.progress(asked.share(found), _progress_words(asked, ready), width="stretch")
         elif ready < whole:
             label = labels[ready > 0]
-            st.button(f"{label} · about {duration(asked.seconds)}", on_click=asked.run, key="start run", type="primary")
+            st.button(
+                f"{label} · about {format_duration(asked.seconds)}", on_click=asked.run, key="start run", type="primary"
+            )
             told = f"{ready} of {whole} parts are done." if found else "Not run yet with this setting."
             st.markdown(note or told, width="content")
         else:
@@ -167,8 +169,8 @@ def _progress_words(asked: work.ExperimentRequest, ready: int) -> str:
     if ticket.paused:
         return f"{part}, then a pause" if ticket.runs else f"Paused after {ready} of {whole} parts"
     if not ready and not any(run.share for run in [*ticket.runs]):  # what a worker loads first is not in the estimate
-        return f"Starting, about {duration(asked.seconds)} once it runs"
-    return f"{part}, about {duration(asked.seconds)} to go"
+        return f"Starting, about {format_duration(asked.seconds)} once it runs"
+    return f"{part}, about {format_duration(asked.seconds)} to go"
 
 
 def _kept_words() -> str:

@@ -7,13 +7,20 @@ from typing import Any, ClassVar
 import numpy as np
 
 from normviz.charts.curves import Curve, Panel
-from normviz.core.fields import Shape, divisors
+from normviz.core.fields import Shape, find_divisors
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, get_scheme
 from normviz.core.scheme_spec import SchemeSpec
-from normviz.core.settings import among, choice, integer, real, value
+from normviz.core.settings import choice, integer, number_choice, real, value
 from normviz.core.text import join_words, typeset
-from normviz.data.digits import DIGITS, SIDE
-from normviz.describe.seeds import Difference, band, compare, estimate, find_clear, mean_percent
+from normviz.data.digits import DIGIT_SIDE, DIGITS_DESCRIPTION
+from normviz.describe.seeds import (
+    MeanDifference,
+    compare_seed_by_seed,
+    estimate_band,
+    estimate_mean,
+    find_clear_differences,
+    format_mean_percent,
+)
 from normviz.jobs.results import Arrays, Results
 from normviz.topics.experiments import experiment
 from normviz.topics.experiments.experiment import Experiment
@@ -53,12 +60,12 @@ class Setting(experiment.Setting):
     """The scheme in all places, and its training."""
 
     scheme: str = choice("layer-channels", FITTING, label="Scheme")
-    groups: int = among(2, divisors(WIDTH), label="Groups G")
+    groups: int = number_choice(2, find_divisors(WIDTH), label="Groups G")
     radius: int = integer(1, 0, WIDTH - 1, label="Radius R", help="Of the windows of divisive normalization.")
     own: str = value("", experiment.read_own)
     eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-8, 1e-5, 1e-3, 0.1))
     layers: int = integer(4, 1, 8, label="Layers", help="Each is attention, then ReLU units: two branches.")
-    batch: int = among(16, (8, 16), label="Batch size N")
+    batch: int = number_choice(16, (8, 16), label="Batch size N")
     steps: int = integer(400, 20, 800, label="Steps", stops=(100, 200, 400, 800), control="stops")
     warm: int = integer(40, 2, 200, label="Steps of the warm-up", stops=(10, 20, 40, 80, 200), control="stops")
     pairs: int = integer(16, 2, 32, label="Half the branches of the chain")
@@ -80,7 +87,7 @@ class Setting(experiment.Setting):
     @property
     def shape(self) -> Shape:
         """(N, tokens, 1, channels), on which a custom scheme is defined."""
-        return self.batch, SIDE, 1, WIDTH
+        return self.batch, DIGIT_SIDE, 1, WIDTH
 
 
 def parts(setting: Setting) -> list[Depth | Chain | Training]:
@@ -190,7 +197,7 @@ def _draw_chain(squares: np.ndarray) -> FigureSpec:
         "Mean square along a residual chain", _draw_placements(np.arange(relative.shape[1]), values, False), "branches",
         "relative to the input", "y",
     )  # fmt: skip
-    said = ", ".join(f"{LABELS[name]} {typeset(float(estimate(each)[0][-1]), 2)}" for name, each in values.items())
+    said = ", ".join(f"{LABELS[name]} {typeset(float(estimate_mean(each)[0][-1]), 2)}" for name, each in values.items())
     return FigureSpec(
         "chain", [panel], f"Mean square behind the last of {relative.shape[1] - 1} branches: {said}.",
         "Before training. Means over the seeds with 95% intervals.",
@@ -204,7 +211,7 @@ def _relative(squares: np.ndarray) -> np.ndarray:
 
 def _level(outcome: GridOutcome, k: int) -> str:
     """Return the test error at the rate at a position, with its interval."""
-    return mean_percent(outcome.by_rate[k])
+    return format_mean_percent(outcome.by_rate[k])
 
 
 def _headline(depth: Arrays, runs: Runs) -> str:
@@ -224,18 +231,18 @@ def _judge_gradients(depth: Arrays) -> tuple[Word, str]:
     x = np.log(DEPTHS) - np.mean(np.log(DEPTHS))
     norms = depth["norms"]
     slopes = {name: np.einsum("d,sd->s", x, np.log(norms[..., k])) / (x @ x) for k, name in enumerate(TRAINED)}
-    growth = compare(slopes["post"], slopes["pre"])
+    growth = compare_seed_by_seed(slopes["post"], slopes["pre"])
     if np.isnan(growth.p_value):
         return "open", "The gradients by depth are not finite."
-    mean, low, high = (np.exp(each[-1]) for each in band(_ratios(norms)))
-    each = {name: compare(slope, np.zeros_like(slope)).text() for name, slope in slopes.items()}
+    mean, low, high = (np.exp(each[-1]) for each in estimate_band(_ratios(norms)))
+    each = {name: compare_seed_by_seed(slope, np.zeros_like(slope)).text() for name, slope in slopes.items()}
     says = (
         f"With {DEPTHS[-1]} layers, the last layer's gradient before training is {typeset(float(mean), 2)} times as "
         f"large for post norm as for pre norm ({typeset(float(low), 2)} to {typeset(float(high), 2)}; √L is "
         f"{typeset(DEPTHS[-1] ** 0.5, 2)}). The ratio grows as L to the power of {growth.text()} (theory 0.5): post "
         f"{each['post']} (theory 0), pre {each['pre']} (theory −0.5)."
     )
-    clear = find_clear([growth])[0]
+    clear = find_clear_differences([growth])[0]
     return "holds" if clear and growth.mean > 0 else "wrong" if clear else "open", says
 
 
@@ -251,7 +258,7 @@ def _judge_warmup(begun: Mapping[str, Arrays], ended: Runs) -> tuple[Word, str]:
         _compare_harm(*(without.by_rate[large] - warm.by_rate[large] for warm, without in pair.values())),
         _compare_harm(*(without.last - warm.last for warm, without in pair.values())),
     ]
-    clear = find_clear(found)
+    clear = find_clear_differences(found)
     needed = [is_clear and each.mean > 0 for each, is_clear in zip(found, clear, strict=True)]
     words = [
         "post norm clearly needs it more" if each else "post norm does not clearly need it more" for each in needed
@@ -272,12 +279,12 @@ def _choose_large(warm: GridOutcome) -> int | None:
     return int(learning[-1]) if len(learning) else None
 
 
-def _compare_harm(post: np.ndarray, pre: np.ndarray) -> Difference:
+def _compare_harm(post: np.ndarray, pre: np.ndarray) -> MeanDifference:
     """Return the rise of post norm's error without the warm-up.
 
     Its p-value is the larger of its own and that of its excess over pre norm's rise: both have to be clear.
     """
-    rise, excess = compare(post, np.zeros_like(post)), compare(post, pre)
+    rise, excess = compare_seed_by_seed(post, np.zeros_like(post)), compare_seed_by_seed(post, pre)
     return rise._replace(p_value=max(rise.p_value, excess.p_value) if rise.mean * excess.mean > 0 else 1.0)
 
 
@@ -295,8 +302,8 @@ def _undertrained(begun: Mapping[str, Arrays], pair: Runs) -> str:
     """Return a warning that the errors at the best rates still fall at the end; empty where they do not."""
     declines = [each.at_best("test")[-2:][0] - each.last for outcomes in pair.values() for each in outcomes]
     decline = np.mean(declines, axis=0)
-    fall = compare(decline, np.zeros_like(decline))
-    if not find_clear([fall])[0] or fall.mean <= 0:
+    fall = compare_seed_by_seed(decline, np.zeros_like(decline))
+    if not find_clear_differences([fall])[0] or fall.mean <= 0:
         return ""
     middle, last = next(iter(begun.values()))["measured"][-2:]
     return (
@@ -314,8 +321,8 @@ def _judge_chain(chain: Arrays) -> tuple[Word, str]:
     branches = relative.shape[1] - 1
     half = branches // 2
     none, pre = (relative[..., PLACEMENTS.index(name)] for name in ("none", "pre"))
-    factor = compare(none[:, -1] ** (1 / branches), np.zeros(len(none)))
-    step = compare((pre[:, -1] - 1) / branches, np.zeros(len(pre)))
+    factor = compare_seed_by_seed(none[:, -1] ** (1 / branches), np.zeros(len(none)))
+    step = compare_seed_by_seed((pre[:, -1] - 1) / branches, np.zeros(len(pre)))
     bend = np.mean((pre[:, -1] - pre[:, half]) / (branches - half)) / np.mean((pre[:, half] - 1) / half)
     doubles, even = abs(factor.mean - 2) < DOUBLED, abs(bend - 1) < EVEN
     says = (
@@ -345,7 +352,8 @@ EXPERIMENT = Experiment(
     claim="With depth, the last layer's gradient falls for pre norm but not for post norm, which therefore needs a "
     "warm-up (Xiong et al. 2020, arXiv 2002.04745). Without normalization, the scale doubles with each branch (De & "
     "Smith 2020, arXiv 2002.10444).",
-    about=lambda setting: f"{DIGITS}, read as {SIDE} rows; transformers, layers: {setting.layers}, channels: {WIDTH}. "
+    about=lambda setting: f"{DIGITS_DESCRIPTION}, read as {DIGIT_SIDE} rows; transformers, layers: "
+                          f"{setting.layers}, channels: {WIDTH}. "
     "Post norm normalizes behind each residual sum, pre norm in front of each branch, peri norm on both sides of it.",
     setting=Setting, parts=parts, report=report,
     why="With layer norm: each branch of pre norm adds to the sum, so the sum grows with depth, and the last norm "

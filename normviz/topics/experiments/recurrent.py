@@ -8,10 +8,10 @@ import numpy as np
 
 from normviz.charts.curves import Panel
 from normviz.core.fields import OWN, Shape
-from normviz.core.settings import among, integer, real
+from normviz.core.settings import integer, number_choice, real
 from normviz.core.text import join_words, typeset
-from normviz.data.digits import DIGITS
-from normviz.describe.seeds import choose_rate, compare, find_signs, mean_percent
+from normviz.data.digits import DIGITS_DESCRIPTION
+from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
 from normviz.topics.experiments.experiment import Comparison, Experiment, comparing
 from normviz.topics.experiments.grid_outcome import GridOutcome
@@ -25,9 +25,11 @@ class Setting(Comparison):
     """The schemes, the sequences and the training."""
 
     schemes: Sequence[str] = comparing(("none", "batch", "layer", "rms"))
-    inputs: int = among(8, (8, 4), label="Pixels a step", help="8 is a row of the picture.")
-    wait: int = among(3, (0, 1, 3, 7), label="Empty steps ahead, at most", help="In training; each number as often.")
-    batch: int = among(64, (8, 16, 32, 64), label="Batch size N")
+    inputs: int = number_choice(8, (8, 4), label="Pixels a step", help="8 is a row of the picture.")
+    wait: int = number_choice(
+        3, (0, 1, 3, 7), label="Empty steps ahead, at most", help="In training; each number as often."
+    )
+    batch: int = number_choice(64, (8, 16, 32, 64), label="Batch size N")
     steps: int = integer(300, 20, 800, label="Steps", stops=(50, 100, 200, 300, 400, 600, 800), control="stops")
     gain: float = real(1.0, 0.05, 3.0, label="γ at first", symbol="γ", stops=(0.1, 0.3, 0.5, 1.0, 1.5, 2.0))
 
@@ -131,7 +133,7 @@ class Run(GridOutcome):
     @property
     def best(self) -> int:
         """The position of the learning rate with the lowest mean validation error."""
-        return choose_rate(self.result["validation"])
+        return choose_learning_rate(self.result["validation"])
 
     @property
     def known(self) -> np.ndarray:
@@ -151,7 +153,7 @@ class Run(GridOutcome):
     @property
     def levels(self) -> str:
         """The mean errors on lengths of the training and on longer sequences, in words."""
-        return f"{mean_percent(self.known)} and {mean_percent(self.longer)}"
+        return f"{format_mean_percent(self.known)} and {format_mean_percent(self.longer)}"
 
 
 Runs = Mapping[int, Run]
@@ -201,7 +203,11 @@ def _draw_lengths(setting: Setting, runs: Runs) -> Panel:
 def _draw_layouts(layouts: Arrays) -> FigureSpec:
     """Draw the loss of both layouts, and how far the outputs of their units spread before training."""
     names = ("(B, C, T)", "(B, T, C)")
-    best = [choose_rate(each) for each in layouts["validation"]] if "validation" in layouts else [len(RATES) // 2] * 2
+    best = (
+        [choose_learning_rate(each) for each in layouts["validation"]]
+        if "validation" in layouts
+        else [len(RATES) // 2] * 2
+    )
     units = np.arange(1, UNITS + 1)
     lines = [draw_band(name, units, layouts["spreads"][k].T, k) for k, name in enumerate(names)]
     losses = [layouts["losses"][:, k, place] for k, place in enumerate(best)]
@@ -232,26 +238,27 @@ def _judge_sequences(setting: Setting, runs: Runs, layouts: Arrays) -> tuple[Wor
     if min(run.known.mean() for run in runs.values()) > LEARNS:
         return "open", "No scheme learns here; more steps may help."
     if batch.known.mean() > LEARNS:
-        return "holds", f"Batch norm step by step does not learn: {mean_percent(batch.known)} errors."
+        return "holds", f"Batch norm step by step does not learn: {format_mean_percent(batch.known)} errors."
     others = [k for k in runs if not setting.keeps[k] and runs[k].known.mean() <= LEARNS]
     other = next((k for k in others if keys[k] == "layer"), others[-1] if others else None)
-    right, trap = (layouts["test"][k, choose_rate(each)] for k, each in enumerate(layouts["validation"]))
-    found = [compare(batch.pooled, batch.known), compare(trap, right)]
+    right, trap = (layouts["test"][k, choose_learning_rate(each)] for k, each in enumerate(layouts["validation"]))
+    found = [compare_seed_by_seed(batch.pooled, batch.known), compare_seed_by_seed(trap, right)]
     if other is not None:
-        found.append(compare(batch.longer - batch.known, runs[other].longer - runs[other].known))
-    signs = find_signs(found)
+        found.append(compare_seed_by_seed(batch.longer - batch.known, runs[other].longer - runs[other].known))
+    signs = find_clear_signs(found)
     rises = [
         f"{each.text(100)} points" if sign else "no clear difference" for each, sign in zip(found, signs, strict=True)
     ]
-    said = [f"Batch norm step by step: test error {mean_percent(batch.known)} on lengths of the training."]
+    said = [f"Batch norm step by step: test error {format_mean_percent(batch.known)} on lengths of the training."]
     if other is not None:
         said.append(
-            f"On longer sequences, which have steps without statistics, {mean_percent(batch.longer)}; "
+            f"On longer sequences, which have steps without statistics, {format_mean_percent(batch.longer)}; "
             f"{setting.names[other]} {runs[other].levels} (difference of the rises: {rises[2]})."
         )
-    said.append(f"With one statistic for all steps {mean_percent(batch.pooled)} ({rises[0]}).")
+    said.append(f"With one statistic for all steps {format_mean_percent(batch.pooled)} ({rises[0]}).")
     said.append(
-        f"Layout (B, T, C) in place of (B, C, T) raises no error: {mean_percent(trap)} against {mean_percent(right)} "
+        f"Layout (B, T, C) in place of (B, C, T) raises no error: {format_mean_percent(trap)} against "
+        f"{format_mean_percent(right)} "
         f"({rises[1]})."
     )
     harms = [signs[0], *signs[2:]]
@@ -281,7 +288,8 @@ EXPERIMENT = Experiment(
     question="Does normalization work on sequences?",
     claim="“Batch normalization cannot be used on time sequence data” (a tutorial on layer norm). Layer norm “results "
     "in much more stable hidden-to-hidden dynamics” (Ba et al. 2016, section 3.1).",
-    about=lambda setting: f"{DIGITS}, read {setting.inputs} pixels a step; a recurrent layer of {UNITS} tanh units, "
+    about=lambda setting: f"{DIGITS_DESCRIPTION}, read {setting.inputs} pixels a step; a recurrent layer of "
+                          f"{UNITS} tanh units, "
     "normalized with statistics of each step.",
     setting=Setting, parts=parts, report=report,
     why="At a small ε, normalization cancels the scale of the weights, but γ scales the sum again at every step. Batch "

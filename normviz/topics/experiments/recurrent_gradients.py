@@ -6,7 +6,7 @@ import numpy as np
 
 from normviz.charts.curves import Curve, Panel
 from normviz.core.text import join_words, typeset
-from normviz.describe.seeds import compare, estimate, find_clear, mean_text
+from normviz.describe.seeds import compare_seed_by_seed, estimate_mean, find_clear_differences, format_mean
 from normviz.jobs.results import Arrays
 from normviz.topics.experiments.experiment import Comparison
 from normviz.topics.experiments.recurrent_jobs import BACK, GAINS, SCALES
@@ -40,7 +40,7 @@ def draw_gains(setting: Comparison, together: np.ndarray, apart: np.ndarray | No
     drawn = [("Wh + Ux normalized together", together)]
     if apart is not None:
         drawn.append(("Wh and Ux normalized apart", apart))
-    means = np.concatenate([estimate(_factors(norms))[0].ravel() for _, norms in drawn])
+    means = np.concatenate([estimate_mean(_factors(norms))[0].ravel() for _, norms in drawn])
     top = 1.1 * max(means[np.isfinite(means)], default=1.0)
     panels = [
         Panel(
@@ -71,7 +71,7 @@ def draw_scales(setting: Comparison, norms: np.ndarray, gain: float) -> FigureSp
 
 def _ends(setting: Comparison, norms: np.ndarray) -> str:
     """Return the smallest and the largest mean factor of each scheme over the points, in words."""
-    means = estimate(_factors(norms))[0]
+    means = estimate_mean(_factors(norms))[0]
     return "; ".join(
         f"{label} {typeset(float(low), 2)} to {typeset(float(high), 2)}"
         for label, low, high in zip(setting.labels, means.min(0), means.max(0), strict=True)
@@ -89,7 +89,7 @@ def summarize_gains(setting: Comparison, together: np.ndarray) -> str:
     main = _choose_main(setting)
     if main is None:
         return ""
-    means = estimate(_factors(together)[:, main])[0]
+    means = estimate_mean(_factors(together)[:, main])[0]
     low, high = (typeset(float(each), 2) for each in (means.min(), means.max()))
     return f"Each step back multiplies {setting.names[main]}'s gradient by {low} to {high}."
 
@@ -107,14 +107,14 @@ def judge_gradients(
     same = [k for k in acting if changes[k] < SAME]
     if "none" not in keys or not acting:
         return "open", "To compare gradients takes networks with normalization, and without."
-    none = estimate(factors[:, keys.index("none")])[0]
+    none = estimate_mean(factors[:, keys.index("none")])[0]
     span = f"the first weights times {typeset(SCALES[0])} to {typeset(SCALES[-1])}"
     if not same:
         says = f"No scheme keeps a step's factor of the gradient the same over {span}."
         if setting.eps > SMALL:
             return "open", f"{says} With ε = {typeset(setting.eps)} they are not invariant to it."
         return "wrong", says
-    each = ", ".join(f"{mean_text(factors[0, k], 2)} with {setting.names[k]}" for k in same)
+    each = ", ".join(f"{format_mean(factors[0, k], 2)} with {setting.names[k]}" for k in same)
     said = [
         f"Over {span}, a step back multiplies the gradient by {none.min():.2f} to {none.max():.2f} without "
         f"normalization. With it, the scale has no effect: {each} at γ = {typeset(gain)}."
@@ -123,12 +123,12 @@ def judge_gradients(
     over_gains = _factors(together["norms"])
     said += [
         f"From γ = {typeset(GAINS[0])} to {typeset(GAINS[-1])} the factor of {setting.names[k]} goes from "
-        f"{mean_text(over_gains[0, k], 2)} to {mean_text(over_gains[-1, k], 2)}: {_fate_words(fate)}."
+        f"{format_mean(over_gains[0, k], 2)} to {format_mean(over_gains[-1, k], 2)}: {_fate_words(fate)}."
         for k, fate in zip(same, fates, strict=True)
     ]
     main = _choose_main(setting)
     k = main if main in same else same[0]
-    ends = " to ".join(f"{each:.2f}" for each in estimate(_factors(apart["norms"])[[0, -1], k])[0])
+    ends = " to ".join(f"{each:.2f}" for each in estimate_mean(_factors(apart["norms"])[[0, -1], k])[0])
     said.append(f"Where Wh and Ux are normalized apart, that of {setting.names[k]} goes from {ends}.")
     kept = fates[same.index(k)] == 0
     return "holds" if all(kept) else "holds-if" if any(kept) else "wrong", " ".join(said)
@@ -140,11 +140,12 @@ def _find_fates(norms: np.ndarray) -> np.ndarray:
     signs = np.sign(logs.mean(-1))
     limits = signs * np.log(LIMIT)
     found = [
-        compare(each, np.full_like(each, limit))
+        compare_seed_by_seed(each, np.full_like(each, limit))
         for each, limit in zip(logs.reshape(-1, logs.shape[-1]), limits.flat, strict=True)
     ]
     beyond = [
-        each.mean * sign > 0 and clear for each, sign, clear in zip(found, signs.flat, find_clear(found), strict=True)
+        each.mean * sign > 0 and clear
+        for each, sign, clear in zip(found, signs.flat, find_clear_differences(found), strict=True)
     ]
     return (signs * np.reshape(beyond, signs.shape)).T
 

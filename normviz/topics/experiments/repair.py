@@ -11,8 +11,8 @@ from normviz.core.registry import SCHEMES
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import choice, integer
 from normviz.core.text import join_words, typeset
-from normviz.data.digits import DIGITS
-from normviz.describe.seeds import compare, find_signs, mean_percent
+from normviz.data.digits import DIGITS_DESCRIPTION
+from normviz.describe.seeds import compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
 from normviz.topics.experiments.dense_grid import RATES, WIDTHS, DenseGrid
 from normviz.topics.experiments.experiment import Experiment, hidden_layers
@@ -155,7 +155,7 @@ def _draw_levels(setting: Setting, ended: Mapping[str, GridOutcome]) -> FigureSp
         for k, (name, errors) in enumerate(lines.items())
     ]
     panel = Panel(f"{SHIFTS[setting.shift]} test pictures", curves, "strength of the shift", "test error, %")
-    said = ", ".join(f"{name} {mean_percent(errors[middle])}" for name, errors in lines.items())
+    said = ", ".join(f"{name} {format_mean_percent(errors[middle])}" for name, errors in lines.items())
     return FigureSpec(
         "levels", [panel], f"Test error over the strength of the shift. At {typeset(MIDDLE)}: {said}.",
         "All networks are trained on pictures without the shift. The first three lines are one network with batch norm "
@@ -179,7 +179,8 @@ def _draw_sizes(setting: Setting, ended: Mapping[str, GridOutcome]) -> FigureSpe
         for level in (0, middle)
     ]  # fmt: skip
     said = "; ".join(
-        f"{name}, {mean_percent(errors[0, middle])} of {SIZES[0]} and {mean_percent(errors[-1, middle])} of {SIZES[-1]}"
+        f"{name}, {format_mean_percent(errors[0, middle])} of {SIZES[0]} and "
+        f"{format_mean_percent(errors[-1, middle])} of {SIZES[-1]}"
         for name, errors in sizes.items()
     )
     return FigureSpec(
@@ -207,13 +208,13 @@ def _verdict(setting: Setting, ended: Mapping[str, GridOutcome]) -> Verdict:
     middle = LEVELS.index(MIDDLE)
     running, recalculated, own, layer = _lines(ended).values()
     rates = [typeset(each.rate) for each in ended.values()]
-    gains = [compare(running[k], recalculated[k]) for k in range(1, len(LEVELS))]
+    gains = [compare_seed_by_seed(running[k], recalculated[k]) for k in range(1, len(LEVELS))]
     others = [
-        compare(recalculated[middle], running[0]),
-        compare(own[middle], recalculated[middle]),
-        compare(layer[middle], running[middle]),
+        compare_seed_by_seed(recalculated[middle], running[0]),
+        compare_seed_by_seed(own[middle], recalculated[middle]),
+        compare_seed_by_seed(layer[middle], running[middle]),
     ]
-    signs = find_signs([*gains, *others])
+    signs = find_clear_signs([*gains, *others])
     lower = signs[: len(gains)]
     word: Word = "wrong" if min(lower) < 0 else "holds" if all(lower) else "holds-if" if any(lower) else "open"
     texts = [
@@ -221,7 +222,8 @@ def _verdict(setting: Setting, ended: Mapping[str, GridOutcome]) -> Verdict:
         for each, sign in zip(others, signs[len(gains) :], strict=True)
     ]
     levels = [
-        mean_percent(each) for each in (running[middle], recalculated[middle], running[0], own[middle], layer[middle])
+        format_mean_percent(each)
+        for each in (running[middle], recalculated[middle], running[0], own[middle], layer[middle])
     ]
     says = (
         f"Test error at strength {typeset(MIDDLE)}: {levels[0]} with the running averages of training and {levels[1]} "
@@ -243,7 +245,8 @@ EXPERIMENT = Experiment(
     question="Can new statistics repair a network?",
     claim="“By modulating the statistics in all Batch Normalization layers across the network, our approach achieves "
     "deep adaptation effect for domain adaptation tasks” (Li et al. 2016, AdaBN, arXiv 1603.04779, abstract).",
-    about=lambda setting: f"{DIGITS}; {hidden_layers(WIDTHS)}. Test pictures: {SHIFTS[setting.shift].lower()}. No "
+    about=lambda setting: f"{DIGITS_DESCRIPTION}; {hidden_layers(WIDTHS)}. Test pictures: "
+                          f"{SHIFTS[setting.shift].lower()}. No "
     "weight changes, only batch norm's mean and variance.",
     setting=Setting, parts=parts, report=report,
     why="Brightness and contrast shift and scale the inputs of a layer. The mean and the variance of the shifted data "

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from normviz.charts.curves import Curve, Panel
-from normviz.describe.seeds import band
+from normviz.describe.seeds import estimate_band
 
 Word = Literal["holds", "holds-if", "wrong", "opinion", "open"]
 WORDS: dict[Word, str] = {
@@ -128,7 +128,7 @@ def draw_band(
         points: True to mark each value.
         apart: True to draw nothing between the values.
     """
-    mean, low, high = map(scale, band(values))
+    mean, low, high = map(scale, estimate_band(values))
     return Curve(name, x, mean, look, low, high, points, apart)
 
 

@@ -10,9 +10,15 @@ from normviz.charts.curves import Panel
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
 from normviz.core.settings import integer, real
-from normviz.core.text import join_words, sentence, typeset
-from normviz.data.digits import DIGITS
-from normviz.describe.seeds import Difference, choose_rate, compare, find_signs, mean_percent
+from normviz.core.text import capitalize_first, join_words, typeset
+from normviz.data.digits import DIGITS_DESCRIPTION
+from normviz.describe.seeds import (
+    MeanDifference,
+    choose_learning_rate,
+    compare_seed_by_seed,
+    find_clear_signs,
+    format_mean_percent,
+)
 from normviz.jobs.results import Results
 from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, hidden_layers
 from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word, draw_band, joined
@@ -32,7 +38,7 @@ APART = 0.15
 """The distance of points that stand beside each other, as a share of the way to the next scheme."""
 
 SMOOTHED = tuple(
-    key for key, scheme in SCHEMES.items() if scheme.on_activations and scheme.suppression and scheme.in_the_form
+    key for key, scheme in SCHEMES.items() if scheme.on_activations and scheme.suppression and scheme.is_general_form
 )
 """The schemes that have an ε under a root."""
 
@@ -93,7 +99,7 @@ def choose_levels(setting: Setting, k: int, results: Results) -> Levels:
             np.concatenate([each[kind][-1, factors].reshape(-1, setting.seeds) for each in found])
             for kind in ("validation", "test")
         )
-        levels[name] = test[choose_rate(validation)]
+        levels[name] = test[choose_learning_rate(validation)]
     return levels
 
 
@@ -151,7 +157,7 @@ def _draw_levels(setting: Setting, levels: Mapping[int, Levels]) -> FigureSpec:
     names = [setting.labels[k] for k in levels]
     panel = Panel("Test error at the end", curves, "", "test error, %", marks=places.tolist(), names=names)
     said = "; ".join(
-        f"{label}: " + ", ".join(f"{name} {mean_percent(errors)}" for name, errors in each.items())
+        f"{label}: " + ", ".join(f"{name} {format_mean_percent(errors)}" for name, errors in each.items())
         for label, each in zip(names, levels.values(), strict=True)
     )
     return FigureSpec(
@@ -191,7 +197,7 @@ def _headline(setting: Setting, levels: Mapping[int, Levels]) -> str:
     return f"Learned ε and L1 term: clear gain in {count} of {len(effects)} schemes."
 
 
-Effects = list[tuple[int, list[tuple[Difference, str]]]]
+Effects = list[tuple[int, list[tuple[MeanDifference, str]]]]
 """By the position of a scheme: the change of the error that both together bring, that a learned ε brings, and that the
 L1 term adds; each with "better", "worse" or "unclear"."""
 
@@ -199,9 +205,9 @@ L1 term adds; each with "better", "worse" or "unclear"."""
 def _effects(levels: Mapping[int, Levels]) -> Effects:
     """Return the changes of all schemes, which are clear by Holm's correction for their number."""
     pairs = ((BOTH, PLAIN), (SMOOTHING, PLAIN), (BOTH, SMOOTHING))
-    found = [compare(each[a], each[b]) for each in levels.values() for a, b in pairs]
+    found = [compare_seed_by_seed(each[a], each[b]) for each in levels.values() for a, b in pairs]
     words = {-1: "better", 0: "unclear", 1: "worse"}
-    named = [(change, words[sign]) for change, sign in zip(found, find_signs(found), strict=True)]
+    named = [(change, words[sign]) for change, sign in zip(found, find_clear_signs(found), strict=True)]
     return [(k, named[n * len(pairs) : (n + 1) * len(pairs)]) for n, k in enumerate(levels)]
 
 
@@ -211,9 +217,10 @@ def _judge_error(setting: Setting, levels: Mapping[int, Levels]) -> Verdict:
         return Verdict("open", "Not all networks are trained yet.")
     texts, together = [], []
     for k, (both, alone, more) in _effects(levels):
-        plain, learned, all_of_it = (mean_percent(levels[k][name]) for name in (PLAIN, SMOOTHING, BOTH))
+        plain, learned, all_of_it = (format_mean_percent(levels[k][name]) for name in (PLAIN, SMOOTHING, BOTH))
         texts.append(
-            f"{sentence(setting.names[k])}: {plain} with neither, {learned} with a learned ε ({_change(*alone)}), "
+            f"{capitalize_first(setting.names[k])}: {plain} with neither, {learned} with a learned ε "
+            f"({_change(*alone)}), "
             f"{all_of_it} with both ({_change(*both)}); the L1 term adds {_change(*more)}."
         )
         together.append(both[1])
@@ -239,8 +246,8 @@ def _judge_depth(setting: Setting, eps: Mapping[int, np.ndarray]) -> Verdict:
     if len(eps) < len(setting.rows):
         return Verdict("open", "Not all networks are trained yet.")
     trends = [each for k in eps for each in correlate_with_depth(eps[k]).mean(0)]
-    found = [compare(each, 0 * each) for each in trends]
-    effects = [{-1: "falls", 0: "has no clear trend", 1: "rises"}[sign] for sign in find_signs(found)]
+    found = [compare_seed_by_seed(each, 0 * each) for each in trends]
+    effects = [{-1: "falls", 0: "has no clear trend", 1: "rises"}[sign] for sign in find_clear_signs(found)]
     texts, judged = [], []
     for n, (k, row) in enumerate(zip(eps, setting.rows, strict=True)):
         own = slice(n * len(RATES), (n + 1) * len(RATES))
@@ -248,7 +255,7 @@ def _judge_depth(setting: Setting, eps: Mapping[int, np.ndarray]) -> Verdict:
             f"it {effect} at {typeset(rate)} ({trend.text()})"
             for rate, effect, trend in zip(RATES, effects[own], found[own], strict=True)
         )
-        texts.append(f"{sentence(setting.names[k])}: {said}.")
+        texts.append(f"{capitalize_first(setting.names[k])}: {said}.")
         judged += effects[own] if row.key == "divisive" else []
     word: Word = "open"
     if "falls" in judged:
@@ -270,7 +277,7 @@ def _listed(numbers: Sequence[float]) -> str:
     return join_words(map(typeset, numbers), "and")
 
 
-def _change(change: Difference, effect: str) -> str:
+def _change(change: MeanDifference, effect: str) -> str:
     """Return a change in points."""
     return "no clear change" if effect == "unclear" else f"{change.text(100)} points"
 
@@ -281,7 +288,7 @@ EXPERIMENT = Experiment(
     claim="“… a small modification to these normalization schemes, in conjunction with a sparse regularizer on the "
     "activations, leads to significant benefits over standard normalization techniques” (Ren et al. 2017, arXiv "
     "1611.04520, abstract).",
-    about=lambda setting: f"{setting.digits} of {DIGITS}; {hidden_layers((WIDTH,) * setting.depth)}; "
+    about=lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}; {hidden_layers((WIDTH,) * setting.depth)}; "
     "ε = s² fixed or learned, with an L1 term of the centred inputs or without.",
     setting=Setting, parts=parts, report=report,
     why="A large ε keeps a layer from amplifying small inputs. How far training moves ε depends on the learning rate.",

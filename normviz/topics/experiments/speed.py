@@ -8,13 +8,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from normviz.charts.curves import Curve, Panel
-from normviz.core.fields import Shape, divisors
-from normviz.core.machine import machine
+from normviz.core.fields import Shape, find_divisors
+from normviz.core.machine import describe_machine
 from normviz.core.registry import SCHEMES
 from normviz.core.scheme_spec import SchemeSpec
-from normviz.core.settings import among, integer
-from normviz.core.text import join_words, sentence, typeset
-from normviz.describe.seeds import Difference, compare, find_signs
+from normviz.core.settings import integer, number_choice
+from normviz.core.text import capitalize_first, join_words, typeset
+from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_clear_signs
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import Step
 from normviz.topics.experiments.course import make_step
@@ -45,8 +45,8 @@ class Setting(Comparison):
         ("layer-channels", "rms", "batch", "group"),
         tuple(key for key, scheme in SCHEMES.items() if scheme.acts_on == "activation"),
     )
-    channels: int = among(256, (16, 64, 256, 512), label="Channels")
-    groups: int = among(2, divisors(16), label="Groups G")
+    channels: int = number_choice(256, (16, 64, 256, 512), label="Channels")
+    groups: int = number_choice(2, find_divisors(16), label="Groups G")
 
     weighted: ClassVar[bool] = False
 
@@ -106,7 +106,7 @@ class Part:
         race = Race([row.scheme for row in self.rows], self.shape, self.eps, self.seed, device)
         race.round(REPEATS)
         processor = "a CPU" if device.type == "cpu" else f"the GPU {device_words(device)} beside"
-        where = f"{processor} ({machine()}, threads: {threads()})"
+        where = f"{processor} ({describe_machine()}, threads: {threads()})"
         rounds: list[tuple[float, np.ndarray]] = []
 
         def collect() -> dict[str, np.ndarray]:
@@ -123,7 +123,7 @@ def parts(setting: Setting) -> list[Part]:
     return [
         Part(
             setting.rows, (examples, *setting.shape[1:]), setting.seeds, setting.seed, setting.eps, setting.device,
-            machine(),
+            describe_machine(),
         )
         for examples in EXAMPLES
     ]  # fmt: skip
@@ -140,7 +140,7 @@ class Ratio(NamedTuple):
     low: float
     middle: float
     high: float
-    log: Difference
+    log: MeanDifference
 
     @classmethod
     def from_times(cls, times: np.ndarray, others: np.ndarray) -> "Ratio":
@@ -150,7 +150,7 @@ class Ratio(NamedTuple):
             >>> Ratio.of(np.array([2.0, 4.0, 6.0]), np.array([1.0, 2.0, 3.0])).text
             '2 (2 to 2)'
         """
-        log = compare(np.log(times), np.log(others))
+        log = compare_seed_by_seed(np.log(times), np.log(others))
         low, middle, high = (float(np.exp(log.mean + sign * log.half_width)) for sign in (-1, 0, 1))
         return cls(low, middle, high, log)
 
@@ -210,7 +210,7 @@ def _draw_times(setting: Setting, found: Mapping[Shape, Arrays]) -> FigureSpec:
             }
             if ratios:
                 looks = [setting.labels.index(label) for label in ratios]
-                panels.append(_panel(f"{sentence(way)}, {which}", ratios, looks, found, "time / copy"))
+                panels.append(_panel(f"{capitalize_first(way)}, {which}", ratios, looks, found, "time / copy"))
                 last = ", ".join(f"{label} {typeset(each[-1].middle, 2)}" for label, each in ratios.items())
                 words.append(f"{way}, {which}: {last}")
     largest = int(np.prod(list(found)[-1]))
@@ -227,7 +227,7 @@ def _draw_ratios(compared: Compared, found: Mapping[Shape, Arrays]) -> FigureSpe
     """Draw layer norm's times over RMS norm's by size, in a panel for each way."""
     panels = [
         _panel(
-            sentence(way), {which: compared[w, p] for p, which in enumerate(PASSES)}, range(len(PASSES)), found,
+            capitalize_first(way), {which: compared[w, p] for p, which in enumerate(PASSES)}, range(len(PASSES)), found,
             "layer norm / RMS norm",
         )
         for w, way in enumerate(WAYS)
@@ -301,7 +301,7 @@ def _verdict(setting: Setting, ended: Mapping[Shape, Arrays]) -> Verdict:
         return Verdict("open", "Not all sizes are timed yet.")
     compared = _compare_times(setting, ended)
     flat = [each.log for ratios in compared.values() for each in ratios]
-    found = find_signs(flat)
+    found = find_clear_signs(flat)
     signs = dict(zip(compared, np.reshape(found, (len(compared), -1)).tolist(), strict=True))
     sizes = [int(np.prod(shape)) for shape in ended]
     says = "; ".join(

@@ -8,9 +8,9 @@ import numpy as np
 
 from normviz.charts.curves import Panel
 from normviz.core.settings import choice, integer
-from normviz.core.text import sentence, typeset
-from normviz.data.digits import DIGITS
-from normviz.describe.seeds import choose_rate, compare, find_signs, mean_percent
+from normviz.core.text import capitalize_first, typeset
+from normviz.data.digits import DIGITS_DESCRIPTION
+from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import Step
 from normviz.topics.experiments.course import make_step, to_percent
@@ -123,7 +123,7 @@ Errors = Mapping[tuple[float, float], np.ndarray]
 def _choose_errors(gain: float, result: Arrays) -> dict[tuple[float, float], np.ndarray]:
     """Return the test errors of one first γ."""
     return {
-        (gain, bias): result["test"][k, choose_rate(result["validation"][k])] for k, bias in enumerate(BIASES)
+        (gain, bias): result["test"][k, choose_learning_rate(result["validation"][k])] for k, bias in enumerate(BIASES)
     }  # fmt: skip
 
 
@@ -162,7 +162,7 @@ def _draw_lines(setting: Setting, errors: Mapping[int, Errors]) -> FigureSpec:
                 curves.append(draw_band(setting.labels[k], x, found, k, to_percent, points=True))
         panels.append(Panel(f"First {symbol}, with {other}", curves, f"first {symbol}", "test error, %", log))
     usual = "; ".join(
-        f"{setting.names[k]} {mean_percent(each[USUAL])}" for k, each in sorted(errors.items()) if USUAL in each
+        f"{setting.names[k]} {format_mean_percent(each[USUAL])}" for k, each in sorted(errors.items()) if USUAL in each
     )
     return FigureSpec(
         "lines", [panel for panel in panels if panel.curves],
@@ -201,7 +201,7 @@ def _headline(setting: Setting, ended: Mapping[int, Errors]) -> str:
         return "Not all first values are tried yet."
     k, errors = next(iter(sorted(ended.items())))
     low, high = (100 * float(end([np.mean(each) for each in errors.values()])) for end in (min, max))
-    return sentence(f"{setting.names[k]}: {low:.0f}% to {high:.0f}% test error, by first γ and β.")
+    return capitalize_first(f"{setting.names[k]}: {low:.0f}% to {high:.0f}% test error, by first γ and β.")
 
 
 def _verdict(setting: Setting, ended: Mapping[int, Errors]) -> Verdict:
@@ -209,11 +209,11 @@ def _verdict(setting: Setting, ended: Mapping[int, Errors]) -> Verdict:
     if len(ended) < len(setting.rows):
         return Verdict("open", "Not all first values are tried yet.")
     others = {(k, at): each for k, errors in ended.items() for at, each in errors.items() if at != USUAL}
-    changes = [compare(each, ended[k][USUAL], 1 / TESTED) for (k, _), each in others.items()]
-    found = dict(zip(others, find_signs(changes), strict=True))
+    changes = [compare_seed_by_seed(each, ended[k][USUAL], 1 / TESTED) for (k, _), each in others.items()]
+    found = dict(zip(others, find_clear_signs(changes), strict=True))
     texts, better, worse, count = [], 0, 0, 0
     for k, errors in sorted(ended.items()):
-        name, usual = sentence(setting.names[k]), errors[USUAL]
+        name, usual = capitalize_first(setting.names[k]), errors[USUAL]
         if not np.mean(usual) < LEARNS:
             texts.append(f"{name} does not learn from γ = 1, β = 0.")
             continue
@@ -221,8 +221,9 @@ def _verdict(setting: Setting, ended: Mapping[int, Errors]) -> Verdict:
         up, down = signs.count(1), signs.count(-1)
         (gain, bias), highest = max(errors.items(), key=lambda one: float(np.mean(one[1])))
         texts.append(
-            f"{name}: test error {mean_percent(usual)} from γ = 1, β = 0. Of {len(signs)} other first values {up} end "
-            f"clearly worse and {down} clearly better. The highest mean is {mean_percent(highest)}, from γ = "
+            f"{name}: test error {format_mean_percent(usual)} from γ = 1, β = 0. Of {len(signs)} other first "
+            f"values {up} end "
+            f"clearly worse and {down} clearly better. The highest mean is {format_mean_percent(highest)}, from γ = "
             f"{typeset(gain)}, β = {typeset(bias)}."
         )
         better, worse, count = better + down, worse + up, count + len(signs)
@@ -244,7 +245,8 @@ EXPERIMENT = Experiment(
     question="Do the first values of gain and bias matter?",
     claim="The first values of gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization of the "
     "gains and bias matter?”).",
-    about=lambda _: f"{DIGITS}; {hidden_layers(WIDTHS)}, ReLU(γ x̂ + β); {len(GAINS) * len(BIASES)} pairs of first "
+    about=lambda _: f"{DIGITS_DESCRIPTION}; {hidden_layers(WIDTHS)}, ReLU(γ x̂ + β); {len(GAINS) * len(BIASES)} "
+                    f"pairs of first "
     "γ and β, the same for all units.",
     setting=Setting, parts=parts, report=report,
     why="A small γ makes the inputs of the next layer small, and a ReLU whose β is far below 0 passes no gradient. "

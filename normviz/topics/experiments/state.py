@@ -9,7 +9,7 @@ import streamlit as st
 
 from normviz.core.fields import Shape
 from normviz.core.registry import SCHEMES
-from normviz.core.settings import build, choice
+from normviz.core.settings import build_settings, choice
 from normviz.topics.experiments.catalogue import ALIASES, EXPERIMENTS
 from normviz.topics.experiments.experiment import Experiment, own_text
 from normviz.ui import custom
@@ -81,7 +81,7 @@ def lengths(view: View) -> dict[str, int]:
 @lru_cache(maxsize=64)
 def _shape(key: str, given: tuple[tuple[str, Any], ...]) -> Shape:
     """Return the shape of an experiment's first normalized layer. Cached: each rule of one's own scheme asks."""
-    return build(EXPERIMENTS[key].setting, dict(given)).shape
+    return build_settings(EXPERIMENTS[key].setting, dict(given)).shape
 
 
 def chosen(given: View) -> Sequence[str]:
@@ -141,4 +141,4 @@ def setting_of(view: View) -> Any:
     given = values(view)
     setting, own = shown(view).setting, custom.scheme_of(view)
     own = own if setting.weighted else own.with_weight_scheme(None)
-    return build(setting, given | ({"own": own_text(own)} if "custom" in chosen(given) else {}))
+    return build_settings(setting, given | ({"own": own_text(own)} if "custom" in chosen(given) else {}))

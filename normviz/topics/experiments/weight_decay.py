@@ -9,12 +9,12 @@ import numpy as np
 from normviz.charts.curves import Curve, Panel
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import integer, real
-from normviz.core.text import sentence, typeset
+from normviz.core.text import capitalize_first, typeset
 from normviz.core.theory import predict
-from normviz.core.tolerances import ROUNDING
+from normviz.core.tolerances import MACHINE_EPSILONS
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.data.digits import DIGITS
-from normviz.describe.seeds import compare, estimate, find_clear
+from normviz.data.digits import DIGITS_DESCRIPTION
+from normviz.describe.seeds import compare_seed_by_seed, estimate_mean, find_clear_differences
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import Step
 from normviz.topics.experiments.course import Series, make_step, marks
@@ -95,7 +95,7 @@ class Part(SchemeJob):
         )  # fmt: skip
         normalized = network.weights[: len(WIDTHS)]
         for weights in normalized:
-            weights[ROUNDED] *= 1 + ROUNDING["float64"]
+            weights[ROUNDED] *= 1 + MACHINE_EPSILONS["float64"]
         decays = x.new_tensor([self.decay, 0.0, 0.0, self.decay])[:, None]
         rates = [x.new_full((len(RUNS), len(self.networks)), self.rate) for _ in network.parameters]
         learner = Trainer(network.parameters, "sgd", rates)
@@ -160,7 +160,7 @@ class Outcome(NamedTuple):
         if not np.isfinite(rounded).all():
             return "diverged"
         if (matched <= SAME).all():
-            return "same" if plain.min() > 100 * max(matched.max(), ROUNDING["float64"]) else "nothing"
+            return "same" if plain.min() > 100 * max(matched.max(), MACHINE_EPSILONS["float64"]) else "nothing"
         return "rounding" if matched.max() <= MARGIN * rounded.max() else "apart"
 
 
@@ -254,7 +254,7 @@ def _lines(steps: np.ndarray, values: np.ndarray, twins: tuple[int, ...]) -> lis
 def _geometric(values: np.ndarray) -> str:
     """Return the geometric mean of positive numbers with its 95% interval: "2·10⁻¹⁴ (1·10⁻¹⁴ to 4·10⁻¹⁴)"."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean, half_width = estimate(np.log10(np.maximum(values, FLOOR)))
+        mean, half_width = estimate_mean(np.log10(np.maximum(values, FLOOR)))
     middle, low, high = (typeset(float(10**each), 2) for each in (mean, mean - half_width, mean + half_width))
     return middle if "NaN" in (low, high) or low == high else f"{middle} ({low} to {high})"
 
@@ -266,7 +266,7 @@ def _headline(setting: Setting, ended: dict[SchemeSpec, Outcome]) -> str:
         return "No scheme is trained yet."
     each, name = ended[row], setting.names[setting.rows.index(row)]
     if each.kind == "same":
-        mean, _ = estimate(np.log10(each.ratio))
+        mean, _ = estimate_mean(np.log10(each.ratio))
         return f"With {name}, weight decay only raises the effective rate {typeset(10 ** float(mean), 2)} times."
     if each.kind == "apart":
         return f"With {name}, weight decay does more than raise the learning rate."
@@ -283,7 +283,9 @@ def _verdict(setting: Setting, ended: dict[SchemeSpec, Outcome]) -> Verdict:
         "none. With momentum or Adam the matched rate is another one. Losses are those of the last "
         f"{min(LAST, setting.steps)} mini-batches."
     )
-    clear = find_clear([compare(each.losses[PLAIN], each.losses[DECAYED]) for each in ended.values()])
+    clear = find_clear_differences(
+        [compare_seed_by_seed(each.losses[PLAIN], each.losses[DECAYED]) for each in ended.values()]
+    )
     text = " ".join(_sentence(setting, row, ended[row], is_clear) for row, is_clear in zip(ended, clear, strict=True))
     invariant = {row: each for row, each in ended.items() if is_invariant(setting, row)}
     if invariant and "batch" not in {row.key for row in invariant}:
@@ -315,12 +317,12 @@ def _sentence(setting: Setting, row: SchemeSpec, found: Outcome, is_clear: bool)
         why = f", since at ε = {typeset(setting.eps)} the output depends on the length"
     gap = f", by up to {_geometric(found.gaps[MATCHED])}" if np.isfinite(found.gaps[MATCHED]).all() else ""
     kind = _KINDS[found.kind].format(gap=gap, rounded=_geometric(found.gaps[ROUNDED]), why=why)
-    name = sentence(setting.names[setting.rows.index(row)])
+    name = capitalize_first(setting.names[setting.rows.index(row)])
     if found.kind == "diverged":
         return f"{name}: {kind[0].lower()}{kind[1:]}."
     levels = [
         f"{mean:.3f} ± {half:.3f}" if np.isfinite(mean) else "infinite (diverged)"
-        for mean, half in zip(*estimate(found.losses), strict=True)
+        for mean, half in zip(*estimate_mean(found.losses), strict=True)
     ]
     difference = "a clear difference" if is_clear else "no clear difference"
     return (
@@ -335,7 +337,8 @@ EXPERIMENT = Experiment(
     claim="“… L2 regularization has no regularizing effect when combined with normalization. Instead, regularization "
     "has an influence on the scale of weights, and thereby on the effective learning rate” (van Laarhoven 2017, arXiv "
     "1706.05350, abstract).",
-    about=lambda _: f"{DIGITS}; {hidden_layers(WIDTHS)}. Three twins: weight decay, none, and none with the learning "
+    about=lambda _: f"{DIGITS_DESCRIPTION}; {hidden_layers(WIDTHS)}. Three twins: weight decay, none, and none "
+                    f"with the learning "
     "rate that gives the same η/‖W‖².",
     setting=Setting, parts=parts, report=report,
     rules="Numbers are means over the seeds with 95% intervals (Student's t), of gaps and rates those of their "

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from normviz.data.digits import CLASSES, SIDE, load_digits
+from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE, load_digits
 from normviz.topics.geometry.norms import Normed, backward, forward
 
-PIXELS = SIDE * SIDE
+PIXELS = DIGIT_SIDE * DIGIT_SIDE
 
 Net = Mapping[str, np.ndarray]
 """Parameters by name, each with a leading axis of networks: "w0" (networks, in, out), "gain0" and "bias0" (networks, 1,
@@ -30,8 +30,8 @@ def start(seed: int, widths: Sequence[int]) -> dict[str, np.ndarray]:
     for k, (size, units) in enumerate(zip(sizes, widths, strict=False)):
         net[f"w{k}"] = rng.normal(0, (2 / size) ** 0.5, (1, size, units))
         net[f"gain{k}"], net[f"bias{k}"] = np.ones((1, 1, units)), np.zeros((1, 1, units))
-    net["classifier"] = rng.normal(0, widths[-1] ** -0.5, (1, widths[-1], CLASSES))
-    return net | {"offset": np.zeros((1, 1, CLASSES))}
+    net["classifier"] = rng.normal(0, widths[-1] ** -0.5, (1, widths[-1], DIGIT_CLASSES))
+    return net | {"offset": np.zeros((1, 1, DIGIT_CLASSES))}
 
 
 def layers(net: Net) -> range:

@@ -13,7 +13,7 @@ import numpy as np
 from normviz.core.errors import InvalidInput
 from normviz.core.layouts import check_layout
 from normviz.core.registry import Scheme
-from normviz.core.tolerances import ROUNDING
+from normviz.core.tolerances import MACHINE_EPSILONS
 from normviz.topics.gradients.candidates import Candidates, alone, difference, together
 from normviz.topics.gradients.case import MAX_ELEMENTS, Case, check_arrays, split_arrays
 from normviz.topics.gradients.homework import Keys
@@ -150,7 +150,7 @@ def _judged(case: Case, name: str, array: np.ndarray) -> Verdict:
             return Verdict(False, error, *keys[:2])
     if error is None:
         return Verdict(False, None, "wrong-shape")
-    if np.all(np.abs(flat - wanted) <= ROUNDING["float32"] * allowed):
+    if np.all(np.abs(flat - wanted) <= MACHINE_EPSILONS["float32"] * allowed):
         return Verdict(False, error, "precision")
     return Verdict(False, error, name_statistics(case, name, flat, limits[-1]))
 

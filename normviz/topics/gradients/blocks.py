@@ -29,7 +29,7 @@ def blocks(scheme: Scheme, shape: Shape) -> Blocks:
     count = int(np.prod(shape))
     if not fields:
         return Blocks(np.arange(count), np.arange(count + 1), True)
-    field = fields[-1].coarse
+    field = fields[-1].coarse_field
     keys = _statistics(field, shape)
     order = np.argsort(keys, kind="stable")
     edges = np.flatnonzero(np.diff(keys[order], prepend=-1, append=count))

@@ -6,7 +6,7 @@ from itertools import combinations, permutations
 
 import numpy as np
 
-from normviz.core.backward import gradients as exact
+from normviz.core.backward import compute_gradients as exact
 from normviz.core.layouts import from_tensor
 from normviz.topics.gradients.case import Case
 from normviz.topics.gradients.homework import (
@@ -46,7 +46,7 @@ def alone(case: Case, name: str) -> Candidates:
 def together(case: Case, name: str) -> Candidates:
     """What two mistakes give, or three."""
     task, scheme = case.task, case.scheme
-    if not scheme.in_the_form or name == "dbeta":
+    if not scheme.is_general_form or name == "dbeta":
         return
     right = right_way(scheme, task.x.shape, case.eps)
     for keys, way in (*formulas(scheme, right), *placements(right, task.x.shape, case.layout)):
@@ -69,7 +69,7 @@ def _alone(case: Case, name: str) -> Candidates:
         yield ("swapped",), case.right["dbeta" if name == "dgamma" else "dgamma"]
     if case.scheme.spectral:
         yield from _spectral(case, name)
-    if case.scheme.in_the_form and name != "dbeta":
+    if case.scheme.is_general_form and name != "dbeta":
         yield from _in_the_form(case, name)
     yield from _of_any_scheme(case, name)
 

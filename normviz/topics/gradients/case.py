@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from normviz.core.backward import gradients, transposed
+from normviz.core.backward import apply_transposed_average, compute_gradients
 from normviz.core.errors import InvalidInput
 from normviz.core.layouts import from_tensor, to_tensor
-from normviz.core.normalize import broadcast_statistic, normalize, reduce
+from normviz.core.normalize import broadcast_statistic, normalize, reduce_boxes
 from normviz.core.registry import Scheme
-from normviz.core.tolerances import ANSWER, ROUNDING
-from normviz.core.whitening import steepest
+from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
+from normviz.core.whitening import compute_steepest_slope
 from normviz.topics.gradients.homework import Task
 from normviz.topics.gradients.layouts import check_size, parameter_shape, parameter_to_tensor
 
@@ -92,7 +92,7 @@ class Case:
             if inputs["eps"].size != 1:
                 raise InvalidInput(f"eps has {inputs['eps'].size} elements; it is one number.")
             given = float(inputs["eps"].reshape(()))
-            if eps is not None and abs(eps - given) > ROUNDING["float32"] * abs(given):
+            if eps is not None and abs(eps - given) > MACHINE_EPSILONS["float32"] * abs(given):
                 raise InvalidInput(f"ε is {given:g} in the inputs and {eps:g} beside them; one of them is enough.")
             eps = given
         self.eps = (scheme.eps or 0.0) if eps is None else eps
@@ -122,7 +122,7 @@ class Case:
             raise InvalidInput("the inputs divide 0 by 0: a field of x is constant, and ε is 0; give an ε above 0.")
         right = {"out": self.normalized.y}
         if task.dout is not None:
-            found = gradients(task.x, task.dout, scheme, self.eps, task.gamma, task.beta)
+            found = compute_gradients(task.x, task.dout, scheme, self.eps, task.gamma, task.beta)
             right |= {"dx": found.dx, "dgamma": found.dgain, "dbeta": found.dbias}
         return right
 
@@ -131,7 +131,7 @@ class Case:
         task, scheme = self.task, self.scheme
         if scheme.whitens:
             groups = scheme.matrices(task.x.shape)
-            return steepest(self.normalized.v, groups, self.eps) * (task.x.shape[-1] // groups)
+            return compute_steepest_slope(self.normalized.v, groups, self.eps) * (task.x.shape[-1] // groups)
         return scheme.scale(task.x.shape) / np.asarray(self.normalized.deviation)
 
     def _allowed(self) -> tuple[dict[str, np.ndarray], float]:
@@ -146,21 +146,26 @@ class Case:
         if scheme.suppression is not None:
             r = np.broadcast_to(broadcast_statistic(self._inverse(), scheme.suppression, xhat.shape), xhat.shape)
         for field in scheme.fields:
-            most = broadcast_statistic(reduce(np.abs(task.x), field.coarse, np.max), field.coarse, xhat.shape) * r
+            most = (
+                broadcast_statistic(
+                    reduce_boxes(np.abs(task.x), field.coarse_field, np.max), field.coarse_field, xhat.shape
+                )
+                * r
+            )
             beside = np.maximum(beside, most / scheme.scale(xhat.shape))
             longest = max(longest, int(field.sizes(xhat.shape).max()))
-        summing = ANSWER * (1 + max(longest, task.x.size // task.beta.size) ** 0.5 / 16)
+        summing = ANSWER_ROUNDINGS * (1 + max(longest, task.x.size // task.beta.size) ** 0.5 / 16)
         lost = summing * (2 + beside * (1 if scheme.summation is None else beside))
         scaled = lost * (xhat + scheme.scale(xhat.shape))
         gamma = np.abs(task.gamma)
-        allowed = {"out": gamma * scaled + ANSWER * np.abs(task.beta)}
+        allowed = {"out": gamma * scaled + ANSWER_ROUNDINGS * np.abs(task.beta)}
         if task.dout is not None:
             g = np.abs(task.dout) * gamma
             dv = lost * g * r
             if scheme.suppression is not None:
-                through = np.abs(transposed(lost * g * (xhat + 1) * r**2, scheme.suppression))
+                through = np.abs(apply_transposed_average(lost * g * (xhat + 1) * r**2, scheme.suppression))
                 dv = dv + (np.abs(self.normalized.v) + 1 / r) * through / scheme.scale(xhat.shape) ** 2
-            allowed["dx"] = dv if scheme.summation is None else dv + transposed(dv, scheme.summation)
+            allowed["dx"] = dv if scheme.summation is None else dv + apply_transposed_average(dv, scheme.summation)
             summed = {"dgamma": np.abs(task.dout) * scaled, "dbeta": summing * np.abs(task.dout)}
             for name, terms in summed.items():
                 parameter = task.gamma if name == "dgamma" else task.beta
@@ -171,10 +176,10 @@ class Case:
     def roundings(self, array: np.ndarray) -> list[float]:
         """What roundings an answer may show, the finest first: those of float64, and of a shorter type on its way."""
         types = [a.dtype.name for n, a in self.inputs.items() if n != "eps"] + [array.dtype.name]
-        shorter = [ROUNDING[name] for name in types if name in ROUNDING]
+        shorter = [MACHINE_EPSILONS[name] for name in types if name in MACHINE_EPSILONS]
         if np.array_equal(array, array.astype(np.float32)):
-            shorter.append(ROUNDING["float32"])  # computed in float32, and saved as float64
-        return sorted({ROUNDING["float64"], max(shorter)}) if shorter else [ROUNDING["float64"]]
+            shorter.append(MACHINE_EPSILONS["float32"])  # computed in float32, and saved as float64
+        return sorted({MACHINE_EPSILONS["float64"], max(shorter)}) if shorter else [MACHINE_EPSILONS["float64"]]
 
     def laid(self, tensor: np.ndarray) -> np.ndarray:
         """A tensor in the order of the layout, without axes of length 1: so are answers compared."""

@@ -57,7 +57,7 @@ def _parameters(view: View, scheme: Scheme) -> None:
 def _shape(view: View, scheme: Scheme) -> None:
     """The lengths of the small tensor."""
     columns = st.columns(2)
-    called = wording.axes_of(scheme.axes, shape_of(view))
+    called = wording.name_axes(scheme.axes, shape_of(view))
     for number, (size, name, axis) in enumerate(zip(SIZES, scheme.axes, called, strict=True)):
         label = f"{name} ({axis.many})"
         columns[number % 2].number_input(label, 1, LONGEST[size], key=PREFIX + size, **KEPT)

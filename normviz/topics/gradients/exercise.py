@@ -11,8 +11,8 @@ from normviz.core.errors import InvalidInput
 from normviz.core.layouts import LAYOUTS
 from normviz.core.registry import Scheme, get_scheme
 from normviz.data.files import check_upload_size, read_npy, read_npz
-from normviz.describe.code import render
-from normviz.describe.wording import named, reduction_words
+from normviz.describe.code import render_template
+from normviz.describe.wording import describe_reduction, format_scheme_name
 from normviz.topics.gradients.answers import ANSWERS, INPUTS, make_inputs
 from normviz.topics.gradients.case import split_arrays
 from normviz.topics.gradients.layouts import parameter_shape
@@ -62,14 +62,14 @@ class Exercise:
     def said(self) -> str:
         """What is averaged, in words: "batch normalization (N, H, W averaged, C kept)"."""
         field = self.scheme.field
-        over = "" if field is None else f" ({reduction_words(field, self.scheme.axes, self.tensor_shape)})"
-        return named(self.scheme) + over
+        over = "" if field is None else f" ({describe_reduction(field, self.scheme.axes, self.tensor_shape)})"
+        return format_scheme_name(self.scheme) + over
 
     def code(self) -> str:
         """A frame to write the answer in: what is given is read, and what is computed is saved."""
         parameters = [parameter_shape(self.scheme, name, self.layout, self.shape) for name in ("gamma", "beta")]
         shapes = dict(zip(ANSWERS, (self.shape, self.shape, *parameters), strict=True))
-        return render("homework.py.jinja", said=self.said(), names=INPUTS, shapes=shapes)
+        return render_template("homework.py.jinja", said=self.said(), names=INPUTS, shapes=shapes)
 
     def command(self) -> str:
         """The same check without a browser."""

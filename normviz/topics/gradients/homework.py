@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from normviz.core.backward import diagonal_only, transposed
+from normviz.core.backward import apply_transposed_average, compute_diagonal_gradient
 from normviz.core.fields import Field, Shape
 from normviz.core.normalize import broadcast_statistic, centre
 from normviz.core.registry import SCHEMES, Scheme
@@ -119,10 +119,14 @@ def gradients(x: np.ndarray, g: np.ndarray, way: Way, steps: Steps) -> Iterator[
 
     def reach(times: float | np.ndarray = 1.0) -> np.ndarray:
         """Return the path through the variance, of which each average is multiplied."""
-        return np.zeros_like(x) if b is None else 2 * steps.w * transposed(g * steps.v * steps.slope * times, b)
+        return (
+            np.zeros_like(x)
+            if b is None
+            else 2 * steps.w * apply_transposed_average(g * steps.v * steps.slope * times, b)
+        )
 
     def back(z: np.ndarray, times: float | np.ndarray = kept) -> np.ndarray:
-        return np.zeros_like(x) if a is None else np.broadcast_to(transposed(z * times, a), x.shape)
+        return np.zeros_like(x) if a is None else np.broadcast_to(apply_transposed_average(z * times, a), x.shape)
 
     through = reach()
     inner = through if way.around else 0.0  # through v, or straight to x
@@ -136,7 +140,7 @@ def gradients(x: np.ndarray, g: np.ndarray, way: Way, steps: Steps) -> Iterator[
         yield ("constant-statistics",), direct
     if way.root == "inside" and way.around and not (way.sample or way.sample_mean or way.absolute):
         own = SCHEMES["custom"].with_fields(a, b)
-        yield ("diagonal-gradient",), diagonal_only(x, g * way.scale, own, way.eps)
+        yield ("diagonal-gradient",), compute_diagonal_gradient(x, g * way.scale, own, way.eps)
         if b is not None:
             yield ("diagonal-gradient",), direct + 2 * steps.w * g * steps.v * steps.slope / b.sizes(x.shape)
     for of_mean, of_variance in ((1, 0), (0, 1), (1, 1)):

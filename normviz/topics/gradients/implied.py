@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from normviz.core.backward import gradients
+from normviz.core.backward import compute_gradients
 from normviz.core.fields import Field
 from normviz.core.normalize import broadcast_statistic
 from normviz.topics.gradients.candidates import Candidates, difference
@@ -43,7 +43,7 @@ def exchange_gammas(case: Case, name: str, flat: np.ndarray) -> Candidates:
             found = case.normalized.xhat * gamma + task.beta
         else:
             assert task.dout is not None
-            found = gradients(task.x, task.dout, case.scheme, case.eps, gamma, task.beta).dx
+            found = compute_gradients(task.x, task.dout, case.scheme, case.eps, gamma, task.beta).dx
         yield ("swapped-gamma",), case.laid(found)
 
 

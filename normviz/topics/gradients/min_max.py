@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from normviz.core.backward import transposed
+from normviz.core.backward import apply_transposed_average
 from normviz.core.fields import Field
-from normviz.core.normalize import broadcast_statistic, reduce
+from normviz.core.normalize import broadcast_statistic, reduce_boxes
 from normviz.topics.gradients.homework import average
 
 
@@ -33,7 +33,7 @@ class MinMax:
     def _end(self, how: object) -> np.ndarray:
         """Return the smallest or largest value of its field for every element."""
         return np.broadcast_to(
-            broadcast_statistic(reduce(self.x, self.field, how), self.field, self.x.shape), self.x.shape
+            broadcast_statistic(reduce_boxes(self.x, self.field, how), self.field, self.x.shape), self.x.shape
         )
 
     @property
@@ -49,8 +49,8 @@ class MinMax:
         m = self.field.sizes(self.x.shape)
         length = high - low + self.eps
         direct = self.scale * g / length
-        of_length = -transposed(g * (self.xhat - self.shift) / length, self.field) * m
-        of_origin = -transposed(direct, self.field) * m
+        of_length = -apply_transposed_average(g * (self.xhat - self.shift) / length, self.field) * m
+        of_origin = -apply_transposed_average(direct, self.field) * m
         ends = np.where(self.x == high, of_length, 0.0) - np.where(self.x == low, of_length, 0.0)
         return direct + ends + (of_origin / m if self.centred else np.where(self.x == low, of_origin, 0.0))
 

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from normviz.core.backward import Gradients, gradients
+from normviz.core.backward import Gradients, compute_gradients
 from normviz.core.fields import Shape
-from normviz.core.normalize import broadcast_statistic, normalize, quiet
+from normviz.core.normalize import broadcast_statistic, ignore_float_warnings, normalize
 from normviz.core.registry import Scheme
-from normviz.core.whitening import by_power, steepest
-from normviz.data.samples import uneven
+from normviz.core.whitening import apply_inverse_power, compute_steepest_slope
+from normviz.data.samples import sample_uneven
 
 STEP = float(np.finfo(float).eps ** (1 / 3))
 """Of a central difference, in units of what divides: its error and that of rounding are then about as large."""
@@ -35,7 +35,7 @@ def small(scheme: Scheme, shape: Shape, seed: int) -> Small:
     dy = rng.standard_normal(shape)
     gain = np.ones(sizes[0]) if scheme.gain is None else np.exp2(rng.uniform(-1, 1, sizes[0]))
     bias = np.zeros(sizes[1]) if scheme.bias is None else rng.standard_normal(sizes[1])
-    return Small(uneven(shape, seed), dy, gain, bias)
+    return Small(sample_uneven(shape, seed), dy, gain, bias)
 
 
 class Ways(NamedTuple):
@@ -53,14 +53,14 @@ class Ways(NamedTuple):
     frozen: float
 
 
-@quiet
+@ignore_float_warnings
 def ways(scheme: Scheme, at: Small, eps: float) -> Ways:
     """Both ways; ∂l/∂x is differentiated element by element, all at once as a stack of tensors."""
     x, dy, gain, bias = at
     result = normalize(x, scheme, eps)
     inverse = np.full(x.shape, scheme.alpha if scheme.pointwise else 1.0)
     if scheme.whitens and scheme.suppression is not None:
-        least = steepest(result.v, scheme.matrices(x.shape), eps)
+        least = compute_steepest_slope(result.v, scheme.matrices(x.shape), eps)
         inverse = np.broadcast_to(broadcast_statistic(least, scheme.suppression, x.shape), x.shape)
     elif scheme.suppression is not None:
         root = np.broadcast_to(broadcast_statistic(result.deviation, scheme.suppression, x.shape), x.shape)
@@ -83,10 +83,10 @@ def ways(scheme: Scheme, at: Small, eps: float) -> Ways:
         h = 3e-4 * least  # forwards only, of second order: ε may be 0
         near = [float(loss(x, eps + k * h)) for k in range(3)]
         found["deps"] = np.array((4 * near[1] - near[2] - 3 * near[0]) / (2 * h))
-    exact = gradients(x, dy, scheme, eps, gain, bias)
+    exact = compute_gradients(x, dy, scheme, eps, gain, bias)
     held = exact.dxhat * inverse * scheme.scale(x.shape)
     if scheme.whitens:
-        held = by_power(exact.dxhat, result.v, scheme.matrices(x.shape), eps)
+        held = apply_inverse_power(exact.dxhat, result.v, scheme.matrices(x.shape), eps)
     frozen = float(np.abs(held).max())
     return Ways(exact, found, frozen or 1.0)
 

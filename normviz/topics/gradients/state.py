@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
-from normviz.core.fields import Shape, divisors
+from normviz.core.fields import Shape, find_divisors
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.core.settings import among, choice, integer, switch
+from normviz.core.settings import choice, integer, number_choice, switch
 from normviz.topics.gradients import exercise
 from normviz.topics.gradients.chain import LAST
 from normviz.topics.gradients.exercise import Exercise
 from normviz.ui import scheme as chosen
-from normviz.ui.link import Param, View, decimal, params
+from normviz.ui.link import Param, View, format_exact, params
 from normviz.ui.tensor import SIZES
 
 PAGE = "gradients"
@@ -75,7 +75,7 @@ def _dy(value: Any, view: View) -> str:
 
 
 def _text(numbers: list[float]) -> str:
-    return ", ".join(map(decimal, numbers))
+    return ", ".join(map(format_exact, numbers))
 
 
 def _why(name: str) -> Callable[[Any, View], str | None]:
@@ -110,7 +110,7 @@ class Page:
     height: int = integer(4, 1, exercise.LONGEST["height"], label="Rows, or positions T")
     width: int = integer(5, 1, exercise.LONGEST["width"], label="Columns")
     channels: int = integer(6, 1, exercise.LONGEST["channels"], label="Channels")
-    parts: int = among(2, lambda given: divisors(given["channels"]), label="Groups G")
+    parts: int = number_choice(2, lambda given: find_divisors(given["channels"]), label="Groups G")
     dtype: str = choice("float64", ("float64", "float32"), label="Type of the numbers")
     back: int = integer(0, 0, LAST)
 

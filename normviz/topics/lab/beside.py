@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from normviz.charts.palette import NOT_FINITE, THEMES
-from normviz.core.fields import AXIS, FULL, Field
-from normviz.core.normalize import Normalized, quiet
-from normviz.core.registry import Scheme, same_as
+from normviz.core.fields import AXIS_NAMES, FULL, Field
+from normviz.core.normalize import NormalizationResult, ignore_float_warnings
+from normviz.core.registry import Scheme, find_equal_schemes
 from normviz.core.text import join_words, typeset
 from normviz.describe import live, wording
-from normviz.describe.aims import field_noun
-from normviz.describe.mathml import mathml
-from normviz.describe.notation import SYMBOL
+from normviz.describe.aims import name_field
+from normviz.describe.mathml import convert_to_mathml
+from normviz.describe.notation import TENSOR_SYMBOLS
 from normviz.ui.link import View
 
 USUAL = 3.0
@@ -22,7 +22,7 @@ USUAL = 3.0
 
 
 def beside_data(
-    view: View, scheme: Scheme, x: np.ndarray, result: Normalized, affine: tuple[float, ...],
+    view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult, affine: tuple[float, ...],
     roles: tuple[int, int, int, int], theme: str,
 ) -> dict[str, Any]:  # fmt: skip
     """Everything that the browser says of any element: words for its boxes, formulas, and the numbers of all.
@@ -30,30 +30,30 @@ def beside_data(
     `affine`: ε, γ, β and τ; `roles`: which axis is drawn in the place of N, H, W and C.
     """
     shape, colours = x.shape, THEMES[theme]
-    boxes, taken = wording.boxes(scheme, view["focus"], shape), wording.taken(scheme, shape)
+    boxes, taken = wording.describe_boxes(scheme, view["focus"], shape), wording.find_field_statistics(scheme, shape)
     fields = [
         {
             "part": None if len(boxes) == 1 else part,
             "bounds": each.field.bounds(shape),
-            "ranges": wording.ranges(each.field, scheme.axes, shape),
+            "ranges": wording.format_ranges(each.field, scheme.axes, shape),
             "words": box.shared,
-            "what": "" if box.shared != wording.WHERE else box.what,
+            "what": "" if box.shared != wording.BOX_TEMPLATES else box.what,
         }
         for part, each, box in zip(("mean", "divides"), taken, boxes, strict=False)
     ]
-    numbers = live.live_numbers(scheme, x, result, *affine)
+    numbers = live.compute_live_numbers(scheme, x, result, *affine)
     pictures = _pictures(scheme, x, result)
     return {
         "focus": list(view["focus"]),
         "shape": list(shape),
         "roles": list(roles),
-        "axes": [(AXIS[name].letter, n - 1) for name, n in zip(scheme.axes, shape, strict=True)],
+        "axes": [(AXIS_NAMES[name].letter, n - 1) for name, n in zip(scheme.axes, shape, strict=True)],
         "fields": fields,
         "says": _all_words(scheme, x),
         "words": {"cut": "Shown: {}."},
-        "ranges": wording.ranges(Field((FULL,) * 4), scheme.axes, shape),
-        "statistics": _written(live.statistics(scheme)),
-        "lines": _written(live.lines(scheme, shape)),
+        "ranges": wording.format_ranges(Field((FULL,) * 4), scheme.axes, shape),
+        "statistics": _written(live.build_statistic_formulas(scheme)),
+        "lines": _written(live.build_step_formulas(scheme, shape)),
         "note": _note(scheme),
         "numbers": {name: {"values": short(each.values), "shape": list(each.shape)} for name, each in numbers.items()},
         "pictures": pictures,
@@ -77,15 +77,17 @@ def _note(scheme: Scheme) -> str:
 
 def _all_words(scheme: Scheme, x: np.ndarray) -> str:
     if scheme.pointwise is not None:
-        return f"<b>Nothing is shared:</b> every element passes through {wording.passed_words(scheme)} by itself."
+        return (
+            f"<b>Nothing is shared:</b> every element passes through {wording.format_function_text(scheme)} by itself."
+        )
     if scheme.field is None:
         return "<b>Nothing is shared:</b> every element stays as it is."
-    (first, *others) = wording.taken(scheme, x.shape)
-    noun = field_noun(first.field, scheme.axes, x.shape)
-    if others or not noun or wording.windows(first.field, x.shape):
-        return f"In all: {wording.count_words(scheme, x.shape)}."
+    (first, *others) = wording.find_field_statistics(scheme, x.shape)
+    noun = name_field(first.field, scheme.axes, x.shape)
+    if others or not noun or wording.find_windowed_axes(first.field, x.shape):
+        return f"In all: {wording.describe_statistic_counts(scheme, x.shape)}."
     count = prod(first.field.statistics_shape(x.shape))
-    counted = " and ".join(wording.plural(count, name) for name in first.names)
+    counted = " and ".join(wording.pluralize(count, name) for name in first.names)
     return f"In all: {counted}, one for every {noun}."
 
 
@@ -94,23 +96,23 @@ def twin_words(scheme: Scheme, shape: tuple[int, ...]) -> str:
 
     γ, β and the state for inference may differ.
     """
-    same = same_as(scheme, shape) if scheme.acts or scheme.weight else []
+    same = find_equal_schemes(scheme, shape) if scheme.acts or scheme.weight else []
     # A matrix of one number is no news of a scheme of the form, nor is one group of a scheme without groups.
     news = [other for other in same if scheme.whitens or not other.whitens]
-    twins = [wording.named(other) for other in news if other.parameters.get("groups") != 1]
-    hat = f"{SYMBOL.get(scheme.acts_on, 'x')}̂"
+    twins = [wording.format_scheme_name(other) for other in news if other.parameters.get("groups") != 1]
+    hat = f"{TENSOR_SYMBOLS.get(scheme.acts_on, 'x')}̂"
     # Without a step of its own, the scheme is the one in front of it, with all that this one learns.
     verb = f"On this shape, {hat} is that of" if scheme.acts else "This is"
     return f"{verb} {join_words(twins, 'and')}." if twins else ""
 
 
-def _written(lines: list[live.Line]) -> list[dict]:
+def _written(lines: list[live.LiveFormula]) -> list[dict]:
     """Lines as MathML, each form in the sides of its equations and the terms of a long sum, to be broken between."""
     return [
         {
             "name": line.name,
             "forms": [
-                [mathml(side) for side in re.split(r" (?==|\\to|\+ \\cdots|\+ \\num\*\{w)", form)]
+                [convert_to_mathml(side) for side in re.split(r" (?==|\\to|\+ \\cdots|\+ \\num\*\{w)", form)]
                 for form in line.forms
             ],
         }
@@ -125,13 +127,13 @@ def short(values: np.ndarray) -> np.ndarray:
     return (half if np.allclose(half, values, rtol=1e-6, atol=0, equal_nan=True) else values).ravel()
 
 
-@quiet
-def _pictures(scheme: Scheme, x: np.ndarray, result: Normalized) -> list[dict]:
+@ignore_float_warnings
+def _pictures(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> list[dict]:
     """x, x̂ and y: for each its name, its title, and the value of the strongest colour.
 
     What is divided has a scale that does not follow ε, so that ε is seen to act.
     """
-    symbol = SYMBOL.get(scheme.acts_on, "x")
+    symbol = TENSOR_SYMBOLS.get(scheme.acts_on, "x")
     largest = _largest(x)
     pictures = [{"name": "x", "title": symbol, "largest": largest}]
     if scheme.has_xhat:

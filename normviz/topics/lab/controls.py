@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from normviz.core.registry import Scheme
-from normviz.describe.wording import labelled, shape_words
+from normviz.describe.wording import format_scheme_label, format_shape
 from normviz.topics.lab.state import COMPUTED, has_parameter, learns, sets_advanced, view_of
 from normviz.ui import custom
 from normviz.ui.choice import choose_one
@@ -44,7 +44,7 @@ def controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGener
             with place:
                 _advanced(view, scheme)
     if not on_phone():  # there, the controls stand above the cube
-        picked(f"{labelled(scheme)} on {shape_words(shape_of(view))}")
+        picked(f"{format_scheme_label(scheme)} on {format_shape(shape_of(view))}")
 
 
 def picture_controls(view: View, scheme: Scheme) -> None:

@@ -8,16 +8,22 @@ import pyarrow as pa
 import streamlit as st
 
 from normviz.charts.statistics import extremes, pictures, statistics_map
-from normviz.core.fields import AXIS, MAX_ELEMENTS, Field, Index, Shape
-from normviz.core.normalize import Normalized, quiet
+from normviz.core.fields import AXIS_NAMES, MAX_DRAWN_ELEMENTS, Field, Index, Shape
+from normviz.core.normalize import NormalizationResult, ignore_float_warnings
 from normviz.core.registry import Scheme
-from normviz.core.statistics import covariances, rounding, saturation, statistics_table, whitened_saturation
+from normviz.core.statistics import (
+    build_statistics_table,
+    compute_covariances,
+    compute_saturation,
+    compute_whitened_saturation,
+    estimate_rounding,
+)
 from normviz.core.text import format_number
-from normviz.core.whitening import in_groups
+from normviz.core.whitening import split_into_groups
 from normviz.data.output import encode_npy
 from normviz.describe import notation, snippets, wording
-from normviz.describe.aims import aim_words
-from normviz.describe.parameters import axis_trap, parameter_shapes
+from normviz.describe.aims import describe_aim
+from normviz.describe.parameters import list_parameter_shapes, warn_about_keras_axis
 from normviz.topics.lab.beside import beside_data, twin_words
 from normviz.topics.lab.figures import histograms
 from normviz.topics.lab.picture import PLAIN, ROLES
@@ -31,36 +37,36 @@ from normviz.web.components.picture import shades
 from normviz.web.components.plot import plot
 
 
-def headline(scheme: Scheme, x: np.ndarray, result: Normalized, threshold: float) -> None:
+def headline(scheme: Scheme, x: np.ndarray, result: NormalizationResult, threshold: float) -> None:
     """Show the scheme's name and its aim; without an aim, what the scheme does."""
-    aim, front = aim_words(scheme, x, result, threshold), wording.front_words([scheme])
+    aim, front = describe_aim(scheme, x, result, threshold), wording.explain_front_scheme([scheme])
     behind = f"  \n:small[{front} Its formula, its parameters and Table 1 show what that does.]" if front else ""
-    st.markdown(f"## {wording.sentence(scheme.name)}\n{aim or scheme.about}{behind}")
+    st.markdown(f"## {wording.capitalize_first(scheme.name)}\n{aim or scheme.about}{behind}")
 
 
-def not_finite(scheme: Scheme, x: np.ndarray, result: Normalized) -> None:
+def not_finite(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> None:
     """What NaN and Inf in one's own data do to the statistics: they spoil their fields, and no others."""
     wrong = x.size - np.isfinite(x).sum()
     if not wrong:
         return
     lost = x.size - np.isfinite(result.xhat).sum()
-    text = f"{wording.plural(wrong, 'element')} of your data {'is' if wrong == 1 else 'are'} NaN or infinite. "
+    text = f"{wording.pluralize(wrong, 'element')} of your data {'is' if wrong == 1 else 'are'} NaN or infinite. "
     if scheme.field is not None:
-        table = statistics_table(x, scheme, result)
+        table = build_statistics_table(x, scheme, result)
         of_each = table["divisor" if "divisor" in table else "mean"]
         if scheme.whitens:
-            of_each = in_groups(result.xhat, scheme.matrices(x.shape)).sum((-2, -1))
+            of_each = split_into_groups(result.xhat, scheme.matrices(x.shape)).sum((-2, -1))
         spoilt = sum(~np.isfinite(of_each))
         text += (
             f"A statistic is NaN or infinite as soon as one element of its field is: {spoilt:,} of "
-            f"{wording.plural(len(of_each), 'statistic')} here, and with them {wording.plural(lost, 'element')} "
+            f"{wording.pluralize(len(of_each), 'statistic')} here, and with them {wording.pluralize(lost, 'element')} "
             "of the result. Fields without such an element are as they would be."
         )
     st.warning(text, icon=":material/warning:")
 
 
 def beside(
-    view: View, scheme: Scheme, x: np.ndarray, result: Normalized, affine: tuple[float, ...], theme: str
+    view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult, affine: tuple[float, ...], theme: str
 ) -> None:
     """The element that the cube shows: its field, indices and numbers; `affine`: ε, γ, β and τ."""
     roles = ROLES.get(scheme.acts_on, PLAIN)
@@ -71,24 +77,26 @@ def beside(
         st.info(twins, icon=":material/equal:")
 
 
-def statistics(scheme: Scheme, x: np.ndarray, result: Normalized, view: View, theme: str) -> None:
+def statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResult, view: View, theme: str) -> None:
     """One row per statistic, and a heat map of their shape."""
     if not scheme.fields:
-        each = f"each element passes through {wording.passed_words(scheme)} by itself" if scheme.pointwise else ""
+        each = (
+            f"each element passes through {wording.format_function_text(scheme)} by itself" if scheme.pointwise else ""
+        )
         st.write(f"No statistics: {each or 'the tensor passes unchanged'}.")
         return
-    table = statistics_table(x, scheme, result)
+    table = build_statistics_table(x, scheme, result)
     kinds: dict[str, Map] = {}
     if scheme.summation is not None and result.mean is not None:
         kinds["mean"] = _map("mean", result.mean, scheme, scheme.summation, view["focus"], x.shape)
     if scheme.suppression is not None and result.deviation is not None:
         divisor = result.deviation / scheme.scale(x.shape)
         kinds["divisor"] = _map("divisor", divisor, scheme, scheme.suppression, view["focus"], x.shape)
-    elif scheme.whitens and x.shape[-1] ** 2 <= MAX_ELEMENTS:
+    elif scheme.whitens and x.shape[-1] ** 2 <= MAX_DRAWN_ELEMENTS:
         kinds["divisor"] = _covariance_map(scheme, result.v, view["focus"][-1])
     left, right = st.columns(2)
     with left:
-        labels = {axis: st.column_config.NumberColumn(AXIS[axis].letter, format="%d") for axis in scheme.axes}
+        labels = {axis: st.column_config.NumberColumn(AXIS_NAMES[axis].letter, format="%d") for axis in scheme.axes}
         st.dataframe(pa.table(table), hide_index=True, height=320, column_config=labels, key="statistics")
         save_table(lambda: {name: column.tolist() for name, column in table.items()}, f"{scheme.key}-statistics")
     with right:
@@ -96,7 +104,7 @@ def statistics(scheme: Scheme, x: np.ndarray, result: Normalized, view: View, th
         if len(kinds) > 1:
             st.segmented_control("Statistic", STATISTICS, key="statistic", **KEPT, required=True)
         shown = kinds[kind]
-        figure = statistics_map(shown.values, shown.axes, shown.where, shown.name, theme, rounding(x))
+        figure = statistics_map(shown.values, shown.axes, shown.where, shown.name, theme, estimate_rounding(x))
         if shown.moves:  # with what is pointed at
             figure.update_layout(meta={"frame": {"shape": shown.values.shape, "of": x.shape}})
         plot(figure, "statistics-map", shown.alt, "18rem")
@@ -116,7 +124,7 @@ class Map(NamedTuple):
 
 
 def _map(name: str, values: np.ndarray, scheme: Scheme, field: Field, focus: Index, of: Shape) -> Map:
-    shape = wording.shape_words(values.shape)
+    shape = wording.format_shape(values.shape)
     framed = "framed is that of the element that stands out in the cube."
     alt, caption = f"Heat map of the {name}s, {shape}; {framed}", f"The {name} has the shape {shape}; {framed}"
     return Map(name, values, scheme.axes, field.statistic(focus, of), True, alt, caption)
@@ -124,34 +132,35 @@ def _map(name: str, values: np.ndarray, scheme: Scheme, field: Field, focus: Ind
 
 def _covariance_map(scheme: Scheme, v: np.ndarray, channel: int) -> Map:
     """What a scheme that whitens has in place of a divisor: a matrix, of which it takes the blocks of its groups."""
-    values, groups = covariances(v), scheme.matrices(v.shape)
-    shape, block = (wording.shape_words((n, n)) for n in (len(values), len(values) // groups))
+    values, groups = compute_covariances(v), scheme.matrices(v.shape)
+    shape, block = (wording.format_shape((n, n)) for n in (len(values), len(values) // groups))
     taken = "it is Σ" if groups == 1 else f"its {groups} blocks of {block} along the diagonal are the Σ of the groups"
     text = f"the covariance matrix of the channels, {shape}: {taken}. Framed is the variance of the locked channel."
     axes, where = ("", "C", "", "C"), (0, channel, 0, channel)
     drawn = values[None, :, None, :]
-    return Map("covariance", drawn, axes, where, False, f"Heat map of {text}", wording.sentence(text))
+    return Map("covariance", drawn, axes, where, False, f"Heat map of {text}", wording.capitalize_first(text))
 
 
-@quiet
-def distribution(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index, theme: str) -> None:
+@ignore_float_warnings
+def distribution(scheme: Scheme, x: np.ndarray, result: NormalizationResult, focus: Index, theme: str) -> None:
     """Histograms before and after, of all elements and of the field."""
     box = scheme.field.box(focus, x.shape) if scheme.field else tuple((i, i + 1) for i in focus)
     inside = tuple(slice(lo, hi) for lo, hi in box)
-    symbol = notation.SYMBOL.get(scheme.acts_on, "x")
+    symbol = notation.TENSOR_SYMBOLS.get(scheme.acts_on, "x")
     ends = ((f"before: {symbol}", x), (f"after: {symbol}̂", result.xhat))
     panels = [(title, values, values[inside]) for title, values in ends]
     if scheme.field:
         of = "field"
         said = (
-            f"{title}: mean {format_number(part.mean(), 3, rounding(everything))}, standard deviation "
-            f"{format_number(part.std(), 3, rounding(everything))} in the field"
+            f"{title}: mean {format_number(part.mean(), 3, estimate_rounding(everything))}, standard deviation "
+            f"{format_number(part.std(), 3, estimate_rounding(everything))} in the field"
             for title, everything, part in panels
         )
     else:
         of = "element"
         said = (
-            f"{title} = {format_number(part.item(), 3, rounding(everything))}" for title, everything, part in panels
+            f"{title} = {format_number(part.item(), 3, estimate_rounding(everything))}"
+            for title, everything, part in panels
         )
     what = f"Histograms of {symbol} before and {symbol}̂ after, of all elements and of the chosen {of}."
     alt = f"{what} {'; '.join(said)}"
@@ -174,7 +183,7 @@ def response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float, the
     if scheme.eps is None:
         st.write("What divides here has no ε: x̂ does not depend on the contrast.")
         return
-    one = whitened_saturation(x, scheme, focus) if scheme.whitens else saturation(x, scheme, focus)
+    one = compute_whitened_saturation(x, scheme, focus) if scheme.whitens else compute_saturation(x, scheme, focus)
     response_chart(one, eps, theme)
     square = "the variance along an eigenvector of Σ" if scheme.whitens else "E_B[v²]"
     part = "that part of x̂" if scheme.whitens else "x̂"
@@ -188,7 +197,9 @@ SCALES = {"one": "One for both", "own": "Each its own"}
 """From which number pictures are black to which they are white."""
 
 
-def picture(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index, theme: str, coloured: bool) -> None:
+def picture(
+    scheme: Scheme, x: np.ndarray, result: NormalizationResult, focus: Index, theme: str, coloured: bool
+) -> None:
     """The locked element's example as a picture, before and after: in colour, or the locked channel in grey."""
     n, _, _, c = focus
     if scheme.acts_on == "weight" or min(x.shape[1:3]) == 1:
@@ -204,7 +215,9 @@ def picture(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index, the
     images = {f"before: x of example {n}, {what}": before, "after: x̂": after}
     if coloured:
         images = {title: shades(image, *end) for (title, image), end in zip(images.items(), ends, strict=True)}
-    said = [f"{wording.signed(low, 3)} is black and {wording.signed(high, 3)} white" for low, high in ends]
+    said = [
+        f"{wording.format_signed(low, 3)} is black and {wording.format_signed(high, 3)} white" for low, high in ends
+    ]
     alt = f"Example {n}, {what}, as a picture before and after {scheme.name}. "
     plot(pictures(images, ends, theme), "picture", f"{alt}Before, {said[0]}; after, {said[1]}.", "26rem")
     if scale == "one":
@@ -218,8 +231,8 @@ def picture(scheme: Scheme, x: np.ndarray, result: Normalized, focus: Index, the
 
 def formula(scheme: Scheme) -> None:
     """Show what the scheme does, its papers, and its formula."""
-    st.markdown(f"{scheme.about} {wording.sources(scheme)}")
-    lines = notation.formulas(scheme)
+    st.markdown(f"{scheme.about} {wording.format_references(scheme)}")
+    lines = notation.build_formulas(scheme)
     for line in lines:
         if line.name != "where":
             st.latex(line.latex)
@@ -230,13 +243,13 @@ def formula(scheme: Scheme) -> None:
 
 def parameters(scheme: Scheme, x: np.ndarray) -> None:
     """What is learned and what state there is, with the shapes here, in PyTorch and in Keras."""
-    rows = parameter_shapes(scheme, x.shape)
+    rows = list_parameter_shapes(scheme, x.shape)
     if not rows:
         st.write("Nothing is learned, and there is no state.")
     else:
         titles = ("Name", "What it is", "Shape here", "In PyTorch", "In Keras")
         st.table([dict(zip(titles, row, strict=True)) for row in rows])
-    trap = axis_trap(scheme, x.shape)
+    trap = warn_about_keras_axis(scheme, x.shape)
     if trap:
         st.warning(trap, icon=":material/warning:")
 
@@ -246,5 +259,7 @@ def code(scheme: Scheme, x: np.ndarray, eps: float, gain: float, bias: float, vi
     st.segmented_control("Framework", list(CODE), key="framework", **KEPT, required=True, format_func=CODE.__getitem__)
     plain = view["data"] == "normal" and view["seed"] == 0  # what the code makes by itself
     source = None if plain else 'x = np.load("tensor.npy").astype(np.float64)'
-    st.code(snippets.snippet(scheme, CODE[view["framework"]], x.shape, eps, gain, bias, source, view["threshold"]))
+    st.code(
+        snippets.write_snippet(scheme, CODE[view["framework"]], x.shape, eps, gain, bias, source, view["threshold"])
+    )
     st.download_button("Download tensor.npy", lambda: encode_npy(x), "tensor.npy", on_click="ignore")

@@ -5,12 +5,12 @@ import numpy as np
 from normviz.charts import cube
 from normviz.charts.cube_layout import layout_of, parts
 from normviz.charts.palette import NOT_FINITE, THEMES
-from normviz.core.fields import AXIS, Shape
-from normviz.core.normalize import Normalized
+from normviz.core.fields import AXIS_NAMES, Shape
+from normviz.core.normalize import NormalizationResult
 from normviz.core.registry import Scheme
-from normviz.core.text import join_words, sentence
+from normviz.core.text import capitalize_first, join_words
 from normviz.describe import wording
-from normviz.describe.notation import SYMBOL
+from normviz.describe.notation import TENSOR_SYMBOLS
 from normviz.topics.lab.stages import MOVED_UP_TO, stages
 from normviz.topics.lab.state import LOOK, affine_of, view_of
 from normviz.ui.appearance import taking
@@ -32,14 +32,14 @@ ROLES = {"weight": (2, 0, 1, 3)}
 """Which axis is drawn in the place of N, H, W and C: of weights, the input channels stand where examples do."""
 
 
-def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, theme: str) -> None:
+def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult, theme: str) -> None:
     """The cube with the locked element's field, and what its colours mean."""
     shown = view_of(view, scheme)
     roles = ROLES.get(scheme.acts_on, PLAIN)
     levels, legend = _levels(view, scheme, x, result)
     layout = layout_of(shown, x.shape, roles)
     titles, hues = axis_titles(scheme, layout, x.shape, THEMES[theme])
-    block = AXIS[scheme.axes[roles[0]]]
+    block = AXIS_NAMES[scheme.axes[roles[0]]]
     colour = colour_name(view["colour"], scheme).lower()
     still = "" if x.size <= MOVED_UP_TO else f"Up to {MOVED_UP_TO:,} elements it can be watched step by step."
     affine = *affine_of(view, scheme), view["threshold"]
@@ -48,7 +48,7 @@ def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, 
     plot(
         cube.cube_figure(x.shape, shown, levels, legend, theme, roles),
         key="cube",
-        alt=wording.alt_words(scheme, x.shape, view["focus"], shown, colour),
+        alt=wording.describe_picture(scheme, x.shape, view["focus"], shown, colour),
         hover=cube.hover_data(
             x.shape,
             shown,
@@ -62,8 +62,8 @@ def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, 
         ),
         still=still,
         focus=view["focus"],
-        names=[AXIS[name].letter for name in scheme.axes],
-        symbol=SYMBOL.get(scheme.acts_on, "x"),
+        names=[AXIS_NAMES[name].letter for name in scheme.axes],
+        symbol=TENSOR_SYMBOLS.get(scheme.acts_on, "x"),
         on_focus=lambda: take_focus("cube plot"),
         axes=scheme.axes,
         view={param.name: view[param.name] for param in LOOK},
@@ -73,7 +73,7 @@ def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalized, 
     )
 
 
-def _levels(view: View, scheme: Scheme, x: np.ndarray, result: Normalized) -> tuple[np.ndarray, dict]:
+def _levels(view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> tuple[np.ndarray, dict]:
     values = {"value": x, "normalized": result.xhat, "output": result.y}
     colour = view["colour"]
     if colour == "value" and is_picture(view, x.shape) and scheme.acts_on != "weight":
@@ -88,12 +88,12 @@ def _levels(view: View, scheme: Scheme, x: np.ndarray, result: Normalized) -> tu
 def layout_words(shown: str, scheme: Scheme, shape: Shape) -> str:
     """Return a line, as HTML, on how axes share the sides of the picture; empty where each has a side of its own."""
     block, rows, columns, _ = ROLES.get(scheme.acts_on, PLAIN)
-    called = [AXIS[name] for name in scheme.axes]
+    called = [AXIS_NAMES[name] for name in scheme.axes]
     if shown == "unfolded":
         return f"<p>One block for each {called[block].one}.</p>" if shape[block] > 1 else ""
     if min(shape[rows], shape[columns]) == 1:
         return ""
-    both = sentence(f"{called[rows].length} and {called[columns].length}")
+    both = capitalize_first(f"{called[rows].length} and {called[columns].length}")
     return f"<p>{both} run along one side, row after row.</p>"
 
 
@@ -106,14 +106,14 @@ def legend_words(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: 
     filled = "filled and " * (colour == "field" and framed) or "filled" * (colour == "field")
     how = filled + "framed" * framed
     how = how or f"not framed, as it has more than {cube.OUTLINED_UP_TO:,} parts"
-    taken = wording.taken(scheme, shape)
+    taken = wording.find_field_statistics(scheme, shape)
     if len(taken) == 2:
         entries += [
             (hue, f"{how}: the field of its {taken[1].names[0]}"),
             (colours.ink, "dashed: the field of its mean"),
         ]
     elif taken:
-        verb = "set" if wording.windows(taken[0].field, shape) else "share"
+        verb = "set" if wording.find_windowed_axes(taken[0].field, shape) else "share"
         field = f"its field: elements that {verb} its {join_words(taken[0].names, 'and')}"
         entries.append((hue, field if colour == "field" and framed else f"{field}, {how}"))
     text = {
@@ -126,7 +126,7 @@ def legend_words(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: 
         "output": "Colour is what comes out, y.",
     }[colour]
     if drawn["kind"] == "grey":
-        low, high = (wording.signed(drawn[end], 3) for end in ("low", "high"))
+        low, high = (wording.format_signed(drawn[end], 3) for end in ("low", "high"))
         text = f"Brightness is the value x: {low} is black, {high} white."
         if "rgb" in drawn:
             text = f"Every cell has the colour of its pixel, mixed of three channels: {low} is none of one, {high} all."

@@ -7,26 +7,32 @@ import numpy as np
 
 from normviz.charts.cube import Stage
 from normviz.core.fields import Field, Rule
-from normviz.core.normalize import Normalized, broadcast_statistic
+from normviz.core.normalize import NormalizationResult, broadcast_statistic
 from normviz.core.registry import Scheme
 from normviz.core.text import typeset
 from normviz.describe import live, wording
-from normviz.describe.notation import SYMBOL
+from normviz.describe.notation import TENSOR_SYMBOLS
 
 MOVED_UP_TO = 16_384
 """Elements up to which a browser moves all cells smoothly, or nearly so."""
 
 
 def stages(
-    scheme: Scheme, x: np.ndarray, result: Normalized, eps: float, gain: float, bias: float, threshold: float = 0.0
+    scheme: Scheme,
+    x: np.ndarray,
+    result: NormalizationResult,
+    eps: float,
+    gain: float,
+    bias: float,
+    threshold: float = 0.0,
 ) -> Iterator[Stage]:
     """Yield the stages of the general form, x → μ → x − μ → σ² → x̂ → y, and max(y, τ), as far as a scheme has them.
 
     A pointwise scheme has x → x̂ → y. Where σ² leaves the range of a float, √(σ² + ε) stands for it.
     """
-    symbol = SYMBOL.get(scheme.acts_on, "x")
+    symbol = TENSOR_SYMBOLS.get(scheme.acts_on, "x")
     v, hat = (symbol if scheme.summation is None else f"{symbol} − μ"), f"{symbol}̂"
-    yield Stage(symbol, f"{symbol}, the tensor as it comes: {wording.plural(x.size, 'number')}.", x, "element")
+    yield Stage(symbol, f"{symbol}, the tensor as it comes: {wording.pluralize(x.size, 'number')}.", x, "element")
     if scheme.summation is not None and result.mean is not None:
         mean = np.broadcast_to(broadcast_statistic(result.mean, scheme.summation, x.shape), x.shape)
         yield from _reduced(scheme, scheme.summation, mean, "μ", f"mean μ of {symbol}", "centred")
@@ -34,11 +40,11 @@ def stages(
     if scheme.pointwise is not None:
         inside = f"α = {typeset(scheme.alpha)}"
         inside += "" if scheme.shift is None else f" and s = {typeset(scheme.shift)}"
-        says = f"Every element passes through {wording.passed_words(scheme)} by itself, with {inside}."
+        says = f"Every element passes through {wording.format_function_text(scheme)} by itself, with {inside}."
         yield Stage(hat, says, result.xhat, "normalized", scale=1)
     elif scheme.whitens:
         groups, size = scheme.matrices(x.shape), x.shape[-1] // scheme.matrices(x.shape)
-        matrices = wording.plural(groups, "covariance matrix")
+        matrices = wording.pluralize(groups, "covariance matrix")
         says = (
             f"{matrices} Σ of {size} × {size}, over N, H, W: the channels of every position, times (Σ + εI)^(−1/2) of "
             f"their group, with ε = {typeset(eps)}, give {hat}."
@@ -57,14 +63,14 @@ def stages(
         made = f"({made})" if " " in made and scheme.gain is not None else made
         if scheme.gain is not None:
             made, done = f"{scheme.gain_symbol} {made}", ["scaled"]
-            numbers = [f"{scheme.gain_symbol} = {wording.signed(gain)}"]
+            numbers = [f"{scheme.gain_symbol} = {wording.format_signed(gain)}"]
         if scheme.bias is not None:
-            made, done, numbers = f"{made} + β", [*done, "shifted"], [*numbers, f"β = {wording.signed(bias)}"]
-        how = wording.sentence(" and ".join(done))
+            made, done, numbers = f"{made} + β", [*done, "shifted"], [*numbers, f"β = {wording.format_signed(bias)}"]
+        how = wording.capitalize_first(" and ".join(done))
         says = f"{how} by what is learned: y = {made}, here {' and '.join(numbers)}."
         yield Stage("y", says, result.y, "output", scale=1)
     if scheme.threshold is not None:
-        says = f"Nothing stays below a learned threshold: z = max(y, τ), here τ = {wording.signed(threshold)}."
+        says = f"Nothing stays below a learned threshold: z = max(y, τ), here τ = {wording.format_signed(threshold)}."
         yield Stage("z", says, np.maximum(result.y, threshold), "activation", scale=1)
 
 
@@ -76,7 +82,7 @@ def _along(scheme: Scheme, rule: Rule, n: int) -> tuple[int, str]:
     """How many statistics there are along an axis, and what is done along it."""
     if n == 1:
         return 1, ""
-    return rule.count(n), "one matrix" if scheme.spectral else wording.rule_words(rule, n)
+    return rule.count(n), "one matrix" if scheme.spectral else wording.describe_rule(rule, n)
 
 
 class Divisor(NamedTuple):
@@ -88,7 +94,7 @@ class Divisor(NamedTuple):
     root: str
 
 
-def _divisor(scheme: Scheme, v: str, result: Normalized, eps: float) -> Divisor:
+def _divisor(scheme: Scheme, v: str, result: NormalizationResult, eps: float) -> Divisor:
     """Return the mean square that a scheme divides by; its root where the square leaves the range of a float."""
     assert result.deviation is not None
     if scheme.spectral:
@@ -97,7 +103,7 @@ def _divisor(scheme: Scheme, v: str, result: Normalized, eps: float) -> Divisor:
     square = f"mean σ² of ({v})²" if scheme.summation is not None else f"mean of {v}²"
     eps_too = " + ε" if scheme.eps is not None else ""
     root = f"√({symbol}{eps_too})"
-    values, form = live.under_the_root(result.deviation, eps)
+    values, form = live.find_squares_under_root(result.deviation, eps)
     if (form == live.PLAIN).any():
         return Divisor(root, f"{square}{eps_too}, and its root", result.deviation, root)
     return Divisor(symbol, square, values, root)
@@ -108,7 +114,7 @@ def _reduced(
 ) -> Iterator[Stage]:
     """Yield the two stages of a statistic: the elements of its field come together, and it is copied back to them."""
     shape, field = values.shape, field.canonical(values.shape)
-    how = "of all of it as one matrix" if scheme.spectral else wording.reduction_words(field, scheme.axes, shape)
+    how = "of all of it as one matrix" if scheme.spectral else wording.describe_reduction(field, scheme.axes, shape)
     axes = [_along(scheme, rule, n) for rule, n in zip(field.rules, shape, strict=True)]
     if field.windows and field.blocks.least(shape) == 1:
         says = f"The {what}: {how}. Each element has its own window: nothing collapses."
@@ -118,7 +124,7 @@ def _reduced(
     copied = [
         (many, "" if n == 1 else "kept" if many == n else COPIED) for (many, _), n in zip(axes, shape, strict=True)
     ]
-    says = f"The {what}: {how}. {wording.plural(values.size, 'number')} become {count:,}."
+    says = f"The {what}: {how}. {wording.pluralize(values.size, 'number')} become {count:,}."
     yield Stage(symbol, says, values, line, field, axes=axes, scale=scale)
     says = f"Broadcast: copy each {symbol} to the elements it came from."
     yield Stage(symbol, says, values, line, axes=copied, scale=scale)

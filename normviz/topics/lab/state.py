@@ -6,7 +6,7 @@ from normviz.core.registry import SCHEMES, Scheme
 from normviz.describe.snippets import FRAMEWORKS
 from normviz.ui import appearance, tensor
 from normviz.ui import scheme as chosen
-from normviz.ui.link import Param, View, choice, clean, decimal, real
+from normviz.ui.link import Param, View, choice, clean, format_exact, real
 
 TABS = {
     "statistics": "Statistics",
@@ -47,9 +47,9 @@ COMPUTED = (
     *tensor.PARAMS,
     *chosen.PARAMS,
     tensor.colour(lambda view: learns(chosen.scheme_of(view))),
-    Param("gain", 1.0, real(-10, 10), decimal, label=_gain),
-    Param("bias", 0.0, real(-10, 10), decimal, label="β (bias)"),
-    Param("threshold", 0.0, real(-10, 10), decimal, label="τ (threshold)"),
+    Param("gain", 1.0, real(-10, 10), format_exact, label=_gain),
+    Param("bias", 0.0, real(-10, 10), format_exact, label="β (bias)"),
+    Param("threshold", 0.0, real(-10, 10), format_exact, label="τ (threshold)"),
     *LOOK[1:],
 )
 """The tensor and what becomes of it: what a preset sets, or sets back."""

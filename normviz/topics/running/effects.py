@@ -19,9 +19,9 @@ from normviz.topics.running.stream import (
     Setting,
     affine_parameters,
     batch_statistics,
-    digits,
     fold,
     infer,
+    load_digit_split,
     merge,
     moments,
     patches,
@@ -69,7 +69,7 @@ def sampled(setting: Setting, sizes: Sequence[int] = SIZES) -> Sampled:
     layer V = σ², so m/(m-1) with m = N repairs it; positions of one digit are no independent draws, so for a
     convolution, where m = N·H·W, it repairs too little or too much.
     """
-    x = summed(digits()[0], setting)
+    x = summed(load_digit_split()[0], setting)
     own = moments(x, PER_DIGIT)
     whole = merge(np.ones(len(own.mean)), *own)
     between = np.var(own.mean, axis=0)
@@ -112,10 +112,10 @@ def among_others(
     Each draw is another mini-batch of the setting's size: the example, and others from the training digits.
     A scheme whose groups do not divide the mini-batch is left out.
     """
-    others = summed(digits()[0], setting)
+    others = summed(load_digit_split()[0], setting)
     chosen = np.random.default_rng([setting.seed, 5]).integers(0, len(others), (DRAWS, setting.batch))
     z = others[chosen]
-    z[:, 0] = summed(digits(test=True)[0][example : example + 1], setting)[0]
+    z[:, 0] = summed(load_digit_split(test=True)[0][example : example + 1], setting)[0]
     middle = setting.side // 2
     fitting = [scheme for scheme in schemes if scheme.fits(z.shape[1:])]
     return {scheme.key: normalize(z, scheme, eps).xhat[:, 0, middle, middle] for scheme in fitting}
@@ -135,6 +135,6 @@ def folding(setting: Setting, frozen: Moments, eps: float = DEFAULT_EPS) -> tupl
     gain, bias = affine_parameters(setting)
     matrix = weights(setting, BATCHES - 1)
     folded = fold(gain, bias, *frozen, eps, matrix)
-    x = patches(digits(test=True)[0], setting)
+    x = patches(load_digit_split(test=True)[0], setting)
     unfolded = infer(x @ matrix, *frozen, eps, gain, bias)
     return folded, float(np.abs(x @ folded.weights + folded.bias - unfolded).max() / np.abs(unfolded).max())

@@ -8,7 +8,7 @@ import numpy as np
 from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES
 from normviz.charts.style import finish, style_theme
-from normviz.describe.seeds import mean_percent
+from normviz.describe.seeds import format_mean_percent
 
 ROLE_SYMBOLS = {"training": "circle", "inference": "diamond", "ink": "square"}
 """By the role of a colour the marker that says the same."""
@@ -65,7 +65,9 @@ def accuracy_figure(rows: Sequence[ModeRow], chance: float, theme: str = "light"
             x=[percent.mean()], y=[place], mode="markers", name=f"{row.name}, mean", showlegend=False,
             marker={"color": colour, "size": 16, "symbol": symbol, "line": {"color": colours.ink, "width": 1.5}},
         )  # fmt: skip
-        figure.add_annotation(text=f"<b>{mean_percent(row.accuracy)}</b>", x=1, xanchor="left", **text | {"yshift": 0})
+        figure.add_annotation(
+            text=f"<b>{format_mean_percent(row.accuracy)}</b>", x=1, xanchor="left", **text | {"yshift": 0}
+        )
     figure.add_vline(100 * chance, line=style_theme(colours))
     ticks = [25, 50, 75, 100, 100 * chance]
     texts = [*(f"{tick}" for tick in ticks[:-1]), "guessing"]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from normviz.data.digits import digits
+from normviz.data.digits import load_digit_split
 from normviz.topics.running.averages import Averages, Moments
 from normviz.topics.running.stream import SHOWN, Setting, Trace, infer, order
 
@@ -40,7 +40,7 @@ def batch_at(setting: Setting, seen: Trace, averages: Averages, position: int, e
     if np.all(running.variance + eps > 0):
         output["inference"] = infer(seen.x[step], *running, eps)
     chosen = order(setting)[step, :SHOWN]
-    pictures, classes = (values[chosen] for values in digits())
+    pictures, classes = (values[chosen] for values in load_digit_split())
     return Batch(step, pictures, classes, seen.x[step], {"training": own, "inference": running}, output)
 
 

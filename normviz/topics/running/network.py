@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from normviz.data.digits import CLASSES, SIDE, digits
+from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE, load_digit_split
 from normviz.jobs.spec import Step
 from normviz.topics.running.averages import Moments
 
@@ -114,13 +114,13 @@ class Training:
 
 def inputs(test: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Pictures as rows, (digits, 64), and their classes."""
-    pictures, classes = digits(test)
+    pictures, classes = load_digit_split(test)
     return pictures.reshape(len(pictures), -1), classes
 
 
 def start(generators: Sequence[np.random.Generator]) -> Network:
     """Untrained networks, a generator each: weights N(0, 1/in), gains 1, biases 0."""
-    ins, outs = (SIDE**2, *WIDTHS), (*WIDTHS, CLASSES)
+    ins, outs = (DIGIT_SIDE**2, *WIDTHS), (*WIDTHS, DIGIT_CLASSES)
     sizes, count = list(zip(ins, outs, strict=True)), len(generators)
     weights = [np.stack([rng.standard_normal(size) * size[0] ** -0.5 for rng in generators]) for size in sizes]
     gains = [np.ones((count, 1, width)) for width in WIDTHS]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from normviz.core.registry import DEFAULT_EPS
-from normviz.core.settings import among, build, choice, integer, real
+from normviz.core.settings import build_settings, choice, integer, number_choice, real
 from normviz.topics.running.averages import CONVENTIONS, Averages, running_averages
 from normviz.topics.running.modes import MODES
 from normviz.topics.running.stream import BATCHES, SHOWN, UNITS, Setting, Trace, trace
@@ -57,7 +57,7 @@ class Page(Setting):
     digit: int = integer(0, 0, lambda given: min(SHOWN, given["batch"]) - 1, label="Digit followed, 0 is the first")
     unit: int = integer(1, 1, UNITS, label="Unit", control="segments")
     step: int = integer(60, 0, BATCHES)
-    pace: int = among(1, PACES)
+    pace: int = number_choice(1, PACES)
     panel: str = choice("switch", PANELS)
 
 
@@ -103,7 +103,7 @@ def rename_link(link: Mapping[str, str]) -> dict[str, str]:
 
 def setting_of(view: View) -> Setting:
     """The stream that the view asks for."""
-    return build(Setting, view)
+    return build_settings(Setting, view)
 
 
 def averages_of(view: View, seen: Trace) -> Averages:

@@ -13,11 +13,11 @@ import numpy as np
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import FULL, Field
-from normviz.core.normalize import centre, normalize, root_mean_square
+from normviz.core.normalize import centre, compute_rms, normalize
 from normviz.core.registry import SCHEMES
 from normviz.core.settings import choice, integer, real
 from normviz.core.transformations import LAYERS
-from normviz.data.digits import SIDE, cut_patches, digits
+from normviz.data.digits import DIGIT_SIDE, cut_patches, load_digit_split
 from normviz.topics.running.averages import Moments
 
 BATCH = SCHEMES["batch"]
@@ -28,7 +28,7 @@ PER_DIGIT = SCHEMES["instance"].fields[-1]
 """The field of one digit's own statistics: all its positions, a unit at a time."""
 
 BATCHES, UNITS = 200, 4
-KERNEL = {"dense": SIDE, "conv": 3}
+KERNEL = {"dense": DIGIT_SIDE, "conv": 3}
 """Side of the patches that a unit sees, without padding; a dense unit sees the whole picture."""
 
 SPREAD = 2.0
@@ -53,7 +53,7 @@ class Setting:
     @property
     def side(self) -> int:
         """Height and width of the layer's output."""
-        return SIDE + 1 - KERNEL[self.layer]
+        return DIGIT_SIDE + 1 - KERNEL[self.layer]
 
     @property
     def count(self) -> int:
@@ -112,7 +112,7 @@ def patches(pictures: np.ndarray, setting: Setting) -> np.ndarray:
 
 def order(setting: Setting) -> np.ndarray:
     """Which training digits each mini-batch has, (steps, N): drawn independently, as E[σ²] = (m-1)/m · Var supposes."""
-    return np.random.default_rng([setting.seed, 1]).integers(0, len(digits()[0]), (BATCHES, setting.batch))
+    return np.random.default_rng([setting.seed, 1]).integers(0, len(load_digit_split()[0]), (BATCHES, setting.batch))
 
 
 def stream(setting: Setting, steps: Sequence[int] | np.ndarray = range(BATCHES)) -> np.ndarray:
@@ -126,7 +126,7 @@ def moments(x: np.ndarray, field: Field) -> Moments:
     """Mean and variance (1/m) over the boxes of a field of `own` and `full`; full axes leave the shape."""
     v, mean = centre(x, field)
     full = tuple(axis for axis, rule in zip(range(-4, 0), field.rules, strict=True) if rule == FULL)
-    return Moments(mean.squeeze(full), np.squeeze(root_mean_square(v, field) ** 2, full))
+    return Moments(mean.squeeze(full), np.squeeze(compute_rms(v, field) ** 2, full))
 
 
 def batch_statistics(x: np.ndarray) -> Moments:
@@ -211,8 +211,8 @@ def _deviation(variance: np.ndarray, eps: float) -> np.ndarray:
 def _training(layer: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Summed inputs of the training digits under the first weights, and what a drift of 1 adds: (digits, H, W, C)."""
     still, moved = Setting(layer, seed=seed), Setting(layer, drift=1.0, seed=seed)
-    first = summed(digits()[0], still)
-    direction = summed(digits()[0], moved, BATCHES - 1) - first
+    first = summed(load_digit_split()[0], still)
+    direction = summed(load_digit_split()[0], moved, BATCHES - 1) - first
     first.flags.writeable = direction.flags.writeable = False
     return first, direction
 

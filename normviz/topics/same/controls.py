@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from normviz.core.fields import MAX_ELEMENTS
-from normviz.describe.wording import shape_words
+from normviz.core.fields import MAX_DRAWN_ELEMENTS
+from normviz.describe.wording import format_shape
 from normviz.ui.link import KEPT, View, value_slider
 from normviz.ui.scheme import EPS_STEPS
 from normviz.ui.tensor import DATA_NAMES, OWN_DATA, SIZES, length_label, shape_of
@@ -20,8 +20,8 @@ def controls(view: View) -> None:
         columns = st.columns(2)
         for number, size in enumerate(SIZES):
             label = length_label(size, view)
-            columns[number % 2].number_input(label, 1, MAX_ELEMENTS, key=size, **KEPT, disabled=own)
+            columns[number % 2].number_input(label, 1, MAX_DRAWN_ELEMENTS, key=size, **KEPT, disabled=own)
         with st.expander("Advanced", view["data"] == OWN_DATA):
             data_controls(view)
             value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
-    picked(f"{DATA_NAMES[view['data']]} of {shape_words(shape_of(view))}")
+    picked(f"{DATA_NAMES[view['data']]} of {format_shape(shape_of(view))}")

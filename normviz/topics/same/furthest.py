@@ -3,9 +3,9 @@
 import numpy as np
 
 from normviz.charts import cube
-from normviz.core.fields import AXIS, Index, Shape
+from normviz.core.fields import AXIS_NAMES, Index, Shape
 from normviz.core.registry import Scheme
-from normviz.describe.wording import boxes
+from normviz.describe.wording import describe_boxes
 from normviz.topics.same.state import CAMERA
 from normviz.ui.cube import copies
 from normviz.ui.link import View
@@ -13,12 +13,12 @@ from normviz.ui.link import View
 
 def place(scheme: Scheme, index: Index) -> str:
     """Where an element is: "example 2, row 2, column 0, channel 4"."""
-    return ", ".join(f"{AXIS[axis].one} {i}" for axis, i in zip(scheme.axes, index, strict=True))
+    return ", ".join(f"{AXIS_NAMES[axis].one} {i}" for axis, i in zip(scheme.axes, index, strict=True))
 
 
 def shares(scheme: Scheme, index: Index, shape: Shape) -> str:
     """What an element shares its statistics with, or takes them over: a sentence for each of its fields."""
-    return " ".join(box.sentence for box in boxes(scheme, index, shape)) or "It shares nothing, and stays."
+    return " ".join(box.sentence for box in describe_boxes(scheme, index, shape)) or "It shares nothing, and stays."
 
 
 def two_cubes(

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from normviz.core.equality import difference, general_form
-from normviz.core.fields import AXES, Shape, divisors
-from normviz.core.limits import in_windows
-from normviz.core.normalize import centre, quiet
+from normviz.core.equality import compute_xhat, find_largest_difference
+from normviz.core.fields import AXES, Shape, find_divisors
+from normviz.core.normalize import centre, ignore_float_warnings
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
+from normviz.core.windowed_scheme import make_windowed_scheme
 
 REACH = 16
 """The radius of the windows that stand in for a whole axis: they reach across up to 17 indices."""
@@ -79,13 +79,13 @@ Compute = Callable[[np.ndarray, Scheme, float], np.ndarray]
 """(tensor, scheme, ε) -> x̂."""
 
 
-@quiet
+@ignore_float_warnings
 def of_centred(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
     """x̂ of the input minus its mean over the scheme's suppression field: x - E_B[x]."""
-    return general_form(centre(x, scheme.fields[-1])[0], scheme, eps)
+    return compute_xhat(centre(x, scheme.fields[-1])[0], scheme, eps)
 
 
-@quiet
+@ignore_float_warnings
 def by_length(w: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
     """Every unit's weight vector over its length, v/‖v‖ (Salimans & Kingma 2016, eq. 2 with g = 1), 0/0 = 0."""
     length = np.sqrt(np.sum(np.square(w), axis=(0, 1, 2)))
@@ -104,7 +104,7 @@ class Side:
     """
 
     scheme: Callable[[Shape], Scheme]
-    compute: Compute = general_form
+    compute: Compute = compute_xhat
     words: str = ""
     lines: tuple[str, ...] = ("mean", "variance", "mean square", "covariance", "normalized", "where")
 
@@ -153,12 +153,12 @@ def _whitening(count: Callable[[Shape], int]) -> Side:
 def _unequal(shape: Shape) -> int:
     """The smallest number of groups, from 2, that is not also their size; 1 where there is one channel."""
     channels = shape[-1]
-    return next((g for g in divisors(channels) if g > 1 and g * g != channels), 1)
+    return next((g for g in find_divisors(channels) if g > 1 and g * g != channels), 1)
 
 
 def _widened(key: str, axes: str, question: str) -> Identity:
     """Divisive normalization with windows that reach across the axes over which another scheme averages."""
-    scheme = in_windows(SCHEMES[key], REACH)
+    scheme = make_windowed_scheme(SCHEMES[key], REACH)
     return Identity(
         f"windows-{key}",
         question,
@@ -338,4 +338,4 @@ def evaluate_sides(identity: Identity, x: np.ndarray, eps: float = DEFAULT_EPS) 
 
 def residual(identity: Identity, x: np.ndarray, eps: float = DEFAULT_EPS) -> float:
     """max|x̂_left - x̂_right| / max|x̂|, whether or not the condition holds."""
-    return difference(*evaluate_sides(identity, x, eps)).residual
+    return find_largest_difference(*evaluate_sides(identity, x, eps)).residual

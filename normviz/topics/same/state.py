@@ -65,7 +65,7 @@ HOW = (
 KNOWN = {
     key: row
     for key, row in SCHEMES.items()
-    if row.acts_on in ("activation", "none") and row.in_the_form and key != "custom"
+    if row.acts_on in ("activation", "none") and row.is_general_form and key != "custom"
 }
 """The schemes that fields alone make."""
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from normviz.core.fields import Shape
-from normviz.core.registry import BA, SCHEMES, Scheme
-from normviz.core.theory import degenerate, predict
+from normviz.core.registry import BA_REFERENCE, SCHEMES, Scheme
+from normviz.core.theory import explain_degeneracy, predict
 from normviz.core.transformations import TRANSFORMATIONS
 
 VARIANTS = ("layer", "layer-channels", "layer-spatial")
@@ -32,7 +32,8 @@ TORCH = "https://docs.pytorch.org/docs/stable/generated/torch.nn"
 KERAS = "https://keras.io/api/layers/normalization_layers"
 
 USES = (
-    Use("layer", BA.text, str(BA.url), "all hidden units of a layer share one μ and one σ; every example has its own"),
+    Use("layer", BA_REFERENCE.text, str(BA_REFERENCE.url), "all hidden units of a layer share one μ and one σ; "
+                                                           "every example has its own"),
     Use(
         "layer", "PyTorch's documentation, image example", f"{TORCH}.LayerNorm.html",
         "`nn.LayerNorm([C, H, W])`, with a γ and a β for each element",
@@ -88,7 +89,7 @@ SIGNS = {True: "=\u00a0same", False: "≠\u00a0different", None: "0/0"}
 def is_invariant(scheme: Scheme, change: str, layer: str) -> bool | None:
     """Return True if a variant is invariant to a change of Table 1 at ε = 0; None if its x̂ is 0/0."""
     shape, weights = SHAPES[layer]
-    if degenerate(scheme, shape, 0.0):
+    if explain_degeneracy(scheme, shape, 0.0):
         return None
     return predict(scheme, TRANSFORMATIONS[change], layer, shape, weights).invariant
 

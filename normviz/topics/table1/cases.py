@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 from normviz.core.fields import FULL
 from normviz.core.registry import Scheme
-from normviz.core.text import sentence, typeset
-from normviz.core.theory import spanned_words
-from normviz.core.transformations import PAPER, Transformation
-from normviz.describe.aims import field_noun
-from normviz.describe.wording import hint as menu_hint
+from normviz.core.text import capitalize_first, typeset
+from normviz.core.theory import name_spanned_axes
+from normviz.core.transformations import PAPER_TABLE, Transformation
+from normviz.describe.aims import name_field
+from normviz.describe.wording import summarize_scheme as menu_hint
 from normviz.topics.table1.table import Cell
 from normviz.train.problem import PICTURED
 from normviz.train.setting import Setting
@@ -87,7 +87,7 @@ def _added(change: Transformation, setting: Setting) -> str:
 
 def title_of(scheme: Scheme, change: Transformation, setting: Setting) -> str:
     """Return the title of a case: "Batch norm, every image × 5"."""
-    return f"{sentence(name_of(scheme))}, {in_words(CHANGES[change.key].title, change, setting)}"
+    return f"{capitalize_first(name_of(scheme))}, {in_words(CHANGES[change.key].title, change, setting)}"
 
 
 def row_words(scheme: Scheme, setting: Setting) -> str:
@@ -101,7 +101,7 @@ def row_words(scheme: Scheme, setting: Setting) -> str:
     if scheme.suppression is None or scheme.suppression.windows:
         return menu_hint(scheme)
     field = scheme.fields[-1]
-    noun = field_noun(field, scheme.axes, setting.shapes[0]).replace("channel", UNITS[setting.layer])
+    noun = name_field(field, scheme.axes, setting.shapes[0]).replace("channel", UNITS[setting.layer])
     over = " over the batch" if field.rules[0] == FULL else ""
     return f"normalizes each {noun.replace('example', 'image')}{over}" if noun else ""
 
@@ -109,7 +109,7 @@ def row_words(scheme: Scheme, setting: Setting) -> str:
 def twin_words(change: Transformation, setting: Setting, follow: bool) -> str:
     """Return in sentences how the twin differs from the network."""
     said = in_words(CHANGES[change.key].twin, change, setting)
-    factor = change.rate_factor(setting.optimizer, setting.delta)
+    factor = change.compute_rate_factor(setting.optimizer, setting.delta)
     if change.weight_factor is not None and factor != 1.0:
         rate = f"is × {typeset(factor)}, to match" if follow else "stays the same"
         whose = "Their" if change.weight_factor == () else f"That {UNITS[setting.layer]}'s"
@@ -131,8 +131,8 @@ def hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
     if scheme.acts_on == "none":
         return "Nothing is subtracted, and nothing divides. Is there anything that could cancel the change?"
     about = scheme.about.partition(":")[0] + "." if scheme.acts_on == "both" else scheme.about  # behind it the answer
-    does = f" {row_words(scheme, setting)}." if scheme.key in PAPER else f": {about}"
-    how = f"{sentence(name_of(scheme))}{does}"
+    does = f" {row_words(scheme, setting)}." if scheme.key in PAPER_TABLE else f": {about}"
+    how = f"{capitalize_first(name_of(scheme))}{does}"
     if scheme.acts_on == "weight":
         return f"{how} Does the change pass through that division?"
     if change.factor is None:
@@ -142,7 +142,7 @@ def hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
 
 def answer_words(cell: Cell, scheme: Scheme, change: Transformation) -> str:
     """Return the answer in a sentence that introduces "invariant"."""
-    name = "A network without normalization" if scheme.acts_on == "none" else sentence(name_of(scheme))
+    name = "A network without normalization" if scheme.acts_on == "none" else capitalize_first(name_of(scheme))
     if cell.degenerate or cell.unchanged:
         return "δ = 1 changes nothing." if cell.unchanged else f"{name} has nothing to compare here."
     if cell.fades:
@@ -162,7 +162,7 @@ def reason_words(cell: Cell, scheme: Scheme, change: Transformation, setting: Se
         return "The twin's weights are of another size, so steps of the same size change its outputs by another amount."
     uncommon = scheme.spectral or scheme.whitens or scheme.pointwise or scheme.weight or scheme.acts_on == "both"
     if uncommon or any(field.windows for field in scheme.fields):
-        return sentence(cell.reason.removeprefix(f"{sentence(change.name)}: "))
+        return capitalize_first(cell.reason.removeprefix(f"{capitalize_first(change.name)}: "))
     if scheme.acts_on == "weight":
         return _weight_reason(cell, scheme, change, UNITS[setting.layer])
     return _activation_reason(cell, scheme, change, setting)
@@ -172,7 +172,9 @@ def _weight_reason(cell: Cell, scheme: Scheme, change: Transformation, unit: str
     if change.on == "data":
         if cell.predicted:
             return cell.reason
-        return f"{sentence(name_of(scheme))} changes only the weights, so a change of the images passes through."
+        return (
+            f"{capitalize_first(name_of(scheme))} changes only the weights, so a change of the images passes through."
+        )
     if cell.predicted:
         return f"Each {unit}'s weights are divided by their own size. This cancels the factor before any image is seen."
     if scheme.summation is None:
@@ -181,7 +183,7 @@ def _weight_reason(cell: Cell, scheme: Scheme, change: Transformation, unit: str
 
 
 def _activation_reason(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> str:
-    name, shape = sentence(name_of(scheme)), setting.shapes[0]
+    name, shape = capitalize_first(name_of(scheme)), setting.shapes[0]
     centred = scheme.summation is not None and scheme.summation == scheme.suppression
     divisor = "standard deviation" if centred else "root mean square"
     if change.factor is None:
@@ -189,14 +191,14 @@ def _activation_reason(cell: Cell, scheme: Scheme, change: Transformation, setti
             return "Nothing subtracts a mean, so the shift stays."
         if cell.predicted:
             return "All values that share a mean are shifted by the same amount. Subtracting the mean cancels it."
-        over = spanned_words((scheme.summation,), scheme.axes, change.shift[setting.layer], shape)
+        over = name_spanned_axes((scheme.summation,), scheme.axes, change.shift[setting.layer], shape)
         return f"{name} averages over {_plain(over, setting)}. The shift differs between them, so it does not cancel."
     if scheme.suppression is None:
         return "Nothing divides, so the factor stays."
     if cell.predicted:
         same = f"All values that share a {divisor} are multiplied by the same factor."
         return f"{same} Dividing by that {divisor} cancels the factor."
-    over = spanned_words(scheme.fields, scheme.axes, change.factor, shape)
+    over = name_spanned_axes(scheme.fields, scheme.axes, change.factor, shape)
     return (
         f"{name} averages over {_plain(over, setting)}, but only one of them is changed. "
         f"The {divisor} that all of them share changes, so the others change too."

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from normviz.core.settings import declarations
+from normviz.core.settings import get_declarations
 from normviz.core.text import typeset
 from normviz.topics.table1.state import ORDER, PREFIX, Page, is_relevant, lengths
 from normviz.ui import custom
@@ -36,10 +36,10 @@ def rows(view: View) -> None:
 
 def settings(view: View) -> None:
     """Show all settings behind a click, and a line with the usual ones where one of them is not its default."""
-    page, words = Controls(Page, PREFIX, view, is_relevant), declarations(Page)
+    page, words = Controls(Page, PREFIX, view, is_relevant), get_declarations(Page)
     line = f"δ = {typeset(view['delta'])}, τ = {typeset(view['shift'])}, ε = {typeset(view['eps'])}"
     layer, optimizer = (words[name].words(view[name]) for name in ("layer", "optimizer"))
-    if any(view[name] != words[name].preset(view) for name in USUAL):
+    if any(view[name] != words[name].resolve_default(view) for name in USUAL):
         st.caption(f"{line}, {layer.lower()} layer, {optimizer}")
     place = drawer(st.expander, "Settings", SETTINGS)
     if not place.open:
@@ -71,5 +71,5 @@ def _exactly(view: View) -> None:
             state[place] = moves, state[key]
             state[f"{PREFIX}delta"] = state[key]
 
-    least, most = limits(declarations(Page)["delta"], view)
+    least, most = limits(get_declarations(Page)["delta"], view)
     st.number_input("δ exactly", least, most, key=key, step=None, format="%g", on_change=typed)

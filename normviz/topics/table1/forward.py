@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from normviz.core.fields import Field, Shape
-from normviz.core.normalize import normalize, quiet
+from normviz.core.normalize import ignore_float_warnings, normalize
 from normviz.core.registry import Scheme
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.spec import Step
@@ -167,7 +167,7 @@ def in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[np.ndarray]
     `normalize` lays the windows out, seventeen times the tensor at a radius of 8.
     """
     fields = [field for field in scheme.fields if field.windows]
-    if max((field.laid_out(x.shape) for field in fields), default=0) <= PIECE:
+    if max((field.count_window_elements(x.shape) for field in fields), default=0) <= PIECE:
         yield normalize(x, scheme, eps).xhat
         return
     for field, alone in (
@@ -189,7 +189,7 @@ def _cuts(field: Field, shape: Shape) -> Iterator[tuple[Cut, Cut]]:
     reach = [{"own": 0, "window": rule.number}.get(rule.kind, n) for rule, n in zip(field.rules, shape, strict=True)]
     axis = max(range(4), key=lambda axis: shape[axis] - 2 * reach[axis])
     n, near = shape[axis], min(reach[axis], shape[axis])
-    length = max(n * PIECE // field.laid_out(shape), near, 1)
+    length = max(n * PIECE // field.count_window_elements(shape), near, 1)
     whole = [slice(0, size) for size in shape]
     for start in range(0, n, length):
         inner = slice(start, min(start + length, n))
@@ -197,14 +197,14 @@ def _cuts(field: Field, shape: Shape) -> Iterator[tuple[Cut, Cut]]:
         yield (*whole[:axis], inner, *whole[axis + 1 :]), (*whole[:axis], outer, *whole[axis + 1 :])
 
 
-@quiet
+@ignore_float_warnings
 def gap(out: np.ndarray, base: np.ndarray) -> float:
     """Return max|out − base| / max|base|; infinite where a number is not finite."""
     found = np.abs(out - base).max() / (np.abs(base).max() or 1.0)
     return float("inf") if np.isnan(found) else float(found)
 
 
-@quiet
+@ignore_float_warnings
 def _rounded(x: np.ndarray, setting: Setting) -> np.ndarray:
     if setting.dtype == "bfloat16":
         import torch  # which has a bfloat16; NumPy has none

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Sequence
 
 from normviz.charts.palette import THEMES
-from normviz.core.registry import Scheme, same_as
+from normviz.core.registry import Scheme, find_equal_schemes
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.describe.wording import labelled, sentence
+from normviz.describe.wording import capitalize_first, format_scheme_label
 from normviz.topics.table1.cases import CHANGES, UNITS, in_words, name_of, row_words, sign_of, title_of
 from normviz.topics.table1.table import Cell
 from normviz.train.setting import Setting
@@ -57,7 +57,7 @@ def grid_data(
         ],
         "rows": [
             {
-                "name": sentence(name_of(scheme)) if len(name_of(scheme)) <= LONGEST else scheme.label,
+                "name": capitalize_first(name_of(scheme)) if len(name_of(scheme)) <= LONGEST else scheme.label,
                 "note": _note(scheme, setting),
                 "cells": [
                     cell_data(by_key[key], scheme, setting, key in covered)
@@ -111,5 +111,5 @@ def _note(scheme: Scheme, setting: Setting) -> str:
     """Return what stands under the name of a row: what the scheme does, or which one a custom scheme is."""
     if scheme.key != "custom":
         return row_words(scheme, setting)
-    twins = [labelled(other) for other in same_as(scheme, setting.shapes[0])]
+    twins = [format_scheme_label(other) for other in find_equal_schemes(scheme, setting.shapes[0])]
     return f"= {twins[0]}" if twins else "your own"

@@ -6,7 +6,7 @@ import numpy as np
 
 from normviz.core.registry import Scheme
 from normviz.core.text import format_number, typeset
-from normviz.core.tolerances import ROUNDING
+from normviz.core.tolerances import MACHINE_EPSILONS
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.topics.table1.fade import centred_and_squares
 from normviz.topics.table1.forward import first_layer
@@ -25,7 +25,7 @@ def broken(scheme: Scheme, change: Transformation, setting: Setting) -> list[str
     found = []
     if dtype == "float16" and 0 < eps < LEAST / 2:
         found.append(f"ε = {typeset(eps)} is 0 in float16, whose smallest number is 6·10⁻⁸.")
-    elif 0 < eps < usual * ROUNDING[dtype] / 2:
+    elif 0 < eps < usual * MACHINE_EPSILONS[dtype] / 2:
         found.append(
             f"ε = {typeset(eps)} vanishes in {dtype}: half of the mean squares are over {format_number(usual, 2)}, and "
             "adding ε to such a number leaves it as it is."

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from normviz.core.settings import Integer, declarations
+from normviz.core.settings import Integer, get_declarations
 from normviz.train.setting import Setting
 
 Change = dict[str, Any]
@@ -44,6 +44,6 @@ def _together(setting: Setting, fits: Callable[[Setting], bool]) -> Change:
 
 def _below(setting: Setting, name: str) -> list[int]:
     """The smaller values that its control offers, the largest first."""
-    declared, now = declarations(Setting)[name], getattr(setting, name)
+    declared, now = get_declarations(Setting)[name], getattr(setting, name)
     assert isinstance(declared, Integer)
     return sorted((int(value) for value in declared.stops or range(1, now) if value < now), reverse=True)

@@ -9,11 +9,11 @@ import streamlit as st
 
 from normviz.charts.palette import THEMES
 from normviz.charts.statistics import gap_panels
-from normviz.core.registry import BA, Scheme
+from normviz.core.registry import BA_REFERENCE, Scheme
 from normviz.core.text import join_words, typeset
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.describe import notation
-from normviz.describe.wording import gap_text, sentence
+from normviz.describe.wording import capitalize_first, format_gap
 from normviz.topics.table1 import sweeps
 from normviz.topics.table1.cases import answer_words, hint, reason_words, sign_of, square_words, title_of, twin_words
 from normviz.topics.table1.forward import has_eps
@@ -111,8 +111,8 @@ def answer_panel(
     shown, note = _plotted(cell, scheme, change, setting, losses)
     with st.container(key="answer", horizontal=True):
         with st.container(key="shown"):
-            gap = gap_text(trained_gap(cell))
-            alt = f"{sentence(shown['y'])} of network and twin; largest gap of the losses {gap}."
+            gap = format_gap(trained_gap(cell))
+            alt = f"{capitalize_first(shown['y'])} of network and twin; largest gap of the losses {gap}."
             colours = [THEMES[theme].original, THEMES[theme].transformed]
             twins({"alt": alt, "names": ["network", "twin"], "colours": colours, **shown}, "curves")
         with st.container(key="told", gap="small"):
@@ -181,7 +181,7 @@ def numbers_panel(cells: Sequence[Cell]) -> None:
     columns = cell_table(cells)
     words = {True: "invariant", False: "not invariant", None: "–"}
     shown = {name: [_in_table(each, words) for each in column] for name, column in columns.items()}
-    st.table({sentence(name.replace("_", " ")): column for name, column in shown.items()}, border="horizontal")
+    st.table({capitalize_first(name.replace("_", " ")): column for name, column in shown.items()}, border="horizontal")
     save_table(lambda: columns, "table-1")
 
 
@@ -196,7 +196,7 @@ def over_eps(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: 
     settings = sweeps.over_eps(setting)
     over = sweeps.training_over if trained else sweeps.forward_over
     found = over(schemes, settings, results())
-    names = [sentence(change.name) for change in TRANSFORMATIONS.values()]
+    names = [capitalize_first(change.name) for change in TRANSFORMATIONS.values()]
     panels = {
         name: {scheme.label: found[:, row, column] for row, scheme in enumerate(schemes)}
         for column, name in enumerate(names)
@@ -222,21 +222,22 @@ def over_delta(scheme: Scheme, setting: Setting, theme: str) -> None:
     found = sweeps.forward_over([scheme], sweeps.over_delta(setting), results())
     found = found.reshape(len(DTYPES), len(sweeps.DELTAS), -1)
     panels = {
-        sentence(change.name): {dtype: found[row, :, column] for row, dtype in enumerate(DTYPES)}
+        capitalize_first(change.name): {dtype: found[row, :, column] for row, dtype in enumerate(DTYPES)}
         for column, change in enumerate(TRANSFORMATIONS.values())
         if change.factor is not None
     }
     alt = f"Gap of the forward pass of {scheme.name} over δ, a curve a precision."
     plot(gap_panels(sweeps.DELTAS, panels, "δ", setting.delta, theme), "sweep", alt, "34rem")
     st.caption(
-        f"{sentence(scheme.name)}, forward pass. What holds exactly on paper holds to rounding: float64 keeps 53 bits, "
+        f"{capitalize_first(scheme.name)}, forward pass. What holds exactly on paper holds to rounding: float64 "
+        f"keeps 53 bits, "
         "float32 24, float16 11 and bfloat16 8. A δ that is a power of two re-scales without rounding; δ = 1 changes "
         "nothing, and has no gap. float16 ends at 65,504."
     )
 
 
 def _in_table(value: Any, words: dict) -> str:
-    return gap_text(value) if isinstance(value, float) else words.get(value, value)
+    return format_gap(value) if isinstance(value, float) else words.get(value, value)
 
 
 def _set(name: str, value: Any) -> None:
@@ -268,7 +269,7 @@ def _heading(vote: str | None, cell: Cell) -> str:
     """Return the answer as a heading, with whether a guess was right: "= Right: they learn the same"."""
     answer = answer_of(cell)
     if vote is None or answer == "none":
-        return f"{SIGNS[answer]} {sentence(ANSWERS[answer])}"
+        return f"{SIGNS[answer]} {capitalize_first(ANSWERS[answer])}"
     return f"{SIGNS[answer]} {'Right' if vote == answer else 'Not quite'}: {ANSWERS[answer]}"
 
 
@@ -307,14 +308,14 @@ def _checks(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting
     losses = _compared("losses", gap, cell.trained, cell.unanswered)
     st.markdown(f"**{_sign(cell.trained)} Training.** {losses}", help=_exactly(gap))
     if cell.paper is not None:
-        st.markdown(f"**{_sign(cell.paper)} The paper.** [Table 1]({BA.url}) of {BA.text}.")
+        st.markdown(f"**{_sign(cell.paper)} The paper.** [Table 1]({BA_REFERENCE.url}) of {BA_REFERENCE.text}.")
     if change.weight_factor is not None:
-        equal = f"At equal learning rates the losses differ by up to {gap_text(cell.training_gap_equal_lr) or '…'}. "
+        equal = f"At equal learning rates the losses differ by up to {format_gap(cell.training_gap_equal_lr) or '…'}. "
         st.caption(equal + WHY_RATE)
-    st.latex(notation.CHANGES[change.key])
+    st.latex(notation.CHANGE_FORMULAS[change.key])
     if scheme.on_weights is None or change.on == "data":
-        st.latex(rf"\Rightarrow\quad {notation.on_sums(change, setting.layer)}")
-    for line in notation.essentials(scheme):
+        st.latex(rf"\Rightarrow\quad {notation.format_sum_change(change, setting.layer)}")
+    for line in notation.build_main_formulas(scheme):
         st.latex(line.latex)
 
 
@@ -326,12 +327,12 @@ def _compared(what: str, gap: float, together: bool | None, why: str | None) -> 
     """Return how far the twin's outputs or losses are from the network's, in a sentence."""
     if together:
         return f"The {what} are equal up to rounding."
-    return f"The {what} differ by up to {gap_text(gap)} of the largest." if together is False else why or ""
+    return f"The {what} differ by up to {format_gap(gap)} of the largest." if together is False else why or ""
 
 
 def _exactly(gap: float) -> str | None:
     """Return the number behind "equal up to rounding"."""
-    return f"Largest difference: {gap_text(gap)} of the largest" if gap_text(gap) else None
+    return f"Largest difference: {format_gap(gap)} of the largest" if format_gap(gap) else None
 
 
 def _notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:

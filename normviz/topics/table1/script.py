@@ -8,15 +8,15 @@ convolutions. Its random numbers are drawn as `make_problem` draws them, so its 
 from dataclasses import dataclass, replace
 from math import log2, prod
 
-from normviz.core.fields import AXIS, Field, Rule
+from normviz.core.fields import AXIS_NAMES, Field, Rule
 from normviz.core.registry import Scheme
 from normviz.core.text import typeset
-from normviz.core.theory import degenerate, predict
-from normviz.core.tolerances import EXPLAINED, MAGNIFIED
+from normviz.core.theory import explain_degeneracy, predict
+from normviz.core.tolerances import CONTROL_MARGINS, CONTROL_ROUNDINGS
 from normviz.core.transformations import Transformation
-from normviz.data.digits import CLASSES, SIDE
-from normviz.describe.code import Step, inside, render, steps
-from normviz.describe.parameters import CHANNELS_FIRST
+from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
+from normviz.describe.code import AveragingStep, format_argument_code, list_averaging_steps, render_template
+from normviz.describe.parameters import CHANNELS_FIRST_AXES
 from normviz.topics.table1.verdict import APART, DIVERGED, LEAST, SHOWS
 from normviz.train.problem import PROBE_SIZE
 from normviz.train.setting import BETAS, FIRST_BIAS, HALF, MOMENTUM, NOISE, Setting
@@ -26,7 +26,7 @@ LINE = 100
 
 AXES: dict[str, dict[str, tuple[str, ...]]] = {
     "dense": {"activation": ("N", "C"), "weight": ("Cin", "Cout")},
-    "conv": CHANNELS_FIRST,
+    "conv": CHANNELS_FIRST_AXES,
 }
 """The axes of a layer's tensors in PyTorch."""
 
@@ -43,7 +43,7 @@ def cell_script(scheme: Scheme, transformation: Transformation, setting: Setting
     parts = [part for part in (scheme.on_weights, scheme.on_activations) if part is not None and part.acts]
     normalizers = [_normalizer(part, setting) for part in parts]
     eps = setting.eps if any(map(_takes_eps, parts)) else None
-    return render(
+    return render_template(
         "cell_script.py.jinja",
         scheme=scheme,
         change=transformation,
@@ -54,24 +54,24 @@ def cell_script(scheme: Scheme, transformation: Transformation, setting: Setting
         normalizers=normalizers,
         windows=any(step.kind == "window" for part in normalizers for mean in part.averages for step in mean.steps),
         half=setting.dtype in HALF,
-        power=round(log2(transformation.rate_factor(setting.optimizer, 2.0))) if follow else 0,
+        power=round(log2(transformation.compute_rate_factor(setting.optimizer, 2.0))) if follow else 0,
         positions=prod(setting.shapes[-1][1:3]),
-        degenerate=degenerate(scheme, setting.shapes[0], setting.eps, setting.dtype),
+        degenerate=explain_degeneracy(scheme, setting.shapes[0], setting.eps, setting.dtype),
         unchanged=transformation.factor is not None and setting.delta == 1.0,
-        parted=not follow and transformation.rate_factor(setting.optimizer, setting.delta) != 1.0,
+        parted=not follow and transformation.compute_rate_factor(setting.optimizer, setting.delta) != 1.0,
         size=_size(transformation, setting),
         fades=predict(
             scheme, transformation, setting.layer, setting.shapes[0], setting.weight_shapes[0], setting.eps
         ).fades,
-        margins=EXPLAINED[setting.dtype],
+        margins=CONTROL_MARGINS[setting.dtype],
         shows=SHOWS,
         apart=APART,
         out_of_proportion=LEAST,
-        magnified=MAGNIFIED[setting.dtype],
+        magnified=CONTROL_ROUNDINGS[setting.dtype],
         probe=PROBE_SIZE,
         diverged=int(DIVERGED),
-        side=SIDE,
-        classes=CLASSES,
+        side=DIGIT_SIDE,
+        classes=DIGIT_CLASSES,
         shift=setting.shift,
         first_bias=FIRST_BIAS,
         noise=NOISE,
@@ -113,7 +113,7 @@ class Average:
     """
 
     over: str
-    steps: tuple[Step, ...]
+    steps: tuple[AveragingStep, ...]
     function: str | None
 
 
@@ -150,7 +150,7 @@ class Normalizer:
     @property
     def letters(self) -> str:
         """The indices of what is normalized."""
-        return "".join(AXIS[axis].letter for axis in self.axes)
+        return "".join(AXIS_NAMES[axis].letter for axis in self.axes)
 
     @property
     def what(self) -> str:
@@ -177,7 +177,7 @@ def _normalizer(scheme: Scheme, setting: Setting) -> Normalizer:
     sizes = dict(zip(scheme.axes, zip(*shapes, strict=True), strict=True))
 
     def average(field: Field | None, name: str) -> Average | None:
-        if field is None or not scheme.in_the_form:
+        if field is None or not scheme.is_general_form:
             return None
         rules = dict(zip(scheme.axes, field.rules, strict=True))
         return _average([_plain(rules[axis], sizes[axis]) for axis in axes], axes, name + suffix)
@@ -194,7 +194,7 @@ def _normalizer(scheme: Scheme, setting: Setting) -> Normalizer:
         centre=average(scheme.summation, "average" if alike else "centre_average"),
         square=average(scheme.suppression, "average" if alike else "square_average"),
         takes_eps=_takes_eps(scheme),
-        passed="" if scheme.function is None else scheme.function.torch.format(u=inside(scheme, "a")),
+        passed="" if scheme.function is None else scheme.function.torch.format(u=format_argument_code(scheme, "a")),
         matrices=matrices,
     )
 
@@ -202,7 +202,7 @@ def _normalizer(scheme: Scheme, setting: Setting) -> Normalizer:
 def _average(rules: list[Rule], axes: tuple[str, ...], name: str) -> Average:
     """The mean over the boxes of a field with these rules, in a function of that name where it takes one."""
     words = {"full": "{axes}", "groups": "each of {number} groups of {axes}", "window": "±{number} along {axes}"}
-    taken = steps(rules)
+    taken = list_averaging_steps(rules)
     over = (
         words[step.kind].format(axes=", ".join(axes[axis] for axis in step.axes), number=step.number) for step in taken
     )

@@ -4,10 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from normviz.core.fields import divisors
+from normviz.core.fields import find_divisors
 from normviz.core.registry import SCHEMES, Scheme, get_scheme
-from normviz.core.settings import By, Choice, Given, among, build, choice, integer, several, switch, value, with_default
-from normviz.core.transformations import PAPER, TRANSFORMATIONS
+from normviz.core.settings import (
+    Choice,
+    DependentValue,
+    EarlierValues,
+    build_settings,
+    choice,
+    integer,
+    multiple_choice,
+    number_choice,
+    replace_default,
+    switch,
+    value,
+)
+from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS
 from normviz.train.setting import Setting
 from normviz.ui import custom
 from normviz.ui.custom import MAX_RADIUS, SIZES
@@ -17,7 +29,7 @@ PAGE = "table"
 PREFIX = f"{PAGE} "
 """Of all keys in the session: the lab has values of the same names."""
 
-ROWS = ("none", *PAPER)
+ROWS = ("none", *PAPER_TABLE)
 """The rows of the first view: no normalization, to compare with, and the paper's three."""
 
 ORDER = (*ROWS, *(key for key in SCHEMES if key not in ROWS))
@@ -50,7 +62,7 @@ WHY_RATE = (
 """What that factor is for."""
 
 
-def _cell(given: Any, view: Given) -> str:
+def _cell(given: Any, view: EarlierValues) -> str:
     scheme, _, change = str(given).partition(".")
     rows = view["schemes"] or [ORDER[0]]
     change = Choice("", tuple(TRANSFORMATIONS)).fit(change, view)
@@ -65,12 +77,12 @@ class Page(Setting):
     linear axis, by at least 12% of it in the first view.
     """
 
-    delta: float = with_default(Setting.delta, 10.0)
-    shift: float = with_default(Setting.shift, 2.0)
-    batch: int = with_default(Setting.batch, 16)
-    schemes: Sequence[str] = several(ROWS, {key: SCHEMES[key].label for key in ORDER}, label="Rows")
-    follow: bool = switch(True, label=By("optimizer", FOLLOW), help=WHY_RATE)
-    groups: int = among(2, lambda given: divisors(given["width"]), label="Groups G")
+    delta: float = replace_default(Setting.delta, 10.0)
+    shift: float = replace_default(Setting.shift, 2.0)
+    batch: int = replace_default(Setting.batch, 16)
+    schemes: Sequence[str] = multiple_choice(ROWS, {key: SCHEMES[key].label for key in ORDER}, label="Rows")
+    follow: bool = switch(True, label=DependentValue("optimizer", FOLLOW), help=WHY_RATE)
+    groups: int = number_choice(2, lambda given: find_divisors(given["width"]), label="Groups G")
     radius: int = integer(2, 0, MAX_RADIUS, label="Radius R of the windows", control="slider")
     cell: str = value("batch.dataset-rescaling", _cell)
     panel: str = choice("changed", PANELS)
@@ -109,4 +121,4 @@ def schemes_of(view: View) -> list[Scheme]:
 
 def setting_of(view: View) -> Setting:
     """The setting; raises InvalidInput, as for δ < 0."""
-    return build(Setting, view)
+    return build_settings(Setting, view)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.core.theory import degenerate, predict
-from normviz.core.tolerances import ROUNDING
-from normviz.core.transformations import TRANSFORMATIONS, Transformation, paper_says
-from normviz.describe.wording import gap_text, sentence
+from normviz.core.theory import explain_degeneracy, predict
+from normviz.core.tolerances import MACHINE_EPSILONS
+from normviz.core.transformations import TRANSFORMATIONS, Transformation, look_up_paper_cell
+from normviz.describe.wording import capitalize_first, format_gap
 from normviz.jobs.store import Hashed
 from normviz.topics.table1.forward import Measured
 from normviz.topics.table1.results import Results
@@ -179,8 +179,8 @@ def _cell(
     """Return one cell; `largest`: the largest gap of each network's losses."""
     shape, twin, place = setting.shapes[0], position(change), position(change, follow)
     verdict = predict(scheme, change, setting.layer, shape, setting.weight_shapes[0], setting.eps)
-    hollow = degenerate(scheme, shape, setting.eps, setting.dtype)
-    parted = not follow and change.rate_factor(setting.optimizer, setting.delta) != 1.0
+    hollow = explain_degeneracy(scheme, shape, setting.eps, setting.dtype)
+    parted = not follow and change.compute_rate_factor(setting.optimizer, setting.delta) != 1.0
     gaps = _gaps(measured)
     fade = (measured.fades or {}).get(change.key) if verdict.fades else None
     size = size_of(change, setting)
@@ -195,14 +195,19 @@ def _cell(
         trained = trained if parted else _held(trained, told, wide[twin], setting.dtype)
     if trained.together:
         trained = _vouched(trained, forward, change, parted, verdict.fades and setting.depth > 1)
-    elif trained.together is False and not parted and fade is not None and fade.largest < ROUNDING[setting.dtype] / 10:
+    elif (
+        trained.together is False
+        and not parted
+        and fade is not None
+        and fade.largest < MACHINE_EPSILONS[setting.dtype] / 10
+    ):
         trained = Answer(None, HIDDEN.format(setting.dtype))
     return Cell(
         scheme=scheme.key,
         transformation=change.key,
         predicted=verdict.invariant and hollow is None,
         fades=verdict.fades,
-        reason=sentence(verdict.reason),
+        reason=capitalize_first(verdict.reason),
         degenerate=hollow,
         forward_gap=float(gaps[twin]),
         training_gap=float(largest[twin]),
@@ -211,7 +216,7 @@ def _cell(
         forward_unanswered=forward.why,
         trained=trained.together,
         unanswered=trained.why,
-        paper=paper_says(scheme.key, change.key),
+        paper=look_up_paper_cell(scheme.key, change.key),
         parted_by_rate=parted,
         pending=len(losses) < setting.steps,
         unchanged=change.factor is not None and setting.delta == 1.0,
@@ -239,7 +244,7 @@ def _held(answer: Answer, exact: Answer, gap: float, dtype: str) -> Answer:
         return Answer(None, f"In float64: {exact.why}")
     if exact.together:
         return Answer(None, f"In float64 the outputs are together: what parts the twins here is rounding to {dtype}.")
-    return Answer(None, f"In float64 the outputs are {gap_text(gap)} apart, which {dtype} does not show.")
+    return Answer(None, f"In float64 the outputs are {format_gap(gap)} apart, which {dtype} does not show.")
 
 
 def _vouched(trained: Answer, forward: Answer, change: Transformation, parted: bool, deep: bool) -> Answer:

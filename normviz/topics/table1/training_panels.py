@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import Scheme
-from normviz.describe.wording import duration, sentence
+from normviz.describe.wording import capitalize_first, format_duration
 from normviz.jobs.executors import count_threads, on_one_core, threads
 from normviz.jobs.fallback import joined_devices
 from normviz.jobs.job_queue import JobQueue
@@ -208,13 +208,17 @@ def _question(asked: TrainingRequest, missing: Sequence[Training]) -> None:
 
     with st.container(border=True):
         st.markdown(
-            f"Training this takes about **{duration(desk().expected_seconds(missing))}** on this machine, and up to "
+            f"Training this takes about **{format_duration(desk().expected_seconds(missing))}** on this "
+            f"machine, and up to "
             f"{max(round(size / 2**20, -1), 10):.0f} MB of its memory. The answers of the theory need no training."
         )
         with st.container(horizontal=True):
             shown = asked.settings[0]
             for change in offers(shown, fits):
-                label = f"{sentence(duration(seconds(replace(shown, **change))))}: {_in_words(change, shown.layer)}"
+                label = (
+                    f"{capitalize_first(format_duration(seconds(replace(shown, **change))))}: "
+                    f"{_in_words(change, shown.layer)}"
+                )
                 st.button(label, on_click=_take, args=(change,), key=f"offer {' '.join(change)}", type="primary")
             st.button("Train anyway", on_click=asked.again, key="anyway")
 

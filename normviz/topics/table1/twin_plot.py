@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from normviz.core.normalize import quiet
+from normviz.core.normalize import ignore_float_warnings
 from normviz.core.registry import Scheme
 from normviz.core.transformations import Transformation
 from normviz.topics.table1.cases import UNITS
@@ -30,7 +30,7 @@ def is_visible(shown: dict[str, Any]) -> bool:
     return bool(np.abs(second - first).max(initial=0.0) >= VISIBLE * (high - low))
 
 
-@quiet
+@ignore_float_warnings
 def loss_plot(losses: np.ndarray, setting: Setting) -> dict[str, Any]:
     """Return the losses (steps so far, 2) of network and twin as curves over the training steps."""
     return {
@@ -39,7 +39,7 @@ def loss_plot(losses: np.ndarray, setting: Setting) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@quiet
+@ignore_float_warnings
 def output_plot(scheme: Scheme, change: Transformation, setting: Setting) -> dict[str, Any] | None:
     """Return x̂ of the first layer over its `UNITS`, at the example and position where the twin's differ most.
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.core.text import format_number
-from normviz.core.tolerances import EXPLAINED, ROUNDING
+from normviz.core.tolerances import CONTROL_MARGINS, MACHINE_EPSILONS
 from normviz.core.transformations import Transformation
-from normviz.describe.wording import gap_text
+from normviz.describe.wording import format_gap
 from normviz.train.problem import MEASURED, NETWORKS, ORIGINAL, PROBE, PROBE_SIZE, controls, data_shift
 from normviz.train.setting import Setting
 
@@ -50,11 +50,11 @@ def size_of(change: Transformation, setting: Setting) -> float:
 
 def explained(gaps: np.ndarray, change: Transformation, setting: Setting, kind: str) -> float:
     """Return the largest gap that rounding explains, from the gaps of all networks; `kind`: "forward" or "training"."""
-    margins, networks = EXPLAINED[setting.dtype][kind], MEASURED[: len(gaps)]
+    margins, networks = CONTROL_MARGINS[setting.dtype][kind], MEASURED[: len(gaps)]
     found = (
         margin * gaps[controls(change, disturbed, networks)].max(initial=0.0) for disturbed, margin in margins.items()
     )
-    return max(*found, ROUNDING[setting.dtype if kind == "forward" else setting.storage])
+    return max(*found, MACHINE_EPSILONS[setting.dtype if kind == "forward" else setting.storage])
 
 
 def of_outputs(gaps: np.ndarray, place: int, change: Transformation, size: float, setting: Setting) -> Answer:
@@ -102,19 +102,20 @@ def _judged(gap: float, rounding: float, probe: float, size: float, shows: float
             return Answer(False)
         return Answer(
             None,
-            f"Too small to tell from the {what}: the gap is {gap_text(gap)}, where rounding explains up to "
-            f"{gap_text(rounding)}, and a change of this size that is not absorbed does {gap_text(usual)} or so.",
+            f"Too small to tell from the {what}: the gap is {format_gap(gap)}, where rounding explains up to "
+            f"{format_gap(rounding)}, and a change of this size that is not absorbed does {format_gap(usual)} or so.",
         )
     if probe <= rounding:
         return Answer(
             None,
             f"The {what} hardly answer to anything: weights and data that are {PROBE_SIZE:.0%} off move them by "
-            f"{gap_text(probe)}, and rounding can by {gap_text(rounding)}. Nothing can be told from them.",
+            f"{format_gap(probe)}, and rounding can by {format_gap(rounding)}. Nothing can be told from them.",
         )
     if rounding > shows * probe * size:
         return Answer(
             None,
-            f"Too small to tell from the {what}: rounding alone can part equal networks by {gap_text(rounding)} here, "
+            f"Too small to tell from the {what}: rounding alone can part equal networks by "
+            f"{format_gap(rounding)} here, "
             "and a change of this size need not do more.",
         )
     return Answer(True)

@@ -7,12 +7,12 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.registry import SCHEMES
-from normviz.core.settings import build
+from normviz.core.settings import build_settings
 from normviz.core.text import format_number
-from normviz.core.tolerances import RELATIVE
+from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe import notation
-from normviz.describe.notation import WEIGHT_NORM
-from normviz.describe.wording import gap_text, signed
+from normviz.describe.notation import WEIGHT_NORM_FORMULAS
+from normviz.describe.wording import format_gap, format_signed
 from normviz.topics.weights.descent import PAIR, STEPS, Path, Setting, growth_gap
 from normviz.topics.weights.descent_figures import by_step, extent, plane
 from normviz.topics.weights.figures import ellipses, ratio_histograms
@@ -38,11 +38,11 @@ ABOVE = 1 + 1e-9
 
 def weight_norm_panel(view: View, theme: str) -> None:
     """Show the paths of w with and without weight norm, and below them the lengths of w and v."""
-    runs = paths(build(Setting, view))
+    runs = paths(build_settings(Setting, view))
     Player(PREFIX, "step", "Step of SGD", STEPS).show(partial(_steps, runs, view["rate"], theme))
     with st.container(horizontal=True, gap="medium"):
         for name in ("gradient of g", "gradient of v"):
-            st.latex(WEIGHT_NORM[name], width="content")
+            st.latex(WEIGHT_NORM_FORMULAS[name], width="content")
     save_table(lambda: descent_table(runs), "weight-norm")
 
 
@@ -61,19 +61,23 @@ def _steps(runs: dict[str, Path], rate: float, theme: str, step: int) -> None:
     with left:
         _plane(runs, step, theme)
     with right:
-        st.latex(WEIGHT_NORM["weights"])
-        ends = {key: signed(each.losses[step], 2) for key, each in runs.items()}
+        st.latex(WEIGHT_NORM_FORMULAS["weights"])
+        ends = {key: format_signed(each.losses[step], 2) for key, each in runs.items()}
         st.markdown(
             f"Two weights, the arrow **w**, learn to tell the digit {PAIR[0]} from {PAIR[1]}. The grey shows the loss, "
-            f"lowest at the star. It is {signed(run.losses[0], 2)} at the start. At step {step}:\n"
+            f"lowest at the star. It is {format_signed(run.losses[0], 2)} at the start. At step {step}:\n"
             f"- learn **g**, the length: {ends['length']}\n"
             f"- learn **v**, the direction: {ends['direction']}\n"
             f"- learn **both**, weight norm: **{ends['weight']}**\n"
             f"- plain SGD on w, not drawn: {ends['plain']}"
         )
-    st.markdown(f"### v only gets longer: ‖v‖ from {signed(run.lengths[0], 3)} to {signed(run.lengths[step], 3)}")
+    st.markdown(
+        f"### v only gets longer: ‖v‖ from {format_signed(run.lengths[0], 3)} to {format_signed(run.lengths[step], 3)}"
+    )
     curves = {"‖v‖": run.lengths, "g": run.g}
-    said = "; ".join(f"{name} from {signed(each[0], 3)} to {signed(each[step], 3)}" for name, each in curves.items())
+    said = "; ".join(
+        f"{name} from {format_signed(each[0], 3)} to {format_signed(each[step], 3)}" for name, each in curves.items()
+    )
     plot(by_step(curves, step, theme), "lengths", f"Lengths up to step {step} of {STEPS}: {said}.", "18rem")
     st.markdown(_growth(run, rate))
 
@@ -101,17 +105,18 @@ def _plane(runs: dict[str, Path], step: int, theme: str) -> None:
 def _growth(run: Path, rate: float) -> str:
     """Return why v only gets longer, and what follows for the turns."""
     gap = growth_gap(run, rate)
-    checked = "equal up to rounding" if gap <= RELATIVE["float64"] else f"within {format_number(gap, 2)}"
+    checked = "equal up to rounding" if gap <= RELATIVE_TOLERANCES["float64"] else f"within {format_number(gap, 2)}"
     reason = ", although the gradient of v is larger there" if run.turned[-1] > run.turned[0] else ""
     return (
-        f"A step of SGD is at right angles to v, so by Pythagoras ${WEIGHT_NORM['growth']}$, with the learning rate η "
+        f"A step of SGD is at right angles to v, so by Pythagoras ${WEIGHT_NORM_FORMULAS['growth']}$, with the "
+        f"learning rate η "
         f"(in this run {checked}). The longer v is, the less the same gradient turns it: the first step turned v by "
-        f"{signed(run.turned[0], 2)}°, the last one by {signed(run.turned[-1], 2)}°{reason}."
+        f"{format_signed(run.turned[0], 2)}°, the last one by {format_signed(run.turned[-1], 2)}°{reason}."
     )
 
 
 def _pair(point: np.ndarray) -> str:
-    return ", ".join(signed(value, 3) for value in point)
+    return ", ".join(format_signed(value, 3) for value in point)
 
 
 def spectral_panel(view: View, theme: str) -> None:
@@ -124,7 +129,7 @@ def spectral_panel(view: View, theme: str) -> None:
     )
     st.markdown(_bound(pairs["after"], values, FIRST_LAYERS[view["layer"]].overlap))
     with st.container(horizontal=True, gap="medium"):
-        for formula in notation.formulas(SCHEMES["spectral"]):
+        for formula in notation.build_formulas(SCHEMES["spectral"]):
             st.latex(formula.latex, width="content")
 
 
@@ -169,7 +174,7 @@ def _bound(ratios: np.ndarray, values: np.ndarray, overlap: int) -> str:
     weakest = (
         f"{lost} of the {len(values)} directions of the input are mapped to 0"
         if lost
-        else f"in its weakest direction the layer shrinks an input to {gap_text(values[-1])} of its length"
+        else f"in its weakest direction the layer shrinks an input to {format_gap(values[-1])} of its length"
     )
     return f"{upper} **Nothing is bounded from below**: {weakest}."
 

@@ -7,7 +7,7 @@ import streamlit as st
 
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
-from normviz.core.settings import among, choice, integer
+from normviz.core.settings import choice, integer, number_choice
 from normviz.topics.weights.descent import PARAMETRIZATIONS, STEPS, Path, Setting, descend, loss, lowest, regression
 from normviz.topics.weights.weights import (
     FIRST_LAYERS,
@@ -50,7 +50,7 @@ class Page(Setting):
 
     show: str = choice("norm", SHOWN)
     step: int = integer(STEPS, 0, STEPS)
-    pace: int = among(5, SPEEDS)
+    pace: int = number_choice(5, SPEEDS)
     layer: str = choice(
         "dense", {key: layer.name for key, layer in FIRST_LAYERS.items()}, label="Layer", control="menu"
     )
@@ -58,7 +58,7 @@ class Page(Setting):
         200, 0, MAX_TRAINING, label="Trained on digits, steps", stops=(0, 20, 50, 100, 200, MAX_TRAINING)
     )
     iteration: int = integer(ITERATIONS, 0, ITERATIONS)
-    iteration_pace: int = among(2, SPEEDS)
+    iteration_pace: int = number_choice(2, SPEEDS)
 
 
 PARAMS = params(Page, PREFIX)

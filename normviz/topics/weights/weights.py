@@ -13,7 +13,7 @@ import numpy as np
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Shape
 from normviz.core.text import format_number
-from normviz.data.digits import CLASSES, SIDE, cut_patches, load_digits
+from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE, cut_patches, load_digits
 
 BATCH = 64
 RATE = 0.3
@@ -46,7 +46,7 @@ class Layer:
     @property
     def overlap(self) -> int:
         """How many squares a pixel is in, at most."""
-        return min(self.side, SIDE - self.side + 1) ** 2
+        return min(self.side, DIGIT_SIDE - self.side + 1) ** 2
 
 
 FIRST_LAYERS: dict[str, Layer] = {
@@ -71,10 +71,10 @@ def trained_weights(layer: Layer, steps: int, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     m = rng.normal(0, (2 / layer.fan_in) ** 0.5, (layer.fan_in, layer.units))
     features = inputs.shape[1] * layer.units
-    classifier = rng.normal(0, features**-0.5, (features, CLASSES))
+    classifier = rng.normal(0, features**-0.5, (features, DIGIT_CLASSES))
     for _ in range(steps):
         chosen = rng.integers(0, len(images), BATCH)
-        x, hot = inputs[chosen], np.eye(CLASSES)[labels[chosen]]
+        x, hot = inputs[chosen], np.eye(DIGIT_CLASSES)[labels[chosen]]
         sums = x @ m
         hidden = np.maximum(sums, 0).reshape(BATCH, features)
         scores = hidden @ classifier
@@ -96,8 +96,8 @@ def operator(w: np.ndarray, layer: Layer) -> np.ndarray:
 
     For a dense layer its matrix; for a convolution a larger one, whose singular values are not those of `matrix(w)`.
     """
-    pixels = np.eye(SIDE * SIDE).reshape(-1, SIDE, SIDE)
-    return (cut_patches(pixels, layer.side) @ matrix(w)).reshape(SIDE * SIDE, -1)
+    pixels = np.eye(DIGIT_SIDE * DIGIT_SIDE).reshape(-1, DIGIT_SIDE, DIGIT_SIDE)
+    return (cut_patches(pixels, layer.side) @ matrix(w)).reshape(DIGIT_SIDE * DIGIT_SIDE, -1)
 
 
 # --- weight norm --------------------------------------------------------------------------------------------------

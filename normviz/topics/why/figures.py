@@ -9,7 +9,7 @@ from normviz.charts.chart import Figure, make_subplots
 from normviz.charts.curves import BELOW, ROOM, faint
 from normviz.charts.palette import THEMES
 from normviz.charts.style import DASHES, finish, line, style_theme
-from normviz.data.digits import CLASSES
+from normviz.data.digits import DIGIT_CLASSES
 
 DRAWN = 500
 """Of a cloud so many points are drawn."""
@@ -88,9 +88,9 @@ def learning_figure(title: str, steps: np.ndarray, accuracy: np.ndarray, look: i
         figure.add_scatter(x=steps, y=seed, mode="lines", line=line, showlegend=False, hoverinfo="skip")
     mean = {"color": colour, "width": 6}
     figure.add_scatter(x=steps, y=accuracy.mean(1), mode="lines", line=mean, name="mean", showlegend=False)
-    figure.add_hline(100 / CLASSES, line=style_theme(colours))
+    figure.add_hline(100 / DIGIT_CLASSES, line=style_theme(colours))
     figure.add_annotation(
-        x=steps[-1], y=100 / CLASSES, xanchor="right", yanchor="top", text="guessing", showarrow=False,
+        x=steps[-1], y=100 / DIGIT_CLASSES, xanchor="right", yanchor="top", text="guessing", showarrow=False,
         font={"color": colours.ink},
     )  # fmt: skip
     figure.update_xaxes(title={"text": "step", "standoff": 4}, range=[0, steps[-1]])

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from normviz.describe.seeds import choose_rate
+from normviz.describe.seeds import choose_learning_rate
 from normviz.jobs.spec import Step, digest, finish
 from normviz.topics.why import network, saturation
 from normviz.topics.why.saturation import RATES, SCALES, Learned, Setting
@@ -103,7 +103,7 @@ class RateSweep:
     @property
     def best(self) -> int:
         """The position of the rate with the highest mean accuracy on the validation digits."""
-        return choose_rate(1 - self.validation)
+        return choose_learning_rate(1 - self.validation)
 
     @property
     def robust(self) -> int:

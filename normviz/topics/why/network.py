@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from normviz.data.digits import CLASSES, SIDE, load_digits
+from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE, load_digits
 
 TESTED = 297
 """Digits that test the networks, the last of them."""
@@ -133,7 +133,7 @@ def _moments(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def start(plan: Plan) -> Network:
     """The networks before training; those of one seed have the same weights."""
-    sizes = list(zip((SIDE**2, *plan.widths), (*plan.widths, CLASSES), strict=True))
+    sizes = list(zip((DIGIT_SIDE**2, *plan.widths), (*plan.widths, DIGIT_CLASSES), strict=True))
     count = len(plan.seeds)
     weights = [np.empty((count, *size)) for size in sizes]
     for n, seed in enumerate(plan.seeds):
@@ -143,7 +143,7 @@ def start(plan: Plan) -> Network:
     gains, shifts = (np.array(values, float)[:, None, None] for values in (plan.gains, plan.shifts))
     return Network(
         plan, weights, [gains * np.ones(width) for width in plan.widths],
-        [shifts * np.ones(width) for width in plan.widths] + [np.zeros((count, 1, CLASSES))],
+        [shifts * np.ones(width) for width in plan.widths] + [np.zeros((count, 1, DIGIT_CLASSES))],
     )  # fmt: skip
 
 
@@ -185,4 +185,4 @@ def digits(part: Digits = "train") -> tuple[np.ndarray, np.ndarray]:
     """Return the pictures of a part of the digits as rows (digits, 64), and their classes."""
     ends = [-VALIDATED - TESTED, -TESTED]
     images, labels = (np.split(each, ends)[PARTS.index(part)] for each in load_digits())
-    return images.reshape(-1, SIDE**2), labels
+    return images.reshape(-1, DIGIT_SIDE**2), labels

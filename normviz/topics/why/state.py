@@ -5,9 +5,9 @@ from typing import Any
 
 import streamlit as st
 
-from normviz.core.locks import one_at_a_time
+from normviz.core.locks import serialize_calls
 from normviz.core.registry import DEFAULT_EPS, Reference
-from normviz.core.settings import among, choice, declarations, integer, real
+from normviz.core.settings import choice, get_declarations, integer, number_choice, real
 from normviz.topics.why import identity, learning, outside, saturation, style, whitening
 from normviz.ui.link import Param, View, params
 
@@ -61,7 +61,7 @@ class Page(saturation.Setting):
     correlation: float = real(0.9, -1.0, 1.0, label="Correlation", stops=(-1.0, -0.9, -0.5, 0.0, 0.5, 0.9, 0.99, 1.0))
     ratio: float = real(3.0, 0.1, 10.0, label="Scale of x₀ against x₁", stops=(0.1, 0.3, 1.0, 3.0, 10.0))
     stage: str = choice("scaled", STAGE_NAMES, label="Transformation", control="menu")
-    size: int = among(16, (2, 4, 8, 16, 32, 64, 128, 256), label="Mini-batch size m", control="menu")
+    size: int = number_choice(16, (2, 4, 8, 16, 32, 64, 128, 256), label="Mini-batch size m", control="menu")
     eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-5, 1e-3, 1e-1))
     layer: int = integer(4, 0, lambda given: given["depth"] - 1, label="Hidden layer, from 0", control="segments")
     unit: int = integer(0, 0, saturation.WIDTH - 1, label="Unit, from 0")
@@ -71,7 +71,7 @@ class Page(saturation.Setting):
     content: str = choice("china", style.PHOTOS, label="Photograph")
     contrast: float = real(0.3, 0.0, 1.0, label="Its contrast", stops=(0.0, 0.01, 0.1, 0.3, 0.5, 1.0))
     space: str = choice("pixels", {"pixels": "Pixels", "features": "Random features"}, label="Statistics of")
-    kernel: int = among(3, (1, 3, 5), label="Patches of k × k pixels, k", control="segments")
+    kernel: int = number_choice(3, (1, 3, 5), label="Patches of k × k pixels, k", control="segments")
 
 
 def _nearest_show(given: Any, view: View) -> str:
@@ -79,10 +79,10 @@ def _nearest_show(given: Any, view: View) -> str:
 
     The page opened on whitening before, and its links did not name it.
     """
-    declared = declarations(Page)
+    declared = get_declarations(Page)
     whitening_set = (
         name for name, panels in BELONGS.items() if "whitening" in panels and name != "seed"
-        if view[name] != declared[name].preset(view)
+        if view[name] != declared[name].resolve_default(view)
     )  # fmt: skip
     if given is None and any(whitening_set):
         return "whitening"
@@ -117,14 +117,14 @@ def costs() -> whitening.Costs:
 
 
 @st.cache_data(max_entries=64, show_spinner="Training two networks …")
-@one_at_a_time
+@serialize_calls
 def trained(setting: saturation.Setting) -> dict[str, saturation.Seen]:
     """Train a network without batch norm and one with it."""
     return {name: saturation.run(setting, normalized, 1) for normalized, name in learning.KINDS.items()}
 
 
 @st.cache_data(max_entries=64, show_spinner=f"Training {2 * saturation.SEEDS} networks …")
-@one_at_a_time
+@serialize_calls
 def _learned(setting: saturation.Setting) -> dict[str, saturation.Learned]:
     return {name: saturation.run(setting, normalized).learned for normalized, name in learning.KINDS.items()}
 

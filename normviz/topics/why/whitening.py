@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.core.registry import DEFAULT_EPS
-from normviz.data.digits import SIDE, load_digits
+from normviz.data.digits import DIGIT_SIDE, load_digits
 
-HALF = SIDE // 2
+HALF = DIGIT_SIDE // 2
 POINTS = 1000
 """Of one's own cloud."""
 

@@ -8,7 +8,7 @@ import pytest
 from lab_page import ROOT, replaced, said, sound, texts
 from streamlit.testing.v1 import AppTest
 
-from normviz.describe.markdown import escape
+from normviz.describe.markdown import escape_markdown
 from normviz.jobs.executors import threads
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
@@ -68,11 +68,11 @@ def again(at, claim):
 def shown(at):
     """The verdict of every claim that is shown, by its id."""
     words = {each.name: key for key, each in VERDICTS.items()}
-    lines = {escape(claim.line): claim.id for claim in CLAIMS.values()}
+    lines = {escape_markdown(claim.line): claim.id for claim in CLAIMS.values()}
     found = {}
     for each in at.expander:
         if match := re.match(r":color\[(.*?)\]\{.*?\} \*\*(.*)\*\* (.*)", each.label):
-            assert match[3] == escape(CLAIMS[lines[match[2]]].reason)
+            assert match[3] == escape_markdown(CLAIMS[lines[match[2]]].reason)
             found[lines[match[2]]] = words[match[1].replace("\N{NO-BREAK SPACE}", " ")]
     return found
 
@@ -151,7 +151,7 @@ def test_a_filter_is_chosen_on_the_page():
 def test_an_open_claim_shows_what_there_is_about_it(topic):
     claims = {claim.id: claim for claim in TOPICS[KEYS[topic]]}
     at = open_page(topic=topic, claim=",".join(claims), seed="7")
-    lines = {escape(claim.line): claim for claim in claims.values()}
+    lines = {escape_markdown(claim.line): claim for claim in claims.values()}
     seen = []
     for panel in at.expander:
         if (claim := lines.get(panel.label.partition("} **")[2].partition("** ")[0])) is None:
@@ -159,10 +159,10 @@ def test_an_open_claim_shows_what_there_is_about_it(topic):
         seen.append(claim.id)
         text = said(panel)
         for part in (*(SOURCES[source].citation for source in claim.sources), claim.how, claim.condition, claim.says):
-            assert escape(part) in text or (part == claim.says and not claim.short)
+            assert escape_markdown(part) in text or (part == claim.says and not claim.short)
         evidence = find_shipped_evidence(claim.id).evidence
-        assert all(escape(trial.number) in text for trial in evidence.trials)
-        assert all(escape(verdict.says) in text for verdict in evidence.verdicts)
+        assert all(escape_markdown(trial.number) in text for trial in evidence.trials)
+        assert all(escape_markdown(verdict.says) in text for verdict in evidence.verdicts)
         assert any("Our result, computed with version" in each for each in texts(panel.caption))
         (see,) = (link.proto for link in panel.get("page_link"))
         assert parse_qsl(see.query_string) == parse_qsl(urlsplit(claim.see).query)
@@ -216,7 +216,7 @@ def test_a_claim_without_a_shipped_result_still_opens(monkeypatch):
     find_shipped_evidence.cache_clear()
     try:
         at = open_page(claim="B17")
-        assert escape(CLAIMS["B17"].condition) in said(at)
+        assert escape_markdown(CLAIMS["B17"].condition) in said(at)
         assert "B17" not in panels.claim_table([CLAIMS["B17"], ONE])["id"]
     finally:
         find_shipped_evidence.cache_clear()

@@ -10,7 +10,7 @@ import pytest
 
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
-from normviz.data.samples import uneven
+from normviz.data.samples import sample_uneven
 from normviz.topics.claims.checks.tensors import DENSE
 from normviz.topics.claims.checks.weights import divide_by_deviation, in_keras
 from normviz.topics.claims.ledger import CLAIMS
@@ -19,7 +19,7 @@ EPS = 1e-3
 
 
 def outputs_of(layer):
-    return keras.ops.convert_to_numpy(layer(uneven(DENSE, 0).astype("float32"))).astype(float)
+    return keras.ops.convert_to_numpy(layer(sample_uneven(DENSE, 0).astype("float32"))).astype(float)
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +29,11 @@ def rms_scaled():
 
 
 def test_rms_scaling_divides_by_the_deviation(rms_scaled):
-    np.testing.assert_allclose(rms_scaled, divide_by_deviation(uneven(DENSE, 0), EPS), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(rms_scaled, divide_by_deviation(sample_uneven(DENSE, 0), EPS), rtol=1e-4, atol=1e-5)
 
 
 def test_rms_scaling_is_not_rms_norm_and_the_newer_layer_is(rms_scaled):
-    ours = normalize(uneven(DENSE, 0), SCHEMES["rms"], EPS).xhat
+    ours = normalize(sample_uneven(DENSE, 0), SCHEMES["rms"], EPS).xhat
     np.testing.assert_allclose(outputs_of(keras.layers.RMSNormalization(epsilon=EPS)), ours, rtol=1e-4, atol=1e-5)
     assert np.abs(rms_scaled - ours).max() > 0.01 * np.abs(ours).max()  # far from rounding
 

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from normviz.core.registry import SCHEMES
-from normviz.data.samples import normal
-from normviz.describe.parameters import keras_axis, parameter_shapes
+from normviz.data.samples import sample_normal
+from normviz.describe.parameters import find_keras_axis, list_parameter_shapes
 from normviz.topics.claims.checks.groups import GROUPS, TWELVE, by_size
 from normviz.topics.claims.checks.layer import Module
 from normviz.topics.claims.checks.tensors import DENSE, READINGS, between, moved
@@ -40,7 +40,7 @@ class LayerNormCustom(torch.nn.Module):
 @pytest.mark.parametrize("affine", [True, False])
 @pytest.mark.parametrize("shape", [(4,), (3, 4)])
 def test_the_module_is_the_sources(shape, affine):
-    x = normal((2, 3, 3, 4), 0)
+    x = sample_normal((2, 3, 3, 4), 0)
     ours, theirs = Module(shape, affine), LayerNormCustom(shape, affine)
     np.testing.assert_allclose(ours(x), theirs(torch.from_numpy(x)).detach().numpy(), rtol=1e-12, atol=1e-12)
     assert [tuple(each.shape) for each in theirs.parameters()] == [ours.weight.shape, ours.bias.shape]
@@ -62,13 +62,13 @@ def test_what_is_said_of_keras_is_so_of_its_layers_by_default(key):
     layer = LAYERS[key]()
     layer.build(TWELVE)
     (axis,) = np.ravel(layer.get_config()["axis"])
-    assert keras_axis(SCHEMES[key]).names == {"NHWC"[axis]}
-    gain, bias = parameter_shapes(SCHEMES[key], TWELVE)[:2]
+    assert find_keras_axis(SCHEMES[key]).names == {"NHWC"[axis]}
+    gain, bias = list_parameter_shapes(SCHEMES[key], TWELVE)[:2]
     assert (str(tuple(layer.gamma.shape)), str(tuple(layer.beta.shape))) == (gain.keras, bias.keras)
 
 
 def test_the_sources_formula_is_over_channels_after_one_another():
-    xhat = by_size(normal(TWELVE, 0), GROUPS)
+    xhat = by_size(sample_normal(TWELVE, 0), GROUPS)
     means = [xhat[..., start : start + GROUPS].mean((1, 2, 3)) for start in range(TWELVE[-1] - GROUPS + 1)]
     assert [bool(np.abs(mean).max() < 1e-12) for mean in means] == [start % GROUPS == 0 for start in range(len(means))]
 

@@ -52,7 +52,8 @@ def test_every_scheme_in_every_colour(pair, colour):
 def test_the_locked_elements_field_in_words():
     at = open_compare(schemes="batch,group", focus="1,0,1,3", **SHAPE)
     words = [
-        wording.field_words(get_scheme(key).field, (1, 0, 1, 3), (4, 2, 2, 4), "NHWC") for key in ("batch", "group")
+        wording.describe_field_box(get_scheme(key).field, (1, 0, 1, 3), (4, 2, 2, 4), "NHWC")
+        for key in ("batch", "group")
     ]
     assert shown(at)["Field of n\u00a0=\u00a01, h\u00a0=\u00a00, w\u00a0=\u00a01, c\u00a0=\u00a03"] == words
 
@@ -109,7 +110,7 @@ def test_a_shape_too_large_for_so_many_cubes_is_made_to_fit():
     at = sound(at.run())
     assert at.error[0].value.endswith("170 × 4 × 4 × 6 fits.")
     (button,) = (each for each in at.button if each.label.startswith("Use"))
-    assert button.label == f"Use {wording.shape_words((170, 4, 4, 6))}"
+    assert button.label == f"Use {wording.format_shape((170, 4, 4, 6))}"
     button.click()
     at = sound(at.run())
     assert not at.error

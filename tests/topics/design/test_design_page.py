@@ -8,8 +8,8 @@ import pytest
 from lab_page import ROOT, plots, replaced, said, sound, texts
 from streamlit.testing.v1 import AppTest
 
-from normviz.core.registry import SCHEMES, same_as
-from normviz.core.text import sentence
+from normviz.core.registry import SCHEMES, find_equal_schemes
+from normviz.core.text import capitalize_first
 from normviz.core.theory import predict
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe import wording
@@ -298,14 +298,14 @@ def test_every_named_one_opens(key):
     link = dict.fromkeys(question.need, "need") | {"conditions": ",".join(question.conditions)}
     at = open_page(layer="conv", weights="any", pick=text, **{name: text for name, text in link.items() if text})
     assert about(picked(text), "conv") in said(at)
-    assert f"### {sentence(name_of(picked(text), 'conv'))}" in said(at)
+    assert f"### {capitalize_first(name_of(picked(text), 'conv'))}" in said(at)
 
 
 @pytest.mark.parametrize("layer", SHAPES)
 def test_a_name_is_told_where_a_registered_scheme_is_the_same(layer):
     for row in named(Demands(layer, weights=WEIGHTS)):
-        others = [each for each in same_as(row, SHAPES[layer][0]) if each.name != row.name]
-        assert all(wording.named(each) in about(row, layer) for each in others)
+        others = [each for each in find_equal_schemes(row, SHAPES[layer][0]) if each.name != row.name]
+        assert all(wording.format_scheme_name(each) in about(row, layer) for each in others)
         table = invariance_table(row, layer)
         assert [mark == MARKS[True] for mark in table["At ε = 0"]] == [
             key in invariances_of(row, layer) for key in TRANSFORMATIONS

@@ -12,7 +12,7 @@ from emulation import emulate_graphs
 from normviz.core import theory
 from normviz.core.errors import InvalidInput
 from normviz.core.scheme_spec import SchemeSpec
-from normviz.core.theory import Verdict
+from normviz.core.theory import Prediction
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.jobs.executors import threads
 from normviz.jobs.job_queue import JobQueue
@@ -90,7 +90,7 @@ def test_a_false_rule_shows_for_its_scheme_alone(monkeypatch, key):
     def predict(scheme, change, *rest):
         verdict = real(scheme, change, *rest)
         lies = (SchemeSpec.of(scheme), change.key) == (wrong, key)
-        return Verdict(not verdict.invariant, "by a false rule") if lies else verdict
+        return Prediction(not verdict.invariant, "by a false rule") if lies else verdict
 
     monkeypatch.setattr(table, "predict", predict)
     found = {part: finish(part)}
@@ -111,9 +111,9 @@ def test_the_layer_that_is_trained_has_the_invariances_of_the_census(layer, fron
     more = ("dataset-recentering",) if (layer, front) == ("conv", "weight-standardization") else ()
     for scheme, each in searched(layer, (front,)):
         if scheme.acts_on != "none":
-            found = theory.absorbed(scheme, layer, setting.shapes[0], setting.weight_shapes[0])
+            found = theory.find_invariances(scheme, layer, setting.shapes[0], setting.weight_shapes[0])
             assert {*found} == {*each, *more}, scheme
-            assert theory.degenerate(scheme, setting.shapes[0], 0.0) is None
+            assert theory.explain_degeneracy(scheme, setting.shapes[0], 0.0) is None
 
 
 def test_where_rounding_leaves_no_answer_it_says_so():

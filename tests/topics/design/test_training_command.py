@@ -7,7 +7,7 @@ import pytest
 from normviz.cli.design import DEFAULT_SAMPLES, parse_sample
 from normviz.cli.main import main
 from normviz.core.scheme_spec import SchemeSpec
-from normviz.core.theory import Verdict
+from normviz.core.theory import Prediction
 from normviz.jobs import run as job_run
 from normviz.jobs.executors import threads
 from normviz.jobs.job_queue import JobQueue
@@ -69,7 +69,7 @@ def test_an_answer_that_differs_is_said_and_is_an_error(capsys, monkeypatch):
     def predict(scheme, change, *rest):
         verdict = real(scheme, change, *rest)
         lies = SchemeSpec.of(scheme) == BATCH and change.key == "case-rescaling"
-        return Verdict(not verdict.invariant, "by a false rule") if lies else verdict
+        return Prediction(not verdict.invariant, "by a false rule") if lies else verdict
 
     monkeypatch.setattr(table, "predict", predict)
     code, out, err = run(capsys, "--json")

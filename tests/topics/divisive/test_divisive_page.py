@@ -92,7 +92,7 @@ def test_every_control_that_means_something_is_offered(data):
 
 
 def test_the_formulas_are_those_of_the_scheme():
-    lines = notation.formulas(windows(2, 3))
+    lines = notation.build_formulas(windows(2, 3))
     assert latex(open_page(radius="3", radius_a="2")) == [
         IN_WORDS, *(f.latex for f in lines if f.name not in ("output", "where")),
     ]  # fmt: skip

@@ -12,7 +12,7 @@ from normviz.cli import experiment
 from normviz.cli import experiment as command
 from normviz.cli.main import main
 from normviz.core.errors import InvalidInput
-from normviz.core.settings import declarations
+from normviz.core.settings import get_declarations
 from normviz.jobs import run as job_run
 from normviz.jobs.executors import threads
 from normviz.jobs.job_queue import JobQueue
@@ -96,7 +96,7 @@ def test_its_options_are_told(capsys):
         run("experiment", "batch-size", "--help")
     assert ended.value.code == 0
     said = capsys.readouterr().out
-    assert all(f"--{name.replace('_', '-')}" in said for name in declarations(EXPERIMENTS["batch-size"].setting))
+    assert all(f"--{name.replace('_', '-')}" in said for name in get_declarations(EXPERIMENTS["batch-size"].setting))
 
 
 def test_nothing_is_started_for_what_is_kept(monkeypatch, capsys):
@@ -147,7 +147,7 @@ def test_what_cannot_be_is_refused_in_one_line(words, said, capsys):
 
 @pytest.mark.parametrize("key", EXPERIMENTS)
 def test_the_page_s_command_asks_for_the_same(key):
-    least = declarations(EXPERIMENTS[key].setting)["seeds"].least
+    least = get_declarations(EXPERIMENTS[key].setting)["seeds"].least
     setting = EXPERIMENTS[key].setting(seeds=least + 1, seed=7)
     words = command_of(EXPERIMENTS[key], setting).split()[2:]
     assert experiment.read(words).settings == [setting]

@@ -7,7 +7,7 @@ import pytest
 from repeated import assert_repeated
 
 from normviz.core.errors import InvalidInput
-from normviz.describe.seeds import compare
+from normviz.describe.seeds import compare_seed_by_seed
 from normviz.jobs.spec import digest, finish
 from normviz.topics.experiments.dropout import EXPERIMENT, RATES, Setting, parts, report
 
@@ -66,7 +66,7 @@ def test_levels_changes_and_rates_are_those_of_the_rate_chosen_on_validation_dig
 def test_a_difference_of_one_scheme_among_many_has_to_be_clearer():
     """Dropout lowers the error of batch norm at p = 0.0145: clear among three comparisons, not as one of four left."""
     differences = NOISE - 3.22 * NOISE.std(ddof=1) / len(NOISE) ** 0.5
-    assert 0.05 / 4 < compare(differences, np.zeros(8)).p_value < 0.05 / 3
+    assert 0.05 / 4 < compare_seed_by_seed(differences, np.zeros(8)).p_value < 0.05 / 3
     three, five = SETTING, replace(SETTING, schemes=("none", "batch", "layer"))
     for setting, means, word in (
         (three, (0.1, 0.1, 0.1, 0.1), "wrong"), (five, (0.1, 0.1, 0.1, 0.1, 0.1, 0.06), "open"),

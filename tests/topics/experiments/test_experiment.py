@@ -13,8 +13,17 @@ import pytest
 from checked import checked
 
 from normviz.core.errors import InvalidInput
-from normviz.core.settings import Among, By, Choice, Declaration, Real, Several, Switch, declarations
-from normviz.data.digits import DIGITS, load_digits
+from normviz.core.settings import (
+    Choice,
+    Declaration,
+    DependentValue,
+    MultipleChoice,
+    NumberChoice,
+    Real,
+    Switch,
+    get_declarations,
+)
+from normviz.data.digits import DIGITS_DESCRIPTION, load_digits
 from normviz.jobs.spec import digest
 from normviz.topics.experiments.catalogue import ALIASES, EXPERIMENTS, get_experiment
 from normviz.topics.experiments.experiment import Comparison, own_scheme, own_text
@@ -51,7 +60,7 @@ def test_the_data_and_the_network_are_those_of_the_setting():
         each = EXPERIMENTS[key]
         assert words in each.about(each.setting(**changes)), key
     pictures, _ = load_digits()
-    assert "{:,} handwritten digits of {} × {} pixels".format(*pictures.shape) == DIGITS
+    assert "{:,} handwritten digits of {} × {} pixels".format(*pictures.shape) == DIGITS_DESCRIPTION
 
 
 @pytest.mark.parametrize("old", ALIASES)
@@ -59,7 +68,7 @@ def test_an_alias_opens_the_experiment_that_it_is_part_of_now(old):
     alias = ALIASES[old]
     assert old not in EXPERIMENTS
     assert get_experiment(old) is EXPERIMENTS[alias.key]
-    assert set(alias.settings.values()) <= set(declarations(get_experiment(old).setting))
+    assert set(alias.settings.values()) <= set(get_declarations(get_experiment(old).setting))
 
 
 def test_an_unknown_one_is_refused():
@@ -88,11 +97,11 @@ def test_the_default_takes_seconds(key):
 def ends(each: Declaration):
     """The values of a declaration between which those of all settings lie."""
     if isinstance(each, Real):
-        default = each.default.table.values() if isinstance(each.default, By) else [each.default]
+        default = each.default.table.values() if isinstance(each.default, DependentValue) else [each.default]
         return [each.least, *default, *([] if callable(each.most) else [each.most])]
-    if isinstance(each, Several):
+    if isinstance(each, MultipleChoice):
         return [each.default, tuple(each.options({})), tuple(each.options({}))[:1]]
-    if isinstance(each, Among):
+    if isinstance(each, NumberChoice):
         return [min(each.options({})), max(each.options({}))]
     if isinstance(each, Choice):
         return each.options({})
@@ -101,7 +110,7 @@ def ends(each: Declaration):
 
 def extremes(kind, count=60):
     """The setting with the most of everything, and some with the least or the most of each, by chance."""
-    given = {name: ends(each) for name, each in declarations(kind).items() if name != "device"}
+    given = {name: ends(each) for name, each in get_declarations(kind).items() if name != "device"}
     rng = np.random.default_rng(0)
     yield {name: values[-1] for name, values in given.items() if name not in ("groups", "own")}
     for _ in range(count):
@@ -131,7 +140,7 @@ TINY = {"seeds": 2, "steps": 20, "length": 20, "examples": 64, "digits": 50}
 def tiny(key):
     """A short run of an experiment: its setting, its parts, their first results and their last ones."""
     each = EXPERIMENTS[key]
-    known = declarations(each.setting)
+    known = get_declarations(each.setting)
     setting = each.setting(**{name: known[name].fit(value, {}) for name, value in TINY.items() if name in known})
     first, last = {}, {}
     for part in each.parts(setting):

@@ -11,7 +11,7 @@ from lab_page import open_lab, plots, said, sound, texts
 import normviz
 from normviz.charts.palette import THEMES
 from normviz.core.errors import InvalidInput
-from normviz.core.settings import declarations
+from normviz.core.settings import get_declarations
 from normviz.jobs.executors import threads
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
@@ -231,7 +231,9 @@ def test_every_control_that_means_something_is_offered(key):
     assert offered == wanted
 
 
-@pytest.mark.parametrize("key", [key for key, each in EXPERIMENTS.items() if "schemes" in declarations(each.setting)])
+@pytest.mark.parametrize(
+    "key", [key for key, each in EXPERIMENTS.items() if "schemes" in get_declarations(each.setting)]
+)
 def test_a_link_without_schemes_asks_for_one_and_the_page_stays(key):
     at = open_page(show=key, **{under(key) + "schemes": ""})
     assert [each.value for each in at.error] == ["no scheme is chosen; one would do."]
@@ -387,7 +389,7 @@ def test_links_name_the_values_of_every_experiment_apart():
     names = [param.name for param in PARAMS]
     assert len(names) == len(set(names))
     for key, each in EXPERIMENTS.items():
-        assert {under(key) + name for name in declarations(each.setting)} <= set(names)
+        assert {under(key) + name for name in get_declarations(each.setting)} <= set(names)
     assert SCRIPT.partition("/")[2].removesuffix(".py") == PAGE
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from normviz.data.digits import CLASSES
+from normviz.data.digits import DIGIT_CLASSES
 from normviz.jobs.spec import finish
 from normviz.topics.experiments.leak import NETWORKS, RATES, TESTS, Setting, parts, report
 from normviz.train.groups import ONE_CLASS, SHUFFLED, Batches, measure_wrong
@@ -16,7 +16,7 @@ OFF = np.array([0.0, 0.002, -0.001, 0.001])
 """What seeds differ by."""
 BEST = 2
 """The position of the rate with the lowest validation error in made-up results."""
-LABELS = np.arange(60) % CLASSES
+LABELS = np.arange(60) % DIGIT_CLASSES
 
 
 def made_up(blank=0.1, inference=0.8, validation=0.1):
@@ -65,10 +65,10 @@ def test_levels_are_those_of_the_rate_that_validation_digits_chose():
 
 def test_every_group_has_different_digits_of_one_class_and_a_blank_picture():
     pictures, labels = Batches.draw(LABELS, 4, 3, (0, 1), use=0)
-    assert pictures.shape == labels.shape == (2, 2, 3, 4 * CLASSES)
-    groups = pictures[ONE_CLASS].reshape(2, 3, CLASSES, 4)
+    assert pictures.shape == labels.shape == (2, 2, 3, 4 * DIGIT_CLASSES)
+    groups = pictures[ONE_CLASS].reshape(2, 3, DIGIT_CLASSES, 4)
     assert (groups[..., -1] == len(LABELS)).all()
-    assert (LABELS[groups[..., :-1]] == np.arange(CLASSES)[:, None]).all()
+    assert (LABELS[groups[..., :-1]] == np.arange(DIGIT_CLASSES)[:, None]).all()
     assert all(len({*group}) == 4 for group in groups.reshape(-1, 4).tolist())
 
 
@@ -86,7 +86,7 @@ def test_mini_batches_come_as_pictures_of_every_scheme_and_network():
     batches = Batches.draw(LABELS, 4, 3, (0, 1), use=0)
     digits = torch.arange(60.0)[:, None] + 1
     x, labels = batches.of(digits, [ONE_CLASS, SHUFFLED, ONE_CLASS], 3, slice(1, 3))
-    assert x.shape == (3, 3 * 2, 2 * 4 * CLASSES, 1)
+    assert x.shape == (3, 3 * 2, 2 * 4 * DIGIT_CLASSES, 1)
     np.testing.assert_array_equal(x[0], x[2])
     chosen = batches.pictures[SHUFFLED, 1, 1:].ravel()
     np.testing.assert_array_equal(x[SHUFFLED, 3, :, 0], np.where(chosen == 60, 0, chosen + 1))
@@ -108,7 +108,7 @@ def test_blank_pictures_and_digits_are_counted_apart():
 def test_layer_norm_reads_the_same_in_all_groups_and_no_blank_picture():
     (part,) = parts(replace(SETTING, seeds=2, steps=20))
     found = finish(part)
-    np.testing.assert_allclose(found["blank"][-1], 1 - 1 / CLASSES, atol=1e-6)
+    np.testing.assert_allclose(found["blank"][-1], 1 - 1 / DIGIT_CLASSES, atol=1e-6)
     np.testing.assert_allclose(found["same"][-1], found["mixed"][-1], atol=0.01)
     alone = finish(replace(part, networks=part.networks[1:]))
     np.testing.assert_allclose(alone["losses"][0, ..., 0], found["losses"][0, ..., 1], rtol=1e-4)

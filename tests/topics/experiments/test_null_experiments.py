@@ -5,7 +5,7 @@ import pytest
 
 from normviz.core.registry import SCHEMES
 from normviz.core.scheme_spec import SchemeSpec
-from normviz.describe.seeds import choose_rate, compare, find_clear
+from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, find_clear_differences
 from normviz.jobs.spec import finish
 from normviz.topics.experiments.dense_grid import DenseGrid
 
@@ -29,9 +29,9 @@ def test_copies_of_one_scheme_show_no_clear_difference():
             errors = []
             for copy in range(COPIES):
                 place = slice(first + copy * SEEDS, first + (copy + 1) * SEEDS)
-                best = choose_rate(result["validation"][-1][:, place])
+                best = choose_learning_rate(result["validation"][-1][:, place])
                 errors.append(result["test"][-1][best, place])
-            clear += any(find_clear([compare(each, errors[0]) for each in errors[1:]]))
+            clear += any(find_clear_differences([compare_seed_by_seed(each, errors[0]) for each in errors[1:]]))
     assert clear <= 5
 
 
@@ -42,5 +42,5 @@ def test_a_difference_is_seen():
     for _ in range(100):
         errors = rng.standard_normal((COPIES, SEEDS))
         errors[1] += 3
-        found += find_clear([compare(each, errors[0]) for each in errors[1:]])[0]
+        found += find_clear_differences([compare_seed_by_seed(each, errors[0]) for each in errors[1:]])[0]
     assert found > 90

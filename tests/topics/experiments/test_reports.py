@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from normviz.describe.seeds import Difference, find_clear, find_signs
+from normviz.describe.seeds import MeanDifference, find_clear_differences, find_clear_signs
 from normviz.topics.experiments.course import Course, make_step, to_percent
 from normviz.topics.experiments.grid_outcome import GridOutcome
 from normviz.topics.experiments.reports import draw_band, tabulate
@@ -56,6 +56,11 @@ def test_rows_become_columns():
 
 
 def test_only_clear_differences_have_a_sign():
-    found = [Difference(-1, 0.1, 0.001), Difference(2, 0.1, 0.002), Difference(3, 9, 0.8), Difference(np.nan, np.nan)]
-    assert find_signs(found) == [-1, 1, 0, 0]
-    assert [sign != 0 for sign in find_signs(found)] == find_clear(found)
+    found = [
+        MeanDifference(-1, 0.1, 0.001),
+        MeanDifference(2, 0.1, 0.002),
+        MeanDifference(3, 9, 0.8),
+        MeanDifference(np.nan, np.nan),
+    ]
+    assert find_clear_signs(found) == [-1, 1, 0, 0]
+    assert [sign != 0 for sign in find_clear_signs(found)] == find_clear_differences(found)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from normviz.core.errors import InvalidInput
-from normviz.core.machine import machine
+from normviz.core.machine import describe_machine
 from normviz.jobs.spec import digest, finish
 from normviz.topics.experiments.speed import EXAMPLES, Ratio, Setting, parts, report
 
@@ -95,7 +95,7 @@ def test_it_says_what_is_not_fused_only_where_that_was_counted():
 
 def test_another_machine_measures_anew():
     part = parts(SETTING)[0]
-    assert part.machine == machine()
+    assert part.machine == describe_machine()
     assert digest(part) != digest(replace(part, machine="another"))
 
 

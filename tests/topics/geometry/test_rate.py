@@ -25,7 +25,7 @@ def test_steps_only_lengthen_the_weights(training):
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_the_twins_need_the_factor_of_table_1(optimizer, delta):
     found = twins(Training(delta=delta, steps=60), optimizer)
-    factor = TRANSFORMATIONS["weight-matrix-rescaling"].rate_factor(optimizer, delta)
+    factor = TRANSFORMATIONS["weight-matrix-rescaling"].compute_rate_factor(optimizer, delta)
     for power in POWERS:
         assert (found[power] < 1e-10) == (delta**power == pytest.approx(factor)), found
     assert min(gap for gap in found.values() if gap > 1e-10) > 1e-2

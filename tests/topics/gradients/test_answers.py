@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from homework import LETTERS, OF, OVER, Homework
 
-from normviz.core.backward import gradients
+from normviz.core.backward import compute_gradients
 from normviz.core.errors import InvalidInput
 from normviz.core.layouts import LAYOUTS, from_tensor, to_tensor
 from normviz.core.normalize import normalize
@@ -106,7 +106,7 @@ def test_what_the_core_computes_is_right(key, layout, dtype):
         return
     wide = {n: parameter_to_tensor(inputs[n], scheme, n, layout, inputs["x"].shape) for n in ("gamma", "beta")}
     eps = float(inputs["eps"])
-    found = gradients(x, dout, scheme, eps, wide["gamma"], wide["beta"])
+    found = compute_gradients(x, dout, scheme, eps, wide["gamma"], wide["beta"])
     y = normalize(x, scheme, eps, wide["gamma"], wide["beta"]).y
     parts = {"out": y, "dx": found.dx, "dgamma": found.dgain, "dbeta": found.dbias}
     answer = {name: from_tensor(part, layout) for name, part in parts.items()}

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from normviz.core.backward import jacobian
+from normviz.core.backward import compute_jacobian
 from normviz.core.fields import Field
 from normviz.core.registry import SCHEMES
-from normviz.data.samples import uneven
+from normviz.data.samples import sample_uneven
 from normviz.topics.gradients.blocks import blocks
 
 SHAPE = (2, 2, 2, 4)
@@ -17,7 +17,7 @@ def test_nothing_is_outside_of_the_blocks(key, fields):
     scheme = SCHEMES[key]
     laid = blocks(scheme, SHAPE)
     assert (len(laid.edges) - 1, laid.edges[-1], laid.alone) == (fields, 32, True)
-    matrix = jacobian(uneven(SHAPE, 0), scheme, 1e-3)[np.ix_(laid.order, laid.order)]
+    matrix = compute_jacobian(sample_uneven(SHAPE, 0), scheme, 1e-3)[np.ix_(laid.order, laid.order)]
     for start, end in zip(laid.edges[:-1], laid.edges[1:], strict=True):
         assert np.all(matrix[start:end, start:end] != 0)
         matrix[start:end, start:end] = 0

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import divisors
+from normviz.core.fields import find_divisors
 from normviz.core.layouts import LAYOUTS
 from normviz.topics.gradients.answers import ANSWERS, INPUTS, judge
 from normviz.topics.gradients.case import MAX_ELEMENTS
@@ -107,6 +107,6 @@ def test_what_is_no_answer_is_told_in_a_line(name):
 
 def test_groups_are_those_that_divide():
     for channels in (1, 6, LONGEST["channels"]):
-        for groups in divisors(channels):
+        for groups in find_divisors(channels):
             task = exercise("group", lengths=(2, 2, 2, channels), groups=groups)
             assert set(ANSWERS) >= set(judge(task.scheme, "NCHW", task.inputs(), {"out": np.ones(task.shape)}))

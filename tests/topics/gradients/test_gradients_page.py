@@ -10,11 +10,11 @@ from pairs import each_value
 from streamlit.testing.v1 import AppTest
 
 from normviz.charts.palette import THEMES
-from normviz.core.backward import gradients
+from normviz.core.backward import compute_gradients
 from normviz.core.layouts import LAYOUTS, from_tensor, to_tensor
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
-from normviz.describe.backward import backward_formulas
+from normviz.describe.backward import build_backward_formulas
 from normviz.topics.gradients import answers
 from normviz.topics.gradients.chain import LAST, PATHS, STEPS
 from normviz.topics.gradients.chain_figures import path_colours
@@ -72,7 +72,7 @@ def test_every_value_belongs_somewhere():
 @pytest.mark.parametrize("key", SCHEMES)
 def test_the_formula_is_that_of_the_scheme(key):
     found = latex(open_page(show="formula", scheme=key))
-    wanted = [line.latex for line in backward_formulas(SCHEMES[key]) if not line.name.endswith("where")]
+    wanted = [line.latex for line in build_backward_formulas(SCHEMES[key]) if not line.name.endswith("where")]
     assert sorted(found) == sorted(wanted)
 
 
@@ -242,7 +242,7 @@ def right_answer(at):
     x, dout = (to_tensor(given[name], task.layout) for name in ("x", "dout"))
     gamma, beta = (given[name] for name in ("gamma", "beta"))
     out = normalize(x, task.scheme, task.eps, gamma, beta).y
-    dx = gradients(x, dout, task.scheme, task.eps, gamma, beta).dx
+    dx = compute_gradients(x, dout, task.scheme, task.eps, gamma, beta).dx
     return {"out": from_tensor(out, task.layout), "dx": from_tensor(dx, task.layout)}
 
 

@@ -10,7 +10,7 @@ from lab_page import ACTIVATION, TABS, beside, computed, live, messages, open_la
 from PIL import Image
 from strategies import uneven_array
 
-from normviz.core.fields import MAX_ELEMENTS
+from normviz.core.fields import MAX_DRAWN_ELEMENTS
 from normviz.describe import wording
 from normviz.ui import tensor
 
@@ -59,7 +59,7 @@ BAD = {
     "object.npy": npy(np.array([{}, 1], dtype=object), allow_pickle=True),
     "text.npy": b"no numbers at all",
     "cut.npy": npy(np.zeros((4, 4, 4, 6)))[:-8],
-    "large.npy": npy(np.zeros(MAX_ELEMENTS + 1, np.int8)),
+    "large.npy": npy(np.zeros(MAX_DRAWN_ELEMENTS + 1, np.int8)),
     "words.csv": b"1,2\n3,four\n",
     "cut.png": png(8, 8)[:40],
 }
@@ -118,8 +118,8 @@ def test_the_warning_counts_what_nan_and_inf_spoil(spoilt, key):
         wrong = ~np.isfinite(over_members(v * v, scheme.field, np.mean))
     statistics = {scheme.field.statistic(index, x.shape) for index in zip(*np.nonzero(wrong), strict=True)}
     count = prod(scheme.field.statistics_shape(x.shape))
-    assert f": {len(statistics):,} of {wording.plural(count, 'statistic')} here" in warning
-    assert f"with them {wording.plural((~np.isfinite(xhat)).sum(), 'element')} of the result" in warning
+    assert f": {len(statistics):,} of {wording.pluralize(count, 'statistic')} here" in warning
+    assert f"with them {wording.pluralize((~np.isfinite(xhat)).sum(), 'element')} of the result" in warning
 
 
 @pytest.mark.parametrize("value", [1e300, 1e-300, 1e20])
@@ -140,12 +140,12 @@ def test_channels_first_is_guessed_said_and_changed():
     assert at.toggle(key="own first").value
     assert (
         texts(at.caption)[-1]
-        == f"torch.npy: {wording.shape_words(x.shape)}, read as (N, C, H, W), guessed from its shape."
+        == f"torch.npy: {wording.format_shape(x.shape)}, read as (N, C, H, W), guessed from its shape."
     )
     sound(at.toggle(key="own first").set_value(False).run())
     np.testing.assert_array_equal(at.session_state["own"], x)
     assert tensor.shape_of(view_of(at)) == plots_shape(at) == (5, 3, 8, 8)
-    assert texts(at.caption)[-1] == f"torch.npy: {wording.shape_words(x.shape)}, read as (N, H, W, C)."
+    assert texts(at.caption)[-1] == f"torch.npy: {wording.format_shape(x.shape)}, read as (N, H, W, C)."
     upload(at, "keras.npy", npy(np.moveaxis(x, 1, -1)))
     assert (at.toggle(key="own first").value, tensor.shape_of(view_of(at))) == (False, (5, 8, 8, 3))
 

@@ -30,13 +30,13 @@ from pairs import each_value
 from normviz.charts.cube import value_levels
 from normviz.charts.cube_layout import VIEWS
 from normviz.charts.palette import THEMES
-from normviz.core.fields import MAX_ELEMENTS, divisors
+from normviz.core.fields import MAX_DRAWN_ELEMENTS, find_divisors
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.core.statistics import statistics_table
-from normviz.core.theory import degenerate
+from normviz.core.statistics import build_statistics_table
+from normviz.core.theory import explain_degeneracy
 from normviz.data.samples import SAMPLES
 from normviz.describe import notation, wording
-from normviz.describe.parameters import parameter_shapes
+from normviz.describe.parameters import list_parameter_shapes
 from normviz.topics.lab import state as lab
 from normviz.ui import tensor
 from normviz.ui.link import clean
@@ -132,13 +132,13 @@ def test_every_tab(key):
     tables = [table.value for table in shown["Statistics"].dataframe]
     assert len(tables) == (1 if scheme.fields else 0)
     for table in tables:
-        for column, values in statistics_table(x, scheme, result).items():
+        for column, values in build_statistics_table(x, scheme, result).items():
             np.testing.assert_array_equal(table[column], values)
-    lines = [formula for formula in notation.formulas(scheme) if formula.name != "where"]
+    lines = [formula for formula in notation.build_formulas(scheme) if formula.name != "where"]
     assert [line.value.strip("$\n") for line in shown["Formula"].latex] == [line.latex for line in lines]
     assert len(shown["Code"].code) == 1
     compile(shown["Code"].code[0].value, "snippet", "exec")
-    assert len(shown["Parameters and state"].table) == bool(parameter_shapes(scheme, x.shape))
+    assert len(shown["Parameters and state"].table) == bool(list_parameter_shapes(scheme, x.shape))
 
 
 @pytest.mark.parametrize("preset", tensor.PRESETS)
@@ -172,7 +172,7 @@ def test_presets_bring_a_scheme_that_fits():
     assert schemes["Transformer tokens (B, T, C)"] == "layer-channels"
     for name, preset in tensor.PRESETS.items():
         shape = tensor.shape_of(preset)
-        assert not degenerate(get_scheme(schemes[name], radius=4), shape, 1e-5), name
+        assert not explain_degeneracy(get_scheme(schemes[name], radius=4), shape, 1e-5), name
 
 
 def test_divisive_opens_unfolded_until_a_view_is_chosen():
@@ -278,7 +278,7 @@ def test_the_custom_scheme_offers_what_is_switched_on():
 @pytest.mark.parametrize("channels", [1, 5, 12])
 def test_groups_are_divisors_of_the_channels(channels):
     at = open_lab(scheme="group", c=str(channels))
-    assert at.selectbox(key="groups").options == list(map(str, divisors(channels)))
+    assert at.selectbox(key="groups").options == list(map(str, find_divisors(channels)))
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_groups_are_divisors_of_the_channels(channels):
     [
         key
         for key in ACTIVATION
-        if SCHEMES[key].fields and SCHEMES[key].in_the_form and key not in ("custom", "layer-weight")
+        if SCHEMES[key].fields and SCHEMES[key].is_general_form and key not in ("custom", "layer-weight")
     ],
 )
 def test_the_custom_scheme_says_what_it_equals(key):
@@ -296,7 +296,7 @@ def test_the_custom_scheme_says_what_it_equals(key):
     at = open_lab(scheme="custom", centre=centre, divide=divide, **rules)
     (info,) = texts(at.info)
     assert info.startswith("On this shape, x̂ is that of ")
-    assert wording.named(scheme) in re.split(
+    assert wording.format_scheme_name(scheme) in re.split(
         ", | and ", info.removeprefix("On this shape, x̂ is that of ").removesuffix(".")
     )
 
@@ -373,7 +373,7 @@ def test_a_shape_over_the_limit_is_refused_and_a_button_makes_it_fit():
     )
     assert plots(at) == {}
     (button,) = at.button
-    assert button.label == f"Use {wording.shape_words((682, 4, 4, 6))}"
+    assert button.label == f"Use {wording.format_shape((682, 4, 4, 6))}"
     sound(button.click().run())
     assert (texts(at.error), len(at.button)) == ([], 0)
     assert view_of(at) == before | {"n": 682}
@@ -390,7 +390,7 @@ def test_the_words_and_the_formula_follow_the_focus(key):
         assert at.session_state["focus"] == focus
         assert at.query_params["focus"] == ",".join(map(str, focus))
         assert plots(at)["cube"]["focus"] == list(focus)
-        assert beside(at)[0].endswith(wording.boxes(scheme, focus, x.shape)[0].where.partition(": ")[2])
+        assert beside(at)[0].endswith(wording.describe_boxes(scheme, focus, x.shape)[0].where.partition(": ")[2])
         assert beside(at) == live(at)
 
 
@@ -437,7 +437,7 @@ def test_a_bad_link_is_mended_with_a_note():
 def test_a_link_over_the_limit_opens_with_a_shape_that_fits():
     at = open_lab(n="60000", c="600000", scheme="group", groups="600000")
     n, c = at.session_state["n"], at.session_state["c"]
-    assert n * 16 * c <= MAX_ELEMENTS
+    assert n * 16 * c <= MAX_DRAWN_ELEMENTS
     assert replaced(at) == [
         f"N batch: 60000 is too large; {n} is used.",
         f"C channels: 600000 is too large; {c} is used.",

@@ -10,7 +10,7 @@ from checked import checked
 from lab_page import open_lab, plots, sound, texts
 
 from normviz.charts.palette import THEMES
-from normviz.describe.seeds import mean_percent
+from normviz.describe.seeds import format_mean_percent
 from normviz.jobs.executors import threads
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.spec import finish
@@ -76,7 +76,7 @@ def test_the_page_opens_on_what_mistakes_cost(framework):
     alt = plots(at)["effect"]["alt"]
     names = [words[0] for words in accuracy.wording(at.session_state["running view"], convention).values()]
     for name, values in zip(names, cost.values(), strict=True):
-        assert f"{name}: {mean_percent(values)}" in alt
+        assert f"{name}: {format_mean_percent(values)}" in alt
     worst = min(cost.values(), key=np.mean)
     assert heading(at).startswith(f"### Accuracy {cost['population'].mean():.0%} → {worst.mean():.0%}: ")
     mistakes = sorted(values.mean() for key, values in cost.items() if key not in cases.EXPECTED)
@@ -208,7 +208,13 @@ def test_the_chart_has_every_network_and_their_mean(theme):
     np.testing.assert_allclose(figure.data[3].x, [30])
     assert figure.data[2].marker.color == THEMES[theme].training
     written = [text.text for text in figure.layout.annotations]
-    assert written == ["a", f"<b>{mean_percent(values)}</b>", "b", f"<b>{mean_percent(values / 2)}</b>", "c"]
+    assert written == [
+        "a",
+        f"<b>{format_mean_percent(values)}</b>",
+        "b",
+        f"<b>{format_mean_percent(values / 2)}</b>",
+        "c",
+    ]
 
 
 def test_the_network_is_the_one_that_is_described():

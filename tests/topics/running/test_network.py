@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from normviz.core.errors import InvalidInput
-from normviz.data.digits import digits
+from normviz.data.digits import load_digit_split
 from normviz.jobs.spec import digest, finish
 from normviz.topics.running import cases, network
 from normviz.topics.running.averages import CONVENTIONS, Moments
@@ -168,4 +168,4 @@ def test_pytorch_refuses_one_value():
 
 def test_no_digit_is_in_both_sets():
     assert len(network.inputs()[0]) + len(network.inputs(test=True)[0]) == 1797
-    np.testing.assert_array_equal(network.inputs(test=True)[1], digits(test=True)[1])
+    np.testing.assert_array_equal(network.inputs(test=True)[1], load_digit_split(test=True)[1])

@@ -113,7 +113,7 @@ def test_batch_and_population_statistics_are_torchs(setting):
     seen = running.trace(setting)
     for step in (0, 7, BATCHES - 1):
         z = torch.as_tensor(running.stream(setting, [step])[0]).reshape(-1, UNITS)
-        everything = torch.as_tensor(running.summed(running.digits()[0], setting, step)).reshape(-1, UNITS)
+        everything = torch.as_tensor(running.summed(running.load_digit_split()[0], setting, step)).reshape(-1, UNITS)
         for values, mean, variance in (
             (z, seen.mean, seen.variance),
             (everything, seen.population_mean, seen.population_variance),
@@ -124,14 +124,14 @@ def test_batch_and_population_statistics_are_torchs(setting):
 
 @each_setting
 def test_a_layer_is_torchs(setting):
-    pictures, w = torch.as_tensor(running.digits(test=True)[0]), torch.as_tensor(running.weights(setting, 9))
+    pictures, w = torch.as_tensor(running.load_digit_split(test=True)[0]), torch.as_tensor(running.weights(setting, 9))
     kernel = running.KERNEL[setting.layer]
     z = torch.nn.functional.conv2d(pictures[:, None], w.T.reshape(UNITS, 1, kernel, kernel)).movedim(1, -1)
     np.testing.assert_allclose(running.summed(pictures.numpy(), setting, 9), z, **CLOSE)
 
 
 def test_train_and_test_digits_are_apart():
-    (train, classes), (test, labels) = running.digits(), running.digits(test=True)
+    (train, classes), (test, labels) = running.load_digit_split(), running.load_digit_split(test=True)
     assert len(train) + len(test) == 1797
     assert len(train) == len(classes)
     assert set(labels) == set(range(10))
@@ -168,7 +168,7 @@ def test_folded_is_unfolded_and_torchs(setting, eps):
     frozen = frozen_of(setting)
     folded, residual = running_effects.folding(setting, frozen, eps)
     assert residual < 1e-14
-    layer, x = torch_layer(setting).eval(), running.patches(running.digits(test=True)[0], setting)
+    layer, x = torch_layer(setting).eval(), running.patches(running.load_digit_split(test=True)[0], setting)
     with torch.no_grad():
         for target, value in zip(
             (layer.running_mean, layer.running_var, layer.weight, layer.bias),
@@ -185,7 +185,7 @@ def test_folded_is_unfolded_and_torchs(setting, eps):
 def test_the_bias_of_the_variance(layer):
     setting = Setting(layer)
     found = running_effects.sampled(setting, (2, 8, 64))
-    everything = running.batch_statistics(running.summed(running.digits()[0], setting))
+    everything = running.batch_statistics(running.summed(running.load_digit_split()[0], setting))
     np.testing.assert_allclose(found.population.mean, everything.mean, **CLOSE)
     np.testing.assert_allclose(found.population.variance, everything.variance, **CLOSE)
     np.testing.assert_allclose(found.variance, found.expected, rtol=0.03)
@@ -215,7 +215,7 @@ def test_the_standard_error_of_the_variance_is_that_of_all_batches(size, seed):
 
 def test_a_dense_layers_standard_error_is_the_known_formula_with_the_kurtosis():
     found, n = running_effects.sampled(Setting(seed=7), (2, 16)), np.array([[2], [16]])
-    x, whole = running.summed(running.digits()[0], Setting(seed=7)), found.population
+    x, whole = running.summed(running.load_digit_split()[0], Setting(seed=7)), found.population
     kurtosis = np.mean((x - whole.mean) ** 4, axis=(0, 1, 2)) / whole.variance**2
     known = (n - 1) ** 2 / n**3 * whole.variance**2 * (kurtosis - (n - 3) / (n - 1))
     np.testing.assert_allclose(found.expected_variance_error, np.sqrt(known), rtol=1e-9)
@@ -225,7 +225,7 @@ def test_a_dense_layers_standard_error_is_the_known_formula_with_the_kurtosis():
 def test_the_bias_is_that_of_batches_that_are_normalized(layer):
     """The same, without the short cut over each digit's own statistics."""
     setting = Setting(layer)
-    z = running.summed(running.digits()[0], setting)
+    z = running.summed(running.load_digit_split()[0], setting)
     chosen = np.random.default_rng(0).integers(0, len(z), (4000, 2))
     measured = running.batch_statistics(z[chosen]).variance.mean(0)
     np.testing.assert_allclose(measured, running_effects.sampled(setting, (2,)).expected[0], rtol=0.06)

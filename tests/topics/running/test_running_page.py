@@ -15,7 +15,7 @@ from PIL import Image
 
 from normviz.charts.palette import THEMES
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
-from normviz.describe.wording import decimals
+from normviz.describe.wording import format_decimals
 from normviz.topics.running import effects as running_effects
 from normviz.topics.running import stream as running
 from normviz.topics.running.averages import CONVENTIONS, running_averages
@@ -80,8 +80,8 @@ def test_the_stream_shows_the_core_up_to_the_position():
         np.testing.assert_array_equal(line, kept[:51, 2])
         assert now == [kept[50, 2]]
     assert pairs(at) == {
-        "This batch of 8": (decimals(seen.mean[49, 2]), decimals(seen.variance[49, 2])),
-        "Running averages": (decimals(averages.mean[50, 2]), decimals(averages.variance[50, 2])),
+        "This batch of 8": (format_decimals(seen.mean[49, 2]), format_decimals(seen.variance[49, 2])),
+        "Running averages": (format_decimals(averages.mean[50, 2]), format_decimals(averages.variance[50, 2])),
     }
 
 
@@ -113,7 +113,7 @@ def test_the_switch_changes_what_the_same_digits_become(layer, theme):
             written = [write_output(value) for value in values]
             assert trace.get("text") == (written if name == mode else None)
         assert used(at) == ["This batch of 8" if mode == "training" else "Running averages"]
-        label = running.digits()[1][running.order(setting)[39, 3]]
+        label = running.load_digit_split()[1][running.order(setting)[39, 3]]
         followed = f"fourth digit, a{'n' if label == 8 else ''} {label}"
         values = {name: write_output(expected[name][3]) for name in MODES}
         assert f"In the frame the {followed}: x̂ in training {values['training']}; " in plots(at)["batch"]["alt"]
@@ -136,7 +136,7 @@ def test_the_digits_are_those_of_the_batch():
     at = open_page(batch="32", step="7", digit="5")
     setting = Setting(batch=32)
     chosen = running.order(setting)[6, : running.SHOWN]
-    pictures, classes = (values[chosen] for values in running.digits())
+    pictures, classes = (values[chosen] for values in running.load_digit_split())
     images = plots(at)["batch"]["figure"]["layout"]["images"]
     assert len(images) == running.SHOWN
     for image, picture in zip(images, pictures, strict=True):
@@ -177,8 +177,11 @@ def test_drift_is_told_where_it_is_set_and_where_it_is_seen():
         titles[drift] = [text["text"] for text in plots(at)["stream"]["figure"]["layout"]["annotations"]]
         assert any("During training the weights change" in text for text in texts(at.caption))
     whole = running.trace(Setting(drift=2.0)).population_mean[:, 0]
-    assert titles["2"][0] == f"Mean of unit 1<br>population drifts {decimals(whole[0])} → {decimals(whole[-1])}"
-    assert titles["0"][0] == f"Mean of unit 1<br>population stays at {decimals(whole[0])}"
+    assert (
+        titles["2"][0]
+        == f"Mean of unit 1<br>population drifts {format_decimals(whole[0])} → {format_decimals(whole[-1])}"
+    )
+    assert titles["0"][0] == f"Mean of unit 1<br>population stays at {format_decimals(whole[0])}"
 
 
 def test_a_panel_has_titles_on_its_axes():
@@ -284,7 +287,7 @@ def test_the_stream_ends_where_the_core_does():
     for step in (end - 1, end, end + 1):
         at = press(open_page(step=str(step)), "Step")
         assert (step_of(at), at.slider[0].max) == (end, end)
-        assert pairs(at)["Running averages"][0] == decimals(averages.mean[-1, 0])
+        assert pairs(at)["Running averages"][0] == format_decimals(averages.mean[-1, 0])
         assert (len(np.asarray(traces(at, "stream")[0]["y"])), traces(at, "stream")[3]["x"]) == (end, [end])
         assert np.asarray(traces(at, "stream")[2]["y"])[-1] == averages.mean[-1, 0]
 

@@ -16,7 +16,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES
 from normviz.core.layouts import ALL_LAYOUTS, to_tensor
 from normviz.core.normalize import normalize
-from normviz.core.tolerances import ROUNDING
+from normviz.core.tolerances import MACHINE_EPSILONS
 from normviz.topics.same.detection.detector import Detection, detect
 from normviz.topics.same.detection.fitting import Fit
 from normviz.topics.same.detection.precision import precision
@@ -126,7 +126,10 @@ def predicts(case: Case, fit: Fit, eps: float, x: np.ndarray, y: np.ndarray) -> 
     for _ in range(3):
         other, truth = case.arrays(case.draw())
         apart = np.abs(predict(fit, eps, x, y, other) - truth).max()
-        if apart > 0.05 * np.abs(truth - truth.mean()).max() + 16 * ROUNDING[precision(truth)] * np.abs(truth).max():
+        if (
+            apart
+            > 0.05 * np.abs(truth - truth.mean()).max() + 16 * MACHINE_EPSILONS[precision(truth)] * np.abs(truth).max()
+        ):
             return False
     return True
 

@@ -11,7 +11,7 @@ from strategies import examples, fields, seeds, shapes, uneven_array
 from torch_nn import by_eigh
 
 from normviz.core import equality
-from normviz.core.equality import behaviour, compare, difference, is_rounding
+from normviz.core.equality import compare_schemes, compute_behaviour_key, find_largest_difference, is_rounding
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import FULL, OWN, Field, Rule
 from normviz.core.normalize import normalize
@@ -132,7 +132,7 @@ def test_the_registry():
 @given(shape=shapes, seed=seeds)
 def test_the_difference_is_the_largest_and_stands_where_it_is_said(shape, seed):
     left, right = uneven_array(shape, seed), uneven_array(shape, seed + 1)
-    found = difference(left, right)
+    found = find_largest_difference(left, right)
     scale = max(np.abs(left).max(), np.abs(right).max())
     assert found.residual == pytest.approx(np.abs(left - right).max() / scale)
     assert (found.left, found.right) == (left[found.index], right[found.index])
@@ -152,7 +152,7 @@ def test_the_difference_is_the_largest_and_stands_where_it_is_said(shape, seed):
     ],
 )
 def test_differences_of_special_values(left, right, gap):
-    assert difference(np.array(left), np.array(right)).residual == gap
+    assert find_largest_difference(np.array(left), np.array(right)).residual == gap
 
 
 def test_rounding_depends_on_the_type():
@@ -174,7 +174,7 @@ def steps(shape):
 def test_the_verdict_by_fields_is_the_measured_one(drawn, alike, eps, seed):
     shape, a, b, other_a, other_b = drawn
     left, right = CUSTOM.with_fields(a, b), CUSTOM.with_fields(a if alike else other_a, other_b)
-    found = compare(left, right, shape, eps, seed)
+    found = compare_schemes(left, right, shape, eps, seed)
     assert found.equal == is_rounding(found.worst.residual)
     assert found.equal or not found.same_fields
 
@@ -183,7 +183,7 @@ def test_the_verdict_by_fields_is_the_measured_one(drawn, alike, eps, seed):
 @examples(200)
 def test_the_verdict_on_small_shapes_where_fields_act_alike(shape, data, eps, seed):
     a, b, other_a, other_b = (data.draw(steps(shape)) for _ in range(4))
-    found = compare(CUSTOM.with_fields(a, b), CUSTOM.with_fields(other_a, other_b), shape, eps, seed)
+    found = compare_schemes(CUSTOM.with_fields(a, b), CUSTOM.with_fields(other_a, other_b), shape, eps, seed)
     assert found.equal == is_rounding(found.worst.residual)
 
 
@@ -192,16 +192,16 @@ def test_the_verdict_on_small_shapes_where_fields_act_alike(shape, data, eps, se
 def test_a_pair_of_one_mean_may_share_what_divides_or_not(shape, eps):
     pairs = f"N=groups({shape[0] // 2})"
     left, right = custom(pairs, pairs), custom(pairs, "N=own")
-    found = compare(left, right, shape, eps)
+    found = compare_schemes(left, right, shape, eps)
     assert found.equal
     assert not found.same_fields
     assert found.worst.residual < ROUNDING
     other = "H=full" if shape[1] > 1 else "C=full"
-    assert not compare(left, custom(pairs, other), shape, eps).equal
+    assert not compare_schemes(left, custom(pairs, other), shape, eps).equal
 
 
 def test_an_element_that_is_its_own_mean_leaves_nothing_to_divide():
-    found = compare(custom("N=own", "N=full"), custom("C=window(0)", None), (3, 2, 2, 4))
+    found = compare_schemes(custom("N=own", "N=full"), custom("C=window(0)", None), (3, 2, 2, 4))
     assert found.equal
     assert not found.same_fields
     assert not found.left.any()
@@ -211,34 +211,41 @@ def test_an_element_that_is_its_own_mean_leaves_nothing_to_divide():
 def test_the_counter_example_is_what_the_schemes_make_of_it(shape, eps, seed):
     left, right = SCHEMES["layer"], SCHEMES["rms"]
     assume(prod(shape) > 1)
-    found = compare(left, right, shape, eps, seed)
+    found = compare_schemes(left, right, shape, eps, seed)
     for scheme, xhat in ((left, found.left), (right, found.right)):
         assert relative_difference(xhat, normalize(found.x, scheme, eps).xhat) < ROUNDING
-    assert difference(found.left, found.right) == found.worst
+    assert find_largest_difference(found.left, found.right) == found.worst
     assert not found.equal
 
 
 def test_many_small_tensors_and_a_few_large_ones():
     layer, batch = SCHEMES["layer"], SCHEMES["batch"]
-    assert compare(layer, batch, (2, 2, 2, 2)).draws == equality.DRAWS
-    assert compare(layer, batch, (16, 16, 16, 16)).draws == 4
-    assert compare(layer, get_scheme("divisive", radius=16), (4, 16, 32, 32)).draws == 3
-    assert compare(layer, batch, (2, 2, 2, 2), seed=1).worst != compare(layer, batch, (2, 2, 2, 2), seed=2).worst
+    assert compare_schemes(layer, batch, (2, 2, 2, 2)).draws == equality.MAX_DRAWS
+    assert compare_schemes(layer, batch, (16, 16, 16, 16)).draws == 4
+    assert compare_schemes(layer, get_scheme("divisive", radius=16), (4, 16, 32, 32)).draws == 3
+    assert (
+        compare_schemes(layer, batch, (2, 2, 2, 2), seed=1).worst
+        != compare_schemes(layer, batch, (2, 2, 2, 2), seed=2).worst
+    )
 
 
 def test_windows_that_are_too_much_are_refused_with_those_that_are_not():
     wide = custom("N=window(30000)", None)
     with pytest.raises(InvalidInput, match=r"window\(30000\) along N = 65536 .* radii up to 15 are not"):
-        compare(wide, SCHEMES["batch"], (65536, 1, 1, 1))
-    assert compare(custom("N=window(15)", None), SCHEMES["batch"], (65536, 1, 1, 1)).draws == 3
+        compare_schemes(wide, SCHEMES["batch"], (65536, 1, 1, 1))
+    assert compare_schemes(custom("N=window(15)", None), SCHEMES["batch"], (65536, 1, 1, 1)).draws == 3
     with pytest.raises(InvalidInput, match="4 groups do not divide C = 6"):
-        compare(custom("C=groups(4)", None), SCHEMES["batch"], (2, 2, 2, 6))
+        compare_schemes(custom("C=groups(4)", None), SCHEMES["batch"], (2, 2, 2, 6))
 
 
 def test_the_behaviour_of_registered_schemes_is_their_canonical_form_where_nothing_is_degenerate():
     shape = (3, 4, 5, 6)
     for scheme in SCHEMES.values():
-        assert behaviour(scheme, shape) == scheme.canonical(shape)
-    assert behaviour(custom("N=window(9)", None), shape) == behaviour(custom("N=full", None), shape)
-    assert behaviour(get_scheme("group", groups=6), shape) == behaviour(SCHEMES["instance"], shape)
+        assert compute_behaviour_key(scheme, shape) == scheme.canonical(shape)
+    assert compute_behaviour_key(custom("N=window(9)", None), shape) == compute_behaviour_key(
+        custom("N=full", None), shape
+    )
+    assert compute_behaviour_key(get_scheme("group", groups=6), shape) == compute_behaviour_key(
+        SCHEMES["instance"], shape
+    )
     assert Rule("window", 0).canonical(5) == OWN

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from lab_page import ROOT, open_lab, plots, replaced, said, sound, texts
 from streamlit.testing.v1 import AppTest
 
-from normviz.core.equality import compare, is_rounding
+from normviz.core.equality import compare_schemes, is_rounding
 from normviz.core.fields import Field
 from normviz.core.registry import SCHEMES
 from normviz.core.text import format_number
 from normviz.data.samples import SAMPLES
-from normviz.describe.aims import scope_words
-from normviz.describe.wording import gap_text, labelled, sentence, shape_words
+from normviz.describe.aims import describe_scope
+from normviz.describe.wording import capitalize_first, format_gap, format_scheme_label, format_shape
 from normviz.topics.lab import state as lab
 from normviz.topics.same import state
 from normviz.topics.same.identities import IDENTITIES, residual
@@ -73,7 +73,7 @@ def said_of_sides(at, identity):
     schemes = [side.scheme(identity.condition.mend(shape_of(at))) for side in identity.sides]
     lines = [text for text in texts(at.markdown) if text.startswith("**") and text.endswith(".")]
     return all(
-        any(line.startswith(f"**{labelled(scheme)}") and scope_words(scheme) in line for line in lines)
+        any(line.startswith(f"**{format_scheme_label(scheme)}") and describe_scope(scheme) in line for line in lines)
         for scheme in schemes
     )
 
@@ -131,7 +131,7 @@ def test_what_is_said_holds_on_the_tensor_of_the_link(link):
         assert not met or equal == identity.holds
         assert ("has another shape" in measurement(at)) != met
         drawn = identity.condition.mend(x.shape)
-        assert any(f"in a tensor of {shape_words(drawn)}" in text for text in texts(at.caption))
+        assert any(f"in a tensor of {format_shape(drawn)}" in text for text in texts(at.caption))
         assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
 
 
@@ -245,14 +245,14 @@ def test_a_tensor_that_is_too_large_is_told_with_one_that_fits():
 
 def test_two_schemes_that_differ_come_with_a_counter_example():
     at = open_page(panel="own")
-    found = compare(SCHEMES["layer"], SCHEMES["instance"], shape_of(at))
+    found = compare_schemes(SCHEMES["layer"], SCHEMES["instance"], shape_of(at))
     (verdict,) = texts(at.info)
     assert "**They differ.**" in verdict
-    assert f"256 random tensors is {gap_text(found.worst.residual)}" in verdict
+    assert f"256 random tensors is {format_gap(found.worst.residual)}" in verdict
     for number in (found.x[found.worst.index], found.worst.left, found.worst.right):
         assert format_number(number) in verdict
     for key in ("layer", "instance"):
-        assert f"{sentence(scope_words(SCHEMES[key]))}." in texts(at.markdown)
+        assert f"{capitalize_first(describe_scope(SCHEMES[key]))}." in texts(at.markdown)
     assert plots(at)["cubes"]["labels"] == ["Layer", "Instance"]
     assert [box.value for box in at.selectbox if "known" in box.key] == ["layer", "instance"]
 
@@ -304,7 +304,7 @@ def test_what_is_no_field_is_told_in_its_place_and_the_rest_stays(text, message)
     at = open_page(panel="own", right_mean="N=full", right_divide="N=full")
     at = type_in(at, left_divide=text)
     (error,) = texts(at.error)
-    assert sentence(message) in error
+    assert capitalize_first(message) in error
     assert (len(at.success), len(at.info)) == (0, 0)
     assert at.session_state["identities left_divide"] == text
     assert at.query_params["right_mean"] == "N=full"

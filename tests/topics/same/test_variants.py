@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from normviz.core.registry import SCHEMES
-from normviz.core.transformations import PAPER, TRANSFORMATIONS
+from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS
 from normviz.topics.same.detection.detector import detect
 from normviz.topics.same.detection.examples import EXAMPLES
 from normviz.topics.same.detection.verdict import headline, reasons
@@ -19,7 +19,7 @@ def test_every_variant_is_used_by_somebody_with_an_address():
 
 def test_on_a_dense_layer_the_first_two_are_the_papers_row():
     for key in ("layer", "layer-channels"):
-        assert tuple(is_invariant(SCHEMES[key], change, "dense") for change in TRANSFORMATIONS) == PAPER["layer"]
+        assert tuple(is_invariant(SCHEMES[key], change, "dense") for change in TRANSFORMATIONS) == PAPER_TABLE["layer"]
     assert {is_invariant(SCHEMES["layer-spatial"], change, "dense") for change in TRANSFORMATIONS} == {None}
 
 

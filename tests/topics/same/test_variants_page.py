@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from lab_page import latex, open_lab, plots, said, sound, texts
 
-from normviz.core.fields import MAX_ELEMENTS
+from normviz.core.fields import MAX_DRAWN_ELEMENTS
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.core.text import format_number
 from normviz.data.samples import SAMPLES
-from normviz.describe.wording import count_words, field_words
+from normviz.describe.wording import describe_field_box, describe_statistic_counts
 from normviz.topics.same.detection.examples import EXAMPLES
 from normviz.topics.same.panels.detection import UPLOAD
 from normviz.topics.same.state import OWN_FILES
@@ -45,8 +45,8 @@ def test_a_cube_for_each_variant_and_what_it_computes():
     assert tuple(cubes["focus"]) == (1, 0, 3, 2)
     for key in VARIANTS:
         scheme = SCHEMES[key]
-        assert count_words(scheme, x.shape) in said(at)
-        assert field_words(scheme.field, (1, 0, 3, 2), x.shape, scheme.axes) in said(at)
+        assert describe_statistic_counts(scheme, x.shape) in said(at)
+        assert describe_field_box(scheme.field, (1, 0, 3, 2), x.shape, scheme.axes) in said(at)
         assert f"x̂ = {format_number(normalize(x, scheme, 0.01).xhat[1, 0, 3, 2])}" in said(at)
     assert len(latex(at)) == 2 * len(VARIANTS)
     assert len(at.table[0].value) == len(USES)
@@ -113,7 +113,7 @@ def test_a_tensor_too_large_to_be_drawn_is_told_and_another_offered():
 def test_sizes_typed_far_above_the_limit_cost_no_memory():
     at = open_page()
     for size in "nhwc":
-        at.number_input(key=size).set_value(MAX_ELEMENTS)
+        at.number_input(key=size).set_value(MAX_DRAWN_ELEMENTS)
     at.run()
     assert not at.exception
     assert "are drawn" in at.error[0].value

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from normviz.core.registry import SCHEMES
-from normviz.core.transformations import PAPER, TRANSFORMATIONS
+from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS
 from normviz.topics.table1.cases import hint, reason_words, row_words, twin_words
 from normviz.topics.table1.grid import grid_data
 from normviz.topics.table1.pictures import change_picture
@@ -64,7 +64,7 @@ def test_a_hint_asks_and_does_not_answer(scheme, key):
 
 
 def test_the_reason_names_what_cancels_and_what_does_not():
-    results, rows = Results(), [SCHEMES[key] for key in ("none", *PAPER, "rms")]
+    results, rows = Results(), [SCHEMES[key] for key in ("none", *PAPER_TABLE, "rms")]
     results.fill(rows, SETTING)
     said = {
         (cell.scheme, cell.transformation): reason_words(

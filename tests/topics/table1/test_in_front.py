@@ -10,7 +10,7 @@ from browsing import ROOT
 from normviz.cli.main import main
 from normviz.core.fields import Field
 from normviz.core.registry import SCHEMES
-from normviz.core.theory import absorbed
+from normviz.core.theory import find_invariances
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.table1.fade import fade_gaps
 from normviz.topics.table1.grid import grid_data
@@ -72,7 +72,7 @@ def test_layer_norm_of_ones_own_behind_weight_norm_is_the_row_of_that_name(layer
 def test_where_nothing_else_is_done_it_absorbs_what_the_scheme_of_the_weights_does(front, layer):
     setting = Setting(layer=layer)
     shapes = layer, setting.shapes[0], setting.weight_shapes[0]
-    assert absorbed(behind("nothing", front), *shapes) == absorbed(SCHEMES[front], *shapes)
+    assert find_invariances(behind("nothing", front), *shapes) == find_invariances(SCHEMES[front], *shapes)
 
 
 @LAYERS

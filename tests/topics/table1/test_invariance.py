@@ -13,10 +13,10 @@ from normviz.cli.main import main
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, Field
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.core.settings import Real, declarations
-from normviz.core.theory import degenerate, predict
-from normviz.core.tolerances import INVARIANT
-from normviz.core.transformations import OPTIMIZERS, PAPER, TRANSFORMATIONS
+from normviz.core.settings import Real, get_declarations
+from normviz.core.theory import explain_degeneracy, predict
+from normviz.core.tolerances import INVARIANCE_TOLERANCES
+from normviz.core.transformations import OPTIMIZERS, PAPER_TABLE, TRANSFORMATIONS
 from normviz.topics.table1.forward import forward_gaps
 from normviz.topics.table1.table import measure
 from normviz.train.problem import BASES, NETWORKS, make_problem, position
@@ -33,7 +33,7 @@ def cells_of(keys, setting):
 
 @pytest.fixture(scope="module")
 def paper_cells():
-    return cells_of(PAPER, Setting())
+    return cells_of(PAPER_TABLE, Setting())
 
 
 def test_the_papers_cells_in_all_three_answers(paper_cells):
@@ -97,7 +97,7 @@ def test_less_precision(dtype):
     if dtype == "float32":
         assert all(cell.trained for cell in cells if cell.predicted)
     rounding = {cell.forward_gap for cell in cells if cell.predicted}
-    assert max(rounding) < INVARIANT[dtype]
+    assert max(rounding) < INVARIANCE_TOLERANCES[dtype]
     assert max(rounding) > {"float32": 1e-8, "bfloat16": 1e-3, "float16": 1e-4}[dtype]
 
 
@@ -139,12 +139,12 @@ def test_prediction_meets_the_forward_pass_for_any_fields(summation, suppression
     setting = SMALL[layer]
     scheme = SCHEMES["custom"].with_fields(summation, suppression)
     shape = setting.shapes[0]
-    assume(not degenerate(scheme, shape, 0.0))
+    assume(not explain_degeneracy(scheme, shape, 0.0))
     gaps = forward_gaps([scheme], setting)[0]
     for change in TRANSFORMATIONS.values():
         gap = gaps[position(change)]
         predicted = predict(scheme, change, layer, shape, setting.weight_shapes[0])
-        assert predicted.invariant == (gap < INVARIANT["float64"]), (change.key, gap, predicted.reason)
+        assert predicted.invariant == (gap < INVARIANCE_TOLERANCES["float64"]), (change.key, gap, predicted.reason)
 
 
 def test_training_meets_prediction_for_drawn_fields():
@@ -242,9 +242,9 @@ def test_axes_of_the_transformations_are_axes():
         assert (change.factor is None) == bool(change.shift)
 
 
-@pytest.mark.parametrize("name", declarations(Setting))
+@pytest.mark.parametrize("name", get_declarations(Setting))
 def test_every_setting_is_an_option(name, monkeypatch, capsys):
-    declared, seen = declarations(Setting)[name], []
+    declared, seen = get_declarations(Setting)[name], []
     number = isinstance(declared, Real)
     right = declared.limits({})[1] if number else declared.options({})[-1]
     wrong = right + 1 if number else "no such"

@@ -13,10 +13,10 @@ from pairs import each_value
 from table_page import SMALL, cells_of, open_now, open_table, settled
 
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.core.settings import declarations
-from normviz.core.transformations import PAPER, TRANSFORMATIONS
-from normviz.describe.notation import formulas
-from normviz.describe.wording import gap_text
+from normviz.core.settings import get_declarations
+from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS
+from normviz.describe.notation import build_formulas
+from normviz.describe.wording import format_gap
 from normviz.topics.table1.cases import title_of
 from normviz.topics.table1.forward import forward_gaps
 from normviz.topics.table1.grid import UNCHANGED, WORDS, cell_data
@@ -110,9 +110,9 @@ def test_a_covered_answer_is_nowhere_in_what_is_sent():
     assert not re.search(r"invariant|equal up to rounding|differ by|Final loss|share changes", sent)
 
 
-@pytest.mark.parametrize("key", [*PAPER, "none"])
+@pytest.mark.parametrize("key", [*PAPER_TABLE, "none"])
 def test_revealed_the_map_is_the_papers_table_and_without_normalization_all_differs(key):
-    words, paper = words_of(open_table(reveal="1", **SMALL)), PAPER.get(key, (False,) * 6)
+    words, paper = words_of(open_table(reveal="1", **SMALL)), PAPER_TABLE.get(key, (False,) * 6)
     shown = [words[f"{key}.{change}"] for change in TRANSFORMATIONS]
     assert shown == [WORDS["yes" if each else "no"] for each in paper]
 
@@ -137,7 +137,7 @@ def test_every_control_is_offered():
 
 
 def test_losses_that_learn_differently_are_seen_to_part_in_the_first_view():
-    setting = setting_of({name: getattr(Page(), name) for name in declarations(Setting)})
+    setting = setting_of({name: getattr(Page(), name) for name in get_declarations(Setting)})
     results = Results()
     schemes = [SCHEMES[key] for key in ROWS]
     results.fill(schemes, setting)
@@ -460,7 +460,7 @@ def test_gaps_over_delta():
 def test_the_formula_of_two_schemes_has_the_lines_of_both():
     shown = [each.value.strip("$\n") for each in open_table(schemes="layer-weight", reveal="1", **SMALL).latex]
     for key in ("weight", "layer-weight"):
-        assert {line.latex for line in formulas(SCHEMES[key]) if line.name == "normalized"} <= set(shown)
+        assert {line.latex for line in build_formulas(SCHEMES[key]) if line.name == "normalized"} <= set(shown)
 
 
 def test_what_is_said_of_epsilon_and_shifts():
@@ -501,7 +501,7 @@ def test_whatever_the_link_the_page_shows_the_grid_or_says_why_not(link):
     ],
 )
 def test_gaps_in_a_few_characters(gap, text):
-    assert gap_text(gap) == text
+    assert format_gap(gap) == text
 
 
 @pytest.mark.parametrize("key", ["batch", "weight", "spectral", "layer-weight"])

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from normviz.cli.main import main
 from normviz.core.fields import Field
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.core.settings import declarations
+from normviz.core.settings import get_declarations
 from normviz.core.text import format_number
-from normviz.core.transformations import PAPER, TRANSFORMATIONS
+from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS
 from normviz.jobs.spec import finish
 from normviz.topics.table1 import forward, sweeps, table
 from normviz.topics.table1.half import broken
@@ -26,7 +26,7 @@ SMALL = Setting(steps=8, batch=8, width=8, device="cpu")
 FACTORS = [key for key, change in TRANSFORMATIONS.items() if change.factor is not None]
 
 
-def cells_of(setting, keys=PAPER):
+def cells_of(setting, keys=PAPER_TABLE):
     cells = measure([get_scheme(key) for key in keys], setting)
     return {(cell.scheme, cell.transformation): cell for cell in cells}
 
@@ -67,7 +67,7 @@ def test_a_sweep_has_no_gap_where_nothing_is_changed():
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 @pytest.mark.parametrize("delta", [1.0001, 0.9999, 1.000001])
 def test_near_1_no_answer_is_against_another(delta, optimizer):
-    cells = cells_of(replace(SMALL, delta=delta, optimizer=optimizer, rate=None), (*PAPER, "rms", "group"))
+    cells = cells_of(replace(SMALL, delta=delta, optimizer=optimizer, rate=None), (*PAPER_TABLE, "rms", "group"))
     for cell in cells.values():
         assert cell.agrees, cell
         assert not (cell.trained and not cell.forward), cell
@@ -208,7 +208,7 @@ def test_the_help_on_epsilon_is_so_for_every_scheme():
     """Weight and spectral norm divide, too, and have no ε."""
     assert not any(forward.has_eps(scheme) for scheme in SCHEMES.values() if scheme.acts_on == "weight")
     assert forward.has_eps(SCHEMES["layer-weight"])
-    assert "divides activations" in declarations(Setting)["eps"].help
+    assert "divides activations" in get_declarations(Setting)["eps"].help
 
 
 @pytest.mark.parametrize("change", ["weight-matrix-rescaling", "weight-vector-rescaling", "case-rescaling"])

@@ -92,9 +92,11 @@ def test_every_value_belongs_somewhere():
 
 
 def test_the_formulas_are_those_of_the_schemes():
-    assert [formula.latex for formula in notation.formulas(SCHEMES["spectral"])] == latex(open_page(show="spectral"))
+    assert [formula.latex for formula in notation.build_formulas(SCHEMES["spectral"])] == latex(
+        open_page(show="spectral")
+    )
     at = open_page()
-    for name, line in notation.WEIGHT_NORM.items():
+    for name, line in notation.WEIGHT_NORM_FORMULAS.items():
         assert (line in said(at)) if name == "growth" else (line in latex(at))
 
 

@@ -8,7 +8,7 @@ from lab_page import latex, open_lab, plots, said, sound, texts
 
 from normviz.charts.palette import THEMES
 from normviz.core.registry import SCHEMES
-from normviz.describe.seeds import mean_percent
+from normviz.describe.seeds import format_mean_percent
 from normviz.topics.why import history, identity, learning, saturation, whitening
 from normviz.topics.why.panels import PANELS
 from normviz.topics.why.state import ADVANCED, BELONGS, PARAMS, PREFIX, SHOWN, is_relevant
@@ -144,7 +144,7 @@ def test_the_figures_say_the_accuracies_of_the_networks_drawn():
     for start in ("4", "0.5"):
         at = open_page(start=start)
         found = learning.find_shipped(saturation.Setting(start=float(start)))
-        levels = [mean_percent(found[name].accuracy[-1]) for name in learning.KINDS.values()]
+        levels = [format_mean_percent(found[name].accuracy[-1]) for name in learning.KINDS.values()]
         for key, level in zip(("learning", "learning normalized"), levels, strict=True):
             assert level in str(plots(at)[key]["figure"]["layout"])
         lines = [each for each in plots(at)["learning"]["figure"]["data"] if each["line"]["width"] < 3]
@@ -159,7 +159,7 @@ def test_the_answer_counts_the_rates_at_which_all_networks_learn():
     at = open_page()
     counts = f"at {normed} of {len(saturation.RATES)} learning rates with batch norm"
     assert f"{counts}, at {'only ' * (plain < normed)}{plain} without" in said(at)
-    best = [mean_percent(sweep.accuracy[sweep.best]) for sweep in sweeps.values()]
+    best = [format_mean_percent(sweep.accuracy[sweep.best]) for sweep in sweeps.values()]
     assert f"At the best rate of each: {best[0]} without batch norm, {best[1]} with it." in said(at)
 
 
@@ -175,7 +175,7 @@ def test_the_sentences_on_saturation_follow_the_run():
     assert "have not learned to read" not in learns
     assert "Those without have not learned to read" in stuck
     shares = learning.find_shipped(saturation.Setting(start=8.0))["without batch norm"].saturated
-    assert mean_percent(shares[:, shares.mean(0).argmax()]) in stuck
+    assert format_mean_percent(shares[:, shares.mean(0).argmax()]) in stuck
     small = said(open_page(show="saturation", start="0.5", rate="0.03"))
     assert "Nothing saturates here" in small
     assert re.search(r"have not learned to read: .* lie within [\d.·⁻⁰-⁹]+, with batch norm within [1-3]\.", small)

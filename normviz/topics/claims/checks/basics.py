@@ -4,11 +4,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from normviz.core.equality import difference
+from normviz.core.equality import find_largest_difference
 from normviz.core.fields import Shape
 from normviz.core.normalize import normalize
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
-from normviz.data.samples import normal, uneven
+from normviz.data.samples import sample_normal, sample_uneven
 from normviz.topics.claims.checks.tensors import CONV, between
 from normviz.topics.claims.claim import Claim, Evidence, apart, below, over, same, seeds_from
 from normviz.topics.why.network import Network, Plan, accuracy, digits, train
@@ -93,7 +93,10 @@ def same_for_one_example(seed: int) -> Evidence:
             same("difference of batch norm's x̂ from layer norm's, convolution", between("batch", "layer", ONE, seed)),
             same(
                 "difference of batch norm's x̂, which is 0, from layer norm's, dense layer",
-                over(seed, lambda each: float(np.abs(normalize(uneven(ONE_DENSE, each), SCHEMES["layer"]).xhat).max())),
+                over(
+                    seed,
+                    lambda each: float(np.abs(normalize(sample_uneven(ONE_DENSE, each), SCHEMES["layer"]).xhat).max()),
+                ),
             ),
             same(
                 "difference of batch norm's x̂ from instance norm's, convolution",
@@ -108,11 +111,11 @@ def same_at_test_time(seed: int) -> Evidence:
     """x̂ of a batch with its own mean and variance, beside x̂ with those of all data."""
 
     def gap(each: int) -> float:
-        x = normal((DRAWN, 1, 1, 4), each)
+        x = sample_normal((DRAWN, 1, 1, 4), each)
         batch = x[:8]
         trained = normalize(batch, SCHEMES["batch"]).xhat
         tested = (batch - x.mean(EXAMPLES)) / np.sqrt(x.var(EXAMPLES) + DEFAULT_EPS)
-        return difference(trained, tested).residual
+        return find_largest_difference(trained, tested).residual
 
     return Evidence([below("difference of x̂ in training from x̂ at test time, batches of 8", over(seed, gap), 0.01)])
 
@@ -121,8 +124,8 @@ def bias_is_cancelled(seed: int) -> Evidence:
     """x̂ of batch norm with a bias added to each channel in front of it, and without."""
 
     def change(key: str, each: int) -> float:
-        x, bias = uneven(CONV, each), np.arange(1.0, 1 + CONV[-1])
-        return difference(normalize(x + bias, SCHEMES[key]).xhat, normalize(x, SCHEMES[key]).xhat).residual
+        x, bias = sample_uneven(CONV, each), np.arange(1.0, 1 + CONV[-1])
+        return find_largest_difference(normalize(x + bias, SCHEMES[key]).xhat, normalize(x, SCHEMES[key]).xhat).residual
 
     return Evidence(
         [
@@ -136,7 +139,7 @@ def is_bounded(seed: int) -> Evidence:
     """The largest |x̂| of normal noise, and its mean square."""
 
     def xhat(each: int) -> np.ndarray:
-        return np.asarray(normalize(normal((64, 4, 4, 8), each), SCHEMES["batch"], 0.0).xhat)
+        return np.asarray(normalize(sample_normal((64, 4, 4, 8), each), SCHEMES["batch"], 0.0).xhat)
 
     return Evidence(
         [

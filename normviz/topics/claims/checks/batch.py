@@ -4,13 +4,13 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from normviz.core.backward import gradients
-from normviz.core.equality import difference
+from normviz.core.backward import compute_gradients
+from normviz.core.equality import find_largest_difference
 from normviz.core.fields import Shape
 from normviz.core.normalize import normalize
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
-from normviz.data.samples import uneven
-from normviz.describe.seeds import compare, find_clear
+from normviz.data.samples import sample_uneven
+from normviz.describe.seeds import compare_seed_by_seed, find_clear_differences
 from normviz.topics.claims.claim import Claim, Evidence, Trial, apart, below, over, same
 from normviz.topics.gradients import scaling
 from normviz.topics.gradients.autograd import by_autograd
@@ -50,13 +50,13 @@ def output_has_mean_0_and_variance_1(seed: int) -> Evidence:
     """The mean and variance of x̂ over N, H, W, of channels that differ: at ε = 0, and of small ones with ε."""
 
     def furthest(scale: float, eps: float, smoothed: bool, each: int) -> float:
-        x = scale * uneven(CONV, each)
+        x = scale * sample_uneven(CONV, each)
         variance = x.var(AVERAGED)
         expected = variance / (variance + eps) if smoothed else 1
         return float(np.abs(normalize(x, SCHEMES["batch"], eps).xhat.var(AVERAGED) - expected).max())
 
     def mean(each: int) -> float:
-        return float(np.abs(normalize(uneven(CONV, each), SCHEMES["batch"]).xhat.mean(AVERAGED)).max())
+        return float(np.abs(normalize(sample_uneven(CONV, each), SCHEMES["batch"]).xhat.mean(AVERAGED)).max())
 
     little = partial(furthest, 0.001, DEFAULT_EPS)
     tiny = "at ε = 10⁻⁵, of an x a thousandth as large, largest distance of the variance of a channel of x̂"
@@ -82,7 +82,9 @@ def variance_is_unbiased(seed: int) -> Evidence:
 
     def exactly(each: int) -> float:
         found = pairs(each)
-        return difference(found._replace(variance=found.expected).corrected[0], found.population.variance).residual
+        return find_largest_difference(
+            found._replace(variance=found.expected).corrected[0], found.population.variance
+        ).residual
 
     def drawn(each: int) -> float:
         found = pairs(each)
@@ -119,7 +121,7 @@ def average_is_folded(seed: int) -> Evidence:
     def lagging(behind: int, each: int) -> float:
         setting, whole = Setting(seed=each), population(Setting(seed=each))
         averages = running_averages(*whole, setting.count, keras, momentum)
-        return difference(averages.last.mean, whole.mean[-1 - behind]).residual
+        return find_largest_difference(averages.last.mean, whole.mean[-1 - behind]).residual
 
     return Evidence(
         [
@@ -226,13 +228,15 @@ def algorithm_1_is_the_gradient(seed: int) -> Evidence:
 
     def printed(each: int) -> float:
         at = small(SCHEMES["batch"], CONV, each)
-        return difference(algorithm_1(at, DEFAULT_EPS), by_autograd(SCHEMES["batch"], at, DEFAULT_EPS)["dx"]).residual
+        return find_largest_difference(
+            algorithm_1(at, DEFAULT_EPS), by_autograd(SCHEMES["batch"], at, DEFAULT_EPS)["dx"]
+        ).residual
 
     def ours(each: int) -> float:
         at = small(SCHEMES["batch"], CONV, each)
-        found = gradients(at.x, at.dy, SCHEMES["batch"], DEFAULT_EPS, at.gain, at.bias)
+        found = compute_gradients(at.x, at.dy, SCHEMES["batch"], DEFAULT_EPS, at.gain, at.bias)
         others = by_autograd(SCHEMES["batch"], at, DEFAULT_EPS)
-        return max(difference(getattr(found, name), other).residual for name, other in others.items())
+        return max(find_largest_difference(getattr(found, name), other).residual for name, other in others.items())
 
     return Evidence(
         [
@@ -293,8 +297,8 @@ def inputs_drift_into_saturation(seed: int) -> Evidence:
 
     plain, normed = ({rate: saturated(rate, each) for rate in RATES} for each in (False, True))
     differences = {rate: normed[rate][-1] - plain[rate][-1] for rate in RATES}
-    compared = [compare(each, np.zeros_like(each)) for each in differences.values()]
-    clear = find_clear(compared)
+    compared = [compare_seed_by_seed(each, np.zeros_like(each)) for each in differences.values()]
+    clear = find_clear_differences(compared)
     trials = [
         Trial(
             f"at a learning rate of {rate:g}, share of saturated inputs with batch norm, minus the share without",
@@ -321,7 +325,7 @@ def statistics_are_merged(seed: int) -> Evidence:
         return *effects.shards(Setting(seed=each), DEVICES), batch_statistics(stream(Setting(seed=each), [0])[0])
 
     def off(found: Moments, whole: Moments) -> float:
-        return max(difference(a, b).residual for a, b in zip(found, whole, strict=True))
+        return max(find_largest_difference(a, b).residual for a, b in zip(found, whole, strict=True))
 
     def merged(each: int) -> float:
         counts, parts, whole = dealt(each)
@@ -333,7 +337,7 @@ def statistics_are_merged(seed: int) -> Evidence:
 
     def averaged(each: int) -> float:
         counts, parts, whole = dealt(each)
-        return difference(np.average(parts.variance, 0, counts), whole.variance).residual
+        return find_largest_difference(np.average(parts.variance, 0, counts), whole.variance).residual
 
     beside = "of the whole mini-batch"
     return Evidence(

@@ -5,12 +5,12 @@ from typing import Literal
 
 import numpy as np
 
-from normviz.core.equality import difference, general_form
+from normviz.core.equality import compute_xhat, find_largest_difference
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, Scheme, get_scheme
 from normviz.core.theory import predict
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.data.digits import SIDE, cut_patches
+from normviz.data.digits import DIGIT_SIDE, cut_patches
 from normviz.data.samples import SAMPLES
 from normviz.topics.claims.checks.table1 import APART, trained
 from normviz.topics.claims.claim import Claim, Evidence, Trial, apart, below, over, same
@@ -64,7 +64,9 @@ def left_over(layer: str, seed: int) -> float:
 def bias_on_convolutions(seed: int) -> Evidence:
     """The expected variance of two digits times m/(m-1), beside the variance of all digits."""
     conv, dense = over(seed, lambda each: left_over("conv", each)), over(seed, lambda each: left_over("dense", each))
-    drawn = over(seed, lambda each: difference(pairs("conv", each).variance, pairs("conv", each).expected).residual)
+    drawn = over(
+        seed, lambda each: find_largest_difference(pairs("conv", each).variance, pairs("conv", each).expected).residual
+    )
     return Evidence(
         [
             same("largest relative error of m/(m−1) · E[σ²], m = N·H·W, N = 2: on a convolution", conv),
@@ -115,12 +117,14 @@ def recentred(key: str, seed: int, channels: int = 1, taus: int = 1, around: Aro
 
     def moved(each: int) -> float:
         rng, scheme = np.random.default_rng(each), SCHEMES[key]
-        x = SAMPLES["digits"].make((PICTURES, SIDE, SIDE, channels), each)
+        x = SAMPLES["digits"].make((PICTURES, DIGIT_SIDE, DIGIT_SIDE, channels), each)
         w, tau = rng.standard_normal((KERNEL, KERNEL, channels, FILTERS)), rng.standard_normal(taus)
         if scheme.on_weights is not None:
             w = normalize(w, scheme.on_weights).xhat
         sums = [convolved(given, w, around) for given in (x, x + tau)]
-        return difference(*(normalize(a, scheme).xhat if scheme.on_activations else a for a in sums)).residual
+        return find_largest_difference(
+            *(normalize(a, scheme).xhat if scheme.on_activations else a for a in sums)
+        ).residual
 
     return over(seed, moved)
 
@@ -128,7 +132,7 @@ def recentred(key: str, seed: int, channels: int = 1, taus: int = 1, around: Aro
 def one_input_channel(seed: int) -> Evidence:
     """Dataset re-centring behind weight standardization, with one input channel and with three."""
     key, change = "weight-standardization", TRANSFORMATIONS["dataset-recentering"]
-    summed = (PICTURES, SIDE - 2, SIDE - 2, FILTERS)
+    summed = (PICTURES, DIGIT_SIDE - 2, DIGIT_SIDE - 2, FILTERS)
     one, three = (
         predict(SCHEMES[key], change, "conv", summed, (KERNEL, KERNEL, inputs, FILTERS)).invariant for inputs in (1, 3)
     )
@@ -201,7 +205,7 @@ def correlations(scheme: Scheme, seed: int) -> tuple[float, ...]:
     """The largest covariance of two channels of x̂, of feature maps of digits, where variances are 1; over seeds."""
 
     def largest(each: int) -> float:
-        x_hat = general_form(SAMPLES["features"].make((PICTURES, SIDE, SIDE, CHANNELS), each), scheme, 0.0)
+        x_hat = compute_xhat(SAMPLES["features"].make((PICTURES, DIGIT_SIDE, DIGIT_SIDE, CHANNELS), each), scheme, 0.0)
         return float(np.abs(np.triu(covariance(x_hat.reshape(-1, CHANNELS)), 1)).max())
 
     return over(seed, largest)
@@ -230,10 +234,10 @@ def momentum(seed: int) -> Evidence:
     what = f"relative difference of the running means: {MOMENTUM} in both"
     return Evidence(
         [
-            same(what, [difference(ours.mean, same_number.mean).residual]),
+            same(what, [find_largest_difference(ours.mean, same_number.mean).residual]),
             below(
                 f"relative difference of the running means: PyTorch's {MOMENTUM} and Keras's {1 - MOMENTUM}",
-                [difference(ours.mean, other.mean).residual],
+                [find_largest_difference(ours.mean, other.mean).residual],
                 1e-7,
                 fact=True,
             ),
@@ -252,7 +256,7 @@ def from_signs(key: str, shape: tuple[int, ...], seed: int) -> tuple[float, ...]
 
     def furthest(each: int) -> float:
         x = SAMPLES["normal"].make(shape, each)
-        return float(np.abs(np.abs(general_form(x, SCHEMES[key], 0.0)) - 1).max())
+        return float(np.abs(np.abs(compute_xhat(x, SCHEMES[key], 0.0)) - 1).max())
 
     return over(seed, furthest)
 

@@ -7,8 +7,8 @@ from operator import lt
 
 import numpy as np
 
-from normviz.core.backward import diagonal_only, gradients, jacobian
-from normviz.core.equality import difference, is_rounding
+from normviz.core.backward import compute_diagonal_gradient, compute_gradients, compute_jacobian
+from normviz.core.equality import find_largest_difference, is_rounding
 from normviz.core.fields import Shape
 from normviz.core.registry import SCHEMES
 from normviz.core.text import typeset
@@ -51,7 +51,7 @@ def by_name(seed: int, measure: Callable[[int], Mapping[str, float]]) -> dict[st
 
 def off(found: np.ndarray, exact: np.ndarray) -> float:
     """The largest difference of two arrays, relative to the largest number."""
-    return difference(np.asarray(found), np.asarray(exact)).residual
+    return find_largest_difference(np.asarray(found), np.asarray(exact)).residual
 
 
 def gain_and_bias(seed: int) -> Evidence:
@@ -75,11 +75,11 @@ def through_its_own_unit(seed: int) -> Evidence:
     def gaps(each: int) -> dict[str, float]:
         at = small(LAYER, UNITS, each)
         exact = by_autograd(LAYER, at, 0.0)["dx"]
-        own = np.diag(jacobian(at.x, LAYER, 0.0)).reshape(UNITS)
+        own = np.diag(compute_jacobian(at.x, LAYER, 0.0)).reshape(UNITS)
         return {
-            "alone": off(diagonal_only(at.x, at.dy * at.gain, LAYER, 0.0), exact),
-            "all": off(gradients(at.x, at.dy, LAYER, 0.0, at.gain).dx, exact),
-            "own": off(diagonal_only(at.x, np.ones(UNITS), LAYER, 0.0), own),
+            "alone": off(compute_diagonal_gradient(at.x, at.dy * at.gain, LAYER, 0.0), exact),
+            "all": off(compute_gradients(at.x, at.dy, LAYER, 0.0, at.gain).dx, exact),
+            "own": off(compute_diagonal_gradient(at.x, np.ones(UNITS), LAYER, 0.0), own),
         }
 
     found = by_name(seed, gaps)
@@ -100,7 +100,7 @@ def by_the_smoothing_term(seed: int) -> Evidence:
         v = at.x - at.x.mean()
         sigma = np.sqrt(s**2 + np.mean(v**2))
         terms = at.dy * at.gain * v * -s / sigma**3
-        exact = 2 * s * gradients(at.x, at.dy, LAYER, SMOOTHING, at.gain).deps
+        exact = 2 * s * compute_gradients(at.x, at.dy, LAYER, SMOOTHING, at.gain).deps
         return {"sum": off(terms.sum(), exact), "first": off(terms.ravel()[0], exact)}
 
     found = by_name(seed, gaps)

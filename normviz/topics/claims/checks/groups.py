@@ -4,13 +4,13 @@ from functools import partial
 
 import numpy as np
 
-from normviz.core.equality import difference, general_form
+from normviz.core.equality import compute_xhat, find_largest_difference
 from normviz.core.fields import Shape
-from normviz.core.normalize import broadcast_statistic, centre, root_mean_square
+from normviz.core.normalize import broadcast_statistic, centre, compute_rms
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
-from normviz.core.theory import absorbed
-from normviz.data.samples import normal, uneven
-from normviz.describe.parameters import parameter_shapes
+from normviz.core.theory import find_invariances
+from normviz.data.samples import sample_normal, sample_uneven
+from normviz.describe.parameters import list_parameter_shapes
 from normviz.topics.claims.checks.tensors import CONV, between, from_torch, of_identity
 from normviz.topics.claims.claim import Claim, Evidence, Trial, apart, below, over, same
 
@@ -26,7 +26,7 @@ GROUPS = 4
 def around(x: np.ndarray, scheme: Scheme) -> np.ndarray:
     """Instance norm's x̂ at ε = 0 where the variance is that around another scheme's mean."""
     field = INSTANCE.fields[-1]
-    deviation = root_mean_square(centre(x, scheme.fields[0])[0], field)
+    deviation = compute_rms(centre(x, scheme.fields[0])[0], field)
     return centre(x, INSTANCE.fields[0])[0] / broadcast_statistic(deviation, field, x.shape)
 
 
@@ -35,10 +35,10 @@ def index_of_the_mean(seed: int) -> Evidence:
     from normviz.train.speed import by_torch  # imported here: torch takes seconds, and pages list these checks
 
     def gap(scheme: Scheme, each: int) -> float:
-        x = uneven(CONV, each)
-        return difference(around(x, scheme), by_torch(x, INSTANCE, 0.0)).residual
+        x = sample_uneven(CONV, each)
+        return find_largest_difference(around(x, scheme), by_torch(x, INSTANCE, 0.0)).residual
 
-    variance = over(seed, lambda each: around(uneven(CONV, each), LAYER).var((1, 2)).min())
+    variance = over(seed, lambda each: around(sample_uneven(CONV, each), LAYER).var((1, 2)).min())
     return Evidence(
         [
             same("largest difference of x̂ with μ(n) from PyTorch's instance norm", over(seed, partial(gap, LAYER))),
@@ -86,7 +86,7 @@ def one_channel(seed: int) -> Evidence:
 
 def one_group(seed: int) -> Evidence:
     """Group norm with one group beside layer norm: x̂, and the shapes of γ in PyTorch."""
-    group, layer = (parameter_shapes(scheme, CONV)[0].torch for scheme in (SCHEMES["group"], LAYER))
+    group, layer = (list_parameter_shapes(scheme, CONV)[0].torch for scheme in (SCHEMES["group"], LAYER))
     return Evidence(
         [
             same(
@@ -127,8 +127,10 @@ def size_or_count(seed: int) -> Evidence:
     """The source's formula with its G = 4, beside group norm with three groups, of that size, and with that many."""
 
     def gap(groups: int, each: int) -> float:
-        x = uneven(TWELVE, each)
-        return difference(by_size(x, GROUPS), general_form(x, get_scheme("group", groups=groups), 0.0)).residual
+        x = sample_uneven(TWELVE, each)
+        return find_largest_difference(
+            by_size(x, GROUPS), compute_xhat(x, get_scheme("group", groups=groups), 0.0)
+        ).residual
 
     count = TWELVE[-1] // GROUPS
     named = f"largest difference between x̂ of the source's formula with G = {GROUPS} and group norm's with"
@@ -150,33 +152,33 @@ def shapes_in_keras(seed: int) -> Evidence:
     """γ and β of the three layers in Keras on one tensor, and of layer norm over H, W and C."""
     trials = []
     for name, key in {"batch norm": "batch", "layer norm": "layer-channels", "group norm": "group"}.items():
-        gain, bias = (row.keras for row in parameter_shapes(SCHEMES[key], TWELVE)[:2])
+        gain, bias = (row.keras for row in list_parameter_shapes(SCHEMES[key], TWELVE)[:2])
         trials.append(Trial(f"{name} has γ {gain} and β {bias}", gain == bias == f"({TWELVE[-1]},)"))
-    gain = parameter_shapes(LAYER, TWELVE)[0].keras
+    gain = list_parameter_shapes(LAYER, TWELVE)[0].keras
     return Evidence([*trials, Trial(f"over H, W and C layer norm has γ {gain}", gain == str(TWELVE[1:]), fact=True)])
 
 
 def by_rule(scheme: Scheme) -> set[str]:
     """The columns of Table 1 that a scheme absorbs behind a convolution of 3 × 3 filters, by the rule."""
-    return {*absorbed(scheme, "conv", CONV, (3, 3, 3, CONV[-1]))}
+    return {*find_invariances(scheme, "conv", CONV, (3, 3, 3, CONV[-1]))}
 
 
 def between_groups(one: Scheme, other: Scheme, seed: int) -> float:
     """The largest difference of two schemes' x̂."""
-    x = uneven(CONV, seed)
-    return difference(general_form(x, one, DEFAULT_EPS), general_form(x, other, DEFAULT_EPS)).residual
+    x = sample_uneven(CONV, seed)
+    return find_largest_difference(compute_xhat(x, one, DEFAULT_EPS), compute_xhat(x, other, DEFAULT_EPS)).residual
 
 
 def after_scaling_a_group(scheme: Scheme, seed: int) -> float:
     """How far x̂ changes at ε = 0 where the first half of the channels is three times as large."""
-    x = uneven(CONV, seed)
+    x = sample_uneven(CONV, seed)
     scaled = np.where(np.arange(CONV[-1]) < CONV[-1] // 2, 3 * x, x)
-    return difference(general_form(x, scheme, 0.0), general_form(scaled, scheme, 0.0)).residual
+    return find_largest_difference(compute_xhat(x, scheme, 0.0), compute_xhat(scaled, scheme, 0.0)).residual
 
 
 def noise_of_means(scheme: Scheme, seed: int) -> float:
     """The standard deviation of a scheme's means on standard normal numbers."""
-    return float(np.std(centre(normal((256, *CONV[1:]), seed), scheme.fields[0])[1]))
+    return float(np.std(centre(sample_normal((256, *CONV[1:]), seed), scheme.fields[0])[1]))
 
 
 def worth_of_groups(seed: int) -> Evidence:

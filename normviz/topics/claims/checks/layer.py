@@ -4,12 +4,12 @@ from functools import partial
 
 import numpy as np
 
-from normviz.core.equality import difference, general_form
+from normviz.core.equality import compute_xhat, find_largest_difference
 from normviz.core.fields import Shape
 from normviz.core.normalize import normalize
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
-from normviz.data.samples import normal
-from normviz.describe.parameters import keras_axis
+from normviz.data.samples import sample_normal
+from normviz.describe.parameters import find_keras_axis
 from normviz.topics.claims.checks.tensors import CONV, DENSE, READINGS, between, from_torch, moved_over, of_identity
 from normviz.topics.claims.claim import Claim, Evidence, Trial, apart, below, over, same
 from normviz.topics.running.averages import CONVENTIONS, running_averages
@@ -42,8 +42,8 @@ def one_for_all_units(seed: int) -> Evidence:
 def among_others_and_alone(key: str, seed: int) -> float:
     """The largest difference between x̂ of digits in a mini-batch and of each by itself, behind a convolution."""
     x = stream(Setting("conv", seed=seed), [MIDDLE - 1])[0]
-    alone = [general_form(x[n : n + 1], SCHEMES[key], DEFAULT_EPS) for n in range(len(x))]
-    return difference(general_form(x, SCHEMES[key], DEFAULT_EPS), np.concatenate(alone)).residual
+    alone = [compute_xhat(x[n : n + 1], SCHEMES[key], DEFAULT_EPS) for n in range(len(x))]
+    return find_largest_difference(compute_xhat(x, SCHEMES[key], DEFAULT_EPS), np.concatenate(alone)).residual
 
 
 def training_and_inference(seed: int) -> float:
@@ -52,7 +52,7 @@ def training_and_inference(seed: int) -> float:
     seen = trace(setting)
     averages = running_averages(seen.mean, seen.variance, setting.count, kept, kept.momentum)
     output = batch_at(setting, seen, averages, MIDDLE, DEFAULT_EPS).output
-    return difference(output["training"], output["inference"]).residual
+    return find_largest_difference(output["training"], output["inference"]).residual
 
 
 def same_in_inference(seed: int) -> Evidence:
@@ -136,18 +136,22 @@ MODULE = Module(TOKENS[3:])
 
 def module_from_ours(seed: int) -> tuple[float, ...]:
     """The largest difference between the source's code and layer norm over channels at its ε, over seeds."""
-    return over(seed, lambda each: _from_module(general_form(normal(TOKENS, each), CHANNELS, MODULE.epsilon), each))
+    return over(
+        seed, lambda each: _from_module(compute_xhat(sample_normal(TOKENS, each), CHANNELS, MODULE.epsilon), each)
+    )
 
 
 def module_from_torch(eps: float, scale: float, seed: int) -> tuple[float, ...]:
     """The same for PyTorch's layer with this ε, on normal numbers of this standard deviation."""
     from normviz.train.speed import by_torch  # imported here: torch takes seconds, and pages list these checks
 
-    return over(seed, lambda each: _from_module(by_torch(scale * normal(TOKENS, each), CHANNELS, eps), each, scale))
+    return over(
+        seed, lambda each: _from_module(by_torch(scale * sample_normal(TOKENS, each), CHANNELS, eps), each, scale)
+    )
 
 
 def _from_module(xhat: np.ndarray, seed: int, scale: float = 1.0) -> float:
-    return difference(MODULE(scale * normal(TOKENS, seed)), xhat).residual
+    return find_largest_difference(MODULE(scale * sample_normal(TOKENS, seed)), xhat).residual
 
 
 def module_beside_torch(seed: int) -> Evidence:
@@ -185,7 +189,7 @@ def axis_of_both(seed: int) -> Evidence:
     shape = (3, 5, 7, 11)
     n, h, w, c = shape
     on = f", on N, H, W, C = {str(shape)[1:-1]}"
-    axes = {scheme.key: keras_axis(scheme) for scheme in (BATCH, CHANNELS)}
+    axes = {scheme.key: find_keras_axis(scheme) for scheme in (BATCH, CHANNELS)}
     trials = [
         Trial(f"{axis.layer} has {axis.argument}, which is C", axis.names == {"C"})
         for axis in axes.values()
@@ -196,7 +200,7 @@ def axis_of_both(seed: int) -> Evidence:
         (f"means of layer norm over C{on}, one for each position of each example", CHANNELS, n * h * w),
         (f"means in the source's formula of layer norm{on}, one for each example", LAYER, n),
     ):
-        mean = normalize(normal(shape, seed), scheme).mean
+        mean = normalize(sample_normal(shape, seed), scheme).mean
         found = 0 if mean is None else mean.size
         trials.append(Trial(what, found == count, (found,), fact=True))
     gap = of_identity("layer-is-its-default", shape, seed)

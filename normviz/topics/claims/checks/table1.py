@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from functools import lru_cache, partial
 
 from normviz.core.registry import SCHEMES
-from normviz.core.text import sentence, typeset
+from normviz.core.text import capitalize_first, typeset
 from normviz.core.theory import predict
-from normviz.core.transformations import PAPER, TRANSFORMATIONS, paper_says
+from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS, look_up_paper_cell
 from normviz.topics.claims.claim import Claim, Evidence, Trial, apart, over, same
 from normviz.topics.table1.forward import forward_gaps
 from normviz.topics.table1.table import Cell, measure
@@ -27,7 +27,7 @@ APART = 1e-5
 def trained(layer: str, seed: int) -> dict[tuple[str, str], Cell]:
     """The cells of the paper's three rows, by scheme and transformation; one training for all claims."""
     setting = Setting(layer=layer, steps=STEPS, seed=seed, device="cpu")
-    cells = measure([SCHEMES[key] for key in PAPER], setting)
+    cells = measure([SCHEMES[key] for key in PAPER_TABLE], setting)
     return {(cell.scheme, cell.transformation): cell for cell in cells}
 
 
@@ -47,7 +47,7 @@ def outputs(layer: str, scheme: str, change: str, seed: int, eps: float = 0.0) -
 def cell_is(layer: str, scheme: str, change: str, claimed: bool, seed: int) -> Evidence:
     """A cell three times: by the rule, by a forward pass, and by twins that train; then what its condition says."""
     cell, row = trained(layer, seed)[scheme, change], TRANSFORMATIONS[change]
-    reason = cell.reason.removeprefix(f"{sentence(row.name)}: ").rstrip(".")
+    reason = cell.reason.removeprefix(f"{capitalize_first(row.name)}: ").rstrip(".")
     rule = f"the rule says {'' if cell.predicted else 'not '}invariant: {reason[:1].lower()}{reason[1:]}"
     losses = f"largest relative difference of the losses over {STEPS} steps, one seed"
     what, found = "largest relative difference of the layer's outputs", outputs(layer, scheme, change, seed)
@@ -90,7 +90,7 @@ def conditions(layer: str, scheme: str, change: str, claimed: bool) -> Iterator[
     """Yield why a cell is so, as the rule ends, and what an invariant cell is subject to, in sentences."""
     row, setting = TRANSFORMATIONS[change], Setting(layer=layer)
     rule = predict(SCHEMES[scheme], row, layer, setting.shapes[0], setting.weight_shapes[0])
-    yield sentence(rule.reason.rpartition(": ")[2])
+    yield capitalize_first(rule.reason.rpartition(": ")[2])
     if not claimed:
         return
     if row.factor is not None and SCHEMES[scheme].on_activations is not None:
@@ -110,7 +110,7 @@ def record(number: int, layer: str, scheme: str, change: str, claimed: bool) -> 
     return Claim(
         f"T{'C' * conv}{number:02}",
         ("normviz",) if conv else ("000",),
-        says=f"On a convolution, too, {said}" if conv else sentence(said),
+        says=f"On a convolution, too, {said}" if conv else capitalize_first(said),
         how="By the rule that a factor or a shift divides out, or is taken off, where it is one number inside every "
         f"field; and by a {layer} layer on digits, δ = 3, ε = 0: its outputs, and its training.",
         expected="wrong" if changed else "holds",
@@ -121,8 +121,8 @@ def record(number: int, layer: str, scheme: str, change: str, claimed: bool) -> 
 
 
 CLAIMS: tuple[Claim, ...] = tuple(
-    record(number, layer, scheme, change, bool(paper_says(scheme, change)))
+    record(number, layer, scheme, change, bool(look_up_paper_cell(scheme, change)))
     for layer in ("dense", "conv")
-    for number, (scheme, change) in enumerate(((row, column) for row in PAPER for column in TRANSFORMATIONS), 1)
+    for number, (scheme, change) in enumerate(((row, column) for row in PAPER_TABLE for column in TRANSFORMATIONS), 1)
 )
 """Its claims."""

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from normviz.core.equality import compare, difference, general_form
+from normviz.core.equality import compare_schemes, compute_xhat, find_largest_difference
 from normviz.core.fields import Shape
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme
-from normviz.data.samples import uneven
+from normviz.data.samples import sample_uneven
 from normviz.topics.claims.claim import over, seeds_from
 from normviz.topics.same.identities import IDENTITIES, residual
 
@@ -21,12 +21,12 @@ READINGS = {"layer": "H, W, C", "layer-channels": "C", "layer-spatial": "H, W"}
 
 def between(key: str, other: str, shape: Shape, seed: int) -> tuple[float, ...]:
     """The largest difference of two schemes' x̂ on random tensors, over seeds."""
-    return over(seed, lambda each: compare(SCHEMES[key], SCHEMES[other], shape, seed=each).worst.residual)
+    return over(seed, lambda each: compare_schemes(SCHEMES[key], SCHEMES[other], shape, seed=each).worst.residual)
 
 
 def of_identity(key: str, shape: Shape, seed: int) -> tuple[float, ...]:
     """The largest difference of the two sides of a row on the identities page, over seeds."""
-    return over(seed, lambda each: residual(IDENTITIES[key], uneven(shape, each)))
+    return over(seed, lambda each: residual(IDENTITIES[key], sample_uneven(shape, each)))
 
 
 def from_torch(scheme: Scheme, shape: Shape, eps: float, seed: int) -> tuple[float, ...]:
@@ -34,18 +34,18 @@ def from_torch(scheme: Scheme, shape: Shape, eps: float, seed: int) -> tuple[flo
     from normviz.train.speed import by_torch  # imported here: torch takes seconds, and pages list these checks
 
     def measure(each: int) -> float:
-        x = uneven(shape, each)
-        return difference(general_form(x, scheme, eps), by_torch(x, scheme, eps)).residual
+        x = sample_uneven(shape, each)
+        return find_largest_difference(compute_xhat(x, scheme, eps), by_torch(x, scheme, eps)).residual
 
     return over(seed, measure)
 
 
 def moved(scheme: Scheme, shape: Shape, seed: int) -> tuple[float, float]:
     """The share of x̂ that changes with a single element: of its own example, and of the other examples."""
-    x = uneven(shape, seed)
+    x = sample_uneven(shape, seed)
     changed = x.copy()
     changed[0, 0, 0, 0] += 1
-    apart = general_form(x, scheme, DEFAULT_EPS) != general_form(changed, scheme, DEFAULT_EPS)
+    apart = compute_xhat(x, scheme, DEFAULT_EPS) != compute_xhat(changed, scheme, DEFAULT_EPS)
     return float(np.mean(apart[0])), float(np.mean(apart[1:]))
 
 

@@ -5,13 +5,13 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from normviz.core.equality import compare, difference, general_form, is_rounding
+from normviz.core.equality import compare_schemes, compute_xhat, find_largest_difference, is_rounding
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
-from normviz.core.tolerances import RELATIVE
+from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.data.samples import normal
+from normviz.data.samples import sample_normal
 from normviz.topics.claims.checks.tensors import CONV, DENSE, from_torch, of_identity
 from normviz.topics.claims.claim import Claim, Evidence, Trial, apart, below, over, same, seeds_from
 from normviz.topics.table1.forward import forward_gaps
@@ -20,7 +20,7 @@ from normviz.topics.weights.descent import PARAMETRIZATIONS, Path, Setting, desc
 from normviz.train.problem import position
 from normviz.train.setting import Setting as Table1
 
-ROUNDING = RELATIVE["float64"]
+ROUNDING = RELATIVE_TOLERANCES["float64"]
 
 
 # --- weight norm --------------------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ def _on_its_null_space(m: np.ndarray) -> float:
 def is_uncentred(seed: int) -> Evidence:
     """RMS norm beside its formula, beside layer norm, and under the changes of Table 1."""
     rms, formula = SCHEMES["rms"], SCHEMES["custom"].with_fields(None, Field.parse("own, own, own, full"))
-    by_formula = over(seed, lambda each: compare(rms, formula, CONV, seed=each).worst.residual)
+    by_formula = over(seed, lambda each: compare_schemes(rms, formula, CONV, seed=each).worst.residual)
     lost = over(seed, lambda each: len(absorbed("layer", each) - absorbed("rms", each)))
     recentring = all(
         absorbed("layer", each) - absorbed("rms", each) == {"weight-matrix-recentering"} for each in seeds_from(seed)
@@ -207,8 +207,8 @@ def eps_outside(seed: int) -> Evidence:
     """The tutorial's class beside the general form, whose ε is inside the root, at inputs of two sizes."""
 
     def gap(each: int, size: float) -> float:
-        x = size * normal((16, 1, 1, 32), each)
-        return difference(tutorials_class(x), general_form(x, SCHEMES["rms"], 1e-8)).residual
+        x = size * sample_normal((16, 1, 1, 32), each)
+        return find_largest_difference(tutorials_class(x), compute_xhat(x, SCHEMES["rms"], 1e-8)).residual
 
     return Evidence(
         [
@@ -239,9 +239,11 @@ def in_keras(seed: int) -> Evidence:
     """Name the layer of Keras that is RMS norm, and measure that the option before it was another computation."""
 
     def gap(each: int, mean: float) -> float:
-        noise = normal(DENSE, each)
+        noise = sample_normal(DENSE, each)
         x = noise - noise.mean(-1, keepdims=True) + mean
-        return difference(divide_by_deviation(x, DEFAULT_EPS), general_form(x, SCHEMES["rms"], DEFAULT_EPS)).residual
+        return find_largest_difference(
+            divide_by_deviation(x, DEFAULT_EPS), compute_xhat(x, SCHEMES["rms"], DEFAULT_EPS)
+        ).residual
 
     code = SCHEMES["rms"].keras
     option = "relative difference of LayerNormalization(rms_scaling=True) from RMS norm"
@@ -267,7 +269,7 @@ def is_general(seed: int) -> Evidence:
     def gap(key: str, rule: str) -> tuple[float, ...]:
         field = Field.parse(TABLE_2[key].replace("full", rule))
         general = SCHEMES["custom"].with_fields(field, field)
-        return over(seed, lambda each: compare(SCHEMES[key], general, CONV, eps=0.0, seed=each).worst.residual)
+        return over(seed, lambda each: compare_schemes(SCHEMES[key], general, CONV, eps=0.0, seed=each).worst.residual)
 
     return Evidence(
         [
@@ -288,8 +290,8 @@ def saturates(seed: int) -> Evidence:
 
     @lru_cache(maxsize=16)
     def factors(each: int) -> np.ndarray:
-        x = normal((1, 8, 8, 4), each)
-        once, twice = ([general_form(c * x, SCHEMES["divisive"], eps) for eps in steps] for c in (1, 2))
+        x = sample_normal((1, 8, 8, 4), each)
+        once, twice = ([compute_xhat(c * x, SCHEMES["divisive"], eps) for eps in steps] for c in (1, 2))
         return np.reshape(np.array(twice) / np.array(once), (len(steps), -1))
 
     return Evidence(

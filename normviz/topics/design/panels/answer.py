@@ -10,13 +10,13 @@ import streamlit as st
 
 from normviz.charts import cube
 from normviz.core.normalize import normalize
-from normviz.core.registry import DEFAULT_EPS, SCHEMES, same_as
+from normviz.core.registry import DEFAULT_EPS, SCHEMES, find_equal_schemes
 from normviz.core.scheme import Scheme
-from normviz.core.text import join_words, sentence
-from normviz.core.theory import degenerate, predict
+from normviz.core.text import capitalize_first, join_words
+from normviz.core.theory import explain_degeneracy, predict
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.data.samples import SAMPLES
-from normviz.describe.wording import named
+from normviz.describe.wording import format_scheme_name
 from normviz.topics.design.search import SHAPES, name_of
 from normviz.topics.design.state import CAMERA
 from normviz.topics.design.wording import steps
@@ -38,7 +38,7 @@ def answer(scheme: Scheme, view: View) -> None:
     layer = view["layer"]
     row = registered(scheme, layer)
     written = replace(row, bias=None) if scheme.bias is None else row
-    st.markdown(f"### {sentence(name_of(scheme, layer) or 'a scheme without a name')}\n{about(scheme, layer)}")
+    st.markdown(f"### {capitalize_first(name_of(scheme, layer) or 'a scheme without a name')}\n{about(scheme, layer)}")
     st.table(invariance_table(scheme, layer), border="horizontal")
     lab, table = (f"{page}?{urlencode(values)}" for page, values in links(scheme, layer).items())
     page_link(lab, "Step by step, in the", ":material/grid_view:")
@@ -49,9 +49,9 @@ def answer(scheme: Scheme, view: View) -> None:
 def about(scheme: Scheme, layer: str) -> str:
     """Return sentences on a scheme: its steps, and the other schemes with the same x̂ on this layer."""
     what = steps(scheme, layer)
-    told = [f"{sentence(what)}."] if what else [scheme.about]
+    told = [f"{capitalize_first(what)}."] if what else [scheme.about]
     name = name_of(scheme, layer)
-    others = [named(other) for other in same_as(scheme, SHAPES[layer][0]) if other.name != name]
+    others = [format_scheme_name(other) for other in find_equal_schemes(scheme, SHAPES[layer][0]) if other.name != name]
     if others:
         told.append(f"On this layer, {join_words(others, 'and')} {'give' if len(others) > 1 else 'gives'} the same x̂.")
     if scheme.on_activations is not None and scheme.weight is not None:
@@ -59,7 +59,11 @@ def about(scheme: Scheme, layer: str) -> str:
     row = registered(scheme, layer)
     if row.on_activations is not None and row.fields and row.gain is not None and None in (row.bias, scheme.bias):
         told.append("It learns γ alone.")
-    if scheme.fields and scheme.on_activations is not None and (hollow := degenerate(scheme, SHAPES[layer][0], 0.0)):
+    if (
+        scheme.fields
+        and scheme.on_activations is not None
+        and (hollow := explain_degeneracy(scheme, SHAPES[layer][0], 0.0))
+    ):
         told.append(f"On the shape of the picture: {hollow[0].lower()}{hollow[1:]}")
     return " ".join(told)
 
@@ -68,7 +72,7 @@ def invariance_table(scheme: Scheme, layer: str) -> dict[str, list[str]]:
     """Return the six changes as the columns of a table: if the scheme ignores each at ε = 0, and the reason."""
     verdicts = {key: predict(scheme, each, layer, *SHAPES[layer]) for key, each in TRANSFORMATIONS.items()}
     return {
-        "Change": [sentence(TRANSFORMATIONS[key].name) for key in verdicts],
+        "Change": [capitalize_first(TRANSFORMATIONS[key].name) for key in verdicts],
         "At ε = 0": [MARKS[each.invariant] for each in verdicts.values()],
         "Why": [each.reason.removeprefix(f"{TRANSFORMATIONS[key].name}: ") for key, each in verdicts.items()],
     }
@@ -76,7 +80,7 @@ def invariance_table(scheme: Scheme, layer: str) -> dict[str, list[str]]:
 
 def registered(scheme: Scheme, layer: str) -> Scheme:
     """The registered scheme that computes the same on this layer, with what it learns; else the scheme itself."""
-    rows = [row for row in same_as(scheme, SHAPES[layer][0]) if row.acts_on == scheme.acts_on]
+    rows = [row for row in find_equal_schemes(scheme, SHAPES[layer][0]) if row.acts_on == scheme.acts_on]
     return min(rows, key=_is_put_behind) if scheme.key == "custom" and rows else scheme
 
 
@@ -124,5 +128,5 @@ def draw_cubes(schemes: Sequence[Scheme], view: View, theme: str) -> None:
 
 
 def _label(scheme: Scheme, layer: str) -> str:
-    same = same_as(scheme, SHAPES[layer][0]) if scheme.key == "custom" else [scheme]
+    same = find_equal_schemes(scheme, SHAPES[layer][0]) if scheme.key == "custom" else [scheme]
     return same[0].label if same else "No name"

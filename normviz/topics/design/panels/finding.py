@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from normviz.core.scheme import Scheme
-from normviz.core.text import sentence
+from normviz.core.text import capitalize_first
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.design.panels.answer import answer, draw_cubes
 from normviz.topics.design.pictures import CHANGES, draw_table
@@ -115,7 +115,7 @@ def _answers(asked: Demands, schemes: Found, chosen: Scheme) -> None:
 def _said(scheme: Scheme, layer: str) -> str:
     """Return the words of a scheme in the list: its name, if it has one, and its steps."""
     name, what = name_of(scheme, layer), steps(scheme, layer)
-    return f"**{sentence(name)}**{f': {what}' if what else ''}" if name else sentence(what)
+    return f"**{capitalize_first(name)}**{f': {what}' if what else ''}" if name else capitalize_first(what)
 
 
 def _pick() -> None:
@@ -128,7 +128,7 @@ def _none(asked: Demands) -> None:
     why = reason(asked)
     assert why is not None
     layer = LAYER_WORDS[asked.layer]
-    *before, last = map(sentence, why.asks)
+    *before, last = map(capitalize_first, why.asks)
     together = "No scheme can meet these together:" if before else "No scheme can meet this:"
     lines = "\n".join(f"- {each}." for each in before) + f"\n- {last}{why.end}."
     st.markdown(f"### No scheme on a {layer} layer does all of this\n{together}\n{lines}\n\n{why.elsewhere}")

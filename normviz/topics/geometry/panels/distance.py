@@ -5,10 +5,10 @@ from itertools import product
 
 import streamlit as st
 
-from normviz.core.registry import BA, SCHEMES
-from normviz.core.settings import build
+from normviz.core.registry import BA_REFERENCE, SCHEMES
+from normviz.core.settings import build_settings
 from normviz.core.text import format_number, typeset
-from normviz.core.tolerances import RELATIVE
+from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.topics.geometry import fisher
 from normviz.topics.geometry.figures import EXACT, QUADRATIC, Region, plane
 from normviz.topics.geometry.state import LOOKS, borders, scaling
@@ -30,7 +30,7 @@ _RAISED = {-2: "¼", -1: "½", 0: "1", 1: "2", 2: "4"}
 
 def show(view: View, theme: str) -> None:
     """Show the plane of one unit's weights, and how F scales."""
-    model, scheme, distance = build(fisher.Model, view), view["scheme"], view["distance"]
+    model, scheme, distance = build_settings(fisher.Model, view), view["scheme"], view["distance"]
     _planes(model, scheme, distance, theme)
     found = scaling(model)
     _scales(model, scheme, found)
@@ -73,14 +73,15 @@ def _planes(model: fisher.Model, scheme: str, distance: float, theme: str) -> No
                 f"{now[key].across:.3g} away across w."
             )
             plot(plane(title, region, HALF, LOOKS[key], theme), "without" if key == "none" else "with", alt, "26rem")
-    flat = format_number(now[scheme].curvature, 2, RELATIVE["float64"])
+    flat = format_number(now[scheme].curvature, 2, RELATIVE_TOLERANCES["float64"])
     st.markdown(
         f"Filled: all **w** whose predictions change by less ({EXACT}). Dashed: the same by the Fisher information "
         f"({QUADRATIC}). With {name} the curvature δᵀFδ along **w** is **{flat}** of the largest, and "
         + _counts(scheme, found[scheme].is_open(model.w[0]))
     )
     st.caption(
-        f"A generalised linear model as in [{BA.text}]({BA.url}), section 5.2: {fisher.UNITS} units on two principal "
+        f"A generalised linear model as in [{BA_REFERENCE.text}]({BA_REFERENCE.url}), section 5.2: "
+        f"{fisher.UNITS} units on two principal "
         f"components of {fisher.EXAMPLES} digits, ε = 0; the plane is that of unit 0, the other units stay. KL is "
         "summed over units, a mean over the digits."
     )

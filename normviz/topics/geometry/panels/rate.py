@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from normviz.core.settings import build
+from normviz.core.settings import build_settings
 from normviz.core.text import format_number, typeset
-from normviz.core.tolerances import RELATIVE
+from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.topics.geometry import rate
 from normviz.topics.geometry.figures import Curve, curves
 from normviz.topics.geometry.state import rate_run, twins
@@ -15,7 +15,7 @@ from normviz.ui.link import View
 from normviz.ui.saving import save_table
 from normviz.web.components.plot import plot
 
-ROUNDING = RELATIVE["float64"]
+ROUNDING = RELATIVE_TOLERANCES["float64"]
 SMOOTHED = 20
 """Mini-batches over which the last loss is averaged."""
 
@@ -24,7 +24,7 @@ POWER = {0: "η", 1: "η · δ", 2: "η · δ²"}
 
 def show(view: View, theme: str) -> None:
     """Show a run by step, a link to the experiment on weight decay, and twins that start from δW."""
-    training = build(rate.Training, view)
+    training = build_settings(rate.Training, view)
     course = rate_run(replace(training, delta=1.0))
     _draw_run(course, theme)
     link = f"experiments?show=weight-decay&weight_decay_rate={training.rate}&weight_decay_steps={training.steps}"

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from normviz.core.settings import build
+from normviz.core.settings import build_settings
 from normviz.core.text import typeset
 from normviz.topics.geometry.space_figures import stage_figure, step_figure
 from normviz.topics.geometry.state import PREFIX, Page, is_relevant
@@ -32,7 +32,7 @@ TURNED = 1e-3
 
 def show(view: View, theme: str) -> None:
     """Show the vectors of a stage, its point in words, and the controls of x and ε."""
-    example = build(Example, view)
+    example = build_settings(Example, view)
     long, short = (take_step(times * example.x, example.eps) for times in (1.0, 0.5))
     controls = Controls(Page, PREFIX, view, is_relevant)
     _choose_stage(example.stage)

@@ -6,9 +6,9 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.errors import InvalidInput
-from normviz.core.text import sentence, typeset
+from normviz.core.text import capitalize_first, typeset
 from normviz.data.output import encode_npy
-from normviz.describe.wording import shape_words
+from normviz.describe.wording import format_shape
 from normviz.topics.gradients import answers
 from normviz.topics.gradients.answers import ANSWERS, INPUTS, Verdict
 from normviz.topics.gradients.exercise import NAMES, Exercise, packed, taken
@@ -50,7 +50,7 @@ def _given(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
     """The task in words and as files."""
     st.markdown(
         f"#### 1. Compute\n**out = γ x̂ + β by {task.said()}**, and, where you like, dx, dgamma and dbeta from dout; "
-        f"ε = {typeset(task.eps)}. x is {NAMES[task.layout]} = {shape_words(task.shape)}, {task.dtype}."
+        f"ε = {typeset(task.eps)}. x is {NAMES[task.layout]} = {format_shape(task.shape)}, {task.dtype}."
     )
     with st.container(horizontal=True, gap="small"):
         st.download_button(
@@ -75,7 +75,7 @@ def _sent() -> None:
         names = [name for name, each in held.items() if isinstance(each, np.ndarray)]
         verb = "is" if len(names) == 1 else "are"
         there = f"{', '.join(names)} {verb} still judged." if names else "Nothing is judged."
-        show_error(f"{sentence(state[ERROR])} {there}")
+        show_error(f"{capitalize_first(state[ERROR])} {there}")
     if held:
         st.button("Forget the answers", on_click=lambda: state.update({HELD: {}, ERROR: None}))
 

@@ -7,11 +7,11 @@ import streamlit as st
 
 from normviz.core.registry import Scheme
 from normviz.core.text import format_number, join_words, typeset
-from normviz.core.tolerances import RELATIVE
+from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe import wording
-from normviz.describe.backward import backward_formulas
+from normviz.describe.backward import build_backward_formulas
 from normviz.describe.notation import Formula
-from normviz.describe.snippets import BACKWARD, backward_snippet
+from normviz.describe.snippets import BACKWARD_FRAMEWORKS, write_backward_snippet
 from normviz.topics.gradients import autograd
 from normviz.topics.gradients.figures import tensor_map
 from normviz.topics.gradients.small import Small, Ways, small, ways
@@ -20,7 +20,7 @@ from normviz.ui.link import View
 from normviz.ui.saving import save_table
 from normviz.web.components.plot import plot
 
-ROUNDING = RELATIVE["float64"]
+ROUNDING = RELATIVE_TOLERANCES["float64"]
 
 NAMES = {"dx": "∂l/∂x", "dgain": "∂l/∂γ", "dbias": "∂l/∂β", "deps": "∂l/∂ε"}
 
@@ -51,24 +51,26 @@ def formula(view: View, theme: str) -> None:
         _in_and_out(scheme, at, both, eps, theme)
     _compared(scheme, at, both, eps, view["torch"])
     with st.expander("As code"):
-        for tab, framework in zip(st.tabs(BACKWARD), BACKWARD, strict=True):
-            tab.code(backward_snippet(scheme, framework, shape, eps), "python")
+        for tab, framework in zip(st.tabs(BACKWARD_FRAMEWORKS), BACKWARD_FRAMEWORKS, strict=True):
+            tab.code(write_backward_snippet(scheme, framework, shape, eps), "python")
 
 
 def in_front(scheme: Scheme) -> None:
     """Of a scheme behind one of the weights, that the small tensor does not show it, and what does."""
-    said = wording.front_words([scheme])
+    said = wording.explain_front_scheme([scheme])
     if said:
         st.caption(f"{said} Table 1 trains a layer with weights.")
 
 
 def _lines(scheme: Scheme) -> None:
     """The formulas; first those on the way to ∂l/∂x."""
-    lines = backward_formulas(scheme)
+    lines = build_backward_formulas(scheme)
     there = {line.name for line in lines}
     inside = [] if scheme.pointwise is None else ["α"] if scheme.shift is None else ["α", "s"]
     found = join_words(["∂l/∂x", *(symbol for name, symbol in SYMBOLS.items() if name in there), *inside], "and")
-    st.markdown(f"**{wording.sentence(wording.named(scheme))}, backwards**: from ∂l/∂y to {found}.")
+    st.markdown(
+        f"**{wording.capitalize_first(wording.format_scheme_name(scheme))}, backwards**: from ∂l/∂y to {found}."
+    )
     _in_rows([line for line in lines if not line.name.startswith(WEIGHTS)])
     front = [line._replace(name=line.name.removeprefix(WEIGHTS)) for line in lines if line.name.startswith(WEIGHTS)]
     if front:
@@ -94,8 +96,8 @@ def _in_and_out(scheme: Scheme, at: Small, both: Ways, eps: float, theme: str) -
     least = ROUNDING * both.frozen
     shown = (("incoming", "d comes in", d, 0.0), ("outgoing", "∂l/∂x goes out", dx, least))
     for key, title, values, zero in shown:
-        largest = format_number(np.abs(values).max(), least=zero)
-        alt = f"{title}: a heat map of {wording.shape_words(at.x.shape)} numbers, the largest {largest}."
+        largest = format_number(np.abs(values).max(), zero_threshold=zero)
+        alt = f"{title}: a heat map of {wording.format_shape(at.x.shape)} numbers, the largest {largest}."
         plot(tensor_map(values, title, theme, zero), key, alt, "11.5rem")
     st.markdown(_taken(scheme, eps))
     rows: dict[str, list[str]] = {"": [], "d": [], "∂l/∂x": []}
@@ -122,7 +124,7 @@ def _taken(scheme: Scheme, eps: float) -> str:
     said = "; ".join(parts) or "nothing is taken out, since nothing is normalized"
     if scheme.pointwise is not None:
         said = "nothing is shared: each element has a slope of its own, which is near 0 where it is saturated"
-    return f"**{wording.sentence(said)}.**"
+    return f"**{wording.capitalize_first(said)}.**"
 
 
 def _compared(scheme: Scheme, at: Small, both: Ways, eps: float, torch: bool) -> None:

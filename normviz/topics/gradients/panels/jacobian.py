@@ -3,9 +3,9 @@
 import numpy as np
 import streamlit as st
 
-from normviz.core.backward import jacobian as compute_jacobian
+from normviz.core.backward import compute_jacobian as compute_jacobian
 from normviz.core.registry import Scheme
-from normviz.describe.wording import plural
+from normviz.describe.wording import pluralize
 from normviz.topics.gradients.blocks import Blocks, blocks
 from normviz.topics.gradients.jacobian_figures import jacobian_map
 from normviz.topics.gradients.panels.formula import in_front
@@ -29,7 +29,7 @@ def jacobian(view: View, theme: str) -> None:
     named = [names[k] for k in order]
     said = _structure(scheme, laid, len(laid.edges) - 1)
     st.markdown(said)
-    alt = f"The Jacobian of {plural(len(names), 'element')} as a heat map. {said.replace('**', '')}"
+    alt = f"The Jacobian of {pluralize(len(names), 'element')} as a heat map. {said.replace('**', '')}"
     plot(jacobian_map(ordered, named, laid.edges, theme), "jacobian", alt, "min(26rem, 100vw)")
     in_front(scheme)
     columns = {name: ordered[:, column].tolist() for column, name in enumerate(named)}
@@ -50,7 +50,7 @@ def _structure(scheme: Scheme, laid: Blocks, fields: int) -> str:
             "fields. Its gradient adds up all elements whose fields contain it."
         )
     sizes = np.diff(laid.edges)
-    of = plural(int(sizes[0]), "element")
+    of = pluralize(int(sizes[0]), "element")
     if fields == 1:
         return f"**One block of {of}**: all elements share their statistics, so each affects all."
     return f"**Each of the {fields} blocks is a field of {of}**: elements of different fields do not affect each other."

@@ -8,8 +8,8 @@ import streamlit as st
 
 from normviz.core.errors import InvalidInput
 from normviz.core.text import typeset
-from normviz.data.digits import CLASSES
-from normviz.describe.seeds import mean_percent
+from normviz.data.digits import DIGIT_CLASSES
+from normviz.describe.seeds import format_mean_percent
 from normviz.jobs.executors import count_threads, threads
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.requests import JobRequest
@@ -108,9 +108,9 @@ def show(view: View, theme: str) -> None:
     measured = {} if found is None else costs(job, view["framework"], view["share"], found)
     _headline(measured, view, convention)
     rows = [ModeRow(*words[:2], measured.get(key)) for key, words in wording(view, convention).items()]
-    said = "; ".join(f"{row.name}: {mean_percent(row.accuracy)}" for row in rows if row.accuracy is not None)
+    said = "; ".join(f"{row.name}: {format_mean_percent(row.accuracy)}" for row in rows if row.accuracy is not None)
     plot(
-        accuracy_figure(rows, 1 / CLASSES, theme), "effect",
+        accuracy_figure(rows, 1 / DIGIT_CLASSES, theme), "effect",
         f"Accuracy on unseen digits. {said or 'Training.'}", f"{3.2 * len(rows) + 3:g}rem",
     )  # fmt: skip
     if measured:
@@ -153,7 +153,7 @@ def status(asked: RunRequest, working: bool) -> None:
             st.button("Train", on_click=asked.again, key="train networks")
     else:
         (pictures, _), (unseen, _) = inputs(), inputs(test=True)
-        layers = " → ".join(str(width) for width in (pictures.shape[1], *WIDTHS, CLASSES))
+        layers = " → ".join(str(width) for width in (pictures.shape[1], *WIDTHS, DIGIT_CLASSES))
         st.caption(
             f"{NETWORKS} networks of {layers} units, batch norm and ReLU, each with a seed of its own, trained on "
             f"{STEPS} batches of {asked.jobs[0].batch} of {len(pictures):,} digits. Accuracy on {len(unseen)} others: "

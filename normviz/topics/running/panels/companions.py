@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.registry import SCHEMES
-from normviz.describe.wording import decimals
+from normviz.describe.wording import format_decimals
 from normviz.topics.running import effects
 from normviz.topics.running.figures import strips
 from normviz.topics.running.state import setting_of
@@ -21,7 +21,7 @@ def show(view: View, theme: str) -> None:
     setting, unit = setting_of(view), view["unit"] - 1
     found = {key: outputs[:, unit] for key, outputs in among_others(setting.still, view["eps"]).items()}
     spread = {key: float(np.ptp(outputs)) for key, outputs in found.items()}
-    rows = {f"{SCHEMES[key].label}  <b>{decimals(spread[key])}</b>": outputs for key, outputs in found.items()}
+    rows = {f"{SCHEMES[key].label}  <b>{format_decimals(spread[key])}</b>": outputs for key, outputs in found.items()}
     varying = [SCHEMES[key].name for key, width in spread.items() if width > 1e-9]
     alt = f"Output of one test digit in {effects.DRAWS} mini-batches, by scheme; varying: {', '.join(varying)}."
     axis = f"x̂ of one test digit at unit {view['unit']}, in {effects.DRAWS} batches of {setting.batch}"

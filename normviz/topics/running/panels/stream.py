@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from normviz.charts.palette import THEMES
-from normviz.describe.wording import decimals
+from normviz.describe.wording import format_decimals
 from normviz.topics.running.averages import CONVENTIONS, Averages, Convention, write_update
 from normviz.topics.running.modes import MODES, Batch, batch_at, span
 from normviz.topics.running.state import PACES, PREFIX, averages_of, setting_of, traced
@@ -86,7 +86,7 @@ def _pairs(view: View, batch: Batch, theme: str) -> str:
     names = {"training": f"This batch of {view['batch']}", "inference": "Running averages"}
     cards = []
     for mode, name in names.items():
-        mean, variance = (decimals(part[view["unit"] - 1]) for part in batch.statistics[mode])
+        mean, variance = (format_decimals(part[view["unit"] - 1]) for part in batch.statistics[mode])
         used = mode == view["mode"]
         cards.append(
             f'<div class="{"used" if used else ""}" style="--role: {getattr(THEMES[theme], mode)}"><em>in use</em>'
@@ -114,7 +114,7 @@ def _picture(view: View, seen: Trace, averages: Averages, position: int, theme: 
 
 def _drift(population: np.ndarray) -> str:
     """How far the population's statistic goes over the stream, as the weights drift."""
-    first, last = decimals(population[0]), decimals(population[-1])
+    first, last = format_decimals(population[0]), format_decimals(population[-1])
     return f"population drifts {first} → {last}" if first != last else f"population stays at {first}"
 
 

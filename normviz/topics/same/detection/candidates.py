@@ -5,10 +5,10 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
-from normviz.core.equality import behaviour
-from normviz.core.fields import Shape, divisors
+from normviz.core.equality import compute_behaviour_key
+from normviz.core.fields import Shape, find_divisors
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.core.scheme import EACH_CHANNEL
+from normviz.core.scheme import CHANNEL_FIELD
 from normviz.topics.same.variants import VARIANTS
 
 MOST_GROUPS = 32
@@ -25,11 +25,11 @@ def candidates(shape: Shape) -> tuple[tuple[Scheme, ...], ...]:
     found: dict[tuple[Any, ...], list[Scheme]] = {}
     for scheme in ROWS:
         if not scheme.grouped(shape):
-            found.setdefault(behaviour(scheme, shape), []).append(scheme)
+            found.setdefault(compute_behaviour_key(scheme, shape), []).append(scheme)
     plain = set(found)
     for scheme in (each for row in ROWS if row.grouped(shape) for each in _with_groups(row, shape)):
-        if behaviour(scheme, shape) not in plain:
-            found.setdefault(behaviour(scheme, shape), []).append(scheme)
+        if compute_behaviour_key(scheme, shape) not in plain:
+            found.setdefault(compute_behaviour_key(scheme, shape), []).append(scheme)
     there = [each for key, each in found.items() if key[1] != "zero"]
     return tuple(tuple(each) for each in sorted(there, key=lambda each: each[0].acts_on == "none"))
 
@@ -39,7 +39,7 @@ def is_affine(schemes: Sequence[Scheme]) -> bool:
 
     `schemes`: schemes that compute the same, of which one may be batch norm only because there is a single example.
     """
-    return any(each.in_the_form and all(field == EACH_CHANNEL for field in each.fields) for each in schemes)
+    return any(each.is_general_form and all(field == CHANNEL_FIELD for field in each.fields) for each in schemes)
 
 
 def fixes_gain(schemes: Sequence[Scheme]) -> bool:
@@ -72,6 +72,6 @@ ROWS = tuple(_rows())
 def _with_groups(row: Scheme, shape: Shape) -> Iterator[Scheme]:
     """Yield a scheme with every number of groups that leaves more than one index in a group."""
     length = prod(row.grouped(shape).values())
-    for groups in divisors(length)[:-1]:
+    for groups in find_divisors(length)[:-1]:
         if groups <= MOST_GROUPS:
             yield row.with_parameters(groups=groups)

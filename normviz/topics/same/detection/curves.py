@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from normviz.core.normalize import quiet
+from normviz.core.normalize import ignore_float_warnings
 from normviz.core.registry import Scheme
 
 STARTS = 2.0 ** np.arange(-3, 5)
@@ -42,7 +42,7 @@ def is_monotone(x: np.ndarray, y: np.ndarray, off: float) -> bool:
     return bool(np.all(np.all(rises >= -off, axis=0) | np.all(rises <= off, axis=0)))
 
 
-@quiet
+@ignore_float_warnings
 def estimate_function(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: bool) -> Estimate | None:
     """Estimate α and s of y = f(αx + s), or of y = γ f(αx + s) + β with γ and β by channel; None if x is constant.
 

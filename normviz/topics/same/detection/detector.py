@@ -15,9 +15,9 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, OWN, Shape
 from normviz.core.layouts import ALL_LAYOUTS, to_tensor
 from normviz.core.text import join_words
-from normviz.core.tolerances import ANSWER, ROUNDING
-from normviz.data.files import looks_channels_first
-from normviz.describe.wording import shape_words
+from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
+from normviz.data.files import is_likely_channels_first
+from normviz.describe.wording import format_shape
 from normviz.topics.same.detection.candidates import fixes_gain, is_affine
 from normviz.topics.same.detection.fitting import CHANNELS, NOTHING, Fit, fit_candidates
 from normviz.topics.same.detection.precision import precision
@@ -101,7 +101,7 @@ def detect(x: np.ndarray, y: np.ndarray, layout: str | None = None) -> Detection
     """
     check_arrays(x, y)
     fitting = [name for name, axes in ALL_LAYOUTS.items() if len(axes) == x.ndim]
-    if looks_channels_first(x.shape):
+    if is_likely_channels_first(x.shape):
         fitting.reverse()  # the likelier one is told first
     if layout is not None:
         if layout not in ALL_LAYOUTS:
@@ -133,12 +133,12 @@ def check_arrays(x: np.ndarray, y: np.ndarray) -> None:
         if strange:
             raise InvalidInput(f"{name} holds {strange:,} NaN or infinite values; finite ones are needed.")
     if x.shape != y.shape:
-        shapes = f"x is {shape_words(x.shape)}, y is {shape_words(y.shape)}"
+        shapes = f"x is {format_shape(x.shape)}, y is {format_shape(y.shape)}"
         turned = sorted(x.shape) == sorted(y.shape)
         raise InvalidInput(f"{shapes}; {'bring both into one layout' if turned else 'both need one shape'}.")
 
 
 def _is_constant(y: np.ndarray, name: str) -> bool:
     """Whether y is, to rounding, one number, or one for each of several channels, whatever x is."""
-    flat, off = y.reshape(-1, y.shape[-1]), ANSWER * ROUNDING[name] * np.abs(y).max()
+    flat, off = y.reshape(-1, y.shape[-1]), ANSWER_ROUNDINGS * MACHINE_EPSILONS[name] * np.abs(y).max()
     return bool(np.ptp(y) <= off or (len(flat) > 1 and np.all(np.ptp(flat, axis=0) <= off)))

@@ -9,9 +9,9 @@ import numpy as np
 
 from normviz.core.fields import AXES, OWN
 from normviz.core.layouts import ALL_LAYOUTS
-from normviz.core.normalize import broadcast_statistic, centre, normalize, quiet, reduce
+from normviz.core.normalize import broadcast_statistic, centre, ignore_float_warnings, normalize, reduce_boxes
 from normviz.core.registry import Scheme
-from normviz.core.tolerances import ANSWER, ROUNDING
+from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
 from normviz.topics.same.detection.candidates import candidates, fixes_gain, is_affine
 from normviz.topics.same.detection.curves import estimate_function, is_monotone
 from normviz.topics.same.detection.precision import losses
@@ -172,7 +172,7 @@ def _best(outcomes: list[Outcome], schemes: tuple[Scheme, ...], layout: str, lev
     return replace(found, fits=False) if found.gain and fixes_gain(schemes) else found
 
 
-@quiet
+@ignore_float_warnings
 def _trials(x: np.ndarray, schemes: tuple[Scheme, ...], epsilons: tuple[float, ...], name: str) -> Iterator[Trial]:
     """Yield x̂ at every ε: v over √(σ² + ε), with v and σ computed once."""
     scheme = schemes[0]
@@ -195,7 +195,7 @@ def _trials(x: np.ndarray, schemes: tuple[Scheme, ...], epsilons: tuple[float, .
 def _largest(x: np.ndarray, scheme: Scheme) -> np.ndarray:
     """The largest |x| of every element's summation field."""
     field = scheme.fields[0]
-    return np.broadcast_to(broadcast_statistic(reduce(np.abs(x), field, np.max), field, x.shape), x.shape)
+    return np.broadcast_to(broadcast_statistic(reduce_boxes(np.abs(x), field, np.max), field, x.shape), x.shape)
 
 
 def _without(y: np.ndarray, trial: Trial, fitted: int = 0) -> Outcome:
@@ -217,7 +217,7 @@ def _with(y: np.ndarray, trial: Trial, along: tuple[str, ...]) -> Outcome:
     return found._replace(told=not plain.fits)
 
 
-@quiet
+@ignore_float_warnings
 def _regressed(y: np.ndarray, trial: Trial, along: tuple[str, ...]) -> Outcome:
     """γ and β along some axes, by least squares in which each element counts as it is exact."""
     over = tuple(k for k, axis in enumerate(AXES["activation"]) if axis not in along)
@@ -269,7 +269,7 @@ def _judged(
     return Outcome(eps, residual, bool(np.all(apart[clear] <= allowed[clear])), told)
 
 
-@quiet
+@ignore_float_warnings
 def _estimate(x: np.ndarray, y: np.ndarray, scheme: Scheme) -> float | None:
     """ε of y = x̂, by the field of the smallest variance, as y is v times 1/√(σ² + ε) in each.
 
@@ -281,7 +281,7 @@ def _estimate(x: np.ndarray, y: np.ndarray, scheme: Scheme) -> float | None:
     result = normalize(x, scheme, 0.0)
     square = np.asarray(result.deviation) ** 2
     with np.errstate(divide="ignore"):
-        slope = reduce(result.v * y, field, np.mean) / square
+        slope = reduce_boxes(result.v * y, field, np.mean) / square
         found = np.where((square > 0) & (slope > 0), 1 / slope**2 - square, np.nan)
     if not np.isfinite(found).any():
         return None
@@ -318,7 +318,7 @@ def _fit_function(x: np.ndarray, y: np.ndarray, scheme: Scheme, layout: str, nam
     Where a factor and a shift fit as well, nothing is told: these numbers do not show the curve.
     """
     found = Fit((scheme,), layout, CHANNELS, ("C",))
-    if not is_monotone(x, y, 2 * ANSWER * ROUNDING[name] * float(np.abs(y).max())):
+    if not is_monotone(x, y, 2 * ANSWER_ROUNDINGS * MACHINE_EPSILONS[name] * float(np.abs(y).max())):
         return found
     lost = losses(x, None, scheme, name) * (1 if name != "float64" else 16)  # what the estimates add
     for level, along in ((EPS_ALONE, ()), (CHANNELS, ("C",))):

@@ -3,10 +3,10 @@
 import numpy as np
 
 from normviz.core.fields import Field
-from normviz.core.normalize import broadcast_statistic, centre, quiet, reduce
-from normviz.core.registry import EACH_CHANNEL, Scheme
-from normviz.core.tolerances import ANSWER, ROUNDING
-from normviz.core.whitening import steepest
+from normviz.core.normalize import broadcast_statistic, centre, ignore_float_warnings, reduce_boxes
+from normviz.core.registry import CHANNEL_FIELD, Scheme
+from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
+from normviz.core.whitening import compute_steepest_slope
 
 
 def precision(y: np.ndarray) -> str:
@@ -28,7 +28,7 @@ def rounded(x: np.ndarray, name: str) -> bool:
         return not np.array_equal(x, x.astype(name))
 
 
-@quiet
+@ignore_float_warnings
 def losses(x: np.ndarray, deviation: np.ndarray | None, scheme: Scheme, name: str, eps: float = 0.0) -> np.ndarray:
     """How far each element of x̂ may be off, for a size of x̂ of 1, where the output is in the type of that name.
 
@@ -37,27 +37,27 @@ def losses(x: np.ndarray, deviation: np.ndarray | None, scheme: Scheme, name: st
 
     `deviation`: √(σ² + ε) in the shape of the statistics; None where nothing divides, or a matrix does.
     """
-    last = ROUNDING[name]
-    inner = ROUNDING["float64" if name == "float64" else "float32"]
+    last = MACHINE_EPSILONS[name]
+    inner = MACHINE_EPSILONS["float64" if name == "float64" else "float32"]
     field = scheme.suppression
     if field is None:
-        return np.full(x.shape, ANSWER * (last * (2 if rounded(x, name) else 1) + inner))
+        return np.full(x.shape, ANSWER_ROUNDINGS * (last * (2 if rounded(x, name) else 1) + inner))
     beside = _beside_matrix(x, scheme, field, eps) if deviation is None else _beside(x, deviation, field)
     summing = 1 + field.sizes(x.shape).max() ** 0.5 / 16
     squared = beside if scheme.summation is None else beside**2
     first = beside if rounded(x, name) else 0.0
-    found = ANSWER * (last * (1 + first) + inner * summing * (2 + squared))
+    found = ANSWER_ROUNDINGS * (last * (1 + first) + inner * summing * (2 + squared))
     return np.broadcast_to(np.where(np.isnan(found), np.inf, found), x.shape)
 
 
 def _beside(x: np.ndarray, deviation: np.ndarray, field: Field) -> np.ndarray:
     """The largest |x| of every element's field over what divides there."""
     with np.errstate(divide="ignore"):
-        return broadcast_statistic(reduce(np.abs(x), field, np.max) / deviation, field, x.shape)
+        return broadcast_statistic(reduce_boxes(np.abs(x), field, np.max) / deviation, field, x.shape)
 
 
 def _beside_matrix(x: np.ndarray, scheme: Scheme, field: Field, eps: float) -> np.ndarray:
     """The same where a group of channels is whitened: over its smallest √(λ + ε)."""
-    v = centre(x, EACH_CHANNEL)[0]
-    least = steepest(v, scheme.matrices(x.shape), eps)
-    return broadcast_statistic(reduce(np.abs(x), field, np.max) * least, field, x.shape)
+    v = centre(x, CHANNEL_FIELD)[0]
+    least = compute_steepest_slope(v, scheme.matrices(x.shape), eps)
+    return broadcast_statistic(reduce_boxes(np.abs(x), field, np.max) * least, field, x.shape)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from math import isfinite
 
 from normviz.core.fields import AXES
-from normviz.core.text import join_words, sentence, typeset
-from normviz.describe.wording import gap_text, labelled, named
+from normviz.core.text import capitalize_first, join_words, typeset
+from normviz.describe.wording import format_gap, format_scheme_label, format_scheme_name
 from normviz.topics.same.detection.candidates import is_affine
 from normviz.topics.same.detection.detector import Detection
 from normviz.topics.same.detection.fitting import CHANNELS, EPS, EPS_ALONE, NOTHING, Fit
@@ -21,7 +21,7 @@ def name(fit: Fit) -> str:
     """What a candidate is: "layer normalization = layer normalization over channels" where these are the same."""
     if fit.scheme.key == "none":
         return "no normalization: y is x" if fit.level == NOTHING else SHIFTED
-    return " = ".join(named(scheme) for scheme in fit.schemes)
+    return " = ".join(format_scheme_name(scheme) for scheme in fit.schemes)
 
 
 def label(fit: Fit) -> str:
@@ -29,7 +29,7 @@ def label(fit: Fit) -> str:
     return (
         name(fit)
         if fit.scheme.key == "none"
-        else " = ".join(labelled(scheme).replace(",", "") for scheme in fit.schemes)
+        else " = ".join(format_scheme_label(scheme).replace(",", "") for scheme in fit.schemes)
     )
 
 
@@ -98,7 +98,7 @@ def reasons(found: Detection) -> list[str]:
             return [*_by_order(found), "Choose the order under “Axes”: these numbers cannot tell it."]
         return [_details(found), *_same(found)] if found.told else [_several(found)]
     nearest = min((fit.residual for fit in found.fits if fit.told and isfinite(fit.residual)), default=None)
-    said = [] if nearest is None else [f"What was decided is off by {gap_text(nearest)} of the largest |y| or more."]
+    said = [] if nearest is None else [f"What was decided is off by {format_gap(nearest)} of the largest |y| or more."]
     untold = [fit for fit in found.fits if not fit.told]
     if untold:
         said.append(
@@ -114,7 +114,7 @@ def _details(found: Detection) -> str:
     """Over what, and with which ε, γ and β."""
     fit = found.answer[0]
     parts = (axes_words(found.answer), eps_words(fit), learned_words(fit))
-    return f"{sentence('; '.join(filter(None, parts)))}."
+    return f"{capitalize_first('; '.join(filter(None, parts)))}."
 
 
 def _by_order(found: Detection) -> list[str]:

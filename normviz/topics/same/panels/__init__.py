@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import AXES, MAX_ELEMENTS, check_shape
+from normviz.core.fields import AXES, MAX_DRAWN_ELEMENTS, check_shape
 from normviz.topics.same.panels.detection import detector
 from normviz.topics.same.panels.known import known_pairs
 from normviz.topics.same.panels.own import own_two
@@ -58,8 +58,8 @@ def _show_on_tensor(view: View, theme: str, panel: Panel, limit: int) -> None:
 
 
 ON_TENSOR: dict[str, tuple[Panel, int]] = {
-    "same": (_show_pairs, MAX_ELEMENTS // 2),
+    "same": (_show_pairs, MAX_DRAWN_ELEMENTS // 2),
     "variants": (_show_variants, LIMIT),
-    "own": (own_two, MAX_ELEMENTS // 2),
+    "own": (own_two, MAX_DRAWN_ELEMENTS // 2),
 }
 """The panels that need the tensor of the link, with the most elements that they show."""

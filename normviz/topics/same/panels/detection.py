@@ -7,9 +7,9 @@ import streamlit as st
 from normviz.core.errors import InvalidInput
 from normviz.core.layouts import ALL_LAYOUTS
 from normviz.core.registry import Scheme
-from normviz.core.text import sentence
-from normviz.describe.snippets import snippet
-from normviz.describe.wording import gap_text, shape_words
+from normviz.core.text import capitalize_first
+from normviz.describe.snippets import write_snippet
+from normviz.describe.wording import format_gap, format_shape
 from normviz.topics.same.detection.detector import Detection, detect
 from normviz.topics.same.detection.examples import EXAMPLES
 from normviz.topics.same.detection.fitting import Fit
@@ -57,7 +57,7 @@ def _upload() -> None:
     state = st.session_state
     if state.get(ERROR):
         there = " The arrays before are still looked at." if HELD in state else ""
-        show_error(f"{sentence(state[ERROR])}{there}")
+        show_error(f"{capitalize_first(state[ERROR])}{there}")
     if HELD in state:
         st.button("Swap x and y", on_click=_swap)
 
@@ -82,12 +82,12 @@ def _swap() -> None:
 def _answer(arrays: Arrays, layout: str | None) -> None:
     """The verdict, what it rests on, the code, and every candidate."""
     x, y = arrays["x"], arrays["y"]
-    st.caption(f"x and y: {shape_words(x.shape)}, {x.dtype} and {y.dtype}")
+    st.caption(f"x and y: {format_shape(x.shape)}, {x.dtype} and {y.dtype}")
     try:
         with in_turn(x.size * (len(ALL_LAYOUTS) if layout is None else 1)):
             found = detected(x, y, layout)
     except InvalidInput as error:
-        show_error(sentence(str(error)))
+        show_error(capitalize_first(str(error)))
         return
     show, icon = (st.success, ":material/check:") if found.told else (st.warning, ":material/question_mark:")
     show("  \n".join([f"**{headline(found)}**", *reasons(found)]), icon=icon)
@@ -104,10 +104,10 @@ def candidates(found: Detection) -> dict[str, list[str]]:
     """Every candidate, the nearest first, in columns."""
     fits = sorted(found.fits, key=lambda fit: (not fit.told, fit.residual))
     return {
-        "Candidate": [sentence(name(fit)) for fit in fits],
+        "Candidate": [capitalize_first(name(fit)) for fit in fits],
         "Axes": [f"({', '.join(fit.layout)})" for fit in fits],
         "": ["? too few numbers" if not fit.told else "✓ fits" if fit.fits else "✗ differs" for fit in fits],
-        "Residual": [gap_text(fit.residual) if isfinite(fit.residual) else "–" for fit in fits],
+        "Residual": [format_gap(fit.residual) if isfinite(fit.residual) else "–" for fit in fits],
         "Fitted": [_fitted(fit) for fit in fits],
     }
 
@@ -124,4 +124,4 @@ def _code(fit: Fit, found: Detection) -> str:
     order = sorted(range(len(axes)), key=axes.__getitem__)
     turned = "" if order == list(range(len(axes))) else f".transpose{tuple(order)}"
     source = f'x = np.load("arrays.npz")["x"]{turned}.reshape{lengths}.astype(float)'
-    return snippet(scheme, "PyTorch", lengths, fit.eps[0] if fit.eps else 0.0, source=source)
+    return write_snippet(scheme, "PyTorch", lengths, fit.eps[0] if fit.eps else 0.0, source=source)

@@ -6,13 +6,13 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from normviz.core.equality import difference, is_rounding
+from normviz.core.equality import find_largest_difference, is_rounding
 from normviz.core.fields import Shape
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.text import format_number
 from normviz.describe import notation
-from normviz.describe.aims import scope_words
-from normviz.describe.wording import gap_text, labelled, parameter_words, sentence, shape_words
+from normviz.describe.aims import describe_scope
+from normviz.describe.wording import capitalize_first, format_gap, format_parameters, format_scheme_label, format_shape
 from normviz.topics.same.furthest import place, shares, two_cubes
 from normviz.topics.same.identities import ALWAYS, IDENTITIES, Identity, evaluate_sides, residual
 from normviz.topics.same.state import PAIRS, PREFIX
@@ -41,8 +41,8 @@ def known_pairs(view: View, x: np.ndarray, theme: str) -> None:
         st.markdown(f"## {identity.question}")
         for side in identity.sides:
             scheme = side.scheme(shape)
-            name = " ".join(filter(None, [labelled(scheme), side.words]))
-            st.markdown(f"**{name}** normalizes {scope_words(scheme)}.")
+            name = " ".join(filter(None, [format_scheme_label(scheme), side.words]))
+            st.markdown(f"**{name}** normalizes {describe_scope(scheme)}.")
         if covered:
             st.markdown("Do both always give the same x̂?")
             with st.container(horizontal=True, key="guess"):
@@ -53,10 +53,10 @@ def known_pairs(view: View, x: np.ndarray, theme: str) -> None:
     with cubes:
         _cubes(identity, drawn, covered, view, theme)
         if not covered:
-            found = difference(*_both(identity.key, x, view["eps"])).residual
+            found = find_largest_difference(*_both(identity.key, x, view["eps"])).residual
             st.caption(
                 measured_words(identity, x.shape, is_rounding(found, x.dtype)),
-                help=f"Largest difference of both x̂ on your tensor, relative to the largest x̂: {gap_text(found)}.",
+                help=f"Largest difference of both x̂ on your tensor, relative to the largest x̂: {format_gap(found)}.",
             )
     with told, st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox("All pairs", PAIRS, key=PREFIX + "row", **KEPT, format_func=lambda key: IDENTITIES[key].question)
@@ -89,7 +89,7 @@ def measured_words(identity: Identity, shape: Shape, equal: bool) -> str:
     """Return in a sentence whether both x̂ are equal on a tensor of this shape."""
     found = f"the two x̂ {'are equal up to rounding' if equal else 'differ'}"
     if not identity.condition.met(shape):
-        return f"Your tensor, {shape_words(shape)}, has another shape. There {found}."
+        return f"Your tensor, {format_shape(shape)}, has another shape. There {found}."
     return f"On your tensor {found}{'.' if equal == identity.holds else ', because of its special values.'}"
 
 
@@ -129,22 +129,22 @@ def _answer(identity: Identity, drawn: Shape) -> None:
 def _cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, theme: str) -> None:
     """Draw both schemes with the field of the chosen element; while the answer is covered, only the left field."""
     schemes = [side.scheme(x.shape) for side in identity.sides]
-    left, right = (replace(scheme, label=labelled(scheme)) for scheme in schemes)
+    left, right = (replace(scheme, label=format_scheme_label(scheme)) for scheme in schemes)
     if covered:
         right = replace(SCHEMES["none"], acts_on=left.acts_on, label=f"{right.label}: ?")
     two_cubes((left, right), x, _both(identity.key, x, view["eps"]), view, theme)
-    shown = f"Blue: the field of the orange element in a tensor of {shape_words(x.shape)}"
+    shown = f"Blue: the field of the orange element in a tensor of {format_shape(x.shape)}"
     st.caption(f"{shown}, for {left.label} alone." if covered else f"{shown}. Click another element.")
 
 
 def _formulas(identity: Identity, x: np.ndarray, eps: float) -> None:
     """Show the formulas of both sides, and both x̂ where they are furthest apart."""
-    worst = difference(*_both(identity.key, x, eps))
+    worst = find_largest_difference(*_both(identity.key, x, eps))
     for column, side, value in zip(st.columns(2, gap="large"), identity.sides, (worst.left, worst.right), strict=True):
         scheme = side.scheme(x.shape)
         with column:
-            st.markdown(f"## {sentence(', '.join([scheme.name, *parameter_words(scheme)]))} {side.words}")
-            for line in notation.formulas(scheme):
+            st.markdown(f"## {capitalize_first(', '.join([scheme.name, *format_parameters(scheme)]))} {side.words}")
+            for line in notation.build_formulas(scheme):
                 if line.name in side.lines:
                     st.latex(stacked(line.latex))
             st.markdown(

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from normviz.core.equality import WORK, Comparison, compare, general_form
+from normviz.core.equality import MAX_COMPARED_WINDOW_ELEMENTS, SchemeComparison, compare_schemes, compute_xhat
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Shape
-from normviz.core.registry import Scheme, same_as
+from normviz.core.registry import Scheme, find_equal_schemes
 from normviz.core.text import format_number
-from normviz.describe.aims import scope_words
-from normviz.describe.wording import gap_text, named, plural, sentence
+from normviz.describe.aims import describe_scope
+from normviz.describe.wording import capitalize_first, format_gap, format_scheme_name, pluralize
 from normviz.topics.same.furthest import place, two_cubes
 from normviz.topics.same.state import FIELD_LABELS, HOW, KNOWN, PREFIX, SIDES, field_texts, scheme_of
 from normviz.ui.choice import words
@@ -31,7 +31,7 @@ def own_two(view: View, x: np.ndarray, theme: str) -> None:
         if left is not None and right is not None:
             _verdict(left, right, x.shape, view)
     if left is not None and right is not None:
-        xhats = general_form(x, left, view["eps"]), general_form(x, right, view["eps"])
+        xhats = compute_xhat(x, left, view["eps"]), compute_xhat(x, right, view["eps"])
         with cubes:
             two_cubes((left, right), x, xhats, view, theme)
     typed = drawer(st.expander, "Type the axes of both", TYPED)
@@ -39,7 +39,7 @@ def own_two(view: View, x: np.ndarray, theme: str) -> None:
         for side, column in zip(SIDES, typed.columns(len(SIDES), gap="large"), strict=True):
             for name, label in FIELD_LABELS.items():
                 column.text_input(
-                    f"{sentence(side)}: {label}",
+                    f"{capitalize_first(side)}: {label}",
                     key=f"{PREFIX}{side}_{name}",
                     **KEPT,
                     placeholder="no such step",
@@ -51,7 +51,7 @@ def _choose_side(view: View, side: str, shape: Shape) -> Scheme | None:
     """Show the controls of one side, and its scope; return None where that is no scheme on this shape."""
     try:
         scheme, error = scheme_of(view, side), ""
-        scheme.check(shape, WORK)
+        scheme.check(shape, MAX_COMPARED_WINDOW_ELEMENTS)
     except InvalidInput as wrong:
         scheme, error = None, str(wrong)
     key, now = f"{PREFIX}{side} known", {name: view[f"{side}_{name}"] for name in FIELD_LABELS}
@@ -61,7 +61,7 @@ def _choose_side(view: View, side: str, shape: Shape) -> Scheme | None:
     if st.session_state.get(key) not in matching:
         st.session_state[key] = matching[-1] if matching else None  # instance, rather than its other name
     st.selectbox(
-        sentence(side),
+        capitalize_first(side),
         list(KNOWN),
         key=key,
         format_func=words,
@@ -71,12 +71,15 @@ def _choose_side(view: View, side: str, shape: Shape) -> Scheme | None:
     )
     with st.container():
         if scheme is None:
-            show_error(sentence(error))
+            show_error(capitalize_first(error))
         else:
             chosen = st.session_state[key]
-            scheme = replace(scheme, label=KNOWN[chosen].label if chosen else sentence(side))
-            same = ", ".join(named(row) for row in same_as(scheme, shape)) or "no scheme that has a name"
-            st.markdown(f"{sentence(scope_words(scheme))}.{'' if chosen else f' On this shape: {same}.'}")
+            scheme = replace(scheme, label=KNOWN[chosen].label if chosen else capitalize_first(side))
+            same = (
+                ", ".join(format_scheme_name(row) for row in find_equal_schemes(scheme, shape))
+                or "no scheme that has a name"
+            )
+            st.markdown(f"{capitalize_first(describe_scope(scheme))}.{'' if chosen else f' On this shape: {same}.'}")
     return scheme
 
 
@@ -88,8 +91,8 @@ def _fill(side: str) -> None:
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _compare(left: Scheme, right: Scheme, shape: Shape, eps: float, seed: int) -> Comparison:
-    return compare(left, right, shape, eps, seed)
+def _compare(left: Scheme, right: Scheme, shape: Shape, eps: float, seed: int) -> SchemeComparison:
+    return compare_schemes(left, right, shape, eps, seed)
 
 
 def _verdict(left: Scheme, right: Scheme, shape: Shape, view: View) -> None:
@@ -97,10 +100,10 @@ def _verdict(left: Scheme, right: Scheme, shape: Shape, view: View) -> None:
     try:
         found = _compare(left, right, shape, view["eps"], view["seed"])
     except InvalidInput as error:
-        show_error(sentence(str(error)))
+        show_error(capitalize_first(str(error)))
         return
     found_text = (
-        f"The largest difference on {plural(found.draws, 'random tensor')} is {gap_text(found.worst.residual)}, "
+        f"The largest difference on {pluralize(found.draws, 'random tensor')} is {format_gap(found.worst.residual)}, "
         "relative to the largest x̂."
     )
     if found.equal:
@@ -116,7 +119,7 @@ def _verdict(left: Scheme, right: Scheme, shape: Shape, view: View) -> None:
         )
 
 
-def _why_equal(found: Comparison) -> str:
+def _why_equal(found: SchemeComparison) -> str:
     if found.same_fields:
         return "Every statistic of an element is taken over it and the same others."
     if not np.any(found.left):

@@ -4,21 +4,21 @@ import numpy as np
 import streamlit as st
 
 from normviz.charts import cube
-from normviz.core.fields import MAX_ELEMENTS, Shape
-from normviz.core.normalize import Normalized, normalize
-from normviz.core.registry import SCHEMES, Scheme, same_as
+from normviz.core.fields import MAX_DRAWN_ELEMENTS, Shape
+from normviz.core.normalize import NormalizationResult, normalize
+from normviz.core.registry import SCHEMES, Scheme, find_equal_schemes
 from normviz.core.text import format_number, typeset
-from normviz.core.theory import degenerate
+from normviz.core.theory import explain_degeneracy
 from normviz.describe import notation, wording
-from normviz.describe.aims import scope_words
-from normviz.describe.snippets import snippet
+from normviz.describe.aims import describe_scope
+from normviz.describe.snippets import write_snippet
 from normviz.topics.same.state import CAMERA, CODE, PREFIX
 from normviz.topics.same.variants import SHAPES, USES, VARIANTS, tabulate_invariance
 from normviz.ui.cube import copies
 from normviz.ui.link import View, segments
 
 SCHEMES_SHOWN = [SCHEMES[key] for key in VARIANTS]
-LIMIT = MAX_ELEMENTS // len(VARIANTS)
+LIMIT = MAX_DRAWN_ELEMENTS // len(VARIANTS)
 """The most elements of a tensor that is drawn three times."""
 
 
@@ -41,15 +41,16 @@ def variants(view: View, x: np.ndarray, theme: str) -> None:
         code(view)
 
 
-def _variant(scheme: Scheme, result: Normalized, focus: tuple[int, ...], shape: Shape) -> None:
+def _variant(scheme: Scheme, result: NormalizationResult, focus: tuple[int, ...], shape: Shape) -> None:
     """Show one variant: the averaged axes, the formula, and the field and x̂ of the chosen element."""
-    st.markdown(f"#### {scheme.label}\n{wording.sentence(scope_words(scheme))}")
-    lines = {line.name: line.latex for line in notation.essentials(scheme)}
+    st.markdown(f"#### {scheme.label}\n{wording.capitalize_first(describe_scope(scheme))}")
+    lines = {line.name: line.latex for line in notation.build_main_formulas(scheme)}
     st.latex(lines["mean"])
     st.latex(lines["normalized"])
-    box = wording.boxes(scheme, focus, shape)[0]
+    box = wording.describe_boxes(scheme, focus, shape)[0]
     st.markdown(
-        f"{wording.sentence(wording.count_words(scheme, shape))}.  \nField of the chosen element: {box.where}.  \n"
+        f"{wording.capitalize_first(wording.describe_statistic_counts(scheme, shape))}.  \nField of the chosen "
+        f"element: {box.where}.  \n"
         f"Its **x̂ = {format_number(result.xhat[focus])}**."
     )
 
@@ -65,11 +66,11 @@ def notes(shape: Shape, eps: float) -> list[str]:
     if hollow:
         after = f"0/√{typeset(eps)} = 0" if eps else "0/0, shown as 0"
         said.append(f"{' and '.join(hollow)}: every field is a single element, x − μ = 0, and x̂ = {after} everywhere.")
-    signs = [each for each in SCHEMES_SHOWN if each.label not in hollow and degenerate(each, shape, 0.0)]
+    signs = [each for each in SCHEMES_SHOWN if each.label not in hollow and explain_degeneracy(each, shape, 0.0)]
     if signs:
         names = " and ".join(each.label for each in signs)
         said.append(f"{names}: of two elements only the signs are left, x̂ = ±1 but for ε.")
-    others = same_as(SCHEMES["layer-spatial"], shape)
+    others = find_equal_schemes(SCHEMES["layer-spatial"], shape)
     if "batch" in {each.key for each in others}:
         said.append(f"On this shape {SCHEMES['layer-spatial'].label} is batch norm in training, too.")
     return said
@@ -92,7 +93,7 @@ def uses() -> None:
 def invariances() -> None:
     """Show which changes of Table 1 leave the output of each variant as it was."""
     st.table(tabulate_invariance(), border="horizontal")
-    shown = "; ".join(f"{layer}: pre-activations {wording.shape_words(shape)}" for layer, (shape, _) in SHAPES.items())
+    shown = "; ".join(f"{layer}: pre-activations {wording.format_shape(shape)}" for layer, (shape, _) in SHAPES.items())
     rows = ",".join(VARIANTS)
     st.caption(
         f"Predicted from the fields, at ε = 0 ({shown}). 0/0: every field is a single element. "
@@ -107,4 +108,4 @@ def code(view: View) -> None:
     shape, framework = tuple(view[size] for size in "nhwc"), view["code"]
     for scheme in SCHEMES_SHOWN:
         st.markdown(f"**{scheme.label}**")
-        st.code(snippet(scheme, framework, shape, view["eps"]), wrap_lines=True)
+        st.code(write_snippet(scheme, framework, shape, view["eps"]), wrap_lines=True)

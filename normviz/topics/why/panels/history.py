@@ -3,7 +3,7 @@
 import streamlit as st
 
 from normviz.core.registry import SCHEMES
-from normviz.describe.wording import sources
+from normviz.describe.wording import format_references
 from normviz.topics.why.history import BEFORE, sort_schemes, submitted
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
@@ -22,7 +22,7 @@ def show(view: View, theme: str) -> None:
     rows = {
         "Scheme": [f"[{scheme.label}](/?scheme={scheme.key})" for scheme in schemes],
         "What it does": [scheme.about for scheme in schemes],
-        "Source": [sources(scheme) for scheme in schemes],
+        "Source": [format_references(scheme) for scheme in schemes],
     }
     st.table(rows, border="horizontal")
     save_table(lambda: rows, "schemes")

@@ -5,8 +5,8 @@ import streamlit as st
 
 from normviz.core.registry import SCHEMES
 from normviz.core.text import format_number, typeset
-from normviz.core.tolerances import RELATIVE
-from normviz.describe.wording import shape_words
+from normviz.core.tolerances import RELATIVE_TOLERANCES
+from normviz.describe.wording import format_shape
 from normviz.topics.why import state
 from normviz.topics.why.figures import lines_to_identity
 from normviz.topics.why.identity import SHAPE
@@ -30,7 +30,7 @@ def _undone(view: View, theme: str) -> None:
     """y over x."""
     found, start, there = (state.undone(part, view["eps"], view["seed"]) for part in (view["part"], 0.0, 1.0))
     span = (float(min(start.y.min(), there.y.min())), float(max(start.y.max(), there.y.max())))
-    least = RELATIVE["float64"] * float(np.abs(found.x).max())
+    least = RELATIVE_TOLERANCES["float64"] * float(np.abs(found.x).max())
     gap, none = (format_number(each.gap, 2, least) for each in (found, there))
     told = "" if view["part"] == 1 else f" Here, {view['part']:.0%} of the way there, it differs by up to {gap}."
     st.markdown(f"### With γ = √(σ²+ε) and β = μ the layer does nothing: y differs from x by {none}.{told}")
@@ -52,7 +52,7 @@ def _undone(view: View, theme: str) -> None:
             border="horizontal",
         )
         st.caption(
-            f"Batch norm on feature maps of digits, (N, H, W, C) = {shape_words(SHAPE)}. What normalizing takes from "
+            f"Batch norm on feature maps of digits, (N, H, W, C) = {format_shape(SHAPE)}. What normalizing takes from "
             "the layer, γ and β can give back: so a network with it can represent all that one without can "
             f"([{SCHEMES['batch'].reference.text}]({SCHEMES['batch'].reference.url}), section 3)."
         )

@@ -7,7 +7,7 @@ import streamlit as st
 
 from normviz.charts.curves import Curve, Panel, curves
 from normviz.core.text import typeset
-from normviz.describe.seeds import LEVEL, band, compare, mean_percent
+from normviz.describe.seeds import SIGNIFICANCE_LEVEL, compare_seed_by_seed, estimate_band, format_mean_percent
 from normviz.topics.why import state
 from normviz.topics.why.controls import again_button, draw_beside
 from normviz.topics.why.figures import learning_figure
@@ -31,7 +31,7 @@ def show(view: View, theme: str) -> None:
     runs, is_shipped = state.learned(setting)
     sweeps = find_sweeps(setting)
     ends = {name: run.accuracy[-1] for name, run in runs.items()}
-    levels = {name: mean_percent(end) for name, end in ends.items()}
+    levels = {name: format_mean_percent(end) for name, end in ends.items()}
     accuracies = f"Test accuracy: {levels[PLAIN]} without batch norm, {levels[NORMED]} with it."
     st.markdown(f"### {accuracies if sweeps is None else _robustness(sweeps)}")
     for k, (column, (name, run)) in enumerate(zip(st.columns(2), runs.items(), strict=True)):
@@ -90,11 +90,11 @@ def _sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
     """Show the accuracy at the end by learning rate, and compare the best rates."""
     st.markdown("## At which learning rates do they learn?")
     best = {name: sweep.accuracy[sweep.best] for name, sweep in sweeps.items()}
-    levels = {name: mean_percent(accuracy) for name, accuracy in best.items()}
+    levels = {name: format_mean_percent(accuracy) for name, accuracy in best.items()}
     st.markdown(f"### At the best rate of each: {levels[PLAIN]} without batch norm, {levels[NORMED]} with it.")
     lines = []
     for k, (name, sweep) in enumerate(sweeps.items()):
-        mean, low, high = (np.clip(100 * each, 0, 100) for each in band(sweep.accuracy))
+        mean, low, high = (np.clip(100 * each, 0, 100) for each in estimate_band(sweep.accuracy))
         lines.append(Curve(name, np.array(RATES), mean, k, low, high, points=True))
     panel = Panel("", lines, "learning rate", "test accuracy, %", "x", span=(0, 101), marks=RATES)
     told = "; ".join(
@@ -102,8 +102,8 @@ def _sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
     )
     plot(curves([panel], theme), "rates", f"Test accuracy by learning rate, mean over the seeds: {told}.", "22rem")
     rates = {name: typeset(RATES[sweep.best]) for name, sweep in sweeps.items()}
-    difference = compare(best[NORMED], best[PLAIN])
-    clear = "a clear difference" if difference.p_value <= LEVEL else "no clear difference"
+    difference = compare_seed_by_seed(best[NORMED], best[PLAIN])
+    clear = "a clear difference" if difference.p_value <= SIGNIFICANCE_LEVEL else "no clear difference"
     st.caption(
         f"Bands: 95% intervals over {STUDY.seeds} seeds. Best rates, chosen on {VALIDATED} validation digits: "
         f"{_spoken(rates)}. Their accuracies differ by {difference.text(100)} points, {clear} at 5%. A network learns "

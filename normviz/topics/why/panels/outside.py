@@ -6,8 +6,8 @@ import streamlit as st
 from normviz.charts.curves import Curve, Panel, curves
 from normviz.core.registry import SCHEMES
 from normviz.core.text import format_number
-from normviz.core.tolerances import RELATIVE
-from normviz.describe.wording import signed
+from normviz.core.tolerances import RELATIVE_TOLERANCES
+from normviz.describe.wording import format_signed
 from normviz.topics.why import state
 from normviz.topics.why.outside import EXAMPLES, TARGET
 from normviz.ui.link import View
@@ -26,13 +26,14 @@ def show(view: View, theme: str) -> None:
     stood, moved, stayed = (
         format_number(value, 2, least)
         for value, least in (
-            (np.ptp(out.losses), RELATIVE["float64"] * (1 + reach)),
-            (np.abs(out.b - rate * TARGET * np.arange(steps + 1)).max(), RELATIVE["float64"] * (1 + reach)),
-            (np.abs(inside.b).max(), RELATIVE["float64"] * (1 + reach)),
+            (np.ptp(out.losses), RELATIVE_TOLERANCES["float64"] * (1 + reach)),
+            (np.abs(out.b - rate * TARGET * np.arange(steps + 1)).max(), RELATIVE_TOLERANCES["float64"] * (1 + reach)),
+            (np.abs(inside.b).max(), RELATIVE_TOLERANCES["float64"] * (1 + reach)),
         )
     )
     st.markdown(
-        f"### Outside of the gradient b grows to {signed(out.b[-1])}, and the loss changes by {stood}; inside, b moves "
+        f"### Outside of the gradient b grows to {format_signed(out.b[-1])}, and the loss changes by {stood}; "
+        f"inside, b moves "
         f"by {stayed}."
     )
     x = np.arange(steps + 1)
@@ -45,8 +46,8 @@ def show(view: View, theme: str) -> None:
         ),
     }
     alts = {
-        "bias": f"b by step: up to {signed(out.b[-1])} with E[x] taken for a constant, {stayed} otherwise.",
-        "loss": f"The loss by step: {signed(out.losses[0])} all along, both ways.",
+        "bias": f"b by step: up to {format_signed(out.b[-1])} with E[x] taken for a constant, {stayed} otherwise.",
+        "loss": f"The loss by step: {format_signed(out.losses[0])} all along, both ways.",
     }
     for column, (key, panel) in zip(st.columns(2), panels.items(), strict=True):
         with column:

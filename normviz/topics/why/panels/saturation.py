@@ -7,11 +7,11 @@ import streamlit as st
 
 from normviz.charts.curves import Curve, Panel, curves
 from normviz.core.registry import SCHEMES
-from normviz.core.settings import build
+from normviz.core.settings import build_settings
 from normviz.core.text import typeset
-from normviz.data.digits import CLASSES
-from normviz.describe.seeds import band, estimate, mean_percent
-from normviz.describe.wording import decimals
+from normviz.data.digits import DIGIT_CLASSES
+from normviz.describe.seeds import estimate_band, estimate_mean, format_mean_percent
+from normviz.describe.wording import format_decimals
 from normviz.topics.why import state
 from normviz.topics.why.controls import draw_beside
 from normviz.topics.why.learning import KINDS
@@ -22,7 +22,7 @@ from normviz.ui.saving import save_table
 from normviz.web.components.plot import plot
 
 PLAIN, NORMED = KINDS.values()
-STUCK = 2 / CLASSES
+STUCK = 2 / DIGIT_CLASSES
 """Networks that read no more digits than this have learned nothing to speak of: guessing reads half as many."""
 
 NOTHING = 0.005
@@ -32,7 +32,7 @@ NOTHING = 0.005
 def show(view: View, theme: str) -> None:
     """Show bands of one unit's input, with and without batch norm; then the saturated share by layer."""
     draw_beside(view)
-    setting = build(Setting, view)
+    setting = build_settings(Setting, view)
     runs, layer, unit = state.trained(setting), view["layer"], view["unit"]
     _bands(runs, layer, unit, theme)
     st.markdown("## Which layers saturate?")
@@ -61,7 +61,9 @@ def _bands(runs: Mapping[str, Seen], layer: int, unit: int, theme: str) -> None:
         )
         for k, (name, q) in enumerate(seen.items())
     ]  # fmt: skip
-    ends = "; ".join(f"{name}, median {decimals(q[0, 1], 1)} to {decimals(q[-1, 1], 1)}" for name, q in seen.items())
+    ends = "; ".join(
+        f"{name}, median {format_decimals(q[0, 1], 1)} to {format_decimals(q[-1, 1], 1)}" for name, q in seen.items()
+    )
     alt = f"Quantiles of the input of unit {unit} in layer {layer} over {STEPS} steps: {ends}."
     for column, panel in zip(st.columns(2), panels, strict=True):
         with column:
@@ -80,7 +82,7 @@ def _saturated(learned: Mapping[str, Learned], runs: Mapping[str, Seen], theme: 
     layers = np.arange(learned[PLAIN].saturated.shape[1])
     lines = []
     for k, (name, run) in enumerate(learned.items()):
-        mean, low, high = (np.clip(100 * each, 0, 100) for each in band(run.saturated, 0))
+        mean, low, high = (np.clip(100 * each, 0, 100) for each in estimate_band(run.saturated, 0))
         lines.append(Curve(name, layers, mean, k, low, high, points=True))
     told = "; ".join(f"{line.name}: {', '.join(f'{share:.0f}%' for share in line.y)}" for line in lines)
     panel = Panel("", lines, "hidden layer", "saturated inputs, %", span=(0, 101), marks=layers.tolist())
@@ -96,25 +98,25 @@ def _span(bands: list[np.ndarray]) -> tuple[float, float]:
 
 def _moved_words(seen: Mapping[str, np.ndarray]) -> str:
     """Say how far the medians travel, over their whole way."""
-    plain, normed = (decimals(float(np.ptp(seen[name][:, 1])), 1) for name in (PLAIN, NORMED))
+    plain, normed = (format_decimals(float(np.ptp(seen[name][:, 1])), 1) for name in (PLAIN, NORMED))
     return f"The median of this unit's input moves by {plain} without batch norm, by {normed} with it."
 
 
 def _saturated_words(learned: Mapping[str, Learned], runs: Mapping[str, Seen]) -> str:
     """Say how much the layer saturates that saturates most without batch norm, and whether the networks learn."""
-    means = {name: estimate(run.saturated, 0)[0] for name, run in learned.items()}
+    means = {name: estimate_mean(run.saturated, 0)[0] for name, run in learned.items()}
     layer = int(means[PLAIN].argmax())
     reads = {name: float(run.accuracy[-1].mean()) for name, run in learned.items()}
     if max(means[PLAIN].max(), means[NORMED].max()) < NOTHING:
         text = "Nothing saturates here, with or without batch norm"
     else:
-        plain, normed = (mean_percent(learned[name].saturated[:, layer]) for name in (PLAIN, NORMED))
+        plain, normed = (format_mean_percent(learned[name].saturated[:, layer]) for name in (PLAIN, NORMED))
         text = f"Saturated inputs of layer {layer}: {plain} without batch norm, {normed} with it"
     if reads[PLAIN] > STUCK or reads[NORMED] <= STUCK:
         return f"{text}."
     if means[PLAIN].max() >= NOTHING:
         return f"{text}. Those without have not learned to read."
-    wide, narrow = (decimals(_width(runs[name]), 2) for name in (NORMED, PLAIN))
+    wide, narrow = (format_decimals(_width(runs[name]), 2) for name in (NORMED, PLAIN))
     return (
         f"{text}. Yet those without have not learned to read: the middle 70% of a last unit's inputs lie within "
         f"{narrow}, with batch norm within {wide}."

@@ -5,7 +5,7 @@ import streamlit as st
 from normviz.charts.statistics import pictures
 from normviz.core.registry import SCHEMES
 from normviz.core.text import format_number, typeset
-from normviz.core.tolerances import RELATIVE
+from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.topics.why import state
 from normviz.topics.why.style import PHOTOS, Restyled, moments
 from normviz.ui.link import View
@@ -54,7 +54,7 @@ def show(view: View, theme: str) -> None:
 
 def _seen(found: Restyled, names: list[str], kernel: int, contrast: float) -> str:
     """What the last picture has of each."""
-    gap = format_number(found.gap, 2, 1e3 * RELATIVE["float64"])
+    gap = format_number(found.gap, 2, 1e3 * RELATIVE_TOLERANCES["float64"])
     what = f"each of {found.channels} random features of {kernel} × {kernel} pixels" if kernel else "each colour"
     if not contrast:
         return "Without contrast nothing is left: x̂ = 0, and in its place stands the mean of the other picture."
@@ -68,7 +68,7 @@ def _contrast_words(found: Restyled, contrast: float, eps: float) -> str:
     """Whether x̂ notices the contrast."""
     if not contrast:
         return "**Instance norm takes the contrast**, but has nothing to work on where there is none."
-    gap = format_number(found.contrast_gap, 2, 1e3 * RELATIVE["float64"])
+    gap = format_number(found.contrast_gap, 2, 1e3 * RELATIVE_TOLERANCES["float64"])
     return (
         f"**Instance norm takes the contrast**: at contrast × {typeset(contrast)} and ε = {typeset(eps)}, x̂ is at most "
         f"{gap} from that of full contrast. The smaller ε is beside σ², the nearer."
@@ -77,7 +77,7 @@ def _contrast_words(found: Restyled, contrast: float, eps: float) -> str:
 
 def _honest_words(found: Restyled, kernel: int) -> str:
     """What random features are, and what they are not."""
-    gap = format_number(found.seen_gap, 2, 1e3 * RELATIVE["float64"])
+    gap = format_number(found.seen_gap, 2, 1e3 * RELATIVE_TOLERANCES["float64"])
     if not kernel:
         return (
             "**On pixels the style is colour and contrast.** Style transfer proper works on features: choose *Random "

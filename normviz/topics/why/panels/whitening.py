@@ -6,8 +6,8 @@ import streamlit as st
 from normviz.charts.curves import Curve, Panel, curves
 from normviz.core.registry import SCHEMES
 from normviz.core.text import format_number, typeset
-from normviz.core.tolerances import RELATIVE
-from normviz.describe.notation import number
+from normviz.core.tolerances import RELATIVE_TOLERANCES
+from normviz.describe.notation import format_latex_number
 from normviz.topics.why import state
 from normviz.topics.why.controls import draw_beside
 from normviz.topics.why.figures import DRAWN, Cloud, cloud_figure, scattered
@@ -34,7 +34,7 @@ from normviz.web.components.plot import plot
 SYMBOLS = ("x₀", "x₁")
 """The two features."""
 
-ROUNDING = RELATIVE["float64"]
+ROUNDING = RELATIVE_TOLERANCES["float64"]
 HALF = 4.5
 """What is brought to a common scale is drawn from −HALF to HALF."""
 
@@ -117,7 +117,9 @@ def _arrows(start: np.ndarray, reach: np.ndarray) -> dict[str, tuple[np.ndarray,
 def _matrix(cov: np.ndarray) -> str:
     """A covariance in LaTeX; what is 0 to rounding is 0."""
     least = ROUNDING * float(np.abs(cov).max())
-    rows = (" & ".join(number(0.0 if abs(value) <= least else float(value)) for value in row) for row in cov)
+    rows = (
+        " & ".join(format_latex_number(0.0 if abs(value) <= least else float(value)) for value in row) for row in cov
+    )
     return r"\mathrm{Cov} = \begin{pmatrix}" + r" \\ ".join(rows) + r"\end{pmatrix}"
 
 

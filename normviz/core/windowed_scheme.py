@@ -5,7 +5,7 @@ from normviz.core.fields import FULL, Field, Rule
 from normviz.core.registry import SCHEMES, Scheme
 
 
-def in_windows(scheme: Scheme, radius: int) -> Scheme:
+def make_windowed_scheme(scheme: Scheme, radius: int) -> Scheme:
     """Return divisive norm with windows of this radius along the axes over which another scheme's field is full.
 
     From a radius of n − 1 on, n the longest of these axes, it is the other scheme.

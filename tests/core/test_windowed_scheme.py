@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from strategies import eps as epsilons
 from strategies import seeds, shapes, uneven_array
 
-from normviz.core.equality import difference
+from normviz.core.equality import find_largest_difference
 from normviz.core.fields import FULL, OWN
-from normviz.core.limits import in_windows
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
+from normviz.core.windowed_scheme import make_windowed_scheme
 from normviz.topics.divisive.contrast import contrast_ratio, in_fading_light
 
 KEYS = ("batch", "layer", "instance", "layer-channels")
@@ -25,9 +25,9 @@ ROUNDING = 1e-12
 def test_windows_as_wide_as_the_axes_are_the_other_scheme(key, shape, eps, seed):
     x, scheme = uneven_array(shape, seed), SCHEMES[key]
     axes = [n for n, rule in zip(shape, scheme.field.rules, strict=True) if rule == FULL]
-    wide = in_windows(scheme, max(axes) - 1)
+    wide = make_windowed_scheme(scheme, max(axes) - 1)
     assert wide.canonical(shape) == scheme.canonical(shape)
-    assert difference(normalize(x, wide, eps).xhat, normalize(x, scheme, eps).xhat).residual < ROUNDING
+    assert find_largest_difference(normalize(x, wide, eps).xhat, normalize(x, scheme, eps).xhat).residual < ROUNDING
 
 
 @EVERY
@@ -36,14 +36,16 @@ def test_narrower_windows_are_another_norm(key, seed, eps):
     x, scheme = uneven_array((6, 6, 6, 6), seed), SCHEMES[key]
     for radius in range(5):
         assert (
-            difference(normalize(x, in_windows(scheme, radius), eps).xhat, normalize(x, scheme, eps).xhat).residual
+            find_largest_difference(
+                normalize(x, make_windowed_scheme(scheme, radius), eps).xhat, normalize(x, scheme, eps).xhat
+            ).residual
             > 1e-4
         )
 
 
 def test_windows_lie_where_the_other_scheme_is_full():
     for key in KEYS:
-        rules = zip(SCHEMES[key].field.rules, in_windows(SCHEMES[key], 3).field.rules, strict=True)
+        rules = zip(SCHEMES[key].field.rules, make_windowed_scheme(SCHEMES[key], 3).field.rules, strict=True)
         assert all(str(ours) == "window(3)" if theirs == FULL else ours == OWN for theirs, ours in rules)
 
 
@@ -61,7 +63,7 @@ TORCH = {
 @given(seed=seeds, eps=st.floats(1e-8, 1))
 def test_the_limits_are_pytorchs_layers(key, seed, eps):
     x = uneven_array((4, 5, 3, 6), seed)
-    xhat = normalize(x, in_windows(SCHEMES[key], max(x.shape)), eps).xhat
+    xhat = normalize(x, make_windowed_scheme(SCHEMES[key], max(x.shape)), eps).xhat
     with torch.no_grad():
         theirs = TORCH[key](torch.tensor(x).movedim(3, 1), eps).movedim(1, 3).numpy()
     np.testing.assert_allclose(xhat, theirs, rtol=1e-9, atol=1e-9)
@@ -85,7 +87,7 @@ def test_the_ratio_of_the_halves():
 
 def test_divisive_norm_gives_a_dim_half_its_contrast_back_and_a_large_eps_does_not():
     x = in_fading_light(np.random.default_rng(1).uniform(size=(1, 40, 60, 1)), 0.01)
-    scheme = in_windows(SCHEMES["instance"], 4)
+    scheme = make_windowed_scheme(SCHEMES["instance"], 4)
     found = {eps: contrast_ratio(normalize(x, scheme, eps).xhat) for eps in (0.0, 1e-2, 10.0)}
     assert contrast_ratio(x) < 0.2
     assert found[0.0] == pytest.approx(1, abs=0.05)
