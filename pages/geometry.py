@@ -3,7 +3,7 @@
 import streamlit as st
 
 from normviz.topics.geometry import state
-from normviz.topics.geometry.controls import choose, controls
+from normviz.topics.geometry.controls import controls, draw_panel_choice
 from normviz.topics.geometry.panels import PANELS
 from normviz.ui.frame import introduce, open_instead, shown
 from normviz.ui.link import page_values
@@ -16,5 +16,5 @@ if link != (translated := state.translate_former_link(link)):
 with page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
     introduce(view["show"])
     controls(view)
-choose()
+draw_panel_choice()
 shown(PANELS[view["show"]], view)

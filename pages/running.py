@@ -7,7 +7,7 @@ from normviz.ui.player import stop
 
 if arriving(state.PAGE):
     stop(state.PREFIX)
-state.follow_former_links()
+state.redirect_former_link()
 with page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
     introduce(view["panel"])
     state.controls(view)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from normviz.topics.weights import state
-from normviz.topics.weights.controls import choose, controls
+from normviz.topics.weights.controls import controls, draw_panel_choice
 from normviz.topics.weights.panels import PANELS
 from normviz.ui.frame import introduce, shown
 from normviz.ui.link import arriving, page_values
@@ -16,5 +16,5 @@ if arriving(state.PAGE):
 with page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
     introduce(view["show"])
     controls(view)
-choose()
+draw_panel_choice()
 shown(PANELS[view["show"]], view)

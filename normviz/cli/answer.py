@@ -10,7 +10,7 @@ from normviz.core.layouts import LAYOUTS
 from normviz.data.bounds import MAX_UNPACKED_BYTES
 from normviz.data.files import read_npz
 from normviz.data.output import print_message
-from normviz.topics.gradients.answers import ANSWERS, judge
+from normviz.topics.gradients.answers import ANSWER_NAMES, judge_answer
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -28,10 +28,10 @@ def run(arguments: argparse.Namespace) -> None:
     inputs, answer = (
         read_npz(read_bytes(path, MAX_UNPACKED_BYTES + 1)) for path in (arguments.inputs, arguments.answer)
     )
-    verdicts = judge(scheme, arguments.layout, inputs, answer, arguments.eps)
+    verdicts = judge_answer(scheme, arguments.layout, inputs, answer, arguments.eps)
     if arguments.json:
         print(json.dumps({name: verdict.record() for name, verdict in verdicts.items()}))
-    labels = {name: name if name in ANSWERS else repr(name[:40]) for name in verdicts}
+    labels = {name: name if name in ANSWER_NAMES else repr(name[:40]) for name in verdicts}
     width = max(7, *map(len, labels.values())) + 1
     for name, verdict in verdicts.items():
         error = "" if verdict.error is None else f", error {verdict.error:.1e}"

@@ -9,7 +9,7 @@ from patience import settle, soon, visit
 from playwright.sync_api import expect
 
 from normviz.topics.gradients.chain import STEPS
-from normviz.topics.gradients.panels.graph import HEADINGS
+from normviz.topics.gradients.panels.graph import STEP_HEADINGS
 from normviz.topics.gradients.state import SHOWN
 
 
@@ -51,7 +51,7 @@ def test_steps_are_made_by_keyboard(page, server):
     page.get_by_role("button", name="Step", exact=True).focus()
     for step in (4, 5):
         page.keyboard.press("Enter")
-        page.get_by_role("heading", name=HEADINGS[STEPS[step]]).wait_for()
+        page.get_by_role("heading", name=STEP_HEADINGS[STEPS[step]]).wait_for()
     settle(page)
     soon(page, lambda: "back=5" in page.url)
 

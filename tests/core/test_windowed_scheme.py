@@ -13,7 +13,7 @@ from normviz.core.fields import FULL, OWN
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.core.windowed_scheme import make_windowed_scheme
-from normviz.topics.divisive.contrast import contrast_ratio, in_fading_light
+from normviz.topics.divisive.contrast import apply_fading_light, compute_contrast_ratio
 
 KEYS = ("batch", "layer", "instance", "layer-channels")
 EVERY = pytest.mark.parametrize("key", KEYS)
@@ -72,7 +72,7 @@ def test_the_limits_are_pytorchs_layers(key, seed, eps):
 @given(shape=st.tuples(*[st.integers(2, 5)] * 4), light=st.floats(1e-3, 1), seed=seeds)
 def test_light_fades_by_equal_factors(shape, light, seed):
     x = uneven_array(shape, seed)
-    factors = in_fading_light(x, light) / x
+    factors = apply_fading_light(x, light) / x
     np.testing.assert_allclose(factors[:, :, 0], 1)
     np.testing.assert_allclose(factors[:, :, -1], light)
     np.testing.assert_allclose(factors[:, :, 1:] / factors[:, :, :-1], light ** (1 / (shape[2] - 1)))
@@ -81,14 +81,14 @@ def test_light_fades_by_equal_factors(shape, light, seed):
 def test_the_ratio_of_the_halves():
     x = np.random.default_rng(0).standard_normal((1, 6, 7, 2))
     x[:, :, 4:] = 0.25 * x[:, :, :3]
-    assert contrast_ratio(x) == pytest.approx(0.25)
-    assert np.isnan(contrast_ratio(np.ones((1, 4, 4, 1))))
+    assert compute_contrast_ratio(x) == pytest.approx(0.25)
+    assert np.isnan(compute_contrast_ratio(np.ones((1, 4, 4, 1))))
 
 
 def test_divisive_norm_gives_a_dim_half_its_contrast_back_and_a_large_eps_does_not():
-    x = in_fading_light(np.random.default_rng(1).uniform(size=(1, 40, 60, 1)), 0.01)
+    x = apply_fading_light(np.random.default_rng(1).uniform(size=(1, 40, 60, 1)), 0.01)
     scheme = make_windowed_scheme(SCHEMES["instance"], 4)
-    found = {eps: contrast_ratio(normalize(x, scheme, eps).xhat) for eps in (0.0, 1e-2, 10.0)}
-    assert contrast_ratio(x) < 0.2
+    found = {eps: compute_contrast_ratio(normalize(x, scheme, eps).xhat) for eps in (0.0, 1e-2, 10.0)}
+    assert compute_contrast_ratio(x) < 0.2
     assert found[0.0] == pytest.approx(1, abs=0.05)
     assert found[10.0] < found[1e-2] < 0.5

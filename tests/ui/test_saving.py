@@ -14,7 +14,7 @@ from normviz.topics.same.identities import IDENTITIES, residual
 from normviz.topics.same.panels import known
 from normviz.topics.weights import panels as weights
 from normviz.topics.weights.descent import STEPS, Setting
-from normviz.topics.weights.state import paths
+from normviz.topics.weights.state import get_descent_paths
 from normviz.ui.saving import csv_text
 
 
@@ -52,7 +52,7 @@ def test_identities_are_saved_with_their_residuals():
 
 
 def test_every_step_of_weight_norm_is_saved():
-    runs = paths(Setting())
+    runs = get_descent_paths(Setting())
     columns = weights.descent_table(runs)
     assert {len(column) for column in columns.values()} == {STEPS + 1}
     assert columns["‖v‖"] == runs["weight"].lengths.tolist()

@@ -10,55 +10,63 @@ from normviz.core.registry import Scheme
 from normviz.core.statistics import SaturationCurve, compute_saturation
 from normviz.core.text import typeset
 from normviz.describe import notation
-from normviz.topics.divisive.contrast import contrast_ratio, in_fading_light
-from normviz.topics.divisive.controls import eps_control
-from normviz.topics.divisive.state import even_picture, focus_of, normalized, pick, scheme_of, whose, wide
+from normviz.topics.divisive.contrast import apply_fading_light, compute_contrast_ratio
+from normviz.topics.divisive.controls import draw_eps_slider
+from normviz.topics.divisive.state import (
+    build_windowed_scheme,
+    describe_picture_source,
+    find_focus,
+    get_evenly_lit_picture,
+    list_wide_axes,
+    lock_picked_pixel,
+    normalize_picture,
+)
 from normviz.ui.link import View
 from normviz.ui.panels import response_chart
 from normviz.web.components.picture import picture, shades
 
-SPREAD = 3.0
+GREY_LIMIT = 3.0
 """x̂ from −3, black, to 3, white: of numbers with mean 0 and mean square 1 there are few beyond."""
 
-IN_WORDS = (
+FORMULA_IN_WORDS = (
     r"\begin{gathered} v = \text{before} - \text{mean nearby} \\[4pt] "
     r"\text{after} = \frac{v}{\sqrt{\varepsilon + \text{mean of } v^2 \text{ nearby}}} \end{gathered}"
 )
 """The formula in words."""
 
 
-def panels(view: View, theme: str) -> None:
+def show_panels(view: View, theme: str) -> None:
     """Show the page from top to bottom."""
-    scheme, even = scheme_of(view), even_picture(view)
-    x = in_fading_light(even, view["light"])
-    result = normalized(x, scheme, view["eps"])
-    focus = focus_of(view, result.v)
+    scheme, even = build_windowed_scheme(view), get_evenly_lit_picture(view)
+    x = apply_fading_light(even, view["light"])
+    result = normalize_picture(x, scheme, view["eps"])
+    focus = find_focus(view, result.v)
     st.markdown(_headline(view, x, result))
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _picture(even, x, result, focus, _side(view), theme)
-        st.caption(whose(view) + _caption(bool(np.isfinite(x).all())))
+        st.caption(describe_picture_source(view) + _caption(bool(np.isfinite(x).all())))
     with right:
-        st.latex(IN_WORDS)
+        st.latex(FORMULA_IN_WORDS)
         st.markdown(_nearby(view))
         slider = st.container()
         st.markdown("**Larger ε**: faint details stay faint.")
-    pixel(view, scheme, x, focus, theme)
+    show_pixel_response(view, scheme, x, focus, theme)
     with slider:  # last: the page follows what is dragged
-        eps_control(view)
+        draw_eps_slider(view)
 
 
 def _picture(even: np.ndarray, x: np.ndarray, result: NormalizationResult, focus: Index, side: str, theme: str) -> None:
     """Draw the picture x in its light and x̂, with a handle that wipes between them."""
     shown = {"before": _drawn(x, focus), "after": _drawn(result.xhat, focus)}
-    ranges = (_ends(_drawn(even, focus)), (-SPREAD, SPREAD))
+    ranges = (_ends(_drawn(even, focus)), (-GREY_LIMIT, GREY_LIMIT))
     images = {name: shades(values, *ends) for (name, values), ends in zip(shown.items(), ranges, strict=True)}
     before, after = ("{} to {}".format(*(typeset(end, 3) for end in _ends(values))) for values in shown.values())
     alt = (
         f"The picture and its {side}: left of a handle x, from {before}, right of it x̂, from {after}; a ring marks "
         f"row {focus[1]}, column {focus[2]}; arrow keys move it."
     )
-    picture(images, "contrast", alt, side, focus[1:3], THEMES[theme].element, pick)
+    picture(images, "contrast", alt, side, focus[1:3], THEMES[theme].element, lock_picked_pixel)
 
 
 def _drawn(values: np.ndarray, focus: Index) -> np.ndarray:
@@ -97,20 +105,20 @@ def _headline(view: View, x: np.ndarray, result: NormalizationResult) -> str:
         return (
             "**No axis has windows**, so every element is its own mean: v = x − x = 0, and x̂ = 0 all over. Nothing is "
             "left to divide. Switch on H or W at *Windows along*, and the neighbours come in again."
-            if wide(view)
+            if list_wide_axes(view)
             else "The picture is one number, which is its own mean: v = 0, and x̂ = 0."
         )
     if not result.v.any():
         own = view["radius_a"] == "0" or (view["radius_a"] == "same" and not view["radius"])
         why = "Every element is its own mean here" if own else "All of a window is the same everywhere here"
         return f"{why}: v = 0, and nothing is left." + (" Take a radius from 1." if own else "")
-    before, after = (contrast_ratio(values) for values in (x, result.xhat))
+    before, after = (compute_contrast_ratio(values) for values in (x, result.xhat))
     if not np.isfinite([before, after]).all():
         return "The contrast of the right half over that of the left is no finite number here."
     return f"### The {_side(view)} has {before:.0%} of the other half’s contrast before, {after:.0%} after."
 
 
-def pixel(view: View, scheme: Scheme, x: np.ndarray, focus: Index, theme: str) -> None:
+def show_pixel_response(view: View, scheme: Scheme, x: np.ndarray, focus: Index, theme: str) -> None:
     """Show one element's response to contrast, and the formula with all indices."""
     st.markdown("## One pixel as the contrast grows\nThe ring in the photo marks the pixel; a click moves it.")
     one = compute_saturation(x, scheme, focus)

@@ -23,19 +23,19 @@ PREFIX = PAGE + " "
 SHAPES: dict[str, Shape] = {"photo": (1, 96, 128, 1), "digits": (1, 8, 8, 1), "features": (1, 8, 8, 6)}
 """The pictures: a kind of data and its shape."""
 
-NAMES = {key: SAMPLES[key].name for key in SHAPES} | {OWN_DATA: "Your own file"}
+PICTURE_NAMES = {key: SAMPLES[key].name for key in SHAPES} | {OWN_DATA: "Your own file"}
 """What a picture is called, one's own too."""
 
-UNTIL_THEN = "photo"
+FALLBACK_PICTURE = "photo"
 """What is shown until one's own file is there."""
 
 NO_WINDOWS = "none"
 """In a link: windows along no axis."""
 
-LIGHTS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+LIGHT_STOPS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """At the right edge; 1: even light."""
 
-FOCUS = {"row": "H", "column": "W", "channel": "C"}
+FOCUS_AXES = {"row": "H", "column": "W", "channel": "C"}
 """The indices of the chosen element, and their axes."""
 
 EPS_STEPS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0)
@@ -44,22 +44,22 @@ EPS_STEPS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0)
 SCHEME = SCHEMES["divisive"]
 
 
-def shape_of(view: View) -> Shape:
+def get_picture_shape(view: View) -> Shape:
     """The shape of the picture; of one's own file the first example."""
     if view["data"] != OWN_DATA:
         return SHAPES[view["data"]]
     own = st.session_state.get("own")
-    return SHAPES[UNTIL_THEN] if own is None else (1, *own.shape[1:])
+    return SHAPES[FALLBACK_PICTURE] if own is None else (1, *own.shape[1:])
 
 
-def wide(view: View) -> list[str]:
+def list_wide_axes(view: View) -> list[str]:
     """The axes of the picture that have several indices, along which there may be windows."""
-    return [axis for axis, n in zip(AXES["activation"], shape_of(view), strict=True) if n > 1]
+    return [axis for axis, n in zip(AXES["activation"], get_picture_shape(view), strict=True) if n > 1]
 
 
 def _over(value: Any, view: View) -> list[str]:
     """Axes with windows, of those that have several indices: none where that is said, else rows and columns."""
-    axes = wide(view)
+    axes = list_wide_axes(view)
     if value in ([], NO_WINDOWS):
         return []
     return [axis for axis in axes if axis in value] or [axis for axis in axes if axis in "HW"] or axes
@@ -71,7 +71,7 @@ def _index(axis: str) -> Callable[[Any, View], int | None]:
     def nearest(value: Any, view: View) -> int | None:
         if value in (None, ""):
             return None
-        return int_range(0, shape_of(view)[AXES["activation"].index(axis)] - 1)(value, view)
+        return int_range(0, get_picture_shape(view)[AXES["activation"].index(axis)] - 1)(value, view)
 
     return nearest
 
@@ -81,49 +81,51 @@ _SHARED = {param.name: param for param in (*tensor.PARAMS, *scheme.PARAMS)}
 PARAMS = tuple(
     replace(param, key=PREFIX + param.key)
     for param in (
-        Param("data", UNTIL_THEN, choice(list(NAMES)), words=NAMES.__getitem__),
+        Param("data", FALLBACK_PICTURE, choice(list(PICTURE_NAMES)), words=PICTURE_NAMES.__getitem__),
         _SHARED["seed"],
         replace(_SHARED["radius"], default=4),
         _SHARED["radius_a"],
         Param("over", ["H", "W"], _over, lambda over: "".join(over) or NO_WINDOWS, label="Windows along"),
         _SHARED["eps"],
-        Param("light", 0.03, real(LIGHTS[0], 1.0), format_exact, label="Light at the right edge"),
-        *(Param(name, None, _index(axis)) for name, axis in FOCUS.items()),
+        Param("light", 0.03, real(LIGHT_STOPS[0], 1.0), format_exact, label="Light at the right edge"),
+        *(Param(name, None, _index(axis)) for name, axis in FOCUS_AXES.items()),
     )
 )
 
 
 def is_relevant(view: View, name: str) -> bool:
     """Whether a value means anything to the picture: a link and the controls leave out what does not."""
-    return name != "channel" or shape_of(view)[3] > 1
+    return name != "channel" or get_picture_shape(view)[3] > 1
 
 
-def scheme_of(view: View) -> Scheme:
+def build_windowed_scheme(view: View) -> Scheme:
     """Divisive norm with the view's windows."""
     return scheme.windowed(SCHEME, view)
 
 
-def focus_of(view: View, v: np.ndarray) -> Index:
+def find_focus(view: View, v: np.ndarray) -> Index:
     """The element that is chosen; of the indices that are left open, those of the largest v."""
-    given = (0, *(view[name] for name in FOCUS))
+    given = (0, *(view[name] for name in FOCUS_AXES))
     part = v[tuple(slice(None) if i is None else slice(i, i + 1) for i in given)]
     found = np.unravel_index(np.argmax(np.where(np.isfinite(part), part, -np.inf)), part.shape)
     return tuple(int(f) if i is None else i for i, f in zip(given, found, strict=True))
 
 
-def pick() -> None:
+def lock_picked_pixel() -> None:
     """Lock the pixel that was picked on the picture."""
     row, column = st.session_state["contrast picture"]["focus"]
     st.session_state.update({PREFIX + "row": row, PREFIX + "column": column})
 
 
-def even_picture(view: View) -> np.ndarray:
+def get_evenly_lit_picture(view: View) -> np.ndarray:
     """The picture (1, H, W, C) in even light."""
     own = st.session_state.get("own") if view["data"] == OWN_DATA else None
-    return _sample(view["data"] if view["data"] in SHAPES else UNTIL_THEN, view["seed"]) if own is None else own[:1]
+    return (
+        _sample(view["data"] if view["data"] in SHAPES else FALLBACK_PICTURE, view["seed"]) if own is None else own[:1]
+    )
 
 
-def whose(view: View) -> str:
+def describe_picture_source(view: View) -> str:
     """Which picture it is, where that is not what was chosen: one's own file is missing, or holds several examples."""
     if view["data"] != OWN_DATA:
         return ""
@@ -139,6 +141,6 @@ def _sample(data: str, seed: int) -> np.ndarray:
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def normalized(x: np.ndarray, scheme: Scheme, eps: float) -> NormalizationResult:
+def normalize_picture(x: np.ndarray, scheme: Scheme, eps: float) -> NormalizationResult:
     """What the scheme makes of a picture (1, H, W, C)."""
     return normalize(x, scheme, eps)

@@ -4,12 +4,12 @@ import streamlit as st
 
 from normviz.core.settings import get_declarations
 from normviz.topics.geometry.state import PREFIX, SHOWN, Page, is_relevant
-from normviz.topics.geometry.three_channels import Example
+from normviz.topics.geometry.three_channels import ThreeChannelExample
 from normviz.ui.link import View, segments
 from normviz.ui.settings import Controls
 
 
-def choose() -> None:
+def draw_panel_choice() -> None:
     """Draw the choice of the panel."""
     segments(PREFIX + "show", "Show", SHOWN)
 
@@ -18,5 +18,5 @@ def controls(view: View) -> None:
     """Draw the controls of the open panel in the sidebar; the panel on vectors has its own beside its figure."""
     page = Controls(Page, PREFIX, view, is_relevant)
     with st.sidebar:
-        page.rest("seed", *get_declarations(Example))
+        page.rest("seed", *get_declarations(ThreeChannelExample))
         page.draw("seed")

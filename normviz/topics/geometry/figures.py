@@ -12,11 +12,11 @@ from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES
 from normviz.charts.style import HEADING, finish, line, marker
 
-MANY = 40
+MAX_MARKED_POINTS = 40
 """Curves of more points have no markers."""
 
 
-class Curve(NamedTuple):
+class StyledCurve(NamedTuple):
     """Values over x; `look`: which colour, dash and marker it has, in every chart of the page."""
 
     x: Sequence[float] | np.ndarray
@@ -24,24 +24,26 @@ class Curve(NamedTuple):
     look: int
 
 
-def curves(title: str, named: Mapping[str, Curve], x: str, theme: str = "light") -> Figure:
+def draw_titled_curves(
+    title: str, curves_by_name: Mapping[str, StyledCurve], x_title: str, theme: str = "light"
+) -> Figure:
     """Draw curves by name under a title; `x` is the title of the axis below, `theme` "light" or "dark"."""
     colours = THEMES[theme]
     figure = Figure()
-    for name, (at, values, look) in named.items():
-        few = len(values) <= MANY
+    for name, (at, values, look) in curves_by_name.items():
+        few = len(values) <= MAX_MARKED_POINTS
         figure.add_scatter(
             x=list(at), y=np.asarray(values, float), name=name, mode="lines+markers" if few else "lines",
             line=line(look, colours, 2.5), marker=marker(look, colours, 8) if few else None,
         )  # fmt: skip
     heading = {"text": title, "font": {"size": HEADING}, "x": 0.5, "y": 0.985, "yanchor": "top"}
     figure.update_layout(title=heading, showlegend=True)
-    figure.update_xaxes(title={"text": x, "standoff": 4}, tickangle=0, automargin=True)
+    figure.update_xaxes(title={"text": x_title, "standoff": 4}, tickangle=0, automargin=True)
     figure.update_yaxes(automargin=True)
     return finish(figure, colours, {"t": 36, "b": 30}, {"y": -0.2})
 
 
-class Region(NamedTuple):
+class DistanceRegion(NamedTuple):
     """Around w, the points (k, 2) where the distance is a given one, exactly and by the quadratic form."""
 
     w: np.ndarray
@@ -52,7 +54,7 @@ class Region(NamedTuple):
 EXACT, QUADRATIC = "KL, exact", "½ δᵀFδ"
 
 
-def plane(title: str, region: Region, half: float, look: int, theme: str = "light") -> Figure:
+def draw_distance_region(title: str, region: DistanceRegion, half: float, look: int, theme: str = "light") -> Figure:
     """The plane of two weights, from -half to half: w, and all weights whose predictions are nearer than a distance.
 
     The origin is a cross, w an arrow from it. What lies within the exact distance is filled, the quadratic one dashed.

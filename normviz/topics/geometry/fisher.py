@@ -19,27 +19,27 @@ import numpy as np
 
 from normviz.core.settings import choice, integer, real
 from normviz.data.digits import load_digits
-from normviz.topics.geometry.norms import forward
+from normviz.topics.geometry.norms import normalize_sums
 
 UNITS, INPUTS, EXAMPLES = 4, 2, 48
-EACH = INPUTS + 2
+PARAMETERS_PER_UNIT = INPUTS + 2
 """Parameters of a unit: its weights, its gain, its bias."""
 
-FACTOR = 2.0
+SCALING_FACTOR = 2.0
 """What is multiplied to see how a block of F scales; a power of two, which rounds nothing."""
 
-MODELS = ("none", "batch", "weight", "layer")
-BLOCKS = ("w", "γ", "β")
-OUTPUTS = {"normal": "Normal", "bernoulli": "Bernoulli"}
-EQUAL = 1e-9
+SCHEME_KEYS = ("none", "batch", "weight", "layer")
+PARAMETER_KINDS = ("w", "γ", "β")
+OUTPUT_KINDS = {"normal": "Normal", "bernoulli": "Bernoulli"}
+EQUAL_TOLERANCE = 1e-9
 """Blocks that differ by no more than this, relatively, scale by the same power."""
 
 
 @dataclass(frozen=True)
-class Model:
+class FisherModel:
     """What is predicted and from what: the kind of output, how long weights and data are, γ, and the seed of W."""
 
-    outputs: str = choice("normal", OUTPUTS, label="Outputs")
+    outputs: str = choice("normal", OUTPUT_KINDS, label="Outputs")
     length: float = real(
         2.0, 0.25, 4.0, label="Length of every weight vector ‖w‖", stops=(0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
     )
@@ -50,7 +50,7 @@ class Model:
     @property
     def x(self) -> np.ndarray:
         """The data (examples, inputs)."""
-        return self.scale * components()
+        return self.scale * load_digit_components()
 
     @property
     def w(self) -> np.ndarray:
@@ -60,7 +60,7 @@ class Model:
 
 
 @cache
-def components() -> np.ndarray:
+def load_digit_components() -> np.ndarray:
     """The first two principal components of some of the digits, (examples, 2); of the first the mean square is 1."""
     images, _ = load_digits()
     x = images.reshape(len(images), -1)
@@ -70,18 +70,18 @@ def components() -> np.ndarray:
     return chosen / np.sqrt(np.mean(chosen[:, 0] ** 2))
 
 
-def predictions(scheme: str, x: np.ndarray, w: np.ndarray, gain: float) -> np.ndarray:
+def compute_predictions(scheme: str, x: np.ndarray, w: np.ndarray, gain: float) -> np.ndarray:
     """z = γ x̂ (…, examples, units) for weights (…, units, inputs); β is 0."""
     if scheme == "weight":
         w = w / np.linalg.norm(w, axis=-1, keepdims=True)
         return gain * (x @ np.swapaxes(w, -1, -2))
-    return gain * forward(x @ np.swapaxes(w, -1, -2), scheme).xhat
+    return gain * normalize_sums(x @ np.swapaxes(w, -1, -2), scheme).xhat
 
 
-def jacobian(scheme: str, x: np.ndarray, w: np.ndarray, gain: float) -> np.ndarray:
+def compute_output_jacobian(scheme: str, x: np.ndarray, w: np.ndarray, gain: float) -> np.ndarray:
     """J = ∂z/∂θ, (examples, units, units, EACH): of every example's output, by each unit's w, γ and β."""
     one = np.eye(len(w))
-    out = np.zeros((len(x), len(w), len(w), EACH))
+    out = np.zeros((len(x), len(w), len(w), PARAMETERS_PER_UNIT))
     a = x @ w.T
     if scheme == "weight":
         length = np.linalg.norm(w, axis=1)
@@ -90,11 +90,11 @@ def jacobian(scheme: str, x: np.ndarray, w: np.ndarray, gain: float) -> np.ndarr
         by_weight = np.einsum("ij,ni,id->nijd", one, 1 / length * np.ones_like(a), -direction) * xhat[:, :, None, None]
         by_weight += np.einsum("ij,nd,i->nijd", one, x, 1 / length)
     elif scheme == "batch":
-        xhat, inverse = forward(a, scheme)
+        xhat, inverse = normalize_sums(a, scheme)
         chi = x[:, None] - x.mean(axis=0) - xhat[:, :, None] * (xhat.T @ x / len(x))
         by_weight = np.einsum("ij,nid,i->nijd", one, chi, inverse.ravel())
     elif scheme == "layer":
-        xhat, inverse = forward(a, scheme)
+        xhat, inverse = normalize_sums(a, scheme)
         inside = one - 1 / len(w) - xhat[:, :, None] * xhat[:, None] / len(w)
         by_weight = np.einsum("nij,nd->nijd", inside * inverse[:, :, None], x)
     else:
@@ -107,39 +107,43 @@ def jacobian(scheme: str, x: np.ndarray, w: np.ndarray, gain: float) -> np.ndarr
     return out
 
 
-def variance(outputs: str, z: np.ndarray) -> np.ndarray:
+def compute_output_variance(outputs: str, z: np.ndarray) -> np.ndarray:
     """Var[y|x]: 1, or p(1-p)."""
     if outputs == "normal":
         return np.ones_like(z)
     return np.exp(-np.logaddexp(0, z) - np.logaddexp(0, -z))
 
 
-def information(scheme: str, model: Model, **times: float) -> np.ndarray:
+def compute_fisher_information(scheme: str, model: FisherModel, **times: float) -> np.ndarray:
     """F exactly, (parameters, parameters), unit after unit; `times`: what W, the data x or γ is multiplied by."""
     x, w, gain = _parts(model, **times)
-    j = _flat(scheme, x, w, gain)
-    spread = variance(model.outputs, predictions(scheme, x, w, gain))
+    j = _flatten_jacobian(scheme, x, w, gain)
+    spread = compute_output_variance(model.outputs, compute_predictions(scheme, x, w, gain))
     return np.einsum("nip,ni,niq->pq", j, spread, j) / len(x)
 
 
-def _parts(model: Model, w: float = 1.0, x: float = 1.0, gain: float = 1.0) -> tuple[np.ndarray, np.ndarray, float]:
+def _parts(
+    model: FisherModel, w: float = 1.0, x: float = 1.0, gain: float = 1.0
+) -> tuple[np.ndarray, np.ndarray, float]:
     """The data, the weights and the gain of a model, each multiplied."""
     return x * model.x, w * model.w, gain * model.gain
 
 
-def _flat(scheme: str, x: np.ndarray, w: np.ndarray, gain: float) -> np.ndarray:
+def _flatten_jacobian(scheme: str, x: np.ndarray, w: np.ndarray, gain: float) -> np.ndarray:
     """J as (examples, units, parameters)."""
-    return jacobian(scheme, x, w, gain).reshape(len(x), len(w), -1)
+    return compute_output_jacobian(scheme, x, w, gain).reshape(len(x), len(w), -1)
 
 
-def block(f: np.ndarray, name: str, other: str = "") -> np.ndarray:
+def get_fisher_block(f: np.ndarray, name: str, other: str = "") -> np.ndarray:
     """The rows of one kind of parameter and the columns of another, of all units."""
     at = {"w": range(INPUTS), "γ": [INPUTS], "β": [INPUTS + 1]}
-    rows, columns = ([unit * EACH + k for unit in range(UNITS) for k in at[kind]] for kind in (name, other or name))
+    rows, columns = (
+        [unit * PARAMETERS_PER_UNIT + k for unit in range(UNITS) for k in at[kind]] for kind in (name, other or name)
+    )
     return f[np.ix_(rows, columns)]
 
 
-def divergence(outputs: str, z: np.ndarray, other: np.ndarray) -> np.ndarray:
+def compute_kl_divergence(outputs: str, z: np.ndarray, other: np.ndarray) -> np.ndarray:
     """KL(p(y|z) ‖ p(y|other)), summed over units, a mean over the examples; other: (…, examples, units)."""
     if outputs == "normal":
         each = (z - other) ** 2 / 2
@@ -151,41 +155,41 @@ def divergence(outputs: str, z: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 # --- how blocks scale -----------------------------------------------------------------------------------------------
 
-CHANGES = {"w": "weights × 2", "x": "data × 2", "gain": "γ × 2"}
+SCALINGS = {"w": "weights × 2", "x": "data × 2", "gain": "γ × 2"}
 """What is multiplied by `FACTOR`, and how that is said."""
 
 
-class Power(NamedTuple):
+class ScalingPower(NamedTuple):
     """What a block of F is multiplied by when something is, as a power; `exact`: that holds for all of the block."""
 
     exponent: float
     exact: bool
 
 
-def powers(scheme: str, model: Model) -> dict[tuple[str, str], Power]:
+def compute_scaling_powers(scheme: str, model: FisherModel) -> dict[tuple[str, str], ScalingPower]:
     """By block and by what is multiplied by `FACTOR` (W, the data, γ): the exponent of that block's trace."""
-    first = information(scheme, model)
+    first = compute_fisher_information(scheme, model)
     found = {}
-    for change in CHANGES:
-        second = information(scheme, model, **{change: FACTOR})
-        for name in BLOCKS:
-            before, after = block(first, name), block(second, name)
-            exponent = float(np.log(np.trace(after) / np.trace(before)) / np.log(FACTOR))
-            off = np.abs(after - FACTOR ** round(exponent) * before).max() / np.abs(after).max()
-            found[name, change] = Power(exponent, bool(off < EQUAL))
+    for change in SCALINGS:
+        second = compute_fisher_information(scheme, model, **{change: SCALING_FACTOR})
+        for name in PARAMETER_KINDS:
+            before, after = get_fisher_block(first, name), get_fisher_block(second, name)
+            exponent = float(np.log(np.trace(after) / np.trace(before)) / np.log(SCALING_FACTOR))
+            off = np.abs(after - SCALING_FACTOR ** round(exponent) * before).max() / np.abs(after).max()
+            found[name, change] = ScalingPower(exponent, bool(off < EQUAL_TOLERANCE))
     return found
 
 
 # --- equal distance in the plane of one unit's weights --------------------------------------------------------------
 
-REACH = 20.0
+SEARCH_RADIUS = 20.0
 """How far from w is looked, in the plane of its two weights."""
 
-RADII = np.geomspace(1e-2, REACH, 56)
-HALVINGS = 20
+SEARCH_RADII = np.geomspace(1e-2, SEARCH_RADIUS, 56)
+BISECTION_STEPS = 20
 
 
-class Border(NamedTuple):
+class KlContour(NamedTuple):
     """Where the distance from w is a given one, in the plane of unit 0's weights: points (angles, 2).
 
     exact: where KL first reaches it; quadratic: where ½ δᵀFδ does. Where that is further than `REACH`, points there.
@@ -196,26 +200,28 @@ class Border(NamedTuple):
 
     def is_open(self, w: np.ndarray) -> bool:
         """Return True if the KL divergence reaches the distance nowhere within `REACH` of w."""
-        return bool(np.linalg.norm(self.exact - w, axis=1).min() >= REACH * (1 - 1e-9))
+        return bool(np.linalg.norm(self.exact - w, axis=1).min() >= SEARCH_RADIUS * (1 - 1e-9))
 
 
-def directions() -> np.ndarray:
+def make_search_angles() -> np.ndarray:
     """Angles from w's own direction, ever closer together towards it and away from it."""
     quarter = np.geomspace(1e-4, np.pi / 2, 45)
     half = np.concatenate([quarter, np.pi - quarter[-2::-1]])
     return np.concatenate([half, half + np.pi])
 
 
-def border(scheme: str, model: Model, distance: float) -> Border:
+def compute_kl_contour(scheme: str, model: FisherModel, distance: float) -> KlContour:
     """The line of one distance around the weights of unit 0, the others held where they are."""
     w = model.w
-    turn = directions() + np.arctan2(w[0, 1], w[0, 0])
+    turn = make_search_angles() + np.arctan2(w[0, 1], w[0, 0])
     ways = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
-    steps = np.minimum(_step(_own(scheme, model), ways, distance), REACH)
-    return Border(w[0] + _first(scheme, model, ways, distance)[:, None] * ways, w[0] + steps[:, None] * ways)
+    steps = np.minimum(_compute_quadratic_radii(_get_unit_block(scheme, model), ways, distance), SEARCH_RADIUS)
+    return KlContour(
+        w[0] + _find_contour_radii(scheme, model, ways, distance)[:, None] * ways, w[0] + steps[:, None] * ways
+    )
 
 
-class Steps(NamedTuple):
+class StepLengths(NamedTuple):
     """How long a step of unit 0's weights is whose ½ δᵀFδ is a given distance: at right angles to w, and along it.
 
     `curvature`: uᵀFu for a unit vector u along w, over the largest of all directions.
@@ -226,47 +232,47 @@ class Steps(NamedTuple):
     curvature: float
 
 
-def steps(scheme: str, model: Model, distance: float, times: float = 1.0) -> Steps:
+def compute_step_lengths(scheme: str, model: FisherModel, distance: float, weight_factor: float = 1.0) -> StepLengths:
     """The steps that are as far as the distance, with all weights multiplied by `times`."""
-    own, w = _own(scheme, model, times), model.w[0]
+    own, w = _get_unit_block(scheme, model, weight_factor), model.w[0]
     along = w / np.linalg.norm(w)
     ways = np.array([[-along[1], along[0]], along])
-    across, ahead = _step(own, ways, distance)
-    return Steps(float(across), float(ahead), float(along @ own @ along / np.linalg.eigvalsh(own)[-1]))
+    across, ahead = _compute_quadratic_radii(own, ways, distance)
+    return StepLengths(float(across), float(ahead), float(along @ own @ along / np.linalg.eigvalsh(own)[-1]))
 
 
-def _own(scheme: str, model: Model, times: float = 1.0) -> np.ndarray:
+def _get_unit_block(scheme: str, model: FisherModel, times: float = 1.0) -> np.ndarray:
     """The block of unit 0's weights, (2, 2)."""
-    return block(information(scheme, model, w=times), "w")[:INPUTS, :INPUTS]
+    return get_fisher_block(compute_fisher_information(scheme, model, w=times), "w")[:INPUTS, :INPUTS]
 
 
-def _step(own: np.ndarray, ways: np.ndarray, distance: float) -> np.ndarray:
+def _compute_quadratic_radii(own: np.ndarray, ways: np.ndarray, distance: float) -> np.ndarray:
     """The lengths r with ½ r² uᵀFu = distance; for rounding's curvature very long, and finite."""
     curvature = np.einsum("...i,ij,...j->...", ways, own, ways)
     return np.sqrt(2 * distance / np.maximum(curvature, 1e-14 * np.abs(own).max()))
 
 
-def _first(scheme: str, model: Model, ways: np.ndarray, distance: float) -> np.ndarray:
+def _find_contour_radii(scheme: str, model: FisherModel, ways: np.ndarray, distance: float) -> np.ndarray:
     """How far along each way the KL divergence first is the distance; `REACH` where it never is."""
     x, w = model.x, model.w
-    z = predictions(scheme, x, w, model.gain)
+    z = compute_predictions(scheme, x, w, model.gain)
 
     def beyond(radii: np.ndarray) -> np.ndarray:
         moved = np.broadcast_to(w, (*radii.shape, *w.shape)).copy()
         moved[..., 0, :] += radii[..., None] * (ways[:, None] if radii.ndim > 1 else ways)
-        return divergence(model.outputs, z, predictions(scheme, x, moved, model.gain)) >= distance
+        return compute_kl_divergence(model.outputs, z, compute_predictions(scheme, x, moved, model.gain)) >= distance
 
-    found = beyond(np.broadcast_to(RADII, (len(ways), len(RADII))))
+    found = beyond(np.broadcast_to(SEARCH_RADII, (len(ways), len(SEARCH_RADII))))
     at = np.argmax(found, axis=1)
-    near, far = np.where(at > 0, RADII[at - 1], 0.0), RADII[at]
-    for _ in range(HALVINGS):
+    near, far = np.where(at > 0, SEARCH_RADII[at - 1], 0.0), SEARCH_RADII[at]
+    for _ in range(BISECTION_STEPS):
         middle = (near + far) / 2
         out = beyond(middle)
         near, far = np.where(out, near, middle), np.where(out, middle, far)
-    return np.where(found.any(axis=1), far, REACH)
+    return np.where(found.any(axis=1), far, SEARCH_RADIUS)
 
 
-class GainParts(NamedTuple):
+class GainFactors(NamedTuple):
     """Means over units and data: (y - E[y|x])² of the model's own outputs, x̂² before γ, and F of one unit's γ."""
 
     error: float
@@ -274,9 +280,9 @@ class GainParts(NamedTuple):
     information: float
 
 
-def gain_parts(scheme: str, model: Model) -> GainParts:
+def compute_gain_factors(scheme: str, model: FisherModel) -> GainFactors:
     """What the Fisher information of a gain is made of: E[x̂² (y - E[y|x])²]."""
-    z = predictions(scheme, model.x, model.w, model.gain)
-    f = block(information(scheme, model), "γ")
-    error = float(variance(model.outputs, z).mean())
-    return GainParts(error, float(np.mean((z / model.gain) ** 2)), float(f.trace() / UNITS))
+    z = compute_predictions(scheme, model.x, model.w, model.gain)
+    f = get_fisher_block(compute_fisher_information(scheme, model), "γ")
+    error = float(compute_output_variance(model.outputs, z).mean())
+    return GainFactors(error, float(np.mean((z / model.gain) ** 2)), float(f.trace() / UNITS))

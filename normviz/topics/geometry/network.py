@@ -8,22 +8,22 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE, load_digits
-from normviz.topics.geometry.norms import Normed, backward, forward
+from normviz.topics.geometry.norms import NormalizedSums, backward, normalize_sums
 
 PIXELS = DIGIT_SIDE * DIGIT_SIDE
 
-Net = Mapping[str, np.ndarray]
+NetParameters = Mapping[str, np.ndarray]
 """Parameters by name, each with a leading axis of networks: "w0" (networks, in, out), "gain0" and "bias0" (networks, 1,
 out) and so on for every layer, "classifier" and "offset"; or their gradients."""
 
 
-def digits() -> tuple[np.ndarray, np.ndarray]:
+def load_digit_rows() -> tuple[np.ndarray, np.ndarray]:
     """All digits (digits, 64) and their classes."""
     images, labels = load_digits()
     return images.reshape(len(images), -1), labels
 
 
-def start(seed: int, widths: Sequence[int]) -> dict[str, np.ndarray]:
+def initialize_network(seed: int, widths: Sequence[int]) -> dict[str, np.ndarray]:
     """One network before training: weights of He's variance 2 / fan-in, γ = 1, β = 0."""
     rng = np.random.default_rng(seed)
     sizes, net = [PIXELS, *widths], {}
@@ -34,13 +34,13 @@ def start(seed: int, widths: Sequence[int]) -> dict[str, np.ndarray]:
     return net | {"offset": np.zeros((1, 1, DIGIT_CLASSES))}
 
 
-def layers(net: Net) -> range:
+def get_layer_indices(net: NetParameters) -> range:
     """The normalized layers."""
     return range(sum(name.startswith("w") for name in net))
 
 
-def gradients(
-    net: Net, x: np.ndarray, labels: np.ndarray, scheme: str
+def compute_scores_and_gradients(
+    net: NetParameters, x: np.ndarray, labels: np.ndarray, scheme: str
 ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
     """The class scores (networks, examples, 10), the mean cross-entropy (networks,), and its gradient."""
     scores, kept = _scores(net, x, scheme)
@@ -48,7 +48,7 @@ def gradients(
     hidden = kept[-1][2]
     found = {"classifier": np.swapaxes(hidden, 1, 2) @ g, "offset": g.sum(axis=1, keepdims=True)}
     back = g @ np.swapaxes(net["classifier"], 1, 2)
-    for k in reversed(layers(net)):
+    for k in reversed(get_layer_indices(net)):
         seen, normed, hidden = kept[k]
         back = back * (hidden > 0)
         found[f"gain{k}"] = (back * normed.xhat).sum(axis=1, keepdims=True)
@@ -60,11 +60,13 @@ def gradients(
     return scores, loss, {name: found[name] for name in net}
 
 
-def _scores(net: Net, x: np.ndarray, scheme: str) -> tuple[np.ndarray, list[tuple[np.ndarray, Normed, np.ndarray]]]:
+def _scores(
+    net: NetParameters, x: np.ndarray, scheme: str
+) -> tuple[np.ndarray, list[tuple[np.ndarray, NormalizedSums, np.ndarray]]]:
     """The class scores; and of every layer its input, its normalized sums and its output."""
     kept = []
-    for k in layers(net):
-        normed = forward(x @ net[f"w{k}"], scheme)
+    for k in get_layer_indices(net):
+        normed = normalize_sums(x @ net[f"w{k}"], scheme)
         hidden = np.maximum(normed.xhat * net[f"gain{k}"] + net[f"bias{k}"], 0)
         kept.append((x, normed, hidden))
         x = hidden

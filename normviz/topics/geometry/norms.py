@@ -10,33 +10,33 @@ import numpy as np
 from normviz.core.registry import SCHEMES
 
 
-class Normed(NamedTuple):
+class NormalizedSums(NamedTuple):
     """x̂, and 1/σ, with 0 for 1/0: a field of equal numbers becomes 0; 1 where nothing divides."""
 
     xhat: np.ndarray
     inverse: np.ndarray
 
 
-def over(scheme: str) -> tuple[int, ...]:
+def find_averaged_axes(scheme: str) -> tuple[int, ...]:
     """The axes of (…, N, C) that the scheme's statistics run over; none where it does not divide."""
     field = SCHEMES[scheme].suppression
     return () if field is None else tuple(axis for axis, at in ((-2, 0), (-1, 3)) if field.rules[at].kind == "full")
 
 
-def forward(a: np.ndarray, scheme: str) -> Normed:
+def normalize_sums(a: np.ndarray, scheme: str) -> NormalizedSums:
     """v = a - E[a], or a where the scheme does not centre, and x̂ = v / √E[v²], over what the scheme averages."""
-    axes = over(scheme)
+    axes = find_averaged_axes(scheme)
     if not axes:
-        return Normed(a, np.ones(1))
+        return NormalizedSums(a, np.ones(1))
     v = a - a.mean(axes, keepdims=True) if SCHEMES[scheme].summation is not None else a
     root = np.sqrt(np.square(v).mean(axes, keepdims=True))
     inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
-    return Normed(v * inverse, inverse)
+    return NormalizedSums(v * inverse, inverse)
 
 
-def backward(g: np.ndarray, normed: Normed, scheme: str) -> np.ndarray:
+def backward(g: np.ndarray, normed: NormalizedSums, scheme: str) -> np.ndarray:
     """∂l/∂a = (g - x̂ E[g x̂] - E[g]) / σ from g = ∂l/∂x̂; without E[g] where the scheme does not centre."""
-    axes = over(scheme)
+    axes = find_averaged_axes(scheme)
     if not axes:
         return g
     back = (g - normed.xhat * (g * normed.xhat).mean(axes, keepdims=True)) * normed.inverse

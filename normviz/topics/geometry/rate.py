@@ -11,20 +11,25 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.core.settings import integer, real
-from normviz.topics.geometry.network import Net, digits, gradients, start
+from normviz.topics.geometry.network import (
+    NetParameters,
+    compute_scores_and_gradients,
+    initialize_network,
+    load_digit_rows,
+)
 
 UNITS = 32
 BATCH = 64
 MAX_STEPS = 400
-BETAS = (0.9, 0.999)
-TINY = 1e-30
+ADAM_BETAS = (0.9, 0.999)
+ADAM_EPS = 1e-30
 """Adam's ε: what is added to a root that may be 0, and is nothing beside any other."""
 
 OPTIMIZERS = {"sgd": "SGD", "adam": "Adam"}
 
 
 @dataclass(frozen=True)
-class Training:
+class RateSetting:
     """How W is trained: learning rate and steps; and how many times as long the W of its twin is."""
 
     rate: float = real(0.3, 0.01, 1.0, label="Learning rate η", symbol="η", stops=(0.01, 0.03, 0.1, 0.3, 1.0))
@@ -35,7 +40,7 @@ class Training:
     seed: int = integer(0, 0, 9999, label="Seed")
 
 
-class Course(NamedTuple):
+class TrainingCurves(NamedTuple):
     """Training runs side by side, by step; the first two have one row more, that of the start.
 
     Attributes:
@@ -55,7 +60,7 @@ class Course(NamedTuple):
     size: np.ndarray
 
     @property
-    def effective(self) -> np.ndarray:
+    def effective_rates(self) -> np.ndarray:
         """η/‖W‖² of each step, (steps, runs)."""
         return self.rates / self.length[:-1] ** 2
 
@@ -64,38 +69,38 @@ class Course(NamedTuple):
         return float(self.gap[:, run].max() / self.size[:, run].max())
 
 
-Direction = Callable[[Net], Net]
+Direction = Callable[[NetParameters], NetParameters]
 """What an optimizer makes of the gradients: what is subtracted, times the learning rate."""
 
 
-def adam() -> Direction:
+def make_adam() -> Direction:
     """m̂ / (√v̂ + ε) with ε = `TINY`: Kingma & Ba 2015, Algorithm 1."""
     kept: list[dict[str, np.ndarray]] = [{}, {}]
     steps = 0
 
-    def direction(g: Net) -> Net:
+    def direction(g: NetParameters) -> NetParameters:
         nonlocal steps
         steps += 1
-        for power, (old, share) in enumerate(zip(kept, BETAS, strict=True), 1):
+        for power, (old, share) in enumerate(zip(kept, ADAM_BETAS, strict=True), 1):
             old |= {name: share * old.get(name, 0.0) + (1 - share) * part**power for name, part in g.items()}
         means, squares = ({name: part / (1 - share**steps) for name, part in old.items()}
-                          for old, share in zip(kept, BETAS, strict=True))  # fmt: skip
-        return {name: means[name] / (np.sqrt(squares[name]) + TINY) for name in g}
+                          for old, share in zip(kept, ADAM_BETAS, strict=True))  # fmt: skip
+        return {name: means[name] / (np.sqrt(squares[name]) + ADAM_EPS) for name in g}
 
     return direction
 
 
-DIRECTIONS: dict[str, Callable[[], Direction]] = {"sgd": lambda: lambda g: g, "adam": adam}
+DIRECTIONS: dict[str, Callable[[], Direction]] = {"sgd": lambda: lambda g: g, "adam": make_adam}
 """By optimizer: its direction at the start of a run."""
 
 
-def train(
+def train_side_by_side(
     seed: int,
-    times: Sequence[float],
+    weight_factors: Sequence[float],
     rates: np.ndarray,
-    against: Sequence[int],
+    reference_runs: Sequence[int],
     optimizer: str = "sgd",
-) -> Course:
+) -> TrainingCurves:
     """Train runs side by side, W ← W - η · direction.
 
     Args:
@@ -105,19 +110,21 @@ def train(
         against: for each run, which one its scores are held against.
         optimizer: "sgd" or "adam".
     """
-    x, labels = digits()
+    x, labels = load_digit_rows()
     rng = np.random.default_rng([seed, 1])
     direction = DIRECTIONS[optimizer]()
-    at = {name: np.repeat(part, len(times), axis=0) for name, part in start(seed, (UNITS,)).items()}
-    w = np.reshape(times, (-1, 1, 1)) * at["w0"]
+    at = {
+        name: np.repeat(part, len(weight_factors), axis=0) for name, part in initialize_network(seed, (UNITS,)).items()
+    }
+    w = np.reshape(weight_factors, (-1, 1, 1)) * at["w0"]
     length, found = [np.linalg.norm(w, axis=(1, 2))], []
     for each in rates:
         chosen = rng.integers(0, len(x), BATCH)
-        scores, loss, g = gradients(at | {"w0": w}, x[chosen], labels[chosen], "batch")
+        scores, loss, g = compute_scores_and_gradients(at | {"w0": w}, x[chosen], labels[chosen], "batch")
         step, eta = direction(g), each[:, None, None]
         moved = w - eta * step["w0"]
         before, after = (np.linalg.norm(each, axis=1) for each in (w, moved))
-        other = scores[list(against)]
+        other = scores[list(reference_runs)]
         found.append(
             (
                 (after / before - 1).min(axis=1), np.linalg.norm(g["w0"], axis=(1, 2)), each, loss,
@@ -126,15 +133,15 @@ def train(
         )  # fmt: skip
         at, w = {name: part - rates[0, 0] * step[name] for name, part in at.items()}, moved
         length.append(np.linalg.norm(w, axis=(1, 2)))
-    return Course(np.array(length), *(np.array(row) for row in zip(*found, strict=True)))
+    return TrainingCurves(np.array(length), *(np.array(row) for row in zip(*found, strict=True)))
 
 
-def run(training: Training) -> Course:
+def train_single(training: RateSetting) -> TrainingCurves:
     """Train one network, which is held against itself."""
-    return train(training.seed, (1.0,), np.full((training.steps, 1), training.rate), (0,))
+    return train_side_by_side(training.seed, (1.0,), np.full((training.steps, 1), training.rate), (0,))
 
 
-def pythagoras(course: Course) -> float:
+def measure_pythagoras_gap(course: TrainingCurves) -> float:
     """How far ‖W'‖² is from ‖W‖² + η²‖∂l/∂W‖² over a run, relatively, at most."""
     squares = course.length[:, 0] ** 2
     expected = squares[:-1] + (course.rates[:, 0] * course.slope[:, 0]) ** 2
@@ -144,18 +151,22 @@ def pythagoras(course: Course) -> float:
 # --- twins: W and δW ------------------------------------------------------------------------------------------------
 
 ADAM_RATE = 0.01
-POWERS = (0, 1, 2)
+DELTA_POWERS = (0, 1, 2)
 TWIN_STEPS = 100
 
 
-def twins(training: Training, optimizer: str) -> dict[int, float]:
+def measure_twin_gaps(training: RateSetting, optimizer: str) -> dict[int, float]:
     """How far a twin that starts from δW comes from its original, with W's learning rate times δ⁰, δ¹, δ², by power.
 
     Over the first `TWIN_STEPS` steps at most. SGD has the setting's learning rate, Adam
     `ADAM_RATE`. What should hold: `normviz.core.transformations.Transformation.rate_factor`.
     """
     rate = training.rate if optimizer == "sgd" else ADAM_RATE
-    rates = np.tile([rate, *(rate * training.delta**power for power in POWERS)], (min(training.steps, TWIN_STEPS), 1))
-    runs = 1 + len(POWERS)
-    course = train(training.seed, (1.0, *[training.delta] * len(POWERS)), rates, [0] * runs, optimizer)
-    return {power: course.apart(run) for run, power in enumerate(POWERS, 1)}
+    rates = np.tile(
+        [rate, *(rate * training.delta**power for power in DELTA_POWERS)], (min(training.steps, TWIN_STEPS), 1)
+    )
+    runs = 1 + len(DELTA_POWERS)
+    course = train_side_by_side(
+        training.seed, (1.0, *[training.delta] * len(DELTA_POWERS)), rates, [0] * runs, optimizer
+    )
+    return {power: course.apart(train_single) for train_single, power in enumerate(DELTA_POWERS, 1)}

@@ -7,28 +7,28 @@ import numpy as np
 from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES, Theme
 from normviz.charts.style import finish
-from normviz.topics.geometry.three_channels import RADIUS, STAGES, Forward, Step
+from normviz.topics.geometry.three_channels import CIRCLE_RADIUS, STAGES, DescentStep, ForwardPass
 
-LEAST_REACH = 3.4
+MIN_REACH = 3.4
 """From the origin to the border of the picture, at least, so that the circle keeps its size for most x."""
 
-AROUND = 72
+CIRCLE_POINTS = 72
 """Corners of a circle."""
 
-NORMAL = np.ones(3) / np.sqrt(3)
+PLANE_NORMAL = np.ones(3) / np.sqrt(3)
 """Of the plane of all vectors whose sum is 0."""
 
 _RIGHT = np.array([1.0, 0.0, -1.0]) / np.sqrt(2)
-_DEEP = np.cross(NORMAL, _RIGHT)
+_DEEP = np.cross(PLANE_NORMAL, _RIGHT)
 _SCREEN_RIGHT = 0.4 * _DEEP - 0.73 * _RIGHT
-_EYE = 2.2 * (0.55 * NORMAL + 0.4 * _RIGHT + 0.73 * _DEEP)
+_EYE = 2.2 * (0.55 * PLANE_NORMAL + 0.4 * _RIGHT + 0.73 * _DEEP)
 
 
-def stage_figure(one: Forward, stage: str, theme: str = "light") -> Figure:
+def stage_figure(one: ForwardPass, stage: str, theme: str = "light") -> Figure:
     """Draw x, then v = x − μ on the plane, then x̂ on the circle or inside it, up to a stage before the step."""
     colours = THEMES[theme]
     drawn = list(STAGES).index(stage)
-    reach = max(LEAST_REACH, 1.1 * float(np.linalg.norm(one.x)))
+    reach = max(MIN_REACH, 1.1 * float(np.linalg.norm(one.x)))
     figure = _scene(reach, stage, colours)
     origin = np.zeros(3)
     side = "middle right" if one.x @ _SCREEN_RIGHT > 0 else "middle left"  # as the camera is at first
@@ -42,11 +42,11 @@ def stage_figure(one: Forward, stage: str, theme: str = "light") -> Figure:
     return figure
 
 
-def step_figure(long: Step, short: Step, theme: str = "light") -> Figure:
+def step_figure(long: DescentStep, short: DescentStep, theme: str = "light") -> Figure:
     """Draw the same step of gradient descent from v and from ½ v, and by how much each turns the vector."""
     colours = THEMES[theme]
     ends = [step.before.v + step.change for step in (long, short)]
-    reach = max(LEAST_REACH, *(1.1 * float(np.linalg.norm(end)) for end in (long.before.v, *ends)))
+    reach = max(MIN_REACH, *(1.1 * float(np.linalg.norm(end)) for end in (long.before.v, *ends)))
     figure = _scene(reach, "step", colours)
     origin = np.zeros(3)
     for step, end, label in zip((long, short), ends, ("long: v", "short: ½ v"), strict=True):
@@ -62,14 +62,14 @@ def _scene(reach: float, stage: str, colours: Theme) -> Figure:
     figure = Figure()
     ring, drawn = _ring(), list(STAGES).index(stage)
     if drawn >= 1:
-        fan = np.arange(1, AROUND + 1)
+        fan = np.arange(1, CIRCLE_POINTS + 1)
         disc = 0.97 * reach * np.vstack([np.zeros(3), ring])
-        _surface(figure, disc, colours.mean, 0.14, i=np.zeros(AROUND, int), j=fan, k=np.roll(fan, -1))
+        _surface(figure, disc, colours.mean, 0.14, i=np.zeros(CIRCLE_POINTS, int), j=fan, k=np.roll(fan, -1))
         _text(figure, 0.82 * reach * (0.88 * _DEEP + 0.48 * _RIGHT), "plane: sum = 0", colours.mean)
     if stage == "divide":
-        x, y, z = (RADIUS * np.vstack([ring, ring[:1]])).T
+        x, y, z = (CIRCLE_RADIUS * np.vstack([ring, ring[:1]])).T
         figure.add("scatter3d", x=x, y=y, z=z, mode="lines", line={"color": colours.divides, "width": 6}, **_QUIET)
-        _text(figure, 1.35 * RADIUS * (0.97 * _DEEP - 0.25 * _RIGHT), "circle: radius √3", colours.divides)
+        _text(figure, 1.35 * CIRCLE_RADIUS * (0.97 * _DEEP - 0.25 * _RIGHT), "circle: radius √3", colours.divides)
     for channel, unit in enumerate(np.eye(3), 1):
         _line(figure, np.zeros(3), 0.65 * reach * unit, colours.muted)
         _text(figure, 0.66 * reach * unit, f"channel {channel}", colours.muted, "top center")
@@ -79,7 +79,7 @@ def _scene(reach: float, stage: str, colours: Theme) -> Figure:
         showlegend=False,
         scene={
             **axes, "aspectmode": "manual", "aspectratio": dict.fromkeys("xyz", 2.5),
-            "camera": {"eye": _point(_EYE), "up": _point(NORMAL), "projection": {"type": "orthographic"}},
+            "camera": {"eye": _point(_EYE), "up": _point(PLANE_NORMAL), "projection": {"type": "orthographic"}},
         },
     )  # fmt: skip
     return figure
@@ -90,7 +90,7 @@ _QUIET: dict[str, Any] = {"showlegend": False, "hoverinfo": "skip"}
 
 def _ring() -> np.ndarray:
     """Return points of the circle of radius 1 in the plane, (AROUND, 3)."""
-    turn = np.linspace(0, 2 * np.pi, AROUND, endpoint=False)[:, None]
+    turn = np.linspace(0, 2 * np.pi, CIRCLE_POINTS, endpoint=False)[:, None]
     return np.cos(turn) * _RIGHT + np.sin(turn) * _DEEP
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 
 from normviz.core.settings import choice, real
 from normviz.topics.geometry import fisher, rate
-from normviz.topics.geometry.three_channels import Example
+from normviz.topics.geometry.three_channels import ThreeChannelExample
 from normviz.ui.link import View, params
 
 PAGE = "geometry"
@@ -25,7 +25,7 @@ SHOWN = {
 FORMER_PANEL = "recurrent"
 """The key of a panel that the page no longer has: it is the experiment on recurrent networks."""
 
-LOOKS = {"none": 0, "batch": 1, "weight": 2, "layer": 3, "rms": 4}
+SCHEME_LOOKS = {"none": 0, "batch": 1, "weight": 2, "layer": 3, "rms": 4}
 """Which colour, dash and marker a scheme has in every chart."""
 
 BELONGS: dict[str, tuple[str, ...]] = {
@@ -38,7 +38,7 @@ BELONGS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Page(rate.Training, fisher.Model, Example):
+class Page(rate.RateSetting, fisher.FisherModel, ThreeChannelExample):
     """The values in the page's link."""
 
     show: str = choice("vectors", SHOWN)
@@ -56,7 +56,7 @@ def is_relevant(view: View, name: str) -> bool:
     return view["show"] in BELONGS.get(name, tuple(SHOWN))
 
 
-FORMER = ("gradient", "beside", "trained", "directions", "times", "reach", "draws")
+FORMER_VALUES = ("gradient", "beside", "trained", "directions", "times", "reach", "draws")
 """Values in links of an earlier version that mean nothing any more."""
 
 
@@ -70,7 +70,7 @@ def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
         >>> translate_former_link({"scheme": "layer"}), translate_former_link({"gradient": "1"})
         ({'show': 'fisher', 'scheme': 'layer'}, {'stage': 'step'})
     """
-    found = {name: value for name, value in link.items() if name not in FORMER}
+    found = {name: value for name, value in link.items() if name not in FORMER_VALUES}
     of_fisher = {name for name, panels in BELONGS.items() if panels == ("fisher",)}
     if "show" not in link and (of_fisher | {"draws"}) & link.keys():
         return {"show": "fisher", **found}
@@ -80,24 +80,24 @@ def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def borders(model: fisher.Model, scheme: str, distance: float) -> fisher.Border:
+def get_kl_contour(model: fisher.FisherModel, scheme: str, distance: float) -> fisher.KlContour:
     """The line of one distance around the weights of a unit."""
-    return fisher.border(scheme, model, distance)
+    return fisher.compute_kl_contour(scheme, model, distance)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def scaling(model: fisher.Model) -> dict[str, dict[tuple[str, str], fisher.Power]]:
+def get_scaling_powers(model: fisher.FisherModel) -> dict[str, dict[tuple[str, str], fisher.ScalingPower]]:
     """Return by scheme how the blocks of F scale."""
-    return {scheme: fisher.powers(scheme, model) for scheme in fisher.MODELS}
+    return {scheme: fisher.compute_scaling_powers(scheme, model) for scheme in fisher.SCHEME_KEYS}
 
 
 @st.cache_data(max_entries=64, show_spinner="Training …")
-def rate_run(training: rate.Training) -> rate.Course:
+def get_rate_run(training: rate.RateSetting) -> rate.TrainingCurves:
     """Return the course of one run; δ does not matter to it."""
-    return rate.run(training)
+    return rate.train_single(training)
 
 
 @st.cache_data(max_entries=64, show_spinner="Training …")
-def twins(training: rate.Training) -> dict[str, dict[int, float]]:
+def get_twin_gaps(training: rate.RateSetting) -> dict[str, dict[int, float]]:
     """How far the twins come from their originals, by optimizer."""
-    return {optimizer: rate.twins(training, optimizer) for optimizer in rate.OPTIMIZERS}
+    return {optimizer: rate.measure_twin_gaps(training, optimizer) for optimizer in rate.OPTIMIZERS}

@@ -13,13 +13,13 @@ from normviz.core.settings import choice, real
 from normviz.core.text import typeset
 
 CHANNELS = 3
-RADIUS = float(np.sqrt(CHANNELS))
+CIRCLE_RADIUS = float(np.sqrt(CHANNELS))
 """Of the sphere that layer norm projects onto at ε = 0: the mean of x̂² is 1, so ‖x̂‖² is the number of channels."""
 
-INCOMING = (1.0, 2.0, -0.5)
+INCOMING_GRADIENT = (1.0, 2.0, -0.5)
 """∂l/∂x̂, the gradient that arrives from the layers above, in the example of a step."""
 
-RATE = 0.5
+LEARNING_RATE = 0.5
 """η, the learning rate of the step."""
 
 STAGES = {"example": "1 One example", "centre": "2 Subtract the mean", "divide": "3 Divide", "step": "4 Take a step"}
@@ -30,7 +30,7 @@ _STOPS = tuple(np.linspace(-_LIMIT, _LIMIT, 33).tolist())
 
 
 @dataclass(frozen=True)
-class Example:
+class ThreeChannelExample:
     """The three values of an example, ε, and how much of the picture is shown."""
 
     x1: float = real(3.0, -_LIMIT, _LIMIT, label="x₁", stops=_STOPS, control="drag")
@@ -48,7 +48,7 @@ class Example:
         return np.array([self.x1, self.x2, self.x3])
 
 
-class Forward(NamedTuple):
+class ForwardPass(NamedTuple):
     """The forward pass: x, its mean μ, v = x − μ, the divisor √(σ² + ε), and x̂ = v / √(σ² + ε); vectors are (3,)."""
 
     x: np.ndarray
@@ -58,15 +58,15 @@ class Forward(NamedTuple):
     xhat: np.ndarray
 
 
-class Step(NamedTuple):
+class DescentStep(NamedTuple):
     """A step of x: the forward pass before it, Δx = −η ∂l/∂x (3,), and the forward pass after.
 
     For one example it is the step of a bias that the layer before adds to its output x: ∂l/∂b = ∂l/∂x.
     """
 
-    before: Forward
+    before: ForwardPass
     change: np.ndarray
-    after: Forward
+    after: ForwardPass
 
     @property
     def angle(self) -> float:
@@ -75,7 +75,7 @@ class Step(NamedTuple):
         return float(np.degrees(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b)))
 
 
-def forward(x: Sequence[float] | np.ndarray, eps: float) -> Forward:
+def normalize_example(x: Sequence[float] | np.ndarray, eps: float) -> ForwardPass:
     """Normalize three values with layer norm.
 
     Example:
@@ -86,10 +86,10 @@ def forward(x: Sequence[float] | np.ndarray, eps: float) -> Forward:
     assert result.mean is not None
     assert result.deviation is not None
     mean, divisor = (float(np.ravel(each)[0]) for each in (result.mean, result.deviation))
-    return Forward(np.asarray(x, float), mean, np.ravel(result.v), divisor, np.ravel(result.xhat))
+    return ForwardPass(np.asarray(x, float), mean, np.ravel(result.v), divisor, np.ravel(result.xhat))
 
 
-def take_step(x: Sequence[float] | np.ndarray, eps: float) -> Step:
+def take_step(x: Sequence[float] | np.ndarray, eps: float) -> DescentStep:
     """Move three values against the gradient of a loss with ∂l/∂x̂ = `INCOMING`, with the learning rate `RATE`.
 
     Example:
@@ -97,9 +97,9 @@ def take_step(x: Sequence[float] | np.ndarray, eps: float) -> Step:
         >>> round(long.angle, 1), round(short.angle, 1)
         (8.8, 31.7)
     """
-    before = forward(x, eps)
-    change = -RATE * np.ravel(backward(_tensor(x), _tensor(INCOMING), SCHEMES["layer"], eps))
-    return Step(before, change, forward(before.x + change, eps))
+    before = normalize_example(x, eps)
+    change = -LEARNING_RATE * np.ravel(backward(_tensor(x), _tensor(INCOMING_GRADIENT), SCHEMES["layer"], eps))
+    return DescentStep(before, change, normalize_example(before.x + change, eps))
 
 
 def _tensor(x: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -107,7 +107,7 @@ def _tensor(x: Sequence[float] | np.ndarray) -> np.ndarray:
     return np.reshape(np.asarray(x, float), (1, 1, 1, CHANNELS))
 
 
-def vector_words(values: np.ndarray) -> str:
+def format_vector(values: np.ndarray) -> str:
     """Return a vector as the page writes it.
 
     Example:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from normviz.core.registry import SCHEMES
 
 
-def listed(schemes: Sequence[str]) -> str:
+def join_scheme_names(schemes: Sequence[str]) -> str:
     """Schemes in a sentence, by their keys: "batch, layer and RMS norm"; "none of them" where there is none."""
     names = [SCHEMES[key].label for key in schemes]
     *head, last = (name if name.isupper() else name.lower() for name in names or ["none of them"])

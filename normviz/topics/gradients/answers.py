@@ -14,24 +14,29 @@ from normviz.core.errors import InvalidInput
 from normviz.core.layouts import check_layout
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import MACHINE_EPSILONS
-from normviz.topics.gradients.candidates import Candidates, alone, difference, together
-from normviz.topics.gradients.case import MAX_ELEMENTS, Case, check_arrays, split_arrays
-from normviz.topics.gradients.homework import Keys
-from normviz.topics.gradients.implied import exchange_gammas, name_statistics
+from normviz.topics.gradients.candidates import (
+    MistakeCandidates,
+    generate_combined_mistakes,
+    generate_single_mistakes,
+    measure_relative_error,
+)
+from normviz.topics.gradients.case import MAX_ELEMENTS, HomeworkCase, require_usable_arrays, separate_usable_arrays
+from normviz.topics.gradients.homework import MistakeKeys
+from normviz.topics.gradients.implied import find_statistics_mistake, generate_gamma_exchanges
 from normviz.topics.gradients.layouts import check_size, parameter_shape
 from normviz.topics.gradients.mistakes import MISTAKES
 
-ANSWERS = ("out", "dx", "dgamma", "dbeta")
+ANSWER_NAMES = ("out", "dx", "dgamma", "dbeta")
 """What may be asked, by the names that courses use."""
 
-INPUTS = ("x", "gamma", "beta", "eps", "dout")
+INPUT_NAMES = ("x", "gamma", "beta", "eps", "dout")
 """What may be given."""
 
-NEAR = 0.02
+MAX_MATCH_ERROR = 0.02
 """No answer is called a mistake's that is further from it than this, however badly its inputs are conditioned."""
 
 
-class Verdict(NamedTuple):
+class AnswerVerdict(NamedTuple):
     """What an answer is.
 
     Attributes:
@@ -94,17 +99,17 @@ def make_inputs(
     inputs = {"x": uneven(*shape) * scale, "eps": np.array(eps), "dout": uneven(*shape)}
     for name, low in (("gamma", 0.5), ("beta", -1.0)):
         inputs[name] = rng.uniform(low, 2.0, parameter_shape(scheme, name, layout, shape))
-    return {name: inputs[name] if name == "eps" else inputs[name].astype(dtype) for name in INPUTS}
+    return {name: inputs[name] if name == "eps" else inputs[name].astype(dtype) for name in INPUT_NAMES}
 
 
 @np.errstate(all="ignore")
-def judge(
+def judge_answer(
     scheme: Scheme,
     layout: str,
     inputs: Mapping[str, np.ndarray],
     answer: Mapping[str, np.ndarray],
     eps: float | None = None,
-) -> dict[str, Verdict]:
+) -> dict[str, AnswerVerdict]:
     """Return a verdict on each array of an answer, by its name. Each is judged by itself.
 
     An array that cannot be judged gets a verdict with a `problem`: an unknown name, other values than finite real
@@ -123,41 +128,48 @@ def judge(
             can be judged.
     """
     check_layout(layout)
-    case = Case(scheme, layout, check_arrays(inputs, INPUTS, "inputs"), eps)
-    given, problems = split_arrays(answer, ANSWERS, "answer")
+    case = HomeworkCase(scheme, layout, require_usable_arrays(inputs, INPUT_NAMES, "inputs"), eps)
+    given, problems = separate_usable_arrays(answer, ANSWER_NAMES, "answer")
     for name in [name for name in given if name not in case.right]:
         del given[name]
         problems[name] = f"{name} is judged by dout, and the inputs hold none."
     if not given:
-        raise InvalidInput(" ".join(problems.values()) or f"the answer holds none of {', '.join(ANSWERS)}.")
+        raise InvalidInput(" ".join(problems.values()) or f"the answer holds none of {', '.join(ANSWER_NAMES)}.")
     verdicts = {name: _judged(case, name, array) for name, array in given.items()}
-    verdicts |= {name: Verdict(False, None, problem=problem) for name, problem in problems.items()}
-    return {name: verdicts[name] for name in sorted(verdicts, key=[*ANSWERS, *problems].index)}
+    verdicts |= {name: AnswerVerdict(False, None, problem=problem) for name, problem in problems.items()}
+    return {name: verdicts[name] for name in sorted(verdicts, key=[*ANSWER_NAMES, *problems].index)}
 
 
-def _judged(case: Case, name: str, array: np.ndarray) -> Verdict:
+def _judged(case: HomeworkCase, name: str, array: np.ndarray) -> AnswerVerdict:
     """Return the verdict on one array of an answer."""
-    wanted, allowed = (case.laid(tensor) for tensor in np.broadcast_arrays(case.right[name], case.allowed[name]))
+    wanted, allowed = (
+        case.to_layout_order(tensor) for tensor in np.broadcast_arrays(case.right[name], case.allowed[name])
+    )
     flat = array.astype(float).squeeze()
-    error = difference(flat, wanted) if flat.shape == wanted.shape else None
-    roundings = case.roundings(array)
+    error = measure_relative_error(flat, wanted) if flat.shape == wanted.shape else None
+    roundings = case.list_roundings(array)
     if error is not None and np.all(np.abs(flat - wanted) <= max(roundings) * allowed):
-        return Verdict(True, error)
-    limits = [min(rounding * case.condition, NEAR) for rounding in roundings]
-    for candidates in (chain(alone(case, name), exchange_gammas(case, name, flat)), together(case, name)):
+        return AnswerVerdict(True, error)
+    limits = [min(rounding * case.condition, MAX_MATCH_ERROR) for rounding in roundings]
+    for candidates in (
+        chain(generate_single_mistakes(case, name), generate_gamma_exchanges(case, name, flat)),
+        generate_combined_mistakes(case, name),
+    ):
         keys = _nearest(flat, candidates, limits)
         if keys:
-            return Verdict(False, error, *keys[:2])
+            return AnswerVerdict(False, error, *keys[:2])
     if error is None:
-        return Verdict(False, None, "wrong-shape")
+        return AnswerVerdict(False, None, "wrong-shape")
     if np.all(np.abs(flat - wanted) <= MACHINE_EPSILONS["float32"] * allowed):
-        return Verdict(False, error, "precision")
-    return Verdict(False, error, name_statistics(case, name, flat, limits[-1]))
+        return AnswerVerdict(False, error, "precision")
+    return AnswerVerdict(False, error, find_statistics_mistake(case, name, flat, limits[-1]))
 
 
-def _nearest(flat: np.ndarray, candidates: Candidates, limits: Iterable[float]) -> Keys:
+def _nearest(flat: np.ndarray, candidates: MistakeCandidates, limits: Iterable[float]) -> MistakeKeys:
     """The mistakes that explain an array to within a limit, the fewest; none where nothing does."""
-    errors = [(keys, difference(flat, array)) for keys, array in candidates if keys and array.shape == flat.shape]
+    errors = [
+        (keys, measure_relative_error(flat, array)) for keys, array in candidates if keys and array.shape == flat.shape
+    ]
     for limit in limits:
         near = [(keys, error) for keys, error in errors if error <= limit]
         if near:

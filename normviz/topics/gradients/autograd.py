@@ -4,14 +4,14 @@ import numpy as np
 
 from normviz.core.normalize import normalize
 from normviz.core.registry import Scheme
-from normviz.topics.gradients.small import Small
+from normviz.topics.gradients.small import SmallTensors
 
 
-def by_autograd(scheme: Scheme, at: Small, eps: float) -> dict[str, np.ndarray]:
+def differentiate_by_autograd(scheme: Scheme, tensors: SmallTensors, eps: float) -> dict[str, np.ndarray]:
     """∂l/∂x, ∂l/∂γ and ∂l/∂β of l = Σ ∂l/∂y · y, as dx, dgain and dbias."""
     import torch  # imported here: no other part of the page needs it
 
-    x, gain, bias = (torch.tensor(each, requires_grad=True) for each in (at.x, at.gain, at.bias))
-    loss = (torch.tensor(at.dy) * normalize(x, scheme, eps, gain, bias).y).sum()
+    x, gain, bias = (torch.tensor(each, requires_grad=True) for each in (tensors.x, tensors.gain, tensors.bias))
+    loss = (torch.tensor(tensors.dy) * normalize(x, scheme, eps, gain, bias).y).sum()
     found = torch.autograd.grad(loss, (x, gain, bias))
     return dict(zip(("dx", "dgain", "dbias"), (each.numpy() for each in found), strict=True))

@@ -9,7 +9,7 @@ from normviz.core.normalize import broadcast_statistic
 from normviz.core.registry import Scheme
 
 
-class Blocks(NamedTuple):
+class JacobianBlocks(NamedTuple):
     """The elements of a tensor in an order in which those of a field stand together.
 
     Attributes:
@@ -23,17 +23,17 @@ class Blocks(NamedTuple):
     alone: bool
 
 
-def blocks(scheme: Scheme, shape: Shape) -> Blocks:
+def find_jacobian_blocks(scheme: Scheme, shape: Shape) -> JacobianBlocks:
     """Elements ordered by the statistic that they share; under windows, which overlap, as they are in memory."""
     fields = [field.canonical(shape) for field in scheme.fields]
     count = int(np.prod(shape))
     if not fields:
-        return Blocks(np.arange(count), np.arange(count + 1), True)
+        return JacobianBlocks(np.arange(count), np.arange(count + 1), True)
     field = fields[-1].coarse_field
     keys = _statistics(field, shape)
     order = np.argsort(keys, kind="stable")
     edges = np.flatnonzero(np.diff(keys[order], prepend=-1, append=count))
-    return Blocks(order, edges, (len(set(fields)) == 1 or scheme.whitens) and not fields[-1].windows)
+    return JacobianBlocks(order, edges, (len(set(fields)) == 1 or scheme.whitens) and not fields[-1].windows)
 
 
 def _statistics(field: Field, shape: Shape) -> np.ndarray:

@@ -8,62 +8,65 @@ import numpy as np
 
 from normviz.core.backward import compute_gradients as exact
 from normviz.core.layouts import from_tensor
-from normviz.topics.gradients.case import Case
+from normviz.topics.gradients.case import HomeworkCase
 from normviz.topics.gradients.homework import (
-    Keys,
-    Steps,
-    Task,
-    Way,
-    average,
-    denominators,
-    formulas,
-    forward,
-    gradients,
-    right_way,
+    ForwardSteps,
+    HomeworkTask,
+    MistakeKeys,
+    NormalizationRecipe,
+    broadcast_mean,
+    generate_input_gradients,
+    generate_wrong_denominators,
+    generate_wrong_formulas,
+    make_right_recipe,
+    run_recipe,
 )
-from normviz.topics.gradients.min_max import MinMax, variants
-from normviz.topics.gradients.misreadings import fits, placements, views
+from normviz.topics.gradients.min_max import MinMaxScaling, generate_min_max_variants
+from normviz.topics.gradients.misreadings import generate_misread_views, generate_wrong_fields, has_fitting_groups
 
-SHARES = (0.0, 0.1, 0.01, 0.001, 0.9, 0.99)
+RUNNING_SHARES = (0.0, 0.1, 0.01, 0.001, 0.9, 0.99)
 """Which share of the batch running statistics may have taken in: none yet, or one step of a usual momentum."""
 
-Candidates = Iterator[tuple[Keys, np.ndarray]]
+MistakeCandidates = Iterator[tuple[MistakeKeys, np.ndarray]]
 """The mistakes that were made, and the numbers that come of them."""
 
 
-def alone(case: Case, name: str) -> Candidates:
+def generate_single_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
     """What each mistake gives by itself, the simplest first, without axes of length 1."""
-    wanted = case.laid(case.right[name])
+    wanted = case.to_layout_order(case.right[name])
     for order in permutations(range(wanted.ndim)):
         if order != tuple(range(wanted.ndim)):
             yield ("transposed",), wanted.transpose(order)
-    for keys, tensor in _alone(case, name):
-        yield keys, case.laid(tensor)
+    for keys, tensor in _generate_tensor_mistakes(case, name):
+        yield keys, case.to_layout_order(tensor)
     for keys, array in _sums(case, name):
         yield keys, array.squeeze()
 
 
-def together(case: Case, name: str) -> Candidates:
+def generate_combined_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
     """What two mistakes give, or three."""
     task, scheme = case.task, case.scheme
     if not scheme.is_general_form or name == "dbeta":
         return
-    right = right_way(scheme, task.x.shape, case.eps)
-    for keys, way in (*formulas(scheme, right), *placements(right, task.x.shape, case.layout)):
+    right = make_right_recipe(scheme, task.x.shape, case.eps)
+    for keys, way in (
+        *generate_wrong_formulas(scheme, right),
+        *generate_wrong_fields(right, task.x.shape, case.layout),
+    ):
         for more, tensor in _answers(name, task, way):
-            yield tuple(dict.fromkeys((*keys, *more))), case.laid(tensor)
-    for keys, way in denominators(right):
-        yield keys, case.laid(_answer(name, task, way))
-    for keys, placed in placements(right, task.x.shape, case.layout):
-        for more, way in denominators(placed):
-            yield (*keys, *more), case.laid(_answer(name, task, way))
-    for view in views(task, scheme, case.layout):
-        if all(fits(field, view.order.shape) for field in scheme.fields):
+            yield tuple(dict.fromkeys((*keys, *more))), case.to_layout_order(tensor)
+    for keys, way in generate_wrong_denominators(right):
+        yield keys, case.to_layout_order(_answer(name, task, way))
+    for keys, placed in generate_wrong_fields(right, task.x.shape, case.layout):
+        for more, way in generate_wrong_denominators(placed):
+            yield (*keys, *more), case.to_layout_order(_answer(name, task, way))
+    for view in generate_misread_views(task, scheme, case.layout):
+        if all(has_fitting_groups(field, view.order.shape) for field in scheme.fields):
             for more, tensor in _answers(name, view.task, right):
-                yield (view.key, *more), case.laid(view.back(tensor))
+                yield (view.key, *more), case.to_layout_order(view.back(tensor))
 
 
-def _alone(case: Case, name: str) -> Candidates:
+def _generate_tensor_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
     """Yield tensors, or what broadcasts against them; of two mistakes that come to the same, the more common first."""
     if name in ("dgamma", "dbeta"):
         yield ("swapped",), case.right["dbeta" if name == "dgamma" else "dgamma"]
@@ -74,30 +77,35 @@ def _alone(case: Case, name: str) -> Candidates:
     yield from _of_any_scheme(case, name)
 
 
-def _in_the_form(case: Case, name: str) -> Candidates:
+def _in_the_form(case: HomeworkCase, name: str) -> MistakeCandidates:
     """Yield the mistakes with a scheme of the general form."""
     task, scheme = case.task, case.scheme
-    right = right_way(scheme, task.x.shape, case.eps)
+    right = make_right_recipe(scheme, task.x.shape, case.eps)
     yield from _answers(name, task, right)
-    for keys, way in (*formulas(scheme, right), *placements(right, task.x.shape, case.layout)):
+    for keys, way in (
+        *generate_wrong_formulas(scheme, right),
+        *generate_wrong_fields(right, task.x.shape, case.layout),
+    ):
         yield keys, _answer(name, task, way)
     if "running mean" in scheme.keeps:
         yield from _running(case, name)
-    for view in views(task, scheme, case.layout):
-        if all(fits(field, view.order.shape) for field in scheme.fields):
+    for view in generate_misread_views(task, scheme, case.layout):
+        if all(has_fitting_groups(field, view.order.shape) for field in scheme.fields):
             yield (view.key,), view.back(_answer(name, view.task, right))
     if name == "dx" and right.suppression is not None:
         assert task.dout is not None
         sample = replace(right, sample=True)
-        for keys, tensor in gradients(task.x, task.dout * task.gamma, sample, forward(task.x, sample)):
+        for keys, tensor in generate_input_gradients(
+            task.x, task.dout * task.gamma, sample, run_recipe(task.x, sample)
+        ):
             if keys == ("sample-variance",):
                 yield keys, tensor
     if right.suppression is not None:
-        for variant in variants(task.x, right.suppression, case.eps):
+        for variant in generate_min_max_variants(task.x, right.suppression, case.eps):
             yield from _min_max(task, name, variant)
 
 
-def _min_max(task: Task, name: str, variant: MinMax) -> Candidates:
+def _min_max(task: HomeworkTask, name: str, variant: MinMaxScaling) -> MistakeCandidates:
     """Yield what min–max scaling gives, also without γ and β."""
     if name == "out":
         found = _affine(task, variant.xhat)
@@ -111,7 +119,7 @@ def _min_max(task: Task, name: str, variant: MinMax) -> Candidates:
         yield ("min-max", *keys), tensor
 
 
-def _of_any_scheme(case: Case, name: str) -> Candidates:
+def _of_any_scheme(case: HomeworkCase, name: str) -> MistakeCandidates:
     """Yield the mistakes that can be made with every scheme."""
     task = case.task
     if name == "out":
@@ -123,22 +131,22 @@ def _of_any_scheme(case: Case, name: str) -> Candidates:
         yield ("x-itself",), task.dout
 
 
-def _running(case: Case, name: str) -> Candidates:
+def _running(case: HomeworkCase, name: str) -> MistakeCandidates:
     """What running averages give in place of the batch's statistics, after none or one step."""
     task, field = case.task, case.scheme.suppression
     assert field is not None
-    mean = average(task.x, field)
-    variance, m = average((task.x - mean) ** 2, field), field.sizes(task.x.shape)
-    for share in SHARES:
+    mean = broadcast_mean(task.x, field)
+    variance, m = broadcast_mean((task.x - mean) ** 2, field), field.sizes(task.x.shape)
+    for share in RUNNING_SHARES:
         for start in (1.0, 0.0):
             for factor in (1.0, m / np.maximum(m - 1, 1)):
                 r = 1 / np.sqrt((1 - share) * start + share * variance * factor + case.eps)
-                steps = Steps(task.x, task.x, r, r, (task.x - share * mean) * r)
-                way = Way(None, None, case.eps)
-                yield ("running-statistics",), next(_own(name, task, way, steps))[1]
+                steps = ForwardSteps(task.x, task.x, r, r, (task.x - share * mean) * r)
+                way = NormalizationRecipe(None, None, case.eps)
+                yield ("running-statistics",), next(_generate_array_variants(name, task, way, steps))[1]
 
 
-def _spectral(case: Case, name: str) -> Candidates:
+def _spectral(case: HomeworkCase, name: str) -> MistakeCandidates:
     """The mistakes with spectral norm, which is outside of the general form."""
     task, xhat = case.task, case.normalized.xhat
     sigma = np.asarray(case.normalized.deviation)
@@ -155,7 +163,7 @@ def _spectral(case: Case, name: str) -> Candidates:
         yield ("x-for-xhat",), _summed(task.dout * task.x, task.gamma)
 
 
-def _sums(case: Case, name: str) -> Candidates:
+def _sums(case: HomeworkCase, name: str) -> MistakeCandidates:
     """The gradient of a parameter summed over other axes, averaged, or of something else than x̂; as arrays."""
     if name not in ("dgamma", "dbeta"):
         return
@@ -170,35 +178,37 @@ def _sums(case: Case, name: str) -> Candidates:
             key = "missing-sum" if set(over) < right else "wrong-axis"
             if set(over) != right:
                 yield (key,), terms.sum(over)
-    total = case.laid(case.right[name])
+    total = case.to_layout_order(case.right[name])
     for m in {terms.shape[0], terms.size // max(total.size, 1)}:
         yield ("mean-instead-of-sum",), total / m
 
 
-def _answer(name: str, task: Task, way: Way) -> np.ndarray:
+def _answer(name: str, task: HomeworkTask, way: NormalizationRecipe) -> np.ndarray:
     """An array of an answer that goes this way."""
-    return next(_own(name, task, way, forward(task.x, way)))[1]
+    return next(_generate_array_variants(name, task, way, run_recipe(task.x, way)))[1]
 
 
-def _answers(name: str, task: Task, way: Way) -> Candidates:
+def _answers(name: str, task: HomeworkTask, way: NormalizationRecipe) -> MistakeCandidates:
     """An array of an answer that goes this way, as it should be, and with every mistake that is the array's own."""
-    steps = forward(task.x, way)
-    yield from _own(name, task, way, steps)
+    steps = run_recipe(task.x, way)
+    yield from _generate_array_variants(name, task, way, steps)
     if name == "dx" and task.dout is not None:
-        for keys, tensor in gradients(task.x, task.dout, way, steps):
+        for keys, tensor in generate_input_gradients(task.x, task.dout, way, steps):
             yield ("forgot-gamma", *keys), tensor
 
 
-def _own(name: str, task: Task, way: Way, steps: Steps) -> Candidates:
+def _generate_array_variants(
+    name: str, task: HomeworkTask, way: NormalizationRecipe, steps: ForwardSteps
+) -> MistakeCandidates:
     if name == "out":
         return _affine(task, steps.xhat)
     if name == "dgamma":
         return _scaled(task, steps)
     assert task.dout is not None
-    return gradients(task.x, task.dout * task.gamma, way, steps)
+    return generate_input_gradients(task.x, task.dout * task.gamma, way, steps)
 
 
-def _affine(task: Task, xhat: np.ndarray) -> Candidates:
+def _affine(task: HomeworkTask, xhat: np.ndarray) -> MistakeCandidates:
     yield (), xhat * task.gamma + task.beta
     yield ("forgot-gamma",), xhat + task.beta
     yield ("forgot-beta",), xhat * task.gamma
@@ -206,7 +216,7 @@ def _affine(task: Task, xhat: np.ndarray) -> Candidates:
     yield ("forgot-gamma", "forgot-beta"), xhat
 
 
-def _scaled(task: Task, steps: Steps) -> Candidates:
+def _scaled(task: HomeworkTask, steps: ForwardSteps) -> MistakeCandidates:
     assert task.dout is not None
     yield (), _summed(task.dout * steps.xhat, task.gamma)
     for other in (task.x, steps.v, steps.xhat * task.gamma + task.beta):
@@ -217,10 +227,10 @@ def _summed(terms: np.ndarray, parameter: np.ndarray) -> np.ndarray:
     return terms.sum(tuple(axis for axis, n in enumerate(parameter.shape) if n == 1), keepdims=True)
 
 
-def difference(found: np.ndarray, wanted: np.ndarray) -> float:
+def measure_relative_error(array: np.ndarray, wanted: np.ndarray) -> float:
     """max|a - b| / max|b|; infinite where shapes or numbers cannot be compared."""
-    if found.shape != wanted.shape:
+    if array.shape != wanted.shape:
         return float("inf")
-    gap, most = np.abs(found - wanted).max(initial=0.0), np.abs(wanted).max(initial=0.0)
+    gap, most = np.abs(array - wanted).max(initial=0.0), np.abs(wanted).max(initial=0.0)
     relative = float(gap / most if most else gap)
     return relative if np.isfinite(relative) else float("inf")

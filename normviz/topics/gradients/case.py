@@ -13,32 +13,32 @@ from normviz.core.normalize import broadcast_statistic, normalize, reduce_boxes
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
 from normviz.core.whitening import compute_steepest_slope
-from normviz.topics.gradients.homework import Task
+from normviz.topics.gradients.homework import HomeworkTask
 from normviz.topics.gradients.layouts import check_size, parameter_shape, parameter_to_tensor
 
 MAX_ELEMENTS = 2**14
 """The largest x whose answers are judged: a few hundred wrong ways are computed."""
 
-MAX_LAID_OUT = 2**19
+MAX_WINDOW_NUMBERS = 2**19
 """The most numbers that windows may hold together in it."""
 
 
-def check_arrays(arrays: Mapping[str, Any], names: tuple[str, ...], told: str) -> dict[str, np.ndarray]:
+def require_usable_arrays(arrays: Mapping[str, Any], names: tuple[str, ...], source: str) -> dict[str, np.ndarray]:
     """Return the arrays in the order of the names; raise InvalidInput for the first one that cannot be used."""
-    usable, problems = split_arrays(arrays, names, told)
+    usable, problems = separate_usable_arrays(arrays, names, source)
     for problem in problems.values():
         raise InvalidInput(problem)
     return usable
 
 
-def split_arrays(
-    arrays: Mapping[str, Any], names: tuple[str, ...], told: str
+def separate_usable_arrays(
+    arrays: Mapping[str, Any], names: tuple[str, ...], source: str
 ) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """Return the arrays that can be used, in the order of the names, and for each of the others the reason in words.
 
     Used are the known names, with up to `MAX_ELEMENTS` finite real numbers in at most four axes.
     """
-    problems = {name: _unknown(str(name), names, told) for name in arrays if name not in names}
+    problems = {name: _unknown(str(name), names, source) for name in arrays if name not in names}
     usable = {}
     for name in names:
         if name in arrays:
@@ -71,7 +71,7 @@ def _find_problem(name: str, array: np.ndarray) -> str | None:
     return None
 
 
-class Case:
+class HomeworkCase:
     """What is right for some inputs, and how far rounding may take an answer from it.
 
     Attributes:
@@ -104,8 +104,8 @@ class Case:
         if dout is not None and dout.shape != x.shape:
             raise InvalidInput(f"dout has the shape {dout.shape}; x has {x.shape}.")
         above = None if dout is None else to_tensor(dout.astype(float), layout)
-        self.task = Task(to_tensor(x.astype(float), layout), gamma, beta, above)
-        scheme.check(self.task.x.shape, MAX_LAID_OUT)
+        self.task = HomeworkTask(to_tensor(x.astype(float), layout), gamma, beta, above)
+        scheme.check(self.task.x.shape, MAX_WINDOW_NUMBERS)
         self.right = self._right()
         self.allowed, self.condition = self._allowed()
 
@@ -173,7 +173,7 @@ class Case:
                 allowed[name] = terms.sum(over, keepdims=True)
         return allowed, float(lost.max())
 
-    def roundings(self, array: np.ndarray) -> list[float]:
+    def list_roundings(self, array: np.ndarray) -> list[float]:
         """What roundings an answer may show, the finest first: those of float64, and of a shorter type on its way."""
         types = [a.dtype.name for n, a in self.inputs.items() if n != "eps"] + [array.dtype.name]
         shorter = [MACHINE_EPSILONS[name] for name in types if name in MACHINE_EPSILONS]
@@ -181,13 +181,13 @@ class Case:
             shorter.append(MACHINE_EPSILONS["float32"])  # computed in float32, and saved as float64
         return sorted({MACHINE_EPSILONS["float64"], max(shorter)}) if shorter else [MACHINE_EPSILONS["float64"]]
 
-    def laid(self, tensor: np.ndarray) -> np.ndarray:
+    def to_layout_order(self, tensor: np.ndarray) -> np.ndarray:
         """A tensor in the order of the layout, without axes of length 1: so are answers compared."""
         return from_tensor(tensor, self.layout).squeeze()
 
     def tensor(self, flat: np.ndarray) -> np.ndarray:
         """Return an array that is laid out as out and dx are, without axes of length 1, as a tensor."""
-        order = self.laid(np.arange(self.task.x.size).reshape(self.task.x.shape))
+        order = self.to_layout_order(np.arange(self.task.x.size).reshape(self.task.x.shape))
         tensor = np.empty(self.task.x.size)
         tensor[order.ravel()] = flat.ravel()
         return tensor.reshape(self.task.x.shape)

@@ -13,13 +13,13 @@ import numpy as np
 STEPS = ("forward", "dxhat", "droot", "dvariance", "dv", "dmean", "dx")
 """The forward pass, then the gradient that each step back adds."""
 
-LAST = len(STEPS) - 1
+LAST_STEP = len(STEPS) - 1
 
 PATHS = ("① directly", "② through the mean", "③ through the variance")
 """The paths from x to x̂, on which the gradient comes back."""
 
 
-class Chain(NamedTuple):
+class ChainValues(NamedTuple):
     """All values and gradients: arrays (H,) hold a number for each element, scalars belong to all elements."""
 
     x: np.ndarray
@@ -36,7 +36,7 @@ class Chain(NamedTuple):
     dx: np.ndarray
 
 
-def chain(x: np.ndarray, dxhat: np.ndarray, eps: float) -> Chain:
+def compute_chain(x: np.ndarray, dxhat: np.ndarray, eps: float) -> ChainValues:
     """Compute all steps for x (H,) and ∂l/∂x̂ (H,).
 
     Where s is 0 (all x are equal and ε = 0), x̂ and the gradients through s are 0.
@@ -56,22 +56,22 @@ def chain(x: np.ndarray, dxhat: np.ndarray, eps: float) -> Chain:
     dvariance = droot * inverse / 2
     dv = dxhat * inverse + dvariance * 2 * v / count
     dmean = -float(dv.sum())
-    return Chain(x, mean, v, variance, root, v * inverse, dxhat, droot, dvariance, dv, dmean, dv + dmean / count)
+    return ChainValues(x, mean, v, variance, root, v * inverse, dxhat, droot, dvariance, dv, dmean, dv + dmean / count)
 
 
-def parts(one: Chain, step: str) -> dict[str, np.ndarray]:
+def list_step_terms(values: ChainValues, step: str) -> dict[str, np.ndarray]:
     """Return the parts that a step back adds up, by formula; each is an array (H,), empty where nothing is added.
 
     The parts of ∂l/∂s and ∂l/∂μ are added over the elements, those of ∂l/∂v and ∂l/∂x element by element. Each part of
     ∂l/∂x is of one path: no part of ∂l/∂μ comes through the variance, since v sums to 0.
     """
-    count, inverse = len(one.x), 1 / one.root if one.root else 0.0
-    direct = {"① ∂l/∂x̂ / s": one.dxhat * inverse}
-    variance = {f"③ ∂l/∂σ² · 2v/{count}": one.dvariance * 2 * one.v / count}
+    count, inverse = len(values.x), 1 / values.root if values.root else 0.0
+    direct = {"① ∂l/∂x̂ / s": values.dxhat * inverse}
+    variance = {f"③ ∂l/∂σ² · 2v/{count}": values.dvariance * 2 * values.v / count}
     found = {
-        "droot": {"−∂l/∂x̂ · v / s²": -one.dxhat * one.v * inverse**2},
+        "droot": {"−∂l/∂x̂ · v / s²": -values.dxhat * values.v * inverse**2},
         "dv": direct | variance,
-        "dmean": {"−∂l/∂v": -one.dv},
-        "dx": direct | {f"② ∂l/∂μ / {count}": np.full(count, one.dmean / count)} | variance,
+        "dmean": {"−∂l/∂v": -values.dv},
+        "dx": direct | {f"② ∂l/∂μ / {count}": np.full(count, values.dmean / count)} | variance,
     }
     return found.get(step, {})

@@ -13,10 +13,10 @@ from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES, Theme
 from normviz.charts.style import finish
 from normviz.core.text import format_number
-from normviz.topics.gradients.chain import PATHS, STEPS, Chain
+from normviz.topics.gradients.chain import PATHS, STEPS, ChainValues
 
 
-class Box(NamedTuple):
+class GraphBox(NamedTuple):
     """A value: its place, its formula in words, its field in `Chain`, and the symbol and field of its gradient."""
 
     x: float
@@ -28,22 +28,22 @@ class Box(NamedTuple):
 
 
 BOXES = {
-    "x": Box(0, 6, "<b>x</b>: the input", "x", "∂l/∂x", "dx"),
-    "mean": Box(1, 5, "<b>μ</b> = mean of x", "mean", "∂l/∂μ", "dmean"),
-    "v": Box(0, 4, "<b>v</b> = x − μ", "v", "∂l/∂v", "dv"),
-    "variance": Box(1, 3.6, "<b>σ²</b> = mean of v²", "variance", "∂l/∂σ²", "dvariance"),
-    "root": Box(1, 2, "<b>s</b> = √(σ² + ε)", "root", "∂l/∂s", "droot"),
-    "xhat": Box(0, 2, "<b>x̂</b> = v / s", "xhat", "∂l/∂x̂", "dxhat"),
-    "l": Box(0, 0.3, "<b>l</b>: the loss", "", "", ""),
+    "x": GraphBox(0, 6, "<b>x</b>: the input", "x", "∂l/∂x", "dx"),
+    "mean": GraphBox(1, 5, "<b>μ</b> = mean of x", "mean", "∂l/∂μ", "dmean"),
+    "v": GraphBox(0, 4, "<b>v</b> = x − μ", "v", "∂l/∂v", "dv"),
+    "variance": GraphBox(1, 3.6, "<b>σ²</b> = mean of v²", "variance", "∂l/∂σ²", "dvariance"),
+    "root": GraphBox(1, 2, "<b>s</b> = √(σ² + ε)", "root", "∂l/∂s", "droot"),
+    "xhat": GraphBox(0, 2, "<b>x̂</b> = v / s", "xhat", "∂l/∂x̂", "dxhat"),
+    "l": GraphBox(0, 0.3, "<b>l</b>: the loss", "", "", ""),
 }
 
-COLUMNS = ("one per element", "shared by all")
+COLUMN_HEADINGS = ("one per element", "shared by all")
 """The headings above the boxes at the left and at the right."""
 
-PIXELS = 6.5
+CHARACTER_WIDTH = 6.5
 """The width of a character of a box, on average."""
 
-EDGES = {
+GRAPH_EDGES = {
     ("x", "v"): 0, ("v", "xhat"): 0, ("x", "mean"): 1, ("mean", "v"): 1, ("v", "variance"): 2, ("variance", "root"): 2,
     ("root", "xhat"): 2, ("xhat", "l"): None,
 }  # fmt: skip
@@ -53,12 +53,12 @@ PATH_LABELS = ((-0.03, 3.0, "right"), (1, 5.98, "center"), (0.97, 2.75, "right")
 """The place of each path's name, and its side that is there."""
 
 
-def path_colours(colours: Theme) -> tuple[str, str, str]:
+def get_path_colours(colours: Theme) -> tuple[str, str, str]:
     """Return the colour of each path of `chain.PATHS`; mean and divisor have theirs on every page."""
     return colours.lines[0], colours.mean, colours.divides
 
 
-def chain_figure(one: Chain, step: int, least: float, theme: str = "light") -> Figure:
+def chain_figure(values: ChainValues, step: int, least: float, theme: str = "light") -> Figure:
     """Draw the forward pass, and the gradients up to a step; arrows and frames of the step itself are thick.
 
     Args:
@@ -69,9 +69,9 @@ def chain_figure(one: Chain, step: int, least: float, theme: str = "light") -> F
     """
     colours = THEMES[theme]
     figure = Figure()
-    texts = {name: _lines(box, one, step, least) for name, box in BOXES.items()}
-    for (start, end), path in EDGES.items():
-        colour = colours.muted if path is None else path_colours(colours)[path]
+    texts = {name: _lines(box, values, step, least) for name, box in BOXES.items()}
+    for (start, end), path in GRAPH_EDGES.items():
+        colour = colours.muted if path is None else get_path_colours(colours)[path]
         back = STEPS.index(BOXES[start].gradient)
         if back <= step:
             _arrow(figure, end, start, texts, colour, 5.0 if back == step else 3.0)
@@ -79,13 +79,13 @@ def chain_figure(one: Chain, step: int, least: float, theme: str = "light") -> F
             _arrow(figure, start, end, texts, colour, 2.0)
     for name, box in BOXES.items():
         _box(figure, box, texts[name], box.gradient == STEPS[step], colours)
-    for name, colour, (x, y, side) in zip(PATHS, path_colours(colours), PATH_LABELS, strict=True):
+    for name, colour, (x, y, side) in zip(PATHS, get_path_colours(colours), PATH_LABELS, strict=True):
         text = f"<b>{name.replace('through the ', '')}</b>"
         figure.add_annotation(
             x=x, y=y, text=text, xanchor=side, showarrow=False, own={"size": 14, "color": colours.ink},
             bgcolor=colours.middle, bordercolor=colour, borderwidth=2.5, borderpad=2,
         )  # fmt: skip
-    for x, heading in enumerate(COLUMNS):
+    for x, heading in enumerate(COLUMN_HEADINGS):
         own = {"size": 13, "color": colours.muted}
         figure.add_annotation(x=x, y=6.85, text=f"<i>{heading}</i>", showarrow=False, own=own)
     figure.update_xaxes(visible=False, range=[-0.64, 1.34], fixedrange=True)
@@ -97,7 +97,7 @@ def chain_figure(one: Chain, step: int, least: float, theme: str = "light") -> F
     return figure
 
 
-def _lines(box: Box, one: Chain, step: int, least: float) -> list[str]:
+def _lines(box: GraphBox, one: ChainValues, step: int, least: float) -> list[str]:
     """Return the lines of a box: its formula, its value, and its gradient once it has come back."""
     if not box.field:
         return [box.formula]
@@ -112,7 +112,7 @@ def _arrow(figure: Figure, start: str, end: str, texts: Mapping[str, list[str]],
     a, b = BOXES[start], BOXES[end]
     ends = {}
     for name, key in ((start, "startstandoff"), (end, "standoff")):
-        wide = max(len(re.sub("<.*?>", "", line)) for line in texts[name]) * PIXELS / 2 + 8
+        wide = max(len(re.sub("<.*?>", "", line)) for line in texts[name]) * CHARACTER_WIDTH / 2 + 8
         ends[key] = 10 * len(texts[name]) + 6 if a.x == b.x else wide
     figure.add_annotation(
         x=b.x, y=b.y, ax=a.x, ay=a.y, xref="x", yref="y", axref="x", ayref="y", text="", showarrow=True, arrowhead=2,
@@ -120,7 +120,7 @@ def _arrow(figure: Figure, start: str, end: str, texts: Mapping[str, list[str]],
     )  # fmt: skip
 
 
-def _box(figure: Figure, box: Box, lines: list[str], now: bool, colours: Theme) -> None:
+def _box(figure: Figure, box: GraphBox, lines: list[str], now: bool, colours: Theme) -> None:
     """Draw a box; its gradient has the colour of gradients, and a frame of it in the step that adds it."""
     warm = colours.lines[1]
     formula, *values = lines

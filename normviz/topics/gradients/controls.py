@@ -4,7 +4,16 @@ import streamlit as st
 
 from normviz.core.registry import Scheme
 from normviz.describe import wording
-from normviz.topics.gradients.state import LONGEST, MOST_NUMBERS, PREFIX, SHOWN, Page, is_relevant, scheme_of, shape_of
+from normviz.topics.gradients.state import (
+    MAX_NUMBERS,
+    MAX_TENSOR_LENGTHS,
+    PREFIX,
+    SHOWN,
+    Page,
+    get_page_scheme,
+    get_tensor_shape,
+    is_relevant,
+)
 from normviz.ui import custom
 from normviz.ui.choice import choose_one
 from normviz.ui.link import KEPT, View, segments, value_slider
@@ -15,7 +24,7 @@ from normviz.ui.tensor import SIZES, lengths
 from normviz.ui.tensor_controls import window_controls
 
 
-def choose() -> None:
+def draw_panel_choice() -> None:
     """Draw the choice of the panel."""
     segments(PREFIX + "show", "Show", SHOWN, on_change=stop, args=(PREFIX,))
 
@@ -25,11 +34,11 @@ def controls(view: View) -> None:
     page = Controls(Page, PREFIX, view, is_relevant)
     with st.sidebar:
         if is_relevant(view, "scheme"):
-            scheme = scheme_of(view)
+            scheme = get_page_scheme(view)
             choose_one(PREFIX + "scheme")
             _parameters(view, scheme)
         if is_relevant(view, "x"):
-            st.text_input(f"x: 2 to {MOST_NUMBERS} numbers", key=PREFIX + "x", **KEPT, help="Separated by commas.")
+            st.text_input(f"x: 2 to {MAX_NUMBERS} numbers", key=PREFIX + "x", **KEPT, help="Separated by commas.")
         page.draw("norm", "layout", "parts")
         with st.expander("More settings"):
             if is_relevant(view, "eps"):
@@ -37,7 +46,7 @@ def controls(view: View) -> None:
             if is_relevant(view, "x"):
                 st.text_input("∂l/∂x̂: a number for each x", key=PREFIX + "dy", **KEPT, help="From the network.")
             if is_relevant(view, "n"):
-                _shape(view, scheme_of(view))
+                _shape(view, get_page_scheme(view))
             page.rest()
 
 
@@ -57,7 +66,7 @@ def _parameters(view: View, scheme: Scheme) -> None:
 def _shape(view: View, scheme: Scheme) -> None:
     """The lengths of the small tensor."""
     columns = st.columns(2)
-    called = wording.name_axes(scheme.axes, shape_of(view))
+    called = wording.name_axes(scheme.axes, get_tensor_shape(view))
     for number, (size, name, axis) in enumerate(zip(SIZES, scheme.axes, called, strict=True)):
         label = f"{name} ({axis.many})"
-        columns[number % 2].number_input(label, 1, LONGEST[size], key=PREFIX + size, **KEPT)
+        columns[number % 2].number_input(label, 1, MAX_TENSOR_LENGTHS[size], key=PREFIX + size, **KEPT)

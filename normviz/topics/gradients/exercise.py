@@ -13,17 +13,17 @@ from normviz.core.registry import Scheme, get_scheme
 from normviz.data.files import check_upload_size, read_npy, read_npz
 from normviz.describe.code import render_template
 from normviz.describe.wording import describe_reduction, format_scheme_name
-from normviz.topics.gradients.answers import ANSWERS, INPUTS, make_inputs
-from normviz.topics.gradients.case import split_arrays
+from normviz.topics.gradients.answers import ANSWER_NAMES, INPUT_NAMES, make_inputs
+from normviz.topics.gradients.case import separate_usable_arrays
 from normviz.topics.gradients.layouts import parameter_shape
 
-NAMES = {"NC": "(N, D)", "NCHW": "(N, C, H, W)", "NHWC": "(N, H, W, C)", "BTC": "(B, T, C)"}
+LAYOUT_NAMES = {"NC": "(N, D)", "NCHW": "(N, C, H, W)", "NHWC": "(N, H, W, C)", "BTC": "(B, T, C)"}
 """The layouts as homework writes them."""
 
 SCHEMES = ("batch", "layer", "layer-channels", "instance", "group", "rms")
 """What homework asks for."""
 
-LONGEST = {"examples": 16, "height": 8, "width": 8, "channels": 16}
+MAX_LENGTHS = {"examples": 16, "height": 8, "width": 8, "channels": 16}
 """So that judging takes less than a second."""
 
 
@@ -68,8 +68,8 @@ class Exercise:
     def code(self) -> str:
         """A frame to write the answer in: what is given is read, and what is computed is saved."""
         parameters = [parameter_shape(self.scheme, name, self.layout, self.shape) for name in ("gamma", "beta")]
-        shapes = dict(zip(ANSWERS, (self.shape, self.shape, *parameters), strict=True))
-        return render_template("homework.py.jinja", said=self.said(), names=INPUTS, shapes=shapes)
+        shapes = dict(zip(ANSWER_NAMES, (self.shape, self.shape, *parameters), strict=True))
+        return render_template("homework.py.jinja", said=self.said(), names=INPUT_NAMES, shapes=shapes)
 
     def command(self) -> str:
         """The same check without a browser."""
@@ -77,14 +77,14 @@ class Exercise:
         return f"normviz answer --scheme {self.scheme_key}{groups} --layout {self.layout} inputs.npz answer.npz"
 
 
-def packed(arrays: dict[str, Any]) -> bytes:
+def pack_npz(arrays: dict[str, Any]) -> bytes:
     """A .npz file of arrays."""
     stream = io.BytesIO()
     np.savez(stream, **arrays)
     return stream.getvalue()
 
 
-def taken(name: str, content: bytes) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+def read_answers(name: str, content: bytes) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """Return the answers in a file that can be judged, and for each of the others the reason why not, in words.
 
     A .npz holds any of them, a .npy the one that it is named after, as in dx.npy or dx (1).npy.
@@ -96,12 +96,12 @@ def taken(name: str, content: bytes) -> tuple[dict[str, np.ndarray], dict[str, s
     check_upload_size(name, content)
     if name.lower().endswith(".npz"):
         found = read_npz(content)
-    elif match := re.fullmatch(rf"({'|'.join(ANSWERS)})\b[^/]*\.npy", name, re.IGNORECASE):
+    elif match := re.fullmatch(rf"({'|'.join(ANSWER_NAMES)})\b[^/]*\.npy", name, re.IGNORECASE):
         found = {match[1].lower(): read_npy(content)}
     else:
         raise InvalidInput(
-            f"{name[:60]} is neither answer.npz nor one of {', '.join(f'{each}.npy' for each in ANSWERS)}."
+            f"{name[:60]} is neither answer.npz nor one of {', '.join(f'{each}.npy' for each in ANSWER_NAMES)}."
         )
     if not found:
-        raise InvalidInput(f"{name[:60]} holds none of {', '.join(ANSWERS)}.")
-    return split_arrays(found, ANSWERS, "answer")
+        raise InvalidInput(f"{name[:60]} holds none of {', '.join(ANSWER_NAMES)}.")
+    return separate_usable_arrays(found, ANSWER_NAMES, "answer")

@@ -7,11 +7,11 @@ from normviz.charts.palette import THEMES
 from normviz.charts.style import HEADING, finish
 from normviz.core.text import format_number
 
-LABELS_UP_TO = 6, 6
+MAX_LABELLED_CELLS = 6, 6
 """Rows and columns of cells that still have room for their number."""
 
 
-def tensor_map(values: np.ndarray, title: str, theme: str = "light", least: float = 0.0) -> Figure:
+def draw_tensor_map(values: np.ndarray, title: str, theme: str = "light", least: float = 0.0) -> Figure:
     """A tensor (N, H, W, C) as a matrix, N and H down, W and C across; in a scale of colours whose middle is 0.
 
     `least`: up to this numbers are 0 to rounding.
@@ -20,7 +20,7 @@ def tensor_map(values: np.ndarray, title: str, theme: str = "light", least: floa
     n, h, w, c = values.shape
     flat = np.where(np.abs(values) <= least, 0.0, values).reshape(n * h, w * c)
     largest = float(np.abs(flat).max()) or 1.0
-    labelled = flat.shape[0] <= LABELS_UP_TO[0] and flat.shape[1] <= LABELS_UP_TO[1]
+    labelled = flat.shape[0] <= MAX_LABELLED_CELLS[0] and flat.shape[1] <= MAX_LABELLED_CELLS[1]
     figure = Figure()
     figure.add_heatmap(
         z=flat, zmin=-largest, zmax=largest, colorscale=colours.diverging, showscale=False, xgap=1, ygap=1,

@@ -18,14 +18,14 @@ from normviz.core.fields import Field, Shape
 from normviz.core.normalize import broadcast_statistic, centre
 from normviz.core.registry import SCHEMES, Scheme
 
-Keys = tuple[str, ...]
+MistakeKeys = tuple[str, ...]
 """The mistakes that were made together; none: the right way."""
 
-OTHERS = (1e-3, 1e-5, 1e-6, 1e-8, 1e-12)
+COMMON_EPS_VALUES = (1e-3, 1e-5, 1e-6, 1e-8, 1e-12)
 """What ε is by default in frameworks and in homework."""
 
 
-class Task(NamedTuple):
+class HomeworkTask(NamedTuple):
     """What is given, as tensors (N, H, W, C): gamma and beta broadcast against x; dout is None where there is none."""
 
     x: np.ndarray
@@ -35,7 +35,7 @@ class Task(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Way:
+class NormalizationRecipe:
     """One way to normalize: which fields, what divides, and which ε.
 
     Attributes:
@@ -60,7 +60,7 @@ class Way:
     scale: float = 1.0
 
 
-class Steps(NamedTuple):
+class ForwardSteps(NamedTuple):
     """The steps of a way: v, half the derivative of what is averaged, 1/σ with its derivative by the average s, x̂.
 
     w is what is squared, since d(w²)/dw = 2w; for absolute values it is half of their sign.
@@ -73,49 +73,53 @@ class Steps(NamedTuple):
     xhat: np.ndarray
 
 
-def average(x: np.ndarray, field: Field) -> np.ndarray:
+def broadcast_mean(x: np.ndarray, field: Field) -> np.ndarray:
     """E[x] at every element."""
     return np.broadcast_to(broadcast_statistic(centre(x, field)[1], field, x.shape), x.shape)
 
 
-def unbiased(field: Field, shape: Shape) -> np.ndarray:
+def compute_bessel_factor(field: Field, shape: Shape) -> np.ndarray:
     """Return m/(m − 1) for every element: the factor from a mean over m to a sum over m − 1; 1 where m = 1."""
     m = field.sizes(shape)
     return m / np.maximum(m - 1, 1)
 
 
-def forward(x: np.ndarray, way: Way) -> Steps:
+def run_recipe(x: np.ndarray, recipe: NormalizationRecipe) -> ForwardSteps:
     """Return the steps of a way on a tensor."""
     v = x
-    if way.summation is not None:
-        v = x - average(x, way.summation) * (unbiased(way.summation, x.shape) if way.sample_mean else 1.0)
-    if way.suppression is None:
+    if recipe.summation is not None:
+        v = x - broadcast_mean(x, recipe.summation) * (
+            compute_bessel_factor(recipe.summation, x.shape) if recipe.sample_mean else 1.0
+        )
+    if recipe.suppression is None:
         one = np.ones_like(x)
-        return Steps(v, v, one, np.zeros_like(x), v * way.scale)
-    w = v if way.around else x
-    factor = unbiased(way.suppression, x.shape) if way.sample else np.ones_like(x)
-    s = average(np.abs(w) if way.absolute else w * w, way.suppression) * factor
-    if way.root == "inside":
-        r = 1 / np.sqrt(s + way.eps)
+        return ForwardSteps(v, v, one, np.zeros_like(x), v * recipe.scale)
+    w = v if recipe.around else x
+    factor = compute_bessel_factor(recipe.suppression, x.shape) if recipe.sample else np.ones_like(x)
+    s = broadcast_mean(np.abs(w) if recipe.absolute else w * w, recipe.suppression) * factor
+    if recipe.root == "inside":
+        r = 1 / np.sqrt(s + recipe.eps)
         slope = -(r**3) / 2
-    elif way.root == "outside":
-        r = 1 / (np.sqrt(s) + way.eps)
+    elif recipe.root == "outside":
+        r = 1 / (np.sqrt(s) + recipe.eps)
         slope = -(r**2) / (2 * np.sqrt(s))
-    elif way.root == "squared":
-        r = 1 / np.sqrt(s * s + way.eps)
+    elif recipe.root == "squared":
+        r = 1 / np.sqrt(s * s + recipe.eps)
         slope = -s * r**3
     else:
-        r = 1 / (s + way.eps)
+        r = 1 / (s + recipe.eps)
         slope = -(r**2)
-    half = np.sign(w) / 2 if way.absolute else w
-    return Steps(v, half, r * way.scale, slope * factor * way.scale, v * r * way.scale)
+    half = np.sign(w) / 2 if recipe.absolute else w
+    return ForwardSteps(v, half, r * recipe.scale, slope * factor * recipe.scale, v * r * recipe.scale)
 
 
-def gradients(x: np.ndarray, g: np.ndarray, way: Way, steps: Steps) -> Iterator[tuple[Keys, np.ndarray]]:
+def generate_input_gradients(
+    x: np.ndarray, g: np.ndarray, recipe: NormalizationRecipe, steps: ForwardSteps
+) -> Iterator[tuple[MistakeKeys, np.ndarray]]:
     """Yield ∂l/∂x of a way from g = ∂l/∂x̂, the right one first, then with each mistake of the backward pass."""
-    a, b = way.summation, way.suppression
+    a, b = recipe.summation, recipe.suppression
     direct = g * steps.r
-    kept = unbiased(a, x.shape) if a is not None and way.sample_mean else 1.0
+    kept = compute_bessel_factor(a, x.shape) if a is not None and recipe.sample_mean else 1.0
 
     def reach(times: float | np.ndarray = 1.0) -> np.ndarray:
         """Return the path through the variance, of which each average is multiplied."""
@@ -129,8 +133,8 @@ def gradients(x: np.ndarray, g: np.ndarray, way: Way, steps: Steps) -> Iterator[
         return np.zeros_like(x) if a is None else np.broadcast_to(apply_transposed_average(z * times, a), x.shape)
 
     through = reach()
-    inner = through if way.around else 0.0  # through v, or straight to x
-    outer = 0.0 if way.around else through
+    inner = through if recipe.around else 0.0  # through v, or straight to x
+    outer = 0.0 if recipe.around else through
     dx = direct + inner - back(direct + inner) + outer
     yield (), dx
     if a is not None:
@@ -138,9 +142,9 @@ def gradients(x: np.ndarray, g: np.ndarray, way: Way, steps: Steps) -> Iterator[
     if b is not None:
         yield ("variance-path",), direct - back(direct)
         yield ("constant-statistics",), direct
-    if way.root == "inside" and way.around and not (way.sample or way.sample_mean or way.absolute):
+    if recipe.root == "inside" and recipe.around and not (recipe.sample or recipe.sample_mean or recipe.absolute):
         own = SCHEMES["custom"].with_fields(a, b)
-        yield ("diagonal-gradient",), compute_diagonal_gradient(x, g * way.scale, own, way.eps)
+        yield ("diagonal-gradient",), compute_diagonal_gradient(x, g * recipe.scale, own, recipe.eps)
         if b is not None:
             yield ("diagonal-gradient",), direct + 2 * steps.w * g * steps.v * steps.slope / b.sizes(x.shape)
     for of_mean, of_variance in ((1, 0), (0, 1), (1, 1)):
@@ -157,59 +161,61 @@ def gradients(x: np.ndarray, g: np.ndarray, way: Way, steps: Steps) -> Iterator[
         yield ("sign",), dv - of_mean * back(dv)
     for m in {x.size, x.shape[0], 1 if b is None else int(b.sizes(x.shape).max())}:
         yield ("mean-instead-of-sum",), dx / m
-    if b is not None and way.around and not way.sample_mean:
+    if b is not None and recipe.around and not recipe.sample_mean:
         # m − 1 in the forward pass only, in the backward pass only, and in the sums through the mean as well.
-        more = unbiased(b, x.shape)
-        of_means = [1.0] if a is None else [1.0, unbiased(a, x.shape)]
-        for of_mean, of_variance in [*product(of_means, [1.0, 1 / more if way.sample else more])][1:]:
+        more = compute_bessel_factor(b, x.shape)
+        of_means = [1.0] if a is None else [1.0, compute_bessel_factor(a, x.shape)]
+        for of_mean, of_variance in [*product(of_means, [1.0, 1 / more if recipe.sample else more])][1:]:
             dv = direct + reach(of_variance)
             yield ("sample-variance",), dv - back(dv, of_mean)
 
 
-def right_way(scheme: Scheme, shape: Shape, eps: float) -> Way:
+def make_right_recipe(scheme: Scheme, shape: Shape, eps: float) -> NormalizationRecipe:
     """The way of the scheme itself."""
-    return Way(scheme.summation, scheme.suppression, eps, scale=scheme.scale(shape))
+    return NormalizationRecipe(scheme.summation, scheme.suppression, eps, scale=scheme.scale(shape))
 
 
-def formulas(scheme: Scheme, way: Way) -> Iterator[tuple[Keys, Way]]:
+def generate_wrong_formulas(
+    scheme: Scheme, recipe: NormalizationRecipe
+) -> Iterator[tuple[MistakeKeys, NormalizationRecipe]]:
     """Ways that differ from the right one in what is computed with one statistic, not in which elements share it."""
-    if way.suppression is None:
-        if way.summation is not None:
-            yield ("no-centring",), replace(way, summation=None)
+    if recipe.suppression is None:
+        if recipe.summation is not None:
+            yield ("no-centring",), replace(recipe, summation=None)
         return
-    if way.eps:
-        yield ("eps-outside-root",), replace(way, root="outside")
-    yield ("no-root",), replace(way, root="none")
-    yield ("sample-variance",), replace(way, sample=True)
-    if way.eps:
-        yield ("no-eps",), replace(way, eps=0.0)
-    if way.summation is not None:
-        yield ("no-centring",), replace(way, summation=None)
-        yield ("mean-square",), replace(way, around=False)
+    if recipe.eps:
+        yield ("eps-outside-root",), replace(recipe, root="outside")
+    yield ("no-root",), replace(recipe, root="none")
+    yield ("sample-variance",), replace(recipe, sample=True)
+    if recipe.eps:
+        yield ("no-eps",), replace(recipe, eps=0.0)
+    if recipe.summation is not None:
+        yield ("no-centring",), replace(recipe, summation=None)
+        yield ("mean-square",), replace(recipe, around=False)
     else:
-        yield ("centred",), replace(way, summation=way.suppression)
-    yield ("no-division",), replace(way, suppression=None)
-    for other in dict.fromkeys((way.eps**2, way.eps**0.5, *OTHERS)):
-        if other != way.eps:
-            yield ("other-eps",), replace(way, eps=other)
+        yield ("centred",), replace(recipe, summation=recipe.suppression)
+    yield ("no-division",), replace(recipe, suppression=None)
+    for other in dict.fromkeys((recipe.eps**2, recipe.eps**0.5, *COMMON_EPS_VALUES)):
+        if other != recipe.eps:
+            yield ("other-eps",), replace(recipe, eps=other)
     if scheme.per_fan_in:
-        yield ("no-scale",), replace(way, scale=1.0)
-    if way.summation is not None:
-        yield ("sample-variance",), replace(way, sample=True, sample_mean=True)
-        yield ("no-centring", "no-division"), replace(way, summation=None, suppression=None)
-    for root, eps in (("none", way.eps), ("none", 0.0), ("squared", way.eps), ("inside", way.eps)):
-        yield ("absolute-deviation",), replace(way, absolute=True, root=root, eps=eps)
+        yield ("no-scale",), replace(recipe, scale=1.0)
+    if recipe.summation is not None:
+        yield ("sample-variance",), replace(recipe, sample=True, sample_mean=True)
+        yield ("no-centring", "no-division"), replace(recipe, summation=None, suppression=None)
+    for root, eps in (("none", recipe.eps), ("none", 0.0), ("squared", recipe.eps), ("inside", recipe.eps)):
+        yield ("absolute-deviation",), replace(recipe, absolute=True, root=root, eps=eps)
 
 
-def denominators(way: Way) -> Iterator[tuple[Keys, Way]]:
+def generate_wrong_denominators(recipe: NormalizationRecipe) -> Iterator[tuple[MistakeKeys, NormalizationRecipe]]:
     """The ways with each of the mistakes that are made most, beside another one."""
-    if way.suppression is None:
+    if recipe.suppression is None:
         return
-    roots = {"inside": (), "none": ("no-root",), **({"outside": ("eps-outside-root",)} if way.eps else {})}
+    roots = {"inside": (), "none": ("no-root",), **({"outside": ("eps-outside-root",)} if recipe.eps else {})}
     for (root, first), sample in product(roots.items(), (False, True)):
         keys = (*first, *(("sample-variance",) if sample else ()))
         if keys:
-            yield keys, replace(way, root=root, sample=sample)
-    if way.eps:
-        yield ("no-eps",), replace(way, eps=0.0)
-        yield ("no-eps", "sample-variance"), replace(way, eps=0.0, sample=True)
+            yield keys, replace(recipe, root=root, sample=sample)
+    if recipe.eps:
+        yield ("no-eps",), replace(recipe, eps=0.0)
+        yield ("no-eps", "sample-variance"), replace(recipe, eps=0.0, sample=True)

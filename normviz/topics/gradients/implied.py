@@ -8,33 +8,33 @@ import numpy as np
 from normviz.core.backward import compute_gradients
 from normviz.core.fields import Field
 from normviz.core.normalize import broadcast_statistic
-from normviz.topics.gradients.candidates import Candidates, difference
-from normviz.topics.gradients.case import Case
-from normviz.topics.gradients.homework import average, unbiased
+from normviz.topics.gradients.candidates import MistakeCandidates, measure_relative_error
+from normviz.topics.gradients.case import HomeworkCase
+from normviz.topics.gradients.homework import broadcast_mean, compute_bessel_factor
 
-EXCHANGED = 4
+EXCHANGE_CANDIDATES = 4
 """Two channels are looked for among so many: those that are off most."""
 
-BLEND = 0.01
+BLEND_TOLERANCE = 0.01
 """How far implied statistics may be from a blend, as a part of σ: running averages may be stored with few digits."""
 
-EXPLAINED = 0.1
+MAX_UNEXPLAINED_SHARE = 0.1
 """A blend has to leave no more than this part of how the statistics differ, between channels and from the batch's."""
 
-FEWEST = {"running-statistics": 3, "other-statistics": 8}
+MIN_ELEMENTS = {"running-statistics": 3, "other-statistics": 8}
 """The fewest elements of a channel: any two lie on a line, and a few may do so by chance."""
 
 
-def exchange_gammas(case: Case, name: str, flat: np.ndarray) -> Candidates:
+def generate_gamma_exchanges(case: HomeworkCase, name: str, flat: np.ndarray) -> MistakeCandidates:
     """Yield what γ with two channels exchanged gives, for the pairs among the channels that are off most.
 
     In dx an exchange reaches the other channels too where they share a statistic, but these the less.
     """
     task, wanted = case.task, case.right[name]
-    if name not in ("out", "dx") or task.gamma.shape[-1] < 2 or flat.shape != case.laid(wanted).shape:
+    if name not in ("out", "dx") or task.gamma.shape[-1] < 2 or flat.shape != case.to_layout_order(wanted).shape:
         return
     off = ((case.tensor(flat) - wanted) ** 2).sum((0, 1, 2))
-    for i, j in combinations(np.argsort(off)[-EXCHANGED:], 2):
+    for i, j in combinations(np.argsort(off)[-EXCHANGE_CANDIDATES:], 2):
         gamma = task.gamma.copy()
         gamma[..., [i, j]] = gamma[..., [j, i]]
         if np.array_equal(gamma, task.gamma):
@@ -44,23 +44,23 @@ def exchange_gammas(case: Case, name: str, flat: np.ndarray) -> Candidates:
         else:
             assert task.dout is not None
             found = compute_gradients(task.x, task.dout, case.scheme, case.eps, gamma, task.beta).dx
-        yield ("swapped-gamma",), case.laid(found)
+        yield ("swapped-gamma",), case.to_layout_order(found)
 
 
-class Statistics(NamedTuple):
+class ImpliedStatistics(NamedTuple):
     """A mean and a variance for every element; the mean is None where only the variance is known, as from dx."""
 
     mean: np.ndarray | None
     variance: np.ndarray
 
-    def off(self, mean: np.ndarray | float, variance: np.ndarray | float) -> float:
+    def measure_distance(self, mean: np.ndarray | float, variance: np.ndarray | float) -> float:
         """Return how far others are, in σ of these: the largest of |Δμ|/σ and |Δσ²|/2σ²."""
         of_variance = np.max(np.abs(self.variance - variance) / (2 * self.variance))
         of_mean = 0.0 if self.mean is None else np.max(np.abs(self.mean - mean) / np.sqrt(self.variance))
         return float(max(of_variance, of_mean))
 
 
-def name_statistics(case: Case, name: str, flat: np.ndarray, limit: float) -> str | None:
+def find_statistics_mistake(case: HomeworkCase, name: str, flat: np.ndarray, limit: float) -> str | None:
     """Return the key of a mistake where every channel has a factor and a shift that are not this batch's.
 
     "running-statistics": the mean and the variance that follow are plausible as running averages, by `_are_running`.
@@ -71,19 +71,19 @@ def name_statistics(case: Case, name: str, flat: np.ndarray, limit: float) -> st
     if "running variance" not in case.scheme.keeps or name not in ("out", "dx") or field is None:
         return None
     m, y = field.least(task.x.shape), case.tensor(flat)
-    if m < min(FEWEST.values()):
+    if m < min(MIN_ELEMENTS.values()):
         return None
     if name == "out":
-        y, along = y - task.beta, task.x - average(task.x, field)
-        rest, gamma = y - average(y, field), task.gamma
+        y, along = y - task.beta, task.x - broadcast_mean(task.x, field)
+        rest, gamma = y - broadcast_mean(y, field), task.gamma
     else:
         assert task.dout is not None
         along, rest, gamma = task.dout * task.gamma, y, np.ones_like(task.gamma)
-    factor = average(along * rest, field) / average(along**2, field)
-    if difference(factor * along, rest) > limit:
+    factor = broadcast_mean(along * rest, field) / broadcast_mean(along**2, field)
+    if measure_relative_error(factor * along, rest) > limit:
         return None
-    mean = task.x - along - average(y, field) / factor if name == "out" else None
-    implied = Statistics(mean, (gamma / factor) ** 2 - case.eps)
+    mean = task.x - along - broadcast_mean(y, field) / factor if name == "out" else None
+    implied = ImpliedStatistics(mean, (gamma / factor) ** 2 - case.eps)
     if np.all(factor * gamma > 0) and _are_running(case, field, implied):
         return "running-statistics"
     own = np.broadcast_to(
@@ -91,10 +91,10 @@ def name_statistics(case: Case, name: str, flat: np.ndarray, limit: float) -> st
     )
     constant = (factor * own).sum() / (own * own).sum()
     differ = np.abs(factor - constant * own).max() > 0.01 * np.abs(factor).max() > 0
-    return "other-statistics" if differ and m >= FEWEST["other-statistics"] else None
+    return "other-statistics" if differ and m >= MIN_ELEMENTS["other-statistics"] else None
 
 
-def _are_running(case: Case, field: Field, implied: Statistics) -> bool:
+def _are_running(case: HomeworkCase, field: Field, implied: ImpliedStatistics) -> bool:
     """Return True if statistics are plausible as running averages.
 
     Running averages start at mean 0 and variance 1, and each step moves them towards the batch's. After any number of
@@ -105,20 +105,25 @@ def _are_running(case: Case, field: Field, implied: Statistics) -> bool:
     """
     if not np.isfinite(implied.variance).all() or implied.variance.min() <= 0:
         return False
-    mean = average(case.task.x, field)
-    variance = average((case.task.x - mean) ** 2, field)
-    equal = implied.off(0.0 if implied.mean is None else implied.mean.mean(), implied.variance.mean())
-    bound = min(BLEND, EXPLAINED * equal, EXPLAINED * implied.off(mean, variance))
+    mean = broadcast_mean(case.task.x, field)
+    variance = broadcast_mean((case.task.x - mean) ** 2, field)
+    equal = implied.measure_distance(0.0 if implied.mean is None else implied.mean.mean(), implied.variance.mean())
+    bound = min(
+        BLEND_TOLERANCE, MAX_UNEXPLAINED_SHARE * equal, MAX_UNEXPLAINED_SHARE * implied.measure_distance(mean, variance)
+    )
     # dx holds no mean: variances that start at 0 are there the batch's times a constant, which says nothing.
     for start in (1.0,) if implied.mean is None else (1.0, 0.0):
-        for of_batch in (variance, variance * unbiased(field, mean.shape)):  # frameworks keep it with m − 1
+        for of_batch in (
+            variance,
+            variance * compute_bessel_factor(field, mean.shape),
+        ):  # frameworks keep it with m − 1
             share = _share(implied, mean, of_batch, start)
-            if 0 <= share <= 1 and implied.off(share * mean, start + share * (of_batch - start)) <= bound:
+            if 0 <= share <= 1 and implied.measure_distance(share * mean, start + share * (of_batch - start)) <= bound:
                 return True
     return False
 
 
-def _share(implied: Statistics, mean: np.ndarray, variance: np.ndarray, start: float) -> float:
+def _share(implied: ImpliedStatistics, mean: np.ndarray, variance: np.ndarray, start: float) -> float:
     """Return the share of the batch in the nearest blend, by least squares in units of the implied σ."""
     moved, possible = (implied.variance - start) / implied.variance, (variance - start) / implied.variance
     products, squares = np.vdot(possible, moved), np.vdot(possible, possible)

@@ -9,14 +9,14 @@ from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES
 from normviz.charts.style import COLOUR_BAR, finish
 
-NAMED_UP_TO = 24
+MAX_NAMED_ELEMENTS = 24
 """Elements that still have room for their indices beside the matrix."""
 
-FRAMED_UP_TO = 36
+MAX_FRAMED_FIELDS = 36
 """Fields that are still framed."""
 
 
-def jacobian_map(matrix: np.ndarray, names: Sequence[str], edges: np.ndarray, theme: str = "light") -> Figure:
+def draw_jacobian_map(matrix: np.ndarray, names: Sequence[str], edges: np.ndarray, theme: str = "light") -> Figure:
     """∂x̂ (down) by ∂x (across), in a scale of colours whose middle is 0; fields are framed.
 
     `names`: the indices of the elements, in the order of the matrix; `edges`: where fields begin, and the end.
@@ -28,11 +28,11 @@ def jacobian_map(matrix: np.ndarray, names: Sequence[str], edges: np.ndarray, th
         x=list(names), y=list(names), z=matrix, zmin=-largest, zmax=largest, colorscale=colours.diverging,
         colorbar=COLOUR_BAR | {"len": 0.8}, hovertemplate="∂x̂[%{y}] / ∂x[%{x}] = %{z:.4g}<extra></extra>",
     )  # fmt: skip
-    if len(edges) - 1 <= FRAMED_UP_TO:
+    if len(edges) - 1 <= MAX_FRAMED_FIELDS:
         for start, end in pairwise(edges.tolist()):
             ends = {"x0": start - 0.5, "x1": end - 0.5, "y0": start - 0.5, "y1": end - 0.5}
             figure.add_shape(type="rect", line={"color": colours.ink, "width": 2}, **ends)
-    shown = len(names) <= NAMED_UP_TO
+    shown = len(names) <= MAX_NAMED_ELEMENTS
     axis = {"type": "category", "showticklabels": shown, "showgrid": False, "tickfont": {"size": 11}, "ticks": ""}
     figure.update_xaxes(title="x of element n, h, w, c", constrain="domain", tickangle=-90, **axis)
     figure.update_yaxes(title="x̂ of element", autorange="reversed", scaleanchor="x", constrain="domain", **axis)

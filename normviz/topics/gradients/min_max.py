@@ -8,11 +8,11 @@ import numpy as np
 from normviz.core.backward import apply_transposed_average
 from normviz.core.fields import Field
 from normviz.core.normalize import broadcast_statistic, reduce_boxes
-from normviz.topics.gradients.homework import average
+from normviz.topics.gradients.homework import broadcast_mean
 
 
 @dataclass(frozen=True)
-class MinMax:
+class MinMaxScaling:
     """One variant of min–max scaling: x̂ = scale · (x − origin)/(max − min + ε) + shift.
 
     Attributes:
@@ -40,7 +40,7 @@ class MinMax:
     def xhat(self) -> np.ndarray:
         """x̂."""
         low, high = self._end(np.min), self._end(np.max)
-        origin = average(self.x, self.field) if self.centred else low
+        origin = broadcast_mean(self.x, self.field) if self.centred else low
         return self.scale * (self.x - origin) / (high - low + self.eps) + self.shift
 
     def backward(self, g: np.ndarray) -> np.ndarray:
@@ -55,11 +55,11 @@ class MinMax:
         return direct + ends + (of_origin / m if self.centred else np.where(self.x == low, of_origin, 0.0))
 
 
-def variants(x: np.ndarray, field: Field, eps: float) -> Iterator[MinMax]:
+def generate_min_max_variants(x: np.ndarray, field: Field, eps: float) -> Iterator[MinMaxScaling]:
     """Yield the usual variants: without ε and with it; to 0..1, to −1..1, and around the mean."""
     if field.windows:
         return
     for added in dict.fromkeys((0.0, eps)):
-        yield MinMax(x, field, added, False, 1.0, 0.0)
-        yield MinMax(x, field, added, False, 2.0, -1.0)
-        yield MinMax(x, field, added, True, 1.0, 0.0)
+        yield MinMaxScaling(x, field, added, False, 1.0, 0.0)
+        yield MinMaxScaling(x, field, added, False, 2.0, -1.0)
+        yield MinMaxScaling(x, field, added, True, 1.0, 0.0)

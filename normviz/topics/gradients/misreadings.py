@@ -10,36 +10,38 @@ import numpy as np
 from normviz.core.fields import FULL, OWN, Field, Rule, Shape
 from normviz.core.layouts import LAYOUTS, from_tensor
 from normviz.core.registry import Scheme
-from normviz.topics.gradients.homework import Keys, Task, Way
+from normviz.topics.gradients.homework import HomeworkTask, MistakeKeys, NormalizationRecipe
 
 
-def placements(way: Way, shape: Shape, layout: str) -> Iterator[tuple[Keys, Way]]:
+def generate_wrong_fields(
+    recipe: NormalizationRecipe, shape: Shape, layout: str
+) -> Iterator[tuple[MistakeKeys, NormalizationRecipe]]:
     """Ways of which other elements share a statistic: the array misread, groups miscounted, other axes."""
-    seen = {_canonical(way, shape)}
+    seen = {_canonical(recipe, shape)}
 
-    def new(way: Way) -> bool:
+    def new(way: NormalizationRecipe) -> bool:
         known = _canonical(way, shape)
         if known in seen:
             return False
         seen.add(known)
         return True
 
-    for key, wrong in (*_misread(way, layout), *_miscounted(way, shape), *_other_axes(way, shape)):
-        if all(fits(field, shape) for field in (wrong.summation, wrong.suppression)) and new(wrong):
+    for key, wrong in (*_misread(recipe, layout), *_miscounted(recipe, shape), *_other_axes(recipe, shape)):
+        if all(has_fitting_groups(field, shape) for field in (wrong.summation, wrong.suppression)) and new(wrong):
             yield (key,), wrong
 
 
-def _canonical(way: Way, shape: Shape) -> tuple[Field | None, ...]:
+def _canonical(way: NormalizationRecipe, shape: Shape) -> tuple[Field | None, ...]:
     return tuple(None if f is None else f.canonical(shape) for f in (way.summation, way.suppression))
 
 
-def fits(field: Field | None, shape: Shape) -> bool:
+def has_fitting_groups(field: Field | None, shape: Shape) -> bool:
     """Whether the groups of a field divide their axes; None fits."""
     rules = () if field is None else zip(field.rules, shape, strict=True)
     return all(rule.kind != "groups" or n % rule.number == 0 for rule, n in rules)
 
 
-def _with(way: Way, change: "dict[int, Rule] | Field") -> Way:
+def _with(way: NormalizationRecipe, change: "dict[int, Rule] | Field") -> NormalizationRecipe:
     """The way with both fields replaced, or with some of their rules."""
 
     def changed(field: Field | None) -> Field | None:
@@ -52,7 +54,7 @@ def _with(way: Way, change: "dict[int, Rule] | Field") -> Way:
     return replace(way, summation=changed(way.summation), suppression=changed(way.suppression))
 
 
-def _misread(way: Way, layout: str) -> Iterator[tuple[str, Way]]:
+def _misread(way: NormalizationRecipe, layout: str) -> Iterator[tuple[str, NormalizationRecipe]]:
     """The array read with its channels at the other end."""
     read = {"NCHW": (0, 1, 2, 3), "NHWC": (0, 3, 1, 2), "BTC": (0, 3, 1)}.get(layout)
     if read is None:
@@ -66,7 +68,7 @@ def _misread(way: Way, layout: str) -> Iterator[tuple[str, Way]]:
     yield key, replace(way, summation=permuted(way.summation), suppression=permuted(way.suppression))
 
 
-def _miscounted(way: Way, shape: Shape) -> Iterator[tuple[str, Way]]:
+def _miscounted(way: NormalizationRecipe, shape: Shape) -> Iterator[tuple[str, NormalizationRecipe]]:
     field = way.suppression or way.summation
     groups = {axis: rule for axis, rule in enumerate(field.rules if field else ()) if rule.kind == "groups"}
     for axis, rule in groups.items():
@@ -74,7 +76,7 @@ def _miscounted(way: Way, shape: Shape) -> Iterator[tuple[str, Way]]:
             yield "group-size", _with(way, {axis: Rule("groups", shape[axis] // rule.number)})
 
 
-def _other_axes(way: Way, shape: Shape) -> Iterator[tuple[str, Way]]:
+def _other_axes(way: NormalizationRecipe, shape: Shape) -> Iterator[tuple[str, NormalizationRecipe]]:
     """Every other choice of axes to average over."""
     long = [axis for axis, n in enumerate(shape) if n > 1]
     for chosen in product((True, False), repeat=len(long)):
@@ -83,7 +85,7 @@ def _other_axes(way: Way, shape: Shape) -> Iterator[tuple[str, Way]]:
             yield "wrong-axis", _with(way, Field(tuple(FULL if axis in over else OWN for axis in range(4))))
 
 
-class View(NamedTuple):
+class MisreadView(NamedTuple):
     """A task seen in another order of its elements, as a reshape or a misread layout would.
 
     Attributes:
@@ -95,7 +97,7 @@ class View(NamedTuple):
     """
 
     key: str
-    task: Task
+    task: HomeworkTask
     order: np.ndarray
     whole: Shape
     channels: np.ndarray | None = None
@@ -109,15 +111,15 @@ class View(NamedTuple):
         return flat.reshape(self.whole)
 
 
-def views(task: Task, scheme: Scheme, layout: str) -> Iterator[View]:
+def generate_misread_views(task: HomeworkTask, scheme: Scheme, layout: str) -> Iterator[MisreadView]:
     """The task as a plain reshape to channels last sees it, as a misread layout does, and with groups interleaved."""
     index = np.arange(task.x.size).reshape(task.x.shape)
 
     def seen(
         key: str, order: np.ndarray, gamma: np.ndarray, beta: np.ndarray, channels: np.ndarray | None = None
-    ) -> View:
+    ) -> MisreadView:
         dout = None if task.dout is None else task.dout.ravel()[order]
-        return View(key, Task(task.x.ravel()[order], gamma, beta, dout), order, task.x.shape, channels)
+        return MisreadView(key, HomeworkTask(task.x.ravel()[order], gamma, beta, dout), order, task.x.shape, channels)
 
     per_channel = all(p.shape[:3] == (1, 1, 1) for p in (task.gamma, task.beta))
     n, h, w, c = task.x.shape

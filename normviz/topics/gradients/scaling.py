@@ -13,11 +13,11 @@ from normviz.core.fields import Shape
 from normviz.core.normalize import normalize
 from normviz.core.registry import Scheme
 
-INPUTS = 5
+FAN_IN = 5
 """Numbers of u at every position."""
 
 
-class Layer(NamedTuple):
+class LinearLayer(NamedTuple):
     """u (N, H, W, D), weights (1, 1, D, C), and ∂l/∂x̂ (N, H, W, C), all normal."""
 
     u: np.ndarray
@@ -25,7 +25,7 @@ class Layer(NamedTuple):
     d: np.ndarray
 
 
-class Passed(NamedTuple):
+class LayerGradients(NamedTuple):
     """What comes out, x̂, and the gradients of l with respect to u and to the weights that there are, aW."""
 
     xhat: np.ndarray
@@ -33,7 +33,7 @@ class Passed(NamedTuple):
     dw: np.ndarray
 
 
-class Gaps(NamedTuple):
+class ScalingGaps(NamedTuple):
     """How far aW is from W, relative to the largest number of W's: in x̂, in ∂l/∂u, and in a times ∂l/∂(aW)."""
 
     xhat: float
@@ -41,38 +41,40 @@ class Gaps(NamedTuple):
     dw: float
 
 
-def layer(shape: Shape, seed: int) -> Layer:
+def make_linear_layer(shape: Shape, seed: int) -> LinearLayer:
     """A layer whose sums have this shape."""
     rng = np.random.default_rng([seed, 7])
-    sizes = ((*shape[:3], INPUTS), (1, 1, INPUTS, shape[3]), shape)
-    return Layer(*(rng.standard_normal(size) for size in sizes))
+    sizes = ((*shape[:3], FAN_IN), (1, 1, FAN_IN, shape[3]), shape)
+    return LinearLayer(*(rng.standard_normal(size) for size in sizes))
 
 
-def passed(scheme: Scheme, at: Layer, a: float, eps: float) -> Passed:
+def run_scaled_layer(scheme: Scheme, linear_layer: LinearLayer, a: float, eps: float) -> LayerGradients:
     """Forward and backward with the weights aW; a scheme of weights, or one in front, normalizes these."""
-    w, front = a * at.w, scheme.on_weights
+    w, front = a * linear_layer.w, scheme.on_weights
     own = eps if front is scheme else 0.0
     used = w if front is None else normalize(w, front, own).xhat
     matrix = used[0, 0]
-    z = at.u @ matrix
+    z = linear_layer.u @ matrix
     if scheme.on_activations is None:
-        xhat, dz = z, at.d
+        xhat, dz = z, linear_layer.d
     else:
-        xhat, dz = normalize(z, scheme, eps).xhat, backward(z, at.d, scheme, eps)
-    dw = np.einsum("nhwd,nhwc->dc", at.u, dz)[None, None]
-    return Passed(xhat, dz @ matrix.T, dw if front is None else backward(w, dw, front, own))
+        xhat, dz = normalize(z, scheme, eps).xhat, backward(z, linear_layer.d, scheme, eps)
+    dw = np.einsum("nhwd,nhwc->dc", linear_layer.u, dz)[None, None]
+    return LayerGradients(xhat, dz @ matrix.T, dw if front is None else backward(w, dw, front, own))
 
 
-def gaps(scheme: Scheme, at: Layer, a: float, eps: float) -> Gaps:
+def measure_scaling_gaps(scheme: Scheme, linear_layer: LinearLayer, a: float, eps: float) -> ScalingGaps:
     """At one a, against a = 1."""
-    one, other = passed(scheme, at, 1.0, eps), passed(scheme, at, a, eps)
+    one, other = run_scaled_layer(scheme, linear_layer, 1.0, eps), run_scaled_layer(scheme, linear_layer, a, eps)
     pairs = zip(one, other._replace(dw=a * other.dw), strict=True)
-    return Gaps(*(_relative(before, after) for before, after in pairs))
+    return ScalingGaps(*(_relative(before, after) for before, after in pairs))
 
 
-def turned(scheme: Scheme, at: Layer, a: float, eps: float) -> float:
+def measure_sign_gap(scheme: Scheme, linear_layer: LinearLayer, a: float, eps: float) -> float:
     """How far x̂ of −aW is from −x̂ of aW, relative."""
-    return _relative(passed(scheme, at, a, eps).xhat, -passed(scheme, at, -a, eps).xhat)
+    return _relative(
+        run_scaled_layer(scheme, linear_layer, a, eps).xhat, -run_scaled_layer(scheme, linear_layer, -a, eps).xhat
+    )
 
 
 def _relative(before: np.ndarray, after: np.ndarray) -> float:

@@ -12,11 +12,11 @@ from normviz.core.registry import Scheme
 from normviz.core.whitening import apply_inverse_power, compute_steepest_slope
 from normviz.data.samples import sample_uneven
 
-STEP = float(np.finfo(float).eps ** (1 / 3))
+DIFFERENCE_STEP = float(np.finfo(float).eps ** (1 / 3))
 """Of a central difference, in units of what divides: its error and that of rounding are then about as large."""
 
 
-class Small(NamedTuple):
+class SmallTensors(NamedTuple):
     """A tensor x and what comes from above, ∂l/∂y, both (N, H, W, C); γ and β along the axes that the scheme has."""
 
     x: np.ndarray
@@ -25,7 +25,7 @@ class Small(NamedTuple):
     bias: np.ndarray
 
 
-def small(scheme: Scheme, shape: Shape, seed: int) -> Small:
+def make_small_tensors(scheme: Scheme, shape: Shape, seed: int) -> SmallTensors:
     """Uneven noise, a normal ∂l/∂y, γ between 1/2 and 2 and a normal β; 1 and 0 where the scheme has none."""
     rng = np.random.default_rng([seed, 1])
     sizes = [
@@ -35,10 +35,10 @@ def small(scheme: Scheme, shape: Shape, seed: int) -> Small:
     dy = rng.standard_normal(shape)
     gain = np.ones(sizes[0]) if scheme.gain is None else np.exp2(rng.uniform(-1, 1, sizes[0]))
     bias = np.zeros(sizes[1]) if scheme.bias is None else rng.standard_normal(sizes[1])
-    return Small(sample_uneven(shape, seed), dy, gain, bias)
+    return SmallTensors(sample_uneven(shape, seed), dy, gain, bias)
 
 
-class Ways(NamedTuple):
+class GradientComparison(NamedTuple):
     """The same gradients by the formula and by central differences, and how far these are apart.
 
     Attributes:
@@ -54,9 +54,9 @@ class Ways(NamedTuple):
 
 
 @ignore_float_warnings
-def ways(scheme: Scheme, at: Small, eps: float) -> Ways:
+def compare_gradients(scheme: Scheme, tensors: SmallTensors, eps: float) -> GradientComparison:
     """Both ways; ∂l/∂x is differentiated element by element, all at once as a stack of tensors."""
-    x, dy, gain, bias = at
+    x, dy, gain, bias = tensors
     result = normalize(x, scheme, eps)
     inverse = np.full(x.shape, scheme.alpha if scheme.pointwise else 1.0)
     if scheme.whitens and scheme.suppression is not None:
@@ -70,13 +70,13 @@ def ways(scheme: Scheme, at: Small, eps: float) -> Ways:
         return np.sum(dy * gain * normalize(stack, scheme, eps).xhat, axis=(-4, -3, -2, -1))
 
     largest = float(np.abs(x).max()) or 1.0
-    step = STEP * np.where(inverse > 0, 1 / np.where(inverse > 0, inverse, 1.0), largest)
+    step = DIFFERENCE_STEP * np.where(inverse > 0, 1 / np.where(inverse > 0, inverse, 1.0), largest)
     moved = (np.eye(x.size) * step.reshape(-1, 1)).reshape(-1, *x.shape)
     apart = ((x + moved) - (x - moved)).reshape(x.size, -1).sum(axis=1)
     found = {"dx": ((loss(x + moved) - loss(x - moved)) / apart).reshape(x.shape)}
     xhat = result.xhat
-    of_gain = _central(lambda changed: dy * changed * xhat, gain, dy.shape)
-    of_bias = _central(lambda changed: dy * (gain * xhat + changed), bias, dy.shape)
+    of_gain = _compute_central_difference(lambda changed: dy * changed * xhat, gain, dy.shape)
+    of_bias = _compute_central_difference(lambda changed: dy * (gain * xhat + changed), bias, dy.shape)
     found |= {"dgain": of_gain, "dbias": of_bias}
     if scheme.suppression is not None and scheme.eps is not None:
         least = float((1 / inverse[inverse > 0]).min()) ** 2 if (inverse > 0).any() else 1.0
@@ -88,21 +88,23 @@ def ways(scheme: Scheme, at: Small, eps: float) -> Ways:
     if scheme.whitens:
         held = apply_inverse_power(exact.dxhat, result.v, scheme.matrices(x.shape), eps)
     frozen = float(np.abs(held).max())
-    return Ways(exact, found, frozen or 1.0)
+    return GradientComparison(exact, found, frozen or 1.0)
 
 
-def _central(summands: Callable[[np.ndarray], np.ndarray], at: np.ndarray, shape: Shape) -> np.ndarray:
+def _compute_central_difference(
+    summands: Callable[[np.ndarray], np.ndarray], at: np.ndarray, shape: Shape
+) -> np.ndarray:
     """The derivative of a loss by every number of a parameter that is broadcast against this shape."""
-    stack = at + (np.eye(at.size) * STEP).reshape(-1, *at.shape)
-    below = at - (np.eye(at.size) * STEP).reshape(-1, *at.shape)
+    stack = at + (np.eye(at.size) * DIFFERENCE_STEP).reshape(-1, *at.shape)
+    below = at - (np.eye(at.size) * DIFFERENCE_STEP).reshape(-1, *at.shape)
     axes = (-4, -3, -2, -1)
     up, down = (np.broadcast_to(summands(each), (at.size, *shape)).sum(axis=axes) for each in (stack, below))
-    return ((up - down) / (2 * STEP)).reshape(at.shape)
+    return ((up - down) / (2 * DIFFERENCE_STEP)).reshape(at.shape)
 
 
-def algorithm_1(at: Small, eps: float) -> np.ndarray:
+def compute_published_gradient(tensors: SmallTensors, eps: float) -> np.ndarray:
     """∂ℓ/∂x of batch norm line by line as its paper prints it (Ioffe & Szegedy 2015, section 3)."""
-    x, dy, gain, _ = at
+    x, dy, gain, _ = tensors
     axes, m = (0, 1, 2), x[..., 0].size
     mean = x.mean(axis=axes)
     variance = ((x - mean) ** 2).mean(axis=axes)

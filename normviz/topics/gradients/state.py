@@ -9,7 +9,7 @@ from normviz.core.fields import Shape, find_divisors
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.settings import choice, integer, number_choice, switch
 from normviz.topics.gradients import exercise
-from normviz.topics.gradients.chain import LAST
+from normviz.topics.gradients.chain import LAST_STEP
 from normviz.topics.gradients.exercise import Exercise
 from normviz.ui import scheme as chosen
 from normviz.ui.link import Param, View, format_exact, params
@@ -31,38 +31,38 @@ SHOWN = {
 FORMER_PANEL = "scale"
 """The key of a panel that the page no longer has; `ui.redirects` leads its links to Table 1."""
 
-TENSOR = ("formula", "jacobian")
+TENSOR_PANELS = ("formula", "jacobian")
 """The panels that show the small tensor and the scheme."""
 
 BELONGS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(SIZES, TENSOR),
-    "seed": (*TENSOR, "answer"),
+    **dict.fromkeys(SIZES, TENSOR_PANELS),
+    "seed": (*TENSOR_PANELS, "answer"),
     "torch": ("formula",),
-    **dict.fromkeys(("layout", "norm", "parts", *exercise.LONGEST, "dtype"), ("answer",)),
+    **dict.fromkeys(("layout", "norm", "parts", *exercise.MAX_LENGTHS, "dtype"), ("answer",)),
     **dict.fromkeys(("x", "dy", "back"), ("graph",)),
 }
 """Where a value means something; one that is not here does everywhere."""
 
-LONGEST = {"n": 4, "h": 3, "w": 3, "c": 4}
+MAX_TENSOR_LENGTHS = {"n": 4, "h": 3, "w": 3, "c": 4}
 """The largest tensor: its Jacobian is a picture of 144 × 144 numbers."""
 
-MOST_NUMBERS = 4
+MAX_NUMBERS = 4
 """In the panel "Step by step": more do not fit a box on a phone."""
 
-LARGEST = 1000.0
+MAX_MAGNITUDE = 1000.0
 """Of these, which have three decimals."""
 
 
-def numbers_of(text: str) -> list[float]:
+def parse_numbers(text: str) -> list[float]:
     """The numbers of a text, with commas, semicolons or spaces between them, as a page takes them."""
     found = [float(part) for part in str(text)[:400].replace(";", ",").replace("−", "-").replace(",", " ").split()]
     if not all(map(isfinite, found)):
         raise ValueError("not all of them are finite")
-    return [round(min(max(each, -LARGEST), LARGEST), 3) + 0.0 for each in found[:MOST_NUMBERS]]
+    return [round(min(max(each, -MAX_MAGNITUDE), MAX_MAGNITUDE), 3) + 0.0 for each in found[:MAX_NUMBERS]]
 
 
 def _x(value: Any, view: View) -> str:
-    found = numbers_of(value)
+    found = parse_numbers(value)
     if len(found) < 2:
         raise ValueError("a field has two elements at least")
     return _text(found)
@@ -70,8 +70,8 @@ def _x(value: Any, view: View) -> str:
 
 def _dy(value: Any, view: View) -> str:
     """As many numbers as x has; those that are missing are 0."""
-    count = len(numbers_of(view["x"]))
-    return _text(([*numbers_of(value), *[0.0] * count])[:count])
+    count = len(parse_numbers(view["x"]))
+    return _text(([*parse_numbers(value), *[0.0] * count])[:count])
 
 
 def _text(numbers: list[float]) -> str:
@@ -83,12 +83,12 @@ def _why(name: str) -> Callable[[Any, View], str | None]:
 
     def why(given: Any, view: View) -> str | None:
         try:
-            found = numbers_of(given)
+            found = parse_numbers(given)
         except ValueError:
-            return f"is not a list of 2 to {MOST_NUMBERS} numbers"
-        if name == "dy" and len(found) != len(numbers_of(view["x"])):
+            return f"is not a list of 2 to {MAX_NUMBERS} numbers"
+        if name == "dy" and len(found) != len(parse_numbers(view["x"])):
             return "does not have as many numbers as x"
-        return "" if found == numbers_of(view[name]) else f"is not a list of 2 to {MOST_NUMBERS} numbers"
+        return "" if found == parse_numbers(view[name]) else f"is not a list of 2 to {MAX_NUMBERS} numbers"
 
     return why
 
@@ -98,21 +98,21 @@ class Page:
     """What the page's link holds, beside the scheme."""
 
     show: str = choice("graph", SHOWN)
-    n: int = integer(2, 1, LONGEST["n"])
-    h: int = integer(2, 1, LONGEST["h"])
-    w: int = integer(2, 1, LONGEST["w"])
-    c: int = integer(3, 1, LONGEST["c"])
+    n: int = integer(2, 1, MAX_TENSOR_LENGTHS["n"])
+    h: int = integer(2, 1, MAX_TENSOR_LENGTHS["h"])
+    w: int = integer(2, 1, MAX_TENSOR_LENGTHS["w"])
+    c: int = integer(3, 1, MAX_TENSOR_LENGTHS["c"])
     seed: int = integer(0, 0, 9999, label="Seed", help="Of x, of what comes from above, and of γ and β.")
     torch: bool = switch(False, label="Compare with autograd", help="PyTorch differentiates the same lines by itself.")
     norm: str = choice("batch", {key: SCHEMES[key].label for key in exercise.SCHEMES}, label="Normalization")
-    layout: str = choice("nchw", {key.lower(): name for key, name in exercise.NAMES.items()}, label="Layout")
-    examples: int = integer(6, 1, exercise.LONGEST["examples"], label="Examples")
-    height: int = integer(4, 1, exercise.LONGEST["height"], label="Rows, or positions T")
-    width: int = integer(5, 1, exercise.LONGEST["width"], label="Columns")
-    channels: int = integer(6, 1, exercise.LONGEST["channels"], label="Channels")
+    layout: str = choice("nchw", {key.lower(): name for key, name in exercise.LAYOUT_NAMES.items()}, label="Layout")
+    examples: int = integer(6, 1, exercise.MAX_LENGTHS["examples"], label="Examples")
+    height: int = integer(4, 1, exercise.MAX_LENGTHS["height"], label="Rows, or positions T")
+    width: int = integer(5, 1, exercise.MAX_LENGTHS["width"], label="Columns")
+    channels: int = integer(6, 1, exercise.MAX_LENGTHS["channels"], label="Channels")
     parts: int = number_choice(2, lambda given: find_divisors(given["channels"]), label="Groups G")
     dtype: str = choice("float64", ("float64", "float32"), label="Type of the numbers")
-    back: int = integer(0, 0, LAST)
+    back: int = integer(0, 0, LAST_STEP)
 
 
 _NUMBERS = (
@@ -130,9 +130,9 @@ PARAMS = (
 def is_relevant(view: View, name: str) -> bool:
     """Whether a value means anything to what is shown: a link and the controls leave out what does not."""
     if name in _SCHEME:
-        return view["show"] in TENSOR and chosen.is_relevant(chosen.scheme_of(view), name)
+        return view["show"] in TENSOR_PANELS and chosen.is_relevant(chosen.scheme_of(view), name)
     if name == "eps":
-        return view["show"] not in TENSOR or chosen.is_relevant(chosen.scheme_of(view), name)
+        return view["show"] not in TENSOR_PANELS or chosen.is_relevant(chosen.scheme_of(view), name)
     if view["show"] not in BELONGS.get(name, tuple(SHOWN)):
         return False
     needs = {
@@ -146,10 +146,10 @@ def is_relevant(view: View, name: str) -> bool:
 _SCHEME = {param.name for param in chosen.PARAMS} - {"eps"}
 
 
-FORMER = ("step", "element", "gain", "bias", "pace")
+FORMER_VALUES = ("step", "element", "gain", "bias", "pace")
 """Values of the panel "Step by step" in links of an earlier version, where it also followed γ, β and one element."""
 
-FORMER_FORWARD = 8
+FORMER_FORWARD_STEPS = 8
 """The former step at which the first gradient came back: all steps before it went forward."""
 
 
@@ -167,27 +167,27 @@ def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
         return {"show": "formula", **link}
     if link.get("show", "graph") != "graph":
         return dict(link)
-    kept = {name: value for name, value in link.items() if name not in FORMER}
+    kept = {name: value for name, value in link.items() if name not in FORMER_VALUES}
     step = link.get("step", "")
-    return kept | ({"back": str(max(int(step) - FORMER_FORWARD, 0))} if step.isdecimal() else {})
+    return kept | ({"back": str(max(int(step) - FORMER_FORWARD_STEPS, 0))} if step.isdecimal() else {})
 
 
-def scheme_of(view: View) -> Scheme:
+def get_page_scheme(view: View) -> Scheme:
     """The scheme with its parameters."""
     return chosen.scheme_of(view)
 
 
-def shape_of(view: View) -> Shape:
+def get_tensor_shape(view: View) -> Shape:
     """The shape of the small tensor."""
     return tuple(view[size] for size in SIZES)
 
 
-def eps_of(view: View) -> float:
+def get_page_eps(view: View) -> float:
     """ε as the scheme takes it: 0 where it has none."""
-    return chosen.eps_of(view, scheme_of(view))
+    return chosen.eps_of(view, get_page_scheme(view))
 
 
-def exercise_of(view: View) -> Exercise:
+def build_exercise(view: View) -> Exercise:
     """The homework that the page sets."""
     lengths = view["examples"], view["height"], view["width"], view["channels"]
     return Exercise(

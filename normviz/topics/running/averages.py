@@ -35,11 +35,11 @@ class Convention:
     training: str
     inference: str
 
-    def other(self, number: float) -> float:
+    def convert_momentum(self, number: float) -> float:
         """The momentum of a share, and the share of a momentum."""
         return number if self.of_new else 1 - number
 
-    def averaged(self, variances: np.ndarray, count: int | np.ndarray) -> np.ndarray:
+    def correct_variances(self, variances: np.ndarray, count: int | np.ndarray) -> np.ndarray:
         """Variances of batches of m values, `count`, as they are averaged; raises InvalidInput where m/(m-1) has no
         value."""
         if not self.unbiased:
@@ -59,7 +59,7 @@ CONVENTIONS = {
 """torch.nn.BatchNorm1d and 2d; keras.layers.BatchNormalization of Keras 3 (the fused one of Keras 2 was unbiased)."""
 
 
-class Averages(NamedTuple):
+class RunningAverages(NamedTuple):
     """Running mean and variance before the first step and after each: (steps + 1, C), starting from 0 and 1."""
 
     mean: np.ndarray
@@ -71,9 +71,9 @@ class Averages(NamedTuple):
         return Moments(self.mean[-1], self.variance[-1])
 
 
-def running_averages(
+def compute_running_averages(
     means: np.ndarray, variances: np.ndarray, count: int, convention: Convention, momentum: float
-) -> Averages:
+) -> RunningAverages:
     """Exponentially weighted averages of batch statistics (steps, C), as a framework keeps them.
 
     running ← (1 - share) · running + share · batch, from mean 0 and variance 1; share = momentum in PyTorch,
@@ -84,21 +84,21 @@ def running_averages(
     """
     if not 0 <= momentum <= 1:
         raise InvalidInput(f"momentum = {momentum}; it goes from 0 to 1.")
-    share = convention.other(momentum)
-    values = np.stack([means, convention.averaged(variances, count)])
+    share = convention.convert_momentum(momentum)
+    values = np.stack([means, convention.correct_variances(variances, count)])
     running = np.empty((2, len(means) + 1, *means.shape[1:]))
     running[:, 0] = np.reshape([0.0, 1.0], (2, *[1] * (means.ndim - 1)))
     for step in range(len(means)):
         running[:, step + 1] = (1 - share) * running[:, step] + share * values[:, step]
-    return Averages(*running)
+    return RunningAverages(*running)
 
 
-def lag(share: float) -> float:
+def compute_lag(share: float) -> float:
     """How many steps an average is behind what changes steadily: (1 - share) / share."""
     return (1 - share) / share if share else float("inf")
 
 
-def write_update(share: float, factor: float, old: float, value: float) -> tuple[str, str, str, str, str]:
+def format_update(share: float, factor: float, old: float, value: float) -> tuple[str, str, str, str, str]:
     """Write 1 − share, the share, the old average, the batch's value and the new average, in decimals.
 
     The printed numbers satisfy new = (1 − share) · old + share · factor · value to the printed digits of the new

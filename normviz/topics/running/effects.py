@@ -14,36 +14,36 @@ from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme
 from normviz.topics.running.averages import CONVENTIONS, Moments
 from normviz.topics.running.stream import (
     BATCHES,
-    PER_DIGIT,
-    Folded,
+    DIGIT_FIELD,
+    FoldedLayer,
     Setting,
-    affine_parameters,
-    batch_statistics,
-    fold,
-    infer,
+    compute_batch_statistics,
+    compute_drifted_weights,
+    compute_moments,
+    compute_summed_inputs,
+    extract_patches,
+    fold_batch_norm,
     load_digit_split,
-    merge,
-    moments,
-    patches,
-    stream,
-    summed,
-    weights,
+    make_affine_parameters,
+    merge_moments,
+    normalize_in_inference,
+    stream_summed_inputs,
 )
 
-SIZES = (2, 3, 4, 6, 8, 16, 32, 64, 128)
+BATCH_SIZES = (2, 3, 4, 6, 8, 16, 32, 64, 128)
 """Batch sizes over which bias and noise are measured."""
 
-DRAWN = 2**18
+DIGITS_PER_SIZE = 2**18
 """Digits that are drawn for each of these sizes."""
 
-DRAWS = 64
+DRAW_COUNT = 64
 """Mini-batches in which one example is looked at."""
 
-COMPARED = tuple(SCHEMES[key] for key in ("batch", "layer", "instance", "group", "rms"))
+COMPARED_SCHEMES = tuple(SCHEMES[key] for key in ("batch", "layer", "instance", "group", "rms"))
 """The schemes of which it is asked whether an example's output depends on the other examples in the batch."""
 
 
-class Sampled(NamedTuple):
+class SampledStatistics(NamedTuple):
     """Batch statistics over many mini-batches of each of K sizes, (K, C), and of all training digits, (C,).
 
     variance: the mean of σ². expected: what it is exactly. expected_variance_error: the standard deviation of σ²,
@@ -57,29 +57,29 @@ class Sampled(NamedTuple):
     population: Moments
 
     @property
-    def corrected(self) -> np.ndarray:
+    def corrected_variance(self) -> np.ndarray:
         """m/(m-1) · E[σ²], (K, C): Ioffe & Szegedy 2015, Algorithm 2, step 10."""
-        return CONVENTIONS["pytorch"].averaged(self.variance, self.elements)
+        return CONVENTIONS["pytorch"].correct_variances(self.variance, self.elements)
 
 
-def sampled(setting: Setting, sizes: Sequence[int] = SIZES) -> Sampled:
+def sample_batch_statistics(setting: Setting, sizes: Sequence[int] = BATCH_SIZES) -> SampledStatistics:
     """Statistics of mini-batches of many sizes under the first weights, from each digit's own by `merge`.
 
     With V the variance of the digits' means, Var[μ] = V/N and E[σ²] = σ² - V/N for N independent digits. For a dense
     layer V = σ², so m/(m-1) with m = N repairs it; positions of one digit are no independent draws, so for a
     convolution, where m = N·H·W, it repairs too little or too much.
     """
-    x = summed(load_digit_split()[0], setting)
-    own = moments(x, PER_DIGIT)
-    whole = merge(np.ones(len(own.mean)), *own)
+    x = compute_summed_inputs(load_digit_split()[0], setting)
+    own = compute_moments(x, DIGIT_FIELD)
+    whole = merge_moments(np.ones(len(own.mean)), *own)
     between = np.var(own.mean, axis=0)
     rng = np.random.default_rng([setting.seed, 4])
     rows = []
     for size in sizes:
-        chosen = rng.integers(0, len(own.mean), (size, DRAWN // size))
-        rows.append(merge(np.ones(size), own.mean[chosen], own.variance[chosen]).variance.mean(0))
+        chosen = rng.integers(0, len(own.mean), (size, DIGITS_PER_SIZE // size))
+        rows.append(merge_moments(np.ones(size), own.mean[chosen], own.variance[chosen]).variance.mean(0))
     n = np.array(sizes)[:, None]
-    return Sampled(
+    return SampledStatistics(
         elements=n * setting.side**2,
         variance=np.stack(rows),
         expected=whole.variance - between / n,
@@ -88,7 +88,7 @@ def sampled(setting: Setting, sizes: Sequence[int] = SIZES) -> Sampled:
     )
 
 
-def standard_error_of_variance(own: Moments, whole: Moments, n: np.ndarray) -> np.ndarray:
+def standard_error_of_variance(digit_moments: Moments, whole: Moments, n: np.ndarray) -> np.ndarray:
     """The standard deviation of σ² of n digits drawn independently, exactly: (K, C) for n of (K, 1).
 
     Of a digit with mean and variance (m, s²), `own`: a = m - μ and b = s² + a², so that a batch has σ² = b̄ - ā². Then
@@ -97,44 +97,44 @@ def standard_error_of_variance(own: Moments, whole: Moments, n: np.ndarray) -> n
 
     for a dense layer, whose digits are one number each and b = a², (n-1)/n³ · ((n-1) E[a⁴] - (n-3) σ⁴).
     """
-    squares = (own.mean - whole.mean) ** 2
-    within = own.variance + squares
+    squares = (digit_moments.mean - whole.mean) ** 2
+    within = digit_moments.variance + squares
     covariance = np.mean(within * squares, 0) - within.mean(0) * squares.mean(0)
     fourth, second = np.mean(squares**2, 0), squares.mean(0)
     return np.sqrt(within.var(0) / n - 2 * covariance / n**2 + (fourth + (2 * n - 3) * second**2) / n**3)
 
 
-def among_others(
-    setting: Setting, schemes: Sequence[Scheme] = COMPARED, example: int = 0, eps: float = DEFAULT_EPS
+def normalize_among_others(
+    setting: Setting, schemes: Sequence[Scheme] = COMPARED_SCHEMES, example: int = 0, eps: float = DEFAULT_EPS
 ) -> dict[str, np.ndarray]:
     """Return the output x̂ of one test digit in many mini-batches, at the middle of the picture: key -> (DRAWS, C).
 
     Each draw is another mini-batch of the setting's size: the example, and others from the training digits.
     A scheme whose groups do not divide the mini-batch is left out.
     """
-    others = summed(load_digit_split()[0], setting)
-    chosen = np.random.default_rng([setting.seed, 5]).integers(0, len(others), (DRAWS, setting.batch))
+    others = compute_summed_inputs(load_digit_split()[0], setting)
+    chosen = np.random.default_rng([setting.seed, 5]).integers(0, len(others), (DRAW_COUNT, setting.batch))
     z = others[chosen]
-    z[:, 0] = summed(load_digit_split(test=True)[0][example : example + 1], setting)[0]
+    z[:, 0] = compute_summed_inputs(load_digit_split(test=True)[0][example : example + 1], setting)[0]
     middle = setting.side // 2
     fitting = [scheme for scheme in schemes if scheme.fits(z.shape[1:])]
     return {scheme.key: normalize(z, scheme, eps).xhat[:, 0, middle, middle] for scheme in fitting}
 
 
-def shards(setting: Setting, devices: int, step: int = 0) -> tuple[np.ndarray, Moments]:
+def split_among_devices(setting: Setting, devices: int, step: int = 0) -> tuple[np.ndarray, Moments]:
     """A mini-batch dealt to devices, as evenly as may be: how many elements each has, and its statistics (K, C)."""
     if not 1 <= devices <= setting.batch:
         raise InvalidInput(f"{devices} devices cannot share {setting.batch} digits; 1 to {setting.batch} can.")
-    parts = np.array_split(stream(setting, [step])[0], devices)
+    parts = np.array_split(stream_summed_inputs(setting, [step])[0], devices)
     counts = np.array([part[..., 0].size for part in parts])
-    return counts, Moments(*map(np.stack, zip(*map(batch_statistics, parts), strict=True)))
+    return counts, Moments(*map(np.stack, zip(*map(compute_batch_statistics, parts), strict=True)))
 
 
-def folding(setting: Setting, frozen: Moments, eps: float = DEFAULT_EPS) -> tuple[Folded, float]:
+def fold_and_compare(setting: Setting, frozen: Moments, eps: float = DEFAULT_EPS) -> tuple[FoldedLayer, float]:
     """The layer with its batch norm folded in, and the largest relative difference of outputs over the test digits."""
-    gain, bias = affine_parameters(setting)
-    matrix = weights(setting, BATCHES - 1)
-    folded = fold(gain, bias, *frozen, eps, matrix)
-    x = patches(load_digit_split(test=True)[0], setting)
-    unfolded = infer(x @ matrix, *frozen, eps, gain, bias)
+    gain, bias = make_affine_parameters(setting)
+    matrix = compute_drifted_weights(setting, BATCHES - 1)
+    folded = fold_batch_norm(gain, bias, *frozen, eps, matrix)
+    x = extract_patches(load_digit_split(test=True)[0], setting)
+    unfolded = normalize_in_inference(x @ matrix, *frozen, eps, gain, bias)
     return folded, float(np.abs(x @ folded.weights + folded.bias - unfolded).max() / np.abs(unfolded).max())

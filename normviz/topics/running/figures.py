@@ -13,16 +13,16 @@ from normviz.describe.seeds import format_mean_percent
 ROLE_SYMBOLS = {"training": "circle", "inference": "diamond", "ink": "square"}
 """By the role of a colour the marker that says the same."""
 
-LEGEND = {"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0}
+LEGEND_BELOW = {"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0}
 """At the lower edge, whatever the height."""
 
 
-def near(text: str) -> dict:
+def make_axis_title(text: str) -> dict:
     """The title of an axis, close to it."""
     return {"text": text, "standoff": 4}
 
 
-def strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> Figure:
+def draw_strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> Figure:
     """For each name the values of one number, as ticks on a line of its own; the first name on top."""
     colours = THEMES[theme]
     figure = Figure()
@@ -71,7 +71,7 @@ def accuracy_figure(rows: Sequence[ModeRow], chance: float, theme: str = "light"
     figure.add_vline(100 * chance, line=style_theme(colours))
     ticks = [25, 50, 75, 100, 100 * chance]
     texts = [*(f"{tick}" for tick in ticks[:-1]), "guessing"]
-    title = near("accuracy on unseen digits, %")
+    title = make_axis_title("accuracy on unseen digits, %")
     figure.update_xaxes(range=[-1, 102], title=title, tickvals=ticks, ticktext=texts, tickangle=0)
     figure.update_yaxes(range=[len(rows) - 0.6, -0.9], showticklabels=False, showgrid=False)
     return finish(figure, colours, {"t": 6, "l": 12, "r": 104, "b": 46})

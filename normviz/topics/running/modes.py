@@ -5,15 +5,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from normviz.data.digits import load_digit_split
-from normviz.topics.running.averages import Averages, Moments
-from normviz.topics.running.stream import SHOWN, Setting, Trace, infer, order
+from normviz.topics.running.averages import Moments, RunningAverages
+from normviz.topics.running.stream import (
+    MAX_SHOWN_DIGITS,
+    Setting,
+    StreamTrace,
+    draw_batch_indices,
+    normalize_in_inference,
+)
 
 MODES = {"training": "Training", "inference": "Inference"}
 """The modes of a layer, which are also the roles of their colours, and what they are called."""
 
 
 @dataclass(frozen=True)
-class Batch:
+class StreamBatch:
     """The mini-batch at a position of the stream; at the start the first one, before anything is averaged.
 
     Attributes:
@@ -31,22 +37,24 @@ class Batch:
     output: dict[str, np.ndarray]
 
 
-def batch_at(setting: Setting, seen: Trace, averages: Averages, position: int, eps: float) -> Batch:
+def compute_batch_at(
+    setting: Setting, stream_trace: StreamTrace, averages: RunningAverages, position: int, eps: float
+) -> StreamBatch:
     """What the layer computes of the mini-batch at a position, with the running averages that hold after it."""
     step = max(position - 1, 0)
-    own = Moments(seen.mean[step], seen.variance[step])
+    own = Moments(stream_trace.mean[step], stream_trace.variance[step])
     running = Moments(averages.mean[position], averages.variance[position])
-    output = {"training": seen.xhat[step]}
+    output = {"training": stream_trace.xhat[step]}
     if np.all(running.variance + eps > 0):
-        output["inference"] = infer(seen.x[step], *running, eps)
-    chosen = order(setting)[step, :SHOWN]
+        output["inference"] = normalize_in_inference(stream_trace.x[step], *running, eps)
+    chosen = draw_batch_indices(setting)[step, :MAX_SHOWN_DIGITS]
     pictures, classes = (values[chosen] for values in load_digit_split())
-    return Batch(step, pictures, classes, seen.x[step], {"training": own, "inference": running}, output)
+    return StreamBatch(step, pictures, classes, stream_trace.x[step], {"training": own, "inference": running}, output)
 
 
-def span(seen: Trace, averages: Averages, eps: float) -> np.ndarray:
+def compute_output_span(stream_trace: StreamTrace, averages: RunningAverages, eps: float) -> np.ndarray:
     """The largest |x̂| of the digits that are shown, over the whole stream and in both modes, (C,)."""
     deviation = np.sqrt(averages.variance[1:] + eps)[:, None]
-    centred = np.abs(seen.x - averages.mean[1:, None])
+    centred = np.abs(stream_trace.x - averages.mean[1:, None])
     inferred = np.divide(centred, deviation, out=np.zeros_like(centred), where=deviation > 0)
-    return np.maximum(np.abs(seen.xhat).max((0, 1)), inferred.max((0, 1)))
+    return np.maximum(np.abs(stream_trace.xhat).max((0, 1)), inferred.max((0, 1)))

@@ -15,7 +15,7 @@ from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE, load_digit_split
 from normviz.jobs.spec import Step
 from normviz.topics.running.averages import Moments
 
-NETWORKS = 8
+NETWORK_COUNT = 8
 """How many are trained, each from a seed of its own, so that the spread of what comes out is seen."""
 
 WIDTHS = (32, 32, 32)
@@ -24,15 +24,15 @@ WIDTHS = (32, 32, 32)
 STEPS, RATE, MOMENTUM = 300, 0.03, 0.9
 """Of stochastic gradient descent: mini-batches, learning rate, and the share of the last step in the next."""
 
-PIECE = 100
+DIGITS_PER_PRODUCT = 100
 """Digits that are multiplied by weights at once. BLAS would share out more among threads, which wait for each other
 where a server is busy: that took ten times as long."""
 
-ENDS = np.cumsum((0, *WIDTHS))
+LAYER_ENDS = np.cumsum((0, *WIDTHS))
 """Where each layer's units begin and end among the units of all layers, which statistics have in one axis."""
 
 
-class Network(NamedTuple):
+class NetworkParameters(NamedTuple):
     """The parameters of all networks: weights (networks, in, out), gains and biases (networks, 1, out), by layer.
 
     The last layer, which is not normalized, has a bias and no gain.
@@ -46,20 +46,20 @@ class Network(NamedTuple):
         """All arrays, which training changes in place."""
         return [*self.weights, *self.gains, *self.biases]
 
-    def copy(self) -> "Network":
+    def copy(self) -> "NetworkParameters":
         """As it is now."""
-        return Network(*([array.copy() for array in part] for part in self))
+        return NetworkParameters(*([array.copy() for array in part] for part in self))
 
 
-class Trained(NamedTuple):
+class TrainedNetworks(NamedTuple):
     """Networks, and mean and variance (1/m) of every mini-batch that they have seen, (steps, networks, units)."""
 
-    network: Network
+    network: NetworkParameters
     means: np.ndarray
     variances: np.ndarray
 
 
-class Layer(NamedTuple):
+class NormalizedLayer(NamedTuple):
     """What a normalized layer had and gave, as the way back needs it: its input, x̂, 1/√(σ²+ε), and its output."""
 
     x: np.ndarray
@@ -68,17 +68,17 @@ class Layer(NamedTuple):
     y: np.ndarray
 
 
-class Pass(NamedTuple):
+class NetworkPass(NamedTuple):
     """One way through the network: the logits (…, networks, digits, classes), its layers, and the statistics that it
     was normalized by, (…, networks, units)."""
 
     logits: np.ndarray
-    layers: list[Layer]
+    layers: list[NormalizedLayer]
     moments: Moments
 
 
 @dataclass(frozen=True)
-class Training:
+class NetworkTraining:
     """Train the networks on mini-batches of a size, with an ε, from a seed."""
 
     kind: ClassVar[str] = "running/training"
@@ -93,18 +93,18 @@ class Training:
         """Return about how long it takes on one core of the machine on which that was measured."""
         return 0.1 + 0.005 * self.batch
 
-    def steps(self) -> Iterator[Step[Trained]]:
+    def steps(self) -> Iterator[Step[TrainedNetworks]]:
         """Step by step: every network goes through the digits in an order of its own."""
-        pictures, classes = inputs()
-        generators = [np.random.default_rng([self.seed, 6, k]) for k in range(NETWORKS)]
-        network = start(generators)
+        pictures, classes = load_input_rows()
+        generators = [np.random.default_rng([self.seed, 6, k]) for k in range(NETWORK_COUNT)]
+        network = initialize_networks(generators)
         order = np.stack([_order(each, len(pictures), self.batch) for each in generators], axis=1)
-        means, variances = np.empty((2, STEPS, NETWORKS, sum(WIDTHS)), np.float32)
+        means, variances = np.empty((2, STEPS, NETWORK_COUNT, sum(WIDTHS)), np.float32)
         velocity = [np.zeros_like(array) for array in network.each()]
         for step, chosen in enumerate(order):
-            passed = forward(network, pictures[chosen], self.eps)
+            passed = run_networks(network, pictures[chosen], self.eps)
             means[step], variances[step] = passed.moments
-            slopes = gradients(network, passed, classes[chosen])
+            slopes = compute_parameter_gradients(network, passed, classes[chosen])
             for array, speed, slope in zip(network.each(), velocity, slopes, strict=True):
                 speed *= MOMENTUM
                 speed += slope
@@ -112,22 +112,22 @@ class Training:
             yield Step((step + 1) / STEPS, partial(_so_far, network, means[: step + 1], variances[: step + 1]))
 
 
-def inputs(test: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def load_input_rows(test: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Pictures as rows, (digits, 64), and their classes."""
     pictures, classes = load_digit_split(test)
     return pictures.reshape(len(pictures), -1), classes
 
 
-def start(generators: Sequence[np.random.Generator]) -> Network:
+def initialize_networks(generators: Sequence[np.random.Generator]) -> NetworkParameters:
     """Untrained networks, a generator each: weights N(0, 1/in), gains 1, biases 0."""
     ins, outs = (DIGIT_SIDE**2, *WIDTHS), (*WIDTHS, DIGIT_CLASSES)
     sizes, count = list(zip(ins, outs, strict=True)), len(generators)
     weights = [np.stack([rng.standard_normal(size) * size[0] ** -0.5 for rng in generators]) for size in sizes]
     gains = [np.ones((count, 1, width)) for width in WIDTHS]
-    return Network(weights, gains, [np.zeros((count, 1, width)) for width in outs])
+    return NetworkParameters(weights, gains, [np.zeros((count, 1, width)) for width in outs])
 
 
-def forward(network: Network, x: np.ndarray, eps: float, frozen: Moments | None = None) -> Pass:
+def run_networks(network: NetworkParameters, x: np.ndarray, eps: float, frozen: Moments | None = None) -> NetworkPass:
     """Pictures (…, networks or 1, digits, 64) through the networks.
 
     In training mode each unit is normalized over the digits; in evaluation by `frozen`, (networks, units). Where its
@@ -135,40 +135,44 @@ def forward(network: Network, x: np.ndarray, eps: float, frozen: Moments | None 
     """
     layers, means, variances = [], [], []
     for k, (gain, bias) in enumerate(zip(network.gains, network.biases, strict=False)):
-        summed = product(x, network.weights[k])
+        summed = multiply_in_pieces(x, network.weights[k])
         if frozen is None:
             mean, variance = summed.mean(-2, keepdims=True), summed.var(-2, keepdims=True)
         else:
-            mean, variance = (part[:, None, ENDS[k] : ENDS[k + 1]] for part in frozen)
+            mean, variance = (part[:, None, LAYER_ENDS[k] : LAYER_ENDS[k + 1]] for part in frozen)
         deviation = np.sqrt(variance + eps)
         inverse = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
         xhat = (summed - mean) * inverse
-        layers.append(Layer(x, xhat, inverse, np.maximum(gain * xhat + bias, 0.0)))
+        layers.append(NormalizedLayer(x, xhat, inverse, np.maximum(gain * xhat + bias, 0.0)))
         x = layers[-1].y
         means.append(mean)
         variances.append(variance)
     moments = Moments(*(np.concatenate(parts, -1)[..., 0, :] for parts in (means, variances)))
-    return Pass(product(x, network.weights[-1]) + network.biases[-1], layers, moments)
+    return NetworkPass(multiply_in_pieces(x, network.weights[-1]) + network.biases[-1], layers, moments)
 
 
-def product(x: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def multiply_in_pieces(x: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """x @ weights, piece by piece along the digits."""
     size = x.shape[-2]
-    if size <= PIECE:
+    if size <= DIGITS_PER_PRODUCT:
         return x @ weights
-    return np.concatenate([x[..., k : k + PIECE, :] @ weights for k in range(0, size, PIECE)], axis=-2)
+    return np.concatenate(
+        [x[..., k : k + DIGITS_PER_PRODUCT, :] @ weights for k in range(0, size, DIGITS_PER_PRODUCT)], axis=-2
+    )
 
 
-def gradients(network: Network, passed: Pass, classes: np.ndarray) -> list[np.ndarray]:
+def compute_parameter_gradients(
+    network: NetworkParameters, forward_pass: NetworkPass, classes: np.ndarray
+) -> list[np.ndarray]:
     """Slopes of the mean cross-entropy in training mode, in the order of `Network.each`."""
-    *_, networks, size, _ = passed.logits.shape
-    powers = np.exp(passed.logits - passed.logits.max(-1, keepdims=True))
+    *_, networks, size, _ = forward_pass.logits.shape
+    powers = np.exp(forward_pass.logits - forward_pass.logits.max(-1, keepdims=True))
     g = powers / powers.sum(-1, keepdims=True)
     g[np.arange(networks)[:, None], np.arange(size), classes] -= 1
     g /= size
-    weights, gains, biases = [passed.layers[-1].y.mT @ g], [], [g.sum(-2, keepdims=True)]
+    weights, gains, biases = [forward_pass.layers[-1].y.mT @ g], [], [g.sum(-2, keepdims=True)]
     for k in reversed(range(len(WIDTHS))):
-        x, xhat, inverse, y = passed.layers[k]
+        x, xhat, inverse, y = forward_pass.layers[k]
         g = (g @ network.weights[k + 1].mT) * (y > 0)
         biases.append(g.sum(-2, keepdims=True))
         gains.append((g * xhat).sum(-2, keepdims=True))
@@ -184,5 +188,5 @@ def _order(rng: np.random.Generator, count: int, batch: int) -> np.ndarray:
     return np.concatenate([rng.permutation(count) for _ in range(rounds)])[: STEPS * batch].reshape(STEPS, batch)
 
 
-def _so_far(network: Network, means: np.ndarray, variances: np.ndarray) -> Trained:
-    return Trained(network.copy(), means.copy(), variances.copy())
+def _so_far(network: NetworkParameters, means: np.ndarray, variances: np.ndarray) -> TrainedNetworks:
+    return TrainedNetworks(network.copy(), means.copy(), variances.copy())

@@ -7,9 +7,9 @@ import streamlit as st
 
 from normviz.core.registry import DEFAULT_EPS
 from normviz.core.settings import build_settings, choice, integer, number_choice, real
-from normviz.topics.running.averages import CONVENTIONS, Averages, running_averages
+from normviz.topics.running.averages import CONVENTIONS, RunningAverages, compute_running_averages
 from normviz.topics.running.modes import MODES
-from normviz.topics.running.stream import BATCHES, SHOWN, UNITS, Setting, Trace, trace
+from normviz.topics.running.stream import BATCHES, MAX_SHOWN_DIGITS, UNITS, Setting, StreamTrace, trace_stream
 from normviz.ui.link import View, params
 from normviz.ui.settings import Controls
 
@@ -26,35 +26,38 @@ BELONGS = {
 }
 """The panels of each value that does not mean something in all of them."""
 
-FRONT = {"switch": ("batch",), "wrong": ("batch", "framework", "share"), "companions": ("layer", "batch")}
+VISIBLE_CONTROLS = {"switch": ("batch",), "wrong": ("batch", "framework", "share"), "companions": ("layer", "batch")}
 """The controls of each panel that are in sight; the others are under "More settings"."""
 
-FORMER = {"bias": "switch", "folding": "switch", "shards": "switch", "noise": "companions"}
+FORMER_PANELS = {"bias": "switch", "folding": "switch", "shards": "switch", "noise": "companions"}
 """By a panel of an earlier version the panel that is nearest."""
 
 PACES = (1, 5)
 """How many batches the player moves on at a time."""
 
-NAMES = {key: row.name for key, row in CONVENTIONS.items()}
+FRAMEWORK_NAMES = {key: row.name for key, row in CONVENTIONS.items()}
 
 
 def _momenta(share: float) -> str:
     """The same average in every framework's words: 0.1 / 0.9."""
-    return " / ".join(f"{row.other(share):g}" for row in CONVENTIONS.values())
+    return " / ".join(f"{row.convert_momentum(share):g}" for row in CONVENTIONS.values())
 
 
 @dataclass(frozen=True)
 class Page(Setting):
     """What the page's link holds: a stream, how it is averaged, and what is shown of it."""
 
-    framework: str = choice("pytorch", NAMES, label="Convention")
+    framework: str = choice("pytorch", FRAMEWORK_NAMES, label="Convention")
     share: float = real(
         CONVENTIONS["pytorch"].momentum, 0.0, 1.0, stops=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0), shown=_momenta,
-        label=f"Momentum: {' / '.join(NAMES.values())}",  # one for both: with another label a slider loses its place
+        # One label for both: with another label a slider loses its place.
+        label=f"Momentum: {' / '.join(FRAMEWORK_NAMES.values())}",
     )  # fmt: skip
     eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-5, 1e-3, 1e-1))
     mode: str = choice("training", MODES)
-    digit: int = integer(0, 0, lambda given: min(SHOWN, given["batch"]) - 1, label="Digit followed, 0 is the first")
+    digit: int = integer(
+        0, 0, lambda given: min(MAX_SHOWN_DIGITS, given["batch"]) - 1, label="Digit followed, 0 is the first"
+    )
     unit: int = integer(1, 1, UNITS, label="Unit", control="segments")
     step: int = integer(60, 0, BATCHES)
     pace: int = number_choice(1, PACES)
@@ -63,13 +66,13 @@ class Page(Setting):
 
 PARAMS = params(Page, PREFIX)
 
-CAPTION = (
+MOMENTUM_CAPTION = (
     "PyTorch's momentum is the share of the new batch, Keras's the share of the old average. PyTorch multiplies the "
     "variance by m/(m−1) before it averages, Keras does not."
 )
 
 
-DRIFT = (
+DRIFT_CAPTION = (
     "During training the weights change, and with them the mean and variance of the layer's inputs (the dashes). Here "
     f"the weights take a random walk over {BATCHES} batches. At 1 its step is as long as the first weights. At 0 the "
     "weights stay."
@@ -81,14 +84,14 @@ def is_relevant(view: View, name: str) -> bool:
     return view["panel"] in BELONGS.get(name, PANELS)
 
 
-def follow_former_links() -> None:
+def redirect_former_link() -> None:
     """Rewrite the page's link if it names a panel of an earlier version."""
     link = st.query_params.to_dict()
-    if (renamed := rename_link(link)) != link:
+    if (renamed := translate_former_link(link)) != link:
         st.query_params.from_dict(renamed)
 
 
-def rename_link(link: Mapping[str, str]) -> dict[str, str]:
+def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
     """Return a link of an earlier version as one of today: "What goes wrong" was the first panel, and had parts.
 
     Example:
@@ -96,40 +99,42 @@ def rename_link(link: Mapping[str, str]) -> dict[str, str]:
         ({'panel': 'wrong'}, {'panel': 'switch', 'batch': '8'})
     """
     panel = link.get("panel", "wrong" if "wrong" in link else "switch")
-    return ({"panel": FORMER.get(panel, panel)} if {"panel", "wrong"} & link.keys() else {}) | {
+    return ({"panel": FORMER_PANELS.get(panel, panel)} if {"panel", "wrong"} & link.keys() else {}) | {
         name: value for name, value in link.items() if name not in ("panel", "wrong", "devices")
     }
 
 
-def setting_of(view: View) -> Setting:
+def build_stream_setting(view: View) -> Setting:
     """The stream that the view asks for."""
     return build_settings(Setting, view)
 
 
-def averages_of(view: View, seen: Trace) -> Averages:
+def compute_page_averages(view: View, stream_trace: StreamTrace) -> RunningAverages:
     """The running averages as the framework keeps them; raises InvalidInput where it refuses."""
     convention = CONVENTIONS[view["framework"]]
-    momentum = convention.other(view["share"])
-    return running_averages(seen.mean, seen.variance, setting_of(view).count, convention, momentum)
+    momentum = convention.convert_momentum(view["share"])
+    return compute_running_averages(
+        stream_trace.mean, stream_trace.variance, build_stream_setting(view).count, convention, momentum
+    )
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def traced(setting: Setting, eps: float) -> Trace:
+def get_trace(setting: Setting, eps: float) -> StreamTrace:
     """The stream through batch norm, once for all sessions."""
-    return trace(setting, eps)
+    return trace_stream(setting, eps)
 
 
 def controls(view: View) -> None:
     """Draw the controls in the sidebar."""
     page = Controls(Page, PREFIX, view, is_relevant)
-    front = FRONT[view["panel"]]
+    front = VISIBLE_CONTROLS[view["panel"]]
     with st.sidebar:
         page.draw(*front)
         with st.expander("More settings"):
             page.draw(*(name for name in ("layer", "framework", "share", "unit", "digit", "eps") if name not in front))
             if is_relevant(view, "share"):
-                st.caption(CAPTION)
+                st.caption(MOMENTUM_CAPTION)
             page.draw("drift")
             if is_relevant(view, "drift"):
-                st.caption(DRIFT)
+                st.caption(DRIFT_CAPTION)
             page.rest()

@@ -20,24 +20,24 @@ from normviz.core.transformations import LAYERS
 from normviz.data.digits import DIGIT_SIDE, cut_patches, load_digit_split
 from normviz.topics.running.averages import Moments
 
-BATCH = SCHEMES["batch"]
-PER_UNIT = BATCH.fields[-1]
+BATCH_NORM = SCHEMES["batch"]
+UNIT_FIELD = BATCH_NORM.fields[-1]
 """Batch norm's field: all digits and positions, a unit at a time."""
 
-PER_DIGIT = SCHEMES["instance"].fields[-1]
+DIGIT_FIELD = SCHEMES["instance"].fields[-1]
 """The field of one digit's own statistics: all its positions, a unit at a time."""
 
 BATCHES, UNITS = 200, 4
-KERNEL = {"dense": DIGIT_SIDE, "conv": 3}
+PATCH_SIDES = {"dense": DIGIT_SIDE, "conv": 3}
 """Side of the patches that a unit sees, without padding; a dense unit sees the whole picture."""
 
-SPREAD = 2.0
+WEIGHT_SCALE = 2.0
 """Standard deviation of the first weights, times the root of the fan-in: summed inputs then vary by about 0.6."""
 
-SHOWN = 8
+MAX_SHOWN_DIGITS = 8
 """Digits of a mini-batch that are shown, at most."""
 
-CHUNK = 20
+STEPS_PER_CHUNK = 20
 """Steps that are normalized at once: what is in memory stays small."""
 
 
@@ -53,7 +53,7 @@ class Setting:
     @property
     def side(self) -> int:
         """Height and width of the layer's output."""
-        return DIGIT_SIDE + 1 - KERNEL[self.layer]
+        return DIGIT_SIDE + 1 - PATCH_SIDES[self.layer]
 
     @property
     def count(self) -> int:
@@ -66,7 +66,7 @@ class Setting:
         return replace(self, drift=0.0)
 
 
-class Trace(NamedTuple):
+class StreamTrace(NamedTuple):
     """What batch norm saw over a stream, each (steps, C): batch mean and variance (1/m), and mean and variance of all
     training digits under the weights of that step; x and x̂ of the batch's first digits, `SHOWN` at most, at the middle
     of their pictures, are (steps, digits, C)."""
@@ -79,87 +79,90 @@ class Trace(NamedTuple):
     population_variance: np.ndarray
 
 
-class Folded(NamedTuple):
+class FoldedLayer(NamedTuple):
     """A layer with batch norm in its weights: y = x W' + b'."""
 
     weights: np.ndarray
     bias: np.ndarray
 
 
-def weights(setting: Setting, step: int = 0) -> np.ndarray:
+def compute_drifted_weights(setting: Setting, step: int = 0) -> np.ndarray:
     """The weights at a step, (fan-in, C): W_t = W_0 + drift · t / (steps - 1) · W_1, both N(0, 4/fan-in)."""
-    fan_in = KERNEL[setting.layer] ** 2
+    fan_in = PATCH_SIDES[setting.layer] ** 2
     first, direction = np.random.default_rng([setting.seed, 0]).standard_normal((2, fan_in, UNITS))
-    return (first + _drifted(setting, step) * direction) * (SPREAD * fan_in**-0.5)
+    return (first + _drifted(setting, step) * direction) * (WEIGHT_SCALE * fan_in**-0.5)
 
 
-def affine_parameters(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
+def make_affine_parameters(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
     """γ and β of the units, (C,), seeded; not 1 and 0, as if they had been learned."""
     rng = np.random.default_rng([setting.seed, 3])
     return rng.uniform(0.5, 1.5, UNITS).round(2), rng.uniform(-1, 1, UNITS).round(2)
 
 
-def summed(pictures: np.ndarray, setting: Setting, step: int = 0) -> np.ndarray:
+def compute_summed_inputs(pictures: np.ndarray, setting: Setting, step: int = 0) -> np.ndarray:
     """The summed inputs of pictures (K, 8, 8) at a step, (K, H, W, C)."""
-    return patches(pictures, setting) @ weights(setting, step)
+    return extract_patches(pictures, setting) @ compute_drifted_weights(setting, step)
 
 
-def patches(pictures: np.ndarray, setting: Setting) -> np.ndarray:
+def extract_patches(pictures: np.ndarray, setting: Setting) -> np.ndarray:
     """What the units see of pictures: (K, H, W, fan-in)."""
-    cut = cut_patches(pictures, KERNEL[setting.layer])
+    cut = cut_patches(pictures, PATCH_SIDES[setting.layer])
     return cut.reshape(len(pictures), setting.side, setting.side, -1)
 
 
-def order(setting: Setting) -> np.ndarray:
+def draw_batch_indices(setting: Setting) -> np.ndarray:
     """Which training digits each mini-batch has, (steps, N): drawn independently, as E[σ²] = (m-1)/m · Var supposes."""
     return np.random.default_rng([setting.seed, 1]).integers(0, len(load_digit_split()[0]), (BATCHES, setting.batch))
 
 
-def stream(setting: Setting, steps: Sequence[int] | np.ndarray = range(BATCHES)) -> np.ndarray:
+def stream_summed_inputs(setting: Setting, steps: Sequence[int] | np.ndarray = range(BATCHES)) -> np.ndarray:
     """The summed inputs of some mini-batches of the stream: (steps, N, H, W, C)."""
     first, direction = _training(setting.layer, setting.seed)
-    chosen, amount = order(setting)[np.asarray(steps)], _drifted(setting, np.asarray(steps))[:, None, None, None, None]
+    chosen, amount = (
+        draw_batch_indices(setting)[np.asarray(steps)],
+        _drifted(setting, np.asarray(steps))[:, None, None, None, None],
+    )
     return first[chosen] + amount * direction[chosen]
 
 
-def moments(x: np.ndarray, field: Field) -> Moments:
+def compute_moments(x: np.ndarray, field: Field) -> Moments:
     """Mean and variance (1/m) over the boxes of a field of `own` and `full`; full axes leave the shape."""
     v, mean = centre(x, field)
     full = tuple(axis for axis, rule in zip(range(-4, 0), field.rules, strict=True) if rule == FULL)
     return Moments(mean.squeeze(full), np.squeeze(compute_rms(v, field) ** 2, full))
 
 
-def batch_statistics(x: np.ndarray) -> Moments:
+def compute_batch_statistics(x: np.ndarray) -> Moments:
     """Mean and variance (1/m) of each unit over N, H, W: (…, N, H, W, C) -> (…, C)."""
-    return moments(x, PER_UNIT)
+    return compute_moments(x, UNIT_FIELD)
 
 
-def trace(setting: Setting, eps: float | None = None) -> Trace:
+def trace_stream(setting: Setting, eps: float | None = None) -> StreamTrace:
     """The whole stream through batch norm (Ioffe & Szegedy 2015, Algorithm 1)."""
     parts, middle = [], setting.side // 2
-    for steps in np.split(np.arange(BATCHES), BATCHES // CHUNK):
-        x = stream(setting, steps)
-        xhat = normalize(x, BATCH, eps).xhat
-        shown = (each[:, :SHOWN, middle, middle] for each in (x, xhat))
-        parts.append((*batch_statistics(x), *shown))
+    for steps in np.split(np.arange(BATCHES), BATCHES // STEPS_PER_CHUNK):
+        x = stream_summed_inputs(setting, steps)
+        xhat = normalize(x, BATCH_NORM, eps).xhat
+        shown = (each[:, :MAX_SHOWN_DIGITS, middle, middle] for each in (x, xhat))
+        parts.append((*compute_batch_statistics(x), *shown))
     seen = [np.concatenate(part) for part in zip(*parts, strict=True)]
-    return Trace._make([*seen, *population(setting)])
+    return StreamTrace._make([*seen, *compute_population(setting)])
 
 
-def population(setting: Setting) -> Moments:
+def compute_population(setting: Setting) -> Moments:
     """Mean and variance of all training digits under the weights of every step, (steps, C).
 
     The summed inputs are a + t·b, so their variance is Var a + 2 t Cov(a, b) + t² Var b.
     """
     first, direction = _training(setting.layer, setting.seed)
-    (u, mean_u), (v, mean_v) = centre(first, PER_UNIT), centre(direction, PER_UNIT)
+    (u, mean_u), (v, mean_v) = centre(first, UNIT_FIELD), centre(direction, UNIT_FIELD)
     amount = _drifted(setting, np.arange(BATCHES))[:, None]
     variance, covariance, drift_variance = (np.mean(product, (0, 1, 2)) for product in (u * u, u * v, v * v))
     mean = mean_u.reshape(-1) + amount * mean_v.reshape(-1)
     return Moments(mean, variance + 2 * amount * covariance + amount**2 * drift_variance)
 
 
-def merge(counts: Sequence[int] | np.ndarray, means: np.ndarray, variances: np.ndarray) -> Moments:
+def merge_moments(counts: Sequence[int] | np.ndarray, means: np.ndarray, variances: np.ndarray) -> Moments:
     """Mean and variance (1/m) of a whole from those of its K parts: (K,), (K, …, C), (K, …, C) -> (…, C).
 
     μ = Σ m_k μ_k / m,  σ² = Σ m_k (σ_k² + (μ_k - μ)²) / m    (Chan, Golub & LeVeque 1979, for K parts at once)
@@ -169,7 +172,7 @@ def merge(counts: Sequence[int] | np.ndarray, means: np.ndarray, variances: np.n
     return Moments(mean, (share * (variances + (means - mean) ** 2)).sum(0))
 
 
-def affine(
+def compute_affine_map(
     mean: np.ndarray, variance: np.ndarray, eps: float, gain: np.ndarray | float = 1.0, bias: np.ndarray | float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Batch norm with given statistics as y = a x + b: a = γ / sqrt(σ² + ε), b = β - a μ.
@@ -180,7 +183,7 @@ def affine(
     return factor, bias - factor * mean
 
 
-def infer(
+def normalize_in_inference(
     x: np.ndarray,
     mean: np.ndarray,
     variance: np.ndarray,
@@ -192,12 +195,12 @@ def infer(
     return (x - mean) / _deviation(variance, eps) * gain + bias
 
 
-def fold(
+def fold_batch_norm(
     gain: np.ndarray, bias: np.ndarray, mean: np.ndarray, variance: np.ndarray, eps: float, weights: np.ndarray
-) -> Folded:
+) -> FoldedLayer:
     """A layer x W and the batch norm behind it as one layer, W' = W a and b' = b, with a and b from `affine`."""
-    factor, offset = affine(mean, variance, eps, gain, bias)
-    return Folded(weights * factor, offset)
+    factor, offset = compute_affine_map(mean, variance, eps, gain, bias)
+    return FoldedLayer(weights * factor, offset)
 
 
 def _deviation(variance: np.ndarray, eps: float) -> np.ndarray:
@@ -211,8 +214,8 @@ def _deviation(variance: np.ndarray, eps: float) -> np.ndarray:
 def _training(layer: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Summed inputs of the training digits under the first weights, and what a drift of 1 adds: (digits, H, W, C)."""
     still, moved = Setting(layer, seed=seed), Setting(layer, drift=1.0, seed=seed)
-    first = summed(load_digit_split()[0], still)
-    direction = summed(load_digit_split()[0], moved, BATCHES - 1) - first
+    first = compute_summed_inputs(load_digit_split()[0], still)
+    direction = compute_summed_inputs(load_digit_split()[0], moved, BATCHES - 1) - first
     first.flags.writeable = direction.flags.writeable = False
     return first, direction
 

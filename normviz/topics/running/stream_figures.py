@@ -11,15 +11,15 @@ from PIL import Image
 from normviz.charts.chart import Figure, make_subplots
 from normviz.charts.palette import THEMES
 from normviz.charts.style import finish, style_theme
-from normviz.topics.running.figures import LEGEND, ROLE_SYMBOLS, near
-from normviz.topics.running.stream import SHOWN
+from normviz.topics.running.figures import LEGEND_BELOW, ROLE_SYMBOLS, make_axis_title
+from normviz.topics.running.stream import MAX_SHOWN_DIGITS
 
-BESIDE = {"training": -0.14, "inference": 0.14}
+MODE_OFFSETS = {"training": -0.14, "inference": 0.14}
 """By mode how far beside its digit an output stands, so that one does not cover the other."""
 
 
 @dataclass(frozen=True)
-class Followed:
+class TrackedStatistic:
     """A statistic over a stream: of each batch and of the population, (steps,); its running average, (steps + 1,)."""
 
     title: str
@@ -29,16 +29,16 @@ class Followed:
     population: np.ndarray
 
 
-def stream_figure(followed: Sequence[Followed], position: int, theme: str = "light") -> Figure:
+def stream_figure(statistics: Sequence[TrackedStatistic], position: int, theme: str = "light") -> Figure:
     """Statistics over the batches seen, one above the other, up to a position: dots, the running average, dashes.
 
     The axes are those of the whole stream, so that nothing moves but what is drawn.
     """
     colours = THEMES[theme]
     figure = make_subplots(
-        len(followed), 1, shared_xaxes=True, vertical_spacing=0.15, subplot_titles=[each.title for each in followed]
+        len(statistics), 1, shared_xaxes=True, vertical_spacing=0.15, subplot_titles=[each.title for each in statistics]
     )
-    for row, each in enumerate(followed, 1):
+    for row, each in enumerate(statistics, 1):
         place = {"row": row, "col": 1, "showlegend": row == 1}
         seen = np.arange(1, position + 1)
         every = np.arange(1, len(each.batch) + 1)
@@ -67,17 +67,17 @@ def stream_figure(followed: Sequence[Followed], position: int, theme: str = "lig
         values = np.concatenate([each.batch, each.running, each.population])
         low, high = float(values.min()), float(values.max())
         pad = 0.06 * (high - low or 1.0)
-        title = near(each.symbol)
+        title = make_axis_title(each.symbol)
         figure.update_yaxes(range=[low - pad, high + pad], nticks=5, title=title, row=row, col=1)
-    steps = len(followed[0].batch)
-    figure.update_xaxes(title=near("batches seen"), row=len(followed), col=1)
+    steps = len(statistics[0].batch)
+    figure.update_xaxes(title=make_axis_title("batches seen"), row=len(statistics), col=1)
     figure.add_vline(position, line=style_theme(colours))
     figure.update_xaxes(range=[-0.01 * steps, 1.015 * steps])
-    return finish(figure, colours, {"t": 48, "b": 118, "l": 55}, LEGEND)
+    return finish(figure, colours, {"t": 48, "b": 118, "l": 55}, LEGEND_BELOW)
 
 
 @dataclass(frozen=True)
-class Outputs:
+class BatchOutputs:
     """The first digits of a mini-batch: pictures (digits, 8, 8) from 0 to 1, classes, and x̂ by mode, each (digits,).
 
     `span`: the largest |x̂| there may be; `size`: of the whole mini-batch.
@@ -90,7 +90,7 @@ class Outputs:
     size: int
 
 
-def batch_figure(batch: Outputs, followed: int, mode: str, theme: str = "light") -> Figure:
+def batch_figure(batch: BatchOutputs, followed_digit: int, mode: str, theme: str = "light") -> Figure:
     """Draw digits in a row, and below each its output: a filled marker with its value, a grey open one in another mode.
 
     The digit that is followed stands in a frame. Axes and places are those of every mini-batch.
@@ -101,7 +101,7 @@ def batch_figure(batch: Outputs, followed: int, mode: str, theme: str = "light")
     figure.layout["yaxis"]["domain"], figure.layout["yaxis2"]["domain"] = [0.7, 1.0], [0.0, 0.56]
     size = {"sizex": 0.94, "sizey": 1.0, "xanchor": "center", "yanchor": "middle", "sizing": "contain"}
     images = [
-        {"source": picture_url(picture, colours.ink), "xref": "x", "yref": "y", "x": place, "y": 0, **size}
+        {"source": encode_picture_url(picture, colours.ink), "xref": "x", "yref": "y", "x": place, "y": 0, **size}
         for place, picture in enumerate(batch.pictures)
     ]
     figure.update_layout(images=images)
@@ -111,7 +111,7 @@ def batch_figure(batch: Outputs, followed: int, mode: str, theme: str = "light")
     for name in sorted(batch.outputs, key=lambda name: name == mode):
         values, on = batch.outputs[name], name == mode
         colour = getattr(colours, name) if on else colours.muted
-        x = places + BESIDE[name]
+        x = places + MODE_OFFSETS[name]
         if on:
             stems = np.stack([np.zeros(count), values, np.full(count, np.nan)], 1).ravel()
             figure.add_scatter(
@@ -120,7 +120,7 @@ def batch_figure(batch: Outputs, followed: int, mode: str, theme: str = "light")
             )  # fmt: skip
         symbol = ROLE_SYMBOLS[name] + ("" if on else "-open")
         marker = {"color": colour, "size": 13 if on else 9, "symbol": symbol} | ({} if on else {"line": {"width": 2}})
-        written = {"text": [write_output(value) for value in values], "textfont": {"color": colour}}
+        written = {"text": [format_output(value) for value in values], "textfont": {"color": colour}}
         gaps = sum(values - other for other in batch.outputs.values())
         above = np.where(np.abs(gaps) > 0.1 * batch.span, gaps > 0, values >= 0)  # away from the other marker
         written["textposition"] = np.where(above, "top center", "bottom center").tolist()
@@ -129,25 +129,29 @@ def batch_figure(batch: Outputs, followed: int, mode: str, theme: str = "light")
             row=2, col=1, **(written if on else {}),
             hovertemplate="%{y:.2f}",
         )  # fmt: skip
-    frame = {"x0": followed - 0.48, "x1": followed + 0.48, "y0": 0, "y1": 1, "xref": "x", "yref": "paper"}
+    frame = {"x0": followed_digit - 0.48, "x1": followed_digit + 0.48, "y0": 0, "y1": 1, "xref": "x", "yref": "paper"}
     figure.add_shape(type="rect", line={"color": colours.ink, "width": 2.5}, **frame)
-    room = [-0.6, SHOWN - 0.4]
+    room = [-0.6, MAX_SHOWN_DIGITS - 0.4]
     ticks = {"tickvals": list(places), "tickangle": 0, "showgrid": False, "range": room, "fixedrange": True}
     figure.update_xaxes(**ticks, ticktext=list(map(str, batch.classes)), row=1, col=1)
     figure.update_xaxes(
-        **ticks, showticklabels=False, title=near(f"{count} of {batch.size} digits in the batch"), row=2, col=1
+        **ticks,
+        showticklabels=False,
+        title=make_axis_title(f"{count} of {batch.size} digits in the batch"),
+        row=2,
+        col=1,
     )
     figure.add_annotation(
         text="class", xref="paper", x=0, xanchor="right", yref="y domain", y=0, yshift=-14, showarrow=False
     )
     figure.update_yaxes(range=[-0.55, 0.55], visible=False, fixedrange=True, row=1, col=1)
     high = 1.25 * batch.span or 1.0  # room for the values
-    figure.update_yaxes(range=[-high, high], nticks=5, title=near("output x̂"), fixedrange=True, row=2, col=1)
+    figure.update_yaxes(range=[-high, high], nticks=5, title=make_axis_title("output x̂"), fixedrange=True, row=2, col=1)
     figure.update_layout(showlegend=False)
     return finish(figure, colours, {"t": 4, "b": 36, "l": 55}, zero="y")
 
 
-def write_output(value: float) -> str:
+def format_output(value: float) -> str:
     """Return a normalized value with two decimals, without a sign where that is zero.
 
     Example:
@@ -157,7 +161,7 @@ def write_output(value: float) -> str:
     return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
 
 
-def picture_url(picture: np.ndarray, ink: str) -> str:
+def encode_picture_url(picture: np.ndarray, ink: str) -> str:
     """A picture from 0 to 1 as an image in a link: ink where it is 1, nothing where it is 0."""
     pixels = np.empty((*picture.shape, 4), np.uint8)
     pixels[..., :3] = [int(ink[k : k + 2], 16) for k in (1, 3, 5)]

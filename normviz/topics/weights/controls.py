@@ -8,7 +8,7 @@ from normviz.ui.player import stop
 from normviz.ui.settings import Controls
 
 
-def choose() -> None:
+def draw_panel_choice() -> None:
     """Draw the choice of the panel."""
     segments(PREFIX + "show", "Show", SHOWN, on_change=stop, args=(PREFIX,))
 

@@ -8,18 +8,18 @@ import numpy as np
 
 from normviz.core.settings import integer, real
 from normviz.data.digits import load_digits
-from normviz.topics.weights.weights import weight_norm, weight_norm_gradients
+from normviz.topics.weights.weights import apply_weight_norm, backpropagate_weight_norm
 
-PAIR = (3, 8)
+DIGIT_PAIR = (3, 8)
 """The digits to be told apart."""
 
 STEPS = 200
 NEWTON_STEPS = 12
-DIGITS = 357
+DIGIT_COUNT = 357
 """How many there are of the two classes."""
 
 
-INPUTS = {"plane": 2, "pixels": 64}
+INPUT_SIZES = {"plane": 2, "pixels": 64}
 """Numbers that the regression sees of a digit: its first principal components, or all pixels."""
 
 
@@ -30,7 +30,7 @@ class Setting:
     rate: float = real(
         3.0, 0.01, 1000.0, label="Learning rate", stops=tuple(m * 10.0**k for k in range(-2, 3) for m in (1, 3))
     )
-    batch: int = integer(128, 1, DIGITS, label="Batch size", stops=(8, 32, 128, DIGITS))
+    batch: int = integer(128, 1, DIGIT_COUNT, label="Batch size", stops=(8, 32, 128, DIGIT_COUNT))
     length: float = real(4.0, 0.1, 10.0, label="Length of w at the start, g", stops=(1.0, 2.0, 4.0, 6.0))
     start: float = real(4.0, 0.1, 10.0, label="Length of v at the start, ‖v‖", stops=(0.5, 1.0, 2.0, 4.0, 10.0))
     seed: int = integer(6, 0, 9999, label="Seed")
@@ -44,25 +44,25 @@ class Regression(NamedTuple):
 
 
 @cache
-def regression(inputs: str) -> Regression:
+def load_regression(inputs: str) -> Regression:
     """The digits 3 (class -1) and 8 (class 1), as centred pixels or as their first principal components."""
     images, labels = load_digits()
-    chosen = np.isin(labels, PAIR)
+    chosen = np.isin(labels, DIGIT_PAIR)
     x = images[chosen].reshape(-1, images[0].size)
     x = x - x.mean(axis=0)
-    size = INPUTS[inputs]
+    size = INPUT_SIZES[inputs]
     if size < x.shape[1]:
         _, _, axes = np.linalg.svd(x, full_matrices=False)
         x = x @ axes[:size].T
-    return Regression(x, np.where(labels[chosen] == PAIR[1], 1.0, -1.0))
+    return Regression(x, np.where(labels[chosen] == DIGIT_PAIR[1], 1.0, -1.0))
 
 
-def loss(problem: Regression, w: np.ndarray) -> np.ndarray:
+def compute_mean_loss(problem: Regression, w: np.ndarray) -> np.ndarray:
     """The mean of log(1 + exp(-t w·x)) over all digits; w: (..., size)."""
     return np.logaddexp(0, -problem.target * (w @ problem.x.T)).mean(axis=-1)
 
 
-def lowest(problem: Regression) -> np.ndarray:
+def find_lowest_loss_weights(problem: Regression) -> np.ndarray:
     """Return the weights (size,) of the lowest loss, by Newton's method from w = 0.
 
     Only where the classes overlap: where a line parts them, a longer w always has a lower loss.
@@ -71,11 +71,11 @@ def lowest(problem: Regression) -> np.ndarray:
     for _ in range(NEWTON_STEPS):
         chance = np.exp(-np.logaddexp(0, -(problem.x @ w)))
         curvature = (problem.x * (chance * (1 - chance))[:, None]).T @ problem.x / len(problem.x)
-        w = w - np.linalg.solve(curvature, gradient(problem, w))
+        w = w - np.linalg.solve(curvature, compute_mean_gradient(problem, w))
     return w
 
 
-def gradient(problem: Regression, w: np.ndarray) -> np.ndarray:
+def compute_mean_gradient(problem: Regression, w: np.ndarray) -> np.ndarray:
     """∂l/∂w of the mean loss over the digits of a problem; w: (size,)."""
     margin = problem.target * (problem.x @ w)
     return -(problem.target * np.exp(-np.logaddexp(0, margin))) @ problem.x / len(margin)
@@ -102,7 +102,7 @@ PARAMETRIZATIONS: dict[str, Parametrization] = {
 }
 
 
-class Path(NamedTuple):
+class DescentPath(NamedTuple):
     """A run, by step: w and v (steps + 1, size), g (steps + 1,), the loss over all digits after each step, ∂l/∂w and
     ∂l/∂v (steps, size) of the mini-batches, and the angle that v turned (steps,), in degrees.
 
@@ -123,7 +123,9 @@ class Path(NamedTuple):
         return np.linalg.norm(self.v, axis=1)
 
 
-def descend(form: Parametrization, setting: Setting, inputs: str = "plane", steps: int = STEPS) -> Path:
+def run_sgd(
+    parametrization: Parametrization, setting: Setting, inputs: str = "plane", steps: int = STEPS
+) -> DescentPath:
     """Run SGD on mini-batches of digits; with one seed, the same ones for every parametrization.
 
     `inputs`: a key of `INPUTS`. Each run starts from the same w, whose length is g. With weight norm a step is at
@@ -131,10 +133,10 @@ def descend(form: Parametrization, setting: Setting, inputs: str = "plane", step
 
     Source: Salimans & Kingma 2016, section 2.1.
     """
-    problem = regression(inputs)
+    problem = load_regression(inputs)
     rng = np.random.default_rng(setting.seed)
     v = rng.standard_normal((problem.x.shape[1],))
-    v *= (setting.start if form.normalized else setting.length) / np.linalg.norm(v)
+    v *= (setting.start if parametrization.normalized else setting.length) / np.linalg.norm(v)
     g = setting.length
     vs, gs = [v], [g]
     ws: list[np.ndarray] = []
@@ -142,31 +144,31 @@ def descend(form: Parametrization, setting: Setting, inputs: str = "plane", step
     dws: list[np.ndarray] = []
     for _ in range(steps):
         chosen = rng.permutation(len(problem.x))[: setting.batch]
-        w = weight_norm(v, g) if form.normalized else v
-        dw = gradient(Regression(problem.x[chosen], problem.target[chosen]), w)
-        dv, dg = weight_norm_gradients(v, g, dw) if form.normalized else (dw, 0.0)
-        if form.learns_direction:
+        w = apply_weight_norm(v, g) if parametrization.normalized else v
+        dw = compute_mean_gradient(Regression(problem.x[chosen], problem.target[chosen]), w)
+        dv, dg = backpropagate_weight_norm(v, g, dw) if parametrization.normalized else (dw, 0.0)
+        if parametrization.learns_direction:
             v = v - setting.rate * dv
-        if not form.normalized:
+        if not parametrization.normalized:
             g = float(np.linalg.norm(v))
-        elif form.learns_length:
+        elif parametrization.learns_length:
             g -= setting.rate * float(dg)
         for run, value in ((vs, v), (ws, w), (dvs, dv), (dws, dw)):
             run.append(value)
         gs.append(g)
-    ws.append(weight_norm(v, g) if form.normalized else v)
+    ws.append(apply_weight_norm(v, g) if parametrization.normalized else v)
     w, v = np.array(ws), np.array(vs)
-    turned = np.degrees(angles(v[:-1], v[1:]))
-    return Path(w, v, np.array(gs), loss(problem, w), np.array(dws), np.array(dvs), turned)
+    turned = np.degrees(compute_angles(v[:-1], v[1:]))
+    return DescentPath(w, v, np.array(gs), compute_mean_loss(problem, w), np.array(dws), np.array(dvs), turned)
 
 
-def angles(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def compute_angles(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The angle between vectors (..., size), exact for small ones too (Kahan's formula), in radians."""
     a, b = (x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), np.finfo(float).tiny) for x in (a, b))
     return 2 * np.arctan2(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1))
 
 
-def growth_gap(path: Path, rate: float) -> float:
+def measure_growth_gap(path: DescentPath, rate: float) -> float:
     """How far ‖v'‖² is from ‖v‖² + rate² ‖∂l/∂v‖², relatively, at most over all steps of a run with weight norm."""
     before, after = path.lengths[:-1] ** 2, path.lengths[1:] ** 2
     return float((np.abs(before + rate**2 * np.sum(path.dv**2, axis=1) - after) / after).max(initial=0.0))

@@ -12,36 +12,36 @@ from normviz.charts.palette import THEMES, Theme
 from normviz.charts.style import FLOOR, HEADING, finish, line, marker
 
 MARGIN = 0.12
-WIDTH = 360
+PICTURE_WIDTH = 360
 """Of the picture in pixels, about: for the size of its labels."""
 
-SIDES = np.array([(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)])
+LABEL_SIDES = np.array([(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)])
 """Where a label may stand beside its place."""
 
-LOOKS = (0, 1, 3)
+PATH_LOOKS = (0, 1, 3)
 """Colour, dash and marker of each path, by `normviz.charts.style.line`."""
 
-GRID = 61
-FAINT = 0.3
-AROUND = np.linspace(0, 2 * np.pi, 121)
+GRID_POINTS = 61
+FAINT_OPACITY = 0.3
+CIRCLE_ANGLES = np.linspace(0, 2 * np.pi, 121)
 
 HEADLINE = "<b>g moves w along a line, v turns it on a circle</b>"
 """Of the picture of the paths."""
 
-DECADES = 2
+MAX_LINEAR_DECADES = 2
 """Numbers of more orders of magnitude are drawn on a logarithmic axis."""
 
 
-def extent(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def make_square_grid(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return a square grid's x and y that hold the origin and all points (k, 2), with a margin."""
     points = np.concatenate([np.zeros((1, 2)), points])
     low, high = points.min(axis=0), points.max(axis=0)
     half = (0.5 + MARGIN) * float((high - low).max())
-    x, y = (np.linspace(middle - half, middle + half, GRID) for middle in (low + high) / 2)
+    x, y = (np.linspace(middle - half, middle + half, GRID_POINTS) for middle in (low + high) / 2)
     return x, y
 
 
-def plane(
+def draw_descent_paths(
     grid: tuple[np.ndarray, np.ndarray],
     losses: np.ndarray,
     lowest: np.ndarray,
@@ -68,11 +68,11 @@ def plane(
     length, reach = float(np.linalg.norm(start)), 4 * max(np.ptp(x), np.ptp(y))
     across = start / length * reach
     thin = {"color": colours.ink, "width": 1.5, "dash": "dot"}
-    circle = length * np.stack([np.cos(AROUND), np.sin(AROUND)], axis=1)
+    circle = length * np.stack([np.cos(CIRCLE_ANGLES), np.sin(CIRCLE_ANGLES)], axis=1)
     for name, points in (("circle", circle), ("line", np.stack([-across, across]))):
         figure.add_scatter(x=points[:, 0], y=points[:, 1], mode="lines", name=name, hoverinfo="skip", line=thin)
-    for k, (name, points) in zip(LOOKS, paths.items(), strict=True):
-        _grown(figure, name, (points[:, 0], points[:, 1]), step, line(k, colours, 4), marker(k, colours))
+    for k, (name, points) in zip(PATH_LOOKS, paths.items(), strict=True):
+        _draw_up_to_step(figure, name, (points[:, 0], points[:, 1]), step, line(k, colours, 4), marker(k, colours))
     places = np.stack([np.zeros(2), start, lowest])
     figure.add_scatter(
         x=places[:, 0], y=places[:, 1], mode="markers", name="places", hoverinfo="skip",
@@ -80,10 +80,12 @@ def plane(
     )  # fmt: skip
     _draw_arrow(figure, w, colours)
     ray, arrow = np.linspace(-across, across, 400), np.linspace(np.zeros(2), next(iter(paths.values()))[-1], 20)
-    label = Labels(figure, grid, np.concatenate([*paths.values(), circle, ray, arrow, np.repeat(places, 9, axis=0)]))
+    label = LabelPlacer(
+        figure, grid, np.concatenate([*paths.values(), circle, ray, arrow, np.repeat(places, 9, axis=0)])
+    )
     for place, text in zip(places, ("origin", "start", "lowest loss"), strict=True):
         label.write(place[None], text)
-    for k, (name, points) in zip(LOOKS, paths.items(), strict=True):
+    for k, (name, points) in zip(PATH_LOOKS, paths.items(), strict=True):
         others = np.concatenate([other for each, other in paths.items() if each != name])
         gaps = np.linalg.norm(points[:, None] - others, axis=2).min(axis=1)
         colour = line(k, colours)["color"]
@@ -118,7 +120,7 @@ def _loss(figure: Figure, x: np.ndarray, y: np.ndarray, losses: np.ndarray, colo
     )  # fmt: skip
 
 
-class Labels:
+class LabelPlacer:
     """Labels in a square picture, each where it covers the least of what is drawn and of the labels before it.
 
     They are placed for the whole run, so that they stay where they are while it plays.
@@ -136,9 +138,9 @@ class Labels:
 
     def write(self, anchors: np.ndarray, text: str, html: str = "") -> None:
         """Write a text beside the best of some places (k, 2); `html`: the same with a look of its own."""
-        pixel = 2 * self.half / WIDTH
+        pixel = 2 * self.half / PICTURE_WIDTH
         half = pixel * np.array([4.0 * len(text), 10.0])
-        sides = (half + 7 * pixel) * SIDES
+        sides = (half + 7 * pixel) * LABEL_SIDES
         centres = (anchors[:: max(len(anchors) // 40, 1), None] + sides).reshape(-1, 2)
         cover = (np.abs(self.points - centres[:, None]) < half + 2 * pixel).all(axis=2).sum(axis=1)
         for centre, size in self.boxes:
@@ -149,7 +151,7 @@ class Labels:
         self.figure.add_annotation(x=best[0], y=best[1], text=html or text, showarrow=False)
 
 
-def by_step(curves: Mapping[str, np.ndarray], step: int, theme: str = "light") -> Figure:
+def draw_lengths_by_step(curves: Mapping[str, np.ndarray], step: int, theme: str = "light") -> Figure:
     """Draw lengths by name over the steps, up to a step; what is to come is faint.
 
     The axis is logarithmic where no number is below 0, and they are of more than two orders of magnitude.
@@ -158,10 +160,10 @@ def by_step(curves: Mapping[str, np.ndarray], step: int, theme: str = "light") -
     figure = Figure()
     everything = np.concatenate(list(curves.values()))
     least, most = float(everything.min()), float(everything.max())
-    logarithmic = 0 <= least < most / 10**DECADES
+    logarithmic = 0 <= least < most / 10**MAX_LINEAR_DECADES
     for k, (name, values) in enumerate(curves.items()):
         shown = np.maximum(values, FLOOR) if logarithmic else values
-        _grown(figure, name, (np.arange(len(shown)), shown), step, line(k, colours, 3), marker(k, colours))
+        _draw_up_to_step(figure, name, (np.arange(len(shown)), shown), step, line(k, colours, 3), marker(k, colours))
     figure.update_layout(showlegend=True)
     figure.update_xaxes(title={"text": "step of SGD", "standoff": 4}, range=[0, 1.04 * (len(values) - 1)])
     scale = {"type": "log", "exponentformat": "power"} if logarithmic else {}
@@ -171,10 +173,12 @@ def by_step(curves: Mapping[str, np.ndarray], step: int, theme: str = "light") -
     return finish(figure, colours, {"l": 60}, {"y": -0.24})
 
 
-def _grown(figure: Figure, name: str, points: Sequence[np.ndarray], step: int, look: dict, last: dict) -> None:
+def _draw_up_to_step(
+    figure: Figure, name: str, points: Sequence[np.ndarray], step: int, look: dict, last: dict
+) -> None:
     """Draw a line up to its point of this number, which is marked, and faintly what is to come."""
     x, y = points
-    figure.add_scatter(x=x, y=y, mode="lines", line=look, opacity=FAINT, hoverinfo="skip", showlegend=False)
+    figure.add_scatter(x=x, y=y, mode="lines", line=look, opacity=FAINT_OPACITY, hoverinfo="skip", showlegend=False)
     sizes = np.zeros(step + 1)
     sizes[-1] = 10
     figure.add_scatter(

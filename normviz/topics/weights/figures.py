@@ -9,10 +9,10 @@ from normviz.charts.palette import THEMES
 from normviz.charts.style import finish, line, rule
 
 BINS = 45
-AROUND = np.linspace(0, 2 * np.pi, 121)
+CIRCLE_ANGLES = np.linspace(0, 2 * np.pi, 121)
 
 
-def ellipses(values: np.ndarray, estimate: float, least: float, theme: str = "light") -> Figure:
+def draw_ellipses(values: np.ndarray, estimate: float, least: float, theme: str = "light") -> Figure:
     """Draw where a matrix maps the unit circle of its two most stretched directions: before and after a division.
 
     Args:
@@ -31,7 +31,12 @@ def ellipses(values: np.ndarray, estimate: float, least: float, theme: str = "li
     }
     for name, (across, up, look) in circles.items():
         figure.add_scatter(
-            x=across * np.cos(AROUND), y=up * np.sin(AROUND), mode="lines", name=name, line=look, hoverinfo="skip"
+            x=across * np.cos(CIRCLE_ANGLES),
+            y=up * np.sin(CIRCLE_ANGLES),
+            mode="lines",
+            name=name,
+            line=look,
+            hoverinfo="skip",
         )
     reach = 1.1 * max(first, first / least, 1.0)
     figure.update_layout(showlegend=True)
@@ -43,7 +48,7 @@ def ellipses(values: np.ndarray, estimate: float, least: float, theme: str = "li
     return finish(figure, colours, {"l": 60}, {"y": -0.22}, zero="xy")
 
 
-def ratio_histograms(kinds: Mapping[str, np.ndarray], theme: str = "light") -> Figure:
+def draw_ratio_histograms(kinds: Mapping[str, np.ndarray], theme: str = "light") -> Figure:
     """Draw histograms of stretch factors by name, over an axis from 0, with a line at 1."""
     colours = THEMES[theme]
     edges = np.linspace(0, 1.05 * max(float(max(map(np.max, kinds.values()))), 1.0), BINS + 1)

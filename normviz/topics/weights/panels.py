@@ -13,32 +13,32 @@ from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe import notation
 from normviz.describe.notation import WEIGHT_NORM_FORMULAS
 from normviz.describe.wording import format_gap, format_signed
-from normviz.topics.weights.descent import PAIR, STEPS, Path, Setting, growth_gap
-from normviz.topics.weights.descent_figures import by_step, extent, plane
-from normviz.topics.weights.figures import ellipses, ratio_histograms
+from normviz.topics.weights.descent import DIGIT_PAIR, STEPS, DescentPath, Setting, measure_growth_gap
+from normviz.topics.weights.descent_figures import draw_descent_paths, draw_lengths_by_step, make_square_grid
+from normviz.topics.weights.figures import draw_ellipses, draw_ratio_histograms
 from normviz.topics.weights.state import (
-    DRAWN,
-    ITERATIONS,
+    DRAWN_PATHS,
+    ITERATION_COUNT,
     PREFIX,
-    best_weights,
-    paths,
-    plane_losses,
-    stretched,
-    weights_of,
+    get_best_weights,
+    get_descent_paths,
+    get_layer_weights,
+    get_plane_losses,
+    get_stretch_ratios,
 )
-from normviz.topics.weights.weights import FIRST_LAYERS, PowerIteration, matrix, power_iteration
+from normviz.topics.weights.weights import FIRST_LAYERS, PowerIteration, flatten_to_matrix, run_power_iteration
 from normviz.ui.link import View
 from normviz.ui.player import Player
 from normviz.ui.saving import save_table
 from normviz.web.components.plot import plot
 
-ABOVE = 1 + 1e-9
+ABOVE_ONE = 1 + 1e-9
 """A ratio beyond this is above 1, and not rounded."""
 
 
-def weight_norm_panel(view: View, theme: str) -> None:
+def show_weight_norm(view: View, theme: str) -> None:
     """Show the paths of w with and without weight norm, and below them the lengths of w and v."""
-    runs = paths(build_settings(Setting, view))
+    runs = get_descent_paths(build_settings(Setting, view))
     Player(PREFIX, "step", "Step of SGD", STEPS).show(partial(_steps, runs, view["rate"], theme))
     with st.container(horizontal=True, gap="medium"):
         for name in ("gradient of g", "gradient of v"):
@@ -46,15 +46,15 @@ def weight_norm_panel(view: View, theme: str) -> None:
     save_table(lambda: descent_table(runs), "weight-norm")
 
 
-def descent_table(runs: dict[str, Path]) -> dict[str, list]:
+def descent_table(runs: dict[str, DescentPath]) -> dict[str, list]:
     """Return the lengths and losses of all runs at every step, in columns."""
     run = runs["weight"]
-    losses = {f"loss, {name}": runs[key].losses for key, name in DRAWN.items()}
+    losses = {f"loss, {name}": runs[key].losses for key, name in DRAWN_PATHS.items()}
     columns = {"‖v‖": run.lengths, "g": run.g} | losses | {"loss, plain SGD": runs["plain"].losses}
     return {"step": list(range(STEPS + 1))} | {name: values.tolist() for name, values in columns.items()}
 
 
-def _steps(runs: dict[str, Path], rate: float, theme: str, step: int) -> None:
+def _steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int) -> None:
     """Show the runs up to a step."""
     run = runs["weight"]
     left, right = st.columns([3, 2], gap="medium")
@@ -64,7 +64,8 @@ def _steps(runs: dict[str, Path], rate: float, theme: str, step: int) -> None:
         st.latex(WEIGHT_NORM_FORMULAS["weights"])
         ends = {key: format_signed(each.losses[step], 2) for key, each in runs.items()}
         st.markdown(
-            f"Two weights, the arrow **w**, learn to tell the digit {PAIR[0]} from {PAIR[1]}. The grey shows the loss, "
+            f"Two weights, the arrow **w**, learn to tell the digit {DIGIT_PAIR[0]} from {DIGIT_PAIR[1]}. The "
+            f"grey shows the loss, "
             f"lowest at the star. It is {format_signed(run.losses[0], 2)} at the start. At step {step}:\n"
             f"- learn **g**, the length: {ends['length']}\n"
             f"- learn **v**, the direction: {ends['direction']}\n"
@@ -78,33 +79,35 @@ def _steps(runs: dict[str, Path], rate: float, theme: str, step: int) -> None:
     said = "; ".join(
         f"{name} from {format_signed(each[0], 3)} to {format_signed(each[step], 3)}" for name, each in curves.items()
     )
-    plot(by_step(curves, step, theme), "lengths", f"Lengths up to step {step} of {STEPS}: {said}.", "18rem")
+    plot(
+        draw_lengths_by_step(curves, step, theme), "lengths", f"Lengths up to step {step} of {STEPS}: {said}.", "18rem"
+    )
     st.markdown(_growth(run, rate))
 
 
-def _plane(runs: dict[str, Path], step: int, theme: str) -> None:
+def _plane(runs: dict[str, DescentPath], step: int, theme: str) -> None:
     """Draw the plane of the two weights at a step."""
-    drawn = {name: runs[key].w for key, name in DRAWN.items()}
-    best, start = best_weights(), runs["weight"].w[0]
+    drawn = {name: runs[key].w for key, name in DRAWN_PATHS.items()}
+    best, start = get_best_weights(), runs["weight"].w[0]
     length = float(np.linalg.norm(start))
     circle = length * np.array([[-1.0, -1.0], [1.0, 1.0]])
-    grid = extent(np.concatenate([*drawn.values(), circle, best[None]]))
+    grid = make_square_grid(np.concatenate([*drawn.values(), circle, best[None]]))
     places = "; ".join(f"{name} at ({_pair(points[step])})" for name, points in drawn.items())
     alt = (
         f"The plane of the two weights at step {step}, coloured by the loss, which is lowest at ({_pair(best)}). From "
         f"({_pair(start)}), on a circle of radius {length:.3g} around the origin: {places}."
     )
     plot(
-        plane(grid, plane_losses(*grid), best, drawn, step, theme),
+        draw_descent_paths(grid, get_plane_losses(*grid), best, drawn, step, theme),
         "plane",
         alt,
         "min(27rem, 95vw, var(--nv-plane, 53vh))",
     )
 
 
-def _growth(run: Path, rate: float) -> str:
+def _growth(run: DescentPath, rate: float) -> str:
     """Return why v only gets longer, and what follows for the turns."""
-    gap = growth_gap(run, rate)
+    gap = measure_growth_gap(run, rate)
     checked = "equal up to rounding" if gap <= RELATIVE_TOLERANCES["float64"] else f"within {format_number(gap, 2)}"
     reason = ", although the gradient of v is larger there" if run.turned[-1] > run.turned[0] else ""
     return (
@@ -119,12 +122,12 @@ def _pair(point: np.ndarray) -> str:
     return ", ".join(format_signed(value, 3) for value in point)
 
 
-def spectral_panel(view: View, theme: str) -> None:
+def show_spectral_norm(view: View, theme: str) -> None:
     """Show the division of a layer's weights by the largest stretch, and pairs of inputs before and after it."""
-    w = weights_of(view["layer"], view["trained"], view["seed"])
-    run = power_iteration(matrix(w), ITERATIONS, view["seed"])
-    pairs, values = stretched(w, view["layer"], view["seed"])
-    Player(PREFIX, "iteration", "Step of the power iteration", ITERATIONS, "iteration_pace").show(
+    w = get_layer_weights(view["layer"], view["trained"], view["seed"])
+    run = run_power_iteration(flatten_to_matrix(w), ITERATION_COUNT, view["seed"])
+    pairs, values = get_stretch_ratios(w, view["layer"], view["seed"])
+    Player(PREFIX, "iteration", "Step of the power iteration", ITERATION_COUNT, "iteration_pace").show(
         partial(_power, run, pairs, FIRST_LAYERS[view["layer"]].overlap > 1, theme)
     )
     st.markdown(_bound(pairs["after"], values, FIRST_LAYERS[view["layer"]].overlap))
@@ -147,11 +150,11 @@ def _power(run: PowerIteration, pairs: dict[str, np.ndarray], patches: bool, the
     with left:
         ends = f"{first:.4g} long before, {first / sigma:.4g} after the division"
         alt = f"Outputs of inputs of length 1 at step {step} of the power iteration: up to {ends}."
-        plot(ellipses(run.values, sigma, float(run.sigma.min()), theme), "ellipses", alt, "21rem")
+        plot(draw_ellipses(run.values, sigma, float(run.sigma.min()), theme), "ellipses", alt, "21rem")
     with right:
         most = {name: float(ratios.max()) for name, ratios in pairs.items()}
         alt = f"Histograms of the stretch of pairs of digits: up to {most['before']:.3g}, then {most['after']:.3g}."
-        plot(ratio_histograms(pairs, theme), "ratios", alt, "21rem")
+        plot(draw_ratio_histograms(pairs, theme), "ratios", alt, "21rem")
     st.caption(
         "Left: where the weights map inputs of length 1, in the two directions that are stretched the most; σ is the "
         f"estimate of σ₁ after step {step} of power iteration. Right: {len(pairs['after']):,} pairs of digits, before "
@@ -161,11 +164,11 @@ def _power(run: PowerIteration, pairs: dict[str, np.ndarray], patches: bool, the
 
 def _bound(ratios: np.ndarray, values: np.ndarray, overlap: int) -> str:
     """Return the bounds on the stretch of a layer after spectral norm, from above and from below."""
-    above, lost = int((ratios > ABOVE).sum()), int((values < 1e-9 * values[0]).sum())
+    above, lost = int((ratios > ABOVE_ONE).sum()), int((values < 1e-9 * values[0]).sum())
     upper = (
         f"**No pair gets further apart**: the largest ratio is {ratios.max():.3g}. Divided by σ₁, the layer is "
         "1-Lipschitz."
-        if values[0] <= ABOVE
+        if values[0] <= ABOVE_ONE
         else f"**A convolution may still stretch**: {above:,} of {len(ratios):,} pairs have a ratio above 1, the "
         f"largest is {ratios.max():.3g}. σ₁ is that of the kernel's matrix, which sees one square of pixels. A pixel "
         f"is in up to {overlap} squares, so the whole layer can stretch up to {values[0]:.3g} times, and at most "
@@ -179,4 +182,4 @@ def _bound(ratios: np.ndarray, values: np.ndarray, overlap: int) -> str:
     return f"{upper} **Nothing is bounded from below**: {weakest}."
 
 
-PANELS = {"norm": weight_norm_panel, "spectral": spectral_panel}
+PANELS = {"norm": show_weight_norm, "spectral": show_spectral_norm}

@@ -8,15 +8,24 @@ import streamlit as st
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.core.settings import choice, integer, number_choice
-from normviz.topics.weights.descent import PARAMETRIZATIONS, STEPS, Path, Setting, descend, loss, lowest, regression
+from normviz.topics.weights.descent import (
+    PARAMETRIZATIONS,
+    STEPS,
+    DescentPath,
+    Setting,
+    compute_mean_loss,
+    find_lowest_loss_weights,
+    load_regression,
+    run_sgd,
+)
 from normviz.topics.weights.weights import (
     FIRST_LAYERS,
     MAX_TRAINING,
-    PAIRS,
-    lipschitz_ratios,
-    operator,
-    pairs_of_digits,
-    trained_weights,
+    PAIR_COUNT,
+    build_operator_matrix,
+    compute_lipschitz_ratios,
+    draw_digit_pairs,
+    train_first_layer,
 )
 from normviz.ui.link import View, params
 from normviz.ui.player import SPEEDS
@@ -26,7 +35,7 @@ PAGE = "weights"
 PREFIX = PAGE + " "
 """Of all keys in the session: other pages have values of the same names."""
 
-ITERATIONS = 40
+ITERATION_COUNT = 40
 
 SHOWN = {"norm": "Weight norm", "spectral": "Spectral norm"}
 """The panels; only the open one is computed."""
@@ -40,7 +49,7 @@ BELONGS = {
 }
 """Where a value means something; one that is not here does everywhere."""
 
-DRAWN = {"weight": "learn both", "length": "learn g", "direction": "learn v"}
+DRAWN_PATHS = {"weight": "learn both", "length": "learn g", "direction": "learn v"}
 """The parametrizations whose paths are drawn, and their names."""
 
 
@@ -57,7 +66,7 @@ class Page(Setting):
     trained: int = integer(
         200, 0, MAX_TRAINING, label="Trained on digits, steps", stops=(0, 20, 50, 100, 200, MAX_TRAINING)
     )
-    iteration: int = integer(ITERATIONS, 0, ITERATIONS)
+    iteration: int = integer(ITERATION_COUNT, 0, ITERATION_COUNT)
     iteration_pace: int = number_choice(2, SPEEDS)
 
 
@@ -70,38 +79,43 @@ def is_relevant(view: View, name: str) -> bool:
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def paths(setting: Setting) -> dict[str, Path]:
+def get_descent_paths(setting: Setting) -> dict[str, DescentPath]:
     """Return a whole run of each parametrization, by its key."""
-    return {key: descend(form, setting) for key, form in PARAMETRIZATIONS.items()}
+    return {key: run_sgd(form, setting) for key, form in PARAMETRIZATIONS.items()}
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def plane_losses(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def get_plane_losses(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the loss of all digits at the points of a grid of two weights, (y, x)."""
-    return loss(regression("plane"), np.stack(np.meshgrid(x, y), axis=-1))
+    return compute_mean_loss(load_regression("plane"), np.stack(np.meshgrid(x, y), axis=-1))
 
 
 @st.cache_data(max_entries=1, show_spinner=False)
-def best_weights() -> np.ndarray:
+def get_best_weights() -> np.ndarray:
     """Return the two weights of the lowest loss."""
-    return lowest(regression("plane"))
+    return find_lowest_loss_weights(load_regression("plane"))
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def weights_of(layer: str, trained: int, seed: int) -> np.ndarray:
+def get_layer_weights(layer: str, trained: int, seed: int) -> np.ndarray:
     """Return the weights of a layer (kh, kw, Cin, Cout)."""
-    return trained_weights(FIRST_LAYERS[layer], trained, seed)
+    return train_first_layer(FIRST_LAYERS[layer], trained, seed)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def stretched(w: np.ndarray, layer: str, seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+def get_stretch_ratios(w: np.ndarray, layer: str, seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Return how a layer changes the distance of pairs of digits, before and after spectral norm.
 
     With them the singular values of the whole layer after it, 0 for the directions of the input that it maps to 0.
     """
-    before, after = (operator(each, FIRST_LAYERS[layer]) for each in (w, normalize(w, SCHEMES["spectral"]).xhat))
+    before, after = (
+        build_operator_matrix(each, FIRST_LAYERS[layer]) for each in (w, normalize(w, SCHEMES["spectral"]).xhat)
+    )
     values = np.zeros(len(after))
     found = np.linalg.svd(after, compute_uv=False)
     values[: len(found)] = found
-    pairs = pairs_of_digits(PAIRS, seed)
-    return {"before": lipschitz_ratios(before, *pairs), "after": lipschitz_ratios(after, *pairs)}, values
+    pairs = draw_digit_pairs(PAIR_COUNT, seed)
+    return {
+        "before": compute_lipschitz_ratios(before, *pairs),
+        "after": compute_lipschitz_ratios(after, *pairs),
+    }, values

@@ -21,7 +21,7 @@ MAX_TRAINING = 400
 
 
 @dataclass(frozen=True)
-class Layer:
+class FirstLayer:
     """The first layer of a small network on digits: its key, its name, and the shape of its weights."""
 
     key: str
@@ -49,17 +49,17 @@ class Layer:
         return min(self.side, DIGIT_SIDE - self.side + 1) ** 2
 
 
-FIRST_LAYERS: dict[str, Layer] = {
+FIRST_LAYERS: dict[str, FirstLayer] = {
     layer.key: layer
     for layer in (
-        Layer("dense", "Dense, 64 → 32", (1, 1, 64, 32)),
-        Layer("square", "Dense, 64 → 64", (1, 1, 64, 64)),
-        Layer("conv", "Convolution, 3 × 3", (3, 3, 1, 8)),
+        FirstLayer("dense", "Dense, 64 → 32", (1, 1, 64, 32)),
+        FirstLayer("square", "Dense, 64 → 64", (1, 1, 64, 64)),
+        FirstLayer("conv", "Convolution, 3 × 3", (3, 3, 1, 8)),
     )
 }
 
 
-def trained_weights(layer: Layer, steps: int, seed: int) -> np.ndarray:
+def train_first_layer(layer: FirstLayer, steps: int, seed: int) -> np.ndarray:
     """The layer's weights (kh, kw, Cin, Cout) after some steps of SGD on the digits, behind it ReLU and a classifier.
 
     He's variance 2 / fan-in to start with, batches of 64, learning rate 0.3.
@@ -86,24 +86,24 @@ def trained_weights(layer: Layer, steps: int, seed: int) -> np.ndarray:
     return m.reshape(layer.shape)
 
 
-def matrix(w: np.ndarray) -> np.ndarray:
+def flatten_to_matrix(w: np.ndarray) -> np.ndarray:
     """The (kh·kw·Cin, Cout) matrix of a weight tensor."""
     return w.reshape(-1, w.shape[-1])
 
 
-def operator(w: np.ndarray, layer: Layer) -> np.ndarray:
+def build_operator_matrix(w: np.ndarray, layer: FirstLayer) -> np.ndarray:
     """The whole layer on a whole picture as one matrix (64, squares·Cout): what it makes of each unit vector.
 
     For a dense layer its matrix; for a convolution a larger one, whose singular values are not those of `matrix(w)`.
     """
     pixels = np.eye(DIGIT_SIDE * DIGIT_SIDE).reshape(-1, DIGIT_SIDE, DIGIT_SIDE)
-    return (cut_patches(pixels, layer.side) @ matrix(w)).reshape(DIGIT_SIDE * DIGIT_SIDE, -1)
+    return (cut_patches(pixels, layer.side) @ flatten_to_matrix(w)).reshape(DIGIT_SIDE * DIGIT_SIDE, -1)
 
 
 # --- weight norm --------------------------------------------------------------------------------------------------
 
 
-def weight_norm(v: np.ndarray, g: np.ndarray | float) -> np.ndarray:
+def apply_weight_norm(v: np.ndarray, g: np.ndarray | float) -> np.ndarray:
     """w = g v / ‖v‖ for every column of v (fan-in, Cout) with its g (Cout,), or for one vector and one number.
 
     Source: Salimans & Kingma 2016, eq. 2.
@@ -111,7 +111,7 @@ def weight_norm(v: np.ndarray, g: np.ndarray | float) -> np.ndarray:
     return g * _direction(v)
 
 
-def weight_norm_gradients(v: np.ndarray, g: np.ndarray | float, dw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def backpropagate_weight_norm(v: np.ndarray, g: np.ndarray | float, dw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """∂l/∂v = g/‖v‖ (∂l/∂w - ∂l/∂g v/‖v‖), at right angles to v, and ∂l/∂g = ∂l/∂w · v/‖v‖; shapes as `weight_norm`.
 
     Source: Salimans & Kingma 2016, eq. 3.
@@ -148,7 +148,7 @@ class PowerIteration(NamedTuple):
     values: np.ndarray
 
 
-def power_iteration(m: np.ndarray, steps: int, seed: int = 0) -> PowerIteration:
+def run_power_iteration(m: np.ndarray, steps: int, seed: int = 0) -> PowerIteration:
     """Estimate σ₁ of a matrix (fan-in, Cout) from a random v: v ← Mu/‖Mu‖, u ← Mᵀv/‖Mᵀv‖, σ = uᵀMᵀv.
 
     Source: Miyato et al. 2018, Algorithm 1.
@@ -175,10 +175,10 @@ def _unit(v: np.ndarray) -> np.ndarray:
 
 # --- the Lipschitz bound ------------------------------------------------------------------------------------------
 
-PAIRS = 2000
+PAIR_COUNT = 2000
 
 
-def pairs_of_digits(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def draw_digit_pairs(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Pairs of different handwritten digits, flat: two arrays (count, 64)."""
     images, _ = load_digits()
     flat = images.reshape(len(images), -1)
@@ -187,17 +187,17 @@ def pairs_of_digits(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return flat[first], flat[(first + rng.integers(1, len(flat), count)) % len(flat)]
 
 
-def pairs_along(k: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def make_singular_pairs(k: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Digits, and each moved by 0.1 along another singular direction of Kᵀx: two arrays (64, 64), most stretched first.
 
     Directions that K maps to nothing are among them.
     """
-    x, _ = pairs_of_digits(len(k), seed)
+    x, _ = draw_digit_pairs(len(k), seed)
     directions, _, _ = np.linalg.svd(k)
     return x, x + 0.1 * directions.T
 
 
-def lipschitz_ratios(k: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def compute_lipschitz_ratios(k: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return ‖f(x) - f(y)‖ / ‖x - y‖ for every pair of rows, with f(x) = Kᵀx; never above σ₁(K)."""
     gap = np.linalg.norm(x - y, axis=1)
     if not gap.all():
@@ -205,7 +205,7 @@ def lipschitz_ratios(k: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.linalg.norm((x - y) @ k, axis=1) / gap
 
 
-def slopes(k: np.ndarray, x: np.ndarray, seed: int) -> np.ndarray:
+def measure_critic_slopes(k: np.ndarray, x: np.ndarray, seed: int) -> np.ndarray:
     """‖∇f(x)‖ at every row of x for a critic f(x) = aᵀ max(Kᵀx, 0); never above σ₁(K).
 
     The random a is spectrally normalized too, ‖a‖ = 1; ReLU lets a number through or makes it 0.

@@ -7,10 +7,10 @@ from normviz.topics.why.state import PREFIX, Page, is_relevant
 from normviz.ui.link import View
 from normviz.ui.settings import Controls
 
-MOST_SEEDS = 10_000
+SEED_LIMIT = 10_000
 """Seeds are below this."""
 
-IN_THE_PAGE = {
+PAGE_CONTROLS = {
     "learning": ("rate", "start"),
     "saturation": ("rate", "start", "layer"),
     "whitening": ("stage",),
@@ -23,25 +23,25 @@ def controls(view: View) -> None:
     """Show the controls of the panel in the sidebar, but for those in the page."""
     page = Controls(Page, PREFIX, view, is_relevant)
     with st.sidebar:
-        page.rest(*IN_THE_PAGE.get(view["show"], ()), "seed")
+        page.rest(*PAGE_CONTROLS.get(view["show"], ()), "seed")
         if view["show"] != "learning":  # there, a button takes other seeds
             page.draw("seed")
 
 
-def again_button() -> None:
+def draw_retrain_button() -> None:
     """Show the button that trains the networks of the learning panel from seeds that were not used before."""
     st.button("Train again from other weights", icon=":material/replay:", on_click=_take_next_seeds)
 
 
 def _take_next_seeds() -> None:
     key = PREFIX + "seed"
-    st.session_state[key] = (st.session_state[key] + SEEDS) % MOST_SEEDS
+    st.session_state[key] = (st.session_state[key] + SEEDS) % SEED_LIMIT
 
 
-def draw_beside(view: View) -> None:
+def draw_page_controls(view: View) -> None:
     """Show the controls of the panel that stand in the page, beside each other."""
     page = Controls(Page, PREFIX, view, is_relevant)
-    names = IN_THE_PAGE[view["show"]]
+    names = PAGE_CONTROLS[view["show"]]
     for column, name in zip(st.columns(max(len(names), 2)), names, strict=False):
         with column:
             page.draw(name)

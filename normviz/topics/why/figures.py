@@ -11,7 +11,7 @@ from normviz.charts.palette import THEMES
 from normviz.charts.style import DASHES, finish, line, style_theme
 from normviz.data.digits import DIGIT_CLASSES
 
-DRAWN = 500
+MAX_DRAWN_POINTS = 500
 """Of a cloud so many points are drawn."""
 
 
@@ -38,7 +38,7 @@ class Cloud:
 def cloud_figure(cloud: Cloud, theme: str = "light") -> Figure:
     """A cloud with the ellipse of its covariance, and where the features point."""
     colours, figure = THEMES[theme], Figure()
-    points = cloud.points[:DRAWN]
+    points = cloud.points[:MAX_DRAWN_POINTS]
     figure.add_scatter(
         x=points[:, 0], y=points[:, 1], mode="markers", hoverinfo="skip", showlegend=False,
         marker={"color": colours.muted, "size": 4, "opacity": 0.55},
@@ -98,7 +98,9 @@ def learning_figure(title: str, steps: np.ndarray, accuracy: np.ndarray, look: i
     return finish(figure, colours, {"t": 34, "b": 46, "l": 60, "r": 16})
 
 
-def scattered(whole: np.ndarray, batches: Sequence[np.ndarray], axes: tuple[str, str], theme: str = "light") -> Figure:
+def draw_batch_ellipses(
+    whole: np.ndarray, batches: Sequence[np.ndarray], axes: tuple[str, str], theme: str = "light"
+) -> Figure:
     """The ellipse of all points over those of mini-batches (k, 2), of which the first is drawn strongly."""
     colours, figure = THEMES[theme], Figure()
     for k, each in reversed(list(enumerate(batches))):
@@ -116,7 +118,7 @@ def scattered(whole: np.ndarray, batches: Sequence[np.ndarray], axes: tuple[str,
     return finish(figure, colours, {"t": 10, "b": ROOM, "l": 62}, BELOW)
 
 
-def lines_to_identity(
+def draw_identity_lines(
     x: Sequence[np.ndarray], y: Sequence[np.ndarray], ends: tuple[float, float], theme: str = "light"
 ) -> Figure:
     """y over x, a line a channel, over the line y = x; `ends`: of the vertical axis."""

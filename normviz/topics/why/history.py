@@ -4,7 +4,7 @@ from datetime import date
 
 from normviz.core.registry import SCHEMES, Reference, Scheme
 
-BEFORE = (
+PRECURSORS = (
     Reference("Heeger 1992, Normalization of Cell Responses in Cat Striate Cortex"),
     Reference("LeCun et al. 1998, Efficient BackProp"),
     Reference("Jarrett et al. 2009, What is the Best Multi-Stage Architecture?"),
@@ -13,7 +13,7 @@ BEFORE = (
 """Papers that the schemes of the app come from."""
 
 
-def submitted(arxiv: str) -> date:
+def parse_arxiv_month(arxiv: str) -> date:
     """Return the month in which a paper was submitted, from its number: 1502.03167 is of February 2015."""
     return date(2000 + int(arxiv[:2]), int(arxiv[2:4]), 1)
 

@@ -16,7 +16,7 @@ SHAPE = (32, 8, 8, 4)
 """Feature maps of digits: the layer that is undone."""
 
 
-class Undone(NamedTuple):
+class UndoneBatchNorm(NamedTuple):
     """x and y of every element by channel (C, elements), μ, √(σ²+ε), γ and β by channel, and max|y − x|."""
 
     x: np.ndarray
@@ -28,14 +28,14 @@ class Undone(NamedTuple):
     gap: float
 
 
-def undone(part: float, eps: float, seed: int) -> Undone:
+def undo_batch_norm(progress: float, eps: float, seed: int) -> UndoneBatchNorm:
     """Batch norm of feature maps with γ and β on their way from 1 and 0 to √(σ²+ε) and μ; `part`: how far, 0 to 1."""
     x, scheme = SAMPLES["features"].make(SHAPE, seed), SCHEMES["batch"]
     plain = normalize(x, scheme, eps)
     assert plain.mean is not None
     assert plain.deviation is not None
-    gain, bias = 1 + part * (plain.deviation - 1), part * plain.mean
+    gain, bias = 1 + progress * (plain.deviation - 1), progress * plain.mean
     y = normalize(x, scheme, eps, gain, bias).y
     before, after = (np.moveaxis(each, -1, 0).reshape(SHAPE[-1], -1) for each in (x, y))
     mean, deviation, gains, biases = (np.ravel(each) for each in (plain.mean, plain.deviation, gain, bias))
-    return Undone(before, after, mean, deviation, gains, biases, float(np.abs(y - x).max()))
+    return UndoneBatchNorm(before, after, mean, deviation, gains, biases, float(np.abs(y - x).max()))

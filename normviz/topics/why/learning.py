@@ -18,15 +18,15 @@ import numpy as np
 from normviz.describe.seeds import choose_learning_rate
 from normviz.jobs.spec import Step, digest, finish
 from normviz.topics.why import network, saturation
-from normviz.topics.why.saturation import RATES, SCALES, Learned, Setting
+from normviz.topics.why.saturation import RATES, SCALES, LearningResults, Setting
 
-FILE = Path(__file__).with_name("learning.npz")
+STUDY_FILE = Path(__file__).with_name("learning.npz")
 
-KINDS = {False: "without batch norm", True: "with batch norm"}
+KIND_NAMES = {False: "without batch norm", True: "with batch norm"}
 
 Arrays = dict[str, np.ndarray]
 
-LEARNS = 0.8
+LEARNED_ACCURACY = 0.8
 """A network that reads at least this share of the test digits has learned."""
 
 
@@ -47,10 +47,10 @@ class Study:
     rates: tuple[float, ...] = RATES
     width: int = saturation.WIDTH
     length: int = saturation.STEPS
-    every: int = saturation.EVERY
+    every: int = saturation.MEASUREMENT_INTERVAL
     batch: int = network.BATCH
-    parts: tuple[int, ...] = (network.VALIDATED, network.TESTED)
-    slope: float = saturation.SLOPE
+    parts: tuple[int, ...] = (network.VALIDATION_DIGITS, network.TEST_DIGITS)
+    slope: float = saturation.SATURATION_SLOPE
 
     def place(self, setting: Setting) -> tuple[int, int] | None:
         """Return the positions of the scale and the rate of a setting; None where it is not in the study."""
@@ -65,16 +65,18 @@ class Study:
 
         The result has the fields of `Learned` by name, each with leading axes (scales, rates, kinds).
         """
-        cells = list(product(self.scales, self.rates, KINDS))
-        found: list[Learned] = []
+        cells = list(product(self.scales, self.rates, KIND_NAMES))
+        found: list[LearningResults] = []
         for scale, rate, normalized in cells:
             setting = Setting(self.depth, scale, rate, self.seed)
-            found.append(saturation.run(setting, normalized, self.seeds).learned)
+            found.append(saturation.train_and_measure(setting, normalized, self.seeds).learned)
             yield Step(len(found) / len(cells), partial(self._collect, found))
 
-    def _collect(self, found: list[Learned]) -> Arrays:
-        cells = (len(self.scales), len(self.rates), len(KINDS))
-        arrays = {name: np.array([getattr(each, name) for each in found], np.float32) for name in Learned._fields}
+    def _collect(self, found: list[LearningResults]) -> Arrays:
+        cells = (len(self.scales), len(self.rates), len(KIND_NAMES))
+        arrays = {
+            name: np.array([getattr(each, name) for each in found], np.float32) for name in LearningResults._fields
+        }
         return {name: array.reshape(*cells, *array.shape[1:]) for name, array in arrays.items()}
 
 
@@ -84,7 +86,7 @@ STUDY = Study()
 @lru_cache(maxsize=1)
 def read_study() -> Arrays:
     """Return the shipped results, and the digest of their study."""
-    with np.load(FILE) as file:
+    with np.load(STUDY_FILE) as file:
         return {name: file[name] if name == "digest" else file[name].astype(float) for name in file.files}
 
 
@@ -106,18 +108,18 @@ class RateSweep:
         return choose_learning_rate(1 - self.validation)
 
     @property
-    def robust(self) -> int:
+    def robust_count(self) -> int:
         """The number of rates at which the networks of all seeds learn."""
-        return int((self.accuracy >= LEARNS).all(1).sum())
+        return int((self.accuracy >= LEARNED_ACCURACY).all(1).sum())
 
 
-def find_shipped(setting: Setting) -> dict[str, Learned] | None:
+def find_shipped(setting: Setting) -> dict[str, LearningResults] | None:
     """Return the shipped results of a setting by KINDS; None where none are shipped."""
     place = STUDY.place(setting)
     if place is None:
         return None
-    found = [read_study()[field][place] for field in Learned._fields]
-    return {name: Learned(*(each[kind] for each in found)) for kind, name in enumerate(KINDS.values())}
+    found = [read_study()[field][place] for field in LearningResults._fields]
+    return {name: LearningResults(*(each[kind] for each in found)) for kind, name in enumerate(KIND_NAMES.values())}
 
 
 def find_sweeps(setting: Setting) -> dict[str, RateSweep] | None:
@@ -126,8 +128,10 @@ def find_sweeps(setting: Setting) -> dict[str, RateSweep] | None:
     if place is None:
         return None
     accuracy, validation = (read_study()[field][place[0]] for field in ("accuracy", "validation"))
-    return {name: RateSweep(accuracy[:, kind, -1], validation[:, kind]) for kind, name in enumerate(KINDS.values())}
+    return {
+        name: RateSweep(accuracy[:, kind, -1], validation[:, kind]) for kind, name in enumerate(KIND_NAMES.values())
+    }
 
 
 if __name__ == "__main__":
-    np.savez_compressed(FILE, allow_pickle=False, digest=np.array(digest(STUDY)), **finish(STUDY))
+    np.savez_compressed(STUDY_FILE, allow_pickle=False, digest=np.array(digest(STUDY)), **finish(STUDY))

@@ -12,16 +12,16 @@ import numpy as np
 
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE, load_digits
 
-TESTED = 297
+TEST_DIGITS = 297
 """Digits that test the networks, the last of them."""
 
-VALIDATED = 300
+VALIDATION_DIGITS = 300
 """Digits in front of these, by which learning rates are chosen."""
 
-Digits = Literal["train", "validation", "test"]
+DigitSplit = Literal["train", "validation", "test"]
 """A part of the digits."""
 
-PARTS = get_args(Digits)
+SPLIT_NAMES = get_args(DigitSplit)
 """The parts of the digits, in their order."""
 
 EPS = 1e-5
@@ -30,7 +30,7 @@ BATCH = 60
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """Networks that are trained alike.
 
     Attributes:
@@ -54,7 +54,7 @@ class Plan:
     seeds: tuple[int, ...]
 
 
-class Layer(NamedTuple):
+class HiddenLayer(NamedTuple):
     """What a layer had and gave: its input, x̂ and 1/√(σ²+ε) where it is normalized, what its activation gets, its
     output, and mean and variance."""
 
@@ -66,15 +66,15 @@ class Layer(NamedTuple):
     moments: tuple[np.ndarray, np.ndarray] | None
 
 
-class Network(NamedTuple):
+class DenseNetworks(NamedTuple):
     """Weights (networks, in, out), γ and β (networks, 1, out) by layer; the last layer has weights and β alone."""
 
-    plan: Plan
+    plan: TrainingPlan
     weights: list[np.ndarray]
     gains: list[np.ndarray]
     biases: list[np.ndarray]
 
-    def layers(self, x: np.ndarray, frozen: list[Layer] | None = None) -> list[Layer]:
+    def layers(self, x: np.ndarray, frozen: list[HiddenLayer] | None = None) -> list[HiddenLayer]:
         """All hidden layers for digits (networks or 1, digits, 64), normalized by these digits or as `frozen` was."""
         made = []
         for k, (gain, bias) in enumerate(zip(self.gains, self.biases, strict=False)):
@@ -87,15 +87,15 @@ class Network(NamedTuple):
                 a = gain * xhat
             a = a + bias
             y = 0.5 + 0.5 * np.tanh(a / 2) if self.plan.activation == "sigmoid" else np.maximum(a, 0.0)
-            made.append(Layer(x, xhat, inverse, a, y, moments))
+            made.append(HiddenLayer(x, xhat, inverse, a, y, moments))
             x = y
         return made
 
-    def logits(self, made: list[Layer]) -> np.ndarray:
+    def logits(self, made: list[HiddenLayer]) -> np.ndarray:
         """(networks, digits, classes)."""
         return made[-1].y @ self.weights[-1] + self.biases[-1]
 
-    def gradients(self, made: list[Layer], labels: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    def gradients(self, made: list[HiddenLayer], labels: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
         """The mean cross-entropy of every network, and its slopes in the order weights, gains, biases."""
         logits = self.logits(made)
         logits = logits - logits.max(-1, keepdims=True)
@@ -131,7 +131,7 @@ def _moments(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return mean, _mean((a - mean) ** 2)
 
 
-def start(plan: Plan) -> Network:
+def make_initial_networks(plan: TrainingPlan) -> DenseNetworks:
     """The networks before training; those of one seed have the same weights."""
     sizes = list(zip((DIGIT_SIDE**2, *plan.widths), (*plan.widths, DIGIT_CLASSES), strict=True))
     count = len(plan.seeds)
@@ -141,20 +141,20 @@ def start(plan: Plan) -> Network:
         for weight, (fan_in, fan_out) in zip(weights, sizes, strict=True):
             weight[n] = plan.start * fan_in**-0.5 * rng.standard_normal((fan_in, fan_out))
     gains, shifts = (np.array(values, float)[:, None, None] for values in (plan.gains, plan.shifts))
-    return Network(
+    return DenseNetworks(
         plan, weights, [gains * np.ones(width) for width in plan.widths],
         [shifts * np.ones(width) for width in plan.widths] + [np.zeros((count, 1, DIGIT_CLASSES))],
     )  # fmt: skip
 
 
-def train(
-    plan: Plan, watch: Callable[[int, Network], object] = lambda step, network: None
-) -> tuple[Network, np.ndarray]:
+def train_networks(
+    plan: TrainingPlan, watch: Callable[[int, DenseNetworks], object] = lambda step, network: None
+) -> tuple[DenseNetworks, np.ndarray]:
     """Train to the end: the networks, and the loss of every mini-batch, (steps, networks).
 
     `watch` sees the networks before every step, and after the last.
     """
-    (x, labels), network = digits(), start(plan)
+    (x, labels), network = load_split_rows(), make_initial_networks(plan)
     orders = {seed: np.random.default_rng([seed, 23]).integers(len(x), size=(plan.steps, BATCH)) for seed in plan.seeds}
     order = np.stack([orders[seed] for seed in plan.seeds], axis=1)
     losses = np.empty((plan.steps, len(plan.seeds)))
@@ -169,20 +169,20 @@ def train(
     return network, losses
 
 
-def accuracy(network: Network, part: Digits = "test") -> np.ndarray:
+def measure_test_accuracy(network: DenseNetworks, part: DigitSplit = "test") -> np.ndarray:
     """Return the accuracy of each network on a part of the digits, in inference.
 
     Batch norm then uses the mean and variance of all training digits.
     """
-    unseen, labels = digits(part)
-    frozen = network.layers(digits()[0][None]) if network.plan.normalized else None
+    unseen, labels = load_split_rows(part)
+    frozen = network.layers(load_split_rows()[0][None]) if network.plan.normalized else None
     found = network.logits(network.layers(unseen[None], frozen)).argmax(-1)
     return (found == labels).mean(-1)
 
 
 @lru_cache(maxsize=3)
-def digits(part: Digits = "train") -> tuple[np.ndarray, np.ndarray]:
+def load_split_rows(part: DigitSplit = "train") -> tuple[np.ndarray, np.ndarray]:
     """Return the pictures of a part of the digits as rows (digits, 64), and their classes."""
-    ends = [-VALIDATED - TESTED, -TESTED]
-    images, labels = (np.split(each, ends)[PARTS.index(part)] for each in load_digits())
+    ends = [-VALIDATION_DIGITS - TEST_DIGITS, -TEST_DIGITS]
+    images, labels = (np.split(each, ends)[SPLIT_NAMES.index(part)] for each in load_digits())
     return images.reshape(-1, DIGIT_SIDE**2), labels

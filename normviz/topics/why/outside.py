@@ -17,24 +17,24 @@ TARGET = 1.0
 """The mean of what x̂ should be, which no x̂ can have."""
 
 
-class Descent(NamedTuple):
+class BiasDescent(NamedTuple):
     """b and the loss by step, (steps + 1,) each."""
 
     b: np.ndarray
     losses: np.ndarray
 
 
-def examples(seed: int) -> tuple[np.ndarray, np.ndarray]:
+def make_examples(seed: int) -> tuple[np.ndarray, np.ndarray]:
     """u, and what x̂ should be: u with noise, around TARGET; (EXAMPLES,) each."""
     u, noise = np.random.default_rng([seed, 24]).standard_normal((2, EXAMPLES))
     t = u - u.mean() + 0.5 * (noise - noise.mean()) + TARGET
     return u, t
 
 
-def descend(rate: float, steps: int, seed: int, inside: bool) -> Descent:
+def descend_bias(rate: float, steps: int, seed: int, through_normalization: bool) -> BiasDescent:
     """Gradient descent on b: with the normalization inside of the gradient, ∂l/∂b = Σ_i ∂l/∂x_i, or as if E[x] were
     a constant, ∂l/∂b = Σ_i ∂l/∂x̂_i."""
-    u, t = examples(seed)
+    u, t = make_examples(seed)
     b, bs, losses = 0.0, [], []
     for step in range(steps + 1):
         x = u + b
@@ -42,7 +42,7 @@ def descend(rate: float, steps: int, seed: int, inside: bool) -> Descent:
         bs.append(b)
         losses.append(float((error**2).mean() / 2))
         by_xhat = error / EXAMPLES
-        by_x = by_xhat - by_xhat.mean() if inside else by_xhat
+        by_x = by_xhat - by_xhat.mean() if through_normalization else by_xhat
         if step < steps:
             b -= rate * float(by_x.sum())
-    return Descent(np.array(bs), np.array(losses))
+    return BiasDescent(np.array(bs), np.array(losses))

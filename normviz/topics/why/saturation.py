@@ -9,11 +9,17 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.core.settings import integer, real
-from normviz.topics.why.network import Network, Plan, accuracy, digits, train
+from normviz.topics.why.network import (
+    DenseNetworks,
+    TrainingPlan,
+    load_split_rows,
+    measure_test_accuracy,
+    train_networks,
+)
 
 WIDTH = 50
 STEPS = 500
-EVERY = 25
+MEASUREMENT_INTERVAL = 25
 """Steps between two measurements."""
 
 SEEDS = 8
@@ -22,10 +28,10 @@ SEEDS = 8
 QUANTILES = (0.15, 0.5, 0.85)
 """Of figure 1 in the paper."""
 
-SLOPE = 0.025
+SATURATION_SLOPE = 0.025
 """A sigmoid unit is saturated where σ′ is below this: a tenth of the most that it can be, 1/4."""
 
-EDGE = float(np.arccosh(0.5 / SLOPE - 1))
+SATURATION_INPUT = float(np.arccosh(0.5 / SATURATION_SLOPE - 1))
 """The input beyond which that is so: σ′(a) = 1 / (2 + 2 cosh a)."""
 
 RATES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -48,7 +54,7 @@ class Setting:
     seed: int = integer(0, 0, 9999, label="Seed")
 
 
-class Learned(NamedTuple):
+class LearningResults(NamedTuple):
     """Results of networks that learn from seeds that follow each other, with or without batch norm.
 
     Attributes:
@@ -62,7 +68,7 @@ class Learned(NamedTuple):
     saturated: np.ndarray
 
 
-class Seen(NamedTuple):
+class LearningRun(NamedTuple):
     """Networks that learn from seeds that follow each other, with or without batch norm.
 
     Attributes:
@@ -81,34 +87,36 @@ class Seen(NamedTuple):
     quantiles: np.ndarray
 
     @property
-    def learned(self) -> Learned:
+    def learned(self) -> LearningResults:
         """The results without the distributions on the way."""
-        return Learned(self.accuracy, self.validation, self.saturated[-1])
+        return LearningResults(self.accuracy, self.validation, self.saturated[-1])
 
 
-def run(setting: Setting, normalized: bool, seeds: int = SEEDS) -> Seen:
+def train_and_measure(setting: Setting, normalized: bool, seeds: int = SEEDS) -> LearningRun:
     """Train networks side by side, and measure them as they learn.
 
     The inputs of the sigmoids are those of test digits. Batch norm takes the mean and variance of these digits, as it
     would of a mini-batch.
     """
-    x, _ = digits("test")
+    x, _ = load_split_rows("test")
     steps, read, saturated, quantiles = [], [], [], []
 
-    def watch(step: int, network: Network) -> None:
-        if step % EVERY:
+    def watch(step: int, network: DenseNetworks) -> None:
+        if step % MEASUREMENT_INTERVAL:
             return
         given = np.stack([layer.a for layer in network.layers(x[None])], axis=2)  # (seeds, digits, depth, WIDTH)
         steps.append(step)
-        read.append(accuracy(network))
-        saturated.append((np.abs(given) > EDGE).mean((1, 3)))
+        read.append(measure_test_accuracy(network))
+        saturated.append((np.abs(given) > SATURATION_INPUT).mean((1, 3)))
         quantiles.append(np.quantile(given[0], QUANTILES, axis=0))
 
     widths, same = (WIDTH,) * setting.depth, (1.0,) * seeds
-    plan = Plan(
+    plan = TrainingPlan(
         widths, "sigmoid", normalized, setting.rate, STEPS, setting.start, same, (0.0,) * seeds,
         tuple(range(setting.seed, setting.seed + seeds)),
     )  # fmt: skip
-    network, _ = train(plan, watch)
-    found = (np.array(each) for each in (steps, read, accuracy(network, "validation"), saturated, quantiles))
-    return Seen(*found)
+    network, _ = train_networks(plan, watch)
+    found = (
+        np.array(each) for each in (steps, read, measure_test_accuracy(network, "validation"), saturated, quantiles)
+    )
+    return LearningRun(*found)

@@ -45,7 +45,7 @@ BELONGS: dict[str, tuple[str, ...]] = {
 ADAIN = Reference("Huang & Belongie 2017, Arbitrary Style Transfer", "1703.06868")
 """Instance norm with another picture's statistics."""
 
-POINTS = {"digits": "Digits", "own": "Your own"}
+POINT_SOURCES = {"digits": "Digits", "own": "Your own"}
 FEATURE_NAMES = {key: feature.name.capitalize() for key, feature in whitening.FEATURES.items()}
 STAGE_NAMES = {key: stage.name for key, stage in whitening.STAGES.items()}
 
@@ -55,7 +55,7 @@ class Page(saturation.Setting):
     """What the page's link holds."""
 
     show: str = choice("learning", SHOWN)
-    points: str = choice("digits", POINTS, label="Points")
+    points: str = choice("digits", POINT_SOURCES, label="Points")
     first: str = choice("middle", FEATURE_NAMES, label="First feature")
     second: str = choice("all", FEATURE_NAMES, label="Second feature")
     correlation: float = real(0.9, -1.0, 1.0, label="Correlation", stops=(-1.0, -0.9, -0.5, 0.0, 0.5, 0.9, 0.99, 1.0))
@@ -110,44 +110,52 @@ def is_relevant(view: View, name: str) -> bool:
 
 
 @st.cache_data(max_entries=1, show_spinner="Measuring …")
-def costs() -> whitening.Costs:
+def get_whitening_costs() -> whitening.WhiteningCosts:
     """What whitening costs on this server, once for all sessions: measured at the same time they would disturb each
     other."""
-    return whitening.costs()
+    return whitening.measure_whitening_costs()
 
 
 @st.cache_data(max_entries=64, show_spinner="Training two networks …")
 @serialize_calls
-def trained(setting: saturation.Setting) -> dict[str, saturation.Seen]:
+def get_learning_runs(setting: saturation.Setting) -> dict[str, saturation.LearningRun]:
     """Train a network without batch norm and one with it."""
-    return {name: saturation.run(setting, normalized, 1) for normalized, name in learning.KINDS.items()}
+    return {
+        name: saturation.train_and_measure(setting, normalized, 1) for normalized, name in learning.KIND_NAMES.items()
+    }
 
 
 @st.cache_data(max_entries=64, show_spinner=f"Training {2 * saturation.SEEDS} networks …")
 @serialize_calls
-def _learned(setting: saturation.Setting) -> dict[str, saturation.Learned]:
-    return {name: saturation.run(setting, normalized).learned for normalized, name in learning.KINDS.items()}
+def _learned(setting: saturation.Setting) -> dict[str, saturation.LearningResults]:
+    return {
+        name: saturation.train_and_measure(setting, normalized).learned
+        for normalized, name in learning.KIND_NAMES.items()
+    }
 
 
-def learned(setting: saturation.Setting) -> tuple[dict[str, saturation.Learned], bool]:
+def get_learning_results(setting: saturation.Setting) -> tuple[dict[str, saturation.LearningResults], bool]:
     """Return the results of the networks of a setting by kind, and whether they are shipped; else trained now."""
     shipped = learning.find_shipped(setting)
     return (_learned(setting), False) if shipped is None else (shipped, True)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def descents(rate: float, steps: int, seed: int) -> dict[str, outside.Descent]:
+def get_bias_descents(rate: float, steps: int, seed: int) -> dict[str, outside.BiasDescent]:
     """Gradient descent outside of the gradient's sight, and inside."""
-    return {"outside": outside.descend(rate, steps, seed, False), "inside": outside.descend(rate, steps, seed, True)}
+    return {
+        "outside": outside.descend_bias(rate, steps, seed, False),
+        "inside": outside.descend_bias(rate, steps, seed, True),
+    }
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def undone(part: float, eps: float, seed: int) -> identity.Undone:
+def get_undone_norm(part: float, eps: float, seed: int) -> identity.UndoneBatchNorm:
     """A layer on its way to the identity."""
-    return identity.undone(part, eps, seed)
+    return identity.undo_batch_norm(part, eps, seed)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def restyled(content: str, contrast: float, kernel: int, eps: float, seed: int) -> style.Restyled:
+def get_restyled_photo(content: str, contrast: float, kernel: int, eps: float, seed: int) -> style.RestyledPhoto:
     """A photograph in the style of the other."""
-    return style.restyle(content, contrast, kernel, eps, seed)
+    return style.restyle_photo(content, contrast, kernel, eps, seed)

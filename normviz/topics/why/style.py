@@ -23,10 +23,10 @@ SIZE = (144, 192)
 PHOTOS = {"china": "Temple", "flower": "Flower"}
 """In the order in which the sample has them."""
 
-INSTANCE = SCHEMES["instance"]
+INSTANCE_NORM = SCHEMES["instance"]
 
 
-class Restyled(NamedTuple):
+class RestyledPhoto(NamedTuple):
     """Pictures (H, W, 3): the content in its contrast, the style, x̂ as a picture, and the content in that style.
 
     Attributes:
@@ -47,27 +47,27 @@ class Restyled(NamedTuple):
     channels: int
 
 
-def photos() -> dict[str, np.ndarray]:
+def load_photos() -> dict[str, np.ndarray]:
     """Both photographs, (H, W, 3) in 0..1."""
     return dict(zip(PHOTOS, SAMPLES["photo"].make((2, *SIZE, 3), 0), strict=True))
 
 
-def basis(kernel: int, seed: int) -> np.ndarray:
+def make_random_basis(kernel: int, seed: int) -> np.ndarray:
     """Random orthogonal filters as columns, (k·k·3, k·k·3)."""
     size = kernel * kernel * 3
     return np.linalg.qr(np.random.default_rng([seed, 25]).standard_normal((size, size)))[0]
 
 
-def features(x: np.ndarray, kernel: int, q: np.ndarray) -> np.ndarray:
+def extract_patch_features(x: np.ndarray, kernel: int, q: np.ndarray) -> np.ndarray:
     """(H, W, 3) -> (H, W, k·k·3): the patch around every pixel in a basis; beyond the border the picture goes on from
     its other side."""
     shifts = [np.roll(x, (-i, -j), (0, 1)) for i, j in _offsets(kernel)]
     return np.concatenate(shifts, axis=-1) @ q
 
 
-def picture(found: np.ndarray, kernel: int, q: np.ndarray) -> np.ndarray:
+def rebuild_picture(patch_features: np.ndarray, kernel: int, q: np.ndarray) -> np.ndarray:
     """The picture whose features are nearest, in squares: every pixel is the mean over the patches that hold it."""
-    patches = np.split(found @ q.T, kernel * kernel, axis=-1)
+    patches = np.split(patch_features @ q.T, kernel * kernel, axis=-1)
     parts = [np.roll(each, (i, j), (0, 1)) for (i, j), each in zip(_offsets(kernel), patches, strict=True)]
     return np.mean(parts, axis=0)
 
@@ -77,27 +77,32 @@ def _offsets(kernel: int) -> list[tuple[int, int]]:
     return [(i, j) for i in around for j in around]
 
 
-def moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def compute_channel_moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation of every channel."""
     return x.mean((0, 1)), x.std((0, 1))
 
 
-def restyle(content: str, contrast: float, kernel: int, eps: float, seed: int) -> Restyled:
+def restyle_photo(content: str, contrast: float, kernel: int, eps: float, seed: int) -> RestyledPhoto:
     """A photograph in the style of the other one; `kernel`: 0 for pixels, else the side of the patches."""
-    pictures = photos()
+    pictures = load_photos()
     whole, style = pictures.pop(content), pictures.popitem()[1]
     x = whole.mean((0, 1)) + contrast * (whole - whole.mean((0, 1)))
-    q = basis(kernel, seed) if kernel else np.eye(3)
-    seen, full, target = ((features(each, kernel or 1, q)) for each in (x, whole, style))
-    mean, deviation = moments(target)
-    done = normalize(seen[None], INSTANCE, eps, deviation, mean)
-    y = picture(done.y[0], kernel or 1, q)
+    q = make_random_basis(kernel, seed) if kernel else np.eye(3)
+    seen, full, target = ((extract_patch_features(each, kernel or 1, q)) for each in (x, whole, style))
+    mean, deviation = compute_channel_moments(target)
+    done = normalize(seen[None], INSTANCE_NORM, eps, deviation, mean)
+    y = rebuild_picture(done.y[0], kernel or 1, q)
     unit = float(deviation.max())
 
     def gap(x: np.ndarray) -> float:
         """How far its channels' statistics are from the style's."""
-        return float(max(np.abs(a - b).max() for a, b in zip(moments(x), (mean, deviation), strict=True))) / unit
+        return (
+            float(max(np.abs(a - b).max() for a, b in zip(compute_channel_moments(x), (mean, deviation), strict=True)))
+            / unit
+        )
 
-    seen_gap = gap(features(y, kernel or 1, q))
-    apart = float(np.abs(done.xhat - normalize(full[None], INSTANCE, eps).xhat).max())
-    return Restyled(x, style, picture(done.xhat[0], kernel or 1, q), y, gap(done.y[0]), seen_gap, apart, seen.shape[-1])
+    seen_gap = gap(extract_patch_features(y, kernel or 1, q))
+    apart = float(np.abs(done.xhat - normalize(full[None], INSTANCE_NORM, eps).xhat).max())
+    return RestyledPhoto(
+        x, style, rebuild_picture(done.xhat[0], kernel or 1, q), y, gap(done.y[0]), seen_gap, apart, seen.shape[-1]
+    )

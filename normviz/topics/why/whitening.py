@@ -10,25 +10,25 @@ import numpy as np
 from normviz.core.registry import DEFAULT_EPS
 from normviz.data.digits import DIGIT_SIDE, load_digits
 
-HALF = DIGIT_SIDE // 2
-POINTS = 1000
+HALF_SIDE = DIGIT_SIDE // 2
+CLOUD_SIZE = 1000
 """Of one's own cloud."""
 
-MEAN = (2.0, 1.0)
+CLOUD_MEAN = (2.0, 1.0)
 """Where one's own cloud lies before it is centred; its second feature has variance 1."""
 
-RADIUS = 2.0
+ELLIPSE_RADIUS = 2.0
 """Ellipses are drawn at so many standard deviations."""
 
-DRAWS = 200
+BATCH_COUNT = 200
 """Mini-batches whose statistics are compared."""
 
-FLAT = 1e-12
+ZERO_VARIANCE_SHARE = 1e-12
 """A direction with a smaller share of the largest variance than this has none: what is there is rounding."""
 
 
 @dataclass(frozen=True)
-class Feature:
+class DigitFeature:
     """A number of a digit: its name, and (digits, 8, 8) -> (digits,), the mean of some pixels."""
 
     name: str
@@ -36,51 +36,51 @@ class Feature:
 
 
 FEATURES = {
-    "top": Feature("ink, upper half", lambda x: x[:, :HALF].mean((1, 2))),
-    "bottom": Feature("ink, lower half", lambda x: x[:, HALF:].mean((1, 2))),
-    "left": Feature("ink, left half", lambda x: x[:, :, :HALF].mean((1, 2))),
-    "right": Feature("ink, right half", lambda x: x[:, :, HALF:].mean((1, 2))),
-    "middle": Feature("ink, middle", lambda x: x[:, 2:-2, 2:-2].mean((1, 2))),
-    "all": Feature("ink, all pixels", lambda x: x.mean((1, 2))),
+    "top": DigitFeature("ink, upper half", lambda x: x[:, :HALF_SIDE].mean((1, 2))),
+    "bottom": DigitFeature("ink, lower half", lambda x: x[:, HALF_SIDE:].mean((1, 2))),
+    "left": DigitFeature("ink, left half", lambda x: x[:, :, :HALF_SIDE].mean((1, 2))),
+    "right": DigitFeature("ink, right half", lambda x: x[:, :, HALF_SIDE:].mean((1, 2))),
+    "middle": DigitFeature("ink, middle", lambda x: x[:, 2:-2, 2:-2].mean((1, 2))),
+    "all": DigitFeature("ink, all pixels", lambda x: x.mean((1, 2))),
 }
 """Features of digits by key."""
 
 
-def digits(first: str, second: str) -> np.ndarray:
+def compute_digit_features(first: str, second: str) -> np.ndarray:
     """Two features of all digits, (digits, 2)."""
     images, _ = load_digits()
     return np.stack([FEATURES[key].of(images) for key in (first, second)], axis=-1)
 
 
-def own(correlation: float, ratio: float, seed: int) -> np.ndarray:
+def draw_normal_cloud(correlation: float, ratio: float, seed: int) -> np.ndarray:
     """Normal points (POINTS, 2) of a correlation; the first feature's standard deviation is `ratio`, the other's 1."""
-    a, b = np.random.default_rng([seed, 20]).standard_normal((2, POINTS))
+    a, b = np.random.default_rng([seed, 20]).standard_normal((2, CLOUD_SIZE))
     second = correlation * a + np.sqrt(max(1 - correlation**2, 0.0)) * b
-    return np.stack([ratio * a, second], axis=-1) + MEAN
+    return np.stack([ratio * a, second], axis=-1) + CLOUD_MEAN
 
 
-def covariance(x: np.ndarray) -> np.ndarray:
+def compute_covariance(x: np.ndarray) -> np.ndarray:
     """Σ = E[(x − μ)(x − μ)ᵀ] over the examples of (…, N, C): (…, C, C), with 1/N as batch norm has it."""
     v = x - x.mean(-2, keepdims=True)
     return v.mT @ v / x.shape[-2]
 
 
-def correlation(cov: np.ndarray) -> float:
+def compute_correlation(cov: np.ndarray) -> float:
     """Σ₀₁ / √(Σ₀₀ Σ₁₁); 0 where a feature is constant."""
     scale = float(np.sqrt(cov[0, 0]) * np.sqrt(cov[1, 1]))
     return float(cov[0, 1]) / scale if scale else 0.0
 
 
-def principal(cov: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def find_principal_directions(cov: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Variances λ from the largest, 0 where they are rounding, and directions as columns, their largest part > 0."""
     values, vectors = np.linalg.eigh(cov)
     values, vectors = values[::-1], vectors[:, ::-1]
-    values = np.where(values > FLAT * max(float(values[0]), 0.0), values, 0.0)
+    values = np.where(values > ZERO_VARIANCE_SHARE * max(float(values[0]), 0.0), values, 0.0)
     largest = vectors[np.abs(vectors).argmax(0), np.arange(len(values))]
     return values, vectors * np.where(largest < 0, -1.0, 1.0)
 
 
-def root(cov: np.ndarray, eps: float, rotate_back: bool) -> np.ndarray:
+def make_whitening_matrix(cov: np.ndarray, eps: float, rotate_back: bool) -> np.ndarray:
     """W with x̂ = W (x − μ): the inverse root of Σ + εI.
 
     With Σ = E Λ Eᵀ, PCA whitening is W = (Λ + ε)^(−1/2) Eᵀ; rotated back, ZCA whitening is E (Λ + ε)^(−1/2) Eᵀ. A
@@ -88,7 +88,7 @@ def root(cov: np.ndarray, eps: float, rotate_back: bool) -> np.ndarray:
 
     Source: Bell & Sejnowski 1997; Huang et al. 2018, arXiv 1804.08450, section 3.
     """
-    values, vectors = principal(cov)
+    values, vectors = find_principal_directions(cov)
     w = _inverse_roots(values, eps)[:, None] * vectors.T
     return vectors @ w if rotate_back else w
 
@@ -99,7 +99,7 @@ def _inverse_roots(variances: np.ndarray, eps: float) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Stage:
+class WhiteningStage:
     """What can be made of a cloud: its name, its formula, and (Σ, ε) -> W with x̂ = W (x − μ).
 
     `plain`: it is not brought to a common scale.
@@ -112,51 +112,53 @@ class Stage:
 
     def __call__(self, x: np.ndarray, eps: float) -> np.ndarray:
         """W (x − μ) of all points (N, 2), by their own mean and covariance."""
-        return (x - x.mean(0)) @ self.matrix(covariance(x), eps).T
+        return (x - x.mean(0)) @ self.matrix(compute_covariance(x), eps).T
 
 
 STAGES = {
-    "centred": Stage("Centred", r"x - \mu", lambda cov, eps: np.eye(len(cov)), plain=True),
-    "scaled": Stage(
+    "centred": WhiteningStage("Centred", r"x - \mu", lambda cov, eps: np.eye(len(cov)), plain=True),
+    "scaled": WhiteningStage(
         "Scaled per feature", r"\hat{x}_c = \frac{x_c - \mu_c}{\sqrt{\sigma_c^2 + \varepsilon}}",
         lambda cov, eps: np.diag(_inverse_roots(np.diag(cov), eps)),
     ),
-    "zca": Stage(
-        "Whitened (ZCA)", r"\hat{x} = (\Sigma + \varepsilon I)^{-1/2} (x - \mu)", lambda cov, eps: root(cov, eps, True)
+    "zca": WhiteningStage(
+        "Whitened (ZCA)",
+        r"\hat{x} = (\Sigma + \varepsilon I)^{-1/2} (x - \mu)",
+        lambda cov, eps: make_whitening_matrix(cov, eps, True),
     ),
-    "pca": Stage(
+    "pca": WhiteningStage(
         "Whitened (PCA)", r"\hat{x} = (\Lambda + \varepsilon I)^{-1/2} E^\top (x - \mu)",
-        lambda cov, eps: root(cov, eps, False),
+        lambda cov, eps: make_whitening_matrix(cov, eps, False),
     ),
 }  # fmt: skip
 """By key, in the order in which one thing is added to the other."""
 
 
-def ellipse(mean: np.ndarray, cov: np.ndarray) -> np.ndarray:
+def make_covariance_ellipse(mean: np.ndarray, cov: np.ndarray) -> np.ndarray:
     """Points (k, 2) at RADIUS standard deviations from the mean; flat where a direction has no variance."""
-    values, vectors = principal(cov)
+    values, vectors = find_principal_directions(cov)
     turn = np.linspace(0, 2 * np.pi, 97)
     circle = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
-    return mean + RADIUS * (circle * np.sqrt(values)) @ vectors.T
+    return mean + ELLIPSE_RADIUS * (circle * np.sqrt(values)) @ vectors.T
 
 
-def mini_batches(x: np.ndarray, size: int, seed: int) -> np.ndarray:
+def draw_mini_batches(x: np.ndarray, size: int, seed: int) -> np.ndarray:
     """DRAWS mini-batches of distinct points, (DRAWS, size, 2)."""
     rng = np.random.default_rng([seed, 21])
-    return np.stack([x[rng.choice(len(x), size, replace=False)] for _ in range(DRAWS)])
+    return np.stack([x[rng.choice(len(x), size, replace=False)] for _ in range(BATCH_COUNT)])
 
 
-COUNT = 512
+TIMED_EXAMPLES = 512
 """Examples that costs are measured on."""
 
-SIZES = tuple(2**k for k in range(1, 10))
-BUDGET = 1.5
+TIMED_SIZES = tuple(2**k for k in range(1, 10))
+TIME_BUDGET = 1.5
 """Seconds after which no larger size is begun."""
 
-TRIES = 3
+TIMING_TRIES = 3
 
 
-class Costs(NamedTuple):
+class WhiteningCosts(NamedTuple):
     """Seconds for COUNT examples by the number of features, each the least of some tries: x̂ alone, and x̂ and ∂l/∂x."""
 
     sizes: np.ndarray
@@ -166,7 +168,7 @@ class Costs(NamedTuple):
     whitened_back: np.ndarray
 
 
-def per_feature(x: np.ndarray, g: np.ndarray | None = None) -> np.ndarray:
+def normalize_per_feature(x: np.ndarray, g: np.ndarray | None = None) -> np.ndarray:
     """Batch norm of (N, C), in as few words as NumPy needs; given g = ∂l/∂x̂, ∂l/∂x of it."""
     v = x - x.mean(0)
     inverse = 1 / np.sqrt((v * v).mean(0) + DEFAULT_EPS)
@@ -174,7 +176,7 @@ def per_feature(x: np.ndarray, g: np.ndarray | None = None) -> np.ndarray:
     return xhat if g is None else inverse * (g - g.mean(0) - xhat * (g * xhat).mean(0))
 
 
-def jointly(x: np.ndarray, g: np.ndarray | None = None) -> np.ndarray:
+def whiten_jointly(x: np.ndarray, g: np.ndarray | None = None) -> np.ndarray:
     """ZCA whitening of (N, C), x̂ = v W with W = (Σ + ε)^(−1/2); given g = ∂l/∂x̂, ∂l/∂x of it.
 
     ∂l/∂v = g W + (2/N) v Q (K ∘ Qᵀ S Q) Qᵀ with the eigenvectors Q of Σ, S = ½ (vᵀg + gᵀv), and of every pair of
@@ -194,28 +196,39 @@ def jointly(x: np.ndarray, g: np.ndarray | None = None) -> np.ndarray:
     return dv - dv.mean(0)
 
 
-def costs(sizes: Sequence[int] = SIZES, budget: float = BUDGET) -> Costs:
+def measure_whitening_costs(sizes: Sequence[int] = TIMED_SIZES, budget: float = TIME_BUDGET) -> WhiteningCosts:
     """How long both take on this machine, for sizes in turn while the next fits into the budget; two at least."""
     end, rng = perf_counter() + budget, np.random.default_rng(0)
     found: list[tuple[float, ...]] = []
     for size in sizes:
-        if len(found) > 1 and perf_counter() + 8 * TRIES * (found[-1][3] + found[-1][4]) > end:  # C³: eight times
+        if (
+            len(found) > 1 and perf_counter() + 8 * TIMING_TRIES * (found[-1][3] + found[-1][4]) > end
+        ):  # C³: eight times
             break
-        x, g = rng.standard_normal((2, COUNT, size))
-        found.append((size, *(_seconds(work, *given) for work in (per_feature, jointly) for given in ((x,), (x, g)))))
-    return Costs(*(np.array(column) for column in zip(*found, strict=True)))
+        x, g = rng.standard_normal((2, TIMED_EXAMPLES, size))
+        found.append(
+            (
+                size,
+                *(
+                    _seconds(work, *given)
+                    for work in (normalize_per_feature, whiten_jointly)
+                    for given in ((x,), (x, g))
+                ),
+            )
+        )
+    return WhiteningCosts(*(np.array(column) for column in zip(*found, strict=True)))
 
 
 def _seconds(work: Callable[..., np.ndarray], *given: np.ndarray) -> float:
     """Of the fastest of some tries."""
     taken = []
-    for _ in range(TRIES):
+    for _ in range(TIMING_TRIES):
         start = perf_counter()
         work(*given)
         taken.append(perf_counter() - start)
     return min(taken)
 
 
-def statistics_of(features: int) -> tuple[int, int]:
+def count_statistics(features: int) -> tuple[int, int]:
     """How many numbers are estimated: means and variances, and means and a symmetric covariance."""
     return 2 * features, features + features * (features + 1) // 2

@@ -46,7 +46,7 @@ SCHEMES["layer"] = SCHEMES["layer"].with_fields(wrong, wrong)
         """
 from normviz.topics.running.averages import Convention
 
-Convention.averaged = lambda self, variances, count: variances
+Convention.correct_variances = lambda self, variances, count: variances
 """,
         {
             "B02",  # with it, the variance is that of the population

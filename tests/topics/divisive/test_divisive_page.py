@@ -18,8 +18,8 @@ from normviz.core.registry import SCHEMES
 from normviz.data.samples import SAMPLES
 from normviz.describe import notation
 from normviz.topics.divisive import panels as divisive_panels
-from normviz.topics.divisive.contrast import contrast_ratio, in_fading_light
-from normviz.topics.divisive.panels import IN_WORDS
+from normviz.topics.divisive.contrast import apply_fading_light, compute_contrast_ratio
+from normviz.topics.divisive.panels import FORMULA_IN_WORDS
 from normviz.topics.divisive.state import PARAMS, PREFIX, SHAPES, is_relevant
 from normviz.ui.panels import CONTRASTS
 
@@ -64,7 +64,7 @@ def headline(at):
 
 
 def picture(data="photo", seed=0, light=0.03):
-    return in_fading_light(SAMPLES[data].make(SHAPES[data], seed), light)
+    return apply_fading_light(SAMPLES[data].make(SHAPES[data], seed), light)
 
 
 # --- it opens -----------------------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ def test_every_control_that_means_something_is_offered(data):
 def test_the_formulas_are_those_of_the_scheme():
     lines = notation.build_formulas(windows(2, 3))
     assert latex(open_page(radius="3", radius_a="2")) == [
-        IN_WORDS, *(f.latex for f in lines if f.name not in ("output", "where")),
+        FORMULA_IN_WORDS, *(f.latex for f in lines if f.name not in ("output", "where")),
     ]  # fmt: skip
 
 
@@ -109,7 +109,7 @@ def test_the_pictures_and_the_ratios_are_those_of_the_core(eps):
     bright = picture(seed=1, light=1.0)
     np.testing.assert_array_equal(levels(at, "before"), drawn(x, bright.min(), bright.max()))
     np.testing.assert_array_equal(levels(at, "after"), drawn(result.xhat, -3, 3))
-    before, after = (f"{contrast_ratio(values):.0%}" for values in (x, result.xhat))
+    before, after = (f"{compute_contrast_ratio(values):.0%}" for values in (x, result.xhat))
     assert f"The dark half has {before} of the other half’s contrast before, {after} after." in said(at)
     assert "**Nearby**: up to 3 pixels to each side ($R_A$ = 2 for the mean)." in said(at)
 
@@ -325,7 +325,7 @@ def test_what_the_core_refuses_is_told_and_the_choices_stay(monkeypatch):
         raise InvalidInput("not so")
 
     at = open_page(radius="2")
-    monkeypatch.setattr(divisive_panels, "saturation", refuse)
+    monkeypatch.setattr(divisive_panels, "compute_saturation", refuse)
     at = sound(at.run())
     assert texts(at.error) == ["not so"]
     assert value(at, "radius") == 2

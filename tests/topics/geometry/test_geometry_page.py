@@ -9,9 +9,9 @@ from lab_page import open_lab, plots, replaced, said, sound, texts
 
 from normviz.charts.palette import THEMES
 from normviz.topics.geometry.panels import PANELS
-from normviz.topics.geometry.panels.vectors import headline
+from normviz.topics.geometry.panels.vectors import write_stage_headline
 from normviz.topics.geometry.state import BELONGS, PARAMS, PREFIX, SHOWN, is_relevant
-from normviz.topics.geometry.three_channels import RADIUS, RATE, STAGES, forward, take_step
+from normviz.topics.geometry.three_channels import CIRCLE_RADIUS, LEARNING_RATE, STAGES, normalize_example, take_step
 
 SCRIPT = "pages/geometry.py"
 DRAGGED = {"x1 drag", "x2 drag", "x3 drag"}
@@ -137,7 +137,7 @@ def test_the_picture_has_the_vectors_of_layer_norm(eps):
 @pytest.mark.parametrize("eps", [0.0, 10.0])
 def test_each_stage_has_a_headline_of_at_most_12_words(stage, x, eps):
     steps = (take_step(times * np.array(x), eps) for times in (1.0, 0.5))
-    assert len(headline(*steps, stage).split()) <= 12
+    assert len(write_stage_headline(*steps, stage).split()) <= 12
 
 
 def test_the_button_shows_one_stage_after_the_other_and_then_the_first():
@@ -159,7 +159,7 @@ def test_the_sentence_says_whether_the_end_is_on_the_circle():
         ("1", "ε keeps x̂ inside the circle"),
     ):
         assert words in said(open_page(eps=eps, stage="divide"))
-        gap = RADIUS - np.linalg.norm(forward([3, 1, -1], float(eps)).xhat)
+        gap = CIRCLE_RADIUS - np.linalg.norm(normalize_example([3, 1, -1], float(eps)).xhat)
         assert ("on the" in words) == (gap < 1e-3)
     assert "v is 0, and so is x̂" in said(open_page(x1="2", x2="2", x3="2", stage="divide"))
 
@@ -173,7 +173,7 @@ def test_the_step_is_drawn_from_both_lengths_and_its_angles_are_told():
         np.testing.assert_allclose(drawn[f"step: {step.angle:.0f}°"], step.before.v + step.change, atol=1e-9)
     assert "A step turns the short vector 3.6 times as far." in said(at)
     assert "so the step is longer." in said(at)
-    assert f"learning rate {RATE}" in said(at)
+    assert f"learning rate {LEARNING_RATE}" in said(at)
     along = open_page(x1="0", x2="0.5", x3="-0.75", eps="0", stage="step")
     assert "a gradient step does not turn the vector" in said(along)
     assert "so the step is longer." not in said(along)

@@ -7,7 +7,14 @@ import torch
 
 from normviz.charts.palette import THEMES
 from normviz.topics.geometry.space_figures import stage_figure, step_figure
-from normviz.topics.geometry.three_channels import INCOMING, RADIUS, RATE, STAGES, forward, take_step
+from normviz.topics.geometry.three_channels import (
+    CIRCLE_RADIUS,
+    INCOMING_GRADIENT,
+    LEARNING_RATE,
+    STAGES,
+    normalize_example,
+    take_step,
+)
 
 EXAMPLES = [[3.0, 1.0, -1.0], [0.5, 0.25, -3.0], [1.0, 1.0, 1.25]]
 
@@ -17,11 +24,11 @@ EXAMPLES = [[3.0, 1.0, -1.0], [0.5, 0.25, -3.0], [1.0, 1.0, 1.25]]
 def test_both_passes_are_those_of_torch(x, eps):
     given = torch.tensor(x, dtype=torch.float64, requires_grad=True)
     xhat = torch.nn.functional.layer_norm(given, (3,), eps=eps)
-    xhat.backward(torch.tensor(INCOMING, dtype=torch.float64))
+    xhat.backward(torch.tensor(INCOMING_GRADIENT, dtype=torch.float64))
     step = take_step(x, eps)
     np.testing.assert_allclose(step.before.xhat, xhat.detach().numpy(), atol=1e-12)
-    np.testing.assert_allclose(step.change, -RATE * given.grad.numpy(), atol=1e-12)
-    moved = torch.nn.functional.layer_norm(given.detach() - RATE * given.grad, (3,), eps=eps)
+    np.testing.assert_allclose(step.change, -LEARNING_RATE * given.grad.numpy(), atol=1e-12)
+    moved = torch.nn.functional.layer_norm(given.detach() - LEARNING_RATE * given.grad, (3,), eps=eps)
     np.testing.assert_allclose(step.after.xhat, moved.numpy(), atol=1e-12)
 
 
@@ -29,7 +36,7 @@ def test_both_passes_are_those_of_torch(x, eps):
 def test_at_no_epsilon_v_is_on_the_plane_and_xhat_on_the_circle_and_a_step_is_across(x):
     step = take_step(x, 0.0)
     assert step.before.v.sum() == pytest.approx(0, abs=1e-12)
-    assert np.linalg.norm(step.before.xhat) == pytest.approx(RADIUS)
+    assert np.linalg.norm(step.before.xhat) == pytest.approx(CIRCLE_RADIUS)
     assert step.change.sum() == pytest.approx(0, abs=1e-12)
     assert step.change @ step.before.v == pytest.approx(0, abs=1e-12)
     tangent = np.linalg.norm(step.change) / np.linalg.norm(step.before.v)
@@ -46,7 +53,7 @@ def test_half_the_vector_takes_twice_the_step(x):
 
 
 def test_epsilon_keeps_the_output_inside():
-    assert np.linalg.norm(forward(EXAMPLES[0], 1.0).xhat) < 0.9 * RADIUS
+    assert np.linalg.norm(normalize_example(EXAMPLES[0], 1.0).xhat) < 0.9 * CIRCLE_RADIUS
 
 
 def test_three_equal_values_become_nothing():
@@ -75,7 +82,7 @@ def test_each_stage_adds_to_the_picture():
     names = [
         {
             trace["name"].partition(" ")[0]
-            for trace in stage_figure(forward(EXAMPLES[0], 0.0), stage).data
+            for trace in stage_figure(normalize_example(EXAMPLES[0], 0.0), stage).data
             if "name" in trace
         }
         for stage in list(STAGES)[:-1]

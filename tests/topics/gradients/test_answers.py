@@ -11,7 +11,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.layouts import LAYOUTS, from_tensor, to_tensor
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.topics.gradients.answers import ANSWERS, MAX_ELEMENTS, Verdict, judge, make_inputs
+from normviz.topics.gradients.answers import ANSWER_NAMES, MAX_ELEMENTS, AnswerVerdict, judge_answer, make_inputs
 from normviz.topics.gradients.layouts import parameter_to_tensor
 from normviz.topics.gradients.mistakes import MISTAKES
 
@@ -53,7 +53,7 @@ def drawn_wrong(seed):
         return None
     if wrong.shape == right.shape and np.abs(wrong - right).max() < 1e-4 * np.abs(right).max():
         return None
-    return mistake, judge(scheme, layout, inputs, {name: wrong})[name]
+    return mistake, judge_answer(scheme, layout, inputs, {name: wrong})[name]
 
 
 def named(mistake, verdict):
@@ -88,7 +88,7 @@ def test_right_answers_are_never_called_wrong():
             x = (inputs["x"] + inputs["x"].dtype.type(offset) * inputs["x"].std()).astype(inputs["x"].dtype)
             shifted = inputs | {"x": x}
             again = Homework(scheme, layout, shifted, groups=2, rng=homework.rng)
-            verdicts = judge(scheme, layout, shifted, {name: again.answer(name) for name in ANSWERS})
+            verdicts = judge_answer(scheme, layout, shifted, {name: again.answer(name) for name in ANSWER_NAMES})
             assert all(verdict.right for verdict in verdicts.values()), (seed, offset, verdicts)
             assert all(verdict.mistake is None for verdict in verdicts.values())
             judged += len(verdicts)
@@ -110,7 +110,7 @@ def test_what_the_core_computes_is_right(key, layout, dtype):
     y = normalize(x, scheme, eps, wide["gamma"], wide["beta"]).y
     parts = {"out": y, "dx": found.dx, "dgamma": found.dgain, "dbeta": found.dbias}
     answer = {name: from_tensor(part, layout) for name, part in parts.items()}
-    for name, verdict in judge(scheme, layout, inputs, answer).items():
+    for name, verdict in judge_answer(scheme, layout, inputs, answer).items():
         assert verdict.right, (name, verdict)
         assert verdict.error < 1e-5
 
@@ -132,7 +132,7 @@ def one_pass(x, gamma, beta, dout, eps):
 def test_what_loses_digits_by_its_formula_is_right(m, offset, dtype):
     inputs = make_inputs(SCHEMES["batch"], "NC", (m, 8), m, dtype)
     inputs["x"] = (inputs["x"] + offset * inputs["x"].std()).astype(dtype)
-    verdicts = judge(SCHEMES["batch"], "NC", inputs, one_pass(**inputs))
+    verdicts = judge_answer(SCHEMES["batch"], "NC", inputs, one_pass(**inputs))
     assert all(verdict.right for verdict in verdicts.values()), verdicts
 
 
@@ -141,7 +141,7 @@ def test_an_answer_is_right_where_a_mistake_comes_to_the_same():
     inputs = make_inputs(scheme, "NC", (6, 4), 1, eps=0.0)
     x, gamma, beta = inputs["x"], inputs["gamma"], inputs["beta"]
     outside = gamma * (x - x.mean(0)) / (x.std(0) + 0.0) + beta
-    assert judge(scheme, "NC", inputs, {"out": outside})["out"].right
+    assert judge_answer(scheme, "NC", inputs, {"out": outside})["out"].right
 
 
 def test_a_right_answer_computed_in_float32_and_saved_as_float64_is_right():
@@ -149,7 +149,7 @@ def test_a_right_answer_computed_in_float32_and_saved_as_float64_is_right():
     inputs = make_inputs(scheme, "BTC", (3, 5, 6), 1)
     short = {name: array.astype(np.float32) for name, array in inputs.items()}
     out = Homework(scheme, "BTC", short).answer("out").astype(np.float64)
-    assert judge(scheme, "BTC", inputs, {"out": out})["out"].right
+    assert judge_answer(scheme, "BTC", inputs, {"out": out})["out"].right
 
 
 def test_an_answer_of_few_digits_in_float64_is_told_apart():
@@ -157,7 +157,7 @@ def test_an_answer_of_few_digits_in_float64_is_told_apart():
     inputs = make_inputs(scheme, "NC", (6, 4), 1)
     out = Homework(scheme, "NC", inputs).answer("out")
     noisy = out * (1 + 1e-8 * np.random.default_rng(0).standard_normal(out.shape))
-    verdict = judge(scheme, "NC", inputs, {"out": noisy})["out"]
+    verdict = judge_answer(scheme, "NC", inputs, {"out": noisy})["out"]
     assert (verdict.right, verdict.mistake) == (False, "precision")
 
 
@@ -168,7 +168,7 @@ def answered(key, layout, name, change, groups=2):
     scheme = get_scheme(key, groups=groups)
     inputs = make_inputs(scheme, layout, SHAPES[layout], 1)
     homework = Homework(scheme, layout, inputs, groups=groups)
-    return judge(scheme, layout, inputs, {name: change(homework.answer(name))})[name]
+    return judge_answer(scheme, layout, inputs, {name: change(homework.answer(name))})[name]
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_a_reshape_without_a_transpose_is_reading_channels_last():
     inputs = make_inputs(scheme, "NCHW", SHAPES["NCHW"], 1)
     x = inputs["x"].reshape(-1, 6)
     out = inputs["gamma"] * (x - x.mean(0)) / np.sqrt(x.var(0) + inputs["eps"]) + inputs["beta"]
-    assert judge(scheme, "NCHW", inputs, {"out": out.reshape(SHAPES["NCHW"])})["out"].mistake == "channels-last"
+    assert judge_answer(scheme, "NCHW", inputs, {"out": out.reshape(SHAPES["NCHW"])})["out"].mistake == "channels-last"
 
 
 @pytest.mark.parametrize("name", ["out", "dx"])
@@ -208,9 +208,9 @@ def test_two_mistakes_are_both_named():
     inputs = make_inputs(scheme, "NC", (6, 8), 1)
     x, eps = inputs["x"], inputs["eps"]
     out = inputs["gamma"] * (x - x.mean(0)) / (x.std(0, ddof=1) + eps) + inputs["beta"]
-    assert judge(scheme, "NC", inputs, {"out": out})["out"][2:4] == ("eps-outside-root", "sample-variance")
+    assert judge_answer(scheme, "NC", inputs, {"out": out})["out"][2:4] == ("eps-outside-root", "sample-variance")
     out = inputs["gamma"] * (x - x.mean(1, keepdims=True)) / (x.var(1, keepdims=True) + eps) + inputs["beta"]
-    assert judge(scheme, "NC", inputs, {"out": out})["out"][2:4] == ("wrong-axis", "no-root")
+    assert judge_answer(scheme, "NC", inputs, {"out": out})["out"][2:4] == ("wrong-axis", "no-root")
 
 
 @pytest.mark.parametrize(
@@ -224,21 +224,23 @@ def test_weight_norm_s_own_mistake(change, mistake):
     scheme = SCHEMES["weight"]
     inputs = make_inputs(scheme, "NC", (6, 8), 1)
     out = inputs["gamma"] * change(inputs["x"], 1.7) + inputs["beta"]
-    assert judge(scheme, "NC", inputs, {"out": out})["out"].mistake == mistake
+    assert judge_answer(scheme, "NC", inputs, {"out": out})["out"].mistake == mistake
 
 
 def test_spectral_norm_with_sigma_taken_as_a_constant():
     scheme = SCHEMES["spectral"]
     inputs = make_inputs(scheme, "NC", (6, 8), 1)
     dx = inputs["dout"] * inputs["gamma"] / np.linalg.norm(inputs["x"], 2)
-    assert judge(scheme, "NC", inputs, {"dx": dx})["dx"].mistake == "variance-path"
+    assert judge_answer(scheme, "NC", inputs, {"dx": dx})["dx"].mistake == "variance-path"
 
 
 def test_gamma_and_beta_may_be_left_out_and_epsilon_be_given_beside():
     scheme = SCHEMES["batch"]
     x = make_inputs(scheme, "NC", (6, 8), 1)["x"]
     out = (x - x.mean(0)) / np.sqrt(x.var(0) + 0.25)
-    assert judge(scheme, "NC", {"x": x}, {"out": out}, 0.25) == {"out": Verdict(True, pytest.approx(0, abs=1e-13))}
+    assert judge_answer(scheme, "NC", {"x": x}, {"out": out}, 0.25) == {
+        "out": AnswerVerdict(True, pytest.approx(0, abs=1e-13))
+    }
 
 
 # --- what is listed, and what is refused --------------------------------------------------------------------------
@@ -279,7 +281,7 @@ X = np.ones((2, 3)) * [[1.0, 2, 3], [4, 5, 7]]
 )
 def test_bad_arrays_are_refused_in_one_line(layout, inputs, answer, message):
     with pytest.raises(InvalidInput) as told:
-        judge(SCHEMES["batch"], layout, inputs, answer)
+        judge_answer(SCHEMES["batch"], layout, inputs, answer)
     assert message in str(told.value)
     assert "\n" not in str(told.value)
 
@@ -287,7 +289,7 @@ def test_bad_arrays_are_refused_in_one_line(layout, inputs, answer, message):
 def test_windows_that_would_fill_the_memory_are_refused():
     x = np.ones((1, MAX_ELEMENTS))
     with pytest.raises(InvalidInput, match="is too much for"):
-        judge(get_scheme("divisive", radius=MAX_ELEMENTS), "NC", {"x": x}, {"out": x})
+        judge_answer(get_scheme("divisive", radius=MAX_ELEMENTS), "NC", {"x": x}, {"out": x})
 
 
 @pytest.mark.parametrize(

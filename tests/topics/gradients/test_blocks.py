@@ -7,7 +7,7 @@ from normviz.core.backward import compute_jacobian
 from normviz.core.fields import Field
 from normviz.core.registry import SCHEMES
 from normviz.data.samples import sample_uneven
-from normviz.topics.gradients.blocks import blocks
+from normviz.topics.gradients.blocks import find_jacobian_blocks
 
 SHAPE = (2, 2, 2, 4)
 
@@ -15,7 +15,7 @@ SHAPE = (2, 2, 2, 4)
 @pytest.mark.parametrize(("key", "fields"), [("batch", 4), ("layer", 2), ("group", 4), ("instance", 8), ("rms", 8)])
 def test_nothing_is_outside_of_the_blocks(key, fields):
     scheme = SCHEMES[key]
-    laid = blocks(scheme, SHAPE)
+    laid = find_jacobian_blocks(scheme, SHAPE)
     assert (len(laid.edges) - 1, laid.edges[-1], laid.alone) == (fields, 32, True)
     matrix = compute_jacobian(sample_uneven(SHAPE, 0), scheme, 1e-3)[np.ix_(laid.order, laid.order)]
     for start, end in zip(laid.edges[:-1], laid.edges[1:], strict=True):
@@ -25,6 +25,8 @@ def test_nothing_is_outside_of_the_blocks(key, fields):
 
 
 def test_overlapping_and_different_fields_are_told():
-    assert not blocks(SCHEMES["divisive"], SHAPE).alone
-    assert not blocks(SCHEMES["custom"].with_fields(Field.parse("N=full"), Field.parse("C=full")), SHAPE).alone
-    assert blocks(SCHEMES["divisive"], (2, 2, 2, 2)).alone  # windows that hold whole axes
+    assert not find_jacobian_blocks(SCHEMES["divisive"], SHAPE).alone
+    assert not find_jacobian_blocks(
+        SCHEMES["custom"].with_fields(Field.parse("N=full"), Field.parse("C=full")), SHAPE
+    ).alone
+    assert find_jacobian_blocks(SCHEMES["divisive"], (2, 2, 2, 2)).alone  # windows that hold whole axes

@@ -10,7 +10,7 @@ from test_gradients_page import npy, npz, open_page, right_answer, upload
 from normviz.cli.main import main
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import SCHEMES
-from normviz.topics.gradients.answers import Verdict, judge, make_inputs
+from normviz.topics.gradients.answers import AnswerVerdict, judge_answer, make_inputs
 
 BATCH = SCHEMES["batch"]
 INPUTS = make_inputs(BATCH, "NC", (6, 4), 1)
@@ -34,23 +34,23 @@ NOT_JUDGED = {
 @pytest.mark.parametrize("case", NOT_JUDGED)
 def test_what_cannot_be_judged_leaves_the_verdicts_on_the_others(case):
     name, array, problem = NOT_JUDGED[case]
-    alone = judge(BATCH, "NC", INPUTS, {"out": OUT, "dbeta": DBETA + 1})
-    found = judge(BATCH, "NC", INPUTS, {name: array, "out": OUT, "dbeta": DBETA + 1})
-    assert found == alone | {name: Verdict(False, None, problem=problem)}
+    alone = judge_answer(BATCH, "NC", INPUTS, {"out": OUT, "dbeta": DBETA + 1})
+    found = judge_answer(BATCH, "NC", INPUTS, {name: array, "out": OUT, "dbeta": DBETA + 1})
+    assert found == alone | {name: AnswerVerdict(False, None, problem=problem)}
     assert found[name].record() == {"right": False, "error": None, "mistake": None, "problem": problem}
     assert list(alone["out"].record()) == ["right", "error", "mistake"]
 
 
 def test_a_gradient_without_dout_leaves_the_verdict_on_out():
     inputs = {name: array for name, array in INPUTS.items() if name != "dout"}
-    found = judge(BATCH, "NC", inputs, {"dx": OUT, "out": OUT})
+    found = judge_answer(BATCH, "NC", inputs, {"dx": OUT, "out": OUT})
     assert list(found) == ["out", "dx"]
     assert (found["out"].right, found["dx"].problem) == (True, "dx is judged by dout, and the inputs hold none.")
 
 
 def test_an_answer_of_which_nothing_can_be_judged_is_refused_with_every_reason():
     with pytest.raises(InvalidInput) as told:
-        judge(BATCH, "NC", INPUTS, {"out": OUT * np.nan, "dy": OUT})
+        judge_answer(BATCH, "NC", INPUTS, {"out": OUT * np.nan, "dy": OUT})
     assert "out holds 24 NaN" in str(told.value)
     assert "Did you mean dx?" in str(told.value)
 

@@ -16,14 +16,14 @@ from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.describe.backward import build_backward_formulas
 from normviz.topics.gradients import answers
-from normviz.topics.gradients.chain import LAST, PATHS, STEPS
-from normviz.topics.gradients.chain_figures import path_colours
+from normviz.topics.gradients.chain import LAST_STEP, PATHS, STEPS
+from normviz.topics.gradients.chain_figures import get_path_colours
 from normviz.topics.gradients.exercise import SCHEMES as HOMEWORK
-from normviz.topics.gradients.exercise import packed
+from normviz.topics.gradients.exercise import pack_npz
 from normviz.topics.gradients.mistakes import MISTAKES
 from normviz.topics.gradients.panels.answer import verdict_words as verdict_words
-from normviz.topics.gradients.panels.graph import HEADINGS
-from normviz.topics.gradients.state import BELONGS, PARAMS, PREFIX, SHOWN, exercise_of, is_relevant
+from normviz.topics.gradients.panels.graph import STEP_HEADINGS
+from normviz.topics.gradients.state import BELONGS, PARAMS, PREFIX, SHOWN, build_exercise, is_relevant
 from normviz.ui.link import clean
 
 SCRIPT = "pages/gradients.py"
@@ -115,7 +115,7 @@ def test_the_page_opens_on_the_forward_pass():
     ("link", "show", "back"),
     [({"scheme": "rms"}, "formula", 0), ({"n": "3"}, "formula", 0), ({"show": "graph"}, "graph", 0),
      ({"show": "graph", "step": "3"}, "graph", 0), ({"step": "12", "element": "1", "gain": "3"}, "graph", 4),
-     ({"step": "14"}, "graph", LAST), ({"x": "1, 5"}, "graph", 0), ({"back": "2"}, "graph", 2)],
+     ({"step": "14"}, "graph", LAST_STEP), ({"x": "1, 5"}, "graph", 0), ({"back": "2"}, "graph", 2)],
 )  # fmt: skip
 def test_a_link_of_before_opens_what_is_nearest(link, show, back):
     at = open_page(**link)
@@ -132,24 +132,24 @@ def test_the_former_scale_of_w_leads_to_table_1():
     assert at.session_state["table cell"] == "layer.weight-matrix-rescaling"
 
 
-@pytest.mark.parametrize("step", range(LAST + 1))
+@pytest.mark.parametrize("step", range(LAST_STEP + 1))
 def test_every_step_says_what_it_adds(step):
     at = open_page(back=str(step))
-    assert HEADINGS[STEPS[step]] in said(at)
+    assert STEP_HEADINGS[STEPS[step]] in said(at)
     boxes = [each["text"] for each in plots(at)["chain"]["figure"]["layout"]["annotations"] if each["text"]]
     assert sum("∂l/∂" in text for text in boxes) == step
     assert len(at.table) == (STEPS[step] in ("droot", "dv", "dmean", "dx"))
 
 
 def test_the_last_step_says_what_the_mean_gives_back():
-    at = open_page(back=str(LAST))
+    at = open_page(back=str(LAST_STEP))
     assert "The mean received −0.408" in said(at)
     assert "all 4 elements get −0.102 back" in said(at)
     rows = at.table[0].value
     assert [name[0] for name in rows.iloc[:3, 0]] == [name[0] for name in PATHS]
     assert list(rows.iloc[:, 1]) == ["0.816", "−0.102", "−0.476", "0.238"]
     (shown,) = latex(at)
-    assert all(colour in shown for colour in path_colours(THEMES["light"]))
+    assert all(colour in shown for colour in get_path_colours(THEMES["light"]))
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_the_last_step_says_what_the_mean_gives_back():
     ],
 )
 def test_numbers_of_a_link_are_bounded(given, taken):
-    at = open_page(x=given, back=str(LAST))
+    at = open_page(x=given, back=str(LAST_STEP))
     assert at.session_state[PREFIX + "x"] == taken
     assert len(at.session_state[PREFIX + "dy"].split(",")) == len(taken.split(","))
 
@@ -180,7 +180,7 @@ def test_the_same_numbers_spelt_otherwise_need_no_note():
 def test_numbers_that_are_all_alike(eps):
     at = open_page(x="3,3,3", eps=eps)
     assert ("0/0" in said(at)) == (eps == "0")
-    at = sound(open_page(x="3,3,3", eps=eps, back=str(LAST)))
+    at = sound(open_page(x="3,3,3", eps=eps, back=str(LAST_STEP)))
     assert not re.search(r"\b(inf|nan|NaN)\b", said(at))
 
 
@@ -227,7 +227,7 @@ def npy(array):
 
 
 def npz(**arrays):
-    return packed(arrays)
+    return pack_npz(arrays)
 
 
 def upload(at, name, content):
@@ -237,7 +237,7 @@ def upload(at, name, content):
 
 def right_answer(at):
     """out and dx of the page's task, from the core."""
-    task = exercise_of({param.name: at.session_state[param.key] for param in PARAMS})
+    task = build_exercise({param.name: at.session_state[param.key] for param in PARAMS})
     given = task.inputs()
     x, dout = (to_tensor(given[name], task.layout) for name in ("x", "dout"))
     gamma, beta = (given[name] for name in ("gamma", "beta"))
@@ -264,7 +264,7 @@ def test_right_and_wrong_answers_are_told_and_stay():
 
 def test_the_mistake_is_named_with_what_to_do():
     at = open_page(show="answer")
-    task = exercise_of({param.name: at.session_state[param.key] for param in PARAMS})
+    task = build_exercise({param.name: at.session_state[param.key] for param in PARAMS})
     given = task.inputs()
     x = to_tensor(given["x"], task.layout)
     xhat = (x - x.mean(axis=(0, 1, 2))) / np.sqrt(x.var(axis=(0, 1, 2), ddof=1) + task.eps)
@@ -318,6 +318,6 @@ def test_two_mistakes_that_are_not_tried_together_are_not_said_to_be_excluded():
     inputs = answers.make_inputs(scheme, "NC", (12, 6))
     xhat = normalize(inputs["x"].reshape(12, 1, 1, 6), scheme, float(inputs["eps"])).xhat.reshape(12, 6)
     out = (1 + inputs["gamma"]) * (xhat + inputs["beta"])  # "gamma-plus-one" and "affine-order"
-    verdict = answers.judge(scheme, "NC", inputs, {"out": out})["out"]
+    verdict = answers.judge_answer(scheme, "NC", inputs, {"out": out})["out"]
     assert (verdict.right, verdict.mistake) == (False, None)
     assert "nor do the pairs that are tried" in verdict_words("out", verdict)

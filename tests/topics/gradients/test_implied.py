@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.topics.gradients.answers import judge, make_inputs
+from normviz.topics.gradients.answers import judge_answer, make_inputs
 from normviz.topics.gradients.mistakes import MISTAKES
 
 BATCH = SCHEMES["batch"]
@@ -14,7 +14,7 @@ MEAN, VAR, M = X.mean(0), X.var(0), len(X)
 
 
 def named(y, name="out", inputs=INPUTS):
-    verdict = judge(BATCH, "NC", inputs, {name: y})[name]
+    verdict = judge_answer(BATCH, "NC", inputs, {name: y})[name]
     assert not verdict.right
     return verdict.mistake, verdict.beside
 
@@ -142,4 +142,4 @@ def test_of_two_elements_the_older_names_stay():
     v = pairs - pairs.mean(2, keepdims=True)
     for divisor, mistake in ((v.std(2) + eps, "eps-outside-root"), (v.std(2), "no-eps")):
         out = gamma * (v / divisor[:, :, None]).reshape(6, 8) + beta
-        assert judge(get_scheme("group", groups=4), "NC", inputs, {"out": out})["out"].mistake == mistake
+        assert judge_answer(get_scheme("group", groups=4), "NC", inputs, {"out": out})["out"].mistake == mistake

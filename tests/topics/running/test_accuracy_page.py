@@ -18,7 +18,7 @@ from normviz.jobs.store import Store
 from normviz.topics.running import cases, network
 from normviz.topics.running.averages import CONVENTIONS
 from normviz.topics.running.figures import ModeRow, accuracy_figure
-from normviz.topics.running.network import NETWORKS, Training
+from normviz.topics.running.network import NETWORK_COUNT, NetworkTraining
 from normviz.topics.running.panels import accuracy
 
 SCRIPT = "pages/running.py"
@@ -52,7 +52,7 @@ def held(monkeypatch):
     class Held:
         waits, go_on, jobs = Event(), Event(), []
 
-    real = Training.steps
+    real = NetworkTraining.steps
 
     def steps(self):
         Held.jobs.append(self)
@@ -62,7 +62,7 @@ def held(monkeypatch):
                 Held.waits.set()
                 assert Held.go_on.wait(SOON)
 
-    monkeypatch.setattr(Training, "steps", steps)
+    monkeypatch.setattr(NetworkTraining, "steps", steps)
     yield Held
     Held.go_on.set()
 
@@ -70,16 +70,16 @@ def held(monkeypatch):
 @pytest.mark.parametrize("framework", CONVENTIONS)
 def test_the_page_opens_on_what_mistakes_cost(framework):
     at = settled(open_now(seed="20", batch="8", share="0.03", framework=framework))
-    job, convention = Training(8, 1e-5, 20), CONVENTIONS[framework]
+    job, convention = NetworkTraining(8, 1e-5, 20), CONVENTIONS[framework]
     found = finish(job)
-    cost = cases.costs(found, job, convention, 0.03)
+    cost = cases.measure_case_accuracies(found, job, convention, 0.03)
     alt = plots(at)["effect"]["alt"]
-    names = [words[0] for words in accuracy.wording(at.session_state["running view"], convention).values()]
+    names = [words[0] for words in accuracy.describe_cases(at.session_state["running view"], convention).values()]
     for name, values in zip(names, cost.values(), strict=True):
         assert f"{name}: {format_mean_percent(values)}" in alt
     worst = min(cost.values(), key=np.mean)
     assert heading(at).startswith(f"### Accuracy {cost['population'].mean():.0%} → {worst.mean():.0%}: ")
-    mistakes = sorted(values.mean() for key, values in cost.items() if key not in cases.EXPECTED)
+    mistakes = sorted(values.mean() for key, values in cost.items() if key not in cases.CORRECT_CASES)
     (following,) = (text for text in texts(at.markdown) if text.startswith("Other mistakes: "))
     assert re.findall(r", (\d+%)", following) == [f"{share:.0%}" for share in mistakes[1:3]]
     said = " ".join(texts(at.markdown))
@@ -88,13 +88,13 @@ def test_the_page_opens_on_what_mistakes_cost(framework):
     assert convention.training in said
     refused = f"**{convention.training} left on, one digit at a time** (`ValueError`)"
     assert (refused in said) == ("one" not in cost) == convention.unbiased
-    assert any(f"{NETWORKS} networks of 64 → 32" in text for text in texts(at.caption))
+    assert any(f"{NETWORK_COUNT} networks of 64 → 32" in text for text in texts(at.caption))
 
 
 def test_who_waits_for_others_is_told_how_long(held, monkeypatch):
     with threads(1) as pool:
         desk = JobQueue(pool, workers=1)
-        monkeypatch.setattr(accuracy, "desk", lambda: desk)
+        monkeypatch.setattr(accuracy, "get_training_queue", lambda: desk)
         open_now(seed="31")
         assert held.waits.wait(SOON)
         other = open_now(seed="32")
@@ -108,7 +108,7 @@ def test_who_waits_for_others_is_told_how_long(held, monkeypatch):
 def test_two_sessions_share_one_training(held):
     pages = [open_now(seed="21") for _ in range(2)]
     assert held.waits.wait(SOON)
-    asked = [at.session_state[accuracy.KEY] for at in pages]
+    asked = [at.session_state[accuracy.REQUEST_KEY] for at in pages]
     assert asked[0].ticket.run is asked[1].ticket.run
     assert all("…%" in heading(at) for at in pages)
     held.go_on.set()
@@ -123,7 +123,7 @@ def test_two_sessions_share_one_training(held):
 def test_it_can_be_stopped_and_taken_up_again(held):
     at = open_now(seed="22")
     assert held.waits.wait(SOON)
-    ticket = at.session_state[accuracy.KEY].ticket
+    ticket = at.session_state[accuracy.REQUEST_KEY].ticket
     at = sound(at.button(key="cancel networks").click().run())
     held.go_on.set()
     assert ticket.wait(SOON)
@@ -140,7 +140,7 @@ def test_what_goes_wrong_in_training_is_said(monkeypatch):
         raise MemoryError("there is no room")
         yield
 
-    monkeypatch.setattr(Training, "steps", steps)
+    monkeypatch.setattr(NetworkTraining, "steps", steps)
     at = settled(open_now(seed="23"))
     assert any("there is no room" in text for text in texts(at.markdown))
     assert at.button(key="train networks")
@@ -148,7 +148,7 @@ def test_what_goes_wrong_in_training_is_said(monkeypatch):
 
 def test_other_panels_train_nothing():
     at = open_now(panel="companions")
-    assert accuracy.KEY not in at.session_state
+    assert accuracy.REQUEST_KEY not in at.session_state
 
 
 @pytest.mark.heavy
@@ -186,13 +186,13 @@ def test_only_pytorch_refuses_one_digit_in_training_mode(size):
 
 def test_what_is_kept_is_bounded(monkeypatch):
     store = Store(2)
-    monkeypatch.setattr(accuracy, "results", lambda: store)
-    early = next(Training(4, 1e-5, 0).steps()).result()
-    accuracy.keep(Training(4, 1e-5, 0), early)
+    monkeypatch.setattr(accuracy, "get_training_results", lambda: store)
+    early = next(NetworkTraining(4, 1e-5, 0).steps()).result()
+    accuracy.store_networks(NetworkTraining(4, 1e-5, 0), early)
     assert len(store) == 0  # what was stopped is not kept as if it were whole
-    whole = finish(Training(4, 1e-5, 0))
+    whole = finish(NetworkTraining(4, 1e-5, 0))
     for seed in range(3):
-        accuracy.keep(Training(4, 1e-5, seed), whole)
+        accuracy.store_networks(NetworkTraining(4, 1e-5, seed), whole)
     assert len(store) == 2
     size = sum(array.nbytes for array in (*whole.network.each(), whole.means, whole.variances))
     assert size < 2.5 * 2**20
@@ -200,7 +200,7 @@ def test_what_is_kept_is_bounded(monkeypatch):
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_chart_has_every_network_and_their_mean(theme):
-    values = np.linspace(0.5, 0.7, NETWORKS)
+    values = np.linspace(0.5, 0.7, NETWORK_COUNT)
     rows = [ModeRow("a", "ink", values), ModeRow("b", "training", values / 2), ModeRow("c", "inference", None)]
     figure = checked(accuracy_figure(rows, 0.1, theme))
     assert [trace.name for trace in figure.data] == ["a", "a, mean", "b", "b, mean"]
@@ -218,13 +218,13 @@ def test_the_chart_has_every_network_and_their_mean(theme):
 
 
 def test_the_network_is_the_one_that_is_described():
-    assert network.start([np.random.default_rng(0)]).weights[0].shape == (1, 64, 32)
+    assert network.initialize_networks([np.random.default_rng(0)]).weights[0].shape == (1, 64, 32)
 
 
 @pytest.mark.parametrize("batch", [1, 2])
 def test_only_batches_with_others_have_the_cases_that_need_others(batch):
-    words = accuracy.wording({"share": 0.1, "batch": batch}, CONVENTIONS["keras"])
-    assert set(accuracy.NEEDS_OTHERS) <= words.keys() or batch == 1
+    words = accuracy.describe_cases({"share": 0.1, "batch": batch}, CONVENTIONS["keras"])
+    assert set(accuracy.CASES_NEEDING_OTHERS) <= words.keys() or batch == 1
     assert any("depends on the other digits" in why for *_, why in words.values()) == (batch > 1)
     assert any("drifted away" in why for *_, why in words.values()) == (batch > 1)
 
@@ -236,7 +236,7 @@ def test_the_headline_of_batches_of_one_is_of_a_case_that_they_have():
 
 
 def test_weights_before_batch_norm_do_not_move_in_batches_of_one():
-    early = next(Training(1, 1e-5, 0).steps()).result().network.weights[:-1]
-    late = finish(Training(1, 1e-5, 0)).network.weights[:-1]
+    early = next(NetworkTraining(1, 1e-5, 0).steps()).result().network.weights[:-1]
+    late = finish(NetworkTraining(1, 1e-5, 0)).network.weights[:-1]
     for before, after in zip(early, late, strict=True):
         np.testing.assert_array_equal(before, after)

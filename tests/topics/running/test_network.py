@@ -11,7 +11,7 @@ from normviz.data.digits import load_digit_split
 from normviz.jobs.spec import digest, finish
 from normviz.topics.running import cases, network
 from normviz.topics.running.averages import CONVENTIONS, Moments
-from normviz.topics.running.network import NETWORKS, STEPS, WIDTHS, Training
+from normviz.topics.running.network import NETWORK_COUNT, STEPS, WIDTHS, NetworkTraining
 
 PYTORCH, KERAS = CONVENTIONS["pytorch"], CONVENTIONS["keras"]
 
@@ -39,7 +39,7 @@ def torchs(one, eps, momentum=0.1):
 def uneven_network(seed):
     """A network whose gains and biases are not 1 and 0, as if they had been learned."""
     rng = np.random.default_rng(seed)
-    one = network.start([rng])
+    one = network.initialize_networks([rng])
     for array in [*one.gains, *one.biases]:
         array += 0.3 * rng.standard_normal(array.shape)
     return one
@@ -48,9 +48,9 @@ def uneven_network(seed):
 @given(st.integers(0, 999), st.sampled_from([2, 5, 16]), st.sampled_from([1e-5, 0.1]))
 @settings(max_examples=10)
 def test_logits_and_gradients_are_torchs(seed, batch, eps):
-    one, (pictures, classes) = uneven_network(seed), network.inputs()
+    one, (pictures, classes) = uneven_network(seed), network.load_input_rows()
     chosen = np.random.default_rng(seed).permutation(len(pictures))[:batch]
-    passed = network.forward(one, pictures[chosen][None], eps)
+    passed = network.run_networks(one, pictures[chosen][None], eps)
     model = torchs(one, eps)
     logits = model(torch.as_tensor(pictures[chosen]))
     np.testing.assert_allclose(passed.logits[0], logits.detach(), rtol=1e-6, atol=1e-8)
@@ -60,39 +60,39 @@ def test_logits_and_gradients_are_torchs(seed, batch, eps):
     expected = [named[f"{3 * k}.weight"].grad.T for k in range(len(WIDTHS))] + [named[f"{last}.weight"].grad.T]
     expected += [named[f"{3 * k + 1}.{name}"].grad for name in ("weight", "bias") for k in range(len(WIDTHS))]
     expected += [named[f"{last}.bias"].grad]
-    for own, theirs in zip(network.gradients(one, passed, classes[chosen]), expected, strict=True):
+    for own, theirs in zip(network.compute_parameter_gradients(one, passed, classes[chosen]), expected, strict=True):
         np.testing.assert_allclose(own[0].reshape(theirs.shape), theirs, rtol=1e-5, atol=1e-7)
 
 
 def test_evaluation_is_torchs_after_the_same_batches():
-    one, (pictures, _) = uneven_network(3), network.inputs()
+    one, (pictures, _) = uneven_network(3), network.load_input_rows()
     model, eps = torchs(one, 1e-5), 1e-5
     batches = [pictures[k * 16 : (k + 1) * 16] for k in range(5)]
-    moments = [network.forward(one, batch[None], eps).moments for batch in batches]
+    moments = [network.run_networks(one, batch[None], eps).moments for batch in batches]
     for batch in batches:
         model(torch.as_tensor(batch))
-    found = network.Trained(one, *(np.stack(part) for part in zip(*moments, strict=True)))
-    kept = cases.averages(found, Training(16, eps, 0), PYTORCH, 0.1).last
-    tests, classes = network.inputs(test=True)
-    logits = network.forward(one, tests, eps, kept).logits[0]
+    found = network.TrainedNetworks(one, *(np.stack(part) for part in zip(*moments, strict=True)))
+    kept = cases.compute_training_averages(found, NetworkTraining(16, eps, 0), PYTORCH, 0.1).last
+    tests, classes = network.load_input_rows(test=True)
+    logits = network.run_networks(one, tests, eps, kept).logits[0]
     expected = model.eval()(torch.as_tensor(tests)).detach()
     np.testing.assert_allclose(logits, expected, rtol=1e-5, atol=1e-6)
     right = (expected.argmax(-1).numpy() == classes).mean()
-    np.testing.assert_allclose(cases.accuracy(found, eps, kept), right)
+    np.testing.assert_allclose(cases.measure_frozen_accuracy(found, eps, kept), right)
 
 
 def test_a_training_is_the_same_every_time_and_its_networks_differ():
-    job = Training(8, 1e-5, 12)
+    job = NetworkTraining(8, 1e-5, 12)
     one, two = finish(job), finish(job)
     for a, b in zip(one.network.each(), two.network.each(), strict=True):
         np.testing.assert_array_equal(a, b)
-    assert one.means.shape == (STEPS, NETWORKS, sum(WIDTHS))
-    assert len(np.unique(one.network.weights[0].reshape(NETWORKS, -1)[:, 0])) == NETWORKS
-    assert digest(job) == digest(Training(8, 1e-5, 12)) != digest(Training(8, 1e-5, 13))
+    assert one.means.shape == (STEPS, NETWORK_COUNT, sum(WIDTHS))
+    assert len(np.unique(one.network.weights[0].reshape(NETWORK_COUNT, -1)[:, 0])) == NETWORK_COUNT
+    assert digest(job) == digest(NetworkTraining(8, 1e-5, 12)) != digest(NetworkTraining(8, 1e-5, 13))
 
 
 def test_it_may_be_abandoned_after_every_step():
-    steps = Training(4, 1e-5, 0).steps()
+    steps = NetworkTraining(4, 1e-5, 0).steps()
     early = next(steps)
     assert early.share == 1 / STEPS
     result = early.result()
@@ -105,13 +105,15 @@ def test_it_may_be_abandoned_after_every_step():
 @pytest.mark.parametrize("seed", [0, 1, 77, 4711, 9999])
 def test_mistakes_cost_what_is_said_of_them(seed):
     """At the page's defaults, whatever the seed."""
-    job = Training(16, 1e-5, seed)
+    job = NetworkTraining(16, 1e-5, seed)
     found = finish(job)
-    cost = {key: float(values.mean()) for key, values in cases.costs(found, job, PYTORCH, 0.1).items()}
+    cost = {
+        key: float(values.mean()) for key, values in cases.measure_case_accuracies(found, job, PYTORCH, 0.1).items()
+    }
     assert cost["population"] > 0.94
     assert abs(cost["running"] - cost["population"]) < 0.02
     assert "one" not in cost  # PyTorch refuses it
-    assert cases.costs(found, job, CONVENTIONS["keras"], 0.1)["one"].mean() < 0.13
+    assert cases.measure_case_accuracies(found, job, CONVENTIONS["keras"], 0.1)["one"].mean() < 0.13
     assert cost["class"] < 0.2
     for key, least in (("fresh", 0.15), ("few", 0.08), ("stale", 0.1), ("contrast", 0.05), ("mixed", 0.005)):
         assert cost[key] < cost["population"] - least, key
@@ -119,53 +121,56 @@ def test_mistakes_cost_what_is_said_of_them(seed):
 
 
 def test_the_cases_are_what_they_say():
-    job = Training(32, 1e-3, 5)
+    job = NetworkTraining(32, 1e-3, 5)
     found = finish(job)
-    cost = cases.costs(found, job, KERAS, 0.1)
-    labels = network.inputs(test=True)[1]
-    zero = Moments(np.zeros((NETWORKS, sum(WIDTHS))), np.ones((NETWORKS, sum(WIDTHS))))
-    np.testing.assert_array_equal(cost["fresh"], cases.accuracy(found, job.eps, zero))
-    alone = network.forward(found.network, network.inputs(test=True)[0][:, None, None], job.eps).logits.argmax(-1)
-    assert all(len(np.unique(alone[:, k])) == 1 for k in range(NETWORKS))  # the same answer for every digit
+    cost = cases.measure_case_accuracies(found, job, KERAS, 0.1)
+    labels = network.load_input_rows(test=True)[1]
+    zero = Moments(np.zeros((NETWORK_COUNT, sum(WIDTHS))), np.ones((NETWORK_COUNT, sum(WIDTHS))))
+    np.testing.assert_array_equal(cost["fresh"], cases.measure_frozen_accuracy(found, job.eps, zero))
+    alone = network.run_networks(
+        found.network, network.load_input_rows(test=True)[0][:, None, None], job.eps
+    ).logits.argmax(-1)
+    assert all(len(np.unique(alone[:, k])) == 1 for k in range(NETWORK_COUNT))  # the same answer for every digit
     counts = np.bincount(labels, minlength=10) / len(labels)
     np.testing.assert_allclose(cost["one"], counts[alone[0, :, 0]])
-    same = cases.costs(found, job, KERAS, 0.5)
+    same = cases.measure_case_accuracies(found, job, KERAS, 0.5)
     np.testing.assert_array_equal(same["mixed"], same["running"])
-    whole = network.forward(found.network, network.inputs()[0], job.eps)
-    np.testing.assert_allclose(whole.moments.mean, cases.population(found, job.eps).mean)
+    whole = network.run_networks(found.network, network.load_input_rows()[0], job.eps)
+    np.testing.assert_allclose(whole.moments.mean, cases.compute_final_population(found, job.eps).mean)
 
 
 def test_batches_of_unequal_size_count_by_their_digits():
-    job = Training(7, 1e-5, 1)
+    job = NetworkTraining(7, 1e-5, 1)
     found = finish(job)
-    pictures, classes = network.inputs(test=True)
+    pictures, classes = network.load_input_rows(test=True)
     batches = np.split(np.arange(len(classes)), [3, 10, 40])
     right = [
-        (network.forward(found.network, pictures[b], job.eps).logits.argmax(-1) == classes[b]).sum(-1) for b in batches
+        (network.run_networks(found.network, pictures[b], job.eps).logits.argmax(-1) == classes[b]).sum(-1)
+        for b in batches
     ]
     np.testing.assert_allclose(
-        cases.accuracy_in_training(found, job.eps, batches), np.sum(right, axis=0) / len(classes)
+        cases.measure_unfrozen_accuracy(found, job.eps, batches), np.sum(right, axis=0) / len(classes)
     )
 
 
 @given(st.integers(1, 128), st.sampled_from([0.0, 1e-5, 1e-3, 1.0]), st.integers(0, 9999), st.floats(0, 1))
 @settings(max_examples=3)
 def test_whatever_the_setting_accuracies_are_shares(batch, eps, seed, share):
-    job = Training(batch, eps, seed)
+    job = NetworkTraining(batch, eps, seed)
     found = finish(job)
     assert all(np.isfinite(array).all() for array in found.network.each())
     convention = KERAS if batch == 1 else PYTORCH
-    for values in cases.costs(found, job, convention, share).values():
-        assert values.shape == (NETWORKS,)
+    for values in cases.measure_case_accuracies(found, job, convention, share).values():
+        assert values.shape == (NETWORK_COUNT,)
         assert ((values >= 0) & (values <= 1)).all()
 
 
 def test_pytorch_refuses_one_value():
-    job = Training(1, 1e-5, 0)
+    job = NetworkTraining(1, 1e-5, 0)
     with pytest.raises(InvalidInput, match="PyTorch refuses"):
-        cases.costs(finish(job), job, PYTORCH, 0.1)
+        cases.measure_case_accuracies(finish(job), job, PYTORCH, 0.1)
 
 
 def test_no_digit_is_in_both_sets():
-    assert len(network.inputs()[0]) + len(network.inputs(test=True)[0]) == 1797
-    np.testing.assert_array_equal(network.inputs(test=True)[1], load_digit_split(test=True)[1])
+    assert len(network.load_input_rows()[0]) + len(network.load_input_rows(test=True)[0]) == 1797
+    np.testing.assert_array_equal(network.load_input_rows(test=True)[1], load_digit_split(test=True)[1])

@@ -18,12 +18,18 @@ from normviz.core.registry import DEFAULT_EPS, SCHEMES
 from normviz.describe.wording import format_decimals
 from normviz.topics.running import effects as running_effects
 from normviz.topics.running import stream as running
-from normviz.topics.running.averages import CONVENTIONS, running_averages
-from normviz.topics.running.figures import strips
+from normviz.topics.running.averages import CONVENTIONS, compute_running_averages
+from normviz.topics.running.figures import draw_strips
 from normviz.topics.running.modes import MODES
 from normviz.topics.running.state import PACES, PANELS, PARAMS, PREFIX, is_relevant
 from normviz.topics.running.stream import Setting
-from normviz.topics.running.stream_figures import Followed, Outputs, batch_figure, stream_figure, write_output
+from normviz.topics.running.stream_figures import (
+    BatchOutputs,
+    TrackedStatistic,
+    batch_figure,
+    format_output,
+    stream_figure,
+)
 
 SCRIPT = "pages/running.py"
 VIEWS = [{"panel": panel} for panel in PANELS if panel != "switch"]
@@ -68,8 +74,8 @@ def plays(at):
 def test_the_stream_shows_the_core_up_to_the_position():
     at = open_page(layer="conv", batch="8", drift="2", unit="3", step="50", seed="4")
     setting = Setting("conv", 8, 2.0, 4)
-    seen = running.trace(setting)
-    averages = running_averages(seen.mean, seen.variance, setting.count, CONVENTIONS["pytorch"], 0.1)
+    seen = running.trace_stream(setting)
+    averages = compute_running_averages(seen.mean, seen.variance, setting.count, CONVENTIONS["pytorch"], 0.1)
     shown = traces(at, "stream")
     for row, (batch, kept, whole) in enumerate(
         ((seen.mean, averages.mean, seen.population_mean), (seen.variance, averages.variance, seen.population_variance))
@@ -91,9 +97,9 @@ def test_the_switch_changes_what_the_same_digits_become(layer, theme):
     link = {"layer": layer, "batch": "8", "unit": "2", "step": "40", "digit": "3", "eps": "0.1"}
     shown = {mode: open_lab(SCRIPT, theme, **link, mode=mode) for mode in MODES}
     setting, unit = Setting(layer, 8), 1
-    seen = running.trace(setting, 0.1)
-    kept = running_averages(seen.mean, seen.variance, setting.count, CONVENTIONS["pytorch"], 0.1)
-    x = running.stream(setting, [39])[0][:, setting.side // 2, setting.side // 2, unit]
+    seen = running.trace_stream(setting, 0.1)
+    kept = compute_running_averages(seen.mean, seen.variance, setting.count, CONVENTIONS["pytorch"], 0.1)
+    x = running.stream_summed_inputs(setting, [39])[0][:, setting.side // 2, setting.side // 2, unit]
     layer = torch.nn.BatchNorm1d(1, eps=0.1, affine=False, dtype=torch.float64)
     layer.running_mean[:], layer.running_var[:] = kept.mean[40, unit], kept.variance[40, unit]
     own = seen.mean[39, unit], seen.variance[39, unit]
@@ -110,12 +116,12 @@ def test_the_switch_changes_what_the_same_digits_become(layer, theme):
             np.testing.assert_allclose(np.asarray(trace["y"]), values, rtol=1e-9, atol=1e-12)
             assert trace["marker"]["color"] == getattr(THEMES[theme], name if name == mode else "muted")
             assert trace["marker"]["symbol"].endswith("-open") == (name != mode)
-            written = [write_output(value) for value in values]
+            written = [format_output(value) for value in values]
             assert trace.get("text") == (written if name == mode else None)
         assert used(at) == ["This batch of 8" if mode == "training" else "Running averages"]
-        label = running.load_digit_split()[1][running.order(setting)[39, 3]]
+        label = running.load_digit_split()[1][running.draw_batch_indices(setting)[39, 3]]
         followed = f"fourth digit, a{'n' if label == 8 else ''} {label}"
-        values = {name: write_output(expected[name][3]) for name in MODES}
+        values = {name: format_output(expected[name][3]) for name in MODES}
         assert f"In the frame the {followed}: x̂ in training {values['training']}; " in plots(at)["batch"]["alt"]
         (other,) = {*MODES} - {mode}
         assert f"### The {followed}: output x̂ = {values[mode]} in {mode}, {values[other]} in {other}." in texts(
@@ -135,10 +141,10 @@ def test_the_switch_is_in_the_link_and_keeps_the_place():
 def test_the_digits_are_those_of_the_batch():
     at = open_page(batch="32", step="7", digit="5")
     setting = Setting(batch=32)
-    chosen = running.order(setting)[6, : running.SHOWN]
+    chosen = running.draw_batch_indices(setting)[6, : running.MAX_SHOWN_DIGITS]
     pictures, classes = (values[chosen] for values in running.load_digit_split())
     images = plots(at)["batch"]["figure"]["layout"]["images"]
-    assert len(images) == running.SHOWN
+    assert len(images) == running.MAX_SHOWN_DIGITS
     for image, picture in zip(images, pictures, strict=True):
         found = np.asarray(Image.open(BytesIO(b64decode(image["source"].partition(",")[2]))))
         np.testing.assert_array_equal(found[..., 3], np.round(255 * picture))  # a pixel for a pixel
@@ -153,9 +159,9 @@ def test_the_digits_are_those_of_the_batch():
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_batch_figure_has_one_place_for_everything(theme):
     rng, shown = np.random.default_rng(0), []
-    for count in (1, running.SHOWN):
+    for count in (1, running.MAX_SHOWN_DIGITS):
         outputs = {name: rng.standard_normal(count) for name in MODES}
-        batch = Outputs(rng.random((count, 8, 8)), np.arange(count) % 10, outputs, 4.0, 16)
+        batch = BatchOutputs(rng.random((count, 8, 8)), np.arange(count) % 10, outputs, 4.0, 16)
         shown += [checked(batch_figure(batch, 0, mode, theme)) for mode in MODES]
     for axis in ("xaxis", "xaxis2", "yaxis", "yaxis2"):
         assert len({tuple(figure.layout[axis].range) for figure in shown}) == 1
@@ -176,7 +182,7 @@ def test_drift_is_told_where_it_is_set_and_where_it_is_seen():
         at = open_page(drift=drift)
         titles[drift] = [text["text"] for text in plots(at)["stream"]["figure"]["layout"]["annotations"]]
         assert any("During training the weights change" in text for text in texts(at.caption))
-    whole = running.trace(Setting(drift=2.0)).population_mean[:, 0]
+    whole = running.trace_stream(Setting(drift=2.0)).population_mean[:, 0]
     assert (
         titles["2"][0]
         == f"Mean of unit 1<br>population drifts {format_decimals(whole[0])} → {format_decimals(whole[-1])}"
@@ -203,7 +209,7 @@ def test_before_the_first_batch():
     at = open_page(step="0", mode="inference")
     assert pairs(at)["Running averages"][1] == "1.000"  # nothing is averaged yet
     assert not at.latex  # no update
-    x = running.stream(Setting(), [0])[0][0, 0, 0, 0]
+    x = running.stream_summed_inputs(Setting(), [0])[0][0, 0, 0, 0]
     inferred = next(trace for trace in traces(at, "batch") if trace.get("name") == "x̂ in inference")
     np.testing.assert_allclose(inferred["y"][0], x / np.sqrt(1 + DEFAULT_EPS))
 
@@ -281,9 +287,9 @@ def test_the_page_stands_still_when_it_is_opened_again():
 
 
 def test_the_stream_ends_where_the_core_does():
-    seen = running.trace(Setting())
+    seen = running.trace_stream(Setting())
     end = len(seen.mean)
-    averages = running_averages(seen.mean, seen.variance, Setting().count, CONVENTIONS["pytorch"], 0.1)
+    averages = compute_running_averages(seen.mean, seen.variance, Setting().count, CONVENTIONS["pytorch"], 0.1)
     for step in (end - 1, end, end + 1):
         at = press(open_page(step=str(step)), "Step")
         assert (step_of(at), at.slider[0].max) == (end, end)
@@ -305,7 +311,7 @@ def test_every_panel(link, layer):
 def test_the_panels_numbers_are_the_cores():
     setting, unit = Setting(drift=0.0), 0
     shown = {trace["name"].split("  ")[0]: trace["x"] for trace in traces(open_page(panel="companions"), "effect")}
-    for key, outputs in running_effects.among_others(setting).items():
+    for key, outputs in running_effects.normalize_among_others(setting).items():
         np.testing.assert_array_equal(shown[SCHEMES[key].label], outputs[:, unit])
 
 
@@ -313,7 +319,7 @@ def test_other_examples_are_shown_at_the_epsilon_of_the_page():
     at = open_page(panel="companions", eps="1")
     shown = {trace["name"].split("  ")[0]: np.asarray(trace["x"]) for trace in traces(at, "effect")}
     for eps, same in ((1.0, True), (DEFAULT_EPS, False)):
-        outputs = running_effects.among_others(Setting(drift=0.0), eps=eps)["batch"][:, 0]
+        outputs = running_effects.normalize_among_others(Setting(drift=0.0), eps=eps)["batch"][:, 0]
         assert np.array_equal(shown[SCHEMES["batch"].label], outputs) == same
 
 
@@ -367,7 +373,7 @@ def test_whatever_the_link_the_page_shows_its_panel_or_says_why_not(link):
 def test_the_stream_figure_moves_only_what_is_drawn(theme):
     values = np.linspace(-1, 1, 10)
     kept = {"a": np.linspace(0, 3, 11), "b": np.zeros(11)}
-    followed = [Followed(title, "μ", values, running, values) for title, running in kept.items()]
+    followed = [TrackedStatistic(title, "μ", values, running, values) for title, running in kept.items()]
     shown = [checked(stream_figure(followed, position, theme)) for position in (0, 5, 10)]
     axes = [[figure.layout[name].range for name in ("xaxis", "yaxis", "yaxis2")] for figure in shown]
     assert axes[0] == axes[1] == axes[2]
@@ -377,7 +383,7 @@ def test_the_stream_figure_moves_only_what_is_drawn(theme):
 
 
 def test_strips_stand_in_order():
-    figure = checked(strips({"first": np.arange(3.0), "second": np.ones(2)}, "x"))
+    figure = checked(draw_strips({"first": np.arange(3.0), "second": np.ones(2)}, "x"))
     assert [trace.name for trace in figure.data] == ["first", "second"]
     assert figure.layout.yaxis.autorange == "reversed"
     assert set(figure.data[1].y) == {"second"}

@@ -17,21 +17,27 @@ from normviz.charts.palette import THEMES
 from normviz.core.errors import InvalidInput
 from normviz.data.digits import load_digits
 from normviz.topics.weights.descent import (
-    DIGITS,
-    INPUTS,
-    PAIR,
+    DIGIT_COUNT,
+    DIGIT_PAIR,
+    INPUT_SIZES,
     PARAMETRIZATIONS,
     Regression,
     Setting,
-    angles,
-    descend,
-    gradient,
-    growth_gap,
-    loss,
-    lowest,
-    regression,
+    compute_angles,
+    compute_mean_gradient,
+    compute_mean_loss,
+    find_lowest_loss_weights,
+    load_regression,
+    measure_growth_gap,
+    run_sgd,
 )
-from normviz.topics.weights.descent_figures import FAINT, WIDTH, by_step, extent, plane
+from normviz.topics.weights.descent_figures import (
+    FAINT_OPACITY,
+    PICTURE_WIDTH,
+    draw_descent_paths,
+    draw_lengths_by_step,
+    make_square_grid,
+)
 
 EVERY_THEME = pytest.mark.parametrize("theme", THEMES)
 
@@ -40,40 +46,40 @@ def tensor(array):
     return torch.tensor(array, dtype=torch.float64, requires_grad=True)
 
 
-@pytest.mark.parametrize("inputs", INPUTS)
+@pytest.mark.parametrize("inputs", INPUT_SIZES)
 def test_the_regression_is_on_two_digits(inputs):
-    x, target = regression(inputs)
-    assert x.shape == (DIGITS, INPUTS[inputs])
+    x, target = load_regression(inputs)
+    assert x.shape == (DIGIT_COUNT, INPUT_SIZES[inputs])
     labels = load_digits()[1]
-    assert [int((target == sign).sum()) for sign in (-1, 1)] == [int((labels == digit).sum()) for digit in PAIR]
+    assert [int((target == sign).sum()) for sign in (-1, 1)] == [int((labels == digit).sum()) for digit in DIGIT_PAIR]
     np.testing.assert_allclose(x.mean(axis=0), 0, atol=1e-14)
-    assert loss(regression(inputs), np.zeros(x.shape[1])) == pytest.approx(np.log(2))
+    assert compute_mean_loss(load_regression(inputs), np.zeros(x.shape[1])) == pytest.approx(np.log(2))
 
 
 def test_the_components_hold_the_most_variance():
-    (pixels, _), (plane_, _) = regression("pixels"), regression("plane")
+    (pixels, _), (plane_, _) = load_regression("pixels"), load_regression("plane")
     found = np.linalg.eigvalsh(pixels.T @ pixels)[::-1][:2]
     np.testing.assert_allclose(plane_.T @ plane_, np.diag(found), atol=1e-9)
 
 
-@given(seeds, st.sampled_from(list(INPUTS)), st.floats(0.1, 100))
+@given(seeds, st.sampled_from(list(INPUT_SIZES)), st.floats(0.1, 100))
 def test_the_gradient_of_the_loss_is_that_of_autograd(seed, inputs, size):
-    problem = regression(inputs)
+    problem = load_regression(inputs)
     w = noise(seed, problem.x.shape[1]) * size
     there = tensor(w)
     margin = torch.from_numpy(problem.target) * (torch.from_numpy(problem.x) @ there)
     value = nn.functional.softplus(-margin, threshold=1e9).mean()
     value.backward()
-    assert loss(problem, w) == pytest.approx(value.item(), rel=1e-12)
-    np.testing.assert_allclose(gradient(problem, w), there.grad, rtol=1e-10, atol=1e-14)
+    assert compute_mean_loss(problem, w) == pytest.approx(value.item(), rel=1e-12)
+    np.testing.assert_allclose(compute_mean_gradient(problem, w), there.grad, rtol=1e-10, atol=1e-14)
 
 
 @pytest.mark.parametrize("form", PARAMETRIZATIONS.values(), ids=PARAMETRIZATIONS)
-@pytest.mark.parametrize("inputs", INPUTS)
+@pytest.mark.parametrize("inputs", INPUT_SIZES)
 def test_a_run_is_that_of_torch(form, inputs):
     rate, start, batch, steps = 2.0, 0.5, 40, 12
-    ours = descend(form, Setting(rate, batch, 1.0, start, 7), inputs, steps)
-    problem = regression(inputs)
+    ours = run_sgd(form, Setting(rate, batch, 1.0, start, 7), inputs, steps)
+    problem = load_regression(inputs)
     rng = np.random.default_rng(7)
     layer = nn.Linear(problem.x.shape[1], 1, bias=False, dtype=torch.float64)
     first = rng.standard_normal(problem.x.shape[1])
@@ -101,31 +107,31 @@ def test_a_run_is_that_of_torch(form, inputs):
     st.builds(
         Setting,
         st.floats(0.01, 1000.0),
-        st.integers(1, DIGITS),
+        st.integers(1, DIGIT_COUNT),
         st.floats(0.1, 10.0),
         st.floats(0.1, 10.0),
         st.integers(0, 9999),
     ),
-    st.sampled_from(list(INPUTS)),
+    st.sampled_from(list(INPUT_SIZES)),
 )
 def test_the_length_of_v_never_shrinks_and_grows_as_it_should(form, setting, inputs):
-    run = descend(PARAMETRIZATIONS[form], setting, inputs, 30)
+    run = run_sgd(PARAMETRIZATIONS[form], setting, inputs, 30)
     lengths = run.lengths
     assert lengths[0] == pytest.approx(setting.start)
     assert np.all(lengths[1:] >= lengths[:-1] * (1 - 1e-14))
-    assert growth_gap(run, setting.rate) < 1e-12
+    assert measure_growth_gap(run, setting.rate) < 1e-12
     turned = np.degrees(np.arctan(setting.rate * np.linalg.norm(run.dv, axis=1) / lengths[:-1]))
     np.testing.assert_allclose(run.turned, turned, rtol=1e-7, atol=1e-9)
 
 
 def test_plain_sgd_does_not_follow_that_law():
-    assert growth_gap(descend(PARAMETRIZATIONS["plain"], Setting()), 3.0) > 0.1
+    assert measure_growth_gap(run_sgd(PARAMETRIZATIONS["plain"], Setting()), 3.0) > 0.1
 
 
-@pytest.mark.parametrize("inputs", INPUTS)
+@pytest.mark.parametrize("inputs", INPUT_SIZES)
 def test_g_is_learned_and_without_it_the_loss_stays_high(inputs):
     setting = Setting(length=1.0, start=1.0, seed=5)
-    learned, kept = (descend(PARAMETRIZATIONS[key], setting, inputs) for key in ("weight", "direction"))
+    learned, kept = (run_sgd(PARAMETRIZATIONS[key], setting, inputs) for key in ("weight", "direction"))
     assert np.all(kept.g == 1)
     assert learned.g[-1] > 3
     assert learned.losses[-1] < 0.5 * kept.losses[-1]
@@ -134,7 +140,7 @@ def test_g_is_learned_and_without_it_the_loss_stays_high(inputs):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_only_g_stays_on_the_line_and_only_v_on_the_circle(seed):
-    line, circle = (descend(PARAMETRIZATIONS[key], Setting(seed=seed)).w for key in ("length", "direction"))
+    line, circle = (run_sgd(PARAMETRIZATIONS[key], Setting(seed=seed)).w for key in ("length", "direction"))
     start = line[0]
     np.testing.assert_allclose(line @ [-start[1], start[0]], 0, atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(circle, axis=1), np.linalg.norm(start))
@@ -142,7 +148,7 @@ def test_only_g_stays_on_the_line_and_only_v_on_the_circle(seed):
 
 
 def test_every_parametrization_starts_from_the_same_weights():
-    runs = [descend(form, Setting(1.0, 32, 1.0, 4.0, 2), "pixels", 1) for form in PARAMETRIZATIONS.values()]
+    runs = [run_sgd(form, Setting(1.0, 32, 1.0, 4.0, 2), "pixels", 1) for form in PARAMETRIZATIONS.values()]
     for run in runs:
         np.testing.assert_allclose(run.w[0], runs[0].w[0])
         assert np.linalg.norm(run.w[0]) == pytest.approx(1)
@@ -166,14 +172,14 @@ def test_a_setting_out_of_its_limits_is_refused(given_, message):
 @given(st.floats(1e-9, np.pi - 1e-6))
 def test_angles_are_exact_for_small_ones_too(angle):
     a, b = np.array([3.0, 0.0]), 7 * np.array([np.cos(angle), np.sin(angle)])
-    assert angles(a, b) == pytest.approx(angle, rel=1e-9)
+    assert compute_angles(a, b) == pytest.approx(angle, rel=1e-9)
 
 
 def test_a_batch_of_all_digits_is_the_whole_problem():
-    run = descend(PARAMETRIZATIONS["plain"], Setting(rate=1.0, batch=DIGITS, seed=0), steps=1)
-    np.testing.assert_allclose(run.dw[0], gradient(regression("plane"), run.w[0]), rtol=1e-12)
-    half = Regression(*(part[:10] for part in regression("plane")))
-    assert not np.allclose(run.dw[0], gradient(half, run.w[0]))
+    run = run_sgd(PARAMETRIZATIONS["plain"], Setting(rate=1.0, batch=DIGIT_COUNT, seed=0), steps=1)
+    np.testing.assert_allclose(run.dw[0], compute_mean_gradient(load_regression("plane"), run.w[0]), rtol=1e-12)
+    half = Regression(*(part[:10] for part in load_regression("plane")))
+    assert not np.allclose(run.dw[0], compute_mean_gradient(half, run.w[0]))
 
 
 # --- the figures --------------------------------------------------------------------------------------------------
@@ -184,7 +190,7 @@ GRID = np.linspace(-3, 3, 7), np.linspace(-2, 4, 7)
 
 def test_the_grid_holds_the_origin_and_all_points():
     points = noise(1, 9, 2) + 3
-    x, y = extent(points)
+    x, y = make_square_grid(points)
     everything = np.concatenate([points, [[0, 0]]])
     assert np.all((x[0] < everything[:, 0]) & (everything[:, 0] < x[-1]))
     assert np.all((y[0] < everything[:, 1]) & (everything[:, 1] < y[-1]))
@@ -195,7 +201,7 @@ def test_the_grid_holds_the_origin_and_all_points():
 @EVERY_THEME
 def test_the_plane_names_all_that_it_shows(theme, step):
     paths = {name: np.concatenate([[[1.0, 2.0]], noise(k, 3, 2)]) for k, name in enumerate(("both", "g", "v"))}
-    figure = checked(plane(GRID, np.exp(noise(3, 7, 7)), np.array([1.0, 0.5]), paths, step, theme))
+    figure = checked(draw_descent_paths(GRID, np.exp(noise(3, 7, 7)), np.array([1.0, 0.5]), paths, step, theme))
     circle, ray, *shown, places = (trace for trace in figure.data if trace.name)
     for trace, (name, points) in zip(shown, paths.items(), strict=True):
         assert trace.name == name
@@ -203,7 +209,7 @@ def test_the_plane_names_all_that_it_shows(theme, step):
     np.testing.assert_allclose(np.hypot(circle.x, circle.y), 5**0.5)
     np.testing.assert_allclose(np.array(ray.y), 2 * np.array(ray.x))
     np.testing.assert_array_equal(places.y, [0, 2, 0.5])
-    faint = [trace for trace in figure.data if trace.opacity == FAINT]
+    faint = [trace for trace in figure.data if trace.opacity == FAINT_OPACITY]
     assert [len(trace.x) for trace in faint] == [4, 4, 4]
     words = " ".join(note.text for note in figure.layout.annotations)
     assert all(name in words for name in ("origin", "start", "lowest loss", "circle: same length", *paths))
@@ -218,17 +224,17 @@ def _plain(text):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_labels_do_not_cover_each_other_and_stay_while_it_plays(seed):
-    runs = [descend(PARAMETRIZATIONS[key], Setting(seed=seed)).w for key in ("weight", "length", "direction")]
+    runs = [run_sgd(PARAMETRIZATIONS[key], Setting(seed=seed)).w for key in ("weight", "length", "direction")]
     paths = dict(zip(("learn both", "learn g", "learn v"), runs, strict=True))
-    grid = extent(np.concatenate([*runs, 4 * np.array([[-1, -1], [1, 1]])]))
+    grid = make_square_grid(np.concatenate([*runs, 4 * np.array([[-1, -1], [1, 1]])]))
 
     def notes(step):
-        figure = plane(grid, np.ones((61, 61)), runs[0][-1], paths, step)
+        figure = draw_descent_paths(grid, np.ones((61, 61)), runs[0][-1], paths, step)
         found = [(note["x"], note["y"], _plain(note["text"])) for note in figure.layout["annotations"]]
         return [each for each in found if each[2] not in ("", "w")]  # the arrow and its name move
 
     assert notes(0) == notes(200)
-    unit = np.ptp(grid[0]) / WIDTH
+    unit = np.ptp(grid[0]) / PICTURE_WIDTH
     for (x, y, text), (other_x, other_y, other) in combinations(notes(0), 2):
         wide = 4 * unit * (len(text) + len(other))
         assert abs(x - other_x) >= 0.99 * wide or abs(y - other_y) >= 19.9 * unit, (text, other)
@@ -237,7 +243,7 @@ def test_labels_do_not_cover_each_other_and_stay_while_it_plays(seed):
 @EVERY_THEME
 def test_curves_grow_on_axes_of_the_whole_run(theme):
     curves = {"v": np.geomspace(1, 300, 5), "g": np.arange(1.0, 6.0)}
-    early, late = (checked(by_step(curves, step, theme)) for step in (1, 4))
+    early, late = (checked(draw_lengths_by_step(curves, step, theme)) for step in (1, 4))
     assert (early.layout.xaxis, early.layout.yaxis) == (late.layout.xaxis, late.layout.yaxis)
     assert early.layout.yaxis.type == "log"
     for figure, count in ((early, 2), (late, 5)):
@@ -250,7 +256,7 @@ def test_curves_grow_on_axes_of_the_whole_run(theme):
     ("values", "kind"), [([1.0, 2.0], None), ([-1.0, 1e3], None), ([0.0, 0.0], None), ([0.0, 5.0], "log")]
 )
 def test_an_axis_holds_what_is_drawn_on_it(values, kind):
-    figure = checked(by_step({"v": np.array(values)}, 1))
+    figure = checked(draw_lengths_by_step({"v": np.array(values)}, 1))
     low, high = figure.layout.yaxis.range
     assert figure.layout.yaxis.type == kind
     drawn = np.asarray(figure.data[1].y)
@@ -258,8 +264,8 @@ def test_an_axis_holds_what_is_drawn_on_it(values, kind):
 
 
 def test_the_lowest_loss_is_where_the_gradient_is_0():
-    problem = regression("plane")
-    best = lowest(problem)
-    np.testing.assert_allclose(gradient(problem, best), 0, atol=1e-12)
+    problem = load_regression("plane")
+    best = find_lowest_loss_weights(problem)
+    np.testing.assert_allclose(compute_mean_gradient(problem, best), 0, atol=1e-12)
     around = best + 0.1 * noise(0, 20, 2)
-    assert loss(problem, around).min() > loss(problem, best)
+    assert compute_mean_loss(problem, around).min() > compute_mean_loss(problem, best)

@@ -17,19 +17,19 @@ from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.data.digits import cut_patches, load_digits
 from normviz.topics.weights import weights as core
-from normviz.topics.weights.figures import ellipses, ratio_histograms
+from normviz.topics.weights.figures import draw_ellipses, draw_ratio_histograms
 from normviz.topics.weights.weights import (
     FIRST_LAYERS,
-    lipschitz_ratios,
-    matrix,
-    operator,
-    pairs_along,
-    pairs_of_digits,
-    power_iteration,
-    slopes,
-    trained_weights,
-    weight_norm,
-    weight_norm_gradients,
+    apply_weight_norm,
+    backpropagate_weight_norm,
+    build_operator_matrix,
+    compute_lipschitz_ratios,
+    draw_digit_pairs,
+    flatten_to_matrix,
+    make_singular_pairs,
+    measure_critic_slopes,
+    run_power_iteration,
+    train_first_layer,
 )
 
 EVERY_LAYER = pytest.mark.parametrize("layer", FIRST_LAYERS.values(), ids=FIRST_LAYERS)
@@ -64,36 +64,38 @@ def test_training_is_that_of_autograd(layer):
             for each in (m, classifier):
                 each -= core.RATE * each.grad
                 each.grad = None
-    found = trained_weights(layer, 6, 3)
+    found = train_first_layer(layer, 6, 3)
     assert found.shape == layer.shape
-    np.testing.assert_allclose(matrix(found), m.detach().numpy(), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(flatten_to_matrix(found), m.detach().numpy(), rtol=1e-12, atol=1e-14)
 
 
 @EVERY_LAYER
 def test_training_learns_the_digits_and_changes_the_singular_values(layer):
-    before, after = (np.linalg.svd(matrix(trained_weights(layer, steps, 0)), compute_uv=False) for steps in (0, 200))
+    before, after = (
+        np.linalg.svd(flatten_to_matrix(train_first_layer(layer, steps, 0)), compute_uv=False) for steps in (0, 200)
+    )
     assert after[0] > 1.2 * before[0]
 
 
 @pytest.mark.parametrize("steps", [-1, core.MAX_TRAINING + 1])
 def test_training_that_is_too_long_is_refused(steps):
     with pytest.raises(InvalidInput, match=f"{steps} were asked for"):
-        trained_weights(FIRST_LAYERS["dense"], steps, 0)
+        train_first_layer(FIRST_LAYERS["dense"], steps, 0)
 
 
 @EVERY_LAYER
 def test_the_operator_is_the_whole_layer(layer):
-    w = trained_weights(layer, 3, 1)
+    w = train_first_layer(layer, 3, 1)
     x = load_digits()[0][:5]
     kernel = torch.from_numpy(w.transpose(3, 2, 0, 1).reshape(layer.units, 1, layer.side, layer.side).copy())
     theirs = nn.functional.conv2d(torch.from_numpy(x[:, None].copy()), kernel).permute(0, 2, 3, 1).reshape(5, -1)
-    np.testing.assert_allclose(x.reshape(5, -1) @ operator(w, layer), theirs, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(x.reshape(5, -1) @ build_operator_matrix(w, layer), theirs, rtol=1e-12, atol=1e-13)
 
 
 @EVERY_LAYER
 def test_a_layer_stretches_up_to_the_root_of_the_overlap_more_than_its_matrix(layer):
-    w = trained_weights(layer, 50, 2)
-    sigma, whole = (np.linalg.norm(m, 2) for m in (matrix(w), operator(w, layer)))
+    w = train_first_layer(layer, 50, 2)
+    sigma, whole = (np.linalg.norm(m, 2) for m in (flatten_to_matrix(w), build_operator_matrix(w, layer)))
     assert whole <= sigma * layer.overlap**0.5 * (1 + 1e-12)
     assert (layer.overlap == 1) == (layer.key != "conv")
     assert (whole > 1.5 * sigma) == (layer.key == "conv")
@@ -108,9 +110,9 @@ def test_weight_norm_and_its_gradients_are_those_of_torch(seed, rows, columns):
     layer = torch_weight_norm(nn.Linear(rows, columns, bias=False, dtype=torch.float64))
     parts = layer.parametrizations.weight
     parts.original0.data, parts.original1.data = torch.from_numpy(g[:, None].copy()), torch.from_numpy(v.T.copy())
-    np.testing.assert_allclose(weight_norm(v, g), layer.weight.detach().T, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(apply_weight_norm(v, g), layer.weight.detach().T, rtol=1e-12, atol=1e-14)
     layer.weight.backward(torch.from_numpy(dw.T.copy()))
-    dv, dg = weight_norm_gradients(v, g, dw)
+    dv, dg = backpropagate_weight_norm(v, g, dw)
     np.testing.assert_allclose(dg, parts.original0.grad[:, 0], rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(dv, parts.original1.grad.T, rtol=1e-9, atol=1e-10)
 
@@ -118,22 +120,22 @@ def test_weight_norm_and_its_gradients_are_those_of_torch(seed, rows, columns):
 @given(seeds, st.integers(2, 9), sizes)
 def test_the_gradient_of_v_is_at_right_angles_to_v(seed, rows, columns):
     v, g, dw = noise(seed, rows, columns), noise(seed + 1, columns), noise(seed + 2, rows, columns)
-    dv, _ = weight_norm_gradients(v, g, dw)
+    dv, _ = backpropagate_weight_norm(v, g, dw)
     size = np.abs(g) * np.linalg.norm(dw, axis=0)
     assert np.all(np.abs(np.sum(v * dv, axis=0)) <= 1e-13 * size)
-    np.testing.assert_allclose(np.linalg.norm(weight_norm(v, g), axis=0), np.abs(g), rtol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(apply_weight_norm(v, g), axis=0), np.abs(g), rtol=1e-12)
 
 
 @given(seeds, st.integers(-9, 9))
 def test_weight_norm_is_the_scheme_of_that_name(seed, power):
     v, g = noise(seed, 3, 3, 2, 4), noise(seed + 1, 4)
-    ours = weight_norm(matrix(v) * 10.0**power, g).reshape(v.shape)
+    ours = apply_weight_norm(flatten_to_matrix(v) * 10.0**power, g).reshape(v.shape)
     np.testing.assert_allclose(ours, normalize(v, SCHEMES["weight"], gain=g).y, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("v", [np.zeros(3), np.array([1.0, np.inf]), np.array([[1.0, 0.0], [1.0, 0.0]])])
 def test_a_vector_without_direction_is_refused(v):
-    for call in (lambda: weight_norm(v, 1.0), lambda: weight_norm_gradients(v, 1.0, v)):
+    for call in (lambda: apply_weight_norm(v, 1.0), lambda: backpropagate_weight_norm(v, 1.0, v)):
         with pytest.raises(InvalidInput, match="has no direction"):
             call()
 
@@ -144,7 +146,7 @@ def test_a_vector_without_direction_is_refused(v):
 @given(seeds, st.integers(2, 9), st.integers(2, 9))
 def test_every_step_is_that_of_torch(seed, rows, columns):
     m = random_matrix(seed, rows, columns)
-    run = power_iteration(m, 4, seed)
+    run = run_power_iteration(m, 4, seed)
     for step in range(4):
         layer = nn.Linear(columns, rows, bias=False, dtype=torch.float64)
         layer.weight.data = torch.from_numpy(m.copy())
@@ -160,7 +162,7 @@ def test_every_step_is_that_of_torch(seed, rows, columns):
 @given(seeds, st.integers(2, 9), st.integers(1, 9))
 def test_the_estimates_grow_towards_the_largest_singular_value(seed, rows, columns):
     m = random_matrix(seed, rows, columns)
-    run = power_iteration(m, 30, seed)
+    run = run_power_iteration(m, 30, seed)
     left, values, _ = np.linalg.svd(m, full_matrices=False)
     assert np.all(np.diff(run.sigma) >= -1e-13 * values[0])
     assert run.sigma[-1] <= values[0] * (1 + 1e-13)
@@ -171,14 +173,14 @@ def test_the_estimates_grow_towards_the_largest_singular_value(seed, rows, colum
 
 
 def test_a_matrix_of_one_column_is_done_at_once():
-    run = power_iteration(noise(0, 5, 1), 3)
+    run = run_power_iteration(noise(0, 5, 1), 3)
     np.testing.assert_allclose(run.sigma, run.values[0])
 
 
 @pytest.mark.parametrize("m", [np.zeros((2, 2)), np.array([[np.nan]]), np.ones(3), np.array([[np.inf, 1.0]])])
 def test_a_matrix_that_has_no_largest_singular_value_is_refused(m):
     with pytest.raises(InvalidInput, match="power iteration needs a matrix"):
-        power_iteration(m, 1)
+        run_power_iteration(m, 1)
 
 
 # --- the Lipschitz bound ------------------------------------------------------------------------------------------
@@ -188,9 +190,9 @@ def test_a_matrix_that_has_no_largest_singular_value_is_refused(m):
 def test_no_ratio_and_no_slope_is_above_the_largest_singular_value(seed, columns):
     k = random_matrix(seed, 64, columns)
     most = np.linalg.norm(k, 2) * (1 + 1e-12)
-    for pairs in (pairs_of_digits(20, seed), pairs_along(k, seed)):
-        assert lipschitz_ratios(k, *pairs).max() <= most
-        assert slopes(k, pairs[0], seed).max() <= most
+    for pairs in (draw_digit_pairs(20, seed), make_singular_pairs(k, seed)):
+        assert compute_lipschitz_ratios(k, *pairs).max() <= most
+        assert measure_critic_slopes(k, pairs[0], seed).max() <= most
 
 
 @given(seeds, st.integers(1, 80))
@@ -198,7 +200,9 @@ def test_along_the_singular_directions_the_ratios_are_the_singular_values(seed, 
     k = random_matrix(seed, 64, columns)
     values = np.zeros(64)
     values[: min(64, columns)] = np.linalg.svd(k, compute_uv=False)
-    np.testing.assert_allclose(lipschitz_ratios(k, *pairs_along(k, seed)), values, atol=1e-10 * values[0])
+    np.testing.assert_allclose(
+        compute_lipschitz_ratios(k, *make_singular_pairs(k, seed)), values, atol=1e-10 * values[0]
+    )
 
 
 def test_the_slope_is_the_gradient_of_autograd():
@@ -206,32 +210,32 @@ def test_the_slope_is_the_gradient_of_autograd():
     a = np.random.default_rng([4, 3]).standard_normal(12)
     there = tensor(x)
     (torch.relu(there @ torch.from_numpy(k)) @ torch.from_numpy(a / np.linalg.norm(a))).sum().backward()
-    np.testing.assert_allclose(slopes(k, x, 4), np.linalg.norm(there.grad, axis=1), rtol=1e-12)
+    np.testing.assert_allclose(measure_critic_slopes(k, x, 4), np.linalg.norm(there.grad, axis=1), rtol=1e-12)
 
 
 def test_the_pairs_are_of_different_points():
-    x, y = pairs_of_digits(500, 1)
+    x, y = draw_digit_pairs(500, 1)
     assert x.shape == y.shape == (500, 64)
     assert np.linalg.norm(x - y, axis=1).min() > 0.1
     with pytest.raises(InvalidInput, match="must differ"):
-        lipschitz_ratios(np.eye(64), x, x)
+        compute_lipschitz_ratios(np.eye(64), x, x)
 
 
 @EVERY_LAYER
 def test_spectral_norm_bounds_a_dense_layer_and_a_convolution_only_by_square(layer):
-    w = normalize(trained_weights(layer, 200, 5), SCHEMES["spectral"]).xhat
-    ratios = lipschitz_ratios(operator(w, layer), *pairs_of_digits(500, 5))
+    w = normalize(train_first_layer(layer, 200, 5), SCHEMES["spectral"]).xhat
+    ratios = compute_lipschitz_ratios(build_operator_matrix(w, layer), *draw_digit_pairs(500, 5))
     assert (ratios.max() > 1) == (layer.key == "conv")
-    square, _ = (cut_patches(z.reshape(-1, 8, 8), layer.side) for z in pairs_of_digits(500, 5))
-    out = np.linalg.norm(square[1:] @ matrix(w) - square[:-1] @ matrix(w), axis=-1)
+    square, _ = (cut_patches(z.reshape(-1, 8, 8), layer.side) for z in draw_digit_pairs(500, 5))
+    out = np.linalg.norm(square[1:] @ flatten_to_matrix(w) - square[:-1] @ flatten_to_matrix(w), axis=-1)
     assert np.all(out <= np.linalg.norm(square[1:] - square[:-1], axis=-1) * (1 + 1e-12))
 
 
 def test_a_layer_of_fewer_units_than_pixels_maps_some_pairs_together():
-    k = operator(
-        normalize(trained_weights(FIRST_LAYERS["dense"], 200, 5), SCHEMES["spectral"]).xhat, FIRST_LAYERS["dense"]
+    k = build_operator_matrix(
+        normalize(train_first_layer(FIRST_LAYERS["dense"], 200, 5), SCHEMES["spectral"]).xhat, FIRST_LAYERS["dense"]
     )
-    found = lipschitz_ratios(k, *pairs_along(k, 0))
+    found = compute_lipschitz_ratios(k, *make_singular_pairs(k, 0))
     assert (found < 1e-12).sum() == 32
     assert found[0] == pytest.approx(1)
 
@@ -242,7 +246,7 @@ def test_a_layer_of_fewer_units_than_pixels_maps_some_pairs_together():
 @EVERY_THEME
 def test_the_ellipse_has_the_singular_values_as_half_axes(theme):
     values = np.array([4.0, 2.0, 1.0])
-    figure = checked(ellipses(values, 2.0, 0.5, theme))
+    figure = checked(draw_ellipses(values, 2.0, 0.5, theme))
     half = [(np.max(trace.x), np.max(trace.y)) for trace in figure.data]
     np.testing.assert_allclose(half, [(4, 2), (2, 1), (1, 1)])
     assert figure.layout.xaxis.range[1] > 8  # that of the smallest estimate
@@ -253,14 +257,14 @@ def test_the_ellipse_has_the_singular_values_as_half_axes(theme):
 
 
 def test_an_ellipse_of_one_direction_is_a_line():
-    after = checked(ellipses(np.array([3.0]), 3.0, 3.0)).data[1]
+    after = checked(draw_ellipses(np.array([3.0]), 3.0, 3.0)).data[1]
     assert (np.max(after.x), np.ptp(after.y)) == (1, 0)
 
 
 @EVERY_THEME
 def test_histograms_of_ratios(theme):
     kinds = {"before": np.array([0.1, 0.2, 0.2, 1.5]), "after": np.array([0.7])}
-    figure = checked(ratio_histograms(kinds, theme))
+    figure = checked(draw_ratio_histograms(kinds, theme))
     assert [(bars.name, sum(bars.y)) for bars in figure.data] == [("before", 1), ("after", 1)]
     assert figure.layout.xaxis.range[1] > 1.5
     assert [shape.x0 for shape in figure.layout.shapes] == [1]

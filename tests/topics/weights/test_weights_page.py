@@ -12,24 +12,24 @@ from normviz.charts.palette import THEMES
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.describe import notation
-from normviz.topics.weights.descent import PARAMETRIZATIONS, STEPS, Setting, descend
-from normviz.topics.weights.state import BELONGS, DRAWN, ITERATIONS, PARAMS, PREFIX, SHOWN, is_relevant
+from normviz.topics.weights.descent import PARAMETRIZATIONS, STEPS, Setting, run_sgd
+from normviz.topics.weights.state import BELONGS, DRAWN_PATHS, ITERATION_COUNT, PARAMS, PREFIX, SHOWN, is_relevant
 from normviz.topics.weights.weights import (
     FIRST_LAYERS,
-    PAIRS,
-    lipschitz_ratios,
-    matrix,
-    operator,
-    pairs_of_digits,
-    power_iteration,
-    trained_weights,
+    PAIR_COUNT,
+    build_operator_matrix,
+    compute_lipschitz_ratios,
+    draw_digit_pairs,
+    flatten_to_matrix,
+    run_power_iteration,
+    train_first_layer,
 )
 from normviz.ui.link import clean
 from normviz.ui.player import TICK
 
 SCRIPT = "pages/weights.py"
 FIGURES = {"norm": {"plane", "lengths"}, "spectral": {"ellipses", "ratios"}}
-LAST = {"step": ("norm", STEPS), "iteration": ("spectral", ITERATIONS)}
+LAST = {"step": ("norm", STEPS), "iteration": ("spectral", ITERATION_COUNT)}
 EVERY_PLAYER = pytest.mark.parametrize("name", LAST)
 
 
@@ -104,7 +104,7 @@ def test_the_formulas_are_those_of_the_schemes():
 
 
 def runs_of(setting=None):
-    return {key: descend(form, setting or Setting()) for key, form in PARAMETRIZATIONS.items()}
+    return {key: run_sgd(form, setting or Setting()) for key, form in PARAMETRIZATIONS.items()}
 
 
 def test_the_numbers_of_weight_norm_are_those_of_the_run():
@@ -138,7 +138,7 @@ def test_the_pictures_show_the_steps_so_far(step):
     at = open_page(step=str(step))
     runs, until = runs_of(), slice(0, step + 1)
     run = runs["weight"]
-    for key, name in DRAWN.items():
+    for key, name in DRAWN_PATHS.items():
         np.testing.assert_allclose(drawn(at, "plane")[name], runs[key].w[until, 1])
     assert np.max(drawn(at, "plane")["circle"]) == pytest.approx(4, rel=1e-3)
     np.testing.assert_allclose(drawn(at, "lengths")["‖v‖"], run.lengths[until])
@@ -176,7 +176,7 @@ def test_a_larger_turn_of_a_longer_v_has_a_reason(link):
 @pytest.mark.parametrize("layer", FIRST_LAYERS)
 def test_the_numbers_of_power_iteration(layer):
     at = open_page(show="spectral", layer=layer, trained="50", iteration="9", seed="2")
-    run = power_iteration(matrix(trained_weights(FIRST_LAYERS[layer], 50, 2)), ITERATIONS, 2)
+    run = run_power_iteration(flatten_to_matrix(train_first_layer(FIRST_LAYERS[layer], 50, 2)), ITERATION_COUNT, 2)
     before, after = run.values[0], run.values[0] / run.sigma[9]
     assert f"up to {before:.3g} times as long as inputs; divided by σ, up to {after:.3g} times." in said(at)
     ends = {each["name"]: np.max(each["x"]) for each in plots(at)["ellipses"]["figure"]["data"]}
@@ -194,10 +194,10 @@ def test_the_upper_bound_holds_for_dense_layers_and_nothing_bounds_from_below(la
 
 @pytest.mark.parametrize("layer", FIRST_LAYERS)
 def test_the_histograms_are_of_pairs_before_and_after_spectral_norm(layer):
-    w, first = trained_weights(FIRST_LAYERS[layer], 200, 6), FIRST_LAYERS[layer]
-    pairs = pairs_of_digits(PAIRS, 6)
+    w, first = train_first_layer(FIRST_LAYERS[layer], 200, 6), FIRST_LAYERS[layer]
+    pairs = draw_digit_pairs(PAIR_COUNT, 6)
     after = normalize(w, SCHEMES["spectral"]).xhat
-    most = [lipschitz_ratios(operator(each, first), *pairs).max() for each in (w, after)]
+    most = [compute_lipschitz_ratios(build_operator_matrix(each, first), *pairs).max() for each in (w, after)]
     told = plots(open_page(show="spectral", layer=layer))["ratios"]["alt"]
     assert f"up to {most[0]:.3g}, then {most[1]:.3g}." in told
 

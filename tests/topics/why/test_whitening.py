@@ -9,35 +9,37 @@ from normviz.core.backward import backward
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.topics.why import whitening
-from normviz.topics.why.whitening import STAGES, correlation, covariance, own
+from normviz.topics.why.whitening import STAGES, compute_correlation, compute_covariance, draw_normal_cloud
 
 CORRELATIONS = st.floats(-1, 1).filter(lambda r: 1 - abs(r) > 1e-6 or abs(r) == 1)
 
 
 @given(CORRELATIONS, st.floats(0.1, 10), st.integers(0, 9999))
 def test_whitened_is_the_identity_where_there_is_a_plane(r, ratio, seed):
-    x = own(r, ratio, seed)
+    x = draw_normal_cloud(r, ratio, seed)
     rank = 1 if abs(r) == 1 else 2
     for key in ("zca", "pca"):
         made = STAGES[key](x, 0.0)
-        values = np.linalg.eigvalsh(covariance(made))[::-1]
+        values = np.linalg.eigvalsh(compute_covariance(made))[::-1]
         np.testing.assert_allclose(made.mean(0), 0, atol=1e-9)
         np.testing.assert_allclose(values, [1.0] * rank + [0.0] * (2 - rank), atol=1e-8)
 
 
 @given(CORRELATIONS, st.floats(0.1, 10), st.floats(0, 1))
 def test_scaled_per_feature_is_batch_norm_with_its_variance(r, ratio, eps):
-    x = own(r, ratio, 0)
+    x = draw_normal_cloud(r, ratio, 0)
     made = STAGES["scaled"](x, eps)
     np.testing.assert_allclose(made, normalize(x[:, None, None], SCHEMES["batch"], eps).xhat[:, 0, 0], atol=1e-9)
     np.testing.assert_allclose(made.var(0), x.var(0) / (x.var(0) + eps), rtol=1e-9)
-    assert correlation(covariance(made)) == pytest.approx(correlation(covariance(x)), abs=1e-9)
+    assert compute_correlation(compute_covariance(made)) == pytest.approx(
+        compute_correlation(compute_covariance(x)), abs=1e-9
+    )
 
 
 @given(st.floats(-0.99, 0.99), st.floats(0.1, 10), st.floats(0, 1))
 def test_zca_is_symmetric_and_pca_is_it_rotated(r, ratio, eps):
-    cov = covariance(own(r, ratio, 1))
-    zca, pca = (whitening.root(cov, eps, back) for back in (True, False))
+    cov = compute_covariance(draw_normal_cloud(r, ratio, 1))
+    zca, pca = (whitening.make_whitening_matrix(cov, eps, back) for back in (True, False))
     np.testing.assert_allclose(zca, zca.T, atol=1e-9 * np.abs(zca).max())
     np.testing.assert_allclose(zca @ zca, np.linalg.inv(cov + eps * np.eye(2)), rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(zca.T @ zca, pca.T @ pca, rtol=1e-6, atol=1e-9)
@@ -46,21 +48,21 @@ def test_zca_is_symmetric_and_pca_is_it_rotated(r, ratio, eps):
 @pytest.mark.parametrize("r", [0.9, 1.0])
 @pytest.mark.parametrize("eps", [0.0, 1e-5, 1.0])
 def test_zca_is_the_scheme_of_the_registry_with_one_group(r, eps):
-    x = own(r, 3.0, 0)
+    x = draw_normal_cloud(r, 3.0, 0)
     expected = normalize(x[:, None, None], get_scheme("whitening", groups=1), eps).xhat[:, 0, 0]
     np.testing.assert_allclose(STAGES["zca"](x, eps), expected, atol=1e-9)
 
 
 def test_an_ellipse_has_the_covariance():
     cov = np.array([[4.0, 1.0], [1.0, 2.0]])
-    away = whitening.ellipse(np.array([3.0, -1.0]), cov) - [3.0, -1.0]
-    np.testing.assert_allclose(np.einsum("ki,ij,kj->k", away, np.linalg.inv(cov), away), whitening.RADIUS**2)
+    away = whitening.make_covariance_ellipse(np.array([3.0, -1.0]), cov) - [3.0, -1.0]
+    np.testing.assert_allclose(np.einsum("ki,ij,kj->k", away, np.linalg.inv(cov), away), whitening.ELLIPSE_RADIUS**2)
 
 
 def test_two_features_of_digits_are_numbers_from_0_to_1_and_not_the_same():
     for first in whitening.FEATURES:
         for second in whitening.FEATURES:
-            x = whitening.digits(first, second)
+            x = whitening.compute_digit_features(first, second)
             assert x.shape == (1797, 2)
             assert (x >= 0).all()
             assert (x <= 1).all()
@@ -68,33 +70,33 @@ def test_two_features_of_digits_are_numbers_from_0_to_1_and_not_the_same():
 
 
 def test_a_mini_batch_has_distinct_points_of_the_cloud():
-    x = own(0.5, 1.0, 0)
-    batches = whitening.mini_batches(x, 16, 3)
-    assert batches.shape == (whitening.DRAWS, 16, 2)
+    x = draw_normal_cloud(0.5, 1.0, 0)
+    batches = whitening.draw_mini_batches(x, 16, 3)
+    assert batches.shape == (whitening.BATCH_COUNT, 16, 2)
     assert all(len(np.unique(batch, axis=0)) == 16 for batch in batches)
     assert np.isin(batches, x).all()
 
 
 def test_costs_stop_when_their_time_is_spent_and_compute_what_they_say():
-    found = whitening.costs((2, 4, 8, 16), 0.0)
+    found = whitening.measure_whitening_costs((2, 4, 8, 16), 0.0)
     assert found.sizes.tolist() == [2, 4]
     x = np.random.default_rng(0).standard_normal((64, 5)) @ np.random.default_rng(1).standard_normal((5, 5))
-    np.testing.assert_allclose(covariance(whitening.jointly(x)), np.eye(5), atol=1e-3)
+    np.testing.assert_allclose(compute_covariance(whitening.whiten_jointly(x)), np.eye(5), atol=1e-3)
     expected = normalize(x[:, None, None], SCHEMES["batch"], 1e-5).xhat[:, 0, 0]
-    np.testing.assert_allclose(whitening.per_feature(x), expected, atol=1e-12)
+    np.testing.assert_allclose(whitening.normalize_per_feature(x), expected, atol=1e-12)
 
 
 def test_the_ways_back_are_derivatives():
     rng = np.random.default_rng(0)
     x, g, way = rng.standard_normal((3, 30, 4))
     x = x @ rng.standard_normal((4, 4))
-    for work in (whitening.per_feature, whitening.jointly):
+    for work in (whitening.normalize_per_feature, whitening.whiten_jointly):
         ahead, behind = ((work(x + h * way) * g).sum() for h in (1e-6, -1e-6))
         assert (work(x, g) * way).sum() == pytest.approx((ahead - behind) / 2e-6, rel=1e-6)
     expected = backward(x[:, None, None], g[:, None, None], SCHEMES["batch"], 1e-5)[:, 0, 0]
-    np.testing.assert_allclose(whitening.per_feature(x, g), expected, atol=1e-12)
+    np.testing.assert_allclose(whitening.normalize_per_feature(x, g), expected, atol=1e-12)
 
 
 def test_statistics_are_counted():
-    assert whitening.statistics_of(2) == (4, 5)
-    assert whitening.statistics_of(512) == (1024, 512 + 512 * 513 // 2)
+    assert whitening.count_statistics(2) == (4, 5)
+    assert whitening.count_statistics(512) == (1024, 512 + 512 * 513 // 2)

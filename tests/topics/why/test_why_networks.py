@@ -8,16 +8,16 @@ import pytest
 from normviz.data.digits import load_digits
 from normviz.jobs.spec import digest
 from normviz.topics.why import learning, network, outside, saturation
-from normviz.topics.why.network import Plan
+from normviz.topics.why.network import TrainingPlan
 
-PLAN = Plan((6, 5), "sigmoid", True, 0.5, 3, 2.0, (1.0, 0.5), (0.0, 0.3), (0, 1))
+PLAN = TrainingPlan((6, 5), "sigmoid", True, 0.5, 3, 2.0, (1.0, 0.5), (0.0, 0.3), (0, 1))
 
 
 @pytest.mark.parametrize("normalized", [True, False])
 @pytest.mark.parametrize("activation", ["sigmoid", "relu"])
 def test_gradients_are_central_differences(activation, normalized):
     plan = replace(PLAN, activation=activation, normalized=normalized)
-    net, (x, labels) = network.start(plan), network.digits()
+    net, (x, labels) = network.make_initial_networks(plan), network.load_split_rows()
     chosen = np.random.default_rng(0).integers(len(x), size=(2, 40))
     parameters = [*net.weights, *(net.gains if normalized else []), *net.biases]
     _, slopes = net.gradients(net.layers(x[chosen]), labels[chosen])
@@ -34,23 +34,23 @@ def test_gradients_are_central_differences(activation, normalized):
 
 
 def test_networks_side_by_side_are_networks_alone():
-    together, losses = network.train(PLAN)
+    together, losses = network.train_networks(PLAN)
     for k in range(2):
         one = replace(PLAN, gains=PLAN.gains[k : k + 1], shifts=PLAN.shifts[k : k + 1], seeds=PLAN.seeds[k : k + 1])
-        alone, loss = network.train(one)
+        alone, loss = network.train_networks(one)
         np.testing.assert_allclose(losses[:, k], loss[:, 0], rtol=1e-12)
         np.testing.assert_allclose(together.weights[0][k], alone.weights[0][0], rtol=1e-9)
 
 
 def test_the_edge_of_saturation():
-    sigma = 1 / (1 + np.exp(-saturation.EDGE))
-    assert sigma * (1 - sigma) == pytest.approx(saturation.SLOPE)
+    sigma = 1 / (1 + np.exp(-saturation.SATURATION_INPUT))
+    assert sigma * (1 - sigma) == pytest.approx(saturation.SATURATION_SLOPE)
 
 
 @pytest.fixture(scope="module")
 def runs():
     setting = saturation.Setting(start=8.0)
-    return [saturation.run(setting, normalized, 2) for normalized in (False, True)]
+    return [saturation.train_and_measure(setting, normalized, 2) for normalized in (False, True)]
 
 
 def test_sigmoids_saturate_without_batch_norm_and_the_deep_network_does_not_learn(runs):
@@ -71,14 +71,17 @@ def test_bands_are_in_order_and_normalized_inputs_start_as_they_should(runs):
 
 
 def test_the_parts_of_the_digits_are_apart_and_make_all_of_them():
-    parts = [network.digits(part)[0] for part in network.PARTS]
-    assert [len(part) for part in parts] == [1200, network.VALIDATED, network.TESTED]
+    parts = [network.load_split_rows(part)[0] for part in network.SPLIT_NAMES]
+    assert [len(part) for part in parts] == [1200, network.VALIDATION_DIGITS, network.TEST_DIGITS]
     np.testing.assert_array_equal(np.concatenate(parts), load_digits()[0].reshape(-1, 64))
 
 
 def test_a_seed_gives_the_same_network_alone_and_among_others():
     setting = saturation.Setting(rate=0.3, depth=2)
-    pair, second = saturation.run(setting, True, 2), saturation.run(replace(setting, seed=1), True, 1)
+    pair, second = (
+        saturation.train_and_measure(setting, True, 2),
+        saturation.train_and_measure(replace(setting, seed=1), True, 1),
+    )
     np.testing.assert_allclose(second.accuracy[:4, 0], pair.accuracy[:4, 1], atol=0.01)
 
 
@@ -94,8 +97,11 @@ def test_the_shipped_results_are_those_of_this_study():
 def test_shipped_results_are_computed_by_this_code():
     """A long training at a high rate amplifies rounding, so that another machine may part from it in the end."""
     setting = saturation.Setting(rate=1.0)
-    for normalized, name in learning.KINDS.items():
-        again, shipped = saturation.run(setting, normalized, 2).learned, learning.find_shipped(setting)[name]
+    for normalized, name in learning.KIND_NAMES.items():
+        again, shipped = (
+            saturation.train_and_measure(setting, normalized, 2).learned,
+            learning.find_shipped(setting)[name],
+        )
         np.testing.assert_allclose(again.accuracy[:3], shipped.accuracy[:3, :2], atol=0.02)
         np.testing.assert_allclose(again.accuracy[-1], shipped.accuracy[-1, :2], atol=0.1)
         np.testing.assert_allclose(again.validation, shipped.validation[:2], atol=0.1)
@@ -111,12 +117,12 @@ def test_no_result_is_shipped_for_other_networks(change):
 def test_the_rate_is_chosen_by_validation_digits():
     accuracy = np.array([[0.9, 0.9], [0.5, 0.95]])
     sweep = learning.RateSweep(accuracy, validation=np.array([[0.1, 0.1], [0.2, 0.2]]))
-    assert (sweep.best, sweep.robust) == (1, 1)
+    assert (sweep.best, sweep.robust_count) == (1, 1)
 
 
 @pytest.mark.parametrize("rate", [0.001, 0.1, 10.0])
 def test_outside_of_the_gradient_b_grows_and_the_loss_stands_still(rate):
-    out, inside = (outside.descend(rate, 100, 3, each) for each in (False, True))
+    out, inside = (outside.descend_bias(rate, 100, 3, each) for each in (False, True))
     np.testing.assert_allclose(out.b, rate * outside.TARGET * np.arange(101), rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(out.losses, out.losses[0], rtol=1e-9)
     np.testing.assert_allclose(inside.b, 0, atol=1e-12 * (1 + rate * 100))
@@ -124,17 +130,23 @@ def test_outside_of_the_gradient_b_grows_and_the_loss_stands_still(rate):
 
 
 def test_the_step_inside_is_the_true_slope():
-    u, t = outside.examples(0)
+    u, t = outside.make_examples(0)
     slope = [(((u + b) - (u + b).mean() - t) ** 2).mean() / 2 for b in (-1e-3, 1e-3)]
     assert slope[0] == pytest.approx(slope[1], rel=1e-9)
 
 
 def test_unseen_digits_are_normalized_by_the_statistics_of_others():
-    net, (x, _), (unseen, _) = network.start(PLAN), network.digits(), network.digits("test")
+    net, (x, _), (unseen, _) = (
+        network.make_initial_networks(PLAN),
+        network.load_split_rows(),
+        network.load_split_rows("test"),
+    )
     frozen = net.layers(x[None])
     together = net.layers(unseen[None], frozen)[-1].y
     np.testing.assert_allclose(net.layers(unseen[None, :1], frozen)[-1].y, together[:, :1], atol=1e-12)
     one = net._replace(weights=[np.abs(weight) for weight in net.weights])
     assert np.abs(one.layers(unseen[None])[0].a - one.layers(unseen[None], one.layers(x[None]))[0].a).max() > 1e-3
     read = one.logits(one.layers(unseen[None], one.layers(x[None]))).argmax(-1)
-    np.testing.assert_allclose(network.accuracy(one), (read == network.digits("test")[1]).mean(-1))
+    np.testing.assert_allclose(
+        network.measure_test_accuracy(one), (read == network.load_split_rows("test")[1]).mean(-1)
+    )

@@ -116,9 +116,9 @@ def test_what_is_drawn_is_what_is_made(stage, link):
     at = open_page(show="whitening", stage=stage, **link)
     view = {param.name: at.session_state[param.key] for param in PARAMS}
     x = (
-        whitening.digits(view["first"], view["second"])
+        whitening.compute_digit_features(view["first"], view["second"])
         if view["points"] == "digits"
-        else whitening.own(view["correlation"], view["ratio"], view["seed"])
+        else whitening.draw_normal_cloud(view["correlation"], view["ratio"], view["seed"])
     )
     made = whitening.STAGES[stage](x, view["eps"])
     drawn = plots(at)["made"]["figure"]["data"][0]
@@ -144,7 +144,7 @@ def test_the_figures_say_the_accuracies_of_the_networks_drawn():
     for start in ("4", "0.5"):
         at = open_page(start=start)
         found = learning.find_shipped(saturation.Setting(start=float(start)))
-        levels = [format_mean_percent(found[name].accuracy[-1]) for name in learning.KINDS.values()]
+        levels = [format_mean_percent(found[name].accuracy[-1]) for name in learning.KIND_NAMES.values()]
         for key, level in zip(("learning", "learning normalized"), levels, strict=True):
             assert level in str(plots(at)[key]["figure"]["layout"])
         lines = [each for each in plots(at)["learning"]["figure"]["data"] if each["line"]["width"] < 3]
@@ -154,7 +154,7 @@ def test_the_figures_say_the_accuracies_of_the_networks_drawn():
 
 def test_the_answer_counts_the_rates_at_which_all_networks_learn():
     sweeps = learning.find_sweeps(saturation.Setting())
-    plain, normed = (sweeps[name].robust for name in learning.KINDS.values())
+    plain, normed = (sweeps[name].robust_count for name in learning.KIND_NAMES.values())
     assert normed > plain
     at = open_page()
     counts = f"at {normed} of {len(saturation.RATES)} learning rates with batch norm"
@@ -204,7 +204,7 @@ def test_the_identity_is_told_at_every_place(part, eps):
     at = open_page(show="identity", part=part, eps=eps)
     assert re.search(r"the layer does nothing: y differs from x by (0|0 to rounding)\.", said(at))
     assert ("of the way there" in said(at)) == (part != "1")
-    found = identity.undone(float(part), float(eps), 0)
+    found = identity.undo_batch_norm(float(part), float(eps), 0)
     drawn = {each["name"]: each for each in plots(at)["lines"]["figure"]["data"]}
     np.testing.assert_allclose(drawn["c = 0"]["y"], [found.y[0].min(), found.y[0].max()], atol=1e-6)
 
@@ -248,7 +248,7 @@ def test_no_scheme_after_batch_norm_contradicts_what_the_headline_says_of_them()
 def test_every_paper_is_in_the_history():
     at = open_page(show="history")
     table = at.table[0].value
-    papers = {each for scheme in history.sort_schemes() for each in scheme.references} | {*history.BEFORE}
+    papers = {each for scheme in history.sort_schemes() for each in scheme.references} | {*history.PRECURSORS}
     assert all(paper.text in " ".join([*texts(at.caption), *table["Source"]]) for paper in papers)
     listed = [cell.partition("]")[0].removeprefix("[") for cell in table["Scheme"]]
     assert sorted(listed) == sorted(row.label for key, row in SCHEMES.items() if key not in ("none", "custom"))

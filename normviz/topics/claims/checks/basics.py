@@ -11,7 +11,13 @@ from normviz.core.registry import DEFAULT_EPS, SCHEMES
 from normviz.data.samples import sample_normal, sample_uneven
 from normviz.topics.claims.checks.tensors import CONV, between
 from normviz.topics.claims.claim import Claim, Evidence, apart, below, over, same, seeds_from
-from normviz.topics.why.network import Network, Plan, accuracy, digits, train
+from normviz.topics.why.network import (
+    DenseNetworks,
+    TrainingPlan,
+    load_split_rows,
+    measure_test_accuracy,
+    train_networks,
+)
 
 ONE: Shape = (1, *CONV[1:])
 """A batch of one example behind a convolution, (N, H, W, C)."""
@@ -41,7 +47,7 @@ class NoisyShift:
         self.added: list[np.ndarray] = []
         self.means: list[np.ndarray] = []
 
-    def __call__(self, step: int, network: Network) -> None:
+    def __call__(self, step: int, network: DenseNetworks) -> None:
         """Take off the noise of the step before, and add that of this step, but after the last one."""
         arrays = [*network.gains, *network.biases[:-1]]
         for array, added in zip(arrays, self.added, strict=False):
@@ -50,7 +56,7 @@ class NoisyShift:
         for array, added in zip(arrays, self.added, strict=False):
             array += added
         if step < self.last:
-            x, _ = digits("test")
+            x, _ = load_split_rows("test")
             self.means.append(np.stack([each.a.mean(1) for each in network.layers(x[None])]))
 
 
@@ -62,10 +68,10 @@ def learn(normalized: bool, noise: float, seed: int) -> tuple[np.ndarray, np.nda
     """
     seeds = tuple(seeds_from(seed))
     ones, zeros = (1.0,) * len(seeds), (0.0,) * len(seeds)
-    plan = Plan((50,) * 5, "sigmoid", normalized, 3.0, 300, 4.0, ones, zeros, seeds)
+    plan = TrainingPlan((50,) * 5, "sigmoid", normalized, 3.0, 300, 4.0, ones, zeros, seeds)
     watch = NoisyShift(noise, plan.steps, seed)
-    network, _ = train(plan, watch)
-    return accuracy(network), np.abs(np.diff(watch.means, axis=0)).mean((0, 1, 3))
+    network, _ = train_networks(plan, watch)
+    return measure_test_accuracy(network), np.abs(np.diff(watch.means, axis=0)).mean((0, 1, 3))
 
 
 def reduces_covariate_shift(seed: int) -> Evidence:

@@ -13,13 +13,21 @@ from normviz.data.samples import sample_uneven
 from normviz.describe.seeds import compare_seed_by_seed, find_clear_differences
 from normviz.topics.claims.claim import Claim, Evidence, Trial, apart, below, over, same
 from normviz.topics.gradients import scaling
-from normviz.topics.gradients.autograd import by_autograd
-from normviz.topics.gradients.small import algorithm_1, small
+from normviz.topics.gradients.autograd import differentiate_by_autograd
+from normviz.topics.gradients.small import compute_published_gradient, make_small_tensors
 from normviz.topics.running import effects
-from normviz.topics.running.averages import CONVENTIONS, Moments, lag, running_averages
-from normviz.topics.running.stream import BATCHES, Setting, batch_statistics, merge, population, stream, trace
+from normviz.topics.running.averages import CONVENTIONS, Moments, compute_lag, compute_running_averages
+from normviz.topics.running.stream import (
+    BATCHES,
+    Setting,
+    compute_batch_statistics,
+    compute_population,
+    merge_moments,
+    stream_summed_inputs,
+    trace_stream,
+)
 from normviz.topics.why import saturation
-from normviz.topics.why.outside import descend
+from normviz.topics.why.outside import descend_bias
 
 CONV: Shape = (4, 3, 3, 4)
 """A batch behind a convolution, (N, H, W, C)."""
@@ -77,20 +85,20 @@ def variance_is_unbiased(seed: int) -> Evidence:
     """m/(m−1) · E[σ²] of pairs of independent digits behind a dense layer, beside the variance of all digits."""
 
     @lru_cache(maxsize=16)
-    def pairs(each: int) -> effects.Sampled:
-        return effects.sampled(Setting("dense", drift=0.0, seed=each), sizes=(PAIR,))
+    def pairs(each: int) -> effects.SampledStatistics:
+        return effects.sample_batch_statistics(Setting("dense", drift=0.0, seed=each), sizes=(PAIR,))
 
     def exactly(each: int) -> float:
         found = pairs(each)
         return find_largest_difference(
-            found._replace(variance=found.expected).corrected[0], found.population.variance
+            found._replace(variance=found.expected).corrected_variance[0], found.population.variance
         ).residual
 
     def drawn(each: int) -> float:
         found = pairs(each)
-        factor, draws = found.corrected / found.variance, effects.DRAWN // PAIR
+        factor, draws = found.corrected_variance / found.variance, effects.DIGITS_PER_SIZE // PAIR
         error = factor * found.expected_variance_error / np.sqrt(draws)
-        return float((np.abs(found.corrected - found.population.variance) / error).max())
+        return float((np.abs(found.corrected_variance - found.population.variance) / error).max())
 
     def missing(each: int) -> float:
         return float((1 - pairs(each).variance / pairs(each).population.variance).min())
@@ -111,16 +119,16 @@ def variance_is_unbiased(seed: int) -> Evidence:
 def average_is_folded(seed: int) -> Evidence:
     """A layer whose weights drift: its outputs with batch norm folded in or not, and whose mean the average is."""
     keras, momentum = CONVENTIONS["keras"], 0.9
-    steps = round(lag(keras.other(momentum)))
+    steps = round(compute_lag(keras.convert_momentum(momentum)))
 
     def folded(each: int) -> float:
-        setting, seen = Setting(seed=each), trace(Setting(seed=each))
-        averages = running_averages(seen.mean, seen.variance, setting.count, keras, momentum)
-        return effects.folding(setting, averages.last)[1]
+        setting, seen = Setting(seed=each), trace_stream(Setting(seed=each))
+        averages = compute_running_averages(seen.mean, seen.variance, setting.count, keras, momentum)
+        return effects.fold_and_compare(setting, averages.last)[1]
 
     def lagging(behind: int, each: int) -> float:
-        setting, whole = Setting(seed=each), population(Setting(seed=each))
-        averages = running_averages(*whole, setting.count, keras, momentum)
+        setting, whole = Setting(seed=each), compute_population(Setting(seed=each))
+        averages = compute_running_averages(*whole, setting.count, keras, momentum)
         return find_largest_difference(averages.last.mean, whole.mean[-1 - behind]).residual
 
     return Evidence(
@@ -150,8 +158,8 @@ def gap(scheme: str, of: str, seed: int) -> tuple[float, ...]:
     """How far aW is from W in one of x̂, ∂l/∂u and a · ∂l/∂(aW), at ε = 0 and the worst a, over seeds."""
 
     def worst(each: int) -> float:
-        at = scaling.layer(CONV, each)
-        return max(getattr(scaling.gaps(SCHEMES[scheme], at, a, 0.0), of) for a in FACTORS)
+        at = scaling.make_linear_layer(CONV, each)
+        return max(getattr(scaling.measure_scaling_gaps(SCHEMES[scheme], at, a, 0.0), of) for a in FACTORS)
 
     return over(seed, worst)
 
@@ -160,10 +168,12 @@ def output_ignores_a(seed: int) -> Evidence:
     """x̂ of aW beside that of W at three a > 0, of −aW beside its negative, and with ε."""
 
     def negative(each: int) -> float:
-        return scaling.turned(SCHEMES["batch"], scaling.layer(CONV, each), FACTORS[1], 0.0)
+        return scaling.measure_sign_gap(SCHEMES["batch"], scaling.make_linear_layer(CONV, each), FACTORS[1], 0.0)
 
     def smoothed(each: int) -> float:
-        return scaling.gaps(SCHEMES["batch"], scaling.layer(CONV, each), FACTORS[0], DEFAULT_EPS).xhat
+        return scaling.measure_scaling_gaps(
+            SCHEMES["batch"], scaling.make_linear_layer(CONV, each), FACTORS[0], DEFAULT_EPS
+        ).xhat
 
     return Evidence(
         [
@@ -227,15 +237,16 @@ def algorithm_1_is_the_gradient(seed: int) -> Evidence:
     """The printed lines and this app's gradients beside those of PyTorch, which differentiates the forward pass."""
 
     def printed(each: int) -> float:
-        at = small(SCHEMES["batch"], CONV, each)
+        at = make_small_tensors(SCHEMES["batch"], CONV, each)
         return find_largest_difference(
-            algorithm_1(at, DEFAULT_EPS), by_autograd(SCHEMES["batch"], at, DEFAULT_EPS)["dx"]
+            compute_published_gradient(at, DEFAULT_EPS),
+            differentiate_by_autograd(SCHEMES["batch"], at, DEFAULT_EPS)["dx"],
         ).residual
 
     def ours(each: int) -> float:
-        at = small(SCHEMES["batch"], CONV, each)
+        at = make_small_tensors(SCHEMES["batch"], CONV, each)
         found = compute_gradients(at.x, at.dy, SCHEMES["batch"], DEFAULT_EPS, at.gain, at.bias)
-        others = by_autograd(SCHEMES["batch"], at, DEFAULT_EPS)
+        others = differentiate_by_autograd(SCHEMES["batch"], at, DEFAULT_EPS)
         return max(find_largest_difference(getattr(found, name), other).residual for name, other in others.items())
 
     return Evidence(
@@ -248,7 +259,7 @@ def algorithm_1_is_the_gradient(seed: int) -> Evidence:
 
 def bias_grows_outside(seed: int) -> Evidence:
     """Fifty steps on a bias in front of a centring, whose mean is taken for a constant, or is in the gradient."""
-    outside, inside = (partial(descend, 0.1, 50, inside=each) for each in (False, True))
+    outside, inside = (partial(descend_bias, 0.1, 50, through_normalization=each) for each in (False, True))
 
     def moved(each: int) -> float:
         losses = outside(each).losses
@@ -271,7 +282,7 @@ def output_depends_on_others(seed: int) -> Evidence:
 
     def deviation(key: str, each: int) -> float:
         setting = Setting("dense", drift=0.0, seed=each)
-        return float(effects.among_others(setting, (SCHEMES[key],))[key].std(axis=0).max())
+        return float(effects.normalize_among_others(setting, (SCHEMES[key],))[key].std(axis=0).max())
 
     return Evidence(
         [
@@ -293,7 +304,9 @@ def inputs_drift_into_saturation(seed: int) -> Evidence:
     """Compare the saturated share of the last layer's inputs with and without batch norm, seed by seed."""
 
     def saturated(rate: float, normalized: bool) -> np.ndarray:
-        return saturation.run(saturation.Setting(start=1.0, rate=rate, seed=seed), normalized).saturated[..., -1]
+        return saturation.train_and_measure(saturation.Setting(start=1.0, rate=rate, seed=seed), normalized).saturated[
+            ..., -1
+        ]
 
     plain, normed = ({rate: saturated(rate, each) for rate in RATES} for each in (False, True))
     differences = {rate: normed[rate][-1] - plain[rate][-1] for rate in RATES}
@@ -322,14 +335,16 @@ def statistics_are_merged(seed: int) -> Evidence:
     """A mini-batch dealt to three devices: their statistics merged, each by itself, and their variances averaged."""
 
     def dealt(each: int) -> tuple[np.ndarray, Moments, Moments]:
-        return *effects.shards(Setting(seed=each), DEVICES), batch_statistics(stream(Setting(seed=each), [0])[0])
+        return *effects.split_among_devices(Setting(seed=each), DEVICES), compute_batch_statistics(
+            stream_summed_inputs(Setting(seed=each), [0])[0]
+        )
 
     def off(found: Moments, whole: Moments) -> float:
         return max(find_largest_difference(a, b).residual for a, b in zip(found, whole, strict=True))
 
     def merged(each: int) -> float:
         counts, parts, whole = dealt(each)
-        return off(merge(counts, *parts), whole)
+        return off(merge_moments(counts, *parts), whole)
 
     def nearest(each: int) -> float:
         _, parts, whole = dealt(each)
@@ -380,7 +395,7 @@ CLAIMS: tuple[Claim, ...] = (
         says="Where the m values are independent, the variance for inference, m/(m−1) times the mean of the "
         "mini-batches' σ², is unbiased.",
         how=f"Mini-batches of m = {PAIR} digits drawn independently, behind a dense layer of random weights, where the "
-        f"factor matters most: the mean of σ² exactly, and over {effects.DRAWN // PAIR:,} of them.",
+        f"factor matters most: the mean of σ² exactly, and over {effects.DIGITS_PER_SIZE // PAIR:,} of them.",
         expected="holds",
         check=variance_is_unbiased,
         see=f"/running?batch={PAIR}",

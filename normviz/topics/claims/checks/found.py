@@ -15,16 +15,16 @@ from normviz.data.samples import SAMPLES
 from normviz.topics.claims.checks.table1 import APART, trained
 from normviz.topics.claims.claim import Claim, Evidence, Trial, apart, below, over, same
 from normviz.topics.running import effects, stream
-from normviz.topics.running.averages import CONVENTIONS, running_averages
+from normviz.topics.running.averages import CONVENTIONS, compute_running_averages
 from normviz.topics.weights.weights import (
     FIRST_LAYERS,
-    lipschitz_ratios,
-    matrix,
-    operator,
-    pairs_along,
-    trained_weights,
+    build_operator_matrix,
+    compute_lipschitz_ratios,
+    flatten_to_matrix,
+    make_singular_pairs,
+    train_first_layer,
 )
-from normviz.topics.why.whitening import covariance
+from normviz.topics.why.whitening import compute_covariance
 
 PICTURES, FILTERS, KERNEL, CHANNELS = 16, 8, 3, 6
 """Of a convolution: digits, channels that come out, and the side of a filter; and channels of feature maps."""
@@ -49,15 +49,15 @@ MOMENTUM = 0.1
 
 
 @lru_cache(maxsize=32)
-def pairs(layer: str, seed: int) -> effects.Sampled:
+def pairs(layer: str, seed: int) -> effects.SampledStatistics:
     """Statistics of mini-batches of two digits."""
-    return effects.sampled(stream.Setting(layer, drift=0.0, seed=seed), sizes=[2])
+    return effects.sample_batch_statistics(stream.Setting(layer, drift=0.0, seed=seed), sizes=[2])
 
 
 def left_over(layer: str, seed: int) -> float:
     """By how much m/(m-1) · E[σ²], with E exact, is not the variance of all digits: relative, the furthest unit."""
     found = pairs(layer, seed)
-    corrected = found._replace(variance=found.expected).corrected
+    corrected = found._replace(variance=found.expected).corrected_variance
     return float(np.abs(corrected / found.population.variance - 1).max())
 
 
@@ -72,7 +72,7 @@ def bias_on_convolutions(seed: int) -> Evidence:
             same("largest relative error of m/(m−1) · E[σ²], m = N·H·W, N = 2: on a convolution", conv),
             same("the same error on a dense layer, where H = W = 1", dense, fact=True),
             below(
-                f"sampling error of E[σ²] from {effects.DRAWN // 2:,} mini-batches of the convolution",
+                f"sampling error of E[σ²] from {effects.DIGITS_PER_SIZE // 2:,} mini-batches of the convolution",
                 drawn,
                 ENOUGH,
                 fact=True,
@@ -84,8 +84,8 @@ def bias_on_convolutions(seed: int) -> Evidence:
 def stretched(key: str, seed: int) -> float:
     """How many times as far apart a layer on digits puts two inputs, at most, once its matrix has σ₁ = 1."""
     layer = FIRST_LAYERS[key]
-    whole = operator(normalize(trained_weights(layer, TRAINED, seed), SCHEMES["spectral"]).xhat, layer)
-    return float(lipschitz_ratios(whole, *pairs_along(whole, seed)).max())
+    whole = build_operator_matrix(normalize(train_first_layer(layer, TRAINED, seed), SCHEMES["spectral"]).xhat, layer)
+    return float(compute_lipschitz_ratios(whole, *make_singular_pairs(whole, seed)).max())
 
 
 def bound_of_a_convolution(seed: int) -> Evidence:
@@ -109,7 +109,7 @@ def convolved(x: np.ndarray, w: np.ndarray, around: Around) -> np.ndarray:
         x = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)), around)
     patches = np.stack([cut_patches(channel, KERNEL) for channel in np.moveaxis(x, -1, 0)], axis=-1)
     side = x.shape[1] - KERNEL + 1
-    return (patches.reshape(-1, matrix(w).shape[0]) @ matrix(w)).reshape(len(x), side, side, -1)
+    return (patches.reshape(-1, flatten_to_matrix(w).shape[0]) @ flatten_to_matrix(w)).reshape(len(x), side, side, -1)
 
 
 def recentred(key: str, seed: int, channels: int = 1, taus: int = 1, around: Around = "") -> tuple[float, ...]:
@@ -206,7 +206,7 @@ def correlations(scheme: Scheme, seed: int) -> tuple[float, ...]:
 
     def largest(each: int) -> float:
         x_hat = compute_xhat(SAMPLES["features"].make((PICTURES, DIGIT_SIDE, DIGIT_SIDE, CHANNELS), each), scheme, 0.0)
-        return float(np.abs(np.triu(covariance(x_hat.reshape(-1, CHANNELS)), 1)).max())
+        return float(np.abs(np.triu(compute_covariance(x_hat.reshape(-1, CHANNELS)), 1)).max())
 
     return over(seed, largest)
 
@@ -225,9 +225,9 @@ def not_white(seed: int) -> Evidence:
 def momentum(seed: int) -> Evidence:
     """One stream of mini-batches, averaged as PyTorch and as Keras do."""
     setting = stream.Setting(seed=seed)
-    seen, m = stream.trace(setting), setting.count
+    seen, m = stream.trace_stream(setting), setting.count
     ours, same_number, other = (
-        running_averages(seen.mean, seen.variance, m, CONVENTIONS[key], number).last
+        compute_running_averages(seen.mean, seen.variance, m, CONVENTIONS[key], number).last
         for key, number in (("pytorch", MOMENTUM), ("keras", MOMENTUM), ("keras", 1 - MOMENTUM))
     )
     ratio = ours.variance / other.variance * (m - 1) / m

@@ -15,8 +15,8 @@ from normviz.core.text import typeset
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.claims.claim import Claim, Evidence, Trial, apart, below, over, same, seeds_from
 from normviz.topics.geometry import fisher, rate
-from normviz.topics.gradients.autograd import by_autograd
-from normviz.topics.gradients.small import small
+from normviz.topics.gradients.autograd import differentiate_by_autograd
+from normviz.topics.gradients.small import make_small_tensors
 from normviz.topics.table1.fade import fade_gaps
 from normviz.topics.table1.forward import forward_gaps
 from normviz.topics.table1.sweeps import COLUMNS
@@ -58,8 +58,8 @@ def gain_and_bias(seed: int) -> Evidence:
     """∂l/∂γ and ∂l/∂β as the notes print them for an example, summed over a few, beside autograd's."""
 
     def gaps(each: int) -> dict[str, float]:
-        at = small(LAYER, EXAMPLES, each)
-        exact = by_autograd(LAYER, at, 0.0)
+        at = make_small_tensors(LAYER, EXAMPLES, each)
+        exact = differentiate_by_autograd(LAYER, at, 0.0)
         xhat = (at.x - at.x.mean(-1, keepdims=True)) / at.x.std(-1, keepdims=True)
         return {
             "largest difference from autograd's ∂l/∂γ": off((at.dy * xhat).sum(0, keepdims=True), exact["dgain"]),
@@ -73,8 +73,8 @@ def through_its_own_unit(seed: int) -> Evidence:
     """∂l/∂hᵢ · ∂hᵢ/∂aᵢ, the sum of such terms over all units, and autograd's ∂l/∂aᵢ."""
 
     def gaps(each: int) -> dict[str, float]:
-        at = small(LAYER, UNITS, each)
-        exact = by_autograd(LAYER, at, 0.0)["dx"]
+        at = make_small_tensors(LAYER, UNITS, each)
+        exact = differentiate_by_autograd(LAYER, at, 0.0)["dx"]
         own = np.diag(compute_jacobian(at.x, LAYER, 0.0)).reshape(UNITS)
         return {
             "alone": off(compute_diagonal_gradient(at.x, at.dy * at.gain, LAYER, 0.0), exact),
@@ -96,7 +96,7 @@ def by_the_smoothing_term(seed: int) -> Evidence:
     """What the notes print as ∂l/∂s, of one unit and summed over all, beside ∂l/∂s = 2s ∂l/∂ε."""
 
     def gaps(each: int) -> dict[str, float]:
-        at, s = small(LAYER, UNITS, each), SMOOTHING**0.5
+        at, s = make_small_tensors(LAYER, UNITS, each), SMOOTHING**0.5
         v = at.x - at.x.mean()
         sigma = np.sqrt(s**2 + np.mean(v**2))
         terms = at.dy * at.gain * v * -s / sigma**3
@@ -116,8 +116,8 @@ def powers(seed: int, block: str, change: str, outputs: str = "normal") -> dict[
     """By normalization the power of what is multiplied, in a block of the Fisher information, over seeds."""
 
     def measure(each: int) -> dict[str, float]:
-        model = fisher.Model(outputs, seed=each)
-        return {key: fisher.powers(key, model)[block, change].exponent for key in fisher.MODELS}
+        model = fisher.FisherModel(outputs, seed=each)
+        return {key: fisher.compute_scaling_powers(key, model)[block, change].exponent for key in fisher.SCHEME_KEYS}
 
     return by_name(seed, measure)
 
@@ -131,9 +131,13 @@ def length_sets_the_rate(seed: int) -> Evidence:
     """How F of the weights scales with their length, and what that length makes of steps of SGD behind batch norm."""
 
     def measure(each: int) -> dict[str, float]:
-        training = rate.Training(steps=STEPS, seed=each)
-        course, twins = rate.run(training), rate.twins(training, "sgd")
-        return {"rate": course.effective[-1, 0] / course.effective[0, 0], "same": twins[2], "other": twins[0]}
+        training = rate.RateSetting(steps=STEPS, seed=each)
+        course, twins = rate.train_single(training), rate.measure_twin_gaps(training, "sgd")
+        return {
+            "rate": course.effective_rates[-1, 0] / course.effective_rates[0, 0],
+            "same": twins[2],
+            "other": twins[0],
+        }
 
     block, found = powers(seed, "w", "w"), by_name(seed, measure)
     return Evidence(
@@ -152,12 +156,14 @@ def gain_by_the_error(seed: int) -> Evidence:
     """How F of the gain scales with the weights and with the data, and what it is for normal outputs."""
 
     def scaled(change: str, *keys: str) -> tuple[float, ...]:
-        rows = [powers(seed, "γ", change, outputs)[key] for outputs in fisher.OUTPUTS for key in keys]
+        rows = [powers(seed, "γ", change, outputs)[key] for outputs in fisher.OUTPUT_KINDS for key in keys]
         return tuple(max(column, key=abs) for column in zip(*rows, strict=True))
 
     def off(outputs: str) -> tuple[float, ...]:
         def furthest(each: int) -> float:
-            parts = [fisher.gain_parts(key, fisher.Model(outputs, seed=each)) for key in ("batch", "layer")]
+            parts = [
+                fisher.compute_gain_factors(key, fisher.FisherModel(outputs, seed=each)) for key in ("batch", "layer")
+            ]
             return max(abs(part.information / part.error - 1) for part in parts)
 
         return over(seed, furthest)
@@ -266,8 +272,8 @@ def with_adam(seed: int) -> Evidence:
     """Twins that start from 3W, with Adam and with SGD, at several learning rates, behind batch norm."""
 
     def measure(each: int) -> dict[str, float]:
-        training = rate.Training(steps=STEPS, seed=each)
-        twins = {optimizer: rate.twins(training, optimizer) for optimizer in rate.OPTIMIZERS}
+        training = rate.RateSetting(steps=STEPS, seed=each)
+        twins = {optimizer: rate.measure_twin_gaps(training, optimizer) for optimizer in rate.OPTIMIZERS}
         return {f"{optimizer} {power}": gap for optimizer, row in twins.items() for power, gap in row.items()}
 
     found = by_name(seed, measure)

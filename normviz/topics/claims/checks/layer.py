@@ -12,9 +12,9 @@ from normviz.data.samples import sample_normal
 from normviz.describe.parameters import find_keras_axis
 from normviz.topics.claims.checks.tensors import CONV, DENSE, READINGS, between, from_torch, moved_over, of_identity
 from normviz.topics.claims.claim import Claim, Evidence, Trial, apart, below, over, same
-from normviz.topics.running.averages import CONVENTIONS, running_averages
-from normviz.topics.running.modes import batch_at
-from normviz.topics.running.stream import BATCHES, Setting, stream, trace
+from normviz.topics.running.averages import CONVENTIONS, compute_running_averages
+from normviz.topics.running.modes import compute_batch_at
+from normviz.topics.running.stream import BATCHES, Setting, stream_summed_inputs, trace_stream
 
 LAYER, CHANNELS, BATCH = SCHEMES["layer"], SCHEMES["layer-channels"], SCHEMES["batch"]
 
@@ -41,7 +41,7 @@ def one_for_all_units(seed: int) -> Evidence:
 
 def among_others_and_alone(key: str, seed: int) -> float:
     """The largest difference between x̂ of digits in a mini-batch and of each by itself, behind a convolution."""
-    x = stream(Setting("conv", seed=seed), [MIDDLE - 1])[0]
+    x = stream_summed_inputs(Setting("conv", seed=seed), [MIDDLE - 1])[0]
     alone = [compute_xhat(x[n : n + 1], SCHEMES[key], DEFAULT_EPS) for n in range(len(x))]
     return find_largest_difference(compute_xhat(x, SCHEMES[key], DEFAULT_EPS), np.concatenate(alone)).residual
 
@@ -49,9 +49,9 @@ def among_others_and_alone(key: str, seed: int) -> float:
 def training_and_inference(seed: int) -> float:
     """The largest difference between batch norm's x̂ in training and in inference, with PyTorch's running averages."""
     setting, kept = Setting("conv", seed=seed), CONVENTIONS["pytorch"]
-    seen = trace(setting)
-    averages = running_averages(seen.mean, seen.variance, setting.count, kept, kept.momentum)
-    output = batch_at(setting, seen, averages, MIDDLE, DEFAULT_EPS).output
+    seen = trace_stream(setting)
+    averages = compute_running_averages(seen.mean, seen.variance, setting.count, kept, kept.momentum)
+    output = compute_batch_at(setting, seen, averages, MIDDLE, DEFAULT_EPS).output
     return find_largest_difference(output["training"], output["inference"]).residual
 
 

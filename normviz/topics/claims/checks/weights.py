@@ -16,7 +16,7 @@ from normviz.topics.claims.checks.tensors import CONV, DENSE, from_torch, of_ide
 from normviz.topics.claims.claim import Claim, Evidence, Trial, apart, below, over, same, seeds_from
 from normviz.topics.table1.forward import forward_gaps
 from normviz.topics.weights import weights
-from normviz.topics.weights.descent import PARAMETRIZATIONS, Path, Setting, descend, growth_gap
+from normviz.topics.weights.descent import PARAMETRIZATIONS, DescentPath, Setting, measure_growth_gap, run_sgd
 from normviz.train.problem import position
 from normviz.train.setting import Setting as Table1
 
@@ -30,15 +30,15 @@ SGD = Setting(length=1.0)
 
 
 @lru_cache(maxsize=64)
-def trained(form: str, seed: int, start: float = 1.0) -> Path:
+def trained(form: str, seed: int, start: float = 1.0) -> DescentPath:
     """200 steps of SGD that tell two digits apart by their 64 pixels, with w as this parametrization has it."""
-    return descend(PARAMETRIZATIONS[form], replace(SGD, seed=seed, start=start), "pixels")
+    return run_sgd(PARAMETRIZATIONS[form], replace(SGD, seed=seed, start=start), "pixels")
 
 
 def length_grows(seed: int) -> Evidence:
     """‖v‖ along SGD on g v/‖v‖, and what a longer v does to a step."""
     growth = over(seed, lambda each: np.diff(trained("weight", each).lengths).min())
-    law = over(seed, lambda each: growth_gap(trained("weight", each), SGD.rate))
+    law = over(seed, lambda each: measure_growth_gap(trained("weight", each), SGD.rate))
     turned, less = (_first_turns(seed, start) for start in (1.0, 10.0))
     return Evidence(
         [
@@ -109,14 +109,16 @@ def weight_or_layer(seed: int) -> Evidence:
 def layer(key: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """The matrix of a layer after 200 steps on digits, and the same divided by its largest singular value."""
     first = weights.FIRST_LAYERS[key]
-    w = weights.trained_weights(first, 200, seed)
-    return weights.operator(w, first), weights.operator(normalize(w, SCHEMES["spectral"]).xhat, first)
+    w = weights.train_first_layer(first, 200, seed)
+    return weights.build_operator_matrix(w, first), weights.build_operator_matrix(
+        normalize(w, SCHEMES["spectral"]).xhat, first
+    )
 
 
 def stretched(m: np.ndarray, seed: int) -> np.ndarray:
     """‖f(x) − f(y)‖ / ‖x − y‖ for 2,000 pairs of digits, and for 64 along the singular directions."""
-    kinds = weights.pairs_of_digits(weights.PAIRS, seed), weights.pairs_along(m, seed)
-    return np.concatenate([weights.lipschitz_ratios(m, x, y) for x, y in kinds])
+    kinds = weights.draw_digit_pairs(weights.PAIR_COUNT, seed), weights.make_singular_pairs(m, seed)
+    return np.concatenate([weights.compute_lipschitz_ratios(m, x, y) for x, y in kinds])
 
 
 def is_lipschitz(seed: int) -> Evidence:
@@ -137,8 +139,8 @@ def bounded_below(seed: int) -> Evidence:
 
     @lru_cache(maxsize=16)
     def slopes(each: int) -> np.ndarray:
-        digits, _ = weights.pairs_of_digits(weights.PAIRS, each)
-        return weights.slopes(layer("square", each)[1], digits, each)
+        digits, _ = weights.draw_digit_pairs(weights.PAIR_COUNT, each)
+        return weights.measure_critic_slopes(layer("square", each)[1], digits, each)
 
     def left(each: int) -> float:
         """By how much the division changes the smallest singular value over the largest."""

@@ -10,19 +10,19 @@ from normviz.core.settings import build_settings
 from normviz.core.text import format_number, typeset
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.topics.geometry import fisher
-from normviz.topics.geometry.figures import EXACT, QUADRATIC, Region, plane
-from normviz.topics.geometry.state import LOOKS, borders, scaling
-from normviz.topics.geometry.wording import listed
+from normviz.topics.geometry.figures import EXACT, QUADRATIC, DistanceRegion, draw_distance_region
+from normviz.topics.geometry.state import SCHEME_LOOKS, get_kl_contour, get_scaling_powers
+from normviz.topics.geometry.wording import join_scheme_names
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
 from normviz.web.components.plot import plot
 
-HALF = 5.0
+PLANE_HALF_WIDTH = 5.0
 """The plane goes from -HALF to HALF, beyond the longest w."""
 
-Powers = Mapping[tuple[str, str], fisher.Power]
+PowersByBlock = Mapping[tuple[str, str], fisher.ScalingPower]
 
-CHANGED = {"w": "W′ = 2W", "x": "x′ = 2x", "gain": "γ′ = 2γ"}
+SCALING_LABELS = {"w": "W′ = 2W", "x": "x′ = 2x", "gain": "γ′ = 2γ"}
 """How what is multiplied is said."""
 
 _RAISED = {-2: "¼", -1: "½", 0: "1", 1: "2", 2: "4"}
@@ -30,26 +30,26 @@ _RAISED = {-2: "¼", -1: "½", 0: "1", 1: "2", 2: "4"}
 
 def show(view: View, theme: str) -> None:
     """Show the plane of one unit's weights, and how F scales."""
-    model, scheme, distance = build_settings(fisher.Model, view), view["scheme"], view["distance"]
+    model, scheme, distance = build_settings(fisher.FisherModel, view), view["scheme"], view["distance"]
     _planes(model, scheme, distance, theme)
-    found = scaling(model)
+    found = get_scaling_powers(model)
     _scales(model, scheme, found)
     save_table(lambda: distance_table(found), "fisher")
 
 
-def distance_table(found: Mapping[str, Powers]) -> dict[str, list]:
+def distance_table(powers_by_scheme: Mapping[str, PowersByBlock]) -> dict[str, list]:
     """Return the exponents by which the blocks of F scale, a column for each scheme."""
-    rows = list(product(fisher.BLOCKS, CHANGED))
-    return {"block": [f"{block}, {CHANGED[change]}" for block, change in rows]} | {
-        f"exponent, {key}": [powers[row].exponent for row in rows] for key, powers in found.items()
+    rows = list(product(fisher.PARAMETER_KINDS, SCALING_LABELS))
+    return {"block": [f"{block}, {SCALING_LABELS[change]}" for block, change in rows]} | {
+        f"exponent, {key}": [powers[row].exponent for row in rows] for key, powers in powers_by_scheme.items()
     }
 
 
-def _planes(model: fisher.Model, scheme: str, distance: float, theme: str) -> None:
+def _planes(model: fisher.FisherModel, scheme: str, distance: float, theme: str) -> None:
     """Equal distance around w, without normalization and with it."""
     name = SCHEMES[scheme].name
-    now = {key: fisher.steps(key, model, distance) for key in ("none", scheme)}
-    twice = {key: fisher.steps(key, model, distance, 2.0) for key in ("none", scheme)}
+    now = {key: fisher.compute_step_lengths(key, model, distance) for key in ("none", scheme)}
+    twice = {key: fisher.compute_step_lengths(key, model, distance, 2.0) for key in ("none", scheme)}
     st.markdown(
         f"### With {name}, a step of length {format_number(now[scheme].across, 3)} changes the predictions by KL = "
         f"{typeset(distance)}."
@@ -61,18 +61,23 @@ def _planes(model: fisher.Model, scheme: str, distance: float, theme: str) -> No
         f"{format_number(twice['none'].across, 3)}. They "
         "follow from the Fisher information, for steps at right angles to **w**."
     )
-    found = {key: borders(model, key, distance) for key in now}
+    found = {key: get_kl_contour(model, key, distance) for key in now}
     for column, (key, title) in zip(
         st.columns(2, gap="medium"), (("none", "Without normalization"), (scheme, f"With {name}")), strict=True
     ):
         with column:
-            region = Region(model.w[0], *found[key])
+            region = DistanceRegion(model.w[0], *found[key])
             alt = (
                 f"{title}: the plane of two weights, w of length {model.length:g} and the region in which the "
                 f"predictions are nearer than KL = {distance:g}; by the Fisher information it ends "
                 f"{now[key].across:.3g} away across w."
             )
-            plot(plane(title, region, HALF, LOOKS[key], theme), "without" if key == "none" else "with", alt, "26rem")
+            plot(
+                draw_distance_region(title, region, PLANE_HALF_WIDTH, SCHEME_LOOKS[key], theme),
+                "without" if key == "none" else "with",
+                alt,
+                "26rem",
+            )
     flat = format_number(now[scheme].curvature, 2, RELATIVE_TOLERANCES["float64"])
     st.markdown(
         f"Filled: all **w** whose predictions change by less ({EXACT}). Dashed: the same by the Fisher information "
@@ -105,7 +110,7 @@ def _counts(scheme: str, is_open: bool) -> str:
     )
 
 
-def _scales(model: fisher.Model, scheme: str, found: Mapping[str, Powers]) -> None:
+def _scales(model: fisher.FisherModel, scheme: str, found: Mapping[str, PowersByBlock]) -> None:
     """By what the blocks of F are multiplied when weights, data or gain are."""
     power = {key: each["w", "w"] for key, each in found.items()}
     st.markdown(
@@ -113,37 +118,39 @@ def _scales(model: fisher.Model, scheme: str, found: Mapping[str, Powers]) -> No
         f"{SCHEMES[scheme].name}, by {_times(power['none'])} without."
     )
     st.table(
-        {"Block": [f"{block}, {change}" for block, change in product(fisher.BLOCKS, CHANGED.values())]}
+        {"Block": [f"{block}, {change}" for block, change in product(fisher.PARAMETER_KINDS, SCALING_LABELS.values())]}
         | {
-            SCHEMES[key].label: [_cell(each[row]) for row in product(fisher.BLOCKS, CHANGED)]
+            SCHEMES[key].label: [_cell(each[row]) for row in product(fisher.PARAMETER_KINDS, SCALING_LABELS)]
             for key, each in found.items()
         },
         border="horizontal",
     )
-    error, square, of_gain = fisher.gain_parts(scheme, model)
+    error, square, of_gain = fisher.compute_gain_factors(scheme, model)
     gains = {change: [key for key, each in found.items() if _same(each["γ", change])] for change in ("w", "x")}
     st.markdown(
-        f"**Learning the gain γ.** Doubling the weights leaves its block unchanged with {listed(gains['w'])}. Doubling "
-        f"the data leaves it unchanged with {listed(gains['x'])}. The block is E[x̂² (y − E[y|x])²], with x̂ before γ. "
+        f"**Learning the gain γ.** Doubling the weights leaves its block unchanged with "
+        f"{join_scheme_names(gains['w'])}. Doubling "
+        f"the data leaves it unchanged with {join_scheme_names(gains['x'])}. The block is E[x̂² (y − E[y|x])²], "
+        f"with x̂ before γ. "
         f"With {SCHEMES[scheme].name}, x̂² is {format_number(square, 4)} on average, the squared prediction error is "
         f"{format_number(error, 4)}, and F of a unit's γ is {format_number(of_gain, 4)}."
     )
     st.markdown("With ε > 0 this holds approximately. [Table 1](invariance?panel=eps) shows the gap over ε.")
 
 
-def _times(power: fisher.Power) -> str:
+def _times(power: fisher.ScalingPower) -> str:
     """A power of two as what is multiplied by: ¼, 1, or about 0.58 where not all of the block scales as one."""
     return _RAISED[round(power.exponent)] if power.exact else f"about {_nearly(power)}"
 
 
-def _cell(power: fisher.Power) -> str:
+def _cell(power: fisher.ScalingPower) -> str:
     """The same in a table."""
     return f"× {_times(power)}" if power.exact else f"≈ {_nearly(power)}"
 
 
-def _nearly(power: fisher.Power) -> str:
-    return format_number(fisher.FACTOR**power.exponent, 2)
+def _nearly(power: fisher.ScalingPower) -> str:
+    return format_number(fisher.SCALING_FACTOR**power.exponent, 2)
 
 
-def _same(power: fisher.Power) -> bool:
+def _same(power: fisher.ScalingPower) -> bool:
     return power.exact and round(power.exponent) == 0

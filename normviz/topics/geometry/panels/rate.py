@@ -9,23 +9,23 @@ from normviz.core.settings import build_settings
 from normviz.core.text import format_number, typeset
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.topics.geometry import rate
-from normviz.topics.geometry.figures import Curve, curves
-from normviz.topics.geometry.state import rate_run, twins
+from normviz.topics.geometry.figures import StyledCurve, draw_titled_curves
+from normviz.topics.geometry.state import get_rate_run, get_twin_gaps
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
 from normviz.web.components.plot import plot
 
 ROUNDING = RELATIVE_TOLERANCES["float64"]
-SMOOTHED = 20
+SMOOTHING_WINDOW = 20
 """Mini-batches over which the last loss is averaged."""
 
-POWER = {0: "η", 1: "η · δ", 2: "η · δ²"}
+RATE_LABELS = {0: "η", 1: "η · δ", 2: "η · δ²"}
 
 
 def show(view: View, theme: str) -> None:
     """Show a run by step, a link to the experiment on weight decay, and twins that start from δW."""
-    training = build_settings(rate.Training, view)
-    course = rate_run(replace(training, delta=1.0))
+    training = build_settings(rate.RateSetting, view)
+    course = get_rate_run(replace(training, delta=1.0))
     _draw_run(course, theme)
     link = f"experiments?show=weight-decay&weight_decay_rate={training.rate}&weight_decay_steps={training.steps}"
     st.markdown(f"Weight decay makes W shorter. The [experiment on weight decay]({link}) shows its effect.")
@@ -33,43 +33,48 @@ def show(view: View, theme: str) -> None:
     save_table(lambda: rate_table(course), "effective-rate")
 
 
-def rate_table(course: rate.Course) -> dict[str, list]:
+def rate_table(course: rate.TrainingCurves) -> dict[str, list]:
     """Length, effective rate and loss of every step."""
-    rows = (("‖W‖", course.length[:-1]), ("η/‖W‖²", course.effective), ("loss", course.losses))
+    rows = (("‖W‖", course.length[:-1]), ("η/‖W‖²", course.effective_rates), ("loss", course.losses))
     return {"step": list(range(len(course.losses)))} | {name: row[:, 0].tolist() for name, row in rows}
 
 
-def _draw_run(course: rate.Course, theme: str) -> None:
+def _draw_run(course: rate.TrainingCurves, theme: str) -> None:
     """Draw the length of W and the effective rate by step, under what happened to them."""
-    grown, shrunk = course.length[-1, 0] / course.length[0, 0], course.effective[-1, 0] / course.effective[0, 0]
+    grown, shrunk = (
+        course.length[-1, 0] / course.length[0, 0],
+        course.effective_rates[-1, 0] / course.effective_rates[0, 0],
+    )
     st.markdown(
         f"### SGD makes W {format_number(100 * (grown - 1), 2)}% longer. Its effective learning rate η/‖W‖² falls by "
         f"{format_number(100 * (1 - shrunk), 2)}%."
     )
     panels = {
         "lengths": ("Length of W, ‖W‖", course.length[:-1, 0]),
-        "effective": ("Effective learning rate, η/‖W‖²", course.effective[:, 0]),
+        "effective": ("Effective learning rate, η/‖W‖²", course.effective_rates[:, 0]),
     }
     for column, (key, (title, row)) in zip(st.columns(2, gap="medium"), panels.items(), strict=True):
         with column:
             alt = f"{title} by step: from {row[0]:.3g} to {row[-1]:.3g}."
-            figure = curves(title, {"batch norm": Curve(np.arange(len(row)), row, 0)}, "step", theme=theme)
+            figure = draw_titled_curves(
+                title, {"batch norm": StyledCurve(np.arange(len(row)), row, 0)}, "step", theme=theme
+            )
             plot(figure, key, alt, "23rem")
     losses = course.losses[:, 0]
     st.markdown(_growth(course))
     st.caption(
         f"A network that learns the digits: {rate.UNITS} units with batch norm (ε = 0) and ReLU, then a linear "
         f"classifier. Mini-batches of {rate.BATCH}. The loss falls from {format_number(losses[0], 3)} to "
-        f"{format_number(losses[-SMOOTHED:].mean(), 3)}, the mean of the last {SMOOTHED} mini-batches."
+        f"{format_number(losses[-SMOOTHING_WINDOW:].mean(), 3)}, the mean of the last {SMOOTHING_WINDOW} mini-batches."
     )
 
 
-def _growth(course: rate.Course) -> str:
+def _growth(course: rate.TrainingCurves) -> str:
     """Return why W only grows, and how closely the run follows the equation."""
     least = course.shortest[:, 0].min()
     if least < -ROUNDING:
         return f"**A weight vector got shorter** by {format_number(-least, 2)}, which only rounding can do."
-    error = rate.pythagoras(course)
+    error = rate.measure_pythagoras_gap(course)
     checked = (
         "In this run both sides are equal up to rounding."
         if error <= ROUNDING
@@ -82,12 +87,12 @@ def _growth(course: rate.Course) -> str:
     )
 
 
-def _twins(training: rate.Training) -> None:
+def _twins(training: rate.RateSetting) -> None:
     """Show twins that start from δW, at three learning rates, with SGD and with Adam."""
     delta = typeset(training.delta)
-    found = twins(training)
+    found = get_twin_gaps(training)
     best = {optimizer: min(gaps, key=gaps.__getitem__) for optimizer, gaps in found.items()}
-    factor = {optimizer: POWER[power].partition(" · ")[2] or "1" for optimizer, power in best.items()}
+    factor = {optimizer: RATE_LABELS[power].partition(" · ")[2] or "1" for optimizer, power in best.items()}
     st.markdown(
         "### With δ = 1 the twin equals the original at each of these learning rates."
         if training.delta == 1
@@ -98,9 +103,9 @@ def _twins(training: rate.Training) -> None:
         "how much its scores differ from the original's."
     )
     st.table(
-        {"Learning rate of the twin's W": [POWER[power] for power in rate.POWERS]}
+        {"Learning rate of the twin's W": [RATE_LABELS[power] for power in rate.DELTA_POWERS]}
         | {
-            f"{name}: scores differ by": [format_number(found[key][power], 2) for power in rate.POWERS]
+            f"{name}: scores differ by": [format_number(found[key][power], 2) for power in rate.DELTA_POWERS]
             for key, name in rate.OPTIMIZERS.items()
         },
         border="horizontal",
@@ -108,5 +113,5 @@ def _twins(training: rate.Training) -> None:
     steps = min(training.steps, rate.TWIN_STEPS)
     st.caption(
         f"Largest difference of the scores over {steps} steps, relative to the largest score. Adam has the learning "
-        f"rate {typeset(rate.ADAM_RATE)} and ε = {typeset(rate.TINY)}. With a larger ε no factor fits Adam exactly."
+        f"rate {typeset(rate.ADAM_RATE)} and ε = {typeset(rate.ADAM_EPS)}. With a larger ε no factor fits Adam exactly."
     )

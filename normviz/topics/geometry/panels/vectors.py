@@ -9,30 +9,30 @@ from normviz.topics.geometry.space_figures import stage_figure, step_figure
 from normviz.topics.geometry.state import PREFIX, Page, is_relevant
 from normviz.topics.geometry.three_channels import (
     CHANNELS,
-    RADIUS,
-    RATE,
+    CIRCLE_RADIUS,
+    LEARNING_RATE,
     STAGES,
-    Example,
-    Forward,
-    Step,
+    DescentStep,
+    ForwardPass,
+    ThreeChannelExample,
+    format_vector,
     take_step,
-    vector_words,
 )
 from normviz.ui.link import View, segments
 from normviz.ui.saving import save_table
 from normviz.ui.settings import Controls
 from normviz.web.components.plot import plot
 
-ON_CIRCLE = 5e-4
+CIRCLE_TOLERANCE = 5e-4
 """A vector that is shorter than the radius by no more than this part is said to lie on the circle."""
 
-TURNED = 1e-3
+TURN_TOLERANCE = 1e-3
 """A step that turns v by fewer degrees is said not to turn it."""
 
 
 def show(view: View, theme: str) -> None:
     """Show the vectors of a stage, its point in words, and the controls of x and ε."""
-    example = build_settings(Example, view)
+    example = build_settings(ThreeChannelExample, view)
     long, short = (take_step(times * example.x, example.eps) for times in (1.0, 0.5))
     controls = Controls(Page, PREFIX, view, is_relevant)
     _choose_stage(example.stage)
@@ -42,8 +42,8 @@ def show(view: View, theme: str) -> None:
         figure = step_figure(long, short, theme) if step else stage_figure(long.before, example.stage, theme)
         plot(figure, "space", _alt(long, short, example.stage), "min(29rem, 72vw, 58vh)")
     with right:
-        st.markdown(f"### {headline(long, short, example.stage)}")
-        st.markdown(explanation(long, short, example.eps, example.stage))
+        st.markdown(f"### {write_stage_headline(long, short, example.stage)}")
+        st.markdown(write_stage_explanation(long, short, example.eps, example.stage))
         dragged = st.columns(2)
     save_table(lambda: vector_table(long), "layer-norm-vectors")
     for k, name in enumerate(("x1", "x2", "x3", "eps")):  # last: what is dragged is followed by the page
@@ -64,14 +64,14 @@ def _choose_stage(stage: str) -> None:
         segments(PREFIX + "stage", "Stage", STAGES)
 
 
-def vector_table(step: Step) -> dict[str, list]:
+def vector_table(step: DescentStep) -> dict[str, list]:
     """Return the vectors of all stages, channel by channel."""
     one = step.before
     columns = {"x": one.x, "v": one.v, "x̂": one.xhat, "step": step.change, "x̂ after the step": step.after.xhat}
     return {"channel": list(range(1, CHANNELS + 1))} | {name: each.tolist() for name, each in columns.items()}
 
 
-def headline(long: Step, short: Step, stage: str) -> str:
+def write_stage_headline(long: DescentStep, short: DescentStep, stage: str) -> str:
     """Return the point of a stage."""
     if stage == "example":
         return "One example with three channels is one arrow."
@@ -83,24 +83,24 @@ def headline(long: Step, short: Step, stage: str) -> str:
         return "Dividing keeps the direction, not the length."
     if stage == "divide":
         return "ε keeps x̂ inside the circle."
-    if long.angle < TURNED:
+    if long.angle < TURN_TOLERANCE:
         return "Here a gradient step does not turn the vector."
     return f"A step turns the short vector {typeset(short.angle / long.angle, 2)} times as far."
 
 
-def explanation(long: Step, short: Step, eps: float, stage: str) -> str:
+def write_stage_explanation(long: DescentStep, short: DescentStep, eps: float, stage: str) -> str:
     """Return the words of a stage."""
     one = long.before
     if stage == "example":
-        return f"**x** = {vector_words(one.x)} are three numbers, one for each channel. Drag them and watch the arrow."
+        return f"**x** = {format_vector(one.x)} are three numbers, one for each channel. Drag them and watch the arrow."
     if stage == "centre":
         return (
             f"The mean of the three numbers is μ = {typeset(one.mean, 3)}. Subtract it: **v = x − μ** = "
-            f"{vector_words(one.v)}. The numbers of v sum to 0. All such vectors lie on one **plane**."
+            f"{format_vector(one.v)}. The numbers of v sum to 0. All such vectors lie on one **plane**."
         )
     if stage == "divide":
         return (
-            f"Divide by s = √(variance + ε) = {typeset(one.divisor, 3)}: **x̂ = v / s** = {vector_words(one.xhat)}. "
+            f"Divide by s = √(variance + ε) = {typeset(one.divisor, 3)}: **x̂ = v / s** = {format_vector(one.xhat)}. "
             + _place(one, eps)
         )
     if not one.v.any():
@@ -112,12 +112,13 @@ def explanation(long: Step, short: Step, eps: float, stage: str) -> str:
     ]
     reason = "Layer norm divides the gradient by s, too. For ½ v, s is smaller, so the step is longer."
     return (
-        f"**½ v** has the direction of **v** and half its length. Both make a gradient step (learning rate {RATE}):\n\n"
-        f"{''.join(turns)}\n{reason if long.angle >= TURNED else ''}"
+        f"**½ v** has the direction of **v** and half its length. Both make a gradient step (learning rate "
+        f"{LEARNING_RATE}):\n\n"
+        f"{''.join(turns)}\n{reason if long.angle >= TURN_TOLERANCE else ''}"
     )
 
 
-def _place(one: Forward, eps: float) -> str:
+def _place(one: ForwardPass, eps: float) -> str:
     """Return where x̂ ends."""
     if not one.v.any():
         return "v is 0, and so is x̂." + ("" if eps else " 0/0 counts as 0 here; PyTorch returns NaN.")
@@ -126,15 +127,15 @@ def _place(one: Forward, eps: float) -> str:
     return "It ends on the **circle** of radius √3, as does every v at ε = 0. Only the direction of v is left."
 
 
-def _alt(long: Step, short: Step, stage: str) -> str:
+def _alt(long: DescentStep, short: DescentStep, stage: str) -> str:
     """Return the picture in a sentence."""
     one = long.before
     drawn = {"x": one.x, "v on the plane of vectors whose sum is 0": one.v, "x̂ inside or on a circle": one.xhat}
-    said = "; ".join(f"{name}: {vector_words(each)}" for name, each in drawn.items())
+    said = "; ".join(f"{name}: {format_vector(each)}" for name, each in drawn.items())
     turns = f"; a step turns v by {long.angle:.3g}° and ½ v by {short.angle:.3g}°" if stage == "step" else ""
     return f"Vectors in space. {said}{turns}."
 
 
-def _is_inside(one: Forward) -> bool:
+def _is_inside(one: ForwardPass) -> bool:
     """Return True if ε keeps x̂ visibly inside the circle."""
-    return float(1 - np.linalg.norm(one.xhat) / RADIUS) > ON_CIRCLE
+    return float(1 - np.linalg.norm(one.xhat) / CIRCLE_RADIUS) > CIRCLE_TOLERANCE

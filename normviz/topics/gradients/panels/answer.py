@@ -10,34 +10,34 @@ from normviz.core.text import capitalize_first, typeset
 from normviz.data.output import encode_npy
 from normviz.describe.wording import format_shape
 from normviz.topics.gradients import answers
-from normviz.topics.gradients.answers import ANSWERS, INPUTS, Verdict
-from normviz.topics.gradients.exercise import NAMES, Exercise, packed, taken
+from normviz.topics.gradients.answers import ANSWER_NAMES, INPUT_NAMES, AnswerVerdict
+from normviz.topics.gradients.exercise import LAYOUT_NAMES, Exercise, pack_npz, read_answers
 from normviz.topics.gradients.mistakes import MISTAKES
-from normviz.topics.gradients.state import PREFIX, exercise_of
+from normviz.topics.gradients.state import PREFIX, build_exercise
 from normviz.ui.frame import show_error
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
 
-HELD = PREFIX + "answers"
-ERROR = PREFIX + "upload error"
-SHOWN_NAMES = 3
+ANSWERS_KEY = PREFIX + "answers"
+ERROR_KEY = PREFIX + "upload error"
+MAX_SHOWN_NAMES = 3
 """How many unknown names of one file are told."""
 
-judged = st.cache_data(max_entries=64, show_spinner="Your numbers are held against the ways to get them wrong …")(
-    answers.judge
-)
+cached_judgement = st.cache_data(
+    max_entries=64, show_spinner="Your numbers are held against the ways to get them wrong …"
+)(answers.judge_answer)
 
 
-def answer(view: View, theme: str) -> None:
+def show_answer_check(view: View, theme: str) -> None:
     """Show the task, the upload, and the verdict on each array; nothing depends on the theme."""
-    task = exercise_of(view)
+    task = build_exercise(view)
     inputs = task.inputs()
     left, right = st.columns([1, 1], gap="large")
     with left:
-        _given(task, inputs)
+        _show_task(task, inputs)
     with right:
-        _sent()
-        _verdicts(task, inputs)
+        _show_upload()
+        _show_verdicts(task, inputs)
     with st.expander("A frame to write it in"):
         st.code(task.code())
         st.markdown("The same check without a browser:")
@@ -46,69 +46,73 @@ def answer(view: View, theme: str) -> None:
         st.table([{"": row.name, "What happened": row.told, "What to do": row.remedy} for row in MISTAKES.values()])
 
 
-def _given(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
+def _show_task(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
     """The task in words and as files."""
     st.markdown(
         f"#### 1. Compute\n**out = γ x̂ + β by {task.said()}**, and, where you like, dx, dgamma and dbeta from dout; "
-        f"ε = {typeset(task.eps)}. x is {NAMES[task.layout]} = {format_shape(task.shape)}, {task.dtype}."
+        f"ε = {typeset(task.eps)}. x is {LAYOUT_NAMES[task.layout]} = {format_shape(task.shape)}, {task.dtype}."
     )
     with st.container(horizontal=True, gap="small"):
         st.download_button(
-            "inputs.npz", lambda: packed(inputs), "inputs.npz", on_click="ignore", icon=":material/download:"
+            "inputs.npz", lambda: pack_npz(inputs), "inputs.npz", on_click="ignore", icon=":material/download:"
         )
-        for name in INPUTS:
+        for name in INPUT_NAMES:
             file = f"{name}.npy"
             st.download_button(file, partial(encode_npy, inputs[name]), file, on_click="ignore", type="tertiary")
     st.caption("Another setting gives other inputs: download them anew, for answers are judged by those shown here.")
 
 
-def _sent() -> None:
+def _show_upload() -> None:
     """The upload, what is here, and why the last file was not taken."""
     state = st.session_state
     st.markdown("#### 2. Send the numbers back")
     st.file_uploader(
-        f"answer.npz, or {', '.join(f'{name}.npy' for name in ANSWERS)}", ["npz", "npy"], key=PREFIX + "upload",
-        on_change=_take, help="Arrays only: nothing that you send is run.",
+        f"answer.npz, or {', '.join(f'{name}.npy' for name in ANSWER_NAMES)}", ["npz", "npy"], key=PREFIX + "upload",
+        on_change=_read_upload, help="Arrays only: nothing that you send is run.",
     )  # fmt: skip
-    held = state.get(HELD, {})
-    if state.get(ERROR):
+    held = state.get(ANSWERS_KEY, {})
+    if state.get(ERROR_KEY):
         names = [name for name, each in held.items() if isinstance(each, np.ndarray)]
         verb = "is" if len(names) == 1 else "are"
         there = f"{', '.join(names)} {verb} still judged." if names else "Nothing is judged."
-        show_error(f"{capitalize_first(state[ERROR])} {there}")
+        show_error(f"{capitalize_first(state[ERROR_KEY])} {there}")
     if held:
-        st.button("Forget the answers", on_click=lambda: state.update({HELD: {}, ERROR: None}))
+        st.button("Forget the answers", on_click=lambda: state.update({ANSWERS_KEY: {}, ERROR_KEY: None}))
 
 
-def _take() -> None:
+def _read_upload() -> None:
     """Read a file into the session, beside the arrays that are there; they stay where the file cannot be read.
 
     An array that cannot be judged is replaced by the reason, so that the session holds nothing large.
     """
     state, file = st.session_state, st.session_state[PREFIX + "upload"]
-    state[ERROR] = None
+    state[ERROR_KEY] = None
     if file is None:
         return
     try:
-        arrays, problems = taken(file.name, file.getvalue())
+        arrays, problems = read_answers(file.name, file.getvalue())
     except InvalidInput as error:
-        state[ERROR] = str(error)
+        state[ERROR_KEY] = str(error)
         return
-    unknown = [problem for name, problem in problems.items() if name not in ANSWERS]
-    more = f" {len(unknown) - SHOWN_NAMES} more names are unknown." if len(unknown) > SHOWN_NAMES else ""
-    state[ERROR] = " ".join(unknown[:SHOWN_NAMES]) + more or None
-    known = {name: problem for name, problem in problems.items() if name in ANSWERS}
-    state[HELD] = state.get(HELD, {}) | arrays | known
+    unknown = [problem for name, problem in problems.items() if name not in ANSWER_NAMES]
+    more = f" {len(unknown) - MAX_SHOWN_NAMES} more names are unknown." if len(unknown) > MAX_SHOWN_NAMES else ""
+    state[ERROR_KEY] = " ".join(unknown[:MAX_SHOWN_NAMES]) + more or None
+    known = {name: problem for name, problem in problems.items() if name in ANSWER_NAMES}
+    state[ANSWERS_KEY] = state.get(ANSWERS_KEY, {}) | arrays | known
 
 
-def _verdicts(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
+def _show_verdicts(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
     """Show a line for each answer: right, and how exactly, or which mistake it is, or why it cannot be judged."""
-    held = {name: st.session_state[HELD][name] for name in ANSWERS if name in st.session_state.get(HELD, {})}
+    held = {
+        name: st.session_state[ANSWERS_KEY][name]
+        for name in ANSWER_NAMES
+        if name in st.session_state.get(ANSWERS_KEY, {})
+    }
     if not held:
         return
     arrays = {name: each for name, each in held.items() if isinstance(each, np.ndarray)}
-    verdicts = judged(task.scheme, task.layout, inputs, arrays, task.eps) if arrays else {}
-    found = {name: verdicts.get(name) or Verdict(False, None, problem=each) for name, each in held.items()}
+    verdicts = cached_judgement(task.scheme, task.layout, inputs, arrays, task.eps) if arrays else {}
+    found = {name: verdicts.get(name) or AnswerVerdict(False, None, problem=each) for name, each in held.items()}
     for name, verdict in found.items():
         show, icon = (st.success, ":material/check:") if verdict.right else (st.warning, ":material/close:")
         show(verdict_words(name, verdict), icon=icon)
@@ -125,7 +129,7 @@ def _verdicts(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
     )
 
 
-def verdict_words(name: str, verdict: Verdict) -> str:
+def verdict_words(name: str, verdict: AnswerVerdict) -> str:
     """Return a verdict in words."""
     if verdict.problem is not None:
         return f"**{name} cannot be judged**: {verdict.problem}"

@@ -13,49 +13,51 @@ from normviz.describe.backward import build_backward_formulas
 from normviz.describe.notation import Formula
 from normviz.describe.snippets import BACKWARD_FRAMEWORKS, write_backward_snippet
 from normviz.topics.gradients import autograd
-from normviz.topics.gradients.figures import tensor_map
-from normviz.topics.gradients.small import Small, Ways, small, ways
-from normviz.topics.gradients.state import eps_of, scheme_of, shape_of
+from normviz.topics.gradients.figures import draw_tensor_map
+from normviz.topics.gradients.small import GradientComparison, SmallTensors, compare_gradients, make_small_tensors
+from normviz.topics.gradients.state import get_page_eps, get_page_scheme, get_tensor_shape
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
 from normviz.web.components.plot import plot
 
 ROUNDING = RELATIVE_TOLERANCES["float64"]
 
-NAMES = {"dx": "∂l/∂x", "dgain": "∂l/∂γ", "dbias": "∂l/∂β", "deps": "∂l/∂ε"}
+GRADIENT_NAMES = {"dx": "∂l/∂x", "dgain": "∂l/∂γ", "dbias": "∂l/∂β", "deps": "∂l/∂ε"}
 
-SYMBOLS = {"gain": "γ", "bias": "β", "smoothing": "ε"}
+LINE_SYMBOLS = {"gain": "γ", "bias": "β", "smoothing": "ε"}
 """By the name of a line, what else than x it is the gradient of."""
 
-WEIGHTS = "weights: "
+WEIGHTS_PREFIX = "weights: "
 """How the names of lines begin that belong to the weights in front."""
 
 _ROWS = (("incoming",), ("mean", "along"), ("divided",), ("input",), ("gain", "bias", "smoothing"), ("inside",))
 """The lines that stand beside each other where there is room."""
 
-found_ways = st.cache_data(max_entries=64, show_spinner=False)(ways)
-by_autograd = st.cache_data(max_entries=64, show_spinner="PyTorch computes the same …")(autograd.by_autograd)
+cached_comparison = st.cache_data(max_entries=64, show_spinner=False)(compare_gradients)
+cached_autograd = st.cache_data(max_entries=64, show_spinner="PyTorch computes the same …")(
+    autograd.differentiate_by_autograd
+)
 
 
-def formula(view: View, theme: str) -> None:
+def show_formula(view: View, theme: str) -> None:
     """The lines of the backward pass, what goes in and comes out, and the differences between ways."""
-    scheme, eps, shape = scheme_of(view), eps_of(view), shape_of(view)
+    scheme, eps, shape = get_page_scheme(view), get_page_eps(view), get_tensor_shape(view)
     scheme.check(shape)
-    at = small(scheme, shape, view["seed"])
-    both = found_ways(scheme, at, eps)
+    at = make_small_tensors(scheme, shape, view["seed"])
+    both = cached_comparison(scheme, at, eps)
     left, right = st.columns([5, 4], gap="large")
     with left:
         _lines(scheme)
-        in_front(scheme)
+        show_weight_scheme_note(scheme)
     with right:
         _in_and_out(scheme, at, both, eps, theme)
-    _compared(scheme, at, both, eps, view["torch"])
+    _show_comparison(scheme, at, both, eps, view["torch"])
     with st.expander("As code"):
         for tab, framework in zip(st.tabs(BACKWARD_FRAMEWORKS), BACKWARD_FRAMEWORKS, strict=True):
             tab.code(write_backward_snippet(scheme, framework, shape, eps), "python")
 
 
-def in_front(scheme: Scheme) -> None:
+def show_weight_scheme_note(scheme: Scheme) -> None:
     """Of a scheme behind one of the weights, that the small tensor does not show it, and what does."""
     said = wording.explain_front_scheme([scheme])
     if said:
@@ -67,21 +69,25 @@ def _lines(scheme: Scheme) -> None:
     lines = build_backward_formulas(scheme)
     there = {line.name for line in lines}
     inside = [] if scheme.pointwise is None else ["α"] if scheme.shift is None else ["α", "s"]
-    found = join_words(["∂l/∂x", *(symbol for name, symbol in SYMBOLS.items() if name in there), *inside], "and")
+    found = join_words(["∂l/∂x", *(symbol for name, symbol in LINE_SYMBOLS.items() if name in there), *inside], "and")
     st.markdown(
         f"**{wording.capitalize_first(wording.format_scheme_name(scheme))}, backwards**: from ∂l/∂y to {found}."
     )
-    _in_rows([line for line in lines if not line.name.startswith(WEIGHTS)])
-    front = [line._replace(name=line.name.removeprefix(WEIGHTS)) for line in lines if line.name.startswith(WEIGHTS)]
+    _show_rows([line for line in lines if not line.name.startswith(WEIGHTS_PREFIX)])
+    front = [
+        line._replace(name=line.name.removeprefix(WEIGHTS_PREFIX))
+        for line in lines
+        if line.name.startswith(WEIGHTS_PREFIX)
+    ]
     if front:
         st.markdown("And from the weights that the layer uses to those that are learned:")
-        _in_rows(front)
+        _show_rows(front)
     where = [f"${line.latex}$" for line in lines if line.name.endswith("where")]
     if where:
         st.caption("where " + " · ".join(where))
 
 
-def _in_rows(lines: Sequence[Formula]) -> None:
+def _show_rows(lines: Sequence[Formula]) -> None:
     """Formulas, those beside each other that belong together."""
     for names in _ROWS:
         with st.container(horizontal=True, gap="medium", horizontal_alignment="center"):
@@ -90,7 +96,7 @@ def _in_rows(lines: Sequence[Formula]) -> None:
                     st.latex(line.latex, width="content")
 
 
-def _in_and_out(scheme: Scheme, at: Small, both: Ways, eps: float, theme: str) -> None:
+def _in_and_out(scheme: Scheme, at: SmallTensors, both: GradientComparison, eps: float, theme: str) -> None:
     """d and ∂l/∂x as pictures, and what the backward pass takes out, in one sentence and two rows of numbers."""
     d, dx = both.formula.dxhat, both.formula.dx
     least = ROUNDING * both.frozen
@@ -98,8 +104,8 @@ def _in_and_out(scheme: Scheme, at: Small, both: Ways, eps: float, theme: str) -
     for key, title, values, zero in shown:
         largest = format_number(np.abs(values).max(), zero_threshold=zero)
         alt = f"{title}: a heat map of {wording.format_shape(at.x.shape)} numbers, the largest {largest}."
-        plot(tensor_map(values, title, theme, zero), key, alt, "11.5rem")
-    st.markdown(_taken(scheme, eps))
+        plot(draw_tensor_map(values, title, theme, zero), key, alt, "11.5rem")
+    st.markdown(_describe_invariances(scheme, eps))
     rows: dict[str, list[str]] = {"": [], "d": [], "∂l/∂x": []}
     for name, factor in (("sum", np.ones(at.x.shape)), ("sum of x times it", at.x)):
         least = ROUNDING * both.frozen * float(np.abs(factor).sum())
@@ -109,7 +115,7 @@ def _in_and_out(scheme: Scheme, at: Small, both: Ways, eps: float, theme: str) -
     st.table(rows, border="horizontal")
 
 
-def _taken(scheme: Scheme, eps: float) -> str:
+def _describe_invariances(scheme: Scheme, eps: float) -> str:
     """What is taken out of the gradient, which follows from the scheme: in bold, what to see."""
     letter = "W" if scheme.acts_on == "weight" else "x"
     shift = f"a shift of all {letter} changes nothing, so ∂l/∂{letter} sums to 0"
@@ -127,14 +133,14 @@ def _taken(scheme: Scheme, eps: float) -> str:
     return f"**{wording.capitalize_first(said)}.**"
 
 
-def _compared(scheme: Scheme, at: Small, both: Ways, eps: float, torch: bool) -> None:
+def _show_comparison(scheme: Scheme, at: SmallTensors, both: GradientComparison, eps: float, torch: bool) -> None:
     """A row for each gradient: how large it is, and how far other ways are from the formula."""
     exact = both.formula
     others = {"central differences": both.differences}
     if torch:
-        others["autograd (PyTorch)"] = by_autograd(scheme, at, eps)
-    rows = [name for name in NAMES if name in both.differences and _learned(scheme, name)]
-    columns = {"": [NAMES[name].replace("γ", scheme.gain_symbol) for name in rows]}
+        others["autograd (PyTorch)"] = cached_autograd(scheme, at, eps)
+    rows = [name for name in GRADIENT_NAMES if name in both.differences and _learned(scheme, name)]
+    columns = {"": [GRADIENT_NAMES[name].replace("γ", scheme.gain_symbol) for name in rows]}
     columns["numbers"] = [f"{np.size(getattr(exact, name))}" for name in rows]
     columns["the largest, by the formula"] = [_largest(exact, name, both) for name in rows]
     for other, found in others.items():
@@ -156,12 +162,12 @@ def _learned(scheme: Scheme, name: str) -> bool:
     return {"dgain": scheme.gain, "dbias": scheme.bias}.get(name, ()) is not None
 
 
-def _largest(exact: object, name: str, both: Ways) -> str:
+def _largest(exact: object, name: str, both: GradientComparison) -> str:
     value = np.abs(getattr(exact, name)).max()
     return format_number(value, 4, ROUNDING * both.frozen if name == "dx" else 0.0)
 
 
-def _difference(exact: np.ndarray, found: np.ndarray | None, both: Ways, name: str) -> str:
+def _difference(exact: np.ndarray, found: np.ndarray | None, both: GradientComparison, name: str) -> str:
     if found is None:
         return "–"
     scale = both.frozen if name == "dx" else float(np.abs(exact).max()) or 1.0
@@ -169,7 +175,7 @@ def _difference(exact: np.ndarray, found: np.ndarray | None, both: Ways, name: s
     return format_number(gap, 2)
 
 
-def _columns(at: Small, both: Ways) -> dict[str, list]:
+def _columns(at: SmallTensors, both: GradientComparison) -> dict[str, list]:
     """Every element in a row."""
     index = np.indices(at.x.shape).reshape(4, -1).tolist()
     return dict(zip("nhwc", index, strict=True)) | {

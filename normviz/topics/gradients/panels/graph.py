@@ -5,21 +5,21 @@ import streamlit as st
 
 from normviz.charts.palette import THEMES
 from normviz.core.text import format_number, typeset
-from normviz.topics.gradients.chain import LAST, PATHS, STEPS, Chain, chain, parts
-from normviz.topics.gradients.chain_figures import chain_figure, format_values, path_colours
-from normviz.topics.gradients.state import PREFIX, numbers_of
+from normviz.topics.gradients.chain import LAST_STEP, PATHS, STEPS, ChainValues, compute_chain, list_step_terms
+from normviz.topics.gradients.chain_figures import chain_figure, format_values, get_path_colours
+from normviz.topics.gradients.state import PREFIX, parse_numbers
 from normviz.ui.link import View
 from normviz.ui.player import Player
 from normviz.ui.saving import save_table
 from normviz.web.components.plot import plot
 
-PERIOD = 4.0
+READING_SECONDS = 4.0
 """Seconds for a sentence to be read."""
 
 ORDINALS = ("1st", "2nd", "3rd", "4th")
 """The elements, as the heads of a table."""
 
-HEADINGS = {
+STEP_HEADINGS = {
     "forward": "Forward: three paths from x to x̂",
     "dxhat": "The loss sends a gradient to x̂",
     "droot": "s collects from all elements",
@@ -30,7 +30,7 @@ HEADINGS = {
 }
 """The headings of the steps."""
 
-ALONG = (
+PATH_SENTENCES = (
     "each x has its own x̂.",
     "each x changes μ, which is subtracted from all.",
     "each x changes σ² and so s, which divides all.",
@@ -38,30 +38,30 @@ ALONG = (
 """The paths of `chain.PATHS` in words."""
 
 
-def graph(view: View, theme: str) -> None:
+def show_chain(view: View, theme: str) -> None:
     """Show the graph at a step, the step in a sentence, and the parts that the step adds up."""
-    x, dxhat = (np.array(numbers_of(view[name])) for name in ("x", "dy"))
-    one = chain(x, dxhat, view["eps"])
+    x, dxhat = (np.array(parse_numbers(view[name])) for name in ("x", "dy"))
+    one = compute_chain(x, dxhat, view["eps"])
 
     def show(step: int) -> None:
         left, right = st.columns([5, 4], gap="medium")
-        said = sentence(one, STEPS[step], view["eps"])
+        said = describe_chain_step(one, STEPS[step], view["eps"])
         with left:
-            alt = f"A graph from x to the loss, at step {step} of {LAST} back. {said.replace('**', '')}"
+            alt = f"A graph from x to the loss, at step {step} of {LAST_STEP} back. {said.replace('**', '')}"
             plot(chain_figure(one, step, _least(one), theme), "chain", alt, "min(26rem, 68vh)")
         with right:
-            st.markdown(f"#### {HEADINGS[STEPS[step]]}")
+            st.markdown(f"#### {STEP_HEADINGS[STEPS[step]]}")
             with st.container(key="said-of-step"):
                 st.markdown(said)
                 if step == 0:
                     _show_paths(theme)
-            if step == LAST:
+            if step == LAST_STEP:
                 st.latex(_formula(len(x), theme))
-            added = parts(one, STEPS[step])
+            added = list_step_terms(one, STEPS[step])
             if added:
                 st.table(_table(one, STEPS[step], added), border="horizontal")
 
-    Player(PREFIX, "back", "Step", LAST, period=PERIOD, speeds=(1,)).show(show)
+    Player(PREFIX, "back", "Step", LAST_STEP, period=READING_SECONDS, speeds=(1,)).show(show)
     save_table(
         lambda: {name: np.broadcast_to(value, x.shape).tolist() for name, value in one._asdict().items()}, "chain"
     )
@@ -69,7 +69,7 @@ def graph(view: View, theme: str) -> None:
 
 def _show_paths(theme: str) -> None:
     """Show the three paths in words, in the colours of the graph."""
-    rows = zip(path_colours(THEMES[theme]), PATHS, ALONG, strict=True)
+    rows = zip(get_path_colours(THEMES[theme]), PATHS, PATH_SENTENCES, strict=True)
     lines = (f'<div><i style="background:{colour}"></i><b>{name}</b>: {text}</div>' for colour, name, text in rows)
     st.html(f'<div class="nv-legend">{"".join(lines)}</div>')
 
@@ -84,12 +84,12 @@ def _formula(count: int, theme: str) -> str:
     )
     added = (
         rf"\textcolor{{{colour}}}{{\boxed{{\textcolor{{{colours.ink}}}{{\text{{{name[0]}}}{term}}}}}}}"
-        for colour, name, term in zip(path_colours(colours), PATHS, terms, strict=True)
+        for colour, name, term in zip(get_path_colours(colours), PATHS, terms, strict=True)
     )
     return r"\frac{\partial l}{\partial x} = " + " + ".join(added)
 
 
-def _table(one: Chain, step: str, added: dict[str, np.ndarray]) -> dict[str, list[str]]:
+def _table(one: ChainValues, step: str, added: dict[str, np.ndarray]) -> dict[str, list[str]]:
     """Return the parts of a gradient, a row for each, and their sum: over the elements, or element by element."""
     total, least = getattr(one, step), _least(one)
     rows = dict(added)
@@ -101,32 +101,33 @@ def _table(one: Chain, step: str, added: dict[str, np.ndarray]) -> dict[str, lis
     return columns if np.ndim(total) else columns | {"sum": [f"**{format_values(total, least)}**"]}
 
 
-def sentence(one: Chain, step: str, eps: float) -> str:
+def describe_chain_step(values: ChainValues, step: str, eps: float) -> str:
     """Return the sentences on a step: what the gradient is, and where it comes from."""
-    count, least = len(one.x), _least(one)
-    dx_sum = float(one.dx.sum())
-    constant = " All x are equal and ε is 0, so s = 0. We define 0/0 as 0." if one.root == 0 else ""
+    count, least = len(values.x), _least(values)
+    dx_sum = float(values.dx.sum())
+    constant = " All x are equal and ε is 0, so s = 0. We define 0/0 as 0." if values.root == 0 else ""
     texts = {
         "forward": f"These {count} numbers **x** share a mean **μ** and a variance **σ²**: in layer norm they are "
         f"one example. {f'ε = {typeset(eps)} keeps s above 0.' if eps else f'ε is 0 here.{constant}'}\n\n"
         "Each x changes the loss **l** on three paths. The gradient comes back on the same paths, **against the "
         "arrows**:",
         "dxhat": "**∂l/∂x̂** is the gradient of the loss: how much l changes when x̂ changes a little. "
-        f"The rest of the network gives it: **{format_values(one.dxhat)}**, a number for each element.",
+        f"The rest of the network gives it: **{format_values(values.dxhat)}**, a number for each element.",
         "droot": f"Path ③: s divides all {count} elements. So its gradient is a sum over all {count}: "
-        f"**∂l/∂s = {format_values(one.droot, least)}**.",
+        f"**∂l/∂s = {format_values(values.droot, least)}**.",
         "dvariance": "s is the square root of σ² + ε. The derivative of the root is 1 / (2s), so "
-        f"**∂l/∂σ² = ∂l/∂s / (2s) = {format_values(one.dvariance, least)}**.",
+        f"**∂l/∂σ² = ∂l/∂s / (2s) = {format_values(values.dvariance, least)}**.",
         "dv": "v changes the loss on two paths: ① directly through x̂, and ③ through σ². The two gradients add up.",
         "dmean": f"Path ②: μ is subtracted from all {count} elements. So its gradient is a sum over all {count}: "
-        f"**∂l/∂μ = {format_values(one.dmean, least)}**.",
-        "dx": f"The mean received {format_values(one.dmean, least)}. Each x counts 1/{count} in the mean, so all "
-        f"{count} elements get {format_values(one.dmean / count, least)} back on path ②. The three paths **add up**. "
+        f"**∂l/∂μ = {format_values(values.dmean, least)}**.",
+        "dx": f"The mean received {format_values(values.dmean, least)}. Each x counts 1/{count} in the mean, so all "
+        f"{count} elements get {format_values(values.dmean / count, least)} back on path ②. The three paths "
+        f"**add up**. "
         f"All ∂l/∂x sum to {format_number(dx_sum, 3, least)}, since a shift of all x does not change x̂.",
     }
     return texts[step]
 
 
-def _least(one: Chain) -> float:
+def _least(one: ChainValues) -> float:
     """Return the size up to which a gradient is 0 to rounding."""
     return 1e-12 * float(np.abs(one.dxhat).max()) / (one.root or 1.0)

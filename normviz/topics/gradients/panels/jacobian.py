@@ -6,11 +6,11 @@ import streamlit as st
 from normviz.core.backward import compute_jacobian as compute_jacobian
 from normviz.core.registry import Scheme
 from normviz.describe.wording import pluralize
-from normviz.topics.gradients.blocks import Blocks, blocks
-from normviz.topics.gradients.jacobian_figures import jacobian_map
-from normviz.topics.gradients.panels.formula import in_front
-from normviz.topics.gradients.small import small
-from normviz.topics.gradients.state import eps_of, scheme_of, shape_of
+from normviz.topics.gradients.blocks import JacobianBlocks, find_jacobian_blocks
+from normviz.topics.gradients.jacobian_figures import draw_jacobian_map
+from normviz.topics.gradients.panels.formula import show_weight_scheme_note
+from normviz.topics.gradients.small import make_small_tensors
+from normviz.topics.gradients.state import get_page_eps, get_page_scheme, get_tensor_shape
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
 from normviz.web.components.plot import plot
@@ -18,25 +18,25 @@ from normviz.web.components.plot import plot
 cached_jacobian = st.cache_data(max_entries=64, show_spinner=False)(compute_jacobian)
 
 
-def jacobian(view: View, theme: str) -> None:
+def show_jacobian(view: View, theme: str) -> None:
     """Show the matrix under a sentence on its blocks."""
-    scheme, eps, shape = scheme_of(view), eps_of(view), shape_of(view)
+    scheme, eps, shape = get_page_scheme(view), get_page_eps(view), get_tensor_shape(view)
     scheme.check(shape)
-    laid = blocks(scheme, shape)
+    laid = find_jacobian_blocks(scheme, shape)
     order = laid.order.tolist()
-    ordered = cached_jacobian(small(scheme, shape, view["seed"]).x, scheme, eps)[np.ix_(order, order)]
+    ordered = cached_jacobian(make_small_tensors(scheme, shape, view["seed"]).x, scheme, eps)[np.ix_(order, order)]
     names = [",".join(map(str, index)) for index in np.ndindex(*shape)]
     named = [names[k] for k in order]
     said = _structure(scheme, laid, len(laid.edges) - 1)
     st.markdown(said)
     alt = f"The Jacobian of {pluralize(len(names), 'element')} as a heat map. {said.replace('**', '')}"
-    plot(jacobian_map(ordered, named, laid.edges, theme), "jacobian", alt, "min(26rem, 100vw)")
-    in_front(scheme)
+    plot(draw_jacobian_map(ordered, named, laid.edges, theme), "jacobian", alt, "min(26rem, 100vw)")
+    show_weight_scheme_note(scheme)
     columns = {name: ordered[:, column].tolist() for column, name in enumerate(named)}
     save_table(lambda: {"d xhat / d x": named} | columns, f"{scheme.key}-jacobian")
 
 
-def _structure(scheme: Scheme, laid: Blocks, fields: int) -> str:
+def _structure(scheme: Scheme, laid: JacobianBlocks, fields: int) -> str:
     """What the picture shows, which follows from the fields."""
     if scheme.pointwise is not None:
         return "**Only the diagonal**: every x̂ depends on its own x alone."

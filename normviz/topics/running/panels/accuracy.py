@@ -18,20 +18,27 @@ from normviz.jobs.store import Store
 from normviz.topics.running import cases
 from normviz.topics.running.averages import CONVENTIONS, Convention
 from normviz.topics.running.figures import ModeRow, accuracy_figure
-from normviz.topics.running.network import NETWORKS, STEPS, WIDTHS, Trained, Training, inputs
+from normviz.topics.running.network import (
+    NETWORK_COUNT,
+    STEPS,
+    WIDTHS,
+    NetworkTraining,
+    TrainedNetworks,
+    load_input_rows,
+)
 from normviz.topics.running.state import PAGE, PREFIX
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
 from normviz.ui.work import POLL, progress_words, speed, still_running_after, submit_or_reuse
 from normviz.web.components.plot import plot
 
-NEEDS_OTHERS = ("stale", "batches")
+CASES_NEEDING_OTHERS = ("stale", "batches")
 """Cases that batches of one do not have: x̂ is 0 there, so the weights in front never move, and no digit has others."""
 
-KEPT = 40
+MAX_STORED_TRAININGS = 40
 """Trainings that are kept for all sessions, of two megabytes each."""
 
-KEY = PREFIX + "training"
+REQUEST_KEY = PREFIX + "training"
 """Where the session holds what it asks for."""
 
 
@@ -42,16 +49,16 @@ class RunRequest:
     `looked`: when the page last ran, on the monotonic clock; `seen`: how many of the trainings were there then.
     """
 
-    jobs: tuple[Training, ...]
+    jobs: tuple[NetworkTraining, ...]
     ticket: JobRequest | None = None
     stopped: bool = False
     error: str = ""
     looked: float = 0.0
     seen: int = 0
 
-    def missing(self) -> list[Training]:
+    def missing(self) -> list[NetworkTraining]:
         """What is still to be trained."""
-        return [job for job in self.jobs if trained(job) is None]
+        return [job for job in self.jobs if find_networks(job) is None]
 
     def stop(self, error: str = "") -> None:
         """Train no more of it, until that is asked for or something is changed."""
@@ -65,33 +72,35 @@ class RunRequest:
 
 
 @st.cache_resource
-def results() -> Store[str, Trained]:
+def get_training_results() -> Store[str, TrainedNetworks]:
     """All networks that were trained on this server; a class that opens one link trains once."""
-    return Store(KEPT)
+    return Store(MAX_STORED_TRAININGS)
 
 
 @st.cache_resource
-def desk() -> JobQueue:
+def get_training_queue() -> JobQueue:
     """Where all sessions hand in their trainings."""
     workers = count_threads()
     return JobQueue(threads(workers), workers=workers, speed=speed())
 
 
-def keep(job: Training, found: Trained) -> None:
+def store_networks(job: NetworkTraining, networks: TrainedNetworks) -> None:
     """Keep what was trained to its end."""
-    if len(found.means) == STEPS:
-        results().put(digest(job), found)
+    if len(networks.means) == STEPS:
+        get_training_results().put(digest(job), networks)
 
 
-def trained(job: Training) -> Trained | None:
+def find_networks(job: NetworkTraining) -> TrainedNetworks | None:
     """The networks of a training, where it has come to its end."""
-    return results().get(digest(job))
+    return get_training_results().get(digest(job))
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def costs(asked: Training, framework: str, share: float, _trained: Trained) -> dict[str, np.ndarray]:
+def get_case_accuracies(
+    training: NetworkTraining, framework: str, share: float, _trained: TrainedNetworks
+) -> dict[str, np.ndarray]:
     """The accuracy of every case, once for all sessions."""
-    return cases.costs(_trained, asked, CONVENTIONS[framework], share)
+    return cases.measure_case_accuracies(_trained, training, CONVENTIONS[framework], share)
 
 
 def show(view: View, theme: str) -> None:
@@ -99,15 +108,15 @@ def show(view: View, theme: str) -> None:
     convention = CONVENTIONS[view["framework"]]
     if view["batch"] == 1 and convention.unbiased:
         raise InvalidInput(f"{convention.name} refuses to train this network, which is dense, on one digit at a time.")
-    job = Training(view["batch"], view["eps"], view["seed"])
-    asked = start((job,))
+    job = NetworkTraining(view["batch"], view["eps"], view["seed"])
+    asked = request_networks((job,))
     working = still_running_after(asked.ticket)
     with st.container(key="work"):
-        status(asked, working)
-    found = trained(job)
-    measured = {} if found is None else costs(job, view["framework"], view["share"], found)
+        show_training_status(asked, working)
+    found = find_networks(job)
+    measured = {} if found is None else get_case_accuracies(job, view["framework"], view["share"], found)
     _headline(measured, view, convention)
-    rows = [ModeRow(*words[:2], measured.get(key)) for key, words in wording(view, convention).items()]
+    rows = [ModeRow(*words[:2], measured.get(key)) for key, words in describe_cases(view, convention).items()]
     said = "; ".join(f"{row.name}: {format_mean_percent(row.accuracy)}" for row in rows if row.accuracy is not None)
     plot(
         accuracy_figure(rows, 1 / DIGIT_CLASSES, theme), "effect",
@@ -125,54 +134,57 @@ def accuracy_table(rows: list[ModeRow]) -> dict[str, list]:
     return {"case": list(found)} | {f"network {k}": each.tolist() for k, each in enumerate(by_network)}
 
 
-def start(jobs: tuple[Training, ...]) -> RunRequest:
+def request_networks(jobs: tuple[NetworkTraining, ...]) -> RunRequest:
     """See to it that these are trained: what is missing is handed in, unless it is at work already."""
-    held: RunRequest | None = st.session_state.get(KEY)
+    held: RunRequest | None = st.session_state.get(REQUEST_KEY)
     asked = held if held is not None and held.jobs == jobs else RunRequest(jobs)
-    st.session_state[KEY] = asked
+    st.session_state[REQUEST_KEY] = asked
     ticket = None if held is None else held.ticket
     missing = asked.missing()
-    asked.ticket = None if asked.stopped else submit_or_reuse(ticket, missing, desk(), keep, PAGE)
+    asked.ticket = (
+        None if asked.stopped else submit_or_reuse(ticket, missing, get_training_queue(), store_networks, PAGE)
+    )
     return asked
 
 
-def status(asked: RunRequest, working: bool) -> None:
+def show_training_status(request: RunRequest, working: bool) -> None:
     """How far the training is, with a button that ends it; or what was trained, or why it was not."""
-    if asked.ticket is not None and asked.ticket.error is not None:
-        asked.stop(str(asked.ticket.error))
-    missing = len(asked.missing())
-    if asked.ticket is not None and (working or missing):
-        asked.looked, asked.seen = time.monotonic(), missing
+    if request.ticket is not None and request.ticket.error is not None:
+        request.stop(str(request.ticket.error))
+    missing = len(request.missing())
+    if request.ticket is not None and (working or missing):
+        request.looked, request.seen = time.monotonic(), missing
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.button("Cancel", on_click=asked.stop, key="cancel networks")
-            st.progress(asked.ticket.progress, progress_words(asked.ticket, "Training networks"), width="stretch")
-        watch(asked)
+            st.button("Cancel", on_click=request.stop, key="cancel networks")
+            st.progress(request.ticket.progress, progress_words(request.ticket, "Training networks"), width="stretch")
+        rerun_on_change(request)
     elif missing:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(asked.error or "Training was stopped.", width="content")
-            st.button("Train", on_click=asked.again, key="train networks")
+            st.markdown(request.error or "Training was stopped.", width="content")
+            st.button("Train", on_click=request.again, key="train networks")
     else:
-        (pictures, _), (unseen, _) = inputs(), inputs(test=True)
+        (pictures, _), (unseen, _) = load_input_rows(), load_input_rows(test=True)
         layers = " → ".join(str(width) for width in (pictures.shape[1], *WIDTHS, DIGIT_CLASSES))
         st.caption(
-            f"{NETWORKS} networks of {layers} units, batch norm and ReLU, each with a seed of its own, trained on "
-            f"{STEPS} batches of {asked.jobs[0].batch} of {len(pictures):,} digits. Accuracy on {len(unseen)} others: "
+            f"{NETWORK_COUNT} networks of {layers} units, batch norm and ReLU, each with a seed of its own, trained on "
+            f"{STEPS} batches of {request.jobs[0].batch} of {len(pictures):,} digits. Accuracy on {len(unseen)} "
+            f"others: "
             "mean over the networks with its 95% interval."
         )
 
 
 @st.fragment(run_every=POLL)
-def watch(asked: RunRequest) -> None:
+def rerun_on_change(request: RunRequest) -> None:
     """Show the page anew when there is something new to show."""
-    over = asked.ticket is None or asked.ticket.over
-    if (over or len(asked.missing()) < asked.seen) and time.monotonic() - asked.looked > POLL / 2:
+    over = request.ticket is None or request.ticket.over
+    if (over or len(request.missing()) < request.seen) and time.monotonic() - request.looked > POLL / 2:
         st.rerun()
 
 
-def wording(view: View, convention: Convention) -> dict[str, tuple[str, str, str]]:
+def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, str, str]]:
     """Return for every case its name, the role of its colour, and what was done and why that matters."""
-    share, batch, few = view["share"], view["batch"], cases.FEW
-    momentum, swapped, slow = (typeset(round(convention.other(each), 9)) for each in (share, 1 - share, few))
+    share, batch, few = view["share"], view["batch"], cases.TOO_SMALL_SHARE
+    momentum, swapped, slow = (typeset(round(convention.convert_momentum(each), 9)) for each in (share, 1 - share, few))
     other, on = typeset(round(1 - share, 9)), f"{convention.training} left on"
     words = {
         "population": (
@@ -198,8 +210,8 @@ def wording(view: View, convention: Convention) -> dict[str, tuple[str, str, str
             f"{typeset(share)}.",
         ),
         "stale": (
-            f"Averages stopped after {cases.STALE} batches", "inference",
-            f"The weights changed for {STEPS - cases.STALE} more, and their sums drifted away from the averages.",
+            f"Averages stopped after {cases.STALE_AFTER} batches", "inference",
+            f"The weights changed for {STEPS - cases.STALE_AFTER} more, and their sums drifted away from the averages.",
         ),
         "contrast": (
             "Test pictures of half the contrast", "inference",
@@ -218,7 +230,7 @@ def wording(view: View, convention: Convention) -> dict[str, tuple[str, str, str
             "The answer for a digit depends on the other digits in its test batch.",
         ),
     }  # fmt: skip
-    missing = {*(() if batch > 1 else NEEDS_OTHERS), *(("one",) if convention.unbiased else ())}
+    missing = {*(() if batch > 1 else CASES_NEEDING_OTHERS), *(("one",) if convention.unbiased else ())}
     return {key: row for key, row in words.items() if key not in missing}
 
 
@@ -228,8 +240,8 @@ def _headline(measured: dict[str, np.ndarray], view: View, convention: Conventio
         st.markdown("### Accuracy …% → …%")
         st.markdown("Other mistakes: …")
         return
-    right, words = measured["population"].mean(), wording(view, convention)
-    mistakes = [key for key in words if key not in cases.EXPECTED]
+    right, words = measured["population"].mean(), describe_cases(view, convention)
+    mistakes = [key for key in words if key not in cases.CORRECT_CASES]
     worst, *others = sorted(mistakes, key=lambda key: float(measured[key].mean()))
     st.markdown(f"### Accuracy {right:.0%} → {measured[worst].mean():.0%}: {words[worst][0]}")
     following = "; ".join(f"{words[key][0]}, {measured[key].mean():.0%}" for key in others[:2])
@@ -238,12 +250,12 @@ def _headline(measured: dict[str, np.ndarray], view: View, convention: Conventio
 
 def _reasons(view: View, convention: Convention, measured: dict[str, np.ndarray]) -> None:
     """What was done in every case and what it cost, by the mode that the network is in."""
-    words = wording(view, convention)
+    words = describe_cases(view, convention)
     for column, role in zip(st.columns(2, gap="large"), ("inference", "training"), strict=True):
         lines = [
             f"- **{name}** ({_cost(key, measured)}). {why}"
             for key, (name, mode, why) in words.items()
-            if mode == role and key not in cases.EXPECTED
+            if mode == role and key not in cases.CORRECT_CASES
         ]
         if role == "training" and convention.unbiased:
             lines.append(

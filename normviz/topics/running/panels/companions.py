@@ -6,26 +6,26 @@ import streamlit as st
 from normviz.core.registry import SCHEMES
 from normviz.describe.wording import format_decimals
 from normviz.topics.running import effects
-from normviz.topics.running.figures import strips
-from normviz.topics.running.state import setting_of
+from normviz.topics.running.figures import draw_strips
+from normviz.topics.running.state import build_stream_setting
 from normviz.ui.link import View
 from normviz.web.components.plot import plot
 
-among_others = st.cache_data(max_entries=16, show_spinner=False)(
-    lambda setting, eps: effects.among_others(setting, eps=eps)
+cached_outputs = st.cache_data(max_entries=16, show_spinner=False)(
+    lambda setting, eps: effects.normalize_among_others(setting, eps=eps)
 )
 
 
 def show(view: View, theme: str) -> None:
     """Show the output of one example in many mini-batches, by scheme."""
-    setting, unit = setting_of(view), view["unit"] - 1
-    found = {key: outputs[:, unit] for key, outputs in among_others(setting.still, view["eps"]).items()}
+    setting, unit = build_stream_setting(view), view["unit"] - 1
+    found = {key: outputs[:, unit] for key, outputs in cached_outputs(setting.still, view["eps"]).items()}
     spread = {key: float(np.ptp(outputs)) for key, outputs in found.items()}
     rows = {f"{SCHEMES[key].label}  <b>{format_decimals(spread[key])}</b>": outputs for key, outputs in found.items()}
     varying = [SCHEMES[key].name for key, width in spread.items() if width > 1e-9]
-    alt = f"Output of one test digit in {effects.DRAWS} mini-batches, by scheme; varying: {', '.join(varying)}."
-    axis = f"x̂ of one test digit at unit {view['unit']}, in {effects.DRAWS} batches of {setting.batch}"
-    plot(strips(rows, axis, theme), "effect", alt, "20rem")
+    alt = f"Output of one test digit in {effects.DRAW_COUNT} mini-batches, by scheme; varying: {', '.join(varying)}."
+    axis = f"x̂ of one test digit at unit {view['unit']}, in {effects.DRAW_COUNT} batches of {setting.batch}"
+    plot(draw_strips(rows, axis, theme), "effect", alt, "20rem")
     if setting.batch == 1:
         st.markdown("Beside each name: largest minus smallest x̂. In batches of one there are no other examples.")
         return

@@ -4,7 +4,7 @@ import streamlit as st
 
 from normviz.core.registry import SCHEMES
 from normviz.describe.wording import format_references
-from normviz.topics.why.history import BEFORE, sort_schemes, submitted
+from normviz.topics.why.history import PRECURSORS, parse_arxiv_month, sort_schemes
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
 
@@ -14,7 +14,7 @@ def show(view: View, theme: str) -> None:
     schemes = sort_schemes()
     batch = SCHEMES["batch"].reference
     since = {row.reference for row in schemes if row.reference.arxiv and row.reference.arxiv > (batch.arxiv or "")}
-    day = submitted(batch.arxiv or "")
+    day = parse_arxiv_month(batch.arxiv or "")
     st.markdown(
         f"### Batch norm came in {day:%b %Y}; the schemes of the {len(since)} papers since then average over other "
         "axes, divide by something else or by nothing, act on the weights, or use no statistics."
@@ -26,4 +26,4 @@ def show(view: View, theme: str) -> None:
     }
     st.table(rows, border="horizontal")
     save_table(lambda: rows, "schemes")
-    st.caption(f"What came before: {'; '.join(row.text for row in BEFORE)}.")
+    st.caption(f"What came before: {'; '.join(row.text for row in PRECURSORS)}.")

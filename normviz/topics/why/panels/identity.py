@@ -8,7 +8,7 @@ from normviz.core.text import format_number, typeset
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe.wording import format_shape
 from normviz.topics.why import state
-from normviz.topics.why.figures import lines_to_identity
+from normviz.topics.why.figures import draw_identity_lines
 from normviz.topics.why.identity import SHAPE
 from normviz.ui.link import View
 from normviz.ui.settings import Controls
@@ -28,7 +28,7 @@ def show(view: View, theme: str) -> None:
 
 def _undone(view: View, theme: str) -> None:
     """y over x."""
-    found, start, there = (state.undone(part, view["eps"], view["seed"]) for part in (view["part"], 0.0, 1.0))
+    found, start, there = (state.get_undone_norm(part, view["eps"], view["seed"]) for part in (view["part"], 0.0, 1.0))
     span = (float(min(start.y.min(), there.y.min())), float(max(start.y.max(), there.y.max())))
     least = RELATIVE_TOLERANCES["float64"] * float(np.abs(found.x).max())
     gap, none = (format_number(each.gap, 2, least) for each in (found, there))
@@ -39,7 +39,7 @@ def _undone(view: View, theme: str) -> None:
     left, right = st.columns([3, 2], gap="large")
     with left:
         alt = f"Output over input, a line for each of {SHAPE[3]} channels, and the line y = x: apart by {gap}."
-        plot(lines_to_identity(ends, made, span, theme), "lines", alt, "24rem")
+        plot(draw_identity_lines(ends, made, span, theme), "lines", alt, "24rem")
     with right:
         st.table(
             {

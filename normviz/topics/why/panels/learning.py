@@ -9,26 +9,26 @@ from normviz.charts.curves import Curve, Panel, curves
 from normviz.core.text import typeset
 from normviz.describe.seeds import SIGNIFICANCE_LEVEL, compare_seed_by_seed, estimate_band, format_mean_percent
 from normviz.topics.why import state
-from normviz.topics.why.controls import again_button, draw_beside
+from normviz.topics.why.controls import draw_page_controls, draw_retrain_button
 from normviz.topics.why.figures import learning_figure
-from normviz.topics.why.learning import KINDS, LEARNS, STUDY, RateSweep, find_sweeps
-from normviz.topics.why.network import BATCH, TESTED, VALIDATED
-from normviz.topics.why.saturation import EVERY, RATES, STEPS, WIDTH, Learned, Setting
+from normviz.topics.why.learning import KIND_NAMES, LEARNED_ACCURACY, STUDY, RateSweep, find_sweeps
+from normviz.topics.why.network import BATCH, TEST_DIGITS, VALIDATION_DIGITS
+from normviz.topics.why.saturation import MEASUREMENT_INTERVAL, RATES, STEPS, WIDTH, LearningResults, Setting
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
 from normviz.web.components.plot import plot
 
-PLAIN, NORMED = KINDS.values()
+PLAIN, NORMED = KIND_NAMES.values()
 
-LOOKS = np.arange(0, STEPS + 1, EVERY)
+LOOKS = np.arange(0, STEPS + 1, MEASUREMENT_INTERVAL)
 """Steps at which the accuracy is measured."""
 
 
 def show(view: View, theme: str) -> None:
     """Show the networks learning, one line for each seed; then their accuracy at the end by learning rate."""
     setting = Setting(start=view["start"], rate=view["rate"], seed=view["seed"])
-    draw_beside(view)
-    runs, is_shipped = state.learned(setting)
+    draw_page_controls(view)
+    runs, is_shipped = state.get_learning_results(setting)
     sweeps = find_sweeps(setting)
     ends = {name: run.accuracy[-1] for name, run in runs.items()}
     levels = {name: format_mean_percent(end) for name, end in ends.items()}
@@ -41,7 +41,7 @@ def show(view: View, theme: str) -> None:
             figure = learning_figure(title, LOOKS, 100 * run.accuracy, k, theme)
             key = "learning normalized" if k else "learning"
             plot(figure, key, f"{name.capitalize()}. {alt}", "min(22rem, 42vh)")
-    again_button()
+    draw_retrain_button()
     st.caption(_caption(setting, len(ends[PLAIN]), is_shipped))
     save_table(lambda: _numbers(runs, setting.seed), "learning")
     if sweeps is not None:
@@ -50,7 +50,7 @@ def show(view: View, theme: str) -> None:
 
 def _robustness(sweeps: Mapping[str, RateSweep]) -> str:
     """Say at how many learning rates the networks of all seeds learn."""
-    plain, normed = sweeps[PLAIN].robust, sweeps[NORMED].robust
+    plain, normed = sweeps[PLAIN].robust_count, sweeps[NORMED].robust_count
     only = f"at {'only ' * (plain < normed)}{plain}"
     counts = (
         f"all {STUDY.seeds} networks learn at {normed} of {len(RATES)} learning rates with batch norm, {only} "
@@ -71,12 +71,12 @@ def _caption(setting: Setting, seeds: int, is_shipped: bool) -> str:
     return (
         f"{seeds} networks of each kind ({origin}), from seeds {setting.seed} to {setting.seed + seeds - 1}: "
         f"{setting.depth} layers of {WIDTH} sigmoid units, {STEPS} mini-batches of {BATCH} digits, SGD. Both kinds "
-        f"start from the same weights. Accuracy on {TESTED} test digits; thick line: mean; ±: 95% interval "
+        f"start from the same weights. Accuracy on {TEST_DIGITS} test digits; thick line: mean; ±: 95% interval "
         "over the seeds; dotted: guessing."
     )
 
 
-def _numbers(runs: Mapping[str, Learned], first: int) -> dict[str, list]:
+def _numbers(runs: Mapping[str, LearningResults], first: int) -> dict[str, list]:
     """Return the accuracies by step, a column for each network."""
     columns = {
         f"{name}, seed {first + k}": accuracy.tolist()
@@ -105,9 +105,10 @@ def _sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
     difference = compare_seed_by_seed(best[NORMED], best[PLAIN])
     clear = "a clear difference" if difference.p_value <= SIGNIFICANCE_LEVEL else "no clear difference"
     st.caption(
-        f"Bands: 95% intervals over {STUDY.seeds} seeds. Best rates, chosen on {VALIDATED} validation digits: "
+        f"Bands: 95% intervals over {STUDY.seeds} seeds. Best rates, chosen on {VALIDATION_DIGITS} validation digits: "
         f"{_spoken(rates)}. Their accuracies differ by {difference.text(100)} points, {clear} at 5%. A network learns "
-        f"here if it reads at least {LEARNS:.0%} of the test digits after {STEPS} steps; at low rates, more steps help."
+        f"here if it reads at least {LEARNED_ACCURACY:.0%} of the test digits after {STEPS} steps; at low "
+        f"rates, more steps help."
     )
     save_table(lambda: _rates(sweeps), "learning-rates")
 

@@ -20,7 +20,7 @@ NAMES = {"outside": "E[x] taken for a constant", "inside": "the gradient knows o
 def show(view: View, theme: str) -> None:
     """b and the loss by step, both ways."""
     rate, steps = view["step_size"], view["steps"]
-    found = state.descents(rate, steps, view["seed"])
+    found = state.get_bias_descents(rate, steps, view["seed"])
     out, inside = found["outside"], found["inside"]
     reach = float(np.abs(out.b).max())
     stood, moved, stayed = (

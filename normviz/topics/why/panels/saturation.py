@@ -13,15 +13,24 @@ from normviz.data.digits import DIGIT_CLASSES
 from normviz.describe.seeds import estimate_band, estimate_mean, format_mean_percent
 from normviz.describe.wording import format_decimals
 from normviz.topics.why import state
-from normviz.topics.why.controls import draw_beside
-from normviz.topics.why.learning import KINDS
-from normviz.topics.why.network import BATCH, TESTED
-from normviz.topics.why.saturation import EDGE, QUANTILES, SLOPE, STEPS, WIDTH, Learned, Seen, Setting
+from normviz.topics.why.controls import draw_page_controls
+from normviz.topics.why.learning import KIND_NAMES
+from normviz.topics.why.network import BATCH, TEST_DIGITS
+from normviz.topics.why.saturation import (
+    QUANTILES,
+    SATURATION_INPUT,
+    SATURATION_SLOPE,
+    STEPS,
+    WIDTH,
+    LearningResults,
+    LearningRun,
+    Setting,
+)
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
 from normviz.web.components.plot import plot
 
-PLAIN, NORMED = KINDS.values()
+PLAIN, NORMED = KIND_NAMES.values()
 STUCK = 2 / DIGIT_CLASSES
 """Networks that read no more digits than this have learned nothing to speak of: guessing reads half as many."""
 
@@ -31,12 +40,12 @@ NOTHING = 0.005
 
 def show(view: View, theme: str) -> None:
     """Show bands of one unit's input, with and without batch norm; then the saturated share by layer."""
-    draw_beside(view)
+    draw_page_controls(view)
     setting = build_settings(Setting, view)
-    runs, layer, unit = state.trained(setting), view["layer"], view["unit"]
+    runs, layer, unit = state.get_learning_runs(setting), view["layer"], view["unit"]
     _bands(runs, layer, unit, theme)
     st.markdown("## Which layers saturate?")
-    learned, _ = state.learned(setting)
+    learned, _ = state.get_learning_results(setting)
     _saturated(learned, runs, theme)
     paper = SCHEMES["batch"].reference
     st.caption(
@@ -48,7 +57,7 @@ def show(view: View, theme: str) -> None:
     save_table(lambda: _numbers(runs, layer, unit), "saturation")
 
 
-def _bands(runs: Mapping[str, Seen], layer: int, unit: int, theme: str) -> None:
+def _bands(runs: Mapping[str, LearningRun], layer: int, unit: int, theme: str) -> None:
     """Draw the quantiles of one unit's input by step."""
     seen = {name: run.quantiles[:, :, layer, unit] for name, run in runs.items()}
     st.markdown(f"### {_moved_words(seen)}")
@@ -57,7 +66,7 @@ def _bands(runs: Mapping[str, Seen], layer: int, unit: int, theme: str) -> None:
         Panel(
             name.capitalize(),
             [Curve("median, and the middle 70%", runs[name].steps, q[:, 1], k, q[:, 0], q[:, 2])],
-            "step", "input of the sigmoid" if not k else "", levels=(-EDGE, EDGE), span=span,
+            "step", "input of the sigmoid" if not k else "", levels=(-SATURATION_INPUT, SATURATION_INPUT), span=span,
         )
         for k, (name, q) in enumerate(seen.items())
     ]  # fmt: skip
@@ -70,13 +79,15 @@ def _bands(runs: Mapping[str, Seen], layer: int, unit: int, theme: str) -> None:
             plot(curves([panel], theme), "bands" if panel is panels[0] else "bands normalized", alt, "21rem")
     low, _, high = (f"{q:.0%}" for q in QUANTILES)
     st.caption(
-        f"Layer {layer}, unit {unit} of one network of each kind: {low}, 50% and {high} quantiles over {TESTED} test "
-        f"digits. Lines across: beyond ±{EDGE:.2f} the slope σ′ of a sigmoid is below {SLOPE:g}, a tenth of its "
+        f"Layer {layer}, unit {unit} of one network of each kind: {low}, 50% and {high} quantiles over "
+        f"{TEST_DIGITS} test "
+        f"digits. Lines across: beyond ±{SATURATION_INPUT:.2f} the slope σ′ of a sigmoid is below "
+        f"{SATURATION_SLOPE:g}, a tenth of its "
         "largest. We call such a unit saturated."
     )
 
 
-def _saturated(learned: Mapping[str, Learned], runs: Mapping[str, Seen], theme: str) -> None:
+def _saturated(learned: Mapping[str, LearningResults], runs: Mapping[str, LearningRun], theme: str) -> None:
     """Draw the share of saturated inputs by layer at the end, mean and interval over the seeds."""
     st.markdown(f"### {_saturated_words(learned, runs)}")
     layers = np.arange(learned[PLAIN].saturated.shape[1])
@@ -92,7 +103,7 @@ def _saturated(learned: Mapping[str, Learned], runs: Mapping[str, Seen], theme: 
 def _span(bands: list[np.ndarray]) -> tuple[float, float]:
     """Return the ends of one vertical axis for all bands."""
     low, high = min(float(band.min()) for band in bands), max(float(band.max()) for band in bands)
-    low, high = min(low, -EDGE), max(high, EDGE)
+    low, high = min(low, -SATURATION_INPUT), max(high, SATURATION_INPUT)
     return low - 0.06 * (high - low), high + 0.06 * (high - low)
 
 
@@ -102,7 +113,7 @@ def _moved_words(seen: Mapping[str, np.ndarray]) -> str:
     return f"The median of this unit's input moves by {plain} without batch norm, by {normed} with it."
 
 
-def _saturated_words(learned: Mapping[str, Learned], runs: Mapping[str, Seen]) -> str:
+def _saturated_words(learned: Mapping[str, LearningResults], runs: Mapping[str, LearningRun]) -> str:
     """Say how much the layer saturates that saturates most without batch norm, and whether the networks learn."""
     means = {name: estimate_mean(run.saturated, 0)[0] for name, run in learned.items()}
     layer = int(means[PLAIN].argmax())
@@ -123,12 +134,12 @@ def _saturated_words(learned: Mapping[str, Learned], runs: Mapping[str, Seen]) -
     )
 
 
-def _width(run: Seen) -> float:
+def _width(run: LearningRun) -> float:
     """Return the distance of the outer quantiles at the end, the median over the units of the last layer."""
     return float(np.median(run.quantiles[-1, -1, -1] - run.quantiles[-1, 0, -1]))
 
 
-def _numbers(runs: Mapping[str, Seen], layer: int, unit: int) -> dict[str, list]:
+def _numbers(runs: Mapping[str, LearningRun], layer: int, unit: int) -> dict[str, list]:
     """Return the quantiles of the unit's input in columns."""
     columns: dict[str, list] = {"step": runs[PLAIN].steps.tolist()}
     for name, run in runs.items():

@@ -7,12 +7,12 @@ from normviz.core.registry import SCHEMES
 from normviz.core.text import format_number, typeset
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.topics.why import state
-from normviz.topics.why.style import PHOTOS, Restyled, moments
+from normviz.topics.why.style import PHOTOS, RestyledPhoto, compute_channel_moments
 from normviz.ui.link import View
 from normviz.web.components.picture import shades
 from normviz.web.components.plot import plot
 
-SPREAD = 2.5
+GREY_LIMIT = 2.5
 """x̂ from −SPREAD, black, to SPREAD, white."""
 
 ADAIN = state.ADAIN
@@ -21,20 +21,20 @@ ADAIN = state.ADAIN
 def show(view: View, theme: str) -> None:
     """The photograph, the other one, the first without its statistics, and with the other's."""
     kernel = view["kernel"] if view["space"] == "features" else 0
-    found = state.restyled(view["content"], view["contrast"], kernel, view["eps"], view["seed"])
+    found = state.get_restyled_photo(view["content"], view["contrast"], kernel, view["eps"], view["seed"])
     names = [PHOTOS[view["content"]], next(name for key, name in PHOTOS.items() if key != view["content"])]
     st.markdown(f"### {_seen(found, names, kernel, view['contrast'])}")
     shown = {
         "content": (f"{names[0]}: x", found.content, 0.0, 1.0),
         "style": (f"{names[1]}: its μ and σ", found.style, 0.0, 1.0),
-        "normalized": ("Instance norm: x̂", found.xhat, -SPREAD, SPREAD),
+        "normalized": ("Instance norm: x̂", found.xhat, -GREY_LIMIT, GREY_LIMIT),
         "restyled": (f"{names[0]} with the μ and σ of the other", found.y, 0.0, 1.0),
     }
     for row in (("content", "style"), ("normalized", "restyled")):
         for column, key in zip(st.columns(2), row, strict=True):
             title, image, low, high = shown[key]
             with column:
-                means, deviations = (", ".join(typeset(v, 2) for v in each) for each in moments(image))
+                means, deviations = (", ".join(typeset(v, 2) for v in each) for each in compute_channel_moments(image))
                 alt = f"{title}, as a picture. Red, green, blue: means {means}, standard deviations {deviations}."
                 figure = pictures({title: shades(image, low, high)}, [(low, high)], theme)
                 plot(figure, key, alt, "min(20rem, 75vw)")
@@ -45,14 +45,14 @@ def show(view: View, theme: str) -> None:
     beyond = f", in the last picture {clipped:.1%} of all numbers" if clipped else ""
     instance = SCHEMES["instance"].reference
     st.caption(
-        f"x̂ is drawn from {typeset(-SPREAD)} to {typeset(SPREAD)}; what is beyond an end is drawn as that "
+        f"x̂ is drawn from {typeset(-GREY_LIMIT)} to {typeset(GREY_LIMIT)}; what is beyond an end is drawn as that "
         f"end{beyond}. [{instance.text}]({instance.url}) "
         "has neither γ nor β; with those of another picture it becomes adaptive instance norm "
         f"([{ADAIN.text}]({ADAIN.url}), eq. 8), there on the features of a trained network."
     )
 
 
-def _seen(found: Restyled, names: list[str], kernel: int, contrast: float) -> str:
+def _seen(found: RestyledPhoto, names: list[str], kernel: int, contrast: float) -> str:
     """What the last picture has of each."""
     gap = format_number(found.gap, 2, 1e3 * RELATIVE_TOLERANCES["float64"])
     what = f"each of {found.channels} random features of {kernel} × {kernel} pixels" if kernel else "each colour"
@@ -64,7 +64,7 @@ def _seen(found: Restyled, names: list[str], kernel: int, contrast: float) -> st
     )
 
 
-def _contrast_words(found: Restyled, contrast: float, eps: float) -> str:
+def _contrast_words(found: RestyledPhoto, contrast: float, eps: float) -> str:
     """Whether x̂ notices the contrast."""
     if not contrast:
         return "**Instance norm takes the contrast**, but has nothing to work on where there is none."
@@ -75,7 +75,7 @@ def _contrast_words(found: Restyled, contrast: float, eps: float) -> str:
     )
 
 
-def _honest_words(found: Restyled, kernel: int) -> str:
+def _honest_words(found: RestyledPhoto, kernel: int) -> str:
     """What random features are, and what they are not."""
     gap = format_number(found.seen_gap, 2, 1e3 * RELATIVE_TOLERANCES["float64"])
     if not kernel:

@@ -9,23 +9,23 @@ from normviz.core.text import format_number, typeset
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe.notation import format_latex_number
 from normviz.topics.why import state
-from normviz.topics.why.controls import draw_beside
-from normviz.topics.why.figures import DRAWN, Cloud, cloud_figure, scattered
+from normviz.topics.why.controls import draw_page_controls
+from normviz.topics.why.figures import MAX_DRAWN_POINTS, Cloud, cloud_figure, draw_batch_ellipses
 from normviz.topics.why.whitening import (
-    COUNT,
-    DRAWS,
+    BATCH_COUNT,
+    ELLIPSE_RADIUS,
     FEATURES,
-    RADIUS,
     STAGES,
-    Costs,
-    correlation,
-    covariance,
-    digits,
-    ellipse,
-    mini_batches,
-    own,
-    principal,
-    statistics_of,
+    TIMED_EXAMPLES,
+    WhiteningCosts,
+    compute_correlation,
+    compute_covariance,
+    compute_digit_features,
+    count_statistics,
+    draw_mini_batches,
+    draw_normal_cloud,
+    find_principal_directions,
+    make_covariance_ellipse,
 )
 from normviz.ui.link import View
 from normviz.ui.saving import save_table
@@ -35,29 +35,29 @@ SYMBOLS = ("x₀", "x₁")
 """The two features."""
 
 ROUNDING = RELATIVE_TOLERANCES["float64"]
-HALF = 4.5
+PLOT_HALF_WIDTH = 4.5
 """What is brought to a common scale is drawn from −HALF to HALF."""
 
-OUTLINED = 12
+OUTLINED_BATCHES = 12
 """Mini-batches whose ellipses are drawn."""
 
-OUTLINE = f"covariance, {RADIUS:g} standard deviations"
+OUTLINE_NAME = f"covariance, {ELLIPSE_RADIUS:g} standard deviations"
 
-DBN = SCHEMES["whitening"].reference
+WHITENING_SOURCE = SCHEMES["whitening"].reference
 
-COSTS = state.PREFIX + "costs"
+COSTS_KEY = state.PREFIX + "costs"
 """Where a session keeps that it asked for them."""
 
 
 def show(view: View, theme: str) -> None:
     """A cloud as it is and what is made of it; then what each of the two simplifications costs and spares."""
-    draw_beside(view)
+    draw_page_controls(view)
     if view["points"] == "digits":
-        x = digits(view["first"], view["second"])
+        x = compute_digit_features(view["first"], view["second"])
         axes = (FEATURES[view["first"]].name, FEATURES[view["second"]].name)
     else:
-        x, axes = own(view["correlation"], view["ratio"], view["seed"]), SYMBOLS
-    _made(view, x, axes, theme)
+        x, axes = draw_normal_cloud(view["correlation"], view["ratio"], view["seed"]), SYMBOLS
+    _show_stage(view, x, axes, theme)
     left, right = st.columns(2, gap="large")
     with left:
         _jointly(theme)
@@ -65,25 +65,30 @@ def show(view: View, theme: str) -> None:
         _by_mini_batch(view, x, axes, theme)
 
 
-def _made(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
+def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
     """The cloud as it is, and at the chosen stage."""
     stage, eps = STAGES[view["stage"]], view["eps"]
-    made, before = stage(x, eps), covariance(x)
-    after, w = covariance(made), stage.matrix(before, eps)
-    st.markdown(f"### {_seen(view['stage'], before, after, made, eps)}")
+    made, before = stage(x, eps), compute_covariance(x)
+    after, w = compute_covariance(made), stage.matrix(before, eps)
+    st.markdown(f"### {_describe_stage(view['stage'], before, after, made, eps)}")
     half = 1.1 * float(np.abs(x - x.mean(0)).max()) or 1.0
     turn = np.linspace(0, 2 * np.pi, 97)
-    aim = {} if stage.plain else {"mean 0, covariance I": RADIUS * np.stack([np.cos(turn), np.sin(turn)], axis=-1)}
-    reach = RADIUS * np.sqrt(np.diag(before))[:, None] * np.eye(2)
-    frame = half if stage.plain else HALF
+    aim = (
+        {}
+        if stage.plain
+        else {"mean 0, covariance I": ELLIPSE_RADIUS * np.stack([np.cos(turn), np.sin(turn)], axis=-1)}
+    )
+    reach = ELLIPSE_RADIUS * np.sqrt(np.diag(before))[:, None] * np.eye(2)
+    frame = half if stage.plain else PLOT_HALF_WIDTH
     pointing = reach @ w.T
     shorter = min(1.0, 0.85 * frame / (float(np.abs(pointing).max()) or 1.0))
     pointing = shorter * pointing
     made_axes = ("principal direction 0", "principal direction 1") if view["stage"] == "pca" else axes
+    outline = {OUTLINE_NAME: make_covariance_ellipse(x.mean(0), before)}
     shown = {
-        "before": Cloud(x, {OUTLINE: ellipse(x.mean(0), before)}, _arrows(x.mean(0), reach), axes, x.mean(0), half),
+        "before": Cloud(x, outline, _arrows(x.mean(0), reach), axes, x.mean(0), half),
         "made": Cloud(
-            made, {OUTLINE: ellipse(made.mean(0), after)} | aim, _arrows(np.zeros(2), pointing),
+            made, {OUTLINE_NAME: make_covariance_ellipse(made.mean(0), after)} | aim, _arrows(np.zeros(2), pointing),
             made_axes, np.zeros(2), frame,
         ),
     }  # fmt: skip
@@ -96,11 +101,12 @@ def _made(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
             )
             plot(cloud_figure(shown[key], theme), key, alt, "23rem")
             st.latex(_matrix(cov))
-    outside = int((np.abs(made) > HALF).any(1).sum())
+    outside = int((np.abs(made) > PLOT_HALF_WIDTH).any(1).sum())
     st.caption(
         _scaled_words(before, after, made, eps)
         * (view["stage"] == "scaled")
-        + f"{len(x):,} points, of which {DRAWN} are drawn; mean and covariance are of all. Arrows: {RADIUS:g} standard "
+        + f"{len(x):,} points, of which {MAX_DRAWN_POINTS} are drawn; mean and covariance are of all. Arrows: "
+        f"{ELLIPSE_RADIUS:g} standard "
         f"deviations along each feature of x, and where they come to lie{', drawn shorter' if shorter < 1 else ''}."
         + (f" {outside} points lie outside of the right picture." if outside and not stage.plain else "")
     )
@@ -123,10 +129,10 @@ def _matrix(cov: np.ndarray) -> str:
     return r"\mathrm{Cov} = \begin{pmatrix}" + r" \\ ".join(rows) + r"\end{pmatrix}"
 
 
-def _seen(key: str, before: np.ndarray, after: np.ndarray, made: np.ndarray, eps: float) -> str:
+def _describe_stage(key: str, before: np.ndarray, after: np.ndarray, made: np.ndarray, eps: float) -> str:
     """What the right picture shows, in a sentence."""
     was, now = (_correlation(cov) for cov in (before, after))
-    rank, mean = int((principal(before)[0] > 0).sum()), np.abs(made.mean(0)).max()
+    rank, mean = int((find_principal_directions(before)[0] > 0).sum()), np.abs(made.mean(0)).max()
     spreads = " and ".join(typeset(value, 4) for value in np.diag(after))
     if key == "centred":
         return f"Centred: the mean is {_zero(mean)}, the covariance as it was, and the correlation still {now}."
@@ -149,7 +155,7 @@ def _scaled_words(before: np.ndarray, after: np.ndarray, made: np.ndarray, eps: 
 
 
 def _correlation(cov: np.ndarray) -> str:
-    return format_number(correlation(cov), 3, 1e3 * ROUNDING)
+    return format_number(compute_correlation(cov), 3, 1e3 * ROUNDING)
 
 
 def _zero(gap: float) -> str:
@@ -159,12 +165,12 @@ def _zero(gap: float) -> str:
 def _jointly(theme: str) -> None:
     """The first simplification, by what it spares."""
     st.markdown("## First simplification: a feature at a time")
-    if not st.session_state.get(COSTS):
-        per, joint = statistics_of(512)
+    if not st.session_state.get(COSTS_KEY):
+        per, joint = count_statistics(512)
         st.markdown(f"### For 512 features whitening estimates {joint:,} numbers, batch norm {per:,}.")
-        st.button("Measure the time on this server", key="measure costs", on_click=_ask)
+        st.button("Measure the time on this server", key="measure costs", on_click=_request_costs)
         return
-    found = state.costs()
+    found = state.get_whitening_costs()
     st.markdown(f"### {_cost_words(found)}")
     lines = [
         Curve(name, found.sizes, 1e3 * seconds, look, points=True)
@@ -186,17 +192,18 @@ def _jointly(theme: str) -> None:
         "24rem",
     )
     st.caption(
-        f"{COUNT} examples in NumPy, the fastest of a few tries. Covariance: N·C² products; its eigenvectors: of the "
+        f"{TIMED_EXAMPLES} examples in NumPy, the fastest of a few tries. Covariance: N·C² products; its "
+        f"eigenvectors: of the "
         "order of C³. The way back goes through the eigenvectors too: the gradient of an inverse root couples every "
-        f"pair of them ([{DBN.text}]({DBN.url}))."
+        f"pair of them ([{WHITENING_SOURCE.text}]({WHITENING_SOURCE.url}))."
     )
 
 
-def _ask() -> None:
-    st.session_state[COSTS] = True
+def _request_costs() -> None:
+    st.session_state[COSTS_KEY] = True
 
 
-def _cost_words(found: Costs) -> str:
+def _cost_words(found: WhiteningCosts) -> str:
     """How much longer whitening takes, and how its time grows."""
     there, back = found.whitened / found.per_feature, found.whitened_back / found.per_feature_back
     return (
@@ -212,21 +219,29 @@ def _times(ratio: float) -> str:
 def _by_mini_batch(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
     """The second simplification: what a mini-batch knows of the whole set."""
     st.markdown("## Second simplification: a mini-batch at a time")
-    size, whole = view["size"], covariance(x)
-    batches = mini_batches(x, size, view["seed"])
-    covs = covariance(batches)
+    size, whole = view["size"], compute_covariance(x)
+    batches = draw_mini_batches(x, size, view["seed"])
+    covs = compute_covariance(batches)
     spread = covs[:, 0, 0].std() / whole[0, 0]
     st.markdown(
-        f"### Over {DRAWS} mini-batches of {size}, the variance of the first feature scatters by {spread:.0%} of that "
+        f"### Over {BATCH_COUNT} mini-batches of {size}, the variance of the first feature scatters by "
+        f"{spread:.0%} of that "
         "of all points."
     )
-    outlines = [ellipse(batch.mean(0), cov) for batch, cov in zip(batches[:OUTLINED], covs, strict=False)]
+    outlines = [
+        make_covariance_ellipse(batch.mean(0), cov)
+        for batch, cov in zip(batches[:OUTLINED_BATCHES], covs, strict=False)
+    ]
     low = covs[:, 0, 0].min() / whole[0, 0]
-    alt = f"The ellipse of all points over those of {OUTLINED} mini-batches of {size}: the least variance is {low:.0%}."
-    plot(scattered(ellipse(x.mean(0), whole), outlines, axes, theme), "batches", alt, "24rem")
+    alt = (
+        f"The ellipse of all points over those of {OUTLINED_BATCHES} mini-batches of {size}: the least "
+        f"variance is {low:.0%}."
+    )
+    plot(draw_batch_ellipses(make_covariance_ellipse(x.mean(0), whole), outlines, axes, theme), "batches", alt, "24rem")
     flat = "A mini-batch of 2 has no area: a" if size == 2 else "A"
     st.caption(
-        f"{OUTLINED} mini-batches; another seed draws others. {flat} covariance of m examples has at most m − 1 "
+        f"{OUTLINED_BATCHES} mini-batches; another seed draws others. {flat} covariance of m examples has at "
+        f"most m − 1 "
         "directions, so with no more examples than features it has no inverse root without ε; variances of single "
         f"features do. Both simplifications: [{SCHEMES['batch'].reference.text}]({SCHEMES['batch'].reference.url}), "
         "section 3."
