@@ -9,9 +9,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import streamlit as st
 
-from normviz.ui.frame import framed, menu
-from normviz.ui.server import EXCEPTION_HANDLERS, ICON, MIDDLEWARE, lifespan
-from normviz.web.plotly_script import create_routes
+from normviz.ui.frame import frame_page, show_menu
+from normviz.ui.server import EXCEPTION_HANDLERS, ICON_PATH, MIDDLEWARE, lifespan
+from normviz.web.script_routes import create_routes
 
 app = st.App(
     __file__,
@@ -22,8 +22,8 @@ app = st.App(
 )
 
 if __name__ == "__main__":
-    page, story = menu()
+    page, story = show_menu()
     title = story.title if story else "normviz"
-    st.set_page_config(page_title=f"{title} · normviz", page_icon=str(ICON), layout="wide")
-    with framed(story) if story else nullcontext():
+    st.set_page_config(page_title=f"{title} · normviz", page_icon=str(ICON_PATH), layout="wide")
+    with frame_page(story) if story else nullcontext():
         page.run()

@@ -24,7 +24,7 @@ from playwright.sync_api import Browser
 from visit import POINTS, Visit
 
 from normviz.charts import cube
-from normviz.charts.cube_layout import layout_of
+from normviz.charts.cube_layout import compute_layout
 from normviz.core.fields import Shape
 from normviz.core.normalize import normalize
 from normviz.core.registry import get_scheme
@@ -149,7 +149,7 @@ def spread(values: Iterable[float]) -> str:
 
 
 def _size(shape: Shape) -> list[str]:
-    return [f"{prod(shape):,} {shape}", f"{face_count(layout_of('folded', shape)):,}"]
+    return [f"{prod(shape):,} {shape}", f"{face_count(compute_layout('folded', shape)):,}"]
 
 
 def _column(results: Results, shape: Shape, kind: str, name: str, key: str) -> list[float]:
@@ -227,13 +227,13 @@ def _python(plan: Plan) -> Iterable[list[str]]:
     scheme = get_scheme("batch")
     for shape in (*plan.shapes, *plan.slab):
         x = SAMPLES["uneven"].make(shape, 0)
-        result, levels = normalize(x, scheme), cube.value_levels(x)
-        figure = cube.cube_figure(shape, "folded", *levels)
+        result, levels = normalize(x, scheme), cube.compute_value_levels(x)
+        figure = cube.draw_cube(shape, "folded", *levels)
         steps: list[Callable] = [
             lambda shape=shape: normalize(SAMPLES["uneven"].make(shape, 0), scheme),
-            lambda shape=shape, levels=levels: cube.cube_figure(shape, "folded", *levels),
-            figure.packed,
-            lambda shape=shape, x=x, result=result: cube.hover_data(
+            lambda shape=shape, levels=levels: cube.draw_cube(shape, "folded", *levels),
+            figure.to_message,
+            lambda shape=shape, x=x, result=result: cube.build_hover_data(
                 shape, "folded", [(scheme.field, scheme.summation)], x, [result.xhat]
             ),
         ]

@@ -10,13 +10,13 @@ import streamlit as st
 from meshes import grid, mesh
 
 from normviz.charts import cube
-from normviz.charts.cube_layout import layout_of
+from normviz.charts.cube_layout import compute_layout
 from normviz.core.normalize import normalize
 from normviz.core.registry import get_scheme
 from normviz.data.samples import SAMPLES
 from normviz.ui.server import MIDDLEWARE
-from normviz.web.components.plot import plot
-from normviz.web.plotly_script import create_routes
+from normviz.web.components.plot import show_figure
+from normviz.web.script_routes import create_routes
 
 HEIGHT = 480
 
@@ -34,11 +34,11 @@ if __name__ == "__main__":
     scheme = get_scheme("batch")
     x = SAMPLES["uneven"].make(shape, seed)
     result = normalize(x, scheme)
-    figure = cube.cube_figure(shape, "folded", *cube.value_levels(x))
+    figure = cube.draw_cube(shape, "folded", *cube.compute_value_levels(x))
     if mode == "chart":
-        figure.data[1] |= grid(layout_of("folded", shape))
-        figure.data[0] |= mesh(layout_of("folded", shape), shape, figure.data[0]["intensity"])
+        figure.data[1] |= grid(compute_layout("folded", shape))
+        figure.data[0] |= mesh(compute_layout("folded", shape), shape, figure.data[0]["intensity"])
         st.plotly_chart(go.Figure(figure.to_dict()), key="cube", width="stretch", height=HEIGHT)
     else:
-        hover = cube.hover_data(shape, "folded", [(scheme.field, scheme.summation)], x, [result.xhat])
-        plot(figure, "cube", "A cube", f"{HEIGHT}px", hover, (0, 0, 0, 0), "nhwc")
+        hover = cube.build_hover_data(shape, "folded", [(scheme.field, scheme.summation)], x, [result.xhat])
+        show_figure(figure, "cube", "A cube", f"{HEIGHT}px", hover, (0, 0, 0, 0), "nhwc")

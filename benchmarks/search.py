@@ -27,7 +27,7 @@ from normviz.topics.table1.results import Results
 from normviz.topics.table1.table import Cell, table
 from normviz.train.setting import DTYPES, Setting
 from normviz.ui import custom
-from normviz.ui.custom import FRONTS
+from normviz.ui.custom import WEIGHT_SCHEME_LABELS
 
 EQUAL = 1e-13
 """An exact gap up to this is none; the smallest change that is drawn, of 1e-6, leaves 1e-9 at least."""
@@ -75,7 +75,7 @@ def draw_schemes(rng: np.random.Generator, setting: Setting, keys: Sequence[str]
         field = draw_field(rng)
         a = field if rng.random() < 0.75 else None
         b = field if rng.random() < 0.6 else draw_field(rng) if rng.random() < 0.5 else None
-        front = str(rng.choice(list(FRONTS))) if rng.random() < 0.5 else "none"
+        front = str(rng.choice(list(WEIGHT_SCHEME_LABELS))) if rng.random() < 0.5 else "none"
         drawn.append(SCHEMES["custom"].with_fields(a, b).with_weight_scheme(None if front == "none" else front))
     return [scheme for scheme in drawn if fits(scheme, setting)]
 
@@ -116,7 +116,7 @@ def link(scheme: Scheme, setting: Setting, change: str, follow: bool) -> str:
     found |= {"schemes": scheme.key, "cell": f"{scheme.key}.{change}", "follow": str(int(follow))}
     found |= {name: str(scheme.parameters[kind]) for kind, name in KINDS.items() if kind in scheme.parameters}
     if scheme.key == "custom":
-        found |= custom.link_of(scheme)
+        found |= custom.make_custom_link(scheme)
     return f"/invariance?{urlencode(found)}"
 
 

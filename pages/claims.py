@@ -4,9 +4,9 @@ import streamlit as st
 
 from normviz.topics.claims import panels, state
 from normviz.topics.claims.controls import controls
-from normviz.ui.link import page_values
+from normviz.ui.link import sync_page_values
 
-with page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
+with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
     controls(view)
 with st.container():
     panels.show(view)

@@ -9,13 +9,13 @@ from normviz.topics.compare import state
 from normviz.topics.compare.controls import controls
 from normviz.topics.compare.panels import picture, table
 from normviz.ui.frame import show_error
-from normviz.ui.large_pictures import in_turn
-from normviz.ui.link import current_theme, page_values
-from normviz.ui.scheme import eps_of
-from normviz.ui.tensor import fit, shape_of, tensor
-from normviz.ui.tensor_controls import offer_fit
+from normviz.ui.large_pictures import wait_for_turn
+from normviz.ui.link import get_current_theme, sync_page_values
+from normviz.ui.scheme import get_effective_eps
+from normviz.ui.tensor import fit_shape, get_view_shape, make_tensor
+from normviz.ui.tensor_controls import draw_fit_button
 
-with page_values(state.PAGE, state.PARAMS, state.is_relevant, fit) as view:
+with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant, fit_shape) as view:
     controls(view)
 
 schemes = state.schemes_of(view)
@@ -23,13 +23,13 @@ limit = MAX_DRAWN_ELEMENTS // max(len(schemes), 1)
 try:
     if not state.FEWEST <= len(schemes) <= state.MOST:
         raise InvalidInput(f"{len(schemes)} schemes are chosen; {state.FEWEST} to {state.MOST} fit side by side.")
-    check_shape(shape_of(view), AXES["activation"], limit)
-    x = tensor(view)
-    results = [normalize(x, scheme, eps_of(view, scheme)) for scheme in schemes]
+    check_shape(get_view_shape(view), AXES["activation"], limit)
+    x = make_tensor(view)
+    results = [normalize(x, scheme, get_effective_eps(view, scheme)) for scheme in schemes]
 except InvalidInput as error:
     show_error(error)
-    offer_fit(view, limit)
+    draw_fit_button(view, limit)
     st.stop()
-with in_turn(x.size * len(schemes)):
-    picture(view, schemes, x, results, current_theme())
+with wait_for_turn(x.size * len(schemes)):
+    picture(view, schemes, x, results, get_current_theme())
 table(view, schemes, x, results)

@@ -6,17 +6,17 @@ from normviz.topics.design import state
 from normviz.topics.design.controls import controls
 from normviz.topics.design.panels import finding
 from normviz.topics.design.questions import find_question
-from normviz.ui.frame import introduce, open_instead, shown
-from normviz.ui.link import page_values
+from normviz.ui.frame import show_heading, show_view, switch_to_page
+from normviz.ui.link import sync_page_values
 
 link = st.query_params.to_dict()
 page, replaced = state.replace_former_link(link)
 if page != state.PAGE:
-    open_instead(page, replaced)
+    switch_to_page(page, replaced)
 if replaced != link:
     st.query_params.from_dict(replaced)
-with page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
+with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
     question = find_question(state.demands(view))
-    introduce(question.key if question else "")
+    show_heading(question.key if question else "")
     controls(view)
-shown(finding.show, view)
+show_view(finding.show, view)

@@ -3,9 +3,9 @@
 from normviz.topics.divisive import state
 from normviz.topics.divisive.controls import controls
 from normviz.topics.divisive.panels import show_panels
-from normviz.ui.frame import shown
-from normviz.ui.link import page_values
+from normviz.ui.frame import show_view
+from normviz.ui.link import sync_page_values
 
-with page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
+with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
     controls(view)
-shown(show_panels, view)
+show_view(show_panels, view)

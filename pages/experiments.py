@@ -2,11 +2,11 @@
 
 from normviz.topics.experiments import panels, state
 from normviz.topics.experiments.controls import controls, heading
-from normviz.ui.frame import shown
-from normviz.ui.link import page_values
+from normviz.ui.frame import show_view
+from normviz.ui.link import sync_page_values
 
 state.follow_aliases()
-with page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
+with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
     heading(view)
     controls(view)
-shown(panels.show, view)
+show_view(panels.show, view)

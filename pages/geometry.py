@@ -5,16 +5,16 @@ import streamlit as st
 from normviz.topics.geometry import state
 from normviz.topics.geometry.controls import controls, draw_panel_choice
 from normviz.topics.geometry.panels import PANELS
-from normviz.ui.frame import introduce, open_instead, shown
-from normviz.ui.link import page_values
+from normviz.ui.frame import show_heading, show_view, switch_to_page
+from normviz.ui.link import sync_page_values
 
 link = st.query_params.to_dict()
 if link.get("show") == state.FORMER_PANEL:
-    open_instead("experiments", {"show": "recurrent"})
+    switch_to_page("experiments", {"show": "recurrent"})
 if link != (translated := state.translate_former_link(link)):
     st.query_params.from_dict(translated)
-with page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
-    introduce(view["show"])
+with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
+    show_heading(view["show"])
     controls(view)
 draw_panel_choice()
-shown(PANELS[view["show"]], view)
+show_view(PANELS[view["show"]], view)

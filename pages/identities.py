@@ -5,12 +5,12 @@ import streamlit as st
 from normviz.topics.same import state
 from normviz.topics.same.controls import controls
 from normviz.topics.same.panels import show
-from normviz.ui.frame import introduce
-from normviz.ui.link import current_theme, page_values
-from normviz.ui.tensor import fit
+from normviz.ui.frame import show_heading
+from normviz.ui.link import get_current_theme, sync_page_values
+from normviz.ui.tensor import fit_shape
 
-with page_values(state.PAGE, state.PARAMS, state.is_relevant, fit) as view:
-    introduce(view["panel"])
+with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant, fit_shape) as view:
+    show_heading(view["panel"])
     controls(view)
 with st.container():
-    show(view, current_theme())
+    show(view, get_current_theme())

@@ -10,12 +10,12 @@ from normviz.topics.table1.grid import CASE, grid_data, key_of
 from normviz.topics.table1.sweeps import over_delta, over_eps
 from normviz.topics.table1.table import table
 from normviz.ui.frame import show_error
-from normviz.ui.link import View, current_theme, page_values
-from normviz.ui.work import still_running_after
-from normviz.web.components.grid import grid
+from normviz.ui.link import View, get_current_theme, sync_page_values
+from normviz.ui.page_jobs import is_still_running
+from normviz.web.components.grid import show_grid
 
 
-def take_open() -> None:
+def open_clicked_case() -> None:
     """Open the case that was clicked."""
     panels.open_case(st.session_state["grid table"]["open"])
 
@@ -36,7 +36,7 @@ def show(view: View, theme: str, case: DeltaGenerator, cases: DeltaGenerator, wo
     sweep = swept.get(view["panel"], list)()
     measured = training.measure([(schemes, setting), (schemes, setting.exact), *sweep])
     asked = training.start(schemes, [setting, *over_eps(setting)] if view["panel"] == "training" else [setting])
-    working = still_running_after(measured, asked.ticket)  # asked before the cells are taken
+    working = is_still_running(measured, asked.ticket)  # asked before the cells are taken
     cells = table(schemes, setting, training.results(), view["follow"])
     covered = panels.covered_cells(cells, view)
     with work:
@@ -53,7 +53,7 @@ def show(view: View, theme: str, case: DeltaGenerator, cases: DeltaGenerator, wo
             st.markdown("### Table 1 of Ba et al. 2016", width="content")
             panels.reveal_button(covered)
         small = len(covered) == len(cells)
-        grid(grid_data(cells, schemes, setting, view["cell"], covered, theme, small), "grid", take_open)
+        show_grid(grid_data(cells, schemes, setting, view["cell"], covered, theme, small), "grid", open_clicked_case)
         st.caption(panels.LEGEND)
     below = {
         "changed": lambda: None,
@@ -66,7 +66,7 @@ def show(view: View, theme: str, case: DeltaGenerator, cases: DeltaGenerator, wo
     below[panels.choose_panel(covered)]()
 
 
-with page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
+with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
     board, below = st.container(key="board", horizontal=True), st.container()
 with board:
     case, cases = st.container(key=CASE), st.container(key="cases")
@@ -74,7 +74,7 @@ with cases:
     above, choices, work = st.container(), st.container(key="choices"), st.container()
 with below:
     try:
-        show(view, current_theme(), case, above, work)
+        show(view, get_current_theme(), case, above, work)
     except InvalidInput as error:
         with case:
             show_error(error)

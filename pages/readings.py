@@ -2,6 +2,6 @@
 
 import streamlit as st
 
-from normviz.ui.frame import redirect
+from normviz.ui.frame import redirect_former_page
 
-redirect("readings", st.query_params.to_dict())
+redirect_former_page("readings", st.query_params.to_dict())

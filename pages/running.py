@@ -1,17 +1,17 @@
 """Training vs. inference: batch statistics in training, running averages at test time."""
 
 from normviz.topics.running import panels, state
-from normviz.ui.frame import introduce, shown
-from normviz.ui.link import arriving, page_values, segments
-from normviz.ui.player import stop
+from normviz.ui.frame import show_heading, show_view
+from normviz.ui.link import draw_segments, is_arriving, sync_page_values
+from normviz.ui.player import stop_playing
 
-if arriving(state.PAGE):
-    stop(state.PREFIX)
+if is_arriving(state.PAGE):
+    stop_playing(state.PREFIX)
 state.redirect_former_link()
-with page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
-    introduce(view["panel"])
+with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
+    show_heading(view["panel"])
     state.controls(view)
 if view["panel"] != "switch":
-    stop(state.PREFIX)
-segments(state.PREFIX + "panel", "Show", state.PANELS)
-shown(panels.show, view)
+    stop_playing(state.PREFIX)
+draw_segments(state.PREFIX + "panel", "Show", state.PANELS)
+show_view(panels.show, view)

@@ -8,32 +8,32 @@ from normviz.core.normalize import normalize
 from normviz.topics.lab import controls, panels, state
 from normviz.topics.lab.picture import cube_picture
 from normviz.ui.frame import show_error
-from normviz.ui.large_pictures import in_turn
-from normviz.ui.link import current_theme, on_phone, page_values
-from normviz.ui.scheme import eps_of, scheme_of
-from normviz.ui.tensor import fit, is_picture, shape_of, tensor
-from normviz.ui.tensor_controls import offer_fit
+from normviz.ui.large_pictures import wait_for_turn
+from normviz.ui.link import get_current_theme, is_phone, sync_page_values
+from normviz.ui.scheme import build_scheme, get_effective_eps
+from normviz.ui.tensor import fit_shape, get_view_shape, is_picture, make_tensor
+from normviz.ui.tensor_controls import draw_fit_button
 from normviz.web.components.sight import is_seen
 
 above = st.container(key="lab-above")
-first = st.container(key="at-hand") if on_phone() else st.sidebar
+first = st.container(key="at-hand") if is_phone() else st.sidebar
 left, right = st.columns([3, 2], gap="medium")
-rest = st.container() if on_phone() else st.sidebar
+rest = st.container() if is_phone() else st.sidebar
 x = None
-with above, page_values("lab", state.PARAMS, state.is_relevant, fit) as view:
-    scheme, theme, focus = scheme_of(view), current_theme(), view["focus"]
-    eps, (gain, bias) = eps_of(view, scheme), state.affine_of(view, scheme)
+with above, sync_page_values("lab", state.PARAMS, state.is_relevant, fit_shape) as view:
+    scheme, theme, focus = build_scheme(view), get_current_theme(), view["focus"]
+    eps, (gain, bias) = get_effective_eps(view, scheme), state.affine_of(view, scheme)
     with left:
         over = st.container(key="look")
         try:  # the picture before all else: the browser draws it while the rest is on its way
-            check_shape(shape_of(view), scheme.axes, MAX_DRAWN_ELEMENTS)
-            x = tensor(view)
+            check_shape(get_view_shape(view), scheme.axes, MAX_DRAWN_ELEMENTS)
+            x = make_tensor(view)
             result = normalize(x, scheme, eps, gain, bias)
-            with in_turn(x.size):
+            with wait_for_turn(x.size):
                 cube_picture(view, scheme, x, result, theme)
         except InvalidInput as error:
             show_error(error)
-            offer_fit(view)
+            draw_fit_button(view)
     controls.controls(view, scheme, first, rest)
 with over:
     controls.picture_controls(view, scheme)

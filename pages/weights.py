@@ -5,16 +5,16 @@ import streamlit as st
 from normviz.topics.weights import state
 from normviz.topics.weights.controls import controls, draw_panel_choice
 from normviz.topics.weights.panels import PANELS
-from normviz.ui.frame import introduce, shown
-from normviz.ui.link import arriving, page_values
-from normviz.ui.player import stop
+from normviz.ui.frame import show_heading, show_view
+from normviz.ui.link import is_arriving, sync_page_values
+from normviz.ui.player import stop_playing
 
 if st.query_params.get("show") == state.FORMER_PANEL:
     st.query_params["show"] = "spectral"
-if arriving(state.PAGE):
-    stop(state.PREFIX)
-with page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
-    introduce(view["show"])
+if is_arriving(state.PAGE):
+    stop_playing(state.PREFIX)
+with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
+    show_heading(view["show"])
     controls(view)
 draw_panel_choice()
-shown(PANELS[view["show"]], view)
+show_view(PANELS[view["show"]], view)

@@ -3,12 +3,12 @@
 from normviz.topics.why import state
 from normviz.topics.why.controls import controls
 from normviz.topics.why.panels import PANELS
-from normviz.ui.frame import introduce, shown
-from normviz.ui.link import page_values
-from normviz.ui.tabs import choose_panel
+from normviz.ui.frame import show_heading, show_view
+from normviz.ui.link import sync_page_values
+from normviz.ui.tabs import draw_panel_picker
 
-with page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
-    introduce(view["show"])
+with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
+    show_heading(view["show"])
     controls(view)
-choose_panel(state.PREFIX + "show", state.SHOWN, state.ADVANCED)
-shown(PANELS[view["show"]], view)
+draw_panel_picker(state.PREFIX + "show", state.SHOWN, state.ADVANCED)
+show_view(PANELS[view["show"]], view)

@@ -74,7 +74,7 @@ BREAKS = {
     ),
     "an unescaped note": Break(
         "normviz/ui/link.py",
-        "    shown = escape(_given(given))\n",
+        "    shown = escape_markdown(_given(given))\n",
         "    shown = _given(given)\n",
         "tests/ui/test_hostile_links.py",
     ),

@@ -5,5 +5,5 @@ import plotly.graph_objects as go
 
 def checked(figure):
     """A figure as Plotly has it; raises ValueError where one of its values is none that Plotly knows."""
-    assert figure.packed()
+    assert figure.to_message()
     return go.Figure(figure.to_dict())

@@ -46,4 +46,4 @@ def _main() -> Iterator[None]:
 @pytest.fixture
 def travelling(monkeypatch) -> None:
     """Every run of a page comes of a step in the browser's history."""
-    monkeypatch.setattr("normviz.ui.link.travelled", lambda: True)
+    monkeypatch.setattr("normviz.ui.link.is_history_step", lambda: True)

@@ -20,15 +20,15 @@ from normviz.topics.lab.controls import ADVANCED_DRAWER, LOOK
 from normviz.topics.table1.controls import ROWS, SETTINGS
 from normviz.ui import scheme as chosen
 from normviz.ui import tensor
-from normviz.ui.choice import COMMON, state_of
-from normviz.ui.drawers import opened_key
+from normviz.ui.drawers import get_open_key
+from normviz.ui.scheme_picker import COMMON_SCHEMES, make_state_key
 
 ROOT = Path(__file__).parents[1]
 TABS = ("Statistics", "Distribution", "Response", "Picture", "Formula", "Parameters and state", "Code")
 ACTIVATION = [key for key, scheme in SCHEMES.items() if scheme.acts_on != "weight"]
 
 
-OPENED = (lab.BELOW, *map(opened_key, (ADVANCED_DRAWER, LOOK, ROWS, SETTINGS)))
+OPENED = (lab.BELOW, *map(get_open_key, (ADVANCED_DRAWER, LOOK, ROWS, SETTINGS)))
 """What a page draws only once it was opened, or scrolled into sight."""
 
 
@@ -50,8 +50,12 @@ def sound(at):
 
 def pick(at, key):
     """The page once another scheme has been chosen, on its pill or in the menu."""
-    common = key in COMMON
-    widget = at.pills(key=state_of("scheme", "common")) if common else at.selectbox(key=state_of("scheme", "more"))
+    common = key in COMMON_SCHEMES
+    widget = (
+        at.pills(key=make_state_key("scheme", "common"))
+        if common
+        else at.selectbox(key=make_state_key("scheme", "more"))
+    )
     return sound(widget.set_value(key).run())
 
 
@@ -75,9 +79,9 @@ def view_of(at):
 def computed(at):
     """Scheme, tensor, ε, γ, β and result for what the page is set to, from the core."""
     view, state = view_of(at), at.session_state
-    scheme = chosen.scheme_of(view)
+    scheme = chosen.build_scheme(view)
     own = view["data"] == "own" and "own" in state
-    x = state["own"] if own else SAMPLES[view["data"]].make(tensor.shape_of(view), view["seed"])
+    x = state["own"] if own else SAMPLES[view["data"]].make(tensor.get_view_shape(view), view["seed"])
     has = {"eps": scheme.eps is not None, "gain": scheme.gain is not None, "bias": scheme.bias is not None}
     numbers = [view[key] if has[key] else absent for key, absent in (("eps", 0.0), ("gain", 1.0), ("bias", 0.0))]
     return scheme, x, numbers, normalize(x, scheme, *numbers)

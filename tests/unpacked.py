@@ -9,7 +9,7 @@ TURN = 8
 
 
 def unpacked(message):
-    """The data of `normviz.charts.packing.packed`; arrays are NumPy's."""
+    """The data of `normviz.charts.packing.pack_message`; arrays are NumPy's."""
     size = int.from_bytes(message[:4], "little")
     behind = 4 + size
 

@@ -32,7 +32,7 @@ from normviz.topics.same import state as identities
 from normviz.topics.table1 import state as table1
 from normviz.topics.weights import state as weights
 from normviz.topics.why import state as why
-from normviz.ui.link import Param, clean
+from normviz.ui.link import Param, clean_values
 
 STATES: dict[str, ModuleType] = {
     "tensor_lab": lab,
@@ -134,7 +134,7 @@ def link_of(page: str, rng: random.Random) -> dict[str, Any]:
 def _valid(param: Param, link: dict[str, Any], params: tuple[Param, ...], rng: random.Random) -> str:
     """The text of a value, the limits more often than others; what does not fit beside the rest is mended."""
     declared = param.declared or getattr(param.nearest, "__self__", None)
-    view = param.given(clean(params, {name: text for name, text in link.items() if isinstance(text, str)})[0])
+    view = param.given(clean_values(params, {name: text for name, text in link.items() if isinstance(text, str)})[0])
     if isinstance(declared, Switch):
         return rng.choice("01")
     if isinstance(declared, MultipleChoice):

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partialmethod
 from typing import Any
 
-from normviz.charts.packing import packed
+from normviz.charts.packing import pack_message
 
-TITLE = {"showarrow": False, "xanchor": "center", "xref": "paper", "yanchor": "bottom", "yref": "paper"}
+PANEL_TITLE_STYLE = {"showarrow": False, "xanchor": "center", "xref": "paper", "yanchor": "bottom", "yref": "paper"}
 """How the title of a panel stands over it."""
 
 TEMPLATE = {"data": {"scatter": [{"marker": {"line": {"width": 0}}}]}}
@@ -25,7 +25,7 @@ class Figure:
     """
 
     def __init__(self, data: Sequence[Mapping[str, Any]] = (), layout: Mapping[str, Any] | None = None) -> None:
-        self.data, self.layout = [merged({}, trace) for trace in data], merged({}, layout or {})
+        self.data, self.layout = [merge_nested({}, trace) for trace in data], merge_nested({}, layout or {})
         self._panels: dict[tuple[int, int], str] = {}
 
     def add(self, kind: str, row: int | None = None, col: int | None = None, **values: Any) -> None:
@@ -34,7 +34,7 @@ class Figure:
         if row is not None and col is not None:
             number = self._panels[row, col]
             place = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
-        self.data.append(merged({}, {"type": kind, **values, **place}))
+        self.data.append(merge_nested({}, {"type": kind, **values, **place}))
 
     add_scatter = partialmethod(add, "scatter")
     add_bar = partialmethod(add, "bar")
@@ -43,11 +43,11 @@ class Figure:
 
     def add_annotation(self, **values: Any) -> None:
         """A text."""
-        self.layout.setdefault("annotations", []).append(merged({}, values))
+        self.layout.setdefault("annotations", []).append(merge_nested({}, values))
 
     def add_shape(self, **values: Any) -> None:
         """A line or a rectangle."""
-        self.layout.setdefault("shapes", []).append(merged({}, values))
+        self.layout.setdefault("shapes", []).append(merge_nested({}, values))
 
     def add_vline(self, x: float, line: dict, row: int | None = None, col: int | None = None) -> None:
         """A line from below to above at x, in a panel or in all."""
@@ -61,14 +61,14 @@ class Figure:
 
     def update_layout(self, **values: Any) -> None:
         """Change the layout; what it has besides stays."""
-        merged(self.layout, values)
+        merge_nested(self.layout, values)
 
     def update_axes(self, axis: str, row: int | None = None, col: int | None = None, **values: Any) -> None:
         """Change the axes of a name, "x" or "y", in all panels, those of a row, those of a column, or one."""
         if isinstance(values.get("title"), str):
             values["title"] = {"text": values["title"]}
         for number in self._numbers(row, col):
-            merged(self.layout.setdefault(f"{axis}axis{number}", {}), values)
+            merge_nested(self.layout.setdefault(f"{axis}axis{number}", {}), values)
 
     update_xaxes = partialmethod(update_axes, "x")
     update_yaxes = partialmethod(update_axes, "y")
@@ -76,20 +76,20 @@ class Figure:
     def update_traces(self, **values: Any) -> None:
         """Change all traces."""
         for each in self.data:
-            merged(each, values)
+            merge_nested(each, values)
 
     def update_annotations(self, **values: Any) -> None:
         """Change all texts."""
         for each in self.layout.get("annotations", []):
-            merged(each, values)
+            merge_nested(each, values)
 
     def to_dict(self) -> dict:
         """As Plotly would take it, for `plotly.graph_objects.Figure`."""
         return {"data": self.data, "layout": self.layout}
 
-    def packed(self) -> bytes:
+    def to_message(self) -> bytes:
         """As it is sent to the browser."""
-        return packed({"data": self.data, "layout": self.layout | {"template": TEMPLATE}})
+        return pack_message({"data": self.data, "layout": self.layout | {"template": TEMPLATE}})
 
     def _numbers(self, row: int | None, col: int | None) -> Iterator[str]:
         """What stands behind the names of a panel's axes."""
@@ -130,20 +130,20 @@ def make_subplots(
             figure.layout |= {f"xaxis{number}": x, f"yaxis{number}": y}
     for title, number in zip(subplot_titles, figure._panels.values(), strict=False):
         (left, right), (_, top) = (figure.layout[f"{axis}axis{number}"]["domain"] for axis in "xy")
-        figure.add_annotation(text=title, x=(left + right) / 2, y=top, font={"size": 16}, **TITLE)
+        figure.add_annotation(text=title, x=(left + right) / 2, y=top, font={"size": 16}, **PANEL_TITLE_STYLE)
     return figure
 
 
-def merged(into: dict, values: Mapping[str, Any]) -> dict:
+def merge_nested(target: dict, values: Mapping[str, Any]) -> dict:
     """Put values into a dictionary, those of a dictionary in it one by one; None takes away what is there."""
     for key, value in values.items():
         if isinstance(value, Mapping):
-            into[key] = merged(into.get(key) or {}, value)
+            target[key] = merge_nested(target.get(key) or {}, value)
         elif value is not None:
-            into[key] = value
+            target[key] = value
         else:
-            into.pop(key, None)
-    return into
+            target.pop(key, None)
+    return target
 
 
 def _number(place: int) -> str:

@@ -12,20 +12,20 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.charts.chart import Figure
-from normviz.charts.cube_layout import Layout, layout_of, sides
-from normviz.charts.palette import HUES, NOT_FINITE, THEMES, Theme
+from normviz.charts.cube_layout import Layout, compute_layout, compute_side_lengths
+from normviz.charts.palette import HUES, NOT_FINITE_COLOUR, THEMES, Theme
 from normviz.core.fields import Field, Shape
 from normviz.core.text import format_number
 
-FINE_LINES_UP_TO = 80  # cells along a side; beyond, the lines would hide them
-OUTLINED_UP_TO = 1_000  # blocks, or parts of a field; outlines and names of more would hide them, and weigh more
-EYE = (1.1, -1.5, 0.8)  # where the camera stands at first
-TICKS_UP_TO = 1_000  # numbers along an axis; the browser writes those that have room
+MAX_SIDE_WITH_GRID = 80  # cells along a side; beyond, the lines would hide them
+MAX_OUTLINED_BOXES = 1_000  # blocks, or parts of a field; outlines and names of more would hide them, and weigh more
+INITIAL_CAMERA_EYE = (1.1, -1.5, 0.8)  # where the camera stands at first
+MAX_TICKS = 1_000  # numbers along an axis; the browser writes those that have room
 SWELL, SWELL_RATIO = 0.07, 0.004  # how far the element stands out of its cell: by itself, and by the longest side
-BAND = 24  # levels per hue, and from what is not finite (0) to the lowest value: WebGL blurs narrower ones
+LEVELS_PER_HUE = 24  # levels per hue, and from what is not finite (0) to the lowest value: WebGL blurs narrower ones
 
 
-class Stage(NamedTuple):
+class CubeStage(NamedTuple):
     """What a computation has of every element at one of its stages.
 
     Attributes:
@@ -49,29 +49,29 @@ class Stage(NamedTuple):
     scale: int = 0
 
 
-def plain_levels(shape: Shape) -> tuple[np.ndarray, dict]:
+def make_plain_levels(shape: Shape) -> tuple[np.ndarray, dict]:
     """Every cell alike, translucent, so that the field shows in its inside."""
     return np.ones(shape, np.uint8), {"kind": "plain"}
 
 
-def statistic_levels(shape: Shape, field: Field) -> tuple[np.ndarray, dict]:
+def compute_statistic_levels(shape: Shape, field: Field) -> tuple[np.ndarray, dict]:
     """One hue per shared statistic; statistics that are neighbours along an axis differ in hue."""
     weights = (3, 5, 2, 1)  # all different and not 0 modulo the number of hues
     counts = field.statistics_shape(shape)
     ids = (np.arange(n) * count // n * weight for n, count, weight in zip(shape, counts, weights, strict=True))
-    return (reduce(np.add, np.ix_(*ids)) % len(HUES) + 1).astype(np.uint8) * BAND, {"kind": "hues"}
+    return (reduce(np.add, np.ix_(*ids)) % len(HUES) + 1).astype(np.uint8) * LEVELS_PER_HUE, {"kind": "hues"}
 
 
-def value_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
+def compute_value_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
     """Levels of a scale that is symmetric about 0; level 0 marks NaN and Inf."""
     finite = np.isfinite(x)
     largest = float(np.abs(x, where=finite, out=np.zeros(x.shape)).max()) or 1.0
     scaled = np.divide(x, largest, where=finite, out=np.zeros(x.shape))
-    levels = np.where(finite, np.round((scaled + 1) / 2 * (255 - BAND)) + BAND, 0).astype(np.uint8)
+    levels = np.where(finite, np.round((scaled + 1) / 2 * (255 - LEVELS_PER_HUE)) + LEVELS_PER_HUE, 0).astype(np.uint8)
     return levels, {"kind": "scale", "largest": largest, "gaps": not finite.all()}
 
 
-def picture_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
+def compute_grey_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
     """Levels of a grey scale from black to white, 0 to 1 where all values lie there; level 0 marks NaN and Inf.
 
     With three channels a cell also has the colour of its pixel, which these are together: "rgb", for every element.
@@ -82,7 +82,7 @@ def picture_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
     low, high = (0.0, 1.0) if least >= 0 and most <= 1 else (least, most)
     halves = np.where(finite, x, low) / 2 - low / 2  # of numbers near the largest there are, the whole is infinite
     shares = halves / (high / 2 - low / 2 or 1.0)
-    levels = np.where(finite, np.round(shares * (255 - BAND)) + BAND, 0).astype(np.uint8)
+    levels = np.where(finite, np.round(shares * (255 - LEVELS_PER_HUE)) + LEVELS_PER_HUE, 0).astype(np.uint8)
     legend: dict = {"kind": "grey", "low": low, "high": high, "gaps": not finite.all()}
     if x.shape[3] == 3 and finite.all():
         pixels = np.rint(255 * shares).astype(np.uint8)
@@ -90,7 +90,7 @@ def picture_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
     return levels, legend
 
 
-def cube_figure(
+def draw_cube(
     shape: Shape,
     view: str,
     levels: np.ndarray,
@@ -109,7 +109,7 @@ def cube_figure(
         roles: which axis is drawn in the place of N, H, W and C.
     """
     colours = THEMES[theme]
-    layout = layout_of(view, shape, roles)
+    layout = compute_layout(view, shape, roles)
     traces = [
         _cells(levels, legend, colours),
         _EMPTY_LINES | {"name": "grid", "line": {"color": colours.grid, "width": 1.5}},
@@ -121,7 +121,7 @@ def cube_figure(
     return Figure(traces, _frame(layout))
 
 
-def hover_data(
+def build_hover_data(
     shape: Shape,
     view: str,
     fields: Sequence[tuple[Field | None, Field | None]],
@@ -147,10 +147,10 @@ def hover_data(
         stages: what `stages_data` gave of what becomes of the elements, for the browser to play.
         labels: what `labels_data` gave of what is written around the copies; without it nothing is.
     """
-    layout = layout_of(view, shape, roles)
+    layout = compute_layout(view, shape, roles)
     return {
         "shape": shape,
-        "swell": swell(layout),
+        "swell": compute_swell(layout),
         "offsets": layout.offsets,
         "order": [roles[role] for role in (2, 1, 3, 0)],
         "dimensions": layout.dimensions,
@@ -164,14 +164,14 @@ def hover_data(
             for (field, summation), xhat in zip(fields, xhats, strict=True)
         ],
         "filled": filled,
-        "fine": bool(layout.extent.max() <= FINE_LINES_UP_TO),
-        "framed": OUTLINED_UP_TO,
+        "fine": bool(layout.extent.max() <= MAX_SIDE_WITH_GRID),
+        "framed": MAX_OUTLINED_BOXES,
         "stages": stages,
-        "labels": labels or labels_data(view, shape, [("", "", "")] * len(fields), [""] * len(fields), roles),
+        "labels": labels or build_labels_data(view, shape, [("", "", "")] * len(fields), [""] * len(fields), roles),
     }
 
 
-def stages_data(stages: Sequence[Stage], shape: Shape, theme: str = "light") -> dict:
+def build_stages_data(stages: Sequence[CubeStage], shape: Shape, theme: str = "light") -> dict:
     """What the browser needs to play the stages of a computation: how they look, and where the cells stand in each.
 
     list: for each, its words, values, the numbers of its place and of its look. places: for each axis the ranges of
@@ -188,8 +188,8 @@ def stages_data(stages: Sequence[Stage], shape: Shape, theme: str = "light") -> 
             places.append(stage.gathered.blocks.bounds(shape))
         if number == 0 or stage.scale != stages[number - 1].scale:
             alike = np.stack([each.values for each in stages if each.scale == stage.scale])
-            legend = value_levels(alike)[1]
-            looks.append({"largest": legend["largest"], "trace": look(legend, THEMES[theme])})
+            legend = compute_value_levels(alike)[1]
+            looks.append({"largest": legend["largest"], "trace": style_cells(legend, THEMES[theme])})
         listed.append(
             {
                 "symbol": stage.symbol,
@@ -202,10 +202,10 @@ def stages_data(stages: Sequence[Stage], shape: Shape, theme: str = "light") -> 
                 "axes": stage.axes,
             }
         )
-    return {"list": listed, "places": places, "looks": looks, "band": BAND}
+    return {"list": listed, "places": places, "looks": looks, "band": LEVELS_PER_HUE}
 
 
-def swell(layout: Layout) -> float:
+def compute_swell(layout: Layout) -> float:
     """How far the element stands out of its cell, in cells, so that it is seen in front of its field."""
     return SWELL + SWELL_RATIO * float(layout.extent.max())
 
@@ -253,7 +253,7 @@ def _cells(levels: np.ndarray, legend: dict, colours: Theme) -> dict:
         name="cells",
         **{"x": [], "y": [], "z": [], "i": [], "j": [], "k": []},
         intensity=levels.ravel(),
-        **look(legend, colours),
+        **style_cells(legend, colours),
         meta=legend.get("rgb"),
         flatshading=True,
         lighting=_LIGHTING,
@@ -265,11 +265,11 @@ _LIGHTING = {"ambient": 0.82, "diffuse": 0.3, "specular": 0, "roughness": 1, "fr
 _LIGHTING |= {"facenormalsepsilon": 0, "vertexnormalsepsilon": 0}  # slices of a collapsed field are lit as well
 
 
-def look(legend: dict, colours: Theme) -> dict:
+def style_cells(legend: dict, colours: Theme) -> dict:
     """How the cells' levels become colours, in the properties of their trace."""
     scale, bar = _scale(legend, colours)
     return {
-        "cmin": BAND if legend.get("gaps") is False else 0,
+        "cmin": LEVELS_PER_HUE if legend.get("gaps") is False else 0,
         "cmax": 255,
         "colorscale": scale,
         "showscale": bar is not None,
@@ -283,24 +283,30 @@ def _scale(legend: dict, colours: Theme) -> tuple[list, dict | None]:
     if legend["kind"] == "plain":
         return [[0, colours.muted], [1, colours.muted]], None
     if legend["kind"] == "hues":
-        edges = [(level - 0.5) * BAND / 255 for level in range(1, len(HUES) + 2)]
+        edges = [(level - 0.5) * LEVELS_PER_HUE / 255 for level in range(1, len(HUES) + 2)]
         steps = [[edge, hue] for i, hue in enumerate(HUES) for edge in (edges[i], edges[i + 1])]
-        return [[0, NOT_FINITE], *steps, [1, HUES[-1]]], None
-    edge, grey = BAND / 2 / 255, [[0, "#000000"], [1, "#ffffff"]]
+        return [[0, NOT_FINITE_COLOUR], *steps, [1, HUES[-1]]], None
+    edge, grey = LEVELS_PER_HUE / 2 / 255, [[0, "#000000"], [1, "#ffffff"]]
     if legend["kind"] == "grey":
         if "rgb" in legend:
             return grey, None
         ends = [format_number(legend["low"], 3), format_number(legend["high"], 3)]
         if not legend["gaps"]:
-            return grey, _bar([BAND, 255], ends, colours)
-        scale = [[0, NOT_FINITE], [edge, NOT_FINITE], [edge, "#000000"], [2 * edge, "#000000"], [1, "#ffffff"]]
-        return scale, _bar([0, BAND, 255], ["NaN, Inf", *ends], colours)
-    middle = (BAND + 255) / 2
+            return grey, _bar([LEVELS_PER_HUE, 255], ends, colours)
+        scale = [
+            [0, NOT_FINITE_COLOUR],
+            [edge, NOT_FINITE_COLOUR],
+            [edge, "#000000"],
+            [2 * edge, "#000000"],
+            [1, "#ffffff"],
+        ]
+        return scale, _bar([0, LEVELS_PER_HUE, 255], ["NaN, Inf", *ends], colours)
+    middle = (LEVELS_PER_HUE + 255) / 2
     largest = format_number(legend["largest"], 3)
-    levels, names = [BAND, middle, 255], [f"−{largest}", "0", largest]
-    scale = colours.diverging
+    levels, names = [LEVELS_PER_HUE, middle, 255], [f"−{largest}", "0", largest]
+    scale = colours.diverging_scale
     if legend["gaps"]:
-        scale = [[0, NOT_FINITE], [edge, NOT_FINITE], [edge, colours.low], [2 * edge, colours.low]]
+        scale = [[0, NOT_FINITE_COLOUR], [edge, NOT_FINITE_COLOUR], [edge, colours.low], [2 * edge, colours.low]]
         scale += [[middle / 255, colours.middle], [1, colours.high]]
         levels, names = [0, *levels], ["NaN, Inf", *names]
     return scale, _bar(levels, names, colours)
@@ -319,14 +325,14 @@ def _hues(colours: Theme) -> dict[str, str]:
     return {"field": colours.field, "mean": colours.mean, "divides": colours.divides}
 
 
-def labels_data(
+def build_labels_data(
     view: str,
     shape: Shape,
     titles: Sequence[Sequence[str]],
     headings: Sequence[str] = ("",),
     roles: tuple[int, int, int, int] = (0, 1, 2, 3),
     block_name: tuple[str, str] = ("example", "n"),
-    brief: Sequence[str] = (),
+    short_titles: Sequence[str] = (),
     colours: Sequence[Sequence[str]] = (),
 ) -> dict:
     """Return what the browser needs to fit copies of a picture into their frame, and to write around each.
@@ -343,16 +349,16 @@ def labels_data(
         brief: shorter titles, of all copies.
         colours: of the titles of each copy; without them the colour of the page's text.
     """
-    layout = layout_of(view, shape, roles)
+    layout = compute_layout(view, shape, roles)
     blocks = {"name": block_name[0], "letter": block_name[1], "origins": layout.origins, "size": layout.block}
     several = len(layout.origins) > 1
     return {
         "extent": layout.extent,
-        "sides": sides(layout.extent),
+        "sides": compute_side_lengths(layout.extent),
         "each": [
             {
                 "titles": list(words),
-                "brief": list(brief or words),
+                "brief": list(short_titles or words),
                 "colours": list(hues),
                 "ticks": [0] * 3 if len(titles) > 1 else [_ticks(layout, shape, d) for d in range(3)],
                 "heading": heading,
@@ -366,7 +372,7 @@ def labels_data(
 def _ticks(layout: Layout, shape: Shape, dimension: int) -> int:
     """How many numbers stand along a dimension: none where an index has no one place, or two axes run along it."""
     lengths = [shape[axis] for axis in layout.dimensions[dimension] if shape[axis] > 1]
-    if len(lengths) != 1 or layout.extent[dimension] > lengths[0] or lengths[0] > TICKS_UP_TO:
+    if len(lengths) != 1 or layout.extent[dimension] > lengths[0] or lengths[0] > MAX_TICKS:
         return 0
     return lengths[0]
 
@@ -374,7 +380,7 @@ def _ticks(layout: Layout, shape: Shape, dimension: int) -> int:
 def _frame(layout: Layout) -> dict:
     def axis(dimension: int) -> dict:
         extent = float(layout.extent[dimension])
-        margin = max(0.02 * extent + 0.02, 1.2 * swell(layout))  # an element at the border keeps its face
+        margin = max(0.02 * extent + 0.02, 1.2 * compute_swell(layout))  # an element at the border keeps its face
         return {
             "range": [-margin, extent + margin][:: -1 if dimension == 2 else 1],  # first row on top
             "visible": False,
@@ -389,7 +395,10 @@ def _frame(layout: Layout) -> dict:
             **{f"{d}axis": axis(i) for i, d in enumerate("xyz")},
             "aspectmode": "manual",
             "aspectratio": {"x": 1.0, "y": 1.0, "z": 1.0},  # the browser fits it into the frame
-            "camera": {"eye": dict(zip("xyz", EYE, strict=True)), "projection": {"type": "orthographic"}},
+            "camera": {
+                "eye": dict(zip("xyz", INITIAL_CAMERA_EYE, strict=True)),
+                "projection": {"type": "orthographic"},
+            },
             "dragmode": "turntable",
         },
     }

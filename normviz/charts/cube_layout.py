@@ -11,7 +11,7 @@ import numpy as np
 
 from normviz.core.fields import Box, Shape
 
-GAP = 2
+MIN_BLOCK_GAP = 2
 """Space between the rows of blocks in the unfolded view, in cells."""
 
 
@@ -37,22 +37,22 @@ class Layout:
         return self.origins.max(axis=0) + self.block
 
 
-def folded(shape: Shape) -> Layout:
+def lay_out_folded(shape: Shape) -> Layout:
     """C × N × H·W in one block, as in the figure of Wu & He 2018."""
     n, h, w, c = shape
     offsets = (_along(n, 1), _along(h, 2, w), _along(w, 2), _along(c, 0))
     return Layout(offsets, np.zeros((1, 3), int), (c, n, h * w), ((3,), (0,), (1, 2), ()))
 
 
-def unfolded(shape: Shape) -> Layout:
+def lay_out_unfolded(shape: Shape) -> Layout:
     """N blocks of W × C × H, in rows, examples in reading order."""
     n, h, w, c = shape
-    aside = max(GAP, min(ceil(0.75 * c), 2 * w))  # so that a block's depth does not hide its neighbour
+    aside = max(MIN_BLOCK_GAP, min(ceil(0.75 * c), 2 * w))  # so that a block's depth does not hide its neighbour
     wanted = sqrt(n * 1.25 * (h + aside) / (w + aside))  # as wide and high as its frame
     columns = min((k for k in range(1, n + 1) if n % k == 0), key=lambda k: abs(log(k / wanted)))
     if not 0.5 <= columns / wanted <= 2:
         columns = max(1, min(n, round(wanted)))
-    above = _above(shape, columns, aside) if columns < n else GAP
+    above = _above(shape, columns, aside) if columns < n else MIN_BLOCK_GAP
     place = np.arange(n)
     origins = np.stack([place % columns * (w + aside), 0 * place, place // columns * (h + above)], axis=1)
     offsets = (origins, _along(h, 2), _along(w, 0), _along(c, 1))
@@ -62,34 +62,34 @@ def unfolded(shape: Shape) -> Layout:
 def _above(shape: Shape, columns: int, aside: int) -> int:
     """The space between rows of blocks, in cells: what a block's top takes of the picture, and its name."""
     n, h, w, c = shape
-    rows, gap = ceil(n / columns), GAP
+    rows, gap = ceil(n / columns), MIN_BLOCK_GAP
     for _ in range(3):
         extent = np.array([columns * (w + aside) - aside, c, rows * (h + gap) - gap])
         x, y, z = (
-            sides(extent) / extent
+            compute_side_lengths(extent) / extent
         )  # how long a cell looks; at first the eye sees 0.23, 0.32 and 0.92 of it upwards
         name = 0.07 * extent[2] if rows <= 4 else 0
-        gap = min(max(GAP, ceil((0.23 * w * x + 0.32 * c * y) / (0.92 * z) + name)), 2 * h + GAP)
+        gap = min(max(MIN_BLOCK_GAP, ceil((0.23 * w * x + 0.32 * c * y) / (0.92 * z) + name)), 2 * h + MIN_BLOCK_GAP)
     return gap
 
 
-VIEWS = {"folded": folded, "unfolded": unfolded}
+LAYOUT_FUNCTIONS = {"folded": lay_out_folded, "unfolded": lay_out_unfolded}
 """The layouts by the name of the view."""
 
 
-def layout_of(view: str, shape: Shape, roles: tuple[int, int, int, int] = (0, 1, 2, 3)) -> Layout:
+def compute_layout(view: str, shape: Shape, roles: tuple[int, int, int, int] = (0, 1, 2, 3)) -> Layout:
     """The layout of a view.
 
     `roles` says which axis of the tensor takes the place of N, H, W and C: (2, 0, 1, 3) for conv weights, whose
     input channels are drawn as examples are.
     """
-    drawn = VIEWS[view](tuple(shape[axis] for axis in roles))
+    drawn = LAYOUT_FUNCTIONS[view](tuple(shape[axis] for axis in roles))
     offsets = tuple(drawn.offsets[roles.index(axis)] for axis in range(4))
     dimensions = tuple(tuple(roles[role] for role in along) for along in drawn.dimensions)
     return replace(drawn, offsets=offsets, dimensions=dimensions)
 
 
-def parts(layout: Layout, box: Box) -> int:
+def count_gapless_boxes(layout: Layout, box: Box) -> int:
     """Of how many gapless boxes of cells a field's box consists."""
     count, size = 1, [1, 1, 1]
     for along in layout.dimensions:
@@ -106,7 +106,7 @@ def parts(layout: Layout, box: Box) -> int:
     return count
 
 
-def sides(extent: np.ndarray) -> np.ndarray:
+def compute_side_lengths(extent: np.ndarray) -> np.ndarray:
     """How long the sides of a picture of so many cells look, the longest 1: long ones are shortened."""
     return np.maximum((extent / extent.max()) ** 0.6, 0.15)
 

@@ -8,13 +8,13 @@ import numpy as np
 
 from normviz.charts.chart import Figure, make_subplots
 from normviz.charts.palette import THEMES, Theme
-from normviz.charts.style import finish, line, marker, rule
+from normviz.charts.style import apply_chart_style, style_curve, style_marker, style_reference_line
 from normviz.core.text import typeset
 
-BELOW = {"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0}
+LEGEND_AT_BOTTOM = {"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0}
 """The key at the lower edge, whatever the height."""
 
-ROOM = 112
+BOTTOM_MARGIN = 112
 """Pixels below a chart for its axis and a key of two lines."""
 
 LINE, BREADTH, ENTRY, LETTER = 28, 390, 42, 7
@@ -41,7 +41,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Panel:
+class CurvePanel:
     """Curves on one pair of axes, whose titles are `x` and `y`.
 
     `log`: the axes that are, as in "xy"; `levels`: heights that matter, lines; `span`: the ends of the vertical axis as
@@ -62,7 +62,7 @@ class Panel:
     square: float = 0.0
 
 
-def curves(panels: Sequence[Panel], theme: str = "light", columns: int = 2) -> Figure:
+def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", columns: int = 2) -> Figure:
     """Panels of curves beside each other; a name has one look in all of them, and one entry in the key."""
     colours = THEMES[theme]
     columns = min(columns, len(panels))
@@ -81,7 +81,7 @@ def curves(panels: Sequence[Panel], theme: str = "light", columns: int = 2) -> F
             _curve(figure, curve, colours, curve.name not in named, place)
             named[curve.name] = None
         for level in panel.levels:
-            figure.add_hline(level, line=rule(colours), **place)
+            figure.add_hline(level, line=style_reference_line(colours), **place)
         figure.update_xaxes(
             title={"text": f"{panel.x} (log scale)" if "x" in panel.log else panel.x, "standoff": 4},
             **(_decades([curve.x for curve in panel.curves]) if "x" in panel.log else {}),
@@ -100,17 +100,17 @@ def curves(panels: Sequence[Panel], theme: str = "light", columns: int = 2) -> F
             reach = {"range": [-panel.square, panel.square], "constrain": "domain", "nticks": 5}
             figure.update_xaxes(**reach, **place)
             figure.update_yaxes(**reach, scaleanchor=f"x{number + 1 if number else ''}", **place)
-    margin = {"t": 34, "b": room(named), "l": 55, "r": 20}  # half of a number at the end of the axis
-    return finish(figure, colours, margin, BELOW)
+    margin = {"t": 34, "b": compute_bottom_margin(named), "l": 55, "r": 20}  # half of a number at the end of the axis
+    return apply_chart_style(figure, colours, margin, LEGEND_AT_BOTTOM)
 
 
-def room(names: Iterable[str]) -> int:
+def compute_bottom_margin(names: Iterable[str]) -> int:
     """Pixels below a chart for its axis and a key of these names, which fill one line after the other."""
     lines, used = 1, 0
     for width in (ENTRY + LETTER * len(name) for name in names):
         new_line = used + width > BREADTH
         lines, used = lines + new_line, width if new_line else used + width
-    return ROOM + LINE * max(lines - 2, 0)
+    return BOTTOM_MARGIN + LINE * max(lines - 2, 0)
 
 
 def _decades(values: Sequence[np.ndarray]) -> dict:
@@ -129,26 +129,26 @@ def _decades(values: Sequence[np.ndarray]) -> dict:
 
 
 def _curve(figure: Figure, curve: Curve, colours: Theme, first: bool, place: dict) -> None:
-    look: dict[str, Any] = {"color": colours.ink, "width": 2} if curve.look < 0 else line(curve.look, colours, 3)
+    look: dict[str, Any] = {"color": colours.ink, "width": 2} if curve.look < 0 else style_curve(curve.look, colours, 3)
     group = {"name": curve.name, "legendgroup": curve.name, **place}
     if curve.apart:
         bars = {}
         if curve.low is not None and curve.high is not None:
             reach = {"array": curve.high - curve.y, "arrayminus": curve.y - curve.low}
             bars = {"error_y": {"type": "data", "symmetric": False, "thickness": 2, "width": 5, **reach}}
-        shown = {"mode": "markers", "marker": marker(curve.look, colours, curve.size), "showlegend": first}
+        shown = {"mode": "markers", "marker": style_marker(curve.look, colours, curve.size), "showlegend": first}
         figure.add_scatter(x=curve.x, y=curve.y, **shown, **bars, **group)
         return
     if curve.low is not None and curve.high is not None:
         edge = {"mode": "lines", "line": look | {"width": 0.5}, "showlegend": False, "hoverinfo": "skip", **group}
         figure.add_scatter(x=curve.x, y=curve.low, **edge)
-        figure.add_scatter(x=curve.x, y=curve.high, fill="tonexty", fillcolor=faint(look["color"]), **edge)
-    drawn = {"marker": marker(curve.look, colours)} if curve.points else {}
+        figure.add_scatter(x=curve.x, y=curve.high, fill="tonexty", fillcolor=to_rgba(look["color"]), **edge)
+    drawn = {"marker": style_marker(curve.look, colours)} if curve.points else {}
     mode = "lines+markers" if curve.points else "lines"
     figure.add_scatter(x=curve.x, y=curve.y, mode=mode, line=look, showlegend=first, **drawn, **group)
 
 
-def faint(colour: str, opacity: float = 0.22) -> str:
+def to_rgba(colour: str, opacity: float = 0.22) -> str:
     """Return a colour "#rrggbb" with an opacity from 0 to 1, by default that of a band behind a curve."""
     red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
     return f"rgba({red}, {green}, {blue}, {opacity:g})"

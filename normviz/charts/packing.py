@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-WHOLE = {"int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2", "int32": "i4", "uint32": "u4"}
-SENT = WHOLE | {"float32": "f4", "float64": "f8"}
+INTEGER_TYPES = {"int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2", "int32": "i4", "uint32": "u4"}
+TYPE_CODES = INTEGER_TYPES | {"float32": "f4", "float64": "f8"}
 """The types of numbers that JavaScript has arrays of, by the names of NumPy; web/data.js knows these names."""
 
-STEP = 8
+ALIGNMENT = 8
 """Every array starts at a multiple of so many bytes, as the largest type has to."""
 
 
-def packed(data: Any) -> bytes:
+def pack_message(data: Any) -> bytes:
     """Data for `unpacked` of web/data.js.
 
     The length of the JSON in four bytes, the JSON, filled up with spaces, then the arrays. In the JSON an array is
@@ -35,11 +35,11 @@ def packed(data: Any) -> bytes:
         array = _short(value)
         if not _fits(array):
             return array.tolist()
-        found = {"packed": SENT[array.dtype.name], "at": at, "length": array.size}
+        found = {"packed": TYPE_CODES[array.dtype.name], "at": at, "length": array.size}
         if array.ndim == 2:
             found["width"] = array.shape[1]
         content = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
-        arrays.append(content + b"\0" * (-len(content) % STEP))
+        arrays.append(content + b"\0" * (-len(content) % ALIGNMENT))
         at += len(arrays[-1])
         return found
 
@@ -50,7 +50,7 @@ def packed(data: Any) -> bytes:
         at = 0
         text = _json(_finite(data), place)
     head = text.encode()
-    head += b" " * (-(4 + len(head)) % STEP)
+    head += b" " * (-(4 + len(head)) % ALIGNMENT)
     return b"".join([len(head).to_bytes(4, "little"), head, *arrays])
 
 
@@ -73,7 +73,7 @@ def _finite(value: Any) -> Any:
 
 def _fits(array: np.ndarray) -> bool:
     """Whether JavaScript has arrays of such numbers; an array of none is a list."""
-    return array.size > 0 and array.dtype.name in SENT
+    return array.size > 0 and array.dtype.name in TYPE_CODES
 
 
 def _short(array: np.ndarray) -> np.ndarray:
@@ -81,5 +81,5 @@ def _short(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind not in "iu" or array.itemsize < 8:
         return array
     least, most = array.min(initial=0), array.max(initial=0)
-    held = (name for name in WHOLE if np.iinfo(name).min <= least and most <= np.iinfo(name).max)
+    held = (name for name in INTEGER_TYPES if np.iinfo(name).min <= least and most <= np.iinfo(name).max)
     return array.astype(next(held, array.dtype))

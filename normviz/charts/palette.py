@@ -14,10 +14,10 @@ ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
 HUES = (SKY, ORANGE, GREEN, YELLOW, BLUE, VERMILION, PURPLE)
 """The hues of shared statistics, in turn."""
 
-LINES = (BLUE, VERMILION, PURPLE, GREEN, ORANGE, SKY)
+LINE_COLOURS = (BLUE, VERMILION, PURPLE, GREEN, ORANGE, SKY)
 """Those that show as thin lines on white."""
 
-NOT_FINITE = PURPLE
+NOT_FINITE_COLOUR = PURPLE
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Theme:
     lines: tuple[str, ...]
 
     @property
-    def diverging(self) -> list[list]:
+    def diverging_scale(self) -> list[list]:
         """A scale of colours whose middle is 0."""
         return [[0, self.low], [0.5, self.middle], [1, self.high]]
 
@@ -95,7 +95,7 @@ def _theme(ink: str, muted: str, grid: str, cell: str, middle: str, cool: str, w
 
 
 THEMES = {
-    "light": _theme("#1b1f24", "#57606a", "#8c959f", "#dde3ea", "#f7f7f7", BLUE, VERMILION, LINES),
+    "light": _theme("#1b1f24", "#57606a", "#8c959f", "#dde3ea", "#f7f7f7", BLUE, VERMILION, LINE_COLOURS),
     "dark": _theme("#f0f3f6", "#b3bcc6", "#768390", "#39424e", "#22272e", SKY, "#FF8A3D", HUES),
 }
 """By Streamlit's name of the theme's base."""

@@ -4,20 +4,20 @@ from normviz.charts.chart import Figure
 from normviz.charts.palette import Theme
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "triangle-down", "star")
-HEADING = 16
+MARKER_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "triangle-down", "star")
+PANEL_TITLE_SIZE = 16
 """Size of the panels' titles, in pixels."""
 
-FLOOR = 1e-17
+LOG_AXIS_FLOOR = 1e-17
 """Where a gap of exactly 0 stands on a logarithmic axis."""
 
-COLOUR_BAR = {"thickness": 14, "outlinewidth": 0}
+COLOUR_BAR_STYLE = {"thickness": 14, "outlinewidth": 0}
 _CLEAR = "rgba(0,0,0,0)"
 _MARGIN = {"l": 50, "r": 10, "t": 10, "b": 40}
 
 
-def finish(
-    figure: Figure, theme: Theme, margin: dict | None = None, legend: dict | None = None, zero: str = ""
+def apply_chart_style(
+    figure: Figure, theme: Theme, margin: dict | None = None, legend: dict | None = None, zero_lines: str = ""
 ) -> Figure:
     """Give a figure what all charts share; margins and the place of its legend are its own.
 
@@ -32,26 +32,26 @@ def finish(
         legend={"orientation": "h"} | (legend or {}),
     )
     for axis, update in (("x", figure.update_xaxes), ("y", figure.update_yaxes)):
-        update(gridcolor=theme.grid, griddash="dot", zeroline=axis in zero, zerolinecolor=theme.muted)
-    figure.update_annotations(font={"size": HEADING, "color": theme.ink})
+        update(gridcolor=theme.grid, griddash="dot", zeroline=axis in zero_lines, zerolinecolor=theme.muted)
+    figure.update_annotations(font={"size": PANEL_TITLE_SIZE, "color": theme.ink})
     return figure
 
 
-def line(k: int, theme: Theme, width: float = 3) -> dict:
+def style_curve(k: int, theme: Theme, width: float = 3) -> dict:
     """Colour and dash of the k-th curve."""
     return {"color": theme.lines[k % len(theme.lines)], "dash": DASHES[k % len(DASHES)], "width": width}
 
 
-def marker(k: int, theme: Theme, size: float = 8) -> dict:
+def style_marker(k: int, theme: Theme, size: float = 8) -> dict:
     """Colour and symbol of the k-th curve's points."""
-    return {"color": theme.lines[k % len(theme.lines)], "symbol": SYMBOLS[k % len(SYMBOLS)], "size": size}
+    return {"color": theme.lines[k % len(theme.lines)], "symbol": MARKER_SYMBOLS[k % len(MARKER_SYMBOLS)], "size": size}
 
 
-def style_theme(theme: Theme) -> dict:
+def style_current_value_line(theme: Theme) -> dict:
     """A line across a chart at what the page is set to."""
     return {"color": theme.muted, "width": 1.5, "dash": "dot"}
 
 
-def rule(theme: Theme) -> dict:
+def style_reference_line(theme: Theme) -> dict:
     """A line across a chart at a number that matters."""
     return {"color": theme.ink, "width": 1.5, "dash": "dashdot"}

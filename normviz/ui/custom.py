@@ -9,51 +9,63 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Rule, find_divisors
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.settings import find_closest
-from normviz.ui.choice import words
-from normviz.ui.link import KEPT, Param, View, choice, switch
-from normviz.ui.tensor import SIZES
+from normviz.ui.link import PERSIST_STATE, Param, View, create_switch_param, make_choice_fitter
+from normviz.ui.scheme_picker import format_scheme_choice
+from normviz.ui.tensor import SIZE_NAMES
 
 MAX_RADIUS = 16
 
-Lengths = Callable[[View], dict[str, int]]
+LengthsFunction = Callable[[View], dict[str, int]]
 """The lengths of the axes n, h, w and c in a view."""
 
 _CUSTOM = SCHEMES["custom"]
-RULES = {
+DEFAULT_RULES = {
     f"{side}_{size}": (size, str(rule))
     for side, field in zip("ab", _CUSTOM.fields, strict=True)
-    for size, rule in zip(SIZES, field.rules, strict=True)
+    for size, rule in zip(SIZE_NAMES, field.rules, strict=True)
 }
 """Keys of the custom scheme's rules, with their axis and default: a_n … a_c summation, b_n … b_c suppression."""
 
-FRONTS = {"none": "Nothing"} | {key: row.label for key, row in SCHEMES.items() if row.acts_on == "weight"}
+WEIGHT_SCHEME_LABELS = {"none": "Nothing"} | {key: row.label for key, row in SCHEMES.items() if row.acts_on == "weight"}
 """What may stand in front of it: a scheme of the weights."""
 
-KEYS = (*RULES, "centre", "divide", "apart", "front")
+CUSTOM_KEYS = (*DEFAULT_RULES, "centre", "divide", "apart", "front")
 
 
-def params(lengths: Lengths, prefix: str = "") -> tuple[Param, ...]:
+def create_custom_params(get_lengths: LengthsFunction, prefix: str = "") -> tuple[Param, ...]:
     """The values of a custom scheme; their keys in the session start with the prefix."""
     switches = (("centre", True), ("divide", True), ("apart", False))
     return (
-        *(switch(f"{prefix}{key}", on) for key, on in switches),
+        *(create_switch_param(f"{prefix}{key}", on) for key, on in switches),
         *(
-            Param(f"{prefix}{key}", rule, _rule(size, lengths), label=_label(key[0], size), words=rule_words)
-            for key, (size, rule) in RULES.items()
+            Param(
+                f"{prefix}{key}",
+                rule,
+                _rule(size, get_lengths),
+                label=_label(key[0], size),
+                words=format_rule,
+            )
+            for key, (size, rule) in DEFAULT_RULES.items()
         ),
-        Param(f"{prefix}front", "none", choice(list(FRONTS)), label="In front", words=FRONTS.__getitem__),
+        Param(
+            f"{prefix}front",
+            "none",
+            make_choice_fitter(list(WEIGHT_SCHEME_LABELS)),
+            label="In front",
+            words=WEIGHT_SCHEME_LABELS.__getitem__,
+        ),
     )
 
 
-def scheme_of(view: View) -> Scheme:
+def build_custom_scheme(view: View) -> Scheme:
     """The scheme that the rules make."""
-    a, b = (Field(tuple(Rule.parse(view[f"{side}_{size}"]) for size in SIZES)) for side in "ab")
+    a, b = (Field(tuple(Rule.parse(view[f"{side}_{size}"]) for size in SIZE_NAMES)) for side in "ab")
     divisor = b if view["apart"] and view["centre"] else a
     made = _CUSTOM.with_fields(a if view["centre"] else None, divisor if view["divide"] else None)
     return made.with_weight_scheme(None if view["front"] == "none" else view["front"])
 
 
-def link_of(scheme: Scheme) -> dict[str, str]:
+def make_custom_link(scheme: Scheme) -> dict[str, str]:
     """What a link says of a custom scheme beside its name: all of its rules, and what stands in front."""
     a, b = scheme.summation, scheme.suppression
     switches = {"centre": a is not None, "divide": b is not None, "apart": None not in (a, b) and a != b}
@@ -64,35 +76,41 @@ def link_of(scheme: Scheme) -> dict[str, str]:
             f"{side}_{size}": str(rule)
             for side, field in rules.items()
             if field is not None
-            for size, rule in zip(SIZES, field.rules, strict=True)
+            for size, rule in zip(SIZE_NAMES, field.rules, strict=True)
         },
         "front": scheme.weight or "none",
     }
 
 
-def controls(view: View, lengths: Lengths, prefix: str = "", weighted: bool = True) -> None:
+def draw_custom_controls(view: View, get_lengths: LengthsFunction, prefix: str = "", has_weights: bool = True) -> None:
     """A rule per axis for the mean and, where it differs, for what divides; and what stands in front.
 
     `weighted`: whether a layer's weights stand in front of what is normalized.
     """
-    if st.toggle("Subtract a mean", key=f"{prefix}centre", **KEPT):
-        _rules(lengths(view), prefix, "a")
-    if st.toggle("Divide by the root mean square", key=f"{prefix}divide", **KEPT):
+    if st.toggle("Subtract a mean", key=f"{prefix}centre", **PERSIST_STATE):
+        _rules(get_lengths(view), prefix, "a")
+    if st.toggle("Divide by the root mean square", key=f"{prefix}divide", **PERSIST_STATE):
         if not view["centre"]:
-            _rules(lengths(view), prefix, "a")
-        elif st.toggle("… over a field of its own", key=f"{prefix}apart", **KEPT):
-            _rules(lengths(view), prefix, "b")
-    if weighted:
-        st.selectbox("In front, of the weights", list(FRONTS), key=f"{prefix}front", **KEPT, format_func=_front_words)
+            _rules(get_lengths(view), prefix, "a")
+        elif st.toggle("… over a field of its own", key=f"{prefix}apart", **PERSIST_STATE):
+            _rules(get_lengths(view), prefix, "b")
+    if has_weights:
+        st.selectbox(
+            "In front, of the weights",
+            list(WEIGHT_SCHEME_LABELS),
+            key=f"{prefix}front",
+            **PERSIST_STATE,
+            format_func=_front_words,
+        )
 
 
-def rule_options(n: int) -> list[str]:
+def list_rules(n: int) -> list[str]:
     """Every rule that means something on an axis of length n, as text."""
     groups = [f"groups({g})" for g in find_divisors(n) if 1 < g < n]
     return ["own", "full", *groups, *(f"window({r})" for r in range(1, min(n - 1, MAX_RADIUS) + 1))]
 
 
-def rule_words(text: str) -> str:
+def format_rule(text: str) -> str:
     """A rule as a page writes it: all, own, 2 groups, radius 1."""
     rule = Rule.parse(text)
     return {"full": "all", "groups": f"{rule.parameter} groups", "window": f"radius {rule.parameter}"}.get(
@@ -102,7 +120,7 @@ def rule_words(text: str) -> str:
 
 def _front_words(key: str) -> str:
     """What stands in front, and what it does: "Weight – ÷ ‖w‖"."""
-    return FRONTS[key] if key == "none" else words(key)
+    return WEIGHT_SCHEME_LABELS[key] if key == "none" else format_scheme_choice(key)
 
 
 def _label(side: str, size: str) -> str:
@@ -111,23 +129,23 @@ def _label(side: str, size: str) -> str:
 
 def _rules(lengths: dict[str, int], prefix: str, side: str) -> None:
     columns = st.columns(2)
-    for number, size in enumerate(SIZES):
-        options = rule_options(lengths[size])
+    for number, size in enumerate(SIZE_NAMES):
+        options = list_rules(lengths[size])
         columns[number % 2].selectbox(
-            _label(side, size), options, key=f"{prefix}{side}_{size}", **KEPT, format_func=rule_words
+            _label(side, size), options, key=f"{prefix}{side}_{size}", **PERSIST_STATE, format_func=format_rule
         )
 
 
-def _rule(size: str, lengths: Lengths) -> Callable[[Any, View], str]:
+def _rule(size: str, lengths: LengthsFunction) -> Callable[[Any, View], str]:
     def nearest(value: Any, view: View) -> str:
         n = lengths(view)[size]
-        options = rule_options(n)
+        options = list_rules(n)
         if value in options:
             return value
         try:
             rule = Rule.parse(value)
         except InvalidInput:
-            return choice(options)(value, view)
+            return make_choice_fitter(options)(value, view)
         if rule.parameter is not None:
             nearest_one = find_closest(
                 find_divisors(n) if rule.kind == "groups" else range(MAX_RADIUS + 1), rule.parameter

@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 
-def drawer(make: Callable[..., Any], label: str, key: str, **given: Any) -> Any:
+def draw_drawer(make: Callable[..., Any], label: str, key: str, **widget_options: Any) -> Any:
     """Draw an expander or a popover, whose `open` says whether to draw its content.
 
     Only the browser opens and closes it once it is drawn: a run that began before the reader closed it must not open it
@@ -19,19 +19,19 @@ def drawer(make: Callable[..., Any], label: str, key: str, **given: Any) -> Any:
     """
     state = st.session_state
     if key not in state:
-        state[key] = state.get(opened_key(key), False)
+        state[key] = state.get(get_open_key(key), False)
 
     def take() -> None:
-        state[opened_key(key)] = state[key]
+        state[get_open_key(key)] = state[key]
 
-    return make(label, key=key, on_change=take, **given)
+    return make(label, key=key, on_change=take, **widget_options)
 
 
 def open_drawer(key: str) -> None:
     """Open a drawer that this run has not drawn yet; `key`: of the element."""
-    st.session_state.update({key: True, opened_key(key): True})
+    st.session_state.update({key: True, get_open_key(key): True})
 
 
-def opened_key(key: str) -> str:
+def get_open_key(key: str) -> str:
     """Return where the session holds whether a drawer is open."""
     return f"{key} is open"

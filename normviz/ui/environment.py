@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from normviz.jobs.executors import count_workers
-from normviz.ui.security import read_frame_ancestors, read_metrics
+from normviz.ui.security import is_metrics_open, read_frame_ancestors
 
 
 def check_environment(environment: Mapping[str, str]) -> None:
@@ -14,4 +14,4 @@ def check_environment(environment: Mapping[str, str]) -> None:
     """
     count_workers(environment)
     read_frame_ancestors(environment)
-    read_metrics(environment)
+    is_metrics_open(environment)

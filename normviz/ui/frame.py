@@ -12,30 +12,30 @@ from streamlit.navigation.page import Page
 
 from normviz.core.errors import InvalidInput
 from normviz.describe.markdown import escape_markdown
-from normviz.ui.link import PRESENTING, View, current_theme, trust_link
-from normviz.ui.page_text import Introduction, Story
-from normviz.ui.page_texts import STORIES, following, previous
+from normviz.ui.link import PRESENTING_PARAM, View, get_current_theme, trust_link
+from normviz.ui.page_text import PageText, PanelText
+from normviz.ui.page_texts import PAGE_TEXTS, find_next_page, find_previous_page
 from normviz.ui.redirects import REDIRECTS
 
 
-def script(page: str) -> str:
+def get_script_path(page: str) -> str:
     """The path of a page's script, as Streamlit is told it."""
     return f"pages/{page}.py"
 
 
-def page_link(address: str, label: str, icon: str = "") -> None:
+def draw_page_link(address: str, label: str, icon: str = "") -> None:
     """A link to a view of another page, by its address, as "/compare?schemes=layer"; behind the label its title."""
     split = urlsplit(address)
     link = dict(parse_qsl(split.query, keep_blank_values=True))
-    if st.session_state[PRESENTING.key]:
-        link[PRESENTING.name] = PRESENTING.text(True)
+    if st.session_state[PRESENTING_PARAM.key]:
+        link[PRESENTING_PARAM.name] = PRESENTING_PARAM.text(True)
     trust_link(link)
-    page = split.path.strip("/") or STORIES[0].page
-    title = next(story.title for story in STORIES if story.page == page)
-    st.page_link(script(page), label=f"{label} **{title}**", icon=icon or None, query_params=link)
+    page = split.path.strip("/") or PAGE_TEXTS[0].page
+    title = next(story.title for story in PAGE_TEXTS if story.page == page)
+    st.page_link(get_script_path(page), label=f"{label} **{title}**", icon=icon or None, query_params=link)
 
 
-def menu() -> tuple[Page, Story | None]:
+def show_menu() -> tuple[Page, PageText | None]:
     """Show the menu.
 
     Returns:
@@ -43,40 +43,42 @@ def menu() -> tuple[Page, Story | None]:
         another page.
     """
     sections: dict[str, list[Page]] = {}
-    for each in STORIES:
-        default = each is STORIES[0]
-        sections.setdefault(each.section, []).append(st.Page(script(each.page), title=each.title, default=default))
+    for each in PAGE_TEXTS:
+        default = each is PAGE_TEXTS[0]
+        sections.setdefault(each.section, []).append(
+            st.Page(get_script_path(each.page), title=each.title, default=default)
+        )
     for former in REDIRECTS:
-        sections[STORIES[0].section].append(st.Page(script(former), title=former, visibility="hidden"))
+        sections[PAGE_TEXTS[0].section].append(st.Page(get_script_path(former), title=former, visibility="hidden"))
     page = st.navigation(sections, position="top")
-    return page, next((story for story in STORIES if story.title == page.title), None)
+    return page, next((story for story in PAGE_TEXTS if story.title == page.title), None)
 
 
-def redirect(former: str, link: Mapping[str, str]) -> None:
+def redirect_former_page(former: str, link: Mapping[str, str]) -> None:
     """Open the page that a former page has become part of, with the settings of its link."""
     found = REDIRECTS[former]
-    open_instead(found.page, found.link(link))
+    switch_to_page(found.page, found.link(link))
 
 
-def open_instead(page: str, link: Mapping[str, str]) -> None:
+def switch_to_page(page: str, link: Mapping[str, str]) -> None:
     """Leave this page for another one, named by its script, with the settings of a link."""
     trust_link(link)
-    st.switch_page(script(page), query_params=link)
+    st.switch_page(get_script_path(page), query_params=link)
 
 
 @dataclass
-class Frame:
+class PageFrame:
     """What stands around the page that runs: its story, the place of the heading, and the words shown so far."""
 
-    story: Story
+    story: PageText
     header: DeltaGenerator
-    words: Story | Introduction | None = None
+    words: PageText | PanelText | None = None
 
 
-_FRAME: ContextVar[Frame | None] = ContextVar("frame", default=None)
+_FRAME: ContextVar[PageFrame | None] = ContextVar("frame", default=None)
 
 
-def introduce(panel: str) -> None:
+def show_heading(panel: str) -> None:
     """Show the heading of a panel, and its takeaway after the page; those of the page where the panel has none.
 
     Does nothing for a page that runs without a frame.
@@ -89,36 +91,38 @@ def introduce(panel: str) -> None:
 
 
 @contextmanager
-def framed(story: Story) -> Iterator[None]:
+def frame_page(story: PageText) -> Iterator[None]:
     """Show a page inside: between what it asks and what it answers, also where it stops early."""
-    frame = Frame(story, st.container(key="story"))
+    frame = PageFrame(story, st.container(key="story"))
     token = _FRAME.set(frame)
     if story.why and not story.panels:
-        introduce("")
+        show_heading("")
     try:
         with st.container():  # however much a page shows, what follows stays the same element
             yield
     finally:
         if story.why and frame.words is None:
-            introduce("")
+            show_heading("")
         _FRAME.reset(token)
         with st.container(key="takeaway"):
             st.markdown(f"**Takeaway.** {(frame.words or story).takeaway or story.takeaway}")
-            after = following(story)
+            after = find_next_page(story)
             with st.container(horizontal=True, gap="small"):
-                st.page_link(script(after.page), label=f"**Next: {after.question}**", icon=":material/arrow_forward:")
+                st.page_link(
+                    get_script_path(after.page), label=f"**Next: {after.question}**", icon=":material/arrow_forward:"
+                )
                 for see in story.see:
-                    st.page_link(script(see.page), label=see.words)
+                    st.page_link(get_script_path(see.page), label=see.words)
         with st.container(key="turns"):  # unseen: what the keys of a presentation press
-            for each in (previous(story), after):
-                st.page_link(script(each.page), label=each.title)
+            for each in (find_previous_page(story), after):
+                st.page_link(get_script_path(each.page), label=each.title)
 
 
-def shown(show: Callable[[View, str], None], view: View) -> None:
+def show_view(show: Callable[[View, str], None], view: View) -> None:
     """What a page shows for a view, in the browser's theme; or why that cannot be, in the same place."""
     with st.container():
         try:
-            show(view, current_theme())
+            show(view, get_current_theme())
         except InvalidInput as error:
             show_error(error)
 

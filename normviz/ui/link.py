@@ -19,22 +19,22 @@ from normviz.core.settings import Choice, Declaration, Integer, Real, Switch, ge
 from normviz.core.text import capitalize_first, typeset
 from normviz.core.text import format_exact as format_exact
 from normviz.describe.markdown import escape_markdown
-from normviz.ui.sessions import current_session
-from normviz.ui.unknown_names import shorten, unknown_names, unknown_words
-from normviz.web.components.toolbar import toolbar
+from normviz.ui.sessions import get_current_session
+from normviz.ui.unknown_names import describe_unknown_names, find_unknown_names, shorten
+from normviz.web.components.toolbar import show_toolbar
 
 View = dict[str, Any]
-Notes = dict[str, tuple[Any, Any]]
+ReplacedValues = dict[str, tuple[Any, Any]]
 """By the name of a value that had to be replaced: what was given, and what it became."""
 
 
-class CachedViews(TypedDict):
+class PersistOptions(TypedDict):
     """What a widget is told, so that its value is kept also while it is not shown."""
 
     persist_state: Literal["session"]
 
 
-KEPT: CachedViews = {"persist_state": "session"}
+PERSIST_STATE: PersistOptions = {"persist_state": "session"}
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,10 @@ class Param:
 
 
 @contextmanager
-def page_values(
+def sync_page_values(
     page: str,
     params: Sequence[Param],
-    has: Callable[[View, str], bool],
+    is_relevant: Callable[[View, str], bool],
     repair: Callable[[View], View] = lambda view: {},
 ) -> Iterator[View]:
     """A page's values, for the controls that are drawn inside: from the link before them, into the link after them.
@@ -84,61 +84,61 @@ def page_values(
     Notes on what had to be replaced follow. `has`: whether a value matters in a view; `repair` mends what is
     wrong between the values of a link.
     """
-    params = (*params, PRESENTING)
+    params = (*params, PRESENTING_PARAM)
 
     def matters(view: View, name: str) -> bool:
-        return name == PRESENTING.name or has(view, name)
+        return name == PRESENTING_PARAM.name or is_relevant(view, name)
 
-    view, notes = restore(page, params, matters, repair)
-    presenting = view.pop(PRESENTING.name)
+    view, notes = restore_values(page, params, matters, repair)
+    presenting = view.pop(PRESENTING_PARAM.name)
     yield view
     relevant = partial(matters, view)
-    store(page, params, view | {PRESENTING.name: presenting}, relevant)
-    toolbar(presenting, partial(reset, params), present)
-    tell(page, params, view, notes, relevant)
+    store_values(page, params, view | {PRESENTING_PARAM.name: presenting}, relevant)
+    show_toolbar(presenting, partial(reset_values, params), toggle_presentation)
+    show_notes(page, params, view, notes, relevant)
 
 
-def reset(params: Sequence[Param]) -> None:
+def reset_values(params: Sequence[Param]) -> None:
     """Set a page's values back to their defaults, as if it were come to for the first time."""
-    view, _ = clean(params, {})
-    st.session_state.update({p.key: view[p.name] for p in params if p is not PRESENTING})
+    view, _ = clean_values(params, {})
+    st.session_state.update({p.key: view[p.name] for p in params if p is not PRESENTING_PARAM})
     st.session_state["page"] = None
 
 
-def present() -> None:
+def toggle_presentation() -> None:
     """Begin a presentation, or end it."""
-    st.session_state[PRESENTING.key] = not st.session_state[PRESENTING.key]
+    st.session_state[PRESENTING_PARAM.key] = not st.session_state[PRESENTING_PARAM.key]
 
 
-def current_theme() -> str:
+def get_current_theme() -> str:
     """The browser's theme, "light" or "dark", by which figures choose their colours."""
     return st.context.theme.type or "light"
 
 
-def on_phone() -> bool:
+def is_phone() -> bool:
     """Return True if the browser says that it is a phone's: its sidebar covers the page."""
     return "Mobi" in st.context.headers.get("User-Agent", "")
 
 
-def arriving(page: str) -> bool:
+def is_arriving(page: str) -> bool:
     """Whether the session comes to this page now, from another one or as its first; asked before it is opened."""
     return st.session_state.get("page") != page
 
 
 def trust_link(link: Mapping[str, str]) -> None:
     """Say that the page leads to another one with this link, which is right there, whatever was set before."""
-    st.session_state.setdefault(LEADS, set()).add(frozenset(link.items()))
+    st.session_state.setdefault(TRUSTED_LINKS_KEY, set()).add(frozenset(link.items()))
 
 
-def travelled() -> bool:
+def is_history_step() -> bool:
     """Whether this run came of a step back or forward in the browser's history."""
     run = get_script_run_ctx()
     return bool(run and run.is_history_navigation)
 
 
-def restore(
-    page: str, params: Sequence[Param], has: Callable[[View, str], bool], repair: Callable[[View], View]
-) -> tuple[View, Notes]:
+def restore_values(
+    page: str, params: Sequence[Param], is_relevant: Callable[[View, str], bool], repair: Callable[[View], View]
+) -> tuple[View, ReplacedValues]:
     """Fill the session with valid values, from the link or from the session itself; and notes on those replaced.
 
     The link is right when the session starts with it, after a step in the browser's history, and where the page before
@@ -151,15 +151,17 @@ def restore(
     last = there.get(f"{page} view", {})  # also remembers the values of widgets that are not shown now
     held = last | {p.name: there[p.key] for p in params if p.key in there}
     left, state["page"] = state.get("page", page) != page, page
-    current_session().page = page
-    led = frozenset(link.items()) in state.pop(LEADS, ()) and left
-    moved = led or travelled() or (not last and any(p.name in link for p in params))
+    get_current_session().page = page
+    led = frozenset(link.items()) in state.pop(TRUSTED_LINKS_KEY, ()) and left
+    moved = led or is_history_step() or (not last and any(p.name in link for p in params))
     if moved or not last:
-        state[f"{page} unknown"] = unknown_names(link, {p.name for p in params})
-    view, notes = clean(params, link if moved else held)
+        state[f"{page} unknown"] = find_unknown_names(link, {p.name for p in params})
+    view, notes = clean_values(params, link if moved else held)
     if moved:
-        view, _ = clean(params, {name: value for name, value in held.items() if not has(view, name)} | link)
-        view, _ = clean(params, view | repair(view))
+        view, _ = clean_values(
+            params, {name: value for name, value in held.items() if not is_relevant(view, name)} | link
+        )
+        view, _ = clean_values(params, view | repair(view))
         notes = _notes(params, link, view)
     for p in params:
         # Set anew on another page: its widget of the same key would start from its own default.
@@ -168,7 +170,9 @@ def restore(
     return view, notes
 
 
-def tell(page: str, params: Sequence[Param], view: View, notes: Notes, relevant: Callable[[str], bool]) -> None:
+def show_notes(
+    page: str, params: Sequence[Param], view: View, notes: ReplacedValues, relevant: Callable[[str], bool]
+) -> None:
     """Say what had to be replaced or is ignored, until that is read, or the value is another.
 
     Over the page, in a container that is there even when nothing is said: what stands below it must not move, or it
@@ -177,10 +181,10 @@ def tell(page: str, params: Sequence[Param], view: View, notes: Notes, relevant:
     state, held, read = st.session_state, f"{page} replaced", f"{page} read"
     known = {param.name: param for param in params if relevant(param.name)}
     waiting = {name: note for name, note in (state.get(held, {}) | notes).items() if view[name] == note[1]}
-    told = {name: repair_note(known[name], given, view) for name, (given, _) in waiting.items() if name in known}
+    told = {name: format_repair_note(known[name], given, view) for name, (given, _) in waiting.items() if name in known}
     state[held] = {name: note for name, note in waiting.items() if told.get(name, "later")}
     lasting = [param.missing(view) for param in known.values()]
-    lasting += unknown_words(state[f"{page} unknown"], known, [param.name for param in params])
+    lasting += describe_unknown_names(state[f"{page} unknown"], known, [param.name for param in params])
     lines = [line for line in (*lasting, *told.values()) if line and line not in state.get(read, ())]
 
     def dismiss() -> None:
@@ -193,7 +197,7 @@ def tell(page: str, params: Sequence[Param], view: View, notes: Notes, relevant:
                 st.button("OK", key="replaced read", on_click=dismiss)
 
 
-def repair_note(param: Param, given: Any, view: View) -> str:
+def format_repair_note(param: Param, given: Any, view: View) -> str:
     """Say in Markdown what was given and what it became: "Groups G: 4 does not divide C = 6; 3 is used."
 
     Nothing where what was given is no longer wrong.
@@ -243,7 +247,7 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def clean(params: Sequence[Param], raw: Mapping[str, Any]) -> tuple[View, Notes]:
+def clean_values(params: Sequence[Param], raw: Mapping[str, Any]) -> tuple[View, ReplacedValues]:
     """Every value made valid, in the order of the params; and a note for each that had to be replaced."""
     view: View = {}
     for param in params:
@@ -254,11 +258,11 @@ def clean(params: Sequence[Param], raw: Mapping[str, Any]) -> tuple[View, Notes]
     return view, _notes(params, raw, view)
 
 
-def store(page: str, params: Sequence[Param], view: View, relevant: Callable[[str], bool]) -> None:
+def store_values(page: str, params: Sequence[Param], view: View, relevant: Callable[[str], bool]) -> None:
     """Write what differs from the default, and matters, into the link; and remember all of it."""
     state, now = st.session_state, st.query_params.to_dict()
     others = {key: value for key, value in now.items() if key not in {p.name for p in params}}
-    defaults, _ = clean(params, {})
+    defaults, _ = clean_values(params, {})
     written = (p for p in params if relevant(p.name) and view[p.name] != defaults[p.name])
     link = others | {p.name: p.text(view[p.name]) for p in written}
     if link != now:
@@ -266,37 +270,39 @@ def store(page: str, params: Sequence[Param], view: View, relevant: Callable[[st
     state[f"{page} view"] = view
 
 
-def value_slider(
-    key: str, label: str, options: Sequence[float], value: float, shown: Callable[[float], str] = typeset
+def draw_value_slider(
+    key: str, label: str, options: Sequence[float], value: float, format_value: Callable[[float], str] = typeset
 ) -> None:
     """A slider over some values and the one that there is, which may be a link's; `key`: in the session."""
-    st.select_slider(label, sorted({*options, value}), key=key, **KEPT, format_func=shown)
+    st.select_slider(label, sorted({*options, value}), key=key, **PERSIST_STATE, format_func=format_value)
 
 
-def segments(key: str, label: str, names: Mapping[str, str], options: Sequence[str] | None = None, **used: Any) -> None:
+def draw_segments(
+    key: str, label: str, names: Mapping[str, str], options: Sequence[str] | None = None, **widget_options: Any
+) -> None:
     """One of some names beside each other, under a label that is read out and not seen; `key`: in the session.
 
     `options`: those of the names that there are now, by default all; `used`: what to do when another one is chosen.
     """
     st.segmented_control(
-        label, list(names) if options is None else options, key=key, **KEPT, required=True,
-        format_func=names.__getitem__, label_visibility="collapsed", **used,
+        label, list(names) if options is None else options, key=key, **PERSIST_STATE, required=True,
+        format_func=names.__getitem__, label_visibility="collapsed", **widget_options,
     )  # fmt: skip
 
 
-def params(kind: type, prefix: str = "", under: str = "") -> tuple[Param, ...]:
+def create_params(kind: type, prefix: str = "", name_prefix: str = "") -> tuple[Param, ...]:
     """The declared values of a dataclass as those of a page.
 
     `prefix`: of their keys in the session; `under`: of their names in the link and in the view, where a page has
     several such dataclasses.
     """
-    given = partial(within, kind, under) if under else lambda view: view
-    return tuple(_declared(prefix + under, each, given) for each in get_declarations(kind).values())
+    given = partial(extract_values, kind, name_prefix) if name_prefix else lambda view: view
+    return tuple(_declared(prefix + name_prefix, each, given) for each in get_declarations(kind).values())
 
 
-def within(kind: type, under: str, view: View) -> View:
+def extract_values(kind: type, name_prefix: str, view: View) -> View:
     """Of a view the values of one dataclass, by their own names; `under`: as in `params`."""
-    return {name: view[under + name] for name in get_declarations(kind) if under + name in view}
+    return {name: view[name_prefix + name] for name in get_declarations(kind) if name_prefix + name in view}
 
 
 def _declared(prefix: str, each: Declaration, given: Callable[[View], View]) -> Param:
@@ -306,35 +312,35 @@ def _declared(prefix: str, each: Declaration, given: Callable[[View], View]) -> 
     )  # fmt: skip
 
 
-def int_range(lo: int, hi: int) -> Callable[[Any, View], int]:
+def make_integer_fitter(lo: int, hi: int) -> Callable[[Any, View], int]:
     """Whole numbers from lo to hi."""
     return Integer(lo, lo, hi).fit
 
 
-def real(lo: float, hi: float) -> Callable[[Any, View], float]:
+def make_real_fitter(lo: float, hi: float) -> Callable[[Any, View], float]:
     """Numbers from lo to hi."""
     return Real(lo, lo, hi).fit
 
 
-def choice(options: Sequence[str] | Callable[[Any], Sequence[str]]) -> Callable[[Any, View], str]:
+def make_choice_fitter(options: Sequence[str] | Callable[[Any], Sequence[str]]) -> Callable[[Any, View], str]:
     """One of some words; a misspelt one becomes the most alike."""
     return Choice("", options).fit
 
 
-def switch(key: str, on: bool) -> Param:
+def create_switch_param(key: str, default: bool) -> Param:
     """A value that is on or off; in a link 1 or 0."""
-    declared = Switch(on)
-    return Param(key, on, declared.fit, declared.text)
+    declared = Switch(default)
+    return Param(key, default, declared.fit, declared.text)
 
 
-LEADS = "leads"
+TRUSTED_LINKS_KEY = "leads"
 """Where the session holds the links that a page leads to."""
 
-PRESENTING = switch("present", False)
+PRESENTING_PARAM = create_switch_param("present", False)
 """Whether pages are shown to a class; it follows from page to page."""
 
 
-def _notes(params: Sequence[Param], raw: Mapping[str, Any], view: View) -> Notes:
+def _notes(params: Sequence[Param], raw: Mapping[str, Any], view: View) -> ReplacedValues:
     """A note for each given value that had to be replaced."""
     replaced = (p for p in params if p.name in raw and not _same(raw[p.name], view[p.name], p))
     return {p.name: (raw[p.name], view[p.name]) for p in replaced}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class See:
+class RelatedPage:
     """A link to a page with a related idea.
 
     Attributes:
@@ -18,7 +18,7 @@ class See:
 
 
 @dataclass(frozen=True)
-class Introduction:
+class PanelText:
     """The words around one panel of a page, in place of those around the whole page.
 
     Attributes:
@@ -32,7 +32,7 @@ class Introduction:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Story:
+class PageText:
     """The words around one page, which hold for all its settings.
 
     Attributes:
@@ -55,5 +55,5 @@ class Story:
     why: str
     first: str = ""
     takeaway: str
-    see: tuple[See, ...]
-    panels: Mapping[str, Introduction] = field(default_factory=dict)
+    see: tuple[RelatedPage, ...]
+    panels: Mapping[str, PanelText] = field(default_factory=dict)

@@ -4,15 +4,15 @@ Their order is the order of the menu and of the links from page to page.
 """
 
 from normviz.core.registry import SALIMANS_REFERENCE, SCHEMES, Reference
-from normviz.ui.page_text import Introduction, See, Story
+from normviz.ui.page_text import PageText, PanelText, RelatedPage
 
 
 def _source(reference: Reference) -> str:
     return f"[{reference.text}]({reference.url})"
 
 
-STORIES = (
-    Story(
+PAGE_TEXTS = (
+    PageText(
         page="tensor_lab",
         title="Tensor lab",
         section="Start",
@@ -21,11 +21,11 @@ STORIES = (
         takeaway="Tell a scheme by its field: along an averaged axis all indices share one statistic, along a kept "
         "axis each index has its own.",
         see=(
-            See("What if the weights are normalized?", "weights"),
-            See("Which changes does normalization cancel?", "invariance"),
+            RelatedPage("What if the weights are normalized?", "weights"),
+            RelatedPage("Which changes does normalization cancel?", "invariance"),
         ),
     ),
-    Story(
+    PageText(
         page="compare",
         title="Compare",
         section="Start",
@@ -36,11 +36,11 @@ STORIES = (
         takeaway="Batch norm averages over examples, so the output for one example depends on the others. Layer, "
         "instance and group norm treat each example alone, so they compute the same in training and inference.",
         see=(
-            See("One scheme, step by step", "tensor_lab"),
-            See("What a batch does to batch norm", "running"),
+            RelatedPage("One scheme, step by step", "tensor_lab"),
+            RelatedPage("What a batch does to batch norm", "running"),
         ),
     ),
-    Story(
+    PageText(
         page="identities",
         title="Same or different?",
         section="Start",
@@ -51,24 +51,24 @@ STORIES = (
         takeaway="Ask which axes are averaged, not what the layer is called. Two layers that subtract and divide over "
         "the same elements give the same x̂.",
         see=(
-            See("The averaged elements in the cube", "tensor_lab"),
-            See("What ε does to contrast", "divisive"),
+            RelatedPage("The averaged elements in the cube", "tensor_lab"),
+            RelatedPage("What ε does to contrast", "divisive"),
         ),
         panels={
-            "variants": Introduction(
+            "variants": PanelText(
                 question="Which layer norm do you mean?",
                 why="Papers and frameworks call three normalizations “layer norm”. They average over different axes.",
                 first="Click an element. Blue: the elements that share its mean and variance.",
                 takeaway="Name the axes: layer norm over H, W, C, over C, or over H, W.",
             ),
-            "own": Introduction(
+            "own": PanelText(
                 question="Are your two normalizations the same?",
                 why="Two schemes are compared by their fields (the elements that share a mean and variance) and on "
                 "random tensors.",
                 first="Choose a scheme on each side, or type its axes.",
                 takeaway="One counter-example shows that two schemes differ. With the same fields they are the same.",
             ),
-            "detect": Introduction(
+            "detect": PanelText(
                 question="Which normalization computed this output?",
                 why="The input and the output of a layer often tell: we fit every known normalization to the numbers.",
                 first="Choose an example, or upload your own arrays.",
@@ -76,7 +76,7 @@ STORIES = (
             ),
         },
     ),
-    Story(
+    PageText(
         page="why",
         title="Why normalize",
         section="Why it works",
@@ -86,9 +86,9 @@ STORIES = (
         first="Set a low **learning rate**, then a high one, and see which networks still learn.",
         takeaway="Batch norm makes training robust: a deep network learns from more first weights and at more learning "
         "rates. At the best rate of each, the final accuracy may differ little.",
-        see=(See("What a batch does to batch norm", "running"),),
+        see=(RelatedPage("What a batch does to batch norm", "running"),),
         panels={
-            "saturation": Introduction(
+            "saturation": PanelText(
                 question="What goes wrong inside a deep network?",
                 why="Each layer receives what the layers before it compute, and that changes while they learn. Where a "
                 "sigmoid is flat, the gradient vanishes.",
@@ -96,7 +96,7 @@ STORIES = (
                 takeaway="Batch norm gives every unit inputs of mean β and standard deviation γ, whatever the layers "
                 "before it do. Far fewer units saturate, unless the learned γ and β drive them there.",
             ),
-            "whitening": Introduction(
+            "whitening": PanelText(
                 question="What does batch norm keep of whitening?",
                 why="LeCun et al. (1998) recommend inputs of mean 0 and variance 1 without correlation. Whitening "
                 "every layer would give that, at a high cost.",
@@ -104,28 +104,28 @@ STORIES = (
                 takeaway="Batch norm simplifies whitening twice: one feature at a time, and with the statistics of a "
                 "mini-batch. The correlation remains.",
             ),
-            "outside": Introduction(
+            "outside": PanelText(
                 question="Why must the gradient include the normalization?",
                 why="If a step ignores that the mean depends on a bias, the normalization undoes the step.",
                 first="Raise the **learning rate**: the bias grows faster, and the loss stays the same.",
                 takeaway="Batch norm works because we backpropagate through the mean and the variance. A step then has "
                 "no part that the normalization would cancel.",
             ),
-            "identity": Introduction(
+            "identity": PanelText(
                 question="What are γ and β for?",
                 why="Normalizing removes the mean and the variance of a layer, and sometimes the layer needs them.",
                 first="Move the slider to 1: γ and β restore the input.",
                 takeaway="With γ and β the layer can represent what it could without normalization. They start at 1 "
                 "and 0; extreme first values can prevent learning.",
             ),
-            "style": Introduction(
+            "style": PanelText(
                 question="What does instance norm remove from a picture?",
                 why="The mean and the standard deviation of each channel hold the contrast and the colours.",
                 first="Lower the **contrast** of the photograph: the normalized picture hardly changes.",
                 takeaway="At a small ε, instance norm removes the contrast and the colour balance. With the statistics "
                 "of another picture as γ and β it transfers style: adaptive instance norm.",
             ),
-            "history": Introduction(
+            "history": PanelText(
                 question="Which normalizations are there?",
                 why="Most later schemes change one thing about batch norm: the elements that share a mean and "
                 "variance.",
@@ -135,7 +135,7 @@ STORIES = (
             ),
         },
     ),
-    Story(
+    PageText(
         page="gradients",
         title="Backward pass",
         section="Why it works",
@@ -145,11 +145,11 @@ STORIES = (
         takeaway="If the output does not change with a shift or a scale of the input, the gradient has no component "
         "in that direction. For ε > 0 this holds for shifts, and nearly for scales.",
         see=(
-            See("Which changes does normalization cancel?", "invariance"),
-            See("Why the weights only grow", "weights"),
+            RelatedPage("Which changes does normalization cancel?", "invariance"),
+            RelatedPage("Why the weights only grow", "weights"),
         ),
         panels={
-            "formula": Introduction(
+            "formula": PanelText(
                 question="What is the backward pass of each scheme?",
                 why="The formula follows from the averaged elements. We check it by central differences, and with "
                 "PyTorch if you like.",
@@ -157,14 +157,14 @@ STORIES = (
                 takeaway="A scheme that subtracts a mean also subtracts the mean of the gradient. A scheme that "
                 "divides also subtracts the part of the gradient along x̂.",
             ),
-            "jacobian": Introduction(
+            "jacobian": PanelText(
                 question="Which inputs change which outputs?",
                 why="The Jacobian holds ∂x̂/∂x for every pair of elements. Elements that share no statistic do not "
                 "affect each other.",
                 first="Choose **Layer**, then **Instance**: more and smaller blocks.",
                 takeaway="Each block is a field. The gradient ∂l/∂x needs the whole block, not only its diagonal.",
             ),
-            "answer": Introduction(
+            "answer": PanelText(
                 question="Is your backward pass correct?",
                 why="Compute the outputs and gradients of this task with your own code. We compare them and name "
                 "common mistakes.",
@@ -173,7 +173,7 @@ STORIES = (
             ),
         },
     ),
-    Story(
+    PageText(
         page="geometry",
         title="Step size",
         section="Why it works",
@@ -183,9 +183,9 @@ STORIES = (
         first="Go through the four stages, one after the other.",
         takeaway="Layer norm removes the mean of x, and at a small ε the length of v = x − μ. The longer v is, the "
         "smaller its gradient: v learns more slowly. With more than three channels the circle is a sphere.",
-        see=(See("Length and direction of the weights", "weights"),),
+        see=(RelatedPage("Length and direction of the weights", "weights"),),
         panels={
-            "rate": Introduction(
+            "rate": PanelText(
                 question="Why do longer weights learn more slowly?",
                 why="Batch norm makes a layer invariant to the length of its weights W. The same step then turns "
                 "longer weights by a smaller angle.",
@@ -193,7 +193,7 @@ STORIES = (
                 takeaway="If a layer is invariant to the scale of its weights W, its effective learning rate is "
                 "η/‖W‖². SGD makes W longer and so lowers this rate.",
             ),
-            "fisher": Introduction(
+            "fisher": PanelText(
                 question="How much does a step change the predictions?",
                 why="The Fisher information measures a step by the change of the predictions, not by the distance that "
                 "the weights move.",
@@ -203,7 +203,7 @@ STORIES = (
             ),
         },
     ),
-    Story(
+    PageText(
         page="invariance",
         title="Table 1",
         section="Invariance",
@@ -213,12 +213,12 @@ STORIES = (
         takeaway="Dividing by a statistic cancels a factor that all values behind the statistic have in common. "
         "Subtracting a mean cancels a shift that they have in common. A larger ε weakens the first only.",
         see=(
-            See("What ε does to contrast", "divisive"),
-            See("Weight norm and spectral norm at work", "weights"),
-            See("The averaged elements in the cube", "tensor_lab"),
+            RelatedPage("What ε does to contrast", "divisive"),
+            RelatedPage("Weight norm and spectral norm at work", "weights"),
+            RelatedPage("The averaged elements in the cube", "tensor_lab"),
         ),
     ),
-    Story(
+    PageText(
         page="design",
         title="Find a scheme",
         section="Invariance",
@@ -228,42 +228,42 @@ STORIES = (
         "the thousands of schemes on a convolutional layer have only 13 different sets of invariances. No set "
         "contains all six changes.",
         see=(
-            See("The six changes, measured and trained", "invariance"),
-            See("The averaged elements in the cube", "tensor_lab"),
+            RelatedPage("The six changes, measured and trained", "invariance"),
+            RelatedPage("The averaged elements in the cube", "tensor_lab"),
         ),
         panels={
-            "one-picture": Introduction(
+            "one-picture": PanelText(
                 question="Which normalizations ignore a picture’s brightness?",
                 why="A batch holds this picture and another one. This one becomes twice as bright.",
             ),
-            "all-pictures": Introduction(
+            "all-pictures": PanelText(
                 question="Which normalizations ignore the brightness of all pictures?",
                 why="A batch holds this picture and another one. Both become twice as bright.",
             ),
-            "colour": Introduction(
+            "colour": PanelText(
                 question="Which normalizations ignore a colour added to all pictures?",
                 why="The same orange is added to every pixel of both pictures in the batch.",
             ),
-            "companions": Introduction(
+            "companions": PanelText(
                 question="Which normalizations ignore the other pictures of a batch?",
                 why="A batch holds this picture and another one. Then the other one leaves the batch.",
             ),
-            "weights": Introduction(
+            "weights": PanelText(
                 question="Which normalizations ignore a factor of all weights?",
                 why="The pictures pass through a layer that copies them. Then all weights of that layer are doubled.",
             ),
-            "one-channel": Introduction(
+            "one-channel": PanelText(
                 question="Which normalizations ignore a factor of one channel's weights?",
                 why="The pictures pass through a layer that copies them. Then the weights of the red channel are "
                 "doubled.",
             ),
-            "constant": Introduction(
+            "constant": PanelText(
                 question="Which normalizations ignore a constant added to all weights?",
                 why="The pictures pass through a layer that copies them. Then 0.25 is added to each of its weights.",
             ),
         },
     ),
-    Story(
+    PageText(
         page="running",
         title="Training vs. inference",
         section="Training",
@@ -275,11 +275,11 @@ STORIES = (
         takeaway="In training, the output for one example depends on the other examples of its batch. In inference it "
         "depends on the running averages, which must fit the new data.",
         see=(
-            See("Which schemes depend on the batch?", "compare"),
-            See("What is averaged, in the cube", "tensor_lab"),
+            RelatedPage("Which schemes depend on the batch?", "compare"),
+            RelatedPage("What is averaged, in the cube", "tensor_lab"),
         ),
         panels={
-            "wrong": Introduction(
+            "wrong": PanelText(
                 question="What happens if batch norm uses the wrong statistics?",
                 why="The running averages may be missing, out of date or wrong for the data. Or the layer is still in "
                 "training mode.",
@@ -287,7 +287,7 @@ STORIES = (
                 takeaway="Call eval() before testing, and check that the running averages have converged and fit the "
                 "test data.",
             ),
-            "companions": Introduction(
+            "companions": PanelText(
                 question="Does the output depend on the other examples?",
                 why="We put one test digit into many mini-batches in training mode. Only the other digits change. x̂ is "
                 "its normalized value at one unit.",
@@ -297,7 +297,7 @@ STORIES = (
             ),
         },
     ),
-    Story(
+    PageText(
         page="experiments",
         title="Experiments",
         section="Training",
@@ -305,11 +305,11 @@ STORIES = (
         why="",
         takeaway="A single run proves nothing: look at the band over the seeds, and at what the verdict depends on.",
         see=(
-            See("Which changes does normalization cancel?", "invariance"),
-            See("Why normalize at all?", "why"),
+            RelatedPage("Which changes does normalization cancel?", "invariance"),
+            RelatedPage("Why normalize at all?", "why"),
         ),
     ),
-    Story(
+    PageText(
         page="weights",
         title="Weight normalization",
         section="Reference",
@@ -320,11 +320,11 @@ STORIES = (
         takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
         "less the same gradient turns it, and plain SGD only makes v longer.",
         see=(
-            See("Which changes of the weights cancel?", "invariance"),
-            See("A weight tensor, in the cube", "tensor_lab"),
+            RelatedPage("Which changes of the weights cancel?", "invariance"),
+            RelatedPage("A weight tensor, in the cube", "tensor_lab"),
         ),
         panels={
-            "spectral": Introduction(
+            "spectral": PanelText(
                 question="How far can a layer pull two inputs apart?",
                 why="Spectral normalization divides the weights by σ₁, the largest factor by which they stretch an "
                 "input.",
@@ -334,7 +334,7 @@ STORIES = (
             ),
         },
     ),
-    Story(
+    PageText(
         page="divisive",
         title="Contrast",
         section="Reference",
@@ -346,11 +346,11 @@ STORIES = (
         takeaway="Where pixels differ from the mean nearby by much more than √ε, all regions get a similar contrast. "
         "Where they differ by much less, they stay faint. A small ε therefore brings faint details back.",
         see=(
-            See("How does ε affect invariance?", "invariance"),
-            See("Which schemes are the same?", "identities"),
+            RelatedPage("How does ε affect invariance?", "invariance"),
+            RelatedPage("Which schemes are the same?", "identities"),
         ),
     ),
-    Story(
+    PageText(
         page="claims",
         title="Claims, tested",
         section="Reference",
@@ -359,19 +359,19 @@ STORIES = (
         "evidence.",
         takeaway="Judge a claim by its measurement: what was measured, how often, and under which condition it holds.",
         see=(
-            See("Which normalizations are the same?", "identities"),
-            See("Does it train better?", "experiments"),
+            RelatedPage("Which normalizations are the same?", "identities"),
+            RelatedPage("Does it train better?", "experiments"),
         ),
     ),
 )
 """All pages."""
 
 
-def following(story: Story) -> Story:
+def find_next_page(story: PageText) -> PageText:
     """The page after this one; after the last the first."""
-    return STORIES[(STORIES.index(story) + 1) % len(STORIES)]
+    return PAGE_TEXTS[(PAGE_TEXTS.index(story) + 1) % len(PAGE_TEXTS)]
 
 
-def previous(story: Story) -> Story:
+def find_previous_page(story: PageText) -> PageText:
     """The page before this one; before the first the last."""
-    return STORIES[STORIES.index(story) - 1]
+    return PAGE_TEXTS[PAGE_TEXTS.index(story) - 1]

@@ -11,9 +11,9 @@ from threading import RLock
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from normviz.ui.link import KEPT
+from normviz.ui.link import PERSIST_STATE
 
-TICK = 0.3
+TICK_SECONDS = 0.3
 """Seconds between two pictures while it plays."""
 
 SPEEDS = (1, 2, 5, 10)
@@ -26,7 +26,7 @@ def _by_itself() -> bool:
     return bool(run and run.fragment_ids_this_run)
 
 
-def stop(prefix: str) -> None:
+def stop_playing(prefix: str) -> None:
     """Nothing plays on a page any more: to be called when the page is opened or come back to, or shows other things."""
     st.session_state[prefix + "playing"] = None
 
@@ -50,7 +50,7 @@ class Player:
     label: str
     last: int
     pace: str = "pace"
-    period: float = TICK
+    period: float = TICK_SECONDS
     speeds: Sequence[int] = SPEEDS
 
     @property
@@ -59,25 +59,25 @@ class Player:
         return st.session_state[self.prefix + self.name]
 
     @property
-    def playing(self) -> bool:
+    def is_playing(self) -> bool:
         """Whether it plays."""
         return st.session_state.get(self.prefix + "playing") == self.name
 
-    def show(self, picture: Callable[[int], None]) -> None:
+    def show(self, show_position: Callable[[int], None]) -> None:
         """Draw the buttons, and below them the slider and what there is to see at the position."""
         self._buttons()
-        playing = self.playing
+        playing = self.is_playing
         st.session_state[self._key("ticked")] = time.monotonic()  # a run of the whole page is no tick
 
         @st.fragment(run_every=self.period if playing else None)
         def follow() -> None:
             self.tick(time.monotonic())
-            if self.playing != playing or (_by_itself() and not playing):
+            if self.is_playing != playing or (_by_itself() and not playing):
                 # The whole page, for its buttons and its link, and the clock that a run of it sets. Also for a tick
                 # that comes late: Streamlit drops what the run before it had still to say, where both meet.
                 st.rerun()
             self._slider()
-            picture(self.position)
+            show_position(self.position)
 
         follow()
 
@@ -85,11 +85,11 @@ class Player:
         """Move on, if it plays and a tick is due `now`, in seconds; what comes close behind a late one is no tick."""
         state = st.session_state
         with self._alone:
-            if self.playing and now - state[self._key("ticked")] >= self.period / 2:
+            if self.is_playing and now - state[self._key("ticked")] >= self.period / 2:
                 state[self._key("ticked")] = now
                 self._go(self.position + state.get(self.prefix + self.pace, 1))
                 if self.position >= self.last:
-                    stop(self.prefix)
+                    stop_playing(self.prefix)
 
     def play(self) -> None:
         """Play on; from the start, where it has come to its end."""
@@ -98,11 +98,11 @@ class Player:
             if self.position >= self.last:
                 self._go(0)
 
-    def move(self, by: int = 0) -> None:
+    def move(self, step: int = 0) -> None:
         """Stand still, some positions on or back."""
         with self._alone:
-            stop(self.prefix)
-            self._go(self.position + by)
+            stop_playing(self.prefix)
+            self._go(self.position + step)
 
     @property
     def _alone(self) -> RLock:
@@ -120,7 +120,7 @@ class Player:
 
     def _buttons(self) -> None:
         with st.container(key=self._key("player"), horizontal=True, vertical_alignment="center", gap="xsmall"):
-            label, icon, act = ("Pause", "pause", self.move) if self.playing else ("Play", "play_arrow", self.play)
+            label, icon, act = ("Pause", "pause", self.move) if self.is_playing else ("Play", "play_arrow", self.play)
             st.button(
                 label, self._key("play"), icon=f":material/{icon}:", on_click=self._press, args=(act,),
                 type="primary",
@@ -131,13 +131,14 @@ class Player:
                 st.button(label, self._key(label), icon=f":material/{icon}:", on_click=self._press, args=move)
             if len(self.speeds) > 1:
                 st.segmented_control(
-                    "Speed", self.speeds, key=self.prefix + self.pace, **KEPT, required=True, format_func="{} ×".format,
+                    "Speed", self.speeds, key=self.prefix + self.pace, **PERSIST_STATE, required=True,
+                    format_func="{} ×".format,
                     label_visibility="collapsed",
                 )  # fmt: skip
 
     def _press(self, act: Callable[..., None], *by: int) -> None:
         """Do what a button is for, once: a busy browser sends a press with a tick that was due, and then by itself."""
-        if not (self.playing and _by_itself()):
+        if not (self.is_playing and _by_itself()):
             act(*by)
 
     def _slider(self) -> None:
@@ -147,15 +148,15 @@ class Player:
         last press of a button, would count as dragged there. So nobody can drag the slider while it plays, and what
         moves the position in any other way than dragging puts a new slider, of the next number, in its place.
         """
-        state, key, position = st.session_state, self._key("slider"), None if self.playing else self.position
+        state, key, position = st.session_state, self._key("slider"), None if self.is_playing else self.position
         number, at = state.get(key, (0, None))
         number += position is not None and position != at
         state[key] = number, position
-        if self.playing:
+        if self.is_playing:
             state[f"{key} {number}"] = self.position
         with st.container(key=self._key("place")):  # style.css: while the browser has both, it shows the new one
             st.slider(
-                self.label, 0, self.last, position, key=f"{key} {number}", disabled=self.playing,
+                self.label, 0, self.last, position, key=f"{key} {number}", disabled=self.is_playing,
                 on_change=self._drag, args=(number,), format=f"{self.label}: %d", label_visibility="collapsed",
             )  # fmt: skip
 
@@ -163,6 +164,6 @@ class Player:
         """Go where the slider of this number is, unless another one has taken its place."""
         state, key = st.session_state, self._key("slider")
         with self._alone:
-            if not self.playing and number == state[key][0]:
+            if not self.is_playing and number == state[key][0]:
                 self._go(state[f"{key} {number}"])
                 state[key] = number, self.position

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-Link = Mapping[str, str]
+LinkParameters = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Redirect:
     other_panel: str
     names: frozenset[str]
 
-    def link(self, former: Link) -> dict[str, str]:
+    def link(self, former: LinkParameters) -> dict[str, str]:
         """Return the link on the other page for a link of the former page.
 
         Example:
@@ -35,7 +35,7 @@ REDIRECTS = {"readings": Redirect("identities", "variants", "detect", frozenset(
 """By the address of the former page, which is also the name of its script."""
 
 
-def replace_scale_link(former: Link) -> tuple[str, dict[str, str]]:
+def replace_scale_link(former: LinkParameters) -> tuple[str, dict[str, str]]:
     """Return the page and the link that replace a link of the former panel "Scale of W" of the page on gradients.
 
     Table 1 shows the same change, all weights times a factor, for the same scheme.

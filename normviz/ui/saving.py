@@ -8,12 +8,12 @@ from typing import Any
 import streamlit as st
 
 
-def save_table(columns: Callable[[], Mapping[str, Sequence[Any]]], name: str) -> None:
+def draw_download_button(columns: Callable[[], Mapping[str, Sequence[Any]]], name: str) -> None:
     """A button that saves a table as name.csv; its columns are asked for when it is pressed."""
-    st.download_button("Download CSV", lambda: csv_text(columns()), f"{name}.csv", "text/csv", on_click="ignore")
+    st.download_button("Download CSV", lambda: format_csv(columns()), f"{name}.csv", "text/csv", on_click="ignore")
 
 
-def csv_text(columns: Mapping[str, Sequence[Any]]) -> str:
+def format_csv(columns: Mapping[str, Sequence[Any]]) -> str:
     """A table as CSV: numbers with all their digits and plain minus signs, None as an empty cell."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -7,32 +7,32 @@ from normviz.core.fields import AXES, OWN, Field, Rule, Shape, find_divisors
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
 from normviz.ui import custom
 from normviz.ui.custom import MAX_RADIUS, find_closest
-from normviz.ui.link import Param, View, choice, format_exact, int_range, real
-from normviz.ui.tensor import SIZES, lengths, shape_of
+from normviz.ui.link import Param, View, format_exact, make_choice_fitter, make_integer_fitter, make_real_fitter
+from normviz.ui.tensor import SIZE_NAMES, get_view_lengths, get_view_shape
 
 EPS_STEPS = (0.0, *(10.0**k for k in range(-12, 2)))
 
-FIRST_ALPHA = next(row.alpha for row in SCHEMES.values() if row.pointwise is not None)
-ALPHAS = (0.01, 100.0)
+DEFAULT_ALPHA = next(row.alpha for row in SCHEMES.values() if row.pointwise is not None)
+ALPHA_RANGE = (0.01, 100.0)
 ALPHA_STEPS = (0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 10.0, 30.0, 100.0)
 ALPHA_LABEL = "α (factor inside)"
 """α of a pointwise scheme: the first value of both papers, the least and the largest, the slider's stops and label."""
 
 
-def grouped(view: View) -> dict[str, int]:
+def find_grouped_axes(view: View) -> dict[str, int]:
     """The axes that the scheme cuts into groups, or those side by side do, with their length; C where none is cut."""
     keys = view.get("schemes", [view["scheme"]])
-    cut = [SCHEMES[key].grouped(shape_of(view)).items() for key in keys]
+    cut = [SCHEMES[key].grouped(get_view_shape(view)).items() for key in keys]
     return dict(pair for pairs in cut for pair in pairs) or {"C": view["c"]}
 
 
-def group_options(view: View) -> list[int]:
+def list_group_counts(view: View) -> list[int]:
     """The numbers of groups that every such axis can be cut into."""
-    return find_divisors(gcd(*grouped(view).values()))
+    return find_divisors(gcd(*find_grouped_axes(view).values()))
 
 
 def _divisor(value: Any, view: View) -> int:
-    return find_closest(group_options(view), float(value))
+    return find_closest(list_group_counts(view), float(value))
 
 
 def _undivided(given: Any, view: View) -> str | None:
@@ -41,12 +41,12 @@ def _undivided(given: Any, view: View) -> str | None:
         number = float(given)
     except ValueError:
         return None
-    cut = [f"{axis} = {n}" for axis, n in grouped(view).items() if number < 1 or n % number]
+    cut = [f"{axis} = {n}" for axis, n in find_grouped_axes(view).items() if number < 1 or n % number]
     return f"does not divide {' and '.join(cut)}" if cut else ""
 
 
 def _radius_a(value: Any, view: View) -> str:
-    return "same" if value in ("", "same") else str(int_range(0, MAX_RADIUS)(value, view))
+    return "same" if value in ("", "same") else str(make_integer_fitter(0, MAX_RADIUS)(value, view))
 
 
 def _over(value: Any, view: View) -> list[str]:
@@ -54,21 +54,21 @@ def _over(value: Any, view: View) -> list[str]:
 
 
 PARAMS = (
-    Param("scheme", "batch", choice(list(SCHEMES)), words=lambda key: SCHEMES[key].label),
+    Param("scheme", "batch", make_choice_fitter(list(SCHEMES)), words=lambda key: SCHEMES[key].label),
     Param("groups", 2, _divisor, label="Groups G", why=_undivided),
-    Param("radius", 1, int_range(0, MAX_RADIUS), label="Radius R"),
+    Param("radius", 1, make_integer_fitter(0, MAX_RADIUS), label="Radius R"),
     Param("radius_a", "same", _radius_a, label="Radius R_A of what is averaged"),
-    Param("alpha", FIRST_ALPHA, real(*ALPHAS), format_exact, label=ALPHA_LABEL),
+    Param("alpha", DEFAULT_ALPHA, make_real_fitter(*ALPHA_RANGE), format_exact, label=ALPHA_LABEL),
     Param("over", ["H", "W", "C"], _over, "".join, label="Windows along"),
-    *custom.params(lengths),
-    Param("eps", DEFAULT_EPS, real(0.0, 1e3), format_exact, label="ε (smoothing term)"),
+    *custom.create_custom_params(get_view_lengths),
+    Param("eps", DEFAULT_EPS, make_real_fitter(0.0, 1e3), format_exact, label="ε (smoothing term)"),
 )
 """The values of the scheme; those of the tensor come before them, since groups and rules depend on its shape."""
 
 
 def is_relevant(scheme: Scheme, key: str) -> bool:
     """Whether a parameter means anything to a scheme: a link and the controls leave out what does not."""
-    if key in custom.KEYS:
+    if key in custom.CUSTOM_KEYS:
         return scheme.key == "custom"
     kinds = SCHEMES[scheme.key].parameters if scheme.key != "custom" else {}
     answers = {
@@ -82,15 +82,15 @@ def is_relevant(scheme: Scheme, key: str) -> bool:
     return answers.get(key, True)
 
 
-def scheme_of(view: View) -> Scheme:
+def build_scheme(view: View) -> Scheme:
     """The scheme with everything that the view says of it filled in."""
     scheme = get_scheme(view["scheme"], groups=view["groups"], alpha=view["alpha"])
     if scheme.key == "custom":
-        return custom.scheme_of(view)
-    return windowed(scheme, view) if is_relevant(scheme, "radius") else scheme
+        return custom.build_custom_scheme(view)
+    return apply_radii(scheme, view) if is_relevant(scheme, "radius") else scheme
 
 
-def windowed(scheme: Scheme, view: View) -> Scheme:
+def apply_radii(scheme: Scheme, view: View) -> Scheme:
     """The scheme with the view's radii, along those axes of the view that it has windows on."""
     summation = view["radius"] if view["radius_a"] == "same" else int(view["radius_a"])
     radii = zip(scheme.fields, (summation, view["radius"]), strict=True)
@@ -104,15 +104,15 @@ def _windows(field: Field, radius: int, over: list[str]) -> Field:
     return Field(tuple(r if r.kind != "window" else window if axis in over else OWN for r, axis in rules))
 
 
-def link_of(scheme: Scheme, shape: Shape | None = None) -> dict[str, str]:
+def make_scheme_link(scheme: Scheme, shape: Shape | None = None) -> dict[str, str]:
     """What a link to a page with one scheme says of it: its key, and its rules or what its rules take.
 
     `shape`: of a tensor that the rules fit, so that the page opens with them and not with the nearest that fit another.
     """
-    link = {} if shape is None else dict(zip(SIZES, map(str, shape), strict=True))
+    link = {} if shape is None else dict(zip(SIZE_NAMES, map(str, shape), strict=True))
     link["scheme"] = scheme.key
     if scheme.key == "custom":
-        return link | custom.link_of(scheme)
+        return link | custom.make_custom_link(scheme)
     link |= {name: format_exact(scheme.parameters[name]) for name in ("groups", "alpha") if name in scheme.parameters}
     if "window" in scheme.parameters:
         first, last = (field.parameters()["window"] for field in (scheme.fields[0], scheme.fields[-1]))
@@ -122,6 +122,6 @@ def link_of(scheme: Scheme, shape: Shape | None = None) -> dict[str, str]:
     return link
 
 
-def eps_of(view: View, scheme: Scheme) -> float:
+def get_effective_eps(view: View, scheme: Scheme) -> float:
     """ε as the scheme takes it: 0 where it has none."""
     return view["eps"] if is_relevant(scheme, "eps") else 0.0

@@ -11,10 +11,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from normviz.core.errors import InvalidInput
 
-FRAME_ANCESTORS = "NORMVIZ_FRAME_ANCESTORS"
+FRAME_ANCESTORS_VARIABLE = "NORMVIZ_FRAME_ANCESTORS"
 """The environment variable with the sites that may embed the app, separated by spaces; "*" stands for every site."""
 
-METRICS = "NORMVIZ_METRICS"
+METRICS_VARIABLE = "NORMVIZ_METRICS"
 """The environment variable that opens `/_stcore/metrics` where it is 1."""
 
 _SITE = re.compile(r"https?://(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*(:(\d{1,5}|\*))?", re.ASCII | re.IGNORECASE)
@@ -30,29 +30,29 @@ def read_frame_ancestors(environment: Mapping[str, str]) -> str:
     Raises:
         InvalidInput: the variable holds something else than sites, which could end the directive or the header.
     """
-    sites = environment.get(FRAME_ANCESTORS, "").split()
+    sites = environment.get(FRAME_ANCESTORS_VARIABLE, "").split()
     for site in sites:
         if site != "*" and not _SITE.fullmatch(site):
             raise InvalidInput(
-                f"{FRAME_ANCESTORS} lists sites, as https://canvas.example.edu or https://*.example.edu, "
+                f"{FRAME_ANCESTORS_VARIABLE} lists sites, as https://canvas.example.edu or https://*.example.edu, "
                 f"separated by spaces, or * for every site; it contains {site!r}."
             )
     return " ".join(["'self'", *sites])
 
 
-def read_metrics(environment: Mapping[str, str]) -> bool:
+def is_metrics_open(environment: Mapping[str, str]) -> bool:
     """Return True if the environment opens `/_stcore/metrics`.
 
     Raises:
         InvalidInput: the variable is neither 0 nor 1.
     """
-    value = environment.get(METRICS) or "0"
+    value = environment.get(METRICS_VARIABLE) or "0"
     if value not in ("0", "1"):
-        raise InvalidInput(f"{METRICS} is 1 to open /_stcore/metrics, or 0 to close it; it is {value!r}.")
+        raise InvalidInput(f"{METRICS_VARIABLE} is 1 to open /_stcore/metrics, or 0 to close it; it is {value!r}.")
     return value == "1"
 
 
-def create_headers(page: bytes, frame_ancestors: str) -> dict[str, str]:
+def create_security_headers(page: bytes, frame_ancestors: str) -> dict[str, str]:
     """Return the security headers for an app whose HTML page is `page`.
 
     The Content-Security-Policy names the app's own host only. It allows the inline scripts of `page` by their hashes.
@@ -77,7 +77,7 @@ def create_headers(page: bytes, frame_ancestors: str) -> dict[str, str]:
     }
 
 
-class WithHeaders:
+class HeadersMiddleware:
     """An ASGI application whose responses all carry some headers."""
 
     def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
@@ -94,7 +94,7 @@ class WithHeaders:
         await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
-class WithoutMetrics:
+class HideMetricsMiddleware:
     """An ASGI application without Streamlit's `/_stcore/metrics`, which tells anyone how the server is used.
 
     Streamlit has no setting that closes it, and refuses a route of the app's own at its address.

@@ -20,15 +20,21 @@ from streamlit.runtime.pages_manager import PagesManager
 import normviz
 from normviz.core.errors import InvalidInput
 from normviz.ui.environment import check_environment
-from normviz.ui.security import WithHeaders, WithoutMetrics, create_headers, read_frame_ancestors, read_metrics
-from normviz.web.modules import INLINE
-from normviz.web.plotly_script import preload_links
+from normviz.ui.security import (
+    HeadersMiddleware,
+    HideMetricsMiddleware,
+    create_security_headers,
+    is_metrics_open,
+    read_frame_ancestors,
+)
+from normviz.web.modules import INLINE_FOLDER
+from normviz.web.script_routes import format_preload_links
 
-ICON = Path(__file__).with_name("icon.png")
+ICON_PATH = Path(__file__).with_name("icon.png")
 """Of the page; an icon by name, ":material/…:", would make every visitor's browser ask a server on the internet."""
 
 
-class WithOurs:
+class InjectionMiddleware:
     """Every page of an ASGI application with style.css, history.js, opening.js and links to modules at its end.
 
     The scripts are run before the page's own; a style that came with the first run would move all that is there.
@@ -38,14 +44,14 @@ class WithOurs:
     """
 
     OURS = (
-        f"<style>{(INLINE / 'style.css').read_text()}</style>"
-        f"<script>{(INLINE / 'history.js').read_text()}{(INLINE / 'opening.js').read_text()}</script>"
+        f"<style>{(INLINE_FOLDER / 'style.css').read_text()}</style>"
+        f"<script>{(INLINE_FOLDER / 'history.js').read_text()}{(INLINE_FOLDER / 'opening.js').read_text()}</script>"
     ).encode()
     NOT_ASKED = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self.added = self.OURS + preload_links("plot.js").encode()
+        self.added = self.OURS + format_preload_links("plot.js").encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -81,7 +87,7 @@ def require_valid_environment() -> None:
         sys.exit(f"normviz: {error}")
 
 
-def bring_up() -> None:
+def import_shared_modules() -> None:
     """Import all that pages share, in one thread, before the first visitor is served.
 
     plotly and narwhals look for pandas in `sys.modules`, without waiting for a thread that is still importing it: of
@@ -97,28 +103,28 @@ def bring_up() -> None:
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
     """What happens before the first request."""
-    bring_up()
+    import_shared_modules()
     yield
 
 
-def answer_failure(request: Request, error: Exception) -> Response:
+def create_error_response(request: Request, error: Exception) -> Response:
     """Return the response where the server itself fails: the one that no middleware sees."""
-    return PlainTextResponse("Internal Server Error", 500, HEADERS)
+    return PlainTextResponse("Internal Server Error", 500, SECURITY_HEADERS)
 
 
 require_valid_environment()
-HEADERS = create_headers(
-    Path(st.__file__).with_name("static").joinpath("index.html").read_bytes() + WithOurs.OURS,
+SECURITY_HEADERS = create_security_headers(
+    Path(st.__file__).with_name("static").joinpath("index.html").read_bytes() + InjectionMiddleware.OURS,
     read_frame_ancestors(os.environ),
 )
 MIDDLEWARE = [
-    Middleware(WithHeaders, headers=HEADERS),
-    *([] if read_metrics(os.environ) else [Middleware(WithoutMetrics)]),
+    Middleware(HeadersMiddleware, headers=SECURITY_HEADERS),
+    *([] if is_metrics_open(os.environ) else [Middleware(HideMetricsMiddleware)]),
     # Streamlit does not compress its own bundle. A higher level would cost more time than it saves on the network.
     Middleware(GZipMiddleware, minimum_size=1024, compresslevel=3),
-    Middleware(WithOurs),
+    Middleware(InjectionMiddleware),
 ]
-EXCEPTION_HANDLERS = {Exception: answer_failure}
+EXCEPTION_HANDLERS = {Exception: create_error_response}
 
 # Until `st.navigation` has run once, Streamlit serves a `pages` folder by itself, without app.py: a server whose first
 # visitor follows a link to another page than the default one would show that page bare.

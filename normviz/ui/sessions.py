@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-KEY = "presence"
+PRESENCE_KEY = "presence"
 """Where the session holds it."""
 
 
@@ -31,10 +31,10 @@ class Presence:
         return self.page == page and runtime.exists() and runtime.get_instance().is_active_session(self.session)
 
 
-def current_session() -> Presence:
+def get_current_session() -> Presence:
     """That of the session whose script runs."""
     context = get_script_run_ctx()
-    held: Presence | None = st.session_state.get(KEY)
+    held: Presence | None = st.session_state.get(PRESENCE_KEY)
     if held is None:
-        held = st.session_state[KEY] = Presence("" if context is None else context.session_id)
+        held = st.session_state[PRESENCE_KEY] = Presence("" if context is None else context.session_id)
     return held

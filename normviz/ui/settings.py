@@ -6,10 +6,10 @@ from typing import Any
 import streamlit as st
 
 from normviz.core.settings import Choice, Declaration, DependentValue, NumberChoice, Real, get_declarations
-from normviz.ui.link import KEPT, View
-from normviz.web.components.drag import drag
+from normviz.ui.link import PERSIST_STATE, View
+from normviz.web.components.drag import show_drag_slider
 
-Usual = dict[str, Any]
+WidgetOptions = dict[str, Any]
 """What every widget of Streamlit is told: key, label, help, and what to do when it is used."""
 
 
@@ -40,11 +40,11 @@ class Controls:
                 declared = self.declared[name]
                 WIDGETS[declared.control](declared, self.view, self._usual(declared))
 
-    def rest(self, *but: str) -> None:
+    def rest(self, *excluded: str) -> None:
         """The controls that have no place yet, but for these, in the order of their declaration."""
-        self.draw(*(name for name in self.waiting if name not in but))
+        self.draw(*(name for name in self.waiting if name not in excluded))
 
-    def _usual(self, declared: Declaration) -> Usual:
+    def _usual(self, declared: Declaration) -> WidgetOptions:
         name = declared.name
         followers = [
             each
@@ -56,7 +56,7 @@ class Controls:
             "label": declared.title(self.view),
             "help": declared.help or None,
             "on_change": (lambda: self._reset(name, followers)) if followers else None,
-            **KEPT,
+            **PERSIST_STATE,
         }
 
     def _reset(self, name: str, followers: Sequence[Declaration]) -> None:
@@ -66,67 +66,67 @@ class Controls:
             )
 
 
-def stops(declared: Declaration, view: View) -> list[float]:
+def list_stops(declared: Declaration, view: View) -> list[float]:
     """The values that a slider offers: its stops, and the value that there is, which may be a link's."""
     assert isinstance(declared, Real)
     return sorted({*declared.stops, view[declared.name]})
 
 
-def options(declared: Declaration, view: View) -> Sequence[Any]:
+def list_options(declared: Declaration, view: View) -> Sequence[Any]:
     """The values to choose from."""
     if isinstance(declared, NumberChoice | Choice):
         return declared.options(view)
-    least, most = limits(declared, view)
+    least, most = get_limits(declared, view)
     return range(int(least), int(most) + 1)
 
 
-def limits(declared: Declaration, view: View) -> tuple[float, float]:
+def get_limits(declared: Declaration, view: View) -> tuple[float, float]:
     """The smallest and the largest value that may be entered."""
     assert isinstance(declared, Real)
     return declared.entered or declared.limits(view)
 
 
-def _segments(declared: Declaration, view: View, usual: Usual) -> None:
-    st.segmented_control(options=options(declared, view), format_func=declared.words, required=True, **usual)
+def _segments(declared: Declaration, view: View, usual: WidgetOptions) -> None:
+    st.segmented_control(options=list_options(declared, view), format_func=declared.words, required=True, **usual)
 
 
-def _pills(declared: Declaration, view: View, usual: Usual) -> None:
-    st.pills(options=options(declared, view), format_func=declared.words, selection_mode="multi", **usual)
+def _pills(declared: Declaration, view: View, usual: WidgetOptions) -> None:
+    st.pills(options=list_options(declared, view), format_func=declared.words, selection_mode="multi", **usual)
 
 
-def _menu(declared: Declaration, view: View, usual: Usual) -> None:
-    st.selectbox(options=options(declared, view), format_func=declared.words, **usual)
+def _menu(declared: Declaration, view: View, usual: WidgetOptions) -> None:
+    st.selectbox(options=list_options(declared, view), format_func=declared.words, **usual)
 
 
-def _stops(declared: Declaration, view: View, usual: Usual) -> None:
-    st.select_slider(options=stops(declared, view), format_func=declared.words, **usual)
+def _stops(declared: Declaration, view: View, usual: WidgetOptions) -> None:
+    st.select_slider(options=list_stops(declared, view), format_func=declared.words, **usual)
 
 
-def _slider(declared: Declaration, view: View, usual: Usual) -> None:
-    least, most = limits(declared, view)
+def _slider(declared: Declaration, view: View, usual: WidgetOptions) -> None:
+    least, most = get_limits(declared, view)
     st.slider(min_value=least, max_value=most, **usual)
 
 
-def _number(declared: Declaration, view: View, usual: Usual) -> None:
-    least, most = limits(declared, view)
+def _number(declared: Declaration, view: View, usual: WidgetOptions) -> None:
+    least, most = get_limits(declared, view)
     st.number_input(min_value=least, max_value=most, **usual)
 
 
-def _toggle(declared: Declaration, view: View, usual: Usual) -> None:
+def _toggle(declared: Declaration, view: View, usual: WidgetOptions) -> None:
     st.toggle(**usual)
 
 
-def _drag(declared: Declaration, view: View, usual: Usual) -> None:
-    values = stops(declared, view)
+def _drag(declared: Declaration, view: View, usual: WidgetOptions) -> None:
+    values = list_stops(declared, view)
 
     def moved() -> None:
         st.session_state[usual["key"]] = values[int(st.session_state[f"{declared.name} drag"]["index"])]
 
     texts = [declared.words(value) for value in values]
-    drag(usual["label"], texts, values.index(view[declared.name]), declared.name, moved)
+    show_drag_slider(usual["label"], texts, values.index(view[declared.name]), declared.name, moved)
 
 
-WIDGETS: dict[str, Callable[[Declaration, View, Usual], None]] = {
+WIDGETS: dict[str, Callable[[Declaration, View, WidgetOptions], None]] = {
     "segments": _segments,
     "pills": _pills,
     "menu": _menu,

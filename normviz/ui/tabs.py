@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
-REST = "advanced"
+ADVANCED_KEY = "advanced"
 
 
-def choose_panel(key: str, panels: Mapping[str, str], rest: Sequence[str]) -> None:
+def draw_panel_picker(key: str, panels: Mapping[str, str], advanced: Sequence[str]) -> None:
     """Draw the choice of a page's panel; a second row, behind "Advanced", holds the rarer panels.
 
     Args:
@@ -16,20 +16,20 @@ def choose_panel(key: str, panels: Mapping[str, str], rest: Sequence[str]) -> No
         rest: the keys of the panels behind "Advanced".
     """
     state = st.session_state
-    row, more = f"{key} row", f"{key} {REST}"
-    state[row] = REST if state[key] in rest else state[key]
+    row, more = f"{key} row", f"{key} {ADVANCED_KEY}"
+    state[row] = ADVANCED_KEY if state[key] in advanced else state[key]
 
     def take() -> None:
-        state[key] = rest[0] if state[row] == REST else state[row]
+        state[key] = advanced[0] if state[row] == ADVANCED_KEY else state[row]
 
     def take_rest() -> None:
         state[key] = state[more]
 
-    common = {name: panels[name] for name in panels if name not in rest}
-    _segments(row, "Show", common | {REST: "Advanced"}, take)
-    if state[key] in rest:
+    common = {name: panels[name] for name in panels if name not in advanced}
+    _segments(row, "Show", common | {ADVANCED_KEY: "Advanced"}, take)
+    if state[key] in advanced:
         state[more] = state[key]
-        _segments(more, "Advanced", {name: panels[name] for name in rest}, take_rest)
+        _segments(more, "Advanced", {name: panels[name] for name in advanced}, take_rest)
 
 
 def _segments(key: str, label: str, names: Mapping[str, str], take: Callable[[], None]) -> None:

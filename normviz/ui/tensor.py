@@ -13,12 +13,12 @@ from normviz.data.files import PICTURE_SUFFIXES
 from normviz.data.samples import SAMPLES
 from normviz.describe.notation import TENSOR_SYMBOLS
 from normviz.describe.wording import name_axes
-from normviz.ui.link import Param, View, choice, int_range
+from normviz.ui.link import Param, View, make_choice_fitter, make_integer_fitter
 
-SIZES = ("n", "h", "w", "c")
+SIZE_NAMES = ("n", "h", "w", "c")
 """The lengths of the axes, in links and in the session."""
 
-COLOURS = {
+COLOUR_NAMES = {
     "field": "Field",
     "statistic": "Statistic",
     "value": "x",
@@ -27,7 +27,7 @@ COLOURS = {
 }
 """What a cell's colour stands for."""
 
-VIEWS = {"folded": "One cube", "unfolded": "Several blocks"}
+VIEW_NAMES = {"folded": "One cube", "unfolded": "Several blocks"}
 """How the tensor is laid out in space; as long as none is chosen, the scheme says which."""
 
 OWN_DATA = "own"
@@ -59,30 +59,30 @@ def is_picture(view: View, shape: Shape) -> bool:
     return view["data"] in ("digits", "photo") or any(f".{ending}" in own for ending in PICTURE_SUFFIXES if own)
 
 
-def shape_of(view: View) -> Shape:
+def get_view_shape(view: View) -> Shape:
     """The shape that is asked for."""
-    return tuple(view[size] for size in SIZES)
+    return tuple(view[size] for size in SIZE_NAMES)
 
 
-def lengths(view: View) -> dict[str, int]:
+def get_view_lengths(view: View) -> dict[str, int]:
     """The length of every axis."""
-    return {size: view[size] for size in SIZES}
+    return {size: view[size] for size in SIZE_NAMES}
 
 
-def fit(view: View, limit: int = MAX_DRAWN_ELEMENTS) -> View:
+def fit_shape(view: View, limit: int = MAX_DRAWN_ELEMENTS) -> View:
     """The shape, made to fit into what is drawn; that of one's own data where they are there."""
     own = st.session_state.get("own") if view["data"] == OWN_DATA else None
     if own is not None:
-        return dict(zip(SIZES, own.shape, strict=True))
-    return dict(zip(SIZES, shrink_shape(shape_of(view), limit), strict=True))
+        return dict(zip(SIZE_NAMES, own.shape, strict=True))
+    return dict(zip(SIZE_NAMES, shrink_shape(get_view_shape(view), limit), strict=True))
 
 
-def tensor(view: View) -> np.ndarray:
+def make_tensor(view: View) -> np.ndarray:
     """The tensor that is asked for; uneven noise until one's own is there."""
     if view["data"] != OWN_DATA:
-        return _sample(view["data"], shape_of(view), view["seed"])
+        return _sample(view["data"], get_view_shape(view), view["seed"])
     own = st.session_state.get("own")
-    return _sample("uneven", shape_of(view), view["seed"]) if own is None else own
+    return _sample("uneven", get_view_shape(view), view["seed"]) if own is None else own
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -93,21 +93,21 @@ def _sample(key: str, shape: Shape, seed: int) -> np.ndarray:
 def _focus(value: Any, view: View) -> tuple[int, ...]:
     given = value.split(",") if isinstance(value, str) else list(value)
     given = (given + [0] * 4)[:4]
-    return tuple(int_range(0, n - 1)(v, view) for v, n in zip(given, shape_of(view), strict=True))
+    return tuple(make_integer_fitter(0, n - 1)(v, view) for v, n in zip(given, get_view_shape(view), strict=True))
 
 
-def length_label(size: str, view: View) -> str:
+def format_length_label(size: str, view: View) -> str:
     """Return the label of an axis' length: "N batch", "H height"."""
     scheme = SCHEMES[view.get("scheme", "none")]
-    number = SIZES.index(size)
-    return f"{scheme.axes[number]} {name_axes(scheme.axes, shape_of(view))[number].length}"
+    number = SIZE_NAMES.index(size)
+    return f"{scheme.axes[number]} {name_axes(scheme.axes, get_view_shape(view))[number].length}"
 
 
 def _outside(given: Any, view: View) -> str | None:
-    return f"is not within {' × '.join(map(str, shape_of(view)))}"
+    return f"is not within {' × '.join(map(str, get_view_shape(view)))}"
 
 
-def missing(view: View) -> str:
+def explain_missing_data(view: View) -> str:
     """What a link to somebody's own data does not bring along."""
     if view["data"] != OWN_DATA or not {"own", "own chosen"}.isdisjoint(st.session_state):
         return ""
@@ -117,36 +117,36 @@ def missing(view: View) -> str:
     )
 
 
-def take_focus(key: str) -> None:
+def store_sent_focus(key: str) -> None:
     """Lock the element that a component has sent: its four indices, and what makes them news."""
     st.session_state["focus"] = tuple(map(int, st.session_state[key]["focus"][:4]))
 
 
 def _view(value: Any, view: View) -> str:
     try:
-        return value and choice(list(VIEWS))(value, view)
+        return value and make_choice_fitter(list(VIEW_NAMES))(value, view)
     except ValueError:  # something was asked for
-        return next(iter(VIEWS))
+        return next(iter(VIEW_NAMES))
 
 
-def colours(learns: bool) -> list[str]:
+def list_colours(has_affine: bool) -> list[str]:
     """What cells can be coloured by; y where a scheme `learns` a γ or a β, as it is x̂ elsewhere."""
-    return [colour for colour in COLOURS if colour != "output" or learns]
+    return [colour for colour in COLOUR_NAMES if colour != "output" or has_affine]
 
 
-def colour_name(colour: str, scheme: Scheme) -> str:
+def format_colour_name(colour: str, scheme: Scheme) -> str:
     """What a cell's colour stands for, in the letter of what the scheme normalizes: x, or w of weights."""
-    return COLOURS[colour].replace("x", TENSOR_SYMBOLS.get(scheme.acts_on, "x"))
+    return COLOUR_NAMES[colour].replace("x", TENSOR_SYMBOLS.get(scheme.acts_on, "x"))
 
 
-def colour(learns: Callable[[View], bool]) -> Param:
+def colour(has_affine: Callable[[View], bool]) -> Param:
     """The colour of cells as a value of a page; `learns`: whether its scheme has a γ or a β, which comes before it."""
 
     def nearest(value: Any, view: View) -> str:
-        found = choice(list(COLOURS))(value, view)
-        return found if found in colours(learns(view)) else "normalized"
+        found = make_choice_fitter(list(COLOUR_NAMES))(value, view)
+        return found if found in list_colours(has_affine(view)) else "normalized"
 
-    return Param("colour", "field", nearest, label="Colour by", words=COLOURS.__getitem__)
+    return Param("colour", "field", nearest, label="Colour by", words=COLOUR_NAMES.__getitem__)
 
 
 PARAMS = (
@@ -154,14 +154,20 @@ PARAMS = (
         Param(
             size,
             PRESETS["Conv feature maps"][size],
-            int_range(1, MAX_DRAWN_ELEMENTS),
-            label=partial(length_label, size),
+            make_integer_fitter(1, MAX_DRAWN_ELEMENTS),
+            label=partial(format_length_label, size),
         )
-        for size in SIZES
+        for size in SIZE_NAMES
     ),
-    Param("data", "uneven", choice([*SAMPLES, OWN_DATA]), words=DATA_NAMES.__getitem__, missing=missing),
-    Param("seed", 0, int_range(0, 9999)),
-    Param("view", "", _view, words=lambda view: VIEWS.get(view, "the one that suits")),
+    Param(
+        "data",
+        "uneven",
+        make_choice_fitter([*SAMPLES, OWN_DATA]),
+        words=DATA_NAMES.__getitem__,
+        missing=explain_missing_data,
+    ),
+    Param("seed", 0, make_integer_fitter(0, 9999)),
+    Param("view", "", _view, words=lambda view: VIEW_NAMES.get(view, "the one that suits")),
     Param(
         "focus",
         (0, 0, 0, 0),

@@ -17,23 +17,23 @@ from normviz.describe.wording import format_shape
 from normviz.ui import custom
 from normviz.ui.custom import MAX_RADIUS
 from normviz.ui.frame import show_error
-from normviz.ui.link import KEPT, Param, View, clean
-from normviz.ui.tensor import DATA_NAMES, OWN_DATA, PRESETS, SIZES, fit, length_label
+from normviz.ui.link import PERSIST_STATE, Param, View, clean_values
+from normviz.ui.tensor import DATA_NAMES, OWN_DATA, PRESETS, SIZE_NAMES, fit_shape, format_length_label
 
 
-def shape_controls(view: View, scheme: Scheme, params: Sequence[Param]) -> None:
+def draw_shape_controls(view: View, scheme: Scheme, params: Sequence[Param]) -> None:
     """Draw the tensor's shape: presets, and a number for each axis; `params`: what a preset sets, or sets back."""
-    shape = {size: view[size] for size in SIZES}
+    shape = {size: view[size] for size in SIZE_NAMES}
     st.session_state["preset"] = next(
         (name for name, preset in PRESETS.items() if shape.items() <= preset.items()), None
     )
     st.selectbox("Shape", list(PRESETS), key="preset", placeholder="Your own", on_change=_apply, args=(params,))
     fixed = view["data"] == OWN_DATA and "own" in st.session_state
     with st.container(key="lengths"):
-        for pair in (SIZES[:2], SIZES[2:]):  # a row at a time, for the order in which Tab goes through them
+        for pair in (SIZE_NAMES[:2], SIZE_NAMES[2:]):  # a row at a time, for the order in which Tab goes through them
             for column, size in zip(st.columns(2), pair, strict=True):
-                label = length_label(size, shape | {"scheme": scheme.key})
-                column.number_input(label, 1, MAX_DRAWN_ELEMENTS, key=size, **KEPT, disabled=fixed)
+                label = format_length_label(size, shape | {"scheme": scheme.key})
+                column.number_input(label, 1, MAX_DRAWN_ELEMENTS, key=size, **PERSIST_STATE, disabled=fixed)
     st.caption(f"{format_shape(tuple(shape.values()))} = {wording.pluralize(prod(shape.values()), 'element')}")
 
 
@@ -41,27 +41,32 @@ def _apply(params: Sequence[Param]) -> None:
     """What a preset says, and of all else the default: nothing of another preset stays but the rules of one's own."""
     if st.session_state["preset"] is None:
         return
-    view, _ = clean(params, PRESETS[st.session_state["preset"]])
-    st.session_state.update({p.key: view[p.name] for p in params if p.key not in custom.KEYS})
+    view, _ = clean_values(params, PRESETS[st.session_state["preset"]])
+    st.session_state.update({p.key: view[p.name] for p in params if p.key not in custom.CUSTOM_KEYS})
 
 
-def data_controls(view: View, seeded: bool = True) -> None:
+def draw_data_controls(view: View, has_seed: bool = True) -> None:
     """Draw what is in the tensor: a sample and, where `seeded`, its seed; or one's own file."""
     st.selectbox(
-        "Data", list(DATA_NAMES), key="data", **KEPT, format_func=DATA_NAMES.__getitem__, on_change=_use_own_shape
+        "Data",
+        list(DATA_NAMES),
+        key="data",
+        **PERSIST_STATE,
+        format_func=DATA_NAMES.__getitem__,
+        on_change=_use_own_shape,
     )
     if view["data"] == OWN_DATA:
-        own_file("Uneven noise is")
-    elif seeded:
-        seed_control()
+        draw_file_upload("Uneven noise is")
+    elif has_seed:
+        draw_seed_control()
 
 
-def seed_control() -> None:
+def draw_seed_control() -> None:
     """Draw the seed of a sample."""
-    st.number_input("Seed", 0, 9999, key="seed", **KEPT)
+    st.number_input("Seed", 0, 9999, key="seed", **PERSIST_STATE)
 
 
-def own_file(instead: str) -> None:
+def draw_file_upload(placeholder: str) -> None:
     """The upload of one's own file, on any page that shows it, and which one is there; `instead`: "Noise is" shown
     until then."""
     state = st.session_state
@@ -73,44 +78,44 @@ def own_file(instead: str) -> None:
     )
     there = "own" in state
     if state.get("upload error"):
-        show_error(f"{state['upload error']} {state['own name'] + ' is still' if there else instead} shown.")
+        show_error(f"{state['upload error']} {state['own name'] + ' is still' if there else placeholder} shown.")
     elif not there:
-        st.info(f"{instead} shown until a file is here.")
-    held: Held | None = state.get("own file")
+        st.info(f"{placeholder} shown until a file is here.")
+    held: UploadedTensor | None = state.get("own file")
     if there and (held is None or held.array.ndim < 3 or held.picture):
-        st.caption(escape_markdown(told_of(held) if held else state["own name"]))
+        st.caption(escape_markdown(describe_file(held) if held else state["own name"]))
     elif held is not None:
-        st.toggle("Channels first, as PyTorch has them", key="own first", **KEPT, on_change=_lay_out)
-        st.caption(escape_markdown(told_of(held)))
+        st.toggle("Channels first, as PyTorch has them", key="own first", **PERSIST_STATE, on_change=_lay_out)
+        st.caption(escape_markdown(describe_file(held)))
 
 
-def offer_fit(view: View, limit: int = MAX_DRAWN_ELEMENTS) -> None:
+def draw_fit_button(view: View, limit: int = MAX_DRAWN_ELEMENTS) -> None:
     """A button for the largest shape that fits, where this one does not."""
-    fitting = fit(view, limit)
+    fitting = fit_shape(view, limit)
     if fitting.items() <= view.items():
         return
     st.button(f"Use {format_shape(list(fitting.values()))}", on_click=lambda: st.session_state.update(fitting))
 
 
-def window_controls(axes: Sequence[str], prefix: str = "") -> None:
+def draw_window_controls(axes: Sequence[str], prefix: str = "") -> None:
     """Draw the radii of a scheme with windows, and along which of these axes it has them; `prefix`: of the keys."""
-    radius_control(prefix)
-    further_window_controls(axes, prefix)
+    draw_radius_control(prefix)
+    draw_mean_window_controls(axes, prefix)
 
 
-def radius_control(prefix: str = "", label: str = "Neighbourhood that divides: radius $R_B$") -> None:
+def draw_radius_control(prefix: str = "", label: str = "Neighbourhood that divides: radius $R_B$") -> None:
     """Draw the radius of the windows of what divides."""
-    st.slider(label, 0, MAX_RADIUS, key=f"{prefix}radius", **KEPT)
+    st.slider(label, 0, MAX_RADIUS, key=f"{prefix}radius", **PERSIST_STATE)
 
 
-def further_window_controls(axes: Sequence[str], prefix: str = "") -> None:
+def draw_mean_window_controls(axes: Sequence[str], prefix: str = "") -> None:
     """Draw the radius of what is averaged, and along which axes there are windows."""
     radii = ["same", *map(str, range(MAX_RADIUS + 1))]
-    st.selectbox("Neighbourhood of the mean: radius $R_A$", radii, key=f"{prefix}radius_a", **KEPT)
-    st.pills("Windows along", axes, selection_mode="multi", key=f"{prefix}over", **KEPT)
+    st.selectbox("Neighbourhood of the mean: radius $R_A$", radii, key=f"{prefix}radius_a", **PERSIST_STATE)
+    st.pills("Windows along", axes, selection_mode="multi", key=f"{prefix}over", **PERSIST_STATE)
 
 
-class Held(NamedTuple):
+class UploadedTensor(NamedTuple):
     """One's own file: its name, its array as it is, whether that is a picture, and what was done to read it."""
 
     name: str
@@ -119,13 +124,13 @@ class Held(NamedTuple):
     told: tuple[str, ...]
 
 
-def told_of(held: Held) -> str:
+def describe_file(file: UploadedTensor) -> str:
     """What a file holds, and how it is read: "a.npy: 8 × 3 × 32 × 32, read as (N, C, H, W), guessed from its shape"."""
-    if held.picture or held.array.ndim < 3:
-        return ": ".join(filter(None, [held.name, "; ".join(held.told)]))
-    first, shape = st.session_state["own first"], held.array.shape
+    if file.picture or file.array.ndim < 3:
+        return ": ".join(filter(None, [file.name, "; ".join(file.told)]))
+    first, shape = st.session_state["own first"], file.array.shape
     guessed = ", guessed from its shape" if first == is_likely_channels_first(shape) else ""
-    return f"{held.name}: {format_shape(shape)}, read as ({', '.join(name_array_axes(shape, first))}){guessed}."
+    return f"{file.name}: {format_shape(shape)}, read as ({', '.join(name_array_axes(shape, first))}){guessed}."
 
 
 def _take_upload() -> None:
@@ -141,7 +146,7 @@ def _take_upload() -> None:
         state["upload error"] = str(error)
         return
     picture = file.name.lower().endswith(PICTURE_SUFFIXES)
-    state["own file"], state["own name"] = Held(file.name, found.array, picture, found.told), file.name
+    state["own file"], state["own name"] = UploadedTensor(file.name, found.array, picture, found.told), file.name
     state["own first"] = not picture and is_likely_channels_first(found.array.shape)
     _lay_out()
     if state.get("data") == OWN_DATA and state["own"].shape[0] == 1 and min(state["own"].shape[1:3]) > 1:
@@ -150,7 +155,7 @@ def _take_upload() -> None:
 
 def _lay_out() -> None:
     """Take the axes of one's own file for what the switch says."""
-    held: Held = st.session_state["own file"]
+    held: UploadedTensor = st.session_state["own file"]
     st.session_state["own"] = as_tensor(held.array, held.name, st.session_state["own first"])
     _use_own_shape()
 
@@ -160,4 +165,4 @@ def _use_own_shape() -> None:
     state["upload error"] = None  # of a file that is no longer there
     state["own chosen"] = True
     if state.get("data") == OWN_DATA and "own" in state:  # a page of another topic may have none of the tensor's values
-        state.update(zip(SIZES, map(int, state["own"].shape), strict=True))
+        state.update(zip(SIZE_NAMES, map(int, state["own"].shape), strict=True))

@@ -9,16 +9,16 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
 
-FOLDER = Path(__file__).parent
-INLINE = FOLDER / "inline"
+WEB_FOLDER = Path(__file__).parent
+INLINE_FOLDER = WEB_FOLDER / "inline"
 """Scripts and the style that are part of every page rather than fetched."""
 
-MODULES = {path.name: path.read_bytes() for path in sorted(FOLDER.glob("*.js"))}
+MODULE_SOURCES = {path.name: path.read_bytes() for path in sorted(WEB_FOLDER.glob("*.js"))}
 """The content of each module by its file name."""
 
 
-DIGEST = blake2b(
-    b"".join(name.encode() + b"\0" + text + b"\0" for name, text in MODULES.items()), digest_size=8
+MODULES_DIGEST = blake2b(
+    b"".join(name.encode() + b"\0" + text + b"\0" for name, text in MODULE_SOURCES.items()), digest_size=8
 ).hexdigest()
 """A digest of the names and contents of all modules."""
 
@@ -35,7 +35,7 @@ def find_imports(name: str) -> list[str]:
     """
     found = [name]
     for each in found:
-        imported = re.findall(rb'^(?:import .*|\}) from "\./(\w+\.js)";$', MODULES[each], re.MULTILINE)
+        imported = re.findall(rb'^(?:import .*|\}) from "\./(\w+\.js)";$', MODULE_SOURCES[each], re.MULTILINE)
         found += [other.decode() for other in imported if other.decode() not in found]
     return found
 
@@ -49,4 +49,4 @@ def read_styles(names: Sequence[str]) -> str:
     Raises:
         FileNotFoundError: where a style is not in the folder.
     """
-    return "".join((FOLDER / f"{name}.css").read_text() for name in names)
+    return "".join((WEB_FOLDER / f"{name}.css").read_text() for name in names)

@@ -2,9 +2,9 @@
 
 from playwright.sync_api import Page
 
-from normviz.ui.page_texts import STORIES
+from normviz.ui.page_texts import PAGE_TEXTS
 
-SECTIONS = {story.title: story.section for story in STORIES}
+SECTIONS = {story.title: story.section for story in PAGE_TEXTS}
 
 
 def go(page: Page, title: str) -> None:

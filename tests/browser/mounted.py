@@ -7,9 +7,9 @@ from typing import Any
 
 from playwright.sync_api import Page, Route
 
-from normviz.charts.packing import packed
+from normviz.charts.packing import pack_message
 from normviz.web.components import element, grid, picked, picture, toolbar, twins
-from normviz.web.modules import MODULES
+from normviz.web.modules import MODULE_SOURCES
 
 MARKUP = {
     "drag": '<label class="nv-drag"><span></span><output></output><input type="range"></label>',
@@ -48,8 +48,8 @@ def open_modules(page: Page) -> None:
 
     def answer(route: Route) -> None:
         name = route.request.url.removeprefix(f"{ORIGIN}/")
-        if name in MODULES:
-            route.fulfill(body=MODULES[name], content_type="text/javascript")
+        if name in MODULE_SOURCES:
+            route.fulfill(body=MODULE_SOURCES[name], content_type="text/javascript")
         else:
             route.fulfill(body="<!doctype html>", content_type="text/html")
 
@@ -59,6 +59,6 @@ def open_modules(page: Page) -> None:
 
 def called(page: Page, name: str, turns: Sequence[tuple[int, dict[str, Any]]], expression: str) -> list[Any]:
     """What an expression is after each of these data, which are sent with the number of their turn."""
-    sent = [base64.b64encode(struct.pack("<d", turn) + packed(data)).decode() for turn, data in turns]
+    sent = [base64.b64encode(struct.pack("<d", turn) + pack_message(data)).decode() for turn, data in turns]
     open_modules(page)
     return page.evaluate(CALLED, [name, MARKUP[name], sent, expression])

@@ -8,7 +8,7 @@ import sys
 import pytest
 from browsing import ROOT
 
-from normviz.ui.page_texts import STORIES
+from normviz.ui.page_texts import PAGE_TEXTS
 
 WITHOUT_BROWSER = ("search.py", "gpu.py")
 """Their smallest runs are tests elsewhere: tests/topics/table1/test_search.py and tests/test_gpu.py."""
@@ -32,7 +32,7 @@ TITLES = {
         "Frames a second while the cube collapses: median (least–most)",
         "Python alone, ms: medians of 1",
     ],
-    "links.py": [f"{len(STORIES)} links, seed 0", "1 walks of 1 clicks on every page", "Memory"],
+    "links.py": [f"{len(PAGE_TEXTS)} links, seed 0", "1 walks of 1 clicks on every page", "Memory"],
     "map.py": [""],
     "shift.py": ["Layout shift of a visit", "Where it comes from"],
     "table1.py": ["the smallest", "where the engine's time goes"],

@@ -8,7 +8,7 @@ from pills import named
 from playwright.sync_api import expect
 from test_first_screen_shown import CONTROLS, MOST, SIZE
 
-from normviz.charts.cube_layout import layout_of, parts
+from normviz.charts.cube_layout import compute_layout, count_gapless_boxes
 from normviz.charts.palette import THEMES
 from normviz.core.registry import SCHEMES
 
@@ -34,10 +34,12 @@ def lit(page, name):
 def test_six_cubes_are_one_scene_and_the_field_lights_in_each(page, server):
     open_page(page, server, f"?schemes={SIX}&focus=1,2,1,4")
     expect(page.locator(".st-key-cubes canvas")).to_have_count(1)
-    layout = layout_of("folded", SHAPE)
+    layout = compute_layout("folded", SHAPE)
     corners = lit(page, "field")
     for key in SIX.split(","):
-        count = 24 * parts(layout, SCHEMES[key].field.box((1, 2, 1, 4), SHAPE))  # of a part, the corners of its faces
+        count = 24 * count_gapless_boxes(
+            layout, SCHEMES[key].field.box((1, 2, 1, 4), SHAPE)
+        )  # of a part, the corners of its faces
         here, corners = corners[:count], corners[count:]
         sizes = [round(max(p[d] for p in here) - min(p[d] for p in here) - 0.06) for d in range(3)]
         box = SCHEMES[key].field.box((1, 2, 1, 4), SHAPE)

@@ -3,8 +3,8 @@
 import pytest
 from mounted import MARKUP, called
 
-from normviz.charts.packing import packed
-from normviz.web.modules import MODULES
+from normviz.charts.packing import pack_message
+from normviz.web.modules import MODULE_SOURCES
 
 LABEL = "what is shown"
 DATA = {
@@ -32,7 +32,7 @@ DATA = {
     },
     "plot": {
         "alt": LABEL,
-        "figure": packed({"data": [], "layout": {}}),
+        "figure": pack_message({"data": [], "layout": {}}),
         "library": "data:text/javascript,window.Plotly = {react() {}}",
     },
     "picked": {"text": LABEL},
@@ -43,7 +43,7 @@ DATA = {
 
 
 def test_every_component_is_tried():
-    components = {name.removesuffix(".js") for name, text in MODULES.items() if b"export default" in text}
+    components = {name.removesuffix(".js") for name, text in MODULE_SOURCES.items() if b"export default" in text}
     assert components - {"sight"} == DATA.keys() == MARKUP.keys()  # that one is sent nothing
 
 

@@ -8,10 +8,10 @@ from patience import load
 from playwright.sync_api import expect
 from standing import cells_in
 
-from normviz.charts.cube_layout import layout_of
+from normviz.charts.cube_layout import compute_layout
 from normviz.core.fields import Index, Shape
 from normviz.core.registry import SCHEMES
-from normviz.ui.tensor import VIEWS
+from normviz.ui.tensor import VIEW_NAMES
 
 SHAPE: Shape = (4, 4, 4, 6)
 
@@ -108,12 +108,12 @@ def test_camera_stays_through_every_control(lab):
     load(lab.page, lab.url)  # the next test begins with a cube that nobody has turned
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", VIEW_NAMES)
 @pytest.mark.parametrize("key", ["batch", "layer", "group", "divisive", "layer-channels", "custom"])
 def test_hover_lights_exactly_the_field_and_asks_nobody(lab, key, view):
     scheme = SCHEMES[key]
     lab.open(f"?scheme={key}&view={view}")
-    layout = layout_of(view, SHAPE)
+    layout = compute_layout(view, SHAPE)
     sent, seen = len(lab.sent), set()
     places = ((0.42, 0.45), (0.5, 0.55), (0.6, 0.5), (0.45, 0.7), (0.62, 0.6), (0.38, 0.3), (0.3, 0.65), (0.58, 0.32))
     for across, down in places:
@@ -159,7 +159,7 @@ def test_keyboard_walks_and_locks(lab):
     lab.soon(lambda: element_of(lab.readout) == (1, 0, 1, 2))
     lab.page.wait_for_url("**focus=1%2C0%2C1%2C2**")
     lab.settle()
-    layout = layout_of("folded", SHAPE)
+    layout = compute_layout("folded", SHAPE)
     assert lit_cells(lab) == cells_in(layout, SCHEMES["batch"].field.box((1, 0, 1, 2), SHAPE))
     expect(lab.page.locator(".st-key-cube .nv-live")).to_contain_text("c = 2")
 

@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 from standing import cells_in
 from test_cube import element_of, lit_cells
 
-from normviz.charts.cube_layout import layout_of
-from normviz.charts.packing import packed
+from normviz.charts.cube_layout import compute_layout
+from normviz.charts.packing import pack_message
 from normviz.core.fields import Field
 from normviz.core.registry import SCHEMES
 from normviz.describe import wording
@@ -30,7 +30,7 @@ SAID = """(() => { const words = [];
 
 def test_the_words_and_numbers_of_an_element_stand_in_the_page(page):
     cases = list(make_cases(6))
-    sent = [struct.pack("<d", turn) + packed(case.data) for turn, case in enumerate(cases)]
+    sent = [struct.pack("<d", turn) + pack_message(case.data) for turn, case in enumerate(cases)]
     open_modules(page)
     page.evaluate("indices => { window.indices = indices; }", [case.indices for case in cases])
     messages = [base64.b64encode(each).decode() for each in sent]
@@ -78,7 +78,7 @@ def test_an_index_locks_at_once_and_a_statistic_lights_its_elements(lab):
     assert page.evaluate("window.told.some(({index, by}) => by === 'lock' && index.join() === '1,2,1,5')")
     page.wait_for_url("**focus=1%2C2%2C1%2C5**")
     lab.settle()
-    layout, shape = layout_of("folded", (4, 4, 4, 6)), (4, 4, 4, 6)
+    layout, shape = compute_layout("folded", (4, 4, 4, 6)), (4, 4, 4, 6)
     fields = {"μ": Field.parse("own, full, full, own"), "σ": Field.parse("full, own, own, own")}
     for symbol, each in fields.items():
         button = beside.get_by_role("button", name=symbol)

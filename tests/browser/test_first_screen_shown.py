@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from watching import watched
 
 from normviz.core.registry import SCHEMES
-from normviz.ui.choice import COMMON
+from normviz.ui.scheme_picker import COMMON_SCHEMES
 
 SIZE = {"width": 1280, "height": 800}
 MOST = 25
@@ -24,7 +24,7 @@ def test_shape_schemes_cube_play_and_formula_are_in_sight_and_little_else(first)
     page = first.page
     for label in LENGTHS:
         expect(page.get_by_label(label, exact=True)).to_be_in_viewport(ratio=1)
-    for key in COMMON:
+    for key in COMMON_SCHEMES:
         expect(page.locator(".st-key-scheme").get_by_text(SCHEMES[key].label, exact=True)).to_be_in_viewport(ratio=1)
     cube = page.locator(".st-key-cube .nv-graph")
     expect(cube).to_be_in_viewport(ratio=1)
@@ -111,7 +111,7 @@ def handheld(context, server):
 def test_on_a_phone_shape_and_scheme_stand_above_the_cube_without_hints_for_keys(handheld):
     page = handheld.page
     tops = [page.get_by_label(label, exact=True).bounding_box()["y"] for label in LENGTHS]
-    pills = page.locator(".st-key-scheme").get_by_text(SCHEMES[COMMON[-1]].label, exact=True)
+    pills = page.locator(".st-key-scheme").get_by_text(SCHEMES[COMMON_SCHEMES[-1]].label, exact=True)
     for part in (*(page.get_by_label(label, exact=True) for label in LENGTHS), pills):
         expect(part).to_be_in_viewport(ratio=1)
     assert len(set(tops)) == 1  # beside each other

@@ -7,9 +7,9 @@ from pairs import mark_heavy_except
 from patience import settle, soon, visit
 from playwright.sync_api import Page, expect
 
-from normviz.ui.page_texts import STORIES
+from normviz.ui.page_texts import PAGE_TEXTS
 
-NAMES = {"" if story is STORIES[0] else story.page: story.title for story in STORIES}
+NAMES = {"" if story is PAGE_TEXTS[0] else story.page: story.title for story in PAGE_TEXTS}
 """What the navigation calls a page, by its address."""
 
 SET = {

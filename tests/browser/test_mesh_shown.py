@@ -8,7 +8,7 @@ from mounted import called
 from standing import visible
 
 from normviz.charts import cube
-from normviz.charts.cube_layout import layout_of
+from normviz.charts.cube_layout import compute_layout
 
 SHAPE = (2, 3, 2, 4)
 PLOTLY = """window.Plotly = {react(graph, traces, layout) {
@@ -24,11 +24,13 @@ MESH = """Object.fromEntries("x,y,z,intensity".split(",").map((name) => [name, A
 def drawn(page, copies: int) -> tuple[np.ndarray, np.ndarray]:
     """The corners of each face, (faces, 4, 3), and their levels, (faces, 4), which are the numbers of the cells."""
     levels = np.arange(copies * prod(SHAPE)).reshape(-1, *SHAPE)
-    figure = cube.cube_figure(SHAPE, "folded", levels, {"kind": "plain"}, "light")
+    figure = cube.draw_cube(SHAPE, "folded", levels, {"kind": "plain"}, "light")
     x = np.zeros(SHAPE)
     data = {
-        "alt": "a cube", "figure": figure.packed(), "library": f"data:text/javascript,{PLOTLY}", "focus": [0, 0, 0, 0],
-        "hover": cube.hover_data(SHAPE, "folded", [(None, None)] * copies, x, [x] * copies), "names": list("nhwc"),
+        "alt": "a cube", "figure": figure.to_message(), "library": f"data:text/javascript,{PLOTLY}",
+        "focus": [0, 0, 0, 0],
+        "hover": cube.build_hover_data(SHAPE, "folded", [(None, None)] * copies, x, [x] * copies),
+        "names": list("nhwc"),
         "symbol": "x", "labels": [], "view": {}, "axes": list("NHWC"),
     }  # fmt: skip
     [mesh] = called(page, "plot", [(1, data)], MESH)
@@ -39,7 +41,7 @@ def drawn(page, copies: int) -> tuple[np.ndarray, np.ndarray]:
 def test_copies_are_the_same_further_on_with_levels_of_their_own(page):
     one, own = drawn(page, 1)
     middles = zip(own[:, 0].tolist(), map(tuple, one.mean(axis=1).tolist()), strict=True)
-    assert set(middles) == visible(layout_of("folded", SHAPE), SHAPE)
+    assert set(middles) == visible(compute_layout("folded", SHAPE), SHAPE)
     three, levels = drawn(page, 3)
     shifts: list[np.ndarray] = []
     for k, part in enumerate(np.split(three, 3)):

@@ -15,9 +15,9 @@ from patience import CONNECTED, LIMIT, settle, soon
 from playwright.sync_api import expect
 from watching import POLICY
 
-from normviz.ui.security import FRAME_ANCESTORS, METRICS
-from normviz.ui.server import HEADERS
-from normviz.web.plotly_script import module_url, plotly_url
+from normviz.ui.security import FRAME_ANCESTORS_VARIABLE, METRICS_VARIABLE
+from normviz.ui.server import SECURITY_HEADERS
+from normviz.web.script_routes import get_module_url, get_plotly_url
 
 BASE = "/course/norm"
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="other systems have no 127.0.0.2")
@@ -27,7 +27,11 @@ LINUX = pytest.mark.skipif(sys.platform != "linux", reason="other systems have n
 def below():
     """A server below a path, on all networks, which a course site embeds and which shows its metrics."""
     command = [sys.executable, "-m", "normviz", "serve", "--address", "0.0.0.0", "--port"]
-    settings = {"STREAMLIT_SERVER_BASE_URL_PATH": BASE.strip("/"), FRAME_ANCESTORS: "http://localhost:*", METRICS: "1"}
+    settings = {
+        "STREAMLIT_SERVER_BASE_URL_PATH": BASE.strip("/"),
+        FRAME_ANCESTORS_VARIABLE: "http://localhost:*",
+        METRICS_VARIABLE: "1",
+    }
     with serving(command, path=BASE, environment=settings) as url:
         yield url
 
@@ -49,9 +53,9 @@ def answer(url, method="GET", accept="*/*"):
         ("/invariance", "GET", 200),
         ("/favicon.png", "GET", 200),
         ("/static/nothing.js", "GET", 200),  # Streamlit answers with its page
-        (plotly_url(), "GET", 200),
-        (module_url("plot.js"), "GET", 200),
-        (module_url("plot.js"), "POST", 405),
+        (get_plotly_url(), "GET", 200),
+        (get_module_url("plot.js"), "GET", 200),
+        (get_module_url("plot.js"), "POST", 405),
         ("/vendor/0/plot.js", "GET", 404),
         ("/media/nothing.png", "GET", 404),
         ("//nothing", "GET", 400),
@@ -67,7 +71,9 @@ def test_every_response_carries_the_headers(server, path, method, status):
     for accept in ("*/*", "text/html"):
         found, headers = answer(server + path, method, accept)
         assert found == status
-        assert {name: headers.get_all(name) for name in HEADERS} == {name: [text] for name, text in HEADERS.items()}
+        assert {name: headers.get_all(name) for name in SECURITY_HEADERS} == {
+            name: [text] for name, text in SECURITY_HEADERS.items()
+        }
 
 
 def test_metrics_are_open_where_the_setting_asks_for_them(below):

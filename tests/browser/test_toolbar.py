@@ -6,9 +6,9 @@ from pairs import mark_heavy_except
 from patience import settle, soon, visit
 from playwright.sync_api import expect
 
-from normviz.ui.page_texts import STORIES
+from normviz.ui.page_texts import PAGE_TEXTS
 
-ADDRESS = {story.page: "" if story.page == "tensor_lab" else story.page for story in STORIES}
+ADDRESS = {story.page: "" if story.page == "tensor_lab" else story.page for story in PAGE_TEXTS}
 
 
 def do(page, name):
@@ -24,7 +24,7 @@ def at(page, story):
 def test_the_link_is_copied_with_and_without_a_clipboard(page, server):
     page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")  # as without https
     visit(page, f"{server}/compare?n=2")
-    at(page, STORIES[1])
+    at(page, PAGE_TEXTS[1])
     page.evaluate("document.addEventListener('copy', () => { window.copied = document.activeElement.value; })")
     do(page, "Copy link")
     expect(page.locator(".nv-toolbar output")).to_have_text("Copied")
@@ -50,27 +50,27 @@ def test_reset_sets_the_page_back_and_a_step_back_undoes_it(page, server, link):
     soon(page, lambda: page.url == f"{server}/{link}")
 
 
-@pytest.mark.parametrize("count", mark_heavy_except([2], [2, len(STORIES)]))
+@pytest.mark.parametrize("count", mark_heavy_except([2], [2, len(PAGE_TEXTS)]))
 def test_a_presentation_walks_through_the_pages_by_a_clickers_keys(page, server, count):
     page.set_viewport_size({"width": 1280, "height": 720})
     visit(page, f"{server}/?present=1&n=2")
-    at(page, STORIES[0])
+    at(page, PAGE_TEXTS[0])
     chrome = page.locator("[data-testid=stHeader], section[data-testid=stSidebar]")
     soon(page, lambda: all(not each.is_visible() for each in chrome.all()))
-    for story in [*STORIES[1:], STORIES[0]][:count]:
+    for story in [*PAGE_TEXTS[1:], PAGE_TEXTS[0]][:count]:
         page.keyboard.press("PageDown")
         at(page, story)
         soon(page, lambda: "present=1" in page.url)
         expect(page.locator("section[data-testid=stSidebar]")).to_be_hidden()
         size = page.get_by_role("heading", level=1).evaluate("h1 => parseFloat(getComputedStyle(h1).fontSize)")
         assert size >= 36  # a twentieth of the height
-    for story in reversed(STORIES[: count % len(STORIES)]):
+    for story in reversed(PAGE_TEXTS[: count % len(PAGE_TEXTS)]):
         page.keyboard.press("PageUp")
         at(page, story)
     page.keyboard.press("PageUp")
-    at(page, STORIES[-1])
+    at(page, PAGE_TEXTS[-1])
     page.keyboard.press("PageDown")
-    at(page, STORIES[0])
+    at(page, PAGE_TEXTS[0])
     page.locator(".st-key-cube .nv-graph").focus()  # where these keys have another meaning
     page.keyboard.press("PageDown")
     do(page, "Controls")
@@ -78,7 +78,7 @@ def test_a_presentation_walks_through_the_pages_by_a_clickers_keys(page, server,
     number.focus()
     page.keyboard.press("PageDown")
     settle(page)
-    at(page, STORIES[0])
+    at(page, PAGE_TEXTS[0])
     number.evaluate("field => field.blur()")
     page.keyboard.press("Escape")
     expect(page.locator("[data-testid=stHeader]")).to_be_visible()
@@ -89,17 +89,17 @@ def test_a_presentation_walks_through_the_pages_by_a_clickers_keys(page, server,
 def test_a_finger_presents_and_leaves_on_a_phone(server, phone):
     page = phone
     visit(page, f"{server}/")
-    at(page, STORIES[0])
+    at(page, PAGE_TEXTS[0])
     assert page.locator(".st-key-cube .nv-graph").bounding_box()["y"] < 844 * 0.7  # within one screen
     for name in ("Copy link", "Reset", "Present"):
         box = page.get_by_role("button", name=name, exact=True).bounding_box()
         assert min(box["width"], box["height"]) >= 44
     page.get_by_role("button", name="Present", exact=True).tap()
     page.get_by_role("button", name="Next page").tap()
-    at(page, STORIES[1])
+    at(page, PAGE_TEXTS[1])
     page.get_by_role("button", name="Leave", exact=True).tap()
     expect(page.get_by_role("button", name="Present", exact=True)).to_be_visible()
-    at(page, STORIES[1])
+    at(page, PAGE_TEXTS[1])
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 

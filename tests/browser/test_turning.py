@@ -5,7 +5,7 @@ from pairs import mark_heavy_except
 from patience import CONNECTED, settle, soon
 from watching import watched
 
-from normviz.ui.page_texts import STORIES
+from normviz.ui.page_texts import PAGE_TEXTS
 
 SLOW = 4
 """By which factor the browser's script is slowed: parts of the next page then come before the last one is gone."""
@@ -25,7 +25,7 @@ def phone(context):
     phone.close()
 
 
-@pytest.mark.parametrize("count", mark_heavy_except([2], [2, len(STORIES)]))
+@pytest.mark.parametrize("count", mark_heavy_except([2], [2, len(PAGE_TEXTS)]))
 def test_next_opens_every_page_at_its_top(server, phone, count):
     with watched(phone) as page:
         page.goto(server)

@@ -14,8 +14,8 @@ from strategies import shapes, shapes_with_fields, uneven_array
 from unpacked import unpacked
 
 from normviz.charts import cube
-from normviz.charts.cube_layout import GAP, VIEWS, layout_of, parts
-from normviz.charts.packing import packed
+from normviz.charts.cube_layout import LAYOUT_FUNCTIONS, MIN_BLOCK_GAP, compute_layout, count_gapless_boxes
+from normviz.charts.packing import pack_message
 from normviz.charts.palette import HUES, THEMES
 from normviz.core.fields import FULL, OWN, Field, Rule
 from normviz.core.normalize import normalize
@@ -24,7 +24,8 @@ from normviz.core.registry import SCHEMES
 PLAIN, WEIGHTS = (0, 1, 2, 3), (2, 0, 1, 3)
 SHAPES = ((1, 1, 1, 1), (4, 4, 4, 6), (3, 2, 5, 4), (7, 1, 1, 3), (1, 8, 8, 3), (2, 3, 1, 1))
 EVERY_LAYOUT = pytest.mark.parametrize(
-    ("view", "shape", "roles"), [*product(VIEWS, SHAPES, (PLAIN, WEIGHTS)), ("folded", (3, 3, 4, 8), (3, 1, 0, 2))]
+    ("view", "shape", "roles"),
+    [*product(LAYOUT_FUNCTIONS, SHAPES, (PLAIN, WEIGHTS)), ("folded", (3, 3, 4, 8), (3, 1, 0, 2))],
 )
 
 
@@ -33,7 +34,7 @@ EVERY_LAYOUT = pytest.mark.parametrize(
 
 @EVERY_LAYOUT
 def test_every_cell_stands_at_the_sum_of_its_offsets(view, shape, roles):
-    layout = layout_of(view, shape, roles)
+    layout = compute_layout(view, shape, roles)
     places = set(map(tuple, positions(layout, shape).values()))
     assert len(places) == prod(shape)  # no two in one place
     assert places == {tuple(origin + place) for origin in layout.origins for place in np.ndindex(layout.block)}
@@ -41,7 +42,7 @@ def test_every_cell_stands_at_the_sum_of_its_offsets(view, shape, roles):
 
 @EVERY_LAYOUT
 def test_the_extent_reaches_to_the_last_corner(view, shape, roles):
-    layout = layout_of(view, shape, roles)
+    layout = compute_layout(view, shape, roles)
     places = np.array(list(positions(layout, shape).values()))
     np.testing.assert_array_equal(layout.extent, places.max(axis=0) + 1)
     np.testing.assert_array_equal(places.min(axis=0), 0)
@@ -49,7 +50,7 @@ def test_the_extent_reaches_to_the_last_corner(view, shape, roles):
 
 @EVERY_LAYOUT
 def test_the_dimensions_say_where_an_axis_goes(view, shape, roles):
-    layout = layout_of(view, shape, roles)
+    layout = compute_layout(view, shape, roles)
     assert sorted(axis for along in layout.dimensions for axis in along) == [0, 1, 2, 3]
     for dimension, along in enumerate(layout.dimensions[:3]):
         for axis in along:
@@ -57,40 +58,40 @@ def test_the_dimensions_say_where_an_axis_goes(view, shape, roles):
 
 
 def test_the_folded_view_is_that_of_the_paper():
-    layout = layout_of("folded", (4, 3, 2, 6))
+    layout = compute_layout("folded", (4, 3, 2, 6))
     assert layout.dimensions == ((3,), (0,), (1, 2), ())  # C × N × H·W
     np.testing.assert_array_equal(layout.extent, [6, 4, 6])
     np.testing.assert_array_equal(positions(layout, (4, 3, 2, 6))[1, 2, 1, 5], [5, 1, 2 * 2 + 1])
 
 
 def test_weights_are_drawn_with_input_channels_as_blocks():
-    layout = layout_of("unfolded", (3, 3, 4, 8), WEIGHTS)
+    layout = compute_layout("unfolded", (3, 3, 4, 8), WEIGHTS)
     assert layout.dimensions == ((1,), (3,), (0,), (2,))  # kw across, Cout in depth, kh down; a block per Cin
     assert (len(layout.origins), layout.block) == (4, (3, 8, 3))
 
 
 @given(shape=shapes)
 def test_the_blocks_of_the_unfolded_view_do_not_touch(shape):
-    layout = layout_of("unfolded", shape)
+    layout = compute_layout("unfolded", shape)
     for one, other in combinations(layout.origins, 2):
-        assert np.any(np.abs(one - other) >= np.add(layout.block, GAP))
+        assert np.any(np.abs(one - other) >= np.add(layout.block, MIN_BLOCK_GAP))
 
 
-@given(shape_fields=shapes_with_fields(1), view=st.sampled_from(list(VIEWS)), data=st.data())
+@given(shape_fields=shapes_with_fields(1), view=st.sampled_from(list(LAYOUT_FUNCTIONS)), data=st.data())
 def test_the_cells_in_a_box_are_those_of_its_elements(shape_fields, view, data):
     shape, field = shape_fields
     index = data.draw(st.tuples(*[st.integers(0, n - 1) for n in shape]))
-    layout, box = layout_of(view, shape), field.box(index, shape)
+    layout, box = compute_layout(view, shape), field.box(index, shape)
     at = positions(layout, shape)
     inside = {tuple(at[i]) for i in at if all(lo <= k < hi for k, (lo, hi) in zip(i, box, strict=True))}
     assert cells_in(layout, box) == inside
 
 
-@given(shape_fields=shapes_with_fields(1), view=st.sampled_from(list(VIEWS)), data=st.data())
+@given(shape_fields=shapes_with_fields(1), view=st.sampled_from(list(LAYOUT_FUNCTIONS)), data=st.data())
 def test_the_parts_of_a_field_are_as_many_as_the_browser_would_frame(shape_fields, view, data):
     shape, field = shape_fields
     index = data.draw(st.tuples(*[st.integers(0, n - 1) for n in shape]))
-    layout, box = layout_of(view, shape), field.box(index, shape)
+    layout, box = compute_layout(view, shape), field.box(index, shape)
     found, left = 0, cells_in(layout, box)
     while left:  # from the cell that is first along every axis, a box as long as it goes
         start, found = min(left), found + 1
@@ -99,7 +100,7 @@ def test_the_parts_of_a_field_are_as_many_as_the_browser_would_frame(shape_field
             while tuple(at + (ends[d] + 1 - at) * (e == d) for e, at in enumerate(start)) in left:
                 ends[d] += 1
         left -= set(product(*(range(int(lo), int(hi) + 1) for lo, hi in zip(start, ends, strict=True))))
-    assert parts(layout, box) == found
+    assert count_gapless_boxes(layout, box) == found
 
 
 # --- what cells are coloured by -----------------------------------------------------------------------------------
@@ -108,9 +109,9 @@ def test_the_parts_of_a_field_are_as_many_as_the_browser_would_frame(shape_field
 @given(shape_fields=shapes_with_fields(1))
 def test_a_statistic_has_one_level_and_its_neighbours_have_others(shape_fields):
     shape, field = shape_fields
-    levels, legend = cube.statistic_levels(shape, field)
+    levels, legend = cube.compute_statistic_levels(shape, field)
     assert (levels.shape, levels.dtype, legend) == (shape, np.uint8, {"kind": "hues"})
-    assert set(np.unique(levels)) <= {cube.BAND * hue for hue in range(1, len(HUES) + 1)}
+    assert set(np.unique(levels)) <= {cube.LEVELS_PER_HUE * hue for hue in range(1, len(HUES) + 1)}
     level_of = {}
     for index in np.ndindex(shape):
         assert level_of.setdefault(field.statistic(index, shape), levels[index]) == levels[index]
@@ -122,30 +123,32 @@ def test_a_statistic_has_one_level_and_its_neighbours_have_others(shape_fields):
 
 def test_values_are_symmetric_about_zero():
     x = np.array([-2.0, -1.0, 0.0, 1.0, 2.0]).reshape(1, 1, 1, 5)
-    levels, legend = cube.value_levels(x)
-    middle = (cube.BAND + 255) / 2
+    levels, legend = cube.compute_value_levels(x)
+    middle = (cube.LEVELS_PER_HUE + 255) / 2
     assert legend == {"kind": "scale", "largest": 2.0, "gaps": False}
-    assert levels.ravel()[[0, 4]].tolist() == [cube.BAND, 255]
+    assert levels.ravel()[[0, 4]].tolist() == [cube.LEVELS_PER_HUE, 255]
     np.testing.assert_allclose(levels.ravel() - middle, np.array([-1, -0.5, 0, 0.5, 1]) * (255 - middle), atol=0.5)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_what_is_not_finite_has_the_level_zero_and_no_other_has(dtype):
     x = uneven_array((2, 3, 2, 4), 0, dtype)
-    before, _ = cube.value_levels(x)
-    assert before.min() >= cube.BAND
+    before, _ = cube.compute_value_levels(x)
+    assert before.min() >= cube.LEVELS_PER_HUE
     wrong = np.zeros(x.shape, bool)
     for index, value in (((0, 0, 0, 0), np.nan), ((1, 2, 1, 3), np.inf), ((1, 0, 0, 2), -np.inf)):
         x[index], wrong[index] = value, True
-    levels, legend = cube.value_levels(x)
+    levels, legend = cube.compute_value_levels(x)
     np.testing.assert_array_equal(levels == 0, wrong)
     assert legend["gaps"]
     assert legend["largest"] == np.abs(x[~wrong]).max()
 
 
-@pytest.mark.parametrize(("value", "level"), [(0.0, (cube.BAND + 256) // 2), (3.0, 255), (-1e308, cube.BAND)])
+@pytest.mark.parametrize(
+    ("value", "level"), [(0.0, (cube.LEVELS_PER_HUE + 256) // 2), (3.0, 255), (-1e308, cube.LEVELS_PER_HUE)]
+)
 def test_a_constant_tensor_has_one_level(value, level):
-    levels, legend = cube.value_levels(np.full((2, 2, 1, 3), value))
+    levels, legend = cube.compute_value_levels(np.full((2, 2, 1, 3), value))
     assert set(levels.ravel()) == {level}
     assert legend["largest"] == (abs(value) or 1.0)
 
@@ -155,30 +158,30 @@ def test_a_constant_tensor_has_one_level(value, level):
 )
 def test_a_picture_is_grey_from_black_to_white(low, high, ends):
     x = np.linspace(low, high, 12).reshape(1, 3, 4, 1)
-    levels, legend = cube.picture_levels(x)
+    levels, legend = cube.compute_grey_levels(x)
     assert (legend["kind"], legend["low"], legend["high"], legend["gaps"]) == ("grey", *ends, False)
     shares = (x - ends[0]) / (ends[1] - ends[0] or 1)
-    np.testing.assert_allclose(levels, cube.BAND + shares * (255 - cube.BAND), atol=0.5)
-    (cells, *_) = checked(cube.cube_figure(x.shape, "unfolded", levels, legend)).data
+    np.testing.assert_allclose(levels, cube.LEVELS_PER_HUE + shares * (255 - cube.LEVELS_PER_HUE), atol=0.5)
+    (cells, *_) = checked(cube.draw_cube(x.shape, "unfolded", levels, legend)).data
     assert [hue for _, hue in cells.colorscale] == ["#000000", "#ffffff"]
     assert cells.showscale
 
 
 def test_a_cell_of_a_picture_in_colour_has_the_colour_of_its_pixel():
     x = np.random.default_rng(0).random((2, 3, 4, 3))
-    levels, legend = cube.picture_levels(x)
+    levels, legend = cube.compute_grey_levels(x)
     pixels = legend["rgb"].reshape(*x.shape, 3)
     for channel in range(3):
         np.testing.assert_array_equal(pixels[..., channel, :], np.rint(255 * x))
-    assert not checked(cube.cube_figure(x.shape, "unfolded", levels, legend)).data[0].showscale
+    assert not checked(cube.draw_cube(x.shape, "unfolded", levels, legend)).data[0].showscale
     x[0, 0, 0, 0] = np.nan
-    levels, legend = cube.picture_levels(x)
+    levels, legend = cube.compute_grey_levels(x)
     assert "rgb" not in legend
     assert (levels == 0).sum() == 1
 
 
 def test_nothing_finite_is_a_tensor_of_gaps():
-    levels, legend = cube.value_levels(np.full((2, 1, 1, 2), np.nan))
+    levels, legend = cube.compute_value_levels(np.full((2, 1, 1, 2), np.nan))
     assert not levels.any()
     assert legend == {"kind": "scale", "largest": 1.0, "gaps": True}
 
@@ -191,18 +194,18 @@ def levels_of(kind, shape):
     if kind == "gaps":
         x[0, 0, 0, 0] = np.nan
     return {
-        "plain": lambda: cube.plain_levels(shape),
-        "hues": lambda: cube.statistic_levels(shape, Field((OWN, FULL, FULL, OWN))),
-    }.get(kind, lambda: cube.value_levels(x))()
+        "plain": lambda: cube.make_plain_levels(shape),
+        "hues": lambda: cube.compute_statistic_levels(shape, Field((OWN, FULL, FULL, OWN))),
+    }.get(kind, lambda: cube.compute_value_levels(x))()
 
 
 def figure_of(shape, view, kind="plain", theme="light", roles=PLAIN):
-    return checked(cube.cube_figure(shape, view, *levels_of(kind, shape), theme, roles))
+    return checked(cube.draw_cube(shape, view, *levels_of(kind, shape), theme, roles))
 
 
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize("kind", ["plain", "hues", "scale", "gaps"])
-@pytest.mark.parametrize(("view", "shape"), product(VIEWS, [(1, 1, 1, 1), (4, 4, 4, 6)]))
+@pytest.mark.parametrize(("view", "shape"), product(LAYOUT_FUNCTIONS, [(1, 1, 1, 1), (4, 4, 4, 6)]))
 def test_the_cells_have_a_level_each_and_corners_later(view, shape, kind, theme):
     meshes = [trace for trace in figure_of(shape, view, kind, theme).data if isinstance(trace, go.Mesh3d)]
     assert [(trace.name, len(trace.x)) for trace in meshes] == [("cells", 0), ("field", 0), ("element", 0)]
@@ -213,7 +216,7 @@ def test_the_cells_have_a_level_each_and_corners_later(view, shape, kind, theme)
 def test_the_hues_of_the_scale_are_where_the_levels_are(theme):
     scale = figure_of((4, 4, 4, 6), "folded", "hues", theme).data[0].colorscale
     for number, hue in enumerate(HUES, 1):
-        share = number * cube.BAND / 255
+        share = number * cube.LEVELS_PER_HUE / 255
         below = [colour for edge, colour in scale if edge <= share]
         above = [colour for edge, colour in scale if edge > share]
         assert below[-1] == above[0] == hue
@@ -225,7 +228,7 @@ def test_the_hues_of_the_scale_are_where_the_levels_are(theme):
 def test_only_values_have_a_colour_bar(kind, ticks):
     cells = figure_of((4, 4, 4, 6), "folded", kind).data[0]
     assert cells.showscale == (ticks is not None)
-    assert cells.cmin == (cube.BAND if kind == "scale" else 0)
+    assert cells.cmin == (cube.LEVELS_PER_HUE if kind == "scale" else 0)
     if ticks:
         _, legend = levels_of(kind, (4, 4, 4, 6))
         largest = f"{legend['largest']:.3g}"
@@ -233,7 +236,7 @@ def test_only_values_have_a_colour_bar(kind, ticks):
 
 
 def labels_of(shape, view, **more):
-    return unpacked(packed(cube.labels_data(view, shape, [("x title", "y title", "z title")], **more)))
+    return unpacked(pack_message(cube.build_labels_data(view, shape, [("x title", "y title", "z title")], **more)))
 
 
 def test_titles_numbers_and_names_of_blocks_are_those_of_the_layout():
@@ -241,7 +244,7 @@ def test_titles_numbers_and_names_of_blocks_are_those_of_the_layout():
     (each,) = labels["each"]
     assert each["titles"] == each["brief"] == ["x title", "y title", "z title"]
     assert each["ticks"] == [0, 8, 0]  # along x and z an index has a place in every block
-    layout = layout_of("unfolded", (3, 3, 4, 8), WEIGHTS)
+    layout = compute_layout("unfolded", (3, 3, 4, 8), WEIGHTS)
     assert (each["blocks"]["name"], each["blocks"]["letter"]) == ("input channel", "i")
     np.testing.assert_array_equal(each["blocks"]["origins"], layout.origins)
     np.testing.assert_array_equal(labels["extent"], layout.extent)
@@ -263,14 +266,14 @@ def test_numbers_stand_along_a_dimension_of_one_axis(shape, ticks):
 
 
 @pytest.mark.parametrize("roles", [PLAIN, WEIGHTS])
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", LAYOUT_FUNCTIONS)
 def test_the_hover_data_decode_back(view, roles):
     shape, scheme = (4, 3, 2, 6), SCHEMES["group"]
     x = uneven_array(shape, 1)
     result = normalize(x, scheme)
     fields = [(scheme.field, scheme.summation), (None, None)]
-    data = unpacked(packed(cube.hover_data(shape, view, fields, x, [result.xhat, x], roles)))
-    layout = layout_of(view, shape, roles)
+    data = unpacked(pack_message(cube.build_hover_data(shape, view, fields, x, [result.xhat, x], roles)))
+    layout = compute_layout(view, shape, roles)
     first, second = data["copies"]
     for sent, values in ((data["x"], x), (first["xhat"], result.xhat), (second["xhat"], x)):
         np.testing.assert_array_equal(sent, values.ravel().astype(np.float32))
@@ -286,7 +289,7 @@ def test_the_hover_data_decode_back(view, roles):
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
 def test_hover_data_of_what_float32_does_not_hold(value):
     x = np.full((1, 1, 1, 2), value)
-    data = cube.hover_data(x.shape, "folded", [(None, None)], x, [x])
+    data = cube.build_hover_data(x.shape, "folded", [(None, None)], x, [x])
     assert data["copies"][0]["bounds"] is None
     np.testing.assert_array_equal(data["x"], value if value != 1e300 else np.inf)
 
@@ -295,31 +298,31 @@ def test_only_a_summation_field_that_differs_is_dashed():
     shape, x = (2, 2, 2, 4), np.zeros((2, 2, 2, 4))
     field, wider = Field((OWN, FULL, FULL, OWN)), Field((OWN, FULL, FULL, Rule("groups", 2)))
     same = Field((OWN, Rule("window", 1), FULL, Rule("groups", 4)))  # in other words, on this shape
-    sent = cube.hover_data(shape, "folded", [(field, a) for a in (None, field, same, wider)], x, [x] * 4)
+    sent = cube.build_hover_data(shape, "folded", [(field, a) for a in (None, field, same, wider)], x, [x] * 4)
     dashed = [copy["dashed"] for copy in sent["copies"]]
     assert dashed[:3] == [None] * 3
     for axis, bounds in zip(dashed[3], wider.bounds(shape), strict=True):
         np.testing.assert_array_equal(axis, bounds)
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", LAYOUT_FUNCTIONS)
 def test_copies_have_levels_titles_and_headings_of_their_own(view):
     shape, names = (2, 3, 2, 4), ("Batch", "Layer", "None")
     levels = np.stack([np.full(shape, k + 1, np.uint8) for k in range(3)])
-    row = checked(cube.cube_figure(shape, view, levels, {"kind": "plain"}))
+    row = checked(cube.draw_cube(shape, view, levels, {"kind": "plain"}))
     np.testing.assert_array_equal(row.data[0].intensity, levels.ravel())
     titles = [[f"{d} of {name}" for d in "xyz"] for name in names]
-    each = cube.labels_data(view, shape, titles, names, brief=("C", "N", "H·W"))["each"]
+    each = cube.build_labels_data(view, shape, titles, names, short_titles=("C", "N", "H·W"))["each"]
     assert [(one["heading"], one["titles"]) for one in each] == list(zip(names, titles, strict=True))
     assert all(one["brief"] == ["C", "N", "H·W"] for one in each)
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", LAYOUT_FUNCTIONS)
 @pytest.mark.parametrize("shape", [(4, 4, 4, 6), (1, 1, 1, 1), (2, 1, 1, 64), (1, 96, 128, 1)])
 def test_an_element_at_the_border_keeps_its_face(view, shape):
     figure = figure_of(shape, view)
-    swell = cube.hover_data(shape, view, [(None, None)], np.zeros(shape), [np.zeros(shape)])["swell"]
-    layout = layout_of(view, shape)
+    swell = cube.build_hover_data(shape, view, [(None, None)], np.zeros(shape), [np.zeros(shape)])["swell"]
+    layout = compute_layout(view, shape)
     for axis, extent in zip("xyz", layout.extent, strict=True):
         low, high = sorted(figure.layout.scene[f"{axis}axis"].range)
         assert low < -swell, axis

@@ -15,7 +15,7 @@ def small_page():
     import streamlit as st
 
     from normviz.core.settings import DependentValue, choice, integer, multiple_choice, number_choice, real, switch
-    from normviz.ui.link import page_values, params
+    from normviz.ui.link import create_params, sync_page_values
     from normviz.ui.settings import Controls
 
     @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def small_page():
     def has(view, name):
         return name != "vegan" or view["cream"] != "all"
 
-    with page_values("cake", params(Page, "cake "), has) as view:
+    with sync_page_values("cake", create_params(Page, "cake "), has) as view:
         page = Controls(Page, "cake ", view, has)
         page.draw("vegan", "shape")
         st.caption("between")

@@ -8,25 +8,25 @@ from lab_page import ROOT, open_lab, sound, texts
 from streamlit.testing.v1 import AppTest
 from visitors import PAGES
 
-from normviz.ui.page_texts import STORIES, following, previous
+from normviz.ui.page_texts import PAGE_TEXTS, find_next_page, find_previous_page
 
-BY_PAGE = {story.page: story for story in STORIES}
+BY_PAGE = {story.page: story for story in PAGE_TEXTS}
 
 
 def test_every_page_has_a_story_and_the_way_leads_through_all():
     assert sorted("" if page == "tensor_lab" else page for page in BY_PAGE) == PAGES
-    way, story = [], STORIES[0]
-    for _ in STORIES:
+    way, story = [], PAGE_TEXTS[0]
+    for _ in PAGE_TEXTS:
         way.append(story)
-        story = following(story)
-    assert (tuple(way), story) == (STORIES, STORIES[0])
+        story = find_next_page(story)
+    assert (tuple(way), story) == (PAGE_TEXTS, PAGE_TEXTS[0])
 
 
 def test_the_menu_has_the_pages_in_the_order_of_the_way():
-    sections = [story.section for story in STORIES]
+    sections = [story.section for story in PAGE_TEXTS]
     assert [section for section, _ in groupby(sections)] == list(dict.fromkeys(sections))
     assert sections[0] == "Start"
-    assert len(STORIES) <= 13
+    assert len(PAGE_TEXTS) <= 13
     assert max(map(sections.count, sections)) <= 3
 
 
@@ -36,12 +36,12 @@ def test_a_story_is_whole_and_leads_elsewhere(page):
     assert story.question
     assert all(text.endswith((".", "]")) for text in (story.why, story.first, story.takeaway) if text)
     ways = [see.page for see in story.see]
-    assert set(ways) <= BY_PAGE.keys() - {page, following(story).page}
+    assert set(ways) <= BY_PAGE.keys() - {page, find_next_page(story).page}
     assert len(ways) == len(set(ways)) >= 1
 
 
 def test_the_introduction_of_a_panel_is_whole():
-    for story in STORIES:
+    for story in PAGE_TEXTS:
         for panel in story.panels.values():
             assert panel.question.endswith("?")
             assert panel.why.endswith(".")
@@ -51,10 +51,10 @@ def test_the_introduction_of_a_panel_is_whole():
 
 FRAMED = f"""
 import runpy
-from normviz.ui.frame import framed
-from normviz.ui.page_texts import STORIES
+from normviz.ui.frame import frame_page
+from normviz.ui.page_texts import PAGE_TEXTS
 
-with framed(next(story for story in STORIES if story.page == "why")):
+with frame_page(next(story for story in PAGE_TEXTS if story.page == "why")):
     runpy.run_path({str(ROOT / "pages" / "why.py")!r})
 """
 
@@ -79,7 +79,7 @@ def test_the_words_around_a_page_belong_to_the_panel_shown(show, monkeypatch):
 
 def test_a_page_that_fails_before_its_panel_is_known_has_the_words_of_the_page(monkeypatch):
     story = BY_PAGE["why"]
-    monkeypatch.delattr("normviz.ui.link.restore")
+    monkeypatch.delattr("normviz.ui.link.restore_values")
     said = texts(open_why(monkeypatch).markdown)
     assert said[0].startswith(f"# {story.question}")
     assert said[-1] == f"**Takeaway.** {story.takeaway}"
@@ -87,12 +87,14 @@ def test_a_page_that_fails_before_its_panel_is_known_has_the_words_of_the_page(m
 
 @pytest.mark.parametrize("link", [{}, {"n": "0"}, {"n": "4096", "h": "4096"}], ids=str)
 def test_a_page_stands_between_its_question_and_its_takeaway(link):
-    story, at = STORIES[0], open_lab("app.py", **link)
+    story, at = PAGE_TEXTS[0], open_lab("app.py", **link)
     said = texts(at.markdown)
     assert said[0].startswith(f"# {story.question}\n{story.why}")
     assert said[-1] == f"**Takeaway.** {story.takeaway}"
     assert not [text for text in said[1:] if text.startswith("# ")]  # one heading of the first order
     ways = [(link.proto.page, link.proto.label) for link in at.get("page_link")]
-    assert ways[0] == (following(story).page, f"**Next: {following(story).question}**")
+    assert ways[0] == (find_next_page(story).page, f"**Next: {find_next_page(story).question}**")
     assert ways[1:-2] == [(see.page, see.words) for see in story.see]
-    assert ways[-2:] == [(each.page, each.title) for each in (previous(story), following(story))]  # of a clicker
+    assert ways[-2:] == [
+        (each.page, each.title) for each in (find_previous_page(story), find_next_page(story))
+    ]  # of a clicker

@@ -10,8 +10,8 @@ from unpacked import shown
 from wandering import ROOT, STATES, TYPED
 
 from normviz.topics.claims.ledger import CLAIMS
-from normviz.ui.link import PRESENTING, clean
-from normviz.ui.unknown_names import LONGEST, known_names, unknown_names, unknown_words
+from normviz.ui.link import PRESENTING_PARAM, clean_values
+from normviz.ui.unknown_names import LONGEST, describe_unknown_names, find_unknown_names, list_known_names
 
 HOSTILE = "![](http://foreign/t)"
 """As Markdown a picture of another host; no value of a page is called so."""
@@ -62,21 +62,23 @@ def test_a_name_that_no_page_knows_is_spoken_of(page):
 
 
 def test_what_another_page_or_other_software_calls_so_is_no_mistake():
-    link = dict.fromkeys(known_names(), "1") | dict.fromkeys(("utm_campaign", "fbclid", "gclid", "embed_options"), "1")
-    assert unknown_names(link) == []
-    assert unknown_names(["present"], ["present"]) == []
-    assert unknown_names([*link, "schme"]) == ["schme"]
+    link = dict.fromkeys(list_known_names(), "1") | dict.fromkeys(
+        ("utm_campaign", "fbclid", "gclid", "embed_options"), "1"
+    )
+    assert find_unknown_names(link) == []
+    assert find_unknown_names(["present"], ["present"]) == []
+    assert find_unknown_names([*link, "schme"]) == ["schme"]
 
 
 def test_many_and_long_names_are_bounded():
-    lines = unknown_words(["x" * 100_000, "n\n", *map(str, range(50))], ["n"])
+    lines = describe_unknown_names(["x" * 100_000, "n\n", *map(str, range(50))], ["n"])
     assert [len(line) <= LONGEST + 60 for line in lines] == [True] * 4
     assert lines[-1] == "So are 49 more."
 
 
 @pytest.mark.parametrize(("other", "is_meant"), [("schemes", True), ("gan_schemes", False)])
 def test_a_name_of_another_view_is_suggested_where_it_is_much_alike(other, is_meant):
-    (line,) = unknown_words(["schme"], ["seed"], [other])
+    (line,) = describe_unknown_names(["schme"], ["seed"], [other])
     assert ("Did you mean" in line) == is_meant
 
 
@@ -99,9 +101,9 @@ def test_no_link_of_a_claim_is_spoken_of(claim):
 
 def spoken_of(path, query):
     """The names in a link that its page does not have, or whose values it replaces."""
-    params = (*STATES[path.rpartition("/")[2] or "tensor_lab"].PARAMS, PRESENTING)
+    params = (*STATES[path.rpartition("/")[2] or "tensor_lab"].PARAMS, PRESENTING_PARAM)
     link = dict(parse_qsl(query.lstrip("?"), keep_blank_values=True, strict_parsing=bool(query)))
-    return [*(link.keys() - {param.name for param in params}), *clean(params, link)[1]]
+    return [*(link.keys() - {param.name for param in params}), *clean_values(params, link)[1]]
 
 
 def test_a_wrong_link_of_the_app_would_be_found():

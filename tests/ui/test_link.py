@@ -16,7 +16,14 @@ from normviz.data.samples import SAMPLES
 from normviz.topics.lab import state as lab
 from normviz.ui import custom, tensor
 from normviz.ui import scheme as chosen
-from normviz.ui.link import choice, clean, int_range, real, repair_note, switch
+from normviz.ui.link import (
+    clean_values,
+    create_switch_param,
+    format_repair_note,
+    make_choice_fitter,
+    make_integer_fitter,
+    make_real_fitter,
+)
 
 KEYS = [param.key for param in lab.PARAMS]
 RULES = st.builds("{}({})".format, st.sampled_from(["groups", "window"]), st.integers(0, 70_000))
@@ -34,11 +41,12 @@ def text_of(view):
 
 def shape_and_scheme(raw):
     """The scheme and the shape that a link leads to, as the page makes them fit."""
-    view, _ = clean(lab.PARAMS, raw)
-    view, _ = clean(
-        lab.PARAMS, view | dict(zip(tensor.SIZES, shrink_shape(tensor.shape_of(view), MAX_DRAWN_ELEMENTS), strict=True))
+    view, _ = clean_values(lab.PARAMS, raw)
+    view, _ = clean_values(
+        lab.PARAMS,
+        view | dict(zip(tensor.SIZE_NAMES, shrink_shape(tensor.get_view_shape(view), MAX_DRAWN_ELEMENTS), strict=True)),
     )
-    return view, chosen.scheme_of(view), tensor.shape_of(view)
+    return view, chosen.build_scheme(view), tensor.get_view_shape(view)
 
 
 def is_number(text):
@@ -56,7 +64,7 @@ def is_number(text):
 def test_a_whole_number_becomes_the_nearest_in_its_range(text, lo, length):
     hi = lo + length
     try:
-        value = int_range(lo, hi)(text, {})
+        value = make_integer_fitter(lo, hi)(text, {})
     except (ValueError, OverflowError):
         assert not (is_number(text) and isfinite(float(text)))
         return
@@ -68,7 +76,7 @@ def test_a_whole_number_becomes_the_nearest_in_its_range(text, lo, length):
 def test_a_real_number_becomes_the_nearest_in_its_range(text, lo, length):
     hi = lo + length
     try:
-        value = real(lo, hi)(text, {})
+        value = make_real_fitter(lo, hi)(text, {})
     except ValueError:
         assert not is_number(text)
         return
@@ -79,14 +87,14 @@ def test_a_real_number_becomes_the_nearest_in_its_range(text, lo, length):
     ("text", "value"), [("inf", 3.0), ("-inf", -2.0), ("1e999", 3.0), ("-0.5", -0.5), (" 1 ", 1.0)]
 )
 def test_real_numbers_by_example(text, value):
-    assert real(-2.0, 3.0)(text, {}) == value
+    assert make_real_fitter(-2.0, 3.0)(text, {}) == value
 
 
 @given(text=TEXTS)
 def test_a_choice_is_one_of_the_words(text):
     words = ["own", "full", "groups(2)"]
     try:
-        assert choice(words)(text, {}) in words
+        assert make_choice_fitter(words)(text, {}) in words
     except ValueError:
         assert text not in words
 
@@ -96,11 +104,11 @@ def test_a_choice_is_one_of_the_words(text):
     [("batch", "batch"), ("BATCH", "batch"), ("instnce", "instance"), ("grop", "group"), ("rm", "rms")],
 )
 def test_a_misspelt_word_becomes_the_most_alike(text, word):
-    assert choice(list(SCHEMES))(text, {}) == word
+    assert make_choice_fitter(list(SCHEMES))(text, {}) == word
 
 
 def test_the_words_may_depend_on_the_values_before():
-    nearest = choice(lambda view: view["words"])
+    nearest = make_choice_fitter(lambda view: view["words"])
     assert nearest("b", {"words": ["a", "b"]}) == "b"
     with pytest.raises(ValueError, match="is like none of"):
         nearest("b", {"words": ["a"]})
@@ -108,12 +116,12 @@ def test_the_words_may_depend_on_the_values_before():
 
 @pytest.mark.parametrize("on", [True, "1", "true", "True", "YES", "on"])
 def test_what_is_on(on):
-    assert switch("", False).nearest(on, {}) is True
+    assert create_switch_param("", False).nearest(on, {}) is True
 
 
 @pytest.mark.parametrize("off", [False, "0", "false", "", "2", "off", None, 0])
 def test_what_is_off(off):
-    assert switch("", True).nearest(off, {}) is False
+    assert create_switch_param("", True).nearest(off, {}) is False
 
 
 # --- cleaning -----------------------------------------------------------------------------------------------------
@@ -123,13 +131,13 @@ def test_what_is_off(off):
 @example(raw={"n": "nan", "groups": "inf", "eps": "nan", "focus": "1e999,,-1", "radius": "-inf", "radius_a": "x"})
 @example(raw={"c": "12", "scheme": "custom", "a_c": "groups(12)", "b_c": "window(99)", "b_n": "groups(0)"})
 def test_any_text_gives_a_valid_view(raw):
-    view, _ = clean(lab.PARAMS, raw)
+    view, _ = clean_values(lab.PARAMS, raw)
     assert list(view) == KEYS
-    shape = tensor.shape_of(view)
+    shape = tensor.get_view_shape(view)
     assert all(type(n) is int and 1 <= n <= MAX_DRAWN_ELEMENTS for n in shape)
     assert view["scheme"] in SCHEMES
     assert view["groups"] in find_divisors(view["c"])
-    assert all(view[key] in custom.rule_options(view[size]) for key, (size, _) in custom.RULES.items())
+    assert all(view[key] in custom.list_rules(view[size]) for key, (size, _) in custom.DEFAULT_RULES.items())
     assert 0 <= view["radius"] <= chosen.MAX_RADIUS
     assert view["radius_a"] in ("same", *map(str, range(chosen.MAX_RADIUS + 1)))
     assert view["over"] == [axis for axis in "HWC" if axis in view["over"]] != []
@@ -137,20 +145,20 @@ def test_any_text_gives_a_valid_view(raw):
     assert all(-10 <= view[key] <= 10 for key in ("gain", "bias"))
     assert view["data"] in (*SAMPLES, tensor.OWN_DATA)
     assert 0 <= view["seed"] <= 9999
-    assert view["colour"] in tensor.COLOURS
+    assert view["colour"] in tensor.COLOUR_NAMES
     assert all(0 <= i < n for i, n in zip(view["focus"], shape, strict=True))
 
 
 @given(raw=links)
 def test_cleaning_twice_changes_nothing_and_has_nothing_to_say(raw):
-    view, _ = clean(lab.PARAMS, raw)
-    assert clean(lab.PARAMS, view) == (view, {})
+    view, _ = clean_values(lab.PARAMS, raw)
+    assert clean_values(lab.PARAMS, view) == (view, {})
 
 
 @given(raw=links)
 def test_the_text_of_a_view_reads_back_as_the_view(raw):
-    view, _ = clean(lab.PARAMS, raw)
-    assert clean(lab.PARAMS, text_of(view)) == (view, {})
+    view, _ = clean_values(lab.PARAMS, raw)
+    assert clean_values(lab.PARAMS, text_of(view)) == (view, {})
 
 
 @given(raw=links)
@@ -165,7 +173,7 @@ def test_the_scheme_of_a_view_fits_its_shape(raw):
 
 @given(raw=links)
 def test_there_is_a_note_for_each_value_that_was_replaced_and_for_no_other(raw):
-    view, notes = clean(lab.PARAMS, raw)
+    view, notes = clean_values(lab.PARAMS, raw)
     for param in lab.PARAMS:
         if param.key in notes:
             assert param.key in raw
@@ -176,9 +184,9 @@ def test_there_is_a_note_for_each_value_that_was_replaced_and_for_no_other(raw):
 
 
 def test_what_is_not_in_the_link_has_its_default_and_no_note():
-    view, notes = clean(lab.PARAMS, {"c": "5"})
+    view, notes = clean_values(lab.PARAMS, {"c": "5"})
     assert (view["groups"], notes) == (1, {})  # the default, 2, does not divide 5, but nobody asked for it
-    view, notes = clean(lab.PARAMS, {})
+    view, notes = clean_values(lab.PARAMS, {})
     assert (view, notes) == ({param.key: param.default for param in lab.PARAMS}, {})
 
 
@@ -210,9 +218,9 @@ def test_what_is_not_in_the_link_has_its_default_and_no_note():
     ],
 )
 def test_notes_say_what_became_what(raw, note):
-    view, notes = clean(lab.PARAMS, raw)
+    view, notes = clean_values(lab.PARAMS, raw)
     params = {param.name: param for param in lab.PARAMS}
-    assert [repair_note(params[name], given, view) for name, (given, _) in notes.items()] == [note]
+    assert [format_repair_note(params[name], given, view) for name, (given, _) in notes.items()] == [note]
 
 
 @pytest.mark.parametrize(
@@ -231,11 +239,11 @@ def test_notes_say_what_became_what(raw, note):
     ],
 )
 def test_valid_links_have_no_notes(raw):
-    assert clean(lab.PARAMS, raw)[1] == {}
+    assert clean_values(lab.PARAMS, raw)[1] == {}
 
 
 def test_a_number_keeps_all_its_digits():
-    view, _ = clean(lab.PARAMS, {"gain": "0.12345678", "eps": "1.23456789e-05"})
+    view, _ = clean_values(lab.PARAMS, {"gain": "0.12345678", "eps": "1.23456789e-05"})
     assert (view["gain"], view["eps"]) == (0.12345678, 1.23456789e-05)
     assert (text_of(view)["gain"], text_of(view)["eps"]) == ("0.12345678", "1.23456789e-05")
 
@@ -256,7 +264,7 @@ def test_a_number_keeps_all_its_digits():
     ],
 )
 def test_a_rule_becomes_the_nearest_that_the_axis_has(n, given, rule):
-    assert clean(lab.PARAMS, {"c": str(n), "a_c": given})[0]["a_c"] == rule
+    assert clean_values(lab.PARAMS, {"c": str(n), "a_c": given})[0]["a_c"] == rule
 
 
 @given(n=st.integers(1, 40))
@@ -264,7 +272,7 @@ def test_a_rule_that_fits_keeps_its_boxes(n):
     groups = [f"groups({g})" for g in find_divisors(n)]
     windows = [f"window({radius})" for radius in range(chosen.MAX_RADIUS + 1)]
     for rule in ("own", "full", *groups, *windows):
-        became = clean(lab.PARAMS, {"c": str(n), "a_c": rule})[0]["a_c"]
+        became = clean_values(lab.PARAMS, {"c": str(n), "a_c": rule})[0]["a_c"]
         assert Rule.parse(became).canonical(n) == Rule.parse(rule).canonical(n)
 
 
@@ -293,7 +301,7 @@ def test_a_rule_that_fits_keeps_its_boxes(n):
     ],
 )
 def test_the_scheme_that_a_link_asks_for(raw, summation, suppression):
-    scheme = chosen.scheme_of(clean(lab.PARAMS, raw)[0])
+    scheme = chosen.build_scheme(clean_values(lab.PARAMS, raw)[0])
     assert scheme.key == raw["scheme"]
     assert [field and str(field) for field in (scheme.summation, scheme.suppression)] == [summation, suppression]
 
@@ -309,9 +317,9 @@ def test_the_scheme_that_a_link_asks_for(raw, summation, suppression):
     ],
 )
 def test_numbers_that_a_scheme_does_not_have_do_not_count(key, numbers):
-    view, _ = clean(lab.PARAMS, {"scheme": key, "eps": "0.5", "gain": "3", "bias": "2"})
-    scheme = chosen.scheme_of(view)
-    assert (chosen.eps_of(view, scheme), *lab.affine_of(view, scheme)) == numbers
+    view, _ = clean_values(lab.PARAMS, {"scheme": key, "eps": "0.5", "gain": "3", "bias": "2"})
+    scheme = chosen.build_scheme(view)
+    assert (chosen.get_effective_eps(view, scheme), *lab.affine_of(view, scheme)) == numbers
 
 
 # --- declared values ----------------------------------------------------------------------------------------------
@@ -325,7 +333,7 @@ EVERY_VALUE = pytest.mark.parametrize(
 
 @EVERY_PAGE
 def test_a_bare_link_is_the_declared_defaults(page):
-    view, notes = clean(page.PARAMS, {})
+    view, notes = clean_values(page.PARAMS, {})
     made = vars(page.Page())
     assert ({name: view[name] for name in made}, notes) == (
         {name: list(value) if isinstance(value, tuple) else value for name, value in made.items()}, {}
@@ -336,17 +344,17 @@ def test_a_bare_link_is_the_declared_defaults(page):
 @EVERY_VALUE
 @pytest.mark.parametrize("text", ODD)
 def test_an_odd_text_becomes_a_valid_value_with_a_note(page, declared, text):
-    view, notes = clean(page.PARAMS, {declared.name: text})
+    view, notes = clean_values(page.PARAMS, {declared.name: text})
     value = view[declared.name]
     if not getattr(declared, "entered", None):
         declared.check(value, view)
-    assert clean(page.PARAMS, view) == (view, {})
-    assert clean(page.PARAMS, {param.name: param.text(view[param.name]) for param in page.PARAMS}) == (view, {})
+    assert clean_values(page.PARAMS, view) == (view, {})
+    assert clean_values(page.PARAMS, {param.name: param.text(view[param.name]) for param in page.PARAMS}) == (view, {})
     written = declared.text(value)
     if declared.name in notes:
         assert notes == {declared.name: (text, value)}
         (param,) = (param for param in page.PARAMS if param.name == declared.name)
-        told = repair_note(param, text, view)
+        told = format_repair_note(param, text, view)
         assert told.endswith(f"; {declared.words(value)} is used.")
         assert not declared.label or told.startswith(f"{declared.title(view)}: ")
     else:
@@ -357,9 +365,9 @@ def test_an_odd_text_becomes_a_valid_value_with_a_note(page, declared, text):
 @EVERY_VALUE
 def test_a_text_becomes_the_nearest_value(page, declared):
     def became(text):
-        return clean(page.PARAMS, {declared.name: text})[0][declared.name]
+        return clean_values(page.PARAMS, {declared.name: text})[0][declared.name]
 
-    default = clean(page.PARAMS, {})[0][declared.name]
+    default = clean_values(page.PARAMS, {})[0][declared.name]
     if isinstance(declared, Real):
         least, most = declared.entered or declared.limits(vars(page.Page()))
         assert [became(text) for text in ("-1e99", "1e99", str(most + 1), str(least - 1))] == [least, most, most, least]
@@ -382,14 +390,14 @@ def test_a_link_that_was_written_reads_back(page):
     """Every value as far from its default as it goes, as a link of today has it."""
     chosen = {}
     for name, declared in get_declarations(page.Page).items():
-        view, _ = clean(page.PARAMS, chosen)
+        view, _ = clean_values(page.PARAMS, chosen)
         if isinstance(declared, Real):
             chosen[name] = declared.text(declared.limits(view)[1])
         elif isinstance(declared, Choice):
             chosen[name] = declared.options(view)[-1]
         elif isinstance(declared, Switch):
             chosen[name] = declared.text(not view[name])
-    view, notes = clean(page.PARAMS, chosen)
+    view, notes = clean_values(page.PARAMS, chosen)
     assert notes == {}
     assert {param.name: param.text(view[param.name]) for param in page.PARAMS if param.name in chosen} == chosen
 
@@ -403,7 +411,7 @@ def small_page():
     import streamlit as st
 
     from normviz.core.settings import integer
-    from normviz.ui.link import KEPT, page_values, params
+    from normviz.ui.link import PERSIST_STATE, create_params, sync_page_values
 
     @dataclass(frozen=True)
     class Page:
@@ -411,9 +419,9 @@ def small_page():
         second: int = integer(1, 0, 9)
 
     hidden = st.session_state.get("hidden")
-    with page_values("small", params(Page, "small "), lambda view, name: name != hidden) as view:
+    with sync_page_values("small", create_params(Page, "small "), lambda view, name: name != hidden) as view:
         for name in view:
-            st.number_input(name, 0, 9, key=f"small {name}", **KEPT)
+            st.number_input(name, 0, 9, key=f"small {name}", **PERSIST_STATE)
 
 
 def values(at):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from normviz.topics.lab.state import PARAMS
-from normviz.ui.link import clean
+from normviz.ui.link import clean_values
 
 TEXTS = st.text(max_size=20) | st.lists(st.integers(-400, 400) | st.floats(), max_size=6).map(
     lambda values: ",".join(map(str, values))
@@ -13,7 +13,7 @@ TEXTS = st.text(max_size=20) | st.lists(st.integers(-400, 400) | st.floats(), ma
 
 
 def view_of(**raw):
-    return clean(PARAMS, raw)
+    return clean_values(PARAMS, raw)
 
 
 @pytest.mark.parametrize(

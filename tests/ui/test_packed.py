@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from unpacked import unpacked
 
 from normviz.charts.chart import TEMPLATE, Figure
-from normviz.charts.packing import STEP, packed
+from normviz.charts.packing import ALIGNMENT, pack_message
 
 PACKED = {
     "i1": [np.arange(5), np.arange(5) - 9, np.array([True, False]).astype(np.int8)],
@@ -43,14 +43,14 @@ def equal(found, sent):
 
 @given(data=datas)
 def test_what_is_read_is_what_was_sent(data):
-    message = packed(data)
-    assert len(message) % STEP == 0  # so that an array in a message within another one stands where it has to
+    message = pack_message(data)
+    assert len(message) % ALIGNMENT == 0  # so that an array in a message within another one stands where it has to
     assert equal(unpacked(message), data)
 
 
 @pytest.mark.parametrize(("kind", "array"), [(kind, array) for kind, arrays in PACKED.items() for array in arrays])
 def test_an_array_is_sent_as_bytes(kind, array):
-    before, sent, behind = unpacked(packed([np.array([0.1]), array, np.array([0.2])]))
+    before, sent, behind = unpacked(pack_message([np.array([0.1]), array, np.array([0.2])]))
     assert sent.dtype == f"<{kind}"
     np.testing.assert_array_equal(sent, np.frombuffer(array, np.uint8) if isinstance(array, bytes) else array)
     assert (before, behind) == (0.1, 0.2)
@@ -58,13 +58,13 @@ def test_an_array_is_sent_as_bytes(kind, array):
 
 @pytest.mark.parametrize("array", [np.array([3, 2**40]), np.zeros(0), np.array([0.5, 1], np.float16), np.array(["a"])])
 def test_what_javascript_has_no_arrays_of_is_a_list(array):
-    assert unpacked(packed({"z": array})) == {"z": array.tolist()}
+    assert unpacked(pack_message({"z": array})) == {"z": array.tolist()}
 
 
 def test_lists_have_null_where_there_is_no_number():
     sent = {"x": [np.float64("nan"), float("inf"), np.float32(0.5), np.int64(3)], "y": ("a", None)}
     sent["short"], sent["z"] = np.array([np.nan], np.float16), np.array([np.nan, 1.0])
-    found = unpacked(packed(sent))
+    found = unpacked(pack_message(sent))
     np.testing.assert_array_equal(found.pop("z"), [np.nan, 1])
     assert found == {"x": [None, None, 0.5, 3], "y": ["a", None], "short": [None]}
 
@@ -72,13 +72,13 @@ def test_lists_have_null_where_there_is_no_number():
 @pytest.mark.parametrize("wrong", [{1, 2}, object(), np.zeros((1, 1, 1)), np.float64])
 def test_what_cannot_be_sent_is_named(wrong):
     with pytest.raises(TypeError, match="can't be sent"):
-        packed({"x": wrong})
+        pack_message({"x": wrong})
 
 
 def test_a_figure_is_sent_with_what_holds_for_all():
     figure = Figure()
     figure.add_scatter(x=np.array([1.5, 2.5]), name="é")
     figure.update_layout(margin={"l": 1})
-    found = unpacked(figure.packed())
+    found = unpacked(figure.to_message())
     np.testing.assert_array_equal(found["data"][0].pop("x"), [1.5, 2.5])
     assert found == {"data": [{"type": "scatter", "name": "é"}], "layout": {"margin": {"l": 1}, "template": TEMPLATE}}

@@ -10,7 +10,7 @@ from lab_page import sound, texts
 from streamlit.testing.v1 import AppTest
 
 from normviz.ui import player as module
-from normviz.ui.player import SPEEDS, TICK, Player, stop
+from normviz.ui.player import SPEEDS, TICK_SECONDS, Player, stop_playing
 
 LAST = 10
 
@@ -123,13 +123,13 @@ def test_of_two_players_on_a_page_one_plays(monkeypatch):
     monkeypatch.setattr(module.st, "session_state", held)
     first, second = (Player("demo ", name, name, LAST) for name in ("at", "to"))
     first.play()
-    assert (first.playing, second.playing) == (True, False)
+    assert (first.is_playing, second.is_playing) == (True, False)
     second.play()
-    assert (first.playing, second.playing) == (False, True)
-    stop("other ")
-    assert second.playing
-    stop("demo ")
-    assert not second.playing
+    assert (first.is_playing, second.is_playing) == (False, True)
+    stop_playing("other ")
+    assert second.is_playing
+    stop_playing("demo ")
+    assert not second.is_playing
 
 
 # --- the clock ------------------------------------------------------------------------------------------------------
@@ -147,8 +147,8 @@ def test_a_tick_moves_on_by_the_speed_and_the_last_one_ends_it(held):
     player = Player("demo ", "at", "Place", LAST)
     found = []
     for number in range(1, 5):
-        player.tick(100 + number * TICK)
-        found.append((player.position, player.playing))
+        player.tick(100 + number * TICK_SECONDS)
+        found.append((player.position, player.is_playing))
     assert found == [(7, True), (9, True), (LAST, False), (LAST, False)]
 
 
@@ -156,20 +156,25 @@ def test_the_speed_holds_from_the_next_tick(held):
     player = Player("demo ", "at", "Place", 100)
     for number, pace in enumerate((1, 10, 5), 1):
         held["demo pace"] = pace
-        player.tick(100 + number * TICK)
+        player.tick(100 + number * TICK_SECONDS)
     assert player.position == 5 + 1 + 10 + 5
 
 
 def test_a_run_of_the_page_between_two_ticks_is_none(held):
     player = Player("demo ", "at", "Place", LAST)
-    player.tick(100 + TICK / 3)
+    player.tick(100 + TICK_SECONDS / 3)
     assert player.position == 5
 
 
 def test_a_tick_that_comes_late_does_not_run_ahead(held):
     player = Player("demo ", "at", "Place", LAST)
     places = []
-    for now in (100 + 3.4 * TICK, 100 + 3.5 * TICK, 100 + 4 * TICK, 100 + 5 * TICK):  # two have waited
+    for now in (
+        100 + 3.4 * TICK_SECONDS,
+        100 + 3.5 * TICK_SECONDS,
+        100 + 4 * TICK_SECONDS,
+        100 + 5 * TICK_SECONDS,
+    ):  # two have waited
         player.tick(now)
         places.append(player.position)
     assert places == [7, 7, 9, LAST]
@@ -179,7 +184,7 @@ def test_what_stands_still_does_not_tick(held):
     held["demo playing"] = None
     player = Player("demo ", "at", "Place", LAST)
     player.tick(200)
-    assert (player.position, player.playing) == (5, False)
+    assert (player.position, player.is_playing) == (5, False)
 
 
 @pytest.mark.parametrize("playing", [None, "at"])
@@ -209,4 +214,4 @@ def test_a_press_waits_for_a_tick_that_is_at_work(held, monkeypatch):
     player.move()  # Pause, from another thread, as a run of the page that takes the place of the tick's
     shown = player.position
     ticking.join(60)
-    assert (player.position, player.playing) == (shown, False)
+    assert (player.position, player.is_playing) == (shown, False)

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from normviz.web.modules import MODULES
+from normviz.web.modules import MODULE_SOURCES
 
 ADAPTER = "plotly_internals.js"
 MEMBERS = [
@@ -35,13 +35,13 @@ def names_private(text: str) -> list[str]:
     return [name for name in NAME.findall(text) if name in MEMBERS or f".{name}" in UNDERSCORED]
 
 
-@pytest.mark.parametrize("name", sorted(MODULES.keys() - {ADAPTER}))
+@pytest.mark.parametrize("name", sorted(MODULE_SOURCES.keys() - {ADAPTER}))
 def test_no_other_module_names_a_private_member(name):
-    assert names_private(MODULES[name].decode()) == []
+    assert names_private(MODULE_SOURCES[name].decode()) == []
 
 
 def test_the_adapter_names_every_member_of_the_list_and_no_other_one():
-    assert set(names_private(MODULES[ADAPTER].decode())) == set(MEMBERS)
+    assert set(names_private(MODULE_SOURCES[ADAPTER].decode())) == set(MEMBERS)
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ from normviz.topics.same.panels import known
 from normviz.topics.weights import panels as weights
 from normviz.topics.weights.descent import STEPS, Setting
 from normviz.topics.weights.state import get_descent_paths
-from normviz.ui.saving import csv_text
+from normviz.ui.saving import format_csv
 
 
 def test_numbers_keep_their_digits_and_words_their_commas():
-    text = csv_text({"c": [0, 1], "mean": [-0.1, 1 / 3], "words, all": ['a "b"', None]})
+    text = format_csv({"c": [0, 1], "mean": [-0.1, 1 / 3], "words, all": ['a "b"', None]})
     assert list(csv.reader(io.StringIO(text))) == [
         ["c", "mean", "words, all"],
         ["0", "-0.1", 'a "b"'],

@@ -17,10 +17,10 @@ from normviz.topics.lab import state as lab
 from normviz.topics.table1 import state as table1
 from normviz.ui import custom
 from normviz.ui import scheme as chosen
-from normviz.ui.link import clean
+from normviz.ui.link import clean_values
 
 CUSTOM, SHAPE = SCHEMES["custom"], (4, 3, 2, 6)
-WEIGHTS = [None, *(key for key in custom.FRONTS if key != "none")]
+WEIGHTS = [None, *(key for key in custom.WEIGHT_SCHEME_LABELS if key != "none")]
 FRONTS = pytest.mark.parametrize("front", WEIGHTS)
 FIELDS = [
     None,
@@ -40,8 +40,8 @@ def test_a_link_to_the_lab_leads_to_what_any_scheme_of_ones_own_computes(shape_f
     shape, *fields = shape_fields
     scheme = CUSTOM.with_fields(*(field if there else None for field, there in zip(fields, has, strict=True)))
     scheme = scheme.with_weight_scheme(front)
-    view, _ = clean(lab.PARAMS, chosen.link_of(scheme, shape))
-    found = chosen.scheme_of(view)
+    view, _ = clean_values(lab.PARAMS, chosen.make_scheme_link(scheme, shape))
+    found = chosen.build_scheme(view)
     assert (found.canonical(shape), found.name) == (scheme.canonical(shape), scheme.name)
 
 
@@ -49,33 +49,34 @@ def test_a_link_to_the_lab_leads_to_what_any_scheme_of_ones_own_computes(shape_f
 @pytest.mark.parametrize(("a", "b"), product(FIELDS, FIELDS))
 def test_rules_that_a_page_offers_come_back_as_they_are(a, b, front):
     scheme = CUSTOM.with_fields(parsed(a), parsed(b)).with_weight_scheme(front)
-    link = chosen.link_of(scheme, SHAPE)
-    view, notes = clean(lab.PARAMS, link)
-    assert chosen.scheme_of(view) == scheme
+    link = chosen.make_scheme_link(scheme, SHAPE)
+    view, notes = clean_values(lab.PARAMS, link)
+    assert chosen.build_scheme(view) == scheme
     assert not notes
-    beside, notes = clean(compare.PARAMS, link | {"schemes": "batch,custom"})
+    beside, notes = clean_values(compare.PARAMS, link | {"schemes": "batch,custom"})
     assert compare.schemes_of(beside) == [SCHEMES["batch"], scheme]
     assert not notes
-    assert all(compare.is_relevant(beside, name) for name in custom.KEYS)
+    assert all(compare.is_relevant(beside, name) for name in custom.CUSTOM_KEYS)
 
 
 @FRONTS
 @pytest.mark.parametrize("layer", ["dense", "conv"])
 def test_a_link_to_table_1_and_to_an_experiment_leads_to_the_same_scheme(layer, front):
-    first, _ = clean(table1.PARAMS, {"layer": layer})
+    first, _ = clean_values(table1.PARAMS, {"layer": layer})
     n, h, w, c = table1.setting_of(first).shapes[0]
     for text in ("own,full,full,full", f"groups({n // 2}),full,own,groups({c // 2})", "own,own,own,window(2)"):
         scheme = CUSTOM.with_fields(None, Field.parse(text)).with_weight_scheme(front)
-        link = custom.link_of(scheme) | {"schemes": "custom"}
-        view, _ = clean(table1.PARAMS, link | {"layer": layer})
+        link = custom.make_custom_link(scheme) | {"schemes": "custom"}
+        view, _ = clean_values(table1.PARAMS, link | {"layer": layer})
         (found,) = table1.schemes_of(view)
         assert found.canonical((n, h, w, c)) == scheme.canonical((n, h, w, c))
         assert found.weight == front
     field = Field.parse("own,full,full,full")
     scheme = CUSTOM.with_fields(field, field).with_weight_scheme(front)
     for show, weighted in (("batch-size", True), ("speed", False)):
-        view, _ = clean(
-            experiments.PARAMS, custom.link_of(scheme) | {"show": show, f"{experiments.under(show)}schemes": "custom"}
+        view, _ = clean_values(
+            experiments.PARAMS,
+            custom.make_custom_link(scheme) | {"show": show, f"{experiments.under(show)}schemes": "custom"},
         )
         (row,) = experiments.setting_of(view).rows
         assert row.scheme.weight == (front if weighted else None)
@@ -87,8 +88,8 @@ def test_a_link_to_table_1_and_to_an_experiment_leads_to_the_same_scheme(layer, 
 @pytest.mark.parametrize(("groups", "radius"), [(2, 1), (3, 0), (6, 5)])
 def test_a_link_leads_to_every_row_with_its_parameters(key, groups, radius):
     scheme, shape = get_scheme(key, groups, radius), (6, 3, 2, 6)
-    view, notes = clean(lab.PARAMS, chosen.link_of(scheme, shape))
-    assert chosen.scheme_of(view) == scheme
+    view, notes = clean_values(lab.PARAMS, chosen.make_scheme_link(scheme, shape))
+    assert chosen.build_scheme(view) == scheme
     assert not notes
 
 
@@ -97,34 +98,34 @@ def test_a_link_tells_both_radii_and_the_axes_of_the_windows(a, b, over):
     row = SCHEMES["divisive"]
     rules = ([Rule("window", r) if axis in over else OWN for axis in row.axes] for r in (a, b))
     scheme = row.with_fields(*(Field(tuple(each)) for each in rules))
-    view, notes = clean(lab.PARAMS, chosen.link_of(scheme, SHAPE))
-    assert chosen.scheme_of(view) == scheme
+    view, notes = clean_values(lab.PARAMS, chosen.make_scheme_link(scheme, SHAPE))
+    assert chosen.build_scheme(view) == scheme
     assert not notes
 
 
 def test_an_old_link_has_nothing_in_front_and_a_misspelt_one_says_so():
-    view, notes = clean(lab.PARAMS, {"scheme": "custom"})
-    assert (view["front"], chosen.scheme_of(view).weight, notes) == ("none", None, {})
-    view, notes = clean(lab.PARAMS, {"scheme": "custom", "front": "wieght"})
+    view, notes = clean_values(lab.PARAMS, {"scheme": "custom"})
+    assert (view["front"], chosen.build_scheme(view).weight, notes) == ("none", None, {})
+    view, notes = clean_values(lab.PARAMS, {"scheme": "custom", "front": "wieght"})
     assert (view["front"], list(notes)) == ("weight", ["front"])
-    for key in custom.FRONTS:
-        view, notes = clean(lab.PARAMS, {"scheme": "custom", "front": key})
+    for key in custom.WEIGHT_SCHEME_LABELS:
+        view, notes = clean_values(lab.PARAMS, {"scheme": "custom", "front": key})
         assert (view["front"], notes) == (key, {})
     for key in ("batch", "", "7"):
-        view, _ = clean(lab.PARAMS, {"scheme": "custom", "front": key})
+        view, _ = clean_values(lab.PARAMS, {"scheme": "custom", "front": key})
         assert view["front"] == "none"
 
 
 def test_what_stands_in_front_is_left_out_of_links_to_other_schemes():
     for key in SCHEMES:
-        view, _ = clean(lab.PARAMS, {"scheme": key, "front": "weight"})
+        view, _ = clean_values(lab.PARAMS, {"scheme": key, "front": "weight"})
         assert lab.is_relevant(view, "front") == (key == "custom")
-        assert chosen.scheme_of(view).weight == ("weight" if key in ("custom", "layer-weight") else None)
+        assert chosen.build_scheme(view).weight == ("weight" if key in ("custom", "layer-weight") else None)
     with pytest.raises(InvalidInput):
         SCHEMES["custom"].with_weight_scheme("none")
 
 
 def test_links_are_plain_text():
-    link = chosen.link_of(CUSTOM.with_weight_scheme("spectral"), SHAPE)
-    assert set(link) == {"n", "h", "w", "c", "scheme", *custom.KEYS}
+    link = chosen.make_scheme_link(CUSTOM.with_weight_scheme("spectral"), SHAPE)
+    assert set(link) == {"n", "h", "w", "c", "scheme", *custom.CUSTOM_KEYS}
     assert "front=spectral" in urlencode(link)

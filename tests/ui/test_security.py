@@ -8,8 +8,8 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from normviz.core.errors import InvalidInput
-from normviz.ui.security import create_headers, read_frame_ancestors, read_metrics
-from normviz.ui.server import EXCEPTION_HANDLERS, HEADERS, MIDDLEWARE
+from normviz.ui.security import create_security_headers, is_metrics_open, read_frame_ancestors
+from normviz.ui.server import EXCEPTION_HANDLERS, MIDDLEWARE, SECURITY_HEADERS
 
 
 def read_policy(headers):
@@ -20,17 +20,17 @@ def read_policy(headers):
 
 def test_the_policy_names_this_host_only():
     own = {"'self'", "'none'", "'unsafe-inline'", "data:", "blob:"}
-    policy = read_policy(HEADERS)
+    policy = read_policy(SECURITY_HEADERS)
     named = {source for sources in policy.values() for source in sources if not source.startswith("'sha256-")}
     assert named <= own
     assert {"default-src", "base-uri", "form-action", "frame-ancestors"} <= policy.keys()  # the last three stand alone
 
 
 def test_only_the_scripts_of_the_page_run_inline():
-    assert not {"'unsafe-inline'", "'unsafe-eval'", "data:"} & set(read_policy(HEADERS)["script-src"])
+    assert not {"'unsafe-inline'", "'unsafe-eval'", "data:"} & set(read_policy(SECURITY_HEADERS)["script-src"])
     alert = "'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI='"  # of alert(1), by openssl
-    assert alert in read_policy(create_headers(b"<html><script>alert(1)</script>", "'self'"))["script-src"]
-    assert alert not in read_policy(HEADERS)["script-src"]
+    assert alert in read_policy(create_security_headers(b"<html><script>alert(1)</script>", "'self'"))["script-src"]
+    assert alert not in read_policy(SECURITY_HEADERS)["script-src"]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_only_the_scripts_of_the_page_run_inline():
 )
 def test_the_sites_that_may_embed_the_app(value, sources):
     assert read_frame_ancestors({"NORMVIZ_FRAME_ANCESTORS": value}) == sources
-    assert read_policy(create_headers(b"", sources))["frame-ancestors"] == sources.split()
+    assert read_policy(create_security_headers(b"", sources))["frame-ancestors"] == sources.split()
 
 
 @pytest.mark.parametrize(
@@ -71,10 +71,10 @@ def test_a_value_that_names_no_site_is_refused(value):
 
 
 def test_metrics_are_closed_unless_the_setting_is_1():
-    assert [read_metrics({"NORMVIZ_METRICS": value}) for value in ("", "0", "1")] == [False, False, True]
-    assert not read_metrics({})
+    assert [is_metrics_open({"NORMVIZ_METRICS": value}) for value in ("", "0", "1")] == [False, False, True]
+    assert not is_metrics_open({})
     with pytest.raises(InvalidInput, match="NORMVIZ_METRICS is 1 to open"):
-        read_metrics({"NORMVIZ_METRICS": "yes"})
+        is_metrics_open({"NORMVIZ_METRICS": "yes"})
 
 
 def request(path):
@@ -109,5 +109,5 @@ def request(path):
 def test_errors_carry_the_headers(path, status):
     found, headers, body, failed = request(path)
     assert (found, failed) == (status, status == 500)
-    assert headers.items() >= {name.lower(): value for name, value in HEADERS.items()}.items()
+    assert headers.items() >= {name.lower(): value for name, value in SECURITY_HEADERS.items()}.items()
     assert b"ZeroDivision" not in body

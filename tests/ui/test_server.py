@@ -5,12 +5,12 @@ import re
 import pytest
 from starlette.requests import Request
 
-from normviz.ui.server import WithOurs
-from normviz.web.modules import INLINE, MODULES, find_imports
-from normviz.web.plotly_script import module_js, module_url
+from normviz.ui.server import InjectionMiddleware
+from normviz.web.modules import INLINE_FOLDER, MODULE_SOURCES, find_imports
+from normviz.web.script_routes import get_module_url, serve_module
 
 PAGE = b"<html>a page</html>"
-OURS = b"".join((INLINE / name).read_bytes() for name in ("style.css", "history.js", "opening.js"))
+OURS = b"".join((INLINE_FOLDER / name).read_bytes() for name in ("style.css", "history.js", "opening.js"))
 
 
 def answer(accept: str, kind: str) -> tuple[dict[str, str], bytes, dict[str, str]]:
@@ -31,7 +31,7 @@ def answer(accept: str, kind: str) -> tuple[dict[str, str], bytes, dict[str, str
     asked = {"accept": accept, "accept-encoding": "gzip", "if-none-match": "1", "cookie": "a=1"}
     scope = {"type": "http", "method": "GET", "headers": [(k.encode(), v.encode()) for k, v in asked.items()]}
     with pytest.raises(StopIteration):  # a coroutine that waits for nothing, also where an event loop runs
-        WithOurs(app)(scope, None, send).send(None)
+        InjectionMiddleware(app)(scope, None, send).send(None)
     headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return headers, b"".join(message["body"] for message in sent[1:]), reached
 
@@ -42,7 +42,7 @@ def test_a_page_comes_whole_and_with_ours_at_its_end():
     links = rb'<link rel="modulepreload" href="([^"]*)">'
     assert re.sub(links, b"", re.sub(rb"</?(style|script)>", b"", body.removeprefix(PAGE))) == OURS
     preloaded = [url.decode() for url in re.findall(links, body)]
-    assert preloaded == [module_url(name) for name in find_imports("plot.js")]
+    assert preloaded == [get_module_url(name) for name in find_imports("plot.js")]
     assert headers == {"content-type": "text/html; charset=utf-8", "content-length": str(len(body))}
     assert reached == {"accept": "text/html,*/*;q=0.8", "cookie": "a=1"}
 
@@ -57,18 +57,18 @@ def test_what_is_no_page_stays_as_it_is(accept, kind):
 def fetched(address):
     """Return the response for the address of a module."""
     _, _, digest, file = address.split("/")
-    return module_js(Request({"type": "http", "path_params": {"digest": digest, "name": file}}))
+    return serve_module(Request({"type": "http", "path_params": {"digest": digest, "name": file}}))
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", MODULE_SOURCES)
 def test_a_browser_may_keep_a_module_for_good(name):
-    found = fetched(module_url(name))
-    assert (found.status_code, found.body) == (200, MODULES[name])
+    found = fetched(get_module_url(name))
+    assert (found.status_code, found.body) == (200, MODULE_SOURCES[name])
     assert "immutable" in found.headers["cache-control"]
 
 
 @pytest.mark.parametrize(
-    "address", ["/vendor/0/plot.js", "/vendor/0/no.js", module_url("plot.js").replace("plot", "..")]
+    "address", ["/vendor/0/plot.js", "/vendor/0/no.js", get_module_url("plot.js").replace("plot", "..")]
 )
 def test_no_other_file_is_fetched_so(address):
     assert fetched(address).status_code == 404

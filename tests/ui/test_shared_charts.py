@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from checked import checked
 
-from normviz.charts.curves import Curve, Panel, curves
-from normviz.charts.statistics import gap_panels
+from normviz.charts.common_charts import draw_gap_panels
+from normviz.charts.curves import Curve, CurvePanel, draw_curve_panels
 
 
 @pytest.mark.parametrize("count", range(1, 8))
 def test_every_column_of_panels_ends_with_a_title_and_with_ticks(count):
     panels = {f"panel {k}": {"curve": np.full(3, 1e-3)} for k in range(count)}
-    layout = checked(gap_panels((0.1, 1.0, 10.0), panels, "δ")).to_dict()["layout"]
+    layout = checked(draw_gap_panels((0.1, 1.0, 10.0), panels, "δ")).to_dict()["layout"]
     axes = {f"x{'' if k == 0 else k + 1}": layout[f"xaxis{'' if k == 0 else k + 1}"] for k in range(count)}
     lowest = {}
     for name, axis in axes.items():
@@ -25,14 +25,14 @@ def test_every_column_of_panels_ends_with_a_title_and_with_ticks(count):
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 6])
 def test_no_place_for_a_panel_is_left_empty(count):
-    figure = gap_panels((0.1, 1.0), {f"panel {k}": {"curve": np.ones(2)} for k in range(count)}, "δ").to_dict()
+    figure = draw_gap_panels((0.1, 1.0), {f"panel {k}": {"curve": np.ones(2)} for k in range(count)}, "δ").to_dict()
     assert sum(key.startswith("xaxis") for key in figure["layout"]) == count
 
 
 def test_points_that_stand_apart_have_bars_and_names_and_no_line():
     low, middle, high = (np.array(each) for each in ([1.0, 2.0], [2.0, 2.5], [4.0, 3.0]))
-    panel = Panel("", [Curve("a", np.arange(2), middle, 1, low, high, apart=True)], marks=(0, 1), names=("x", "y"))
-    figure = curves([panel])
+    panel = CurvePanel("", [Curve("a", np.arange(2), middle, 1, low, high, apart=True)], marks=(0, 1), names=("x", "y"))
+    figure = draw_curve_panels([panel])
     checked(figure)
     (drawn,) = figure.data
     assert drawn["mode"] == "markers"
@@ -44,14 +44,14 @@ def test_points_that_stand_apart_have_bars_and_names_and_no_line():
 @pytest.mark.parametrize("values", [[], [np.nan, np.inf], [0.0, 0.0], [0.0, 1e-3, np.inf, 2.0], [0.1, np.nan, 0.3]])
 def test_a_logarithmic_axis_is_of_the_numbers_that_it_can_show(values):
     heights = np.array(values)
-    figure = curves([Panel("", [Curve("a", np.arange(len(heights)) + 1.0, heights)], log="xy")])
+    figure = draw_curve_panels([CurvePanel("", [Curve("a", np.arange(len(heights)) + 1.0, heights)], log="xy")])
     assert figure.layout["yaxis"]["type"] == "log"
     assert np.isfinite(figure.layout["yaxis"].get("dtick", 1))
 
 
 def test_a_plane_has_equal_units_and_clouds_small_points():
     cloud = Curve("a", np.zeros(3), np.ones(3), apart=True, size=4)
-    figure = curves([Panel("", [cloud]), Panel("", [cloud], square=3.0)])
+    figure = draw_curve_panels([CurvePanel("", [cloud]), CurvePanel("", [cloud], square=3.0)])
     checked(figure)
     assert figure.layout["xaxis2"]["range"] == figure.layout["yaxis2"]["range"] == [-3.0, 3.0]
     assert figure.layout["yaxis2"]["scaleanchor"] == "x2"
@@ -61,6 +61,6 @@ def test_a_plane_has_equal_units_and_clouds_small_points():
 
 @pytest.mark.parametrize("count", [2, 8, 40])
 def test_panels_have_a_height_however_many_they_are(count):
-    layout = curves([Panel("", [Curve("a", np.zeros(3), np.ones(3))])] * count, columns=3).layout
+    layout = draw_curve_panels([CurvePanel("", [Curve("a", np.zeros(3), np.ones(3))])] * count, columns=3).layout
     heights = [np.ptp(layout[axis]["domain"]) for axis in layout if axis.startswith("yaxis")]
     assert min(heights) * -(-count // 3) > 0.5

@@ -7,9 +7,9 @@ from normviz.core.theory import predict
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.design.search import census, fronts
 from normviz.train.setting import Setting
-from normviz.ui.page_texts import STORIES
+from normviz.ui.page_texts import PAGE_TEXTS
 
-BY_PAGE = {story.page: story for story in STORIES}
+BY_PAGE = {story.page: story for story in PAGE_TEXTS}
 
 
 @pytest.mark.parametrize("key", ["batch", "mean-only-batch", "dynamic-tanh"])

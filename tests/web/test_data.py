@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from node import evaluate
 
-from normviz.charts.packing import SENT
+from normviz.charts.packing import TYPE_CODES
 from normviz.core.text import typeset
 
 
-@pytest.mark.parametrize("name", SENT)
+@pytest.mark.parametrize("name", TYPE_CODES)
 def test_an_array_of_each_type_is_read_as_it_was_sent(name):
     array = np.array([0, 1, 100]).astype(name)
     array[-1] = (np.iinfo if array.dtype.kind in "iu" else np.finfo)(name).max

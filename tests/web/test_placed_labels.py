@@ -7,9 +7,9 @@ import pytest
 from node import evaluate
 
 from normviz.charts import cube
-from normviz.charts.cube_layout import VIEWS
+from normviz.charts.cube_layout import LAYOUT_FUNCTIONS
 
-EYES = (cube.EYE, (-1.3, -1.2, 0.9), (0.6, 1.6, 0.3), (0.2, -0.6, 1.8), (1.8, -0.2, -0.6))
+EYES = (cube.INITIAL_CAMERA_EYE, (-1.3, -1.2, 0.9), (0.6, 1.6, 0.3), (0.2, -0.6, 1.8), (1.8, -0.2, -0.6))
 PLAIN, WEIGHTS = (0, 1, 2, 3), (2, 0, 1, 3)
 CUBES = {
     "folded": ("folded", (4, 4, 4, 6), PLAIN),
@@ -63,9 +63,9 @@ def placed(name, eye, width, height):
     x = np.zeros(shape)
     headings = HEADINGS.get(name, [""])
     copies = len(headings)
-    labels = cube.labels_data(view, shape, [TITLES[view]] * copies, headings, roles, brief=BRIEF[view])
-    hover = cube.hover_data(shape, view, [(None, None)] * copies, x, [x] * copies, roles, labels=labels)
-    scene = cube.cube_figure(shape, view, np.zeros(shape), {"kind": "plain"}, roles=roles).layout["scene"]
+    labels = cube.build_labels_data(view, shape, [TITLES[view]] * copies, headings, roles, short_titles=BRIEF[view])
+    hover = cube.build_hover_data(shape, view, [(None, None)] * copies, x, [x] * copies, roles, labels=labels)
+    scene = cube.draw_cube(shape, view, np.zeros(shape), {"kind": "plain"}, roles=roles).layout["scene"]
     if copies > 1 and width < 300:
         height = copies * 200 + 38  # as high as `heightOf` has copies below each other
     container = {"width": width, "height": height, "bar": BAR}
@@ -106,7 +106,7 @@ def test_nothing_lies_over_anything_however_the_cube_is_turned(name, eye, width,
 @pytest.mark.parametrize(("width", "height"), [(356, 285), (519, 415), (903, 713)])
 @pytest.mark.parametrize("name", CUBES)
 def test_every_title_is_in_the_frame_at_first_and_the_cube_beside_its_bar(name, width, height):
-    texts, faces = placed(name, cube.EYE, width, height)
+    texts, faces = placed(name, cube.INITIAL_CAMERA_EYE, width, height)
     if name not in HEADINGS:  # several copies have no room for all
         assert {" ".join(text["lines"]) for text in texts if text["kind"] == "title"} == set(TITLES[CUBES[name][0]])
     for left, right, top, bottom in map(box, texts):
@@ -119,4 +119,4 @@ def test_every_title_is_in_the_frame_at_first_and_the_cube_beside_its_bar(name, 
 
 
 def test_every_view_is_tried():
-    assert {view for view, _, _ in CUBES.values()} == VIEWS.keys() == TITLES.keys()
+    assert {view for view, _, _ in CUBES.values()} == LAYOUT_FUNCTIONS.keys() == TITLES.keys()

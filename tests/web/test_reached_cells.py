@@ -8,7 +8,7 @@ from node import evaluate
 from standing import positions
 
 from normviz.charts import cube
-from normviz.charts.cube_layout import layout_of
+from normviz.charts.cube_layout import compute_layout
 
 PLAIN, WEIGHTS = (0, 1, 2, 3), (2, 0, 1, 3)
 WAYS = [("folded", PLAIN), ("unfolded", PLAIN), ("unfolded", WEIGHTS)]
@@ -25,7 +25,7 @@ STEPS = {
 
 def hover_of(view, roles):
     x = np.zeros(SHAPE)
-    return cube.hover_data(SHAPE, view, [(None, None)], x, [x], roles)
+    return cube.build_hover_data(SHAPE, view, [(None, None)], x, [x], roles)
 
 
 def reached(view, roles, key, cut):
@@ -45,7 +45,7 @@ def is_left(index, cut):
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize("key", STEPS)
 def test_a_key_leads_to_the_next_cell_that_is_left_in_its_block(view, roles, cut, key):
-    layout, (dimension, step) = layout_of(view, SHAPE, roles), STEPS[key]
+    layout, (dimension, step) = compute_layout(view, SHAPE, roles), STEPS[key]
     at = {index: place for index, place in positions(layout, SHAPE).items() if is_left(index, cut)}
     blocks = layout.dimensions[3]
     for index, there in reached(view, roles, key, cut).items():
@@ -65,7 +65,7 @@ def test_a_key_leads_to_the_next_cell_that_is_left_in_its_block(view, roles, cut
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize(("key", "step"), [("Home", -1), ("End", 1)])
 def test_home_and_end_go_from_block_to_block_or_to_the_ends_of_a_row(view, roles, cut, key, step):
-    *_, blocks = layout_of(view, SHAPE, roles).dimensions
+    *_, blocks = compute_layout(view, SHAPE, roles).dimensions
     for index, there in reached(view, roles, key, cut).items():
         expected = list(index)
         if not is_left(index, cut):
@@ -102,9 +102,9 @@ def first_cell(origin, direction, places, size):
 
 @pytest.mark.parametrize(("view", "roles"), WAYS)
 @pytest.mark.parametrize(("cut", "gaps"), [(CUTS[0], []), (CUTS[1], ["h", "c"])])
-@pytest.mark.parametrize("eye", [cube.EYE, (-1.3, -1.2, 0.9), (0.6, 1.6, -0.3)])
+@pytest.mark.parametrize("eye", [cube.INITIAL_CAMERA_EYE, (-1.3, -1.2, 0.9), (0.6, 1.6, -0.3)])
 def test_the_cell_under_a_pointer_is_the_first_that_a_ray_meets(view, roles, cut, gaps, eye):
-    extent = layout_of(view, SHAPE, roles).extent
+    extent = compute_layout(view, SHAPE, roles).extent
     scale = 1.5 / extent
     projection, seen = camera_of(eye)
     model = np.eye(4)

@@ -24,10 +24,10 @@ from normviz.topics.claims.state import (
 )
 from normviz.topics.claims.verdicts import VERDICTS, counts
 from normviz.topics.experiments import work
-from normviz.ui.frame import page_link, show_error
+from normviz.ui.frame import draw_page_link, show_error
 from normviz.ui.link import View
-from normviz.ui.saving import save_table
-from normviz.ui.work import POLL
+from normviz.ui.page_jobs import PAGE_POLL_SECONDS
+from normviz.ui.saving import draw_download_button
 
 
 def show(view: View) -> None:
@@ -46,7 +46,7 @@ def show(view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="count"):
         st.markdown(f"Selected: **{len(passing)}** of {len(CLAIMS)} claims.", width="content")
         if passing:
-            save_table(lambda: claim_table(passing), PAGE)
+            draw_download_button(lambda: claim_table(passing), PAGE)
 
 
 def _heading(group: str, claims: Sequence[Claim], view: View) -> None:
@@ -95,7 +95,7 @@ def detail(claim: Claim, view: View) -> None:
         show_evidence(shipped.evidence)
         st.caption(wording.provenance(shipped.version, isinstance(claim.check, Tried)))
     st.markdown(wording.sources(claim))
-    page_link(claim.see, "See it in", ":material/visibility:")
+    draw_page_link(claim.see, "See it in", ":material/visibility:")
     measure_again(claim, view)
     st.code(wording.without_a_browser(claim, view["seed"]), language="bash", wrap_lines=True)
 
@@ -121,7 +121,7 @@ def measure_again(claim: Claim, view: View) -> None:
     asked = work.start(parts_of(claim, seed), PAGE, f"{key} work", wanted=True)
     working = asked.working
 
-    @st.fragment(run_every=POLL if working else None)
+    @st.fragment(run_every=PAGE_POLL_SECONDS if working else None)
     def look() -> None:
         found = asked.found()
         if asked.working != working or any(st.session_state[p.key] != view[p.name] for p in PARAMS):

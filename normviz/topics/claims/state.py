@@ -9,7 +9,7 @@ from normviz.topics.claims.claim import SEEDS, Claim
 from normviz.topics.claims.ledger import CLAIMS, TOPICS
 from normviz.topics.claims.sources import SOURCES
 from normviz.topics.claims.verdicts import VERDICTS
-from normviz.ui.link import View, params
+from normviz.ui.link import View, create_params
 
 PAGE = "claims"
 PREFIX = f"{PAGE} "
@@ -50,7 +50,7 @@ class Page:
     )
 
 
-PARAMS = params(Page, PREFIX)
+PARAMS = create_params(Page, PREFIX)
 OPEN = PREFIX + "claim"
 """Where the session holds the ids of the claims that are open."""
 

@@ -6,34 +6,39 @@ from normviz.core.registry import SCHEMES
 from normviz.describe.wording import format_shape
 from normviz.topics.compare.state import KEYS, MOST, ONE_TENSOR, PREFIX, schemes_of
 from normviz.ui import custom
-from normviz.ui.choice import choose_several
 from normviz.ui.custom import MAX_RADIUS
-from normviz.ui.link import KEPT, View, value_slider
-from normviz.ui.scheme import EPS_STEPS, group_options, grouped
-from normviz.ui.tensor import COLOURS, colours, lengths, shape_of
-from normviz.ui.tensor_controls import data_controls, shape_controls
-from normviz.web.components.picked import picked
+from normviz.ui.link import PERSIST_STATE, View, draw_value_slider
+from normviz.ui.scheme import EPS_STEPS, find_grouped_axes, list_group_counts
+from normviz.ui.scheme_picker import choose_schemes
+from normviz.ui.tensor import COLOUR_NAMES, get_view_lengths, get_view_shape, list_colours
+from normviz.ui.tensor_controls import draw_data_controls, draw_shape_controls
+from normviz.web.components.picked import show_choice_bar
 
 
 def controls(view: View) -> None:
     """Schemes, their parameters, shape and data, in the sidebar."""
     with st.sidebar:
-        choose_several(PREFIX + "schemes", KEYS, MOST)
+        choose_schemes(PREFIX + "schemes", KEYS, MOST)
         if "custom" in view["schemes"]:
-            custom.controls(view, lengths)
+            custom.draw_custom_controls(view, get_view_lengths)
         kinds = {kind for key in view["schemes"] if key != "custom" for kind in SCHEMES[key].parameters}
         if "groups" in kinds:
-            cut = ", ".join(f"{axis} = {n}" for axis, n in grouped(view).items())
-            st.selectbox(f"Groups G (divisors of {cut})", group_options(view), key="groups", **KEPT)
+            cut = ", ".join(f"{axis} = {n}" for axis, n in find_grouped_axes(view).items())
+            st.selectbox(f"Groups G (divisors of {cut})", list_group_counts(view), key="groups", **PERSIST_STATE)
         if "window" in kinds:
-            st.slider("Radius R of the windows", 0, MAX_RADIUS, key="radius", **KEPT)
-        value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
+            st.slider("Radius R of the windows", 0, MAX_RADIUS, key="radius", **PERSIST_STATE)
+        draw_value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
         st.divider()
-        shape_controls(view, SCHEMES["batch"], ONE_TENSOR)
+        draw_shape_controls(view, SCHEMES["batch"], ONE_TENSOR)
         st.divider()
-        data_controls(view)
+        draw_data_controls(view)
         st.segmented_control(
-            "Colour by", colours(False), key="colour", **KEPT, required=True, format_func=COLOURS.__getitem__
+            "Colour by",
+            list_colours(False),
+            key="colour",
+            **PERSIST_STATE,
+            required=True,
+            format_func=COLOUR_NAMES.__getitem__,
         )
     names = ", ".join(scheme.label for scheme in schemes_of(view))
-    picked(f"{names or 'No scheme'} on {format_shape(shape_of(view))}")
+    show_choice_bar(f"{names or 'No scheme'} on {format_shape(get_view_shape(view))}")

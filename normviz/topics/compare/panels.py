@@ -11,15 +11,15 @@ from normviz.core.text import format_number, join_words
 from normviz.describe import wording
 from normviz.topics.compare import comparison
 from normviz.topics.compare.state import CAMERA
-from normviz.ui.cube import copies
+from normviz.ui.cube_row import show_cubes
 from normviz.ui.link import View
-from normviz.ui.saving import save_table
+from normviz.ui.saving import draw_download_button
 
 
 def picture(view: View, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult], theme: str) -> None:
     """All cubes in a row, in one scene; the element's field lights in each."""
     levels, legend = _levels(view["colour"], schemes, x, results)
-    copies(schemes, x, [result.xhat for result in results], levels, legend, view, CAMERA, theme)
+    show_cubes(schemes, x, [result.xhat for result in results], levels, legend, view, CAMERA, theme)
     for column, scheme in zip(st.columns(len(schemes)), schemes, strict=True):
         column.markdown(comparison.brief_words(scheme, x.shape, view["eps"]))
     dashed = any(len(wording.find_field_statistics(scheme, x.shape)) == 2 for scheme in schemes)
@@ -32,13 +32,13 @@ def _levels(
 ) -> tuple[np.ndarray, dict]:
     """Levels of all copies, in one scale."""
     if colour == "field":
-        return cube.plain_levels((len(schemes), *x.shape))
+        return cube.make_plain_levels((len(schemes), *x.shape))
     if colour == "statistic":
         alone = Field((OWN,) * 4)  # nothing is shared: a statistic of its own for every element
-        levels = [cube.statistic_levels(x.shape, scheme.field or alone) for scheme in schemes]
+        levels = [cube.compute_statistic_levels(x.shape, scheme.field or alone) for scheme in schemes]
         return np.stack([level for level, _ in levels]), levels[0][1]
     values = [x] * len(schemes) if colour == "value" else [result.xhat for result in results]
-    return cube.value_levels(np.stack(values))
+    return cube.compute_value_levels(np.stack(values))
 
 
 def table(view: View, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult]) -> None:
@@ -59,7 +59,9 @@ def table(view: View, schemes: list[Scheme], x: np.ndarray, results: list[Normal
     front = wording.explain_front_scheme(schemes)
     if front:
         st.caption(f"{front} What is learned and kept is told of both.")
-    save_table(lambda: {"": [*here, *rows], **{key: words for key, words in columns.items() if key}}, "comparison")
+    draw_download_button(
+        lambda: {"": [*here, *rows], **{key: words for key, words in columns.items() if key}}, "comparison"
+    )
     for scheme in schemes:
         alike = [other for other in schemes if other.canonical(x.shape) == scheme.canonical(x.shape)]
         if len(alike) > 1 and alike[0] is scheme:

@@ -3,8 +3,9 @@
 from typing import Any
 
 from normviz.core.registry import SCHEMES, Scheme, get_scheme
-from normviz.ui import appearance, custom, scheme, tensor
-from normviz.ui.link import Param, View, choice
+from normviz.ui import cube_view as appearance
+from normviz.ui import custom, scheme, tensor
+from normviz.ui.link import Param, View, make_choice_fitter
 
 PAGE = "compare"
 PREFIX = PAGE + " "
@@ -12,13 +13,13 @@ FEWEST, MOST = 2, 6
 KEYS = [key for key, scheme in SCHEMES.items() if scheme.acts_on != "weight"]
 """Those that act on the same tensor; the schemes of weights have a page of their own."""
 
-SHARED = (*tensor.SIZES, "groups", "radius", "eps", "data", "seed", "colour", "focus")
+SHARED = (*tensor.SIZE_NAMES, "groups", "radius", "eps", "data", "seed", "colour", "focus")
 """What the page has in common with the tensor lab: the tensor follows the user."""
 
 
 def _schemes(value: Any, view: View) -> list[str]:
     given = value.split(",") if isinstance(value, str) else value
-    return list(dict.fromkeys(choice(KEYS)(key.strip(), view) for key in given if key.strip()))[:MOST]
+    return list(dict.fromkeys(make_choice_fitter(KEYS)(key.strip(), view) for key in given if key.strip()))[:MOST]
 
 
 def _labels(keys: list[str]) -> str:
@@ -30,7 +31,7 @@ def _too_many(given: Any, view: View) -> str | None:
     return f"are {len(asked)}, where at most {MOST} stand side by side" if len(asked) > MOST else None
 
 
-CAMERA = appearance.camera(PREFIX)
+CAMERA = appearance.create_camera_param(PREFIX)
 
 ONE_TENSOR = (*tensor.PARAMS, *scheme.PARAMS, tensor.colour(lambda view: False))
 """The tensor and what all schemes share; without γ and β, y is x̂."""
@@ -46,10 +47,10 @@ PARAMS = (  # the schemes first: which groups there may be depends on them
 
 def is_relevant(view: View, name: str) -> bool:
     """Whether a value belongs into this page's link."""
-    return name in (*SHARED, "camera", "schemes") or (name in custom.KEYS and "custom" in view["schemes"])
+    return name in (*SHARED, "camera", "schemes") or (name in custom.CUSTOM_KEYS and "custom" in view["schemes"])
 
 
 def schemes_of(view: View) -> list[Scheme]:
     """The schemes with the view's parameters; the custom one is that of the tensor lab."""
-    made = {"custom": custom.scheme_of(view)} if "custom" in view["schemes"] else {}
+    made = {"custom": custom.build_custom_scheme(view)} if "custom" in view["schemes"] else {}
     return [made.get(key) or get_scheme(key, view["groups"], view["radius"]) for key in view["schemes"]]

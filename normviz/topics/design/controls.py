@@ -5,7 +5,7 @@ import streamlit as st
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.design.questions import QUESTIONS, Question, find_question
 from normviz.topics.design.state import DEMANDS, PREFIX, Page, demands
-from normviz.ui.link import KEPT, View
+from normviz.ui.link import PERSIST_STATE, View
 from normviz.ui.settings import Controls
 
 QUESTION = PREFIX + "question"
@@ -27,7 +27,7 @@ def controls(view: View) -> None:
             for key, name in NAMES.items():
                 st.selectbox(
                     name, list(DEMANDS), key=PREFIX + key, format_func=DEMANDS.__getitem__,
-                    help=f"{TRANSFORMATIONS[key].name}: {TRANSFORMATIONS[key].plain}", **KEPT,
+                    help=f"{TRANSFORMATIONS[key].name}: {TRANSFORMATIONS[key].plain}", **PERSIST_STATE,
                 )  # fmt: skip
             page.draw("conditions", "layer", "weights")
 

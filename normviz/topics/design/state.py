@@ -13,9 +13,10 @@ from normviz.topics.design.conditions import CONDITIONS
 from normviz.topics.design.questions import QUESTIONS
 from normviz.topics.design.search import ANY, SHAPES, Demands
 from normviz.topics.experiments.experiment import own_scheme, own_text
-from normviz.ui import appearance, link
-from normviz.ui.custom import FRONTS
-from normviz.ui.link import Param, View, params
+from normviz.ui import cube_view as appearance
+from normviz.ui import link
+from normviz.ui.custom import WEIGHT_SCHEME_LABELS
+from normviz.ui.link import Param, View, create_params
 
 PAGE = "design"
 PREFIX = f"{PAGE} "
@@ -57,7 +58,7 @@ class Page:
     """What the page's link holds, beside a demand for each transformation."""
 
     layer: str = choice("conv", {key: key.capitalize() for key in LAYERS}, label="Layer")
-    weights: str = choice("none", FRONTS | {ANY: "Anything"}, label="Weight normalization in front")
+    weights: str = choice("none", WEIGHT_SCHEME_LABELS | {ANY: "Anything"}, label="Weight normalization in front")
     conditions: Sequence[str] = multiple_choice(
         (), {key: each.name for key, each in CONDITIONS.items()}, label="The scheme has to"
     )
@@ -66,19 +67,23 @@ class Page:
 def _focus(given: Any, view: View) -> tuple[int, ...]:
     """An element of the summed inputs of the layer."""
     numbers = [*(given.split(",") if isinstance(given, str) else given), 0, 0, 0, 0][:4]
-    return tuple(link.int_range(0, n - 1)(k, view) for k, n in zip(numbers, SHAPES[view["layer"]][0], strict=True))
+    return tuple(
+        link.make_integer_fitter(0, n - 1)(k, view) for k, n in zip(numbers, SHAPES[view["layer"]][0], strict=True)
+    )
 
 
-CAMERA = appearance.camera(PREFIX)
+CAMERA = appearance.create_camera_param(PREFIX)
 
 PARAMS = (
-    *params(Page, PREFIX),
+    *create_params(Page, PREFIX),
     # One that is not among the answers, as of another layer, gives way to the first of them without a word.
     Param(PREFIX + "pick", "", read_pick, label="Scheme", why=lambda given, view: ""),
     CAMERA,
     Param("focus", (0, 0, 0, 0), _focus, lambda focus: ",".join(map(str, focus)), label="Locked element"),
     *(
-        Param(PREFIX + key, "either", link.choice(list(DEMANDS)), label=each.name, words=DEMANDS.__getitem__)
+        Param(
+            PREFIX + key, "either", link.make_choice_fitter(list(DEMANDS)), label=each.name, words=DEMANDS.__getitem__
+        )
         for key, each in TRANSFORMATIONS.items()
     ),
 )

@@ -22,8 +22,8 @@ from normviz.topics.divisive.state import (
     normalize_picture,
 )
 from normviz.ui.link import View
-from normviz.ui.panels import response_chart
-from normviz.web.components.picture import picture, shades
+from normviz.ui.response_charts import show_response_chart
+from normviz.web.components.picture import convert_to_pixels, show_picture_wipe
 
 GREY_LIMIT = 3.0
 """x̂ from −3, black, to 3, white: of numbers with mean 0 and mean square 1 there are few beyond."""
@@ -60,13 +60,15 @@ def _picture(even: np.ndarray, x: np.ndarray, result: NormalizationResult, focus
     """Draw the picture x in its light and x̂, with a handle that wipes between them."""
     shown = {"before": _drawn(x, focus), "after": _drawn(result.xhat, focus)}
     ranges = (_ends(_drawn(even, focus)), (-GREY_LIMIT, GREY_LIMIT))
-    images = {name: shades(values, *ends) for (name, values), ends in zip(shown.items(), ranges, strict=True)}
+    images = {
+        name: convert_to_pixels(values, *ends) for (name, values), ends in zip(shown.items(), ranges, strict=True)
+    }
     before, after = ("{} to {}".format(*(typeset(end, 3) for end in _ends(values))) for values in shown.values())
     alt = (
         f"The picture and its {side}: left of a handle x, from {before}, right of it x̂, from {after}; a ring marks "
         f"row {focus[1]}, column {focus[2]}; arrow keys move it."
     )
-    picture(images, "contrast", alt, side, focus[1:3], THEMES[theme].element, lock_picked_pixel)
+    show_picture_wipe(images, "contrast", alt, side, focus[1:3], THEMES[theme].element, lock_picked_pixel)
 
 
 def _drawn(values: np.ndarray, focus: Index) -> np.ndarray:
@@ -122,7 +124,7 @@ def show_pixel_response(view: View, scheme: Scheme, x: np.ndarray, focus: Index,
     """Show one element's response to contrast, and the formula with all indices."""
     st.markdown("## One pixel as the contrast grows\nThe ring in the photo marks the pixel; a click moves it.")
     one = compute_saturation(x, scheme, focus)
-    response_chart(one, view["eps"], theme)
+    show_response_chart(one, view["eps"], theme)
     st.markdown(_response_words(one, view["eps"]))
     with st.container(horizontal=True, gap="medium"):
         for line in notation.build_formulas(scheme):

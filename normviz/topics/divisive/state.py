@@ -12,7 +12,7 @@ from normviz.core.normalize import NormalizationResult, normalize
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.data.samples import SAMPLES
 from normviz.ui import scheme, tensor
-from normviz.ui.link import Param, View, choice, format_exact, int_range, real
+from normviz.ui.link import Param, View, format_exact, make_choice_fitter, make_integer_fitter, make_real_fitter
 from normviz.ui.tensor import OWN_DATA
 
 PAGE = "divisive"
@@ -71,7 +71,7 @@ def _index(axis: str) -> Callable[[Any, View], int | None]:
     def nearest(value: Any, view: View) -> int | None:
         if value in (None, ""):
             return None
-        return int_range(0, get_picture_shape(view)[AXES["activation"].index(axis)] - 1)(value, view)
+        return make_integer_fitter(0, get_picture_shape(view)[AXES["activation"].index(axis)] - 1)(value, view)
 
     return nearest
 
@@ -81,13 +81,13 @@ _SHARED = {param.name: param for param in (*tensor.PARAMS, *scheme.PARAMS)}
 PARAMS = tuple(
     replace(param, key=PREFIX + param.key)
     for param in (
-        Param("data", FALLBACK_PICTURE, choice(list(PICTURE_NAMES)), words=PICTURE_NAMES.__getitem__),
+        Param("data", FALLBACK_PICTURE, make_choice_fitter(list(PICTURE_NAMES)), words=PICTURE_NAMES.__getitem__),
         _SHARED["seed"],
         replace(_SHARED["radius"], default=4),
         _SHARED["radius_a"],
         Param("over", ["H", "W"], _over, lambda over: "".join(over) or NO_WINDOWS, label="Windows along"),
         _SHARED["eps"],
-        Param("light", 0.03, real(LIGHT_STOPS[0], 1.0), format_exact, label="Light at the right edge"),
+        Param("light", 0.03, make_real_fitter(LIGHT_STOPS[0], 1.0), format_exact, label="Light at the right edge"),
         *(Param(name, None, _index(axis)) for name, axis in FOCUS_AXES.items()),
     )
 )
@@ -100,7 +100,7 @@ def is_relevant(view: View, name: str) -> bool:
 
 def build_windowed_scheme(view: View) -> Scheme:
     """Divisive norm with the view's windows."""
-    return scheme.windowed(SCHEME, view)
+    return scheme.apply_radii(SCHEME, view)
 
 
 def find_focus(view: View, v: np.ndarray) -> Index:

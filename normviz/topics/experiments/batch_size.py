@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from normviz.charts.curves import Curve, Panel
+from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.fields import OWN, Shape
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import choice, integer
@@ -165,7 +165,7 @@ def _draw_curves(begun: Outcomes) -> Iterator[FigureSpec]:
     if not sizes:
         return
     panels = [
-        Panel(
+        CurvePanel(
             f"Batches of {size}",
             [
                 draw_band(each.label, each.result["measured"], each.at_best("test"), k, to_percent)
@@ -193,8 +193,8 @@ def _draw_sizes(setting: Setting, ended: Outcomes) -> Iterator[FigureSpec]:
         errors.append(draw_band(label, sizes, np.stack([each.last for each in found]), k, to_percent, points=True))
         rates.append(Curve(label, sizes, np.array([each.rate for each in found]), k, points=True))
     panels = [
-        Panel("Test error at the end", errors, "batch size N", "test error, %", "xy", marks=SIZES),
-        Panel("Best learning rate", rates, "batch size N", "learning rate", "xy", marks=SIZES),
+        CurvePanel("Test error at the end", errors, "batch size N", "test error, %", "xy", marks=SIZES),
+        CurvePanel("Best learning rate", rates, "batch size N", "learning rate", "xy", marks=SIZES),
     ]
     said = "; ".join(f"at {size} {_levels(each)}" for size, each in ended.items())
     idle = [label for k, label in enumerate(setting.labels) if not _learns(ended, k)]
@@ -223,7 +223,9 @@ def _draw_noise(noise: Arrays) -> Iterator[FigureSpec]:
         f"Of {small} examples μ is off by {mean[small]:.2f} σ and σ by {deviation[small]:.0%}; "
         f"of {large} by {mean[large]:.2f} σ and {deviation[large]:.0%}."
     )
-    panel = Panel("How far the statistics of a mini-batch are off", curves, "batch size N", "in σ", "xy", marks=SIZES)
+    panel = CurvePanel(
+        "How far the statistics of a mini-batch are off", curves, "batch size N", "in σ", "xy", marks=SIZES
+    )
     yield FigureSpec(
         "noise", [panel], f"Errors of μ and σ by batch size, falling as one over the root of N. {said}",
         f"{said} This is why: every unit of the first layer before training, against all training digits.",

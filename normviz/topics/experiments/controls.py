@@ -6,16 +6,16 @@ from typing import cast
 import streamlit as st
 
 from normviz.charts.palette import THEMES
-from normviz.charts.style import line
+from normviz.charts.style import style_curve
 from normviz.core.registry import SCHEMES
 from normviz.core.settings import Choice, get_declarations
 from normviz.topics.experiments.catalogue import TOPICS
 from normviz.topics.experiments.state import PREFIX, chosen, describe_changes, lengths, matters, shown, under, values
 from normviz.ui import custom
-from normviz.ui.choice import Entry, choose_frequent, choose_from_list, colour_frequent, list_frequent
 from normviz.ui.link import View
+from normviz.ui.scheme_picker import ListEntry, choose_frequent, choose_list_entry, colour_frequent, list_frequent
 from normviz.ui.settings import Controls
-from normviz.web.components.picked import picked
+from normviz.web.components.picked import show_choice_bar
 
 MAIN = ("scheme", "ways", "task")
 """Settings that stand beside the figure, besides the schemes that are compared; the others are under "Settings"."""
@@ -34,12 +34,12 @@ def heading(view: View) -> None:
 def controls(view: View) -> None:
     """Draw the list of experiments in the sidebar, and the settings of the one that is shown."""
     topics = {
-        topic: [Entry(each.key, each.title, each.question) for each in experiments]
+        topic: [ListEntry(each.key, each.title, each.question) for each in experiments]
         for topic, experiments in TOPICS.items()
     }
     with st.sidebar:
-        choose_from_list(PREFIX + "show", topics)
-    picked(shown(view).title)
+        choose_list_entry(PREFIX + "show", topics)
+    show_choice_bar(shown(view).title)
     experiment, given = shown(view), values(view)
     prefix = PREFIX + under(experiment.key)
     page = Controls(experiment.setting, prefix, given, matters)
@@ -50,7 +50,7 @@ def controls(view: View) -> None:
         page.draw(*(name for name in MAIN if name in declared))
         with st.popover("Settings"):
             if "custom" in chosen(given):
-                custom.controls(view, lengths, PREFIX, experiment.setting.weighted)
+                custom.draw_custom_controls(view, lengths, PREFIX, experiment.setting.weighted)
             page.rest("schemes", "seeds", "seed", "device")
             page.draw("seeds", "seed", "device")
         if changes := describe_changes(view):
@@ -64,7 +64,9 @@ def colour_schemes(view: View, looks: Mapping[str, int], theme: str) -> None:
         row = list_frequent(_options(view), FREQUENT, given["schemes"])
         labels = {each: SCHEMES[each].label for each in given["schemes"]}
         colours = {
-            each: str(line(looks[label], THEMES[theme])["color"]) for each, label in labels.items() if label in looks
+            each: str(style_curve(looks[label], THEMES[theme])["color"])
+            for each, label in labels.items()
+            if label in looks
         }
         colour_frequent(PREFIX + under(view["show"]) + "schemes", row, colours)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from normviz.charts.curves import Curve, Panel
+from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.fields import Shape
 from normviz.core.settings import choice, integer, number_choice
 from normviz.core.text import typeset
@@ -92,7 +92,7 @@ def _draw_paddings(ended: Outcomes) -> Iterator[FigureSpec]:
         return
     place = np.arange(len(PADDINGS))
     panels = [
-        Panel(
+        CurvePanel(
             title,
             [_curve(padded[key], place, np.stack([getattr(o[key], name) for o in (padded, bare)])) for key in done],
             "", axis, marks=[*place], names=[*PADDINGS.values()], levels=levels,
@@ -119,7 +119,7 @@ def _draw_rates(ended: Outcomes) -> Iterator[FigureSpec]:
     if not any(ended.values()):
         return
     panels = [
-        Panel(
+        CurvePanel(
             PADDINGS[padding], [_curve(each, np.array(RATES), each.losses) for each in found.values()],
             "learning rate", "mean training loss", "xy", marks=RATES,
         )
@@ -142,7 +142,7 @@ def _draw_curves(begun: Outcomes) -> Iterator[FigureSpec]:
     if not any(begun.values()):
         return
     panels = [
-        Panel(
+        CurvePanel(
             PADDINGS[padding],
             [
                 _curve(each, each.result["measured"], each.result["losses"][:, each.best], points=False)
@@ -164,7 +164,7 @@ def _draw_borders(found: Mapping[str, Outcome]) -> Iterator[FigureSpec]:
     if not found:
         return
     panels = [
-        Panel(
+        CurvePanel(
             title,
             [_curve(each, np.arange(DIGIT_SIDE // 2), factor * each.by_distance(name).T) for each in found.values()],
             "distance from the border", axis, marks=range(DIGIT_SIDE // 2),

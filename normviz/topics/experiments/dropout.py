@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from normviz.charts.curves import Panel
+from normviz.charts.curves import CurvePanel
 from normviz.core.settings import integer, real
 from normviz.core.text import capitalize_first, join_words, typeset
 from normviz.data.digits import DIGITS_DESCRIPTION
@@ -141,7 +141,7 @@ def _draw(begun: Outcomes) -> FigureSpec:
     curves = [
         draw_band(each.label, each.result["measured"], 100 * each.at_best("test"), each.look) for each in begun.values()
     ]
-    panels = [Panel("", curves[k : k + 4], "step", "test error, %", "y") for k in range(0, len(curves), 4)]
+    panels = [CurvePanel("", curves[k : k + 4], "step", "test error, %", "y") for k in range(0, len(curves), 4)]
     levels = ", ".join(f"{each.name} {each.level}" for each in begun.values())
     return FigureSpec(
         "curves", panels, f"Test error by step: {levels}.",

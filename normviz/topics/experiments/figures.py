@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 
 from normviz.charts.chart import Figure
-from normviz.charts.curves import Panel, curves
+from normviz.charts.curves import CurvePanel, draw_curve_panels
 from normviz.charts.palette import THEMES
-from normviz.charts.style import finish
+from normviz.charts.style import apply_chart_style
 from normviz.topics.experiments.reports import FigureSpec, HeatMap
 
 
@@ -23,7 +23,7 @@ def pieces(shown: FigureSpec) -> list[FigureSpec]:
     ]
 
 
-def _alt(shown: FigureSpec, panel: Panel) -> str:
+def _alt(shown: FigureSpec, panel: CurvePanel) -> str:
     return f"{panel.title}. {shown.alt}" if panel.title else shown.alt
 
 
@@ -68,12 +68,12 @@ def figure_of(shown: FigureSpec, theme: str = "light") -> Figure:
     """The figure of a part of a report."""
     if isinstance(shown.panels, HeatMap):
         return heat_map(shown.panels, theme)
-    return curves(shown.panels, theme, shown.columns)
+    return draw_curve_panels(shown.panels, theme, shown.columns)
 
 
 def blank(theme: str = "light") -> Figure:
     """Empty axes, where there is no figure yet."""
-    return curves([Panel("", [])], theme)
+    return draw_curve_panels([CurvePanel("", [])], theme)
 
 
 def heat_map(heat: HeatMap, theme: str = "light") -> Figure:
@@ -94,4 +94,4 @@ def heat_map(heat: HeatMap, theme: str = "light") -> Figure:
         update(title={"text": title, "standoff": 4}, tickvals=[*range(len(names))], ticktext=list(names))
     figure.update_xaxes(showgrid=False)
     figure.update_yaxes(showgrid=False, autorange="reversed", automargin=True)
-    return finish(figure, colours, {"t": 34, "b": 60, "l": 70})  # above it stands what saves it
+    return apply_chart_style(figure, colours, {"t": 34, "b": 60, "l": 70})  # above it stands what saves it

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from normviz.charts.curves import Curve, Panel
+from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.settings import choice, integer, multiple_choice, number_choice, real
 from normviz.core.text import typeset
 from normviz.data.digits import DIGITS_DESCRIPTION
@@ -140,7 +140,7 @@ def _draw_curves(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     if not outcomes:
         return
     panels = [
-        Panel(
+        CurvePanel(
             f"{title}: test error",
             [_curve(each, each.result["measured"], each.errors(name)) for each in outcomes],
             "step", "test error, %",
@@ -161,7 +161,7 @@ def _draw_rates(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     if not outcomes:
         return
     panels = [
-        Panel(
+        CurvePanel(
             f"{title}: test error at the end",
             [_curve(each, np.array(RATES), each.result[name][-1, each.row], points=True) for each in outcomes],
             "learning rate", "test error, %", "x", marks=RATES,
@@ -181,7 +181,7 @@ def _draw_momenta(setting: Setting, outcomes: Sequence[Outcome]) -> Iterator[Fig
     if not trained:
         return
     momenta = np.array(make_part(setting, "train", setting.task).momenta)
-    panel = Panel(
+    panel = CurvePanel(
         "First task: test error at the end",
         [_curve(each, momenta, each.by_momentum(), points=True) for each in trained],
         "momentum", "test error, %", "x", marks=MOMENTA,

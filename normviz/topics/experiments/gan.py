@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from normviz.charts.curves import Curve, Panel
+from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import integer, real
 from normviz.core.text import join_words, typeset
@@ -156,7 +156,7 @@ def _levels(outcomes: Outcomes) -> str:
 def _draw_courses(setting: Setting, begun: Outcomes) -> FigureSpec:
     """Draw the covered modes by step at the best rate of each scheme."""
     panels = [
-        Panel(
+        CurvePanel(
             _sided(ahead),
             [
                 draw_band(each.label, each.result["measured"], each.modes[:, each.best], each.look)
@@ -183,7 +183,7 @@ def _draw_rates(setting: Setting, begun: Outcomes) -> FigureSpec:
         ("samples near a mode, %", 100, (-4.0, 104.0), lambda each: each.quality),
     )
     panels = [
-        Panel(
+        CurvePanel(
             _sided(ahead),
             [
                 draw_band(each.label, np.array(RATES), scale * values(each)[-ENDS:].mean(0), each.look, points=True)
@@ -222,10 +222,10 @@ def _draw_points(setting: Setting, begun: Outcomes) -> FigureSpec:
                 continue  # not trained so far yet
             x, y = each.result["points"][at, each.best].T
             cloud = Curve(label, x, y, k, apart=True, size=4)
-            panels.append(Panel(f"{label}, step {measured[at]}", [ring, cloud], square=1.6 * RADIUS))
+            panels.append(CurvePanel(f"{label}, step {measured[at]}", [ring, cloud], square=1.6 * RADIUS))
             words.append(f"{label}, step {measured[at]}: {each.modes[at, each.best, 0]} modes")
     return FigureSpec(
-        "points", panels or [Panel("", [ring], square=1.6 * RADIUS)],
+        "points", panels or [CurvePanel("", [ring], square=1.6 * RADIUS)],
         f"Points of the generator of seed {setting.seed}, {_sided(setting.ahead)} for each of its own. "
         f"{'; '.join(words) or 'None yet'}.",
         f"Circles are {NEAR:g} σ around the centres of the data. Seed {setting.seed}, {_sided(setting.ahead)}, at the "

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from normviz.charts.curves import Panel
+from normviz.charts.curves import CurvePanel
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, get_scheme
 from normviz.core.settings import integer, number_choice
 from normviz.core.text import join_words, typeset
@@ -199,7 +199,7 @@ def _draw_tests(outcomes: list[GridOutcome]) -> FigureSpec:
     for k, each in enumerate(outcomes):
         errors = 100 * np.stack([each.at_best(test) for test in TESTS], dtype=float)
         curves.append(draw_band(each.name, places + APART * (k - 1), errors, k, apart=True))
-    panel = Panel(
+    panel = CurvePanel(
         "Wrong answers by network and test", curves, "", "wrong answers, %", levels=(100 * (1 - 1 / DIGIT_CLASSES),),
         marks=places.tolist(), names=[*TESTS.values()],
     )  # fmt: skip
@@ -215,7 +215,7 @@ def _draw_tests(outcomes: list[GridOutcome]) -> FigureSpec:
 def _draw_course(outcomes: list[GridOutcome], measured: np.ndarray) -> FigureSpec:
     """Draw the validation error by step, as it looks in training."""
     curves = [draw_band(each.name, measured, each.at_best("validation"), each.look, to_percent) for each in outcomes]
-    panel = Panel("Validation digits in groups as in training", curves, "step", "validation error, %", "y")
+    panel = CurvePanel("Validation digits in groups as in training", curves, "step", "validation error, %", "y")
     ends = ", ".join(format_mean_percent(each.at_best("validation")[-1]) for each in outcomes)
     return FigureSpec(
         "course", [panel], f"Validation error by step, at the end {ends} for {join_words(NETWORKS, 'and')}."

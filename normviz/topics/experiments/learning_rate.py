@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from normviz.charts.curves import Panel
+from normviz.charts.curves import CurvePanel
 from normviz.core.fields import Shape
 from normviz.core.settings import choice, integer, real
 from normviz.core.text import capitalize_first, join_words, typeset
@@ -144,8 +144,10 @@ def _draw_curves(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
         for each in outcomes.values()
     ]
     panels = [
-        Panel("At the end, over the rate", over, "learning rate", "test error, %", "x", levels=[100 * setting.most]),
-        Panel("At the best rate of each", course, "step", "test error, %", "y"),
+        CurvePanel(
+            "At the end, over the rate", over, "learning rate", "test error, %", "x", levels=[100 * setting.most]
+        ),
+        CurvePanel("At the best rate of each", course, "step", "test error, %", "y"),
     ]
     return FigureSpec(
         "curves", panels,

@@ -24,10 +24,10 @@ from normviz.topics.experiments.figures import (
 )
 from normviz.topics.experiments.reports import SHAPES, WORDS, FigureSpec, Report
 from normviz.ui.frame import show_error
-from normviz.ui.link import View, reset
-from normviz.ui.saving import save_table
-from normviz.ui.work import POLL, waiting_words
-from normviz.web.components.plot import plot
+from normviz.ui.link import View, reset_values
+from normviz.ui.page_jobs import PAGE_POLL_SECONDS, format_waiting
+from normviz.ui.saving import draw_download_button
+from normviz.web.components.plot import show_figure
 
 KEPT = "Kept for this link."
 
@@ -69,7 +69,7 @@ def follow(asked: work.ExperimentRequest, view: View, setting: Setting, theme: s
     """
     experiment, working = state.shown(view), asked.working
 
-    @st.fragment(run_every=POLL if working else None)
+    @st.fragment(run_every=PAGE_POLL_SECONDS if working else None)
     def look() -> None:
         found = asked.found()
         complete = len(found) == len(asked.parts) and all(map(done, found.values()))
@@ -85,7 +85,7 @@ def follow(asked: work.ExperimentRequest, view: View, setting: Setting, theme: s
                 outcome(report, experiment.why, theme, working, len(setting.networks))
                 colour_schemes(view, find_looks(report.figures), theme)
                 if any(report.table.values()):
-                    save_table(lambda: report.table, experiment.key)
+                    draw_download_button(lambda: report.table, experiment.key)
             else:
                 invite(view)
 
@@ -112,7 +112,7 @@ def invite(view: View) -> None:
         st.markdown("Press **Run** to train the networks. Their curves grow here while they learn.")
         if find_example(experiment.key, experiment.parts(experiment.setting())):
             st.markdown("The default setting has a result already.")
-            st.button("Show the default", on_click=reset, args=(state.own_params(view),), key="show default")
+            st.button("Show the default", on_click=reset_values, args=(state.own_params(view),), key="show default")
 
 
 def status(
@@ -164,7 +164,7 @@ def _progress_words(asked: work.ExperimentRequest, ready: int) -> str:
     if ticket is None:
         return "Waiting for a worker"
     if ticket.waits:
-        return waiting_words(ticket)
+        return format_waiting(ticket)
     part = f"Part {min(ready + 1, whole)} of {whole}"
     if ticket.paused:
         return f"{part}, then a pause" if ticket.runs else f"Paused after {ready} of {whole} parts"
@@ -192,7 +192,7 @@ def outcome(report: Report, why: str, theme: str, working: bool, networks: int) 
         if figures:
             draw(figures[0], theme, LEAD, band_words(figures[0], networks))
         else:
-            plot(blank(theme), "blank", "Empty axes: there is nothing to draw yet.", LEAD)
+            show_figure(blank(theme), "blank", "Empty axes: there is nothing to draw yet.", LEAD)
     with st.container(border=True, key="verdict"):
         st.markdown(verdict.says)
         if verdict.condition:
@@ -201,7 +201,7 @@ def outcome(report: Report, why: str, theme: str, working: bool, networks: int) 
         draw(shown, theme)
     for piece in (piece for shown in figures for piece in pieces(shown) if shows_rates(piece)):
         with st.expander("Chosen learning rates"):
-            plot(figure_of(piece, theme), piece.key, piece.alt, height(piece))
+            show_figure(figure_of(piece, theme), piece.key, piece.alt, height(piece))
 
 
 def draw(shown: FigureSpec, theme: str, tall: str = "", bands: str = "") -> None:
@@ -214,6 +214,6 @@ def draw(shown: FigureSpec, theme: str, tall: str = "", bands: str = "") -> None
         row = found[k : k + shown.columns]
         for column, piece in zip(st.columns(len(row)), row, strict=True):
             with column:
-                plot(figure_of(piece, theme), piece.key, piece.alt, height(piece, tall))
+                show_figure(figure_of(piece, theme), piece.key, piece.alt, height(piece, tall))
     if words := f"{bands} {shown.caption}".strip():
         st.caption(words)

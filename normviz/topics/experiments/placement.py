@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from normviz.charts.curves import Curve, Panel
+from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.fields import Shape, find_divisors
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, get_scheme
 from normviz.core.scheme_spec import SchemeSpec
@@ -157,8 +157,8 @@ def _draw_depth(norms: np.ndarray) -> FigureSpec:
     root = Curve("√L", layers, np.sqrt(layers), -1)
     each = _draw_placements(layers, {name: norms[..., k].T for k, name in enumerate(TRAINED)})
     panels = [
-        Panel("Gradient of the last layer, post / pre", [ratio, root], "layers L", "ratio", "xy", marks=DEPTHS),
-        Panel("Gradient of the last layer", each, "layers L", "‖∂l/∂W‖", "xy", marks=DEPTHS),
+        CurvePanel("Gradient of the last layer, post / pre", [ratio, root], "layers L", "ratio", "xy", marks=DEPTHS),
+        CurvePanel("Gradient of the last layer", each, "layers L", "‖∂l/∂W‖", "xy", marks=DEPTHS),
     ]
     said = ", ".join(f"{typeset(one, 2)} at L = {count}" for one, count in zip(ratio.y, DEPTHS, strict=True))
     return FigureSpec(
@@ -171,7 +171,7 @@ def _draw_depth(norms: np.ndarray) -> FigureSpec:
 def _draw_rates(setting: Setting, runs: Runs) -> FigureSpec:
     """Draw the test error over the learning rate, with a warm-up and without."""
     panels = [
-        Panel(
+        CurvePanel(
             title,
             _draw_placements(np.array(RATES), {name: 100 * each[kind].by_rate for name, each in runs.items()}),
             "learning rate", "test error, %", "x", marks=RATES, span=(0, 100),
@@ -193,7 +193,7 @@ def _draw_chain(squares: np.ndarray) -> FigureSpec:
     """Draw the mean square of the stream over the branches that it has passed."""
     relative = _relative(squares)
     values = {name: relative[..., k].T for k, name in enumerate(PLACEMENTS)}
-    panel = Panel(
+    panel = CurvePanel(
         "Mean square along a residual chain", _draw_placements(np.arange(relative.shape[1]), values, False), "branches",
         "relative to the input", "y",
     )  # fmt: skip

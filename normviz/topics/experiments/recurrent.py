@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from normviz.charts.curves import Panel
+from normviz.charts.curves import CurvePanel
 from normviz.core.fields import OWN, Shape
 from normviz.core.settings import integer, number_choice, real
 from normviz.core.text import join_words, typeset
@@ -160,14 +160,14 @@ Runs = Mapping[int, Run]
 """Runs by the position of the scheme."""
 
 
-def _draw_losses(names: Sequence[str], losses: Sequence[np.ndarray]) -> Panel:
+def _draw_losses(names: Sequence[str], losses: Sequence[np.ndarray]) -> CurvePanel:
     """Draw mean losses (steps, seeds) of at most thirty stretches of the training."""
     lines = []
     for k, (name, each) in enumerate(zip(names, losses, strict=True)):
         cut = np.array_split(each, min(30, len(each)))
         steps = np.cumsum([len(stretch) for stretch in cut])
         lines.append(draw_band(name, steps, np.stack([stretch.mean(0) for stretch in cut]), k))
-    return Panel("In training", lines, "step", "loss", "y")
+    return CurvePanel("In training", lines, "step", "loss", "y")
 
 
 def _draw_reading(setting: Setting, begun: Mapping[int, Arrays], runs: Runs) -> FigureSpec:
@@ -187,7 +187,7 @@ def _draw_reading(setting: Setting, begun: Mapping[int, Arrays], runs: Runs) -> 
     )  # fmt: skip
 
 
-def _draw_lengths(setting: Setting, runs: Runs) -> Panel:
+def _draw_lengths(setting: Setting, runs: Runs) -> CurvePanel:
     """Draw the test error over the length, also with one statistic for all steps where statistics are kept."""
     steps = setting.read + np.array(waits(setting.wait))
     drawn = [(run.label, run.at_best("by_step"), run.look) for run in runs.values()]
@@ -197,7 +197,7 @@ def _draw_lengths(setting: Setting, runs: Runs) -> Panel:
         if setting.keeps[k]
     ]
     lines = [draw_band(name, steps, 100 * errors.astype(float), look, points=True) for name, errors, look in drawn]
-    return Panel("At the end, over the length", lines, "steps of a sequence", "test error, %")
+    return CurvePanel("At the end, over the length", lines, "steps of a sequence", "test error, %")
 
 
 def _draw_layouts(layouts: Arrays) -> FigureSpec:
@@ -213,7 +213,7 @@ def _draw_layouts(layouts: Arrays) -> FigureSpec:
     losses = [layouts["losses"][:, k, place] for k, place in enumerate(best)]
     panels = [
         _draw_losses(names, losses),
-        Panel("Spread of each unit", lines, "unit, by its spread", "standard deviation"),
+        CurvePanel("Spread of each unit", lines, "unit, by its spread", "standard deviation"),
     ]
     ends = (f"{name} {typeset(float(each[-1].mean()), 2)}" for name, each in zip(names, losses, strict=True))
     return FigureSpec("layouts", panels, f"Loss after {len(layouts['losses'])} steps: {', '.join(ends)}.", LAYOUT)

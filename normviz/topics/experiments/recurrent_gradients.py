@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from normviz.charts.curves import Curve, Panel
+from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.text import join_words, typeset
 from normviz.describe.seeds import compare_seed_by_seed, estimate_mean, find_clear_differences, format_mean
 from normviz.jobs.results import Arrays
@@ -43,7 +43,7 @@ def draw_gains(setting: Comparison, together: np.ndarray, apart: np.ndarray | No
     means = np.concatenate([estimate_mean(_factors(norms))[0].ravel() for _, norms in drawn])
     top = 1.1 * max(means[np.isfinite(means)], default=1.0)
     panels = [
-        Panel(
+        CurvePanel(
             title, _draw_factors(setting, norms, GAINS), "γ at first", "factor of the gradient, a step back", "x",
             levels=(1.0,), marks=GAINS, span=(0.0, max(top, 1.1)),
         )
@@ -59,7 +59,7 @@ def draw_gains(setting: Comparison, together: np.ndarray, apart: np.ndarray | No
 
 def draw_scales(setting: Comparison, norms: np.ndarray, gain: float) -> FigureSpec:
     """Draw the factor over the scale of the first weights."""
-    panel = Panel(
+    panel = CurvePanel(
         f"γ = {typeset(gain)}", _draw_factors(setting, norms, SCALES), "first weights times",
         "factor of the gradient, a step back", "x", levels=(1.0,), marks=(0.25, 0.5, 1, 2, 4),
     )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from normviz.charts.curves import Panel
+from normviz.charts.curves import CurvePanel
 from normviz.core.registry import SCHEMES
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import choice, integer
@@ -154,7 +154,7 @@ def _draw_levels(setting: Setting, ended: Mapping[str, GridOutcome]) -> FigureSp
         draw_band(name, np.array(LEVELS), 100 * errors, k, points=True)
         for k, (name, errors) in enumerate(lines.items())
     ]
-    panel = Panel(f"{SHIFTS[setting.shift]} test pictures", curves, "strength of the shift", "test error, %")
+    panel = CurvePanel(f"{SHIFTS[setting.shift]} test pictures", curves, "strength of the shift", "test error, %")
     said = ", ".join(f"{name} {format_mean_percent(errors[middle])}" for name, errors in lines.items())
     return FigureSpec(
         "levels", [panel], f"Test error over the strength of the shift. At {typeset(MIDDLE)}: {said}.",
@@ -168,7 +168,7 @@ def _draw_sizes(setting: Setting, ended: Mapping[str, GridOutcome]) -> FigureSpe
     middle = LEVELS.index(MIDDLE)
     sizes = {each.name: each.at_best("own") for each in ended.values()}
     panels = [
-        Panel(
+        CurvePanel(
             f"Own statistics, strength {typeset(LEVELS[level])}",
             [
                 draw_band(name, np.array(SIZES), 100 * errors[:, level], k, points=True)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from normviz.charts.curves import Curve, Panel
+from normviz.charts.curves import Curve, CurvePanel
 from normviz.describe.seeds import estimate_band
 
 Word = Literal["holds", "holds-if", "wrong", "opinion", "open"]
@@ -79,7 +79,7 @@ class FigureSpec:
     """
 
     key: str
-    panels: Sequence[Panel] | HeatMap
+    panels: Sequence[CurvePanel] | HeatMap
     alt: str
     caption: str = ""
     columns: int = 2

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from normviz.charts.curves import Panel
+from normviz.charts.curves import CurvePanel
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
 from normviz.core.settings import integer, real
@@ -155,7 +155,7 @@ def _draw_levels(setting: Setting, levels: Mapping[int, Levels]) -> FigureSpec:
         errors = 100 * np.stack([each[name] for each in levels.values()])
         curves.append(draw_band(name, places + APART * (look - (len(VARIANTS) - 1) / 2), errors, look, apart=True))
     names = [setting.labels[k] for k in levels]
-    panel = Panel("Test error at the end", curves, "", "test error, %", marks=places.tolist(), names=names)
+    panel = CurvePanel("Test error at the end", curves, "", "test error, %", marks=places.tolist(), names=names)
     said = "; ".join(
         f"{label}: " + ", ".join(f"{name} {format_mean_percent(errors)}" for name, errors in each.items())
         for label, each in zip(names, levels.values(), strict=True)
@@ -177,7 +177,7 @@ def _draw_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> FigureSpec:
             layers = np.arange(1, len(each) + 1)
             curves.append(draw_band(setting.labels[k], layers, means, k, lambda logs: 10**logs, points=True))
         panels.append(
-            Panel(f"Learning rate {typeset(rate)}", curves, "layer", "learned ε", "y", marks=curves[0].x.tolist())
+            CurvePanel(f"Learning rate {typeset(rate)}", curves, "layer", "learned ε", "y", marks=curves[0].x.tolist())
         )  # fmt: skip
         ends = ", ".join(f"{each.name} {typeset(each.y[0], 2)} to {typeset(each.y[-1], 2)}" for each in curves)
         said.append(f"At {typeset(rate)}, from the first layer to the last: {ends}")

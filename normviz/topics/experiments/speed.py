@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from normviz.charts.curves import Curve, Panel
+from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.fields import Shape, find_divisors
 from normviz.core.machine import describe_machine
 from normviz.core.registry import SCHEMES
@@ -245,7 +245,7 @@ def _draw_ratios(compared: Compared, found: Mapping[Shape, Arrays]) -> FigureSpe
 
 def _panel(
     title: str, ratios: Mapping[str, Sequence[Ratio]], looks: Sequence[int], found: Mapping[Shape, Arrays], axis: str
-) -> Panel:
+) -> CurvePanel:
     """Return a panel of ratios by size, with all ratios of one size beside each other."""
     shift = 0.7 / len(ratios)
     each = []
@@ -254,7 +254,7 @@ def _panel(
         at = np.arange(len(of)) + shift * (place - (len(ratios) - 1) / 2)
         each.append(Curve(label, at, middle, look, low, high, apart=True))
     sizes = [f"{int(np.prod(shape)):,}" for shape in found]
-    return Panel(title, each, "elements", axis, "y", (1.0,), marks=tuple(range(len(sizes))), names=sizes)
+    return CurvePanel(title, each, "elements", axis, "y", (1.0,), marks=tuple(range(len(sizes))), names=sizes)
 
 
 def _compare_times(setting: Setting, found: Mapping[Shape, Arrays]) -> Compared:

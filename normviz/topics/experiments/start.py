@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from normviz.charts.curves import Panel
+from normviz.charts.curves import CurvePanel
 from normviz.core.settings import choice, integer
 from normviz.core.text import capitalize_first, typeset
 from normviz.data.digits import DIGITS_DESCRIPTION
@@ -160,7 +160,7 @@ def _draw_lines(setting: Setting, errors: Mapping[int, Errors]) -> FigureSpec:
                 x = np.array([at[axis] for at in along])
                 found = np.stack([each[at] for at in along])
                 curves.append(draw_band(setting.labels[k], x, found, k, to_percent, points=True))
-        panels.append(Panel(f"First {symbol}, with {other}", curves, f"first {symbol}", "test error, %", log))
+        panels.append(CurvePanel(f"First {symbol}, with {other}", curves, f"first {symbol}", "test error, %", log))
     usual = "; ".join(
         f"{setting.names[k]} {format_mean_percent(each[USUAL])}" for k, each in sorted(errors.items()) if USUAL in each
     )
@@ -191,7 +191,7 @@ def _draw_losses(part: Part, result: Arrays) -> FigureSpec:
     """Draw the loss with the usual β and the middle rate, before the first networks are trained."""
     losses = result["losses"][:, BIASES.index(USUAL[1]), len(part.rates) // 2]
     curve = draw_band(part.row.scheme.label, np.arange(len(losses)), losses, 0)
-    panel = Panel(f"γ = {typeset(part.gain)}, β = 0", [curve], "step", "loss", "y")
+    panel = CurvePanel(f"γ = {typeset(part.gain)}, β = 0", [curve], "step", "loss", "y")
     return FigureSpec("losses", [panel], f"Loss by step, so far {typeset(float(curve.y[-1]), 3)}.")
 
 

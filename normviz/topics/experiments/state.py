@@ -13,8 +13,8 @@ from normviz.core.settings import build_settings, choice
 from normviz.topics.experiments.catalogue import ALIASES, EXPERIMENTS
 from normviz.topics.experiments.experiment import Experiment, own_text
 from normviz.ui import custom
-from normviz.ui.custom import SIZES
-from normviz.ui.link import Param, View, clean, params, within
+from normviz.ui.custom import SIZE_NAMES
+from normviz.ui.link import Param, View, clean_values, create_params, extract_values
 
 PAGE = "experiments"
 PREFIX = f"{PAGE} "
@@ -67,7 +67,7 @@ def shown(view: View) -> Experiment:
 def values(view: View) -> View:
     """The values of the experiment that is shown, by their own names."""
     experiment = shown(view)
-    return within(experiment.setting, under(experiment.key), view)
+    return extract_values(experiment.setting, under(experiment.key), view)
 
 
 def lengths(view: View) -> dict[str, int]:
@@ -75,7 +75,7 @@ def lengths(view: View) -> dict[str, int]:
     given = {name: each for name, each in values(view).items() if name != "own"}
     given |= {"schemes": ("batch",)} if "schemes" in given else {}  # which fits, and the shape depends on none
     shape = _shape(view["show"], tuple(given.items())) if "own" in values(view) else (1, 1, 1, 1)
-    return dict(zip(SIZES, shape, strict=True))
+    return dict(zip(SIZE_NAMES, shape, strict=True))
 
 
 @lru_cache(maxsize=64)
@@ -90,9 +90,9 @@ def chosen(given: View) -> Sequence[str]:
 
 
 PARAMS = (
-    *params(Page, PREFIX),
-    *(param for key, each in EXPERIMENTS.items() for param in params(each.setting, PREFIX, under(key))),
-    *custom.params(lengths, PREFIX),
+    *create_params(Page, PREFIX),
+    *(param for key, each in EXPERIMENTS.items() for param in create_params(each.setting, PREFIX, under(key))),
+    *custom.create_custom_params(lengths, PREFIX),
 )
 
 
@@ -100,7 +100,7 @@ def is_relevant(view: View, name: str) -> bool:
     """Whether a value means anything to what is shown: a link and the controls leave out what does not."""
     if name == "show":
         return True
-    if name in custom.KEYS:
+    if name in custom.CUSTOM_KEYS:
         return "custom" in chosen(values(view)) and (name != "front" or shown(view).setting.weighted)
     own = under(view["show"])
     return name.startswith(own) and matters(values(view), name.removeprefix(own))
@@ -121,7 +121,7 @@ def own_params(view: View) -> list[Param]:
 def describe_changes(view: View) -> str:
     """Return the settings, besides the schemes, that differ from their defaults, as in "Steps 20, First seed 1"."""
     params = own_params(view)
-    defaults, _ = clean(params, {})
+    defaults, _ = clean_values(params, {})
     found = []
     for param in params:
         name, value, declared = param.name, view[param.name], param.declared
@@ -139,6 +139,6 @@ def describe_changes(view: View) -> str:
 def setting_of(view: View) -> Any:
     """The setting of what is shown; raises InvalidInput."""
     given = values(view)
-    setting, own = shown(view).setting, custom.scheme_of(view)
+    setting, own = shown(view).setting, custom.build_custom_scheme(view)
     own = own if setting.weighted else own.with_weight_scheme(None)
     return build_settings(setting, given | ({"own": own_text(own)} if "custom" in chosen(given) else {}))

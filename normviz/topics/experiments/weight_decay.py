@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from normviz.charts.curves import Curve, Panel
+from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import integer, real
 from normviz.core.text import capitalize_first, typeset
@@ -207,7 +207,7 @@ def _table(setting: Setting, outcomes: dict[SchemeSpec, Outcome]) -> dict[str, l
 def _draw_gaps(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
     """Draw the gaps of every scheme's twins by step."""
     panels = [
-        Panel(
+        CurvePanel(
             row.scheme.label, _lines(each["measured"], np.clip(each["gaps"], FLOOR, 1.0), (PLAIN, MATCHED, ROUNDED)),
             "step", "largest gap so far", "y",
         )
@@ -227,7 +227,7 @@ def _draw_gaps(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outco
 def _draw_rates(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
     """Draw the effective learning rates of every scheme's twins by step."""
     panels = [
-        Panel(
+        CurvePanel(
             row.scheme.label,
             _lines(each["measured"], each["effective"], (DECAYED, PLAIN, MATCHED)),
             "step",

@@ -16,7 +16,7 @@ from normviz.jobs.job_queue import JobQueue, JobRequest
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive, Part, Results, done
 from normviz.topics.experiments.state import PAGE
-from normviz.ui.work import speed, submit_or_reuse
+from normviz.ui.page_jobs import get_server_speed, submit_or_reuse
 
 KEY = f"{PAGE} work"
 """Where the session holds it."""
@@ -35,7 +35,9 @@ def archive() -> Archive:
 def desk() -> JobQueue:
     """Where all sessions hand in their experiments."""
     workers = count_workers()
-    return default_queue(workers, at_once=workers, done=lambda part: not archive().missing([part]), speed=speed())
+    return default_queue(
+        workers, at_once=workers, done=lambda part: not archive().missing([part]), speed=get_server_speed()
+    )
 
 
 @dataclass

@@ -10,7 +10,7 @@ import numpy as np
 
 from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES
-from normviz.charts.style import HEADING, finish, line, marker
+from normviz.charts.style import PANEL_TITLE_SIZE, apply_chart_style, style_curve, style_marker
 
 MAX_MARKED_POINTS = 40
 """Curves of more points have no markers."""
@@ -34,13 +34,13 @@ def draw_titled_curves(
         few = len(values) <= MAX_MARKED_POINTS
         figure.add_scatter(
             x=list(at), y=np.asarray(values, float), name=name, mode="lines+markers" if few else "lines",
-            line=line(look, colours, 2.5), marker=marker(look, colours, 8) if few else None,
+            line=style_curve(look, colours, 2.5), marker=style_marker(look, colours, 8) if few else None,
         )  # fmt: skip
-    heading = {"text": title, "font": {"size": HEADING}, "x": 0.5, "y": 0.985, "yanchor": "top"}
+    heading = {"text": title, "font": {"size": PANEL_TITLE_SIZE}, "x": 0.5, "y": 0.985, "yanchor": "top"}
     figure.update_layout(title=heading, showlegend=True)
     figure.update_xaxes(title={"text": x_title, "standoff": 4}, tickangle=0, automargin=True)
     figure.update_yaxes(automargin=True)
-    return finish(figure, colours, {"t": 36, "b": 30}, {"y": -0.2})
+    return apply_chart_style(figure, colours, {"t": 36, "b": 30}, {"y": -0.2})
 
 
 class DistanceRegion(NamedTuple):
@@ -81,10 +81,10 @@ def draw_distance_region(title: str, region: DistanceRegion, half: float, look: 
         arrowhead=2, arrowsize=1.1, arrowwidth=2.5, arrowcolor=colours.ink,
     )  # fmt: skip
     figure.add_annotation(x=region.w[0], y=region.w[1], text="<b>w</b>", showarrow=False, yshift=14, xshift=10)
-    heading = {"text": title, "font": {"size": HEADING}, "x": 0.5, "y": 0.985, "yanchor": "top"}
+    heading = {"text": title, "font": {"size": PANEL_TITLE_SIZE}, "x": 0.5, "y": 0.985, "yanchor": "top"}
     figure.update_layout(title=heading, showlegend=True)
     figure.update_xaxes(range=[-half, half], constrain="domain", title={"text": "w₀", "standoff": 2}, dtick=2)
     figure.update_yaxes(
         range=[-half, half], scaleanchor="x", constrain="domain", title={"text": "w₁", "standoff": 2}, dtick=2
     )
-    return finish(figure, colours, {"t": 36, "b": 34, "l": 44}, {"y": -0.16}, zero="xy")
+    return apply_chart_style(figure, colours, {"t": 36, "b": 34, "l": 44}, {"y": -0.16}, zero_lines="xy")

@@ -6,7 +6,7 @@ import numpy as np
 
 from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES, Theme
-from normviz.charts.style import finish
+from normviz.charts.style import apply_chart_style
 from normviz.topics.geometry.three_channels import CIRCLE_RADIUS, STAGES, DescentStep, ForwardPass
 
 MIN_REACH = 3.4
@@ -73,7 +73,7 @@ def _scene(reach: float, stage: str, colours: Theme) -> Figure:
     for channel, unit in enumerate(np.eye(3), 1):
         _line(figure, np.zeros(3), 0.65 * reach * unit, colours.muted)
         _text(figure, 0.66 * reach * unit, f"channel {channel}", colours.muted, "top center")
-    finish(figure, colours, {"l": 0, "r": 0, "t": 0, "b": 0})
+    apply_chart_style(figure, colours, {"l": 0, "r": 0, "t": 0, "b": 0})
     axes = {f"{axis}axis": {"range": [-reach, reach], "visible": False} for axis in "xyz"}
     figure.update_layout(
         showlegend=False,

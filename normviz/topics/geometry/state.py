@@ -8,7 +8,7 @@ import streamlit as st
 from normviz.core.settings import choice, real
 from normviz.topics.geometry import fisher, rate
 from normviz.topics.geometry.three_channels import ThreeChannelExample
-from normviz.ui.link import View, params
+from normviz.ui.link import View, create_params
 
 PAGE = "geometry"
 
@@ -46,7 +46,7 @@ class Page(rate.RateSetting, fisher.FisherModel, ThreeChannelExample):
     distance: float = real(0.1, 0.01, 1.0, label="KL of the border", stops=(0.01, 0.03, 0.1, 0.3, 1.0))
 
 
-PARAMS = params(Page, PREFIX)
+PARAMS = create_params(Page, PREFIX)
 
 
 def is_relevant(view: View, name: str) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 
 from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES, Theme
-from normviz.charts.style import finish
+from normviz.charts.style import apply_chart_style
 from normviz.core.text import format_number
 from normviz.topics.gradients.chain import PATHS, STEPS, ChainValues
 
@@ -91,7 +91,7 @@ def chain_figure(values: ChainValues, step: int, least: float, theme: str = "lig
     figure.update_xaxes(visible=False, range=[-0.64, 1.34], fixedrange=True)
     figure.update_yaxes(visible=False, range=[-0.05, 7.1], fixedrange=True)
     figure.add_scatter(x=[0, 1], y=[0, 6], mode="markers", marker={"opacity": 0}, hoverinfo="skip", showlegend=False)
-    finish(figure, colours, {"l": 2, "r": 2, "t": 2, "b": 2})
+    apply_chart_style(figure, colours, {"l": 2, "r": 2, "t": 2, "b": 2})
     for each in figure.layout["annotations"]:
         each["font"] = each.pop("own", each["font"])
     return figure

@@ -15,18 +15,18 @@ from normviz.topics.gradients.state import (
     is_relevant,
 )
 from normviz.ui import custom
-from normviz.ui.choice import choose_one
-from normviz.ui.link import KEPT, View, segments, value_slider
-from normviz.ui.player import stop
-from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS, group_options, grouped
+from normviz.ui.link import PERSIST_STATE, View, draw_segments, draw_value_slider
+from normviz.ui.player import stop_playing
+from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS, find_grouped_axes, list_group_counts
+from normviz.ui.scheme_picker import choose_scheme
 from normviz.ui.settings import Controls
-from normviz.ui.tensor import SIZES, lengths
-from normviz.ui.tensor_controls import window_controls
+from normviz.ui.tensor import SIZE_NAMES, get_view_lengths
+from normviz.ui.tensor_controls import draw_window_controls
 
 
 def draw_panel_choice() -> None:
     """Draw the choice of the panel."""
-    segments(PREFIX + "show", "Show", SHOWN, on_change=stop, args=(PREFIX,))
+    draw_segments(PREFIX + "show", "Show", SHOWN, on_change=stop_playing, args=(PREFIX,))
 
 
 def controls(view: View) -> None:
@@ -35,16 +35,20 @@ def controls(view: View) -> None:
     with st.sidebar:
         if is_relevant(view, "scheme"):
             scheme = get_page_scheme(view)
-            choose_one(PREFIX + "scheme")
+            choose_scheme(PREFIX + "scheme")
             _parameters(view, scheme)
         if is_relevant(view, "x"):
-            st.text_input(f"x: 2 to {MAX_NUMBERS} numbers", key=PREFIX + "x", **KEPT, help="Separated by commas.")
+            st.text_input(
+                f"x: 2 to {MAX_NUMBERS} numbers", key=PREFIX + "x", **PERSIST_STATE, help="Separated by commas."
+            )
         page.draw("norm", "layout", "parts")
         with st.expander("More settings"):
             if is_relevant(view, "eps"):
-                value_slider(PREFIX + "eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
+                draw_value_slider(PREFIX + "eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
             if is_relevant(view, "x"):
-                st.text_input("∂l/∂x̂: a number for each x", key=PREFIX + "dy", **KEPT, help="From the network.")
+                st.text_input(
+                    "∂l/∂x̂: a number for each x", key=PREFIX + "dy", **PERSIST_STATE, help="From the network."
+                )
             if is_relevant(view, "n"):
                 _shape(view, get_page_scheme(view))
             page.rest()
@@ -53,20 +57,20 @@ def controls(view: View) -> None:
 def _parameters(view: View, scheme: Scheme) -> None:
     """Those of the scheme but for ε, as far as it has them."""
     if scheme.key == "custom":
-        custom.controls(view, lengths, PREFIX)
+        custom.draw_custom_controls(view, get_view_lengths, PREFIX)
     if is_relevant(view, "groups"):
-        cut = ", ".join(f"{axis} = {n}" for axis, n in grouped(view).items())
-        st.selectbox(f"Groups G (divisors of {cut})", group_options(view), key=PREFIX + "groups", **KEPT)
+        cut = ", ".join(f"{axis} = {n}" for axis, n in find_grouped_axes(view).items())
+        st.selectbox(f"Groups G (divisors of {cut})", list_group_counts(view), key=PREFIX + "groups", **PERSIST_STATE)
     if is_relevant(view, "radius"):
-        window_controls(["H", "W", "C"], PREFIX)
+        draw_window_controls(["H", "W", "C"], PREFIX)
     if is_relevant(view, "alpha"):
-        value_slider(PREFIX + "alpha", ALPHA_LABEL, ALPHA_STEPS, view["alpha"])
+        draw_value_slider(PREFIX + "alpha", ALPHA_LABEL, ALPHA_STEPS, view["alpha"])
 
 
 def _shape(view: View, scheme: Scheme) -> None:
     """The lengths of the small tensor."""
     columns = st.columns(2)
     called = wording.name_axes(scheme.axes, get_tensor_shape(view))
-    for number, (size, name, axis) in enumerate(zip(SIZES, scheme.axes, called, strict=True)):
+    for number, (size, name, axis) in enumerate(zip(SIZE_NAMES, scheme.axes, called, strict=True)):
         label = f"{name} ({axis.many})"
-        columns[number % 2].number_input(label, 1, MAX_TENSOR_LENGTHS[size], key=PREFIX + size, **KEPT)
+        columns[number % 2].number_input(label, 1, MAX_TENSOR_LENGTHS[size], key=PREFIX + size, **PERSIST_STATE)

@@ -7,7 +7,7 @@ import numpy as np
 
 from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES
-from normviz.charts.style import COLOUR_BAR, finish
+from normviz.charts.style import COLOUR_BAR_STYLE, apply_chart_style
 
 MAX_NAMED_ELEMENTS = 24
 """Elements that still have room for their indices beside the matrix."""
@@ -25,8 +25,8 @@ def draw_jacobian_map(matrix: np.ndarray, names: Sequence[str], edges: np.ndarra
     largest = float(np.abs(matrix).max()) or 1.0
     figure = Figure()
     figure.add_heatmap(
-        x=list(names), y=list(names), z=matrix, zmin=-largest, zmax=largest, colorscale=colours.diverging,
-        colorbar=COLOUR_BAR | {"len": 0.8}, hovertemplate="∂x̂[%{y}] / ∂x[%{x}] = %{z:.4g}<extra></extra>",
+        x=list(names), y=list(names), z=matrix, zmin=-largest, zmax=largest, colorscale=colours.diverging_scale,
+        colorbar=COLOUR_BAR_STYLE | {"len": 0.8}, hovertemplate="∂x̂[%{y}] / ∂x[%{x}] = %{z:.4g}<extra></extra>",
     )  # fmt: skip
     if len(edges) - 1 <= MAX_FRAMED_FIELDS:
         for start, end in pairwise(edges.tolist()):
@@ -36,4 +36,4 @@ def draw_jacobian_map(matrix: np.ndarray, names: Sequence[str], edges: np.ndarra
     axis = {"type": "category", "showticklabels": shown, "showgrid": False, "tickfont": {"size": 11}, "ticks": ""}
     figure.update_xaxes(title="x of element n, h, w, c", constrain="domain", tickangle=-90, **axis)
     figure.update_yaxes(title="x̂ of element", autorange="reversed", scaleanchor="x", constrain="domain", **axis)
-    return finish(figure, colours, {"l": 70, "b": 80 if shown else 40, "t": 8})
+    return apply_chart_style(figure, colours, {"l": 70, "b": 80 if shown else 40, "t": 8})

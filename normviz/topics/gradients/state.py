@@ -12,8 +12,8 @@ from normviz.topics.gradients import exercise
 from normviz.topics.gradients.chain import LAST_STEP
 from normviz.topics.gradients.exercise import Exercise
 from normviz.ui import scheme as chosen
-from normviz.ui.link import Param, View, format_exact, params
-from normviz.ui.tensor import SIZES
+from normviz.ui.link import Param, View, create_params, format_exact
+from normviz.ui.tensor import SIZE_NAMES
 
 PAGE = "gradients"
 
@@ -35,7 +35,7 @@ TENSOR_PANELS = ("formula", "jacobian")
 """The panels that show the small tensor and the scheme."""
 
 BELONGS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(SIZES, TENSOR_PANELS),
+    **dict.fromkeys(SIZE_NAMES, TENSOR_PANELS),
     "seed": (*TENSOR_PANELS, "answer"),
     "torch": ("formula",),
     **dict.fromkeys(("layout", "norm", "parts", *exercise.MAX_LENGTHS, "dtype"), ("answer",)),
@@ -121,7 +121,7 @@ _NUMBERS = (
 )
 
 PARAMS = (
-    *params(Page, PREFIX),
+    *create_params(Page, PREFIX),
     *_NUMBERS,
     *(replace(param, key=PREFIX + param.key) for param in chosen.PARAMS),
 )
@@ -130,9 +130,9 @@ PARAMS = (
 def is_relevant(view: View, name: str) -> bool:
     """Whether a value means anything to what is shown: a link and the controls leave out what does not."""
     if name in _SCHEME:
-        return view["show"] in TENSOR_PANELS and chosen.is_relevant(chosen.scheme_of(view), name)
+        return view["show"] in TENSOR_PANELS and chosen.is_relevant(chosen.build_scheme(view), name)
     if name == "eps":
-        return view["show"] not in TENSOR_PANELS or chosen.is_relevant(chosen.scheme_of(view), name)
+        return view["show"] not in TENSOR_PANELS or chosen.is_relevant(chosen.build_scheme(view), name)
     if view["show"] not in BELONGS.get(name, tuple(SHOWN)):
         return False
     needs = {
@@ -174,17 +174,17 @@ def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
 
 def get_page_scheme(view: View) -> Scheme:
     """The scheme with its parameters."""
-    return chosen.scheme_of(view)
+    return chosen.build_scheme(view)
 
 
 def get_tensor_shape(view: View) -> Shape:
     """The shape of the small tensor."""
-    return tuple(view[size] for size in SIZES)
+    return tuple(view[size] for size in SIZE_NAMES)
 
 
 def get_page_eps(view: View) -> float:
     """ε as the scheme takes it: 0 where it has none."""
-    return chosen.eps_of(view, get_page_scheme(view))
+    return chosen.get_effective_eps(view, get_page_scheme(view))
 
 
 def build_exercise(view: View) -> Exercise:

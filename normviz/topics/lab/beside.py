@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from normviz.charts.palette import NOT_FINITE, THEMES
+from normviz.charts.palette import NOT_FINITE_COLOUR, THEMES
 from normviz.core.fields import AXIS_NAMES, FULL, Field
 from normviz.core.normalize import NormalizationResult, ignore_float_warnings
 from normviz.core.registry import Scheme, find_equal_schemes
@@ -60,7 +60,7 @@ def beside_data(
         "caption": _caption(pictures),
         "colours": {
             "mean": colours.mean, "divides": colours.divides, "element": colours.element, "ink": colours.ink,
-            "low": colours.low, "middle": colours.middle, "high": colours.high, "gaps": NOT_FINITE,
+            "low": colours.low, "middle": colours.middle, "high": colours.high, "gaps": NOT_FINITE_COLOUR,
         },
     }  # fmt: skip
 

@@ -9,19 +9,19 @@ from normviz.core.registry import Scheme
 from normviz.describe.wording import format_scheme_label, format_shape
 from normviz.topics.lab.state import COMPUTED, has_parameter, learns, sets_advanced, view_of
 from normviz.ui import custom
-from normviz.ui.choice import choose_one
-from normviz.ui.drawers import drawer, open_drawer
-from normviz.ui.link import KEPT, View, on_phone, value_slider
-from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS, group_options, grouped
-from normviz.ui.tensor import OWN_DATA, VIEWS, colour_name, colours, lengths, shape_of
+from normviz.ui.drawers import draw_drawer, open_drawer
+from normviz.ui.link import PERSIST_STATE, View, draw_value_slider, is_phone
+from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS, find_grouped_axes, list_group_counts
+from normviz.ui.scheme_picker import choose_scheme
+from normviz.ui.tensor import OWN_DATA, VIEW_NAMES, format_colour_name, get_view_lengths, get_view_shape, list_colours
 from normviz.ui.tensor_controls import (
-    data_controls,
-    further_window_controls,
-    radius_control,
-    seed_control,
-    shape_controls,
+    draw_data_controls,
+    draw_mean_window_controls,
+    draw_radius_control,
+    draw_seed_control,
+    draw_shape_controls,
 )
-from normviz.web.components.picked import picked
+from normviz.web.components.picked import show_choice_bar
 
 LOOK, ADVANCED_DRAWER = "look menu", "advanced"
 """The keys of the menu over the cube and of "Advanced"."""
@@ -30,40 +30,45 @@ LOOK, ADVANCED_DRAWER = "look menu", "advanced"
 def controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGenerator) -> None:
     """Draw shape and scheme in a first place; in another, data and everything else under "Advanced"."""
     with first:
-        shape_controls(view, scheme, COMPUTED)
-        choose_one()
+        draw_shape_controls(view, scheme, COMPUTED)
+        choose_scheme()
         _parameters(view, scheme)
     with rest:
-        data_controls(view, seeded=False)
+        draw_data_controls(view, has_seed=False)
         state, sets = st.session_state, sets_advanced(view)
         if sets and not state.get("advanced set"):
             open_drawer(ADVANCED_DRAWER)
         state["advanced set"] = sets
-        place = drawer(st.expander, "Advanced", ADVANCED_DRAWER)
+        place = draw_drawer(st.expander, "Advanced", ADVANCED_DRAWER)
         if place.open:
             with place:
                 _advanced(view, scheme)
-    if not on_phone():  # there, the controls stand above the cube
-        picked(f"{format_scheme_label(scheme)} on {format_shape(shape_of(view))}")
+    if not is_phone():  # there, the controls stand above the cube
+        show_choice_bar(f"{format_scheme_label(scheme)} on {format_shape(get_view_shape(view))}")
 
 
 def picture_controls(view: View, scheme: Scheme) -> None:
     """Draw what sets the colours and the view of the cube, in a menu over it."""
     st.session_state["view shown"] = view_of(view, scheme)
-    place = drawer(st.popover, "Colours and view", LOOK, type="tertiary")
+    place = draw_drawer(st.popover, "Colours and view", LOOK, type="tertiary")
     if not place.open:
         return
     with place:
         st.segmented_control(
             "Colour by",
-            colours(learns(scheme)),
+            list_colours(learns(scheme)),
             key="colour",
-            **KEPT,
+            **PERSIST_STATE,
             required=True,
-            format_func=partial(colour_name, scheme=scheme),
+            format_func=partial(format_colour_name, scheme=scheme),
         )
         st.segmented_control(
-            "View", list(VIEWS), key="view shown", required=True, format_func=VIEWS.__getitem__, on_change=_choose_view
+            "View",
+            list(VIEW_NAMES),
+            key="view shown",
+            required=True,
+            format_func=VIEW_NAMES.__getitem__,
+            on_change=_choose_view,
         )
 
 
@@ -74,25 +79,25 @@ def _choose_view() -> None:
 def _parameters(view: View, scheme: Scheme) -> None:
     """Draw the one parameter that tells schemes of a kind apart."""
     if has_parameter(scheme, "groups"):
-        cut = ", ".join(f"{axis} = {n}" for axis, n in grouped(view).items())
-        st.selectbox(f"Groups G (divisors of {cut})", group_options(view), key="groups", **KEPT)
+        cut = ", ".join(f"{axis} = {n}" for axis, n in find_grouped_axes(view).items())
+        st.selectbox(f"Groups G (divisors of {cut})", list_group_counts(view), key="groups", **PERSIST_STATE)
     if has_parameter(scheme, "radius"):
-        radius_control()
+        draw_radius_control()
     if has_parameter(scheme, "alpha"):
-        value_slider("alpha", ALPHA_LABEL, ALPHA_STEPS, view["alpha"])
+        draw_value_slider("alpha", ALPHA_LABEL, ALPHA_STEPS, view["alpha"])
 
 
 def _advanced(view: View, scheme: Scheme) -> None:
     """Draw what a first look does without: own fields, ε, what is learned, and the seed."""
     if scheme.key == "custom":
-        custom.controls(view, lengths)
+        custom.draw_custom_controls(view, get_view_lengths)
     if has_parameter(scheme, "radius"):
-        further_window_controls(["H", "W", "C"])
+        draw_mean_window_controls(["H", "W", "C"])
     if has_parameter(scheme, "eps"):
-        value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
+        draw_value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
     labels = {"gain": f"{scheme.gain_symbol} (gain)", "bias": "β (bias)", "threshold": "τ (threshold)"}
     learned = [name for name in labels if has_parameter(scheme, name)]
     for name, column in zip(learned, st.columns(max(len(learned), 2), vertical_alignment="bottom"), strict=False):
-        column.number_input(labels[name], -10.0, 10.0, step=0.1, key=name, **KEPT)
+        column.number_input(labels[name], -10.0, 10.0, step=0.1, key=name, **PERSIST_STATE)
     if view["data"] != OWN_DATA:
-        seed_control()
+        draw_seed_control()

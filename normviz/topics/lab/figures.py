@@ -6,7 +6,7 @@ import numpy as np
 
 from normviz.charts.chart import Figure, make_subplots
 from normviz.charts.palette import THEMES
-from normviz.charts.style import finish
+from normviz.charts.style import apply_chart_style
 
 BINS = 40
 
@@ -35,7 +35,7 @@ def histograms(
             figure.add_bar(x=centres, y=share, name=name, showlegend=first, row=1, col=column, **style)
     figure.update_layout(barmode="overlay", bargap=0)
     figure.update_yaxes(tickformat=".0%")
-    return finish(figure, colours, {"t": 40}, {"y": -0.14}, zero="x")
+    return apply_chart_style(figure, colours, {"t": 40}, {"y": -0.14}, zero_lines="x")
 
 
 def _edges(values: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import streamlit as st
 
-from normviz.charts.statistics import extremes, pictures, statistics_map
+from normviz.charts.common_charts import draw_pictures, draw_statistics_map, find_finite_range
 from normviz.core.fields import AXIS_NAMES, MAX_DRAWN_ELEMENTS, Field, Index, Shape
 from normviz.core.normalize import NormalizationResult, ignore_float_warnings
 from normviz.core.registry import Scheme
@@ -28,13 +28,13 @@ from normviz.topics.lab.beside import beside_data, twin_words
 from normviz.topics.lab.figures import histograms
 from normviz.topics.lab.picture import PLAIN, ROLES
 from normviz.topics.lab.state import CODE, STATISTICS
-from normviz.ui.link import KEPT, View
-from normviz.ui.panels import passed_chart, response_chart
-from normviz.ui.saving import save_table
-from normviz.ui.tensor import take_focus
-from normviz.web.components.element import element
-from normviz.web.components.picture import shades
-from normviz.web.components.plot import plot
+from normviz.ui.link import PERSIST_STATE, View
+from normviz.ui.response_charts import show_pointwise_chart, show_response_chart
+from normviz.ui.saving import draw_download_button
+from normviz.ui.tensor import store_sent_focus
+from normviz.web.components.element import show_element
+from normviz.web.components.picture import convert_to_pixels
+from normviz.web.components.plot import show_figure
 
 
 def headline(scheme: Scheme, x: np.ndarray, result: NormalizationResult, threshold: float) -> None:
@@ -71,7 +71,7 @@ def beside(
     """The element that the cube shows: its field, indices and numbers; `affine`: ε, γ, β and τ."""
     roles = ROLES.get(scheme.acts_on, PLAIN)
     data = beside_data(view, scheme, x, result, affine, roles, theme)
-    element(data, "element", lambda: take_focus("element shown"))
+    show_element(data, "element", lambda: store_sent_focus("element shown"))
     twins = twin_words(scheme, x.shape)
     if twins:
         st.info(twins, icon=":material/equal:")
@@ -98,16 +98,18 @@ def statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResult, view:
     with left:
         labels = {axis: st.column_config.NumberColumn(AXIS_NAMES[axis].letter, format="%d") for axis in scheme.axes}
         st.dataframe(pa.table(table), hide_index=True, height=320, column_config=labels, key="statistics")
-        save_table(lambda: {name: column.tolist() for name, column in table.items()}, f"{scheme.key}-statistics")
+        draw_download_button(
+            lambda: {name: column.tolist() for name, column in table.items()}, f"{scheme.key}-statistics"
+        )
     with right:
         kind = view["statistic"] if view["statistic"] in kinds else next(iter(kinds))
         if len(kinds) > 1:
-            st.segmented_control("Statistic", STATISTICS, key="statistic", **KEPT, required=True)
+            st.segmented_control("Statistic", STATISTICS, key="statistic", **PERSIST_STATE, required=True)
         shown = kinds[kind]
-        figure = statistics_map(shown.values, shown.axes, shown.where, shown.name, theme, estimate_rounding(x))
+        figure = draw_statistics_map(shown.values, shown.axes, shown.where, shown.name, theme, estimate_rounding(x))
         if shown.moves:  # with what is pointed at
             figure.update_layout(meta={"frame": {"shape": shown.values.shape, "of": x.shape}})
-        plot(figure, "statistics-map", shown.alt, "18rem")
+        show_figure(figure, "statistics-map", shown.alt, "18rem")
         st.caption(shown.caption)
 
 
@@ -164,14 +166,14 @@ def distribution(scheme: Scheme, x: np.ndarray, result: NormalizationResult, foc
         )
     what = f"Histograms of {symbol} before and {symbol}̂ after, of all elements and of the chosen {of}."
     alt = f"{what} {'; '.join(said)}"
-    plot(histograms(panels, theme, f"the {of}"), "histograms", alt, "22rem")
+    show_figure(histograms(panels, theme, f"the {of}"), "histograms", alt, "22rem")
     st.caption(alt.partition(". ")[2])
 
 
 def response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float, theme: str) -> None:
     """x̂ of the locked element over the contrast of the whole tensor, for several ε or α: linear, then saturated."""
     if scheme.pointwise is not None:
-        passed_chart(scheme, float(x[focus]), theme)
+        show_pointwise_chart(scheme, float(x[focus]), theme)
         st.caption(
             "While α c |x| is small beside 1, x̂ grows with the contrast; beyond 3 it is saturated, near 1 or −1. "
             "No other element matters. The dotted line is the tensor as it is, c = 1."
@@ -184,7 +186,7 @@ def response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float, the
         st.write("What divides here has no ε: x̂ does not depend on the contrast.")
         return
     one = compute_whitened_saturation(x, scheme, focus) if scheme.whitens else compute_saturation(x, scheme, focus)
-    response_chart(one, eps, theme)
+    show_response_chart(one, eps, theme)
     square = "the variance along an eigenvector of Σ" if scheme.whitens else "E_B[v²]"
     part = "that part of x̂" if scheme.whitens else "x̂"
     st.caption(
@@ -210,16 +212,18 @@ def picture(
     scale = st.segmented_control(
         "Black to white", list(SCALES), default="one", required=True, key="brightness", format_func=SCALES.__getitem__
     )
-    both = extremes(before, after)
-    ends = [both, both] if scale == "one" else [extremes(before), extremes(after)]
+    both = find_finite_range(before, after)
+    ends = [both, both] if scale == "one" else [find_finite_range(before), find_finite_range(after)]
     images = {f"before: x of example {n}, {what}": before, "after: x̂": after}
     if coloured:
-        images = {title: shades(image, *end) for (title, image), end in zip(images.items(), ends, strict=True)}
+        images = {
+            title: convert_to_pixels(image, *end) for (title, image), end in zip(images.items(), ends, strict=True)
+        }
     said = [
         f"{wording.format_signed(low, 3)} is black and {wording.format_signed(high, 3)} white" for low, high in ends
     ]
     alt = f"Example {n}, {what}, as a picture before and after {scheme.name}. "
-    plot(pictures(images, ends, theme), "picture", f"{alt}Before, {said[0]}; after, {said[1]}.", "26rem")
+    show_figure(draw_pictures(images, ends, theme), "picture", f"{alt}Before, {said[0]}; after, {said[1]}.", "26rem")
     if scale == "one":
         st.caption(f"One scale for both: {said[0]}. What is brighter or has more contrast after, is so in its numbers.")
     else:
@@ -256,7 +260,9 @@ def parameters(scheme: Scheme, x: np.ndarray) -> None:
 
 def code(scheme: Scheme, x: np.ndarray, eps: float, gain: float, bias: float, view: View) -> None:
     """Runnable code in three frameworks, and the tensor to run it on."""
-    st.segmented_control("Framework", list(CODE), key="framework", **KEPT, required=True, format_func=CODE.__getitem__)
+    st.segmented_control(
+        "Framework", list(CODE), key="framework", **PERSIST_STATE, required=True, format_func=CODE.__getitem__
+    )
     plain = view["data"] == "normal" and view["seed"] == 0  # what the code makes by itself
     source = None if plain else 'x = np.load("tensor.npy").astype(np.float64)'
     st.code(

@@ -3,8 +3,8 @@
 import numpy as np
 
 from normviz.charts import cube
-from normviz.charts.cube_layout import layout_of, parts
-from normviz.charts.palette import NOT_FINITE, THEMES
+from normviz.charts.cube_layout import compute_layout, count_gapless_boxes
+from normviz.charts.palette import NOT_FINITE_COLOUR, THEMES
 from normviz.core.fields import AXIS_NAMES, Shape
 from normviz.core.normalize import NormalizationResult
 from normviz.core.registry import Scheme
@@ -13,12 +13,12 @@ from normviz.describe import wording
 from normviz.describe.notation import TENSOR_SYMBOLS
 from normviz.topics.lab.stages import MOVED_UP_TO, stages
 from normviz.topics.lab.state import LOOK, affine_of, view_of
-from normviz.ui.appearance import taking
-from normviz.ui.cube import axis_titles
+from normviz.ui.cube_row import make_axis_titles
+from normviz.ui.cube_view import make_view_callback
 from normviz.ui.link import View
-from normviz.ui.scheme import eps_of
-from normviz.ui.tensor import colour_name, is_picture, take_focus
-from normviz.web.components.plot import plot
+from normviz.ui.scheme import get_effective_eps
+from normviz.ui.tensor import format_colour_name, is_picture, store_sent_focus
+from normviz.web.components.plot import show_figure
 
 SHOWN = {
     "lock": "the chosen element",
@@ -37,19 +37,22 @@ def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalizatio
     shown = view_of(view, scheme)
     roles = ROLES.get(scheme.acts_on, PLAIN)
     levels, legend = _levels(view, scheme, x, result)
-    layout = layout_of(shown, x.shape, roles)
-    titles, hues = axis_titles(scheme, layout, x.shape, THEMES[theme])
+    layout = compute_layout(shown, x.shape, roles)
+    titles, hues = make_axis_titles(scheme, layout, x.shape, THEMES[theme])
     block = AXIS_NAMES[scheme.axes[roles[0]]]
-    colour = colour_name(view["colour"], scheme).lower()
+    colour = format_colour_name(view["colour"], scheme).lower()
     still = "" if x.size <= MOVED_UP_TO else f"Up to {MOVED_UP_TO:,} elements it can be watched step by step."
     affine = *affine_of(view, scheme), view["threshold"]
-    played = [] if still else list(stages(scheme, x, result, eps_of(view, scheme), *affine))
-    framed = scheme.field is None or parts(layout, scheme.field.box(view["focus"], x.shape)) <= cube.OUTLINED_UP_TO
-    plot(
-        cube.cube_figure(x.shape, shown, levels, legend, theme, roles),
+    played = [] if still else list(stages(scheme, x, result, get_effective_eps(view, scheme), *affine))
+    framed = (
+        scheme.field is None
+        or count_gapless_boxes(layout, scheme.field.box(view["focus"], x.shape)) <= cube.MAX_OUTLINED_BOXES
+    )
+    show_figure(
+        cube.draw_cube(x.shape, shown, levels, legend, theme, roles),
         key="cube",
         alt=wording.describe_picture(scheme, x.shape, view["focus"], shown, colour),
-        hover=cube.hover_data(
+        hover=cube.build_hover_data(
             x.shape,
             shown,
             [(scheme.field, scheme.summation)],
@@ -57,17 +60,17 @@ def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalizatio
             [result.xhat],
             roles,
             legend["kind"] == "plain",
-            None if still or len(played) < 2 else cube.stages_data(played, x.shape, theme),
-            cube.labels_data(shown, x.shape, [titles], [""], roles, (block.one, block.letter), colours=[hues]),
+            None if still or len(played) < 2 else cube.build_stages_data(played, x.shape, theme),
+            cube.build_labels_data(shown, x.shape, [titles], [""], roles, (block.one, block.letter), colours=[hues]),
         ),
-        still=still,
+        no_stages_note=still,
         focus=view["focus"],
-        names=[AXIS_NAMES[name].letter for name in scheme.axes],
+        index_letters=[AXIS_NAMES[name].letter for name in scheme.axes],
         symbol=TENSOR_SYMBOLS.get(scheme.acts_on, "x"),
-        on_focus=lambda: take_focus("cube plot"),
+        on_focus=lambda: store_sent_focus("cube plot"),
         axes=scheme.axes,
         view={param.name: view[param.name] for param in LOOK},
-        on_view=taking("cube plot", LOOK),
+        on_view=make_view_callback("cube plot", LOOK),
         legend=legend_words(view["colour"], scheme, x.shape, theme, framed, legend)
         + layout_words(shown, scheme, x.shape),
     )
@@ -77,12 +80,12 @@ def _levels(view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResu
     values = {"value": x, "normalized": result.xhat, "output": result.y}
     colour = view["colour"]
     if colour == "value" and is_picture(view, x.shape) and scheme.acts_on != "weight":
-        return cube.picture_levels(x)
+        return cube.compute_grey_levels(x)
     if colour in values:
-        return cube.value_levels(values[colour])
+        return cube.compute_value_levels(values[colour])
     if colour == "field" or scheme.field is None:
-        return cube.plain_levels(x.shape)
-    return cube.statistic_levels(x.shape, scheme.field)
+        return cube.make_plain_levels(x.shape)
+    return cube.compute_statistic_levels(x.shape, scheme.field)
 
 
 def layout_words(shown: str, scheme: Scheme, shape: Shape) -> str:
@@ -105,7 +108,7 @@ def legend_words(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: 
     hue = colours.field if colour == "field" else colours.ink
     filled = "filled and " * (colour == "field" and framed) or "filled" * (colour == "field")
     how = filled + "framed" * framed
-    how = how or f"not framed, as it has more than {cube.OUTLINED_UP_TO:,} parts"
+    how = how or f"not framed, as it has more than {cube.MAX_OUTLINED_BOXES:,} parts"
     taken = wording.find_field_statistics(scheme, shape)
     if len(taken) == 2:
         entries += [
@@ -131,7 +134,7 @@ def legend_words(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: 
         if "rgb" in drawn:
             text = f"Every cell has the colour of its pixel, mixed of three channels: {low} is none of one, {high} all."
     if drawn.get("gaps"):
-        entries.append((NOT_FINITE, "NaN or infinite"))
+        entries.append((NOT_FINITE_COLOUR, "NaN or infinite"))
     patches = "".join(f'<span><i style="background:{hue}"></i>{words}</span>' for hue, words in entries)
     keys = "Click an element to choose it, or use the arrow keys."
     hints = f'<span class="nv-keys">{keys}</span><span class="nv-taps">Tap an element to choose it.</span>'

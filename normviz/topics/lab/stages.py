@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from normviz.charts.cube import Stage
+from normviz.charts.cube import CubeStage
 from normviz.core.fields import Field, Rule
 from normviz.core.normalize import NormalizationResult, broadcast_statistic
 from normviz.core.registry import Scheme
@@ -25,23 +25,23 @@ def stages(
     gain: float,
     bias: float,
     threshold: float = 0.0,
-) -> Iterator[Stage]:
+) -> Iterator[CubeStage]:
     """Yield the stages of the general form, x → μ → x − μ → σ² → x̂ → y, and max(y, τ), as far as a scheme has them.
 
     A pointwise scheme has x → x̂ → y. Where σ² leaves the range of a float, √(σ² + ε) stands for it.
     """
     symbol = TENSOR_SYMBOLS.get(scheme.acts_on, "x")
     v, hat = (symbol if scheme.summation is None else f"{symbol} − μ"), f"{symbol}̂"
-    yield Stage(symbol, f"{symbol}, the tensor as it comes: {wording.pluralize(x.size, 'number')}.", x, "element")
+    yield CubeStage(symbol, f"{symbol}, the tensor as it comes: {wording.pluralize(x.size, 'number')}.", x, "element")
     if scheme.summation is not None and result.mean is not None:
         mean = np.broadcast_to(broadcast_statistic(result.mean, scheme.summation, x.shape), x.shape)
         yield from _reduced(scheme, scheme.summation, mean, "μ", f"mean μ of {symbol}", "centred")
-        yield Stage(v, f"Subtract its mean from every element: {v}.", result.v, "centred")
+        yield CubeStage(v, f"Subtract its mean from every element: {v}.", result.v, "centred")
     if scheme.pointwise is not None:
         inside = f"α = {typeset(scheme.alpha)}"
         inside += "" if scheme.shift is None else f" and s = {typeset(scheme.shift)}"
         says = f"Every element passes through {wording.format_function_text(scheme)} by itself, with {inside}."
-        yield Stage(hat, says, result.xhat, "normalized", scale=1)
+        yield CubeStage(hat, says, result.xhat, "normalized", scale=1)
     elif scheme.whitens:
         groups, size = scheme.matrices(x.shape), x.shape[-1] // scheme.matrices(x.shape)
         matrices = wording.pluralize(groups, "covariance matrix")
@@ -49,7 +49,7 @@ def stages(
             f"{matrices} Σ of {size} × {size}, over N, H, W: the channels of every position, times (Σ + εI)^(−1/2) of "
             f"their group, with ε = {typeset(eps)}, give {hat}."
         )
-        yield Stage(hat, says, result.xhat, "normalized", scale=1)
+        yield CubeStage(hat, says, result.xhat, "normalized", scale=1)
     elif scheme.suppression is not None and result.deviation is not None:
         divisor = _divisor(scheme, v, result, eps)
         values = np.broadcast_to(broadcast_statistic(divisor.values, scheme.suppression, x.shape), x.shape)
@@ -57,7 +57,7 @@ def stages(
         root = f"({divisor.root} · √fan-in)" if scheme.per_fan_in else divisor.root
         says = f"Divide every element: {hat} = {f'({v})' if ' ' in v else v} / {root}"
         given = f", with ε = {typeset(eps)}" if scheme.eps is not None else ""
-        yield Stage(hat, f"{says}{given}.", result.xhat, "normalized", scale=1)
+        yield CubeStage(hat, f"{says}{given}.", result.xhat, "normalized", scale=1)
     if scheme.gain is not None or scheme.bias is not None:
         made, done, numbers = hat if scheme.has_xhat else v, [], []
         made = f"({made})" if " " in made and scheme.gain is not None else made
@@ -68,10 +68,10 @@ def stages(
             made, done, numbers = f"{made} + β", [*done, "shifted"], [*numbers, f"β = {wording.format_signed(bias)}"]
         how = wording.capitalize_first(" and ".join(done))
         says = f"{how} by what is learned: y = {made}, here {' and '.join(numbers)}."
-        yield Stage("y", says, result.y, "output", scale=1)
+        yield CubeStage("y", says, result.y, "output", scale=1)
     if scheme.threshold is not None:
         says = f"Nothing stays below a learned threshold: z = max(y, τ), here τ = {wording.format_signed(threshold)}."
-        yield Stage("z", says, np.maximum(result.y, threshold), "activation", scale=1)
+        yield CubeStage("z", says, np.maximum(result.y, threshold), "activation", scale=1)
 
 
 COPIED = "copied back"
@@ -111,20 +111,20 @@ def _divisor(scheme: Scheme, v: str, result: NormalizationResult, eps: float) ->
 
 def _reduced(
     scheme: Scheme, field: Field, values: np.ndarray, symbol: str, what: str, line: str, scale: int = 0
-) -> Iterator[Stage]:
+) -> Iterator[CubeStage]:
     """Yield the two stages of a statistic: the elements of its field come together, and it is copied back to them."""
     shape, field = values.shape, field.canonical(values.shape)
     how = "of all of it as one matrix" if scheme.spectral else wording.describe_reduction(field, scheme.axes, shape)
     axes = [_along(scheme, rule, n) for rule, n in zip(field.rules, shape, strict=True)]
     if field.windows and field.blocks.least(shape) == 1:
         says = f"The {what}: {how}. Each element has its own window: nothing collapses."
-        yield Stage(symbol, says, values, line, slides=True, axes=axes, scale=scale)
+        yield CubeStage(symbol, says, values, line, slides=True, axes=axes, scale=scale)
         return
     count = int(np.prod(field.statistics_shape(shape)))
     copied = [
         (many, "" if n == 1 else "kept" if many == n else COPIED) for (many, _), n in zip(axes, shape, strict=True)
     ]
     says = f"The {what}: {how}. {wording.pluralize(values.size, 'number')} become {count:,}."
-    yield Stage(symbol, says, values, line, field, axes=axes, scale=scale)
+    yield CubeStage(symbol, says, values, line, field, axes=axes, scale=scale)
     says = f"Broadcast: copy each {symbol} to the elements it came from."
-    yield Stage(symbol, says, values, line, axes=copied, scale=scale)
+    yield CubeStage(symbol, says, values, line, axes=copied, scale=scale)

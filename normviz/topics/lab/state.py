@@ -4,9 +4,10 @@ from typing import Any
 
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.describe.snippets import FRAMEWORKS
-from normviz.ui import appearance, tensor
+from normviz.ui import cube_view as appearance
 from normviz.ui import scheme as chosen
-from normviz.ui.link import Param, View, choice, clean, format_exact, real
+from normviz.ui import tensor
+from normviz.ui.link import Param, View, clean_values, format_exact, make_choice_fitter, make_real_fitter
 
 TABS = {
     "statistics": "Statistics",
@@ -32,7 +33,7 @@ def _gain(view: View) -> str:
 
 
 def _tab(value: Any, view: View) -> str:
-    return value if value in TABS.values() else TABS[choice(list(TABS))(value, view)]
+    return value if value in TABS.values() else TABS[make_choice_fitter(list(TABS))(value, view)]
 
 
 def learns(scheme: Scheme) -> bool:
@@ -40,16 +41,16 @@ def learns(scheme: Scheme) -> bool:
     return scheme.gain is not None or scheme.bias is not None
 
 
-LOOK = appearance.camera(), appearance.GAPS, appearance.CUT
+LOOK = appearance.create_camera_param(), appearance.GAPS_PARAM, appearance.CUT_PARAM
 """How the cube is looked at."""
 
 COMPUTED = (
     *tensor.PARAMS,
     *chosen.PARAMS,
-    tensor.colour(lambda view: learns(chosen.scheme_of(view))),
-    Param("gain", 1.0, real(-10, 10), format_exact, label=_gain),
-    Param("bias", 0.0, real(-10, 10), format_exact, label="β (bias)"),
-    Param("threshold", 0.0, real(-10, 10), format_exact, label="τ (threshold)"),
+    tensor.colour(lambda view: learns(chosen.build_scheme(view))),
+    Param("gain", 1.0, make_real_fitter(-10, 10), format_exact, label=_gain),
+    Param("bias", 0.0, make_real_fitter(-10, 10), format_exact, label="β (bias)"),
+    Param("threshold", 0.0, make_real_fitter(-10, 10), format_exact, label="τ (threshold)"),
     *LOOK[1:],
 )
 """The tensor and what becomes of it: what a preset sets, or sets back."""
@@ -57,8 +58,8 @@ COMPUTED = (
 PARAMS = (
     *COMPUTED,
     Param("tab", TABS["statistics"], _tab, {label: name for name, label in TABS.items()}.__getitem__, words=str),
-    Param("statistic", "divisor", choice(STATISTICS)),
-    Param("framework", "pytorch", choice(list(CODE)), words=CODE.__getitem__),
+    Param("statistic", "divisor", make_choice_fitter(STATISTICS)),
+    Param("framework", "pytorch", make_choice_fitter(list(CODE)), words=CODE.__getitem__),
     LOOK[0],
 )
 
@@ -75,14 +76,14 @@ ADVANCED = ("radius_a", "over", "eps", "gain", "bias", "threshold", "seed")
 
 def sets_advanced(view: View) -> bool:
     """Return True if a value under "Advanced" matters in this view and is not its default."""
-    scheme, (defaults, _) = chosen.scheme_of(view), clean(PARAMS, {})
+    scheme, (defaults, _) = chosen.build_scheme(view), clean_values(PARAMS, {})
     changed = (name for name in ADVANCED if has_parameter(scheme, name) and view[name] != defaults[name])
     return scheme.key == "custom" or any(changed)
 
 
 def is_relevant(view: View, name: str) -> bool:
     """Whether a value means anything in a view: to its scheme, and on the tab that is open."""
-    scheme = chosen.scheme_of(view)
+    scheme = chosen.build_scheme(view)
     only = {"statistic": ("statistics", len(scheme.fields) == 2), "framework": ("code", True)}
     tab, there = only.get(name, ("", True))
     return there and has_parameter(scheme, name) and (not tab or view["tab"] == TABS[tab])

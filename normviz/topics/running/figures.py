@@ -7,7 +7,7 @@ import numpy as np
 
 from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES
-from normviz.charts.style import finish, style_theme
+from normviz.charts.style import apply_chart_style, style_current_value_line
 from normviz.describe.seeds import format_mean_percent
 
 ROLE_SYMBOLS = {"training": "circle", "inference": "diamond", "ink": "square"}
@@ -32,7 +32,7 @@ def draw_strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light")
         figure.add_scatter(x=values, y=[name] * len(values), mode="markers", marker=tick, showlegend=False, name=name)
     figure.update_yaxes(autorange="reversed", automargin=True, tickfont={"size": 16}, ticklabelstandoff=8)
     figure.update_xaxes(title=axis)
-    return finish(figure, colours, {"l": 10, "r": 20})
+    return apply_chart_style(figure, colours, {"l": 10, "r": 20})
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,10 @@ def accuracy_figure(rows: Sequence[ModeRow], chance: float, theme: str = "light"
         figure.add_annotation(
             text=f"<b>{format_mean_percent(row.accuracy)}</b>", x=1, xanchor="left", **text | {"yshift": 0}
         )
-    figure.add_vline(100 * chance, line=style_theme(colours))
+    figure.add_vline(100 * chance, line=style_current_value_line(colours))
     ticks = [25, 50, 75, 100, 100 * chance]
     texts = [*(f"{tick}" for tick in ticks[:-1]), "guessing"]
     title = make_axis_title("accuracy on unseen digits, %")
     figure.update_xaxes(range=[-1, 102], title=title, tickvals=ticks, ticktext=texts, tickangle=0)
     figure.update_yaxes(range=[len(rows) - 0.6, -0.9], showticklabels=False, showgrid=False)
-    return finish(figure, colours, {"t": 6, "l": 12, "r": 104, "b": 46})
+    return apply_chart_style(figure, colours, {"t": 6, "l": 12, "r": 104, "b": 46})

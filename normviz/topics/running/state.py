@@ -10,7 +10,7 @@ from normviz.core.settings import build_settings, choice, integer, number_choice
 from normviz.topics.running.averages import CONVENTIONS, RunningAverages, compute_running_averages
 from normviz.topics.running.modes import MODES
 from normviz.topics.running.stream import BATCHES, MAX_SHOWN_DIGITS, UNITS, Setting, StreamTrace, trace_stream
-from normviz.ui.link import View, params
+from normviz.ui.link import View, create_params
 from normviz.ui.settings import Controls
 
 PAGE = "running"
@@ -64,7 +64,7 @@ class Page(Setting):
     panel: str = choice("switch", PANELS)
 
 
-PARAMS = params(Page, PREFIX)
+PARAMS = create_params(Page, PREFIX)
 
 MOMENTUM_CAPTION = (
     "PyTorch's momentum is the share of the new batch, Keras's the share of the old average. PyTorch multiplies the "

@@ -10,7 +10,7 @@ from PIL import Image
 
 from normviz.charts.chart import Figure, make_subplots
 from normviz.charts.palette import THEMES
-from normviz.charts.style import finish, style_theme
+from normviz.charts.style import apply_chart_style, style_current_value_line
 from normviz.topics.running.figures import LEGEND_BELOW, ROLE_SYMBOLS, make_axis_title
 from normviz.topics.running.stream import MAX_SHOWN_DIGITS
 
@@ -71,9 +71,9 @@ def stream_figure(statistics: Sequence[TrackedStatistic], position: int, theme: 
         figure.update_yaxes(range=[low - pad, high + pad], nticks=5, title=title, row=row, col=1)
     steps = len(statistics[0].batch)
     figure.update_xaxes(title=make_axis_title("batches seen"), row=len(statistics), col=1)
-    figure.add_vline(position, line=style_theme(colours))
+    figure.add_vline(position, line=style_current_value_line(colours))
     figure.update_xaxes(range=[-0.01 * steps, 1.015 * steps])
-    return finish(figure, colours, {"t": 48, "b": 118, "l": 55}, LEGEND_BELOW)
+    return apply_chart_style(figure, colours, {"t": 48, "b": 118, "l": 55}, LEGEND_BELOW)
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def batch_figure(batch: BatchOutputs, followed_digit: int, mode: str, theme: str
     high = 1.25 * batch.span or 1.0  # room for the values
     figure.update_yaxes(range=[-high, high], nticks=5, title=make_axis_title("output x̂"), fixedrange=True, row=2, col=1)
     figure.update_layout(showlegend=False)
-    return finish(figure, colours, {"t": 4, "b": 36, "l": 55}, zero="y")
+    return apply_chart_style(figure, colours, {"t": 4, "b": 36, "l": 55}, zero_lines="y")
 
 
 def format_output(value: float) -> str:

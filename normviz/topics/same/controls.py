@@ -4,11 +4,11 @@ import streamlit as st
 
 from normviz.core.fields import MAX_DRAWN_ELEMENTS
 from normviz.describe.wording import format_shape
-from normviz.ui.link import KEPT, View, value_slider
+from normviz.ui.link import PERSIST_STATE, View, draw_value_slider
 from normviz.ui.scheme import EPS_STEPS
-from normviz.ui.tensor import DATA_NAMES, OWN_DATA, SIZES, length_label, shape_of
-from normviz.ui.tensor_controls import data_controls
-from normviz.web.components.picked import picked
+from normviz.ui.tensor import DATA_NAMES, OWN_DATA, SIZE_NAMES, format_length_label, get_view_shape
+from normviz.ui.tensor_controls import draw_data_controls
+from normviz.web.components.picked import show_choice_bar
 
 
 def controls(view: View) -> None:
@@ -18,10 +18,10 @@ def controls(view: View) -> None:
     own = view["data"] == OWN_DATA and "own" in st.session_state
     with st.sidebar:
         columns = st.columns(2)
-        for number, size in enumerate(SIZES):
-            label = length_label(size, view)
-            columns[number % 2].number_input(label, 1, MAX_DRAWN_ELEMENTS, key=size, **KEPT, disabled=own)
+        for number, size in enumerate(SIZE_NAMES):
+            label = format_length_label(size, view)
+            columns[number % 2].number_input(label, 1, MAX_DRAWN_ELEMENTS, key=size, **PERSIST_STATE, disabled=own)
         with st.expander("Advanced", view["data"] == OWN_DATA):
-            data_controls(view)
-            value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
-    picked(f"{DATA_NAMES[view['data']]} of {format_shape(shape_of(view))}")
+            draw_data_controls(view)
+            draw_value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
+    show_choice_bar(f"{DATA_NAMES[view['data']]} of {format_shape(get_view_shape(view))}")

@@ -7,7 +7,7 @@ from normviz.core.fields import AXIS_NAMES, Index, Shape
 from normviz.core.registry import Scheme
 from normviz.describe.wording import describe_boxes
 from normviz.topics.same.state import CAMERA
-from normviz.ui.cube import copies
+from normviz.ui.cube_row import show_cubes
 from normviz.ui.link import View
 
 
@@ -25,6 +25,6 @@ def two_cubes(
     schemes: tuple[Scheme, Scheme], x: np.ndarray, xhats: tuple[np.ndarray, np.ndarray], view: View, theme: str
 ) -> None:
     """Draw a tensor twice, with the field of the chosen element in each scheme; `xhats`: of each, for the readout."""
-    levels, legend = cube.plain_levels((2, *x.shape))
+    levels, legend = cube.make_plain_levels((2, *x.shape))
     focus = tuple(min(i, n - 1) for i, n in zip(view["focus"], x.shape, strict=True))
-    copies(schemes, x, xhats, levels, legend, view | {"focus": focus}, CAMERA, theme)
+    show_cubes(schemes, x, xhats, levels, legend, view | {"focus": focus}, CAMERA, theme)

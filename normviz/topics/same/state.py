@@ -8,9 +8,10 @@ from normviz.core.registry import SCHEMES, Scheme
 from normviz.describe.snippets import FRAMEWORKS
 from normviz.topics.same.detection.examples import EXAMPLES
 from normviz.topics.same.identities import IDENTITIES
-from normviz.ui import appearance, scheme, tensor
-from normviz.ui.link import Param, View, choice, switch
-from normviz.ui.tensor import OWN_DATA, SIZES
+from normviz.ui import cube_view as appearance
+from normviz.ui import scheme, tensor
+from normviz.ui.link import Param, View, create_switch_param, make_choice_fitter
+from normviz.ui.tensor import OWN_DATA, SIZE_NAMES
 
 PAGE = "identities"
 PREFIX = PAGE + " "
@@ -40,8 +41,8 @@ BELONGS = {
 }
 """The panels in which a value means something, where these are not all."""
 
-SHARED = (*SIZES, "data", "seed", "focus", "eps")
-CAMERA = appearance.camera(PREFIX)
+SHARED = (*SIZE_NAMES, "data", "seed", "focus", "eps")
+CAMERA = appearance.create_camera_param(PREFIX)
 
 CODE = {name: name for name in FRAMEWORKS if name != "NumPy"}
 """The frameworks in which a variant is shown."""
@@ -90,7 +91,7 @@ def _typed(side: str, key: str) -> list[Param]:
 
 def _panel(value: Any, view: View) -> str:
     """Return the panel of a link; refuted pairs once had a panel of their own, "belief"."""
-    return choice(list(PANELS))("same" if value == "belief" else value, view)
+    return make_choice_fitter(list(PANELS))("same" if value == "belief" else value, view)
 
 
 PARAMS = (
@@ -101,15 +102,16 @@ PARAMS = (
         why=lambda given, view: "" if given == "belief" else None,
     ),
     Param(
-        f"{PREFIX}row", PAIRS[0], lambda value, view: choice(PAIRS)(value or PAIRS[0], view), label="Pair",
+        f"{PREFIX}row", PAIRS[0], lambda value, view: make_choice_fitter(PAIRS)(value or PAIRS[0], view), label="Pair",
         words=lambda key: f"“{IDENTITIES[key].question}”", why=lambda given, view: None if given else "",
     ),
-    switch(f"{PREFIX}reveal", False),
+    create_switch_param(f"{PREFIX}reveal", False),
     *_typed("left", "layer"),
     *_typed("right", "instance"),
-    Param(f"{PREFIX}code", "PyTorch", choice(list(CODE)), label="Framework"),
-    Param(f"{PREFIX}try", next(iter(EXAMPLES)), choice(list(TRY)), label="Try", words=TRY.__getitem__),
-    Param(f"{PREFIX}layout", GUESS, choice(list(LAYOUT_NAMES)), label="Axes", words=LAYOUT_NAMES.__getitem__),
+    Param(f"{PREFIX}code", "PyTorch", make_choice_fitter(list(CODE)), label="Framework"),
+    Param(f"{PREFIX}try", next(iter(EXAMPLES)), make_choice_fitter(list(TRY)), label="Try", words=TRY.__getitem__),
+    Param(f"{PREFIX}layout", GUESS, make_choice_fitter(list(LAYOUT_NAMES)), label="Axes",
+          words=LAYOUT_NAMES.__getitem__),
 )  # fmt: skip
 
 

@@ -6,10 +6,10 @@ from normviz.core.settings import get_declarations
 from normviz.core.text import typeset
 from normviz.topics.table1.state import ORDER, PREFIX, Page, is_relevant, lengths
 from normviz.ui import custom
-from normviz.ui.choice import choose_several
-from normviz.ui.drawers import drawer
+from normviz.ui.drawers import draw_drawer
 from normviz.ui.link import View
-from normviz.ui.settings import Controls, limits
+from normviz.ui.scheme_picker import choose_schemes
+from normviz.ui.settings import Controls, get_limits
 
 LEFT, RIGHT = ("layer", "optimizer", "rate", "follow", "steps", "batch", "width"), ("dtype", "depth", "seed", "device")
 """The settings in two columns; δ, τ and ε, which the page follows while they are dragged, stand above the second."""
@@ -24,13 +24,13 @@ ROWS, SETTINGS = "rows", "settings"
 
 def rows(view: View) -> None:
     """Show the choice of the normalizations that have a row."""
-    place = drawer(st.popover, "Add a normalization", ROWS, icon=":material/add:")
+    place = draw_drawer(st.popover, "Add a normalization", ROWS, icon=":material/add:")
     if not place.open:
         return
     with place:
-        choose_several(PREFIX + "schemes", ORDER)
+        choose_schemes(PREFIX + "schemes", ORDER)
         if "custom" in view["schemes"]:
-            custom.controls(view, lengths, PREFIX)
+            custom.draw_custom_controls(view, lengths, PREFIX)
         Controls(Page, PREFIX, view, is_relevant).draw("groups", "radius")
 
 
@@ -41,7 +41,7 @@ def settings(view: View) -> None:
     layer, optimizer = (words[name].words(view[name]) for name in ("layer", "optimizer"))
     if any(view[name] != words[name].resolve_default(view) for name in USUAL):
         st.caption(f"{line}, {layer.lower()} layer, {optimizer}")
-    place = drawer(st.expander, "Settings", SETTINGS)
+    place = draw_drawer(st.expander, "Settings", SETTINGS)
     if not place.open:
         return
     with place:
@@ -71,5 +71,5 @@ def _exactly(view: View) -> None:
             state[place] = moves, state[key]
             state[f"{PREFIX}delta"] = state[key]
 
-    least, most = limits(get_declarations(Page)["delta"], view)
+    least, most = get_limits(get_declarations(Page)["delta"], view)
     st.number_input("δ exactly", least, most, key=key, step=None, format="%g", on_change=typed)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from normviz.charts.common_charts import draw_gap_panels
 from normviz.charts.palette import THEMES
-from normviz.charts.statistics import gap_panels
 from normviz.core.registry import BA_REFERENCE, Scheme
 from normviz.core.text import join_words, typeset
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
@@ -27,10 +27,10 @@ from normviz.topics.table1.training_panels import results
 from normviz.topics.table1.twin_plot import is_visible, loss_plot, output_plot
 from normviz.train.problem import ORIGINAL, position
 from normviz.train.setting import DTYPES, Setting
-from normviz.ui.link import View, segments
-from normviz.ui.saving import save_table
-from normviz.web.components.plot import plot
-from normviz.web.components.twins import twins
+from normviz.ui.link import View, draw_segments
+from normviz.ui.saving import draw_download_button
+from normviz.web.components.plot import show_figure
+from normviz.web.components.twins import show_twin_curves
 
 Votes = dict[str, str]
 """By cell, in the order of the guesses: what was guessed, a key of `GUESSES`."""
@@ -114,7 +114,7 @@ def answer_panel(
             gap = format_gap(trained_gap(cell))
             alt = f"{capitalize_first(shown['y'])} of network and twin; largest gap of the losses {gap}."
             colours = [THEMES[theme].original, THEMES[theme].transformed]
-            twins({"alt": alt, "names": ["network", "twin"], "colours": colours, **shown}, "curves")
+            show_twin_curves({"alt": alt, "names": ["network", "twin"], "colours": colours, **shown}, "curves")
         with st.container(key="told", gap="small"):
             heading = _heading(votes().get(key_of(cell)), cell)
             why = f"{answer_words(cell, scheme, change)} {reason_words(cell, scheme, change, setting)}"
@@ -159,7 +159,7 @@ def choose_panel(covered: Sequence[str]) -> str:
     with st.container(key="more", horizontal=True, vertical_alignment="center"):
         st.markdown("**More**" + (" (shows the answers)" if covered else ""), width="content")
         panel = str(st.session_state[PREFIX + "panel"])
-        segments(PREFIX + "panel", "More", PANELS, [key for key in PANELS if key != "script" or key == panel])
+        draw_segments(PREFIX + "panel", "More", PANELS, [key for key in PANELS if key != "script" or key == panel])
     return panel
 
 
@@ -182,7 +182,7 @@ def numbers_panel(cells: Sequence[Cell]) -> None:
     words = {True: "invariant", False: "not invariant", None: "–"}
     shown = {name: [_in_table(each, words) for each in column] for name, column in columns.items()}
     st.table({capitalize_first(name.replace("_", " ")): column for name, column in shown.items()}, border="horizontal")
-    save_table(lambda: columns, "table-1")
+    draw_download_button(lambda: columns, "table-1")
 
 
 def cell_table(cells: Sequence[Cell]) -> dict[str, list]:
@@ -202,8 +202,8 @@ def over_eps(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: 
         for column, name in enumerate(names)
     }
     alt = f"{'Training' if trained else 'Forward'} gap over ε, for six transformations, a curve a scheme."
-    figure = gap_panels(sweeps.EPSILONS, panels, "ε", setting.eps or None, theme)
-    plot(figure, "sweep", alt, "34rem")
+    figure = draw_gap_panels(sweeps.EPSILONS, panels, "ε", setting.eps or None, theme)
+    show_figure(figure, "sweep", alt, "34rem")
     without = [scheme.label for scheme in schemes if not has_eps(scheme)]
     note = f" ε does nothing to {join_words(without, 'and')}." if without else ""
     if any(scheme.on_weights.spectral for scheme in schemes if scheme.on_weights and scheme.weight):
@@ -227,7 +227,7 @@ def over_delta(scheme: Scheme, setting: Setting, theme: str) -> None:
         if change.factor is not None
     }
     alt = f"Gap of the forward pass of {scheme.name} over δ, a curve a precision."
-    plot(gap_panels(sweeps.DELTAS, panels, "δ", setting.delta, theme), "sweep", alt, "34rem")
+    show_figure(draw_gap_panels(sweeps.DELTAS, panels, "δ", setting.delta, theme), "sweep", alt, "34rem")
     st.caption(
         f"{capitalize_first(scheme.name)}, forward pass. What holds exactly on paper holds to rounding: float64 "
         f"keeps 53 bits, "

@@ -22,8 +22,8 @@ from normviz.core.settings import (
 from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS
 from normviz.train.setting import Setting
 from normviz.ui import custom
-from normviz.ui.custom import MAX_RADIUS, SIZES
-from normviz.ui.link import View, params
+from normviz.ui.custom import MAX_RADIUS, SIZE_NAMES
+from normviz.ui.link import View, create_params
 
 PAGE = "table"
 PREFIX = f"{PAGE} "
@@ -97,10 +97,10 @@ def shaped(view: View) -> Setting:
 
 def lengths(view: View) -> dict[str, int]:
     """The length of every axis of the first normalized layer."""
-    return dict(zip(SIZES, shaped(view).shapes[0], strict=True))
+    return dict(zip(SIZE_NAMES, shaped(view).shapes[0], strict=True))
 
 
-PARAMS = (*params(Page, PREFIX), *custom.params(lengths, PREFIX))
+PARAMS = (*create_params(Page, PREFIX), *custom.create_custom_params(lengths, PREFIX))
 
 
 def is_relevant(view: View, name: str) -> bool:
@@ -108,14 +108,14 @@ def is_relevant(view: View, name: str) -> bool:
     if name == "cover":
         return False
     kinds = {kind for key in view["schemes"] for kind in SCHEMES[key].parameters if key != "custom"}
-    if name in custom.KEYS:
+    if name in custom.CUSTOM_KEYS:
         return "custom" in view["schemes"]
     return {"groups": "groups" in kinds, "radius": "window" in kinds}.get(name, True)
 
 
 def schemes_of(view: View) -> list[Scheme]:
     """The rows, with everything that the view says of them filled in."""
-    made = {"custom": custom.scheme_of(view)}
+    made = {"custom": custom.build_custom_scheme(view)}
     return [made.get(key) or get_scheme(key, view["groups"], view["radius"]) for key in view["schemes"]]
 
 

@@ -22,7 +22,7 @@ from normviz.train import cost
 from normviz.train.problem import NETWORKS
 from normviz.train.setting import Setting
 from normviz.ui.frame import show_error
-from normviz.ui.work import POLL, progress_words, speed, submit_or_reuse
+from normviz.ui.page_jobs import PAGE_POLL_SECONDS, format_progress, get_server_speed, submit_or_reuse
 
 LIMIT = 60.0
 """Seconds up to which a training starts by itself; before a longer one the page asks."""
@@ -92,13 +92,13 @@ def results() -> Results:
 def desk() -> JobQueue:
     """Where all sessions hand in their trainings."""
     workers = count_threads()
-    return JobQueue(threads(workers, on_one_core), workers=workers, speed=speed())
+    return JobQueue(threads(workers, on_one_core), workers=workers, speed=get_server_speed())
 
 
 @st.cache_resource
 def patient_desk() -> JobQueue:
     """Where they hand in those that take long: one at a time, so that nobody else waits for them."""
-    return JobQueue(threads(1, on_one_core), workers=1, speed=speed())
+    return JobQueue(threads(1, on_one_core), workers=1, speed=get_server_speed())
 
 
 @st.cache_resource
@@ -188,7 +188,7 @@ def _progress(asked: TrainingRequest, ticket: JobRequest) -> None:
     """Show how far the training is and how long it still takes, or how long it waits."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Cancel", on_click=asked.stop, key="cancel")  # first, where nothing that grows can push it aside
-        st.progress(ticket.progress, progress_words(ticket, "Training"), width="stretch")
+        st.progress(ticket.progress, format_progress(ticket, "Training"), width="stretch")
 
 
 def _question(asked: TrainingRequest, missing: Sequence[Training]) -> None:
@@ -234,10 +234,10 @@ def _take(change: Change) -> None:
         st.session_state[PREFIX + name] = value
 
 
-@st.fragment(run_every=POLL)
+@st.fragment(run_every=PAGE_POLL_SECONDS)
 def _watch(asked: TrainingRequest, measured: JobRequest | None) -> None:
     """Show the page anew when there is something new to show."""
     tickets = [ticket for ticket in (asked.ticket, measured) if ticket is not None]
     news = asked.seen != results().version or all(ticket.over for ticket in tickets)
-    if news and time.monotonic() - asked.looked > POLL / 2:
+    if news and time.monotonic() - asked.looked > PAGE_POLL_SECONDS / 2:
         st.rerun()

@@ -3,14 +3,14 @@
 import streamlit as st
 
 from normviz.topics.weights.state import PREFIX, SHOWN, Page, is_relevant
-from normviz.ui.link import View, segments
-from normviz.ui.player import stop
+from normviz.ui.link import View, draw_segments
+from normviz.ui.player import stop_playing
 from normviz.ui.settings import Controls
 
 
 def draw_panel_choice() -> None:
     """Draw the choice of the panel."""
-    segments(PREFIX + "show", "Show", SHOWN, on_change=stop, args=(PREFIX,))
+    draw_segments(PREFIX + "show", "Show", SHOWN, on_change=stop_playing, args=(PREFIX,))
 
 
 def controls(view: View) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES, Theme
-from normviz.charts.style import FLOOR, HEADING, finish, line, marker
+from normviz.charts.style import LOG_AXIS_FLOOR, PANEL_TITLE_SIZE, apply_chart_style, style_curve, style_marker
 
 MARGIN = 0.12
 PICTURE_WIDTH = 360
@@ -72,7 +72,9 @@ def draw_descent_paths(
     for name, points in (("circle", circle), ("line", np.stack([-across, across]))):
         figure.add_scatter(x=points[:, 0], y=points[:, 1], mode="lines", name=name, hoverinfo="skip", line=thin)
     for k, (name, points) in zip(PATH_LOOKS, paths.items(), strict=True):
-        _draw_up_to_step(figure, name, (points[:, 0], points[:, 1]), step, line(k, colours, 4), marker(k, colours))
+        _draw_up_to_step(
+            figure, name, (points[:, 0], points[:, 1]), step, style_curve(k, colours, 4), style_marker(k, colours)
+        )
     places = np.stack([np.zeros(2), start, lowest])
     figure.add_scatter(
         x=places[:, 0], y=places[:, 1], mode="markers", name="places", hoverinfo="skip",
@@ -88,17 +90,18 @@ def draw_descent_paths(
     for k, (name, points) in zip(PATH_LOOKS, paths.items(), strict=True):
         others = np.concatenate([other for each, other in paths.items() if each != name])
         gaps = np.linalg.norm(points[:, None] - others, axis=2).min(axis=1)
-        colour = line(k, colours)["color"]
+        colour = style_curve(k, colours)["color"]
         label.write(points[np.argsort(-gaps)[::8]], name, f'<span style="color:{colour}"><b>{name}</b></span>')
     label.write(circle, "circle: same length")
     label.write(ray, "line: same direction")
     figure.update_layout(
-        showlegend=False, title={"text": HEADLINE, "font": {"size": HEADING}, "x": 0.5, "y": 0.99, "yanchor": "top"}
+        showlegend=False,
+        title={"text": HEADLINE, "font": {"size": PANEL_TITLE_SIZE}, "x": 0.5, "y": 0.99, "yanchor": "top"},
     )
     axis = {"constrain": "domain", "showgrid": False}
     figure.update_xaxes(range=[x[0], x[-1]], title={"text": "first weight", "standoff": 4}, **axis)
     figure.update_yaxes(range=[y[0], y[-1]], title={"text": "second weight", "standoff": 4}, scaleanchor="x", **axis)
-    return finish(figure, colours, {"t": 34, "b": 52})
+    return apply_chart_style(figure, colours, {"t": 34, "b": 52})
 
 
 def _draw_arrow(figure: Figure, w: np.ndarray, colours: Theme) -> None:
@@ -162,15 +165,17 @@ def draw_lengths_by_step(curves: Mapping[str, np.ndarray], step: int, theme: str
     least, most = float(everything.min()), float(everything.max())
     logarithmic = 0 <= least < most / 10**MAX_LINEAR_DECADES
     for k, (name, values) in enumerate(curves.items()):
-        shown = np.maximum(values, FLOOR) if logarithmic else values
-        _draw_up_to_step(figure, name, (np.arange(len(shown)), shown), step, line(k, colours, 3), marker(k, colours))
+        shown = np.maximum(values, LOG_AXIS_FLOOR) if logarithmic else values
+        _draw_up_to_step(
+            figure, name, (np.arange(len(shown)), shown), step, style_curve(k, colours, 3), style_marker(k, colours)
+        )
     figure.update_layout(showlegend=True)
     figure.update_xaxes(title={"text": "step of SGD", "standoff": 4}, range=[0, 1.04 * (len(values) - 1)])
     scale = {"type": "log", "exponentformat": "power"} if logarithmic else {}
-    low, high = (float(np.log10(max(end, FLOOR))) if logarithmic else end for end in (least, most))
+    low, high = (float(np.log10(max(end, LOG_AXIS_FLOOR))) if logarithmic else end for end in (least, most))
     margin = 0.06 * (high - low) or 1.0
     figure.update_yaxes(title="length", range=[low - margin, high + margin], automargin=True, **scale)
-    return finish(figure, colours, {"l": 60}, {"y": -0.24})
+    return apply_chart_style(figure, colours, {"l": 60}, {"y": -0.24})
 
 
 def _draw_up_to_step(

@@ -6,7 +6,7 @@ import numpy as np
 
 from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES
-from normviz.charts.style import finish, line, rule
+from normviz.charts.style import apply_chart_style, style_curve, style_reference_line
 
 BINS = 45
 CIRCLE_ANGLES = np.linspace(0, 2 * np.pi, 121)
@@ -26,7 +26,7 @@ def draw_ellipses(values: np.ndarray, estimate: float, least: float, theme: str 
     figure = Figure()
     circles = {
         "output before": (first, second, {"color": colours.muted, "width": 3}),
-        "output after the division": (first / estimate, second / estimate, line(0, colours, 4)),
+        "output after the division": (first / estimate, second / estimate, style_curve(0, colours, 4)),
         "input: all vectors of length 1": (1.0, 1.0, {"color": colours.ink, "width": 2, "dash": "dash"}),
     }
     for name, (across, up, look) in circles.items():
@@ -45,7 +45,7 @@ def draw_ellipses(values: np.ndarray, estimate: float, least: float, theme: str 
     )
     tall = 1.1 * max(second, second / least, 1.0)
     figure.update_yaxes(range=[-tall, tall], title="second direction", scaleanchor="x", constrain="domain")
-    return finish(figure, colours, {"l": 60}, {"y": -0.22}, zero="xy")
+    return apply_chart_style(figure, colours, {"l": 60}, {"y": -0.22}, zero_lines="xy")
 
 
 def draw_ratio_histograms(kinds: Mapping[str, np.ndarray], theme: str = "light") -> Figure:
@@ -59,9 +59,9 @@ def draw_ratio_histograms(kinds: Mapping[str, np.ndarray], theme: str = "light")
         top = max(top, float(share.max()))
         style = {"color": hue, "pattern": {"shape": "" if hue == colours.muted else "/", "fillmode": "overlay"}}
         figure.add_bar(x=(edges[1:] + edges[:-1]) / 2, y=share, name=name, marker=style, opacity=0.75)
-    figure.add_vline(1, line=rule(colours))
+    figure.add_vline(1, line=style_reference_line(colours))
     figure.add_annotation(text="1: distance kept", x=1, y=1.1 * top, xanchor="left", xshift=5, showarrow=False)
     figure.update_layout(barmode="overlay", bargap=0, showlegend=True)
     figure.update_xaxes(range=[0, edges[-1]], title={"text": "output distance / input distance", "standoff": 4})
     figure.update_yaxes(range=[0, 1.2 * top], tickformat=".0%", title="share of pairs", automargin=True)
-    return finish(figure, colours, {"l": 60}, {"y": -0.22})
+    return apply_chart_style(figure, colours, {"l": 60}, {"y": -0.22})

@@ -29,8 +29,8 @@ from normviz.topics.weights.state import (
 from normviz.topics.weights.weights import FIRST_LAYERS, PowerIteration, flatten_to_matrix, run_power_iteration
 from normviz.ui.link import View
 from normviz.ui.player import Player
-from normviz.ui.saving import save_table
-from normviz.web.components.plot import plot
+from normviz.ui.saving import draw_download_button
+from normviz.web.components.plot import show_figure
 
 ABOVE_ONE = 1 + 1e-9
 """A ratio beyond this is above 1, and not rounded."""
@@ -43,7 +43,7 @@ def show_weight_norm(view: View, theme: str) -> None:
     with st.container(horizontal=True, gap="medium"):
         for name in ("gradient of g", "gradient of v"):
             st.latex(WEIGHT_NORM_FORMULAS[name], width="content")
-    save_table(lambda: descent_table(runs), "weight-norm")
+    draw_download_button(lambda: descent_table(runs), "weight-norm")
 
 
 def descent_table(runs: dict[str, DescentPath]) -> dict[str, list]:
@@ -79,7 +79,7 @@ def _steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int) -> 
     said = "; ".join(
         f"{name} from {format_signed(each[0], 3)} to {format_signed(each[step], 3)}" for name, each in curves.items()
     )
-    plot(
+    show_figure(
         draw_lengths_by_step(curves, step, theme), "lengths", f"Lengths up to step {step} of {STEPS}: {said}.", "18rem"
     )
     st.markdown(_growth(run, rate))
@@ -97,7 +97,7 @@ def _plane(runs: dict[str, DescentPath], step: int, theme: str) -> None:
         f"The plane of the two weights at step {step}, coloured by the loss, which is lowest at ({_pair(best)}). From "
         f"({_pair(start)}), on a circle of radius {length:.3g} around the origin: {places}."
     )
-    plot(
+    show_figure(
         draw_descent_paths(grid, get_plane_losses(*grid), best, drawn, step, theme),
         "plane",
         alt,
@@ -150,11 +150,11 @@ def _power(run: PowerIteration, pairs: dict[str, np.ndarray], patches: bool, the
     with left:
         ends = f"{first:.4g} long before, {first / sigma:.4g} after the division"
         alt = f"Outputs of inputs of length 1 at step {step} of the power iteration: up to {ends}."
-        plot(draw_ellipses(run.values, sigma, float(run.sigma.min()), theme), "ellipses", alt, "21rem")
+        show_figure(draw_ellipses(run.values, sigma, float(run.sigma.min()), theme), "ellipses", alt, "21rem")
     with right:
         most = {name: float(ratios.max()) for name, ratios in pairs.items()}
         alt = f"Histograms of the stretch of pairs of digits: up to {most['before']:.3g}, then {most['after']:.3g}."
-        plot(draw_ratio_histograms(pairs, theme), "ratios", alt, "21rem")
+        show_figure(draw_ratio_histograms(pairs, theme), "ratios", alt, "21rem")
     st.caption(
         "Left: where the weights map inputs of length 1, in the two directions that are stretched the most; σ is the "
         f"estimate of σ₁ after step {step} of power iteration. Right: {len(pairs['after']):,} pairs of digits, before "

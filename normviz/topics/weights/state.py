@@ -27,7 +27,7 @@ from normviz.topics.weights.weights import (
     draw_digit_pairs,
     train_first_layer,
 )
-from normviz.ui.link import View, params
+from normviz.ui.link import View, create_params
 from normviz.ui.player import SPEEDS
 
 PAGE = "weights"
@@ -70,7 +70,7 @@ class Page(Setting):
     iteration_pace: int = number_choice(2, SPEEDS)
 
 
-PARAMS = params(Page, PREFIX)
+PARAMS = create_params(Page, PREFIX)
 
 
 def is_relevant(view: View, name: str) -> bool:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from normviz.charts.chart import Figure, make_subplots
-from normviz.charts.curves import BELOW, ROOM, faint
+from normviz.charts.curves import BOTTOM_MARGIN, LEGEND_AT_BOTTOM, to_rgba
 from normviz.charts.palette import THEMES
-from normviz.charts.style import DASHES, finish, line, style_theme
+from normviz.charts.style import DASHES, apply_chart_style, style_current_value_line, style_curve
 from normviz.data.digits import DIGIT_CLASSES
 
 MAX_DRAWN_POINTS = 500
@@ -61,7 +61,7 @@ def cloud_figure(cloud: Cloud, theme: str = "light") -> Figure:
     _square(figure, cloud.axes)
     figure.update_xaxes(range=[x - half, x + half])
     figure.update_yaxes(range=[y - half, y + half])
-    return finish(figure, colours, {"t": 34, "b": ROOM, "l": 62}, BELOW, zero="xy")
+    return apply_chart_style(figure, colours, {"t": 34, "b": BOTTOM_MARGIN, "l": 62}, LEGEND_AT_BOTTOM, zero_lines="xy")
 
 
 def _square(figure: Figure, axes: tuple[str, str]) -> None:
@@ -84,18 +84,18 @@ def learning_figure(title: str, steps: np.ndarray, accuracy: np.ndarray, look: i
     colours = THEMES[theme]
     colour, figure = colours.lines[look], make_subplots(1, 1, [title], horizontal_spacing=0, vertical_spacing=0)
     for seed in accuracy.T:
-        line = {"color": faint(colour, 0.55), "width": 2}
+        line = {"color": to_rgba(colour, 0.55), "width": 2}
         figure.add_scatter(x=steps, y=seed, mode="lines", line=line, showlegend=False, hoverinfo="skip")
     mean = {"color": colour, "width": 6}
     figure.add_scatter(x=steps, y=accuracy.mean(1), mode="lines", line=mean, name="mean", showlegend=False)
-    figure.add_hline(100 / DIGIT_CLASSES, line=style_theme(colours))
+    figure.add_hline(100 / DIGIT_CLASSES, line=style_current_value_line(colours))
     figure.add_annotation(
         x=steps[-1], y=100 / DIGIT_CLASSES, xanchor="right", yanchor="top", text="guessing", showarrow=False,
         font={"color": colours.ink},
     )  # fmt: skip
     figure.update_xaxes(title={"text": "step", "standoff": 4}, range=[0, steps[-1]])
     figure.update_yaxes(title={"text": "test accuracy, %", "standoff": 4}, range=[0, 101], dtick=25)
-    return finish(figure, colours, {"t": 34, "b": 46, "l": 60, "r": 16})
+    return apply_chart_style(figure, colours, {"t": 34, "b": 46, "l": 60, "r": 16})
 
 
 def draw_batch_ellipses(
@@ -115,7 +115,7 @@ def draw_batch_ellipses(
         line={"color": colours.ink, "width": 3},
     )  # fmt: skip
     _square(figure, axes)
-    return finish(figure, colours, {"t": 10, "b": ROOM, "l": 62}, BELOW)
+    return apply_chart_style(figure, colours, {"t": 10, "b": BOTTOM_MARGIN, "l": 62}, LEGEND_AT_BOTTOM)
 
 
 def draw_identity_lines(
@@ -129,9 +129,9 @@ def draw_identity_lines(
         opacity=0.35,
     )  # fmt: skip
     for k, (across, up) in enumerate(zip(x, y, strict=True)):
-        figure.add_scatter(x=across, y=up, mode="lines", name=f"c = {k}", line=line(k, colours, 3))
+        figure.add_scatter(x=across, y=up, mode="lines", name=f"c = {k}", line=style_curve(k, colours, 3))
     figure.update_layout(showlegend=True)
     low, high = (float(how([how(each) for each in x])) for how in (np.min, np.max))
     figure.update_xaxes(title={"text": "x", "standoff": 4}, range=[low - 0.2, high + 0.2])
     figure.update_yaxes(title={"text": "y", "standoff": 4}, range=[ends[0] - 0.2, ends[1] + 0.2])
-    return finish(figure, colours, {"t": 10, "b": ROOM, "l": 55}, BELOW, zero="xy")
+    return apply_chart_style(figure, colours, {"t": 10, "b": BOTTOM_MARGIN, "l": 55}, LEGEND_AT_BOTTOM, zero_lines="xy")

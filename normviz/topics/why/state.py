@@ -9,7 +9,7 @@ from normviz.core.locks import serialize_calls
 from normviz.core.registry import DEFAULT_EPS, Reference
 from normviz.core.settings import choice, get_declarations, integer, number_choice, real
 from normviz.topics.why import identity, learning, outside, saturation, style, whitening
-from normviz.ui.link import Param, View, params
+from normviz.ui.link import Param, View, create_params
 
 PAGE = "why"
 
@@ -91,7 +91,7 @@ def _nearest_show(given: Any, view: View) -> str:
 
 def _params() -> tuple[Param, ...]:
     """Return the values of the page, the panel last: in old links it follows from the others."""
-    *others, show = sorted(params(Page, PREFIX), key=lambda param: param.name == "show")
+    *others, show = sorted(create_params(Page, PREFIX), key=lambda param: param.name == "show")
     return (*others, replace(show, nearest=_nearest_show))
 
 

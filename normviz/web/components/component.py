@@ -8,11 +8,11 @@ from typing import Any
 
 import streamlit as st
 
-from normviz.charts.packing import packed
+from normviz.charts.packing import pack_message
 from normviz.web.modules import read_styles
-from normviz.web.plotly_script import module_url
+from normviz.web.script_routes import get_module_url
 
-LOADER = """const {{ default: run }} = await import(new URL("{url}", location.origin).href);
+LOADER_TEMPLATE = """const {{ default: run }} = await import(new URL("{url}", location.origin).href);
 export default (given) => {{
   const end = run(given);
   (given.parentElement.host ?? given.parentElement).dataset.shown = "";
@@ -22,7 +22,9 @@ export default (given) => {{
 """Fetches a component's script and runs it, and marks what it has filled: opening.js waits for that."""
 
 
-def component(name: str, html: str, parts: Sequence[str] = (), isolate_styles: bool = True) -> Callable[..., Any]:
+def create_component(
+    name: str, html: str, style_modules: Sequence[str] = (), isolate_styles: bool = True
+) -> Callable[..., Any]:
     """Return the function that shows a component, for a key, its data and the callbacks of what it sends.
 
     Its module reads the data with `latest` of data.js: behind the number of their turn, which rises with every change.
@@ -33,10 +35,10 @@ def component(name: str, html: str, parts: Sequence[str] = (), isolate_styles: b
         parts: modules that it imports and whose styles it needs, too.
         isolate_styles: False for a component whose styles reach into the page.
     """
-    mount = _registered(name, html, tuple(parts), isolate_styles)
+    mount = _registered(name, html, tuple(style_modules), isolate_styles)
 
     def show(key: str, data: dict[str, Any], **callbacks: Callable[[], Any]) -> None:
-        content = packed(data)
+        content = pack_message(data)
         mount(key=key, data=struct.pack("<d", _turn(key, content)) + content, **callbacks)
 
     return show
@@ -48,7 +50,7 @@ def _registered(name: str, html: str, parts: tuple[str, ...], isolate_styles: bo
 
     Streamlit sends a component's script with every change of its data; this one only fetches the real one, once.
     """
-    js = LOADER.format(url=module_url(f"{name}.js"))
+    js = LOADER_TEMPLATE.format(url=get_module_url(f"{name}.js"))
     css = read_styles((*parts, name))
     return st.components.v2.component(f"normviz_{name}", html=html, css=css, js=js, isolate_styles=isolate_styles)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from normviz.web.components.component import component
+from normviz.web.components.component import create_component
 
 HTML = """
 <div class="nv-element">
@@ -22,7 +22,7 @@ HTML = """
 """
 
 
-def element(data: dict[str, Any], key: str, on_focus: Callable[[], Any]) -> None:
+def show_element(data: dict[str, Any], key: str, on_focus: Callable[[], Any]) -> None:
     """Show an element in an element of the class `st-key-{key}`; which one, the cube on the page says.
 
     Args:
@@ -30,6 +30,6 @@ def element(data: dict[str, Any], key: str, on_focus: Callable[[], Any]) -> None
         key: of the element, and of its state in the session: `st.session_state[f"{key} shown"].focus`.
         on_focus: called when an index is changed.
     """
-    show = component("element", HTML, isolate_styles=False)
+    show = create_component("element", HTML, isolate_styles=False)
     with st.container(key=key):
         show(key=f"{key} shown", data=data, on_focus_change=on_focus)

@@ -5,12 +5,12 @@ from typing import Any
 
 import streamlit as st
 
-from normviz.web.components.component import component
+from normviz.web.components.component import create_component
 
 HTML = '<div class="nv-grid"></div>'
 
 
-def grid(data: dict, key: str, on_open: Callable[[], Any]) -> None:
+def show_grid(data: dict, key: str, on_open: Callable[[], Any]) -> None:
     """Show a table in an element of the class `st-key-{key}`.
 
     Args:
@@ -21,6 +21,6 @@ def grid(data: dict, key: str, on_open: Callable[[], Any]) -> None:
         key: of the element, and of its state in the session: `st.session_state[f"{key} table"].open`.
         on_open: called when a cell is clicked.
     """
-    show = component("grid", HTML)
+    show = create_component("grid", HTML)
     with st.container(key=key):
         show(key=f"{key} table", data=data, on_open_change=on_open, on_theme_change=lambda: None)

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from normviz.charts.palette import NOT_FINITE
-from normviz.web.components.component import component
+from normviz.charts.palette import NOT_FINITE_COLOUR
+from normviz.web.components.component import create_component
 
 HTML = """
 <div class="nv-picture">
@@ -24,8 +24,8 @@ HTML = """
 """
 
 
-def picture(
-    images: Mapping[str, np.ndarray], key: str, alt: str, half: str, focus: Sequence[int], colour: str,
+def show_picture_wipe(
+    images: Mapping[str, np.ndarray], key: str, alt: str, right_label: str, focus: Sequence[int], colour: str,
     on_pick: Callable[[], Any],
 ) -> None:  # fmt: skip
     """Show two pictures that are wiped between, in an element of the class `st-key-{key}`.
@@ -42,19 +42,19 @@ def picture(
     data = {
         "name": key,
         "alt": alt,
-        "half": half,
+        "half": right_label,
         "names": list(images),
         "images": [image.reshape(-1) for image in images.values()],
         "shape": [height, width],
         "focus": list(focus),
         "colour": colour,
     }
-    show = component("picture", HTML, ("saving",))
+    show = create_component("picture", HTML, ("saving",))
     with st.container(key=key):
         show(key=f"{key} picture", data=data, on_focus_change=on_pick)
 
 
-def shades(values: np.ndarray, low: float, high: float) -> np.ndarray:
+def convert_to_pixels(values: np.ndarray, low: float, high: float) -> np.ndarray:
     """Numbers (height, width) as grey, or (height, width, 3) as red, green and blue, of 8 bits: `low` is 0, `high` 255.
 
     What is beyond is drawn as the end, and what is no finite number in a colour of its own.
@@ -68,4 +68,6 @@ def shades(values: np.ndarray, low: float, high: float) -> np.ndarray:
         return drawn
     if drawn.ndim == 2:
         drawn, finite = np.repeat(drawn[..., None], 3, axis=2), finite[..., None]
-    return np.where(finite.all(axis=2, keepdims=True), drawn, np.frombuffer(bytes.fromhex(NOT_FINITE[1:]), np.uint8))
+    return np.where(
+        finite.all(axis=2, keepdims=True), drawn, np.frombuffer(bytes.fromhex(NOT_FINITE_COLOUR[1:]), np.uint8)
+    )

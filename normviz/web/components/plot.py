@@ -6,8 +6,8 @@ from typing import Any
 import streamlit as st
 
 from normviz.charts.chart import Figure
-from normviz.web.components.component import component
-from normviz.web.plotly_script import plotly_url
+from normviz.web.components.component import create_component
+from normviz.web.script_routes import get_plotly_url
 
 _HTML = """
 <div class="nv-plot">
@@ -31,18 +31,18 @@ _HTML = """
 """
 
 
-def plot(
+def show_figure(
     figure: Figure,
     key: str,
     alt: str,
     height: str | None = None,
     hover: dict | None = None,
     focus: Sequence[int] | None = None,
-    names: Sequence[str] = (),
+    index_letters: Sequence[str] = (),
     symbol: str = "x",
     labels: Sequence[str] = (),
     on_focus: Callable[[], Any] | None = None,
-    still: str = "",
+    no_stages_note: str = "",
     axes: Sequence[str] = (),
     view: Mapping[str, Sequence[Any]] | None = None,
     on_view: Callable[[], Any] | None = None,
@@ -66,19 +66,19 @@ def plot(
         still: why there are no stages to be played in `hover`, where that is to be said.
     """
     # plotly.js keeps its styles in the page's head, where a shadow root does not look.
-    show = component("plot", _HTML, ("player", "saving"), isolate_styles=False)
+    show = create_component("plot", _HTML, ("player", "saving"), isolate_styles=False)
     data = {
-        "figure": figure.packed(),
-        "library": plotly_url(),
+        "figure": figure.to_message(),
+        "library": get_plotly_url(),
         "name": key,
         "alt": alt,
         "height": height,
         "hover": hover,
         "focus": None if focus is None else list(focus),
-        "names": list(names),
+        "names": list(index_letters),
         "symbol": symbol,
         "labels": list(labels),
-        "still": still,
+        "still": no_stages_note,
         "legend": legend,
         "axes": list(axes),
         "view": {name: list(value) for name, value in (view or {}).items()},

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from normviz.web.components.component import component
+from normviz.web.components.component import create_component
 
 HTML = '<div class="nv-sight" aria-hidden="true"></div>'
 
@@ -13,7 +13,7 @@ def is_seen(key: str) -> bool:
     The page runs again when the place comes into sight. `key`: of the place, and of the answer in the session.
     """
     if not st.session_state.get(key):
-        component("sight", HTML)(
+        create_component("sight", HTML)(
             key=f"{key} watch", data={}, on_seen_change=lambda: st.session_state.update({key: True})
         )
     return bool(st.session_state.get(key))

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from normviz.web.components.component import component
+from normviz.web.components.component import create_component
 
 HTML = '<div class="nv-toolbar" role="toolbar"></div>'
 
 
-def toolbar(presenting: bool, on_reset: Callable[[], Any], on_present: Callable[[], Any]) -> None:
+def show_toolbar(presenting: bool, on_reset: Callable[[], Any], on_present: Callable[[], Any]) -> None:
     """Show the toolbar in an element of the class `st-key-toolbar`.
 
     Args:
@@ -17,6 +17,6 @@ def toolbar(presenting: bool, on_reset: Callable[[], Any], on_present: Callable[
         on_present: called when a presentation begins or ends.
     """
     # Not isolated: it gives the whole page another look, and walks to other pages by their links.
-    show = component("toolbar", HTML, isolate_styles=False)
+    show = create_component("toolbar", HTML, isolate_styles=False)
     data = {"label": "This page", "presenting": presenting}
     show(key="toolbar", data=data, on_reset_change=on_reset, on_present_change=on_present)

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from normviz.web.components.component import component
+from normviz.web.components.component import create_component
 
 HTML = """
 <div class="nv-twins">
@@ -17,7 +17,7 @@ HTML = """
 """
 
 
-def twins(data: dict[str, Any], key: str) -> None:
+def show_twin_curves(data: dict[str, Any], key: str) -> None:
     """Show a plot in an element of the class `st-key-{key}`.
 
     Args:
@@ -26,6 +26,6 @@ def twins(data: dict[str, Any], key: str) -> None:
             colours: of both curves.
         key: of the element.
     """
-    show = component("twins", HTML, ("player",))
+    show = create_component("twins", HTML, ("player",))
     with st.container(key=key):
         show(key=f"{key} twins", data=data, on_theme_change=lambda: None)

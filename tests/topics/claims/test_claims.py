@@ -11,15 +11,17 @@ from normviz.topics.claims.jobs import measure_claim
 from normviz.topics.claims.ledger import CLAIMS, TOPICS
 from normviz.topics.claims.shipped import find_shipped_evidence
 from normviz.topics.claims.sources import SOURCES
-from normviz.ui.link import clean
-from normviz.ui.page_texts import STORIES
+from normviz.ui.link import clean_values
+from normviz.ui.page_texts import PAGE_TEXTS
 
 LINE = 88
 """Characters that a row of the page has room for."""
 
 QUICK = [claim.id for claim in CLAIMS.values() if claim.quick]
 FOLDERS = {"": "lab", "invariance": "table1", "identities": "same"}
-PAGES = {story.page: FOLDERS.get(story.page, story.page) for story in STORIES if story.page != "tensor_lab"} | FOLDERS
+PAGES = {
+    story.page: FOLDERS.get(story.page, story.page) for story in PAGE_TEXTS if story.page != "tensor_lab"
+} | FOLDERS
 """By the path of a page the folder of its topic."""
 
 
@@ -41,7 +43,7 @@ def test_a_link_opens_a_page_and_all_of_it_is_taken(claim):
     params = import_module(f"normviz.topics.{PAGES[address.path[1:]]}.state").PARAMS
     link = dict(parse_qsl(address.query, keep_blank_values=True))
     assert set(link) <= {param.name for param in params}
-    assert clean(params, link)[1] == {}
+    assert clean_values(params, link)[1] == {}
 
 
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: claim.id)

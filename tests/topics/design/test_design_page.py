@@ -35,7 +35,7 @@ from normviz.topics.design.search import (
     searched,
 )
 from normviz.topics.design.state import PREFIX, pick_text, picked
-from normviz.ui.page_texts import STORIES
+from normviz.ui.page_texts import PAGE_TEXTS
 
 ASKED = [
     {},
@@ -205,7 +205,7 @@ def test_a_question_asks_only_for_itself(question, layer):
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.key)
 def test_a_question_has_words_of_its_own(question):
-    (story,) = (story for story in STORIES if story.page == "design")
+    (story,) = (story for story in PAGE_TEXTS if story.page == "design")
     assert question.key in story.panels
 
 
@@ -256,15 +256,15 @@ def some_schemes():
 def test_the_lab_and_table_1_make_this_very_scheme(scheme, layer):
     from normviz.topics.lab import state as lab
     from normviz.topics.table1 import state as table1
-    from normviz.ui.link import clean
-    from normviz.ui.scheme import scheme_of
+    from normviz.ui.link import clean_values
+    from normviz.ui.scheme import build_scheme
 
     ways = {page: {key: str(value) for key, value in values.items()} for page, values in links(scheme, layer).items()}
-    view, notes = clean(lab.PARAMS, ways["/"])
+    view, notes = clean_values(lab.PARAMS, ways["/"])
     on = 0 if scheme.on_activations is not None else 1
     assert notes == {}
-    assert scheme_of(view).canonical(SHAPES[layer][on]) == scheme.canonical(SHAPES[layer][on])
-    view, notes = clean(table1.PARAMS, ways["/invariance"])
+    assert build_scheme(view).canonical(SHAPES[layer][on]) == scheme.canonical(SHAPES[layer][on])
+    view, notes = clean_values(table1.PARAMS, ways["/invariance"])
     (row,) = table1.schemes_of(view)
     assert notes == {}
     assert row.canonical(SHAPES[layer][on]) == scheme.canonical(SHAPES[layer][on])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lab_page import latex, open_lab, plots, replaced, said, sound, texts, traces
 from PIL import Image
 
-from normviz.charts.palette import NOT_FINITE, THEMES
+from normviz.charts.palette import NOT_FINITE_COLOUR, THEMES
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import OWN, Field, Rule
 from normviz.core.normalize import normalize
@@ -21,7 +21,7 @@ from normviz.topics.divisive import panels as divisive_panels
 from normviz.topics.divisive.contrast import apply_fading_light, compute_contrast_ratio
 from normviz.topics.divisive.panels import FORMULA_IN_WORDS
 from normviz.topics.divisive.state import PARAMS, PREFIX, SHAPES, is_relevant
-from normviz.ui.panels import CONTRASTS
+from normviz.ui.response_charts import CONTRASTS
 
 SCRIPT = "pages/divisive.py"
 FIGURES = {"contrast picture", "eps drag", "response"}
@@ -291,7 +291,7 @@ def test_numbers_that_leave_nothing_to_tell(array):
     finite = np.isfinite(array).all()
     assert ("Purple: no finite number." in " ".join(texts(at.caption))) == (not finite)
     if not finite:
-        purple = [int(NOT_FINITE[k : k + 2], 16) for k in (1, 3, 5)]
+        purple = [int(NOT_FINITE_COLOUR[k : k + 2], 16) for k in (1, 3, 5)]
         assert purple in levels(at, "before").reshape(-1, 3).tolist()
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from repeated import assert_repeated
 
-from normviz.charts.curves import curves
+from normviz.charts.curves import draw_curve_panels
 from normviz.core.errors import InvalidInput
 from normviz.jobs.spec import digest, finish
 from normviz.topics.experiments.convolution import PADDINGS, Setting, make_part, parts, report
@@ -176,7 +176,7 @@ def test_without_one_of_the_three_schemes_nothing_is_said():
 def test_networks_that_diverge_do_not_break_it(bad):
     seen = judge(padded=ORDER | {"layer": bad})
     assert seen.verdict_on("B16").word == "open"
-    assert all(curves(shown.panels).data for shown in seen.figures)
+    assert all(draw_curve_panels(shown.panels).data for shown in seen.figures)
     assert len(seen.figures) == 4
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from repeated import assert_repeated
 
-from normviz.charts.curves import curves
+from normviz.charts.curves import draw_curve_panels
 from normviz.core.errors import InvalidInput
 from normviz.jobs.spec import digest, finish
 from normviz.topics.experiments.fine_tuning import WAYS, WORDS, Outcome, Setting, make_part, parts, report
@@ -141,7 +141,7 @@ def test_networks_that_diverge_do_not_break_it():
         each["moved"][:, 1:] = np.nan
     seen = report(setting, results)
     assert seen.verdict.word == "holds"
-    assert all(curves(shown.panels).data for shown in seen.figures)
+    assert all(draw_curve_panels(shown.panels).data for shown in seen.figures)
 
 
 def test_without_ways_to_show_there_are_no_curves():

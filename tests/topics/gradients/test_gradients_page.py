@@ -24,7 +24,7 @@ from normviz.topics.gradients.mistakes import MISTAKES
 from normviz.topics.gradients.panels.answer import verdict_words as verdict_words
 from normviz.topics.gradients.panels.graph import STEP_HEADINGS
 from normviz.topics.gradients.state import BELONGS, PARAMS, PREFIX, SHOWN, build_exercise, is_relevant
-from normviz.ui.link import clean
+from normviz.ui.link import clean_values
 
 SCRIPT = "pages/gradients.py"
 FIGURES = {
@@ -56,7 +56,7 @@ def test_every_value_that_belongs_has_a_control(show):
         *at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.toggle, *at.selectbox, *at.text_input,
     ]  # fmt: skip
     offered = {widget.key.removeprefix(PREFIX) for widget in widgets}
-    view = clean(PARAMS, {"show": show, "scheme": "divisive"})[0]
+    view = clean_values(PARAMS, {"show": show, "scheme": "divisive"})[0]
     expected = {param.name for param in PARAMS if is_relevant(view, param.name)} - {"scheme", "back"}
     assert expected <= offered
 
@@ -293,9 +293,9 @@ def test_all_mistakes_are_listed():
 
 def test_a_task_asks_only_for_the_lengths_that_its_layout_has():
     for layout, offered in (("nc", set()), ("btc", {"height"}), ("nchw", {"height", "width"})):
-        view = clean(PARAMS, {"show": "answer", "layout": layout})[0]
+        view = clean_values(PARAMS, {"show": "answer", "layout": layout})[0]
         assert {name for name in ("height", "width") if is_relevant(view, name)} == offered
-    assert not is_relevant(clean(PARAMS, {"show": "answer"})[0], "parts")
+    assert not is_relevant(clean_values(PARAMS, {"show": "answer"})[0], "parts")
 
 
 @pytest.mark.parametrize(

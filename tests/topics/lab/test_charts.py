@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from normviz.charts.common_charts import MAX_HEATMAP_LABELS, draw_statistics_map
 from normviz.charts.palette import THEMES
-from normviz.charts.statistics import LABELS_UP_TO, statistics_map
 from normviz.topics.lab.figures import BINS, histograms
 
 NORMAL = np.random.default_rng(0).standard_normal(200)
@@ -79,7 +79,7 @@ def test_no_tensor_raises(values):
 
 
 def map_of(values, focus=(0, 0, 0, 0), theme="light"):
-    figure = checked(statistics_map(values, AXES, focus, "mean", theme))
+    figure = checked(draw_statistics_map(values, AXES, focus, "mean", theme))
     (heatmap,) = figure.data
     return figure, heatmap
 
@@ -118,7 +118,7 @@ def test_statistics_that_are_not_finite_or_zero(values, zmax):
 
 
 def test_only_a_few_statistics_have_their_number_written():
-    for count, written in ((LABELS_UP_TO, True), (LABELS_UP_TO + 1, False)):
+    for count, written in ((MAX_HEATMAP_LABELS, True), (MAX_HEATMAP_LABELS + 1, False)):
         assert (map_of(np.ones((count, 1, 1, 1)))[1].texttemplate is not None) == written
 
 

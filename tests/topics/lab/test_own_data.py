@@ -47,10 +47,10 @@ def upload(at, name, content):
 )
 def test_a_good_file_is_shown(name, content, shape):
     at = upload(open_lab(data="own", scheme="group", eps="0.1"), name, content)
-    assert (tensor.shape_of(view_of(at)), at.session_state["own"].shape) == (shape, shape)
+    assert (tensor.get_view_shape(view_of(at)), at.session_state["own"].shape) == (shape, shape)
     assert (len(at.error), at.session_state["eps"]) == (0, 0.1)
     assert any(text.startswith(name) for text in texts(at.caption))
-    assert all(at.number_input(key=size).disabled for size in tensor.SIZES)
+    assert all(at.number_input(key=size).disabled for size in tensor.SIZE_NAMES)
     assert plots(at)["cube"]["hover"]["shape"] == list(shape)
     assert beside(at) == live(at)
 
@@ -74,7 +74,7 @@ def test_a_bad_file_is_one_error_and_everything_else_stays(name):
     assert at.error[0].value.count("\n") == 0
     assert (view_of(at), messages(at)["cube"]) == (before, picture)
     upload(at, "better.csv", b"1,2\n")
-    assert (len(at.error), tensor.shape_of(view_of(at))) == (0, (1, 1, 1, 2))
+    assert (len(at.error), tensor.get_view_shape(view_of(at))) == (0, (1, 1, 1, 2))
 
 
 def test_the_error_goes_with_its_file():
@@ -89,7 +89,7 @@ def test_a_shape_in_the_address_does_not_change_ones_own_data(travelling):
     at.query_params["n"] = "9"  # as when the browser goes back to an earlier upload
     at.query_params["focus"] = "8,0,0,0"
     sound(at.run())
-    assert (tensor.shape_of(view_of(at)), at.session_state["focus"]) == ((2, 1, 1, 4), (1, 0, 0, 0))
+    assert (tensor.get_view_shape(view_of(at)), at.session_state["focus"]) == ((2, 1, 1, 4), (1, 0, 0, 0))
 
 
 @pytest.fixture(scope="module")
@@ -144,10 +144,10 @@ def test_channels_first_is_guessed_said_and_changed():
     )
     sound(at.toggle(key="own first").set_value(False).run())
     np.testing.assert_array_equal(at.session_state["own"], x)
-    assert tensor.shape_of(view_of(at)) == plots_shape(at) == (5, 3, 8, 8)
+    assert tensor.get_view_shape(view_of(at)) == plots_shape(at) == (5, 3, 8, 8)
     assert texts(at.caption)[-1] == f"torch.npy: {wording.format_shape(x.shape)}, read as (N, H, W, C)."
     upload(at, "keras.npy", npy(np.moveaxis(x, 1, -1)))
-    assert (at.toggle(key="own first").value, tensor.shape_of(view_of(at))) == (False, (5, 8, 8, 3))
+    assert (at.toggle(key="own first").value, tensor.get_view_shape(view_of(at))) == (False, (5, 8, 8, 3))
 
 
 def plots_shape(at):

@@ -27,8 +27,8 @@ from lab_page import (
 )
 from pairs import each_value
 
-from normviz.charts.cube import value_levels
-from normviz.charts.cube_layout import VIEWS
+from normviz.charts.cube import compute_value_levels
+from normviz.charts.cube_layout import LAYOUT_FUNCTIONS
 from normviz.charts.palette import THEMES
 from normviz.core.fields import MAX_DRAWN_ELEMENTS, find_divisors
 from normviz.core.registry import SCHEMES, get_scheme
@@ -39,13 +39,16 @@ from normviz.describe import notation, wording
 from normviz.describe.parameters import list_parameter_shapes
 from normviz.topics.lab import state as lab
 from normviz.ui import tensor
-from normviz.ui.link import clean
+from normviz.ui.link import clean_values
 
 EVERY_SCHEME = pytest.mark.parametrize("key", SCHEMES)
 
 WORDS = st.sampled_from(["", "nan", "-inf", "1e999", "-1", "0", "true", "own", "groups(7)", "window(3)", "0,1,2", "HW"])
 TEXTS = (
-    st.text(max_size=12) | WORDS | st.integers(-9, 99).map(str) | st.sampled_from([*SCHEMES, *tensor.COLOURS, *SAMPLES])
+    st.text(max_size=12)
+    | WORDS
+    | st.integers(-9, 99).map(str)
+    | st.sampled_from([*SCHEMES, *tensor.COLOUR_NAMES, *SAMPLES])
 )
 COMMON = {"scheme", "n", "h", "w", "c", "data", "seed", "view", "colour"}
 AFFINE = {"eps", "gain", "bias"}
@@ -96,12 +99,12 @@ def test_the_page_opens(script):
 def test_every_scheme_in_every_view_and_colour(key):
     at = open_lab(scheme=key)
     name, first = SCHEMES[key].name, list(SCHEMES).index(key) % 2
-    colours = tensor.colours(lab.learns(SCHEMES[key]))
-    names = [tensor.colour_name(colour, SCHEMES[key]) for colour in colours]
+    colours = tensor.list_colours(lab.learns(SCHEMES[key]))
+    names = [tensor.format_colour_name(colour, SCHEMES[key]) for colour in colours]
     assert at.segmented_control(key="colour").options == names
     assert ("w" in names, "w\u0302" in names) == (SCHEMES[key].acts_on == "weight",) * 2
     for number, (colour, named) in enumerate(zip(colours, names, strict=True)):
-        view = list(VIEWS)[(number + first) % 2]
+        view = list(LAYOUT_FUNCTIONS)[(number + first) % 2]
         at.segmented_control(key="view shown").set_value(view)
         sound(at.segmented_control(key="colour").set_value(colour).run())
         assert texts(at.markdown)[0].startswith(f"## {name[0].upper()}{name[1:]}\n")
@@ -112,7 +115,7 @@ def test_every_scheme_in_every_view_and_colour(key):
 def test_cells_show_y_and_where_nothing_is_learned_the_same_of_the_result():
     at = open_lab(colour="output", gain="2", bias="1")
     x, result = computed(at)[1], computed(at)[3]
-    levels, _ = value_levels(result.y)
+    levels, _ = compute_value_levels(result.y)
     cells = next(trace for trace in traces(at, "cube") if trace["name"] == "cells")
     np.testing.assert_array_equal(np.reshape(cells["intensity"], x.shape), levels)
     pick(at, "spectral")
@@ -171,7 +174,7 @@ def test_presets_bring_a_scheme_that_fits():
     schemes = {name: preset["scheme"] for name, preset in tensor.PRESETS.items()}
     assert schemes["Transformer tokens (B, T, C)"] == "layer-channels"
     for name, preset in tensor.PRESETS.items():
-        shape = tensor.shape_of(preset)
+        shape = tensor.get_view_shape(preset)
         assert not explain_degeneracy(get_scheme(schemes[name], radius=4), shape, 1e-5), name
 
 
@@ -244,7 +247,7 @@ def test_before_and_after_share_a_scale_or_say_that_they_do_not():
 @pytest.mark.parametrize("data", SAMPLES)
 @pytest.mark.parametrize("shape", [(4, 4, 4, 6), (1, 1, 1, 1)])
 def test_every_kind_of_data(data, shape):
-    at = open_lab(data=data, seed="3", **dict(zip(tensor.SIZES, map(str, shape), strict=True)))
+    at = open_lab(data=data, seed="3", **dict(zip(tensor.SIZE_NAMES, map(str, shape), strict=True)))
     assert beside(at) == live(at)
     assert plots(at)["cube"]["hover"]["shape"] == list(shape)
 
@@ -291,7 +294,7 @@ def test_groups_are_divisors_of_the_channels(channels):
 )
 def test_the_custom_scheme_says_what_it_equals(key):
     scheme = SCHEMES[key]
-    rules = {f"a_{size}": str(rule) for size, rule in zip(tensor.SIZES, scheme.field.rules, strict=True)}
+    rules = {f"a_{size}": str(rule) for size, rule in zip(tensor.SIZE_NAMES, scheme.field.rules, strict=True)}
     centre, divide = (str(int(field is not None)) for field in (scheme.summation, scheme.suppression))
     at = open_lab(scheme="custom", centre=centre, divide=divide, **rules)
     (info,) = texts(at.info)
@@ -311,7 +314,7 @@ def test_schemes_that_compute_the_same_are_named():
 @pytest.mark.parametrize("key", [key for key in SCHEMES if key not in ACTIVATION])
 def test_weights_have_axes_of_their_own(key):
     at = open_lab(scheme=key, n="3", h="2", w="4", c="5")
-    labels = [at.number_input(key=size).label for size in tensor.SIZES]
+    labels = [at.number_input(key=size).label for size in tensor.SIZE_NAMES]
     assert labels == ["kh kernel height", "kw kernel width", "Cin input channels", "Cout units"]
     assert plots(at)["element shown"]["axes"] == [["r", 2], ["s", 1], ["i", 3], ["o", 4]]
     cube = plots(at)["cube"]
@@ -411,7 +414,7 @@ LINK |= {"focus": "1,2,3,4"}
 def test_a_link_restores_the_view_and_stays_what_it_is():
     at = open_lab("app.py", **LINK, other="kept")
     assert (at.query_params, texts(at.info)) == (LINK | {"other": "kept"}, [])
-    view, _ = clean(lab.PARAMS, LINK)
+    view, _ = clean_values(lab.PARAMS, LINK)
     assert view_of(at) == view
     assert beside(at) == live(at)
     shown = [at.number_input(key=key).value for key in ("n", "h", "w", "c", "gain", "bias", "seed")]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from strategies import uneven_array
 
-from normviz.charts.cube import BAND, stages_data
+from normviz.charts.cube import LEVELS_PER_HUE, build_stages_data
 from normviz.core.fields import FULL, OWN, Field, Rule
 from normviz.core.normalize import broadcast_statistic, normalize
 from normviz.core.registry import SCHEMES
@@ -86,7 +86,7 @@ def test_the_broadcast_is_called_a_copy_in_its_sentence_and_along_every_axis(key
 
 def check_broadcasts(found, shape):
     """Check the labels that the browser shows, in the data that it gets."""
-    data = stages_data(found, shape, "light")["list"]
+    data = build_stages_data(found, shape, "light")["list"]
     statistics = [stage for stage in data if stage["symbol"] in ("μ", "σ²", "σ₁", "mean x²", "mean w²")]
     for stage in statistics:
         words = [done for _, done in stage["axes"]]
@@ -144,10 +144,10 @@ def test_windows_collapse_along_the_other_axes_and_where_they_hold_all():
 
 def test_what_is_sent_of_the_stages():
     scheme, x, _, found = played("batch")
-    data = stages_data(found, SHAPE)
+    data = build_stages_data(found, SHAPE)
     assert [stage["place"] for stage in data["list"]] == [0, 1, 0, 0, 2, 0, 0, 0]
     assert [stage["look"] for stage in data["list"]] == [0] * 4 + [1] * 2 + [2] * 2
-    assert data["band"] == BAND
+    assert data["band"] == LEVELS_PER_HUE
     assert data["looks"][0]["largest"] == max(np.abs(stage.values).max() for stage in found if stage.scale == 0)
     assert data["looks"][2]["trace"]["colorbar"]["ticktext"][-1] == f"{np.abs(found[-1].values).max():.3g}"
     np.testing.assert_array_equal(data["list"][0]["values"], x.ravel().astype(np.float32))

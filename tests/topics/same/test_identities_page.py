@@ -20,8 +20,8 @@ from normviz.topics.same.identities import IDENTITIES, residual
 from normviz.topics.same.panels.known import GUESSES, measured_words, stacked
 from normviz.topics.same.panels.own import TYPED
 from normviz.topics.same.state import PAIRS
-from normviz.ui.custom import SIZES
-from normviz.ui.page_texts import STORIES
+from normviz.ui.custom import SIZE_NAMES
+from normviz.ui.page_texts import PAGE_TEXTS
 
 SCRIPT = "pages/identities.py"
 
@@ -35,12 +35,12 @@ def test_the_story_does_not_call_schemes_of_one_xhat_interchangeable():
     shape = (1, 1, 1, 1)
     sides = [tuple(side.scheme(shape) for side in each.sides) for each in IDENTITIES.values() if each.holds]
     assert any((left.gain, left.bias) != (right.gain, right.bias) for left, right in sides)
-    why = next(story.why for story in STORIES if story.page == "identities")
+    why = next(story.why for story in PAGE_TEXTS if story.page == "identities")
     assert "no difference" not in why
 
 
 def shape_of(at):
-    return tuple(at.session_state[size] for size in SIZES)
+    return tuple(at.session_state[size] for size in SIZE_NAMES)
 
 
 def type_in(at, **fields):
@@ -213,7 +213,7 @@ def test_ones_own_data_are_measured_and_bring_their_shape():
     own = np.random.default_rng(3).standard_normal((2, 3, 1, 4)).astype(np.float32)
     at = sound(with_own(own, reveal="1").selectbox(key="data").set_value("own").run())
     assert shape_of(at) == own.shape
-    assert all(at.number_input(key=size).disabled for size in SIZES)
+    assert all(at.number_input(key=size).disabled for size in SIZE_NAMES)
     for key, identity in IDENTITIES.items():
         at = with_own(own, data="own", row=key, reveal="1")
         equal = is_rounding(residual(identity, own, 1e-5), own.dtype)
@@ -330,7 +330,7 @@ def test_a_field_as_one_types_it(field, text):
 @settings(max_examples=25)
 @given(
     st.dictionaries(
-        st.sampled_from([param.name for param in state.PARAMS if param.name not in SIZES]),
+        st.sampled_from([param.name for param in state.PARAMS if param.name not in SIZE_NAMES]),
         st.sampled_from(
             [
                 "",

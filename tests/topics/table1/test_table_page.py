@@ -27,11 +27,11 @@ from normviz.topics.table1.twin_plot import is_visible, loss_plot
 from normviz.train import twins
 from normviz.train.problem import NETWORKS, position
 from normviz.train.setting import Setting
-from normviz.ui.choice import state_of
-from normviz.ui.custom import KEYS
+from normviz.ui.custom import CUSTOM_KEYS
+from normviz.ui.scheme_picker import make_state_key
 
 OFFERED = {param.name for param in PARAMS} - {
-    *KEYS,
+    *CUSTOM_KEYS,
     "schemes",
     "cell",
     "cover",
@@ -119,7 +119,7 @@ def test_revealed_the_map_is_the_papers_table_and_without_normalization_all_diff
 
 def test_every_control_is_offered():
     at = open_table(**SMALL)
-    rows = {state_of("schemes", part) for part in ("common", "more")}
+    rows = {make_state_key("schemes", part) for part in ("common", "more")}
     widgets = [
         *at.button_group,
         *at.multiselect,

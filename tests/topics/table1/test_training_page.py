@@ -20,9 +20,9 @@ from normviz.topics.table1.training import Outcome
 from normviz.train import twins
 from normviz.train.problem import NETWORKS
 from normviz.train.setting import Setting
-from normviz.ui.sessions import KEY as PRESENCE
+from normviz.ui.page_jobs import PAGE_POLL_SECONDS
+from normviz.ui.sessions import PRESENCE_KEY as PRESENCE
 from normviz.ui.sessions import Presence
-from normviz.ui.work import POLL
 
 LONG = {"layer": "conv", "width": "128", "depth": "4", "batch": "256", "steps": "1000"}
 """Hours of training, before which the page asks."""
@@ -96,7 +96,7 @@ def says_stopped(at):
 
 
 def test_a_run_that_nobody_looks_at_any_more_ends(held, clock):
-    assert training_panels.desk().lease + POLL < 15
+    assert training_panels.desk().lease + PAGE_POLL_SECONDS < 15
     at = open_now(schemes="batch", seed="99", **SMALL)
     assert trains(at)
     assert held.waits.wait(SOON)

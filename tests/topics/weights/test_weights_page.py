@@ -24,8 +24,8 @@ from normviz.topics.weights.weights import (
     run_power_iteration,
     train_first_layer,
 )
-from normviz.ui.link import clean
-from normviz.ui.player import TICK
+from normviz.ui.link import clean_values
+from normviz.ui.player import TICK_SECONDS
 
 SCRIPT = "pages/weights.py"
 FIGURES = {"norm": {"plane", "lengths"}, "spectral": {"ellipses", "ratios"}}
@@ -230,7 +230,7 @@ def test_step_moves_by_one_and_stays_at_the_end(name):
     for _ in range(2):
         at = press(at, "Step")
         assert place(at, name) == last
-    defaults, _ = clean(PARAMS, {})
+    defaults, _ = clean_values(PARAMS, {})
     held = {"show": show, name: last}
     assert at.query_params == {key: str(given) for key, given in held.items() if given != defaults[key]}
 
@@ -266,7 +266,7 @@ def test_play_starts_anew_from_the_end_and_pause_keeps_the_place(name):
 def test_each_player_has_a_speed_at_which_it_takes_some_ten_seconds(name):
     show, last = LAST[name]
     pace = {"step": "pace", "iteration": "iteration_pace"}[name]
-    assert 5 <= last / value(open_page(show=show), pace) * TICK <= 15
+    assert 5 <= last / value(open_page(show=show), pace) * TICK_SECONDS <= 15
     at = open_page(show=show, **{pace: "10"})
     assert (at.segmented_control(key=PREFIX + pace).value, at.query_params[pace]) == (10, "10")
 

@@ -22,11 +22,11 @@ from normviz.topics.design.state import CAMERA
 from normviz.topics.design.wording import steps
 from normviz.topics.lab.panels import formula
 from normviz.topics.table1 import state as table1
-from normviz.ui.cube import copies
-from normviz.ui.frame import page_link
+from normviz.ui.cube_row import show_cubes
+from normviz.ui.frame import draw_page_link
 from normviz.ui.link import View
-from normviz.ui.scheme import link_of
-from normviz.ui.tensor import SIZES
+from normviz.ui.scheme import make_scheme_link
+from normviz.ui.tensor import SIZE_NAMES
 
 MARKS = {True: "✔ ignored", False: "✘ not ignored"}
 
@@ -41,8 +41,8 @@ def answer(scheme: Scheme, view: View) -> None:
     st.markdown(f"### {capitalize_first(name_of(scheme, layer) or 'a scheme without a name')}\n{about(scheme, layer)}")
     st.table(invariance_table(scheme, layer), border="horizontal")
     lab, table = (f"{page}?{urlencode(values)}" for page, values in links(scheme, layer).items())
-    page_link(lab, "Step by step, in the", ":material/grid_view:")
-    page_link(table, "The six changes, measured and trained:", ":material/grid_on:")
+    draw_page_link(lab, "Step by step, in the", ":material/grid_view:")
+    draw_page_link(table, "The six changes, measured and trained:", ":material/grid_on:")
     formula(written)
 
 
@@ -94,14 +94,14 @@ def links(scheme: Scheme, layer: str) -> dict[str, dict[str, Any]]:
     row = registered(scheme, layer)
     row = scheme if _is_put_behind(row) else row
     on = 0 if row.on_activations is not None else 1
-    lab = link_of(row) | dict(zip(SIZES, SHAPES[layer][on], strict=True))
+    lab = make_scheme_link(row) | dict(zip(SIZE_NAMES, SHAPES[layer][on], strict=True))
     return {"/": lab, "/invariance": {"layer": layer} | table_link(row)}
 
 
 def table_link(scheme: Scheme) -> dict[str, str]:
     """Return what a link to Table 1 says of one scheme: its key, and of its rules what that page takes."""
     known = {param.name for param in table1.PARAMS}
-    return {"schemes": scheme.key} | {name: value for name, value in link_of(scheme).items() if name in known}
+    return {"schemes": scheme.key} | {name: value for name, value in make_scheme_link(scheme).items() if name in known}
 
 
 def _eps(scheme: Scheme) -> float:
@@ -116,8 +116,8 @@ def draw_cubes(schemes: Sequence[Scheme], view: View, theme: str) -> None:
     x = SAMPLES["uneven"].make(SHAPES[view["layer"]][0], 0)
     shown = [replace(each, label=_label(each, view["layer"])) if each.on_activations else NONE for each in schemes]
     xhats = [np.asarray(normalize(x, each, _eps(each)).xhat) for each in shown]
-    levels, legend = cube.plain_levels((len(shown), *x.shape))
-    copies(shown, x, xhats, levels, legend, view, CAMERA, theme)
+    levels, legend = cube.make_plain_levels((len(shown), *x.shape))
+    show_cubes(shown, x, xhats, levels, legend, view, CAMERA, theme)
     if any(each.fields for each in shown):
         st.caption(
             "The pre-activations of a layer. Lit: the elements that share a mean and variance with the chosen element. "

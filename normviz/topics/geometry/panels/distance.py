@@ -14,8 +14,8 @@ from normviz.topics.geometry.figures import EXACT, QUADRATIC, DistanceRegion, dr
 from normviz.topics.geometry.state import SCHEME_LOOKS, get_kl_contour, get_scaling_powers
 from normviz.topics.geometry.wording import join_scheme_names
 from normviz.ui.link import View
-from normviz.ui.saving import save_table
-from normviz.web.components.plot import plot
+from normviz.ui.saving import draw_download_button
+from normviz.web.components.plot import show_figure
 
 PLANE_HALF_WIDTH = 5.0
 """The plane goes from -HALF to HALF, beyond the longest w."""
@@ -34,7 +34,7 @@ def show(view: View, theme: str) -> None:
     _planes(model, scheme, distance, theme)
     found = get_scaling_powers(model)
     _scales(model, scheme, found)
-    save_table(lambda: distance_table(found), "fisher")
+    draw_download_button(lambda: distance_table(found), "fisher")
 
 
 def distance_table(powers_by_scheme: Mapping[str, PowersByBlock]) -> dict[str, list]:
@@ -72,7 +72,7 @@ def _planes(model: fisher.FisherModel, scheme: str, distance: float, theme: str)
                 f"predictions are nearer than KL = {distance:g}; by the Fisher information it ends "
                 f"{now[key].across:.3g} away across w."
             )
-            plot(
+            show_figure(
                 draw_distance_region(title, region, PLANE_HALF_WIDTH, SCHEME_LOOKS[key], theme),
                 "without" if key == "none" else "with",
                 alt,

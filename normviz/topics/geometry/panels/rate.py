@@ -12,8 +12,8 @@ from normviz.topics.geometry import rate
 from normviz.topics.geometry.figures import StyledCurve, draw_titled_curves
 from normviz.topics.geometry.state import get_rate_run, get_twin_gaps
 from normviz.ui.link import View
-from normviz.ui.saving import save_table
-from normviz.web.components.plot import plot
+from normviz.ui.saving import draw_download_button
+from normviz.web.components.plot import show_figure
 
 ROUNDING = RELATIVE_TOLERANCES["float64"]
 SMOOTHING_WINDOW = 20
@@ -30,7 +30,7 @@ def show(view: View, theme: str) -> None:
     link = f"experiments?show=weight-decay&weight_decay_rate={training.rate}&weight_decay_steps={training.steps}"
     st.markdown(f"Weight decay makes W shorter. The [experiment on weight decay]({link}) shows its effect.")
     _twins(training)
-    save_table(lambda: rate_table(course), "effective-rate")
+    draw_download_button(lambda: rate_table(course), "effective-rate")
 
 
 def rate_table(course: rate.TrainingCurves) -> dict[str, list]:
@@ -59,7 +59,7 @@ def _draw_run(course: rate.TrainingCurves, theme: str) -> None:
             figure = draw_titled_curves(
                 title, {"batch norm": StyledCurve(np.arange(len(row)), row, 0)}, "step", theme=theme
             )
-            plot(figure, key, alt, "23rem")
+            show_figure(figure, key, alt, "23rem")
     losses = course.losses[:, 0]
     st.markdown(_growth(course))
     st.caption(

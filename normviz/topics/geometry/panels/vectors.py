@@ -18,10 +18,10 @@ from normviz.topics.geometry.three_channels import (
     format_vector,
     take_step,
 )
-from normviz.ui.link import View, segments
-from normviz.ui.saving import save_table
+from normviz.ui.link import View, draw_segments
+from normviz.ui.saving import draw_download_button
 from normviz.ui.settings import Controls
-from normviz.web.components.plot import plot
+from normviz.web.components.plot import show_figure
 
 CIRCLE_TOLERANCE = 5e-4
 """A vector that is shorter than the radius by no more than this part is said to lie on the circle."""
@@ -40,12 +40,12 @@ def show(view: View, theme: str) -> None:
     with left:
         step = example.stage == "step"
         figure = step_figure(long, short, theme) if step else stage_figure(long.before, example.stage, theme)
-        plot(figure, "space", _alt(long, short, example.stage), "min(29rem, 72vw, 58vh)")
+        show_figure(figure, "space", _alt(long, short, example.stage), "min(29rem, 72vw, 58vh)")
     with right:
         st.markdown(f"### {write_stage_headline(long, short, example.stage)}")
         st.markdown(write_stage_explanation(long, short, example.eps, example.stage))
         dragged = st.columns(2)
-    save_table(lambda: vector_table(long), "layer-norm-vectors")
+    draw_download_button(lambda: vector_table(long), "layer-norm-vectors")
     for k, name in enumerate(("x1", "x2", "x3", "eps")):  # last: what is dragged is followed by the page
         with dragged[k % 2]:
             controls.draw(name)
@@ -61,7 +61,7 @@ def _choose_stage(stage: str) -> None:
             label, PREFIX + "next", type="primary", icon=f":material/{icon}:",
             on_click=st.session_state.update, args=({PREFIX + "stage": follows},),
         )  # fmt: skip
-        segments(PREFIX + "stage", "Stage", STAGES)
+        draw_segments(PREFIX + "stage", "Stage", STAGES)
 
 
 def vector_table(step: DescentStep) -> dict[str, list]:

@@ -16,7 +16,7 @@ from normviz.topics.gradients.mistakes import MISTAKES
 from normviz.topics.gradients.state import PREFIX, build_exercise
 from normviz.ui.frame import show_error
 from normviz.ui.link import View
-from normviz.ui.saving import save_table
+from normviz.ui.saving import draw_download_button
 
 ANSWERS_KEY = PREFIX + "answers"
 ERROR_KEY = PREFIX + "upload error"
@@ -116,7 +116,7 @@ def _show_verdicts(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
     for name, verdict in found.items():
         show, icon = (st.success, ":material/check:") if verdict.right else (st.warning, ":material/close:")
         show(verdict_words(name, verdict), icon=icon)
-    save_table(
+    draw_download_button(
         lambda: {
             "array": list(found),
             "right": [int(each.right) for each in found.values()],

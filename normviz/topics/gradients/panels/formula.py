@@ -17,8 +17,8 @@ from normviz.topics.gradients.figures import draw_tensor_map
 from normviz.topics.gradients.small import GradientComparison, SmallTensors, compare_gradients, make_small_tensors
 from normviz.topics.gradients.state import get_page_eps, get_page_scheme, get_tensor_shape
 from normviz.ui.link import View
-from normviz.ui.saving import save_table
-from normviz.web.components.plot import plot
+from normviz.ui.saving import draw_download_button
+from normviz.web.components.plot import show_figure
 
 ROUNDING = RELATIVE_TOLERANCES["float64"]
 
@@ -104,7 +104,7 @@ def _in_and_out(scheme: Scheme, at: SmallTensors, both: GradientComparison, eps:
     for key, title, values, zero in shown:
         largest = format_number(np.abs(values).max(), zero_threshold=zero)
         alt = f"{title}: a heat map of {wording.format_shape(at.x.shape)} numbers, the largest {largest}."
-        plot(draw_tensor_map(values, title, theme, zero), key, alt, "11.5rem")
+        show_figure(draw_tensor_map(values, title, theme, zero), key, alt, "11.5rem")
     st.markdown(_describe_invariances(scheme, eps))
     rows: dict[str, list[str]] = {"": [], "d": [], "∂l/∂x": []}
     for name, factor in (("sum", np.ones(at.x.shape)), ("sum of x times it", at.x)):
@@ -155,7 +155,7 @@ def _show_comparison(scheme: Scheme, at: SmallTensors, both: GradientComparison,
         "others, relative to the largest number. Central differences have an error of their own, of a step that is "
         f"finite and of rounding{'; ∂l/∂ε takes them to one side, since ε may be 0' if 'deps' in rows else ''}."
     )
-    save_table(lambda: _columns(at, both), f"{scheme.key}-gradients")
+    draw_download_button(lambda: _columns(at, both), f"{scheme.key}-gradients")
 
 
 def _learned(scheme: Scheme, name: str) -> bool:

@@ -10,8 +10,8 @@ from normviz.topics.gradients.chain_figures import chain_figure, format_values, 
 from normviz.topics.gradients.state import PREFIX, parse_numbers
 from normviz.ui.link import View
 from normviz.ui.player import Player
-from normviz.ui.saving import save_table
-from normviz.web.components.plot import plot
+from normviz.ui.saving import draw_download_button
+from normviz.web.components.plot import show_figure
 
 READING_SECONDS = 4.0
 """Seconds for a sentence to be read."""
@@ -48,7 +48,7 @@ def show_chain(view: View, theme: str) -> None:
         said = describe_chain_step(one, STEPS[step], view["eps"])
         with left:
             alt = f"A graph from x to the loss, at step {step} of {LAST_STEP} back. {said.replace('**', '')}"
-            plot(chain_figure(one, step, _least(one), theme), "chain", alt, "min(26rem, 68vh)")
+            show_figure(chain_figure(one, step, _least(one), theme), "chain", alt, "min(26rem, 68vh)")
         with right:
             st.markdown(f"#### {STEP_HEADINGS[STEPS[step]]}")
             with st.container(key="said-of-step"):
@@ -62,7 +62,7 @@ def show_chain(view: View, theme: str) -> None:
                 st.table(_table(one, STEPS[step], added), border="horizontal")
 
     Player(PREFIX, "back", "Step", LAST_STEP, period=READING_SECONDS, speeds=(1,)).show(show)
-    save_table(
+    draw_download_button(
         lambda: {name: np.broadcast_to(value, x.shape).tolist() for name, value in one._asdict().items()}, "chain"
     )
 

@@ -12,8 +12,8 @@ from normviz.topics.gradients.panels.formula import show_weight_scheme_note
 from normviz.topics.gradients.small import make_small_tensors
 from normviz.topics.gradients.state import get_page_eps, get_page_scheme, get_tensor_shape
 from normviz.ui.link import View
-from normviz.ui.saving import save_table
-from normviz.web.components.plot import plot
+from normviz.ui.saving import draw_download_button
+from normviz.web.components.plot import show_figure
 
 cached_jacobian = st.cache_data(max_entries=64, show_spinner=False)(compute_jacobian)
 
@@ -30,10 +30,10 @@ def show_jacobian(view: View, theme: str) -> None:
     said = _structure(scheme, laid, len(laid.edges) - 1)
     st.markdown(said)
     alt = f"The Jacobian of {pluralize(len(names), 'element')} as a heat map. {said.replace('**', '')}"
-    plot(draw_jacobian_map(ordered, named, laid.edges, theme), "jacobian", alt, "min(26rem, 100vw)")
+    show_figure(draw_jacobian_map(ordered, named, laid.edges, theme), "jacobian", alt, "min(26rem, 100vw)")
     show_weight_scheme_note(scheme)
     columns = {name: ordered[:, column].tolist() for column, name in enumerate(named)}
-    save_table(lambda: {"d xhat / d x": named} | columns, f"{scheme.key}-jacobian")
+    draw_download_button(lambda: {"d xhat / d x": named} | columns, f"{scheme.key}-jacobian")
 
 
 def _structure(scheme: Scheme, laid: JacobianBlocks, fields: int) -> str:

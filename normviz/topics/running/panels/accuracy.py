@@ -28,9 +28,9 @@ from normviz.topics.running.network import (
 )
 from normviz.topics.running.state import PAGE, PREFIX
 from normviz.ui.link import View
-from normviz.ui.saving import save_table
-from normviz.ui.work import POLL, progress_words, speed, still_running_after, submit_or_reuse
-from normviz.web.components.plot import plot
+from normviz.ui.page_jobs import PAGE_POLL_SECONDS, format_progress, get_server_speed, is_still_running, submit_or_reuse
+from normviz.ui.saving import draw_download_button
+from normviz.web.components.plot import show_figure
 
 CASES_NEEDING_OTHERS = ("stale", "batches")
 """Cases that batches of one do not have: x̂ is 0 there, so the weights in front never move, and no digit has others."""
@@ -81,7 +81,7 @@ def get_training_results() -> Store[str, TrainedNetworks]:
 def get_training_queue() -> JobQueue:
     """Where all sessions hand in their trainings."""
     workers = count_threads()
-    return JobQueue(threads(workers), workers=workers, speed=speed())
+    return JobQueue(threads(workers), workers=workers, speed=get_server_speed())
 
 
 def store_networks(job: NetworkTraining, networks: TrainedNetworks) -> None:
@@ -110,7 +110,7 @@ def show(view: View, theme: str) -> None:
         raise InvalidInput(f"{convention.name} refuses to train this network, which is dense, on one digit at a time.")
     job = NetworkTraining(view["batch"], view["eps"], view["seed"])
     asked = request_networks((job,))
-    working = still_running_after(asked.ticket)
+    working = is_still_running(asked.ticket)
     with st.container(key="work"):
         show_training_status(asked, working)
     found = find_networks(job)
@@ -118,12 +118,12 @@ def show(view: View, theme: str) -> None:
     _headline(measured, view, convention)
     rows = [ModeRow(*words[:2], measured.get(key)) for key, words in describe_cases(view, convention).items()]
     said = "; ".join(f"{row.name}: {format_mean_percent(row.accuracy)}" for row in rows if row.accuracy is not None)
-    plot(
+    show_figure(
         accuracy_figure(rows, 1 / DIGIT_CLASSES, theme), "effect",
         f"Accuracy on unseen digits. {said or 'Training.'}", f"{3.2 * len(rows) + 3:g}rem",
     )  # fmt: skip
     if measured:
-        save_table(lambda: accuracy_table(rows), "accuracy")
+        draw_download_button(lambda: accuracy_table(rows), "accuracy")
     _reasons(view, convention, measured)
 
 
@@ -156,7 +156,7 @@ def show_training_status(request: RunRequest, working: bool) -> None:
         request.looked, request.seen = time.monotonic(), missing
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button("Cancel", on_click=request.stop, key="cancel networks")
-            st.progress(request.ticket.progress, progress_words(request.ticket, "Training networks"), width="stretch")
+            st.progress(request.ticket.progress, format_progress(request.ticket, "Training networks"), width="stretch")
         rerun_on_change(request)
     elif missing:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -173,11 +173,11 @@ def show_training_status(request: RunRequest, working: bool) -> None:
         )
 
 
-@st.fragment(run_every=POLL)
+@st.fragment(run_every=PAGE_POLL_SECONDS)
 def rerun_on_change(request: RunRequest) -> None:
     """Show the page anew when there is something new to show."""
     over = request.ticket is None or request.ticket.over
-    if (over or len(request.missing()) < request.seen) and time.monotonic() - request.looked > POLL / 2:
+    if (over or len(request.missing()) < request.seen) and time.monotonic() - request.looked > PAGE_POLL_SECONDS / 2:
         st.rerun()
 
 

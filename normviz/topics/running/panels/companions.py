@@ -9,7 +9,7 @@ from normviz.topics.running import effects
 from normviz.topics.running.figures import draw_strips
 from normviz.topics.running.state import build_stream_setting
 from normviz.ui.link import View
-from normviz.web.components.plot import plot
+from normviz.web.components.plot import show_figure
 
 cached_outputs = st.cache_data(max_entries=16, show_spinner=False)(
     lambda setting, eps: effects.normalize_among_others(setting, eps=eps)
@@ -25,7 +25,7 @@ def show(view: View, theme: str) -> None:
     varying = [SCHEMES[key].name for key, width in spread.items() if width > 1e-9]
     alt = f"Output of one test digit in {effects.DRAW_COUNT} mini-batches, by scheme; varying: {', '.join(varying)}."
     axis = f"x̂ of one test digit at unit {view['unit']}, in {effects.DRAW_COUNT} batches of {setting.batch}"
-    plot(draw_strips(rows, axis, theme), "effect", alt, "20rem")
+    show_figure(draw_strips(rows, axis, theme), "effect", alt, "20rem")
     if setting.batch == 1:
         st.markdown("Beside each name: largest minus smallest x̂. In batches of one there are no other examples.")
         return

@@ -18,9 +18,9 @@ from normviz.topics.running.stream_figures import (
     format_output,
     stream_figure,
 )
-from normviz.ui.link import View, segments
+from normviz.ui.link import View, draw_segments
 from normviz.ui.player import Player
-from normviz.web.components.plot import plot
+from normviz.web.components.plot import show_figure
 
 MODE_MARKERS = {"training": "○●", "inference": "◇◆"}
 """The markers of a mode's outputs: while another mode is on, and while it is."""
@@ -35,7 +35,7 @@ def show(view: View, theme: str) -> None:
     averages = compute_page_averages(view, seen)
     with st.container(horizontal=True, vertical_alignment="center", key="mode"):
         st.markdown("**Mode:**", width="content")
-        segments(PREFIX + "mode", "Mode of the layer", MODES)
+        draw_segments(PREFIX + "mode", "Mode of the layer", MODES)
     picture = partial(show_stream, view, seen, averages, theme)
     Player(PREFIX, "step", "Batches seen", BATCHES, speeds=PACES).show(picture)
 
@@ -90,7 +90,7 @@ def _digits(view: View, batch: StreamBatch, widest: float, theme: str) -> None:
         f"Batch {batch.step + 1}, {of} digits, of the classes {', '.join(map(str, batch.classes))}, and below each its "
         f"output at unit {view['unit']}, in {mode} filled. In the frame the {_name_digit(view, batch)}: {values}."
     )
-    plot(batch_figure(shown, followed, mode, theme), "batch", alt, "clamp(14rem, 36vh, 19rem)")
+    show_figure(batch_figure(shown, followed, mode, theme), "batch", alt, "clamp(14rem, 36vh, 19rem)")
 
 
 def _pairs(view: View, batch: StreamBatch, theme: str) -> str:
@@ -123,7 +123,7 @@ def _picture(view: View, seen: StreamTrace, averages: RunningAverages, position:
         f"Mean and variance of unit {view['unit']} over {BATCHES} mini-batches of {view['batch']}, up to batch "
         f"{position}: dots for the batches, a line for the running average, dashes for the population."
     )
-    plot(stream_figure(followed, position, theme), "stream", alt, "38rem")
+    show_figure(stream_figure(followed, position, theme), "stream", alt, "38rem")
 
 
 def _drift(population: np.ndarray) -> str:

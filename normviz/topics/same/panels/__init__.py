@@ -14,10 +14,10 @@ from normviz.topics.same.panels.variants import LIMIT, variants
 from normviz.topics.same.state import PANELS, PREFIX
 from normviz.topics.same.variants import VARIANTS
 from normviz.ui.frame import show_error
-from normviz.ui.large_pictures import in_turn
-from normviz.ui.link import View, segments
-from normviz.ui.tensor import shape_of, tensor
-from normviz.ui.tensor_controls import offer_fit
+from normviz.ui.large_pictures import wait_for_turn
+from normviz.ui.link import View, draw_segments
+from normviz.ui.tensor import get_view_shape, make_tensor
+from normviz.ui.tensor_controls import draw_fit_button
 
 Panel = Callable[[View, np.ndarray, str], None]
 """A panel of a view, a tensor and a theme."""
@@ -25,7 +25,7 @@ Panel = Callable[[View, np.ndarray, str], None]
 
 def show(view: View, theme: str) -> None:
     """Show the panel of a view, or why its tensor cannot be shown."""
-    segments(PREFIX + "panel", "Show", PANELS)
+    draw_segments(PREFIX + "panel", "Show", PANELS)
     with st.container():
         if view["panel"] == "detect":
             detector(view)
@@ -35,24 +35,24 @@ def show(view: View, theme: str) -> None:
 
 def _show_pairs(view: View, x: np.ndarray, theme: str) -> None:
     """Show a pair in two cubes; large tensors of several sessions one after the other."""
-    with in_turn(2 * x.size):
+    with wait_for_turn(2 * x.size):
         known_pairs(view, x, theme)
 
 
 def _show_variants(view: View, x: np.ndarray, theme: str) -> None:
     """Show the three variants; large tensors of several sessions one after the other."""
-    with in_turn(x.size * len(VARIANTS)):
+    with wait_for_turn(x.size * len(VARIANTS)):
         variants(view, x, theme)
 
 
 def _show_on_tensor(view: View, theme: str, panel: Panel, limit: int) -> None:
     """Show a panel on the tensor of a view, or offer a shape with at most `limit` elements."""
     try:
-        check_shape(shape_of(view), AXES["activation"], limit)
-        x = tensor(view)
+        check_shape(get_view_shape(view), AXES["activation"], limit)
+        x = make_tensor(view)
     except InvalidInput as error:
         show_error(error)
-        offer_fit(view, limit)
+        draw_fit_button(view, limit)
         return
     panel(view, x, theme)
 

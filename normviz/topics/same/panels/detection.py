@@ -17,9 +17,9 @@ from normviz.topics.same.detection.uploads import HOW, Arrays, read_pair
 from normviz.topics.same.detection.verdict import eps_words, headline, learned_words, name, reasons
 from normviz.topics.same.state import GUESS, LAYOUT_NAMES, OWN_FILES, PREFIX, TRY
 from normviz.ui.frame import show_error
-from normviz.ui.large_pictures import in_turn
-from normviz.ui.link import KEPT, View
-from normviz.ui.saving import save_table
+from normviz.ui.large_pictures import wait_for_turn
+from normviz.ui.link import PERSIST_STATE, View
+from normviz.ui.saving import draw_download_button
 
 HELD = PREFIX + "arrays"
 ERROR = PREFIX + "upload error"
@@ -32,11 +32,11 @@ def detector(view: View) -> None:
     """Show the input and output that were chosen, and the layer that they come from."""
     left, right = st.columns([1, 1], gap="large")
     with left:
-        st.selectbox("Input and output", list(TRY), key=PREFIX + "try", **KEPT, format_func=TRY.__getitem__)
+        st.selectbox("Input and output", list(TRY), key=PREFIX + "try", **PERSIST_STATE, format_func=TRY.__getitem__)
         if view["try"] == OWN_FILES:
             _upload()
         st.selectbox(
-            "Axes", list(LAYOUT_NAMES), key=PREFIX + "layout", **KEPT, format_func=LAYOUT_NAMES.__getitem__,
+            "Axes", list(LAYOUT_NAMES), key=PREFIX + "layout", **PERSIST_STATE, format_func=LAYOUT_NAMES.__getitem__,
             help="What the axes of both arrays are. Any: every order that has as many is tried.",
         )  # fmt: skip
     arrays = st.session_state.get(HELD) if view["try"] == OWN_FILES else EXAMPLES[view["try"]].arrays()
@@ -84,7 +84,7 @@ def _answer(arrays: Arrays, layout: str | None) -> None:
     x, y = arrays["x"], arrays["y"]
     st.caption(f"x and y: {format_shape(x.shape)}, {x.dtype} and {y.dtype}")
     try:
-        with in_turn(x.size * (len(ALL_LAYOUTS) if layout is None else 1)):
+        with wait_for_turn(x.size * (len(ALL_LAYOUTS) if layout is None else 1)):
             found = detected(x, y, layout)
     except InvalidInput as error:
         show_error(capitalize_first(str(error)))
@@ -94,7 +94,7 @@ def _answer(arrays: Arrays, layout: str | None) -> None:
     rows = candidates(found)
     with st.expander(f"All {len(found.fits)} candidates"):
         st.table(rows, border="horizontal")
-        save_table(lambda: rows, "candidates")
+        draw_download_button(lambda: rows, "candidates")
     if found.told:
         with st.expander("The code that does it"):
             st.code(_code(found.answer[0], found), wrap_lines=True)

@@ -16,9 +16,9 @@ from normviz.describe.wording import capitalize_first, format_gap, format_parame
 from normviz.topics.same.furthest import place, shares, two_cubes
 from normviz.topics.same.identities import ALWAYS, IDENTITIES, Identity, evaluate_sides, residual
 from normviz.topics.same.state import PAIRS, PREFIX
-from normviz.ui.link import KEPT, View
-from normviz.ui.saving import save_table
-from normviz.ui.tensor import OWN_DATA, SIZES, tensor
+from normviz.ui.link import PERSIST_STATE, View
+from normviz.ui.saving import draw_download_button
+from normviz.ui.tensor import OWN_DATA, SIZE_NAMES, make_tensor
 
 GUESSES = {"yes": "= Same", "no": "≠ Different"}
 """The answers to choose from."""
@@ -59,7 +59,9 @@ def known_pairs(view: View, x: np.ndarray, theme: str) -> None:
                 help=f"Largest difference of both x̂ on your tensor, relative to the largest x̂: {format_gap(found)}.",
             )
     with told, st.container(horizontal=True, vertical_alignment="bottom"):
-        st.selectbox("All pairs", PAIRS, key=PREFIX + "row", **KEPT, format_func=lambda key: IDENTITIES[key].question)
+        st.selectbox(
+            "All pairs", PAIRS, key=PREFIX + "row", **PERSIST_STATE, format_func=lambda key: IDENTITIES[key].question
+        )
         if view["reveal"] or len(guesses()) == len(PAIRS):
             st.button("Start again", on_click=_start_again)
         else:
@@ -67,7 +69,7 @@ def known_pairs(view: View, x: np.ndarray, theme: str) -> None:
     if not covered:
         with st.expander("Formulas and numbers"):
             _formulas(identity, drawn, view["eps"])
-            save_table(lambda: difference_table(list(IDENTITIES.values()), x, view["eps"]), "identities")
+            draw_download_button(lambda: difference_table(list(IDENTITIES.values()), x, view["eps"]), "identities")
 
 
 def guesses() -> dict[str, str]:
@@ -165,7 +167,7 @@ def _learned(scheme: Scheme) -> str:
 def _tensor_of(shape: Shape, view: View) -> np.ndarray:
     """Return the data of a view in another shape; uneven noise in place of one's own data."""
     data = "uneven" if view["data"] == OWN_DATA else view["data"]
-    return tensor({**view, **dict(zip(SIZES, shape, strict=True)), "data": data})
+    return make_tensor({**view, **dict(zip(SIZE_NAMES, shape, strict=True)), "data": data})
 
 
 def _count(key: str) -> str:

@@ -14,10 +14,10 @@ from normviz.describe.aims import describe_scope
 from normviz.describe.wording import capitalize_first, format_gap, format_scheme_name, pluralize
 from normviz.topics.same.furthest import place, two_cubes
 from normviz.topics.same.state import FIELD_LABELS, HOW, KNOWN, PREFIX, SIDES, field_texts, scheme_of
-from normviz.ui.choice import words
-from normviz.ui.drawers import drawer, open_drawer
+from normviz.ui.drawers import draw_drawer, open_drawer
 from normviz.ui.frame import show_error
-from normviz.ui.link import KEPT, View
+from normviz.ui.link import PERSIST_STATE, View
+from normviz.ui.scheme_picker import format_scheme_choice
 
 TYPED = PREFIX + "typed"
 """The key of the part in which axes are typed."""
@@ -34,14 +34,14 @@ def own_two(view: View, x: np.ndarray, theme: str) -> None:
         xhats = compute_xhat(x, left, view["eps"]), compute_xhat(x, right, view["eps"])
         with cubes:
             two_cubes((left, right), x, xhats, view, theme)
-    typed = drawer(st.expander, "Type the axes of both", TYPED)
+    typed = draw_drawer(st.expander, "Type the axes of both", TYPED)
     if typed.open:
         for side, column in zip(SIDES, typed.columns(len(SIDES), gap="large"), strict=True):
             for name, label in FIELD_LABELS.items():
                 column.text_input(
                     f"{capitalize_first(side)}: {label}",
                     key=f"{PREFIX}{side}_{name}",
-                    **KEPT,
+                    **PERSIST_STATE,
                     placeholder="no such step",
                     help=HOW,
                 )
@@ -64,7 +64,7 @@ def _choose_side(view: View, side: str, shape: Shape) -> Scheme | None:
         capitalize_first(side),
         list(KNOWN),
         key=key,
-        format_func=words,
+        format_func=format_scheme_choice,
         placeholder="Your own",
         on_change=_fill,
         args=(side,),

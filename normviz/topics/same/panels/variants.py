@@ -14,8 +14,8 @@ from normviz.describe.aims import describe_scope
 from normviz.describe.snippets import write_snippet
 from normviz.topics.same.state import CAMERA, CODE, PREFIX
 from normviz.topics.same.variants import SHAPES, USES, VARIANTS, tabulate_invariance
-from normviz.ui.cube import copies
-from normviz.ui.link import View, segments
+from normviz.ui.cube_row import show_cubes
+from normviz.ui.link import View, draw_segments
 
 SCHEMES_SHOWN = [SCHEMES[key] for key in VARIANTS]
 LIMIT = MAX_DRAWN_ELEMENTS // len(VARIANTS)
@@ -25,8 +25,8 @@ LIMIT = MAX_DRAWN_ELEMENTS // len(VARIANTS)
 def variants(view: View, x: np.ndarray, theme: str) -> None:
     """Show the three variants on this tensor, their uses, their invariances and their code."""
     results = [normalize(x, scheme, view["eps"]) for scheme in SCHEMES_SHOWN]
-    levels, legend = cube.plain_levels((len(SCHEMES_SHOWN), *x.shape))
-    copies(SCHEMES_SHOWN, x, [each.xhat for each in results], levels, legend, view, CAMERA, theme)
+    levels, legend = cube.make_plain_levels((len(SCHEMES_SHOWN), *x.shape))
+    show_cubes(SCHEMES_SHOWN, x, [each.xhat for each in results], levels, legend, view, CAMERA, theme)
     columns = st.columns(len(SCHEMES_SHOWN), gap="medium", border=True)
     for column, scheme, result in zip(columns, SCHEMES_SHOWN, results, strict=True):
         with column:
@@ -104,7 +104,7 @@ def invariances() -> None:
 
 def code(view: View) -> None:
     """Show the code of each variant in a framework."""
-    segments(PREFIX + "code", "Framework", CODE)
+    draw_segments(PREFIX + "code", "Framework", CODE)
     shape, framework = tuple(view[size] for size in "nhwc"), view["code"]
     for scheme in SCHEMES_SHOWN:
         st.markdown(f"**{scheme.label}**")

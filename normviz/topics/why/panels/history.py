@@ -6,7 +6,7 @@ from normviz.core.registry import SCHEMES
 from normviz.describe.wording import format_references
 from normviz.topics.why.history import PRECURSORS, parse_arxiv_month, sort_schemes
 from normviz.ui.link import View
-from normviz.ui.saving import save_table
+from normviz.ui.saving import draw_download_button
 
 
 def show(view: View, theme: str) -> None:
@@ -25,5 +25,5 @@ def show(view: View, theme: str) -> None:
         "Source": [format_references(scheme) for scheme in schemes],
     }
     st.table(rows, border="horizontal")
-    save_table(lambda: rows, "schemes")
+    draw_download_button(lambda: rows, "schemes")
     st.caption(f"What came before: {'; '.join(row.text for row in PRECURSORS)}.")

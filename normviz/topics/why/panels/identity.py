@@ -12,7 +12,7 @@ from normviz.topics.why.figures import draw_identity_lines
 from normviz.topics.why.identity import SHAPE
 from normviz.ui.link import View
 from normviz.ui.settings import Controls
-from normviz.web.components.plot import plot
+from normviz.web.components.plot import show_figure
 
 FIRST_VALUES = "experiments?show=start&start_schemes=batch"
 """The experiment on the first values of γ and β, with batch norm."""
@@ -39,7 +39,7 @@ def _undone(view: View, theme: str) -> None:
     left, right = st.columns([3, 2], gap="large")
     with left:
         alt = f"Output over input, a line for each of {SHAPE[3]} channels, and the line y = x: apart by {gap}."
-        plot(draw_identity_lines(ends, made, span, theme), "lines", alt, "24rem")
+        show_figure(draw_identity_lines(ends, made, span, theme), "lines", alt, "24rem")
     with right:
         st.table(
             {

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import streamlit as st
 
-from normviz.charts.curves import Curve, Panel, curves
+from normviz.charts.curves import Curve, CurvePanel, draw_curve_panels
 from normviz.core.text import typeset
 from normviz.describe.seeds import SIGNIFICANCE_LEVEL, compare_seed_by_seed, estimate_band, format_mean_percent
 from normviz.topics.why import state
@@ -15,8 +15,8 @@ from normviz.topics.why.learning import KIND_NAMES, LEARNED_ACCURACY, STUDY, Rat
 from normviz.topics.why.network import BATCH, TEST_DIGITS, VALIDATION_DIGITS
 from normviz.topics.why.saturation import MEASUREMENT_INTERVAL, RATES, STEPS, WIDTH, LearningResults, Setting
 from normviz.ui.link import View
-from normviz.ui.saving import save_table
-from normviz.web.components.plot import plot
+from normviz.ui.saving import draw_download_button
+from normviz.web.components.plot import show_figure
 
 PLAIN, NORMED = KIND_NAMES.values()
 
@@ -40,10 +40,10 @@ def show(view: View, theme: str) -> None:
             alt = f"Test accuracy by step, a line for each of {len(ends[name])} networks. At the end: {levels[name]}."
             figure = learning_figure(title, LOOKS, 100 * run.accuracy, k, theme)
             key = "learning normalized" if k else "learning"
-            plot(figure, key, f"{name.capitalize()}. {alt}", "min(22rem, 42vh)")
+            show_figure(figure, key, f"{name.capitalize()}. {alt}", "min(22rem, 42vh)")
     draw_retrain_button()
     st.caption(_caption(setting, len(ends[PLAIN]), is_shipped))
-    save_table(lambda: _numbers(runs, setting.seed), "learning")
+    draw_download_button(lambda: _numbers(runs, setting.seed), "learning")
     if sweeps is not None:
         _sweep(sweeps, theme)
 
@@ -96,11 +96,16 @@ def _sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
     for k, (name, sweep) in enumerate(sweeps.items()):
         mean, low, high = (np.clip(100 * each, 0, 100) for each in estimate_band(sweep.accuracy))
         lines.append(Curve(name, np.array(RATES), mean, k, low, high, points=True))
-    panel = Panel("", lines, "learning rate", "test accuracy, %", "x", span=(0, 101), marks=RATES)
+    panel = CurvePanel("", lines, "learning rate", "test accuracy, %", "x", span=(0, 101), marks=RATES)
     told = "; ".join(
         f"{name} {', '.join(f'{100 * each:.0f}%' for each in sweep.accuracy.mean(1))}" for name, sweep in sweeps.items()
     )
-    plot(curves([panel], theme), "rates", f"Test accuracy by learning rate, mean over the seeds: {told}.", "22rem")
+    show_figure(
+        draw_curve_panels([panel], theme),
+        "rates",
+        f"Test accuracy by learning rate, mean over the seeds: {told}.",
+        "22rem",
+    )
     rates = {name: typeset(RATES[sweep.best]) for name, sweep in sweeps.items()}
     difference = compare_seed_by_seed(best[NORMED], best[PLAIN])
     clear = "a clear difference" if difference.p_value <= SIGNIFICANCE_LEVEL else "no clear difference"
@@ -110,7 +115,7 @@ def _sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
         f"here if it reads at least {LEARNED_ACCURACY:.0%} of the test digits after {STEPS} steps; at low "
         f"rates, more steps help."
     )
-    save_table(lambda: _rates(sweeps), "learning-rates")
+    draw_download_button(lambda: _rates(sweeps), "learning-rates")
 
 
 def _rates(sweeps: Mapping[str, RateSweep]) -> dict[str, list]:

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from normviz.charts.curves import Curve, Panel, curves
+from normviz.charts.curves import Curve, CurvePanel, draw_curve_panels
 from normviz.core.registry import SCHEMES
 from normviz.core.text import format_number
 from normviz.core.tolerances import RELATIVE_TOLERANCES
@@ -11,8 +11,8 @@ from normviz.describe.wording import format_signed
 from normviz.topics.why import state
 from normviz.topics.why.outside import EXAMPLES, TARGET
 from normviz.ui.link import View
-from normviz.ui.saving import save_table
-from normviz.web.components.plot import plot
+from normviz.ui.saving import draw_download_button
+from normviz.web.components.plot import show_figure
 
 NAMES = {"outside": "E[x] taken for a constant", "inside": "the gradient knows of E[x]"}
 
@@ -40,8 +40,8 @@ def show(view: View, theme: str) -> None:
     runs = [(NAMES[key], run, k) for k, (key, run) in enumerate(found.items())]
     highest = 1.3 * float(out.losses.max())
     panels = {
-        "bias": Panel("The bias b", [Curve(name, x, run.b, k) for name, run, k in runs], "step", "b"),
-        "loss": Panel(
+        "bias": CurvePanel("The bias b", [Curve(name, x, run.b, k) for name, run, k in runs], "step", "b"),
+        "loss": CurvePanel(
             "The loss", [Curve(name, x, run.losses, k) for name, run, k in runs], "step", "l", span=(0.0, highest)
         ),
     }
@@ -51,7 +51,7 @@ def show(view: View, theme: str) -> None:
     }
     for column, (key, panel) in zip(st.columns(2), panels.items(), strict=True):
         with column:
-            plot(curves([panel], theme), key, alts[key], "25rem")
+            show_figure(draw_curve_panels([panel], theme), key, alts[key], "25rem")
     with st.container(horizontal=True, gap="medium"):
         for formula in (
             r"x = u + b,\quad \hat{x} = x - \mathrm{E}[x]",
@@ -69,4 +69,4 @@ def show(view: View, theme: str) -> None:
         f"[{SCHEMES['batch'].reference.text}]({SCHEMES['batch'].reference.url}), section 2."
     )
     columns = {f"{what}, {key}": getattr(run, what).tolist() for key, run in found.items() for what in ("b", "losses")}
-    save_table(lambda: {"step": x.tolist()} | columns, "outside")
+    draw_download_button(lambda: {"step": x.tolist()} | columns, "outside")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import streamlit as st
 
-from normviz.charts.curves import Curve, Panel, curves
+from normviz.charts.curves import Curve, CurvePanel, draw_curve_panels
 from normviz.core.registry import SCHEMES
 from normviz.core.settings import build_settings
 from normviz.core.text import typeset
@@ -27,8 +27,8 @@ from normviz.topics.why.saturation import (
     Setting,
 )
 from normviz.ui.link import View
-from normviz.ui.saving import save_table
-from normviz.web.components.plot import plot
+from normviz.ui.saving import draw_download_button
+from normviz.web.components.plot import show_figure
 
 PLAIN, NORMED = KIND_NAMES.values()
 STUCK = 2 / DIGIT_CLASSES
@@ -54,7 +54,7 @@ def show(view: View, theme: str) -> None:
         "over the seeds. A layer receives what the layers before it compute, and that changes while they learn: "
         f"internal covariate shift ([{paper.text}]({paper.url}), sections 1, 2 and 4.1)."
     )
-    save_table(lambda: _numbers(runs, layer, unit), "saturation")
+    draw_download_button(lambda: _numbers(runs, layer, unit), "saturation")
 
 
 def _bands(runs: Mapping[str, LearningRun], layer: int, unit: int, theme: str) -> None:
@@ -63,7 +63,7 @@ def _bands(runs: Mapping[str, LearningRun], layer: int, unit: int, theme: str) -
     st.markdown(f"### {_moved_words(seen)}")
     span = _span(list(seen.values()))
     panels = [
-        Panel(
+        CurvePanel(
             name.capitalize(),
             [Curve("median, and the middle 70%", runs[name].steps, q[:, 1], k, q[:, 0], q[:, 2])],
             "step", "input of the sigmoid" if not k else "", levels=(-SATURATION_INPUT, SATURATION_INPUT), span=span,
@@ -76,7 +76,9 @@ def _bands(runs: Mapping[str, LearningRun], layer: int, unit: int, theme: str) -
     alt = f"Quantiles of the input of unit {unit} in layer {layer} over {STEPS} steps: {ends}."
     for column, panel in zip(st.columns(2), panels, strict=True):
         with column:
-            plot(curves([panel], theme), "bands" if panel is panels[0] else "bands normalized", alt, "21rem")
+            show_figure(
+                draw_curve_panels([panel], theme), "bands" if panel is panels[0] else "bands normalized", alt, "21rem"
+            )
     low, _, high = (f"{q:.0%}" for q in QUANTILES)
     st.caption(
         f"Layer {layer}, unit {unit} of one network of each kind: {low}, 50% and {high} quantiles over "
@@ -96,8 +98,8 @@ def _saturated(learned: Mapping[str, LearningResults], runs: Mapping[str, Learni
         mean, low, high = (np.clip(100 * each, 0, 100) for each in estimate_band(run.saturated, 0))
         lines.append(Curve(name, layers, mean, k, low, high, points=True))
     told = "; ".join(f"{line.name}: {', '.join(f'{share:.0f}%' for share in line.y)}" for line in lines)
-    panel = Panel("", lines, "hidden layer", "saturated inputs, %", span=(0, 101), marks=layers.tolist())
-    plot(curves([panel], theme), "saturated", f"Share of saturated inputs by layer. {told}.", "22rem")
+    panel = CurvePanel("", lines, "hidden layer", "saturated inputs, %", span=(0, 101), marks=layers.tolist())
+    show_figure(draw_curve_panels([panel], theme), "saturated", f"Share of saturated inputs by layer. {told}.", "22rem")
 
 
 def _span(bands: list[np.ndarray]) -> tuple[float, float]:

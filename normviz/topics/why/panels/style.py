@@ -2,15 +2,15 @@
 
 import streamlit as st
 
-from normviz.charts.statistics import pictures
+from normviz.charts.common_charts import draw_pictures
 from normviz.core.registry import SCHEMES
 from normviz.core.text import format_number, typeset
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.topics.why import state
 from normviz.topics.why.style import PHOTOS, RestyledPhoto, compute_channel_moments
 from normviz.ui.link import View
-from normviz.web.components.picture import shades
-from normviz.web.components.plot import plot
+from normviz.web.components.picture import convert_to_pixels
+from normviz.web.components.plot import show_figure
 
 GREY_LIMIT = 2.5
 """x̂ from −SPREAD, black, to SPREAD, white."""
@@ -36,8 +36,8 @@ def show(view: View, theme: str) -> None:
             with column:
                 means, deviations = (", ".join(typeset(v, 2) for v in each) for each in compute_channel_moments(image))
                 alt = f"{title}, as a picture. Red, green, blue: means {means}, standard deviations {deviations}."
-                figure = pictures({title: shades(image, low, high)}, [(low, high)], theme)
-                plot(figure, key, alt, "min(20rem, 75vw)")
+                figure = draw_pictures({title: convert_to_pixels(image, low, high)}, [(low, high)], theme)
+                show_figure(figure, key, alt, "min(20rem, 75vw)")
     st.latex(r"y = \sigma_\text{style}\, \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \mu_\text{style}")
     st.markdown(_contrast_words(found, view["contrast"], view["eps"]))
     st.markdown(_honest_words(found, kernel))

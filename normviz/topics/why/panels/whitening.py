@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from normviz.charts.curves import Curve, Panel, curves
+from normviz.charts.curves import Curve, CurvePanel, draw_curve_panels
 from normviz.core.registry import SCHEMES
 from normviz.core.text import format_number, typeset
 from normviz.core.tolerances import RELATIVE_TOLERANCES
@@ -28,8 +28,8 @@ from normviz.topics.why.whitening import (
     make_covariance_ellipse,
 )
 from normviz.ui.link import View
-from normviz.ui.saving import save_table
-from normviz.web.components.plot import plot
+from normviz.ui.saving import draw_download_button
+from normviz.web.components.plot import show_figure
 
 SYMBOLS = ("x₀", "x₁")
 """The two features."""
@@ -99,7 +99,7 @@ def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) ->
             alt = (
                 f"A cloud of points, {name.lower()}, and its covariance as an ellipse: correlation {_correlation(cov)}."
             )
-            plot(cloud_figure(shown[key], theme), key, alt, "23rem")
+            show_figure(cloud_figure(shown[key], theme), key, alt, "23rem")
             st.latex(_matrix(cov))
     outside = int((np.abs(made) > PLOT_HALF_WIDTH).any(1).sum())
     st.caption(
@@ -112,7 +112,7 @@ def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) ->
     )
     columns = {f"x{k} {axis}": x[:, k].tolist() for k, axis in enumerate(axes)}
     columns |= {f"{stage.name} {k}": made[:, k].tolist() for k in range(2)}
-    save_table(lambda: columns, "whitening")
+    draw_download_button(lambda: columns, "whitening")
 
 
 def _arrows(start: np.ndarray, reach: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -185,8 +185,10 @@ def _jointly(theme: str) -> None:
     ]
     ends = ", ".join(f"{curve.name} {typeset(curve.y[0], 2)} to {typeset(curve.y[-1], 2)}" for curve in lines)
     alt = f"Milliseconds over {int(found.sizes[0])} to {int(found.sizes[-1])} features: {ends}."
-    plot(
-        curves([Panel("", lines, "features C", "milliseconds", "xy", marks=found.sizes.tolist())], theme),
+    show_figure(
+        draw_curve_panels(
+            [CurvePanel("", lines, "features C", "milliseconds", "xy", marks=found.sizes.tolist())], theme
+        ),
         "costs",
         alt,
         "24rem",
@@ -237,7 +239,9 @@ def _by_mini_batch(view: View, x: np.ndarray, axes: tuple[str, str], theme: str)
         f"The ellipse of all points over those of {OUTLINED_BATCHES} mini-batches of {size}: the least "
         f"variance is {low:.0%}."
     )
-    plot(draw_batch_ellipses(make_covariance_ellipse(x.mean(0), whole), outlines, axes, theme), "batches", alt, "24rem")
+    show_figure(
+        draw_batch_ellipses(make_covariance_ellipse(x.mean(0), whole), outlines, axes, theme), "batches", alt, "24rem"
+    )
     flat = "A mini-batch of 2 has no area: a" if size == 2 else "A"
     st.caption(
         f"{OUTLINED_BATCHES} mini-batches; another seed draws others. {flat} covariance of m examples has at "

@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from normviz.web.modules import DIGEST, MODULES, find_imports
+from normviz.web.modules import MODULE_SOURCES, MODULES_DIGEST, find_imports
 
-KEPT = {"Cache-Control": "public, max-age=31536000, immutable"}
+IMMUTABLE_HEADERS = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 
 @cache
@@ -24,22 +24,22 @@ def _plotly_js(compressed: bool) -> bytes:
     return gzip.compress(script, mtime=0) if compressed else script
 
 
-def plotly_js(request: Request) -> Response:
+def serve_plotly(request: Request) -> Response:
     """plotly.js from the installed package."""
     compressed = "gzip" in request.headers.get("accept-encoding", "")
-    headers = KEPT | {"Vary": "Accept-Encoding"} | ({"Content-Encoding": "gzip"} if compressed else {})
+    headers = IMMUTABLE_HEADERS | {"Vary": "Accept-Encoding"} | ({"Content-Encoding": "gzip"} if compressed else {})
     return Response(_plotly_js(compressed), media_type="text/javascript", headers=headers)
 
 
-def module_js(request: Request) -> Response:
+def serve_module(request: Request) -> Response:
     """Return a module below the digest of today's modules; 404 for another digest or name."""
     name = request.path_params["name"]
-    if name not in MODULES or request.path_params["digest"] != DIGEST:
+    if name not in MODULE_SOURCES or request.path_params["digest"] != MODULES_DIGEST:
         return Response("no such script", 404)
-    return Response(MODULES[name], media_type="text/javascript", headers=KEPT)
+    return Response(MODULE_SOURCES[name], media_type="text/javascript", headers=IMMUTABLE_HEADERS)
 
 
-def plotly_url() -> str:
+def get_plotly_url() -> str:
     """Where a page finds plotly.js.
 
     A page asks for it with its first figure. A preload link in the page itself gains nothing before the first cube, and
@@ -48,14 +48,14 @@ def plotly_url() -> str:
     return _below_base(f"vendor/plotly-{plotly.__version__}.min.js")
 
 
-def module_url(name: str) -> str:
+def get_module_url(name: str) -> str:
     """Return the address at which a page imports the module of this file name."""
-    return _below_base(f"vendor/{DIGEST}/{name}")
+    return _below_base(f"vendor/{MODULES_DIGEST}/{name}")
 
 
-def preload_links(name: str) -> str:
+def format_preload_links(name: str) -> str:
     """Return the HTML that lets a browser fetch a module with all that it imports at once, not one behind the other."""
-    return "".join(f'<link rel="modulepreload" href="{module_url(each)}">' for each in find_imports(name))
+    return "".join(f'<link rel="modulepreload" href="{get_module_url(each)}">' for each in find_imports(name))
 
 
 def create_routes() -> list[Route]:
@@ -63,7 +63,7 @@ def create_routes() -> list[Route]:
 
     Call it when the app is made: Streamlit knows its settings by then, also those of its command line.
     """
-    return [Route(plotly_url(), plotly_js), Route(_below_base("vendor/{digest}/{name}"), module_js)]
+    return [Route(get_plotly_url(), serve_plotly), Route(_below_base("vendor/{digest}/{name}"), serve_module)]
 
 
 def _below_base(path: str) -> str:

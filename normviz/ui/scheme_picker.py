@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from normviz.charts.curves import faint
+from normviz.charts.curves import to_rgba
 from normviz.core.registry import SCHEMES
 from normviz.describe.wording import summarize_scheme
 
-COMMON = ("batch", "layer", "instance", "group", "rms")
+COMMON_SCHEMES = ("batch", "layer", "instance", "group", "rms")
 """The schemes that are one click away; where several are chosen, so is the row without normalization."""
 
-GROUPS = {
+SCHEME_GROUPS = {
     "activations": "Activations",
     "weights": "Weights",
     "without": "Without statistics",
@@ -22,11 +22,11 @@ GROUPS = {
 """The groups of the menu, in their order."""
 
 
-ROW = "row"
+FREQUENT_GROUP = "row"
 """The group of the schemes that are one click away."""
 
 
-class Entry(NamedTuple):
+class ListEntry(NamedTuple):
     """An entry of a list: its key, its name and a line on it."""
 
     key: str
@@ -36,15 +36,17 @@ class Entry(NamedTuple):
 
 def split_common(keys: Sequence[str], several: bool = False) -> tuple[list[str], list[str]]:
     """Return the schemes with a pill of their own, and those of the menu in the order of their groups."""
-    common = [key for key in (*(["none"] if several else []), *COMMON) if key in keys]
-    order = list(GROUPS)
-    return common, sorted((key for key in keys if key not in common), key=lambda key: order.index(group_of(key)))
+    common = [key for key in (*(["none"] if several else []), *COMMON_SCHEMES) if key in keys]
+    order = list(SCHEME_GROUPS)
+    return common, sorted(
+        (key for key in keys if key not in common), key=lambda key: order.index(find_scheme_group(key))
+    )
 
 
-def choose_one(key: str = "scheme") -> None:
+def choose_scheme(key: str = "scheme") -> None:
     """Draw the picker of one scheme; `key`: of the choice in the session."""
     state, (common, rest) = st.session_state, split_common(list(SCHEMES))
-    pills, menu = state_of(key, "common"), state_of(key, "more")
+    pills, menu = make_state_key(key, "common"), make_state_key(key, "more")
     chosen = state[key]
     state[pills] = chosen if chosen in common else None
     state[menu] = chosen if chosen in rest else None
@@ -54,18 +56,19 @@ def choose_one(key: str = "scheme") -> None:
             on_change=_take_one, args=(key, pills),
         )  # fmt: skip
         st.selectbox(
-            "More normalizations", rest, None, key=menu, format_func=entry, placeholder=f"More… ({len(rest)})",
+            "More normalizations", rest, None, key=menu, format_func=format_menu_entry,
+            placeholder=f"More… ({len(rest)})",
             label_visibility="collapsed", on_change=_take_from_menu, args=(key, menu),
         )  # fmt: skip
 
 
-def choose_from_list(key: str, groups: Mapping[str, Sequence[Entry]]) -> None:
+def choose_list_entry(key: str, groups: Mapping[str, Sequence[ListEntry]]) -> None:
     """A list to choose one entry from, in groups with headings; `key`: of the choice in the session."""
     state = st.session_state
     with st.container(key=key.replace(" ", "-"), gap="small"):
         for group, entries in groups.items():
             names = {each.key: each.name for each in entries}
-            radio = state_of(key, group)
+            radio = make_state_key(key, group)
             state[radio] = state[key] if state[key] in names else None
             st.radio(
                 group, list(names), index=None, key=radio, format_func=names.__getitem__,
@@ -77,7 +80,7 @@ def choose_frequent(key: str, keys: Sequence[str], frequent: Sequence[str]) -> N
     """Pills for several schemes: the frequent ones and the chosen ones in a row, all of `keys` behind "More…"."""
     state = st.session_state
     row = list_frequent(keys, frequent, state[key])
-    pills = state_of(key, ROW)
+    pills = make_state_key(key, FREQUENT_GROUP)
     state[pills] = [each for each in state[key] if each in row]
     st.pills(
         "Schemes", row, selection_mode="multi", key=pills, format_func=lambda each: SCHEMES[each].label,
@@ -85,7 +88,7 @@ def choose_frequent(key: str, keys: Sequence[str], frequent: Sequence[str]) -> N
     )  # fmt: skip
     if len(row) < len(keys):
         with st.popover("More…", help="All schemes that can be compared here."):
-            choose_several(key, keys)
+            choose_schemes(key, keys)
 
 
 def list_frequent(keys: Sequence[str], frequent: Sequence[str], chosen: Sequence[str]) -> list[str]:
@@ -95,12 +98,12 @@ def list_frequent(keys: Sequence[str], frequent: Sequence[str], chosen: Sequence
 
 def colour_frequent(key: str, row: Sequence[str], colours: Mapping[str, str]) -> None:
     """Fill the pills of `choose_frequent` with the colours of some schemes; `row`: the schemes in it."""
-    element = re.sub(r"[^a-zA-Z0-9_-]", "-", state_of(key, ROW))
+    element = re.sub(r"[^a-zA-Z0-9_-]", "-", make_state_key(key, FREQUENT_GROUP))
     st.html(
         "<style>"
         + "".join(
             f".st-key-{element} button:nth-of-type({place}) {{ border: 2px solid {colours[each]} !important; "
-            f"background: {faint(colours[each])} !important; color: inherit !important; }}"
+            f"background: {to_rgba(colours[each])} !important; color: inherit !important; }}"
             for place, each in enumerate(row, 1)
             if each in colours
         )
@@ -108,35 +111,36 @@ def colour_frequent(key: str, row: Sequence[str], colours: Mapping[str, str]) ->
     )
 
 
-def choose_several(key: str, keys: Sequence[str], most: int | None = None) -> None:
+def choose_schemes(key: str, keys: Sequence[str], max_chosen: int | None = None) -> None:
     """Draw the picker of several of these schemes, which keep the order in which they are chosen.
 
     Once `most` are chosen, no other can be added, and a line says so.
     """
     state, (common, rest) = st.session_state, split_common(keys, several=True)
-    pills, menu = state_of(key, "common"), state_of(key, "more")
-    full = most is not None and len(state[key]) >= most
+    pills, menu = make_state_key(key, "common"), make_state_key(key, "more")
+    full = max_chosen is not None and len(state[key]) >= max_chosen
     with st.container(key=key.replace(" ", "-"), gap="small"):
         state[pills] = [each for each in state[key] if each in common]
         st.pills(
             "Normalizations", common, selection_mode="multi", key=pills, format_func=_label,
-            on_change=_take_several, args=(key, pills, common, most),
+            on_change=_take_several, args=(key, pills, common, max_chosen),
         )  # fmt: skip
         state[menu] = [each for each in state[key] if each in rest]
         st.multiselect(
-            "More normalizations", rest, None, key=menu, format_func=entry, placeholder=f"More… ({len(rest)})",
+            "More normalizations", rest, None, key=menu, format_func=format_menu_entry,
+            placeholder=f"More… ({len(rest)})",
             label_visibility="collapsed", disabled=full and not state[menu], select_all=False,
             max_selections=len(state[menu]) or None if full else None,
-            on_change=_take_several, args=(key, menu, rest, most),
+            on_change=_take_several, args=(key, menu, rest, max_chosen),
         )  # fmt: skip
-        if most is not None:
+        if max_chosen is not None:
             free = "take one out to choose another" if full else "those that stand side by side"
-            st.caption(f"{len(state[key])} of at most {most} are chosen: {free}.")
+            st.caption(f"{len(state[key])} of at most {max_chosen} are chosen: {free}.")
             if full:
                 st.html(_CLOSED.format(key=key.replace(" ", "-")))
 
 
-def state_of(key: str, part: str) -> str:
+def make_state_key(key: str, part: str) -> str:
     """Return the key of a part of the picker in the session, "common" or "more"; its value follows from the choice."""
     return f"{key} of {part}"
 
@@ -151,7 +155,7 @@ def _take_one(key: str, part: str) -> None:
 
 def _take_from_menu(key: str, menu: str) -> None:
     """Take over what was chosen; clearing the menu goes back to the first of the common schemes."""
-    st.session_state[key] = st.session_state[menu] or COMMON[0]
+    st.session_state[key] = st.session_state[menu] or COMMON_SCHEMES[0]
 
 
 def _take_several(key: str, part: str, members: Sequence[str], most: int | None) -> None:
@@ -161,7 +165,7 @@ def _take_several(key: str, part: str, members: Sequence[str], most: int | None)
     st.session_state[key] = [*kept, *(each for each in picked if each not in kept)][:most]
 
 
-def group_of(key: str) -> str:
+def find_scheme_group(key: str) -> str:
     """Return the group of a scheme, one of GROUPS.
 
     >>> group_of("spectral"), group_of("dynamic-tanh")
@@ -175,14 +179,14 @@ def group_of(key: str) -> str:
     return "weights" if scheme.acts_on in ("weight", "both") else "activations"
 
 
-def words(key: str) -> str:
+def format_scheme_choice(key: str) -> str:
     """Return a scheme's label and what tells it from those like it: "Layer (channels) – C"."""
     return " – ".join(filter(None, [_label(key), summarize_scheme(SCHEMES[key])]))
 
 
-def entry(key: str) -> str:
+def format_menu_entry(key: str) -> str:
     """Return a scheme's line in the menu, which a search finds by its group, too: "Weights: Spectral – ÷ σ₁"."""
-    return f"{GROUPS[group_of(key)]}: {words(key)}"
+    return f"{SCHEME_GROUPS[find_scheme_group(key)]}: {format_scheme_choice(key)}"
 
 
 def _label(key: str) -> str:

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from normviz.charts.statistics import responses
+from normviz.charts.common_charts import draw_responses
 from normviz.core.normalize import ignore_float_warnings
 from normviz.core.scheme import Scheme
 from normviz.core.statistics import SaturationCurve, WhitenedSaturationCurve
 from normviz.core.text import typeset
-from normviz.web.components.plot import plot
+from normviz.web.components.plot import show_figure
 
 CONTRASTS = np.geomspace(1e-3, 1e3, 49)
 RESPONSE_EPS = (0.0, 1e-2, 1.0)
@@ -17,14 +17,14 @@ RESPONSE_ALPHAS = (0.1, 0.5, 2.0, 10.0)
 """Beside the page's own ε, or α, whose curve is the thick one."""
 
 
-def response_chart(one: SaturationCurve | WhitenedSaturationCurve, eps: float, theme: str) -> None:
+def show_response_chart(element_response: SaturationCurve | WhitenedSaturationCurve, eps: float, theme: str) -> None:
     """The curves of one element, that of ε first."""
-    curves = {f"ε = {typeset(e)}": one.response(CONTRASTS, e) for e in dict.fromkeys((eps, *RESPONSE_EPS))}
+    curves = {f"ε = {typeset(e)}": element_response.response(CONTRASTS, e) for e in dict.fromkeys((eps, *RESPONSE_EPS))}
     _drawn(curves, theme)
 
 
 @ignore_float_warnings
-def passed_chart(scheme: Scheme, x: float, theme: str) -> None:
+def show_pointwise_chart(scheme: Scheme, x: float, theme: str) -> None:
     """The curves f(αcx + s) of one element of a pointwise scheme, that of its own α first."""
     each = {alpha: scheme.with_parameters(alpha=alpha) for alpha in (scheme.alpha, *RESPONSE_ALPHAS)}
     function = scheme.function
@@ -34,4 +34,4 @@ def passed_chart(scheme: Scheme, x: float, theme: str) -> None:
 
 def _drawn(curves: Mapping[str, np.ndarray], theme: str) -> None:
     alt = f"x̂ of the chosen element over the contrast of the tensor, a curve for each of {', '.join(curves)}."
-    plot(responses(CONTRASTS, curves, "contrast c: all of x times c", theme), "response", alt, "22rem")
+    show_figure(draw_responses(CONTRASTS, curves, "contrast c: all of x times c", theme), "response", alt, "22rem")

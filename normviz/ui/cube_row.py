@@ -6,29 +6,29 @@ from dataclasses import replace
 import numpy as np
 
 from normviz.charts import cube
-from normviz.charts.cube_layout import Layout, layout_of
+from normviz.charts.cube_layout import Layout, compute_layout
 from normviz.charts.palette import THEMES, Theme
 from normviz.core.fields import AXIS_NAMES, Shape
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.describe import wording
 from normviz.describe.notation import TENSOR_SYMBOLS
-from normviz.ui.appearance import taking
+from normviz.ui.cube_view import make_view_callback
 from normviz.ui.link import Param, View
-from normviz.ui.tensor import take_focus
-from normviz.web.components.plot import plot
+from normviz.ui.tensor import store_sent_focus
+from normviz.web.components.plot import show_figure
 
-ALONE = "27rem"
+SINGLE_CUBE_HEIGHT = "27rem"
 """The height of a single cube; that of several follows in the browser from the width."""
 
 
-def axis_titles(scheme: Scheme, layout: Layout, shape: Shape, colours: Theme) -> tuple[list[str], list[str]]:
+def make_axis_titles(scheme: Scheme, layout: Layout, shape: Shape, colours: Theme) -> tuple[list[str], list[str]]:
     """Return the titles along x, y and z, and their colours: that of the field where indices share a statistic."""
     along = layout.dimensions[:3]
     hues = [colours.field if wording.is_averaged(scheme, axes, shape) else colours.muted for axes in along]
     return [wording.format_axis_title(scheme, axes, shape) for axes in along], hues
 
 
-def copies(
+def show_cubes(
     schemes: Sequence[Scheme],
     x: np.ndarray,
     xhats: Sequence[np.ndarray],
@@ -42,39 +42,39 @@ def copies(
 
     `levels`, `legend`: of all copies together, as `cube.figure` makes them; `camera`: the page's own.
     """
-    layout = layout_of("folded", x.shape)
+    layout = compute_layout("folded", x.shape)
     plain = replace(SCHEMES["none"], acts_on=schemes[0].acts_on)
-    brief, *titles = (axis_titles(scheme, layout, x.shape, THEMES[theme]) for scheme in (plain, *schemes))
+    brief, *titles = (make_axis_titles(scheme, layout, x.shape, THEMES[theme]) for scheme in (plain, *schemes))
     labels = [scheme.label for scheme in schemes]
     alt = (
         f"The same tensor {wording.format_shape(x.shape)} in {len(schemes)} cubes, one a scheme: {', '.join(labels)}. "
     )
-    plot(
-        cube.cube_figure(x.shape, "folded", levels, legend, theme),
+    show_figure(
+        cube.draw_cube(x.shape, "folded", levels, legend, theme),
         key="cubes",
-        height=None if len(schemes) > 1 else ALONE,
+        height=None if len(schemes) > 1 else SINGLE_CUBE_HEIGHT,
         alt=alt + "Lit in each is the field of the chosen element.",
-        hover=cube.hover_data(
+        hover=cube.build_hover_data(
             x.shape,
             "folded",
             [(scheme.field, scheme.summation) for scheme in schemes],
             x,
             list(xhats),
             filled=legend["kind"] == "plain",
-            labels=cube.labels_data(
+            labels=cube.build_labels_data(
                 "folded",
                 x.shape,
                 [words for words, _ in titles],
                 labels,
-                brief=brief[0],
+                short_titles=brief[0],
                 colours=[hues for _, hues in titles],
             ),
         ),
         focus=view["focus"],
-        names=[AXIS_NAMES[name].letter for name in plain.axes],
+        index_letters=[AXIS_NAMES[name].letter for name in plain.axes],
         symbol=TENSOR_SYMBOLS.get(plain.acts_on, "x"),
         labels=labels,
-        on_focus=lambda: take_focus("cubes plot"),
+        on_focus=lambda: store_sent_focus("cubes plot"),
         view={"camera": view["camera"]},
-        on_view=taking("cubes plot", [camera]),
+        on_view=make_view_callback("cubes plot", [camera]),
     )

@@ -8,20 +8,30 @@ import numpy as np
 
 from normviz.charts.chart import Figure, make_subplots
 from normviz.charts.palette import THEMES
-from normviz.charts.style import COLOUR_BAR, FLOOR, finish, line, marker, rule, style_theme
+from normviz.charts.style import (
+    COLOUR_BAR_STYLE,
+    LOG_AXIS_FLOOR,
+    apply_chart_style,
+    style_current_value_line,
+    style_curve,
+    style_marker,
+    style_reference_line,
+)
 from normviz.core.text import format_number
 
-LABELS_UP_TO = 96  # cells of a heat map that still have room for their number
+MAX_HEATMAP_LABELS = 96  # cells of a heat map that still have room for their number
 
 
-def pictures(images: Mapping[str, np.ndarray], ends: Sequence[tuple[float, float]], theme: str = "light") -> Figure:
+def draw_pictures(
+    images: Mapping[str, np.ndarray], grey_ranges: Sequence[tuple[float, float]], theme: str = "light"
+) -> Figure:
     """Pictures by title, side by side: numbers (height, width) in grey, or bytes (height, width, 3) in colour.
 
     `ends`: of each, the number that is black and the one that is white, for those in grey.
     """
     colours = THEMES[theme]
     figure = make_subplots(1, len(images), subplot_titles=list(images), horizontal_spacing=0.04)
-    for column, (image, (low, high)) in enumerate(zip(images.values(), ends, strict=True), 1):
+    for column, (image, (low, high)) in enumerate(zip(images.values(), grey_ranges, strict=True), 1):
         place = {"row": 1, "col": column}
         if image.ndim == 3:
             figure.add("image", source=_png(image), hoverinfo="skip", **place)
@@ -34,10 +44,10 @@ def pictures(images: Mapping[str, np.ndarray], ends: Sequence[tuple[float, float
         figure.update_yaxes(range=[height - 0.5, -0.5], scaleanchor=anchor, **place)
     figure.update_xaxes(visible=False, constrain="domain")
     figure.update_yaxes(visible=False, constrain="domain")
-    return finish(figure, colours, {"t": 34, "l": 10, "b": 10})
+    return apply_chart_style(figure, colours, {"t": 34, "l": 10, "b": 10})
 
 
-def extremes(*values: np.ndarray) -> tuple[float, float]:
+def find_finite_range(*values: np.ndarray) -> tuple[float, float]:
     """The least and the largest finite number; 0 and 1 where there is none."""
     finite = np.concatenate([each[np.isfinite(each)] for each in values])
     return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
@@ -52,8 +62,13 @@ def _png(pixels: np.ndarray) -> str:
     return f"data:image/png;base64,{b64encode(buffer.getvalue()).decode()}"
 
 
-def statistics_map(
-    values: np.ndarray, axes: Sequence[str], focus: Sequence[int], name: str, theme: str = "light", least: float = 0.0
+def draw_statistics_map(
+    values: np.ndarray,
+    axes: Sequence[str],
+    focus: Sequence[int],
+    name: str,
+    theme: str = "light",
+    zero_below: float = 0.0,
 ) -> Figure:
     """Statistics of shape (n, h, w, c) as a heat map: n and h down, w and c across; the focused one is framed.
 
@@ -67,8 +82,8 @@ def statistics_map(
     largest = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
     scale = [[0, colours.middle], [1, colours.high]]
     if (flat < 0).any():
-        scale = colours.diverging
-    labelled = flat.size <= LABELS_UP_TO
+        scale = colours.diverging_scale
+    labelled = flat.size <= MAX_HEATMAP_LABELS
     figure = Figure()
     figure.add_heatmap(
         z=flat,
@@ -77,11 +92,11 @@ def statistics_map(
         colorscale=scale,
         xgap=1,
         ygap=1,
-        text=[[format_number(value, 3, least) for value in row] for row in flat] if labelled else None,
+        text=[[format_number(value, 3, zero_below) for value in row] for row in flat] if labelled else None,
         texttemplate="%{text}" if labelled else None,
         textfont={"size": 14},
         hovertemplate=f"{name} %{{z:.5g}}<extra></extra>",
-        colorbar=COLOUR_BAR,
+        colorbar=COLOUR_BAR_STYLE,
     )
     frame = {"x0": column - 0.5, "x1": column + 0.5, "y0": row - 0.5, "y1": row + 0.5}
     figure.add_shape(type="rect", line={"color": colours.ink, "width": 4}, **frame)
@@ -97,23 +112,23 @@ def statistics_map(
         ]
         update(title=", ".join(names), tickvals=ticks, ticktext=text, showgrid=False)
     figure.update_yaxes(autorange="reversed")
-    return finish(figure, colours)
+    return apply_chart_style(figure, colours)
 
 
-def responses(contrasts: np.ndarray, curves: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> Figure:
+def draw_responses(contrasts: np.ndarray, curves: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> Figure:
     """x̂ over the contrast, which is logarithmic: a line per name, each in its colour and dash; the first is thick."""
     colours = THEMES[theme]
     figure = Figure()
     for k, (name, values) in enumerate(curves.items()):
-        figure.add_scatter(x=contrasts, y=values, name=name, mode="lines", line=line(k, colours, 3 if k else 6))
-    figure.add_vline(1, line=style_theme(colours))
+        figure.add_scatter(x=contrasts, y=values, name=name, mode="lines", line=style_curve(k, colours, 3 if k else 6))
+    figure.add_vline(1, line=style_current_value_line(colours))
     figure.update_layout(showlegend=True)
     figure.update_xaxes(type="log", title={"text": axis, "standoff": 4}, exponentformat="power", dtick=1)
     figure.update_yaxes(title="x̂")
-    return finish(figure, colours, {"l": 60}, {"y": -0.24}, zero="xy")
+    return apply_chart_style(figure, colours, {"l": 60}, {"y": -0.24}, zero_lines="xy")
 
 
-def gap_panels(
+def draw_gap_panels(
     x: Sequence[float],
     panels: Mapping[str, Mapping[str, np.ndarray]],
     axis: str,
@@ -134,16 +149,17 @@ def gap_panels(
     for number, curves in enumerate(panels.values()):
         place = {"row": number // columns + 1, "col": number % columns + 1}
         for k, (name, gaps) in enumerate(curves.items()):
-            shown = np.where(np.isnan(gaps), np.nan, np.clip(gaps, FLOOR, 1e4))
+            shown = np.where(np.isnan(gaps), np.nan, np.clip(gaps, LOG_AXIS_FLOOR, 1e4))
             figure.add_scatter(
-                x=list(x), y=shown, name=name, legendgroup=name, showlegend=number == 0, line=line(k, colours, 2.5),
-                marker=marker(k, colours), mode="lines+markers", **place,
+                x=list(x), y=shown, name=name, legendgroup=name, showlegend=number == 0,
+                line=style_curve(k, colours, 2.5),
+                marker=style_marker(k, colours), mode="lines+markers", **place,
             )  # fmt: skip
         if marked:
-            figure.add_vline(marked, line=rule(colours), **place)
+            figure.add_vline(marked, line=style_reference_line(colours), **place)
     figure.update_xaxes(tickangle=0, exponentformat="power", type="log", dtick=4 if max(x) / min(x) > 1e8 else 1)
     figure.update_yaxes(type="log", range=[-17.5, 4.2], dtick=4, exponentformat="power")
     for number in range(max(count - columns, 0), count):  # the lowest panel of every column
         place = {"row": number // columns + 1, "col": number % columns + 1}
         figure.update_xaxes(title=axis, showticklabels=True, **place)
-    return finish(figure, colours, {"t": 30, "b": 30, "l": 60}, {"y": -0.32 / rows})
+    return apply_chart_style(figure, colours, {"t": 30, "b": 30, "l": 60}, {"y": -0.32 / rows})

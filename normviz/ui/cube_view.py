@@ -8,13 +8,13 @@ from typing import Any
 
 import streamlit as st
 
-from normviz.ui.link import Param, View, int_range, real
-from normviz.ui.tensor import SIZES, shape_of
+from normviz.ui.link import Param, View, make_integer_fitter, make_real_fitter
+from normviz.ui.tensor import SIZE_NAMES, get_view_shape
 
 NEAREST, FARTHEST = 20.0, 0.05
 """How near the camera comes, 1 as it stands at first."""
 
-FIELDS = "fields"
+FIELD_GAPS = "fields"
 """Gaps where one field ends and the next begins; besides these, along an axis."""
 
 
@@ -24,20 +24,20 @@ def _camera(value: Any, view: View) -> tuple[float, ...]:
     if given in ([], [""], ["home"]):
         return ()
     around, above, near = (*given, 1)[:3]
-    turn = int_range(-180, 180)(around, view), int_range(-89, 89)(above, view)
-    return (*turn, round(real(FARTHEST, NEAREST)(near, view), 2))
+    turn = make_integer_fitter(-180, 180)(around, view), make_integer_fitter(-89, 89)(above, view)
+    return (*turn, round(make_real_fitter(FARTHEST, NEAREST)(near, view), 2))
 
 
 def _gaps(value: Any, view: View) -> tuple[str, ...]:
     given = value.split(",") if isinstance(value, str) else list(value)
-    return tuple(name for name in (FIELDS, *SIZES) if name in given)
+    return tuple(name for name in (FIELD_GAPS, *SIZE_NAMES) if name in given)
 
 
 def _cut(value: Any, view: View) -> tuple[int, ...]:
     """How many indices of each axis are hidden; one is left of each."""
     given = value.split(",") if isinstance(value, str) else list(value)
     given = (given + [0] * 4)[:4]
-    return tuple(int_range(0, n - 1)(v, view) for v, n in zip(given, shape_of(view), strict=True))
+    return tuple(make_integer_fitter(0, n - 1)(v, view) for v, n in zip(given, get_view_shape(view), strict=True))
 
 
 def _listed(values: Sequence[Any]) -> str:
@@ -48,16 +48,16 @@ def _standing(turned: Sequence[float]) -> str:
     return f"{turned[0]}° around, {turned[1]}° above, {turned[2]:g} × as near" if turned else "as at first"
 
 
-def camera(prefix: str = "") -> Param:
+def create_camera_param(prefix: str = "") -> Param:
     """Where the camera stands; `prefix`: of its key in the session, as each page has one of its own."""
     return Param(prefix + "camera", (), _camera, lambda turned: _listed(turned) or "home", "the camera", _standing)
 
 
-GAPS = Param("gaps", (), _gaps, lambda gaps: _listed(gaps) or "none", "what is pulled apart")
-CUT = Param("cut", (0, 0, 0, 0), _cut, _listed, "what is cut away")
+GAPS_PARAM = Param("gaps", (), _gaps, lambda gaps: _listed(gaps) or "none", "what is pulled apart")
+CUT_PARAM = Param("cut", (0, 0, 0, 0), _cut, _listed, "what is cut away")
 
 
-def taking(key: str, params: Sequence[Param]) -> Callable[[], None]:
+def make_view_callback(key: str, params: Sequence[Param]) -> Callable[[], None]:
     """What takes over how a component's cube is looked at; `key`: of its state in the session."""
 
     def take() -> None:
