@@ -107,12 +107,15 @@ def model(rows: tuple[str, ...], settings: dict[str, dict], steps: int) -> None:
     print("|---|---|---|---|---|---|---|")
     for name, values in settings.items():
         setting = Setting(**values, steps=steps)
-        most = cost.rows(setting, 10)
+        most = cost.find_max_schemes(setting, 10)
         some = rows[-min(most, len(rows)) :]
         script = TRAINING.replace("{rows}", repr(some)).replace("{setting}", repr(values | {"steps": steps}))
         done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
         taken, step = map(float, done.stdout.split())
-        said, said_step = cost.memory(setting, len(some), 10), cost.seconds(setting, len(some), 10) / steps
+        said, said_step = (
+            cost.estimate_memory(setting, len(some), 10),
+            cost.estimate_training_seconds(setting, len(some), 10) / steps,
+        )
         megabytes = f"{said / 2**20:.0f} | {taken / 2**20:.0f}"
         ratios = f"{taken / said:.2f}, {step / said_step:.2f}"
         print(

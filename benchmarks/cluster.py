@@ -13,9 +13,9 @@ from clusters import cluster
 
 from normviz.core.registry import SCHEMES
 from normviz.jobs.cluster import Cluster
-from normviz.jobs.executors import on_one_core
+from normviz.jobs.executors import limit_to_one_core
 from normviz.jobs.job_queue import JobQueue
-from normviz.jobs.spec import Job, finish
+from normviz.jobs.spec import Job, run_to_end
 from normviz.topics.table1.training import Training
 from normviz.train.setting import Setting
 
@@ -62,7 +62,7 @@ def seconds_here(jobs: Sequence[Job[Any]]) -> float:
     """Of the same jobs, called one after the other."""
     start = time.perf_counter()
     for job in jobs:
-        finish(job)
+        run_to_end(job)
     return time.perf_counter() - start
 
 
@@ -81,7 +81,7 @@ def main() -> None:
     parser.add_argument("--smallest", action="store_true", help="one worker, 10 jobs: does it run to its end?")
     options = parser.parse_args()
     number, sizes = (10, [1]) if options.smallest else (options.jobs, [1, 2, 4])
-    on_one_core()
+    limit_to_one_core()
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start, {number} jobs of each kind\n")
     print("**how many a second**\n")
     print_row(["workers", "an empty job, ms", *(f"{kind} a second" for kind in KINDS)])

@@ -17,10 +17,10 @@ from torch.nn.utils.parametrize import register_parametrization
 
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, Scheme, get_scheme
-from normviz.train.problem import BASES, NETWORKS, Problem, make_problem
+from normviz.train.problem import BASE_POSITIONS, NETWORKS, Problem, make_problem
 from normviz.train.setting import Setting
-from normviz.train.stack import FIRST_BIAS
-from normviz.train.twins import train
+from normviz.train.stack import INITIAL_BIAS
+from normviz.train.twins import train_twins
 
 TWINS = [at for at, network in enumerate(NETWORKS) if network.follows and not network.disturbed]
 """The original and its six twins. The engine can train more (at an equal rate, disturbed); here nobody does."""
@@ -93,12 +93,12 @@ def build(scheme: Scheme, setting: Setting, problem: Problem, network: int) -> n
     last.weight.data = by_channel.permute(3, 2, 0, 1).reshape(last.weight.shape)
     last.bias.data.zero_()
     if scheme.key == "weight":
-        first.bias = nn.Parameter(torch.full((width,), FIRST_BIAS, dtype=torch.float64))
+        first.bias = nn.Parameter(torch.full((width,), INITIAL_BIAS, dtype=torch.float64))
         weight_norm(first).parametrizations.weight.original0.data.fill_(1.0)
     elif scheme.on_weights is not None:
         register_parametrization(first, "weight", Kernel(scheme.on_weights, 0.0, (2, 3, 1, 0)))
     for name, parameter in norm.named_parameters():
-        parameter.data.fill_(1.0 if name.endswith("weight") else FIRST_BIAS)
+        parameter.data.fill_(1.0 if name.endswith("weight") else INITIAL_BIAS)
     return net.to(setting.device)
 
 
@@ -157,7 +157,7 @@ def rate_of(name: str, parameter: Tensor, rates: np.ndarray, setting: Setting) -
 
 def engine(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
     """This project's: all networks of all schemes as one stack, with derivatives by hand."""
-    return train(schemes, setting, networks=TWINS).losses
+    return train_twins(schemes, setting, networks=TWINS).losses
 
 
 def loops(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
@@ -223,10 +223,11 @@ def find_stable_schemes(schemes: Sequence[Scheme], setting: Setting) -> np.ndarr
     scheme that fails this test reach different losses, so that a comparison would say nothing.
     """
     copies = [place for place, network in enumerate(NETWORKS) if network.disturbed == "rounding"]
-    networks = sorted({*copies, *(BASES[place] for place in copies)})
-    losses = train(schemes, setting, networks=networks).losses
+    networks = sorted({*copies, *(BASE_POSITIONS[place] for place in copies)})
+    losses = train_twins(schemes, setting, networks=networks).losses
     disturbed, originals = (
-        losses[..., [networks.index(place) for place in places]] for places in (copies, [BASES[p] for p in copies])
+        losses[..., [networks.index(place) for place in places]]
+        for places in (copies, [BASE_POSITIONS[p] for p in copies])
     )
     return np.abs(disturbed / originals - 1).max(axis=(0, 2)) <= STABLE
 

@@ -27,8 +27,9 @@ from contenders import (
 )
 
 from normviz.core.registry import SCHEMES
-from normviz.train import capture, twins
-from normviz.train.twins import train
+from normviz.train import step_functions as capture
+from normviz.train import twins
+from normviz.train.twins import train_twins
 
 EVERY = (*ALL, "custom")
 assert set(EVERY) == set(SCHEMES)
@@ -95,7 +96,7 @@ def stepwise(trainer: Trainer) -> Trainer:
     """The same training without a captured step."""
 
     def uncaptured() -> np.ndarray:
-        with patch.object(twins, "graph", capture.eager):
+        with patch.object(twins, "graph", capture.make_eager_step):
             return trainer()
 
     return uncaptured
@@ -150,7 +151,7 @@ def on_the_cpu(case: Case, steps: int, copies: int = 1) -> dict[str, tuple[Train
     problem = set_up(case, "cpu", steps)
 
     def trainer() -> np.ndarray:
-        return train(*problem, networks=TWINS * copies).losses
+        return train_twins(*problem, networks=TWINS * copies).losses
 
     return {f"CPU, {n} threads": (threaded(trainer, n), steps) for n in sorted({1, min(torch.get_num_threads(), 8)})}
 
@@ -166,7 +167,7 @@ def rows(sizes: Sizes, device: str) -> Iterator[list[str]]:
             print(f"{case.layer}, width {case.width}, {len(case.schemes)} schemes, {steps} steps …", file=sys.stderr)
 
             def engine(problem: tuple = set_up(case, device, steps)) -> np.ndarray:
-                return train(*problem, networks=TWINS).losses
+                return train_twins(*problem, networks=TWINS).losses
 
             trainers = {"captured": (engine, steps), "eager": (stepwise(engine), steps)}
             found |= per_step(trainers | ({} if found else others), device, sizes.rounds, stable)
@@ -181,7 +182,9 @@ def largest(sizes: Sizes, device: str) -> list[str]:
     for copies in (2**k for k in count()):
         print(f"{len(EVERY)} schemes of {len(TWINS) * copies} networks …", file=sys.stderr)
         try:
-            spent = min(seconds(lambda n=copies: train(*problem, networks=TWINS * n).losses, device)[0] for _ in "12")
+            spent = min(
+                seconds(lambda n=copies: train_twins(*problem, networks=TWINS * n).losses, device)[0] for _ in "12"
+            )
         except torch.OutOfMemoryError:
             break
         enough = copies / spent < 1.05 * best[0]
@@ -191,7 +194,7 @@ def largest(sizes: Sizes, device: str) -> list[str]:
     copies = best[1]
 
     def engine() -> np.ndarray:
-        return train(*problem, networks=TWINS * copies).losses
+        return train_twins(*problem, networks=TWINS * copies).losses
 
     cpu = on_the_cpu(case, min(sizes.few, steps, max(320 // copies, 1)), copies)
     stable = find_stable_schemes(*set_up(case, device, ALIKE))

@@ -15,7 +15,7 @@ import paths  # noqa: F401  (normviz)
 import torch
 
 from normviz.core.transformations import LAYERS
-from normviz.jobs.spec import finish
+from normviz.jobs.spec import run_to_end
 from normviz.topics.design.training import JOB_SCHEMES, TwinTraining, count_stacked, plan_trainings
 from normviz.topics.design.training_results import list_twin_answers
 from normviz.topics.table1.forward import forward_gaps
@@ -32,9 +32,11 @@ def measure_layer(layer: str, jobs: Sequence[TwinTraining]) -> list[str]:
     """Run the jobs of a layer, and return a row of the table."""
     schemes = sum(len(job.rows) for job in jobs)
     networks, stack = schemes * len(NETWORKS), len(NETWORKS) * min(count_stacked(jobs[0].setting), JOB_SCHEMES, schemes)
-    finish(replace(jobs[0], rows=jobs[0].rows[:1], absorbed=jobs[0].absorbed[:1]))  # imports torch, reads the digits
+    run_to_end(
+        replace(jobs[0], rows=jobs[0].rows[:1], absorbed=jobs[0].absorbed[:1])
+    )  # imports torch, reads the digits
     begin = perf_counter()
-    answers = list_twin_answers({job: finish(job) for job in jobs})
+    answers = list_twin_answers({job: run_to_end(job) for job in jobs})
     spent = perf_counter() - begin
     begin = perf_counter()
     forward_gaps([row.scheme for row in jobs[0].rows], jobs[0].setting)

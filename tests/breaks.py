@@ -37,7 +37,7 @@ BREAKS = {
         "tests/core/test_normalize.py",
     ),
     "a capture that bakes a value": Break(
-        "normviz/train/capture.py",
+        "normviz/train/step_functions.py",
         "losses.index_copy_(0, counter, stack.step(*data(counter))[None])",
         "losses.index_copy_(0, counter, stack.step(*data(int(counter)))[None])",
         "tests/train/test_recorded.py",

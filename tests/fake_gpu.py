@@ -4,7 +4,8 @@ import torch
 from emulation import emulate_graphs
 
 from normviz.jobs import fallback, gpu
-from normviz.train import capture, cost, devices, learning, twins
+from normviz.train import cost, devices, learning, twins
+from normviz.train import step_functions as capture
 
 FAULT = "CUDA error: an illegal memory access was encountered\nCompile with TORCH_USE_CUDA_DSA."
 
@@ -19,19 +20,23 @@ class FakeGpu:
     def __init__(self, patch):
         self.patch, self.opened = patch, []
         emulate_graphs(patch)
-        patch.setattr(twins, "eager", lambda *block: (capture.graph if self.on_gpu else capture.eager)(*block))
+        patch.setattr(
+            twins,
+            "make_eager_step",
+            lambda *block: (capture.make_graph_step if self.on_gpu else capture.make_eager_step)(*block),
+        )
         patch.setattr(torch.cuda, "is_available", lambda: True)
-        patch.setattr(gpu, "gpu_memory", lambda: 2**33)
+        patch.setattr(gpu, "get_gpu_memory", lambda: 2**33)
         patch.setattr(devices, "open_device", self.open)
         patch.setattr(devices, "measure_budget", self.budget)
-        patch.setattr(fallback, "RECORD", fallback.Record())
+        patch.setattr(fallback, "GPU_FAILURES", fallback.GpuFailures())
 
     def open(self, name, storage="float32"):
         self.opened.append(devices.resolve_device(name, storage))
         return torch.device("cpu")
 
     def budget(self, device):
-        return cost.HOST if self.opened[-1] == "cpu" else cost.device_budget(2**33, 1e11)
+        return cost.CPU_BUDGET if self.opened[-1] == "cpu" else cost.compute_gpu_budget(2**33, 1e11)
 
     @property
     def on_gpu(self):
@@ -59,7 +64,7 @@ class FakeGpu:
         self.patch.setattr(capture, "_capture", fails)
 
     def _fail_middle(self, error):
-        for owner, name in ((capture, "replay"), (learning.Trainer, "step")):
+        for owner, name in ((capture, "replay_graph"), (learning.Trainer, "step")):
             self.patch.setattr(owner, name, self._failing(getattr(owner, name), error))
 
     def _failing(self, real, error):

@@ -14,13 +14,13 @@ from normviz.cli.main import main
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import SCHEMES
 from normviz.jobs import fallback
-from normviz.jobs.executors import perform, threads
+from normviz.jobs.executors import create_thread_pool, perform
 from normviz.jobs.gpu import move_to_cpu
 from normviz.jobs.job_queue import JobQueue
-from normviz.jobs.limits import OverLimit
+from normviz.jobs.limits import LimitExceeded
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
-from normviz.jobs.spec import finish
+from normviz.jobs.spec import run_to_end
 from normviz.topics.design.training import plan_trainings
 from normviz.topics.experiments import batch_size, work
 from normviz.topics.table1.training import Training
@@ -67,9 +67,9 @@ CASES = [
 @pytest.mark.parametrize(("name", "failure"), CASES)
 def test_the_result_is_that_of_the_cpu_and_says_so(name, failure, gpu, capsys):
     job, (place, error) = JOBS[name], FAILURES[failure]
-    expected = finish(move_to_cpu(job))
+    expected = run_to_end(move_to_cpu(job))
     gpu.fail_at(place, error)
-    found = finish(job)
+    found = run_to_end(job)
     assert [*dict.fromkeys(gpu.opened)] == ["cpu", "cuda"]
     assert gpu.opened[-1] == "cpu"
     why = "out of memory" if error is FULL else "CUDA error: an illegal memory access was encountered"
@@ -81,7 +81,7 @@ def test_the_result_is_that_of_the_cpu_and_says_so(name, failure, gpu, capsys):
 
 
 def test_without_a_failure_the_gpu_trains(gpu, capsys):
-    assert device_of(finish(TABLE)) == "CPU"  # as the fake's tensors are
+    assert device_of(run_to_end(TABLE)) == "CPU"  # as the fake's tensors are
     assert gpu.opened == ["cuda"]
     assert capsys.readouterr().err == ""
 
@@ -89,12 +89,12 @@ def test_without_a_failure_the_gpu_trains(gpu, capsys):
 def test_a_gpu_that_was_full_is_used_again_and_one_that_failed_is_not(gpu):
     gpu.fail_at("middle", FULL)
     for _ in range(2):
-        finish(TABLE)
+        run_to_end(TABLE)
     assert gpu.opened == ["cuda", "cpu", "cuda", "cpu"]
     gpu.fail_at("start")
     gpu.opened.clear()
     for _ in range(3):
-        assert "illegal memory access" in device_of(finish(TABLE))
+        assert "illegal memory access" in device_of(run_to_end(TABLE))
     assert gpu.opened == ["cuda", "cpu", "cpu", "cpu"]
 
 
@@ -118,19 +118,19 @@ def test_a_job_that_is_stopped_or_over_a_limit_or_refused_has_not_failed(gpu, mo
     perform(TABLE, Control(3))
     with pytest.raises(RuntimeError, match="closes"):  # as a worker of a cluster that takes its job away
         perform(TABLE, Control(3, RuntimeError("closes")))
-    assert fallback.RECORD.reason == ""
-    for error in (OverLimit("too much"), InvalidInput("no such device")):
+    assert fallback.GPU_FAILURES.reason == ""
+    for error in (LimitExceeded("too much"), InvalidInput("no such device")):
         with pytest.MonkeyPatch.context() as patch:
             again = FakeGpu(patch)
             again.fail_at("start", error)
             with pytest.raises(type(error), match=str(error)):
-                finish(TABLE)
+                run_to_end(TABLE)
             assert again.opened == ["cuda"]
     assert gpu.opened == ["cuda", "cuda"]
 
 
 def test_what_is_told_on_the_way_says_so_too(gpu, monkeypatch):
-    monkeypatch.setattr("normviz.jobs.executors.TELL", 0.0)
+    monkeypatch.setattr("normviz.jobs.executors.REPORT_SECONDS", 0.0)
     gpu.fail_at("middle")
     control = Control(1000)
     found = perform(TABLE, control)
@@ -145,10 +145,10 @@ def test_an_error_that_the_cpu_has_as_well_is_the_jobs(gpu, monkeypatch, capsys)
 
     monkeypatch.setattr(twins, "make_problem", wrong)
     with pytest.raises(ValueError, match="a mistake of the job"):
-        finish(TABLE)
+        run_to_end(TABLE)
     assert gpu.opened == ["cuda", "cpu"]
     assert capsys.readouterr().err == ""
-    assert fallback.RECORD.reason == ""
+    assert fallback.GPU_FAILURES.reason == ""
 
 
 def test_the_first_error_of_a_capture_is_the_one_that_counts(gpu, monkeypatch):
@@ -171,9 +171,9 @@ def test_the_first_error_of_a_capture_is_the_one_that_counts(gpu, monkeypatch):
 
     monkeypatch.setattr(twins.Stack, "step", full)
     with pytest.raises(torch.OutOfMemoryError):
-        twins.train([SCHEMES["layer"]], replace(TABLE.setting, device="cuda"))
+        twins.train_twins([SCHEMES["layer"]], replace(TABLE.setting, device="cuda"))
     calls.clear()
-    assert device_of(finish(TABLE)) == "CPU: the GPU failed (out of memory)"
+    assert device_of(run_to_end(TABLE)) == "CPU: the GPU failed (out of memory)"
 
 
 def test_a_capture_that_ends_badly_by_itself_raises_that(gpu, monkeypatch):
@@ -184,7 +184,7 @@ def test_a_capture_that_ends_badly_by_itself_raises_that(gpu, monkeypatch):
 
     monkeypatch.setattr(torch.cuda, "graph", Broken)
     with pytest.raises(RuntimeError, match="cannot instantiate"):
-        twins.train([SCHEMES["layer"]], replace(TABLE.setting, device="cuda"))
+        twins.train_twins([SCHEMES["layer"]], replace(TABLE.setting, device="cuda"))
 
 
 # --- on pages and commands -----------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ def test_the_page_of_an_experiment_says_so(gpu, monkeypatch, tmp_path):
     archive = Archive(ResultCache(tmp_path / "results.sqlite"))
     monkeypatch.setattr(work, "archive", lambda: archive)
     gpu.fail_at("middle", FULL)
-    with threads(1) as pool:
+    with create_thread_pool(1) as pool:
         desk = JobQueue(pool)
         monkeypatch.setattr(work, "desk", lambda: desk)
         link = {"batch_size_steps": "20", "batch_size_seeds": "2", "batch_size_schemes": "layer"}
@@ -250,7 +250,10 @@ def test_the_page_of_an_experiment_says_so(gpu, monkeypatch, tmp_path):
 
 
 def test_words_of_an_error():
-    assert fallback.describe(RuntimeError(FAULT)) == "CUDA error: an illegal memory access was encountered"
-    assert fallback.describe(RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling …")) == "out of memory"
-    assert fallback.describe(AssertionError()) == "AssertionError"
-    assert len(fallback.describe(RuntimeError("x" * 500))) == fallback.LONGEST
+    assert fallback.summarize_error(RuntimeError(FAULT)) == "CUDA error: an illegal memory access was encountered"
+    assert (
+        fallback.summarize_error(RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling …"))
+        == "out of memory"
+    )
+    assert fallback.summarize_error(AssertionError()) == "AssertionError"
+    assert len(fallback.summarize_error(RuntimeError("x" * 500))) == fallback.MAX_REASON_LENGTH

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from normviz.cli.files import read_bytes
-from normviz.cli.scheme_options import add_scheme, own_scheme
+from normviz.cli.scheme_options import add_scheme_options, parse_scheme
 from normviz.core.layouts import LAYOUTS
 from normviz.data.bounds import MAX_UNPACKED_BYTES
 from normviz.data.files import read_npz
@@ -15,7 +15,7 @@ from normviz.topics.gradients.answers import ANSWER_NAMES, judge_answer
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    add_scheme(parser)
+    add_scheme_options(parser)
     parser.add_argument("--layout", required=True, metavar="KEY", help=", ".join(LAYOUTS))
     parser.add_argument("inputs", type=Path, metavar="INPUTS.npz", help="x, and gamma, beta, eps, dout where wanted")
     parser.add_argument("answer", type=Path, metavar="ANSWER.npz", help="any of out, dx, dgamma, dbeta")
@@ -24,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print of each array of an answer to homework whether it is right, or which mistake it is; 0 whatever it is."""
-    scheme = own_scheme(arguments)
+    scheme = parse_scheme(arguments)
     inputs, answer = (
         read_npz(read_bytes(path, MAX_UNPACKED_BYTES + 1)) for path in (arguments.inputs, arguments.answer)
     )

@@ -4,14 +4,14 @@ import argparse
 from pathlib import Path
 
 from normviz.cli.files import read_tensor, write_finite
-from normviz.cli.scheme_options import add_scheme, own_scheme
+from normviz.cli.scheme_options import add_scheme_options, parse_scheme
 from normviz.core.backward import backward
 from normviz.core.errors import InvalidInput
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    add_scheme(parser)
+    add_scheme_options(parser)
     parser.add_argument("input", type=Path, metavar="X.npy")
     parser.add_argument("gradient", type=Path, metavar="DY.npy")
     parser.add_argument("output", type=Path, metavar="DX.npy")
@@ -19,7 +19,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Write ∂l/∂x of y = x̂ from two .npy files, x and ∂l/∂y, into a third, completely or not at all."""
-    scheme = own_scheme(arguments)
+    scheme = parse_scheme(arguments)
     x, dy = (read_tensor(path, scheme) for path in (arguments.input, arguments.gradient))
     if dy.shape != x.shape:
         raise InvalidInput(f"{arguments.gradient} has the shape {dy.shape}; that of {arguments.input} is {x.shape}.")

@@ -9,12 +9,12 @@ from typing import Any
 
 from normviz.core.errors import InvalidInput
 from normviz.data.output import print_message
-from normviz.jobs.executors import on_one_core
+from normviz.jobs.executors import limit_to_one_core
 from normviz.jobs.failures import describe_error
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
-from normviz.jobs.run import ended, run_missing, workers_for
+from normviz.jobs.run import catch_job_failures, create_queue, run_missing
 from normviz.topics.claims.claim import SEEDS, Claim, Evidence, Tried, record
 from normviz.topics.claims.jobs import find_evidence, measure_claim, parts_of
 from normviz.topics.claims.ledger import CLAIMS, get_claims
@@ -35,29 +35,33 @@ def run(arguments: argparse.Namespace) -> int:
 
     Also 1 where a check fails, and 130 where it is interrupted: what is done of the long ones then is kept.
     """
-    claims = chosen([each for text in arguments.id for each in text.split(",")], arguments.all)
+    claims = choose_claims([each for text in arguments.id for each in text.split(",")], arguments.all)
     archive = Archive(ResultCache())
-    with ended() as code:
+    with catch_job_failures() as code:
         shown = sys.stderr.isatty()
-        found, failed = measure(claims, arguments.seed, shown, archive, partial(workers_for, archive))
+        found, failed = measure_claims(claims, arguments.seed, shown, archive, partial(create_queue, archive))
     if code:
         return code[0]
-    print(json.dumps(found, ensure_ascii=False, indent=2) if arguments.json else "\n".join(map(printed, found)))
-    wrong = complaints(found, failed)
+    print(
+        json.dumps(found, ensure_ascii=False, indent=2)
+        if arguments.json
+        else "\n".join(map(format_claim_record, found))
+    )
+    wrong = describe_disagreements(found, failed)
     for line in wrong:
         print_message(line)
     return 1 if wrong else 0
 
 
-def chosen(ids: Sequence[str], everything: bool) -> list[Claim]:
+def choose_claims(ids: Sequence[str], everything: bool) -> list[Claim]:
     """The claims of these ids, or all, or by default those that are quick; raises InvalidInput."""
     if ids:
         return get_claims(ids)
     return [claim for claim in CLAIMS.values() if everything or claim.quick]
 
 
-def measure(
-    claims: Sequence[Claim], seed: int, shown: bool, archive: Archive, desk: Callable[[int], JobQueue]
+def measure_claims(
+    claims: Sequence[Claim], seed: int, show_progress: bool, archive: Archive, make_queue: Callable[[int], JobQueue]
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """A record of each claim that could be measured, and by id what failed with the others.
 
@@ -67,12 +71,12 @@ def measure(
     """
     if not 0 <= seed < SEEDS:
         raise InvalidInput(f"seed = {seed}; a whole number from 0 to {SEEDS - 1} would do.")
-    on_one_core()
+    limit_to_one_core()
     found: dict[str, Evidence] = {}
     failed: dict[str, str] = {}
     tried = [claim for claim in claims if isinstance(claim.check, Tried)]
     parts = [*dict.fromkeys(part for claim in tried for part in parts_of(claim, seed))]
-    run_missing(parts, archive, desk, shown)
+    run_missing(parts, archive, make_queue, show_progress)
     results = archive.of(parts)
     for claim in claims:
         try:
@@ -87,19 +91,19 @@ def measure(
     return [record(claim, found[claim.id]) for claim in claims if claim.id in found], failed
 
 
-def printed(one: Mapping[str, Any]) -> str:
+def format_claim_record(result: Mapping[str, Any]) -> str:
     """A record for people."""
-    lines = [f"{one['id']}  {one['verdict']}: {one['claim']}", one["evidence"], one["condition"]]
+    lines = [f"{result['id']}  {result['verdict']}: {result['claim']}", result["evidence"], result["condition"]]
     return "\n     ".join(line for line in lines if line)
 
 
-def complaints(found: Sequence[Mapping[str, Any]], failed: Mapping[str, str]) -> list[str]:
+def describe_disagreements(records: Sequence[Mapping[str, Any]], failed: Mapping[str, str]) -> list[str]:
     """A sentence for each claim whose measured verdict is not the one on record, or that could not be measured."""
     return [
         *(f"{claim} cannot be measured: {fault}" for claim, fault in failed.items()),
         *(
             f"{one['id']}: measured {one['verdict']}, on record {one['expected']}. {one['evidence']}"
-            for one in found
+            for one in records
             if one["verdict"] != one["expected"]
         ),
     ]

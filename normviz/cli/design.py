@@ -14,7 +14,7 @@ from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.data.output import print_message
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
-from normviz.jobs.run import ended, run_missing, workers_for
+from normviz.jobs.run import catch_job_failures, create_queue, run_missing
 from normviz.topics.design.conditions import CONDITIONS
 from normviz.topics.design.reasons import given_up, reason
 from normviz.topics.design.search import Demands, Invariances, census, found, fronts, name_of, nearest, parts_of
@@ -23,7 +23,7 @@ from normviz.topics.design.training_results import count_by_set, describe_except
 from normviz.topics.design.wording import printed
 from normviz.train.setting import DEVICES
 
-SHOWN = 12
+MAX_SHOWN_SCHEMES = 12
 """Schemes that are printed for people."""
 
 DEFAULT_SAMPLES = {"dense": "all", "conv": "8"}
@@ -57,18 +57,22 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the schemes that have the invariances that are needed, or all sets that there are; 1 where none has."""
     needed, without, conditions = map(keys, (arguments.need, arguments.without, arguments.condition))
     training = [name for name in ("trained", "sample", "seed", "device") if getattr(arguments, name) is not None]
-    check((*needed, *without, *conditions), arguments.census, training)
+    check_options((*needed, *without, *conditions), arguments.census, training)
     weights = fronts(arguments.weights)
     demands = Demands(arguments.layer, needed, without, weights, conditions)
     if arguments.trained:
         return train_schemes(arguments, weights)
     if arguments.census:
-        sets = census_records(arguments.layer, weights)
+        sets = build_census_records(arguments.layer, weights)
         print(json.dumps(sets, ensure_ascii=False, indent=2) if arguments.json else counted(sets))
         return 0
-    print(json.dumps(records(demands), ensure_ascii=False, indent=2) if arguments.json else listed(demands))
+    print(
+        json.dumps(build_design_records(demands), ensure_ascii=False, indent=2)
+        if arguments.json
+        else format_schemes(demands)
+    )
     if not (there := bool(found(demands))):
-        print_message(refusal(demands))
+        print_message(explain_refusal(demands))
     return 0 if there else 1
 
 
@@ -80,11 +84,11 @@ def train_schemes(arguments: argparse.Namespace, weights: tuple[str, ...]) -> in
     layer, archive = arguments.layer, Archive(ResultCache())
     sample = parse_sample(DEFAULT_SAMPLES[layer] if arguments.sample is None else arguments.sample)
     jobs = plan_trainings(layer, weights, sample, arguments.seed or 0, arguments.device or "auto")
-    with ended() as code:
-        run_missing(jobs, archive, partial(workers_for, archive), sys.stderr.isatty())
+    with catch_job_failures() as code:
+        run_missing(jobs, archive, partial(create_queue, archive), sys.stderr.isatty())
     if code:
         return code[0]
-    results, found = archive.of(jobs), census_records(layer, weights)
+    results, found = archive.of(jobs), build_census_records(layer, weights)
     counts, (differing, missing) = count_by_set(jobs, results), describe_exceptions(results, layer)
     for kind in found:
         kind["trained"] = counts[tuple(kind["invariances"])]._asdict()
@@ -99,7 +103,7 @@ def keys(text: str) -> Invariances:
     return tuple(dict.fromkeys(key.strip() for key in text.split(",") if key.strip()))
 
 
-def record(scheme: Scheme, invariances: Invariances, layer: str) -> dict[str, Any]:
+def build_design_record(scheme: Scheme, invariances: Invariances, layer: str) -> dict[str, Any]:
     """A scheme as plain data."""
     *fields, weights = parts_of(scheme)
     summation, suppression = (None if field is None else field.named() for field in fields)
@@ -112,12 +116,12 @@ def record(scheme: Scheme, invariances: Invariances, layer: str) -> dict[str, An
     }
 
 
-def records(demands: Demands) -> list[dict[str, Any]]:
+def build_design_records(demands: Demands) -> list[dict[str, Any]]:
     """The schemes that meet the demands, the simplest first."""
-    return [record(scheme, absorbed, demands.layer) for scheme, absorbed in found(demands)]
+    return [build_design_record(scheme, absorbed, demands.layer) for scheme, absorbed in found(demands)]
 
 
-def census_records(layer: str, weights: tuple[str, ...]) -> list[dict[str, Any]]:
+def build_census_records(layer: str, weights: tuple[str, ...]) -> list[dict[str, Any]]:
     """Return the sets of invariances, with their number of schemes and the keys of the registered ones.
 
     `named` holds all keys. `same` holds a list for each group of keys with the same x̂ on the layer. `not_counted` holds
@@ -135,22 +139,24 @@ def census_records(layer: str, weights: tuple[str, ...]) -> list[dict[str, Any]]
     ]
 
 
-def refusal(demands: Demands) -> str:
+def explain_refusal(demands: Demands) -> str:
     """Why no scheme meets the demands, and what comes nearest."""
     return f"{reason(demands)} {given_up(nearest(demands)[0], demands)}."
 
 
-def listed(demands: Demands) -> str:
+def format_schemes(demands: Demands) -> str:
     """The first of the schemes that meet the demands, and how many more there are."""
     schemes = found(demands)
-    lines = [printed(scheme, demands.layer) for scheme, _ in schemes[:SHOWN]]
-    return "\n".join([*lines, *([f"and {len(schemes) - SHOWN:,} more"] if len(schemes) > SHOWN else [])])
+    lines = [printed(scheme, demands.layer) for scheme, _ in schemes[:MAX_SHOWN_SCHEMES]]
+    return "\n".join(
+        [*lines, *([f"and {len(schemes) - MAX_SHOWN_SCHEMES:,} more"] if len(schemes) > MAX_SHOWN_SCHEMES else [])]
+    )
 
 
-def counted(found: list[dict[str, Any]]) -> str:
+def counted(sets: list[dict[str, Any]]) -> str:
     """Return one line of text for each set of invariances."""
     return "\n".join(
-        f"{kind['schemes']:6,}  {', '.join(kind['invariances']) or 'nothing'}  [{_names(kind)}]" for kind in found
+        f"{kind['schemes']:6,}  {', '.join(kind['invariances']) or 'nothing'}  [{_names(kind)}]" for kind in sets
     )
 
 
@@ -162,7 +168,7 @@ def _names(kind: dict[str, Any]) -> str:
     return "; ".join(filter(None, [counted, others and f"not counted: {', '.join(others)}"]))
 
 
-def check(demanded: Invariances, census_wanted: bool, training: Sequence[str] = ()) -> None:
+def check_options(demanded: Invariances, census_wanted: bool, training: Sequence[str] = ()) -> None:
     """Raise InvalidInput where nothing is asked for, or two things, or options of the training without --trained."""
     if demanded and census_wanted:
         raise InvalidInput(
@@ -194,5 +200,7 @@ def format_trained(records: list[dict[str, Any]], missing: Sequence[str]) -> str
         told = [f"{count['agree']:,} of {count['of']:,} as predicted"]
         told += [f"{number:,} {words}" for words, number in others.items() if number]
         lines += [line, f"{'':8}{', '.join(told)}"]
-    more = [f"and {len(missing) - SHOWN:,} more without an answer"] if len(missing) > SHOWN else []
-    return "\n".join([*lines, *missing[:SHOWN], *more])
+    more = (
+        [f"and {len(missing) - MAX_SHOWN_SCHEMES:,} more without an answer"] if len(missing) > MAX_SHOWN_SCHEMES else []
+    )
+    return "\n".join([*lines, *missing[:MAX_SHOWN_SCHEMES], *more])

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple, Never
 
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import CustomValue, Declaration, MultipleChoice, get_declarations
-from normviz.jobs.fallback import joined_devices
+from normviz.jobs.fallback import join_devices
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
-from normviz.jobs.run import ended, run_missing, workers_for
-from normviz.jobs.spec import digest
+from normviz.jobs.run import catch_job_failures, create_queue, run_missing
+from normviz.jobs.spec import compute_digest
 from normviz.topics.experiments.catalogue import ALIASES, EXPERIMENTS, get_experiment
 from normviz.topics.experiments.experiment import Experiment
 from normviz.topics.experiments.reports import WORDS
@@ -36,35 +36,35 @@ def run(arguments: argparse.Namespace) -> int:
     """
     sweep = arguments.command == "sweep"
     if not arguments.words:
-        print(listed())
+        print(format_experiment_list())
         return 0
-    asked = read(arguments.words, several=sweep)
+    asked = parse_words(arguments.words, is_sweep=sweep)
     archive = Archive(ResultCache())
-    with ended() as code:
-        found = run_settings(asked, sys.stderr.isatty(), archive, partial(workers_for, archive))
+    with catch_job_failures() as code:
+        found = run_settings(asked, sys.stderr.isatty(), archive, partial(create_queue, archive))
     if code:
         return code[0]
     if asked.as_json:
         print(json.dumps(found if sweep else found[0], ensure_ascii=False, indent=2))
     else:
-        print("\n\n".join(map(printed, found)))
+        print("\n\n".join(map(format_experiment_record, found)))
     return 0
 
 
 def run_settings(
-    asked: "CommandRequest", shown: bool, archive: Archive, desk: Callable[[int], JobQueue]
+    request: "CommandRequest", show_progress: bool, archive: Archive, make_queue: Callable[[int], JobQueue]
 ) -> list[dict[str, Any]]:
     """Run all that is asked for and not kept, and give what came out of every setting; raises JobsFailed.
 
     `desk`: for so many parts; `shown`: with a progress bar on stderr. Interrupted, it leaves on disk what is done.
     """
-    experiment = asked.experiment
-    parts = dict.fromkeys(part for setting in asked.settings for part in experiment.parts(setting))
-    run_missing([*parts], archive, desk, shown)
-    return [record(experiment, setting, archive) for setting in asked.settings]
+    experiment = request.experiment
+    parts = dict.fromkeys(part for setting in request.settings for part in experiment.parts(setting))
+    run_missing([*parts], archive, make_queue, show_progress)
+    return [build_experiment_record(experiment, setting, archive) for setting in request.settings]
 
 
-def record(experiment: Experiment, setting: Any, archive: Archive) -> dict[str, Any]:
+def build_experiment_record(experiment: Experiment, setting: Any, archive: Archive) -> dict[str, Any]:
     """An experiment that was run as plain data."""
     parts = experiment.parts(setting)
     found = archive.of(parts)
@@ -73,8 +73,8 @@ def record(experiment: Experiment, setting: Any, archive: Archive) -> dict[str, 
     return {
         "experiment": experiment.key,
         "configuration": configuration,
-        "device": joined_devices(str(arrays["device"]) for arrays in found.values()),
-        "digest": sha256("".join(map(digest, parts)).encode()).hexdigest(),
+        "device": join_devices(str(arrays["device"]) for arrays in found.values()),
+        "digest": sha256("".join(map(compute_digest, parts)).encode()).hexdigest(),
         "result": {name: [_plain(value) for value in column] for name, column in report.table.items()},
         "headline": report.headline,
         "verdict": report.verdict.word,
@@ -88,14 +88,14 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def listed() -> str:
+def format_experiment_list() -> str:
     """All experiments, a line each."""
     return "\n".join(f"{key:16}{each.question}  [{', '.join(each.claims)}]" for key, each in EXPERIMENTS.items())
 
 
-def printed(found: dict[str, Any]) -> str:
+def format_experiment_record(result: dict[str, Any]) -> str:
     """A record for people."""
-    lines = [found["headline"], f"{WORDS[found['verdict']]}: {found['says']}", found["condition"]]
+    lines = [result["headline"], f"{WORDS[result['verdict']]}: {result['says']}", result["condition"]]
     return "\n".join(line for line in lines if line)
 
 
@@ -107,7 +107,7 @@ class CommandRequest(NamedTuple):
     as_json: bool
 
 
-def read(words: Sequence[str], several: bool = False) -> CommandRequest:
+def parse_words(words: Sequence[str], is_sweep: bool = False) -> CommandRequest:
     """What NAME and options ask for; raises InvalidInput.
 
     `several`: options have several values, with commas between them, and every combination is one setting.
@@ -115,7 +115,7 @@ def read(words: Sequence[str], several: bool = False) -> CommandRequest:
     name, *options = words
     experiment = get_experiment(name)
     declared = get_declarations(experiment.setting)
-    parser = Options(prog=f"normviz experiment {name}", allow_abbrev=False)
+    parser = ExperimentParser(prog=f"normviz experiment {name}", allow_abbrev=False)
     parser.add_argument("--json", action="store_true")
     options_of = ALIASES[name].settings if name in ALIASES else {key: key for key in declared}
     for option, key in options_of.items():
@@ -126,7 +126,7 @@ def read(words: Sequence[str], several: bool = False) -> CommandRequest:
     as_json = found.pop("json")
     choices = []
     for key, text in found.items():
-        one = not several or isinstance(
+        one = not is_sweep or isinstance(
             declared[key], MultipleChoice | CustomValue
         )  # whose texts have commas of their own
         choices.append([_value(declared[key], each) for each in ([text] if one else text.split(","))])
@@ -144,7 +144,7 @@ def _value(declared: Declaration, text: str) -> Any:
         ) from error
 
 
-class Options(argparse.ArgumentParser):
+class ExperimentParser(argparse.ArgumentParser):
     """Options whose errors are InvalidInput."""
 
     def error(self, message: str) -> Never:

@@ -10,11 +10,11 @@ from normviz.data.files import as_tensor, read_npy
 from normviz.data.output import write_npy
 
 
-def read_bytes(path: Path, most: int = -1) -> bytes:
+def read_bytes(path: Path, max_bytes: int = -1) -> bytes:
     """Return the content of a file, or its first `most` bytes; raises InvalidInput for one that cannot be read."""
     try:
         with path.open("rb") as file:
-            return file.read(most)
+            return file.read(max_bytes)
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
 
@@ -30,8 +30,8 @@ def read_tensor(path: Path, scheme: Scheme) -> np.ndarray:
     return x
 
 
-def write_finite(path: Path, result: np.ndarray, told: str) -> None:
+def write_finite(path: Path, result: np.ndarray, overflow_message: str) -> None:
     """Write a .npy file completely or not at all; raises InvalidInput for numbers that overflowed."""
     if not np.isfinite(result).all():
-        raise InvalidInput(f"{told} {result.dtype}.")
+        raise InvalidInput(f"{overflow_message} {result.dtype}.")
     write_npy(path, result)

@@ -11,10 +11,10 @@ import normviz
 from normviz.core.errors import InvalidInput
 from normviz.data.output import buffer_stdout, print_message
 
-TRAIN = ("train", "torch", "sklearn", "tqdm")
+TRAIN_EXTRA = ("train", "torch", "sklearn", "tqdm")
 """The extra that commands need which train, and its libraries."""
 
-APP = ("app", "streamlit", "plotly", "PIL", "sklearn", "torch", "jinja2")
+APP_EXTRA = ("app", "streamlit", "plotly", "PIL", "sklearn", "torch", "jinja2")
 """The extra that the app needs, and its libraries."""
 
 COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -22,20 +22,20 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "normalize": ("normalize a .npy tensor (N, H, W, C)", ()),
     "backward": ("compute the gradient with respect to a .npy tensor x from the gradient with respect to y = x̂", ()),
     "answer": ("judge homework by its numbers: right, or which mistake it is", ()),
-    "table1": ("Table 1 of Ba et al. 2016: predicted, measured forward, and trained", TRAIN),
-    "experiment": ("test a claim of a paper: NAME and the options of its page; no NAME: lists them", TRAIN),
-    "sweep": ("run an experiment at every combination of values: as --rate 0.1,1 --seed 0,5", TRAIN),
-    "claims": ("measure what the sources claim: verdicts and evidence", TRAIN),
+    "table1": ("Table 1 of Ba et al. 2016: predicted, measured forward, and trained", TRAIN_EXTRA),
+    "experiment": ("test a claim of a paper: NAME and the options of its page; no NAME: lists them", TRAIN_EXTRA),
+    "sweep": ("run an experiment at every combination of values: as --rate 0.1,1 --seed 0,5", TRAIN_EXTRA),
+    "claims": ("measure what the sources claim: verdicts and evidence", TRAIN_EXTRA),
     "design": ("find schemes with some invariances, or why there are none", ()),
-    "serve": ("serve the app", APP),
+    "serve": ("serve the app", APP_EXTRA),
 }
 """Each command with its help, and the extra with the libraries that it needs. Its module has the same name."""
 
-MODULES = {"sweep": "experiment"}
+MODULE_NAMES = {"sweep": "experiment"}
 """Modules with another name than their command."""
 
 
-class Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """A parser whose usage errors are InvalidInput, one line as for all bad input."""
 
     def error(self, message: str) -> Never:
@@ -43,19 +43,19 @@ class Parser(argparse.ArgumentParser):
         raise InvalidInput(f"{message} (see normviz --help)")
 
 
-def build_parser(command: str | None = None) -> Parser:
+def build_parser(command: str | None = None) -> CommandParser:
     """Return the parser of the command line, with the options of one command.
 
     Only the module of this command is imported. Raises InvalidInput if a library that it needs is missing.
     """
-    parser = Parser(prog="normviz", description="See and test normalization in deep learning.")
+    parser = CommandParser(prog="normviz", description="See and test normalization in deep learning.")
     parser.add_argument("--version", action="version", version=f"normviz {normviz.__version__}")
-    subparsers = parser.add_subparsers(required=True, metavar=" | ".join(COMMANDS), parser_class=Parser)
+    subparsers = parser.add_subparsers(required=True, metavar=" | ".join(COMMANDS), parser_class=CommandParser)
     for name, (help_text, libraries) in COMMANDS.items():
         subparser = subparsers.add_parser(name, help=help_text)
         if name == command:
             check_libraries(*libraries)
-            module = import_module(f"normviz.cli.{MODULES.get(name, name)}")
+            module = import_module(f"normviz.cli.{MODULE_NAMES.get(name, name)}")
             module.add_options(subparser)
             subparser.set_defaults(run=module.run, command=name)
     return parser

@@ -4,20 +4,20 @@ import argparse
 from pathlib import Path
 
 from normviz.cli.files import read_tensor, write_finite
-from normviz.cli.scheme_options import add_scheme, own_scheme
+from normviz.cli.scheme_options import add_scheme_options, parse_scheme
 from normviz.core.normalize import normalize
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    add_scheme(parser)
+    add_scheme_options(parser)
     parser.add_argument("input", type=Path, metavar="IN.npy")
     parser.add_argument("output", type=Path, metavar="OUT.npy")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Normalize a .npy file into another, which is written completely or not at all."""
-    scheme = own_scheme(arguments)
+    scheme = parse_scheme(arguments)
     x = read_tensor(arguments.input, scheme)
     y = normalize(x, scheme, arguments.eps).y
     write_finite(arguments.output, y, f"{arguments.input} holds numbers that are too large: their statistics overflow")

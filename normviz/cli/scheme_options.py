@@ -7,21 +7,21 @@ from normviz.core.fields import Field
 from normviz.core.registry import SCHEMES, Scheme, get_scheme
 
 
-def add_scheme(job: argparse.ArgumentParser) -> None:
+def add_scheme_options(parser: argparse.ArgumentParser) -> None:
     """The options that choose one scheme, its parameters and ε."""
-    job.add_argument("--scheme", required=True, metavar="KEY", help=", ".join(SCHEMES))
-    job.add_argument("--groups", type=int, metavar="G", help="number of groups")
-    job.add_argument("--radius", type=int, metavar="R", help="radius of the windows")
-    job.add_argument("--alpha", type=float, metavar="A", help="α of a pointwise scheme, above 0; its own by default")
-    job.add_argument("--eps", type=float, metavar="E", help="ε, from 0; the scheme's own by default")
-    job.add_argument(
+    parser.add_argument("--scheme", required=True, metavar="KEY", help=", ".join(SCHEMES))
+    parser.add_argument("--groups", type=int, metavar="G", help="number of groups")
+    parser.add_argument("--radius", type=int, metavar="R", help="radius of the windows")
+    parser.add_argument("--alpha", type=float, metavar="A", help="α of a pointwise scheme, above 0; its own by default")
+    parser.add_argument("--eps", type=float, metavar="E", help="ε, from 0; the scheme's own by default")
+    parser.add_argument(
         "--field",
         metavar="N=full,H=own,…",
         help="rules of the custom scheme: own, full, groups(G), window(R)",
     )
 
 
-def chosen_scheme(key: str, arguments: argparse.Namespace) -> Scheme:
+def make_scheme(key: str, arguments: argparse.Namespace) -> Scheme:
     """The scheme of that key with the parameters, and for the custom one the rules and the front, that were given."""
     scheme = get_scheme(key, arguments.groups, arguments.radius, getattr(arguments, "alpha", None))
     if scheme.key != "custom":
@@ -34,9 +34,9 @@ def chosen_scheme(key: str, arguments: argparse.Namespace) -> Scheme:
     )  # which goes with Table 1, where there are weights
 
 
-def own_scheme(arguments: argparse.Namespace) -> Scheme:
+def parse_scheme(arguments: argparse.Namespace) -> Scheme:
     """The one scheme that --scheme names; raises InvalidInput for rules of one that has its own."""
-    scheme = chosen_scheme(arguments.scheme, arguments)
+    scheme = make_scheme(arguments.scheme, arguments)
     if arguments.field is not None and scheme.key != "custom":
         raise InvalidInput(f"--field goes with --scheme custom; {scheme.name} has its own.")
     return scheme

@@ -14,7 +14,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print every scheme, as JSON or as a table."""
-    records = [scheme_record(scheme) for scheme in SCHEMES.values()]
+    records = [build_scheme_record(scheme) for scheme in SCHEMES.values()]
     if arguments.json:
         print(json.dumps(records, ensure_ascii=False, indent=2))
         return
@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"{'':24}{'; also '.join(each.text for each in scheme.references)}")
 
 
-def scheme_record(scheme: Scheme) -> dict[str, Any]:
+def build_scheme_record(scheme: Scheme) -> dict[str, Any]:
     """A scheme as plain data: what `normviz schemes --json` prints of it."""
     named = {
         name: None if field is None else field.named(scheme.axes)

@@ -14,7 +14,9 @@ from normviz.ui.environment import check_environment
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     parser.add_argument("--port", type=port, default=8501, metavar="P", help="8501 by default")
-    parser.add_argument("--address", type=address, metavar="A", help="localhost by default; 0.0.0.0: all networks")
+    parser.add_argument(
+        "--address", type=parse_address, metavar="A", help="localhost by default; 0.0.0.0: all networks"
+    )
 
 
 def port(text: str) -> int:
@@ -25,7 +27,7 @@ def port(text: str) -> int:
     return number
 
 
-def address(text: str) -> str:
+def parse_address(text: str) -> str:
     """Return an address of this machine as written on the command line, a name or a number."""
     family = socket.AF_INET6 if ":" in text else socket.AF_INET
     with suppress(OSError, UnicodeError), socket.socket(family) as probe:
@@ -44,14 +46,14 @@ def run(arguments: argparse.Namespace) -> None:
         InvalidInput: a library is missing, or a variable of the environment has a value that it cannot have.
     """
     check_environment(os.environ)
-    os.chdir(app_folder())  # where Streamlit looks for its settings, .streamlit/config.toml
+    os.chdir(find_app_folder())  # where Streamlit looks for its settings, .streamlit/config.toml
     options = {"--server.port": arguments.port, "--server.address": arguments.address}
     given = [word for name, value in options.items() if value is not None for word in (name, str(value))]
     # The server replaces this process, so that a signal to this process, as by Ctrl-C, ends the server.
     os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", "app.py", *given])
 
 
-def app_folder() -> Path:
+def find_app_folder() -> Path:
     """The folder of app.py, pages/ and .streamlit/: inside the package in an installation, otherwise the checkout."""
     package = Path(normviz.__file__).parent
     return next(folder for folder in (package / "app", package.parent) if (folder / "app.py").exists())

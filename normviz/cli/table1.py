@@ -4,7 +4,7 @@ import argparse
 import json
 from collections.abc import Sequence
 
-from normviz.cli.scheme_options import chosen_scheme
+from normviz.cli.scheme_options import make_scheme
 from normviz.core.registry import SCHEMES
 from normviz.core.settings import add_options as add_declared_options
 from normviz.core.settings import build_settings
@@ -40,10 +40,10 @@ def run(arguments: argparse.Namespace) -> int:
     keys = [key.strip() for key in arguments.schemes.split(",") if key.strip()]
     if (arguments.field, arguments.front) != (None, None) and "custom" not in keys:
         keys.append("custom")
-    cells = measure([chosen_scheme(key, arguments) for key in keys], build_settings(Setting, vars(arguments)))
+    cells = measure([make_scheme(key, arguments) for key in keys], build_settings(Setting, vars(arguments)))
     if arguments.json:
         print(json.dumps([cell.record() for cell in cells], ensure_ascii=False, indent=2))
-        return tell_disagreements(cells)
+        return report_disagreements(cells)
     words = {True: "invariant", False: "not", None: "–"}
     width = 2 + max((len(cell.row) for cell in cells), default=22)
     print(
@@ -55,10 +55,10 @@ def run(arguments: argparse.Namespace) -> int:
         mark = "" if cell.agrees else "  disagree"
         mark += f"  {cell.untold}" if cell.untold else ""
         print(f"{cell.row:{width}}{cell.transformation:24}{words[cell.paper]:>10}{predicted:>11}{gaps}{mark}")
-    return tell_disagreements(cells)
+    return report_disagreements(cells)
 
 
-def tell_disagreements(cells: Sequence[Cell]) -> int:
+def report_disagreements(cells: Sequence[Cell]) -> int:
     """Say on stderr which cells' answers disagree; 1 where there are any, else 0."""
     wrong = [cell for cell in cells if not cell.agrees]
     for cell in wrong:

@@ -22,27 +22,27 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from normviz.core.errors import InvalidInput
-from normviz.jobs.executors import ASK, Control, on_one_core
-from normviz.jobs.versions import check, installed
+from normviz.jobs.executors import STOP_POLL_SECONDS, Control, limit_to_one_core
+from normviz.jobs.versions import check_versions, get_installed_versions
 
 if TYPE_CHECKING:
     import distributed
 
-VARIABLE = "NORMVIZ_DASK"
+DASK_VARIABLE = "NORMVIZ_DASK"
 """The environment variable that holds the address of a scheduler."""
 
-PATIENCE = 5.0
+ANSWER_TIMEOUT = 5.0
 """Seconds within which a scheduler and its workers answer."""
 
 
-def configured() -> "Cluster | None":
+def create_configured_cluster() -> "Cluster | None":
     """The cluster that the environment names, None where it names none. Raises InvalidInput as `Cluster` does."""
-    address = os.environ.get(VARIABLE, "").strip()
+    address = os.environ.get(DASK_VARIABLE, "").strip()
     return Cluster(address) if address else None
 
 
 @dataclass
-class Task:
+class DaskControl:
     """The control of one job on a worker: reads the worker's state, and logs events there."""
 
     topic: str
@@ -61,7 +61,7 @@ class Task:
         if not self.begun:
             self.begun = True
             worker.log_event(self.topic, (self.key, 0.0, None))
-            on_one_core()
+            limit_to_one_core()
         task = worker.state.tasks.get(self.key)
         closes = worker.status in (Status.closing, Status.closed, Status.failed)
         if closes or task is None or task.state == "cancelled":
@@ -77,7 +77,7 @@ class Task:
 
 
 @dataclass
-class Sent:
+class SentJob:
     """A job that was sent: its control here, what who sent it waits for, and what Dask calls it."""
 
     control: Control
@@ -85,7 +85,7 @@ class Sent:
     task: "distributed.Future"
 
 
-class Link:
+class SchedulerConnection:
     """One connection to a scheduler, until that is lost, and the jobs that were sent over it.
 
     A thread of its own tells the desk what comes back, and the cluster what nobody wants any more.
@@ -96,7 +96,7 @@ class Link:
     def __init__(self, address: str) -> None:
         self.address, self.client = address, _connected(address)
         self._checked: set[str] = set()
-        self._sent: dict[str, Sent] = {}
+        self._sent: dict[str, SentJob] = {}
         self._news: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._lock, self._over = Lock(), False
         self._thread = Thread(target=self._pass_on, name="cluster", daemon=True)
@@ -110,24 +110,27 @@ class Link:
 
     def check(self) -> None:
         """Raise InvalidInput where the scheduler, or a worker that came since, has not the versions that are here."""
-        soon: dict[str, Any] = {"callback_timeout": PATIENCE}
+        soon: dict[str, Any] = {"callback_timeout": ANSWER_TIMEOUT}
         try:
             if not self._checked:
-                check(f"The Dask scheduler at {self.address}", self._of_scheduler(soon))  # it reads what is sent
+                check_versions(
+                    f"The Dask scheduler at {self.address}", self._of_scheduler(soon)
+                )  # it reads what is sent
             if not self._workers(soon):
-                self.client.wait_for_workers(1, timeout=PATIENCE)
+                self.client.wait_for_workers(1, timeout=ANSWER_TIMEOUT)
             new = self._workers(soon) - self._checked
-            found = self.client.run(installed, workers=[*new], on_error="return", **soon) if new else {}
+            found = self.client.run(get_installed_versions, workers=[*new], on_error="return", **soon) if new else {}
         except TimeoutError as error:
             raise InvalidInput(
-                f"The Dask cluster at {self.address} has no worker that answers within {PATIENCE:g} s; start one: "
+                f"The Dask cluster at {self.address} has no worker that answers within {ANSWER_TIMEOUT:g} s; "
+                f"start one: "
                 f"dask worker {self.address} --nthreads 1"
             ) from error
         except OSError as error:
             raise self._gone() from error
         for worker, there in found.items():
             if not isinstance(there, OSError):  # a worker that has just gone
-                check(f"The Dask worker at {worker}", there)
+                check_versions(f"The Dask worker at {worker}", there)
                 self._checked.add(worker)
 
     def _workers(self, soon: dict[str, Any]) -> set[str]:
@@ -138,7 +141,7 @@ class Link:
     def _of_scheduler(self, soon: dict[str, Any]) -> Any:
         """Its versions, or what it raised."""
         try:
-            return self.client.run_on_scheduler(installed, **soon)
+            return self.client.run_on_scheduler(get_installed_versions, **soon)
         except OSError:
             raise
         except Exception as error:
@@ -147,12 +150,12 @@ class Link:
     def send(self, function: Callable[..., Any], job: Any, control: Control, *more: Any) -> Future[Any]:
         """Let a worker call the function with the job, a control that stands for this one, and what more there is."""
         key = f"normviz-{uuid4().hex}"
-        there = Task(self.client.id, key)
+        there = DaskControl(self.client.id, key)
         with self._lock:
             if self._over:
                 raise self._gone()
             task = self.client.submit(function, job, there, *more, key=key, pure=False)
-            sent = self._sent[key] = Sent(control, Future(), task)
+            sent = self._sent[key] = SentJob(control, Future(), task)
         task.add_done_callback(partial(self._fetch, key))
         return sent.future
 
@@ -201,7 +204,7 @@ class Link:
         """Pass on until the connection is lost; then end what is still open."""
         while not self.lost:
             try:
-                self._news.get(timeout=ASK)()
+                self._news.get(timeout=STOP_POLL_SECONDS)()
             except Empty:
                 pass
             except Exception:
@@ -231,12 +234,12 @@ class Link:
     def _gone(self) -> InvalidInput:
         return InvalidInput(
             f"The Dask scheduler at {self.address} has gone, or was restarted; start the job again when it is there, "
-            f"or name another one in {VARIABLE}."
+            f"or name another one in {DASK_VARIABLE}."
         )
 
 
 class Cluster(Executor):
-    """A Dask cluster as an executor, which takes what a `Desk` hands in, as `Processes` does.
+    """A Dask cluster as an executor, which takes what a `JobQueue` hands in, as `ProcessExecutor` does.
 
     It connects when a job comes, and anew where the connection was lost.
 
@@ -249,9 +252,11 @@ class Cluster(Executor):
     def __init__(self, address: str) -> None:
         _endpoint(address)
         if find_spec("distributed") is None:
-            raise InvalidInput(f"{VARIABLE} is {address}, and Dask is not installed: pip install 'normviz[cluster]'.")
+            raise InvalidInput(
+                f"{DASK_VARIABLE} is {address}, and Dask is not installed: pip install 'normviz[cluster]'."
+            )
         self.address = address
-        self._link: Link | None = None
+        self._link: SchedulerConnection | None = None
         self._lock, self._shut = Lock(), False
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
@@ -260,7 +265,7 @@ class Cluster(Executor):
             if self._shut:
                 raise RuntimeError("no job is taken after shutdown")
             if self._link is None or self._link.lost:
-                self._link = Link(self.address)
+                self._link = SchedulerConnection(self.address)
             self._link.check()
             return self._link.send(function, *arguments)
 
@@ -281,7 +286,7 @@ def _endpoint(address: str) -> tuple[str, int]:
     except ValueError:  # a port that is none
         pass
     raise InvalidInput(
-        f"{VARIABLE} is {address!r}, which is no address of a Dask scheduler; tcp://host:8786 would be one."
+        f"{DASK_VARIABLE} is {address!r}, which is no address of a Dask scheduler; tcp://host:8786 would be one."
     )
 
 
@@ -290,15 +295,15 @@ def _connected(address: str) -> "distributed.Client":
     from distributed import Client
 
     try:
-        socket.create_connection(_endpoint(address), timeout=PATIENCE).close()
+        socket.create_connection(_endpoint(address), timeout=ANSWER_TIMEOUT).close()
     except OSError as error:
         raise InvalidInput(
             f"No Dask scheduler listens at {address} ({error}); start one with `dask scheduler`, or name another in "
-            f"{VARIABLE}."
+            f"{DASK_VARIABLE}."
         ) from error
     try:
         asyncio.run(_greeted(address))
-        return Client(address, timeout=PATIENCE, set_as_default=False, name="normviz")
+        return Client(address, timeout=ANSWER_TIMEOUT, set_as_default=False, name="normviz")
     except OSError as error:
         raise InvalidInput(f"What listens at {address} does not answer as a Dask scheduler does.") from error
 
@@ -309,5 +314,5 @@ async def _greeted(address: str) -> None:
     from distributed.comm import connect
 
     arguments = Security().get_connection_args("client")
-    comm = await asyncio.wait_for(connect(address, timeout=PATIENCE, **arguments), PATIENCE)
+    comm = await asyncio.wait_for(connect(address, timeout=ANSWER_TIMEOUT, **arguments), ANSWER_TIMEOUT)
     comm.abort()

@@ -3,20 +3,22 @@
 from collections.abc import Callable
 from typing import Any
 
-from normviz.jobs.cluster import configured
+from normviz.jobs.cluster import create_configured_cluster
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.limits import Limits
-from normviz.jobs.one_gpu import OneGpu
-from normviz.jobs.speed import Speed
+from normviz.jobs.single_gpu import SingleGpuExecutor
+from normviz.jobs.speed import SpeedEstimator
 
-LIMITS = Limits(seconds=900.0, memory=2**31, device=0.5)
+JOB_LIMITS = Limits(seconds=900.0, memory=2**31, device=0.5)
 """What one job may take."""
 
-FAN_OUT = 16
+CLUSTER_JOBS_PER_REQUEST = 16
 """Jobs of one asker that a cluster has at a time; a pause lets them end."""
 
 
-def default_queue(workers: int, at_once: int, done: Callable[[Any], bool], speed: Speed | None = None) -> JobQueue:
+def create_default_queue(
+    workers: int, jobs_per_request: int, is_done: Callable[[Any], bool], speed: SpeedEstimator | None = None
+) -> JobQueue:
     """A desk; raises InvalidInput where a cluster is named that cannot be.
 
     Args:
@@ -25,8 +27,10 @@ def default_queue(workers: int, at_once: int, done: Callable[[Any], bool], speed
         done: whether the result of a job is there.
         speed: of this machine; a cluster has its own.
     """
-    cluster = configured()
+    cluster = create_configured_cluster()
     if cluster is not None:
-        return JobQueue(cluster, at_once=FAN_OUT, limits=LIMITS, done=done)
-    pool = OneGpu(workers)
-    return JobQueue(pool, at_once=at_once, limits=LIMITS, done=done, warm=pool.warm, workers=workers, speed=speed)
+        return JobQueue(cluster, at_once=CLUSTER_JOBS_PER_REQUEST, limits=JOB_LIMITS, is_done=is_done)
+    pool = SingleGpuExecutor(workers)
+    return JobQueue(
+        pool, at_once=jobs_per_request, limits=JOB_LIMITS, is_done=is_done, warm=pool.warm, workers=workers, speed=speed
+    )

@@ -16,14 +16,14 @@ from typing import Any, Protocol
 from normviz.core.errors import InvalidInput
 from normviz.jobs import gpu
 from normviz.jobs.fallback import run_or_fall_back
-from normviz.jobs.gpu import held_share
-from normviz.jobs.limits import NO_LIMITS, Limits, resident
-from normviz.jobs.spec import Job, Result, Step
+from normviz.jobs.gpu import get_peak_gpu_share
+from normviz.jobs.limits import NO_LIMITS, Limits, read_resident_memory
+from normviz.jobs.spec import Job, JobStep, Result
 
-TELL = 0.2
+REPORT_SECONDS = 0.2
 """Seconds between two reports of a job on what it has so far."""
 
-ASK = 0.05
+STOP_POLL_SECONDS = 0.05
 """Seconds between two questions whether a job in another process is to stop."""
 
 WORKERS_VARIABLE = "NORMVIZ_WORKERS"
@@ -77,12 +77,12 @@ def perform(job: Job[Result], control: Control, limits: Limits = NO_LIMITS) -> R
     The first step is told at once, the others at intervals. A job whose GPU fails starts again on the CPU. Raises
     OverLimit where the job takes more than it may.
     """
-    start, before = time.monotonic(), resident()
+    start, before = time.monotonic(), read_resident_memory()
     return run_or_fall_back(lambda steps: _perform(steps, control, limits, start, before), job)
 
 
 def _perform(
-    steps: Iterator[Step[Result]], control: Control, limits: Limits, start: float, before: int
+    steps: Iterator[JobStep[Result]], control: Control, limits: Limits, start: float, before: int
 ) -> Result | None:
     told, last = -math.inf, None
     while not control.stopped():
@@ -90,15 +90,15 @@ def _perform(
         if step is None:
             break
         last, now = step, time.monotonic()
-        if step.share < 1 and now - told > TELL:
+        if step.share < 1 and now - told > REPORT_SECONDS:
             control.tell(step.share, step.result())
             told = time.monotonic()
         if limits is not NO_LIMITS:
-            limits.check(now - start, resident() - before, held_share())
+            limits.check(now - start, read_resident_memory() - before, get_peak_gpu_share())
     return None if last is None else last.result()
 
 
-def on_one_core() -> None:
+def limit_to_one_core() -> None:
     """What a worker of a server does first: its jobs are many and small, and would only wait for each other.
 
     The same for all, since a sum over several cores is not the same to the last digit.
@@ -109,12 +109,12 @@ def on_one_core() -> None:
         torch.set_num_threads(1)
 
 
-def open_context(job: object) -> None:
+def initialize_cuda(job: object) -> None:
     """Let CUDA set itself up for a job that will use it: one or two gigabytes of main memory that are not the job's.
 
     An error is the job's to meet.
     """
-    if gpu.uses_gpu(job) and gpu.gpu_memory() > 0:
+    if gpu.uses_gpu(job) and gpu.get_gpu_memory() > 0:
         import torch
 
         with suppress(RuntimeError):
@@ -123,13 +123,13 @@ def open_context(job: object) -> None:
             torch.cuda.reset_peak_memory_stats()
 
 
-def give_back() -> None:
+def release_memory() -> None:
     """Return to the system what allocators keep after a large job: on Linux half a gigabyte, and a GPU's memory."""
     with suppress(OSError, AttributeError, TypeError):  # elsewhere there is no such function, or no such library
         ctypes.CDLL(None).malloc_trim(0)
-    gpu.give_back()
+    gpu.release_gpu_memory()
 
 
-def threads(workers: int, initializer: Callable[[], object] | None = None) -> ThreadPoolExecutor:
+def create_thread_pool(workers: int, initializer: Callable[[], object] | None = None) -> ThreadPoolExecutor:
     """A pool of threads; each calls the initializer before its first job."""
     return ThreadPoolExecutor(workers, thread_name_prefix="job", initializer=initializer)

@@ -4,16 +4,16 @@ import re
 from traceback import clear_frames, format_tb
 
 from normviz.core.errors import InvalidInput
-from normviz.jobs.limits import OverLimit
+from normviz.jobs.limits import LimitExceeded
 
 _FRAME = re.compile(r'File ".*?([^"/\\]+[/\\]normviz[/\\])?(normviz[/\\][^"]+)", line (\d+), in (\S+)')
 
 
-class Elsewhere(Exception):  # noqa: N818 - the name says what it is
+class RemoteTraceback(Exception):  # noqa: N818 - the name says what it is
     """The traceback that an error had in another process, as text: the cause of the error here."""
 
 
-def where(error: BaseException) -> str:
+def locate_error(error: BaseException) -> str:
     """The innermost line of this package that an error came through, as `file, line, in function`; empty if none.
 
     An error of another process has left its traceback there, and brings it along as the text of its cause.
@@ -25,7 +25,7 @@ def where(error: BaseException) -> str:
     return ""
 
 
-def let_go(error: BaseException | None) -> None:
+def clear_error_frames(error: BaseException | None) -> None:
     """Empty the frames that an error and those before it came through.
 
     They hold the tensors of the job: of a GPU that was full, all of them.
@@ -37,7 +37,7 @@ def let_go(error: BaseException | None) -> None:
 
 def describe_error(error: BaseException) -> str:
     """An error in a line: what it says, and where it came from, unless it is one that says what would be right."""
-    if isinstance(error, InvalidInput | OverLimit):
+    if isinstance(error, InvalidInput | LimitExceeded):
         return str(error)
-    place, kind = where(error), type(error).__name__
+    place, kind = locate_error(error), type(error).__name__
     return (str(error) or kind) + (f" ({kind} in {place})" if place else "")

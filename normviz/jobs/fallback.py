@@ -16,21 +16,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from normviz.core.errors import InvalidInput
-from normviz.jobs.failures import let_go
-from normviz.jobs.gpu import give_back, has_gpu, move_to_cpu
-from normviz.jobs.limits import OverLimit
+from normviz.jobs.failures import clear_error_frames
+from normviz.jobs.gpu import has_gpu, move_to_cpu, release_gpu_memory
+from normviz.jobs.limits import LimitExceeded
 
 if TYPE_CHECKING:
-    from normviz.jobs.spec import Job, Step
+    from normviz.jobs.spec import Job, JobStep
 
 Result = TypeVar("Result")
 Outcome = TypeVar("Outcome")
 
-LONGEST = 80
+MAX_REASON_LENGTH = 80
 """Characters of an error's first line that are shown."""
 
 
-class Record:
+class GpuFailures:
     """What has failed in this process.
 
     Attributes:
@@ -41,29 +41,29 @@ class Record:
     def __init__(self) -> None:
         self.reason, self.said, self._lock = "", set[str](), Lock()
 
-    def say(self, reason: str) -> None:
+    def report_once(self, reason: str) -> None:
         """Say on stderr, once for each reason, what trained on the CPU and why."""
         with self._lock:
             new = reason not in self.said
             self.said.add(reason)
         if new:
-            print(f"normviz: Trained on the {device_after(reason)}.", file=sys.stderr)
+            print(f"normviz: Trained on the {describe_fallback_device(reason)}.", file=sys.stderr)
 
 
-RECORD = Record()
+GPU_FAILURES = GpuFailures()
 
 
-def device_after(reason: str) -> str:
+def describe_fallback_device(reason: str) -> str:
     """Return the device of a result that a GPU failed to give, in words."""
     return f"CPU: the GPU failed ({reason})"
 
 
-def joined_devices(devices: Iterable[str]) -> str:
+def join_devices(devices: Iterable[str]) -> str:
     """Return the different ones of these devices in words, to follow "on the"."""
     return " and the ".join(dict.fromkeys(filter(None, devices)))
 
 
-def run_or_fall_back(run: "Callable[[Iterator[Step[Result]]], Outcome]", job: "Job[Result]") -> Outcome:
+def run_or_fall_back(run: "Callable[[Iterator[JobStep[Result]]], Outcome]", job: "Job[Result]") -> Outcome:
     """Return what `run` makes of the steps of a job; of its steps on the CPU, where the GPU fails.
 
     Raises what the job raises, where that is no failure of a GPU, and what `run` itself raises.
@@ -71,27 +71,27 @@ def run_or_fall_back(run: "Callable[[Iterator[Step[Result]]], Outcome]", job: "J
     moved = move_to_cpu(job)
     if moved is job:
         return run(job.steps())
-    reason, raised = RECORD.reason, list[Exception]()
+    reason, raised = GPU_FAILURES.reason, list[Exception]()
     if not reason:
         try:
             return run(_noting(job.steps(), raised))
-        except (InvalidInput, OverLimit):
+        except (InvalidInput, LimitExceeded):
             raise
         except Exception as error:
             if error not in raised or not has_gpu():
                 raise
-            reason = describe(error)
+            reason = summarize_error(error)
             if isinstance(error, RuntimeError) and not is_out_of_memory(error):  # as all errors of torch are
-                RECORD.reason = reason
-            let_go(error)
+                GPU_FAILURES.reason = reason
+            clear_error_frames(error)
         raised.clear()
-        give_back()
-    outcome = run(_renamed(moved.steps(), device_after(reason)))
-    RECORD.say(reason)
+        release_gpu_memory()
+    outcome = run(_renamed(moved.steps(), describe_fallback_device(reason)))
+    GPU_FAILURES.report_once(reason)
     return outcome
 
 
-def _noting(steps: "Iterator[Step[Result]]", raised: list[Exception]) -> "Iterator[Step[Result]]":
+def _noting(steps: "Iterator[JobStep[Result]]", raised: list[Exception]) -> "Iterator[JobStep[Result]]":
     """Yield the steps, and note what they and their results raise: a caller may raise errors of its own."""
 
     def noted(call: Callable[[], Outcome]) -> Outcome:
@@ -105,12 +105,12 @@ def _noting(steps: "Iterator[Step[Result]]", raised: list[Exception]) -> "Iterat
         yield replace(step, result=partial(noted, step.result))
 
 
-def describe(error: BaseException) -> str:
+def summarize_error(error: BaseException) -> str:
     """Return an error in a few words."""
     if is_out_of_memory(error):
         return "out of memory"
     first = (str(error).splitlines() or [""])[0].strip().rstrip(".")
-    return (first or type(error).__name__)[:LONGEST]
+    return (first or type(error).__name__)[:MAX_REASON_LENGTH]
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -120,7 +120,7 @@ def is_out_of_memory(error: BaseException) -> bool:
     )
 
 
-def _renamed(steps: "Iterator[Step[Result]]", device: str) -> "Iterator[Step[Result]]":
+def _renamed(steps: "Iterator[JobStep[Result]]", device: str) -> "Iterator[JobStep[Result]]":
     """Yield the steps with results that name a device."""
     for step in steps:
         yield replace(step, result=partial(_on, step.result, device))

@@ -11,18 +11,18 @@ from typing import Any, TypeVar
 Value = TypeVar("Value")
 
 
-def loaded_torch() -> Any:
+def get_loaded_torch() -> Any:
     """Return torch if it is imported; None before, and while another thread imports it."""
     torch = sys.modules.get("torch")
     return None if getattr(getattr(torch, "__spec__", None), "_initializing", False) else torch
 
 
-def gpu_memory() -> int:
+def get_gpu_memory() -> int:
     """Return the bytes of memory of the CUDA device that torch uses; 0 where there is none.
 
     Asks the driver, so that neither torch is imported nor a context made: a server plans jobs by it.
     """
-    torch = loaded_torch()
+    torch = get_loaded_torch()
     if torch is not None and not torch.cuda.is_available():
         return 0
     return _driver_memory()
@@ -65,21 +65,21 @@ def uses_gpu(job: Any) -> bool:
 
 def has_gpu() -> bool:
     """Return True if this machine has a GPU for torch: CUDA, or an Apple one once torch is imported."""
-    torch = loaded_torch()
-    return gpu_memory() > 0 or (torch is not None and torch.backends.mps.is_available())
+    torch = get_loaded_torch()
+    return get_gpu_memory() > 0 or (torch is not None and torch.backends.mps.is_available())
 
 
-def held_share() -> float:
+def get_peak_gpu_share() -> float:
     """Return the largest share of the GPU's memory that tensors of this process have held since `open_context`."""
-    torch = loaded_torch()
+    torch = get_loaded_torch()
     if torch is None or not torch.cuda.is_initialized():
         return 0.0
     return torch.cuda.max_memory_allocated() / torch.cuda.get_device_properties(0).total_memory
 
 
-def give_back() -> None:
+def release_gpu_memory() -> None:
     """Return to the system what the allocator of a GPU holds beside tensors."""
-    torch = loaded_torch()
+    torch = get_loaded_torch()
     if torch is not None and torch.cuda.is_initialized():
         with suppress(RuntimeError):  # a context that has failed raises from now on, whatever is asked of it
             torch.cuda.empty_cache()

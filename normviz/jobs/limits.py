@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 
-class OverLimit(RuntimeError):  # noqa: N818 - the name says what it is
+class LimitExceeded(RuntimeError):  # noqa: N818 - the name says what it is
     """Which limit a job has come to, and what would do; pages and the command line show it as it is."""
 
 
@@ -24,21 +24,22 @@ class Limits:
     memory: float = math.inf
     device: float = math.inf
 
-    def check(self, seconds: float, grown: int, held: float = 0.0) -> None:
+    def check(self, seconds: float, memory_growth: int, device_share: float = 0.0) -> None:
         """Raise OverLimit where a job has taken more than it may; `held`: its share of a GPU's memory."""
         if seconds > self.seconds:
-            raise OverLimit(
+            raise LimitExceeded(
                 f"The job was ended after {self.seconds:g} s, the most that one may take here; fewer steps or a "
                 "smaller network would do."
             )
-        if grown > self.memory:
-            raise OverLimit(
-                f"The job was ended when it had taken {grown / 2**20:,.0f} MB of main memory; "
+        if memory_growth > self.memory:
+            raise LimitExceeded(
+                f"The job was ended when it had taken {memory_growth / 2**20:,.0f} MB of main memory; "
                 f"{self.memory / 2**20:,.0f} MB is the most here. A smaller batch or a smaller network would do."
             )
-        if held > self.device:
-            raise OverLimit(
-                f"The job was ended when it had taken {held:.0%} of the GPU's memory; {self.device:.0%} is the most "
+        if device_share > self.device:
+            raise LimitExceeded(
+                f"The job was ended when it had taken {device_share:.0%} of the GPU's memory; {self.device:.0%} "
+                f"is the most "
                 "here. A smaller batch or a smaller network would do."
             )
 
@@ -46,7 +47,7 @@ class Limits:
 NO_LIMITS = Limits()
 
 
-def resident(process: int | str = "self") -> int:
+def read_resident_memory(process: int | str = "self") -> int:
     """Bytes of memory that a process of this machine holds now; 0 where the system does not tell, as outside Linux."""
     with suppress(OSError), open(f"/proc/{process}/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -5,31 +5,31 @@ from collections.abc import Callable, Sequence
 from threading import Event, Lock, RLock
 from typing import Any, Protocol
 
-from normviz.jobs.spec import Job, digest
-from normviz.jobs.speed import Countdown, modelled_seconds
+from normviz.jobs.spec import Job, compute_digest
+from normviz.jobs.speed import Countdown, get_modelled_seconds
 
-Keep = Callable[[Any, Any], object]
+ResultCallback = Callable[[Any, Any], object]
 """Is given a job and its result so far, again and again, and at last the whole result."""
 
 
-def never() -> bool:
+def return_false() -> bool:
     """That nobody is there."""
     return False
 
 
-class Queue(Protocol):
+class RequestQueue(Protocol):
     """What a ticket knows of the desk at which it was handed in."""
 
     lease: float
     clock: Callable[[], float]
 
-    def count_ahead(self, ticket: "JobRequest") -> int:
+    def count_ahead(self, request: "JobRequest") -> int:
         """Return how many unfinished jobs of others come before the last of its jobs that waits."""
 
-    def seconds_left(self, ticket: "JobRequest") -> float:
+    def seconds_left(self, request: "JobRequest") -> float:
         """Return the expected seconds until all of its jobs are done."""
 
-    def resume(self, ticket: "JobRequest") -> None:
+    def resume(self, request: "JobRequest") -> None:
         """Let it go on after a pause."""
 
 
@@ -45,16 +45,22 @@ class JobRequest:
         error: what a job raised, or None; the jobs after it were not started.
     """
 
-    def __init__(self, desk: Queue, jobs: Sequence[Job[Any]], keep: Keep, there: Callable[[], bool] = never) -> None:
-        self.jobs = [(digest(job), job) for job in jobs]
-        self.costs = {name: (job.kind, modelled_seconds(job)) for name, job in self.jobs}
+    def __init__(
+        self,
+        queue: RequestQueue,
+        jobs: Sequence[Job[Any]],
+        store_result: ResultCallback,
+        is_present: Callable[[], bool] = return_false,
+    ) -> None:
+        self.jobs = [(compute_digest(job), job) for job in jobs]
+        self.costs = {name: (job.kind, get_modelled_seconds(job)) for name, job in self.jobs}
         self.first_round = self.number = 0
-        self.keep, self.lease, self._there = keep, desk.lease, there
-        self.runs: list[Run] = []
-        self.ran: list[Run] = []
+        self.keep, self.lease, self._there = store_result, queue.lease, is_present
+        self.runs: list[JobRun] = []
+        self.ran: list[JobRun] = []
         self.paused = False
         self.error: Exception | None = None
-        self._desk, self._cancelled, self._ended = desk, False, Event()
+        self._desk, self._cancelled, self._ended = queue, False, Event()
         self._countdown = Countdown()
         self.renew()
 
@@ -83,7 +89,7 @@ class JobRequest:
         return not self._cancelled and self._desk.clock() <= self._until
 
     @property
-    def run(self) -> "Run | None":
+    def run(self) -> "JobRun | None":
         """The first of its runs, None where there is none."""
         return next(iter(self.runs), None)
 
@@ -122,23 +128,27 @@ class JobRequest:
         """Return the turn of its job at this index; of all waiting jobs, that with the least turn starts first."""
         return self.first_round + index, self.number
 
-    def last_turn(self) -> tuple[int, int] | None:
+    def find_last_turn(self) -> tuple[int, int] | None:
         """Return the turn of the last of its jobs that wait for a worker, None where none does."""
         waiting = [run.turn for run in self.runs if not (run.over or run.begun())]
         if self.next_index < len(self.jobs):
             waiting.append(self.turn(len(self.jobs) - 1))
         return max(waiting, default=None)
 
-    def unfinished(self, before: tuple[int, int] | None = None) -> list[str]:
+    def list_unfinished(self, before_turn: tuple[int, int] | None = None) -> list[str]:
         """Return the names of the jobs that are not done, only those with a turn before this one where it is given.
 
         A ticket that pauses starts no job besides those that have begun.
         """
-        runs = [run.name for run in self.runs if before is None or run.turn < before]
+        runs = [run.name for run in self.runs if before_turn is None or run.turn < before_turn]
         index = self.next_index
-        if self.paused and before is not None:
+        if self.paused and before_turn is not None:
             return runs
-        count = len(self.jobs) if before is None else before[0] - self.first_round + (self.number < before[1])
+        count = (
+            len(self.jobs)
+            if before_turn is None
+            else before_turn[0] - self.first_round + (self.number < before_turn[1])
+        )
         return runs + [name for name, _ in self.jobs[index : max(count, index)]]
 
     @property
@@ -150,7 +160,7 @@ class JobRequest:
         """Whether it is over within this time."""
         return self._ended.wait(seconds)
 
-    def following(self, most: int) -> int | None:
+    def find_next_job(self, max_running: int) -> int | None:
         """Return the index of the job to put to work next, None where none is: at most so many at a time.
 
         Ends the ticket where nothing is at work and nothing will be.
@@ -161,9 +171,9 @@ class JobRequest:
             if not self.runs:
                 self._ended.set()
             return None
-        return None if self.paused or len(self.runs) >= most else self.next_index
+        return None if self.paused or len(self.runs) >= max_running else self.next_index
 
-    def close(self, run: "Run", error: Exception | None, stopped: bool) -> None:
+    def close(self, run: "JobRun", error: Exception | None, stopped: bool) -> None:
         """A run of its has ended; where it did not come to its end, nothing more is wanted."""
         self.runs.remove(run)
         if error is None and not stopped:
@@ -173,7 +183,7 @@ class JobRequest:
             self.cancel()
 
 
-class Run:
+class JobRun:
     """One job at work, for all tickets that ask for it. In the desk's own process it is also the job's control.
 
     Attributes:
@@ -189,24 +199,24 @@ class Run:
         self,
         name: str,
         job: Job[Any],
-        ticket: JobRequest,
+        request: JobRequest,
         clock: Callable[[], float] = time.monotonic,
         turn: tuple[int, int] = (0, 0),
     ) -> None:
-        self.name, self.job, self.tickets, self.turn = name, job, [ticket], turn
-        self.cost = ticket.costs[name]
+        self.name, self.job, self.tickets, self.turn = name, job, [request], turn
+        self.cost = request.costs[name]
         self.share, self.over, self.handed = 0.0, False, False
         self.told_share = self.told_seconds = 0.0
-        self.begun: Callable[[], bool] = never
+        self.begun: Callable[[], bool] = return_false
         self._clock, self._first = clock, (0.0, 0.0)
         self._stopped, self._lock, self._keeping = False, RLock(), Lock()
 
-    def join(self, ticket: JobRequest) -> bool:
+    def join(self, request: JobRequest) -> bool:
         """Take in one more ticket; False where it is too late, as the job was told to stop or has ended."""
         with self._lock:
             joined = not (self.over or self.stopped())
             if joined:
-                self.tickets.append(ticket)
+                self.tickets.append(request)
             return joined
 
     def stopped(self) -> bool:
@@ -245,6 +255,6 @@ class Run:
     def end(self) -> tuple[bool, list[JobRequest]]:
         """The work has ended: whether it was told to stop, and whose it was."""
         with self._lock:
-            self.over, self.begun = True, never  # a future holds its result
+            self.over, self.begun = True, return_false  # a future holds its result
             tickets, self.tickets = self.tickets, []
             return self._stopped, tickets

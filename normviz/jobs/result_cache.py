@@ -21,13 +21,13 @@ from normviz.data.files import read_npz
 Value = TypeVar("Value")
 Arrays = dict[str, np.ndarray]
 
-VARIABLE = "NORMVIZ_RESULTS"
+RESULTS_VARIABLE = "NORMVIZ_RESULTS"
 """The variable of the environment that says in which file results are kept."""
 
-MOST = 2**28
+DEFAULT_MAX_BYTES = 2**28
 """Bytes of all results that are kept by default."""
 
-READ, WRITE = 0.5, 10.0
+READ_TIMEOUT, WRITE_TIMEOUT = 0.5, 10.0
 """Seconds that a reader, for whom a page waits, and a writer wait for another process that writes."""
 
 MAX_ROW_BYTES = MAX_UNPACKED_BYTES + 2**16
@@ -36,7 +36,7 @@ MAX_ROW_BYTES = MAX_UNPACKED_BYTES + 2**16
 ATTEMPTS = 3
 """How often a file is opened: others may set it aside at the same time."""
 
-SETUP = """
+SETUP_SQL = """
     PRAGMA journal_mode = WAL;
     CREATE TABLE IF NOT EXISTS results (digest TEXT PRIMARY KEY, used INTEGER, size INTEGER, checksum BLOB);
     CREATE TABLE IF NOT EXISTS contents (digest TEXT PRIMARY KEY, content BLOB);
@@ -46,19 +46,19 @@ SETUP = """
 """
 """A use is written without the content, which SQLite would write again."""
 
-FIND = "SELECT checksum, content FROM results LEFT JOIN contents USING (digest) WHERE digest = ?"
-NEXT = "(SELECT coalesce(max(used), 0) + 1 FROM results)"
+FIND_SQL = "SELECT checksum, content FROM results LEFT JOIN contents USING (digest) WHERE digest = ?"
+NEXT_USE_SQL = "(SELECT coalesce(max(used), 0) + 1 FROM results)"
 """Uses are numbered, as clocks may be set back."""
 
-TOO_MANY = """
+EVICT_SQL = """
     DELETE FROM results WHERE digest IN
     (SELECT digest FROM (SELECT digest, sum(size) OVER (ORDER BY used DESC) AS total FROM results) WHERE total > ?)
 """
 
 
-def place() -> Path:
+def find_results_path() -> Path:
     """The file of the results: what the environment says, or one in the user's cache folder."""
-    named, cache = os.environ.get(VARIABLE), os.environ.get("XDG_CACHE_HOME")
+    named, cache = os.environ.get(RESULTS_VARIABLE), os.environ.get("XDG_CACHE_HOME")
     return Path(named) if named else (Path(cache) if cache else Path.home() / ".cache") / "normviz" / "results.sqlite"
 
 
@@ -90,8 +90,8 @@ class ResultCache:
         most: bytes of all results.
     """
 
-    def __init__(self, path: Path | None = None, most: int = MOST) -> None:
-        self.most = most
+    def __init__(self, path: Path | None = None, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
+        self.most = max_bytes
         self._path, self._said, self._lock = path, False, Lock()
         self._lost: set[str] = set()
         self.failed = False
@@ -108,7 +108,7 @@ class ResultCache:
             found = {digest: self._read(store, digest) for digest in digests}
             return {digest: result for digest, result in found.items() if result is not None}
 
-        return (self._open(digests, READ, read) or {}) if digests else {}
+        return (self._open(digests, READ_TIMEOUT, read) or {}) if digests else {}
 
     def put(self, digest: str, result: Mapping[str, np.ndarray]) -> None:
         """Keep a result, and drop others where they are too many. Raises ValueError for objects.
@@ -124,13 +124,13 @@ class ResultCache:
 
         def write(store: sqlite3.Connection) -> None:
             store.execute("BEGIN IMMEDIATE")
-            store.execute(f"REPLACE INTO results (digest, used, size, checksum) VALUES (?, {NEXT}, ?, ?)", row)
+            store.execute(f"REPLACE INTO results (digest, used, size, checksum) VALUES (?, {NEXT_USE_SQL}, ?, ?)", row)
             store.execute("REPLACE INTO contents (digest, content) VALUES (?, ?)", (digest, content))
-            store.execute(TOO_MANY, (self.most,))
+            store.execute(EVICT_SQL, (self.most,))
             store.execute("COMMIT")
 
         self.failed = False
-        self._open([digest], WRITE, write)
+        self._open([digest], WRITE_TIMEOUT, write)
         self._lost.discard(digest)
 
     def lost(self, digest: str) -> bool:
@@ -139,7 +139,7 @@ class ResultCache:
 
     def _read(self, store: sqlite3.Connection, digest: str) -> Arrays | None:
         try:
-            found = store.execute(FIND, (digest,)).fetchone()
+            found = store.execute(FIND_SQL, (digest,)).fetchone()
             if found is None:
                 return None
             checksum, content = found
@@ -150,7 +150,7 @@ class ResultCache:
             self._lost.add(digest)
             return None
         with suppress(sqlite3.OperationalError):  # somebody else writes
-            store.execute(f"UPDATE results SET used = {NEXT} WHERE digest = ?", (digest,))
+            store.execute(f"UPDATE results SET used = {NEXT_USE_SQL} WHERE digest = ?", (digest,))
         self._lost.discard(digest)
         return result
 
@@ -161,7 +161,7 @@ class ResultCache:
         runs.
         """
         try:
-            path = self._path or place()
+            path = self._path or find_results_path()
             path.parent.mkdir(parents=True, exist_ok=True)
             for _ in range(ATTEMPTS):
                 try:
@@ -189,7 +189,7 @@ class ResultCache:
                     with _turn(path, wait):
                         _check_inode(path, inode)
                         if not _is_set_up(store):
-                            store.executescript(SETUP)
+                            store.executescript(SETUP_SQL)
                 _check_inode(path, inode)
                 store.execute("PRAGMA synchronous = NORMAL")
                 self._hold(path, inode)

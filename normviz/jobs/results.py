@@ -6,9 +6,9 @@ from typing import Protocol
 
 import numpy as np
 
+from normviz.jobs.bounded_store import BoundedStore
 from normviz.jobs.result_cache import ResultCache
-from normviz.jobs.spec import Job, digest
-from normviz.jobs.store import Store
+from normviz.jobs.spec import Job, compute_digest
 
 Arrays = dict[str, np.ndarray]
 """The result of a part, or its partial result. "share" is the finished share, 1 in the end."""
@@ -28,7 +28,7 @@ class Part(Job[Arrays], Protocol):
 Results = Mapping[Part, Arrays]
 """The results of the parts that have begun."""
 
-IN_MEMORY = 512
+MAX_PARTS_IN_MEMORY = 512
 """Parts whose results a server has at hand."""
 
 
@@ -41,13 +41,13 @@ class Archive:
 
     def __init__(self, kept: ResultCache) -> None:
         self.kept, self.version = kept, 0
-        self._at_hand: Store[str, Arrays] = Store(IN_MEMORY, replaces=_further)
+        self._at_hand: BoundedStore[str, Arrays] = BoundedStore(MAX_PARTS_IN_MEMORY, replaces=_further)
 
     def keep(self, part: Part, arrays: Arrays) -> None:
         """Keep what has come out of a part so far; on disk, once it is done."""
         name = name_result(part)
         self._at_hand.put(name, arrays)
-        if done(arrays):
+        if is_complete(arrays):
             self.kept.put(name, arrays)
         self.version += 1
 
@@ -55,7 +55,7 @@ class Archive:
         """The results of those parts of which there is anything."""
         names = {part: name_result(part) for part in parts}
         found = {name: arrays for name in names.values() if (arrays := self._at_hand.get(name)) is not None}
-        kept = self.kept.get_all([name for name in names.values() if name not in found or not done(found[name])])
+        kept = self.kept.get_all([name for name in names.values() if name not in found or not is_complete(found[name])])
         for name, arrays in kept.items():
             self._at_hand.put(name, arrays)
         found |= kept
@@ -64,14 +64,14 @@ class Archive:
     def missing(self, parts: Sequence[Part]) -> list[Part]:
         """The parts that are not done."""
         found = self.of(parts)
-        return [part for part in parts if part not in found or not done(found[part])]
+        return [part for part in parts if part not in found or not is_complete(found[part])]
 
     def damaged(self, parts: Sequence[Part]) -> int:
         """How many of these were found damaged on disk since the server started, and are computed anew."""
         return sum(self.kept.lost(name_result(part)) for part in parts)
 
 
-def done(arrays: Arrays) -> bool:
+def is_complete(arrays: Arrays) -> bool:
     """Whether a result is that of a whole part."""
     return bool(arrays["share"] == 1)
 
@@ -88,4 +88,4 @@ def name_result(part: Part) -> str:
 @lru_cache(maxsize=1024)
 def _digest(part: Part, version: int) -> str:
     """Return the digest of a part. Cached: a page that looks at a run asks twice a second, for each of its parts."""
-    return digest(part)
+    return compute_digest(part)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from tqdm import tqdm
 
 from normviz.data.output import print_message
-from normviz.jobs.default_queue import default_queue
+from normviz.jobs.default_queue import create_default_queue
 from normviz.jobs.executors import count_workers
 from normviz.jobs.failures import describe_error
 from normviz.jobs.job_queue import JobQueue
@@ -20,7 +20,9 @@ class JobsFailed(RuntimeError):  # noqa: N818 - a run of jobs that failed
     """The reason why a run of jobs ended early, in words."""
 
 
-def run_missing(parts: Sequence[Part], archive: Archive, desk: Callable[[int], JobQueue], shown: bool) -> None:
+def run_missing(
+    parts: Sequence[Part], archive: Archive, make_queue: Callable[[int], JobQueue], show_progress: bool
+) -> None:
     """Run the parts that have no result yet.
 
     Args:
@@ -35,9 +37,11 @@ def run_missing(parts: Sequence[Part], archive: Archive, desk: Callable[[int], J
     missing = archive.missing(parts)
     if not missing:
         return
-    ticket = desk(len(missing)).submit(missing, archive.keep, lambda: True)
+    ticket = make_queue(len(missing)).submit(missing, archive.keep, lambda: True)
     try:
-        with tqdm(total=100, disable=not shown, bar_format="{percentage:3.0f}%|{bar}| {elapsed}<{remaining}") as bar:
+        with tqdm(
+            total=100, disable=not show_progress, bar_format="{percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+        ) as bar:
             while not ticket.wait(POLL_SECONDS):
                 bar.update(100 * ticket.progress - bar.n)
     finally:
@@ -46,14 +50,14 @@ def run_missing(parts: Sequence[Part], archive: Archive, desk: Callable[[int], J
         raise JobsFailed(describe_error(ticket.error)) from ticket.error
 
 
-def workers_for(archive: Archive, parts: int) -> JobQueue:
+def create_queue(archive: Archive, job_count: int) -> JobQueue:
     """Where so many jobs run, whose results go into the archive."""
-    workers = min(count_workers(), parts)
-    return default_queue(workers, workers, lambda part: not archive.missing([part]))
+    workers = min(count_workers(), job_count)
+    return create_default_queue(workers, workers, lambda part: not archive.missing([part]))
 
 
 @contextmanager
-def ended() -> Iterator[list[int]]:
+def catch_job_failures() -> Iterator[list[int]]:
     """The exit code of a run of jobs inside, where it does not come to its end: that is said on stderr then."""
     code: list[int] = []
     try:

@@ -14,7 +14,7 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 
 @dataclass(frozen=True)
-class Step(Generic[Result_co]):
+class JobStep(Generic[Result_co]):
     """How far a job has come.
 
     Attributes:
@@ -37,21 +37,21 @@ class Job(Protocol[Result_co]):
     kind: ClassVar[str]
     version: ClassVar[int]
 
-    def steps(self) -> Iterator[Step[Result_co]]:
+    def steps(self) -> Iterator[JobStep[Result_co]]:
         """Do the work. It may be abandoned after every step; the result of the last step is that of the job."""
 
 
-def finish(job: Job[Result]) -> Result:
+def run_to_end(job: Job[Result]) -> Result:
     """Return the result of a job, run to its end here and now; on the CPU, where its GPU fails."""
     return run_or_fall_back(_last, job)
 
 
-def _last(steps: Iterator[Step[Result]]) -> Result:
+def _last(steps: Iterator[JobStep[Result]]) -> Result:
     (step,) = deque(steps, maxlen=1)
     return step.result()
 
 
-def digest(job: Job[Any]) -> str:
+def compute_digest(job: Job[Any]) -> str:
     """SHA-256 over the kind, version and data of a job: the name of its result, in every process and on every machine.
 
     Jobs that are equal have equal digests: 3 and 3.0 are written alike. Raises TypeError for what is not plain data,

@@ -25,11 +25,11 @@ PROBE_SECONDS = 9.5e-4
 SETTLING_SECONDS = 3.0
 """Seconds in which the seconds that are shown come two thirds of the way to a new estimate."""
 
-Measured = tuple[float, float]
+MeasuredSeconds = tuple[float, float]
 """Seconds on the clock, and the seconds that were modelled for the same work."""
 
 
-def modelled_seconds(job: Any) -> float:
+def get_modelled_seconds(job: Any) -> float:
     """Return the seconds that a job should take by the model of its cost, 1 where it has no model."""
     return float(getattr(job, "seconds", 1.0))
 
@@ -83,7 +83,7 @@ class Countdown:
         return shown
 
 
-class Speed:
+class SpeedEstimator:
     """Measured over modelled seconds of the jobs that a server has run lately, by kind of job; safe in threads.
 
     Args:
@@ -92,7 +92,7 @@ class Speed:
 
     def __init__(self, guess: Callable[[], float] = lambda: 1.0) -> None:
         self._guess = guess
-        self._sums: dict[str, Measured] = {}
+        self._sums: dict[str, MeasuredSeconds] = {}
         self._lock = Lock()
 
     def add(self, kind: str, seconds: float, modelled: float) -> None:
@@ -103,7 +103,7 @@ class Speed:
             kept = min(1.0, REMEMBERED_SECONDS / model) if model else 1.0
             self._sums[kind] = taken * kept, model * kept
 
-    def factor(self, kind: str, running: Mapping[str, Measured] | None = None) -> float:
+    def factor(self, kind: str, running: Mapping[str, MeasuredSeconds] | None = None) -> float:
         """Return measured over modelled seconds for jobs of this kind, between 1 / MAX_FACTOR and MAX_FACTOR.
 
         The factor of jobs of this kind that have ended, with the guess, counts as much as PRIOR_SECONDS of the work

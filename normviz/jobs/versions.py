@@ -10,7 +10,7 @@ PACKAGES = ("torch", "numpy", "distributed")
 """Packages that decide, besides Python and normviz, which numbers come out, and what can be sent."""
 
 
-def installed() -> dict[str, str]:
+def get_installed_versions() -> dict[str, str]:
     """The versions that are here."""
     return {"Python": "{}.{}".format(*sys.version_info), "normviz": normviz.__version__} | {
         name: _version(name) for name in PACKAGES
@@ -24,14 +24,14 @@ def _version(name: str) -> str:
         return "missing"
 
 
-def check(where: str, there: dict[str, str] | Exception) -> None:
+def check_versions(machine: str, versions: dict[str, str] | Exception) -> None:
     """Raise InvalidInput where another machine has other versions, or raised an error when it was asked for them."""
-    here = installed()
-    if isinstance(there, Exception):
-        told = f"cannot run normviz {here['normviz']}: {there}"
-    elif differ := [name for name in here if there.get(name) != here[name]]:
-        theirs, own = (" and ".join(f"{name} {found.get(name)}" for name in differ) for found in (there, here))
+    here = get_installed_versions()
+    if isinstance(versions, Exception):
+        told = f"cannot run normviz {here['normviz']}: {versions}"
+    elif differ := [name for name in here if versions.get(name) != here[name]]:
+        theirs, own = (" and ".join(f"{name} {found.get(name)}" for name in differ) for found in (versions, here))
         told = f"has {theirs}; here is {own}"
     else:
         return
-    raise InvalidInput(f"{where} {told}. Install the same everywhere: pip install 'normviz[train,cluster]'.")
+    raise InvalidInput(f"{machine} {told}. Install the same everywhere: pip install 'normviz[train,cluster]'.")

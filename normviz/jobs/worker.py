@@ -14,20 +14,20 @@ from threading import Event, Thread
 from traceback import format_exception
 from typing import Any, BinaryIO
 
-from normviz.jobs.executors import give_back, open_context
+from normviz.jobs.executors import initialize_cuda, release_memory
 
 BEGUN, TOLD, DONE, RAISED, LOST = "begun", "told", "done", "raised", "lost"
 """What is told: a job was taken, and again once the GPU is set up for it; its result so far and share, its result, its
 error; and, by the parent, its end."""
 
-NICE = 10
+NICENESS = 10
 """How far a worker stands back when the processor is wanted by who serves pages; 0 to 19."""
 
-OOM = 500
+OOM_SCORE = 500
 """How much sooner than others the kernel ends a worker when memory runs out; -1000 to 1000."""
 
 
-class Told:
+class PipeControl:
     """The control of the job at work: hears that it is to stop, and writes what it is told."""
 
     def __init__(self, out: BinaryIO) -> None:
@@ -47,12 +47,12 @@ class Told:
         self._out.flush()
 
 
-def serve() -> None:
+def run_worker() -> None:
     """Do one job after the other, until the input ends."""
     source, out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # what a job prints is no message
-    control, tasks = Told(out), SimpleQueue[bytes]()
+    control, tasks = PipeControl(out), SimpleQueue[bytes]()
     Thread(target=_listen, args=(source, tasks, control.stop), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for the parent, with whom it ends
     _stand_back()
@@ -61,7 +61,7 @@ def serve() -> None:
         task = tasks.get()
         control.write(pickle.dumps((BEGUN, None)))
         control.write(_answer(task, control))
-        give_back()
+        release_memory()
 
 
 def _listen(source: BinaryIO, tasks: SimpleQueue[bytes], stop: Event) -> None:
@@ -77,11 +77,11 @@ def _listen(source: BinaryIO, tasks: SimpleQueue[bytes], stop: Event) -> None:
             tasks.put(message)
 
 
-def _answer(task: bytes, control: Told) -> bytes:
+def _answer(task: bytes, control: PipeControl) -> bytes:
     """Do a job; its result or its error, pickled."""
     try:
         function, job, limits = pickle.loads(task)
-        open_context(job)
+        initialize_cuda(job)
         control.write(pickle.dumps((BEGUN, None)))  # once more: memory and time count from here
         return pickle.dumps((DONE, function(job, control, limits)))
     except Exception as error:
@@ -100,10 +100,10 @@ def _travelling(error: Exception) -> Exception:
 def _stand_back() -> None:
     """Let pages go first, and be the one that is ended when memory runs out."""
     with suppress(AttributeError, OSError):
-        os.nice(NICE)
+        os.nice(NICENESS)
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-        file.write(str(OOM))
+        file.write(str(OOM_SCORE))
 
 
 if __name__ == "__main__":
-    serve()
+    run_worker()

@@ -40,9 +40,9 @@ class BatchNorm:
             self.variance.lerp_(variance.flatten(2) * count / (count - 1), self.momenta)
         return (x - mean) * (variance + self.eps).rsqrt()
 
-    def infer(self, x: torch.Tensor, which: int = 0) -> torch.Tensor:
+    def infer(self, x: torch.Tensor, momentum_index: int = 0) -> torch.Tensor:
         """x̂ by the averages of one of the momenta."""
-        mean, variance = (self._shaped(kept[which], x) for kept in (self.mean, self.variance))
+        mean, variance = (self._shaped(kept[momentum_index], x) for kept in (self.mean, self.variance))
         return (x - mean) * (variance + self.eps).rsqrt()
 
     @staticmethod

@@ -11,18 +11,18 @@ from torch.nn.functional import conv2d
 from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
-from normviz.train.dense import Digits, How, split_digits
-from normviz.train.learning import initial_weights
-from normviz.train.norm import Norm, mask_gain, weights
+from normviz.train.dense import ApplyNorm, Digits, split_digits
+from normviz.train.learning import draw_initial_weights
+from normviz.train.norm import Norm, create_weight_norm, mask_gain
 
-KERNEL = 3
+KERNEL_SIZE = 3
 """Height and width of the filters."""
 
-PIECE = 64
+PICTURES_PER_PASS = 64
 """Pictures that are looked at together: large tensors are new memory every time, which takes longer than the sums."""
 
 
-class Look(NamedTuple):
+class UnitResponse(NamedTuple):
     """The response of a layer's units to pictures, by position: (schemes, networks, H, W), over all channels.
 
     Attributes:
@@ -50,11 +50,13 @@ class Conv:
         device: torch.device,
     ) -> None:  # fmt: skip
         lead = (len(schemes), len(seeds))
-        sizes = [(KERNEL, KERNEL, into, out) for into, out in pairwise([1, *(shape[-1] for shape in shapes)])]
+        sizes = [(KERNEL_SIZE, KERNEL_SIZE, into, out) for into, out in pairwise([1, *(shape[-1] for shape in shapes)])]
         units = [(1, *shape[1:]) if per_unit else (1, 1, 1, shape[-1]) for shape in shapes]
 
         def first(*shape: int, part: int) -> torch.Tensor:
-            return initial_weights(seeds, lead[0], *shape, scale=(2 / prod(shape[:-1])) ** 0.5, part=part).to(device)
+            return draw_initial_weights(seeds, lead[0], *shape, scale=(2 / prod(shape[:-1])) ** 0.5, part=part).to(
+                device
+            )
 
         self.weights = [first(*size, part=part) for part, size in enumerate(sizes)]
         self.gains = [torch.ones(*lead, *shape, device=device) for shape in units]
@@ -64,23 +66,25 @@ class Conv:
         self.schemes = schemes
         activations = [scheme.on_activations for scheme in schemes]
         self.norms = [Norm(activations, shape, eps, self.offset) for shape in shapes]
-        self.on_weights = [weights(schemes, size, self.offset) for size in sizes]
+        self.on_weights = [create_weight_norm(schemes, size, self.offset) for size in sizes]
 
     @property
     def parameters(self) -> list[torch.Tensor]:
         """All that is learned."""
         return [*self.weights, *self.gains, *self.biases, self.classifier, self.offset]
 
-    def layers(self, x: torch.Tensor, how: How = Norm.__call__) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    def layers(
+        self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.__call__
+    ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """a and ReLU(γ â + β) of every layer, (schemes, networks, N, H, W, C), of pictures (networks or 1, N, H, W)."""
         x = x.unsqueeze(-1)
         layers = zip(self.norms, self.on_weights, self.weights, self.gains, self.biases, strict=True)
         for norm, on_weights, w, gain, bias in layers:
-            summed = convolved(x, on_weights(w), norm.shape)
-            x = torch.relu(mask_gain(gain, self.schemes) * how(norm, summed) + bias)
+            summed = convolve_stack(x, on_weights(w), norm.shape)
+            x = torch.relu(mask_gain(gain, self.schemes) * apply_norm(norm, summed) + bias)
             yield summed, x
 
-    def classified(self, units: torch.Tensor) -> torch.Tensor:
+    def classify_units(self, units: torch.Tensor) -> torch.Tensor:
         """Logits (schemes, networks, N, classes) of the last layer's units."""
         return units.flatten(3) @ self.classifier + self.offset
 
@@ -90,29 +94,31 @@ class Conv:
         self.logits(x, Norm.settle)
 
     @torch.no_grad()
-    def look_at(self, x: torch.Tensor, how: How = Norm.infer) -> tuple[torch.Tensor, list[Look]]:
+    def measure_responses(
+        self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.infer
+    ) -> tuple[torch.Tensor, list[UnitResponse]]:
         """Return the logits of pictures, and the look of every layer; some pictures at a time."""
         logits, looks = [], [torch.zeros(())] * len(self.norms)
-        for piece in x.split(PIECE, 1):
-            for layer, (summed, units) in enumerate(self.layers(piece, how)):
+        for piece in x.split(PICTURES_PER_PASS, 1):
+            for layer, (summed, units) in enumerate(self.layers(piece, apply_norm)):
                 found = [(units > 0).to(x.dtype).sum(2), summed.sum(2), summed.square().sum(2)]
                 looks[layer] = looks[layer].to(x.device) + torch.stack(found) / x.shape[1]
-            logits.append(self.classified(units))
+            logits.append(self.classify_units(units))
         return torch.cat(logits, 2), [_look(*found) for found in looks]
 
-    def logits(self, x: torch.Tensor, how: How = Norm.__call__) -> torch.Tensor:
+    def logits(self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.__call__) -> torch.Tensor:
         """(schemes, networks, N, classes) of pictures (networks or 1, N, H, W)."""
-        *_, (_, units) = self.layers(x, how)
-        return self.classified(units)
+        *_, (_, units) = self.layers(x, apply_norm)
+        return self.classify_units(units)
 
 
-def _look(on: torch.Tensor, mean: torch.Tensor, square: torch.Tensor) -> Look:
+def _look(on: torch.Tensor, mean: torch.Tensor, square: torch.Tensor) -> UnitResponse:
     """Return the look of means over pictures, (schemes, networks, H, W, C): of units on, pre-activations, squares."""
     variance = (square - mean.square()).clamp(min=0)
-    return Look(on.mean(-1), variance.mean(-1).sqrt())
+    return UnitResponse(on.mean(-1), variance.mean(-1).sqrt())
 
 
-def convolved(x: torch.Tensor, w: torch.Tensor, shape: Shape) -> torch.Tensor:
+def convolve_stack(x: torch.Tensor, w: torch.Tensor, output_shape: Shape) -> torch.Tensor:
     """(schemes, networks, N, H', W', C') of x (…, N, H, W, C) and w (schemes, networks, kh, kw, C, C'); shape: its end.
 
     To torch, the networks are groups of channels; the result lies in memory as it does there, so that nothing is copied
@@ -120,7 +126,7 @@ def convolved(x: torch.Tensor, w: torch.Tensor, shape: Shape) -> torch.Tensor:
     """
     schemes, networks, kh, kw, into, out = w.shape
     x = x.expand(schemes, networks, *x.shape[-4:]).permute(2, 0, 1, 5, 3, 4)
-    zeros = [(size + k - 1 - was) // 2 for size, k, was in zip(shape[1:3], (kh, kw), x.shape[-2:], strict=True)]
+    zeros = [(size + k - 1 - was) // 2 for size, k, was in zip(output_shape[1:3], (kh, kw), x.shape[-2:], strict=True)]
     filters = w.permute(0, 1, 5, 4, 2, 3).reshape(-1, into, kh, kw)
     summed = conv2d(x.flatten(1, 3), filters, padding=zeros, groups=schemes * networks)
     return summed.unflatten(1, (schemes, networks, out)).permute(1, 2, 0, 4, 5, 3)

@@ -10,20 +10,20 @@ import torch
 
 from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE, load_digit_split
-from normviz.train.learning import error, initial_weights
-from normviz.train.norm import Norm, mask_gain, weights
+from normviz.train.learning import compute_error_rate, draw_initial_weights
+from normviz.train.norm import Norm, create_weight_norm, mask_gain
 
-EXACT = torch.float64
+COMPARISON_DTYPE = torch.float64
 """The type of networks that are compared with each other to rounding."""
 
-How = Callable[[Norm, torch.Tensor], torch.Tensor]
+ApplyNorm = Callable[[Norm, torch.Tensor], torch.Tensor]
 """`Norm.__call__` in training, `Norm.settle` once behind it, `Norm.infer` from then on."""
 
-Between = Callable[[torch.Tensor], torch.Tensor]
+OutputTransform = Callable[[torch.Tensor], torch.Tensor]
 """What becomes of a hidden layer's outputs (schemes, networks, N, units) on their way to the next."""
 
 
-def unchanged(outputs: torch.Tensor) -> torch.Tensor:
+def return_unchanged(outputs: torch.Tensor) -> torch.Tensor:
     """They pass as they are."""
     return outputs
 
@@ -49,7 +49,9 @@ class Dense:
         sizes = [DIGIT_SIDE**2, *widths, DIGIT_CLASSES]
         self.weights, self.gains, self.biases = [], [], []
         for part, (into, out) in enumerate(pairwise(sizes)):
-            first = initial_weights(seeds, len(schemes), into, out, scale=(2 / into) ** 0.5, part=part, dtype=dtype)
+            first = draw_initial_weights(
+                seeds, len(schemes), into, out, scale=(2 / into) ** 0.5, part=part, dtype=dtype
+            )
             self.weights.append(first.to(device))
             self.gains.append(torch.ones(len(schemes), len(seeds), 1, out, device=device, dtype=dtype))
             self.biases.append(torch.zeros(len(schemes), len(seeds), 1, out, device=device, dtype=dtype))
@@ -59,7 +61,9 @@ class Dense:
         self.from_data = [k for k, scheme in enumerate(schemes) if scheme.key == "weight"]
         self.widths, self.eps = widths, eps
         self.norms = self._norms(batch)
-        self.on_weights = [weights(schemes, (1, 1, *shape), like) for shape in zip(sizes, widths, strict=False)]
+        self.on_weights = [
+            create_weight_norm(schemes, (1, 1, *shape), like) for shape in zip(sizes, widths, strict=False)
+        ]
 
     @property
     def parameters(self) -> list[torch.Tensor]:
@@ -75,11 +79,13 @@ class Dense:
         resized.norms = self._norms(size)
         return resized
 
-    def logits(self, x: torch.Tensor, how: How = Norm.__call__, between: Between = unchanged) -> torch.Tensor:
+    def logits(
+        self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.__call__, transform: OutputTransform = return_unchanged
+    ) -> torch.Tensor:
         """(schemes, networks, N, classes) of pictures (networks or 1, N, pixels)."""
         for k in range(len(self.norms)):
             gain = mask_gain(self.gains[k], self.schemes)
-            x = between(torch.relu(gain * self._normalized(k, x, how) + self.biases[k]))
+            x = transform(torch.relu(gain * self._normalized(k, x, apply_norm) + self.biases[k]))
         return x @ self.weights[-1] + self.biases[-1]
 
     @torch.no_grad()
@@ -114,7 +120,7 @@ class Dense:
             unseen: sets of digits and their classes.
         """
         self.logits(trim_to_batches(x if x.ndim > 2 else x[None], batch), Norm.settle)
-        return [error(self.logits(pictures[None], Norm.infer), answers) for pictures, answers in unseen]
+        return [compute_error_rate(self.logits(pictures[None], Norm.infer), answers) for pictures, answers in unseen]
 
     @torch.no_grad()
     def measure_own_errors(
@@ -129,20 +135,20 @@ class Dense:
             orders: which digits are next to each other, (networks, N).
         """
         order = torch.from_numpy(orders[:, : len(pictures) // size * size]).to(pictures.device)
-        return error(self.with_batches_of(size).logits(pictures[order], Norm.settle), answers[order])
+        return compute_error_rate(self.with_batches_of(size).logits(pictures[order], Norm.settle), answers[order])
 
     def _norms(self, batch: int) -> list[Norm]:
         """Return the normalization of every layer, for mini-batches of `batch` examples."""
         activations = [scheme.on_activations for scheme in self.schemes]
         return [Norm(activations, (batch, 1, 1, width), self.eps, self.weights[0]) for width in self.widths]
 
-    def _normalized(self, k: int, x: torch.Tensor, how: How) -> torch.Tensor:
+    def _normalized(self, k: int, x: torch.Tensor, apply_norm: ApplyNorm) -> torch.Tensor:
         """Return x̂ of a layer, (schemes, networks, N, units), of its inputs."""
         w = self.on_weights[k](self.weights[k][:, :, None, None])[:, :, 0, 0]
-        return how(self.norms[k], (x @ w)[:, :, :, None, None])[:, :, :, 0, 0]
+        return apply_norm(self.norms[k], (x @ w)[:, :, :, None, None])[:, :, :, 0, 0]
 
 
-def rows(test: bool = False, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor]:
+def load_rows(test: bool = False, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor]:
     """Digits as rows of pixels in 0..1, (digits, 64), and their classes."""
     pictures, classes = load_digit_split(test)
     x = torch.tensor(pictures.reshape(len(pictures), -1), dtype=dtype)
@@ -151,7 +157,7 @@ def rows(test: bool = False, dtype: torch.dtype = torch.float32) -> tuple[torch.
 
 def load_train_test(device: torch.device) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """On a device, the rows and classes to train on, and those to test on."""
-    x, labels, unseen, answers = (each.to(device) for each in (*rows(), *rows(test=True)))
+    x, labels, unseen, answers = (each.to(device) for each in (*load_rows(), *load_rows(test=True)))
     return x, labels, unseen, answers
 
 
@@ -171,7 +177,7 @@ class Digits(NamedTuple):
 
 def split_digits(device: torch.device) -> Digits:
     """Return the digits in three parts on a device: every third of those that are not for the test validates."""
-    (x, labels), test = rows(), rows(test=True)
+    (x, labels), test = load_rows(), load_rows(test=True)
     held_out = torch.arange(len(x)) % 3 == 1
     parts = ((x[~held_out], labels[~held_out]), (x[held_out], labels[held_out]), test)
     return Digits(*((pictures.to(device), classes.to(device)) for pictures, classes in parts))

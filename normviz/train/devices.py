@@ -7,10 +7,10 @@ import torch
 from normviz.core.errors import InvalidInput
 from normviz.train import cost
 
-COPIED = 64 * 2**20
+PROBE_BYTES = 64 * 2**20
 """Bytes that are copied on a device to measure its bandwidth."""
 
-EXACT = [
+EXACT_OPERATIONS = [
     *((torch.backends.cuda, "matmul"), (torch.backends.cudnn, "conv"), (torch.backends.cudnn, "rnn")),
     *((torch.backends.mkldnn, "matmul"), (torch.backends.mkldnn, "conv")),
 ]
@@ -27,11 +27,11 @@ def open_device(name: str, storage: str = "float32") -> torch.device:
     Raises:
         InvalidInput: where the device is not there or does not have the type.
     """
-    make_exact()
+    force_exact_arithmetic()
     return torch.device(resolve_device(name, storage))
 
 
-def make_exact() -> None:
+def force_exact_arithmetic() -> None:
     """Let torch compute float32 products and convolutions with all digits of their factors.
 
     By default cuDNN rounds the factors of a convolution to ten bits (TF32), and NVIDIA's containers ask the same of
@@ -40,7 +40,7 @@ def make_exact() -> None:
     """
     torch.set_float32_matmul_precision("highest")
     torch.backends.cudnn.allow_tf32 = False
-    for backend, operation in EXACT:
+    for backend, operation in EXACT_OPERATIONS:
         getattr(backend, operation).fp32_precision = "ieee"
 
 
@@ -62,7 +62,7 @@ def resolve_device(name: str, storage: str) -> str:
     return "mps" if storage == "float32" and torch.backends.mps.is_available() else "cpu"
 
 
-def device_words(device: torch.device) -> str:
+def format_device_name(device: torch.device) -> str:
     """Return the name of a device, for people."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type.upper()
 
@@ -72,14 +72,14 @@ def measure_budget(device: torch.device) -> cost.Budget:
     if device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)
         unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        return cost.device_budget(free + unused, _measure_bandwidth(device))
-    return cost.HOST if device.type == "cpu" else cost.MPS
+        return cost.compute_gpu_budget(free + unused, _measure_bandwidth(device))
+    return cost.CPU_BUDGET if device.type == "cpu" else cost.MPS_BUDGET
 
 
 @lru_cache(maxsize=8)
 def _measure_bandwidth(device: torch.device) -> float:
     """Return how many bytes a second a GPU copies within its memory, measured once."""
-    source = torch.zeros(COPIED, dtype=torch.uint8, device=device)
+    source = torch.zeros(PROBE_BYTES, dtype=torch.uint8, device=device)
     target = torch.empty_like(source)
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     target.copy_(source)  # loads what a copy needs
@@ -87,4 +87,4 @@ def _measure_bandwidth(device: torch.device) -> float:
     target.copy_(source)
     end.record()
     end.synchronize()
-    return COPIED / (max(start.elapsed_time(end), 1e-3) / 1000)
+    return PROBE_BYTES / (max(start.elapsed_time(end), 1e-3) / 1000)

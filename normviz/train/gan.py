@@ -13,14 +13,14 @@ import numpy as np
 import torch
 
 from normviz.core.registry import Scheme
-from normviz.train.learning import Trainer, initial_weights
-from normviz.train.norm import Norm, weights
+from normviz.train.learning import Trainer, draw_initial_weights
+from normviz.train.norm import Norm, create_weight_norm
 from normviz.train.optimizers import Adam
 
-LATENT = 8
+LATENT_SIZE = 8
 """Numbers that a generator makes a point from, N(0, 1) each."""
 
-BETAS = (0.5, 0.99)
+GAN_BETAS = (0.5, 0.99)
 """Adam's β₁ and β₂. With the usual β₁ = 0.9 GANs oscillate (Radford et al. 2016); β₂ suits short trainings."""
 
 
@@ -28,7 +28,7 @@ class Generator:
     """Points of numbers z: two layers of ReLU units, then a linear one."""
 
     def __init__(self, schemes: int, seeds: Sequence[int], width: int, device: torch.device) -> None:
-        self.weights, self.biases = _layers(schemes, seeds, (LATENT, width, width, 2), 10, device)
+        self.weights, self.biases = _layers(schemes, seeds, (LATENT_SIZE, width, width, 2), 10, device)
 
     @property
     def parameters(self) -> list[torch.Tensor]:
@@ -72,7 +72,7 @@ class Discriminator:
         ]
         like, activations = self.weights[0], [scheme.on_activations for scheme in schemes]
         self.norms = [Norm(activations, (batch, 1, 1, width), eps, like) for _ in range(2)]
-        self.on_weights = [weights(schemes, (1, 1, *shape), like) for shape in pairwise(sizes)]
+        self.on_weights = [create_weight_norm(schemes, (1, 1, *shape), like) for shape in pairwise(sizes)]
 
     @property
     def parameters(self) -> list[torch.Tensor]:
@@ -104,7 +104,7 @@ class Discriminator:
 
 
 @dataclass(frozen=True)
-class Mixture:
+class GaussianMixture:
     """A mixture of Gaussians in the plane, in equal shares.
 
     Attributes:
@@ -123,7 +123,7 @@ class Mixture:
         return chosen + self.deviation * rng.standard_normal((count, 2), np.float32)
 
 
-class Game:
+class GanTraining:
     """Generators against discriminators, for every scheme, learning rate and seed, on points of a mixture.
 
     The discriminator learns to tell data from generated points. The generator learns to have its points taken for data.
@@ -142,14 +142,15 @@ class Game:
     """
 
     def __init__(
-        self, schemes: Sequence[Scheme], seeds: Sequence[int], rates: Sequence[float], data: Mixture, width: int,
+        self, schemes: Sequence[Scheme], seeds: Sequence[int], rates: Sequence[float], data: GaussianMixture,
+        width: int,
         batch: int, eps: float, device: torch.device,
     ) -> None:  # fmt: skip
         self.data, self.batch, self.rates, self.device = data, batch, rates, device
         networks = tuple(seeds) * len(rates)
         self.generator = Generator(len(schemes), networks, width, device)
         self.discriminator = Discriminator(schemes, networks, width, batch, eps, device)
-        adam, each = partial(Adam, betas=BETAS), np.repeat(rates, len(seeds))[None]
+        adam, each = partial(Adam, betas=GAN_BETAS), np.repeat(rates, len(seeds))[None]
         self._learners = [Trainer(one.parameters, adam, each) for one in (self.generator, self.discriminator)]
         self._draws = [np.random.default_rng([seed, 3]) for seed in seeds]
 
@@ -186,7 +187,7 @@ class Game:
         return drawn.to(self.device, torch.float32).repeat(len(self.rates), 1, 1)
 
     def _draw_latent(self) -> torch.Tensor:
-        drawn = [rng.standard_normal((self.batch, LATENT), np.float32) for rng in self._draws]
+        drawn = [rng.standard_normal((self.batch, LATENT_SIZE), np.float32) for rng in self._draws]
         return self._repeat(torch.from_numpy(np.stack(drawn)))
 
     def _draw_data(self) -> torch.Tensor:
@@ -196,7 +197,7 @@ class Game:
 
 def draw_latent(seeds: Sequence[int], count: int, stream: int) -> torch.Tensor:
     """Draw latent numbers (seeds, count, LATENT); `stream`: its number, 4 or more, as the lower ones train."""
-    drawn = [np.random.default_rng([seed, stream]).standard_normal((count, LATENT), np.float32) for seed in seeds]
+    drawn = [np.random.default_rng([seed, stream]).standard_normal((count, LATENT_SIZE), np.float32) for seed in seeds]
     return torch.from_numpy(np.stack(drawn))
 
 
@@ -207,7 +208,7 @@ def _layers(
     drawn, biases = [], []
     for k, (into, out) in enumerate(pairwise(sizes), part):
         drawn.append(
-            initial_weights(seeds, schemes, into, out, scale=(2 / into) ** 0.5, part=k).to(device).requires_grad_()
+            draw_initial_weights(seeds, schemes, into, out, scale=(2 / into) ** 0.5, part=k).to(device).requires_grad_()
         )
         biases.append(torch.zeros(schemes, len(seeds), 1, out, device=device, requires_grad=True))
     return drawn, biases

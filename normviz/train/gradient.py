@@ -17,7 +17,7 @@ from normviz.core.pointwise import PointwiseFunction
 from normviz.core.whitening import compute_divided_differences, invert_above, merge_groups, split_into_groups
 
 
-class Average:
+class FieldAverage:
     """E, the average over the boxes of a field, and its transpose, for tensors (..., N, H, W, C) of one shape.
 
     All axes with the rule "full" are averaged at once, each axis in groups block by block, and each axis with windows
@@ -44,7 +44,7 @@ class Average:
         """E x, in a shape that broadcasts against x."""
         return self._apply(x, transposed=False)
 
-    def transposed(self, x: torch.Tensor) -> torch.Tensor:
+    def apply_transpose(self, x: torch.Tensor) -> torch.Tensor:
         """Eᵀ x; averages over equal boxes are their own transpose."""
         return self._apply(x, transposed=True)
 
@@ -63,7 +63,7 @@ class Average:
 _LOADING = Lock()
 
 
-def load_decompositions(device: torch.device) -> None:
+def initialize_linear_algebra(device: torch.device) -> None:
     """Let torch load its linear algebra for a device, in one thread at a time.
 
     On CUDA it does so at the first call, and a thread that calls meanwhile gets an error (pytorch/pytorch#90613).
@@ -81,7 +81,7 @@ def _eigh(gram: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @dataclass
-class General:
+class GeneralForm:
     """The general form on one shape: `forward` remembers what `backward` needs, which forgets it.
 
     Both overwrite the tensor that they are given: most of the time of a large stack went into new memory. Of a stack
@@ -93,8 +93,8 @@ class General:
         scale: a constant factor of x̂.
     """
 
-    summation: Average | None
-    suppression: Average | None
+    summation: FieldAverage | None
+    suppression: FieldAverage | None
     eps: float | torch.Tensor
     scale: float = 1.0
 
@@ -116,13 +116,13 @@ class General:
             g.mul_(self.inverse if self.scale == 1.0 else self.inverse * self.scale)
             if self.suppression.windows:  # boxes overlap, so σ differs inside of one and stays under the average
                 g.addcmul_(
-                    self.v, self.suppression.transposed((g * self.xhat).mul_(self.inverse)), value=-1 / self.scale
+                    self.v, self.suppression.apply_transpose((g * self.xhat).mul_(self.inverse)), value=-1 / self.scale
                 )
             else:
                 g.addcmul_(self.xhat, self.suppression(g * self.xhat), value=-1 / self.scale**2)
             del self.v, self.xhat, self.inverse
         if self.summation is not None:
-            g.sub_(self.summation.transposed(g))
+            g.sub_(self.summation.apply_transpose(g))
         return g
 
 
@@ -151,7 +151,7 @@ class Pointwise:
         return g
 
 
-class Spectral:
+class SpectralNorm:
     """W / σ₁(W), and its derivative (G - ⟨G, Ŵ⟩ u vᵀ) / σ₁ with the leading singular vectors (Miyato et al. 2018)."""
 
     def forward(self, weight: torch.Tensor) -> torch.Tensor:

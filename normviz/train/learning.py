@@ -10,16 +10,16 @@ import numpy as np
 import torch
 
 from normviz.train import devices
-from normviz.train.devices import device_words as device_words
+from normviz.train.devices import format_device_name as format_device_name
 from normviz.train.optimizers import OPTIMIZERS, Sgd
 
 
-def device_of(name: str) -> torch.device:
+def open_float32_device(name: str) -> torch.device:
     """Return the device of a name, as `open_device` does; float32 is the type."""
     return devices.open_device(name)
 
 
-def threads() -> int:
+def get_thread_count() -> int:
     """How many threads compute, on a CPU."""
     return torch.get_num_threads()
 
@@ -29,7 +29,7 @@ def to_numpy(tensor: torch.Tensor) -> np.ndarray:
     return tensor.detach().cpu().numpy()
 
 
-Rate = float | np.ndarray | torch.Tensor
+LearningRate = float | np.ndarray | torch.Tensor
 """A learning rate: one number, or (schemes, networks)."""
 
 
@@ -44,34 +44,34 @@ class Trainer:
 
     def __init__(
         self, parameters: Sequence[torch.Tensor], optimizer: str | Callable[..., Sgd],
-        rate: Rate | Sequence[torch.Tensor],
+        rate: LearningRate | Sequence[torch.Tensor],
     ) -> None:  # fmt: skip
         self.parameters = [parameter.requires_grad_() for parameter in parameters]
-        each = [rate] * len(parameters) if isinstance(rate, Rate) else rate
+        each = [rate] * len(parameters) if isinstance(rate, LearningRate) else rate
         rates = [self._shaped(one, parameter) for one, parameter in zip(each, parameters, strict=True)]
         self._rates = rates
         make = OPTIMIZERS[optimizer] if isinstance(optimizer, str) else optimizer
         self._optimizer = make(self.parameters, rates)
 
     @staticmethod
-    def _shaped(rate: Rate, like: torch.Tensor) -> torch.Tensor:
+    def _shaped(rate: LearningRate, like: torch.Tensor) -> torch.Tensor:
         rate = torch.as_tensor(rate, dtype=like.dtype, device=like.device)
         return rate if rate.ndim == 0 else rate.view(*rate.shape, *[1] * (like.ndim - rate.ndim))
 
-    def step(self, losses: torch.Tensor, share: torch.Tensor | None = None) -> None:
+    def step(self, losses: torch.Tensor, rate_share: torch.Tensor | None = None) -> None:
         """One step down the losses of all networks, (schemes, networks); at a share of the rates, where one is given.
 
         `share`: (schemes, networks), or with 1 in place of either.
         """
-        if share is not None:
-            shares = [self._shaped(share, parameter) for parameter in self.parameters]
+        if rate_share is not None:
+            shares = [self._shaped(rate_share, parameter) for parameter in self.parameters]
             self._optimizer.rates = [rate * each for rate, each in zip(self._rates, shares, strict=True)]
         gradients = list(torch.autograd.grad(losses.sum(), self.parameters, materialize_grads=True))
         with torch.no_grad():
             self._optimizer(gradients)
 
 
-def mini_batches(seeds: Sequence[int], count: int, steps: int, batch: int) -> torch.Tensor:
+def shuffle_mini_batches(seeds: Sequence[int], count: int, steps: int, batch: int) -> torch.Tensor:
     """Which of `count` examples each mini-batch has, (steps, networks, batch).
 
     Every network goes through all of them in turn, in an order of its seed that is shuffled anew each time.
@@ -85,7 +85,7 @@ def mini_batches(seeds: Sequence[int], count: int, steps: int, batch: int) -> to
     return torch.from_numpy(np.stack(orders, axis=1))
 
 
-def initial_weights(
+def draw_initial_weights(
     seeds: Sequence[int], schemes: int, *shape: int, scale: float, part: int, dtype: torch.dtype = torch.float32
 ) -> torch.Tensor:
     """First weights N(0, scale²), (schemes, networks, …): of a seed the same for all schemes; `part`: which weights."""
@@ -100,7 +100,7 @@ def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     return (logits.logsumexp(-1) - logits.gather(-1, chosen).squeeze(-1)).mean(-1)
 
 
-def error(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+def compute_error_rate(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """The share of examples that are told wrongly, (schemes, networks); 1 where a network gives no numbers."""
     wrong = (logits.argmax(-1) != labels) | ~logits.isfinite().all(-1)
     return wrong.to(logits.dtype).mean(-1)

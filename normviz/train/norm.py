@@ -15,12 +15,12 @@ import torch
 from normviz.core.fields import OWN, Field, Shape
 from normviz.core.registry import Scheme
 from normviz.core.whitening import merge_groups, split_into_groups
-from normviz.train.gradient import General, Whitening
-from normviz.train.stack import Normalizer
+from normviz.train.gradient import GeneralForm, Whitening
+from normviz.train.stack import StackNormalizer
 
 
 @dataclass
-class ForwardCache:
+class InferenceStatistics:
     """What a layer keeps of a scheme for inference; None where that comes from the example itself.
 
     Attributes:
@@ -44,14 +44,14 @@ class Norm:
 
     def __init__(self, schemes: Sequence[Scheme | None], shape: Shape, eps: float, like: torch.Tensor) -> None:
         self.schemes, self.shape = list(schemes), shape
-        self.normalizer = Normalizer(schemes, shape, like.dtype, eps, like)
-        self.kept: dict[int, ForwardCache] = {}
+        self.normalizer = StackNormalizer(schemes, shape, like.dtype, eps, like)
+        self.kept: dict[int, InferenceStatistics] = {}
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """x̂ by the statistics of x itself, as in training."""
-        return self.differentiated(x)
+        return self.normalize_in_training(x)
 
-    def differentiated(self, x: torch.Tensor) -> torch.Tensor:
+    def normalize_in_training(self, x: torch.Tensor) -> torch.Tensor:
         """What a call gives, with its derivative."""
         forms = [form for _, form in self.normalizer.parts if form is not None]
         return _Normalized.apply(x, self.normalizer) if forms else x
@@ -95,7 +95,7 @@ def mask_gain(gain: torch.Tensor, schemes: Sequence[Scheme]) -> torch.Tensor:
     return torch.where(torch.tensor(has_gain, device=gain.device).view(-1, *[1] * (gain.ndim - 1)), gain, 1.0)
 
 
-def weights(schemes: Sequence[Scheme], shape: Shape, like: torch.Tensor) -> Norm:
+def create_weight_norm(schemes: Sequence[Scheme], shape: Shape, like: torch.Tensor) -> Norm:
     """The same for weights (schemes, networks, kh, kw, Cin, Cout), by the parts of the schemes that act on weights."""
     return Norm([scheme.on_weights for scheme in schemes], shape, 0.0, like)
 
@@ -104,7 +104,7 @@ class _Normalized(torch.autograd.Function):
     """x̂ and its derivative, by the formulas of `gradient`."""
 
     @staticmethod
-    def forward(ctx: Any, x: torch.Tensor, normalizer: Normalizer) -> torch.Tensor:
+    def forward(ctx: Any, x: torch.Tensor, normalizer: StackNormalizer) -> torch.Tensor:
         ctx.normalizer = copy(normalizer)  # it remembers what the way back needs, at each of its uses
         ctx.normalizer.parts = [(where, copy(form)) for where, form in normalizer.parts]
         return ctx.normalizer.forward(x.clone())
@@ -114,15 +114,15 @@ class _Normalized(torch.autograd.Function):
         return ctx.normalizer.backward(gradients[0].clone()), None
 
 
-def _settled(scheme: Scheme, form: Any, x: torch.Tensor, shape: Shape) -> tuple[torch.Tensor, ForwardCache]:
+def _settled(scheme: Scheme, form: Any, x: torch.Tensor, shape: Shape) -> tuple[torch.Tensor, InferenceStatistics]:
     """x̂ of mini-batches (schemes, networks, mini-batches, N, H, W, C), and what is kept of their statistics."""
-    form, kept = copy(form), ForwardCache()
+    form, kept = copy(form), InferenceStatistics()
     if isinstance(form, Whitening):
         mean = split_into_groups(x, form.groups).mean(-2, keepdim=True)
         xhat = form.forward(x.clone())
         kept.mean, kept.matrix = mean.mean(2), form.matrix.mean(2)
         return xhat.flatten(2, 3), kept
-    if isinstance(form, General):
+    if isinstance(form, GeneralForm):
         a, b = scheme.summation, scheme.suppression
         if form.summation is not None and a is not None and _mixes(a, shape):
             kept.mean = _over_examples(form.summation(x))
@@ -135,14 +135,14 @@ def _settled(scheme: Scheme, form: Any, x: torch.Tensor, shape: Shape) -> tuple[
     return form.forward(x.clone()).flatten(2, 3), kept  # a spectral norm, and a function, keep nothing of the data
 
 
-def _variance(form: General, x: torch.Tensor) -> torch.Tensor:
+def _variance(form: GeneralForm, x: torch.Tensor) -> torch.Tensor:
     """E_B v², without ε."""
     assert form.suppression is not None
     v = x if form.summation is None else x - form.summation(x)
     return form.suppression(v.square())
 
 
-def _inferred(form: Any, x: torch.Tensor, kept: ForwardCache) -> torch.Tensor:
+def _inferred(form: Any, x: torch.Tensor, kept: InferenceStatistics) -> torch.Tensor:
     """x̂ by kept statistics, and by the examples' own where none are kept."""
     if kept.matrix is not None:
         return merge_groups((split_into_groups(x, form.groups) - kept.mean) @ kept.matrix, x.shape)

@@ -2,7 +2,7 @@
 
 import torch
 
-from normviz.train.setting import BETAS, MOMENTUM, NOISE
+from normviz.train.setting import BETAS, GRADIENT_NOISE_FACTOR, MOMENTUM
 
 
 class Sgd:
@@ -51,7 +51,7 @@ class Adam(Sgd):
         self.second = [torch.zeros_like(p) for p in parameters]
         self.powers = [parameters[0].new_ones(()) for _ in betas]
         numbers = torch.finfo(parameters[0].dtype)
-        self.tiny, self.noise = numbers.tiny, NOISE * numbers.eps
+        self.tiny, self.noise = numbers.tiny, GRADIENT_NOISE_FACTOR * numbers.eps
 
     def __call__(self, gradients: list[torch.Tensor]) -> None:
         """Update both moments, and the parameters by what they are without their bias."""

@@ -15,7 +15,7 @@ PROBE_SIZE = 0.1
 """How far the first weights and the data of the probe are from the original's, relative: anyone should see that."""
 
 
-class Network(NamedTuple):
+class NetworkSpec(NamedTuple):
     """One network of a stack.
 
     Attributes:
@@ -33,23 +33,23 @@ class Network(NamedTuple):
     draw: int = 1
 
 
-RECENTRED = [row for row in TRANSFORMATIONS.values() if row.factor is None]
-RESCALED = [row for row in TRANSFORMATIONS.values() if row.factor is not None]
+RECENTRINGS = [row for row in TRANSFORMATIONS.values() if row.factor is None]
+RESCALINGS = [row for row in TRANSFORMATIONS.values() if row.factor is not None]
 
 NETWORKS = (
-    Network(None),
-    *(Network(row) for row in TRANSFORMATIONS.values()),
-    *(Network(row, follows=False) for row in TRANSFORMATIONS.values() if row.weight_factor is not None),
-    *(Network(row, disturbed="rounding") for row in (None, *RECENTRED)),
-    *(Network(None, disturbed="magnified", draw=draw) for draw in (2, 3)),
-    Network(None, disturbed="probe", draw=4),
+    NetworkSpec(None),
+    *(NetworkSpec(row) for row in TRANSFORMATIONS.values()),
+    *(NetworkSpec(row, follows=False) for row in TRANSFORMATIONS.values() if row.weight_factor is not None),
+    *(NetworkSpec(row, disturbed="rounding") for row in (None, *RECENTRINGS)),
+    *(NetworkSpec(None, disturbed="magnified", draw=draw) for draw in (2, 3)),
+    NetworkSpec(None, disturbed="probe", draw=4),
 )
 """The networks of every scheme. The original, its six twins, and the twins with re-scaled weights once more at the
 original's learning rate. The controls, which differ by rounding alone from the original or from a re-centred twin,
 whose sums are large beside what is left of them: how far they come from these is what rounding can do. And the probe,
 which differs from the original by so much that losses which do not show it show nothing."""
 
-MEASURED = (*NETWORKS, *(Network(row, disturbed="twin") for row in RESCALED))
+MEASURED_NETWORKS = (*NETWORKS, *(NetworkSpec(row, disturbed="twin") for row in RESCALINGS))
 """The networks that a forward pass measures: those that are trained, and a control of every re-scaled twin. What
 rounding leaves of a constant field, or of a singular covariance matrix, is δ times as large in a re-scaled twin, while
 ε stays the same: there rounding can do more to the twin than to the original."""
@@ -57,17 +57,21 @@ rounding leaves of a constant field, or of a singular covariance matrix, is δ t
 ORIGINAL, PROBE = 0, len(NETWORKS) - 1
 
 
-def position(transformation: Transformation | None, follows: bool = True) -> int:
+def find_network_index(transformation: Transformation | None, follows: bool = True) -> int:
     """The index in `NETWORKS` of a twin; a change that needs no other learning rate has the same one either way."""
     same_rate = transformation is None or transformation.weight_factor is None
-    return NETWORKS.index(Network(transformation, follows or same_rate))
+    return NETWORKS.index(NetworkSpec(transformation, follows or same_rate))
 
 
-BASES = [position(network.transformation) if network.disturbed else ORIGINAL for network in MEASURED]
+BASE_POSITIONS = [
+    find_network_index(network.transformation) if network.disturbed else ORIGINAL for network in MEASURED_NETWORKS
+]
 """For every network of `MEASURED` the one that it is held against: controls against what they are a copy of."""
 
 
-def controls(change: Transformation, disturbed: str, networks: Sequence[Network] = MEASURED) -> list[int]:
+def find_controls(
+    change: Transformation, disturbed: str, networks: Sequence[NetworkSpec] = MEASURED_NETWORKS
+) -> list[int]:
     """Return the positions of the networks that are so disturbed, and say what rounding can do to a twin."""
     found = [(place, network) for place, network in enumerate(networks) if network.disturbed == disturbed]
     return [place for place, network in found if network.transformation in (None, change)]
@@ -112,7 +116,7 @@ def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS)
     network's disturbance of the data or of the first layer comes from `default_rng([seed, k, draw])`.
     """
     images, labels = load_digits()
-    chosen = [MEASURED[position] for position in networks]
+    chosen = [MEASURED_NETWORKS[position] for position in networks]
     rng = np.random.default_rng([setting.seed, 0])
     epochs = setting.steps * setting.batch // len(images) + 1
     order = np.concatenate([rng.permutation(len(images)) for _ in range(epochs)])
@@ -136,20 +140,22 @@ def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS)
     return Problem(inputs, labels, order, factor, shift, weights, rates, classifier)
 
 
-PICTURED = 4
+MAX_PICTURED = 4
 """Images or units of a network that are shown in a picture."""
 
 
-def changed_samples(setting: Setting, change: Transformation, count: int = PICTURED) -> tuple[np.ndarray, np.ndarray]:
+def make_changed_samples(
+    setting: Setting, change: Transformation, count: int = MAX_PICTURED
+) -> tuple[np.ndarray, np.ndarray]:
     """Return some of what a transformation changes, before and after: pictures, (count, height, width) each.
 
     The first images of the first mini-batch, or the weights of some units of the first layer, among them the one that
     a change of one unit is of. A unit of a dense layer has one weight for every pixel.
     """
-    problem = make_problem(replace(setting, steps=1), [ORIGINAL, position(change)])
+    problem = make_problem(replace(setting, steps=1), [ORIGINAL, find_network_index(change)])
     count = min(count, setting.batch if change.on == "data" else setting.width)
     if change.on == "weights":
-        unit = firing_unit(problem.weights[0][0])
+        unit = find_firing_unit(problem.weights[0][0])
         units = [unit, *(other for other in range(setting.width) if other != unit)][:count]
         sides = (DIGIT_SIDE, DIGIT_SIDE) if setting.layer == "dense" else (setting.kernel, setting.kernel)
         flat = problem.weights[0].reshape(2, -1, setting.width)[..., units]
@@ -161,7 +167,7 @@ def changed_samples(setting: Setting, change: Transformation, count: int = PICTU
     return images, images * problem.factor[1, :count] + shift
 
 
-def disturbances(dtype: str) -> dict[str, float]:
+def compute_noise_levels(dtype: str) -> dict[str, float]:
     """The standard deviation of every disturbance, relative; rounding's is about that of one rounding to a type."""
     rounding = MACHINE_EPSILONS[dtype] / 4
     return {
@@ -172,17 +178,17 @@ def disturbances(dtype: str) -> dict[str, float]:
     }
 
 
-def _disturbance(network: Network, setting: Setting, stream: int, shape: Sequence[int]) -> np.ndarray | float:
+def _disturbance(network: NetworkSpec, setting: Setting, stream: int, shape: Sequence[int]) -> np.ndarray | float:
     """What a network's data or first weights are multiplied by."""
     if not network.disturbed:
         return 1.0
     rng = np.random.default_rng([setting.seed, stream, network.draw])
-    return 1 + disturbances(setting.dtype)[network.disturbed] * rng.standard_normal(shape)
+    return 1 + compute_noise_levels(setting.dtype)[network.disturbed] * rng.standard_normal(shape)
 
 
-def _data_changes(setting: Setting, networks: Sequence[Network], fan_in: int) -> tuple[np.ndarray, np.ndarray]:
+def _data_changes(setting: Setting, networks: Sequence[NetworkSpec], fan_in: int) -> tuple[np.ndarray, np.ndarray]:
     """Factor and shift of the data for every network; all examples get the same τ."""
-    tau = data_shift(setting)
+    tau = draw_data_shift(setting)
     factor = np.ones((len(networks), setting.batch, 1, 1))
     shift = np.zeros((len(networks), 1, 1, fan_in))
     for row, network in enumerate(networks):
@@ -202,7 +208,7 @@ def _data_changes(setting: Setting, networks: Sequence[Network], fan_in: int) ->
     return factor * ripple, shift * ripple
 
 
-def data_shift(setting: Setting) -> np.ndarray:
+def draw_data_shift(setting: Setting) -> np.ndarray:
     """τ of the data: a number for every pixel, or for a convolution one for every input channel: digits have one."""
     count = DIGIT_SIDE**2 if setting.layer == "dense" else 1
     return setting.shift * np.random.default_rng([setting.seed, 1]).standard_normal(count)
@@ -219,21 +225,21 @@ def transform_weights(weight: np.ndarray, change: Transformation | None, delta: 
         return weight
     if change.weight_factor is None:
         return weight + tau
-    units = firing_unit(weight) if change.weight_factor else slice(None)
+    units = find_firing_unit(weight) if change.weight_factor else slice(None)
     factor = np.ones(weight.shape[-1])
     factor[units] = delta
     return weight * factor
 
 
-def _rates(weight: np.ndarray, network: Network, setting: Setting) -> np.ndarray:
+def _rates(weight: np.ndarray, network: NetworkSpec, setting: Setting) -> np.ndarray:
     """The learning rate of every unit's weights, (1, 1, 1, Cout)."""
     rates = np.full((1, 1, 1, weight.shape[-1]), setting.rate)
     if network.transformation is not None and network.follows:
-        units = firing_unit(weight) if network.transformation.weight_factor else slice(None)
+        units = find_firing_unit(weight) if network.transformation.weight_factor else slice(None)
         rates[..., units] *= network.transformation.compute_rate_factor(setting.optimizer, setting.delta)
     return rates
 
 
-def firing_unit(weight: np.ndarray) -> int:
+def find_firing_unit(weight: np.ndarray) -> int:
     """The unit whose vector is re-scaled: that with the largest sum of weights, which inputs from 0 to 1 activate."""
     return int(weight.sum((0, 1, 2)).argmax())

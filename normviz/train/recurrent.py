@@ -26,9 +26,9 @@ import torch
 
 from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES
-from normviz.train.dense import How
-from normviz.train.learning import cross_entropy, initial_weights
-from normviz.train.norm import ForwardCache, Norm, mask_gain, weights
+from normviz.train.dense import ApplyNorm
+from normviz.train.learning import cross_entropy, draw_initial_weights
+from normviz.train.norm import InferenceStatistics, Norm, create_weight_norm, mask_gain
 
 
 class Recurrent:
@@ -49,14 +49,16 @@ class Recurrent:
     """
 
     def __init__(
-        self, schemes: Sequence[Scheme], seeds: Sequence[int], inputs: int, units: int, still: Sequence[int],
+        self, schemes: Sequence[Scheme], seeds: Sequence[int], inputs: int, units: int, read_counts: Sequence[int],
         scale: float, gain: float, eps: float, device: torch.device, dtype: torch.dtype = torch.float32,
         normalized: Literal["sum", "apart", "sequence"] = "sum",
     ) -> None:  # fmt: skip
         def first(part: int, into: int, out: int, scale: float) -> torch.Tensor:
-            return initial_weights(seeds, len(schemes), into, out, scale=scale * into**-0.5, part=part, dtype=dtype)
+            return draw_initial_weights(
+                seeds, len(schemes), into, out, scale=scale * into**-0.5, part=part, dtype=dtype
+            )
 
-        self.units, self.still, self.sequence = units, list(still), normalized == "sequence"
+        self.units, self.still, self.sequence = units, list(read_counts), normalized == "sequence"
         self.incoming = torch.cat([first(0, units, units, scale), first(1, inputs, units, scale)], dim=2).to(device)
         self.readout = first(2, units, DIGIT_CLASSES, 1.0).to(device)
         lead = (len(schemes), len(seeds), 1)
@@ -70,14 +72,16 @@ class Recurrent:
         self.norms = [Norm(activations, shape, eps, self.incoming) for shape in shapes]
         again = shapes if normalized == "apart" else []
         self.norms_back = [Norm(activations, shape, eps, self.incoming) for shape in again]
-        self.on_weights = weights(schemes, (1, 1, units + inputs, units), self.incoming)
+        self.on_weights = create_weight_norm(schemes, (1, 1, units + inputs, units), self.incoming)
 
     @property
     def parameters(self) -> list[torch.Tensor]:
         """All that is learned."""
         return [self.incoming, self.readout, self.gain, self.bias, self.offset]
 
-    def states(self, x: torch.Tensor, still: Sequence[int], how: How = Norm.__call__) -> Iterator[torch.Tensor]:
+    def states(
+        self, x: torch.Tensor, read_counts: Sequence[int], apply_norm: ApplyNorm = Norm.__call__
+    ) -> Iterator[torch.Tensor]:
         """The state after every step, each (schemes, networks, mini-batches, still read, units).
 
         At a step that no training has reached, what is kept for inference is that of the last one that it has.
@@ -88,33 +92,34 @@ class Recurrent:
             how: as a `Norm` is called.
         """
         back, into = self._used()
-        driven = self.driven(x, how) if self.sequence else None
+        driven = self.normalize_inputs(x, apply_norm) if self.sequence else None
         gain, state = mask_gain(self.gain, self.schemes), None
-        for step, n in enumerate(still):
+        for step, n in enumerate(read_counts):
             parts = [x[:, :, :n, step].flatten(1, 2) @ into if driven is None else driven[:, :, :, step]]
             if state is not None:
                 parts.append(state[:, :, :, :n].flatten(2, 3) @ back)
             if driven is None:
-                parts = [torch.addcmul(self.bias, gain, self._normalized(step, parts, how))]
+                parts = [torch.addcmul(self.bias, gain, self._normalized(step, parts, apply_norm))]
             state = torch.tanh(sum(parts[1:], parts[0])).unflatten(2, (-1, n))
             yield state
 
-    def _normalized(self, step: int, parts: Sequence[torch.Tensor], how: How) -> torch.Tensor:
+    def _normalized(self, step: int, parts: Sequence[torch.Tensor], apply_norm: ApplyNorm) -> torch.Tensor:
         """Return x̂ of the sum of the parts of a at a step; or the sum of each part's x̂, where they are apart."""
         if self.norms_back:
             both = zip((self.norms, self.norms_back), parts, strict=False)
         else:
             both = zip((self.norms,), (sum(parts[1:], parts[0]),), strict=True)
         found = [
-            how(norms[min(step, len(norms) - 1)], part[:, :, :, None, None])[:, :, :, 0, 0] for norms, part in both
+            apply_norm(norms[min(step, len(norms) - 1)], part[:, :, :, None, None])[:, :, :, 0, 0]
+            for norms, part in both
         ]
         return sum(found[1:], found[0])
 
-    def driven(self, x: torch.Tensor, how: How = Norm.__call__) -> torch.Tensor:
+    def normalize_inputs(self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.__call__) -> torch.Tensor:
         """γ b̂ + β of all steps of whole sequences, (schemes, networks, examples, steps, units)."""
         gain = mask_gain(self.gain, self.schemes)
         b = (x.flatten(1, 3) @ self._used()[1]).unflatten(2, (-1, x.shape[3], 1))
-        return torch.addcmul(self.bias.unsqueeze(2), gain.unsqueeze(2), how(self.norms[0], b).squeeze(-2))
+        return torch.addcmul(self.bias.unsqueeze(2), gain.unsqueeze(2), apply_norm(self.norms[0], b).squeeze(-2))
 
     def _used(self) -> tuple[torch.Tensor, ...]:
         """W and U, normalized."""
@@ -138,7 +143,7 @@ class Recurrent:
         return states.flatten(2, 3) @ self.readout + self.offset
 
 
-def way_back(network: Recurrent, x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+def measure_state_gradients(network: Recurrent, x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """‖∂l/∂h_t‖ over all examples and units, (steps, schemes, networks), of the loss at the end of sequences.
 
     Args:
@@ -152,7 +157,7 @@ def way_back(network: Recurrent, x: torch.Tensor, labels: torch.Tensor) -> torch
     return torch.linalg.vector_norm(gradients.double(), dim=(-3, -2, -1))
 
 
-def pooled(norms: Sequence[Norm]) -> Norm:
+def pool_statistics(norms: Sequence[Norm]) -> Norm:
     """The layer that is one and the same at every step: for inference it keeps one statistic, of all steps together.
 
     That is the mean of E[μ] over the steps, and of E[σ²], plus how far E[μ] is apart between them. Of whitening it is
@@ -163,9 +168,9 @@ def pooled(norms: Sequence[Norm]) -> Norm:
     return out
 
 
-def _together(steps: Sequence[ForwardCache]) -> ForwardCache:
+def _together(steps: Sequence[InferenceStatistics]) -> InferenceStatistics:
     means, variances, matrices = ([getattr(each, name) for each in steps] for name in ("mean", "variance", "matrix"))
-    out = ForwardCache(
+    out = InferenceStatistics(
         *(None if each[0] is None else torch.stack(each).mean(0) for each in (means, variances, matrices))
     )
     if out.variance is not None and out.mean is not None:
@@ -173,17 +178,17 @@ def _together(steps: Sequence[ForwardCache]) -> ForwardCache:
     return out
 
 
-def last(states: Sequence[torch.Tensor], still: Sequence[int]) -> torch.Tensor:
+def select_last_states(states: Sequence[torch.Tensor], read_counts: Sequence[int]) -> torch.Tensor:
     """The state of every sequence after its own last step, in the order in which they stand."""
     ends = [
         state[:, :, :, after:now]
-        for state, (now, after) in zip(states, pairwise([*still, 0]), strict=True)
+        for state, (now, after) in zip(states, pairwise([*read_counts, 0]), strict=True)
         if now > after
     ]
     return torch.cat(ends[::-1], dim=3)
 
 
-def read(pictures: torch.Tensor, inputs: int, waits: Sequence[int], steps: int) -> torch.Tensor:
+def convert_to_sequences(pictures: torch.Tensor, inputs: int, waits: Sequence[int], steps: int) -> torch.Tensor:
     """Pictures (…, N, pixels) in 0..1 as sequences (…, N, steps, inputs) in −1..1, row by row.
 
     `waits`: how many steps without ink, −1, each of the N waits first.
@@ -196,11 +201,11 @@ def read(pictures: torch.Tensor, inputs: int, waits: Sequence[int], steps: int) 
     return out
 
 
-def unequal(batch: int, most: int, steps: int) -> tuple[list[int], list[int]]:
+def make_unequal_batch(batch: int, max_wait: int, steps: int) -> tuple[list[int], list[int]]:
     """A mini-batch whose sequences wait 0 to `most` steps, equally many each, before they are read in so many steps.
 
     Returns:
         The wait of every sequence, the longest first, and how many are still read at each step.
     """
-    waits = [most - k * (most + 1) // batch for k in range(batch)]
-    return waits, [sum(wait + steps > step for wait in waits) for step in range(steps + most)]
+    waits = [max_wait - k * (max_wait + 1) // batch for k in range(batch)]
+    return waits, [sum(wait + steps > step for wait in waits) for step in range(steps + max_wait)]

@@ -10,20 +10,20 @@ from normviz.core.transformations import LAYERS, OPTIMIZERS
 from normviz.data.digits import DIGIT_SIDE
 
 DTYPES = ("float64", "float32", "bfloat16", "float16")
-HALF = DTYPES[2:]
+HALF_DTYPES = DTYPES[2:]
 """With one of these, as in mixed precision, the input and the output of the first layer's normalization are rounded
 to it; everything else, its sums too, is float32."""
 
 DEVICES = {"auto": "Fastest available", "cpu": "CPU", "cuda": "CUDA", "mps": "Apple MPS"}
-RATES = {"sgd": 0.1, "momentum": 0.02, "adam": 0.01}
-WIDTHS = {"dense": 32, "conv": 8}
+DEFAULT_RATES = {"sgd": 0.1, "momentum": 0.02, "adam": 0.01}
+DEFAULT_WIDTHS = {"dense": 32, "conv": 8}
 
-FIRST_BIAS = 0.1
+INITIAL_BIAS = 0.1
 """β of every normalized layer before training. At 0 a position without ink, where x̂ = 0 exactly, would sit on the kink
 of ReLU, and rounding would choose the derivative."""
 
 MOMENTUM, BETAS = 0.9, (0.9, 0.999)
-NOISE = 64
+GRADIENT_NOISE_FACTOR = 64
 """Adam takes a gradient for zero that is at most this many rounding errors of its tensor's largest, each times the
 largest weight of its unit: one that is zero but for rounding would move its weight as far as any other."""
 
@@ -57,13 +57,14 @@ class Setting:
     )  # fmt: skip
     optimizer: str = choice("sgd", dict(zip(OPTIMIZERS, ("SGD", "Momentum", "Adam"), strict=True)), label="Optimizer")
     rate: float = real(
-        DependentValue("optimizer", RATES), 1e-6, 1e9, label="Learning rate",
+        DependentValue("optimizer", DEFAULT_RATES), 1e-6, 1e9, label="Learning rate",
         stops=tuple(m * 10.0**k for k in range(-4, 7) for m in (1, 2, 5)),
     )  # fmt: skip
     steps: int = integer(100, 1, 2000, label="Steps", stops=(5, 10, 20, 50, 100, 200, 500, 1000, 2000))
     batch: int = integer(32, 2, 256, label="Batch size", stops=(2, 4, 8, 16, 32, 64, 128, 256))
     width: int = integer(
-        DependentValue("layer", WIDTHS), 2, 128, label=DependentValue("layer", {"dense": "Units", "conv": "Channels"}),
+        DependentValue("layer", DEFAULT_WIDTHS), 2, 128,
+        label=DependentValue("layer", {"dense": "Units", "conv": "Channels"}),
         stops=(2, 4, 8, 16, 32, 64, 128),
     )  # fmt: skip
     depth: int = integer(1, 1, 4, label="Normalized layers", control="slider")
@@ -73,7 +74,7 @@ class Setting:
     @property
     def storage(self) -> str:
         """The type of everything but the first layer's normalization."""
-        return "float32" if self.dtype in HALF else self.dtype
+        return "float32" if self.dtype in HALF_DTYPES else self.dtype
 
     @property
     def exact(self) -> "Setting":

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from normviz.data.digits import DIGIT_CLASSES
-from normviz.train.dense import Between, Dense, rows, unchanged
-from normviz.train.learning import error, mini_batches
+from normviz.train.dense import Dense, OutputTransform, load_rows, return_unchanged
+from normviz.train.learning import compute_error_rate, shuffle_mini_batches
 from normviz.train.norm import Norm
 
 
@@ -30,7 +30,7 @@ class SmallTrainingSet:
     def __init__(
         self, seeds: Sequence[int], count: int, batch: int, device: torch.device, relabelled: float = 0.0
     ) -> None:
-        (x, labels), (unseen, answers) = rows(), rows(test=True)
+        (x, labels), (unseen, answers) = load_rows(), load_rows(test=True)
         chosen = draw_digits(seeds, len(x), count)
         held_out = torch.from_numpy(np.stack([np.setdiff1d(np.arange(len(x)), each) for each in chosen.numpy()]))
         self.seeds, self.batch = seeds, batch
@@ -41,11 +41,11 @@ class SmallTrainingSet:
     def batches(self, steps: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """Mini-batches (networks, batch, pixels) with their classes (networks, batch), one a step."""
         network = torch.arange(len(self.seeds))[:, None]
-        for chosen in mini_batches(self.seeds, self.x.shape[1], steps, self.batch):
+        for chosen in shuffle_mini_batches(self.seeds, self.x.shape[1], steps, self.batch):
             yield self.x[network, chosen], self.labels[network, chosen]
 
     @torch.no_grad()
-    def measure_errors(self, network: Dense, between: Between = unchanged) -> dict[str, torch.Tensor]:
+    def measure_errors(self, network: Dense, transform: OutputTransform = return_unchanged) -> dict[str, torch.Tensor]:
         """Return the shares of wrong answers in inference, (schemes, networks).
 
         Args:
@@ -56,13 +56,13 @@ class SmallTrainingSet:
             The error on the "training" digits, with the labels that they are trained on; on the "validation" digits
             of each network; and on the "test" digits.
         """
-        network.logits(self.x[:, : self.x.shape[1] // self.batch * self.batch], Norm.settle, between)
+        network.logits(self.x[:, : self.x.shape[1] // self.batch * self.batch], Norm.settle, transform)
         sets = {
             "training": (self.x, self.labels),
             "validation": (self.held_out, self.held_out_labels),
             "test": (self.unseen, self.answers),
         }
-        return {name: error(network.logits(x, Norm.infer), labels) for name, (x, labels) in sets.items()}
+        return {name: compute_error_rate(network.logits(x, Norm.infer), labels) for name, (x, labels) in sets.items()}
 
 
 def _relabel(labels: torch.Tensor, seeds: Sequence[int], share: float) -> torch.Tensor:

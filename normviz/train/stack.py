@@ -15,15 +15,22 @@ import torch
 from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES
-from normviz.train.gradient import Average, General, Pointwise, Spectral, Whitening, load_decompositions
+from normviz.train.gradient import (
+    FieldAverage,
+    GeneralForm,
+    Pointwise,
+    SpectralNorm,
+    Whitening,
+    initialize_linear_algebra,
+)
 from normviz.train.optimizers import OPTIMIZERS
-from normviz.train.setting import FIRST_BIAS, Setting
+from normviz.train.setting import INITIAL_BIAS, Setting
 
 Value = TypeVar("Value")
-Pieces = Generator[None, None, Value]
+ResumableWork = Generator[None, None, Value]
 """Work that may be left unfinished wherever it yields, and gives a value at its end."""
 
-Watch = Callable[[str, torch.Tensor], object]
+TensorWatcher = Callable[[str, torch.Tensor], object]
 """Called with the name and the value of every tensor that a step computes, in the order in which it computes them."""
 
 
@@ -32,7 +39,7 @@ def _nobody(name: str, tensor: torch.Tensor) -> None:
 
 
 @dataclass
-class Data:
+class StackData:
     """The mini-batches as every network sees them, on the device; the attributes are those of `Problem`."""
 
     inputs: torch.Tensor
@@ -51,7 +58,7 @@ class Data:
         return torch.addcmul(self.shift, self.inputs[chosen], self.factor).flatten(1, 2), self.labels[chosen]
 
 
-class Normalizer:
+class StackNormalizer:
     """The schemes of a stack on one tensor (schemes, networks, and its four axes); equal ones are computed together.
 
     Overwrites the tensor that it is given. Input and output are rounded to `dtype`; statistics are summed in the
@@ -104,17 +111,17 @@ def _span(positions: list[int], device: torch.device) -> slice | torch.Tensor:
 
 def _form(
     scheme: Scheme | None, shape: Shape, eps: float, like: torch.Tensor
-) -> General | Pointwise | Spectral | Whitening | None:
+) -> GeneralForm | Pointwise | SpectralNorm | Whitening | None:
     if scheme is None or not scheme.acts:
         return None
     if scheme.function is not None:
         return Pointwise(scheme.function, scheme.alpha, scheme.shift or 0.0)
     if scheme.spectral or scheme.whitens:
-        load_decompositions(like.device)
-        return Spectral() if scheme.spectral else Whitening(scheme.matrices(shape), eps)
+        initialize_linear_algebra(like.device)
+        return SpectralNorm() if scheme.spectral else Whitening(scheme.matrices(shape), eps)
     fields = (scheme.summation, scheme.suppression)
-    summation, suppression = (None if field is None else Average(field, shape, like) for field in fields)
-    return General(summation, suppression, eps, scheme.scale(shape))
+    summation, suppression = (None if field is None else FieldAverage(field, shape, like) for field in fields)
+    return GeneralForm(summation, suppression, eps, scheme.scale(shape))
 
 
 class Stack:
@@ -143,32 +150,34 @@ class Stack:
         self.layers = range(setting.depth)
         act, wts = [scheme.on_activations for scheme in schemes], [scheme.on_weights for scheme in schemes]
         types = [getattr(torch, setting.dtype), *(like.dtype for _ in self.layers[1:])]
-        self.acts = [Normalizer(act, *on, setting.eps, like) for on in zip(setting.shapes, types, strict=True)]
-        self.wts = [Normalizer(wts, *on, 0.0, like) for on in zip(setting.weight_shapes, types, strict=True)]
+        self.acts = [StackNormalizer(act, *on, setting.eps, like) for on in zip(setting.shapes, types, strict=True)]
+        self.wts = [StackNormalizer(wts, *on, 0.0, like) for on in zip(setting.weight_shapes, types, strict=True)]
         self.parameters: list[torch.Tensor] = []
         self.rates: list[torch.Tensor] = []
         for first, rate in zip(weights, rates, strict=True):
             self._add(first.expand(*lead, *first.shape[1:]), rate)
-        for value in (1.0, FIRST_BIAS):
+        for value in (1.0, INITIAL_BIAS):
             for _ in self.layers:
                 self._add(like.new_full((*lead, 1, 1, 1, setting.width), value), setting.rate)
         self._add(classifier.expand(*lead, *classifier.shape), setting.rate)
         self._add(like.new_zeros(*lead, 1, DIGIT_CLASSES), setting.rate)
         self.optimizer = OPTIMIZERS[setting.optimizer](self.parameters, self.rates)
 
-    def step(self, inputs: torch.Tensor, labels: torch.Tensor, watch: Watch = _nobody) -> torch.Tensor:
+    def step(self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher = _nobody) -> torch.Tensor:
         """Train on one mini-batch, as `Data` gives it; the losses before the update, (schemes, networks)."""
-        return drain(self.pieces(inputs, labels, watch))
+        return run_all_pieces(self.step_by_layer(inputs, labels, watch))
 
-    def pieces(self, inputs: torch.Tensor, labels: torch.Tensor, watch: Watch = _nobody) -> Pieces[torch.Tensor]:
+    def step_by_layer(
+        self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher = _nobody
+    ) -> ResumableWork[torch.Tensor]:
         """`step` layer by layer: a step that is left in between has changed nothing."""
         loss, gradients = yield from self._gradients(inputs, labels, watch)
         self.optimizer(gradients)
         return loss
 
     def _gradients(
-        self, inputs: torch.Tensor, labels: torch.Tensor, watch: Watch
-    ) -> Pieces[tuple[torch.Tensor, list[torch.Tensor]]]:
+        self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher
+    ) -> ResumableWork[tuple[torch.Tensor, list[torch.Tensor]]]:
         """The mean cross-entropy of every network, (schemes, networks), and its gradient for every parameter.
 
         What a layer has put aside for the way back is let go there, as half of the memory is the patches.
@@ -238,7 +247,7 @@ class Stack:
         self.rates.append(torch.as_tensor(rate, dtype=value.dtype, device=value.device))
 
 
-def drain(pieces: Pieces[Value]) -> Value:
+def run_all_pieces(pieces: ResumableWork[Value]) -> Value:
     """All pieces, one after the other."""
     while True:
         try:

@@ -15,36 +15,36 @@ import torch
 
 from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
-from normviz.train.dense import Digits, How, split_digits
-from normviz.train.learning import cross_entropy, device_of, initial_weights
+from normviz.train.dense import ApplyNorm, Digits, split_digits
+from normviz.train.learning import cross_entropy, draw_initial_weights, open_float32_device
 from normviz.train.norm import Norm
 
-WHERE = {"none": (), "post": ("sum",), "pre": ("before", "end"), "peri": ("before", "behind", "end")}
+NORM_POSITIONS = {"none": (), "post": ("sum",), "pre": ("before", "end"), "peri": ("before", "behind", "end")}
 """Where each placement normalizes: before and behind a branch, the sum with it, and at the end of all."""
 
-CHUNK = 64
+EXAMPLES_PER_PASS = 64
 """Examples that pass a network at a time in inference."""
 
 
-class Place:
+class NormPlace:
     """A place where networks may normalize: there γ x̂ + β, and in the other networks x as it is."""
 
     def __init__(
         self, name: str, placements: Sequence[str], scheme: Scheme, shape: tuple[int, ...], eps: float,
         like: torch.Tensor,
     ) -> None:  # fmt: skip
-        chosen = [name in WHERE[placement] for placement in placements]
+        chosen = [name in NORM_POSITIONS[placement] for placement in placements]
         self.norm = Norm([scheme if here else None for here in chosen], shape, eps, like)
         self.here = like.new_tensor(chosen).view(-1, *[1] * 5)
         lead = (len(placements), like.shape[1], 1, 1, 1)
         self.gain, self.bias = like.new_ones(*lead, shape[-1]), like.new_zeros(*lead, shape[-1])
         self.used = any(chosen)
 
-    def __call__(self, x: torch.Tensor, how: How) -> torch.Tensor:
+    def __call__(self, x: torch.Tensor, apply_norm: ApplyNorm) -> torch.Tensor:
         """Of x (placements, networks, N, tokens, 1, channels)."""
         if not self.used:
             return x
-        return torch.addcmul(self.here * self.bias, 1 + self.here * (self.gain - 1), how(self.norm, x))
+        return torch.addcmul(self.here * self.bias, 1 + self.here * (self.gain - 1), apply_norm(self.norm, x))
 
 
 class Transformer:
@@ -71,9 +71,9 @@ class Transformer:
 
         def first(into: int, out: int, square: float = 1.0) -> torch.Tensor:
             scale = (square / into) ** 0.5
-            return initial_weights(seeds, len(placements), into, out, scale=scale, part=next(parts), dtype=dtype).to(
-                device
-            )
+            return draw_initial_weights(
+                seeds, len(placements), into, out, scale=scale, part=next(parts), dtype=dtype
+            ).to(device)
 
         self.heads, self.attention = heads, attention
         self.embedding, self.readout = first(DIGIT_SIDE, width), first(width, DIGIT_CLASSES)
@@ -81,11 +81,11 @@ class Transformer:
         self.offset = torch.zeros(len(placements), len(seeds), 1, DIGIT_CLASSES, device=device, dtype=dtype)
         shape = (batch, DIGIT_SIDE, 1, width)
 
-        def place(name: str) -> Place:
-            return Place(name, placements, scheme, shape, eps, self.embedding)
+        def place(name: str) -> NormPlace:
+            return NormPlace(name, placements, scheme, shape, eps, self.embedding)
 
         self.branches: list[list[torch.Tensor]] = []
-        self.places: list[dict[str, Place]] = []
+        self.places: list[dict[str, NormPlace]] = []
         for _ in range(layers):
             attending = [first(width, 3 * width), first(width, width)] if attention else _units(first, width)
             self.branches += [attending, _units(first, width)]
@@ -100,7 +100,7 @@ class Transformer:
         weights = [weight for branch in self.branches for weight in branch]
         return [self.embedding, self.positions, self.readout, self.offset, *weights, *normalized]
 
-    def streams(self, x: torch.Tensor, how: How = Norm.__call__) -> Iterator[torch.Tensor]:
+    def iterate_streams(self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.__call__) -> Iterator[torch.Tensor]:
         """The stream (placements, networks, N, tokens, 1, channels), before any branch and behind each of them.
 
         Args:
@@ -112,14 +112,14 @@ class Transformer:
         yield stream
         for number, (branch, places) in enumerate(zip(self.branches, self.places, strict=True)):
             f = self._attended if self.attention and number % 2 == 0 else self._through_units
-            out = places["behind"](f(places["before"](stream, how), *branch), how)
-            stream = places["sum"](stream + out, how)
+            out = places["behind"](f(places["before"](stream, apply_norm), *branch), apply_norm)
+            stream = places["sum"](stream + out, apply_norm)
             yield stream
 
-    def logits(self, x: torch.Tensor, how: How = Norm.__call__) -> torch.Tensor:
+    def logits(self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.__call__) -> torch.Tensor:
         """(placements, networks, N, classes) of pictures (networks or 1, N, rows, pixels)."""
-        *_, stream = self.streams(x, how)
-        return self.end(stream, how).mean((3, 4)) @ self.readout + self.offset
+        *_, stream = self.iterate_streams(x, apply_norm)
+        return self.end(stream, apply_norm).mean((3, 4)) @ self.readout + self.offset
 
     @torch.no_grad()
     def settle(self, x: torch.Tensor) -> None:
@@ -129,12 +129,12 @@ class Transformer:
     @torch.no_grad()
     def told(self, x: torch.Tensor) -> torch.Tensor:
         """Return the logits by kept statistics, of some examples at a time: all at once take much memory."""
-        return torch.cat([self.logits(part, Norm.infer) for part in x.split(CHUNK, dim=1)], dim=2)
+        return torch.cat([self.logits(part, Norm.infer) for part in x.split(EXAMPLES_PER_PASS, dim=1)], dim=2)
 
     @torch.no_grad()
-    def mean_squares(self, x: torch.Tensor) -> torch.Tensor:
+    def measure_mean_squares(self, x: torch.Tensor) -> torch.Tensor:
         """Of the stream before any branch and behind each of them, (1 + branches, placements, networks)."""
-        return torch.stack([stream.square().mean((2, 3, 4, 5)) for stream in self.streams(x)])
+        return torch.stack([stream.square().mean((2, 3, 4, 5)) for stream in self.iterate_streams(x)])
 
     def gradients(self, x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """‖∂l/∂W‖ of every branch's last matrix, (branches, placements, networks)."""
@@ -160,8 +160,8 @@ def _units(first: Callable[..., torch.Tensor], width: int) -> list[torch.Tensor]
     return [first(width, 2 * width, 2.0), first(2 * width, width)]
 
 
-def tokens(name: str) -> tuple[torch.device, Digits]:
+def load_token_pictures(name: str) -> tuple[torch.device, Digits]:
     """Return the device of a name and the digits on it, as pictures (digits, rows, pixels) in −1..1."""
-    device = device_of(name)
+    device = open_float32_device(name)
     parts = split_digits(device)
     return device, Digits(*((2 * x.unflatten(-1, (DIGIT_SIDE, DIGIT_SIDE)) - 1, labels) for x, labels in parts))

@@ -11,14 +11,14 @@ import torch
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
 from normviz.train.batch_norm import BatchNorm
 from normviz.train.dense import split_digits
-from normviz.train.learning import error, initial_weights, mini_batches
+from normviz.train.learning import compute_error_rate, draw_initial_weights, shuffle_mini_batches
 
-How = Callable[[BatchNorm, torch.Tensor], torch.Tensor]
+ApplyBatchNorm = Callable[[BatchNorm, torch.Tensor], torch.Tensor]
 """`BatchNorm.train` or `BatchNorm.infer`."""
 
 
 @dataclass
-class Task:
+class TuningTask:
     """Digits to learn, and others to choose a learning rate by and to be tested on.
 
     Attributes:
@@ -36,11 +36,11 @@ class Task:
     def batches(self, seeds: Sequence[int], steps: int, batch: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """Yield mini-batches (networks, batch, pixels) with their classes (networks, batch), one a step."""
         network = torch.arange(len(seeds), device=self.x.device)[:, None]
-        for chosen in mini_batches(seeds, self.x.shape[1], steps, batch).to(self.x.device):
+        for chosen in shuffle_mini_batches(seeds, self.x.shape[1], steps, batch).to(self.x.device):
             yield self.x[network, chosen], self.labels[network, chosen]
 
 
-PICTURES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+PICTURE_TRANSFORMS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "faint": lambda x: 0.6 + 0.4 * x,
     "inverted": lambda x: 1 - x,
     "digits": lambda x: x,
@@ -49,7 +49,7 @@ PICTURES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 """The pictures 0..1 of the second task, by its name."""
 
 
-def make_tasks(name: str, seeds: Sequence[int], examples: int, device: torch.device) -> tuple[Task, Task]:
+def make_tasks(name: str, seeds: Sequence[int], examples: int, device: torch.device) -> tuple[TuningTask, TuningTask]:
     """Return the first task, and the second of a name, of which each network has few examples, drawn by its seed.
 
     Args:
@@ -60,7 +60,7 @@ def make_tasks(name: str, seeds: Sequence[int], examples: int, device: torch.dev
     """
     tasks = []
     for second in (False, True):
-        change, parts = PICTURES[name if second else "same"], []
+        change, parts = PICTURE_TRANSFORMS[name if second else "same"], []
         for pictures, classes in split_digits(device):
             used = ((classes >= DIGIT_CLASSES // 2) == second) | (name != "digits")
             parts.append((change(pictures[used]), classes[used]))
@@ -68,11 +68,13 @@ def make_tasks(name: str, seeds: Sequence[int], examples: int, device: torch.dev
         count = examples if second else len(x)
         drawn = [np.random.default_rng([seed, 3]).choice(len(x), count, replace=False) for seed in seeds]
         chosen = torch.from_numpy(np.stack(drawn)).to(device)
-        tasks.append(Task(x[chosen], labels[chosen], *((pictures[None], classes) for pictures, classes in unseen)))
+        tasks.append(
+            TuningTask(x[chosen], labels[chosen], *((pictures[None], classes) for pictures, classes in unseen))
+        )
     return tasks[0], tasks[1]
 
 
-class Tuned:
+class TunedNetworks:
     """Networks of several ways to tune × seeds: layers ReLU(γ â + β) of a = Wx, and a linear classifier of each task.
 
     Args:
@@ -87,7 +89,7 @@ class Tuned:
     ) -> None:
         sizes = [*pairwise([DIGIT_SIDE**2, *widths]), (widths[-1], DIGIT_CLASSES), (widths[-1], DIGIT_CLASSES)]
         *self.weights, old, new = (
-            initial_weights(seeds, 1, *size, scale=(2 / size[0]) ** 0.5, part=part).to(device)
+            draw_initial_weights(seeds, 1, *size, scale=(2 / size[0]) ** 0.5, part=part).to(device)
             for part, size in enumerate(sizes)
         )
         lead = (1, len(seeds))
@@ -101,27 +103,29 @@ class Tuned:
         """What may be learned of the new task."""
         return {"weights": self.weights, "γ, β": [*self.gains, *self.biases], "classifier": self.new}
 
-    def replicate(self, ways: int, momenta: Sequence[float], fresh: bool = True) -> "Tuned":
+    def replicate(self, copies: int, momenta: Sequence[float], fresh_classifier: bool = True) -> "TunedNetworks":
         """As it is now, so many times, and from now on with averages of these momenta.
 
         `fresh`: whether the new classifier begins as it was drawn, or as a copy of the old one.
         """
 
         def several(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-            return [each.detach().expand(ways, *each.shape[1:]).clone() for each in tensors]
+            return [each.detach().expand(copies, *each.shape[1:]).clone() for each in tensors]
 
         made = copy(self)
         made.weights, made.gains, made.biases = several(self.weights), several(self.gains), several(self.biases)
-        made.old, made.new = several(self.old), several(self.new if fresh else self.old)
+        made.old, made.new = several(self.old), several(self.new if fresh_classifier else self.old)
         made.norms = []
         for norm, gain in zip(self.norms, self.gains, strict=True):
-            kept = BatchNorm(gain.shape[-1], momenta, (ways, gain.shape[1]), norm.eps, gain.detach())
+            kept = BatchNorm(gain.shape[-1], momenta, (copies, gain.shape[1]), norm.eps, gain.detach())
             kept.mean, kept.variance = (each[:1].expand_as(kept.mean).clone() for each in (norm.mean, norm.variance))
             made.norms.append(kept)
         return made
 
     @torch.no_grad()
-    def measure_error(self, unseen: tuple[torch.Tensor, torch.Tensor], new: bool, which: int = 0) -> torch.Tensor:
+    def measure_error(
+        self, unseen: tuple[torch.Tensor, torch.Tensor], new: bool, momentum_index: int = 0
+    ) -> torch.Tensor:
         """Return the share of wrong answers in evaluation mode, (ways, networks).
 
         Args:
@@ -130,32 +134,32 @@ class Tuned:
             which: the position of the momentum whose running averages normalize.
         """
         pictures, classes = unseen
-        return error(self.logits(pictures, lambda norm, x: norm.infer(x, which), new), classes)
+        return compute_error_rate(self.logits(pictures, lambda norm, x: norm.infer(x, momentum_index), new), classes)
 
-    def logits(self, x: torch.Tensor, how: How, new: bool) -> torch.Tensor:
+    def logits(self, x: torch.Tensor, apply_norm: ApplyBatchNorm, new: bool) -> torch.Tensor:
         """(ways, networks, N, classes) of pictures (networks or 1, N, pixels), by the old or the new classifier."""
         for w, norm, gain, bias in zip(self.weights, self.norms, self.gains, self.biases, strict=True):
-            x = torch.relu(gain * how(norm, x @ w) + bias)
+            x = torch.relu(gain * apply_norm(norm, x @ w) + bias)
         w, offset = self.new if new else self.old
         return x @ w + offset
 
 
-def moved(now: Tuned, before: Tuned, which: int = 0) -> torch.Tensor:
+def measure_mean_drift(after: TunedNetworks, before: TunedNetworks, momentum_index: int = 0) -> torch.Tensor:
     """How far the running means of a momentum are from what they were, (ways, networks): the root mean square over all
     units, in standard deviations, the running ones before."""
     away = [
-        (norm.mean[which] - was.mean[which]) / (was.variance[which] + was.eps).sqrt()
-        for norm, was in zip(now.norms, before.norms, strict=True)
+        (norm.mean[momentum_index] - was.mean[momentum_index]) / (was.variance[momentum_index] + was.eps).sqrt()
+        for norm, was in zip(after.norms, before.norms, strict=True)
     ]
     return torch.cat(away, -1).square().mean(-1).sqrt()
 
 
 @torch.no_grad()
-def changed(now: Tuned, before: Tuned) -> dict[str, torch.Tensor]:
+def measure_parameter_changes(after: TunedNetworks, before: TunedNetworks) -> dict[str, torch.Tensor]:
     """By how much the parameters of every name have changed at most, (ways, networks)."""
     return {
         name: torch.stack(
             [(a - b).flatten(2).abs().amax(-1) for a, b in zip(some, before.named[name], strict=True)]
         ).amax(0)
-        for name, some in now.named.items()
+        for name, some in after.named.items()
     }

@@ -11,14 +11,14 @@ import torch
 
 from normviz.core.registry import Scheme
 from normviz.train import cost, devices
-from normviz.train.capture import Advance, eager, graph, piecewise
-from normviz.train.devices import device_words
+from normviz.train.devices import format_device_name
 from normviz.train.problem import NETWORKS, Failure, Problem, make_problem
 from normviz.train.setting import Setting
-from normviz.train.stack import Data, Stack
+from normviz.train.stack import Stack, StackData
+from normviz.train.step_functions import StepFunction, make_eager_step, make_graph_step, make_layerwise_step
 
 
-class Trained(NamedTuple):
+class TrainingResult(NamedTuple):
     """The losses of every step, (steps, schemes, networks), and what it ran on, in words."""
 
     losses: np.ndarray
@@ -26,7 +26,7 @@ class Trained(NamedTuple):
 
 
 @torch.inference_mode()
-def training(
+def train_stepwise(
     schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int] = range(len(NETWORKS))
 ) -> Iterator[torch.Tensor]:
     """Train the networks at these positions of `NETWORKS`, of all schemes, as one stack in blocks.
@@ -39,10 +39,10 @@ def training(
     device, dtype = devices.open_device(setting.device, setting.storage), getattr(torch, setting.storage)
     budget = devices.measure_budget(device)
     losses = torch.full((setting.steps, len(schemes), len(networks)), torch.nan, device=device, dtype=dtype)
-    start = Start.of(make_problem(setting, networks), device, dtype)
-    as_one, advances = _as_one(schemes, len(networks), setting, device, budget), list[Advance]()
+    start = PreparedProblem.of(make_problem(setting, networks), device, dtype)
+    as_one, advances = _as_one(schemes, len(networks), setting, device, budget), list[StepFunction]()
     for rows, columns in _blocks(schemes, len(networks), setting, as_one, budget):
-        data, stack = start.part(columns).stacked(schemes[rows], setting)
+        data, stack = start.part(columns).build_stack(schemes[rows], setting)
         advances.append(_how(schemes[rows], setting, device, as_one, budget)(stack, data, losses[:, rows, columns]))
     for step in range(setting.steps):
         for block, advance in enumerate(advances):
@@ -62,17 +62,19 @@ def _as_one(
 
 def _how(
     schemes: Sequence[Scheme], setting: Setting, device: torch.device, as_one: bool, budget: cost.Budget
-) -> Callable[[Stack, Data, torch.Tensor], Advance]:
+) -> Callable[[Stack, StackData, torch.Tensor], StepFunction]:
     """Return how a block takes its steps. A graph keeps its tensors for good: it is for what fits as one."""
     if device.type == "cuda" and as_one and not Stack.waits(schemes[0]):
-        return graph
-    return piecewise if cost.is_large(setting, budget) else eager
+        return make_graph_step
+    return make_layerwise_step if cost.is_large(setting, budget) else make_eager_step
 
 
-def train(schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int] = range(len(NETWORKS))) -> Trained:
+def train_twins(
+    schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int] = range(len(NETWORKS))
+) -> TrainingResult:
     """All steps of `training` at once."""
-    (losses,) = deque(training(schemes, setting, networks), maxlen=1)
-    return Trained(losses.cpu().double().numpy(), device_words(losses.device))
+    (losses,) = deque(train_stepwise(schemes, setting, networks), maxlen=1)
+    return TrainingResult(losses.cpu().double().numpy(), format_device_name(losses.device))
 
 
 def _blocks(
@@ -89,7 +91,7 @@ def _blocks(
             yield slice(start, stop), slice(0, networks)
             start = stop
         return
-    fitting = cost.block(setting, budget)
+    fitting = cost.find_block_size(setting, budget)
     columns = min(fitting, networks)
     columns = -(-networks // -(-networks // columns))  # blocks of even size
     rows = max(fitting // networks, 1)
@@ -99,7 +101,7 @@ def _blocks(
 
 
 @torch.inference_mode()
-def diagnosis(
+def find_failures(
     schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int]
 ) -> Iterator[dict[tuple[int, int], Failure]]:
     """Train the networks again to find for each, by its place (scheme, network), the first tensor that is not finite.
@@ -116,53 +118,53 @@ def diagnosis(
 
     device, dtype = devices.open_device(setting.device, setting.storage), getattr(torch, setting.storage)
     budget = devices.measure_budget(device)
-    start = Start.of(make_problem(setting, networks), device, dtype)
+    start = PreparedProblem.of(make_problem(setting, networks), device, dtype)
     as_one = _as_one(schemes, len(networks), setting, device, budget)
     for rows, columns in _blocks(schemes, len(networks), setting, as_one, budget):
-        data, stack = start.part(columns).stacked(schemes[rows], setting)
+        data, stack = start.part(columns).build_stack(schemes[rows], setting)
         corner, size = (rows.start, columns.start), len(schemes[rows]) * len(networks[columns])
         before = len(found)
         for step in range(setting.steps):
-            for _ in stack.pieces(*data(step), watch):
+            for _ in stack.step_by_layer(*data(step), watch):
                 yield found
             yield found
             if len(found) - before == size:
                 break
 
 
-def prepare(
+def prepare_stack(
     schemes: Sequence[Scheme], setting: Setting, problem: Problem, device: torch.device, dtype: torch.dtype
-) -> tuple[Data, Stack]:
+) -> tuple[StackData, Stack]:
     """A problem's data and its untrained networks on a device."""
-    return Start.of(problem, device, dtype).stacked(schemes, setting)
+    return PreparedProblem.of(problem, device, dtype).build_stack(schemes, setting)
 
 
-class Start(NamedTuple):
+class PreparedProblem(NamedTuple):
     """A problem on a device; of its parts all share the digits and their order."""
 
-    data: Data
+    data: StackData
     weights: list[torch.Tensor]
     rates: list[torch.Tensor]
     classifier: torch.Tensor
 
     @classmethod
-    def of(cls, problem: Problem, device: torch.device, dtype: torch.dtype) -> "Start":
+    def of(cls, problem: Problem, device: torch.device, dtype: torch.dtype) -> "PreparedProblem":
         """The start of a problem."""
 
         def real(array: np.ndarray) -> torch.Tensor:
             return torch.tensor(array, dtype=dtype, device=device)
 
         labels, order = (torch.tensor(array, device=device) for array in (problem.labels, problem.order))
-        data = Data(real(problem.inputs), labels, order, real(problem.factor), real(problem.shift))
+        data = StackData(real(problem.inputs), labels, order, real(problem.factor), real(problem.shift))
         weights, rates = ([real(array) for array in arrays] for arrays in (problem.weights, problem.rates))
         return cls(data, weights, rates, real(problem.classifier))
 
-    def part(self, networks: slice) -> "Start":
+    def part(self, networks: slice) -> "PreparedProblem":
         """That of some of the networks."""
         data = replace(self.data, factor=self.data.factor[networks], shift=self.data.shift[networks])
         weights, rates = ([tensor[networks] for tensor in tensors] for tensors in (self.weights, self.rates))
-        return Start(data, weights, rates, self.classifier)
+        return PreparedProblem(data, weights, rates, self.classifier)
 
-    def stacked(self, schemes: Sequence[Scheme], setting: Setting) -> tuple[Data, Stack]:
+    def build_stack(self, schemes: Sequence[Scheme], setting: Setting) -> tuple[StackData, Stack]:
         """The mini-batches, and the untrained networks of these schemes."""
         return self.data, Stack(schemes, setting, self.weights, self.rates, self.classifier)

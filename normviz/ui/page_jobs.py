@@ -9,8 +9,8 @@ import streamlit as st
 
 from normviz.describe.wording import format_duration
 from normviz.jobs.job_queue import JobQueue
-from normviz.jobs.requests import JobRequest, Keep
-from normviz.jobs.speed import Speed, guess_factor
+from normviz.jobs.requests import JobRequest, ResultCallback
+from normviz.jobs.speed import SpeedEstimator, guess_factor
 from normviz.ui.sessions import get_current_session
 
 WAIT_SECONDS = 0.25
@@ -25,9 +25,9 @@ MIN_SECONDS_SHOWN = 10.0
 
 
 @st.cache_resource
-def get_server_speed() -> Speed:
+def get_server_speed() -> SpeedEstimator:
     """Return what all desks of this server measure of its speed."""
-    return Speed(guess_factor)
+    return SpeedEstimator(guess_factor)
 
 
 def format_waiting(request: JobRequest) -> str:
@@ -50,7 +50,7 @@ def format_progress(request: JobRequest, name: str) -> str:
 
 
 def submit_or_reuse(
-    current_request: JobRequest | None, jobs: Sequence[Any], queue: JobQueue, keep: Keep, page: str
+    current_request: JobRequest | None, jobs: Sequence[Any], queue: JobQueue, keep: ResultCallback, page: str
 ) -> JobRequest | None:
     """The ticket of a page for these jobs: that which is held where they are among its own, otherwise a new one.
 

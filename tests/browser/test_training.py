@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 from normviz.core.registry import SCHEMES
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.table1.results import Results
-from normviz.train.problem import ORIGINAL, position
+from normviz.train.problem import ORIGINAL, find_network_index
 from normviz.train.setting import Setting
 
 SETTING = Setting(steps=20, batch=8, width=8)
@@ -48,7 +48,7 @@ def test_the_training_is_played_in_the_browser(played):
     played.open()
     results, scheme = Results(), SCHEMES["batch"]
     results.fill([scheme], SETTING)
-    losses = results.losses(scheme, SETTING)[:, [ORIGINAL, position(TRANSFORMATIONS["case-rescaling"])]]
+    losses = results.losses(scheme, SETTING)[:, [ORIGINAL, find_network_index(TRANSFORMATIONS["case-rescaling"])]]
     expect(played.says).to_be_hidden()
     assert played.hidden() == 0
     assert f"Final loss: {losses[-1, 0]:.3g} (network), {losses[-1, 1]:.3g} (twin)." in played.page.inner_text("body")

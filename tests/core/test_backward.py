@@ -21,7 +21,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.train.gradient import Average, General, Pointwise, Spectral, Whitening
+from normviz.train.gradient import FieldAverage, GeneralForm, Pointwise, SpectralNorm, Whitening
 
 EVERY = pytest.mark.parametrize("key", SCHEMES)
 DIVIDING = pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.suppression])
@@ -84,8 +84,8 @@ def test_equals_the_pass_that_trains(key):
     scheme, eps = SCHEMES[key], 1e-2
     x, dy = (torch.tensor(uneven_array((2, *SHAPE), seed)) for seed in (1, 2))
     expected = backward(x, dy, scheme, eps)
-    averages = (None if f is None else Average(f, SHAPE, x) for f in (scheme.summation, scheme.suppression))
-    form = Spectral() if scheme.spectral else General(*averages, eps, scheme.scale(SHAPE))
+    averages = (None if f is None else FieldAverage(f, SHAPE, x) for f in (scheme.summation, scheme.suppression))
+    form = SpectralNorm() if scheme.spectral else GeneralForm(*averages, eps, scheme.scale(SHAPE))
     form = Whitening(scheme.matrices(SHAPE), eps) if scheme.whitens else form
     form = Pointwise(scheme.function, scheme.alpha, scheme.shift or 0.0) if scheme.pointwise else form
     form.forward(x.clone())

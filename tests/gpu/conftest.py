@@ -12,7 +12,8 @@ import pytest
 import torch
 from emulation import emulate_graphs
 
-from normviz.train import capture, twins
+from normviz.train import step_functions as capture
+from normviz.train import twins
 
 DEVICE = os.environ.get("PARITY_DEVICE", "cuda" if torch.cuda.is_available() else "cpu")
 
@@ -31,6 +32,6 @@ def uncaptured(device, monkeypatch):
 
     def never():
         for way in ("graph", "eager"):
-            monkeypatch.setattr(twins, way, capture.eager)
+            monkeypatch.setattr(twins, way, capture.make_eager_step)
 
     return never

@@ -12,13 +12,13 @@ from pairs import pairwise
 from tolerated import allowed, gap
 
 from normviz.core.registry import SCHEMES
-from normviz.jobs.executors import threads
+from normviz.jobs.executors import create_thread_pool
 from normviz.jobs.job_queue import JobQueue
 from normviz.topics.table1.training import Training
 from normviz.train import cost, twins
 from normviz.train.setting import Setting
 from normviz.train.stack import Stack
-from normviz.train.twins import train, training
+from normviz.train.twins import train_stepwise, train_twins
 
 WITHOUT = [scheme for scheme in SCHEMES.values() if not Stack.waits(scheme)]
 BETWEEN = [SCHEMES[key] for key in ("batch", "spectral", "layer", "rms", "spectral", "weight")]
@@ -31,29 +31,29 @@ BETWEEN = [SCHEMES[key] for key in ("batch", "spectral", "layer", "rms", "spectr
 def test_a_captured_step_is_the_step(optimizer, layer, dtype, device, uncaptured):
     setting = Setting(layer=layer, steps=8, batch=8, width=6, eps=1e-2, rate=0.01, optimizer=optimizer, dtype=dtype)
     setting = replace(setting, device=device)
-    captured = train(WITHOUT, setting).losses
-    assert gap(train(WITHOUT, setting).losses, captured) <= allowed(setting)  # libraries may add in another order
+    captured = train_twins(WITHOUT, setting).losses
+    assert gap(train_twins(WITHOUT, setting).losses, captured) <= allowed(setting)  # libraries may add in another order
     uncaptured()
-    assert gap(captured, train(WITHOUT, setting).losses) <= allowed(setting)
+    assert gap(captured, train_twins(WITHOUT, setting).losses) <= allowed(setting)
 
 
 def test_the_first_step_starts_from_the_first_numbers(device):
     short, long = (Setting(steps=steps, device=device, optimizer="adam") for steps in (2, 5))
-    assert gap(train(WITHOUT, short).losses, train(WITHOUT, long).losses[:2]) <= allowed(short)
+    assert gap(train_twins(WITHOUT, short).losses, train_twins(WITHOUT, long).losses[:2]) <= allowed(short)
 
 
 def test_blocks_that_are_captured_go_beside_those_that_are_not(device):
     setting = Setting(steps=6, batch=8, width=8, eps=1e-2, device=device)
     if device == "cuda":
-        assert len(list(twins._blocks(BETWEEN, 2, setting, as_one=True, budget=cost.HOST))) == 5
-    together = train(BETWEEN, setting).losses
+        assert len(list(twins._blocks(BETWEEN, 2, setting, as_one=True, budget=cost.CPU_BUDGET))) == 5
+    together = train_twins(BETWEEN, setting).losses
     for row, scheme in enumerate(BETWEEN):
-        assert gap(together[:, [row]], train([scheme], setting).losses) <= allowed(setting), scheme.key
+        assert gap(together[:, [row]], train_twins([scheme], setting).losses) <= allowed(setting), scheme.key
 
 
 def test_what_is_read_on_the_way_is_what_it_stays(device):
     setting = Setting(steps=30, device=device)
-    seen = [losses.cpu().numpy() for losses in training(BETWEEN, setting)]
+    seen = [losses.cpu().numpy() for losses in train_stepwise(BETWEEN, setting)]
     assert [len(losses) for losses in seen] == list(range(1, 31))
     assert all(np.array_equal(losses, seen[-1][: len(losses)]) for losses in seen)
     assert np.isfinite(seen[-1]).all()
@@ -64,23 +64,23 @@ def test_a_desks_threads_train_at_once(workers, device):
     """The decompositions of spectral norm, captures, replays, and what a page reads meanwhile, in several threads."""
     settings = [Setting(steps=30, batch=8, width=8, seed=seed, eps=1e-2, device=device) for seed in range(8)]
     jobs, kept = [Training.of(BETWEEN, setting, (0, 1, 2)) for setting in settings], {}
-    with threads(workers) as pool:
+    with create_thread_pool(workers) as pool:
         desk = JobQueue(pool, lease=120.0)
         tickets = [desk.submit([job], lambda job, outcome: kept.update({job: outcome})) for job in jobs]
         assert all(ticket.wait(120.0) for ticket in tickets)
     assert [ticket.error for ticket in tickets] == [None] * 8
     for job, setting in zip(jobs, settings, strict=True):
-        assert gap(kept[job].losses, train(BETWEEN, setting, (0, 1, 2)).losses) <= allowed(setting)
+        assert gap(kept[job].losses, train_twins(BETWEEN, setting, (0, 1, 2)).losses) <= allowed(setting)
 
 
 def test_a_training_that_is_broken_off_spoils_no_other(device):
     setting = Setting(steps=30, device=device)
-    whole = train(WITHOUT, setting).losses
+    whole = train_twins(WITHOUT, setting).losses
     for steps in (1, 7):
-        with closing(training(WITHOUT, setting)) as run:
+        with closing(train_stepwise(WITHOUT, setting)) as run:
             for _ in range(steps):
                 next(run)
-    assert gap(train(WITHOUT, setting).losses, whole) <= allowed(setting)
+    assert gap(train_twins(WITHOUT, setting).losses, whole) <= allowed(setting)
 
 
 def test_memory_comes_back_after_a_job(device):
@@ -95,7 +95,7 @@ def test_memory_comes_back_after_a_job(device):
 
     setting, found = Setting(layer="conv", width=32, steps=3, device=device), []
     for _ in range(6):
-        train(list(SCHEMES.values()), setting)
+        train_twins(list(SCHEMES.values()), setting)
         found.append(held())
     allocated, reserved = zip(*found, strict=True)
     assert len(set(allocated[1:])) == 1  # the first one leaves what libraries keep for good
@@ -107,10 +107,10 @@ def test_threads_that_captured_leave_no_memory_either(device):
     if device != "cuda":
         pytest.skip("of the GPU's memory")
     found = []
-    with threads(2) as pool:
+    with create_thread_pool(2) as pool:
         for _ in range(4):
             job = Setting(steps=3, device=device)
-            wait([pool.submit(train, WITHOUT, replace(job, seed=seed)) for seed in range(8)])
+            wait([pool.submit(train_twins, WITHOUT, replace(job, seed=seed)) for seed in range(8)])
             gc.collect()
             torch.cuda.synchronize()
             found.append(torch.cuda.memory_allocated())

@@ -9,13 +9,13 @@ from pairs import pairwise
 from tolerated import allowed, gap
 
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.jobs.spec import finish
+from normviz.jobs.spec import run_to_end
 from normviz.topics.table1.table import measure
 from normviz.topics.table1.training import Training
 from normviz.train import twins
-from normviz.train.devices import device_words, resolve_device
+from normviz.train.devices import format_device_name, resolve_device
 from normviz.train.setting import DTYPES, Setting
-from normviz.train.twins import train
+from normviz.train.twins import train_twins
 
 EVERY = [get_scheme(key, groups=2) for key in (*list(SCHEMES)[::2], *list(SCHEMES)[1::2])]
 """Every scheme, those that compute the same on a dense layer apart from each other, and spectral norm in between."""
@@ -30,14 +30,16 @@ SHORT = Setting(steps=4, batch=8, width=6, eps=1e-2)
 )
 def test_losses(dtype, layer, optimizer, depth, device):
     setting = replace(SHORT, layer=layer, dtype=dtype, optimizer=optimizer, rate=0.01, depth=depth)
-    here, there = (train(EVERY, replace(setting, device=name)) for name in ("cpu", device))
+    here, there = (train_twins(EVERY, replace(setting, device=name)) for name in ("cpu", device))
     assert there.losses.shape == (4, len(EVERY), len(twins.NETWORKS))
     assert np.isfinite(here.losses).all()
     assert gap(there.losses, here.losses) <= allowed(setting)
 
 
 def test_the_device_is_named(device):
-    assert train([SCHEMES["batch"]], replace(SHORT, device=device)).device == device_words(torch.device(device))
+    assert train_twins([SCHEMES["batch"]], replace(SHORT, device=device)).device == format_device_name(
+        torch.device(device)
+    )
 
 
 def test_auto_chooses_it(device):
@@ -59,7 +61,7 @@ def test_the_verdicts_of_the_papers_schemes(layer, device):
 def test_what_is_not_finite_is_explained_alike(device):
     setting = Setting(rate=1e6, steps=20, delta=1000.0)
     jobs = (Training.of(EVERY, replace(setting, device=name), [0, 3]) for name in ("cpu", device))
-    here, there = (finish(job).failures for job in jobs)
+    here, there = (run_to_end(job).failures for job in jobs)
     plain = [place for place in here if EVERY[place[0]].key == "none"]  # without any scheme nothing holds numbers back
     assert len(plain) == 2
     assert [there[place] for place in plain] == [here[place] for place in plain]

@@ -1,13 +1,13 @@
 import pytest
 from pretend import Clock, Later
 
-from normviz.jobs.executors import threads
+from normviz.jobs.executors import create_thread_pool
 from normviz.jobs.job_queue import JobQueue
 
 
 @pytest.fixture
 def pool():
-    with threads(2) as pool:
+    with create_thread_pool(2) as pool:
         yield pool
 
 

@@ -20,11 +20,11 @@ from normviz.core.errors import InvalidInput
 from normviz.core.registry import SCHEMES
 from normviz.jobs import cluster as jobs_cluster
 from normviz.jobs import versions
-from normviz.jobs.cluster import Cluster, configured
-from normviz.jobs.executors import on_one_core, threads
-from normviz.jobs.failures import where
+from normviz.jobs.cluster import Cluster, create_configured_cluster
+from normviz.jobs.executors import create_thread_pool, limit_to_one_core
+from normviz.jobs.failures import locate_error
 from normviz.jobs.job_queue import JobQueue
-from normviz.jobs.spec import digest, finish
+from normviz.jobs.spec import compute_digest, run_to_end
 from normviz.topics.table1.training import Training
 from normviz.train.setting import Setting
 
@@ -39,10 +39,10 @@ class Kept:
         self.results = {}
 
     def __call__(self, job, result):
-        self.results.setdefault(digest(job), []).append(result)
+        self.results.setdefault(compute_digest(job), []).append(result)
 
     def of(self, job):
-        return self.results.get(digest(job), [])
+        return self.results.get(compute_digest(job), [])
 
 
 def until(check):
@@ -89,8 +89,10 @@ def test_a_training_on_a_cluster_gives_the_same(desk):
     ticket = desk.submit([job], kept)
     assert ended(ticket)
     assert ticket.error is None
-    with threads(1, initializer=on_one_core) as pool:  # as each worker is: sums of several cores may differ
-        here = pool.submit(finish, job).result()
+    with create_thread_pool(
+        1, initializer=limit_to_one_core
+    ) as pool:  # as each worker is: sums of several cores may differ
+        here = pool.submit(run_to_end, job).result()
     there = kept.of(job)[-1]
     assert np.array_equal(here.losses, there.losses, equal_nan=True)
     assert there.losses.shape == (20, 2, 2)
@@ -137,7 +139,7 @@ def test_an_error_on_a_worker_is_shown_here(desk):
     ticket = desk.submit([Does("refuses")], Kept())
     assert ended(ticket)
     assert isinstance(ticket.error, InvalidInput)
-    assert re.fullmatch(r"normviz/core/\w+\.py, line \d+, in \w+", where(ticket.error))
+    assert re.fullmatch(r"normviz/core/\w+\.py, line \d+, in \w+", locate_error(ticket.error))
 
 
 @pytest.mark.heavy
@@ -229,7 +231,7 @@ def test_a_scheduler_that_has_gone_is_told_and_the_job_can_be_started_again(tmp_
 
 def test_a_torch_for_a_gpu_is_torch(monkeypatch):
     monkeypatch.setattr(versions, "version", lambda name: "2.13.0+cu130")
-    assert versions.installed()["torch"] == "2.13.0"
+    assert versions.get_installed_versions()["torch"] == "2.13.0"
 
 
 @pytest.mark.heavy
@@ -247,7 +249,7 @@ def test_an_address_where_nobody_listens_is_told():
 
 
 def test_an_address_where_something_else_listens_is_told(monkeypatch):
-    monkeypatch.setattr(jobs_cluster, "PATIENCE", 0.5)
+    monkeypatch.setattr(jobs_cluster, "ANSWER_TIMEOUT", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as other:  # takes every connection, and never says a word
         address = f"tcp://127.0.0.1:{other.getsockname()[1]}"
         assert f"What listens at {address} does not answer" in refusal(Cluster(address))
@@ -261,13 +263,13 @@ def test_an_address_that_is_none_is_refused(address):
 
 def test_the_environment_names_the_cluster(monkeypatch):
     monkeypatch.delenv("NORMVIZ_DASK", raising=False)
-    assert configured() is None
+    assert create_configured_cluster() is None
     monkeypatch.setenv("NORMVIZ_DASK", "tcp://host:8786")
-    assert configured().address == "tcp://host:8786"
+    assert create_configured_cluster().address == "tcp://host:8786"
 
 
 def test_without_dask_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     monkeypatch.setenv("NORMVIZ_DASK", "tcp://host:8786")
     with pytest.raises(InvalidInput, match=r"Dask is not installed: pip install 'normviz\[cluster\]'"):
-        configured()
+        create_configured_cluster()

@@ -9,10 +9,10 @@ from work import Count, Endless, Fails
 
 from normviz.core.registry import SCHEMES
 from normviz.jobs import executors
-from normviz.jobs.executors import on_one_core, perform, threads
+from normviz.jobs.executors import create_thread_pool, limit_to_one_core, perform
 from normviz.jobs.job_queue import JobQueue
-from normviz.jobs.processes import Processes
-from normviz.jobs.spec import digest
+from normviz.jobs.process_executor import ProcessExecutor
+from normviz.jobs.spec import compute_digest
 from normviz.topics.table1.training import Training
 from normviz.train.setting import Setting
 
@@ -36,7 +36,7 @@ class Counted:
 @pytest.fixture(scope="module")
 def processes():
     """A desk whose jobs run in another process, which knows nothing of this one."""
-    with Processes(1) as pool:
+    with ProcessExecutor(1) as pool:
         yield JobQueue(pool, lease=STARTED)
 
 
@@ -47,7 +47,7 @@ class Kept:
         self.results = {}
 
     def __call__(self, job, result):
-        self.results.setdefault(digest(job), []).append(result)
+        self.results.setdefault(compute_digest(job), []).append(result)
 
 
 def until(check):
@@ -61,7 +61,7 @@ def test_a_job_is_asked_before_every_step_and_tells_at_intervals(monkeypatch):
     control = Counted(3)
     assert perform(Count(5), control)[0] == (0, 1, 2)
     assert control.told == [(1 / 5, (0,))]  # the first at once
-    monkeypatch.setattr(executors, "TELL", 0.0)
+    monkeypatch.setattr(executors, "REPORT_SECONDS", 0.0)
     control = Counted(9)
     assert perform(Count(3), control)[0] == (0, 1, 2)
     assert control.told == [(1 / 3, (0,)), (2 / 3, (0, 1))]  # and not what is the result
@@ -73,7 +73,9 @@ def test_a_job_that_is_stopped_before_it_starts_does_nothing():
 
 def test_a_training_in_another_process_gives_the_same(processes):
     job, kept = Training.of([SCHEMES["none"], SCHEMES["layer"]], Setting(rate=1e6, steps=20, device="cpu"), [0, 3]), {}
-    with threads(1, initializer=on_one_core) as pool:  # as each worker is: sums of several cores may differ
+    with create_thread_pool(
+        1, initializer=limit_to_one_core
+    ) as pool:  # as each worker is: sums of several cores may differ
         for name, desk in (("threads", JobQueue(pool)), ("processes", processes)):
             kept[name] = Kept()
             ticket = desk.submit([job], kept[name])
@@ -114,5 +116,5 @@ def test_an_error_in_another_process_is_shown_here(processes):
     ticket = processes.submit([Count(1), Fails("no such device")], kept := Kept())
     assert ticket.wait(STARTED)
     assert str(ticket.error) == "no such device"
-    ((_, process),) = kept.results[digest(Count(1))]
+    ((_, process),) = kept.results[compute_digest(Count(1))]
     assert process != os.getpid()

@@ -8,9 +8,10 @@ import pytest
 from pretend import Later
 from work import Count, Trains
 
-from normviz.jobs import executors, gpu, one_gpu
+from normviz.jobs import executors, gpu
+from normviz.jobs import single_gpu as one_gpu
 from normviz.jobs.gpu import move_to_cpu
-from normviz.jobs.one_gpu import OneGpu
+from normviz.jobs.single_gpu import SingleGpuExecutor
 from normviz.train.setting import Setting
 
 
@@ -58,8 +59,8 @@ def test_torch_that_another_thread_imports_is_not_asked(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", half)
     monkeypatch.setattr(gpu, "_driver_memory", lambda: 0)
     assert not gpu.has_gpu()
-    assert gpu.held_share() == 0.0
-    executors.give_back()
+    assert gpu.get_peak_gpu_share() == 0.0
+    executors.release_memory()
 
 
 def test_a_machine_without_a_driver_has_no_gpu(monkeypatch):
@@ -104,11 +105,11 @@ class Pool(Later):
 @pytest.mark.parametrize("there", [True, False])
 def test_one_process_has_all_jobs_of_the_gpu(there, monkeypatch):
     pools = []
-    monkeypatch.setattr(one_gpu, "Processes", lambda workers: pools.append(Pool(workers)) or pools[-1])
-    monkeypatch.setattr(gpu, "gpu_memory", lambda: 2**33 if there else 0)
+    monkeypatch.setattr(one_gpu, "ProcessExecutor", lambda workers: pools.append(Pool(workers)) or pools[-1])
+    monkeypatch.setattr(gpu, "get_gpu_memory", lambda: 2**33 if there else 0)
     monkeypatch.setattr(gpu, "has_gpu", lambda: there)
     monkeypatch.setattr(one_gpu, "has_gpu", lambda: there)
-    pool = OneGpu(16)
+    pool = SingleGpuExecutor(16)
     jobs = [Trains(), Count(1), Trains("cuda"), Trains("cpu"), Trains()]
     for job in jobs:
         pool.submit(executors.perform, job, None)
@@ -127,4 +128,4 @@ def test_a_context_that_has_failed_does_not_end_the_worker(monkeypatch):
     torch = ModuleType("torch")
     torch.cuda = SimpleNamespace(is_initialized=lambda: True, empty_cache=fails)
     monkeypatch.setitem(sys.modules, "torch", torch)
-    executors.give_back()
+    executors.release_memory()

@@ -8,10 +8,10 @@ from pretend import SOON, Kept
 from work import CONTEXT, Count, Endless, Trains, set_up_a_gpu
 
 from normviz.jobs import executors, limits
-from normviz.jobs.executors import perform, threads
+from normviz.jobs.executors import create_thread_pool, perform
 from normviz.jobs.job_queue import JobQueue
-from normviz.jobs.limits import NO_LIMITS, Limits, OverLimit, resident
-from normviz.jobs.processes import Processes
+from normviz.jobs.limits import NO_LIMITS, LimitExceeded, Limits, read_resident_memory
+from normviz.jobs.process_executor import ProcessExecutor
 
 
 class Heard:
@@ -30,29 +30,33 @@ class Heard:
 
 def test_a_job_that_takes_too_long_is_ended_with_what_it_has_so_far():
     control = Heard()
-    with pytest.raises(OverLimit, match=r"ended after 0 s, the most that one may take here; fewer steps"):
+    with pytest.raises(LimitExceeded, match=r"ended after 0 s, the most that one may take here; fewer steps"):
         perform(Endless(), control, Limits(seconds=0.0))
     assert control.told == [1]
 
 
 def test_a_job_that_takes_too_much_memory_is_ended(monkeypatch):
     held = iter([5 * 2**30, 5 * 2**30 + 2**20, 5 * 2**30 + 200 * 2**20, 6 * 2**30])
-    monkeypatch.setattr(executors, "resident", lambda: next(held))
+    monkeypatch.setattr(executors, "read_resident_memory", lambda: next(held))
     control = Heard()
-    with pytest.raises(OverLimit, match=r"had taken 200 MB of main memory; 100 MB is the most here\. A smaller batch"):
+    with pytest.raises(
+        LimitExceeded, match=r"had taken 200 MB of main memory; 100 MB is the most here\. A smaller batch"
+    ):
         perform(Endless(), control, Limits(memory=100 * 2**20))
     assert next(held) == 6 * 2**30  # after the second step
 
 
 def test_a_job_that_takes_too_much_of_a_gpu_is_ended(monkeypatch):
     held = iter([0.1, 0.63])
-    monkeypatch.setattr(executors, "held_share", lambda: next(held))
-    with pytest.raises(OverLimit, match=r"had taken 63% of the GPU's memory; 50% is the most here\. A smaller batch"):
+    monkeypatch.setattr(executors, "get_peak_gpu_share", lambda: next(held))
+    with pytest.raises(
+        LimitExceeded, match=r"had taken 63% of the GPU's memory; 50% is the most here\. A smaller batch"
+    ):
         perform(Endless(), Heard(), Limits(device=0.5))
 
 
 def test_what_a_gpu_takes_of_main_memory_to_set_itself_up_is_not_the_jobs():
-    with Processes(1, initializer=set_up_a_gpu) as pool:
+    with ProcessExecutor(1, initializer=set_up_a_gpu) as pool:
         ticket = JobQueue(pool, limits=Limits(memory=CONTEXT // 2), lease=60.0).submit([Trains()], kept := Kept())
         assert ticket.wait(60.0)
     assert ticket.error is None
@@ -68,18 +72,18 @@ def test_limits_that_are_nowhere_set_are_never_met():
 
 
 def test_the_limits_of_a_desk_hold_for_its_jobs():
-    with threads(1) as pool:
+    with create_thread_pool(1) as pool:
         ticket = JobQueue(pool, limits=Limits(seconds=0.0)).submit([Endless(), Count(1)], Kept())
         assert ticket.wait(SOON)
-        assert isinstance(ticket.error, OverLimit)
+        assert isinstance(ticket.error, LimitExceeded)
 
 
 def test_the_memory_of_a_process_is_what_it_holds():
-    before = resident()
+    before = read_resident_memory()
     assert before > 2**20
     held = np.ones(2**23)
-    assert resident() - before > 2**25
-    assert resident(os.getpid()) > 2**25
+    assert read_resident_memory() - before > 2**25
+    assert read_resident_memory(os.getpid()) > 2**25
     del held
 
 
@@ -88,4 +92,4 @@ def test_where_the_system_does_not_tell_nothing_is_limited(monkeypatch):
         raise FileNotFoundError(path)
 
     monkeypatch.setattr(limits, "open", missing, raising=False)
-    assert resident() == 0
+    assert read_resident_memory() == 0

@@ -10,9 +10,9 @@ from pretend import SOON, Kept
 from work import Count, Endless, Fails
 
 from normviz.jobs import executors
-from normviz.jobs.executors import threads
+from normviz.jobs.executors import create_thread_pool
 from normviz.jobs.job_queue import JobQueue
-from normviz.jobs.spec import Step
+from normviz.jobs.spec import JobStep
 
 
 def ended(*tickets):
@@ -31,7 +31,7 @@ def test_a_job_does_its_work_and_its_result_is_kept(desk):
 
 
 def test_what_there_is_so_far_is_kept_and_told(desk, monkeypatch):
-    monkeypatch.setattr(executors, "TELL", 0.0)
+    monkeypatch.setattr(executors, "REPORT_SECONDS", 0.0)
     kept = Kept()
     ticket = desk.submit([Endless()], kept)
     deadline = time.monotonic() + SOON
@@ -103,7 +103,7 @@ def test_a_job_that_nobody_looks_at_ends(slow, later, clock):
 def test_who_is_there_need_not_look(slow, clock):
     """A tab in the background looks once a minute, and a busy server lets every look come late."""
     there = [True]
-    ticket = slow.submit([Endless()], Kept(), there=lambda: there[0])
+    ticket = slow.submit([Endless()], Kept(), is_present=lambda: there[0])
     for clock.now in range(0, 300, 60):
         assert not ticket.run.stopped()
     there[0] = False
@@ -115,7 +115,7 @@ def test_who_is_there_need_not_look(slow, clock):
 
 def test_who_comes_back_within_the_lease_is_not_missed(slow, clock):
     there = [True]
-    ticket = slow.submit([Endless()], Kept(), there=lambda: there[0])
+    ticket = slow.submit([Endless()], Kept(), is_present=lambda: there[0])
     for clock.now in range(0, 60, 6):
         there[0] = not there[0]
         assert not ticket.run.stopped()
@@ -165,7 +165,7 @@ def test_the_end_of_a_stopped_run_leaves_its_successor_to_be_shared(slow, later,
 
 
 def test_no_more_jobs_run_than_there_are_workers():
-    with threads(1) as pool:
+    with create_thread_pool(1) as pool:
         desk, kept = JobQueue(pool), Kept()
         first, second = (desk.submit([Endless(name)], kept) for name in "ab")
         assert not second.wait(0.1)
@@ -197,7 +197,7 @@ class Overflows:
 
     def steps(self):
         tensor = Tensor()
-        yield Step(0.5, lambda: None)
+        yield JobStep(0.5, lambda: None)
         HELD.append(ref(tensor))
         try:
             self.allocate(tensor)
@@ -215,7 +215,7 @@ HELD = []
 
 def test_an_error_that_is_kept_keeps_nothing_of_what_the_job_held():
     HELD.clear()
-    with threads(1) as pool:
+    with create_thread_pool(1) as pool:
         ticket = JobQueue(pool).submit([Overflows()], Kept())
         assert ticket.wait(SOON)
     assert str(ticket.error) == "the capture failed as well"
@@ -233,7 +233,7 @@ def test_an_error_in_keeping_is_kept_as_well(slow, later):
 
 
 def test_an_executor_that_takes_no_more_is_an_error_to_be_shown():
-    pool = threads(1)
+    pool = create_thread_pool(1)
     pool.shutdown()
     ticket = JobQueue(pool).submit([Count(1)], Kept())
     assert ticket.over

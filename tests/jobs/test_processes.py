@@ -13,13 +13,13 @@ from pretend import Kept
 from work import Count, Does, Endless, Fails, leaves, process
 
 from normviz.core.errors import InvalidInput
-from normviz.jobs import processes
+from normviz.jobs import process_executor as processes
 from normviz.jobs.executors import perform
-from normviz.jobs.failures import where
+from normviz.jobs.failures import locate_error
 from normviz.jobs.job_queue import JobQueue
-from normviz.jobs.limits import Limits, OverLimit
-from normviz.jobs.processes import Processes, WorkerLost
-from normviz.jobs.worker import NICE
+from normviz.jobs.limits import LimitExceeded, Limits
+from normviz.jobs.process_executor import ProcessExecutor, WorkerLost
+from normviz.jobs.worker import NICENESS
 
 STARTED = 60.0  # seconds that a process may take on a busy machine to import what it needs
 HERE = Path(__file__).parent
@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(scope="module")
 def pool():
-    with Processes(1, initializer=process) as pool:
+    with ProcessExecutor(1, initializer=process) as pool:
         yield pool
 
 
@@ -70,13 +70,13 @@ def test_one_worker_does_one_job_after_the_other(desk):
 
 
 def test_a_worker_has_one_core_stands_back_and_knows_nothing_of_the_page():
-    with Processes(1) as pool:
+    with ProcessExecutor(1) as pool:
         found = result(JobQueue(pool, lease=STARTED), "surroundings")
-    assert found == (1, min(os.nice(0) + NICE, 19), "normviz.jobs.worker")
+    assert found == (1, min(os.nice(0) + NICENESS, 19), "normviz.jobs.worker")
 
 
 def test_a_worker_that_cannot_start_is_an_error_of_the_job():
-    with Processes(1, initializer=leaves) as pool:
+    with ProcessExecutor(1, initializer=leaves) as pool:
         ticket = JobQueue(pool, lease=STARTED).submit([Count(1)], Kept())
         assert ticket.wait(STARTED)
     assert "exit code 3" in str(ticket.error)
@@ -99,7 +99,7 @@ def test_a_worker_that_dies_is_an_error_of_its_job_alone(desk, what, words):
 
 def test_a_job_whose_worker_dies_once_is_done_by_another(tmp_path, monkeypatch):
     monkeypatch.setenv("KILLED_ONCE", str(tmp_path / "first"))
-    with Processes(1, initializer=process) as pool:
+    with ProcessExecutor(1, initializer=process) as pool:
         ticket = JobQueue(pool, lease=STARTED).submit([Does("killed_once")], kept := Kept())
         assert ticket.wait(STARTED)
     assert ticket.error is None
@@ -112,7 +112,7 @@ def test_a_job_whose_worker_dies_once_is_done_by_another(tmp_path, monkeypatch):
 
 def test_a_job_whose_worker_dies_twice_is_not_tried_again(tmp_path, monkeypatch):
     monkeypatch.setenv("KILLED_ONCE", str(tmp_path / "first"))
-    with Processes(1, initializer=process) as pool:
+    with ProcessExecutor(1, initializer=process) as pool:
         ticket = JobQueue(pool, lease=STARTED).submit([Does("killed")], kept := Kept())
         assert ticket.wait(STARTED)
     assert isinstance(ticket.error, WorkerLost)
@@ -136,7 +136,7 @@ def test_nor_where_its_end_was_not_known_yet_when_it_was_chosen(desk, monkeypatc
 
 
 def test_a_job_that_does_not_stop_in_its_step_is_ended_after_a_while(desk, monkeypatch):
-    monkeypatch.setattr(processes, "GRACE", 0.0)
+    monkeypatch.setattr(processes, "GRACE_SECONDS", 0.0)
     ticket = desk.submit([Does("hangs"), Count(1)], kept := Kept())
     until(lambda: kept)  # its first step, which tells the process
     ticket.cancel()
@@ -155,10 +155,10 @@ def test_a_job_that_does_not_stop_in_its_step_is_ended_after_a_while(desk, monke
     ],
 )
 def test_a_job_over_its_limits_in_one_step_is_ended_after_a_while(pool, monkeypatch, what, limits, words):
-    monkeypatch.setattr(processes, "GRACE", 0.0)
+    monkeypatch.setattr(processes, "GRACE_SECONDS", 0.0)
     ticket = JobQueue(pool, lease=STARTED, limits=limits).submit([Does(what)], kept := Kept())
     assert ticket.wait(STARTED)
-    assert isinstance(ticket.error, OverLimit)
+    assert isinstance(ticket.error, LimitExceeded)
     assert words in str(ticket.error)
     assert len(kept) <= 1  # it is not begun again
 
@@ -171,7 +171,7 @@ def test_a_job_over_its_limits_ends_by_itself_and_its_worker_goes_on(desk, pool)
     ):
         ticket = JobQueue(pool, lease=STARTED, limits=limits).submit([job], Kept())
         assert ticket.wait(STARTED)
-        assert isinstance(ticket.error, OverLimit)
+        assert isinstance(ticket.error, LimitExceeded)
         assert words in str(ticket.error)
     assert result(desk, "process") == process
 
@@ -199,11 +199,11 @@ def test_an_error_that_cannot_travel_comes_in_its_words(desk):
 def test_an_error_says_where_it_was_in_the_other_process(desk):
     with pytest.raises(InvalidInput) as raised:
         result(desk, "refuses")
-    assert re.fullmatch(r"normviz/core/fields\.py, line \d+, in \w+", where(raised.value))
+    assert re.fullmatch(r"normviz/core/fields\.py, line \d+, in \w+", locate_error(raised.value))
 
 
 def test_a_job_that_nobody_wants_any_more_when_its_turn_comes_takes_no_worker():
-    with Processes(1, initializer=process) as pool:
+    with ProcessExecutor(1, initializer=process) as pool:
         assert pool.submit(perform, Fails("was started"), Stopped()).result(STARTED) is None
         assert pool._free == []
 
@@ -240,7 +240,7 @@ def test_an_error_in_keeping_a_report_is_an_error_of_the_job_and_ends_it(desk):
 
 
 def test_workers_are_warmed_once_and_no_more_than_there_may_be():
-    with Processes(2, initializer=process) as pool:
+    with ProcessExecutor(2, initializer=process) as pool:
         pool.warm()
         pool.warm()
         warmed = {worker.number for worker in pool._free}
@@ -250,7 +250,7 @@ def test_workers_are_warmed_once_and_no_more_than_there_may_be():
 
 
 def test_two_jobs_are_at_work_at_once():
-    with Processes(2, initializer=process) as pool:
+    with ProcessExecutor(2, initializer=process) as pool:
         desk, kept = JobQueue(pool, lease=STARTED), [Kept(), Kept()]
         tickets = [desk.submit([Endless(name)], place) for name, place in zip("ab", kept, strict=True)]
         until(lambda: all(kept))
@@ -260,7 +260,7 @@ def test_two_jobs_are_at_work_at_once():
 
 
 def test_a_worker_with_nothing_to_do_goes_after_a_while():
-    with Processes(1, idle=0.01, initializer=process) as pool:
+    with ProcessExecutor(1, idle_seconds=0.01, initializer=process) as pool:
         desk = JobQueue(pool, lease=STARTED)
         first = result(desk, "process")
         until(lambda: gone(first))
@@ -268,7 +268,7 @@ def test_a_worker_with_nothing_to_do_goes_after_a_while():
 
 
 def test_after_shutdown_no_job_is_taken_and_those_that_wait_may_be_cancelled():
-    pool = Processes(1, initializer=process)
+    pool = ProcessExecutor(1, initializer=process)
     desk = JobQueue(pool, lease=STARTED)
     kept = Kept()
     first, second = (desk.submit([job], kept) for job in (Does("waits"), Count(1)))
@@ -286,11 +286,11 @@ LEFT = """
 import os, signal
 from work import Does, process
 from normviz.jobs.job_queue import JobQueue
-from normviz.jobs.processes import Processes
+from normviz.jobs.process_executor import ProcessExecutor
 def keep(job, process):
     print(process, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
-JobQueue(Processes(1, initializer=process), lease=60.0).submit([Does("hangs")], keep).wait(60.0)
+JobQueue(ProcessExecutor(1, initializer=process), lease=60.0).submit([Does("hangs")], keep).wait(60.0)
 """
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from normviz.jobs import result_cache
 from normviz.jobs import result_cache as kept
-from normviz.jobs.result_cache import ResultCache, place
+from normviz.jobs.result_cache import ResultCache, find_results_path
 
 ROOT = Path(__file__).parents[2]
 CURVE = {"losses": np.array([2.0, np.nan, np.inf, -0.0]), "seeds": np.arange(3), "device": np.array("CPU, 2 cores")}
@@ -30,7 +30,7 @@ def path(tmp_path):
 def run(path, script, **how):
     return subprocess.run(
         [sys.executable, "-c", script],
-        env=os.environ | {"PYTHONPATH": str(ROOT), result_cache.VARIABLE: str(path)},
+        env=os.environ | {"PYTHONPATH": str(ROOT), result_cache.RESULTS_VARIABLE: str(path)},
         capture_output=True, text=True, **how,
     )  # fmt: skip
 
@@ -71,7 +71,7 @@ def test_a_result_that_is_kept_again_is_the_new_one(path):
 
 
 def test_those_go_first_that_were_not_used_for_the_longest_time(path):
-    store = ResultCache(path, most=4 * 1500)
+    store = ResultCache(path, max_bytes=4 * 1500)
     for name in "abcd":
         store.put(name, KILOBYTE)
     assert store.get("a") is not None
@@ -82,7 +82,7 @@ def test_those_go_first_that_were_not_used_for_the_longest_time(path):
 
 def test_the_file_stays_as_small_as_it_may_be(path):
     """Beside it SQLite keeps a log of a few megabytes."""
-    store = ResultCache(path, most=2**20)
+    store = ResultCache(path, max_bytes=2**20)
     for number in range(60):
         store.put(str(number), {"numbers": np.full(2**16, number)})
     assert sum(file.stat().st_size for file in path.parent.iterdir()) < 2**23
@@ -90,7 +90,7 @@ def test_the_file_stays_as_small_as_it_may_be(path):
 
 
 def test_a_result_that_is_too_large_is_not_kept_and_drops_no_other(path):
-    store = ResultCache(path, most=10_000)
+    store = ResultCache(path, max_bytes=10_000)
     store.put("a", KILOBYTE)
     store.put("large", {"numbers": np.zeros(2000)})
     assert store.get("large") is None
@@ -228,7 +228,7 @@ with ThreadPoolExecutor(4) as pool:
 
 
 def test_of_many_processes_that_find_a_damaged_file_one_sets_it_aside(path):
-    environment = os.environ | {"PYTHONPATH": str(ROOT), result_cache.VARIABLE: str(path)}
+    environment = os.environ | {"PYTHONPATH": str(ROOT), result_cache.RESULTS_VARIABLE: str(path)}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     others = [
         subprocess.Popen([sys.executable, "-c", LATER, name], env=environment, text=True, **pipes) for name in "abc"
@@ -248,7 +248,7 @@ def test_of_many_processes_that_find_a_damaged_file_one_sets_it_aside(path):
 
 
 def test_a_file_that_is_locked_for_long_is_not_set_aside(path, monkeypatch, capsys):
-    monkeypatch.setattr(kept, "WRITE", 0.1)
+    monkeypatch.setattr(kept, "WRITE_TIMEOUT", 0.1)
     store = ResultCache(path)
     store.put("a", CURVE)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -261,7 +261,7 @@ def test_a_file_that_is_locked_for_long_is_not_set_aside(path, monkeypatch, caps
 
 
 def test_a_file_that_is_emptied_while_a_result_waits_for_it_is_set_aside(path, monkeypatch):
-    monkeypatch.setattr(kept, "WRITE", 1.0)
+    monkeypatch.setattr(kept, "WRITE_TIMEOUT", 1.0)
     store = ResultCache(path)
     store.put("a", CURVE)
     with closing(sqlite3.connect(path, isolation_level=None)) as other, ThreadPoolExecutor() as pool:
@@ -399,4 +399,4 @@ def test_the_environment_says_where_results_are_kept(monkeypatch, environment, f
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert place() == Path(found)
+    assert find_results_path() == Path(found)

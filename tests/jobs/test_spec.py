@@ -13,7 +13,7 @@ import pytest
 from work import Count, Fails
 
 from normviz.core.registry import SCHEMES
-from normviz.jobs.spec import digest, finish
+from normviz.jobs.spec import compute_digest, run_to_end
 from normviz.topics.table1.training import Training
 from normviz.train.setting import Setting
 
@@ -21,10 +21,10 @@ ROOT = Path(__file__).parents[2]
 TRAINING = Training.of([SCHEMES["batch"], SCHEMES["weight"]], Setting(steps=3), [0, 1])
 PRINTED = """
 from normviz.core.registry import SCHEMES
-from normviz.jobs.spec import digest
+from normviz.jobs.spec import compute_digest
 from normviz.train.setting import Setting
 from normviz.topics.table1.training import Training
-print(digest(Training.of([SCHEMES["batch"], SCHEMES["weight"]], Setting(steps=3), [0, 1])))
+print(compute_digest(Training.of([SCHEMES["batch"], SCHEMES["weight"]], Setting(steps=3), [0, 1])))
 """
 
 
@@ -39,13 +39,13 @@ def test_a_job_is_frozen_and_can_be_pickled():
     with pytest.raises(FrozenInstanceError):
         TRAINING.setting = Setting()
     assert pickle.loads(pickle.dumps(TRAINING)) == TRAINING
-    assert digest(pickle.loads(pickle.dumps(TRAINING))) == digest(TRAINING)
+    assert compute_digest(pickle.loads(pickle.dumps(TRAINING))) == compute_digest(TRAINING)
 
 
 def test_a_digest_stays_as_it_is():
     """Results are named by it: another way of writing the same data would lose them all."""
-    assert digest(Count(3)) == sha256(b'{"data":{"n":3,"pause":0},"kind":"count","version":1}').hexdigest()
-    assert digest(Count(3)) == "5b40c1aded8912de1109be15be0af78139d9613c864c49d1debe9684f6d074a0"
+    assert compute_digest(Count(3)) == sha256(b'{"data":{"n":3,"pause":0},"kind":"count","version":1}').hexdigest()
+    assert compute_digest(Count(3)) == "5b40c1aded8912de1109be15be0af78139d9613c864c49d1debe9684f6d074a0"
 
 
 @pytest.mark.parametrize("seed", ["0", "1", "random"])
@@ -54,15 +54,15 @@ def test_a_digest_is_that_of_every_process(seed):
     printed = subprocess.run(
         [sys.executable, "-c", PRINTED], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     )
-    assert printed.stdout.strip() == digest(TRAINING)
+    assert printed.stdout.strip() == compute_digest(TRAINING)
 
 
 def test_the_order_of_the_fields_and_how_a_number_is_written_do_not_matter():
-    assert digest(named(("a", 1), ("b", 2.0))) == digest(named(("b", 2), ("a", 1.0)))
-    assert digest(named(("a", -0.0))) == digest(named(("a", 0)))
+    assert compute_digest(named(("a", 1), ("b", 2.0))) == compute_digest(named(("b", 2), ("a", 1.0)))
+    assert compute_digest(named(("a", -0.0))) == compute_digest(named(("a", 0)))
     written_otherwise = replace(TRAINING, setting=Setting(steps=3, delta=3))
     assert written_otherwise == TRAINING
-    assert digest(written_otherwise) == digest(TRAINING)
+    assert compute_digest(written_otherwise) == compute_digest(TRAINING)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_the_order_of_the_fields_and_how_a_number_is_written_do_not_matter():
     ids=repr,
 )
 def test_what_differs_has_another_digest(other):
-    assert digest(other) != digest(named(("a", 1)))
+    assert compute_digest(other) != compute_digest(named(("a", 1)))
 
 
 def test_every_part_of_a_training_matters():
@@ -91,25 +91,25 @@ def test_every_part_of_a_training_matters():
         replace(TRAINING, setting=Setting(steps=3, seed=1)),
         Training.of([SCHEMES["batch"], SCHEMES["weight"].with_fields(None, None)], Setting(steps=3), [0, 1]),
     ]
-    assert len({digest(job) for job in [TRAINING, *others]}) == 5
+    assert len({compute_digest(job) for job in [TRAINING, *others]}) == 5
 
 
 @pytest.mark.parametrize("value", [[1], {1}, {"a": 1}, object(), Setting], ids=lambda value: type(value).__name__)
 def test_what_is_not_plain_is_refused(value):
     with pytest.raises(TypeError, match="is not plain data"):
-        digest(named(("a", value)))
+        compute_digest(named(("a", value)))
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_number_that_is_not_finite_is_refused(value):
     with pytest.raises(ValueError, match="not JSON compliant"):
-        digest(named(("a", value)))
+        compute_digest(named(("a", value)))
 
 
 def test_a_job_run_to_its_end_gives_its_last_result():
-    assert finish(Count(4))[0] == (0, 1, 2, 3)
+    assert run_to_end(Count(4))[0] == (0, 1, 2, 3)
     with pytest.raises(ValueError, match="no such device"):
-        finish(Fails("no such device"))
+        run_to_end(Fails("no such device"))
 
 
 def test_parts_of_a_job_may_be_dataclasses():
@@ -119,5 +119,5 @@ def test_parts_of_a_job_may_be_dataclasses():
         version: ClassVar[int] = 1
         a: object
 
-    assert digest(Outer(Setting())) != digest(Outer(Setting(seed=1)))
-    assert digest(Outer((1, 2))) == digest(named(("a", (1, 2))))
+    assert compute_digest(Outer(Setting())) != compute_digest(Outer(Setting(seed=1)))
+    assert compute_digest(Outer((1, 2))) == compute_digest(named(("a", (1, 2))))

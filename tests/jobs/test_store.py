@@ -4,12 +4,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from normviz.jobs.store import Hashed, Store
+from normviz.jobs.bounded_store import BoundedStore, HashedKey
 
 
 @pytest.fixture
 def full():
-    store = Store(limit=3)
+    store = BoundedStore(limit=3)
     for key in "abc":
         store.put(key, key.upper())
     return store
@@ -51,7 +51,7 @@ def test_what_is_not_there_renews_nothing(full):
 
 
 def test_a_value_that_does_not_replace_the_old_one_renews_it():
-    store = Store(limit=2, replaces=lambda new, old: len(new) >= len(old))
+    store = BoundedStore(limit=2, replaces=lambda new, old: len(new) >= len(old))
     store.put("a", "long")
     store.put("b", "b")
     store.put("a", "no")
@@ -63,7 +63,7 @@ def test_a_value_that_does_not_replace_the_old_one_renews_it():
 
 
 def test_many_threads_leave_it_whole():
-    store = Store(limit=50)
+    store = BoundedStore(limit=50)
 
     def work(seed):
         for n in range(2000):
@@ -86,8 +86,12 @@ def test_a_key_is_hashed_once_and_equal_to_one_of_equal_parts():
         def __eq__(self, other):
             return isinstance(other, Part)
 
-    key = Hashed(Part(), 3)
+    key = HashedKey(Part(), 3)
     values = {key: "kept"}
-    assert [values.get(key), values.get(Hashed(Part(), 3)), values.get(Hashed(Part(), 4))] == ["kept", "kept", None]
+    assert [values.get(key), values.get(HashedKey(Part(), 3)), values.get(HashedKey(Part(), 4))] == [
+        "kept",
+        "kept",
+        None,
+    ]
     assert Part.hashed == 3  # one for every key, however often it is looked up
     assert key != (Part(), 3)

@@ -9,7 +9,7 @@ from work import Count, Endless
 
 from normviz.jobs import speed
 from normviz.jobs.job_queue import JobQueue
-from normviz.jobs.speed import MAX_FACTOR, Speed
+from normviz.jobs.speed import MAX_FACTOR, SpeedEstimator
 
 CLASS = 30
 
@@ -131,8 +131,8 @@ def test_the_time_that_is_left_is_modelled_before_anything_is_measured(slow):
 
 
 def test_jobs_of_one_ticket_share_the_workers(server):
-    assert server.expected_seconds([Count(4)]) == 4.0
-    assert server.expected_seconds([Count(4, pause=k) for k in range(8)]) == 18.0  # 16 where all end at once
+    assert server.estimate_seconds([Count(4)]) == 4.0
+    assert server.estimate_seconds([Count(4, pause=k) for k in range(8)]) == 18.0  # 16 where all end at once
     assert submit(server, [Count(4, pause=k) for k in range(8)]).seconds_left == 18.0
 
 
@@ -161,12 +161,12 @@ def test_the_next_job_of_a_kind_is_expected_to_take_as_long_as_the_last_ones(slo
     control.tell(0.05, None)
     clock.now = 72.2
     later.waiting.pop(0)[0].set_result("all")
-    assert slow.expected_seconds([Count(20, pause=1.0)]) == pytest.approx(76.0, rel=0.1)
-    assert slow.expected_seconds([Endless()]) == 1.0  # of another kind: the model of this one was off, not the machine
+    assert slow.estimate_seconds([Count(20, pause=1.0)]) == pytest.approx(76.0, rel=0.1)
+    assert slow.estimate_seconds([Endless()]) == 1.0  # of another kind: the model of this one was off, not the machine
 
 
 def test_one_short_job_decides_little_and_no_factor_is_beyond_bounds():
-    told = Speed()
+    told = SpeedEstimator()
     assert told.factor("training") == 1.0
     told.add("training", 0.3, 0.1)
     assert told.factor("training") == pytest.approx(1.2, abs=0.05)
@@ -179,7 +179,7 @@ def test_one_short_job_decides_little_and_no_factor_is_beyond_bounds():
 
 
 def test_a_machine_that_is_free_again_is_soon_known_to_be():
-    told = Speed()
+    told = SpeedEstimator()
     for _ in range(10):
         told.add("training", 80.0, 20.0)
     assert told.factor("training") > 3.5
@@ -210,7 +210,7 @@ def test_a_machine_is_guessed_before_its_first_job(monkeypatch):
     for load, factor in ((0.3, 1.5), (8.0, 6.0)):
         monkeypatch.setattr("os.getloadavg", lambda load=load: (load, 0, 0), raising=False)
         assert speed.guess_factor() == factor
-    told = Speed(speed.guess_factor)
+    told = SpeedEstimator(speed.guess_factor)
     assert told.factor("training") == 6.0
     told.add("training", 100.0, 100.0)
     assert told.factor("training") < 1.5  # what is measured counts more

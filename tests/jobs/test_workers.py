@@ -44,15 +44,15 @@ def test_any_other_setting_is_refused_in_words(monkeypatch, given):
 
 @pytest.mark.parametrize("number", [1, MAX_THREADS, MAX_THREADS + 1])
 @pytest.mark.parametrize(
-    ("module", "most"),
-    [(work, MAX_WORKERS), (accuracy, MAX_THREADS), (training_panels, MAX_THREADS)],
+    ("create_queue", "most"),
+    [(work.desk, MAX_WORKERS), (accuracy.get_training_queue, MAX_THREADS), (training_panels.desk, MAX_THREADS)],
     ids=["experiments", "running", "table1"],
 )
-def test_the_desks_of_a_server_have_as_many_workers(monkeypatch, module, most, number):
+def test_the_desks_of_a_server_have_as_many_workers(monkeypatch, create_queue, most, number):
     """Jobs in threads of the server have a bound of their own, since all pages share its interpreter."""
     monkeypatch.setenv(WORKERS_VARIABLE, str(number))
     monkeypatch.delenv("NORMVIZ_DASK", raising=False)
-    desk = module.desk.__wrapped__()
+    desk = create_queue.__wrapped__()
     assert desk.workers == min(number, most)
     desk._executor.shutdown()
 

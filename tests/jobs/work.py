@@ -16,7 +16,7 @@ import numpy as np
 
 from normviz.core.registry import get_scheme
 from normviz.jobs import gpu
-from normviz.jobs.spec import Step
+from normviz.jobs.spec import JobStep
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ class Count:
     def seconds(self) -> float:
         return float(self.n)
 
-    def steps(self) -> Iterator[Step[tuple[tuple[int, ...], int]]]:
+    def steps(self) -> Iterator[JobStep[tuple[tuple[int, ...], int]]]:
         for done in range(1, self.n + 1):
             time.sleep(self.pause)
-            yield Step(done / self.n, partial(_counted, done))
+            yield JobStep(done / self.n, partial(_counted, done))
 
 
 def _counted(done: int) -> tuple[tuple[int, ...], int]:
@@ -50,12 +50,12 @@ class Endless:
     version: ClassVar[int] = 1
     name: str = ""
 
-    def steps(self) -> Iterator[Step[int]]:
+    def steps(self) -> Iterator[JobStep[int]]:
         step = 0
         while True:
             time.sleep(0.002)
             step += 1
-            yield Step(0.5, partial(int, step))
+            yield JobStep(0.5, partial(int, step))
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class Fails:
     version: ClassVar[int] = 1
     message: str
 
-    def steps(self) -> Iterator[Step[None]]:
-        yield Step(0.1, _nothing)
+    def steps(self) -> Iterator[JobStep[None]]:
+        yield JobStep(0.1, _nothing)
         raise ValueError(self.message)
 
 
@@ -84,11 +84,11 @@ class Does:
     what: str
     number: int = 0
 
-    def steps(self) -> Iterator[Step[object]]:
-        yield Step(0.1, os.getpid)
+    def steps(self) -> Iterator[JobStep[object]]:
+        yield JobStep(0.1, os.getpid)
         result = globals()[self.what]()
-        yield Step(0.9, _nothing)  # where limits are seen
-        yield Step(1.0, lambda: result)
+        yield JobStep(0.9, _nothing)  # where limits are seen
+        yield JobStep(1.0, lambda: result)
 
 
 def process() -> int:
@@ -194,9 +194,9 @@ class Trains:
     version: ClassVar[int] = 1
     device: str = "auto"
 
-    def steps(self) -> Iterator[Step[int]]:
+    def steps(self) -> Iterator[JobStep[int]]:
         import torch
 
         torch.ones(1, device="cuda")
         for share in (0.5, 1.0):
-            yield Step(share, partial(len, HELD[0]))
+            yield JobStep(share, partial(len, HELD[0]))

@@ -7,7 +7,7 @@ from torch import nn
 from normviz.topics.experiments.fine_tuning import TASKS
 from normviz.train.batch_norm import BatchNorm
 from normviz.train.learning import Trainer, cross_entropy
-from normviz.train.tuning import Tuned, make_tasks
+from normviz.train.tuning import TunedNetworks, make_tasks
 
 MOMENTA = (0.01, 0.1, 1.0)
 EPS = 1e-3
@@ -63,7 +63,7 @@ class Plain(nn.Module):
 @pytest.mark.parametrize("frozen", [False, True])
 def test_a_network_is_tuned_as_with_torch_nn(mode, frozen):
     torch.manual_seed(0)
-    before = Tuned((0, 7), (6, 4), 0.1, EPS, CPU)
+    before = TunedNetworks((0, 7), (6, 4), 0.1, EPS, CPU)
     before.logits(torch.rand(2, 16, 64), BatchNorm.train, new=False)
     tuned = before.replicate(2, [0.3])
     one = Plain(tuned, 1, 1, 0.3)
@@ -90,7 +90,7 @@ def test_a_network_is_tuned_as_with_torch_nn(mode, frozen):
 
 
 def test_what_is_copied_leaves_the_first_as_it_was():
-    before = Tuned((0,), (6,), 0.1, EPS, CPU)
+    before = TunedNetworks((0,), (6,), 0.1, EPS, CPU)
     before.logits(torch.rand(1, 8, 64), BatchNorm.train, new=False)
     kept = [before.norms[0].mean.clone(), before.weights[0].clone()]
     after = before.replicate(3, MOMENTA)

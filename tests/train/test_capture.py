@@ -9,9 +9,10 @@ import numpy as np
 import torch
 
 from normviz.core.registry import SCHEMES
-from normviz.train import capture, twins
+from normviz.train import step_functions as capture
+from normviz.train import twins
 from normviz.train.setting import Setting
-from normviz.train.twins import train
+from normviz.train.twins import train_twins
 
 SMALL = Setting(steps=2, batch=4, width=4)
 
@@ -28,8 +29,8 @@ class Streams:
         patch.setattr(torch.cuda, "graph", Graph)
         patch.setattr(Graph, "default_capture_stream", None)
         patch.setattr(Graph, "streams", self, raising=False)
-        patch.setattr(capture, "replay", lambda captured, step, number: step())
-        patch.setattr(twins, "eager", capture.graph)
+        patch.setattr(capture, "replay_graph", lambda captured, step, number: step())
+        patch.setattr(twins, "make_eager_step", capture.make_graph_step)
 
     def stream(self):
         self.made += 1
@@ -76,7 +77,7 @@ def test_all_trainings_warm_up_on_the_one_stream_that_they_are_captured_on(monke
     """cuBLAS keeps up to 32 MB for every stream that a thread has used, for good; torch hands out 32 different ones."""
     streams = Streams(monkeypatch)
     for seed in range(3):
-        train([SCHEMES["batch"]], Setting(steps=2, batch=4, width=4, seed=seed))
+        train_twins([SCHEMES["batch"]], Setting(steps=2, batch=4, width=4, seed=seed))
     assert streams.made == 1
     assert set(streams.ran) == {"side 1"}
 
@@ -84,7 +85,11 @@ def test_all_trainings_warm_up_on_the_one_stream_that_they_are_captured_on(monke
 def test_nobody_warms_up_on_a_stream_while_it_is_captured(monkeypatch):
     streams = Streams(monkeypatch)
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda seed: train([SCHEMES["layer"]], Setting(steps=2, batch=4, width=4, seed=seed)), range(8)))
+        list(
+            pool.map(
+                lambda seed: train_twins([SCHEMES["layer"]], Setting(steps=2, batch=4, width=4, seed=seed)), range(8)
+            )
+        )
     assert streams.most == 1
 
 
@@ -103,7 +108,7 @@ def test_two_threads_that_decompose_first_do_not_load_torchs_linear_algebra_at_o
 
     def job(seed):
         both.wait(10)
-        return train([SCHEMES["spectral"]], Setting(steps=2, batch=4, width=4, seed=seed)).losses
+        return train_twins([SCHEMES["spectral"]], Setting(steps=2, batch=4, width=4, seed=seed)).losses
 
     monkeypatch.setattr(torch.linalg, "eigh", lazily)
     with ThreadPoolExecutor(2) as pool:

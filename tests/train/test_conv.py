@@ -100,7 +100,7 @@ def test_units_are_look_at_one_by_one(batches):
     network = stack(["batch", "layer"], SHRINKING)
     x = batches[0].flatten(0, 1)[None]
     summed, units = next(network.layers(x))
-    logits, (look, _) = network.look_at(x, Norm.__call__)
+    logits, (look, _) = network.measure_responses(x, Norm.__call__)
     torch.testing.assert_close(logits, network.logits(x))
     at = summed[1, 0, :, 2, 3]
     assert look.on[1, 0, 2, 3] == pytest.approx((units[1, 0, :, 2, 3] > 0).numpy().mean())

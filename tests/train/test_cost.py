@@ -13,7 +13,8 @@ from normviz.core.registry import SCHEMES
 from normviz.core.settings import get_declarations
 from normviz.topics.table1 import results
 from normviz.topics.table1.results import Results
-from normviz.train import capture, cost, twins
+from normviz.train import cost, twins
+from normviz.train import step_functions as capture
 from normviz.train.problem import NETWORKS
 from normviz.train.setting import Setting
 
@@ -53,11 +54,11 @@ def extremes():
 
 def test_no_training_is_over_the_budget():
     jobs = [job for setting in extremes() for job in Results().missing(list(SCHEMES.values()), setting)]
-    most = max(cost.memory(job.setting, len(job.rows), len(job.networks)) for job in jobs)
-    assert cost.HOST.memory / 3 < most <= cost.HOST.memory
+    most = max(cost.estimate_memory(job.setting, len(job.rows), len(job.networks)) for job in jobs)
+    assert cost.CPU_BUDGET.memory / 3 < most <= cost.CPU_BUDGET.memory
 
 
-GPUS = {"small": cost.device_budget(2**31, 1e11), "H100": cost.device_budget(78 * 2**30, 1.5e12)}
+GPUS = {"small": cost.compute_gpu_budget(2**31, 1e11), "H100": cost.compute_gpu_budget(78 * 2**30, 1.5e12)}
 """Two GPUs: what is free, and bytes that they copy in a second."""
 
 
@@ -75,11 +76,15 @@ def test_a_training_holds_no_more_than_a_gpus_budget(name, monkeypatch):
             ]
             together = sum(sizes) if as_one else max(sizes)  # a graph keeps its tensors, a step in blocks does not
             if together > 1:  # a network alone is never cut
-                assert max(cost.sizes(setting).sums) * together <= budget.block
+                assert max(cost.compute_tensor_sizes(setting).sums) * together <= budget.block
             if as_one:
-                assert cost.memory(setting, len(schemes), networks, together) <= budget.memory
-            assert cost.memory(setting, len(schemes), networks) <= cost.HOST.memory  # where the GPU fails
-            captured = {twins._how([scheme], setting, device, as_one, budget) is capture.graph for scheme in schemes}
+                assert cost.estimate_memory(setting, len(schemes), networks, together) <= budget.memory
+            assert (
+                cost.estimate_memory(setting, len(schemes), networks) <= cost.CPU_BUDGET.memory
+            )  # where the GPU fails
+            captured = {
+                twins._how([scheme], setting, device, as_one, budget) is capture.make_graph_step for scheme in schemes
+            }
             assert as_one or captured == {False}
             found.add(as_one)
     assert True in found
@@ -87,18 +92,20 @@ def test_a_training_holds_no_more_than_a_gpus_budget(name, monkeypatch):
 
 def test_a_large_gpu_captures_what_a_cpu_cuts_into_small_blocks():
     setting, networks, large = Setting(layer="conv", width=32, batch=64), len(NETWORKS), GPUS["H100"]
-    assert cost.block(setting, cost.HOST) < networks
-    assert cost.rows(setting, networks) == 1
-    assert cost.rows(setting, networks, large) >= len(SCHEMES)
+    assert cost.find_block_size(setting, cost.CPU_BUDGET) < networks
+    assert cost.find_max_schemes(setting, networks) == 1
+    assert cost.find_max_schemes(setting, networks, large) >= len(SCHEMES)
     assert cost.fits_as_one(setting, len(SCHEMES), networks, large)
 
 
 def test_a_gpus_budget_follows_what_is_free_and_how_fast_it_is():
-    assert cost.device_budget(2**34, 1e12).memory == 4 * cost.device_budget(2**32, 1e12).memory
-    assert cost.device_budget(2**34, 1e11).block == 1e11 * cost.PASS // 8
-    slow, fast, unmeasured = (cost.device_budget(2**34, rate).block for rate in (1e10, 1e11, math.inf))
-    assert slow < fast <= unmeasured == cost.device_budget(2**34).memory // 8
-    assert cost.rows(Setting(), 10, cost.device_budget(0, 1e12)) == 1  # nothing is free: one scheme, which may fail
+    assert cost.compute_gpu_budget(2**34, 1e12).memory == 4 * cost.compute_gpu_budget(2**32, 1e12).memory
+    assert cost.compute_gpu_budget(2**34, 1e11).block == 1e11 * cost.MAX_PASS_SECONDS // 8
+    slow, fast, unmeasured = (cost.compute_gpu_budget(2**34, rate).block for rate in (1e10, 1e11, math.inf))
+    assert slow < fast <= unmeasured == cost.compute_gpu_budget(2**34).memory // 8
+    assert (
+        cost.find_max_schemes(Setting(), 10, cost.compute_gpu_budget(0, 1e12)) == 1
+    )  # nothing is free: one scheme, which may fail
 
 
 @pytest.mark.heavy
@@ -114,8 +121,8 @@ def test_a_gpus_budget_follows_what_is_free_and_how_fast_it_is():
 def test_a_training_takes_the_memory_that_was_said(scheme, setting):
     script = PEAK.replace("{scheme}", scheme).replace("{setting}", repr(setting))
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=120)
-    said, taken = cost.memory(Setting(**setting), 1, 2), int(done.stdout)
-    assert taken <= cost.HOST.memory
+    said, taken = cost.estimate_memory(Setting(**setting), 1, 2), int(done.stdout)
+    assert taken <= cost.CPU_BUDGET.memory
     assert said / FACTOR < taken < said * FACTOR, (said, taken, done.stderr)
 
 
@@ -123,9 +130,13 @@ def test_time_grows_with_what_is_done():
     small = Setting(layer="conv", width=16, batch=32, depth=2)
     more = ({"steps": 1000}, {"width": 128}, {"batch": 256}, {"depth": 3})
     assert all(
-        cost.seconds(Setting(**(vars_of(small) | change)), 3, 10) > cost.seconds(small, 3, 10) for change in more
+        cost.estimate_training_seconds(Setting(**(vars_of(small) | change)), 3, 10)
+        > cost.estimate_training_seconds(small, 3, 10)
+        for change in more
     )
-    assert cost.seconds(small, 14, len(NETWORKS)) > 4 * cost.seconds(small, 3, len(NETWORKS))
+    assert cost.estimate_training_seconds(small, 14, len(NETWORKS)) > 4 * cost.estimate_training_seconds(
+        small, 3, len(NETWORKS)
+    )
 
 
 def vars_of(setting):

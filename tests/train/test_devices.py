@@ -6,14 +6,14 @@ import torch
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import SCHEMES
 from normviz.train import cost, devices, twins
-from normviz.train.learning import device_of
+from normviz.train.learning import open_float32_device
 from normviz.train.setting import Setting
 
 
 @pytest.fixture
 def rounded():
     """Torch as NVIDIA's containers and cuDNN's defaults set it: factors of float32 rounded to ten bits."""
-    precisions = {place: getattr(*place).fp32_precision for place in devices.EXACT}
+    precisions = {place: getattr(*place).fp32_precision for place in devices.EXACT_OPERATIONS}
     torch.set_float32_matmul_precision("high")
     torch.backends.cudnn.allow_tf32 = True
     yield
@@ -23,7 +23,7 @@ def rounded():
 
 
 def is_exact():
-    new = {getattr(*place).fp32_precision for place in devices.EXACT}
+    new = {getattr(*place).fp32_precision for place in devices.EXACT_OPERATIONS}
     older = (torch.get_float32_matmul_precision(), torch.backends.cuda.matmul.allow_tf32)
     return new == {"ieee"} and older == ("highest", False) and torch.backends.cudnn.allow_tf32 is False
 
@@ -34,9 +34,9 @@ SMALL = Setting(steps=2, batch=4, width=4, device="cpu")
 @pytest.mark.parametrize(
     "train",
     [
-        lambda: next(twins.training([SCHEMES["batch"]], SMALL)),
-        lambda: next(twins.diagnosis([SCHEMES["batch"]], SMALL, [0])),
-        lambda: device_of("cpu"),
+        lambda: next(twins.train_stepwise([SCHEMES["batch"]], SMALL)),
+        lambda: next(twins.find_failures([SCHEMES["batch"]], SMALL, [0])),
+        lambda: open_float32_device("cpu"),
     ],
     ids=["training", "diagnosis", "experiments"],
 )
@@ -47,10 +47,10 @@ def test_all_that_trains_has_exact_products_and_convolutions(train, rounded):
 
 
 def test_exact_arithmetic_is_also_that_of_who_uses_torchs_newer_names(rounded):
-    for place in devices.EXACT:
+    for place in devices.EXACT_OPERATIONS:
         getattr(*place).fp32_precision = "tf32"
-    devices.make_exact()
-    devices.make_exact()
+    devices.force_exact_arithmetic()
+    devices.force_exact_arithmetic()
     assert is_exact()
 
 
@@ -68,5 +68,5 @@ def test_a_gpus_budget_is_a_share_of_what_is_free_and_of_what_this_process_does_
     monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: 3 * 2**30)
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 2**30)
     monkeypatch.setattr(devices, "_measure_bandwidth", lambda device: 1e12)
-    assert devices.measure_budget(torch.device("cuda")) == cost.device_budget(8 * 2**30, 1e12)
-    assert devices.measure_budget(torch.device("cpu")) == cost.HOST
+    assert devices.measure_budget(torch.device("cuda")) == cost.compute_gpu_budget(8 * 2**30, 1e12)
+    assert devices.measure_budget(torch.device("cpu")) == cost.CPU_BUDGET

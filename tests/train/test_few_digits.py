@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from normviz.core.registry import SCHEMES
-from normviz.train.dense import Dense, unchanged
+from normviz.train.dense import Dense, return_unchanged
 from normviz.train.dropout import Dropout
 from normviz.train.learning import Trainer, cross_entropy
 from normviz.train.norm import Norm
@@ -56,7 +56,7 @@ def test_a_step_with_dropout_is_that_of_torch_nn(key):
 
     dropout = Dropout((3, 4), 0.5)
     learner = Trainer(network.parameters, "sgd", 0.5)
-    losses = cross_entropy(network.logits(x, between=watched), labels)
+    losses = cross_entropy(network.logits(x, transform=watched), labels)
     theirs = torch.nn.functional.cross_entropy(plain(x[0], masks), labels[0])
     assert {0.0, 2.0} == set(torch.stack([mask.max() for mask in masks] + [mask.min() for mask in masks]).tolist())
     torch.testing.assert_close(losses[1, 0], theirs)
@@ -97,7 +97,7 @@ def test_errors_are_those_of_the_kept_statistics():
     told = network.logits(few.x, Norm.infer).argmax(-1)
     np.testing.assert_allclose(seen, (told != few.labels).float().mean(-1))
     assert unseen.shape == (2, 2)
-    assert unchanged(few.x) is few.x
+    assert return_unchanged(few.x) is few.x
 
 
 def test_a_network_is_validated_on_digits_that_it_does_not_train_on_with_their_own_labels():

@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn.utils.parametrizations import spectral_norm
 
 from normviz.core.registry import get_scheme
-from normviz.train.gan import BETAS, LATENT, Game, Mixture
+from normviz.train.gan import GAN_BETAS, LATENT_SIZE, GanTraining, GaussianMixture
 
 WIDTH, BATCH, EPS, RATE = 8, 6, 1e-5, 0.01
 CENTRES = np.array([[1.0, 0.0], [-1.0, 0.5]])
@@ -22,7 +22,7 @@ NORMS = {
 
 def game(keys, seeds=(0, 1), rates=(RATE,)):
     schemes = [get_scheme(key, 2) for key in keys]
-    return Game(schemes, seeds, rates, Mixture(CENTRES, 0.1), WIDTH, BATCH, EPS, torch.device("cpu"))
+    return GanTraining(schemes, seeds, rates, GaussianMixture(CENTRES, 0.1), WIDTH, BATCH, EPS, torch.device("cpu"))
 
 
 def modules(played, key, scheme, network):
@@ -53,9 +53,9 @@ def test_a_game_is_that_of_torchs_modules(key):
     drawn = np.random.default_rng([3, 3])
     cross, optimizers = nn.BCEWithLogitsLoss(), []
     for network in (generator, discriminator):
-        optimizers.append(torch.optim.Adam(network.parameters(), RATE, BETAS))
+        optimizers.append(torch.optim.Adam(network.parameters(), RATE, GAN_BETAS))
     for _ in range(3):
-        z = torch.from_numpy(drawn.standard_normal((BATCH, LATENT), np.float32))
+        z = torch.from_numpy(drawn.standard_normal((BATCH, LATENT_SIZE), np.float32))
         chosen = CENTRES[drawn.integers(2, size=BATCH)]
         data = torch.tensor(chosen + 0.1 * drawn.standard_normal((BATCH, 2), np.float32), dtype=torch.float32)
         right, wrong = discriminator(data), discriminator(generator(z).detach())
@@ -64,13 +64,13 @@ def test_a_game_is_that_of_torchs_modules(key):
         optimizers[1].zero_grad()
         loss.backward()
         optimizers[1].step()
-        taken = discriminator(generator(torch.from_numpy(drawn.standard_normal((BATCH, LATENT), np.float32))))
+        taken = discriminator(generator(torch.from_numpy(drawn.standard_normal((BATCH, LATENT_SIZE), np.float32))))
         loss = cross(taken, torch.ones_like(taken))
         assert played.train_generator()[1, 1].item() == pytest.approx(loss.item(), rel=1e-4)
         optimizers[0].zero_grad()
         loss.backward()
         optimizers[0].step()
-    z = torch.randn(1, 5, LATENT, generator=torch.Generator().manual_seed(0))
+    z = torch.randn(1, 5, LATENT_SIZE, generator=torch.Generator().manual_seed(0))
     made, wanted = played.generate(z.expand(2, -1, -1))[1, 1], generator(z[0])
     if key == "batch":  # it does not see where points are as a whole: of the last bias the gradient is rounding alone
         made, wanted = made - made.mean(0), wanted - wanted.mean(0)
@@ -115,7 +115,7 @@ def test_networks_at_several_rates_are_those_at_each_rate_alone():
         for _ in range(3):
             played.train_discriminator()
             played.train_generator()
-    z = torch.randn(2, 5, LATENT, generator=torch.Generator().manual_seed(0))
+    z = torch.randn(2, 5, LATENT_SIZE, generator=torch.Generator().manual_seed(0))
     low, high = stacked.generate(z)[0].chunk(2)
     torch.testing.assert_close(high, alone.generate(z)[0], rtol=1e-4, atol=1e-5)
     assert (low - high).abs().max() > 1e-3
@@ -125,5 +125,5 @@ def test_a_discriminator_reads_scaled_points():
     played = game(("spectral",))
     points = torch.randn(1, 2, 1, BATCH, 2, generator=torch.Generator().manual_seed(3))
     used = played.discriminator.used()
-    played.data = Mixture(CENTRES, 0.1, scale=5.0)
+    played.data = GaussianMixture(CENTRES, 0.1, scale=5.0)
     torch.testing.assert_close(played._judge(points, used), played.discriminator(5 * points, used))

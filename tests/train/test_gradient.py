@@ -16,12 +16,13 @@ from torch.utils._pytree import tree_leaves
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.train import capture, cost, twins
-from normviz.train.gradient import Average, General, Spectral, Whitening
+from normviz.train import cost, twins
+from normviz.train import step_functions as capture
+from normviz.train.gradient import FieldAverage, GeneralForm, SpectralNorm, Whitening
 from normviz.train.problem import NETWORKS, make_problem
 from normviz.train.setting import Setting
-from normviz.train.stack import FIRST_BIAS, Stack
-from normviz.train.twins import train
+from normviz.train.stack import INITIAL_BIAS, Stack
+from normviz.train.twins import train_twins
 
 SHAPE = (4, 3, 3, 6)
 
@@ -43,12 +44,14 @@ def agree(scheme, eps, seed=0):
     (wanted,) = torch.autograd.grad(reference, z, g)
     with torch.no_grad():
         if scheme.spectral:
-            form = Spectral()
+            form = SpectralNorm()
         elif scheme.whitens:
             form = Whitening(scheme.matrices(SHAPE), eps)
         else:
-            averages = (None if f is None else Average(f, SHAPE, z) for f in (scheme.summation, scheme.suppression))
-            form = General(*averages, eps, scheme.scale(SHAPE))
+            averages = (
+                None if f is None else FieldAverage(f, SHAPE, z) for f in (scheme.summation, scheme.suppression)
+            )
+            form = GeneralForm(*averages, eps, scheme.scale(SHAPE))
         assert torch.allclose(form.forward(z), reference, rtol=1e-9, atol=1e-9)
         assert torch.allclose(form.backward(g), wanted, rtol=1e-8, atol=1e-8 * wanted.abs().max())
 
@@ -102,7 +105,7 @@ class Net(nn.Module):
         self.scheme, self.setting = scheme, setting
         self.weight = nn.Parameter(torch.tensor(problem.weights[0][network]))
         self.gain = nn.Parameter(torch.ones(setting.width, dtype=torch.float64))
-        self.bias = nn.Parameter(torch.full((setting.width,), FIRST_BIAS, dtype=torch.float64))
+        self.bias = nn.Parameter(torch.full((setting.width,), INITIAL_BIAS, dtype=torch.float64))
         self.last = nn.Linear(*problem.classifier.shape, dtype=torch.float64)
         self.last.weight.data = torch.tensor(problem.classifier.T.copy())
         self.last.bias.data.zero_()
@@ -126,7 +129,7 @@ class Net(nn.Module):
 def test_the_stack_equals_modules_trained_one_by_one(key, optimizer, layer):
     setting = Setting(layer=layer, steps=6, batch=8, width=6, optimizer=optimizer, eps=1e-3)
     scheme, problem = get_scheme(key, radius=2), make_problem(setting)
-    stacked = train([scheme], setting).losses[:, 0]
+    stacked = train_twins([scheme], setting).losses[:, 0]
     for network, (change, *_) in enumerate(NETWORKS):
         net = Net(scheme, setting, problem, network)
         rates = torch.tensor(problem.rates[0][network]) / setting.rate
@@ -158,7 +161,7 @@ def test_adam_is_torchs_up_to_epsilon():
         steps.zero_grad()
         loss.backward()
         steps.step()
-    assert np.allclose(losses, train([scheme], setting).losses[:, 0, 0], rtol=1e-6)
+    assert np.allclose(losses, train_twins([scheme], setting).losses[:, 0, 0], rtol=1e-6)
 
 
 # --- for a GPU ----------------------------------------------------------------------------------------------------
@@ -194,14 +197,14 @@ def test_a_step_never_waits_for_its_device(optimizer, layer, dtype):
     setting, schemes = Setting(layer=layer, optimizer=optimizer, dtype=dtype), [s for s in MIXED if not Stack.waits(s)]
     meta, storage = torch.device("meta"), getattr(torch, setting.storage)  # computes nothing, and has no numbers
     losses = torch.empty(setting.steps, len(schemes), len(NETWORKS), device=meta, dtype=storage)
-    data, stack = twins.prepare(schemes, setting, make_problem(setting), meta, storage)
+    data, stack = twins.prepare_stack(schemes, setting, make_problem(setting), meta, storage)
     step, _ = capture.counted(stack, data, losses)
     with torch.inference_mode(), OnTheDevice(), NoLists():
         step()
 
 
 def test_what_waits_for_a_device_is_no_part_of_what_is_captured():
-    blocks = list(twins._blocks(MIXED, len(NETWORKS), Setting(), as_one=True, budget=cost.HOST))
+    blocks = list(twins._blocks(MIXED, len(NETWORKS), Setting(), as_one=True, budget=cost.CPU_BUDGET))
     assert [scheme for rows, _ in blocks for scheme in MIXED[rows]] == MIXED
     assert all(len({Stack.waits(scheme) for scheme in MIXED[rows]}) == 1 for rows, _ in blocks)
     assert all(columns == slice(0, len(NETWORKS)) for _, columns in blocks)
@@ -211,9 +214,9 @@ def test_what_waits_for_a_device_is_no_part_of_what_is_captured():
 def test_a_captured_step_starts_where_training_starts(optimizer, monkeypatch):
     """On the CPU, where capturing runs the step, and a replay is the step run again."""
     setting = Setting(steps=8, optimizer=optimizer)
-    eager = train(MIXED, setting).losses
+    eager = train_twins(MIXED, setting).losses
     emulate_graphs(monkeypatch)
-    assert_repeated({"losses": train(MIXED, setting).losses}, {"losses": eager})
+    assert_repeated({"losses": train_twins(MIXED, setting).losses}, {"losses": eager})
 
 
 # --- in blocks ----------------------------------------------------------------------------------------------------
@@ -222,6 +225,6 @@ def test_a_captured_step_starts_where_training_starts(optimizer, monkeypatch):
 @pytest.mark.parametrize("block", [1, 700, 3000, 10**9])
 def test_a_stack_in_blocks_trains_the_same(block, monkeypatch):
     schemes, setting = [SCHEMES[key] for key in ("batch", "layer", "weight")], Setting(steps=4, batch=8, width=8)
-    whole = train(schemes, setting).losses
-    monkeypatch.setattr(cost, "HOST", cost.HOST._replace(block=block))
-    assert np.allclose(train(schemes, setting).losses, whole, rtol=1e-12)
+    whole = train_twins(schemes, setting).losses
+    monkeypatch.setattr(cost, "CPU_BUDGET", cost.CPU_BUDGET._replace(block=block))
+    assert np.allclose(train_twins(schemes, setting).losses, whole, rtol=1e-12)

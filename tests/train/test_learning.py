@@ -6,7 +6,14 @@ import torch
 from torch import nn
 
 from normviz.core.errors import InvalidInput
-from normviz.train.learning import Trainer, cross_entropy, device_of, error, initial_weights, mini_batches
+from normviz.train.learning import (
+    Trainer,
+    compute_error_rate,
+    cross_entropy,
+    draw_initial_weights,
+    open_float32_device,
+    shuffle_mini_batches,
+)
 from normviz.train.setting import BETAS, MOMENTUM
 
 
@@ -15,36 +22,36 @@ def numbers(*shape, seed=0):
 
 
 def test_every_round_goes_through_all_examples_in_another_order():
-    (order,) = mini_batches([3], 12, 9, 4).unbind(1)
+    (order,) = shuffle_mini_batches([3], 12, 9, 4).unbind(1)
     rounds = order.reshape(3, 12)
     assert (rounds.sort().values == torch.arange(12)).all()
     assert len({tuple(each) for each in rounds.tolist()}) == 3
 
 
 def test_what_does_not_fill_a_round_goes_on_into_the_next():
-    (order,) = mini_batches([3], 10, 5, 4).unbind(1)
+    (order,) = shuffle_mini_batches([3], 10, 5, 4).unbind(1)
     assert order.shape == (5, 4)
     assert sorted(order.flatten()[:10].tolist()) == sorted(order.flatten()[10:].tolist()) == list(range(10))
 
 
 def test_mini_batches_of_a_seed_do_not_depend_on_the_others_or_on_how_many_there_are():
-    together = mini_batches([0, 5, 9], 50, 30, 8)
-    assert torch.equal(mini_batches([5], 50, 12, 8)[:, 0], together[:12, 1])
+    together = shuffle_mini_batches([0, 5, 9], 50, 30, 8)
+    assert torch.equal(shuffle_mini_batches([5], 50, 12, 8)[:, 0], together[:12, 1])
     assert not torch.equal(together[:, 0], together[:, 1])
 
 
 def test_a_mini_batch_of_more_than_all_examples():
-    (order,) = mini_batches([0], 5, 2, 12).unbind(1)
+    (order,) = shuffle_mini_batches([0], 5, 2, 12).unbind(1)
     assert order.shape == (2, 12)
     assert order.max() < 5
 
 
 def test_first_weights_are_the_same_for_all_schemes_and_of_their_seed_and_place():
-    first = initial_weights([4, 2], 3, 60, 50, scale=0.3, part=1)
+    first = draw_initial_weights([4, 2], 3, 60, 50, scale=0.3, part=1)
     assert first.shape == (3, 2, 60, 50)
     assert torch.equal(first[0], first[2])
-    assert torch.equal(initial_weights([2], 1, 60, 50, scale=0.3, part=1)[0, 0], first[0, 1])
-    others = (first[0, 1], initial_weights([4], 1, 60, 50, scale=0.3, part=0)[0, 0])
+    assert torch.equal(draw_initial_weights([2], 1, 60, 50, scale=0.3, part=1)[0, 0], first[0, 1])
+    others = (first[0, 1], draw_initial_weights([4], 1, 60, 50, scale=0.3, part=0)[0, 0])
     assert all(abs(torch.corrcoef(torch.stack([first[0, 0].ravel(), other.ravel()]))[0, 1]) < 0.1 for other in others)
     assert float(first.std()) == pytest.approx(0.3, rel=0.05)
     first[0] = 0  # nothing is shared
@@ -69,11 +76,11 @@ def test_cross_entropy_of_large_logits():
 
 def test_error():
     logits = nn.functional.one_hot(torch.tensor([0, 1, 2, 2]), 3).double().expand(2, 1, 4, 3)
-    assert error(logits, torch.tensor([0, 1, 2, 0])).tolist() == [[0.25]] * 2
+    assert compute_error_rate(logits, torch.tensor([0, 1, 2, 0])).tolist() == [[0.25]] * 2
     for bad in (torch.nan, torch.inf, -torch.inf):
         broken = logits.clone()
         broken[1, 0, :, 2] = bad
-        assert error(broken, torch.tensor([2, 2, 2, 2]))[:, 0].tolist() == [0.5, 1.0]
+        assert compute_error_rate(broken, torch.tensor([2, 2, 2, 2]))[:, 0].tolist() == [0.5, 1.0]
 
 
 OF_TORCH = {
@@ -143,7 +150,7 @@ def test_a_parameter_that_no_loss_depends_on_stays():
 
 
 def test_a_device_that_is_not_there():
-    assert device_of("cpu").type == "cpu"
+    assert open_float32_device("cpu").type == "cpu"
     if not torch.backends.mps.is_available():
         with pytest.raises(InvalidInput, match="mps"):
-            device_of("mps")
+            open_float32_device("mps")

@@ -9,7 +9,7 @@ from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.whitening import compute_inverse_root
-from normviz.train.norm import Norm, weights
+from normviz.train.norm import Norm, create_weight_norm
 
 SHAPE = (4, 3, 2, 6)
 EPS = 1e-3
@@ -50,7 +50,7 @@ def test_training_is_the_kernel_with_autograd(key, eps):
 @pytest.mark.parametrize("key", ON_WEIGHTS)
 def test_weights_are_normalized_by_what_acts_on_them(key):
     scheme, shape = SCHEMES[key], (2, 2, 3, 5)
-    agree(weights([scheme], shape, LIKE), [scheme.on_weights], numbers(1, 2, *shape), 0.0)
+    agree(create_weight_norm([scheme], shape, LIKE), [scheme.on_weights], numbers(1, 2, *shape), 0.0)
 
 
 def test_schemes_in_any_order_some_of_them_twice_or_none():

@@ -14,10 +14,10 @@ from recording import Recording
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.transformations import LAYERS, OPTIMIZERS
 from normviz.train import optimizers, stack, twins
-from normviz.train.capture import counted
 from normviz.train.problem import make_problem
 from normviz.train.setting import Setting
-from normviz.train.twins import prepare
+from normviz.train.step_functions import counted
+from normviz.train.twins import prepare_stack
 
 CPU, EVERY = torch.device("cpu"), [get_scheme(key, groups=2) for key in SCHEMES]
 NETWORKS = (0, 3, 5)
@@ -31,7 +31,7 @@ def started(setting, seed):
     problem, drawn = make_problem(setting, NETWORKS), np.random.default_rng([seed, 9])
     places = drawn.permutation(len(problem.inputs))
     problem = replace(problem, inputs=problem.inputs[places], labels=problem.labels[places])
-    return prepare(EVERY, setting, problem, CPU, torch.float64)
+    return prepare_stack(EVERY, setting, problem, CPU, torch.float64)
 
 
 @torch.inference_mode()
@@ -137,17 +137,17 @@ def test_what_waits_for_the_device_is_refused(fake, monkeypatch):
 
 
 def test_a_mini_batch_that_the_host_chooses_is_seen(monkeypatch):
-    real, number = stack.Data.__call__, iter(range(100))
-    monkeypatch.setattr(stack.Data, "__call__", lambda self, step: real(self, next(number) % STEPS))
+    real, number = stack.StackData.__call__, iter(range(100))
+    monkeypatch.setattr(stack.StackData, "__call__", lambda self, step: real(self, next(number) % STEPS))
     assert difference(ADAM) > SEEN
 
 
 def test_a_gpus_training_replays_what_was_recorded(emulated):
     """The whole way: warm up, capture, restore, replay."""
     setting = Setting(steps=STEPS, batch=4, width=4, eps=1e-2, optimizer="adam")
-    captured = twins.train(EVERY, setting, NETWORKS).losses
+    captured = twins.train_twins(EVERY, setting, NETWORKS).losses
     emulated.undo()
-    np.testing.assert_allclose(captured, twins.train(EVERY, setting, NETWORKS).losses, rtol=1e-10)
+    np.testing.assert_allclose(captured, twins.train_twins(EVERY, setting, NETWORKS).losses, rtol=1e-10)
 
 
 @pytest.fixture

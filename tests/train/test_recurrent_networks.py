@@ -8,12 +8,18 @@ from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.train.learning import Trainer, cross_entropy
 from normviz.train.norm import Norm
-from normviz.train.recurrent import Recurrent, last, pooled, read, unequal
+from normviz.train.recurrent import (
+    Recurrent,
+    convert_to_sequences,
+    make_unequal_batch,
+    pool_statistics,
+    select_last_states,
+)
 
 EPS = 1e-3
 CPU = torch.device("cpu")
 BATCH, INPUTS, UNITS, STEPS, WAIT = 6, 3, 4, 5, 2
-WAITS, STILL = unequal(BATCH, WAIT, STEPS)
+WAITS, STILL = make_unequal_batch(BATCH, WAIT, STEPS)
 
 LAYERS = {
     "none": lambda: nn.Identity(),
@@ -87,7 +93,7 @@ def test_one_network_of_a_stack_trains_as_a_module_does(key, normalized):
     learner, other = Trainer(network.parameters, "sgd", 0.5), torch.optim.SGD(plain.parameters(), 0.5)
     for seed in range(3):
         x = sequences(1, len(STILL), seed)
-        loss = cross_entropy(network.logits(last(list(network.states(x, STILL)), STILL)), LABELS)
+        loss = cross_entropy(network.logits(select_last_states(list(network.states(x, STILL)), STILL)), LABELS)
         wanted = nn.functional.cross_entropy(plain(x[1, 0], STILL), LABELS[1])
         torch.testing.assert_close(loss[1, 1], wanted)
         learner.step(loss)
@@ -122,7 +128,7 @@ def test_a_layer_that_is_the_same_at_every_step_keeps_what_all_of_them_see():
     x = sequences(4, 3)
     with torch.no_grad():
         *_, _ = network.states(x, network.still, Norm.settle)
-        kept = pooled(network.norms).kept[0]
+        kept = pool_statistics(network.norms).kept[0]
     means = torch.stack([norm.kept[0].mean for norm in network.norms])
     variances = torch.stack([norm.kept[0].variance for norm in network.norms])
     torch.testing.assert_close(kept.mean, means.mean(0))
@@ -133,7 +139,7 @@ def test_the_two_layouts_are_those_of_batch_norm_on_whole_sequences():
     rows = [SchemeSpec("batch", *["full,full,full,own"] * 2), SchemeSpec("custom", *["full,own,full,full"] * 2)]
     network = stack([], still=[BATCH] * STEPS, rows=rows, normalized="sequence")
     x = sequences(1, STEPS)
-    found = network.driven(x) / 0.7
+    found = network.normalize_inputs(x) / 0.7
     for seed in (0, 1):
         b = x[seed, 0] @ network.incoming[0, seed, UNITS:]  # (B, T, C)
         right = nn.BatchNorm1d(UNITS, eps=EPS, affine=False).double()(b.mT).mT
@@ -156,15 +162,15 @@ def test_nothing_of_later_steps_is_seen(key):
 def test_networks_are_as_they_would_be_alone():
     together, alone = stack(["batch", "layer"]), stack(["layer"], seeds=(7,))
     x = sequences(1, len(STILL))
-    both = last(list(together.states(x, STILL)), STILL)[1:, 1:]
-    torch.testing.assert_close(both, last(list(alone.states(x[1:], STILL)), STILL))
+    both = select_last_states(list(together.states(x, STILL)), STILL)[1:, 1:]
+    torch.testing.assert_close(both, select_last_states(list(alone.states(x[1:], STILL)), STILL))
 
 
 def test_sequences_of_a_mini_batch_wait_and_end_at_their_own_steps():
-    assert unequal(4, 1, 2) == ([1, 1, 0, 0], [4, 4, 2])
-    assert unequal(6, 2, 5)[1] == [6, 6, 6, 6, 6, 4, 2]
+    assert make_unequal_batch(4, 1, 2) == ([1, 1, 0, 0], [4, 4, 2])
+    assert make_unequal_batch(6, 2, 5)[1] == [6, 6, 6, 6, 6, 4, 2]
     pictures = torch.tensor([[0.0, 1.0, 0.5, 1.0], [1.0, 1.0, 0.0, 0.0]])
-    found = read(pictures, 2, [1, 0], 3)
+    found = convert_to_sequences(pictures, 2, [1, 0], 3)
     assert found.tolist() == [[[-1, -1], [-1, 1], [0, 1]], [[1, 1], [-1, -1], [-1, -1]]]
     states = [torch.tensor([10.0, 11, 12, 13]).view(1, 1, 1, 4, 1), torch.tensor([20.0, 21]).view(1, 1, 1, 2, 1)]
-    assert last(states, [4, 2]).flatten().tolist() == [20, 21, 12, 13]
+    assert select_last_states(states, [4, 2]).flatten().tolist() == [20, 21, 12, 13]

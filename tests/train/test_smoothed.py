@@ -6,9 +6,9 @@ from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.train.dense import Dense
+from normviz.train.learned_eps import LearnedEpsDense, LearnedEpsNorm
 from normviz.train.learning import Trainer, cross_entropy
 from normviz.train.norm import Norm
-from normviz.train.smoothed import Smoothed, SmoothedDense
 
 CPU, SHAPE, FIRST = torch.device("cpu"), (8, 1, 1, 6), (0.3, 0.01, 2.0, 0.5)
 KEYS = ("batch", "layer", "divisive", "rms")
@@ -16,7 +16,7 @@ LIKE = torch.zeros(1, dtype=torch.float64)
 
 
 def layer(keys=KEYS, first=FIRST, networks=2):
-    return Smoothed([get_scheme(key, radius=2) for key in keys], SHAPE, first, networks, LIKE)
+    return LearnedEpsNorm([get_scheme(key, radius=2) for key in keys], SHAPE, first, networks, LIKE)
 
 
 def drawn(*lead):
@@ -60,7 +60,7 @@ def test_the_derivative_by_the_smoothing_term_is_a_sum_over_the_units():
 
 def test_with_a_fixed_smoothing_term_it_is_the_dense_network():
     schemes, seeds = [get_scheme(key, radius=2) for key in KEYS], (5, 6)
-    smoothed = SmoothedDense(schemes, seeds, (6, 6), 8, [1e-3] * 4, CPU, torch.float64)
+    smoothed = LearnedEpsDense(schemes, seeds, (6, 6), 8, [1e-3] * 4, CPU, torch.float64)
     plain = Dense(schemes, seeds, (6, 6), 8, 1e-3, CPU, torch.float64)
     x = torch.from_numpy(np.random.default_rng(0).random((2, 16, 64)))
     labels = torch.arange(16).remainder(10).expand(2, 16)
@@ -75,7 +75,7 @@ def test_with_a_fixed_smoothing_term_it_is_the_dense_network():
 
 def test_a_step_with_a_learned_smoothing_term_is_that_of_torch_nn():
     """One network with batch norm, against PyTorch's functions with ε in the graph."""
-    network = SmoothedDense([SCHEMES["layer"], SCHEMES["batch"]], (5, 6), (6,), 8, [0.5, 0.2], CPU, torch.float64)
+    network = LearnedEpsDense([SCHEMES["layer"], SCHEMES["batch"]], (5, 6), (6,), 8, [0.5, 0.2], CPU, torch.float64)
     x = torch.from_numpy(np.random.default_rng(0).random((2, 8, 64)))
     labels = torch.arange(8).expand(2, 8)
     weights, out = (each[1, 1].clone().requires_grad_() for each in network.weights)
@@ -94,7 +94,7 @@ def test_a_step_with_a_learned_smoothing_term_is_that_of_torch_nn():
 def test_a_field_of_ones_own_is_smoothed_too():
     field = Field.parse("full, full, full, groups(2)")
     scheme = SCHEMES["custom"].with_fields(None, field)
-    norm, x = Smoothed([scheme], SHAPE, [0.7], 1, LIKE), drawn(1, 1)
+    norm, x = LearnedEpsNorm([scheme], SHAPE, [0.7], 1, LIKE), drawn(1, 1)
     torch.testing.assert_close(norm(x)[0], normalize(x[0], scheme, 0.7).xhat)
     norm.settle(x.repeat(1, 1, 3, 1, 1, 1))
     assert torch.isfinite(norm.infer(x)).all()

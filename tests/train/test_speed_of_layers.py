@@ -7,19 +7,19 @@ import torch
 from normviz.core.errors import InvalidInput
 from normviz.core.normalize import normalize
 from normviz.core.registry import get_scheme
-from normviz.train.speed import LAST, Race, by_torch
+from normviz.train.layer_timing import CHANNELS_LAST, LayerBenchmark, normalize_with_torch
 
 SHAPE = (3, 4, 5, 8)
 KEYS = ("batch", "layer", "layer-channels", "layer-spatial", "instance", "group", "rms")
 
 
 def race(*keys):
-    return Race([get_scheme(key, 2) for key in keys], SHAPE, 1e-5, 0, torch.device("cpu"))
+    return LayerBenchmark([get_scheme(key, 2) for key in keys], SHAPE, 1e-5, 0, torch.device("cpu"))
 
 
 def channels_last(each, key):
     """A tensor of PyTorch's layer in the order (…, H, W, C) of the general form's."""
-    return each if key in LAST or each.ndim == 1 else each.movedim(-3, -1)
+    return each if key in CHANNELS_LAST or each.ndim == 1 else each.movedim(-3, -1)
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -27,7 +27,7 @@ def test_torchs_layer_and_the_general_form_agree_forward_and_backward(key):
     (theirs,), (ours,) = race(key).timed
     weights = torch.randn(SHAPE, generator=torch.Generator().manual_seed(0))
     ours.gradient = weights
-    theirs.gradient = weights if key in LAST else weights.movedim(-1, -3)
+    theirs.gradient = weights if key in CHANNELS_LAST else weights.movedim(-1, -3)
     close = {"rtol": 1e-4, "atol": 1e-5}
     torch.testing.assert_close(channels_last(theirs.forward(), key), ours.forward(), **close)
     found, wanted = theirs.both(), ours.both()
@@ -39,12 +39,14 @@ def test_torchs_layer_and_the_general_form_agree_forward_and_backward(key):
 @pytest.mark.parametrize("key", KEYS)
 def test_torchs_layer_on_numpys_arrays_gives_what_the_general_form_does(key):
     scheme, x = get_scheme(key, 4), np.random.default_rng(0).standard_normal(SHAPE)
-    np.testing.assert_allclose(by_torch(x, scheme, 1e-3), normalize(x, scheme, 1e-3).xhat, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        normalize_with_torch(x, scheme, 1e-3), normalize(x, scheme, 1e-3).xhat, rtol=1e-12, atol=1e-12
+    )
 
 
 def test_a_layer_that_torch_has_not_is_refused():
     with pytest.raises(InvalidInput, match="divisive"):
-        by_torch(np.ones(SHAPE), get_scheme("divisive"), 1e-3)
+        normalize_with_torch(np.ones(SHAPE), get_scheme("divisive"), 1e-3)
 
 
 def test_a_round_times_everything_once_and_says_where_torch_has_no_layer():

@@ -6,12 +6,12 @@ from torch import nn
 
 from normviz.core.registry import get_scheme
 from normviz.train.learning import Trainer, cross_entropy
-from normviz.train.transformer import CHUNK, WHERE, Transformer
+from normviz.train.transformer import EXAMPLES_PER_PASS, NORM_POSITIONS, Transformer
 
 EPS = 1e-3
 CPU = torch.device("cpu")
 BATCH, WIDTH, HEADS, LAYERS = 6, 8, 2, 2
-PLACEMENTS = tuple(WHERE)
+PLACEMENTS = tuple(NORM_POSITIONS)
 LABELS = torch.arange(2 * BATCH).view(2, BATCH) % 10
 
 
@@ -72,7 +72,7 @@ class Plain(nn.Module):
         self.end = make()
 
     def at(self, name, norm, x):
-        return norm(x) if name in WHERE[self.placement] else x
+        return norm(x) if name in NORM_POSITIONS[self.placement] else x
 
     def forward(self, x):
         x = self.embedding(x) + self.positions
@@ -123,7 +123,7 @@ def test_one_network_of_a_stack_tells_as_a_module_does_by_what_it_keeps(key, pla
         for batch in x[1].split(BATCH):
             plain(batch)
         plain.eval()
-        unseen = pictures(seed=1, count=CHUNK + 4)  # more than pass at a time
+        unseen = pictures(seed=1, count=EXAMPLES_PER_PASS + 4)  # more than pass at a time
         torch.testing.assert_close(network.told(unseen)[position, 1], plain(unseen[1]))
 
 
@@ -135,7 +135,7 @@ def test_gradients_and_mean_squares_are_those_of_the_module():
     nn.functional.cross_entropy(plain(x[1]), LABELS[1]).backward()
     torch.testing.assert_close(found[0], plain.branches[0].out_proj.weight.grad.norm())
     torch.testing.assert_close(found[-1], plain.branches[-1][2].weight.grad.norm())
-    squares = network.mean_squares(x)
+    squares = network.measure_mean_squares(x)
     assert squares.shape == (1 + 2 * LAYERS, len(PLACEMENTS), 2)
     torch.testing.assert_close(squares[0, position, 1], (plain.embedding(x[1]) + plain.positions).square().mean())
 
@@ -144,7 +144,7 @@ def test_a_residual_chain_doubles_without_normalization_and_grows_evenly_with_it
     network = Transformer(
         PLACEMENTS, get_scheme("layer-channels"), range(4), 5, 64, 1, BATCH, EPS, CPU, torch.float64, attention=False
     )
-    squares = network.mean_squares(pictures()[:1]).mean(-1)
+    squares = network.measure_mean_squares(pictures()[:1]).mean(-1)
     none, pre = (squares[:, PLACEMENTS.index(placement)] for placement in ("none", "pre"))
     torch.testing.assert_close((none[-1] / none[0]) ** 0.1, torch.tensor(2.0, dtype=torch.float64), rtol=0.1, atol=0.0)
     torch.testing.assert_close(pre[-1] - pre[0], torch.tensor(10.0, dtype=torch.float64), rtol=0.2, atol=0.0)

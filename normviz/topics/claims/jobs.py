@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 import normviz
-from normviz.jobs.results import Arrays, Part, Results, done
-from normviz.jobs.spec import Step
+from normviz.jobs.results import Arrays, Part, Results, is_complete
+from normviz.jobs.spec import JobStep
 from normviz.topics.claims.claim import Claim, Evidence, Tried
 from normviz.topics.claims.ledger import CLAIMS
 from normviz.topics.experiments.catalogue import get_experiment
@@ -53,9 +53,9 @@ class Measurement:
         """About the time that it takes."""
         return QUICK_SECONDS if CLAIMS[self.id].quick else LONG_SECONDS
 
-    def steps(self) -> Iterator[Step[Arrays]]:
+    def steps(self) -> Iterator[JobStep[Arrays]]:
         """Measure the evidence."""
-        yield Step(1.0, partial(_arrays, measure_claim(CLAIMS[self.id], self.seed)))
+        yield JobStep(1.0, partial(_arrays, measure_claim(CLAIMS[self.id], self.seed)))
 
 
 def _arrays(found: Evidence) -> Arrays:
@@ -84,7 +84,7 @@ def _settings(check: Tried, seed: int) -> list[tuple[Experiment, Any]]:
 def find_evidence(claim: Claim, seed: int, results: Results) -> Evidence | None:
     """Return the evidence of a claim from the results of its jobs; None where one of them is not done."""
     parts = parts_of(claim, seed)
-    if not all(part in results and done(results[part]) for part in parts):
+    if not all(part in results and is_complete(results[part]) for part in parts):
         return None
     if not isinstance(claim.check, Tried):
         return Evidence.of(json.loads(str(results[parts[0]]["evidence"])))

@@ -16,7 +16,7 @@ from normviz.core.registry import Scheme
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.jobs.results import Arrays
-from normviz.jobs.spec import Step, finish
+from normviz.jobs.spec import JobStep, run_to_end
 from normviz.topics.design.search import Demands, Found, Invariances, census, demand_exactly, found
 from normviz.topics.table1.forward import Forward
 from normviz.topics.table1.results import Results
@@ -85,7 +85,7 @@ def count_stacked(setting: Setting) -> int:
     from normviz.train import devices  # imports torch
 
     device = devices.open_device(setting.device, setting.storage)
-    return cost.rows(setting, len(NETWORKS), devices.measure_budget(device))
+    return cost.find_max_schemes(setting, len(NETWORKS), devices.measure_budget(device))
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,9 @@ class TwinTraining:
     @property
     def seconds(self) -> float:
         """Return about how long it takes on the machine on which that was measured."""
-        return cost.seconds(self.setting, len(self.rows), len(NETWORKS))
+        return cost.estimate_training_seconds(self.setting, len(self.rows), len(NETWORKS))
 
-    def steps(self) -> Iterator[Step[Arrays]]:
+    def steps(self) -> Iterator[JobStep[Arrays]]:
         """Yield the progress; each result has the schemes of the stacks that are done.
 
         Its arrays are columns of `TwinAnswer`, (schemes, transformations), two of them as positions in `CODED_ANSWERS`.
@@ -122,9 +122,9 @@ class TwinTraining:
             so_far = partial(self._arrays, tuple(cells), results)
             for share in _measure(results, schemes, self.setting):
                 done = (start + share * len(schemes)) / len(self.rows)
-                yield Step(done, partial(so_far, done))
+                yield JobStep(done, partial(so_far, done))
             cells += table(schemes, self.setting, results)
-        yield Step(1.0, partial(self._arrays, tuple(cells), results, 1.0))
+        yield JobStep(1.0, partial(self._arrays, tuple(cells), results, 1.0))
 
     def _arrays(self, cells: Sequence[Cell], results: Results, share: float) -> Arrays:
         columns = {
@@ -147,7 +147,7 @@ def _measure(results: Results, schemes: Sequence[Scheme], setting: Setting) -> I
     """Fill `results` with the forward passes and the training of schemes; yield the share that is done, below 1."""
     for scheme in schemes:
         forward = Forward.of(scheme, setting)
-        results.keep_forward(forward, finish(forward))
+        results.keep_forward(forward, run_to_end(forward))
         yield 0.0
     training = Training.of(schemes, setting, range(len(NETWORKS)))
     for step in training.steps():

@@ -15,7 +15,7 @@ from normviz.core.text import join_words
 from normviz.data.digits import DIGIT_SIDE, DIGITS_DESCRIPTION, load_digit_split
 from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_clear_signs
 from normviz.jobs.results import Arrays, Results
-from normviz.jobs.spec import Step
+from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.course import to_percent
 from normviz.topics.experiments.dense_grid import RATES, WIDTHS, DenseGrid
 from normviz.topics.experiments.experiment import Comparison, Experiment, foremost, hidden_layers
@@ -78,7 +78,7 @@ class Noise:
         """The expected time."""
         return 0.1 * len(self.networks)
 
-    def steps(self) -> Iterator[Step[Arrays]]:
+    def steps(self) -> Iterator[JobStep[Arrays]]:
         """Measure network by network."""
         pictures, _ = load_digit_split()
         x = pictures.reshape(len(pictures), -1)
@@ -95,7 +95,7 @@ class Noise:
                 by = ((batches.mean(1) - mean) / deviation, batches.std(1) / deviation - 1)
                 off.append([float(np.sqrt(np.mean(each**2))) for each in by])
             found.append(off)
-            yield Step(done / len(self.networks), partial(_collect, found, done / len(self.networks)))
+            yield JobStep(done / len(self.networks), partial(_collect, found, done / len(self.networks)))
 
 
 def _collect(found: list[list[list[float]]], share: float) -> Arrays:

@@ -8,7 +8,7 @@ import numpy as np
 
 from normviz.core.fields import Shape
 from normviz.jobs.results import Arrays
-from normviz.jobs.spec import Step
+from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.course import Course
 from normviz.topics.experiments.scheme_job import SchemeJob
 
@@ -53,31 +53,38 @@ class ConvolutionGrid(SchemeJob):
         count = len(self.rates) * len(self.networks)
         return self.length * 2e-3 + digits * count * height * width * channels * (2e-8 + 2e-9 * channels)
 
-    def steps(self) -> Iterator[Step[Arrays]]:
+    def steps(self) -> Iterator[JobStep[Arrays]]:
         """Train step by step."""
         from normviz.train.conv import Conv, split_pictures
         from normviz.train.dense import trim_to_batches
-        from normviz.train.learning import Trainer, cross_entropy, device_of, error, mini_batches, to_numpy
+        from normviz.train.learning import (
+            Trainer,
+            compute_error_rate,
+            cross_entropy,
+            open_float32_device,
+            shuffle_mini_batches,
+            to_numpy,
+        )
 
-        device = device_of(self.device)
+        device = open_float32_device(self.device)
         digits = split_pictures(device)
         x, labels = digits.train
         batch, shape = self.shapes[0][0], (len(self.rates), len(self.networks))
         network = Conv([self.row.scheme], self.networks * shape[0], self.shapes, self.per_unit, self.eps, device)
         learner = Trainer(network.parameters, "adam", np.repeat(self.rates, shape[1])[None])
         course = Course(self.length, POINTS, shape)
-        for chosen in mini_batches(self.networks, len(x), self.length, batch):
+        for chosen in shuffle_mini_batches(self.networks, len(x), self.length, batch):
             same = chosen.repeat(shape[0], 1)
             loss = cross_entropy(network.logits(x[same]), labels[same])
             learner.step(loss)
             course.add_losses(loss)
             if course.marked:
                 network.settle(trim_to_batches(x[:SETTLED], batch)[None])
-                logits, _ = network.look_at(digits.validation[0][None])
+                logits, _ = network.measure_responses(digits.validation[0][None])
                 course.add_errors(validation=cross_entropy(logits, digits.validation[1]))
             if course.share == 1:
-                logits, looks = network.look_at(digits.test[0][None])
-                course.found["test"] = course.as_grid(error(logits, digits.test[1]))
+                logits, looks = network.measure_responses(digits.test[0][None])
+                course.found["test"] = course.as_grid(compute_error_rate(logits, digits.test[1]))
                 for layer, look in enumerate(looks, 1):
                     for name, values in look._asdict().items():
                         maps = to_numpy(values)[0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from normviz.jobs.results import Arrays
-from normviz.jobs.spec import Step
+from normviz.jobs.spec import JobStep
 
 if TYPE_CHECKING:
     import torch
@@ -23,16 +23,16 @@ Series = np.ndarray | Sequence[np.ndarray]
 """An array, or arrays of one shape that make one with another leading axis."""
 
 
-def make_step(share: float, device: "torch.device", collect: Callable[[], Mapping[str, Series]]) -> Step[Arrays]:
+def make_step(share: float, device: "torch.device", collect: Callable[[], Mapping[str, Series]]) -> JobStep[Arrays]:
     """Return a step of a job on a device: its result so far is what `collect` returns, the share and the device."""
 
     def result() -> Arrays:
-        from normviz.train.learning import device_words
+        from normviz.train.learning import format_device_name
 
         arrays = {name: np.array(series) for name, series in collect().items()}
-        return {**arrays, "share": np.array(share), "device": np.array(device_words(device))}
+        return {**arrays, "share": np.array(share), "device": np.array(format_device_name(device))}
 
-    return Step(share, result)
+    return JobStep(share, result)
 
 
 class Course:
@@ -77,7 +77,7 @@ class Course:
         for name, each in errors.items():
             self.errors[name].append(self.as_grid(each))
 
-    def step(self, device: "torch.device") -> Step[Arrays]:
+    def step(self, device: "torch.device") -> JobStep[Arrays]:
         """Return the last step as a job yields it, with the result so far.
 
         "measured" holds the marked steps, "losses" the mean losses since the step marked before, and every kind of

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from normviz.jobs.results import Arrays
-from normviz.jobs.spec import Step
+from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.course import Course
 from normviz.topics.experiments.scheme_job import SchemeJob
-from normviz.train.cost import dense_seconds
+from normviz.train.cost import estimate_dense_seconds
 
 if TYPE_CHECKING:
     from normviz.train.dense import Dense, Digits
@@ -44,21 +44,21 @@ class DenseGrid(SchemeJob):
     def seconds(self) -> float:
         """The expected time of its steps on the machine on which that was measured."""
         count = len(self.rates) * len(self.networks)
-        return dense_seconds([self.row.scheme], count, self.widths, self.batch, self.length, POINTS)
+        return estimate_dense_seconds([self.row.scheme], count, self.widths, self.batch, self.length, POINTS)
 
-    def steps(self) -> Iterator[Step[Arrays]]:
+    def steps(self) -> Iterator[JobStep[Arrays]]:
         """Train step by step."""
         from normviz.train.dense import Dense, split_digits
-        from normviz.train.learning import Trainer, cross_entropy, device_of, mini_batches
+        from normviz.train.learning import Trainer, cross_entropy, open_float32_device, shuffle_mini_batches
 
-        device = device_of(self.device)
+        device = open_float32_device(self.device)
         digits = split_digits(device)
         x, labels = digits.train
         shape = (len(self.rates), len(self.networks))
         network = Dense([self.row.scheme], self.networks * shape[0], self.widths, self.batch, self.eps, device)
         learner = Trainer(network.parameters, self.optimizer, np.repeat(self.rates, shape[1])[None])
         course = Course(self.length, POINTS, shape)
-        for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, self.batch)):
+        for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, self.batch)):
             same = chosen.repeat(shape[0], 1)
             if step == 0:
                 network.start_from_data(x[same])

@@ -12,13 +12,13 @@ from normviz.core.text import capitalize_first, join_words, typeset
 from normviz.data.digits import DIGITS_DESCRIPTION
 from normviz.describe.seeds import compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
-from normviz.jobs.spec import Step
+from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.course import Course
 from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, hidden_layers
 from normviz.topics.experiments.grid_outcome import GridOutcome
 from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word, draw_band, joined
 from normviz.topics.experiments.scheme_job import SchemeJob
-from normviz.train.cost import dense_seconds
+from normviz.train.cost import estimate_dense_seconds
 
 RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01)
 """Learning rates of Adam of the grid."""
@@ -68,16 +68,18 @@ class Part(SchemeJob):
     @property
     def seconds(self) -> float:
         """The expected time of its steps on the machine on which that was measured."""
-        return dense_seconds([self.row.scheme], len(RATES) * len(self.networks), WIDTHS, BATCH, self.length, POINTS)
+        return estimate_dense_seconds(
+            [self.row.scheme], len(RATES) * len(self.networks), WIDTHS, BATCH, self.length, POINTS
+        )
 
-    def steps(self) -> Iterator[Step[Arrays]]:
+    def steps(self) -> Iterator[JobStep[Arrays]]:
         """Train step by step."""
         from normviz.train.dense import Dense
         from normviz.train.dropout import Dropout
-        from normviz.train.learning import Trainer, cross_entropy, device_of
+        from normviz.train.learning import Trainer, cross_entropy, open_float32_device
         from normviz.train.small_training_set import SmallTrainingSet
 
-        device = device_of(self.device)
+        device = open_float32_device(self.device)
         shape, seeds = (len(RATES), len(self.networks)), self.networks * len(RATES)
         few = SmallTrainingSet(seeds, self.digits, BATCH, device, self.relabelled)
         network = Dense([self.row.scheme], seeds, WIDTHS, BATCH, self.eps, device)
@@ -86,7 +88,7 @@ class Part(SchemeJob):
         for step, (x, labels) in enumerate(few.batches(self.length)):
             if step == 0:
                 network.start_from_data(x)
-            loss = cross_entropy(network.logits(x, between=dropout), labels)
+            loss = cross_entropy(network.logits(x, transform=dropout), labels)
             learner.step(loss)
             course.add_losses(loss)
             if course.marked:

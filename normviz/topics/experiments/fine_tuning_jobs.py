@@ -8,7 +8,7 @@ import numpy as np
 
 from normviz.core.registry import DEFAULT_EPS
 from normviz.jobs.results import Arrays
-from normviz.jobs.spec import Step
+from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.course import make_step, marks
 
 WIDTHS = (64, 64)
@@ -74,15 +74,15 @@ class Tuning:
         trained = BEFORE * BEFORE_BATCH / (len(LEARNED) * len(RATES)) + self.length * self.batch + looks
         return 2e-3 * BEFORE + 3e-3 * self.length + 2.5e-6 * count * trained
 
-    def steps(self) -> Iterator[Step[Arrays]]:
+    def steps(self) -> Iterator[JobStep[Arrays]]:
         """Train step by step."""
         from normviz.train.batch_norm import BatchNorm
-        from normviz.train.learning import Trainer, cross_entropy, device_of, to_numpy
-        from normviz.train.tuning import Tuned, changed, make_tasks, moved
+        from normviz.train.learning import Trainer, cross_entropy, open_float32_device, to_numpy
+        from normviz.train.tuning import TunedNetworks, make_tasks, measure_mean_drift, measure_parameter_changes
 
-        device = device_of(self.device)
+        device = open_float32_device(self.device)
         first, second = make_tasks(self.task, self.networks, self.examples, device)
-        network = Tuned(self.networks, WIDTHS, BEFORE_MOMENTUM, DEFAULT_EPS, device)
+        network = TunedNetworks(self.networks, WIDTHS, BEFORE_MOMENTUM, DEFAULT_EPS, device)
         learner = Trainer([*network.weights, *network.gains, *network.biases, *network.old], "adam", BEFORE_RATE)
         found: dict[str, list[np.ndarray]] = {"measured": [], "old": [], "new": [], "validation": [], "moved": []}
         count = BEFORE + self.length
@@ -107,7 +107,7 @@ class Tuning:
             found["measured"].append(np.array(step))
             for name, task in (("old", first.test), ("new", second.test), ("validation", second.validation)):
                 found[name].append(to_numpy(network.measure_error(task, name != "old", chosen)).reshape(shape))
-            found["moved"].append(to_numpy(moved(network, before, chosen)).reshape(shape))
+            found["moved"].append(to_numpy(measure_mean_drift(network, before, chosen)).reshape(shape))
 
         last: Arrays = {}
         measured = marks(self.length, POINTS)
@@ -119,6 +119,6 @@ class Tuning:
             if step == self.length:
                 errors = [network.measure_error(first.test, False, which) for which in range(len(self.momenta))]
                 last["old by momentum"] = np.stack([to_numpy(each).reshape(shape) for each in errors])
-                for name, each in changed(network, before).items():
+                for name, each in measure_parameter_changes(network, before).items():
                     last[f"changed: {name}"] = to_numpy(each).reshape(shape)
             yield make_step((BEFORE + step) / count, device, lambda: {**found, **last})

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from normviz.jobs.results import Arrays
-from normviz.jobs.spec import Step
+from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.course import make_step, marks
 from normviz.topics.experiments.scheme_job import SchemeJob
 
@@ -62,14 +62,14 @@ class Part(SchemeJob):
         each = (1.1e-3 + 8e-5 * count) + slow * (4e-4 + 1.2e-4 * count)
         return self.length * (self.ahead + 1) * each
 
-    def steps(self) -> Iterator[Step[Arrays]]:
+    def steps(self) -> Iterator[JobStep[Arrays]]:
         """Train step by step of the generator."""
-        from normviz.train.gan import Game, Mixture, draw_latent
-        from normviz.train.learning import device_of, to_numpy
+        from normviz.train.gan import GanTraining, GaussianMixture, draw_latent
+        from normviz.train.learning import open_float32_device, to_numpy
 
-        device = device_of(self.device)
-        data = Mixture(centres(), self.deviation, self.scale)
-        game = Game([self.row.scheme], self.networks, RATES, data, WIDTH, BATCH, self.eps, device)
+        device = open_float32_device(self.device)
+        data = GaussianMixture(centres(), self.deviation, self.scale)
+        game = GanTraining([self.row.scheme], self.networks, RATES, data, WIDTH, BATCH, self.eps, device)
         latent = {name: draw_latent(self.networks, SAMPLES, stream) for name, stream in STREAMS.items()}
         marked = marks(self.length, POINTS)
         found: dict[str, list[np.ndarray]] = {name: [] for name in ("measured", "points", *STREAMS)}

@@ -13,25 +13,25 @@ from normviz.core.text import join_words, typeset
 from normviz.data.digits import DIGIT_CLASSES, DIGITS_DESCRIPTION
 from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
-from normviz.jobs.spec import Step
+from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.course import Course, to_percent
 from normviz.topics.experiments.experiment import Experiment, hidden_layers
 from normviz.topics.experiments.experiment import Setting as Seeded
 from normviz.topics.experiments.grid_outcome import GridOutcome
 from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word, draw_band
-from normviz.train.cost import dense_seconds
+from normviz.train.cost import estimate_dense_seconds
 
 if TYPE_CHECKING:
     import torch
 
     from normviz.train.dense import Dense, Digits
-    from normviz.train.groups import Batches
+    from normviz.train.grouped_batches import GroupedBatches
 
 NETWORKS = ("batch norm, one class", "batch norm, shuffled", "layer norm")
 """The networks that are compared, by scheme and by the groups of their mini-batches."""
 
 GROUPS = (0, 1, 0)
-"""Their groups, as `normviz.train.groups` counts them: of one class, shuffled, of one class."""
+"""Their groups, as `normviz.train.grouped_batches` counts them: of one class, shuffled, of one class."""
 
 RATES = (0.002, 0.005, 0.01, 0.02, 0.05)
 """Learning rates of Adam of the grid."""
@@ -96,15 +96,15 @@ class Part:
         """The expected time of its steps on the machine on which that was measured."""
         schemes, count = [SCHEMES["batch"]] * len(NETWORKS), len(self.rates) * len(self.networks)
         tested = self.looks * (POINTS + 4) // 3  # a forward pass takes a third of a step
-        return dense_seconds(schemes, count, WIDTHS, DIGIT_CLASSES * self.group, self.length + tested)
+        return estimate_dense_seconds(schemes, count, WIDTHS, DIGIT_CLASSES * self.group, self.length + tested)
 
-    def steps(self) -> Iterator[Step[Arrays]]:
+    def steps(self) -> Iterator[JobStep[Arrays]]:
         """Train step by step, and test at the end."""
         from normviz.train.dense import Dense, split_digits
-        from normviz.train.groups import measure_wrong
-        from normviz.train.learning import Trainer, cross_entropy, device_of
+        from normviz.train.grouped_batches import measure_group_errors
+        from normviz.train.learning import Trainer, cross_entropy, open_float32_device
 
-        device, count = device_of(self.device), len(self.rates)
+        device, count = open_float32_device(self.device), len(self.rates)
         digits = split_digits(device)
         training, validation = (self._draw(digits, use) for use in range(2))
         ghost = get_scheme("ghost-batch", groups=DIGIT_CLASSES)
@@ -119,30 +119,30 @@ class Part:
             course.add_losses(loss)
             if course.marked:
                 seen = validation.of(digits.validation[0], GROUPS, count, slice(self.looks))
-                course.add_errors(validation=measure_wrong(network, *seen))
+                course.add_errors(validation=measure_group_errors(network, *seen))
             if course.share == 1:
                 late, _ = training.of(digits.train[0], GROUPS, count, slice(-self.looks, None))
                 found = self._test(network, digits, late)
                 course.found = {name: course.as_grid(errors) for name, errors in found.items()}
             yield course.step(device)
 
-    def _draw(self, digits: "Digits", use: int) -> "Batches":
+    def _draw(self, digits: "Digits", use: int) -> "GroupedBatches":
         """Return the mini-batches of training (0), validation (1) or test (2)."""
-        from normviz.train.groups import Batches
+        from normviz.train.grouped_batches import GroupedBatches
         from normviz.train.learning import to_numpy
 
         _, labels = digits[use]
-        return Batches.draw(to_numpy(labels), self.group, self.looks if use else self.length, self.networks, use)
+        return GroupedBatches.draw(to_numpy(labels), self.group, self.looks if use else self.length, self.networks, use)
 
     def _test(self, network: "Dense", digits: "Digits", late: "torch.Tensor") -> "dict[str, torch.Tensor]":
         """Return the errors on test pictures; `late`: those of the last mini-batches of the training."""
-        from normviz.train.groups import ONE_CLASS, SHUFFLED, measure_wrong
+        from normviz.train.grouped_batches import ONE_CLASS, SHUFFLED, measure_group_errors
 
         batches, count = self._draw(digits, 2), len(self.rates)
         found = {}
         for name, groups in (("blank", GROUPS), ("same", [ONE_CLASS] * 3), ("mixed", [SHUFFLED] * 3)):
             seen = batches.of(digits.test[0], groups, count, slice(self.looks))
-            found[name] = measure_wrong(network, *seen, blank=name == "blank")
+            found[name] = measure_group_errors(network, *seen, only_blank=name == "blank")
         (found["inference"],) = network.measure_errors(late, DIGIT_CLASSES * self.group, [digits.test])
         return found
 

@@ -6,8 +6,8 @@ from functools import partial
 import streamlit as st
 
 from normviz.describe.wording import format_duration
-from normviz.jobs.fallback import joined_devices
-from normviz.jobs.results import Results, done
+from normviz.jobs.fallback import join_devices
+from normviz.jobs.results import Results, is_complete
 from normviz.topics.experiments import state, work
 from normviz.topics.experiments.controls import colour_schemes
 from normviz.topics.experiments.examples import Example, find_example
@@ -72,7 +72,7 @@ def follow(asked: work.ExperimentRequest, view: View, setting: Setting, theme: s
     @st.fragment(run_every=PAGE_POLL_SECONDS if working else None)
     def look() -> None:
         found = asked.found()
-        complete = len(found) == len(asked.parts) and all(map(done, found.values()))
+        complete = len(found) == len(asked.parts) and all(map(is_complete, found.values()))
         if asked.working != working or (working and complete):  # complete: perhaps by others
             st.rerun()  # the whole page, which sets the clock
         example = None if working or complete else find_example(experiment.key, asked.parts)
@@ -101,7 +101,7 @@ def change_seeds(view: View) -> None:
 
 def _example_words(example: Example, found: Results, asked: work.ExperimentRequest) -> str:
     words = f"Example result (version {example.version})."
-    ready = sum(map(done, found.values()))
+    ready = sum(map(is_complete, found.values()))
     return f"{words} {ready} of {len(asked.parts)} parts are done on this server." if ready else words
 
 
@@ -131,7 +131,7 @@ def status(
         note: the words beside that button; by default how many parts are done.
         on_again: starts a run with other seeds when this one is done; None: there is no button for it.
     """
-    ready, whole = sum(map(done, found.values())), len(asked.parts)
+    ready, whole = sum(map(is_complete, found.values())), len(asked.parts)
     with st.container(horizontal=True, vertical_alignment="center", key="run"):
         if asked.working:
             st.button("Cancel", on_click=asked.stop, key="cancel run")
@@ -151,7 +151,7 @@ def status(
         else:
             if on_again is not None:
                 st.button("Run with other seeds", on_click=on_again, key="run again")
-            devices = joined_devices(str(arrays["device"]) for arrays in found.values())
+            devices = join_devices(str(arrays["device"]) for arrays in found.values())
             st.caption(f"Done: {whole} part{'s' if whole > 1 else ''} on the {devices}. {_kept_words()}")
     if asked.error:
         show_error(asked.error)

@@ -8,7 +8,7 @@ import numpy as np
 
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.results import Arrays
-from normviz.jobs.spec import Step
+from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.course import Course, make_step
 from normviz.topics.experiments.scheme_job import SchemeJob
 
@@ -64,12 +64,12 @@ class Training(SchemeJob):
         count = len(KINDS) * len(RATES) * len(self.networks)
         return self.layers * count * (self.length * (2.5e-5 + 1e-5 * self.batch) + POINTS * 6e-3)
 
-    def steps(self) -> Iterator[Step[Arrays]]:
+    def steps(self) -> Iterator[JobStep[Arrays]]:
         """Train step by step."""
-        from normviz.train.learning import Trainer, cross_entropy, error, mini_batches
-        from normviz.train.transformer import Transformer, tokens
+        from normviz.train.learning import Trainer, compute_error_rate, cross_entropy, shuffle_mini_batches
+        from normviz.train.transformer import Transformer, load_token_pictures
 
-        device, digits = tokens(self.device)
+        device, digits = load_token_pictures(self.device)
         x, labels = digits.train
         shape = (len(KINDS), len(RATES), len(self.networks))
         network = Transformer(
@@ -78,7 +78,7 @@ class Training(SchemeJob):
         )  # fmt: skip
         learner = Trainer(network.parameters, "adam", np.repeat(RATES, shape[2])[None])
         course = Course(self.length, POINTS, shape)
-        for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, self.batch), 1):
+        for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, self.batch), 1):
             same = chosen.repeat(len(RATES), 1)
             share = x.new_tensor([min(step / self.warm, 1.0), 1.0])[:, None]
             loss = cross_entropy(network.logits(x[same]), labels[same])
@@ -86,7 +86,9 @@ class Training(SchemeJob):
             course.add_losses(loss)
             if course.marked:
                 network.settle(x[None, : SETTLED // self.batch * self.batch])
-                validation, test = (error(network.told(unseen[None]), classes) for unseen, classes in digits[1:])
+                validation, test = (
+                    compute_error_rate(network.told(unseen[None]), classes) for unseen, classes in digits[1:]
+                )
                 course.add_errors(validation=validation, test=test)
             yield course.step(device)
 
@@ -111,16 +113,16 @@ class Depth:
         """The expected time of a few passes forward and back at every depth."""
         return 0.05 + 0.35 * len(self.networks)
 
-    def steps(self) -> Iterator[Step[Arrays]]:
+    def steps(self) -> Iterator[JobStep[Arrays]]:
         """Measure network by network."""
-        from normviz.train.learning import mini_batches, to_numpy
-        from normviz.train.transformer import Transformer, tokens
+        from normviz.train.learning import shuffle_mini_batches, to_numpy
+        from normviz.train.transformer import Transformer, load_token_pictures
 
-        device, digits = tokens(self.device)
+        device, digits = load_token_pictures(self.device)
         x, labels = digits.train
         norms: list[np.ndarray] = []
         for step, seed in enumerate(self.networks, 1):
-            batches = mini_batches([seed], len(x), BATCHES, WIDE_BATCH)
+            batches = shuffle_mini_batches([seed], len(x), BATCHES, WIDE_BATCH)
             by_depth = []
             for layers in DEPTHS:
                 network = Transformer(
@@ -153,17 +155,17 @@ class Chain:
         """The expected time of a pass forward."""
         return 0.05 + self.pairs * len(PLACEMENTS) * len(self.networks) * 1.5e-3
 
-    def steps(self) -> Iterator[Step[Arrays]]:
+    def steps(self) -> Iterator[JobStep[Arrays]]:
         """Measure network by network."""
         from normviz.train.learning import to_numpy
-        from normviz.train.transformer import Transformer, tokens
+        from normviz.train.transformer import Transformer, load_token_pictures
 
-        device, digits = tokens(self.device)
+        device, digits = load_token_pictures(self.device)
         x = digits.train[0][None, :WIDE_BATCH]
         squares: list[np.ndarray] = []
         for step, seed in enumerate(self.networks, 1):
             network = Transformer(
                 PLACEMENTS, self.row.scheme, [seed], self.pairs, WIDE, 1, WIDE_BATCH, self.eps, device, attention=False
             )
-            squares.append(to_numpy(network.mean_squares(x)[..., 0]))
+            squares.append(to_numpy(network.measure_mean_squares(x)[..., 0]))
             yield make_step(step / len(self.networks), device, lambda: {"squares": squares})

@@ -8,7 +8,7 @@ import numpy as np
 
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.results import Arrays
-from normviz.jobs.spec import Step
+from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.course import Series, make_step
 from normviz.topics.experiments.scheme_job import SchemeJob
 
@@ -73,40 +73,55 @@ class Reading(SchemeJob):
         tested = sum(PIXELS // self.inputs + wait for wait in waits(self.wait))
         return self.length * steps * (5e-4 + count * (5e-6 + 5e-7 * self.batch)) + 4e-4 * count * tested
 
-    def steps(self) -> Iterator[Step[Arrays]]:
+    def steps(self) -> Iterator[JobStep[Arrays]]:
         """Train step by step, then test length by length."""
         from normviz.train.dense import split_digits
-        from normviz.train.learning import Trainer, cross_entropy, device_of, error, mini_batches, to_numpy
-        from normviz.train.recurrent import Recurrent, last, pooled, read, unequal
+        from normviz.train.learning import (
+            Trainer,
+            compute_error_rate,
+            cross_entropy,
+            open_float32_device,
+            shuffle_mini_batches,
+            to_numpy,
+        )
+        from normviz.train.recurrent import (
+            Recurrent,
+            convert_to_sequences,
+            make_unequal_batch,
+            pool_statistics,
+            select_last_states,
+        )
 
-        device = device_of(self.device)
+        device = open_float32_device(self.device)
         digits = split_digits(device)
         (x, labels), shape = digits.train, (len(RATES), len(self.networks))
         each = PIXELS // self.inputs
-        ahead, still = unequal(self.batch, self.wait, each)
+        ahead, still = make_unequal_batch(self.batch, self.wait, each)
         network = Recurrent(
             [self.row.scheme], self.networks * shape[0], self.inputs, UNITS, still, 1.0, self.gain, self.eps, device
         )
         learner = Trainer(network.parameters, "adam", np.repeat(RATES, shape[1])[None])
         losses: list[np.ndarray] = []
-        for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, self.batch), 1):
+        for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, self.batch), 1):
             same = chosen.repeat(shape[0], 1)
-            sequences = read(x[same], self.inputs, ahead, len(still)).unsqueeze(1)
-            loss = cross_entropy(network.logits(last(list(network.states(sequences, still)), still)), labels[same])
+            sequences = convert_to_sequences(x[same], self.inputs, ahead, len(still)).unsqueeze(1)
+            loss = cross_entropy(
+                network.logits(select_last_states(list(network.states(sequences, still)), still)), labels[same]
+            )
             learner.step(loss)
             losses.append(to_numpy(loss).reshape(shape))
             yield make_step(0.9 * step / self.length, device, lambda: {"losses": losses})
 
         def errors(part: "tuple[torch.Tensor, torch.Tensor]", wait: int) -> np.ndarray:
             pictures, answers = part
-            tested = read(pictures, self.inputs, [wait] * len(pictures), wait + each)
-            return to_numpy(error(network.told(tested), answers)).reshape(shape)
+            tested = convert_to_sequences(pictures, self.inputs, [wait] * len(pictures), wait + each)
+            return to_numpy(compute_error_rate(network.told(tested), answers)).reshape(shape)
 
         whole = x[: len(x) // self.batch * self.batch].unflatten(0, (-1, self.batch))
-        network.settle(read(whole, self.inputs, ahead, len(still))[None])
+        network.settle(convert_to_sequences(whole, self.inputs, ahead, len(still))[None])
         validation = np.mean([errors(digits.validation, wait) for wait in range(self.wait + 1)], axis=0)
         found: dict[str, list[np.ndarray]] = {"by_step": [], "together": []}
-        norms, lengths = {"by_step": network.norms, "together": [pooled(network.norms)]}, waits(self.wait)
+        norms, lengths = {"by_step": network.norms, "together": [pool_statistics(network.norms)]}, waits(self.wait)
         for wait in lengths:
             for name, network.norms in norms.items():
                 found[name].append(errors(digits.test, wait))
@@ -140,17 +155,17 @@ class Back:
         count = len(self.rows) * len(self.networks)
         return len(self.points) * BACK * (5e-4 + count * (5e-6 + 4e-7 * self.batch))
 
-    def steps(self) -> Iterator[Step[Arrays]]:
+    def steps(self) -> Iterator[JobStep[Arrays]]:
         """Measure point by point; every network reads digits behind each other, those of its first mini-batches."""
         from normviz.train.dense import split_digits
-        from normviz.train.learning import device_of, mini_batches, to_numpy
-        from normviz.train.recurrent import Recurrent, read, way_back
+        from normviz.train.learning import open_float32_device, shuffle_mini_batches, to_numpy
+        from normviz.train.recurrent import Recurrent, convert_to_sequences, measure_state_gradients
 
-        device = device_of(self.device)
+        device = open_float32_device(self.device)
         x, labels = split_digits(device).train
         each = PIXELS // self.inputs
-        order = mini_batches(self.networks, len(x), -(-BACK // each), self.batch)
-        digits = read(x[order], self.inputs, [0] * self.batch, each)
+        order = shuffle_mini_batches(self.networks, len(x), -(-BACK // each), self.batch)
+        digits = convert_to_sequences(x[order], self.inputs, [0] * self.batch, each)
         sequences = digits.permute(1, 2, 0, 3, 4).flatten(2, 3)[:, :, -BACK:]
         schemes, still = [row.scheme for row in self.rows], [self.batch] * BACK
         norms: list[np.ndarray] = []
@@ -159,7 +174,7 @@ class Back:
                 schemes, self.networks, self.inputs, UNITS, still, scale, gain, self.eps, device,
                 normalized="apart" if self.apart else "sum",
             )  # fmt: skip
-            norms.append(to_numpy(way_back(network, sequences, labels[order[-1]])))
+            norms.append(to_numpy(measure_state_gradients(network, sequences, labels[order[-1]])))
             yield make_step(k / len(self.points), device, lambda: {"norms": norms})
 
 
@@ -189,15 +204,24 @@ class Layouts:
         count = len(LAYOUTS) * len(RATES) * len(self.networks)
         return self.length * PIXELS // self.inputs * (3e-4 + count * (1e-5 + 5e-7 * self.batch)) + 0.02 * count
 
-    def steps(self) -> Iterator[Step[Arrays]]:
+    def steps(self) -> Iterator[JobStep[Arrays]]:
         """Train step by step."""
         from normviz.train.dense import split_digits
-        from normviz.train.learning import Trainer, cross_entropy, device_of, error, mini_batches, to_numpy
-        from normviz.train.recurrent import Recurrent, read
+        from normviz.train.learning import (
+            Trainer,
+            compute_error_rate,
+            cross_entropy,
+            open_float32_device,
+            shuffle_mini_batches,
+            to_numpy,
+        )
+        from normviz.train.recurrent import Recurrent, convert_to_sequences
 
-        device = device_of(self.device)
+        device = open_float32_device(self.device)
         each = PIXELS // self.inputs
-        digits = [(read(x, self.inputs, [0] * len(x), each), labels) for x, labels in split_digits(device)]
+        digits = [
+            (convert_to_sequences(x, self.inputs, [0] * len(x), each), labels) for x, labels in split_digits(device)
+        ]
         (x, labels), *unseen = digits
         shape, still = (len(LAYOUTS), len(RATES), len(self.networks)), [self.batch] * each
         network = Recurrent(
@@ -206,12 +230,12 @@ class Layouts:
         )  # fmt: skip
         learner = Trainer(network.parameters, "adam", np.repeat(RATES, shape[2])[None])
         first = (
-            network.driven(x[None, None, : self.batch])[:, : shape[2]] / self.gain
+            network.normalize_inputs(x[None, None, : self.batch])[:, : shape[2]] / self.gain
         )  # networks start alike at all rates
         spreads = to_numpy(first.std((2, 3)).sort(descending=True).values)
         losses: list[np.ndarray] = []
         found: dict[str, Series] = {"losses": losses, "spreads": spreads}
-        for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, self.batch), 1):
+        for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, self.batch), 1):
             same = chosen.repeat(shape[1], 1)
             *_, state = network.states(x[same].unsqueeze(1), still)
             loss = cross_entropy(network.logits(state), labels[same])
@@ -220,6 +244,6 @@ class Layouts:
             yield make_step(0.95 * step / self.length, device, lambda: found)
         network.settle(x[: SETTLED // self.batch * self.batch].unflatten(0, (-1, self.batch))[None])
         found["validation"], found["test"] = (
-            to_numpy(error(network.told(x), answers)).reshape(shape) for x, answers in unseen
+            to_numpy(compute_error_rate(network.told(x), answers)).reshape(shape) for x, answers in unseen
         )
         yield make_step(1.0, device, lambda: found)

@@ -8,7 +8,7 @@ import numpy as np
 
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.results import Arrays
-from normviz.jobs.spec import Step
+from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.course import Course
 
 RATES = (0.003, 0.01, 0.03)
@@ -54,19 +54,19 @@ class Part:
         step = self.depth * (8e-4 + 4e-5 * count)
         return self.length * step + POINTS * self.depth * count * (2e-5 + 3e-7 * self.digits)
 
-    def steps(self) -> Iterator[Step[Arrays]]:
+    def steps(self) -> Iterator[JobStep[Arrays]]:
         """Train step by step."""
         from normviz.train.dense import split_digits
-        from normviz.train.learning import Trainer, cross_entropy, device_of, mini_batches
+        from normviz.train.learned_eps import LearnedEpsDense
+        from normviz.train.learning import Trainer, cross_entropy, open_float32_device, shuffle_mini_batches
         from normviz.train.small_training_set import draw_digits
-        from normviz.train.smoothed import SmoothedDense
 
-        device, copies = device_of(self.device), len(PENALTIES) * len(RATES)
+        device, copies = open_float32_device(self.device), len(PENALTIES) * len(RATES)
         shape = (len(PENALTIES), len(RATES), len(self.networks))
         digits = split_digits(device)
         x, labels = digits.train
         few = draw_digits(self.networks, len(x), self.digits).to(device)
-        network = SmoothedDense(
+        network = LearnedEpsDense(
             [self.row.scheme], self.networks * copies, [WIDTH] * self.depth, BATCH, [self.first], device
         )  # fmt: skip
         factors, rates = (
@@ -75,7 +75,7 @@ class Part:
         penalty = x.new_tensor(factors)
         learner = Trainer([*network.parameters, *(network.roots if self.learned else [])], "adam", rates)
         course = Course(self.length, POINTS, shape)
-        for chosen in mini_batches(self.networks, self.digits, self.length, BATCH).to(device):
+        for chosen in shuffle_mini_batches(self.networks, self.digits, self.length, BATCH).to(device):
             same = few.gather(1, chosen).repeat(copies, 1)
             loss = cross_entropy(network.logits(x[same]), labels[same])
             learner.step(loss + penalty * network.sizes())

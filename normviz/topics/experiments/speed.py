@@ -16,7 +16,7 @@ from normviz.core.settings import integer, number_choice
 from normviz.core.text import capitalize_first, join_words, typeset
 from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_clear_signs
 from normviz.jobs.results import Arrays, Results
-from normviz.jobs.spec import Step
+from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.course import make_step
 from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, refuse_front
 from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word, tabulate
@@ -25,7 +25,7 @@ EXAMPLES, SIDE = (1, 8, 64), 8
 """N of the tensors that are normalized, and their H and W."""
 
 WAYS = ("PyTorch’s layers", "the general form")
-"""As `normviz.train.speed.WAYS`, in words."""
+"""As `normviz.train.layer_timing.WAYS`, in words."""
 
 PASSES = ("forward", "forward and backward")
 
@@ -97,16 +97,16 @@ class Part:
                 each += 3e-7 * elements
         return REPEATS * (self.rounds + 1) * each
 
-    def steps(self) -> Iterator[Step[Arrays]]:
+    def steps(self) -> Iterator[JobStep[Arrays]]:
         """Time round by round, after one that is not counted."""
-        from normviz.train.learning import device_of, device_words, threads
-        from normviz.train.speed import Race
+        from normviz.train.layer_timing import LayerBenchmark
+        from normviz.train.learning import format_device_name, get_thread_count, open_float32_device
 
-        device = device_of(self.device)
-        race = Race([row.scheme for row in self.rows], self.shape, self.eps, self.seed, device)
+        device = open_float32_device(self.device)
+        race = LayerBenchmark([row.scheme for row in self.rows], self.shape, self.eps, self.seed, device)
         race.round(REPEATS)
-        processor = "a CPU" if device.type == "cpu" else f"the GPU {device_words(device)} beside"
-        where = f"{processor} ({describe_machine()}, threads: {threads()})"
+        processor = "a CPU" if device.type == "cpu" else f"the GPU {format_device_name(device)} beside"
+        where = f"{processor} ({describe_machine()}, threads: {get_thread_count()})"
         rounds: list[tuple[float, np.ndarray]] = []
 
         def collect() -> dict[str, np.ndarray]:

@@ -12,12 +12,12 @@ from normviz.core.text import capitalize_first, typeset
 from normviz.data.digits import DIGITS_DESCRIPTION
 from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
-from normviz.jobs.spec import Step
+from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.course import make_step, to_percent
 from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, hidden_layers
 from normviz.topics.experiments.reports import FigureSpec, HeatMap, Report, Verdict, Word, draw_band, tabulate
 from normviz.topics.experiments.scheme_job import SchemeJob
-from normviz.train.cost import dense_seconds
+from normviz.train.cost import estimate_dense_seconds
 
 GAINS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 BIASES = (-4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0)
@@ -76,14 +76,14 @@ class Part(SchemeJob):
     def seconds(self) -> float:
         """The expected time of its steps on the machine on which that was measured."""
         count = len(self.biases) * len(self.rates) * len(self.networks)
-        return dense_seconds([self.row.scheme], count, WIDTHS, BATCH, self.length, measured=1)
+        return estimate_dense_seconds([self.row.scheme], count, WIDTHS, BATCH, self.length, measurement_count=1)
 
-    def steps(self) -> Iterator[Step[Arrays]]:
+    def steps(self) -> Iterator[JobStep[Arrays]]:
         """Train step by step, and test at the end."""
         from normviz.train.dense import Dense, split_digits
-        from normviz.train.learning import Trainer, cross_entropy, device_of, mini_batches, to_numpy
+        from normviz.train.learning import Trainer, cross_entropy, open_float32_device, shuffle_mini_batches, to_numpy
 
-        device, count = device_of(self.device), len(self.rates)
+        device, count = open_float32_device(self.device), len(self.rates)
         digits = split_digits(device)
         x, labels = digits.train
         shape = (len(self.biases), count, len(self.networks))
@@ -95,7 +95,7 @@ class Part(SchemeJob):
         learner = Trainer(network.parameters, self.optimizer, np.repeat(self.rates, len(self.networks))[None])
         losses: list[np.ndarray] = []
         ended: Arrays = {}
-        for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, BATCH), 1):
+        for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, BATCH), 1):
             same = chosen.repeat(count, 1)
             loss = cross_entropy(network.logits(x[same]), labels[same])
             learner.step(loss)

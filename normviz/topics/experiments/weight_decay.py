@@ -16,7 +16,7 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.data.digits import DIGITS_DESCRIPTION
 from normviz.describe.seeds import compare_seed_by_seed, estimate_mean, find_clear_differences
 from normviz.jobs.results import Arrays, Results
-from normviz.jobs.spec import Step
+from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.course import Series, make_step, marks
 from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, hidden_layers
 from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, draw_band, tabulate
@@ -83,15 +83,15 @@ class Part(SchemeJob):
         """By the step and the network."""
         return self.length * (2e-3 + 2.5e-4 * len(RUNS) * len(self.networks))
 
-    def steps(self) -> Iterator[Step[Arrays]]:
+    def steps(self) -> Iterator[JobStep[Arrays]]:
         """Step by step: w ← w − η (∂l/∂w + λw), and its twins."""
-        from normviz.train.dense import EXACT, Dense, rows
-        from normviz.train.learning import Trainer, cross_entropy, device_of, mini_batches, to_numpy
+        from normviz.train.dense import COMPARISON_DTYPE, Dense, load_rows
+        from normviz.train.learning import Trainer, cross_entropy, open_float32_device, shuffle_mini_batches, to_numpy
 
-        device = device_of(self.device)
-        x, labels = (each.to(device) for each in rows(dtype=EXACT))
+        device = open_float32_device(self.device)
+        x, labels = (each.to(device) for each in load_rows(dtype=COMPARISON_DTYPE))
         network = Dense(
-            [self.row.scheme] * len(RUNS), self.networks, WIDTHS, BATCH, self.eps, device, EXACT
+            [self.row.scheme] * len(RUNS), self.networks, WIDTHS, BATCH, self.eps, device, COMPARISON_DTYPE
         )  # fmt: skip
         normalized = network.weights[: len(WIDTHS)]
         for weights in normalized:
@@ -108,7 +108,7 @@ class Part(SchemeJob):
             ends = {"measured": measured[: len(gaps)], "losses": np.mean(losses[-LAST:], axis=0)}
             return {**ends, "gaps": gaps, "effective": effective}
 
-        for step, chosen in enumerate(mini_batches(self.networks, len(x), self.length, BATCH), 1):
+        for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, BATCH), 1):
             squares = [weights.detach().square().sum((-2, -1)) for weights in normalized]
             for rate, square in zip(rates, squares, strict=False):
                 rate[MATCHED] = self.rate / (1 - self.rate * self.decay) * square[MATCHED] / square[DECAYED]

@@ -9,12 +9,12 @@ from typing import cast
 import streamlit as st
 
 from normviz.core.errors import InvalidInput
-from normviz.jobs.default_queue import default_queue
+from normviz.jobs.default_queue import create_default_queue
 from normviz.jobs.executors import count_workers
 from normviz.jobs.failures import describe_error
 from normviz.jobs.job_queue import JobQueue, JobRequest
 from normviz.jobs.result_cache import ResultCache
-from normviz.jobs.results import Archive, Part, Results, done
+from normviz.jobs.results import Archive, Part, Results, is_complete
 from normviz.topics.experiments.state import PAGE
 from normviz.ui.page_jobs import get_server_speed, submit_or_reuse
 
@@ -35,8 +35,8 @@ def archive() -> Archive:
 def desk() -> JobQueue:
     """Where all sessions hand in their experiments."""
     workers = count_workers()
-    return default_queue(
-        workers, at_once=workers, done=lambda part: not archive().missing([part]), speed=get_server_speed()
+    return create_default_queue(
+        workers, jobs_per_request=workers, is_done=lambda part: not archive().missing([part]), speed=get_server_speed()
     )
 
 
@@ -88,7 +88,7 @@ class ExperimentRequest:
 
         Of a part that runs, that is what its run has done: one that began anew has its old result beside it.
         """
-        shares = {part: float(done(arrays)) for part, arrays in found.items()}
+        shares = {part: float(is_complete(arrays)) for part, arrays in found.items()}
         running = [] if self.ticket is None else [*self.ticket.runs]
         shares |= {cast(Part, run.job): run.share for run in running}
         whole = sum(part.seconds for part in self.parts)
@@ -100,7 +100,7 @@ class ExperimentRequest:
         if self.ticket is not None and not self.ticket.over:
             return self.ticket.seconds_left
         try:
-            return desk().expected_seconds(self.missing)
+            return desk().estimate_seconds(self.missing)
         except InvalidInput:  # a cluster is named that cannot be, which a run says
             return sum(part.seconds for part in self.missing)
 

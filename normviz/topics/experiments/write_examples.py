@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from normviz.core.errors import InvalidInput
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
-from normviz.jobs.run import JobsFailed, run_missing, workers_for
+from normviz.jobs.run import JobsFailed, create_queue, run_missing
 from normviz.topics.experiments.catalogue import EXPERIMENTS, get_experiment
 from normviz.topics.experiments.examples import FOLDER, pack, path_of
 
@@ -31,7 +31,7 @@ def write_example(key: str) -> str:
     with TemporaryDirectory() as folder:
         archive = Archive(ResultCache(Path(folder) / "results.sqlite"))
 
-        run_missing(parts, archive, partial(workers_for, archive), sys.stderr.isatty())
+        run_missing(parts, archive, partial(create_queue, archive), sys.stderr.isatty())
         results = archive.of(parts)
     content = pack(experiment, results)
     FOLDER.mkdir(exist_ok=True)

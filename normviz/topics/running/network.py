@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE, load_digit_split
-from normviz.jobs.spec import Step
+from normviz.jobs.spec import JobStep
 from normviz.topics.running.averages import Moments
 
 NETWORK_COUNT = 8
@@ -93,7 +93,7 @@ class NetworkTraining:
         """Return about how long it takes on one core of the machine on which that was measured."""
         return 0.1 + 0.005 * self.batch
 
-    def steps(self) -> Iterator[Step[TrainedNetworks]]:
+    def steps(self) -> Iterator[JobStep[TrainedNetworks]]:
         """Step by step: every network goes through the digits in an order of its own."""
         pictures, classes = load_input_rows()
         generators = [np.random.default_rng([self.seed, 6, k]) for k in range(NETWORK_COUNT)]
@@ -109,7 +109,7 @@ class NetworkTraining:
                 speed *= MOMENTUM
                 speed += slope
                 array -= RATE * speed
-            yield Step((step + 1) / STEPS, partial(_so_far, network, means[: step + 1], variances[: step + 1]))
+            yield JobStep((step + 1) / STEPS, partial(_so_far, network, means[: step + 1], variances[: step + 1]))
 
 
 def load_input_rows(test: bool = False) -> tuple[np.ndarray, np.ndarray]:

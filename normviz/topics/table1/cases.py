@@ -10,7 +10,7 @@ from normviz.core.transformations import PAPER_TABLE, Transformation
 from normviz.describe.aims import name_field
 from normviz.describe.wording import summarize_scheme as menu_hint
 from normviz.topics.table1.table import Cell
-from normviz.train.problem import PICTURED
+from normviz.train.problem import MAX_PICTURED
 from normviz.train.setting import Setting
 
 
@@ -120,7 +120,9 @@ def twin_words(change: Transformation, setting: Setting, follow: bool) -> str:
 def square_words(change: Transformation, setting: Setting) -> str:
     """Return what a square of the picture of a change is."""
     if change.on == "data":
-        return f"Each square is one image; {min(PICTURED, setting.batch)} of the {setting.batch} in a batch are shown."
+        return (
+            f"Each square is one image; {min(MAX_PICTURED, setting.batch)} of the {setting.batch} in a batch are shown."
+        )
     if setting.layer == "conv":
         return "Each square is the filter of one channel."
     return "Each square is one neuron: its weights, one for each pixel."

@@ -16,7 +16,7 @@ import numpy as np
 from normviz.core.fields import Field
 from normviz.core.registry import Scheme
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
-from normviz.train.problem import ORIGINAL, firing_unit, make_problem, position
+from normviz.train.problem import ORIGINAL, find_firing_unit, find_network_index, make_problem
 from normviz.train.setting import Setting
 
 
@@ -66,10 +66,10 @@ def centred_and_squares(
     scheme, which is one on activations, does not fit the setting.
     """
     setting.check([scheme])
-    problem = make_problem(replace(setting, steps=1), [ORIGINAL if change is None else position(change)])
+    problem = make_problem(replace(setting, steps=1), [ORIGINAL if change is None else find_network_index(change)])
     x = problem.inputs[problem.order[0]] * problem.factor[0] + problem.shift[0]
     w = problem.weights[0][0]
-    unit = firing_unit(w)
+    unit = find_firing_unit(w)
     if scheme.on_weights is not None:
         v, square = _parts(w, scheme.on_weights)
         below = _largest_singular_value(w) if scheme.on_weights.spectral else np.sqrt(square)
@@ -83,7 +83,7 @@ def _by_the_front(scheme: Scheme, change: Transformation, setting: Setting) -> f
     front = scheme.on_weights
     if front is None or not front.spectral or change.on != "weights":
         return 1.0
-    before, after = make_problem(replace(setting, steps=1), [ORIGINAL, position(change)]).weights[0]
+    before, after = make_problem(replace(setting, steps=1), [ORIGINAL, find_network_index(change)]).weights[0]
     return _largest_singular_value(before) / _largest_singular_value(after)
 
 

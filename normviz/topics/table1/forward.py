@@ -12,9 +12,9 @@ from normviz.core.fields import Field, Shape
 from normviz.core.normalize import ignore_float_warnings, normalize
 from normviz.core.registry import Scheme
 from normviz.core.scheme_spec import SchemeSpec
-from normviz.jobs.spec import Step
+from normviz.jobs.spec import JobStep
 from normviz.topics.table1.fade import Fade, fade_gaps
-from normviz.train.problem import BASES, MEASURED, make_problem
+from normviz.train.problem import BASE_POSITIONS, MEASURED_NETWORKS, make_problem
 from normviz.train.setting import Setting
 
 PIECE = 2**20
@@ -30,7 +30,7 @@ def forward_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
     x̂ is what the layer's normalization gives: of a = Wx where the scheme normalizes activations, otherwise a itself,
     with normalized W. A gap is infinite where a number is not finite, as when float16 overflows.
     """
-    gaps = np.empty((len(schemes), len(MEASURED)))
+    gaps = np.empty((len(schemes), len(MEASURED_NETWORKS)))
     for row, scheme in enumerate(schemes):
         for gaps[row] in measuring(scheme, setting):
             pass
@@ -83,13 +83,13 @@ class Forward:
         """The measurement of a scheme."""
         return cls(SchemeSpec.of(scheme), first_layer(setting))
 
-    def steps(self) -> Iterator[Step[Measured]]:
+    def steps(self) -> Iterator[JobStep[Measured]]:
         """Network by network, and at last how it fades."""
         scheme = self.row.scheme
         for gaps in measuring(scheme, self.setting):
-            yield Step(float(np.mean(~np.isnan(gaps))), partial(Measured, gaps))
+            yield JobStep(float(np.mean(~np.isnan(gaps))), partial(Measured, gaps))
         fades = fade_gaps(scheme, self.setting) if fading(scheme, self.setting) else {}
-        yield Step(1.0, partial(Measured, gaps, fades))
+        yield JobStep(1.0, partial(Measured, gaps, fades))
 
 
 def measuring(scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
@@ -100,16 +100,16 @@ def measuring(scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
     """
     start = _start(first_layer(setting))
     outputs: dict[int, np.ndarray] = {}
-    gaps = np.full(len(MEASURED), np.nan)
-    for number, network in enumerate(MEASURED):
-        same = MEASURED.index(network._replace(follows=True))  # the learning rate matters in training alone
+    gaps = np.full(len(MEASURED_NETWORKS), np.nan)
+    for number, network in enumerate(MEASURED_NETWORKS):
+        same = MEASURED_NETWORKS.index(network._replace(follows=True))  # the learning rate matters in training alone
         if same == number:
             x = (start.examples * start.factor[number] + start.shift[number]).astype(setting.storage)
             for out in _output(x, start.weights[number], scheme, setting):
                 outputs[number] = out
                 yield gaps.copy()
-            gaps[number] = gap(outputs[number], outputs[BASES[number]])
-            if number not in BASES:
+            gaps[number] = gap(outputs[number], outputs[BASE_POSITIONS[number]])
+            if number not in BASE_POSITIONS:
                 del outputs[number]
         else:
             gaps[number] = gaps[same]
@@ -127,7 +127,7 @@ class _Start(NamedTuple):
 
 @lru_cache(maxsize=4)  # one scheme after the other is measured on the same
 def _start(setting: Setting) -> _Start:
-    problem = make_problem(setting, range(len(MEASURED)))
+    problem = make_problem(setting, range(len(MEASURED_NETWORKS)))
     weights = problem.weights[0].astype(setting.storage)
     return _Start(problem.inputs[problem.order[0]], problem.factor, problem.shift, weights)
 

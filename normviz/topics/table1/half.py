@@ -10,7 +10,7 @@ from normviz.core.tolerances import MACHINE_EPSILONS
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.topics.table1.fade import centred_and_squares
 from normviz.topics.table1.forward import first_layer
-from normviz.train.setting import HALF, Setting
+from normviz.train.setting import HALF_DTYPES, Setting
 
 LEAST, MOST = 2.0**-24, 65_504.0
 """The smallest and the largest number of float16. bfloat16 has float32's range."""
@@ -18,7 +18,7 @@ LEAST, MOST = 2.0**-24, 65_504.0
 
 def broken(scheme: Scheme, change: Transformation, setting: Setting) -> list[str]:
     """Where ε vanishes and where squares overflow, in sentences; nothing in the longer types."""
-    if setting.dtype not in HALF or scheme.acts_on == "weight" or scheme.suppression is None:
+    if setting.dtype not in HALF_DTYPES or scheme.acts_on == "weight" or scheme.suppression is None:
         return []
     usual, largest = _sizes(scheme, change.key, first_layer(setting))
     eps, dtype = setting.eps, setting.dtype

@@ -25,7 +25,7 @@ from normviz.topics.table1.state import ONE_CASE, PANELS, PREFIX, WHY_RATE
 from normviz.topics.table1.table import Cell
 from normviz.topics.table1.training_panels import results
 from normviz.topics.table1.twin_plot import is_visible, loss_plot, output_plot
-from normviz.train.problem import ORIGINAL, position
+from normviz.train.problem import ORIGINAL, find_network_index
 from normviz.train.setting import DTYPES, Setting
 from normviz.ui.link import View, draw_segments
 from normviz.ui.saving import draw_download_button
@@ -107,7 +107,7 @@ def answer_panel(
 ) -> None:
     """Show the answer of a case: the curves, whether the guess was right, why, and what it was checked by."""
     change = TRANSFORMATIONS[cell.transformation]
-    losses = results().losses(scheme, setting)[:, [ORIGINAL, position(change, view["follow"])]]
+    losses = results().losses(scheme, setting)[:, [ORIGINAL, find_network_index(change, view["follow"])]]
     shown, note = _plotted(cell, scheme, change, setting, losses)
     with st.container(key="answer", horizontal=True):
         with st.container(key="shown"):
@@ -340,7 +340,7 @@ def _notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
     untold = (cell.forward_unanswered, None if cell.pending else cell.unanswered)
     notes = [] if cell.unchanged else [why for why in dict.fromkeys(untold) if why]
     change, known = TRANSFORMATIONS[cell.transformation], results()
-    named = {"The network": ORIGINAL, "The twin": position(change)}
+    named = {"The network": ORIGINAL, "The twin": find_network_index(change)}
     for name, place in named.items():
         failure = known.failure(scheme, setting, place)
         if failure is not None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from normviz.core.transformations import Transformation
 from normviz.topics.table1.cases import UNITS
-from normviz.train.problem import changed_samples
+from normviz.train.problem import make_changed_samples
 from normviz.train.setting import Setting
 
 GAMMA = 0.5
@@ -17,7 +17,7 @@ GAMMA = 0.5
 
 def change_picture(change: Transformation, setting: Setting, sign: str) -> str:
     """Return the HTML of two rows of squares in one scale of greys, the changed ones framed. Styles: style.css."""
-    before, after = changed_samples(setting, change)
+    before, after = make_changed_samples(setting, change)
     largest, signed = float(np.abs([before, after]).max()) or 1.0, min(before.min(), after.min()) < 0
     whats = f"the weights of a {UNITS[setting.layer]}" if change.on == "weights" else "an image of the batch"
     alt = f"Two rows of four squares, each {whats}: those of the network above, those of the twin, {sign}, below."

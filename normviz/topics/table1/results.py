@@ -10,14 +10,14 @@ import numpy as np
 
 from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
-from normviz.jobs.fallback import joined_devices
-from normviz.jobs.gpu import gpu_memory
-from normviz.jobs.spec import finish
-from normviz.jobs.store import Hashed, Store
+from normviz.jobs.bounded_store import BoundedStore, HashedKey
+from normviz.jobs.fallback import join_devices
+from normviz.jobs.gpu import get_gpu_memory
+from normviz.jobs.spec import run_to_end
 from normviz.topics.table1.forward import Forward, Measured, fading, first_layer
 from normviz.topics.table1.training import Outcome, Training
 from normviz.train import cost
-from normviz.train.problem import MEASURED, NETWORKS, Failure
+from normviz.train.problem import MEASURED_NETWORKS, NETWORKS, Failure
 from normviz.train.setting import Setting
 
 Part = TypeVar("Part")
@@ -38,7 +38,7 @@ class Record(NamedTuple):
 
 
 NOTHING = Record(np.empty(0), None)
-UNMEASURED = Measured(np.full(len(MEASURED), np.nan))
+UNMEASURED = Measured(np.full(len(MEASURED_NETWORKS), np.nan))
 
 
 ROWS = 512
@@ -55,9 +55,9 @@ class Results:
 
     def __init__(self, limit: int = 8192) -> None:
         self.version = 0
-        self.rows: Store[Hashed, list] = Store(ROWS)
-        self._records: Store[Hashed, Record] = Store(limit, replaces=_at_least_as_long)
-        self._measured: Store[Hashed, Measured] = Store(limit, replaces=_at_least_as_much)
+        self.rows: BoundedStore[HashedKey, list] = BoundedStore(ROWS)
+        self._records: BoundedStore[HashedKey, Record] = BoundedStore(limit, replaces=_at_least_as_long)
+        self._measured: BoundedStore[HashedKey, Measured] = BoundedStore(limit, replaces=_at_least_as_much)
 
     def forward(self, scheme: Scheme, setting: Setting) -> Measured:
         """What a forward pass of all networks of a scheme has given so far."""
@@ -86,11 +86,11 @@ class Results:
     def devices(self, schemes: Sequence[Scheme], setting: Setting) -> str:
         """Return the devices that computed the losses of these schemes, in words; empty before any did."""
         records = (self._record(key) for scheme in schemes for key in _keys(scheme, setting))
-        return joined_devices(record.device for record in records)
+        return join_devices(record.device for record in records)
 
     def missing(self, schemes: Sequence[Scheme], setting: Setting) -> list[Training]:
         """What has to be trained: jobs for the schemes that lack the same networks, as large as `cost` lets them be."""
-        blocks: dict[tuple[int, ...], dict[Hashed, Scheme]] = {}
+        blocks: dict[tuple[int, ...], dict[HashedKey, Scheme]] = {}
         for scheme in schemes:
             keys = _keys(scheme, setting)
             lacks = tuple(n for n, key in enumerate(keys) if len(self._record(key).losses) < setting.steps)
@@ -98,8 +98,8 @@ class Results:
                 blocks.setdefault(lacks, {})[keys[0]] = scheme  # two names of one computation are trained once
         jobs = []
         for networks, rows in blocks.items():
-            high = cost.rows(setting, len(networks), planned_budget(setting))
-            wide = cost.columns(setting, len(networks))
+            high = cost.find_max_schemes(setting, len(networks), planned_budget(setting))
+            wide = cost.find_max_networks(setting, len(networks))
             for some, part in product(_cut(list(rows.values()), high), _cut(networks, wide)):
                 jobs.append(Training.of(some, setting, part))
         return jobs
@@ -121,11 +121,11 @@ class Results:
         setting.check(schemes)
         for each in {setting, setting.exact}:
             for row in self.unmeasured(schemes, each):
-                self.keep_forward(row, finish(row))
+                self.keep_forward(row, run_to_end(row))
         for job in self.missing(schemes, setting):
-            self.keep(job, finish(job))
+            self.keep(job, run_to_end(job))
 
-    def _record(self, key: Hashed) -> Record:
+    def _record(self, key: HashedKey) -> Record:
         return self._records.get(key) or NOTHING
 
 
@@ -134,8 +134,8 @@ def planned_budget(setting: Setting) -> cost.Budget:
 
     What is free then, and how fast the GPU is, is measured by the job, which cuts itself into blocks.
     """
-    memory = 0 if setting.device == "cpu" else gpu_memory()
-    return cost.device_budget(memory) if memory else cost.HOST
+    memory = 0 if setting.device == "cpu" else get_gpu_memory()
+    return cost.compute_gpu_budget(memory) if memory else cost.CPU_BUDGET
 
 
 def _at_least_as_long(new: Record, old: Record) -> bool:
@@ -168,20 +168,20 @@ def _computed(scheme: Scheme, shapes: tuple[Shape, ...], weight_shapes: tuple[Sh
 
 
 @lru_cache(maxsize=4096)
-def _first_key(scheme: Scheme, setting: Setting) -> Hashed:
+def _first_key(scheme: Scheme, setting: Setting) -> HashedKey:
     """What the forward gaps of a scheme depend on."""
     first = first_layer(setting)
-    return Hashed(_computed(scheme, first.shapes, first.weight_shapes), _without_idle_eps(scheme, first))
+    return HashedKey(_computed(scheme, first.shapes, first.weight_shapes), _without_idle_eps(scheme, first))
 
 
 @lru_cache(maxsize=1024)
-def _keys(scheme: Scheme, setting: Setting) -> tuple[Hashed, ...]:
+def _keys(scheme: Scheme, setting: Setting) -> tuple[HashedKey, ...]:
     """What the losses of every network depend on. Not on the number of steps: fewer are the first ones of more."""
     computed = _computed(scheme, setting.shapes, setting.weight_shapes)
     both = replace(_without_idle_eps(scheme, setting), steps=1)
     own = {"factor": replace(both, shift=1.0), "shift": replace(both, delta=1.0)}
-    shared = {kind: Hashed(computed, each) for kind, each in own.items()}
-    shared["neither"] = Hashed(computed, replace(both, shift=1.0, delta=1.0))
+    shared = {kind: HashedKey(computed, each) for kind, each in own.items()}
+    shared["neither"] = HashedKey(computed, replace(both, shift=1.0, delta=1.0))
     changes = (network.transformation for network in NETWORKS)
     kinds = ("neither" if change is None else "shift" if change.factor is None else "factor" for change in changes)
-    return tuple(Hashed(shared[kind], network) for network, kind in enumerate(kinds))
+    return tuple(HashedKey(shared[kind], network) for network, kind in enumerate(kinds))

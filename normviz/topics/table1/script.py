@@ -19,7 +19,7 @@ from normviz.describe.code import AveragingStep, format_argument_code, list_aver
 from normviz.describe.parameters import CHANNELS_FIRST_AXES
 from normviz.topics.table1.verdict import APART, DIVERGED, LEAST, SHOWS
 from normviz.train.problem import PROBE_SIZE
-from normviz.train.setting import BETAS, FIRST_BIAS, HALF, MOMENTUM, NOISE, Setting
+from normviz.train.setting import BETAS, GRADIENT_NOISE_FACTOR, HALF_DTYPES, INITIAL_BIAS, MOMENTUM, Setting
 
 LINE = 100
 """The longest line of a script."""
@@ -53,7 +53,7 @@ def cell_script(scheme: Scheme, transformation: Transformation, setting: Setting
         numbers=_numbers(transformation, setting, eps),
         normalizers=normalizers,
         windows=any(step.kind == "window" for part in normalizers for mean in part.averages for step in mean.steps),
-        half=setting.dtype in HALF,
+        half=setting.dtype in HALF_DTYPES,
         power=round(log2(transformation.compute_rate_factor(setting.optimizer, 2.0))) if follow else 0,
         positions=prod(setting.shapes[-1][1:3]),
         degenerate=explain_degeneracy(scheme, setting.shapes[0], setting.eps, setting.dtype),
@@ -73,8 +73,8 @@ def cell_script(scheme: Scheme, transformation: Transformation, setting: Setting
         side=DIGIT_SIDE,
         classes=DIGIT_CLASSES,
         shift=setting.shift,
-        first_bias=FIRST_BIAS,
-        noise=NOISE,
+        first_bias=INITIAL_BIAS,
+        noise=GRADIENT_NOISE_FACTOR,
     )
 
 

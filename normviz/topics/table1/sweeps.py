@@ -9,12 +9,12 @@ from normviz.core.registry import Scheme
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.table1.results import Results
 from normviz.topics.table1.table import loss_gaps
-from normviz.train.problem import position
+from normviz.train.problem import find_network_index
 from normviz.train.setting import DTYPES, Setting
 
 EPSILONS = tuple(10.0**k for k in range(-15, 2))
 DELTAS = tuple(float(10**k) for k in np.arange(-3, 3.01, 0.5))
-COLUMNS = [position(change) for change in TRANSFORMATIONS.values()]
+COLUMNS = [find_network_index(change) for change in TRANSFORMATIONS.values()]
 
 
 def over_eps(setting: Setting) -> list[Setting]:

@@ -10,11 +10,11 @@ from normviz.core.theory import explain_degeneracy, predict
 from normviz.core.tolerances import MACHINE_EPSILONS
 from normviz.core.transformations import TRANSFORMATIONS, Transformation, look_up_paper_cell
 from normviz.describe.wording import capitalize_first, format_gap
-from normviz.jobs.store import Hashed
+from normviz.jobs.bounded_store import HashedKey
 from normviz.topics.table1.forward import Measured
 from normviz.topics.table1.results import Results
 from normviz.topics.table1.verdict import APART, Answer, explained, of_losses, of_outputs, size_of
-from normviz.train.problem import BASES, MEASURED, NETWORKS, ORIGINAL, position
+from normviz.train.problem import BASE_POSITIONS, MEASURED_NETWORKS, NETWORKS, ORIGINAL, find_network_index
 from normviz.train.setting import Setting
 
 FADE = 0.05
@@ -132,7 +132,7 @@ def table(schemes: Sequence[Scheme], setting: Setting, results: Results, follow:
 
 def _row(scheme: Scheme, setting: Setting, results: Results, follow: bool) -> list[Cell]:
     """Return the cells of a scheme; those of a row with nothing missing are computed once."""
-    key = Hashed(scheme, setting, follow)
+    key = HashedKey(scheme, setting, follow)
     row = results.rows.get(key)
     if row is None:
         measured, exact = results.forward(scheme, setting), results.forward(scheme, setting.exact)
@@ -161,7 +161,7 @@ def loss_gaps(losses: np.ndarray) -> np.ndarray:
     """
     original = losses[:, ORIGINAL]
     scale = np.abs(original[np.isfinite(original)]).max(initial=0.0) or 1.0
-    bases = BASES[: losses.shape[1]]
+    bases = BASE_POSITIONS[: losses.shape[1]]
     with np.errstate(invalid="ignore", over="ignore"):
         return np.nan_to_num(np.abs(losses - losses[:, bases]) / scale, nan=np.inf)
 
@@ -177,7 +177,7 @@ def _cell(
     follow: bool,
 ) -> Cell:
     """Return one cell; `largest`: the largest gap of each network's losses."""
-    shape, twin, place = setting.shapes[0], position(change), position(change, follow)
+    shape, twin, place = setting.shapes[0], find_network_index(change), find_network_index(change, follow)
     verdict = predict(scheme, change, setting.layer, shape, setting.weight_shapes[0], setting.eps)
     hollow = explain_degeneracy(scheme, shape, setting.eps, setting.dtype)
     parted = not follow and change.compute_rate_factor(setting.optimizer, setting.delta) != 1.0
@@ -211,7 +211,7 @@ def _cell(
         degenerate=hollow,
         forward_gap=float(gaps[twin]),
         training_gap=float(largest[twin]),
-        training_gap_equal_lr=float(largest[position(change, follows=False)]),
+        training_gap_equal_lr=float(largest[find_network_index(change, follows=False)]),
         forward=forward.together,
         forward_unanswered=forward.why,
         trained=trained.together,
@@ -229,7 +229,7 @@ def _cell(
 
 def _gaps(measured: Measured) -> np.ndarray:
     """Return all gaps of a row, which come as a whole."""
-    return np.full(len(MEASURED), np.nan) if measured.fades is None else measured.gaps
+    return np.full(len(MEASURED_NETWORKS), np.nan) if measured.fades is None else measured.gaps
 
 
 def _held(answer: Answer, exact: Answer, gap: float, dtype: str) -> Answer:

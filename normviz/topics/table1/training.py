@@ -9,8 +9,8 @@ import numpy as np
 
 from normviz.core.registry import Scheme
 from normviz.core.scheme_spec import SchemeSpec
-from normviz.jobs.executors import give_back
-from normviz.jobs.spec import Step
+from normviz.jobs.executors import release_memory
+from normviz.jobs.spec import JobStep
 from normviz.train import cost
 from normviz.train.problem import Failure
 from normviz.train.setting import Setting
@@ -55,14 +55,14 @@ class Training:
     @property
     def seconds(self) -> float:
         """Return about how long it takes on the machine on which that was measured."""
-        return cost.seconds(self.setting, len(self.rows), len(self.networks))
+        return cost.estimate_training_seconds(self.setting, len(self.rows), len(self.networks))
 
     @property
     def schemes(self) -> list[Scheme]:
         """The schemes of the rows."""
         return [row.scheme for row in self.rows]
 
-    def steps(self) -> Iterator[Step[Outcome]]:
+    def steps(self) -> Iterator[JobStep[Outcome]]:
         """Step by step; where losses are not finite, once more to find out which tensor was the first.
 
         The result has all its losses only when it also has the reasons. Raises InvalidInput where a field does not fit
@@ -71,31 +71,31 @@ class Training:
         try:
             yield from self._steps()
         finally:
-            if cost.memory(self.setting, len(self.rows), len(self.networks)) > LARGE:
-                give_back()
+            if cost.estimate_memory(self.setting, len(self.rows), len(self.networks)) > LARGE:
+                release_memory()
 
-    def _steps(self) -> Iterator[Step[Outcome]]:
+    def _steps(self) -> Iterator[JobStep[Outcome]]:
         from normviz.train import twins  # imports torch
 
         schemes, whole = self.schemes, self.setting.steps
-        step = Step(0.0, partial(Outcome, np.empty((0, len(schemes), len(self.networks))), {}, ""))
-        for losses in twins.training(schemes, self.setting, self.networks):
+        step = JobStep(0.0, partial(Outcome, np.empty((0, len(schemes), len(self.networks))), {}, ""))
+        for losses in twins.train_stepwise(schemes, self.setting, self.networks):
             if len(losses) < whole:
-                step = Step(len(losses) / whole, partial(_outcome, losses))
+                step = JobStep(len(losses) / whole, partial(_outcome, losses))
                 yield step
         result = _outcome(losses)
         lost = ~np.isfinite(result.losses).all(0)
         if lost.any():
             rows, columns = np.flatnonzero(lost.any(1)), np.flatnonzero(lost.any(0))
             failed, networks = [schemes[row] for row in rows], [self.networks[column] for column in columns]
-            for found in twins.diagnosis(failed, self.setting, networks):
+            for found in twins.find_failures(failed, self.setting, networks):
                 places = {(int(rows[row]), int(columns[column])): why for (row, column), why in found.items()}
                 result = result._replace(failures=places)
                 yield step
-        yield Step(1.0, lambda: result)
+        yield JobStep(1.0, lambda: result)
 
 
 def _outcome(losses: "Tensor") -> Outcome:
-    from normviz.train.devices import device_words
+    from normviz.train.devices import format_device_name
 
-    return Outcome(losses.cpu().double().numpy(), {}, device_words(losses.device))
+    return Outcome(losses.cpu().double().numpy(), {}, format_device_name(losses.device))

@@ -10,8 +10,8 @@ from streamlit.delta_generator import DeltaGenerator
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import Scheme
 from normviz.describe.wording import capitalize_first, format_duration
-from normviz.jobs.executors import count_threads, on_one_core, threads
-from normviz.jobs.fallback import joined_devices
+from normviz.jobs.executors import count_threads, create_thread_pool, limit_to_one_core
+from normviz.jobs.fallback import join_devices
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.requests import JobRequest
 from normviz.topics.table1.offers import Change, offers
@@ -64,7 +64,7 @@ class TrainingRequest:
 
     def asks(self, missing: Sequence[Training]) -> bool:
         """Whether it waits for an answer, as it would take long and nobody has said that it may."""
-        return not (self.agreed or self.stopped or self.ticket) and desk().expected_seconds(missing) > LIMIT
+        return not (self.agreed or self.stopped or self.ticket) and desk().estimate_seconds(missing) > LIMIT
 
     def drop(self) -> None:
         """Want no more of what is at work."""
@@ -92,13 +92,13 @@ def results() -> Results:
 def desk() -> JobQueue:
     """Where all sessions hand in their trainings."""
     workers = count_threads()
-    return JobQueue(threads(workers, on_one_core), workers=workers, speed=get_server_speed())
+    return JobQueue(create_thread_pool(workers, limit_to_one_core), workers=workers, speed=get_server_speed())
 
 
 @st.cache_resource
 def patient_desk() -> JobQueue:
     """Where they hand in those that take long: one at a time, so that nobody else waits for them."""
-    return JobQueue(threads(1, on_one_core), workers=1, speed=get_server_speed())
+    return JobQueue(create_thread_pool(1, limit_to_one_core), workers=1, speed=get_server_speed())
 
 
 @st.cache_resource
@@ -107,7 +107,7 @@ def forward_desk() -> JobQueue:
 
     They have no model of their cost, so that they say nothing on the speed of this machine.
     """
-    return JobQueue(threads(1), workers=1)
+    return JobQueue(create_thread_pool(1), workers=1)
 
 
 def measure(looked_at: Sequence[tuple[Sequence[Scheme], Setting]]) -> JobRequest | None:
@@ -133,7 +133,7 @@ def start(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> TrainingReq
     if asked.stopped or asked.asks(jobs) or not jobs:
         asked.drop()
     else:
-        long = desk().expected_seconds(jobs) > LIMIT
+        long = desk().estimate_seconds(jobs) > LIMIT
         before = asked.ticket if held is None else held.ticket
         asked.ticket = submit_or_reuse(before, jobs, patient_desk() if long else desk(), results().keep, PAGE)
     if held is not None:
@@ -180,7 +180,7 @@ def status(
 
 def _done(asked: TrainingRequest) -> None:
     """Show what the networks were trained on; a line also where none was, so that nothing below moves."""
-    devices = joined_devices(results().devices(asked.schemes, setting) for setting in asked.settings)
+    devices = join_devices(results().devices(asked.schemes, setting) for setting in asked.settings)
     st.caption(f"Trained on the {devices}." if devices else "Not trained yet.")
 
 
@@ -194,10 +194,10 @@ def _progress(asked: TrainingRequest, ticket: JobRequest) -> None:
 def _question(asked: TrainingRequest, missing: Sequence[Training]) -> None:
     """What the training would take, and what would take less: nothing starts by itself."""
     factor = desk().speed.factor(Training.kind)
-    size = max(cost.memory(job.setting, len(job.rows), len(job.networks)) for job in missing)
+    size = max(cost.estimate_memory(job.setting, len(job.rows), len(job.networks)) for job in missing)
 
     def seconds(setting: Setting) -> float:
-        return factor * len(asked.settings) * cost.seconds(setting, len(asked.schemes), len(NETWORKS))
+        return factor * len(asked.settings) * cost.estimate_training_seconds(setting, len(asked.schemes), len(NETWORKS))
 
     def fits(setting: Setting) -> bool:
         try:
@@ -208,7 +208,7 @@ def _question(asked: TrainingRequest, missing: Sequence[Training]) -> None:
 
     with st.container(border=True):
         st.markdown(
-            f"Training this takes about **{format_duration(desk().expected_seconds(missing))}** on this "
+            f"Training this takes about **{format_duration(desk().estimate_seconds(missing))}** on this "
             f"machine, and up to "
             f"{max(round(size / 2**20, -1), 10):.0f} MB of its memory. The answers of the theory need no training."
         )

@@ -10,7 +10,7 @@ from normviz.core.registry import Scheme
 from normviz.core.transformations import Transformation
 from normviz.topics.table1.cases import UNITS
 from normviz.topics.table1.forward import outputs
-from normviz.train.problem import ORIGINAL, position
+from normviz.train.problem import ORIGINAL, find_network_index
 from normviz.train.setting import Setting
 
 VISIBLE = 0.05
@@ -47,7 +47,7 @@ def output_plot(scheme: Scheme, change: Transformation, setting: Setting) -> dic
     """
     if prod(setting.shapes[0]) > LARGEST:
         return None
-    first, second = outputs(scheme, setting, [ORIGINAL, position(change)])
+    first, second = outputs(scheme, setting, [ORIGINAL, find_network_index(change)])
     gaps = np.nan_to_num(np.abs(second - first), nan=0.0)
     at = np.unravel_index(int(gaps.argmax()), gaps.shape)[:3]
     both = np.stack([first[at], second[at]]).astype(np.float32)

@@ -14,7 +14,15 @@ from normviz.core.text import format_number
 from normviz.core.tolerances import CONTROL_MARGINS, MACHINE_EPSILONS
 from normviz.core.transformations import Transformation
 from normviz.describe.wording import format_gap
-from normviz.train.problem import MEASURED, NETWORKS, ORIGINAL, PROBE, PROBE_SIZE, controls, data_shift
+from normviz.train.problem import (
+    MEASURED_NETWORKS,
+    NETWORKS,
+    ORIGINAL,
+    PROBE,
+    PROBE_SIZE,
+    draw_data_shift,
+    find_controls,
+)
 from normviz.train.setting import Setting
 
 APART = 4.0
@@ -45,14 +53,15 @@ def size_of(change: Transformation, setting: Setting) -> float:
     """How large a change is beside weights or data, up to 1: |δ - 1| for a factor, and the size of τ for a shift."""
     if change.factor is not None:
         return min(1.0, abs(setting.delta - 1.0))
-    return min(1.0, setting.shift if change.on == "weights" else float(np.sqrt((data_shift(setting) ** 2).mean())))
+    return min(1.0, setting.shift if change.on == "weights" else float(np.sqrt((draw_data_shift(setting) ** 2).mean())))
 
 
 def explained(gaps: np.ndarray, change: Transformation, setting: Setting, kind: str) -> float:
     """Return the largest gap that rounding explains, from the gaps of all networks; `kind`: "forward" or "training"."""
-    margins, networks = CONTROL_MARGINS[setting.dtype][kind], MEASURED[: len(gaps)]
+    margins, networks = CONTROL_MARGINS[setting.dtype][kind], MEASURED_NETWORKS[: len(gaps)]
     found = (
-        margin * gaps[controls(change, disturbed, networks)].max(initial=0.0) for disturbed, margin in margins.items()
+        margin * gaps[find_controls(change, disturbed, networks)].max(initial=0.0)
+        for disturbed, margin in margins.items()
     )
     return max(*found, MACHINE_EPSILONS[setting.dtype if kind == "forward" else setting.storage])
 

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from normviz.describe.seeds import choose_learning_rate
-from normviz.jobs.spec import Step, digest, finish
+from normviz.jobs.spec import JobStep, compute_digest, run_to_end
 from normviz.topics.why import network, saturation
 from normviz.topics.why.saturation import RATES, SCALES, LearningResults, Setting
 
@@ -60,7 +60,7 @@ class Study:
             return None
         return self.scales.index(setting.start), self.rates.index(setting.rate)
 
-    def steps(self) -> Iterator[Step[Arrays]]:
+    def steps(self) -> Iterator[JobStep[Arrays]]:
         """Train networks of one kind, scale and rate after the other.
 
         The result has the fields of `Learned` by name, each with leading axes (scales, rates, kinds).
@@ -70,7 +70,7 @@ class Study:
         for scale, rate, normalized in cells:
             setting = Setting(self.depth, scale, rate, self.seed)
             found.append(saturation.train_and_measure(setting, normalized, self.seeds).learned)
-            yield Step(len(found) / len(cells), partial(self._collect, found))
+            yield JobStep(len(found) / len(cells), partial(self._collect, found))
 
     def _collect(self, found: list[LearningResults]) -> Arrays:
         cells = (len(self.scales), len(self.rates), len(KIND_NAMES))
@@ -134,4 +134,4 @@ def find_sweeps(setting: Setting) -> dict[str, RateSweep] | None:
 
 
 if __name__ == "__main__":
-    np.savez_compressed(STUDY_FILE, allow_pickle=False, digest=np.array(digest(STUDY)), **finish(STUDY))
+    np.savez_compressed(STUDY_FILE, allow_pickle=False, digest=np.array(compute_digest(STUDY)), **run_to_end(STUDY))

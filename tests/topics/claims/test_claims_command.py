@@ -7,7 +7,7 @@ import pytest
 
 from normviz.cli.main import main
 from normviz.jobs.job_queue import JobQueue
-from normviz.jobs.processes import Processes
+from normviz.jobs.process_executor import ProcessExecutor
 from normviz.topics.claims.jobs import Measurement
 from normviz.topics.claims.ledger import CLAIMS
 
@@ -36,7 +36,7 @@ def test_a_seed_gives_the_same_numbers_again(capsys):
 def test_the_page_has_the_same_numbers(capsys):
     ids = ("T01", "B07", "L07", "N04", "S01")
     _, out, _ = run(capsys, "--id", ",".join(ids), "--seed", "3", "--json")
-    with Processes(1) as pool:
+    with ProcessExecutor(1) as pool:
         kept = {}
         jobs = [Measurement(each, 3, "here") for each in ids]
         ticket = JobQueue(pool, lease=STARTED).submit(jobs, lambda job, result: kept.update({job.id: result}))

@@ -9,7 +9,7 @@ from lab_page import ROOT, replaced, said, sound, texts
 from streamlit.testing.v1 import AppTest
 
 from normviz.describe.markdown import escape_markdown
-from normviz.jobs.executors import threads
+from normviz.jobs.executors import create_thread_pool
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
@@ -39,7 +39,7 @@ def server(monkeypatch, tmp_path):
     archive = Archive(ResultCache(tmp_path / "results.sqlite"))
     monkeypatch.setattr(work, "archive", lambda: archive)
     monkeypatch.setattr(jobs, "measure_claim", measure_claim)
-    with threads(2) as pool:
+    with create_thread_pool(2) as pool:
         desk = JobQueue(pool, at_once=2)
         monkeypatch.setattr(work, "desk", lambda: desk)
         yield measured

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from normviz.cli.claims import complaints, record
+from normviz.cli.claims import describe_disagreements, record
 from normviz.topics.claims import jobs
 from normviz.topics.claims.claim import Claim, Evidence, Tried
 from normviz.topics.claims.ledger import CLAIMS
@@ -43,7 +43,7 @@ def test_the_evidence_is_what_the_experiments_say_each_with_its_condition():
 @pytest.mark.parametrize("claim", [claim for claim in TRIED if CLAIMS[claim].expected != "open"])
 def test_what_is_not_known_is_no_agreement(claim):
     found = record(CLAIMS[claim], Evidence((), verdicts=[Verdict("open", "Not trained yet.")]))
-    assert "measured open" in complaints([found], {})[0]
+    assert "measured open" in describe_disagreements([found], {})[0]
 
 
 @dataclass(frozen=True)

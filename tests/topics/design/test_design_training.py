@@ -14,9 +14,9 @@ from normviz.core.errors import InvalidInput
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.theory import Prediction
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
-from normviz.jobs.executors import threads
+from normviz.jobs.executors import create_thread_pool
 from normviz.jobs.job_queue import JobQueue
-from normviz.jobs.spec import digest, finish
+from normviz.jobs.spec import compute_digest, run_to_end
 from normviz.topics.design import search, training
 from normviz.topics.design.search import WEIGHTS, census, searched
 from normviz.topics.design.training import JOB_SCHEMES, SAMPLE, TwinTraining, plan_trainings
@@ -54,7 +54,7 @@ def count_answers(results):
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_random_sample_does_as_the_rule_says(layer, count, seed):
     part = draw_job(layer, count, seed)
-    found = {part: finish(part)}
+    found = {part: run_to_end(part)}
     assert describe_exceptions(found, layer)[0] == []
     agree, wrong, missing = count_answers(found)
     assert agree + wrong + missing == 6 * count
@@ -74,7 +74,7 @@ def test_the_answers_are_those_of_table_1(monkeypatch):
 
     monkeypatch.setattr(training, "table", shown)
     names = ("predicted", "forward", "trained", "forward_gap", "training_gap", "agrees")
-    found = list_twin_answers({part: finish(part)})
+    found = list_twin_answers({part: run_to_end(part)})
     assert [[getattr(each, name) for name in names] for each in found] == [
         [getattr(cell, name) for name in names] for cell in cells
     ]
@@ -93,7 +93,7 @@ def test_a_false_rule_shows_for_its_scheme_alone(monkeypatch, key):
         return Prediction(not verdict.invariant, "by a false rule") if lies else verdict
 
     monkeypatch.setattr(table, "predict", predict)
-    found = {part: finish(part)}
+    found = {part: run_to_end(part)}
     (shown,) = [each for each in list_twin_answers(found) if not each.agrees]
     assert (shown.row, shown.transformation) == (wrong, key)
     ((sentence,), missing) = describe_exceptions(found, "dense")
@@ -119,7 +119,7 @@ def test_the_layer_that_is_trained_has_the_invariances_of_the_census(layer, fron
 def test_where_rounding_leaves_no_answer_it_says_so():
     absorbed = search.invariances(NO_ANSWER.scheme, "conv")
     part = TwinTraining((NO_ANSWER,), (absorbed,), setting_of("conv"))
-    found = {part: finish(part)}
+    found = {part: run_to_end(part)}
     (shown,) = [each for each in list_twin_answers(found) if each.why]
     assert (shown.transformation, shown.agrees, shown.trained) == ("dataset-recentering", True, None)
     assert "rounding" in shown.why
@@ -160,7 +160,7 @@ def test_a_seed_draws_the_same_again_and_another_draws_others():
     one = plan_trainings("conv", sample=SAMPLE, seed=1)
     training.order_schemes.cache_clear()
     plan_trainings.cache_clear()
-    assert [*map(digest, plan_trainings("conv", sample=SAMPLE, seed=1))] == [*map(digest, one)]
+    assert [*map(compute_digest, plan_trainings("conv", sample=SAMPLE, seed=1))] == [*map(compute_digest, one)]
     assert {*one}.isdisjoint(plan_trainings("conv", sample=SAMPLE, seed=2))
     assert all(pickle.loads(pickle.dumps(part)) == part for part in one)
 
@@ -174,8 +174,8 @@ def test_a_plan_that_cannot_be_is_refused(wrong):
 def test_the_numbers_of_the_jobs_sum_up():
     part = plan_trainings("dense")[0]
     halves = [TwinTraining(part.rows[k::2], part.absorbed[k::2], part.setting) for k in (0, 1)]
-    found = {half: finish(half) for half in halves}
-    assert count_by_set(halves, found) == count_by_set([part], {part: finish(part)})
+    found = {half: run_to_end(half) for half in halves}
+    assert count_by_set(halves, found) == count_by_set([part], {part: run_to_end(part)})
     begun = count_by_set(halves, {halves[0]: found[halves[0]]})
     assert sum(each.done for each in begun.values()) == len(halves[0].rows)
     assert {each.of for each in begun.values()} == {1}
@@ -184,8 +184,8 @@ def test_the_numbers_of_the_jobs_sum_up():
 
 def test_results_come_stack_by_stack_in_small_steps(monkeypatch):
     part = plan_trainings("dense")[0]
-    whole = finish(part)
-    monkeypatch.setattr(cost, "rows", lambda setting, networks, budget: 4)
+    whole = run_to_end(part)
+    monkeypatch.setattr(cost, "find_max_schemes", lambda setting, networks, budget: 4)
     steps = [(step.share, step.result()) for step in part.steps()]
     shares, done = [share for share, _ in steps], [len(arrays["agrees"]) for _, arrays in steps]
     assert shares == sorted(shares)
@@ -198,7 +198,7 @@ def test_results_come_stack_by_stack_in_small_steps(monkeypatch):
 
 
 def test_a_cancelled_job_ends_between_steps():
-    with threads(1) as pool:
+    with create_thread_pool(1) as pool:
         reported, begun = [], Event()
         part = plan_trainings("conv")[3]
         ticket = JobQueue(pool, lease=60).submit([part], lambda job, arrays: (reported.append(arrays), begun.set()))
@@ -210,20 +210,22 @@ def test_a_cancelled_job_ends_between_steps():
 
 def test_the_way_of_a_gpu_gives_the_same_answers(monkeypatch):
     part = plan_trainings("conv", sample=1)[0]
-    before = finish(part)
+    before = run_to_end(part)
     emulate_graphs(monkeypatch)
-    stacks, real = [], twins.training
-    monkeypatch.setattr(devices, "measure_budget", lambda device: cost.device_budget(2**33, 1e11))
-    monkeypatch.setattr(twins, "training", lambda schemes, *rest: stacks.append(len(schemes)) or real(schemes, *rest))
-    after = finish(part)
+    stacks, real = [], twins.train_stepwise
+    monkeypatch.setattr(devices, "measure_budget", lambda device: cost.compute_gpu_budget(2**33, 1e11))
+    monkeypatch.setattr(
+        twins, "train_stepwise", lambda schemes, *rest: stacks.append(len(schemes)) or real(schemes, *rest)
+    )
+    after = run_to_end(part)
     assert stacks == [len(part.rows)]
     assert all((after[name] == before[name]).all() for name in ("forward", "trained", "agrees", "why"))
 
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_job_is_one_stack_on_a_gpu(layer):
-    budget = cost.device_budget(2**32, 1e11)
-    assert cost.rows(setting_of(layer), len(NETWORKS), budget) >= JOB_SCHEMES
+    budget = cost.compute_gpu_budget(2**32, 1e11)
+    assert cost.find_max_schemes(setting_of(layer), len(NETWORKS), budget) >= JOB_SCHEMES
     assert cost.fits_as_one(setting_of(layer), JOB_SCHEMES, len(NETWORKS), budget)
 
 

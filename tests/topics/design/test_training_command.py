@@ -9,7 +9,7 @@ from normviz.cli.main import main
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.theory import Prediction
 from normviz.jobs import run as job_run
-from normviz.jobs.executors import threads
+from normviz.jobs.executors import create_thread_pool
 from normviz.jobs.job_queue import JobQueue
 from normviz.topics.design.search import census
 from normviz.topics.design.training import SAMPLE, TwinTraining
@@ -22,8 +22,10 @@ BATCH = SchemeSpec("custom", "full,full,full,own", "full,full,full,own")
 def here(monkeypatch, tmp_path):
     """In a thread of this process, and with results of its own."""
     monkeypatch.setenv("NORMVIZ_RESULTS", str(tmp_path / "results.sqlite"))
-    with threads(1) as pool:
-        monkeypatch.setattr(job_run, "default_queue", lambda workers, at_once, done: JobQueue(pool, at_once=at_once))
+    with create_thread_pool(1) as pool:
+        monkeypatch.setattr(
+            job_run, "create_default_queue", lambda workers, at_once, done: JobQueue(pool, at_once=at_once)
+        )
         yield
 
 

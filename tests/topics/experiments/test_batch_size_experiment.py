@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from normviz.core.errors import InvalidInput
-from normviz.jobs.spec import finish
+from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments.batch_size import MIDDLE, PAIR, RATES, SIZES, SMALL, Noise, Setting, parts, report
 from normviz.topics.experiments.dense_grid import DenseGrid
 from normviz.topics.experiments.figures import figure_of
@@ -121,21 +121,21 @@ def test_groups_of_examples_have_to_fit_all_sizes():
 
 
 def test_the_mean_of_few_examples_is_off_by_one_over_the_root_of_their_number():
-    found = finish(Noise((0, 1, 2)))
+    found = run_to_end(Noise((0, 1, 2)))
     np.testing.assert_allclose(found["mean"], np.tile(np.array(SIZES)[:, None] ** -0.5, 3), rtol=0.1)
     assert (np.diff(found["deviation"], axis=0) < 0).all()
 
 
 def test_the_noise_is_that_of_the_networks_first_weights():
-    from normviz.train.dense import rows
-    from normviz.train.learning import initial_weights
+    from normviz.train.dense import load_rows
+    from normviz.train.learning import draw_initial_weights
 
-    first = initial_weights((7,), 1, 64, 64, scale=(2 / 64) ** 0.5, part=0)[0, 0].double().numpy()
-    x = rows()[0].double().numpy()
+    first = draw_initial_weights((7,), 1, 64, 64, scale=(2 / 64) ** 0.5, part=0)[0, 0].double().numpy()
+    x = load_rows()[0].double().numpy()
     summed = x @ first
     chosen = np.random.default_rng([7, 3]).integers(len(x), size=(200, SIZES[0]))
     off = (summed[chosen].mean(1) - summed.mean(0)) / summed.std(0)
-    assert finish(Noise((7,)))["mean"][0, 0] == pytest.approx(np.sqrt(np.mean(off**2)), rel=1e-4)
+    assert run_to_end(Noise((7,)))["mean"][0, 0] == pytest.approx(np.sqrt(np.mean(off**2)), rel=1e-4)
 
 
 def test_the_pair_comes_first():

@@ -14,7 +14,7 @@ from normviz.cli.main import main
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import get_declarations
 from normviz.jobs import run as job_run
-from normviz.jobs.executors import threads
+from normviz.jobs.executors import create_thread_pool
 from normviz.jobs.job_queue import JobQueue
 from normviz.topics.experiments.catalogue import EXPERIMENTS
 from normviz.topics.experiments.dense_grid import DenseGrid
@@ -27,8 +27,10 @@ SMALL = ("batch-size", "--steps", "20", "--seeds", "2", "--schemes", "layer")
 def here(monkeypatch, tmp_path):
     """In a thread of this process, and with results of its own."""
     monkeypatch.setenv("NORMVIZ_RESULTS", str(tmp_path / "results.sqlite"))
-    with threads(1) as pool:
-        monkeypatch.setattr(job_run, "default_queue", lambda workers, at_once, done: JobQueue(pool, at_once=at_once))
+    with create_thread_pool(1) as pool:
+        monkeypatch.setattr(
+            job_run, "create_default_queue", lambda workers, at_once, done: JobQueue(pool, at_once=at_once)
+        )
         yield
 
 
@@ -82,9 +84,9 @@ def test_a_run_that_is_interrupted_keeps_what_is_done(monkeypatch, capsys):
             raise MemoryError("there is no room")
         yield from real(self)
 
-    monkeypatch.setattr(job_run, "default_queue", lambda workers, at_once, done: JobQueue(pool))
+    monkeypatch.setattr(job_run, "create_default_queue", lambda workers, at_once, done: JobQueue(pool))
     monkeypatch.setattr(DenseGrid, "steps", steps)
-    with threads(1) as pool:
+    with create_thread_pool(1) as pool:
         assert run("experiment", *SMALL) == 1
         assert "there is no room" in capsys.readouterr().err
         assert run("experiment", *SMALL) == 0
@@ -101,7 +103,7 @@ def test_its_options_are_told(capsys):
 
 def test_nothing_is_started_for_what_is_kept(monkeypatch, capsys):
     assert run("experiment", *SMALL) == 0
-    monkeypatch.setattr(job_run, "default_queue", lambda *_: pytest.fail("a desk was asked for"))
+    monkeypatch.setattr(job_run, "create_default_queue", lambda *_: pytest.fail("a desk was asked for"))
     assert run("experiment", *SMALL) == 0
 
 
@@ -150,23 +152,23 @@ def test_the_page_s_command_asks_for_the_same(key):
     least = get_declarations(EXPERIMENTS[key].setting)["seeds"].least
     setting = EXPERIMENTS[key].setting(seeds=least + 1, seed=7)
     words = command_of(EXPERIMENTS[key], setting).split()[2:]
-    assert experiment.read(words).settings == [setting]
+    assert experiment.parse_words(words).settings == [setting]
 
 
 def test_a_scheme_of_one_s_own_goes_both_ways():
     own = "own,full,full,full|own,own,own,full|spectral"
     setting = EXPERIMENTS["batch-size"].setting(schemes=("layer", "custom"), own=own)
     words = shlex.split(command_of(EXPERIMENTS["batch-size"], setting))[2:]
-    assert experiment.read(words).settings == [setting]
+    assert experiment.parse_words(words).settings == [setting]
     assert setting.labels == ("Layer", "Custom + spectral")
     assert setting.names[1] == "a scheme of your own behind spectral norm"
     with pytest.raises(InvalidInput):
-        experiment.read(["batch-size", "--own", "a|b"])
+        experiment.parse_words(["batch-size", "--own", "a|b"])
 
 
 def test_a_command_for_an_experiment_that_is_part_of_another_runs_that_one():
-    found = experiment.read(["sparsity", "--first", "0.3", "--seeds", "2"])
+    found = experiment.parse_words(["sparsity", "--first", "0.3", "--seeds", "2"])
     assert found.experiment is EXPERIMENTS["smoothing"]
     assert (found.settings[0].eps, found.settings[0].seeds) == (0.3, 2)
     with pytest.raises(InvalidInput, match="--penalty"):
-        experiment.read(["sparsity", "--penalty", "0.1"])
+        experiment.parse_words(["sparsity", "--penalty", "0.1"])

@@ -6,7 +6,7 @@ from repeated import assert_repeated
 
 from normviz.charts.curves import draw_curve_panels
 from normviz.core.errors import InvalidInput
-from normviz.jobs.spec import digest, finish
+from normviz.jobs.spec import compute_digest, run_to_end
 from normviz.topics.experiments.convolution import PADDINGS, Setting, make_part, parts, report
 from normviz.topics.experiments.convolution_jobs import LAYERS, RATES, average_by_distance, distances
 from normviz.topics.experiments.convolution_verdict import Outcome
@@ -78,18 +78,22 @@ def test_the_loss_is_the_mean_over_all_steps_however_they_are_measured():
 
 def test_another_choice_of_schemes_leaves_the_parts_of_the_others_as_they_are():
     first, second = (
-        {digest(part) for part in parts(replace(TINY, schemes=keys))} for keys in (("batch", "layer"), ("layer", "rms"))
+        {compute_digest(part) for part in parts(replace(TINY, schemes=keys))}
+        for keys in (("batch", "layer"), ("layer", "rms"))
     )
     assert len(first & second) == len(PADDINGS)
 
 
 def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
     setting = replace(TINY, learned="unit", schemes=("batch",))
-    results = {part: finish(part) for part in parts(setting)}
+    results = {part: run_to_end(part) for part in parts(setting)}
     for padding, side in (("zeros", 8), ("none", 4)):
         result = results[make_part(setting, padding, 0)]
         assert result[f"deviation-{LAYERS}"].shape == (len(RATES), 2, side // 2)
-    again, alone = finish(part := make_part(setting, "none", 0)), finish(replace(part, networks=part.networks[1:]))
+    again, alone = (
+        run_to_end(part := make_part(setting, "none", 0)),
+        run_to_end(replace(part, networks=part.networks[1:])),
+    )
     assert_repeated(result, again)
     np.testing.assert_allclose(alone["losses"][:, :3, 0], result["losses"][:, :3, 1], rtol=1e-3)
     seen = report(setting, results)

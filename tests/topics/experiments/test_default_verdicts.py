@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from normviz.jobs.spec import finish
+from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments.catalogue import get_experiment
 
 VERDICTS = {
@@ -31,7 +31,7 @@ CLAIMS = {"smoothing": {"D03": "holds-if", "D04": "open"}}
 def report(key, **changes):
     experiment = get_experiment(key)
     setting = replace(experiment.setting(), **changes)
-    return experiment.report(setting, {part: finish(part) for part in experiment.parts(setting)})
+    return experiment.report(setting, {part: run_to_end(part) for part in experiment.parts(setting)})
 
 
 @pytest.mark.heavy

@@ -11,11 +11,11 @@ from torch import nn
 
 from normviz.core.registry import SCHEMES
 from normviz.core.scheme_spec import SchemeSpec
-from normviz.jobs.spec import finish
+from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments.dense_grid import DenseGrid
 from normviz.train import dense
 from normviz.train.dense import Dense, split_digits
-from normviz.train.learning import initial_weights, mini_batches
+from normviz.train.learning import draw_initial_weights, shuffle_mini_batches
 
 CPU = torch.device("cpu")
 WIDTH = 32
@@ -37,7 +37,7 @@ def by_torch_nn(scheme, seed, rate, part):
     blocks = [nn.Sequential(nn.Linear(i, o, bias=scheme == "none"), layer(), nn.ReLU()) for i, o in pairwise(sizes)]
     model = nn.Sequential(*blocks, nn.Linear(WIDTH, 10)).double()
     for k, linear in enumerate(each for each in model.modules() if isinstance(each, nn.Linear)):
-        first = initial_weights([seed], 1, *linear.weight.T.shape, scale=(2 / linear.in_features) ** 0.5, part=k)
+        first = draw_initial_weights([seed], 1, *linear.weight.T.shape, scale=(2 / linear.in_features) ** 0.5, part=k)
         linear.weight.data = first[0, 0].double().T.clone()
         if linear.bias is not None:
             linear.bias.data.zero_()
@@ -45,7 +45,7 @@ def by_torch_nn(scheme, seed, rate, part):
     digits = split_digits(CPU)
     x, labels = digits.train[0].double(), digits.train[1]
     losses = []
-    for (chosen,) in mini_batches([seed], len(x), part.length, part.batch):
+    for (chosen,) in shuffle_mini_batches([seed], len(x), part.length, part.batch):
         loss = nn.functional.cross_entropy(model(x[chosen]), labels[chosen])
         optimizer.zero_grad()
         loss.backward()
@@ -57,7 +57,7 @@ def by_torch_nn(scheme, seed, rate, part):
 @pytest.mark.parametrize("scheme", ["none", "batch", "layer"])
 def test_a_network_of_the_stack_is_one_that_is_trained_alone(scheme):
     part = grid(scheme)
-    found, digits = finish(part), split_digits(CPU)
+    found, digits = run_to_end(part), split_digits(CPU)
     for k, rate in enumerate(part.rates):
         for j, seed in enumerate(part.networks):
             losses, model = by_torch_nn(scheme, seed, rate, part)
@@ -107,18 +107,18 @@ def test_the_digits_are_in_three_parts_without_a_common_one():
 
 
 def test_test_digits_change_nothing_but_the_test_errors(monkeypatch):
-    real = finish(grid("batch"))
+    real = run_to_end(grid("batch"))
     digits = split_digits(CPU)
     spoiled = digits._replace(test=(digits.test[0].flip(0), digits.test[1]))
     monkeypatch.setattr(dense, "split_digits", lambda device: spoiled)
-    other = finish(grid("batch"))
+    other = run_to_end(grid("batch"))
     assert not np.array_equal(other.pop("test"), real.pop("test"))
     assert_repeated(real, other)
 
 
 def test_networks_that_diverge_leave_the_others_as_they_are():
-    both = finish(grid("none", (0.1, 1e4), (0, 1), 3, length=20))
-    alone = finish(grid("none", (0.1,), (0, 1), 3, length=20))
+    both = run_to_end(grid("none", (0.1, 1e4), (0, 1), 3, length=20))
+    alone = run_to_end(grid("none", (0.1,), (0, 1), 3, length=20))
     assert (both["test"][-1, 1] == 1).all()
     np.testing.assert_allclose(both["losses"][:, 0], alone["losses"][:, 0], rtol=1e-4)
 
@@ -128,12 +128,12 @@ def test_it_tells_how_far_it_is_and_runs_again_the_same():
     seen = [step.result() for step in part.steps()]
     np.testing.assert_allclose([each["share"] for each in seen], np.arange(1, 13) / 12)
     assert seen[0]["test"].shape == seen[-1]["test"][:1].shape == (1, 2, 2)
-    assert_repeated(seen[-1], finish(part))
-    alone = finish(replace(part, rates=(0.1,), networks=(8,)))
+    assert_repeated(seen[-1], run_to_end(part))
+    alone = run_to_end(replace(part, rates=(0.1,), networks=(8,)))
     np.testing.assert_allclose(alone["losses"][:, 0, 0], seen[-1]["losses"][:, 1, 1], rtol=1e-4)
 
 
 @pytest.mark.parametrize("scheme", ["whitening", "spectral", "instance", "custom"])
 def test_any_scheme_at_any_rate(scheme):
-    found = finish(grid(scheme, (0.01, 100.0), depth=1, length=20))
+    found = run_to_end(grid(scheme, (0.01, 100.0), depth=1, length=20))
     assert ((found["test"] >= 0) & (found["test"] <= 1)).all()

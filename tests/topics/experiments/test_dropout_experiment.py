@@ -8,7 +8,7 @@ from repeated import assert_repeated
 
 from normviz.core.errors import InvalidInput
 from normviz.describe.seeds import compare_seed_by_seed
-from normviz.jobs.spec import digest, finish
+from normviz.jobs.spec import compute_digest, run_to_end
 from normviz.topics.experiments.dropout import EXPERIMENT, RATES, Setting, parts, report
 
 TINY = Setting(seeds=2, digits=32, steps=20, share=0.3)
@@ -98,16 +98,19 @@ def test_networks_without_numbers_do_not_break_it():
 
 def test_networks_without_dropout_are_trained_once_whatever_the_share():
     first, second = (parts(replace(TINY, share=share)) for share in (0.3, 0.4))
-    assert len({digest(part) for part in first}) == len(first)
-    assert [digest(one) == digest(other) for one, other in zip(first, second, strict=True)] == [True, False] * 2
+    assert len({compute_digest(part) for part in first}) == len(first)
+    assert [compute_digest(one) == compute_digest(other) for one, other in zip(first, second, strict=True)] == [
+        True,
+        False,
+    ] * 2
 
 
 def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
     part = parts(TINY)[3]
-    whole, again = finish(part), finish(part)
+    whole, again = run_to_end(part), run_to_end(part)
     assert_repeated(whole, again)
     assert whole["test"].shape[1:] == whole["validation"].shape[1:] == (len(RATES), 2)
-    alone = finish(replace(part, networks=part.networks[1:]))
+    alone = run_to_end(replace(part, networks=part.networks[1:]))
     for name in ("training", "validation", "test"):
         np.testing.assert_allclose(alone[name][:, :, 0], whole[name][:, :, 1], atol=0.05)
     found = report(TINY, {part: whole})
@@ -116,9 +119,9 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
 
 
 def test_what_is_measured_does_not_change_what_is_trained(monkeypatch):
-    often = finish(parts(TINY)[1])
+    often = run_to_end(parts(TINY)[1])
     monkeypatch.setattr("normviz.topics.experiments.dropout.POINTS", 3)
-    seldom = finish(parts(TINY)[1])
+    seldom = run_to_end(parts(TINY)[1])
     assert len(seldom["measured"]) < len(often["measured"])
     assert_repeated({"test": often["test"][-1]}, {"test": seldom["test"][-1]})
 

@@ -8,7 +8,7 @@ import pytest
 
 import normviz
 from normviz.jobs.run import JobsFailed
-from normviz.jobs.spec import finish
+from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments import batch_size, examples, write_examples
 from normviz.topics.experiments.catalogue import EXPERIMENTS
 from normviz.topics.experiments.dense_grid import DenseGrid
@@ -69,7 +69,7 @@ def test_the_code_still_computes_what_is_shipped(key):
     experiment = EXPERIMENTS[key]
     part = min(experiment.parts(experiment.setting()), key=lambda each: each.seconds)
     _, results = find_example(key, [part])
-    computed = finish(part)
+    computed = run_to_end(part)
     for name, array in results[part].items():
         if array.dtype.kind == "f":
             assert np.allclose(array, computed[name], rtol=0.05, atol=0.05, equal_nan=True)

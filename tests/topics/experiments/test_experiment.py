@@ -24,7 +24,7 @@ from normviz.core.settings import (
     get_declarations,
 )
 from normviz.data.digits import DIGITS_DESCRIPTION, load_digits
-from normviz.jobs.spec import digest
+from normviz.jobs.spec import compute_digest
 from normviz.topics.experiments.catalogue import ALIASES, EXPERIMENTS, get_experiment
 from normviz.topics.experiments.experiment import Comparison, own_scheme, own_text
 from normviz.topics.experiments.figures import figure_of
@@ -81,7 +81,7 @@ def test_its_parts_are_jobs_of_plain_data(key):
     each = EXPERIMENTS[key]
     found = each.parts(each.setting())
     assert found == each.parts(each.setting())  # by value, as results are found by them
-    assert len({digest(part) for part in found}) == len(found)
+    assert len({compute_digest(part) for part in found}) == len(found)
     for part in found:
         assert pickle.loads(pickle.dumps(part)) == part
         assert part.kind.startswith("experiments/")

@@ -12,11 +12,11 @@ import normviz
 from normviz.charts.palette import THEMES
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import get_declarations
-from normviz.jobs.executors import threads
+from normviz.jobs.executors import create_thread_pool
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
-from normviz.jobs.spec import finish
+from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments import batch_size, panels, work
 from normviz.topics.experiments.catalogue import EXPERIMENTS
 from normviz.topics.experiments.dense_grid import DenseGrid
@@ -48,7 +48,7 @@ def server(monkeypatch, tmp_path):
             archive = Archive(ResultCache(tmp_path / "results.sqlite"))
             monkeypatch.setattr(work, "archive", lambda: archive)
 
-    with threads(1) as pool:
+    with create_thread_pool(1) as pool:
         new = Server()
         new.clock = Clock()
         desk = JobQueue(pool, clock=new.clock)  # whose time stands still
@@ -143,7 +143,7 @@ def headlines(at):
 def shipped(monkeypatch):
     """A result of the small setting that came with the package, as if it were the default; with another verdict."""
     parts = batch_size.EXPERIMENT.parts(batch_size.Setting(seeds=2, steps=20, schemes=("layer",)))
-    results = {part: finish(part) for part in parts}
+    results = {part: run_to_end(part) for part in parts}
     for arrays in results.values():
         if "test" in arrays:
             arrays["test"] = np.full_like(arrays["test"], 0.25)

@@ -6,7 +6,7 @@ from repeated import assert_repeated
 
 from normviz.charts.curves import draw_curve_panels
 from normviz.core.errors import InvalidInput
-from normviz.jobs.spec import digest, finish
+from normviz.jobs.spec import compute_digest, run_to_end
 from normviz.topics.experiments.fine_tuning import WAYS, WORDS, Outcome, Setting, make_part, parts, report
 from normviz.topics.experiments.fine_tuning_jobs import LEARNED, RATES
 
@@ -41,7 +41,7 @@ def judge(**how):
 
 @pytest.fixture(scope="module")
 def tiny():
-    return {each: finish(each) for each in (make_part(TINY, mode, "faint") for mode in ("train", "infer"))}
+    return {each: run_to_end(each) for each in (make_part(TINY, mode, "faint") for mode in ("train", "infer"))}
 
 
 def test_what_is_frozen_does_not_change_but_for_the_averages_in_training_mode(tiny):
@@ -68,7 +68,7 @@ def test_errors_by_momentum_are_those_of_the_momentum_that_is_set(tiny):
 
 def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone(tiny):
     train = make_part(TINY, "train", "faint")
-    again, alone = finish(train), finish(replace(train, networks=train.networks[1:]))
+    again, alone = run_to_end(train), run_to_end(replace(train, networks=train.networks[1:]))
     assert_repeated(tiny[train], again)
     np.testing.assert_allclose(alone["moved"][..., 0], tiny[train]["moved"][..., 1], rtol=1e-3)
     np.testing.assert_allclose(alone["new"][:, :, :4, 0], tiny[train]["new"][:, :, :4, 1], atol=0.01)
@@ -97,10 +97,12 @@ def test_figures_grow_with_the_results(tiny):
 
 def test_the_momentum_and_what_is_shown_change_no_more_than_they_must():
     def digests(**changes):
-        return {digest(each) for each in parts(replace(TINY, **changes))}
+        return {compute_digest(each) for each in parts(replace(TINY, **changes))}
 
     assert digests(ways=tuple(WAYS)) == digests()
-    assert digests(momentum=0.3) & digests() == {digest(make_part(TINY, "infer", task)) for task in ("faint", "same")}
+    assert digests(momentum=0.3) & digests() == {
+        compute_digest(make_part(TINY, "infer", task)) for task in ("faint", "same")
+    }
     assert len(digests(task="same")) == 2
 
 
@@ -154,6 +156,6 @@ def test_every_choice_of_what_is_learned_has_a_name():
 
 
 def test_the_new_task_never_has_more_digits_than_there_are():
-    assert finish(replace(make_part(TINY, "infer", "digits"), examples=384, networks=(0,)))["share"] == 1
+    assert run_to_end(replace(make_part(TINY, "infer", "digits"), examples=384, networks=(0,)))["share"] == 1
     with pytest.raises(InvalidInput, match="examples"):
         Setting(examples=512)

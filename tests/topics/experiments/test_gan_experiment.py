@@ -5,7 +5,7 @@ import pytest
 from repeated import assert_repeated
 
 from normviz.core.errors import InvalidInput
-from normviz.jobs.spec import digest, finish
+from normviz.jobs.spec import compute_digest, run_to_end
 from normviz.topics.experiments.gan import Setting, parts, report
 from normviz.topics.experiments.gan_jobs import LEAST, MODES, RATES, centres, covered, near
 
@@ -137,16 +137,16 @@ def test_nothing_is_said_of_what_is_not_there():
 
 def test_a_scheme_does_not_depend_on_those_beside_it_and_a_seed_not_on_the_others():
     beside = parts(replace(TINY, schemes=("none", "layer")))
-    assert digest(parts(TINY)[0]) == digest(beside[0])
+    assert compute_digest(parts(TINY)[0]) == compute_digest(beside[0])
     part = parts(TINY)[1]
-    both, again, alone = finish(part), finish(part), finish(replace(part, networks=part.networks[:1]))
+    both, again, alone = run_to_end(part), run_to_end(part), run_to_end(replace(part, networks=part.networks[:1]))
     assert_repeated(both, again)
     np.testing.assert_allclose(alone["points"], both["points"], atol=1e-3)
 
 
 def test_a_tiny_run_is_told():
     setting = replace(TINY, schemes=("none", "spectral", "weight", "layer"))
-    results = {part: finish(part) for part in parts(setting)}
+    results = {part: run_to_end(part) for part in parts(setting)}
     found = report(setting, results)
     assert [shown.key for shown in found.figures] == ["curves", "points", "rates"]
     assert found.figures[1].columns == 3

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from normviz.data.digits import DIGIT_CLASSES
-from normviz.jobs.spec import finish
+from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments.leak import NETWORKS, RATES, TESTS, Setting, parts, report
-from normviz.train.groups import ONE_CLASS, SHUFFLED, Batches, measure_wrong
+from normviz.train.grouped_batches import ONE_CLASS, SHUFFLED, GroupedBatches, measure_group_errors
 
 SETTING = Setting(seeds=4)
 OFF = np.array([0.0, 0.002, -0.001, 0.001])
@@ -64,7 +64,7 @@ def test_levels_are_those_of_the_rate_that_validation_digits_chose():
 
 
 def test_every_group_has_different_digits_of_one_class_and_a_blank_picture():
-    pictures, labels = Batches.draw(LABELS, 4, 3, (0, 1), use=0)
+    pictures, labels = GroupedBatches.draw(LABELS, 4, 3, (0, 1), stream=0)
     assert pictures.shape == labels.shape == (2, 2, 3, 4 * DIGIT_CLASSES)
     groups = pictures[ONE_CLASS].reshape(2, 3, DIGIT_CLASSES, 4)
     assert (groups[..., -1] == len(LABELS)).all()
@@ -73,17 +73,17 @@ def test_every_group_has_different_digits_of_one_class_and_a_blank_picture():
 
 
 def test_shuffled_groups_have_the_same_pictures_with_their_labels_in_another_order():
-    pictures, labels = Batches.draw(LABELS, 4, 3, (0, 1), use=0)
+    pictures, labels = GroupedBatches.draw(LABELS, 4, 3, (0, 1), stream=0)
     pairs = [np.stack([pictures[k], labels[k]], -1) for k in (ONE_CLASS, SHUFFLED)]
     assert not np.array_equal(*pairs)
     first, second = (sorted(map(tuple, pair[1, 2].tolist())) for pair in pairs)
     assert first == second
-    other, _ = Batches.draw(LABELS, 4, 3, (0, 1), use=1)
+    other, _ = GroupedBatches.draw(LABELS, 4, 3, (0, 1), stream=1)
     assert not np.array_equal(other, pictures)
 
 
 def test_mini_batches_come_as_pictures_of_every_scheme_and_network():
-    batches = Batches.draw(LABELS, 4, 3, (0, 1), use=0)
+    batches = GroupedBatches.draw(LABELS, 4, 3, (0, 1), stream=0)
     digits = torch.arange(60.0)[:, None] + 1
     x, labels = batches.of(digits, [ONE_CLASS, SHUFFLED, ONE_CLASS], 3, slice(1, 3))
     assert x.shape == (3, 3 * 2, 2 * 4 * DIGIT_CLASSES, 1)
@@ -100,15 +100,15 @@ def test_blank_pictures_and_digits_are_counted_apart():
 
     x = torch.tensor([[[[0.0], [1.0], [2.0], [0.0]]]])
     labels = torch.tensor([[[3, 1, 1, 0]]])
-    assert measure_wrong(Network(), x, labels).item() == 0.5
-    assert measure_wrong(Network(), x, labels, blank=True).item() == 0.5
-    assert measure_wrong(Network(), x, torch.tensor([[[0, 1, 1, 0]]]), blank=True).item() == 0
+    assert measure_group_errors(Network(), x, labels).item() == 0.5
+    assert measure_group_errors(Network(), x, labels, only_blank=True).item() == 0.5
+    assert measure_group_errors(Network(), x, torch.tensor([[[0, 1, 1, 0]]]), only_blank=True).item() == 0
 
 
 def test_layer_norm_reads_the_same_in_all_groups_and_no_blank_picture():
     (part,) = parts(replace(SETTING, seeds=2, steps=20))
-    found = finish(part)
+    found = run_to_end(part)
     np.testing.assert_allclose(found["blank"][-1], 1 - 1 / DIGIT_CLASSES, atol=1e-6)
     np.testing.assert_allclose(found["same"][-1], found["mixed"][-1], atol=0.01)
-    alone = finish(replace(part, networks=part.networks[1:]))
+    alone = run_to_end(replace(part, networks=part.networks[1:]))
     np.testing.assert_allclose(alone["losses"][0, ..., 0], found["losses"][0, ..., 1], rtol=1e-4)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from normviz.jobs.default_queue import LIMITS
-from normviz.jobs.executors import give_back
-from normviz.jobs.limits import resident
+from normviz.jobs.default_queue import JOB_LIMITS
+from normviz.jobs.executors import release_memory
+from normviz.jobs.limits import read_resident_memory
 from normviz.topics.experiments.catalogue import EXPERIMENTS
 
 PEAK = Path("/proc/self/clear_refs")
@@ -24,8 +24,8 @@ next tensors: from 200 to 830 MB for 272 dense networks, and from 680 to 810 MB 
 def peak_growth(work):
     """Return the bytes by which this process grows at most while it works."""
     gc.collect()
-    give_back()
-    before = resident()
+    release_memory()
+    before = read_resident_memory()
     PEAK.write_text("5")  # the peak counts from here (man 5 proc)
     work()
     (peak,) = (
@@ -39,7 +39,7 @@ def peak_growth(work):
 def test_the_most_networks_of_each_kind_fit_a_job(key):
     each = EXPERIMENTS[key]
     costliest = max(each.parts(each.setting(seeds=each.setting.seeds.most)), key=lambda part: part.seconds)
-    assert peak_growth(lambda: list(islice(costliest.steps(), STEPS))) < SHARE * LIMITS.memory
+    assert peak_growth(lambda: list(islice(costliest.steps(), STEPS))) < SHARE * JOB_LIMITS.memory
 
 
 @pytest.mark.skipif(not PEAK.exists(), reason="only Linux tells the peak")

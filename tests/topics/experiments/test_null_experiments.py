@@ -6,7 +6,7 @@ import pytest
 from normviz.core.registry import SCHEMES
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, find_clear_differences
-from normviz.jobs.spec import finish
+from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments.dense_grid import DenseGrid
 
 EXPERIMENTS, COPIES, SEEDS = 100, 4, 8
@@ -15,7 +15,9 @@ RATES = (0.03, 0.1, 0.3)
 
 def train(seeds):
     row = SchemeSpec.of(SCHEMES["layer"])
-    return finish(DenseGrid(RATES, "sgd", (16,), 16, row=row, networks=tuple(seeds), length=40, eps=1e-5, device="cpu"))
+    return run_to_end(
+        DenseGrid(RATES, "sgd", (16,), 16, row=row, networks=tuple(seeds), length=40, eps=1e-5, device="cpu")
+    )
 
 
 @pytest.mark.heavy

@@ -7,7 +7,7 @@ import pytest
 from repeated import assert_repeated
 
 from normviz.core.errors import InvalidInput
-from normviz.jobs.spec import finish
+from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments.placement import Setting, parts, report
 from normviz.topics.experiments.placement_jobs import DEPTHS, KINDS, PLACEMENTS, RATES, TRAINED, Chain, Depth, Training
 from normviz.topics.experiments.reports import joined
@@ -55,12 +55,12 @@ def judge(*args, **options):
 
 
 def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
-    results = {part: finish(part) for part in parts(TINY)}
+    results = {part: run_to_end(part) for part in parts(TINY)}
     for part, result in results.items():
         assert result["share"] == 1
-        assert_repeated(result, finish(part))
+        assert_repeated(result, run_to_end(part))
     for part in results:
-        alone = finish(replace(part, networks=part.networks[1:]))
+        alone = run_to_end(replace(part, networks=part.networks[1:]))
         name, axis = {Depth: ("norms", 0), Chain: ("squares", 0), Training: ("losses", -1)}[type(part)]
         np.testing.assert_allclose(alone[name], results[part][name].take([1], axis), rtol=1e-3)
     found = report(TINY, results)
@@ -78,9 +78,9 @@ def test_nothing_is_said_before_anything_is_trained_and_curves_show_from_the_fir
 
 def test_the_warm_up_reaches_the_full_rate_and_changes_what_is_learned():
     training = parts(TINY)[2]
-    found = finish(training)["losses"]
+    found = run_to_end(training)["losses"]
     assert not np.allclose(found[-1, 0], found[-1, 1])
-    same = finish(replace(training, warm=1))["losses"]  # a warm-up of one step is none
+    same = run_to_end(replace(training, warm=1))["losses"]  # a warm-up of one step is none
     np.testing.assert_allclose(same[:, 0], same[:, 1], rtol=1e-3)
 
 

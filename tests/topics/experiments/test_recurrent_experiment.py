@@ -8,7 +8,7 @@ import pytest
 from repeated import assert_repeated
 
 from normviz.core.errors import InvalidInput
-from normviz.jobs.spec import finish
+from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments.recurrent import Setting, parts, report
 from normviz.topics.experiments.recurrent_jobs import BACK, GAINS, RATES, SCALES, UNITS, Back, Layouts, Reading, waits
 from normviz.topics.experiments.reports import Verdict
@@ -74,11 +74,11 @@ def judge(claim, **options):
 
 
 def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
-    results = {part: finish(part) for part in parts(TINY)}
+    results = {part: run_to_end(part) for part in parts(TINY)}
     for part, result in results.items():
         assert result["share"] == 1
-        assert_repeated(result, finish(part))
-        alone = finish(replace(part, networks=part.networks[1:]))
+        assert_repeated(result, run_to_end(part))
+        alone = run_to_end(replace(part, networks=part.networks[1:]))
         name = "norms" if isinstance(part, Back) else "losses"
         np.testing.assert_allclose(alone[name][..., 0], result[name][..., 1], rtol=1e-3)
     found = report(TINY, results)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from normviz.jobs.spec import finish
+from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments.repair import (
     LEVELS,
     MIDDLE,
@@ -92,7 +92,9 @@ def test_pictures_stay_between_0_and_1_and_level_0_changes_nothing(shift):
 def trained():
     """The results of a short training, by shift and scheme."""
     setting = Setting(seeds=2, steps=20)
-    return {(shift, part.row.key): finish(part) for shift in SHIFTS for part in parts(replace(setting, shift=shift))}
+    return {
+        (shift, part.row.key): run_to_end(part) for shift in SHIFTS for part in parts(replace(setting, shift=shift))
+    }
 
 
 def test_new_statistics_undo_a_shift_and_a_factor_of_all_pixels(trained):

@@ -8,7 +8,7 @@ from repeated import assert_repeated
 
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import SCHEMES
-from normviz.jobs.spec import digest, finish
+from normviz.jobs.spec import compute_digest, run_to_end
 from normviz.topics.experiments.smoothing import (
     BOTH,
     PLAIN,
@@ -131,22 +131,22 @@ def test_what_is_not_trained_yet_is_not_judged():
 
 
 def test_another_first_value_is_trained_beside_what_is_there():
-    digests = {digest(part) for part in parts(TINY)}
-    others = {digest(part) for part in parts(replace(TINY, eps=0.3))}
+    digests = {compute_digest(part) for part in parts(TINY)}
+    others = {compute_digest(part) for part in parts(replace(TINY, eps=0.3))}
     assert len(digests - others) == len(others - digests) == len(TINY.rows)
     assert len(parts(replace(TINY, eps=0.1))) == 3 * len(TINY.rows)
 
 
 def test_a_tiny_run_gives_the_same_numbers_again_and_for_a_seed_alone():
     fixed, part = parts(TINY)[-4], parts(TINY)[-1]
-    found, again = finish(part), finish(part)
+    found, again = run_to_end(part), run_to_end(part)
     assert_repeated(found, again)
     assert found["eps"].shape == (3, len(PENALTIES), len(RATES), 2)
     assert (found["eps"][:, :, 1:] != part.first).all()
-    results = {each: finish(each) for each in parts(TINY)[1:4]}
+    results = {each: run_to_end(each) for each in parts(TINY)[1:4]}
     assert collect_eps(TINY, 0, results).shape == (3, 3, len(RATES), 2)
-    np.testing.assert_allclose(finish(fixed)["eps"], fixed.first, rtol=1e-6)
-    alone = finish(replace(part, networks=part.networks[1:]))
+    np.testing.assert_allclose(run_to_end(fixed)["eps"], fixed.first, rtol=1e-6)
+    alone = run_to_end(replace(part, networks=part.networks[1:]))
     np.testing.assert_allclose(alone["losses"][0, :, :, 0], found["losses"][0, :, :, 1], rtol=1e-4)
 
 

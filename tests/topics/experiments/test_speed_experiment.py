@@ -5,7 +5,7 @@ import pytest
 
 from normviz.core.errors import InvalidInput
 from normviz.core.machine import describe_machine
-from normviz.jobs.spec import digest, finish
+from normviz.jobs.spec import compute_digest, run_to_end
 from normviz.topics.experiments.speed import EXAMPLES, Ratio, Setting, parts, report
 
 SETTING = Setting(schemes=("layer-channels", "rms"), seeds=8)
@@ -96,7 +96,7 @@ def test_it_says_what_is_not_fused_only_where_that_was_counted():
 def test_another_machine_measures_anew():
     part = parts(SETTING)[0]
     assert part.machine == describe_machine()
-    assert digest(part) != digest(replace(part, machine="another"))
+    assert compute_digest(part) != compute_digest(replace(part, machine="another"))
 
 
 def test_nothing_is_said_of_what_is_not_there():
@@ -111,7 +111,7 @@ def test_nothing_is_said_of_what_is_not_there():
 
 def test_a_small_run_is_told_with_schemes_that_torch_does_not_have():
     setting = Setting(schemes=("layer-channels", "rms", "divisive"), seeds=5, channels=16)
-    results = {part: finish(part) for part in parts(setting)[:1]}
+    results = {part: run_to_end(part) for part in parts(setting)[:1]}
     found = report(setting, results)
     assert [len(panel.curves) for panel in found.figures[1].panels] == [2, 2, 3, 3]
     assert len(set(map(len, found.table.values()))) == 1
@@ -130,6 +130,6 @@ def test_the_sizes_grow_and_weights_are_not_of_the_choice():
 @pytest.mark.parametrize("changes", [{}, {"seed": 8}, {"seeds": 40}])
 def test_other_numbers_and_twice_the_rounds_give_the_same_verdict(changes):
     setting = Setting(device="cpu", **changes)
-    found = report(setting, {part: finish(part) for part in parts(setting)}).verdict
+    found = report(setting, {part: run_to_end(part) for part in parts(setting)}).verdict
     assert found.word == "holds-if"
     assert "in PyTorch’s layers, forward and backward" in found.says

@@ -6,7 +6,7 @@ import torch
 from repeated import assert_repeated
 
 from normviz.core.registry import SCHEMES
-from normviz.jobs.spec import finish
+from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments.start import BIASES, GAINS, Setting, parts, report
 
 TINY = Setting(seeds=2, steps=20)
@@ -67,24 +67,24 @@ def test_what_is_not_trained_yet_is_not_judged():
 def test_a_tiny_run_gives_the_same_numbers_again_and_for_a_seed_alone():
     part = parts(TINY)[2]
     steps = list(part.steps())
-    found, again = steps[-1].result(), finish(part)
+    found, again = steps[-1].result(), run_to_end(part)
     assert_repeated(found, again)
     assert report(TINY, {part: steps[0].result()}).figures[0].key == "losses"
     assert [shown.key for shown in report(TINY, {part: found}).figures] == ["lines", "map-layer"]
-    alone = finish(replace(part, networks=part.networks[1:], rates=part.rates[:1]))
+    alone = run_to_end(replace(part, networks=part.networks[1:], rates=part.rates[:1]))
     np.testing.assert_allclose(alone["losses"][:5, :, 0, 0], found["losses"][:5, :, 0, 1], rtol=1e-4)
 
 
 def test_the_first_values_are_those_of_the_layers_and_not_of_the_classifier():
     """The first loss, against PyTorch's layers that start from γ = 0.3 and β = 2."""
     from normviz.train.dense import Dense, split_digits
-    from normviz.train.learning import mini_batches
+    from normviz.train.learning import shuffle_mini_batches
 
     part = next(part for part in parts(TINY) if part.gain == 0.3)
     cpu = torch.device("cpu")
     first = Dense([SCHEMES["layer"]], part.networks, (32, 32), 32, part.eps, cpu)
     x, labels = split_digits(cpu).train
-    chosen = mini_batches(part.networks, len(x), 1, 32)[0, 1]
+    chosen = shuffle_mini_batches(part.networks, len(x), 1, 32)[0, 1]
     h = x[chosen]
     for weights in first.weights[:2]:
         norm = torch.nn.LayerNorm(32, eps=part.eps)
@@ -92,4 +92,4 @@ def test_the_first_values_are_those_of_the_layers_and_not_of_the_classifier():
         torch.nn.init.constant_(norm.bias, 2.0)
         h = torch.relu(norm(h @ weights[0, 1]))
     theirs = torch.nn.functional.cross_entropy(h @ first.weights[2][0, 1], labels[chosen])
-    assert finish(part)["losses"][0, BIASES.index(2.0), 0, 1] == pytest.approx(theirs.item(), rel=1e-5)
+    assert run_to_end(part)["losses"][0, BIASES.index(2.0), 0, 1] == pytest.approx(theirs.item(), rel=1e-5)

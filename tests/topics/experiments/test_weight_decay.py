@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from normviz.core.registry import SCHEMES
-from normviz.jobs.spec import finish
+from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments.weight_decay import (
     DECAYED,
     MATCHED,
@@ -101,26 +101,26 @@ def test_who_is_invariant_is_the_rule_of_table_1():
 
 
 def test_the_twins_with_batch_norm_are_one_function_and_those_without_are_not():
-    results = {part: finish(part) for part in parts(TINY)}
+    results = {part: run_to_end(part) for part in parts(TINY)}
     none, batch = map(Outcome.of, results.values())
     assert none.kind == "apart"
     assert batch.kind == "same"
     assert batch.gaps[MATCHED].max() < 1e-12 < 1e-6 < batch.gaps[PLAIN].min()
     assert report(TINY, results).verdict.word == "holds"
     first = parts(TINY)[1]
-    alone = finish(replace(first, networks=first.networks[1:]))
+    alone = run_to_end(replace(first, networks=first.networks[1:]))
     np.testing.assert_allclose(alone["losses"][:, 0], results[first]["losses"][:, 1], rtol=1e-9)
     np.testing.assert_allclose(alone["effective"][..., 0], results[first]["effective"][..., 1], rtol=1e-9)
 
 
 def test_weight_decay_is_that_of_torch_optim():
     """The run with weight decay, against nn.BatchNorm1d and torch.optim.SGD with weight_decay."""
-    from normviz.train.dense import Dense, rows
-    from normviz.train.learning import mini_batches
+    from normviz.train.dense import Dense, load_rows
+    from normviz.train.learning import shuffle_mini_batches
 
     setting = replace(TINY, eps=1e-3, rate=0.2, decay=0.1, schemes=("batch",))
     (part,) = parts(setting)
-    mean = finish(part)["losses"][DECAYED, 1]
+    mean = run_to_end(part)["losses"][DECAYED, 1]
     cpu = torch.device("cpu")
     first = Dense([SCHEMES["batch"]], setting.networks, (32, 32), 64, 0.0, cpu, torch.float64)
     sizes = [64, 32, 32, 10]
@@ -135,9 +135,9 @@ def test_weight_decay_is_that_of_torch_optim():
     others = [*linear[2].parameters(), *(each for norm in norms for each in norm.parameters())]
     groups = [{"params": [layer.weight for layer in linear[:2]], "weight_decay": 0.1}, {"params": others}]
     optimizer = torch.optim.SGD(groups, lr=0.2)
-    x, labels = rows(dtype=torch.float64)
+    x, labels = load_rows(dtype=torch.float64)
     theirs = []
-    for chosen in mini_batches(setting.networks, len(x), setting.steps, 64):
+    for chosen in shuffle_mini_batches(setting.networks, len(x), setting.steps, 64):
         loss = torch.nn.functional.cross_entropy(network(x[chosen[1]]), labels[chosen[1]])
         theirs.append(loss.item())
         optimizer.zero_grad()

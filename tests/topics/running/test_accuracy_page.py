@@ -11,10 +11,10 @@ from lab_page import open_lab, plots, sound, texts
 
 from normviz.charts.palette import THEMES
 from normviz.describe.seeds import format_mean_percent
-from normviz.jobs.executors import threads
+from normviz.jobs.bounded_store import BoundedStore
+from normviz.jobs.executors import create_thread_pool
 from normviz.jobs.job_queue import JobQueue
-from normviz.jobs.spec import finish
-from normviz.jobs.store import Store
+from normviz.jobs.spec import run_to_end
 from normviz.topics.running import cases, network
 from normviz.topics.running.averages import CONVENTIONS
 from normviz.topics.running.figures import ModeRow, accuracy_figure
@@ -71,7 +71,7 @@ def held(monkeypatch):
 def test_the_page_opens_on_what_mistakes_cost(framework):
     at = settled(open_now(seed="20", batch="8", share="0.03", framework=framework))
     job, convention = NetworkTraining(8, 1e-5, 20), CONVENTIONS[framework]
-    found = finish(job)
+    found = run_to_end(job)
     cost = cases.measure_case_accuracies(found, job, convention, 0.03)
     alt = plots(at)["effect"]["alt"]
     names = [words[0] for words in accuracy.describe_cases(at.session_state["running view"], convention).values()]
@@ -92,7 +92,7 @@ def test_the_page_opens_on_what_mistakes_cost(framework):
 
 
 def test_who_waits_for_others_is_told_how_long(held, monkeypatch):
-    with threads(1) as pool:
+    with create_thread_pool(1) as pool:
         desk = JobQueue(pool, workers=1)
         monkeypatch.setattr(accuracy, "get_training_queue", lambda: desk)
         open_now(seed="31")
@@ -185,12 +185,12 @@ def test_only_pytorch_refuses_one_digit_in_training_mode(size):
 
 
 def test_what_is_kept_is_bounded(monkeypatch):
-    store = Store(2)
+    store = BoundedStore(2)
     monkeypatch.setattr(accuracy, "get_training_results", lambda: store)
     early = next(NetworkTraining(4, 1e-5, 0).steps()).result()
     accuracy.store_networks(NetworkTraining(4, 1e-5, 0), early)
     assert len(store) == 0  # what was stopped is not kept as if it were whole
-    whole = finish(NetworkTraining(4, 1e-5, 0))
+    whole = run_to_end(NetworkTraining(4, 1e-5, 0))
     for seed in range(3):
         accuracy.store_networks(NetworkTraining(4, 1e-5, seed), whole)
     assert len(store) == 2
@@ -237,6 +237,6 @@ def test_the_headline_of_batches_of_one_is_of_a_case_that_they_have():
 
 def test_weights_before_batch_norm_do_not_move_in_batches_of_one():
     early = next(NetworkTraining(1, 1e-5, 0).steps()).result().network.weights[:-1]
-    late = finish(NetworkTraining(1, 1e-5, 0)).network.weights[:-1]
+    late = run_to_end(NetworkTraining(1, 1e-5, 0)).network.weights[:-1]
     for before, after in zip(early, late, strict=True):
         np.testing.assert_array_equal(before, after)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from normviz.core.errors import InvalidInput
 from normviz.data.digits import load_digit_split
-from normviz.jobs.spec import digest, finish
+from normviz.jobs.spec import compute_digest, run_to_end
 from normviz.topics.running import cases, network
 from normviz.topics.running.averages import CONVENTIONS, Moments
 from normviz.topics.running.network import NETWORK_COUNT, STEPS, WIDTHS, NetworkTraining
@@ -83,12 +83,16 @@ def test_evaluation_is_torchs_after_the_same_batches():
 
 def test_a_training_is_the_same_every_time_and_its_networks_differ():
     job = NetworkTraining(8, 1e-5, 12)
-    one, two = finish(job), finish(job)
+    one, two = run_to_end(job), run_to_end(job)
     for a, b in zip(one.network.each(), two.network.each(), strict=True):
         np.testing.assert_array_equal(a, b)
     assert one.means.shape == (STEPS, NETWORK_COUNT, sum(WIDTHS))
     assert len(np.unique(one.network.weights[0].reshape(NETWORK_COUNT, -1)[:, 0])) == NETWORK_COUNT
-    assert digest(job) == digest(NetworkTraining(8, 1e-5, 12)) != digest(NetworkTraining(8, 1e-5, 13))
+    assert (
+        compute_digest(job)
+        == compute_digest(NetworkTraining(8, 1e-5, 12))
+        != compute_digest(NetworkTraining(8, 1e-5, 13))
+    )
 
 
 def test_it_may_be_abandoned_after_every_step():
@@ -106,7 +110,7 @@ def test_it_may_be_abandoned_after_every_step():
 def test_mistakes_cost_what_is_said_of_them(seed):
     """At the page's defaults, whatever the seed."""
     job = NetworkTraining(16, 1e-5, seed)
-    found = finish(job)
+    found = run_to_end(job)
     cost = {
         key: float(values.mean()) for key, values in cases.measure_case_accuracies(found, job, PYTORCH, 0.1).items()
     }
@@ -122,7 +126,7 @@ def test_mistakes_cost_what_is_said_of_them(seed):
 
 def test_the_cases_are_what_they_say():
     job = NetworkTraining(32, 1e-3, 5)
-    found = finish(job)
+    found = run_to_end(job)
     cost = cases.measure_case_accuracies(found, job, KERAS, 0.1)
     labels = network.load_input_rows(test=True)[1]
     zero = Moments(np.zeros((NETWORK_COUNT, sum(WIDTHS))), np.ones((NETWORK_COUNT, sum(WIDTHS))))
@@ -141,7 +145,7 @@ def test_the_cases_are_what_they_say():
 
 def test_batches_of_unequal_size_count_by_their_digits():
     job = NetworkTraining(7, 1e-5, 1)
-    found = finish(job)
+    found = run_to_end(job)
     pictures, classes = network.load_input_rows(test=True)
     batches = np.split(np.arange(len(classes)), [3, 10, 40])
     right = [
@@ -157,7 +161,7 @@ def test_batches_of_unequal_size_count_by_their_digits():
 @settings(max_examples=3)
 def test_whatever_the_setting_accuracies_are_shares(batch, eps, seed, share):
     job = NetworkTraining(batch, eps, seed)
-    found = finish(job)
+    found = run_to_end(job)
     assert all(np.isfinite(array).all() for array in found.network.each())
     convention = KERAS if batch == 1 else PYTORCH
     for values in cases.measure_case_accuracies(found, job, convention, share).values():
@@ -168,7 +172,7 @@ def test_whatever_the_setting_accuracies_are_shares(batch, eps, seed, share):
 def test_pytorch_refuses_one_value():
     job = NetworkTraining(1, 1e-5, 0)
     with pytest.raises(InvalidInput, match="PyTorch refuses"):
-        cases.measure_case_accuracies(finish(job), job, PYTORCH, 0.1)
+        cases.measure_case_accuracies(run_to_end(job), job, PYTORCH, 0.1)
 
 
 def test_no_digit_is_in_both_sets():

@@ -14,7 +14,7 @@ from normviz.topics.table1.pictures import change_picture
 from normviz.topics.table1.results import Results
 from normviz.topics.table1.table import table
 from normviz.topics.table1.twin_plot import is_visible, loss_plot, output_plot
-from normviz.train.problem import changed_samples
+from normviz.train.problem import make_changed_samples
 from normviz.train.setting import Setting
 
 SETTING = Setting(steps=2, batch=8, width=8, device="cpu")
@@ -35,7 +35,7 @@ def test_the_picture_frames_what_is_changed(key, layer):
 @ALL
 def test_the_samples_are_changed_as_it_is_said(key):
     change = TRANSFORMATIONS[key]
-    before, after = changed_samples(SETTING, change)
+    before, after = make_changed_samples(SETTING, change)
     assert before.shape == after.shape == (4, 8, 8)
     if change.factor is None:
         np.testing.assert_allclose(after - before, np.broadcast_to(after[0] - before[0], after.shape), atol=1e-12)
@@ -96,7 +96,7 @@ def test_a_head_says_what_is_changed_in_the_words_of_the_layer(layer, unit, adde
 
 @pytest.mark.parametrize("layer", ["dense", "conv"])
 def test_a_convolution_of_digits_sees_one_constant_added(layer):
-    before, after = changed_samples(replace(SETTING, layer=layer), TRANSFORMATIONS["dataset-recentering"])
+    before, after = make_changed_samples(replace(SETTING, layer=layer), TRANSFORMATIONS["dataset-recentering"])
     assert np.allclose(after - before, (after - before).flat[0]) == (layer == "conv")
 
 

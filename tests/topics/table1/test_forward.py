@@ -9,11 +9,11 @@ import pytest
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
-from normviz.jobs.spec import finish
+from normviz.jobs.spec import run_to_end
 from normviz.topics.table1 import forward
 from normviz.topics.table1.forward import Forward, forward_gaps, in_pieces
 from normviz.topics.table1.results import Results
-from normviz.train.problem import MEASURED
+from normviz.train.problem import MEASURED_NETWORKS
 from normviz.train.setting import Setting
 
 FIELDS = {
@@ -74,7 +74,7 @@ def test_large_windows_take_little_memory_and_may_be_left(monkeypatch):
 def test_a_setting_repeats_the_forward_passes_that_it_affects(change, rows):
     schemes, setting, results = [SCHEMES[key] for key in ("batch", "weight", "layer")], Setting(batch=8), Results()
     for job in results.unmeasured(schemes, setting):
-        results.keep_forward(job, finish(job))
+        results.keep_forward(job, run_to_end(job))
     assert results.unmeasured(schemes, setting) == []
     assert len(results.unmeasured(schemes, replace(setting, **change))) == rows
 
@@ -88,4 +88,4 @@ def test_a_row_is_kept_as_far_as_it_has_come_and_never_lost_again():
         results.keep_forward(job, measured)
         assert len(results.unmeasured([scheme], setting)) == int(measured is steps[2])
     assert np.array_equal(results.forward(scheme, setting).gaps, forward_gaps([scheme], setting)[0])
-    assert len(steps[-1].gaps) == len(MEASURED)
+    assert len(steps[-1].gaps) == len(MEASURED_NETWORKS)

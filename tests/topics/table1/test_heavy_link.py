@@ -14,7 +14,7 @@ from visitors import Session, visit
 from watched import Server
 
 from normviz.core.registry import SCHEMES
-from normviz.jobs.job_queue import LEASE
+from normviz.jobs.job_queue import LEASE_SECONDS
 
 LINK = f"schemes={','.join(SCHEMES)}&layer=conv&width=128&depth=4&batch=256&steps=1000"
 SLOW = 2.0
@@ -54,7 +54,7 @@ async def train_and_leave(url, server):
         assert max(await clicks_of_another(url, 1.0)) < 2.0 * SLOW
         await session.click("anyway")
         await session.until("-cancel")
-        assert max(await clicks_of_another(url, LEASE + 1.5)) < 2.0 * SLOW
+        assert max(await clicks_of_another(url, LEASE_SECONDS + 1.5)) < 2.0 * SLOW
         assert server.busy(), "the training ended while its page was open"
         await session.click("cancel")
         assert await session.until("was stopped") < 1.0 * SLOW

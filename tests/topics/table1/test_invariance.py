@@ -19,7 +19,7 @@ from normviz.core.tolerances import INVARIANCE_TOLERANCES
 from normviz.core.transformations import OPTIMIZERS, PAPER_TABLE, TRANSFORMATIONS
 from normviz.topics.table1.forward import forward_gaps
 from normviz.topics.table1.table import measure
-from normviz.train.problem import BASES, NETWORKS, make_problem, position
+from normviz.train.problem import BASE_POSITIONS, NETWORKS, find_network_index, make_problem
 from normviz.train.setting import Setting
 
 SMALL = {"dense": Setting(steps=40, batch=16, width=16), "conv": Setting(layer="conv", steps=30, batch=8, width=6)}
@@ -142,7 +142,7 @@ def test_prediction_meets_the_forward_pass_for_any_fields(summation, suppression
     assume(not explain_degeneracy(scheme, shape, 0.0))
     gaps = forward_gaps([scheme], setting)[0]
     for change in TRANSFORMATIONS.values():
-        gap = gaps[position(change)]
+        gap = gaps[find_network_index(change)]
         predicted = predict(scheme, change, layer, shape, setting.weight_shapes[0])
         assert predicted.invariant == (gap < INVARIANCE_TOLERANCES["float64"]), (change.key, gap, predicted.reason)
 
@@ -160,15 +160,15 @@ def test_training_meets_prediction_for_drawn_fields():
 
 def test_every_network_starts_alike():
     problem = make_problem(Setting())
-    original = problem.weights[0][position(None)]
+    original = problem.weights[0][find_network_index(None)]
     for change in TRANSFORMATIONS.values():
-        same = np.array_equal(problem.weights[0][position(change)], original)
+        same = np.array_equal(problem.weights[0][find_network_index(change)], original)
         assert same == (change.on == "data")
     controls = [network for network in NETWORKS if network.disturbed]
     assert len(NETWORKS) == 1 + len(TRANSFORMATIONS) + len(RESCALED) + len(controls)
     for place, network in enumerate(NETWORKS):
-        same = np.array_equal(problem.weights[0][place], problem.weights[0][BASES[place]])
-        assert same == (not network.disturbed) or not BASES[place], network
+        same = np.array_equal(problem.weights[0][place], problem.weights[0][BASE_POSITIONS[place]])
+        assert same == (not network.disturbed) or not BASE_POSITIONS[place], network
 
 
 def test_the_same_seed_gives_the_same_table_and_another_another():

@@ -13,7 +13,7 @@ ALL = Setting(layer="conv", width=128, depth=4, batch=256, steps=1000)
 
 
 def within(limit, schemes=14):
-    return lambda setting: cost.seconds(setting, schemes, len(NETWORKS)) <= limit
+    return lambda setting: cost.estimate_training_seconds(setting, schemes, len(NETWORKS)) <= limit
 
 
 def test_one_smaller_value_where_that_is_enough():

@@ -11,14 +11,14 @@ from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.jobs.executors import perform
-from normviz.jobs.spec import finish
+from normviz.jobs.spec import run_to_end
 from normviz.topics.table1.results import Results
 from normviz.topics.table1.table import table
 from normviz.topics.table1.training import Training
 from normviz.train import twins
-from normviz.train.problem import NETWORKS, make_problem, position
+from normviz.train.problem import NETWORKS, find_network_index, make_problem
 from normviz.train.setting import Setting
-from normviz.train.twins import Failure, diagnosis, train
+from normviz.train.twins import Failure, find_failures, train_twins
 
 SETTING = Setting(steps=6, batch=8, width=8)
 SCHEMES_3 = [SCHEMES[key] for key in ("batch", "weight", "layer")]
@@ -68,7 +68,7 @@ def test_what_is_trained_is_not_missing(results):
     assert results.missing(SCHEMES_3, SETTING) == []
     assert Results().missing(SCHEMES_3, SETTING) == [Training.of(SCHEMES_3, SETTING, ALL)]
     for row, scheme in enumerate(SCHEMES_3):
-        trained = train(SCHEMES_3, SETTING).losses[:, row]
+        trained = train_twins(SCHEMES_3, SETTING).losses[:, row]
         assert_repeated({"losses": results.losses(scheme, SETTING)}, {"losses": trained})
 
 
@@ -105,7 +105,7 @@ def test_what_was_kept_equals_what_is_trained_anew():
     results.fill(SCHEMES_3, moved)
     assert table(SCHEMES_3, moved, results) == table(SCHEMES_3, moved, filled(moved))
     for row, scheme in enumerate(SCHEMES_3):
-        assert np.allclose(results.losses(scheme, moved), train(SCHEMES_3, moved).losses[:, row], rtol=1e-12)
+        assert np.allclose(results.losses(scheme, moved), train_twins(SCHEMES_3, moved).losses[:, row], rtol=1e-12)
 
 
 def filled(setting):
@@ -203,10 +203,10 @@ def test_a_run_that_is_not_finite_is_explained():
 
 
 def test_a_failure_is_that_of_its_own_scheme_and_network():
-    rescaling = position(TRANSFORMATIONS["dataset-rescaling"])
+    rescaling = find_network_index(TRANSFORMATIONS["dataset-rescaling"])
     setting = replace(EXPLODING, delta=1000.0)
-    failures = finish(Training.of([SCHEMES["layer"], SCHEMES["none"]], setting, [0, rescaling])).failures
-    *_, alone = diagnosis([SCHEMES["none"]], setting, [0, rescaling])
+    failures = run_to_end(Training.of([SCHEMES["layer"], SCHEMES["none"]], setting, [0, rescaling])).failures
+    *_, alone = find_failures([SCHEMES["none"]], setting, [0, rescaling])
     assert failures == {(1, 0): alone[0, 0], (1, 1): alone[0, 1]}
     assert alone[0, 0] != alone[0, 1]
 
@@ -222,14 +222,14 @@ def test_reasons_go_with_their_losses():
 @pytest.fixture
 def diagnosed(monkeypatch):
     """How many steps have been looked at for the tensor that was not finite."""
-    steps, real = [], twins.diagnosis
+    steps, real = [], twins.find_failures
 
     def spy(*arguments):
         for found in real(*arguments):
             steps.append(dict(found))
             yield found
 
-    monkeypatch.setattr(twins, "diagnosis", spy)
+    monkeypatch.setattr(twins, "find_failures", spy)
     return steps
 
 
@@ -270,7 +270,7 @@ def test_a_scheme_is_found_again_from_its_row(scheme):
 def test_the_tensor_that_overflows_first_is_named():
     half = replace(SETTING, dtype="float16", rate=1000.0)  # float16 ends at 65,504
     rows = [SCHEMES["batch"], SCHEMES["rms"]]
-    *_, found = diagnosis(rows, half, [position(TRANSFORMATIONS["dataset-rescaling"])])
+    *_, found = find_failures(rows, half, [find_network_index(TRANSFORMATIONS["dataset-rescaling"])])
     assert found[0, 0] == Failure(3, "the normalized summed inputs of layer 1")
-    *_, found = diagnosis(rows, replace(half, dtype="float32"), [0])
+    *_, found = find_failures(rows, replace(half, dtype="float32"), [0])
     assert found == {}

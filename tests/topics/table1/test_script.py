@@ -24,8 +24,8 @@ from normviz.topics.table1.panels import SCRIPT
 from normviz.topics.table1.results import Results
 from normviz.topics.table1.script import LINE, cell_script
 from normviz.topics.table1.table import loss_gaps, measure, table
-from normviz.train.problem import ORIGINAL, PROBE, controls, position
-from normviz.train.setting import HALF, Setting
+from normviz.train.problem import ORIGINAL, PROBE, find_controls, find_network_index
+from normviz.train.setting import HALF_DTYPES, Setting
 
 SMALL = {
     "dense": Setting(steps=5, batch=8, width=6, device="cpu"),
@@ -95,7 +95,9 @@ def compare(scheme, setting, changes=TRANSFORMATIONS, follow=True, rel=1e-9):
         if rel is not None:
             assert names["trained"] == {True: "together", False: "apart", None: "no answer"}[cell.trained], key
             assert names["losses"].numpy() == pytest.approx(losses[:, ORIGINAL], rel=rel), key
-            assert names["twin"][1].numpy() == pytest.approx(losses[:, position(change, follow)], rel=rel), key
+            assert names["twin"][1].numpy() == pytest.approx(losses[:, find_network_index(change, follow)], rel=rel), (
+                key
+            )
             assert names["forward"] == pytest.approx(cell.forward_gap, rel=1e-6, abs=1e-9), key
 
 
@@ -162,14 +164,16 @@ def test_epsilon(key):
 
 @pytest.mark.parametrize(
     ("key", "layer", "depth", "dtype"),
-    pairwise(["none", "batch", "whitening", "divisive", "layer-weight", "spectral"], SMALL, [1, 2], ["float32", *HALF]),
+    pairwise(
+        ["none", "batch", "whitening", "divisive", "layer-weight", "spectral"], SMALL, [1, 2], ["float32", *HALF_DTYPES]
+    ),
 )
 def test_shorter_types(key, layer, depth, dtype):
     compare(get_scheme(key), replace(SMALL[layer], dtype=dtype, depth=depth), rel=None)
 
 
 @pytest.mark.parametrize("change", ["weight-matrix-recentering", "dataset-rescaling"])
-@pytest.mark.parametrize("dtype", HALF)
+@pytest.mark.parametrize("dtype", HALF_DTYPES)
 def test_the_control_is_the_engines_where_its_rounding_shows(dtype, change):
     scheme, setting = SCHEMES["weight"], replace(SMALL["dense"], dtype=dtype, depth=2)
     results = Results()
@@ -177,7 +181,7 @@ def test_the_control_is_the_engines_where_its_rounding_shows(dtype, change):
     names, _ = run(cell_script(scheme, TRANSFORMATIONS[change], setting))
     gaps = loss_gaps(results.losses(scheme, setting)).max(0)
     for name, disturbed in (("near", "rounding"), ("far", "magnified")):
-        assert names[name][1] == pytest.approx(gaps[controls(TRANSFORMATIONS[change], disturbed)].max(), rel=0.05)
+        assert names[name][1] == pytest.approx(gaps[find_controls(TRANSFORMATIONS[change], disturbed)].max(), rel=0.05)
     assert names["probe"][1] == pytest.approx(gaps[PROBE], rel=0.05)
 
 

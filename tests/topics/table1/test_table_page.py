@@ -25,7 +25,7 @@ from normviz.topics.table1.state import PANELS, PARAMS, PREFIX, ROWS, WHY_RATE, 
 from normviz.topics.table1.table import measure, table
 from normviz.topics.table1.twin_plot import is_visible, loss_plot
 from normviz.train import twins
-from normviz.train.problem import NETWORKS, position
+from normviz.train.problem import NETWORKS, find_network_index
 from normviz.train.setting import Setting
 from normviz.ui.custom import CUSTOM_KEYS
 from normviz.ui.scheme_picker import make_state_key
@@ -61,13 +61,13 @@ def exactly(at):
 @pytest.fixture
 def trained(monkeypatch):
     """What has been handed to the training since, as (schemes, networks)."""
-    calls, real = [], twins.training
+    calls, real = [], twins.train_stepwise
 
     def spy(schemes, setting, networks):
         calls.append(([scheme.key for scheme in schemes], len(networks)))
         return real(schemes, setting, networks)
 
-    monkeypatch.setattr(twins, "training", spy)
+    monkeypatch.setattr(twins, "train_stepwise", spy)
     return calls
 
 
@@ -144,7 +144,7 @@ def test_losses_that_learn_differently_are_seen_to_part_in_the_first_view():
     parted = 0
     for cell in table(schemes, setting, results):
         losses = results.losses(SCHEMES[cell.scheme], setting)
-        shown = loss_plot(losses[:, [0, position(TRANSFORMATIONS[cell.transformation])]], setting)
+        shown = loss_plot(losses[:, [0, find_network_index(TRANSFORMATIONS[cell.transformation])]], setting)
         assert is_visible(shown) == (not cell.predicted), cell
         gap = np.abs(shown["second"] - shown["first"]).max() / shown["high"]
         assert gap > 0.115 or cell.predicted, cell
@@ -442,7 +442,7 @@ def test_gaps_over_epsilon(panel):
 def test_a_gap_over_epsilon_may_fall_again_as_the_caption_says():
     settings = [Setting(delta=0.1, eps=eps, batch=8, width=8) for eps in (0.1, 10.0)]
     less, more = (forward_gaps([SCHEMES["layer"]], each)[0] for each in settings)
-    place = position(TRANSFORMATIONS["case-rescaling"])
+    place = find_network_index(TRANSFORMATIONS["case-rescaling"])
     assert more[place] < less[place] - 0.1
     at = open_now(panel="eps", schemes="layer,weight,dynamic-tanh", delta="0.1", **SMALL)
     (told,) = (each.value for each in at.caption if "under the root" in each.value)

@@ -10,10 +10,10 @@ from lab_page import sound, texts
 from table_page import SMALL, cells_of, open_now, settled, trains
 
 from normviz.core.registry import SCHEMES
-from normviz.jobs.executors import threads
+from normviz.jobs.executors import create_thread_pool
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.requests import JobRequest
-from normviz.jobs.speed import Speed
+from normviz.jobs.speed import SpeedEstimator
 from normviz.topics.table1 import training_panels
 from normviz.topics.table1.state import PREFIX
 from normviz.topics.table1.training import Outcome
@@ -36,7 +36,7 @@ def held(monkeypatch, clock):
     class Held:
         waits, go_on, schemes = Event(), Event(), []
 
-    real = twins.training
+    real = twins.train_stepwise
 
     def training(schemes, setting, networks):
         Held.schemes.append([scheme.key for scheme in schemes])
@@ -46,7 +46,7 @@ def held(monkeypatch, clock):
                 Held.waits.set()
                 assert Held.go_on.wait(SOON)
 
-    monkeypatch.setattr(twins, "training", training)
+    monkeypatch.setattr(twins, "train_stepwise", training)
     yield Held
     Held.go_on.set()
 
@@ -67,7 +67,7 @@ class Clock:
 @pytest.fixture(autouse=True)
 def _usual_speed(monkeypatch):
     """Trainings take as long as modelled, whatever tests before have held up: the page asks before long ones."""
-    speed = Speed()
+    speed = SpeedEstimator()
     for name in ("desk", "patient_desk"):
         monkeypatch.setattr(getattr(training_panels, name)(), "speed", speed)
 
@@ -122,7 +122,7 @@ def test_a_page_that_looks_again_renews_its_ticket(held, clock):
 
 
 def test_who_waits_for_others_is_told_how_long(held, clock, monkeypatch):
-    with threads(1) as pool:
+    with create_thread_pool(1) as pool:
         desk = JobQueue(pool, workers=1, clock=clock)
         monkeypatch.setattr(training_panels, "desk", lambda: desk)
         open_now(reveal="1", schemes="rms", seed="70", **SMALL)

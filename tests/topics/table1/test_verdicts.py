@@ -14,12 +14,12 @@ from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.settings import get_declarations
 from normviz.core.text import format_number
 from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS
-from normviz.jobs.spec import finish
+from normviz.jobs.spec import run_to_end
 from normviz.topics.table1 import forward, sweeps, table
 from normviz.topics.table1.half import broken
 from normviz.topics.table1.results import Results
 from normviz.topics.table1.table import measure
-from normviz.train.problem import BASES, NETWORKS, ORIGINAL, make_problem, position
+from normviz.train.problem import BASE_POSITIONS, NETWORKS, ORIGINAL, find_network_index, make_problem
 from normviz.train.setting import Setting
 
 SMALL = Setting(steps=8, batch=8, width=8, device="cpu")
@@ -57,7 +57,7 @@ def test_a_sweep_has_no_gap_where_nothing_is_changed():
     settings, results = sweeps.over_delta(SMALL)[: len(sweeps.DELTAS)], Results()
     for setting in settings:
         for job in results.unmeasured([SCHEMES["layer"]], setting):
-            results.keep_forward(job, finish(job))
+            results.keep_forward(job, run_to_end(job))
     gaps = sweeps.forward_over([SCHEMES["layer"]], settings, results)[:, 0]
     factors = [key in FACTORS for key in TRANSFORMATIONS]
     assert np.isnan(gaps[sweeps.DELTAS.index(1.0)]).tolist() == factors
@@ -164,7 +164,7 @@ def _without_twins(losses):
     """Gaps as if every twin had the original's losses."""
     same = [place if network.disturbed else 0 for place, network in enumerate(NETWORKS)]
     shown = losses[:, same]
-    return np.abs(shown - shown[:, BASES[: len(NETWORKS)]]) / np.abs(losses[:, :1]).max()
+    return np.abs(shown - shown[:, BASE_POSITIONS[: len(NETWORKS)]]) / np.abs(losses[:, :1]).max()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -216,7 +216,7 @@ def test_the_help_on_epsilon_is_so_for_every_scheme():
 def test_the_largest_number_is_that_of_the_transformed_network(key, change):
     """Of re-scaled weights behind weight norm nothing comes through; of one unit or example the others say nothing."""
     setting = Setting(dtype="float16", delta=1000.0, batch=8, width=8)
-    scheme, networks = get_scheme(key), [ORIGINAL, position(TRANSFORMATIONS[change])]
+    scheme, networks = get_scheme(key), [ORIGINAL, find_network_index(TRANSFORMATIONS[change])]
     problem = make_problem(replace(setting, steps=1), networks)
     largest = 0.0
     for k in range(2):
@@ -241,7 +241,7 @@ def test_what_half_precision_does_not_show_is_no_answer_where_float64_does():
     assert "In float64 the outputs are 0.004 apart, which bfloat16 does not show." in cell.untold
     before = Results()
     for job in before.unmeasured([scheme], setting):
-        before.keep_forward(job, finish(job))
+        before.keep_forward(job, run_to_end(job))
     waits = table.table([scheme], setting, before)
     assert {cell.forward_unanswered for cell in waits if cell.forward_gap < 0.01} == {"In float64: Not measured yet."}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from normviz.data.digits import load_digits
-from normviz.jobs.spec import digest
+from normviz.jobs.spec import compute_digest
 from normviz.topics.why import learning, network, outside, saturation
 from normviz.topics.why.network import TrainingPlan
 
@@ -90,8 +90,8 @@ def test_a_seed_gives_the_same_network_alone_and_among_others():
 
 def test_the_shipped_results_are_those_of_this_study():
     """Fails when a constant of the study changes: `python -m normviz.topics.why.learning` then writes the file anew."""
-    assert str(learning.read_study()["digest"]) == digest(learning.STUDY)
-    assert digest(replace(learning.STUDY, width=51)) != digest(learning.STUDY)
+    assert str(learning.read_study()["digest"]) == compute_digest(learning.STUDY)
+    assert compute_digest(replace(learning.STUDY, width=51)) != compute_digest(learning.STUDY)
 
 
 def test_shipped_results_are_computed_by_this_code():

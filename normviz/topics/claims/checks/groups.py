@@ -32,11 +32,13 @@ def around(x: np.ndarray, scheme: Scheme) -> np.ndarray:
 
 def index_of_the_mean(seed: int) -> Evidence:
     """Measure x̂ with the source's variance, around the example's mean μ(n), and around the channel's mean μ(n, c)."""
-    from normviz.train.speed import by_torch  # imported here: torch takes seconds, and pages list these checks
+    from normviz.train.layer_timing import (
+        normalize_with_torch,  # imported here: torch takes seconds, and pages list these checks
+    )
 
     def gap(scheme: Scheme, each: int) -> float:
         x = sample_uneven(CONV, each)
-        return find_largest_difference(around(x, scheme), by_torch(x, INSTANCE, 0.0)).residual
+        return find_largest_difference(around(x, scheme), normalize_with_torch(x, INSTANCE, 0.0)).residual
 
     variance = over(seed, lambda each: around(sample_uneven(CONV, each), LAYER).var((1, 2)).min())
     return Evidence(

@@ -143,10 +143,15 @@ def module_from_ours(seed: int) -> tuple[float, ...]:
 
 def module_from_torch(eps: float, scale: float, seed: int) -> tuple[float, ...]:
     """The same for PyTorch's layer with this ε, on normal numbers of this standard deviation."""
-    from normviz.train.speed import by_torch  # imported here: torch takes seconds, and pages list these checks
+    from normviz.train.layer_timing import (
+        normalize_with_torch,  # imported here: torch takes seconds, and pages list these checks
+    )
 
     return over(
-        seed, lambda each: _from_module(by_torch(scale * sample_normal(TOKENS, each), CHANNELS, eps), each, scale)
+        seed,
+        lambda each: _from_module(
+            normalize_with_torch(scale * sample_normal(TOKENS, each), CHANNELS, eps), each, scale
+        ),
     )
 
 

@@ -10,7 +10,7 @@ from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS, look_up_p
 from normviz.topics.claims.claim import Claim, Evidence, Trial, apart, over, same
 from normviz.topics.table1.forward import forward_gaps
 from normviz.topics.table1.table import Cell, measure
-from normviz.train.problem import position
+from normviz.train.problem import find_network_index
 from normviz.train.setting import Setting
 
 STEPS = 20
@@ -40,7 +40,7 @@ def gaps(layer: str, scheme: str, eps: float, seed: int) -> tuple[float, ...]:
 
 def outputs(layer: str, scheme: str, change: str, seed: int, eps: float = 0.0) -> tuple[float, ...]:
     """How far one transformed layer's outputs are from the original's, over seeds."""
-    place = position(TRANSFORMATIONS[change])
+    place = find_network_index(TRANSFORMATIONS[change])
     return over(seed, lambda each: gaps(layer, scheme, eps, each)[place])
 
 

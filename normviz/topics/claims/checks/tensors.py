@@ -31,11 +31,13 @@ def of_identity(key: str, shape: Shape, seed: int) -> tuple[float, ...]:
 
 def from_torch(scheme: Scheme, shape: Shape, eps: float, seed: int) -> tuple[float, ...]:
     """The largest difference between a scheme's x̂ and that of PyTorch's own layer, over seeds."""
-    from normviz.train.speed import by_torch  # imported here: torch takes seconds, and pages list these checks
+    from normviz.train.layer_timing import (
+        normalize_with_torch,  # imported here: torch takes seconds, and pages list these checks
+    )
 
     def measure(each: int) -> float:
         x = sample_uneven(shape, each)
-        return find_largest_difference(compute_xhat(x, scheme, eps), by_torch(x, scheme, eps)).residual
+        return find_largest_difference(compute_xhat(x, scheme, eps), normalize_with_torch(x, scheme, eps)).residual
 
     return over(seed, measure)
 

@@ -17,7 +17,7 @@ from normviz.topics.claims.claim import Claim, Evidence, Trial, apart, below, ov
 from normviz.topics.table1.forward import forward_gaps
 from normviz.topics.weights import weights
 from normviz.topics.weights.descent import PARAMETRIZATIONS, DescentPath, Setting, measure_growth_gap, run_sgd
-from normviz.train.problem import position
+from normviz.train.problem import find_network_index
 from normviz.train.setting import Setting as Table1
 
 ROUNDING = RELATIVE_TOLERANCES["float64"]
@@ -78,7 +78,7 @@ def _last_losses(form: str, seed: int) -> tuple[float, ...]:
 def absorbed(key: str, seed: int) -> frozenset[str]:
     """The changes of Table 1 that do not change what a scheme makes of a dense layer on digits, at ε = 0."""
     gaps = forward_gaps([SCHEMES[key]], Table1(layer="dense", eps=0.0, seed=seed))[0]
-    return frozenset(name for name, change in TRANSFORMATIONS.items() if is_rounding(gaps[position(change)]))
+    return frozenset(name for name, change in TRANSFORMATIONS.items() if is_rounding(gaps[find_network_index(change)]))
 
 
 def weight_or_layer(seed: int) -> Evidence:

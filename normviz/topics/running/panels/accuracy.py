@@ -10,11 +10,11 @@ from normviz.core.errors import InvalidInput
 from normviz.core.text import typeset
 from normviz.data.digits import DIGIT_CLASSES
 from normviz.describe.seeds import format_mean_percent
-from normviz.jobs.executors import count_threads, threads
+from normviz.jobs.bounded_store import BoundedStore
+from normviz.jobs.executors import count_threads, create_thread_pool
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.requests import JobRequest
-from normviz.jobs.spec import digest
-from normviz.jobs.store import Store
+from normviz.jobs.spec import compute_digest
 from normviz.topics.running import cases
 from normviz.topics.running.averages import CONVENTIONS, Convention
 from normviz.topics.running.figures import ModeRow, accuracy_figure
@@ -72,27 +72,27 @@ class RunRequest:
 
 
 @st.cache_resource
-def get_training_results() -> Store[str, TrainedNetworks]:
+def get_training_results() -> BoundedStore[str, TrainedNetworks]:
     """All networks that were trained on this server; a class that opens one link trains once."""
-    return Store(MAX_STORED_TRAININGS)
+    return BoundedStore(MAX_STORED_TRAININGS)
 
 
 @st.cache_resource
 def get_training_queue() -> JobQueue:
     """Where all sessions hand in their trainings."""
     workers = count_threads()
-    return JobQueue(threads(workers), workers=workers, speed=get_server_speed())
+    return JobQueue(create_thread_pool(workers), workers=workers, speed=get_server_speed())
 
 
 def store_networks(job: NetworkTraining, networks: TrainedNetworks) -> None:
     """Keep what was trained to its end."""
     if len(networks.means) == STEPS:
-        get_training_results().put(digest(job), networks)
+        get_training_results().put(compute_digest(job), networks)
 
 
 def find_networks(job: NetworkTraining) -> TrainedNetworks | None:
     """The networks of a training, where it has come to its end."""
-    return get_training_results().get(digest(job))
+    return get_training_results().get(compute_digest(job))
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

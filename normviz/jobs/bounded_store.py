@@ -9,7 +9,7 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-class Store(Generic[Key, Value]):
+class BoundedStore(Generic[Key, Value]):
     """A bounded mapping for any number of threads. Reading and writing a value renews it.
 
     Args:
@@ -43,7 +43,7 @@ class Store(Generic[Key, Value]):
                 self._values.popitem(last=False)
 
 
-class Hashed:
+class HashedKey:
     """A key of many parts, such as all settings of a training, that is hashed once and looked up again and again."""
 
     __slots__ = ("hashed", "on")
@@ -55,4 +55,4 @@ class Hashed:
         return self.hashed
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Hashed) and self.on == other.on
+        return isinstance(other, HashedKey) and self.on == other.on

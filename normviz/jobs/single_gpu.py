@@ -10,18 +10,18 @@ from concurrent.futures import Executor, Future
 from typing import Any
 
 from normviz.jobs.gpu import has_gpu, uses_gpu
-from normviz.jobs.processes import Processes
+from normviz.jobs.process_executor import ProcessExecutor
 
 
-class OneGpu(Executor):
-    """Processes for jobs, of which one has the GPU; takes what a `Desk` hands in, as `Processes` does.
+class SingleGpuExecutor(Executor):
+    """ProcessExecutor for jobs, of which one has the GPU; takes what a `JobQueue` hands in, as `ProcessExecutor` does.
 
     Args:
         workers: processes for the jobs that use no GPU.
     """
 
     def __init__(self, workers: int) -> None:
-        self._others, self._gpu = Processes(workers), Processes(1)
+        self._others, self._gpu = ProcessExecutor(workers), ProcessExecutor(1)
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
         """Return the future of what the function makes of a job, the first of the arguments."""

@@ -11,11 +11,11 @@ import torch
 from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
 from normviz.train.dense import Dense
-from normviz.train.gradient import General
+from normviz.train.gradient import GeneralForm
 from normviz.train.norm import Norm
 
 
-class Smoothed(Norm):
+class LearnedEpsNorm(Norm):
     """One normalized layer with an ε for each scheme and network.
 
     Args:
@@ -29,10 +29,11 @@ class Smoothed(Norm):
     """
 
     def __init__(
-        self, schemes: Sequence[Scheme | None], shape: Shape, first: Sequence[float], networks: int, like: torch.Tensor
+        self, schemes: Sequence[Scheme | None], shape: Shape, initial_eps: Sequence[float], networks: int,
+        like: torch.Tensor
     ) -> None:  # fmt: skip
         super().__init__(schemes, shape, 0.0, like)
-        self.root = like.new_tensor(first).sqrt()[:, None].repeat(1, networks)
+        self.root = like.new_tensor(initial_eps).sqrt()[:, None].repeat(1, networks)
         self.size = torch.zeros_like(self.root)
 
     @property
@@ -40,7 +41,7 @@ class Smoothed(Norm):
         """ε, (schemes, networks)."""
         return self.root.square()
 
-    def differentiated(self, x: torch.Tensor) -> torch.Tensor:
+    def normalize_in_training(self, x: torch.Tensor) -> torch.Tensor:
         """x̂ in plain operations."""
         xhat, sizes = x.clone(), x.abs().mean((2, 3, 4, 5))
         for where, form in self._forms():
@@ -57,25 +58,25 @@ class Smoothed(Norm):
         for where, form in self._forms():
             form.eps = self._eps(where, axes).detach()
 
-    def _forms(self) -> Iterator[tuple[Any, General]]:
-        return ((where, form) for where, form in self.normalizer.parts if isinstance(form, General))
+    def _forms(self) -> Iterator[tuple[Any, GeneralForm]]:
+        return ((where, form) for where, form in self.normalizer.parts if isinstance(form, GeneralForm))
 
     def _eps(self, where: Any, axes: int = 4) -> torch.Tensor:
         eps = self.eps[where]
         return eps.view(*eps.shape, *[1] * axes)
 
 
-class SmoothedDense(Dense):
+class LearnedEpsDense(Dense):
     """`Dense` with smoothing terms that are parameters; `first`: ε of each scheme before training."""
 
     def __init__(
         self, schemes: Sequence[Scheme], seeds: Sequence[int], widths: Sequence[int], batch: int,
-        first: Sequence[float], device: torch.device, dtype: torch.dtype = torch.float32,
+        initial_eps: Sequence[float], device: torch.device, dtype: torch.dtype = torch.float32,
     ) -> None:  # fmt: skip
         super().__init__(schemes, seeds, widths, batch, 0.0, device, dtype)
         activations, like = [scheme.on_activations for scheme in schemes], self.weights[0]
         self.smoothed = [
-            Smoothed(activations, (batch, 1, 1, width), first, len(seeds), like) for width in widths
+            LearnedEpsNorm(activations, (batch, 1, 1, width), initial_eps, len(seeds), like) for width in widths
         ]  # fmt: skip
         self.norms = [*self.smoothed]
 

@@ -19,23 +19,23 @@ from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
 from normviz.train.norm import Norm
 
-WAYS = ("torch", "general")
+IMPLEMENTATIONS = ("torch", "general")
 """PyTorch's own layer, and the general form."""
 
-LAST = ("layer-channels", "rms")
+CHANNELS_LAST = ("layer-channels", "rms")
 """The schemes whose layers in PyTorch take channels last."""
 
-Layer = Callable[..., torch.Tensor]
+LayerFunction = Callable[..., torch.Tensor]
 """(x, γ, β) -> y."""
 
 
-def torch_layer(scheme: Scheme, eps: float) -> Layer | None:
+def make_torch_layer(scheme: Scheme, eps: float) -> LayerFunction | None:
     """PyTorch's own layer with γ and β where the scheme has them; None where it has no such layer."""
 
     def channels(x: torch.Tensor) -> tuple[int, ...]:
         return tuple(x.shape[-1:])
 
-    layers: dict[str, Layer] = {
+    layers: dict[str, LayerFunction] = {
         "batch": lambda x, g, b: functional.batch_norm(x, None, None, g, b, True, eps=eps),
         "layer": lambda x, g, b: functional.layer_norm(x, tuple(x.shape[1:]), g, b, eps),
         "layer-channels": lambda x, g, b: functional.layer_norm(x, channels(x), g, b, eps),
@@ -47,16 +47,16 @@ def torch_layer(scheme: Scheme, eps: float) -> Layer | None:
     return layers.get(scheme.key)
 
 
-def by_torch(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
+def normalize_with_torch(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
     """x̂ of (N, H, W, C) by PyTorch's own layer, at γ = 1 and β = 0; raises InvalidInput where it has no such layer."""
-    layer = torch_layer(scheme, eps)
+    layer = make_torch_layer(scheme, eps)
     if layer is None:
         raise InvalidInput(f"PyTorch has no layer for {scheme.name}.")
-    there, back = ((0, 1, 2, 3),) * 2 if scheme.key in LAST else ((0, 3, 1, 2), (0, 2, 3, 1))
+    there, back = ((0, 1, 2, 3),) * 2 if scheme.key in CHANNELS_LAST else ((0, 3, 1, 2), (0, 2, 3, 1))
     return layer(torch.from_numpy(x).permute(there), None, None).permute(back).numpy()
 
 
-def general_layer(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) -> Layer:
+def make_general_layer(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) -> LayerFunction:
     """The same in the general form."""
     norm = Norm([scheme], shape, eps, like)
 
@@ -67,15 +67,15 @@ def general_layer(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) 
     return layer
 
 
-class Timed:
+class TimedLayer:
     """One scheme in one of the `WAYS` on a tensor (N, H, W, C).
 
     Attributes:
         operations: of PyTorch that a forward pass consists of.
     """
 
-    def __init__(self, layer: Layer, scheme: Scheme, way: str, x: torch.Tensor) -> None:
-        first = way == "torch" and scheme.key not in LAST
+    def __init__(self, layer: LayerFunction, scheme: Scheme, implementation: str, x: torch.Tensor) -> None:
+        first = implementation == "torch" and scheme.key not in CHANNELS_LAST
         self.layer, self.x = layer, (x.permute(0, 3, 1, 2).contiguous() if first else x.clone()).requires_grad_()
         shape = [n if axis in (scheme.gain or ()) else 1 for axis, n in zip(scheme.axes, x.shape, strict=True)]
         if first:
@@ -100,7 +100,7 @@ class Timed:
         return list(torch.autograd.grad(y, learned, self.gradient))
 
 
-class Race:
+class LayerBenchmark:
     """All schemes in both ways, and a copy of the tensor, timed in turn.
 
     Attributes:
@@ -112,12 +112,12 @@ class Race:
         self.x = torch.from_numpy(drawn).to(device)
         self.into = torch.empty_like(self.x)
         self.calls = max(2**16 // self.x.numel(), 1)
-        self.timed: list[list[Timed | None]] = [[], []]
+        self.timed: list[list[TimedLayer | None]] = [[], []]
         for scheme in schemes:
-            theirs = torch_layer(scheme, eps)
-            self.timed[0].append(None if theirs is None else Timed(theirs, scheme, "torch", self.x))
-            ours = general_layer(scheme, shape, eps, self.x)
-            self.timed[1].append(Timed(ours, scheme, "general", self.x))
+            theirs = make_torch_layer(scheme, eps)
+            self.timed[0].append(None if theirs is None else TimedLayer(theirs, scheme, "torch", self.x))
+            ours = make_general_layer(scheme, shape, eps, self.x)
+            self.timed[1].append(TimedLayer(ours, scheme, "general", self.x))
         self.operations = np.array([[each.operations if each else 0 for each in way] for way in self.timed])
         self._passes = [
             ((w, k, p), getattr(each, name))

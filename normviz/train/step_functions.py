@@ -6,16 +6,16 @@ from threading import Lock
 
 import torch
 
-from normviz.train.stack import Data, Stack
+from normviz.train.stack import Stack, StackData
 
-Advance = Callable[[int], Iterable[None]]
+StepFunction = Callable[[int], Iterable[None]]
 """Trains one step, the one of this number, and writes down its losses; where it yields it may be left."""
 
 _CAPTURING = Lock()
 """Two at once would share the one stream that torch has for captures."""
 
 
-def eager(stack: Stack, data: Data, losses: torch.Tensor) -> Advance:
+def make_eager_step(stack: Stack, data: StackData, losses: torch.Tensor) -> StepFunction:
     """The step as it is. Its losses, (schemes, networks), go into `losses`, (steps, schemes, networks)."""
 
     def advance(step: int) -> tuple[()]:
@@ -25,16 +25,16 @@ def eager(stack: Stack, data: Data, losses: torch.Tensor) -> Advance:
     return advance
 
 
-def piecewise(stack: Stack, data: Data, losses: torch.Tensor) -> Advance:
+def make_layerwise_step(stack: Stack, data: StackData, losses: torch.Tensor) -> StepFunction:
     """The step layer by layer, for networks so large that it takes long."""
 
     def advance(step: int) -> Iterator[None]:
-        losses[step] = yield from stack.pieces(*data(step))
+        losses[step] = yield from stack.step_by_layer(*data(step))
 
     return advance
 
 
-def counted(stack: Stack, data: Data, losses: torch.Tensor) -> tuple[Callable[[], None], torch.Tensor]:
+def counted(stack: Stack, data: StackData, losses: torch.Tensor) -> tuple[Callable[[], None], torch.Tensor]:
     """A step that never waits for the device, and the counter of steps that it keeps there, a tensor of shape (1,)."""
     counter = torch.zeros(1, dtype=torch.long, device=losses.device)
 
@@ -45,7 +45,7 @@ def counted(stack: Stack, data: Data, losses: torch.Tensor) -> tuple[Callable[[]
     return step, counter
 
 
-def graph(stack: Stack, data: Data, losses: torch.Tensor) -> Advance:
+def make_graph_step(stack: Stack, data: StackData, losses: torch.Tensor) -> StepFunction:
     """The step captured once as a CUDA graph, which is replayed."""
     step, counter = counted(stack, data, losses)
     state = [*stack.state(), counter]
@@ -66,7 +66,7 @@ def graph(stack: Stack, data: Data, losses: torch.Tensor) -> Advance:
         tensor.copy_(value)
 
     def advance(number: int) -> tuple[()]:
-        replay(captured, step, number)
+        replay_graph(captured, step, number)
         return ()
 
     return advance
@@ -91,6 +91,6 @@ def _capture(capturing: AbstractContextManager[object], step: Callable[[], None]
         raise raised from last
 
 
-def replay(captured: torch.cuda.CUDAGraph, step: Callable[[], None], number: int) -> None:
+def replay_graph(captured: torch.cuda.CUDAGraph, step: Callable[[], None], number: int) -> None:
     """Run a captured step; the reference to `step` keeps the tensors alive whose addresses the graph has recorded."""
     captured.replay()

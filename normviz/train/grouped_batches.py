@@ -8,14 +8,14 @@ import torch
 
 from normviz.data.digits import DIGIT_CLASSES
 from normviz.train.dense import Dense
-from normviz.train.learning import error
+from normviz.train.learning import compute_error_rate
 from normviz.train.norm import Norm
 
 ONE_CLASS, SHUFFLED = range(2)
 """Groups of one class, and the same pictures in other groups."""
 
 
-class Batches(NamedTuple):
+class GroupedBatches(NamedTuple):
     """Mini-batches of ten groups, one of each class; and the same pictures in shuffled groups.
 
     Attributes:
@@ -28,11 +28,11 @@ class Batches(NamedTuple):
     labels: np.ndarray
 
     @classmethod
-    def draw(cls, labels: np.ndarray, group: int, count: int, seeds: tuple[int, ...], use: int) -> "Batches":
+    def draw(cls, labels: np.ndarray, group: int, count: int, seeds: tuple[int, ...], stream: int) -> "GroupedBatches":
         """Draw `count` mini-batches for every seed; those of another `use` are drawn anew."""
         found = []
         for seed in seeds:
-            rng = np.random.default_rng([seed, 7, use])
+            rng = np.random.default_rng([seed, 7, stream])
             drawn = [
                 _draw_group(np.flatnonzero(labels == k), len(labels), group, count, rng) for k in range(DIGIT_CLASSES)
             ]
@@ -70,7 +70,9 @@ def _draw_group(own: np.ndarray, blank: int, group: int, count: int, rng: np.ran
     return np.concatenate([own[chosen], np.full((count, 1), blank)], axis=1)
 
 
-def measure_wrong(network: Dense, pictures: torch.Tensor, labels: torch.Tensor, blank: bool = False) -> torch.Tensor:
+def measure_group_errors(
+    network: Dense, pictures: torch.Tensor, labels: torch.Tensor, only_blank: bool = False
+) -> torch.Tensor:
     """Return the share of wrong answers, (schemes, networks), of pictures that their groups normalize.
 
     Args:
@@ -79,7 +81,7 @@ def measure_wrong(network: Dense, pictures: torch.Tensor, labels: torch.Tensor, 
         labels: their classes, (schemes, networks, N).
         blank: whether the answers to blank pictures count, or those to all others.
     """
-    counts = (pictures.amax(-1) == 0) == blank
+    counts = (pictures.amax(-1) == 0) == only_blank
     with torch.no_grad():
         answers = network.logits(pictures, Norm.settle)[counts].unflatten(0, (*counts.shape[:2], -1))
-        return error(answers, labels[counts].view(answers.shape[:-1]))
+        return compute_error_rate(answers, labels[counts].view(answers.shape[:-1]))

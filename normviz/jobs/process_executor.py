@@ -18,18 +18,18 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, Protocol
 
-from normviz.jobs.executors import ASK, Control, on_one_core
-from normviz.jobs.failures import Elsewhere
-from normviz.jobs.limits import NO_LIMITS, Limits, OverLimit, resident
+from normviz.jobs.executors import STOP_POLL_SECONDS, Control, limit_to_one_core
+from normviz.jobs.failures import RemoteTraceback
+from normviz.jobs.limits import NO_LIMITS, LimitExceeded, Limits, read_resident_memory
 from normviz.jobs.worker import BEGUN, DONE, LOST, RAISED, TOLD
 
-GRACE = 5.0
+GRACE_SECONDS = 5.0
 """Seconds that a job has to end its step once it is to stop or is over a limit; then its worker is ended."""
 
-IDLE = 300.0
+IDLE_SECONDS = 300.0
 """Seconds after which a worker with nothing to do is ended, and gives back its memory, also that of a GPU."""
 
-ONE_CORE = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+ONE_CORE_VARIABLES = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 """What libraries of linear algebra read when they are loaded."""
 
 
@@ -44,7 +44,7 @@ class RestartableControl(Control, Protocol):
         """Forget how far the job has come."""
 
 
-class LostBefore(WorkerLost):
+class IdleWorkerLost(WorkerLost):
     """The process of earlier jobs had ended before it began this one, which another may do."""
 
 
@@ -59,7 +59,7 @@ class Worker:
         paths = os.pathsep.join(filter(None, sys.path))
         self._process = subprocess.Popen(
             [sys.executable, "-m", "normviz.jobs.worker"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | ONE_CORE | {"PYTHONPATH": paths},
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | ONE_CORE_VARIABLES | {"PYTHONPATH": paths},
         )  # fmt: skip
         self.number, self.since = self._process.pid, time.monotonic()
         self._heard: SimpleQueue[tuple[str, Any]] = SimpleQueue()
@@ -84,27 +84,27 @@ class Worker:
         while time.monotonic() < end:
             kind, value = self._next()
             if kind == BEGUN:
-                began, before, self._used = time.monotonic(), resident(self.number), True
+                began, before, self._used = time.monotonic(), read_resident_memory(self.number), True
             elif kind == TOLD:
                 control.tell(*value)
             elif kind == LOST:
                 # Its end may not have been known when it was chosen: a process is there until it is waited for.
                 idle = self._used and began == math.inf
-                raise (LostBefore if idle else WorkerLost)(self._ended())
+                raise (IdleWorkerLost if idle else WorkerLost)(self._ended())
             elif kind in (DONE, RAISED):
                 self._ready, self.since = True, time.monotonic()
                 if kind == RAISED:
                     error, text = value
-                    raise error from Elsewhere(text)
+                    raise error from RemoteTraceback(text)
                 return value
             if end == math.inf:
                 if control.stopped():
                     self._send(None)
-                    end = time.monotonic() + GRACE
+                    end = time.monotonic() + GRACE_SECONDS
                 try:
-                    limits.check(time.monotonic() - began, resident(self.number) - before)
-                except OverLimit as error:  # which the job sees by itself, if its step ends
-                    over, end = error, time.monotonic() + GRACE
+                    limits.check(time.monotonic() - began, read_resident_memory(self.number) - before)
+                except LimitExceeded as error:  # which the job sees by itself, if its step ends
+                    over, end = error, time.monotonic() + GRACE_SECONDS
         self.end()
         if over is not None:
             raise over
@@ -127,7 +127,7 @@ class Worker:
     def _next(self) -> tuple[str, Any]:
         """What it tells next; nothing where it is silent for a while."""
         try:
-            return self._heard.get(timeout=ASK)
+            return self._heard.get(timeout=STOP_POLL_SECONDS)
         except Empty:
             return "", None
 
@@ -147,7 +147,7 @@ class Worker:
         return f"The job's process was ended in the middle of it, {how}{why}. Started again, the job gets a new one."
 
 
-class Processes(Executor):
+class ProcessExecutor(Executor):
     """An executor whose jobs run in processes of their own, a bounded number at a time; the others wait.
 
     A job whose process dies is begun once more, in another process.
@@ -160,9 +160,11 @@ class Processes(Executor):
         initializer: what each does first.
     """
 
-    def __init__(self, workers: int, idle: float = IDLE, initializer: Callable[[], object] = on_one_core) -> None:
+    def __init__(
+        self, workers: int, idle_seconds: float = IDLE_SECONDS, initializer: Callable[[], object] = limit_to_one_core
+    ) -> None:
         self._tasks: SimpleQueue[tuple[Any, ...] | None] = SimpleQueue()
-        self._workers, self._idle, self._initializer, self._closed = workers, idle, initializer, False
+        self._workers, self._idle, self._initializer, self._closed = workers, idle_seconds, initializer, False
         self._free: list[Worker] = []
         self._busy, self._lock = 0, Lock()
         self._threads = [Thread(target=self._serve, name="job", daemon=True) for _ in range(workers)]
@@ -238,7 +240,7 @@ class Processes(Executor):
         while not control.stopped():
             try:
                 return self._perform_by(self._take(), function, job, control, *limits)
-            except LostBefore:
+            except IdleWorkerLost:
                 pass
             except WorkerLost:
                 if died:
