@@ -16,7 +16,7 @@ from normviz.jobs.cluster import Cluster
 from normviz.jobs.executors import limit_to_one_core
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.spec import Job, run_to_end
-from normviz.topics.table1.training import Training
+from normviz.topics.table1.training import TableTrainingJob
 from normviz.train.setting import Setting
 
 sys.path.append(str(paths.ROOT / "tests" / "jobs"))
@@ -43,7 +43,7 @@ def waiting(number: int) -> list[Job[Any]]:
 def trainings(number: int) -> list[Job[Any]]:
     """Jobs that compute."""
     schemes = [SCHEMES["batch"], SCHEMES["layer"]]
-    return [Training.of(schemes, Setting(steps=100, seed=n, device="cpu"), [0, 1]) for n in range(number)]
+    return [TableTrainingJob.of(schemes, Setting(steps=100, seed=n, device="cpu"), [0, 1]) for n in range(number)]
 
 
 KINDS = {"empty jobs": empty, f"jobs of {1e3 * WAITS:g} ms": waiting, "trainings": trainings}

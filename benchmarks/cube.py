@@ -29,7 +29,7 @@ from normviz.core.fields import Shape
 from normviz.core.normalize import normalize
 from normviz.core.registry import get_scheme
 from normviz.data.samples import SAMPLES
-from normviz.topics.lab.stages import MOVED_UP_TO
+from normviz.topics.lab.stages import MAX_ANIMATED_ELEMENTS
 
 KINDS = {"A": "component", "B": "st.plotly_chart", "lab": "whole lab page", "echo": "text echo"}
 PARTS = ("server", "mounted", "react", "frames", "ms")
@@ -104,7 +104,7 @@ def _visit(chromium: Browser, url: str, shape: Shape, kind: str, plan: Plan, fou
         found["press"] += [visit.press() for _ in range(plan.presses)]
         if kind in ("A", "lab"):
             found["hover"] += visit.hover(plan.moves)
-        if kind == "lab" and prod(shape) <= MOVED_UP_TO:
+        if kind == "lab" and prod(shape) <= MAX_ANIMATED_ELEMENTS:
             found["play"].append({"frames": visit.play(plan.seconds)})
 
 

@@ -16,9 +16,9 @@ import torch
 
 from normviz.core.transformations import LAYERS
 from normviz.jobs.spec import run_to_end
-from normviz.topics.design.training import JOB_SCHEMES, TwinTraining, count_stacked, plan_trainings
+from normviz.topics.design.training import MAX_JOB_SCHEMES, TwinTraining, compute_stack_size, plan_trainings
 from normviz.topics.design.training_results import list_twin_answers
-from normviz.topics.table1.forward import forward_gaps
+from normviz.topics.table1.forward import measure_forward_gaps
 from normviz.train.problem import NETWORKS
 from normviz.train.setting import DEVICES
 
@@ -31,7 +31,10 @@ HEAD = [
 def measure_layer(layer: str, jobs: Sequence[TwinTraining]) -> list[str]:
     """Run the jobs of a layer, and return a row of the table."""
     schemes = sum(len(job.rows) for job in jobs)
-    networks, stack = schemes * len(NETWORKS), len(NETWORKS) * min(count_stacked(jobs[0].setting), JOB_SCHEMES, schemes)
+    networks, stack = (
+        schemes * len(NETWORKS),
+        len(NETWORKS) * min(compute_stack_size(jobs[0].setting), MAX_JOB_SCHEMES, schemes),
+    )
     run_to_end(
         replace(jobs[0], rows=jobs[0].rows[:1], absorbed=jobs[0].absorbed[:1])
     )  # imports torch, reads the digits
@@ -39,7 +42,7 @@ def measure_layer(layer: str, jobs: Sequence[TwinTraining]) -> list[str]:
     answers = list_twin_answers({job: run_to_end(job) for job in jobs})
     spent = perf_counter() - begin
     begin = perf_counter()
-    forward_gaps([row.scheme for row in jobs[0].rows], jobs[0].setting)
+    measure_forward_gaps([row.scheme for row in jobs[0].rows], jobs[0].setting)
     forward = (perf_counter() - begin) * schemes / len(jobs[0].rows)
     wrong = sum(not each.agrees for each in answers)
     missing = sum(each.agrees and bool(each.why) for each in answers)

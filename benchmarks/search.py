@@ -23,8 +23,8 @@ from normviz.core.fields import Field
 from normviz.core.registry import SCHEMES, Scheme, get_scheme
 from normviz.core.settings import get_declarations
 from normviz.core.transformations import OPTIMIZERS
-from normviz.topics.table1.results import Results
-from normviz.topics.table1.table import Cell, table
+from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.table import Cell, build_cells
 from normviz.train.setting import DTYPES, Setting
 from normviz.ui import custom
 from normviz.ui.custom import WEIGHT_SCHEME_LABELS
@@ -155,10 +155,10 @@ def searched(schemes: list[Scheme], setting: Setting, follow: bool) -> Iterator[
     """Every scheme with its cells, trained."""
     if not schemes:
         return
-    results = Results()
+    results = TableResults()
     results.fill(schemes, setting)
     for scheme in schemes:
-        yield scheme, table([scheme], setting, results, follow)
+        yield scheme, build_cells([scheme], setting, results, follow)
 
 
 def count(counter: Counter, cell: Cell, found: list[str]) -> None:

@@ -7,7 +7,7 @@ from normviz.core.fields import AXES, MAX_DRAWN_ELEMENTS, check_shape
 from normviz.core.normalize import normalize
 from normviz.topics.compare import state
 from normviz.topics.compare.controls import controls
-from normviz.topics.compare.panels import picture, table
+from normviz.topics.compare.panels import show_compared_cubes, show_comparison_table
 from normviz.ui.frame import show_error
 from normviz.ui.large_pictures import wait_for_turn
 from normviz.ui.link import get_current_theme, sync_page_values
@@ -18,7 +18,7 @@ from normviz.ui.tensor_controls import draw_fit_button
 with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant, fit_shape) as view:
     controls(view)
 
-schemes = state.schemes_of(view)
+schemes = state.get_compared_schemes(view)
 limit = MAX_DRAWN_ELEMENTS // max(len(schemes), 1)
 try:
     if not state.FEWEST <= len(schemes) <= state.MOST:
@@ -31,5 +31,5 @@ except InvalidInput as error:
     draw_fit_button(view, limit)
     st.stop()
 with wait_for_turn(x.size * len(schemes)):
-    picture(view, schemes, x, results, get_current_theme())
-table(view, schemes, x, results)
+    show_compared_cubes(view, schemes, x, results, get_current_theme())
+show_comparison_table(view, schemes, x, results)

@@ -4,7 +4,7 @@ import streamlit as st
 
 from normviz.topics.design import state
 from normviz.topics.design.controls import controls
-from normviz.topics.design.panels import finding
+from normviz.topics.design.panels import search_results as finding
 from normviz.topics.design.questions import find_question
 from normviz.ui.frame import show_heading, show_view, switch_to_page
 from normviz.ui.link import sync_page_values
@@ -16,7 +16,7 @@ if page != state.PAGE:
 if replaced != link:
     st.query_params.from_dict(replaced)
 with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
-    question = find_question(state.demands(view))
+    question = find_question(state.read_demands(view))
     show_heading(question.key if question else "")
     controls(view)
 show_view(finding.show, view)

@@ -6,7 +6,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import MAX_DRAWN_ELEMENTS, check_shape
 from normviz.core.normalize import normalize
 from normviz.topics.lab import controls, panels, state
-from normviz.topics.lab.picture import cube_picture
+from normviz.topics.lab.picture import show_lab_cube
 from normviz.ui.frame import show_error
 from normviz.ui.large_pictures import wait_for_turn
 from normviz.ui.link import get_current_theme, is_phone, sync_page_values
@@ -22,7 +22,7 @@ rest = st.container() if is_phone() else st.sidebar
 x = None
 with above, sync_page_values("lab", state.PARAMS, state.is_relevant, fit_shape) as view:
     scheme, theme, focus = build_scheme(view), get_current_theme(), view["focus"]
-    eps, (gain, bias) = get_effective_eps(view, scheme), state.affine_of(view, scheme)
+    eps, (gain, bias) = get_effective_eps(view, scheme), state.get_affine_values(view, scheme)
     with left:
         over = st.container(key="look")
         try:  # the picture before all else: the browser draws it while the rest is on its way
@@ -30,32 +30,34 @@ with above, sync_page_values("lab", state.PARAMS, state.is_relevant, fit_shape) 
             x = make_tensor(view)
             result = normalize(x, scheme, eps, gain, bias)
             with wait_for_turn(x.size):
-                cube_picture(view, scheme, x, result, theme)
+                show_lab_cube(view, scheme, x, result, theme)
         except InvalidInput as error:
             show_error(error)
             draw_fit_button(view)
     controls.controls(view, scheme, first, rest)
 with over:
-    controls.picture_controls(view, scheme)
+    controls.draw_picture_controls(view, scheme)
 if x is None:
     st.stop()
 with right:
-    panels.headline(scheme, x, result, view["threshold"])
-    panels.not_finite(scheme, x, result)
-    panels.beside(view, scheme, x, result, (eps, gain, bias, view["threshold"]), theme)
+    panels.show_scheme_heading(scheme, x, result, view["threshold"])
+    panels.describe_non_finite(scheme, x, result)
+    panels.show_element_panel(view, scheme, x, result, (eps, gain, bias, view["threshold"]), theme)
 
 tab_panels = {
-    "statistics": lambda: panels.statistics(scheme, x, result, view, theme),
-    "distribution": lambda: panels.distribution(scheme, x, result, focus, theme),
-    "response": lambda: panels.response_curves(scheme, x, focus, eps, theme),
-    "picture": lambda: panels.picture(scheme, x, result, focus, theme, is_picture(view, x.shape) and x.shape[3] == 3),
-    "formula": lambda: panels.formula(scheme),
-    "parameters": lambda: panels.parameters(scheme, x),
-    "code": lambda: panels.code(scheme, x, eps, gain, bias, view),
+    "statistics": lambda: panels.show_lab_statistics(scheme, x, result, view, theme),
+    "distribution": lambda: panels.show_lab_distribution(scheme, x, result, focus, theme),
+    "response": lambda: panels.show_response_curves(scheme, x, focus, eps, theme),
+    "picture": lambda: panels.show_example_pictures(
+        scheme, x, result, focus, theme, is_picture(view, x.shape) and x.shape[3] == 3
+    ),
+    "formula": lambda: panels.show_scheme_formula(scheme),
+    "parameters": lambda: panels.show_scheme_parameters(scheme, x),
+    "code": lambda: panels.show_scheme_code(scheme, x, eps, gain, bias, view),
 }
 tabs = st.tabs(list(state.TABS.values()), key="tab", on_change="rerun")
 for tab, name in zip(tabs, state.TABS, strict=True):
     if tab.open:
         with tab:
-            if name != "statistics" or is_seen(state.BELOW):
+            if name != "statistics" or is_seen(state.BELOW_KEY):
                 tab_panels[name]()

@@ -62,7 +62,7 @@ BREAKS = {
     ),
     "a lost vote of a cell": Break(
         "normviz/topics/table1/panels.py",
-        "    votes()[key] = vote\n",
+        "    get_votes()[key] = vote\n",
         '    st.session_state["votes"] = {key: vote}\n',
         "tests/topics/table1/test_table_page.py",
     ),

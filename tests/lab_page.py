@@ -28,7 +28,7 @@ TABS = ("Statistics", "Distribution", "Response", "Picture", "Formula", "Paramet
 ACTIVATION = [key for key, scheme in SCHEMES.items() if scheme.acts_on != "weight"]
 
 
-OPENED = (lab.BELOW, *map(get_open_key, (ADVANCED_DRAWER, LOOK, ROWS, SETTINGS)))
+OPENED = (lab.BELOW_KEY, *map(get_open_key, (ADVANCED_DRAWER, LOOK, ROWS, SETTINGS)))
 """What a page draws only once it was opened, or scrolled into sight."""
 
 

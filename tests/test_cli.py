@@ -404,7 +404,7 @@ def test_the_command_lists_the_schemes():
 def test_a_disagreement_is_named_on_stderr_and_ends_with_1(capsys, monkeypatch):
     from normviz.cli import table1
 
-    measured = table1.measure
+    measured = table1.measure_cells
 
     def contradicted(*arguments):
         first, *others = measured(*arguments)
@@ -413,7 +413,7 @@ def test_a_disagreement_is_named_on_stderr_and_ends_with_1(capsys, monkeypatch):
     asked = ("table1", "--schemes", "batch", "--steps", "2", "--json")
     assert run(*asked) == 0
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(table1, "measure", contradicted)
+    monkeypatch.setattr(table1, "measure_cells", contradicted)
     assert run(*asked) == 1
     printed = capsys.readouterr()
     assert len(json.loads(printed.out)) == len(TRANSFORMATIONS)

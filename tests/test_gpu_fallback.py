@@ -23,7 +23,7 @@ from normviz.jobs.results import Archive
 from normviz.jobs.spec import run_to_end
 from normviz.topics.design.training import plan_trainings
 from normviz.topics.experiments import batch_size, work
-from normviz.topics.table1.training import Training
+from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import twins
 from normviz.train.setting import Setting
 
@@ -36,7 +36,7 @@ FAILURES = {
     "out of memory in a capture": ("capture", FULL),
     "out of memory in the middle": ("middle", FULL),
 }
-TABLE = Training.of([SCHEMES["batch"], SCHEMES["none"]], Setting(steps=6, batch=8, width=8, rate=0.01), [0, 3])
+TABLE = TableTrainingJob.of([SCHEMES["batch"], SCHEMES["none"]], Setting(steps=6, batch=8, width=8, rate=0.01), [0, 3])
 EXPERIMENT = batch_size.EXPERIMENT.parts(batch_size.Setting(steps=20, seeds=2, schemes=("layer",)))[0]
 TWINS = plan_trainings("dense", sample=1)[0]
 JOBS = {"Table 1": TABLE, "experiment": EXPERIMENT, "twins": TWINS}

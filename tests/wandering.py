@@ -165,7 +165,7 @@ _TEXTS: dict[str, tuple[Any, ...]] = {
     "focus": ("0,0,0,0", "99999,99999,99999,99999", "1,0,1,0"),
     "over": ("H", "HW", "HWC", "C"),
     "radius_a": ("same", 0, 1, 16),
-    "schemes": (*compare.KEYS, ",".join(SCHEMES), "batch,weight,layer"),
+    "schemes": (*compare.COMPARABLE_KEYS, ",".join(SCHEMES), "batch,weight,layer"),
 }
 """Texts of the values that read their own."""
 

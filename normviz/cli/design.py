@@ -16,11 +16,20 @@ from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
 from normviz.jobs.run import catch_job_failures, create_queue, run_missing
 from normviz.topics.design.conditions import CONDITIONS
-from normviz.topics.design.reasons import given_up, reason
-from normviz.topics.design.search import Demands, Invariances, census, found, fronts, name_of, nearest, parts_of
+from normviz.topics.design.reasons import describe_relaxation, explain_no_answer
+from normviz.topics.design.search import (
+    Demands,
+    Invariances,
+    find_nearest_schemes,
+    find_scheme_name,
+    find_schemes,
+    parse_fronts,
+    split_scheme,
+    take_census,
+)
 from normviz.topics.design.training import plan_trainings
 from normviz.topics.design.training_results import count_by_set, describe_exceptions
-from normviz.topics.design.wording import printed
+from normviz.topics.design.wording import format_scheme_line
 from normviz.train.setting import DEVICES
 
 MAX_SHOWN_SCHEMES = 12
@@ -58,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     needed, without, conditions = map(keys, (arguments.need, arguments.without, arguments.condition))
     training = [name for name in ("trained", "sample", "seed", "device") if getattr(arguments, name) is not None]
     check_options((*needed, *without, *conditions), arguments.census, training)
-    weights = fronts(arguments.weights)
+    weights = parse_fronts(arguments.weights)
     demands = Demands(arguments.layer, needed, without, weights, conditions)
     if arguments.trained:
         return train_schemes(arguments, weights)
@@ -71,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.json
         else format_schemes(demands)
     )
-    if not (there := bool(found(demands))):
+    if not (there := bool(find_schemes(demands))):
         print_message(explain_refusal(demands))
     return 0 if there else 1
 
@@ -105,20 +114,20 @@ def keys(text: str) -> Invariances:
 
 def build_design_record(scheme: Scheme, invariances: Invariances, layer: str) -> dict[str, Any]:
     """A scheme as plain data."""
-    *fields, weights = parts_of(scheme)
+    *fields, weights = split_scheme(scheme)
     summation, suppression = (None if field is None else field.named() for field in fields)
     return {
         "summation": summation,
         "suppression": suppression,
         "weights": weights,
-        "name": name_of(scheme, layer),
+        "name": find_scheme_name(scheme, layer),
         "invariances": list(invariances),
     }
 
 
 def build_design_records(demands: Demands) -> list[dict[str, Any]]:
     """The schemes that meet the demands, the simplest first."""
-    return [build_design_record(scheme, absorbed, demands.layer) for scheme, absorbed in found(demands)]
+    return [build_design_record(scheme, absorbed, demands.layer) for scheme, absorbed in find_schemes(demands)]
 
 
 def build_census_records(layer: str, weights: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -135,19 +144,19 @@ def build_census_records(layer: str, weights: tuple[str, ...]) -> list[dict[str,
             "same": [list(keys) for keys in kind.names.counted if len(keys) > 1],
             "not_counted": list(kind.names.uncounted),
         }
-        for kind in census(layer, weights)
+        for kind in take_census(layer, weights)
     ]
 
 
 def explain_refusal(demands: Demands) -> str:
     """Why no scheme meets the demands, and what comes nearest."""
-    return f"{reason(demands)} {given_up(nearest(demands)[0], demands)}."
+    return f"{explain_no_answer(demands)} {describe_relaxation(find_nearest_schemes(demands)[0], demands)}."
 
 
 def format_schemes(demands: Demands) -> str:
     """The first of the schemes that meet the demands, and how many more there are."""
-    schemes = found(demands)
-    lines = [printed(scheme, demands.layer) for scheme, _ in schemes[:MAX_SHOWN_SCHEMES]]
+    schemes = find_schemes(demands)
+    lines = [format_scheme_line(scheme, demands.layer) for scheme, _ in schemes[:MAX_SHOWN_SCHEMES]]
     return "\n".join(
         [*lines, *([f"and {len(schemes) - MAX_SHOWN_SCHEMES:,} more"] if len(schemes) > MAX_SHOWN_SCHEMES else [])]
     )

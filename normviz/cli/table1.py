@@ -9,7 +9,7 @@ from normviz.core.registry import SCHEMES
 from normviz.core.settings import add_options as add_declared_options
 from normviz.core.settings import build_settings
 from normviz.data.output import print_message
-from normviz.topics.table1.table import Cell, measure
+from normviz.topics.table1.table import Cell, measure_cells
 from normviz.train.setting import Setting
 
 
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     keys = [key.strip() for key in arguments.schemes.split(",") if key.strip()]
     if (arguments.field, arguments.front) != (None, None) and "custom" not in keys:
         keys.append("custom")
-    cells = measure([make_scheme(key, arguments) for key in keys], build_settings(Setting, vars(arguments)))
+    cells = measure_cells([make_scheme(key, arguments) for key in keys], build_settings(Setting, vars(arguments)))
     if arguments.json:
         print(json.dumps([cell.record() for cell in cells], ensure_ascii=False, indent=2))
         return report_disagreements(cells)
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         predicted = "degenerate" if cell.degenerate else "–" if cell.unchanged else words[cell.predicted]
         gaps = f"{cell.forward_gap:13.0e}{cell.training_gap:14.0e}{cell.training_gap_equal_lr:15.0e}"
         mark = "" if cell.agrees else "  disagree"
-        mark += f"  {cell.untold}" if cell.untold else ""
+        mark += f"  {cell.missing_reasons}" if cell.missing_reasons else ""
         print(f"{cell.row:{width}}{cell.transformation:24}{words[cell.paper]:>10}{predicted:>11}{gaps}{mark}")
     return report_disagreements(cells)
 

@@ -10,7 +10,7 @@ import { readForm, writeField, writeNumber } from "./wording.js";
 /** @import { Field, RangeWords, Statistic } from "./wording.js" */
 
 /**
- * What `beside_data` of normviz/topics/lab/beside.py sends; everything can be said of any element.
+ * What `beside_data` of normviz/topics/lab/element_data.py sends; everything can be said of any element.
  *
  * @typedef {object} ElementData
  * @property {Index} focus the locked element

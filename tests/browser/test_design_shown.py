@@ -7,7 +7,7 @@ from patience import settle, soon, visit
 from playwright.sync_api import expect
 
 from normviz.charts.palette import THEMES
-from normviz.topics.design.questions import COMMON, QUESTIONS
+from normviz.topics.design.questions import BEST_KNOWN, QUESTIONS
 
 DIM = """img => {
   const canvas = document.createElement("canvas");
@@ -42,7 +42,7 @@ def test_the_first_screen_has_an_answered_question_and_its_pictures(page, server
     expect(heading).to_be_in_viewport(ratio=1)
     expect(page.get_by_text("Layer, Instance, Group and RMS norm do. Batch norm does not.")).to_be_in_viewport(ratio=1)
     images = page.locator(".nv-answers img")
-    expect(images).to_have_count(4 * (1 + len(COMMON)))
+    expect(images).to_have_count(4 * (1 + len(BEST_KNOWN)))
     for number in range(images.count()):
         expect(images.nth(number)).to_be_in_viewport(ratio=1)
         assert images.nth(number).bounding_box()["width"] >= 120

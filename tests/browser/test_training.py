@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from normviz.core.registry import SCHEMES
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.topics.table1.results import Results
+from normviz.topics.table1.results import TableResults
 from normviz.train.problem import ORIGINAL, find_network_index
 from normviz.train.setting import Setting
 
@@ -46,7 +46,7 @@ def played(server: str, page: Page) -> Played:
 
 def test_the_training_is_played_in_the_browser(played):
     played.open()
-    results, scheme = Results(), SCHEMES["batch"]
+    results, scheme = TableResults(), SCHEMES["batch"]
     results.fill([scheme], SETTING)
     losses = results.losses(scheme, SETTING)[:, [ORIGINAL, find_network_index(TRANSFORMATIONS["case-rescaling"])]]
     expect(played.says).to_be_hidden()

@@ -11,8 +11,8 @@ from normviz.describe.notation import build_formulas
 from normviz.describe.parameters import list_parameter_shapes, list_states
 from normviz.describe.snippets import write_snippet
 from normviz.describe.wording import explain_front_scheme, format_scheme_name
-from normviz.topics.compare.comparison import learned, state
-from normviz.topics.lab.beside import twin_words
+from normviz.topics.compare.comparison import describe_inference_state, describe_learned
+from normviz.topics.lab.element_data import describe_equal_schemes
 
 SHAPE = (2, 4, 3, 6)
 FRONTS = pytest.mark.parametrize("front", [key for key, row in SCHEMES.items() if row.acts_on == "weight"])
@@ -63,7 +63,10 @@ def test_what_is_learned_and_kept_is_of_both(front):
     weights = [*([row.gain_symbol] if row.gain else []), *row.keeps]
     assert names == [*(f"{name} of the weights" for name in weights), "γ", "β"]
     assert list_states(scheme) == [f"{name} of the weights" for name in row.keeps]
-    assert ("singular" in learned(scheme, SHAPE), "singular" in state(scheme)) == (False, front == "spectral")
+    assert ("singular" in describe_learned(scheme, SHAPE), "singular" in describe_inference_state(scheme)) == (
+        False,
+        front == "spectral",
+    )
 
 
 def test_the_singular_vectors_in_front_have_the_lengths_of_the_layer():
@@ -77,10 +80,10 @@ def test_names_say_what_stands_in_front(front):
     name = SCHEMES[front].name
     assert format_scheme_name(own("named", front)) == f"a scheme of your own with G = 2 behind {name}"
     assert (
-        twin_words(own("named", front), SHAPE)
+        describe_equal_schemes(own("named", front), SHAPE)
         == f"On this shape, x̂ is that of group normalization with G = 2 behind {name}."
     )
-    assert twin_words(own("nothing", front), SHAPE) == f"This is {name}."
+    assert describe_equal_schemes(own("nothing", front), SHAPE) == f"This is {name}."
     assert name in explain_front_scheme([own("both", front)])
 
 

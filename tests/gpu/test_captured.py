@@ -14,7 +14,7 @@ from tolerated import allowed, gap
 from normviz.core.registry import SCHEMES
 from normviz.jobs.executors import create_thread_pool
 from normviz.jobs.job_queue import JobQueue
-from normviz.topics.table1.training import Training
+from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import cost, twins
 from normviz.train.setting import Setting
 from normviz.train.stack import Stack
@@ -63,7 +63,7 @@ def test_what_is_read_on_the_way_is_what_it_stays(device):
 def test_a_desks_threads_train_at_once(workers, device):
     """The decompositions of spectral norm, captures, replays, and what a page reads meanwhile, in several threads."""
     settings = [Setting(steps=30, batch=8, width=8, seed=seed, eps=1e-2, device=device) for seed in range(8)]
-    jobs, kept = [Training.of(BETWEEN, setting, (0, 1, 2)) for setting in settings], {}
+    jobs, kept = [TableTrainingJob.of(BETWEEN, setting, (0, 1, 2)) for setting in settings], {}
     with create_thread_pool(workers) as pool:
         desk = JobQueue(pool, lease=120.0)
         tickets = [desk.submit([job], lambda job, outcome: kept.update({job: outcome})) for job in jobs]

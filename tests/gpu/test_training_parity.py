@@ -10,8 +10,8 @@ from tolerated import allowed, gap
 
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.jobs.spec import run_to_end
-from normviz.topics.table1.table import measure
-from normviz.topics.table1.training import Training
+from normviz.topics.table1.table import measure_cells
+from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import twins
 from normviz.train.devices import format_device_name, resolve_device
 from normviz.train.setting import DTYPES, Setting
@@ -49,7 +49,7 @@ def test_auto_chooses_it(device):
 @pytest.mark.parametrize("layer", ["dense", "conv"])
 def test_the_verdicts_of_the_papers_schemes(layer, device):
     schemes = [SCHEMES[key] for key in ("batch", "weight", "layer")]
-    here, there = (measure(schemes, Setting(layer=layer, device=name)) for name in ("cpu", device))
+    here, there = (measure_cells(schemes, Setting(layer=layer, device=name)) for name in ("cpu", device))
     for ours, theirs in zip(there, here, strict=True):
         assert ours.agrees
         assert ours.trained == theirs.trained or None in (ours.trained, theirs.trained)
@@ -60,7 +60,7 @@ def test_the_verdicts_of_the_papers_schemes(layer, device):
 
 def test_what_is_not_finite_is_explained_alike(device):
     setting = Setting(rate=1e6, steps=20, delta=1000.0)
-    jobs = (Training.of(EVERY, replace(setting, device=name), [0, 3]) for name in ("cpu", device))
+    jobs = (TableTrainingJob.of(EVERY, replace(setting, device=name), [0, 3]) for name in ("cpu", device))
     here, there = (run_to_end(job).failures for job in jobs)
     plain = [place for place in here if EVERY[place[0]].key == "none"]  # without any scheme nothing holds numbers back
     assert len(plain) == 2

@@ -25,7 +25,7 @@ from normviz.jobs.executors import create_thread_pool, limit_to_one_core
 from normviz.jobs.failures import locate_error
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.spec import compute_digest, run_to_end
-from normviz.topics.table1.training import Training
+from normviz.topics.table1.training import TableTrainingJob
 from normviz.train.setting import Setting
 
 STARTED = 60.0  # seconds that a process may take on a busy machine to import what it needs
@@ -83,7 +83,7 @@ def desk(address):
 @pytest.mark.heavy
 def test_a_training_on_a_cluster_gives_the_same(desk):
     job, kept = (
-        Training.of([SCHEMES["none"], SCHEMES["layer"]], Setting(rate=1e6, steps=20, device="cpu"), [0, 3]),
+        TableTrainingJob.of([SCHEMES["none"], SCHEMES["layer"]], Setting(rate=1e6, steps=20, device="cpu"), [0, 3]),
         Kept(),
     )
     ticket = desk.submit([job], kept)

@@ -13,7 +13,7 @@ from normviz.jobs.executors import create_thread_pool, limit_to_one_core, perfor
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.process_executor import ProcessExecutor
 from normviz.jobs.spec import compute_digest
-from normviz.topics.table1.training import Training
+from normviz.topics.table1.training import TableTrainingJob
 from normviz.train.setting import Setting
 
 STARTED = 60.0  # seconds that a process may take on a busy machine to import what it needs
@@ -72,7 +72,10 @@ def test_a_job_that_is_stopped_before_it_starts_does_nothing():
 
 
 def test_a_training_in_another_process_gives_the_same(processes):
-    job, kept = Training.of([SCHEMES["none"], SCHEMES["layer"]], Setting(rate=1e6, steps=20, device="cpu"), [0, 3]), {}
+    job, kept = (
+        TableTrainingJob.of([SCHEMES["none"], SCHEMES["layer"]], Setting(rate=1e6, steps=20, device="cpu"), [0, 3]),
+        {},
+    )
     with create_thread_pool(
         1, initializer=limit_to_one_core
     ) as pool:  # as each worker is: sums of several cores may differ

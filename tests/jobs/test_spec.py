@@ -14,11 +14,11 @@ from work import Count, Fails
 
 from normviz.core.registry import SCHEMES
 from normviz.jobs.spec import compute_digest, run_to_end
-from normviz.topics.table1.training import Training
+from normviz.topics.table1.training import TableTrainingJob
 from normviz.train.setting import Setting
 
 ROOT = Path(__file__).parents[2]
-TRAINING = Training.of([SCHEMES["batch"], SCHEMES["weight"]], Setting(steps=3), [0, 1])
+TRAINING = TableTrainingJob.of([SCHEMES["batch"], SCHEMES["weight"]], Setting(steps=3), [0, 1])
 PRINTED = """
 from normviz.core.registry import SCHEMES
 from normviz.jobs.spec import compute_digest
@@ -89,7 +89,7 @@ def test_every_part_of_a_training_matters():
         replace(TRAINING, networks=(0, 2)),
         replace(TRAINING, rows=TRAINING.rows[::-1]),
         replace(TRAINING, setting=Setting(steps=3, seed=1)),
-        Training.of([SCHEMES["batch"], SCHEMES["weight"].with_fields(None, None)], Setting(steps=3), [0, 1]),
+        TableTrainingJob.of([SCHEMES["batch"], SCHEMES["weight"].with_fields(None, None)], Setting(steps=3), [0, 1]),
     ]
     assert len({compute_digest(job) for job in [TRAINING, *others]}) == 5
 

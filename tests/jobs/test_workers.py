@@ -45,7 +45,11 @@ def test_any_other_setting_is_refused_in_words(monkeypatch, given):
 @pytest.mark.parametrize("number", [1, MAX_THREADS, MAX_THREADS + 1])
 @pytest.mark.parametrize(
     ("create_queue", "most"),
-    [(work.desk, MAX_WORKERS), (accuracy.get_training_queue, MAX_THREADS), (training_panels.desk, MAX_THREADS)],
+    [
+        (work.desk, MAX_WORKERS),
+        (accuracy.get_training_queue, MAX_THREADS),
+        (training_panels.get_table_queue, MAX_THREADS),
+    ],
     ids=["experiments", "running", "table1"],
 )
 def test_the_desks_of_a_server_have_as_many_workers(monkeypatch, create_queue, most, number):

@@ -12,7 +12,7 @@ from browsing import ROOT
 from normviz.core.registry import SCHEMES
 from normviz.core.settings import get_declarations
 from normviz.topics.table1 import results
-from normviz.topics.table1.results import Results
+from normviz.topics.table1.results import TableResults
 from normviz.train import cost, twins
 from normviz.train import step_functions as capture
 from normviz.train.problem import NETWORKS
@@ -53,7 +53,7 @@ def extremes():
 
 
 def test_no_training_is_over_the_budget():
-    jobs = [job for setting in extremes() for job in Results().missing(list(SCHEMES.values()), setting)]
+    jobs = [job for setting in extremes() for job in TableResults().missing(list(SCHEMES.values()), setting)]
     most = max(cost.estimate_memory(job.setting, len(job.rows), len(job.networks)) for job in jobs)
     assert cost.CPU_BUDGET.memory / 3 < most <= cost.CPU_BUDGET.memory
 
@@ -65,9 +65,9 @@ GPUS = {"small": cost.compute_gpu_budget(2**31, 1e11), "H100": cost.compute_gpu_
 @pytest.mark.parametrize("name", GPUS)
 def test_a_training_holds_no_more_than_a_gpus_budget(name, monkeypatch):
     budget, device, found = GPUS[name], torch.device("cuda"), set()
-    monkeypatch.setattr(results, "planned_budget", lambda setting: budget)
+    monkeypatch.setattr(results, "plan_budget", lambda setting: budget)
     for setting in extremes():
-        for job in Results().missing(list(SCHEMES.values()), setting):
+        for job in TableResults().missing(list(SCHEMES.values()), setting):
             schemes, networks = [row.scheme for row in job.rows], len(job.networks)
             as_one = twins._as_one(schemes, networks, setting, device, budget)
             sizes = [

@@ -54,7 +54,7 @@ def test_rules_that_a_page_offers_come_back_as_they_are(a, b, front):
     assert chosen.build_scheme(view) == scheme
     assert not notes
     beside, notes = clean_values(compare.PARAMS, link | {"schemes": "batch,custom"})
-    assert compare.schemes_of(beside) == [SCHEMES["batch"], scheme]
+    assert compare.get_compared_schemes(beside) == [SCHEMES["batch"], scheme]
     assert not notes
     assert all(compare.is_relevant(beside, name) for name in custom.CUSTOM_KEYS)
 
@@ -63,12 +63,12 @@ def test_rules_that_a_page_offers_come_back_as_they_are(a, b, front):
 @pytest.mark.parametrize("layer", ["dense", "conv"])
 def test_a_link_to_table_1_and_to_an_experiment_leads_to_the_same_scheme(layer, front):
     first, _ = clean_values(table1.PARAMS, {"layer": layer})
-    n, h, w, c = table1.setting_of(first).shapes[0]
+    n, h, w, c = table1.build_table_setting(first).shapes[0]
     for text in ("own,full,full,full", f"groups({n // 2}),full,own,groups({c // 2})", "own,own,own,window(2)"):
         scheme = CUSTOM.with_fields(None, Field.parse(text)).with_weight_scheme(front)
         link = custom.make_custom_link(scheme) | {"schemes": "custom"}
         view, _ = clean_values(table1.PARAMS, link | {"layer": layer})
-        (found,) = table1.schemes_of(view)
+        (found,) = table1.get_row_schemes(view)
         assert found.canonical((n, h, w, c)) == scheme.canonical((n, h, w, c))
         assert found.weight == front
     field = Field.parse("own,full,full,full")

@@ -17,18 +17,18 @@ from normviz.describe.wording import (
 )
 
 
-def spans(scheme: Scheme, axis: str, shape: Shape) -> bool:
+def is_shared_along(scheme: Scheme, axis: str, shape: Shape) -> bool:
     """Whether elements with different indices along an axis share a statistic; of a single index, whether two would."""
     position = scheme.axes.index(axis)
     return any(field.rules[position].canonical(max(shape[position], 2)) != OWN for field in scheme.fields)
 
 
-def reduction(scheme: Scheme, shape: Shape) -> str:
+def describe_reduced_axes(scheme: Scheme, shape: Shape) -> str:
     """What a statistic runs over: "N, H, W"; "H, W; C in 2 groups"; "nothing"."""
     long = tuple(max(n, 2) for n in shape)  # of a single index, what would be done with two
     done: dict[str, list[str]] = {}
     for axis, name in enumerate(scheme.axes):
-        if spans(scheme, name, shape):
+        if is_shared_along(scheme, name, shape):
             words = describe_axes(scheme, [axis], long).removeprefix(f"{name} ")
             done.setdefault(words, []).append(name)
     plain = done.pop("averaged", [])
@@ -36,7 +36,7 @@ def reduction(scheme: Scheme, shape: Shape) -> str:
     return "; ".join([*parts, *(f"{', '.join(names)} {words}" for words, names in done.items())]) or "nothing"
 
 
-def statistics(scheme: Scheme, shape: Shape) -> str:
+def describe_statistics(scheme: Scheme, shape: Shape) -> str:
     """How many statistics there are, of how many elements, and in what shape."""
     shapes = [format_shape(part.field.statistics_shape(shape)) for part in find_field_statistics(scheme, shape)]
     if scheme.whitens and len(shapes) == 2:
@@ -45,23 +45,23 @@ def statistics(scheme: Scheme, shape: Shape) -> str:
     return "; ".join([describe_statistic_counts(scheme, shape), *([f"shape {' and '.join(shapes)}"] if shapes else [])])
 
 
-def learned(scheme: Scheme, shape: Shape) -> str:
+def describe_learned(scheme: Scheme, shape: Shape) -> str:
     """The learned parameters with their shapes here."""
     rows = (row for row in list_parameter_shapes(scheme, shape) if row.name not in list_states(scheme))
     return ", ".join(f"{row.name} {'(one number)' if row.here == '()' else row.here}" for row in rows) or "nothing"
 
 
-def state(scheme: Scheme) -> str:
+def describe_inference_state(scheme: Scheme) -> str:
     """The state that a layer updates in training and uses for inference."""
     return ", ".join(list_states(scheme)) or "nothing"
 
 
-def on_batch(scheme: Scheme, shape: Shape) -> str:
+def describe_batch_dependence(scheme: Scheme, shape: Shape) -> str:
     """Whether the output of one example depends on the others in the batch."""
-    return "yes: statistics span the examples" if spans(scheme, "N", shape) else "no"
+    return "yes: statistics span the examples" if is_shared_along(scheme, "N", shape) else "no"
 
 
-def wrong_alone(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
+def explain_single_failure(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
     """What keeps a single example from being normalized; empty where nothing does."""
     one = (1, *shape[1:])
     try:
@@ -75,15 +75,15 @@ def wrong_alone(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
     return f"hardly: where ε is small beside the squares, {_inside(signs)}" if signs else ""
 
 
-def single_example(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
+def describe_single_example(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
     """What is left with a single example."""
-    if wrong := wrong_alone(scheme, shape, eps):
+    if wrong := explain_single_failure(scheme, shape, eps):
         return wrong
     twins = find_equal_schemes(scheme, (1, *shape[1:]))
-    return f"only as {format_scheme_label(twins[0])}" if twins and spans(scheme, "N", shape) else "yes"
+    return f"only as {format_scheme_label(twins[0])}" if twins and is_shared_along(scheme, "N", shape) else "yes"
 
 
-def brief_words(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
+def summarize_batch_use(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
     """Return whether a scheme mixes examples in training and works with a batch of one, in two short sentences.
 
     Example:
@@ -91,34 +91,37 @@ def brief_words(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
         >>> brief_words(SCHEMES["batch"], (4, 4, 4, 6))
         'Mixes examples: **yes**. Works with a batch of one: **yes, but then it equals Instance**.'
     """
-    mixes, alone = (words.partition(":")[0] for words in (on_batch(scheme, shape), single_example(scheme, shape, eps)))
+    mixes, alone = (
+        words.partition(":")[0]
+        for words in (describe_batch_dependence(scheme, shape), describe_single_example(scheme, shape, eps))
+    )
     alone = alone.replace("only as ", "yes, but then it equals ")
     return f"Mixes examples: **{mixes}**. Works with a batch of one: **{alone}**."
 
 
-def sequences(scheme: Scheme, shape: Shape) -> str:
+def describe_sequence_use(scheme: Scheme, shape: Shape) -> str:
     """Whether sequences of different lengths, with time along H, leave a step's result alone."""
-    if spans(scheme, "H", shape):
+    if is_shared_along(scheme, "H", shape):
         return "no: it averages time, where padding would count"
-    return "no: a late step has fewer examples" if spans(scheme, "N", shape) else "yes"
+    return "no: a late step has fewer examples" if is_shared_along(scheme, "N", shape) else "yes"
 
 
-PROPERTIES: dict[str, Callable[[Scheme, Shape, float], str]] = {
-    "A statistic runs over": lambda scheme, shape, eps: reduction(scheme, shape),
+PROPERTY_DESCRIBERS: dict[str, Callable[[Scheme, Shape, float], str]] = {
+    "A statistic runs over": lambda scheme, shape, eps: describe_reduced_axes(scheme, shape),
     "Shared": lambda scheme, shape, eps: describe_sharing(scheme, shape),
-    "Statistics": lambda scheme, shape, eps: statistics(scheme, shape),
-    "Learned": lambda scheme, shape, eps: learned(scheme, shape),
-    "State for inference": lambda scheme, shape, eps: state(scheme),
-    "Depends on the batch": lambda scheme, shape, eps: on_batch(scheme, shape),
-    "Works with N = 1": single_example,
-    "Sequences of different lengths, time along H": lambda scheme, shape, eps: sequences(scheme, shape),
+    "Statistics": lambda scheme, shape, eps: describe_statistics(scheme, shape),
+    "Learned": lambda scheme, shape, eps: describe_learned(scheme, shape),
+    "State for inference": lambda scheme, shape, eps: describe_inference_state(scheme),
+    "Depends on the batch": lambda scheme, shape, eps: describe_batch_dependence(scheme, shape),
+    "Works with N = 1": describe_single_example,
+    "Sequences of different lengths, time along H": lambda scheme, shape, eps: describe_sequence_use(scheme, shape),
 }
 """What the schemes are compared in, in words by scheme, shape and ε."""
 
 
-def table(schemes: list[Scheme], shape: Shape, eps: float = DEFAULT_EPS) -> dict[str, list[str]]:
+def tabulate_properties(schemes: list[Scheme], shape: Shape, eps: float = DEFAULT_EPS) -> dict[str, list[str]]:
     """A row per property: {property: [of each scheme]}."""
-    return {name: [words(scheme, shape, eps) for scheme in schemes] for name, words in PROPERTIES.items()}
+    return {name: [words(scheme, shape, eps) for scheme in schemes] for name, words in PROPERTY_DESCRIBERS.items()}
 
 
 def _inside(text: str) -> str:

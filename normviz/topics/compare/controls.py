@@ -4,7 +4,7 @@ import streamlit as st
 
 from normviz.core.registry import SCHEMES
 from normviz.describe.wording import format_shape
-from normviz.topics.compare.state import KEYS, MOST, ONE_TENSOR, PREFIX, schemes_of
+from normviz.topics.compare.state import COMPARABLE_KEYS, MOST, PREFIX, SHARED_TENSOR_PARAMS, get_compared_schemes
 from normviz.ui import custom
 from normviz.ui.custom import MAX_RADIUS
 from normviz.ui.link import PERSIST_STATE, View, draw_value_slider
@@ -18,7 +18,7 @@ from normviz.web.components.picked import show_choice_bar
 def controls(view: View) -> None:
     """Schemes, their parameters, shape and data, in the sidebar."""
     with st.sidebar:
-        choose_schemes(PREFIX + "schemes", KEYS, MOST)
+        choose_schemes(PREFIX + "schemes", COMPARABLE_KEYS, MOST)
         if "custom" in view["schemes"]:
             custom.draw_custom_controls(view, get_view_lengths)
         kinds = {kind for key in view["schemes"] if key != "custom" for kind in SCHEMES[key].parameters}
@@ -29,7 +29,7 @@ def controls(view: View) -> None:
             st.slider("Radius R of the windows", 0, MAX_RADIUS, key="radius", **PERSIST_STATE)
         draw_value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
         st.divider()
-        draw_shape_controls(view, SCHEMES["batch"], ONE_TENSOR)
+        draw_shape_controls(view, SCHEMES["batch"], SHARED_TENSOR_PARAMS)
         st.divider()
         draw_data_controls(view)
         st.segmented_control(
@@ -40,5 +40,5 @@ def controls(view: View) -> None:
             required=True,
             format_func=COLOUR_NAMES.__getitem__,
         )
-    names = ", ".join(scheme.label for scheme in schemes_of(view))
+    names = ", ".join(scheme.label for scheme in get_compared_schemes(view))
     show_choice_bar(f"{names or 'No scheme'} on {format_shape(get_view_shape(view))}")

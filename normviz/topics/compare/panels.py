@@ -16,12 +16,14 @@ from normviz.ui.link import View
 from normviz.ui.saving import draw_download_button
 
 
-def picture(view: View, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult], theme: str) -> None:
+def show_compared_cubes(
+    view: View, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult], theme: str
+) -> None:
     """All cubes in a row, in one scene; the element's field lights in each."""
     levels, legend = _levels(view["colour"], schemes, x, results)
     show_cubes(schemes, x, [result.xhat for result in results], levels, legend, view, CAMERA, theme)
     for column, scheme in zip(st.columns(len(schemes)), schemes, strict=True):
-        column.markdown(comparison.brief_words(scheme, x.shape, view["eps"]))
+        column.markdown(comparison.summarize_batch_use(scheme, x.shape, view["eps"]))
     dashed = any(len(wording.find_field_statistics(scheme, x.shape)) == 2 for scheme in schemes)
     lines = " Dashed: the elements that share the mean, if they are others." if dashed else ""
     st.caption(f"The two lines below each cube hold in training.{lines}")
@@ -41,10 +43,10 @@ def _levels(
     return cube.compute_value_levels(np.stack(values))
 
 
-def table(view: View, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult]) -> None:
+def show_comparison_table(view: View, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult]) -> None:
     """What tells the schemes apart, and the locked element's field and result."""
     focus = view["focus"]
-    rows = comparison.table(schemes, x.shape, view["eps"])
+    rows = comparison.tabulate_properties(schemes, x.shape, view["eps"])
     at = ", ".join(
         f"{AXIS_NAMES[name].letter}\u00a0=\u00a0{i}" for name, i in zip(SCHEMES["none"].axes, focus, strict=True)
     )

@@ -10,16 +10,18 @@ from normviz.ui.link import Param, View, make_choice_fitter
 PAGE = "compare"
 PREFIX = PAGE + " "
 FEWEST, MOST = 2, 6
-KEYS = [key for key, scheme in SCHEMES.items() if scheme.acts_on != "weight"]
+COMPARABLE_KEYS = [key for key, scheme in SCHEMES.items() if scheme.acts_on != "weight"]
 """Those that act on the same tensor; the schemes of weights have a page of their own."""
 
-SHARED = (*tensor.SIZE_NAMES, "groups", "radius", "eps", "data", "seed", "colour", "focus")
+SHARED_LAB_VALUES = (*tensor.SIZE_NAMES, "groups", "radius", "eps", "data", "seed", "colour", "focus")
 """What the page has in common with the tensor lab: the tensor follows the user."""
 
 
 def _schemes(value: Any, view: View) -> list[str]:
     given = value.split(",") if isinstance(value, str) else value
-    return list(dict.fromkeys(make_choice_fitter(KEYS)(key.strip(), view) for key in given if key.strip()))[:MOST]
+    return list(dict.fromkeys(make_choice_fitter(COMPARABLE_KEYS)(key.strip(), view) for key in given if key.strip()))[
+        :MOST
+    ]
 
 
 def _labels(keys: list[str]) -> str:
@@ -33,24 +35,26 @@ def _too_many(given: Any, view: View) -> str | None:
 
 CAMERA = appearance.create_camera_param(PREFIX)
 
-ONE_TENSOR = (*tensor.PARAMS, *scheme.PARAMS, tensor.colour(lambda view: False))
+SHARED_TENSOR_PARAMS = (*tensor.PARAMS, *scheme.PARAMS, tensor.colour(lambda view: False))
 """The tensor and what all schemes share; without γ and β, y is x̂."""
 
 PARAMS = (  # the schemes first: which groups there may be depends on them
     Param(
         PREFIX + "schemes", ["batch", "layer", "instance", "group"], _schemes, ",".join, words=_labels, why=_too_many
     ),
-    *ONE_TENSOR,
+    *SHARED_TENSOR_PARAMS,
     CAMERA,
 )
 
 
 def is_relevant(view: View, name: str) -> bool:
     """Whether a value belongs into this page's link."""
-    return name in (*SHARED, "camera", "schemes") or (name in custom.CUSTOM_KEYS and "custom" in view["schemes"])
+    return name in (*SHARED_LAB_VALUES, "camera", "schemes") or (
+        name in custom.CUSTOM_KEYS and "custom" in view["schemes"]
+    )
 
 
-def schemes_of(view: View) -> list[Scheme]:
+def get_compared_schemes(view: View) -> list[Scheme]:
     """The schemes with the view's parameters; the custom one is that of the tensor lab."""
     made = {"custom": custom.build_custom_scheme(view)} if "custom" in view["schemes"] else {}
     return [made.get(key) or get_scheme(key, view["groups"], view["radius"]) for key in view["schemes"]]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from normviz.core.fields import AXES, AXIS_NAMES, Shape
 from normviz.core.registry import Scheme
 from normviz.core.text import join_words
-from normviz.topics.compare.comparison import spans, wrong_alone
+from normviz.topics.compare.comparison import explain_single_failure, is_shared_along
 
-ROOM = {"dense": (8, 1, 1, 8), "conv": (8, 8, 8, 8)}
+CONDITION_SHAPES = {"dense": (8, 1, 1, 8), "conv": (8, 8, 8, 8)}
 """By layer, summed inputs (N, H, W, C) that are asked about: two groups along an axis hold more than a pair each."""
 
 
@@ -33,21 +33,21 @@ class Condition:
     unbiased: bool = False
 
 
-def met(scheme: Scheme, layer: str) -> tuple[str, ...]:
+def find_met_conditions(scheme: Scheme, layer: str) -> tuple[str, ...]:
     """The keys of the conditions that a scheme meets on a layer."""
-    return tuple(key for key, each in CONDITIONS.items() if each.met(scheme, ROOM[layer]))
+    return tuple(key for key, each in CONDITIONS.items() if each.met(scheme, CONDITION_SHAPES[layer]))
 
 
-def averaged_axes(axes: tuple[str, ...], layer: str) -> list[str]:
+def select_present_axes(axes: tuple[str, ...], layer: str) -> list[str]:
     """Those of some axes that a layer has: N and C of a dense one, all four of a convolution."""
-    return [axis for axis, n in zip(AXES["activation"], ROOM[layer], strict=True) if axis in axes and n > 1]
+    return [axis for axis, n in zip(AXES["activation"], CONDITION_SHAPES[layer], strict=True) if axis in axes and n > 1]
 
 
 def _apart(scheme: Scheme, axes: tuple[str, ...], shape: Shape) -> bool:
     """Whether no statistic of the summed inputs is shared along these axes; one of length 1 is none."""
     lengths = zip(AXES["activation"], shape, strict=True)
     there = [axis for axis, n in lengths if axis in axes and n > 1]
-    return scheme.on_activations is None or not any(spans(scheme, axis, shape) for axis in there)
+    return scheme.on_activations is None or not any(is_shared_along(scheme, axis, shape) for axis in there)
 
 
 def _keeps_nothing(scheme: Scheme, shape: Shape) -> bool:
@@ -61,14 +61,15 @@ def _centres_nothing(scheme: Scheme, shape: Shape) -> bool:
 
 def _not_over(axes: tuple[str, ...]) -> Callable[[str], str]:
     return lambda layer: (
-        f"no field may reach over several {join_words(AXIS_NAMES[axis].many for axis in averaged_axes(axes, layer))}"
+        f"no field may reach over several "
+        f"{join_words(AXIS_NAMES[axis].many for axis in select_present_axes(axes, layer))}"
     )
 
 
 def _within_an_example(layer: str) -> str:
     return (
         f"every field has to reach over several "
-        f"{join_words(AXIS_NAMES[axis].many for axis in averaged_axes(('H', 'W', 'C'), layer))}"
+        f"{join_words(AXIS_NAMES[axis].many for axis in select_present_axes(('H', 'W', 'C'), layer))}"
     )
 
 
@@ -82,7 +83,7 @@ CONDITIONS = {
             "single",
             "work for a batch of one",
             _within_an_example,
-            lambda scheme, shape: scheme.on_activations is None or not wrong_alone(scheme, shape),
+            lambda scheme, shape: scheme.on_activations is None or not explain_single_failure(scheme, shape),
         ),
         Condition("nothing-kept", "store nothing for inference", _not_over(_EXAMPLES), _keeps_nothing, _EXAMPLES),
         Condition(

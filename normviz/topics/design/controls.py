@@ -4,29 +4,29 @@ import streamlit as st
 
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.design.questions import QUESTIONS, Question, find_question
-from normviz.topics.design.state import DEMANDS, PREFIX, Page, demands
+from normviz.topics.design.state import DEMAND_LABELS, PREFIX, Page, read_demands
 from normviz.ui.link import PERSIST_STATE, View
 from normviz.ui.settings import Controls
 
-QUESTION = PREFIX + "question"
+QUESTION_KEY = PREFIX + "question"
 """Where the session holds the ready-made question that is asked, None for another."""
 
-NAMES = {key: each.name for each in QUESTIONS for key in each.need}
+CHANGE_LABELS = {key: each.name for each in QUESTIONS for key in each.need}
 """Each transformation as the button of its question states it."""
 
 
 def controls(view: View) -> None:
     """Draw the ready-made questions, and under "Advanced" the demands of a question of one's own."""
     page = Controls(Page, PREFIX, view)
-    st.session_state[QUESTION] = find_question(demands(view))
+    st.session_state[QUESTION_KEY] = find_question(read_demands(view))
     with st.sidebar:
         st.radio(
-            "What changes?", QUESTIONS, key=QUESTION, index=None, format_func=lambda each: each.name, on_change=_ask
+            "What changes?", QUESTIONS, key=QUESTION_KEY, index=None, format_func=lambda each: each.name, on_change=_ask
         )
-        with st.expander("Advanced: your own question", st.session_state[QUESTION] is None):
-            for key, name in NAMES.items():
+        with st.expander("Advanced: your own question", st.session_state[QUESTION_KEY] is None):
+            for key, name in CHANGE_LABELS.items():
                 st.selectbox(
-                    name, list(DEMANDS), key=PREFIX + key, format_func=DEMANDS.__getitem__,
+                    name, list(DEMAND_LABELS), key=PREFIX + key, format_func=DEMAND_LABELS.__getitem__,
                     help=f"{TRANSFORMATIONS[key].name}: {TRANSFORMATIONS[key].plain}", **PERSIST_STATE,
                 )  # fmt: skip
             page.draw("conditions", "layer", "weights")
@@ -34,5 +34,5 @@ def controls(view: View) -> None:
 
 def _ask() -> None:
     """Ask the question that was chosen."""
-    question: Question = st.session_state[QUESTION]
+    question: Question = st.session_state[QUESTION_KEY]
     st.session_state.update({PREFIX + name: value for name, value in question.values.items()})

@@ -17,9 +17,9 @@ from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.tolerances import INVARIANCE_TOLERANCES
 from normviz.data.samples import SAMPLES
 from normviz.describe.aims import name_field
-from normviz.topics.design.questions import COMMON
+from normviz.topics.design.questions import BEST_KNOWN
 
-SIZE = (92, 144)
+PHOTO_SIZE = (92, 144)
 """Height and width of a photograph."""
 
 FACTOR, ADDED, COLOUR = 2.0, 0.25, (0.35, 0.2, 0.0, 0.55 / 3)
@@ -29,7 +29,7 @@ DARKEST, BRIGHTEST = 0.02, 0.45
 """The values of a photograph, so that twice as bright is still no white, and nothing is 0."""
 
 
-class Change(NamedTuple):
+class PictureChange(NamedTuple):
     """A change of the batch or of the weights.
 
     Attributes:
@@ -41,22 +41,22 @@ class Change(NamedTuple):
     apply: Callable[[np.ndarray], np.ndarray]
 
 
-CHANGES = {
-    "case-rescaling": Change("twice as bright", lambda x: np.stack([FACTOR * x[0], x[1]])),
-    "dataset-rescaling": Change("all twice as bright", lambda x: FACTOR * x),
-    "dataset-recentering": Change("orange added to all", lambda x: x + np.array(COLOUR)),
-    "independent": Change("alone in the batch", lambda x: x[:1]),
-    "weight-matrix-rescaling": Change("weights doubled", lambda x: FACTOR * x),
-    "weight-vector-rescaling": Change("weights of red doubled", lambda x: x * np.array([FACTOR, 1.0, 1.0, 1.0])),
-    "weight-matrix-recentering": Change("constant added to weights", lambda x: x + ADDED * 3 * x[..., 3:]),
+PICTURE_CHANGES = {
+    "case-rescaling": PictureChange("twice as bright", lambda x: np.stack([FACTOR * x[0], x[1]])),
+    "dataset-rescaling": PictureChange("all twice as bright", lambda x: FACTOR * x),
+    "dataset-recentering": PictureChange("orange added to all", lambda x: x + np.array(COLOUR)),
+    "independent": PictureChange("alone in the batch", lambda x: x[:1]),
+    "weight-matrix-rescaling": PictureChange("weights doubled", lambda x: FACTOR * x),
+    "weight-vector-rescaling": PictureChange("weights of red doubled", lambda x: x * np.array([FACTOR, 1.0, 1.0, 1.0])),
+    "weight-matrix-recentering": PictureChange("constant added to weights", lambda x: x + ADDED * 3 * x[..., 3:]),
 }
 """By the key of a transformation or of a condition."""
 
-ONE = "case-rescaling"
+FIRST_PICTURE_CHANGE = "case-rescaling"
 """The change of the first picture alone."""
 
 
-class Pair(NamedTuple):
+class PicturePair(NamedTuple):
     """A picture of the batch before and after a change, (H, W, 4), and if both are equal up to rounding."""
 
     before: np.ndarray
@@ -65,40 +65,42 @@ class Pair(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def photographs() -> np.ndarray:
+def make_photographs() -> np.ndarray:
     """Return two dark photographs, (2, H, W, 4): red, green, blue and their mean; the first one is changed."""
-    x = DARKEST + (BRIGHTEST - DARKEST) * SAMPLES["photo"].make((2, *SIZE, 3), 0)[::-1]
+    x = DARKEST + (BRIGHTEST - DARKEST) * SAMPLES["photo"].make((2, *PHOTO_SIZE, 3), 0)[::-1]
     return np.concatenate([x, x.mean(-1, keepdims=True)], -1)
 
 
-def compare_pictures(scheme: str, change: str, which: int = 0) -> Pair:
+def compare_pictures(scheme: str, change: str, index: int = 0) -> PicturePair:
     """Return x̂ of a picture of the batch before and after a change, at ε = 0; scheme "none": the picture itself."""
-    x = photographs()
+    x = make_photographs()
     before, after = (
-        np.asarray(normalize(each, SCHEMES[scheme], 0.0).xhat)[which] for each in (x, CHANGES[change].apply(x))
+        np.asarray(normalize(each, SCHEMES[scheme], 0.0).xhat)[index] for each in (x, PICTURE_CHANGES[change].apply(x))
     )
     gap = np.abs(after - before).max() / np.abs(before).max()
-    return Pair(before, after, bool(gap <= INVARIANCE_TOLERANCES["float64"]))
+    return PicturePair(before, after, bool(gap <= INVARIANCE_TOLERANCES["float64"]))
 
 
 @lru_cache(maxsize=64)
-def draw_table(changes: Sequence[str]) -> str:
+def render_picture_table(changes: Sequence[str]) -> str:
     """Return the HTML of a table: a row of pictures before, and one after each change. Styles: style.css.
 
     A change of one picture is followed by the other picture. `changes`: a tuple of keys of `CHANGES`.
     """
-    names = ("no normalization", *(f"{SCHEMES[key].label}<small>{_per(SCHEMES[key])}</small>" for key in COMMON))
+    names = ("no normalization", *(f"{SCHEMES[key].label}<small>{_per(SCHEMES[key])}</small>" for key in BEST_KNOWN))
     rows = ["".join(f"<th scope=col>{name}</th>" for name in ("", *names)), _row("before", changes[0], 0, False)]
-    rows += [_row(CHANGES[change].name, change, 0, True) for change in changes]
-    if ONE in changes:
-        rows += [_row(f"other picture, {when}", ONE, 1, when == "after") for when in ("before", "after")]
+    rows += [_row(PICTURE_CHANGES[change].name, change, 0, True) for change in changes]
+    if FIRST_PICTURE_CHANGE in changes:
+        rows += [
+            _row(f"other picture, {when}", FIRST_PICTURE_CHANGE, 1, when == "after") for when in ("before", "after")
+        ]
     return f'<table class="nv-answers">{"".join(f"<tr>{row}</tr>" for row in rows)}</table>'
 
 
 def _row(name: str, change: str, which: int, is_after: bool) -> str:
     """Return the cells of a row: a picture before or after a change, without normalization and by each scheme."""
     cells = [f"<th scope=row>{name}</th>"]
-    for key in ("none", *COMMON):
+    for key in ("none", *BEST_KNOWN):
         pair = compare_pictures(key, change, which)
         words, sort = ("= the same", "same") if pair.same else ("≠ changed", "changed")
         verdict = f'<b class="{sort}">{words}</b>' if is_after and key != "none" else ""
@@ -108,7 +110,7 @@ def _row(name: str, change: str, which: int, is_after: bool) -> str:
 
 def _per(scheme: Scheme) -> str:
     """Return over what a scheme normalizes: "normalizes each channel"."""
-    noun = name_field(scheme.fields[-1], scheme.axes, photographs().shape)
+    noun = name_field(scheme.fields[-1], scheme.axes, make_photographs().shape)
     return f"normalizes each {noun}".replace("of every example", "of each picture").replace("example", "picture")
 
 

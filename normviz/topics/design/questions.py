@@ -6,12 +6,12 @@ from functools import lru_cache
 from normviz.core.registry import SCHEMES
 from normviz.core.text import capitalize_first, join_words
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.topics.design.reasons import does
-from normviz.topics.design.search import Demands, Found, found, is_answer
+from normviz.topics.design.reasons import format_demand
+from normviz.topics.design.search import Demands, FoundSchemes, find_schemes, is_answer
 from normviz.topics.design.wording import LAYER_WORDS
 from normviz.ui.link import View
 
-COMMON = ("batch", "layer", "instance", "group", "rms")
+BEST_KNOWN = ("batch", "layer", "instance", "group", "rms")
 """Keys of the best known schemes, which an answer names first."""
 
 
@@ -102,7 +102,7 @@ def find_question(demands: Demands) -> Question | None:
 
 
 @lru_cache(maxsize=64)
-def answer_words(demands: Demands) -> str:
+def describe_known_answers(demands: Demands) -> str:
     """Return which of the best known schemes meet the demands, in sentences.
 
     Example:
@@ -112,7 +112,7 @@ def answer_words(demands: Demands) -> str:
         'Batch, Layer, Instance, Group and RMS norm do not.'
     """
     labels: dict[bool, list[str]] = {True: [], False: []}
-    for key in COMMON:
+    for key in BEST_KNOWN:
         labels[is_answer(SCHEMES[key], demands)].append(SCHEMES[key].label)
     verbs = {True: ("does", "do"), False: ("does not", "do not")}
     return " ".join(
@@ -120,7 +120,7 @@ def answer_words(demands: Demands) -> str:
     )
 
 
-def count_words(demands: Demands, schemes: Found) -> str:
+def describe_answer_count(demands: Demands, schemes: FoundSchemes) -> str:
     """Return how many schemes of the layer meet the demands, in a sentence.
 
     Example:
@@ -128,8 +128,8 @@ def count_words(demands: Demands, schemes: Found) -> str:
         >>> count_words(asked, found(asked))
         '6 of 81 schemes on a dense layer ignore single training case re-scaling.'
     """
-    everything = len(found(Demands(demands.layer, weights=demands.weights)))
-    what = capitalize_first(join_words(map(does, demands.each), "and"))
+    everything = len(find_schemes(Demands(demands.layer, weights=demands.weights)))
+    what = capitalize_first(join_words(map(format_demand, demands.each), "and"))
     return (
         f"{len(schemes):,} of {everything:,} schemes on a {LAYER_WORDS[demands.layer]} layer "
         f"{what[0].lower()}{what[1:]}."

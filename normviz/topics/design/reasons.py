@@ -9,8 +9,18 @@ from normviz.core.text import capitalize_first, join_words
 from normviz.core.theory import predict
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.wording import pluralize
-from normviz.topics.design.conditions import CONDITIONS, averaged_axes
-from normviz.topics.design.search import SHAPES, WEIGHTS, Demand, Demands, Near, conflict, effect_behind, found, probe
+from normviz.topics.design.conditions import CONDITIONS, select_present_axes
+from normviz.topics.design.search import (
+    FRONT_KEYS,
+    SHAPES,
+    Demand,
+    Demands,
+    NearMiss,
+    evaluate_behind_front,
+    find_conflict,
+    find_schemes,
+    make_probe_scheme,
+)
 from normviz.topics.design.wording import LAYER_WORDS
 
 
@@ -33,29 +43,31 @@ class Reason:
         return " ".join(filter(None, [f"{capitalize_first('; '.join(self.asks))}{self.end}.", self.elsewhere]))
 
 
-def reason(demands: Demands) -> Reason | None:
+def explain_no_answer(demands: Demands) -> Reason | None:
     """Why no scheme meets the demands, from the fields; None where some scheme does."""
-    some = conflict(demands)
+    some = find_conflict(demands)
     if not some:
         return None
     elsewhere = _elsewhere(demands)
     if len(some) == 1:
         return Reason(some, (_impossible(some[0], demands),), "", elsewhere)
-    plain = not any(_fronts(each, demands)[0] for each in some) and conflict(only(demands, some, ("none",)))
-    asks = tuple(f"to {does(each)}, {asked(each, demands, not plain)}" for each in some)
+    plain = not any(_fronts(each, demands)[0] for each in some) and find_conflict(
+        restrict_demands(demands, some, ("none",))
+    )
+    asks = tuple(f"to {format_demand(each)}, {describe_requirement(each, demands, not plain)}" for each in some)
     return Reason(some, asks, _nothing_left(some, demands), elsewhere)
 
 
-def only(demands: Demands, some: Sequence[Demand], weights: tuple[str, ...]) -> Demands:
+def restrict_demands(demands: Demands, subset: Sequence[Demand], weights: tuple[str, ...]) -> Demands:
     """Some of the demands, with what may stand in front."""
     absorbed, let_through = (
-        tuple(key for key, wanted in some if key in TRANSFORMATIONS and wanted == which) for which in (True, False)
+        tuple(key for key, wanted in subset if key in TRANSFORMATIONS and wanted == which) for which in (True, False)
     )
-    conditions = tuple(key for key, _ in some if key in CONDITIONS)
+    conditions = tuple(key for key, _ in subset if key in CONDITIONS)
     return Demands(demands.layer, absorbed, let_through, weights, conditions)
 
 
-def does(demand: Demand) -> str:
+def format_demand(demand: Demand) -> str:
     """Return a demand as a verb: "ignore dataset re-scaling", "change with dataset re-scaling", "learn γ alone"."""
     key, wanted = demand
     if key in CONDITIONS:
@@ -64,14 +76,14 @@ def does(demand: Demand) -> str:
     return f"ignore {name}" if wanted else f"change with {name}"
 
 
-def given_up(near: Near, demands: Demands) -> str:
+def describe_relaxation(near: NearMiss, demands: Demands) -> str:
     """Return how many schemes remain without the demands that the nearest schemes miss; without the full stop."""
-    missed = [f"to {does(each)}" for each in demands.each if each[0] in near.missed]
+    missed = [f"to {format_demand(each)}" for each in demands.each if each[0] in near.missed]
     remain = "remains" if near.schemes == 1 else "remain"
     return f"Without the demand {join_words(missed, 'and')}, {pluralize(near.schemes, 'scheme')} {remain}"
 
 
-def asked(demand: Demand, demands: Demands, fronts: bool = True) -> str:
+def describe_requirement(demand: Demand, demands: Demands, fronts: bool = True) -> str:
     """What a demand asks of the fields, in a sentence without its capital; and, unless not `fronts`, of the front."""
     text = _of_fields(demand, demands.layer)
     if not fronts:
@@ -91,7 +103,7 @@ def _of_fields(demand: Demand, layer: str) -> str:
     key, wanted = demand
     if key in CONDITIONS:
         return CONDITIONS[key].asks(layer)
-    axes = [AXIS_NAMES[axis] for axis in inside(demand, layer)]
+    axes = [AXIS_NAMES[axis] for axis in find_inner_axes(demand, layer)]
     one = " and ".join(f"one {axis.one}" for axis in axes).replace(" and ", ", ", max(len(axes) - 2, 0))
     several = f"several {join_words(axis.many for axis in axes)}" if axes else ""
     if TRANSFORMATIONS[key].factor is None:
@@ -101,25 +113,28 @@ def _of_fields(demand: Demand, layer: str) -> str:
     return "the pre-activations must not be divided" + (f", unless a field reaches over {several}" if axes else "")
 
 
-def inside(demand: Demand, layer: str) -> list[str]:
+def find_inner_axes(demand: Demand, layer: str) -> list[str]:
     """The axes of a layer inside one index of which a demand keeps fields, or wants them not to stay."""
     key, _ = demand
     if key in CONDITIONS:
-        return averaged_axes(CONDITIONS[key].inside, layer)
+        return select_present_axes(CONDITIONS[key].inside, layer)
     change = TRANSFORMATIONS[key]
-    return averaged_axes(change.shift[layer] if change.factor is None else change.factor, layer)
+    return select_present_axes(change.shift[layer] if change.factor is None else change.factor, layer)
 
 
 def _fronts(demand: Demand, demands: Demands) -> tuple[list[str], list[str], list[str]]:
     """What may stand in front and meets a demand whatever the fields are; never meets it; only where they divide."""
     enough, never, divided = [], [], []
     for front in demands.weights:
-        answers, divides = effect_behind(demands.layer, front, demand)
+        answers, divides = evaluate_behind_front(demands.layer, front, demand)
         if answers.all():
             enough.append(front)
         elif not answers.any():
             never.append(front)
-        elif not answers[:, ~divides].any() and effect_behind(demands.layer, "none", demand)[0][:, ~divides].any():
+        elif (
+            not answers[:, ~divides].any()
+            and evaluate_behind_front(demands.layer, "none", demand)[0][:, ~divides].any()
+        ):
             divided.append(front)
     return enough, never, divided
 
@@ -138,17 +153,20 @@ def _impossible(demand: Demand, demands: Demands) -> str:
         row = SCHEMES[front]
         why = f"keeps a {join_words(row.keeps, 'and a')}" if row.keeps else "centres the weights itself"
     elif wanted:
-        scheme, shapes = probe(demands.layer, front), SHAPES[demands.layer]
+        scheme, shapes = make_probe_scheme(demands.layer, front), SHAPES[demands.layer]
         why = predict(scheme, TRANSFORMATIONS[key], demands.layer, *shapes).reason.partition(": it ")[2].rstrip(".")
     else:
         why = "is invariant to it"
-    return f"behind {join_words(map(_name, demands.weights))}, no scheme can {does(demand)}: what stands in front {why}"
+    return (
+        f"behind {join_words(map(_name, demands.weights))}, no scheme can {format_demand(demand)}: what "
+        f"stands in front {why}"
+    )
 
 
 def _nothing_left(some: Sequence[Demand], demands: Demands) -> str:
     """Where the demands together keep fields inside one index of every axis."""
-    kept = {axis for each in some if each[1] for axis in inside(each, demands.layer)}
-    if kept != set(averaged_axes(("N", "H", "W", "C"), demands.layer)):
+    kept = {axis for each in some if each[1] for axis in find_inner_axes(each, demands.layer)}
+    if kept != set(select_present_axes(("N", "H", "W", "C"), demands.layer)):
         return ""
     shifts = [key for key, wanted in some if wanted and key in TRANSFORMATIONS and TRANSFORMATIONS[key].factor is None]
     return f": on a {LAYER_WORDS[demands.layer]} layer nothing is left to {'average over' if shifts else 'divide by'}"
@@ -156,7 +174,9 @@ def _nothing_left(some: Sequence[Demand], demands: Demands) -> str:
 
 def _elsewhere(demands: Demands) -> str:
     """With what else in front there are some."""
-    others = [key for key in WEIGHTS if key not in demands.weights and found(replace(demands, weights=(key,)))]
+    others = [
+        key for key in FRONT_KEYS if key not in demands.weights and find_schemes(replace(demands, weights=(key,)))
+    ]
     return f"With {join_words(map(_name, others))} in front there are some." if others else ""
 
 

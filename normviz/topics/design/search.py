@@ -23,9 +23,9 @@ from normviz.core.registry import SCHEMES, Scheme, find_equal_schemes
 from normviz.core.text import join_words
 from normviz.core.theory import explain_degeneracy, find_invariances
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.topics.design.conditions import CONDITIONS, ROOM, met
+from normviz.topics.design.conditions import CONDITION_SHAPES, CONDITIONS, find_met_conditions
 
-RULES = (OWN, FULL, Rule("groups", 2))
+SEARCHED_RULES = (OWN, FULL, Rule("groups", 2))
 """What a field may be along an axis; other numbers of groups absorb what two do."""
 
 SHAPES: dict[str, tuple[Shape, Shape]] = {
@@ -34,16 +34,16 @@ SHAPES: dict[str, tuple[Shape, Shape]] = {
 }
 """By layer, summed inputs (N, H, W, C) and weights (kh, kw, Cin, Cout), large enough for two groups of several."""
 
-WEIGHTS = ("none", *(key for key, row in SCHEMES.items() if row.acts_on == "weight"))
+FRONT_KEYS = ("none", *(key for key, row in SCHEMES.items() if row.acts_on == "weight"))
 """What may stand in front: nothing, or a scheme of the weights."""
 
-ANY = "any"
+ANY_FRONT = "any"
 """In place of a key of `WEIGHTS`: all of them."""
 
 Invariances = tuple[str, ...]
 """Keys of transformations, in the order of `TRANSFORMATIONS`."""
 
-ASKED = (*TRANSFORMATIONS, *CONDITIONS)
+DEMANDABLE = (*TRANSFORMATIONS, *CONDITIONS)
 """All that may be demanded: transformations to be absorbed or not, and conditions."""
 
 Demand = tuple[str, bool]
@@ -76,8 +76,10 @@ class Demands:
             if key not in TRANSFORMATIONS:
                 raise InvalidInput(f"{key!r} is not a transformation; {join_words(TRANSFORMATIONS)} would do.")
         for key in self.weights:
-            if key not in WEIGHTS:
-                raise InvalidInput(f"{key!r} is not a scheme of weights; {join_words([ANY, *WEIGHTS])} would do.")
+            if key not in FRONT_KEYS:
+                raise InvalidInput(
+                    f"{key!r} is not a scheme of weights; {join_words([ANY_FRONT, *FRONT_KEYS])} would do."
+                )
         for key in self.conditions:
             if key not in CONDITIONS:
                 raise InvalidInput(f"{key!r} is not a condition; {join_words(CONDITIONS)} would do.")
@@ -88,24 +90,24 @@ class Demands:
     def each(self) -> tuple[Demand, ...]:
         """Every demand."""
         asked = dict.fromkeys((*self.need, *self.conditions), True) | dict.fromkeys(self.without, False)
-        return tuple((key, asked[key]) for key in ASKED if key in asked)
+        return tuple((key, asked[key]) for key in DEMANDABLE if key in asked)
 
-    def met(self, has: Collection[str]) -> bool:
+    def met(self, properties: Collection[str]) -> bool:
         """Whether a scheme that has these of `ASKED` meets all demands."""
-        return not self.missed(has)
+        return not self.missed(properties)
 
-    def missed(self, has: Collection[str]) -> tuple[str, ...]:
+    def missed(self, properties: Collection[str]) -> tuple[str, ...]:
         """The demands that it does not meet."""
-        return tuple(key for key, wanted in self.each if (key in has) != wanted)
+        return tuple(key for key, wanted in self.each if (key in properties) != wanted)
 
 
-def demand_exactly(some: Invariances, layer: str, weights: tuple[str, ...] = ("none",)) -> Demands:
+def demand_exactly(transformations: Invariances, layer: str, weights: tuple[str, ...] = ("none",)) -> Demands:
     """Return the demands to have these invariances and no others."""
-    return Demands(layer, some, tuple(key for key in TRANSFORMATIONS if key not in some), weights)
+    return Demands(layer, transformations, tuple(key for key in TRANSFORMATIONS if key not in transformations), weights)
 
 
 @dataclass(frozen=True)
-class Names:
+class NamedSchemes:
     """The registered schemes that are named beside a number of schemes.
 
     Attributes:
@@ -123,7 +125,7 @@ class Names:
 
 
 @dataclass(frozen=True)
-class Kind:
+class InvarianceSet:
     """The schemes that have one set of invariances.
 
     Attributes:
@@ -134,11 +136,11 @@ class Kind:
 
     invariances: Invariances
     schemes: int
-    names: Names
+    names: NamedSchemes
 
 
 @dataclass(frozen=True)
-class Near:
+class NearMiss:
     """The schemes that miss the same few demands.
 
     Attributes:
@@ -149,7 +151,7 @@ class Near:
 
     missed: tuple[str, ...]
     schemes: int
-    names: Names
+    names: NamedSchemes
 
 
 def check_layer(layer: str) -> None:
@@ -158,19 +160,19 @@ def check_layer(layer: str) -> None:
         raise InvalidInput(f"layer {layer!r} is unknown; {join_words(SHAPES)} would do.")
 
 
-def axes_of(layer: str) -> tuple[int, ...]:
+def find_varying_axes(layer: str) -> tuple[int, ...]:
     """The positions of the axes on which fields differ: N and C of a dense layer, all of a convolution."""
     return tuple(axis for axis, n in enumerate(SHAPES[layer][0]) if n > 1)
 
 
-def fronts(text: str) -> tuple[str, ...]:
+def parse_fronts(text: str) -> tuple[str, ...]:
     """What may stand in front: "any", "none" or the key of a scheme of weights."""
-    return WEIGHTS if text == ANY else (text,)
+    return FRONT_KEYS if text == ANY_FRONT else (text,)
 
 
-def fields(layer: str, rules: Sequence[Rule] = RULES) -> list[Field | None]:
+def list_fields(layer: str, rules: Sequence[Rule] = SEARCHED_RULES) -> list[Field | None]:
     """All fields of a layer; None in place of the one that is own on every axis."""
-    axes, found = axes_of(layer), []
+    axes, found = find_varying_axes(layer), []
     for chosen in product(rules, repeat=len(axes)):
         # On an axis of length 1, averaged and kept are the same.
         given = dict(zip(axes, chosen, strict=True))
@@ -179,7 +181,7 @@ def fields(layer: str, rules: Sequence[Rule] = RULES) -> list[Field | None]:
     return found
 
 
-def made(summation: Field | None, suppression: Field | None, weights: str = "none") -> Scheme:
+def build_from_fields(summation: Field | None, suppression: Field | None, weights: str = "none") -> Scheme:
     """The scheme with these fields, behind a scheme of the weights."""
     if summation is None and suppression is None:
         return SCHEMES[weights]
@@ -188,33 +190,33 @@ def made(summation: Field | None, suppression: Field | None, weights: str = "non
     )
 
 
-def as_asked(scheme: Scheme, demands: Demands) -> Scheme:
+def adapt_to_demands(scheme: Scheme, demands: Demands) -> Scheme:
     """An answer as the demands want it: without β where γ alone is to be learned."""
     return replace(scheme, bias=None) if any(CONDITIONS[key].unbiased for key in demands.conditions) else scheme
 
 
-def front_of(scheme: Scheme) -> str:
+def get_front_key(scheme: Scheme) -> str:
     """What stands in front of a scheme, or is all of it: a key of `WEIGHTS`."""
-    return parts_of(scheme)[-1] or "none"
+    return split_scheme(scheme)[-1] or "none"
 
 
-def parts_of(scheme: Scheme) -> tuple[Field | None, Field | None, str | None]:
+def split_scheme(scheme: Scheme) -> tuple[Field | None, Field | None, str | None]:
     """What is averaged and what divides of the activations, and the key of what stands in front, or is all of it."""
     front, behind = scheme.on_weights, scheme.on_activations
     fields = (None, None) if behind is None else (behind.summation, behind.suppression)
     return *fields, None if front is None else front.key
 
 
-def invariances(scheme: Scheme, layer: str) -> Invariances:
+def compute_invariances(scheme: Scheme, layer: str) -> Invariances:
     """What a scheme absorbs on a layer, by the rule, at ε = 0; nothing without normalization."""
     if scheme.acts_on == "none":
         return ()
     return find_invariances(scheme, layer, *SHAPES[layer])
 
 
-def invariances_of(scheme: Scheme, layer: str) -> tuple[str, ...]:
+def find_properties(scheme: Scheme, layer: str) -> tuple[str, ...]:
     """All of `ASKED` that a scheme has on a layer."""
-    return *invariances(scheme, layer), *met(scheme, layer)
+    return *compute_invariances(scheme, layer), *find_met_conditions(scheme, layer)
 
 
 class _Index(NamedTuple):
@@ -237,18 +239,24 @@ class _Index(NamedTuple):
 @lru_cache(maxsize=2)  # one a layer
 def _index(layer: str) -> _Index:
     check_layer(layer)
-    every = fields(layer)
+    every = list_fields(layer)
     patterns = list(dict.fromkeys(map(_pattern, every)))
     number = np.array([patterns.index(_pattern(field)) for field in every])
-    pairs = list(product(WEIGHTS, patterns, patterns))
-    absorbs = {reach: invariances(made(*reach[1:], reach[0]), layer) for reach in map(_reaches, pairs)}
-    rows = [{*absorbs[_reaches(pair)], *met(made(*pair[1:], pair[0]), layer)} for pair in pairs]
+    pairs = list(product(FRONT_KEYS, patterns, patterns))
+    absorbs = {
+        reach: compute_invariances(build_from_fields(*reach[1:], reach[0]), layer) for reach in map(_reaches, pairs)
+    }
+    rows = [
+        {*absorbs[_reaches(pair)], *find_met_conditions(build_from_fields(*pair[1:], pair[0]), layer)} for pair in pairs
+    ]
     counts = np.bincount(number)
     return _Index(
         every,
         number,
         np.outer(counts, counts),
-        np.array([[key in row for key in ASKED] for row in rows]).reshape(len(WEIGHTS), *[len(patterns)] * 2, -1),
+        np.array([[key in row for key in DEMANDABLE] for row in rows]).reshape(
+            len(FRONT_KEYS), *[len(patterns)] * 2, -1
+        ),
         _simplest(every, layer),
     )
 
@@ -270,7 +278,7 @@ def _reaches(pair: tuple[str, Field | None, Field | None]) -> tuple[str, Field |
 
 def _simplest(every: Sequence[Field | None], layer: str) -> np.ndarray:
     """The order of all schemes: by what stands in front, two fields instead of one, groups, and steps in all."""
-    axes = axes_of(layer)
+    axes = find_varying_axes(layer)
     rules = [[] if field is None else [field.rules[axis] for axis in axes] for field in every]
     there = np.array([field is not None for field in every], int)
     groups, whole = (
@@ -278,7 +286,7 @@ def _simplest(every: Sequence[Field | None], layer: str) -> np.ndarray:
     )
     differ = np.outer(there, there) * (1 - np.eye(len(every), dtype=int))
     pairs = [differ, *(np.add.outer(each, each) for each in (groups, there, whole))]
-    front = np.array([key != "none" for key in WEIGHTS], int)
+    front = np.array([key != "none" for key in FRONT_KEYS], int)
     keys = [np.broadcast_to(front[:, None, None], (len(front), *differ.shape))]
     keys += [np.broadcast_to(pair, keys[0].shape) for pair in pairs]
     return np.lexsort([key.ravel() for key in keys[::-1]])
@@ -286,17 +294,17 @@ def _simplest(every: Sequence[Field | None], layer: str) -> np.ndarray:
 
 def _asked(demands: Demands) -> tuple[list[int], np.ndarray]:
     """The positions in `WEIGHTS` of what may stand in front; and by front, pair of patterns and demand, whether met."""
-    fronts = [position for position, key in enumerate(WEIGHTS) if key in demands.weights]
-    places = [ASKED.index(key) for key, _ in demands.each]
+    fronts = [position for position, key in enumerate(FRONT_KEYS) if key in demands.weights]
+    places = [DEMANDABLE.index(key) for key, _ in demands.each]
     return fronts, _index(demands.layer).has[fronts][..., places] == [wanted for _, wanted in demands.each]
 
 
 def _absorbed(row: Sequence[bool] | np.ndarray) -> Invariances:
     """The invariances among `ASKED`, where a scheme has these."""
-    return tuple(key for key, there in zip(ASKED, row, strict=True) if there and key in TRANSFORMATIONS)
+    return tuple(key for key, there in zip(DEMANDABLE, row, strict=True) if there and key in TRANSFORMATIONS)
 
 
-class Found(Sequence[tuple[Scheme, Invariances]]):
+class FoundSchemes(Sequence[tuple[Scheme, Invariances]]):
     """Schemes that meet demands, with all that they absorb, the simplest first; each is made when it is asked for."""
 
     def __init__(self, demands: Demands, positions: np.ndarray) -> None:
@@ -309,50 +317,52 @@ class Found(Sequence[tuple[Scheme, Invariances]]):
     def __getitem__(self, at: int) -> tuple[Scheme, Invariances]: ...
 
     @overload
-    def __getitem__(self, at: slice) -> "Found": ...
+    def __getitem__(self, at: slice) -> "FoundSchemes": ...
 
-    def __getitem__(self, at: int | slice) -> "tuple[Scheme, Invariances] | Found":
+    def __getitem__(self, at: int | slice) -> "tuple[Scheme, Invariances] | FoundSchemes":
         if isinstance(at, slice):
-            return Found(self._demands, self._positions[at])
+            return FoundSchemes(self._demands, self._positions[at])
         index = _index(self._demands.layer)
         count = len(index.fields)
-        front, a, b = np.unravel_index(self._positions[at], (len(WEIGHTS), count, count))
+        front, a, b = np.unravel_index(self._positions[at], (len(FRONT_KEYS), count, count))
         row = index.has[front, index.pattern[a], index.pattern[b]]
-        return as_asked(made(index.fields[a], index.fields[b], WEIGHTS[front]), self._demands), _absorbed(row)
+        return adapt_to_demands(
+            build_from_fields(index.fields[a], index.fields[b], FRONT_KEYS[front]), self._demands
+        ), _absorbed(row)
 
 
-def found(demands: Demands) -> Found:
+def find_schemes(demands: Demands) -> FoundSchemes:
     """The schemes that meet the demands, with all that they absorb; the simplest first."""
     fronts, answers = _asked(demands)
     index = _index(demands.layer)
     chosen = np.zeros(index.has.shape[:3], bool)
     chosen[fronts] = answers.all(-1)
     each = chosen[:, index.pattern[:, None], index.pattern[None, :]]
-    return Found(demands, index.order[each.ravel()[index.order]])
+    return FoundSchemes(demands, index.order[each.ravel()[index.order]])
 
 
-def searched(layer: str, weights: Iterable[str] = ("none",)) -> Iterator[tuple[Scheme, Invariances]]:
+def iterate_schemes(layer: str, weights: Iterable[str] = ("none",)) -> Iterator[tuple[Scheme, Invariances]]:
     """All schemes of a layer with what they absorb; the simplest first."""
-    return iter(found(Demands(layer, weights=tuple(weights))))
+    return iter(find_schemes(Demands(layer, weights=tuple(weights))))
 
 
 @lru_cache(maxsize=64)
-def census(layer: str, weights: tuple[str, ...] = ("none",)) -> tuple[Kind, ...]:
+def take_census(layer: str, weights: tuple[str, ...] = ("none",)) -> tuple[InvarianceSet, ...]:
     """The sets of invariances that there are, from the smallest; with how many schemes, and the names."""
     index = _index(layer)
     counts: Counter[Invariances] = Counter()
     for front in weights:
-        rows = index.has[WEIGHTS.index(front)].reshape(-1, len(ASKED))
+        rows = index.has[FRONT_KEYS.index(front)].reshape(-1, len(DEMANDABLE))
         for row, schemes in zip(rows, index.schemes.ravel(), strict=True):
             counts[_absorbed(row)] += int(schemes)
     known: dict[Invariances, list[Scheme]] = {}
-    for scheme in registered(layer, weights):
-        known.setdefault(invariances(scheme, layer), []).append(scheme)
+    for scheme in list_registered_schemes(layer, weights):
+        known.setdefault(compute_invariances(scheme, layer), []).append(scheme)
     order = sorted(counts, key=lambda each: (len(each), [*map([*TRANSFORMATIONS].index, each)]))
-    return tuple(Kind(each, counts[each], sort_names(known.get(each, ()), layer)) for each in order)
+    return tuple(InvarianceSet(each, counts[each], group_scheme_names(known.get(each, ()), layer)) for each in order)
 
 
-def sort_names(rows: Iterable[Scheme], layer: str) -> Names:
+def group_scheme_names(rows: Iterable[Scheme], layer: str) -> NamedSchemes:
     """Tell registered schemes that are counted on a layer from those that are not, and join those with the same x̂."""
     counted: dict[object, list[str]] = {}
     uncounted = []
@@ -360,39 +370,41 @@ def sort_names(rows: Iterable[Scheme], layer: str) -> Names:
         shape = SHAPES[layer][row.acts_on == "weight"]
         rules = [rule for field in row.fields for rule in field.canonical(shape).rules]
         # A scheme of weights alone is the front itself, with no step behind it.
-        if row.acts_on == "weight" or (row.is_general_form and {*rules} <= {*RULES}):
+        if row.acts_on == "weight" or (row.is_general_form and {*rules} <= {*SEARCHED_RULES}):
             counted.setdefault(row.canonical(shape), []).append(row.key)
         else:
             uncounted.append(row.key)
-    return Names(tuple(map(tuple, counted.values())), tuple(uncounted))
+    return NamedSchemes(tuple(map(tuple, counted.values())), tuple(uncounted))
 
 
-def registered(layer: str, weights: tuple[str, ...]) -> list[Scheme]:
+def list_registered_schemes(layer: str, front_keys: tuple[str, ...]) -> list[Scheme]:
     """The registered schemes that are such as are searched on a layer, also those whose rules are not among `RULES`."""
     return [
-        row for row in SCHEMES.values() if row.key != "custom" and front_of(row) in weights and _is_step(row, layer)
+        row
+        for row in SCHEMES.values()
+        if row.key != "custom" and get_front_key(row) in front_keys and _is_step(row, layer)
     ]
 
 
 def _is_step(scheme: Scheme, layer: str) -> bool:
     """Whether x̂ is more than zeros and signs, as it is not where a field holds one element."""
-    shape = ROOM[layer]
+    shape = CONDITION_SHAPES[layer]
     return scheme.on_activations is None or (not scheme.whitens and explain_degeneracy(scheme, shape, 0.0) is None)
 
 
 def is_answer(scheme: Scheme, demands: Demands) -> bool:
     """Whether any scheme, of whatever rules, meets the demands."""
-    stands = front_of(scheme) in demands.weights and _is_step(scheme, demands.layer)
-    return stands and demands.met(invariances_of(scheme, demands.layer))
+    stands = get_front_key(scheme) in demands.weights and _is_step(scheme, demands.layer)
+    return stands and demands.met(find_properties(scheme, demands.layer))
 
 
 @lru_cache(maxsize=64)
-def named(demands: Demands) -> tuple[Scheme, ...]:
+def find_registered_answers(demands: Demands) -> tuple[Scheme, ...]:
     """The registered schemes that meet the demands."""
-    return tuple(row for row in registered(demands.layer, demands.weights) if is_answer(row, demands))
+    return tuple(row for row in list_registered_schemes(demands.layer, demands.weights) if is_answer(row, demands))
 
 
-def name_of(scheme: Scheme, layer: str) -> str | None:
+def find_scheme_name(scheme: Scheme, layer: str) -> str | None:
     """What a scheme is called on this layer: the registered one that computes the same, and what stands in front.
 
     None for most.
@@ -403,7 +415,7 @@ def name_of(scheme: Scheme, layer: str) -> str | None:
     return same[0].name if same else None
 
 
-def nearest(demands: Demands) -> list[Near]:
+def find_nearest_schemes(demands: Demands) -> list[NearMiss]:
     """The schemes that miss the fewest demands, by which these are; where there are most schemes first."""
     fronts, answers = _asked(demands)
     schemes = np.tile(_index(demands.layer).schemes.ravel(), len(fronts))
@@ -414,15 +426,16 @@ def nearest(demands: Demands) -> list[Near]:
         if row.sum() == least:
             counts[tuple(key for (key, _), missed in zip(demands.each, row, strict=True) if missed)] += int(count)
     missing = [
-        (row, demands.missed(invariances_of(row, demands.layer))) for row in registered(demands.layer, demands.weights)
+        (row, demands.missed(find_properties(row, demands.layer)))
+        for row in list_registered_schemes(demands.layer, demands.weights)
     ]
     return [
-        Near(missed, count, sort_names((row for row, misses in missing if misses == missed), demands.layer))
+        NearMiss(missed, count, group_scheme_names((row for row, misses in missing if misses == missed), demands.layer))
         for missed, count in counts.most_common()
     ]
 
 
-def conflict(demands: Demands) -> tuple[Demand, ...]:
+def find_conflict(demands: Demands) -> tuple[Demand, ...]:
     """The fewest of the demands that no scheme meets together; empty where some scheme meets all."""
     _, answers = _asked(demands)
     rows = np.unique(answers.reshape(int(np.prod(answers.shape[:3])), -1), axis=0)
@@ -433,17 +446,17 @@ def conflict(demands: Demands) -> tuple[Demand, ...]:
     return ()
 
 
-def effect_behind(layer: str, front: str, demand: Demand) -> tuple[np.ndarray, np.ndarray]:
+def evaluate_behind_front(layer: str, front: str, demand: Demand) -> tuple[np.ndarray, np.ndarray]:
     """Behind a scheme of weights, whether each pair of patterns of fields meets a demand; and which patterns of the
     second divide."""
     index = _index(layer)
     key, wanted = demand
     divides = np.ones(len(index.schemes), bool)
     divides[index.pattern[index.fields.index(None)]] = False
-    return index.has[WEIGHTS.index(front), ..., ASKED.index(key)] == wanted, divides
+    return index.has[FRONT_KEYS.index(front), ..., DEMANDABLE.index(key)] == wanted, divides
 
 
-def probe(layer: str, front: str) -> Scheme:
+def make_probe_scheme(layer: str, front: str) -> Scheme:
     """A scheme behind one of the weights that centres and divides over the channels of each example."""
-    over = fields(layer)[RULES.index(FULL)]
-    return made(over, over, front)
+    over = list_fields(layer)[SEARCHED_RULES.index(FULL)]
+    return build_from_fields(over, over, front)

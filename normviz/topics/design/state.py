@@ -11,7 +11,7 @@ from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.topics.design import search
 from normviz.topics.design.conditions import CONDITIONS
 from normviz.topics.design.questions import QUESTIONS
-from normviz.topics.design.search import ANY, SHAPES, Demands
+from normviz.topics.design.search import ANY_FRONT, SHAPES, Demands
 from normviz.topics.experiments.experiment import own_scheme, own_text
 from normviz.ui import cube_view as appearance
 from normviz.ui import link
@@ -22,11 +22,11 @@ PAGE = "design"
 PREFIX = f"{PAGE} "
 """Of all keys in the session: other pages have values of the same names."""
 
-DEMANDS = {"either": "Does not matter", "need": "Ignored", "without": "Not ignored"}
+DEMAND_LABELS = {"either": "Does not matter", "need": "Ignored", "without": "Not ignored"}
 """Labels of the demands that each transformation can have."""
 
 
-def pick_text(scheme: Scheme, layer: str) -> str:
+def format_pick(scheme: Scheme, layer: str) -> str:
     """A scheme as the link has it: its fields and what stands in front; its key where it has none of activations.
 
     The same for schemes that compute the same on the layer.
@@ -37,7 +37,7 @@ def pick_text(scheme: Scheme, layer: str) -> str:
     return own_text(scheme.with_fields(*(None if field is None else field.canonical(shape) for field in fields)))
 
 
-def picked(text: str) -> Scheme | None:
+def parse_pick(text: str) -> Scheme | None:
     """The scheme that a text of a link says; None where none is picked. Raises InvalidInput."""
     if not text:
         return None
@@ -45,10 +45,10 @@ def picked(text: str) -> Scheme | None:
     return own_scheme(text) if row is None or (row.on_activations and row.fields) else row
 
 
-def read_pick(given: Any, view: View) -> str:
+def validate_pick(given: Any, view: View) -> str:
     """A scheme that fits the layer, as `pick_text` writes it; raises ValueError where it does not."""
     text = str(given)
-    if (scheme := picked(text)) is not None and scheme.on_activations is not None:
+    if (scheme := parse_pick(text)) is not None and scheme.on_activations is not None:
         scheme.check(SHAPES[view["layer"]][0])
     return text
 
@@ -58,7 +58,7 @@ class Page:
     """What the page's link holds, beside a demand for each transformation."""
 
     layer: str = choice("conv", {key: key.capitalize() for key in LAYERS}, label="Layer")
-    weights: str = choice("none", WEIGHT_SCHEME_LABELS | {ANY: "Anything"}, label="Weight normalization in front")
+    weights: str = choice("none", WEIGHT_SCHEME_LABELS | {ANY_FRONT: "Anything"}, label="Weight normalization in front")
     conditions: Sequence[str] = multiple_choice(
         (), {key: each.name for key, each in CONDITIONS.items()}, label="The scheme has to"
     )
@@ -77,12 +77,16 @@ CAMERA = appearance.create_camera_param(PREFIX)
 PARAMS = (
     *create_params(Page, PREFIX),
     # One that is not among the answers, as of another layer, gives way to the first of them without a word.
-    Param(PREFIX + "pick", "", read_pick, label="Scheme", why=lambda given, view: ""),
+    Param(PREFIX + "pick", "", validate_pick, label="Scheme", why=lambda given, view: ""),
     CAMERA,
     Param("focus", (0, 0, 0, 0), _focus, lambda focus: ",".join(map(str, focus)), label="Locked element"),
     *(
         Param(
-            PREFIX + key, "either", link.make_choice_fitter(list(DEMANDS)), label=each.name, words=DEMANDS.__getitem__
+            PREFIX + key,
+            "either",
+            link.make_choice_fitter(list(DEMAND_LABELS)),
+            label=each.name,
+            words=DEMAND_LABELS.__getitem__,
         )
         for key, each in TRANSFORMATIONS.items()
     ),
@@ -94,16 +98,16 @@ def is_relevant(view: View, name: str) -> bool:
     return True
 
 
-def demands(view: View) -> Demands:
+def read_demands(view: View) -> Demands:
     """Return the demands of a view; those of the first question where it has none."""
     need, without = (tuple(key for key in TRANSFORMATIONS if view[key] == asked) for asked in ("need", "without"))
     conditions = tuple(view["conditions"])
     if not (need or without or conditions):
         need, conditions = QUESTIONS[0].need, QUESTIONS[0].conditions
-    return Demands(view["layer"], need, without, search.fronts(view["weights"]), conditions)
+    return Demands(view["layer"], need, without, search.parse_fronts(view["weights"]), conditions)
 
 
-FORMER = ("show", "set", "train", "page", "source", "scheme", "function", "alpha", "delta", "seed", "code")
+FORMER_NAMES = ("show", "set", "train", "page", "source", "scheme", "function", "alpha", "delta", "seed", "code")
 """Names in links to former panels of the page."""
 
 
@@ -127,7 +131,7 @@ def replace_former_link(former: Mapping[str, str]) -> tuple[str, dict[str, str]]
     if show == "pointwise":
         target = {"scheme": former.get("function", "dynamic-tanh"), "tab": "response"}
         return "tensor_lab", target | {name: former[name] for name in ("alpha",) if name in former}
-    kept = {name: text for name, text in former.items() if name not in FORMER}
+    kept = {name: text for name, text in former.items() if name not in FORMER_NAMES}
     if show == "map" and former.get("set"):
         kept |= {key: "need" for key in former["set"].split(",") if key in TRANSFORMATIONS}
     return PAGE, kept

@@ -17,37 +17,37 @@ from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.jobs.results import Arrays
 from normviz.jobs.spec import JobStep, run_to_end
-from normviz.topics.design.search import Demands, Found, Invariances, census, demand_exactly, found
-from normviz.topics.table1.forward import Forward
-from normviz.topics.table1.results import Results
-from normviz.topics.table1.table import Cell, table
-from normviz.topics.table1.training import Training
+from normviz.topics.design.search import Demands, FoundSchemes, Invariances, demand_exactly, find_schemes, take_census
+from normviz.topics.table1.forward import ForwardJob
+from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.table import Cell, build_cells
+from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import cost
 from normviz.train.problem import NETWORKS
 from normviz.train.setting import Setting
 
-STEPS = 20
+TWIN_TRAINING_STEPS = 20
 """Steps of each training: the answers equal those after 100 steps."""
 
-BATCH = {"dense": 32, "conv": 16}
+LAYER_BATCH_SIZES = {"dense": 32, "conv": 16}
 """Examples in a mini-batch, by layer: every axis has room for two groups of several."""
 
-SAMPLE = 8
+FIRST_SAMPLE_SIZE = 8
 """Schemes of each set of invariances that are trained before all others."""
 
-JOB_SCHEMES = 64
+MAX_JOB_SCHEMES = 64
 """Most schemes of a job: one stack on a GPU, on both layers."""
 
-CODED_ANSWERS = (False, True, None)
+ANSWER_CODES = (False, True, None)
 """The answers not invariant, invariant and unknown, at their numbers in arrays."""
 
 
 @lru_cache(maxsize=16)
-def order_schemes(layer: str, weights: tuple[str, ...], seed: int) -> tuple[tuple[Found, np.ndarray], ...]:
+def order_schemes(layer: str, weights: tuple[str, ...], seed: int) -> tuple[tuple[FoundSchemes, np.ndarray], ...]:
     """Return the schemes of each set of invariances, and a random order of them in which the simplest is first."""
     rng = np.random.default_rng(seed)
-    sets = sorted(kind.invariances for kind in census(layer, weights))
-    every = [found(demand_exactly(invariances, layer, weights)) for invariances in sets]
+    sets = sorted(kind.invariances for kind in take_census(layer, weights))
+    every = [find_schemes(demand_exactly(invariances, layer, weights)) for invariances in sets]
     return tuple((schemes, np.r_[0, 1 + rng.permutation(len(schemes) - 1)]) for schemes in every)
 
 
@@ -67,20 +67,20 @@ def plan_trainings(
     [10, 35, 36]
     """
     Demands(layer, weights=weights)  # raises InvalidInput
-    setting = Setting(layer=layer, steps=STEPS, batch=BATCH[layer], seed=seed, device=device)
+    setting = Setting(layer=layer, steps=TWIN_TRAINING_STEPS, batch=LAYER_BATCH_SIZES[layer], seed=seed, device=device)
     ordered = order_schemes(layer, weights, seed)
     most = max(len(schemes) for schemes, _ in ordered)
     last = most if sample is None else min(sample, most)
     jobs = []
-    for start, end in pairwise(sorted({0, 1, min(SAMPLE, last), last})):
+    for start, end in pairwise(sorted({0, 1, min(FIRST_SAMPLE_SIZE, last), last})):
         taken = [schemes[order[k]] for k in range(start, end) for schemes, order in ordered if k < len(order)]
-        for k in range(0, len(taken), JOB_SCHEMES):
-            schemes, invariances = zip(*taken[k : k + JOB_SCHEMES], strict=True)
+        for k in range(0, len(taken), MAX_JOB_SCHEMES):
+            schemes, invariances = zip(*taken[k : k + MAX_JOB_SCHEMES], strict=True)
             jobs.append(TwinTraining(tuple(map(SchemeSpec.of, schemes)), invariances, setting))
     return tuple(jobs)
 
 
-def count_stacked(setting: Setting) -> int:
+def compute_stack_size(setting: Setting) -> int:
     """Return the most schemes that are trained as one stack on the setting's device."""
     from normviz.train import devices  # imports torch
 
@@ -115,26 +115,26 @@ class TwinTraining:
 
         Its arrays are columns of `TwinAnswer`, (schemes, transformations), two of them as positions in `CODED_ANSWERS`.
         """
-        results, cells = Results(), list[Cell]()
-        most = count_stacked(self.setting)
+        results, cells = TableResults(), list[Cell]()
+        most = compute_stack_size(self.setting)
         for start in range(0, len(self.rows), most):
             schemes = [row.scheme for row in self.rows[start : start + most]]
             so_far = partial(self._arrays, tuple(cells), results)
             for share in _measure(results, schemes, self.setting):
                 done = (start + share * len(schemes)) / len(self.rows)
                 yield JobStep(done, partial(so_far, done))
-            cells += table(schemes, self.setting, results)
+            cells += build_cells(schemes, self.setting, results)
         yield JobStep(1.0, partial(self._arrays, tuple(cells), results, 1.0))
 
-    def _arrays(self, cells: Sequence[Cell], results: Results, share: float) -> Arrays:
+    def _arrays(self, cells: Sequence[Cell], results: TableResults, share: float) -> Arrays:
         columns = {
             "predicted": np.array([cell.predicted for cell in cells], bool),
-            "forward": np.array([CODED_ANSWERS.index(cell.forward) for cell in cells], np.int8),
-            "trained": np.array([CODED_ANSWERS.index(cell.trained) for cell in cells], np.int8),
+            "forward": np.array([ANSWER_CODES.index(cell.forward) for cell in cells], np.int8),
+            "trained": np.array([ANSWER_CODES.index(cell.trained) for cell in cells], np.int8),
             "forward_gap": np.array([cell.forward_gap for cell in cells], float),
             "training_gap": np.array([cell.training_gap for cell in cells], float),
             "agrees": np.array([cell.agrees for cell in cells], bool),
-            "why": np.array([cell.degenerate or cell.untold for cell in cells], str),
+            "why": np.array([cell.degenerate or cell.missing_reasons for cell in cells], str),
         }
         return {
             **{name: column.reshape(-1, len(TRANSFORMATIONS)) for name, column in columns.items()},
@@ -143,13 +143,13 @@ class TwinTraining:
         }
 
 
-def _measure(results: Results, schemes: Sequence[Scheme], setting: Setting) -> Iterator[float]:
+def _measure(results: TableResults, schemes: Sequence[Scheme], setting: Setting) -> Iterator[float]:
     """Fill `results` with the forward passes and the training of schemes; yield the share that is done, below 1."""
     for scheme in schemes:
-        forward = Forward.of(scheme, setting)
-        results.keep_forward(forward, run_to_end(forward))
+        forward = ForwardJob.of(scheme, setting)
+        results.store_forward(forward, run_to_end(forward))
         yield 0.0
-    training = Training.of(schemes, setting, range(len(NETWORKS)))
+    training = TableTrainingJob.of(schemes, setting, range(len(NETWORKS)))
     for step in training.steps():
         if step.share < 1:
             yield step.share

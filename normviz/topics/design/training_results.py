@@ -10,8 +10,8 @@ from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.jobs.results import Results
 from normviz.topics.design.search import Invariances
-from normviz.topics.design.training import CODED_ANSWERS, TwinTraining
-from normviz.topics.design.wording import printed
+from normviz.topics.design.training import ANSWER_CODES, TwinTraining
+from normviz.topics.design.wording import format_scheme_line
 
 OUTCOME_WORDS = {True: "stay together", False: "part", None: "give no answer"}
 """What outputs or losses do, by the answer."""
@@ -67,7 +67,7 @@ def list_twin_answers(results: Results) -> list[TwinAnswer]:
         for at, (predicted, forward, trained, *others) in enumerate(zip(*columns, strict=True)):
             row, column = divmod(at, len(TRANSFORMATIONS))
             scheme, key = cast(TwinTraining, job).rows[row], [*TRANSFORMATIONS][column]
-            found.append(TwinAnswer(scheme, key, predicted, CODED_ANSWERS[forward], CODED_ANSWERS[trained], *others))
+            found.append(TwinAnswer(scheme, key, predicted, ANSWER_CODES[forward], ANSWER_CODES[trained], *others))
     return found
 
 
@@ -89,7 +89,7 @@ def describe_exceptions(results: Results, layer: str) -> tuple[list[str], list[s
     for answer in list_twin_answers(results):
         if answer.agrees and not answer.why:
             continue
-        subject = f"{printed(answer.row.scheme, layer)}; {TRANSFORMATIONS[answer.transformation].name}"
+        subject = f"{format_scheme_line(answer.row.scheme, layer)}; {TRANSFORMATIONS[answer.transformation].name}"
         predicted = "invariant" if answer.predicted else "not invariant"
         measured = f"the outputs {OUTCOME_WORDS[answer.forward]}, the losses {OUTCOME_WORDS[answer.trained]}"
         if answer.agrees:

@@ -3,19 +3,19 @@
 from normviz.core.fields import AXES, OWN, Field
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.text import join_words
-from normviz.topics.design.search import RULES, Names, axes_of, name_of
+from normviz.topics.design.search import SEARCHED_RULES, NamedSchemes, find_scheme_name, find_varying_axes
 
 LAYER_WORDS = {"dense": "dense", "conv": "convolutional"}
 """What a layer is called in sentences."""
 
 
-def printed(scheme: Scheme, layer: str) -> str:
+def format_scheme_line(scheme: Scheme, layer: str) -> str:
     """A scheme in a line: "mean over N; root mean square over N, 2 groups of C", and its name if it has one."""
-    what, name = steps(scheme, layer), name_of(scheme, layer)
+    what, name = describe_scheme_steps(scheme, layer), find_scheme_name(scheme, layer)
     return f"{what}  = {name}" if what and name else what or name or ""
 
 
-def steps(scheme: Scheme, layer: str) -> str:
+def describe_scheme_steps(scheme: Scheme, layer: str) -> str:
     """What a scheme does: "mean over N; root mean square over N, 2 groups of C", with what stands in front.
 
     Nothing where it has no fields on the activations.
@@ -29,13 +29,13 @@ def steps(scheme: Scheme, layer: str) -> str:
 
 def _over(field: Field, layer: str) -> str:
     """The axes of a layer along which a field reaches."""
-    axes = {AXES["activation"][axis]: field.rules[axis] for axis in axes_of(layer)}
+    axes = {AXES["activation"][axis]: field.rules[axis] for axis in find_varying_axes(layer)}
     reached = {axis: rule for axis, rule in axes.items() if rule != OWN}
     words = {"full": "{axis}", "groups": "{rule.number} groups of {axis}", "window": "windows of {axis}"}
     return ", ".join(words[rule.kind].format(axis=axis, rule=rule) for axis, rule in reached.items()) or "each element"
 
 
-def labelled(names: Names) -> str:
+def format_named_labels(names: NamedSchemes) -> str:
     """Return all short names: "Layer = Layer (channels), Group; not counted: Divisive".
 
     Between the names of counted schemes whose x̂ is the same on the layer stands "=".
@@ -45,11 +45,12 @@ def labelled(names: Names) -> str:
     return "; ".join(filter(None, [counted, others and f"not counted: {others}"]))
 
 
-def count_of(layer: str) -> str:
+def describe_counted_schemes(layer: str) -> str:
     """Return which schemes are counted, in sentences."""
-    axes = join_words([AXES["activation"][axis] for axis in axes_of(layer)], "and")
+    axes = join_words([AXES["activation"][axis] for axis in find_varying_axes(layer)], "and")
     return (
         f"The count contains every choice along {axes}: keep the axis, average over it, or average over "
-        f"{RULES[-1].number} groups of it. The mean and the divisor choose separately. Schemes with windows and "
+        f"{SEARCHED_RULES[-1].number} groups of it. The mean and the divisor choose separately. Schemes with "
+        f"windows and "
         "pointwise schemes are not counted. Whitening is left out."
     )

@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from normviz.core.registry import Scheme
 from normviz.describe.wording import format_scheme_label, format_shape
-from normviz.topics.lab.state import COMPUTED, has_parameter, learns, sets_advanced, view_of
+from normviz.topics.lab.state import COMPUTED_PARAMS, get_cube_view, has_advanced_changes, has_affine, has_parameter
 from normviz.ui import custom
 from normviz.ui.drawers import draw_drawer, open_drawer
 from normviz.ui.link import PERSIST_STATE, View, draw_value_slider, is_phone
@@ -30,12 +30,12 @@ LOOK, ADVANCED_DRAWER = "look menu", "advanced"
 def controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGenerator) -> None:
     """Draw shape and scheme in a first place; in another, data and everything else under "Advanced"."""
     with first:
-        draw_shape_controls(view, scheme, COMPUTED)
+        draw_shape_controls(view, scheme, COMPUTED_PARAMS)
         choose_scheme()
         _parameters(view, scheme)
     with rest:
         draw_data_controls(view, has_seed=False)
-        state, sets = st.session_state, sets_advanced(view)
+        state, sets = st.session_state, has_advanced_changes(view)
         if sets and not state.get("advanced set"):
             open_drawer(ADVANCED_DRAWER)
         state["advanced set"] = sets
@@ -47,16 +47,16 @@ def controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGener
         show_choice_bar(f"{format_scheme_label(scheme)} on {format_shape(get_view_shape(view))}")
 
 
-def picture_controls(view: View, scheme: Scheme) -> None:
+def draw_picture_controls(view: View, scheme: Scheme) -> None:
     """Draw what sets the colours and the view of the cube, in a menu over it."""
-    st.session_state["view shown"] = view_of(view, scheme)
+    st.session_state["view shown"] = get_cube_view(view, scheme)
     place = draw_drawer(st.popover, "Colours and view", LOOK, type="tertiary")
     if not place.open:
         return
     with place:
         st.segmented_control(
             "Colour by",
-            list_colours(learns(scheme)),
+            list_colours(has_affine(scheme)),
             key="colour",
             **PERSIST_STATE,
             required=True,

@@ -8,10 +8,10 @@ from normviz.charts.chart import Figure, make_subplots
 from normviz.charts.palette import THEMES
 from normviz.charts.style import apply_chart_style
 
-BINS = 40
+BIN_COUNT = 40
 
 
-def histograms(
+def draw_histograms(
     panels: Sequence[tuple[str, np.ndarray, np.ndarray]], theme: str = "light", chosen: str = "the field"
 ) -> Figure:
     """Draw a panel for each (title, all values, chosen values): the share of both in each bin.
@@ -45,5 +45,5 @@ def _edges(values: np.ndarray) -> np.ndarray:
     if low == high:
         reach, most = max(abs(low) / 1000, 0.5), np.finfo(float).max
         low, high = max(low - reach, -most), min(high + reach, most)
-    share = np.linspace(0, 1, BINS + 1)
+    share = np.linspace(0, 1, BIN_COUNT + 1)
     return np.sort(low * (1 - share) + high * share)

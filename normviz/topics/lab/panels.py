@@ -24,10 +24,10 @@ from normviz.data.output import encode_npy
 from normviz.describe import notation, snippets, wording
 from normviz.describe.aims import describe_aim
 from normviz.describe.parameters import list_parameter_shapes, warn_about_keras_axis
-from normviz.topics.lab.beside import beside_data, twin_words
-from normviz.topics.lab.figures import histograms
-from normviz.topics.lab.picture import PLAIN, ROLES
-from normviz.topics.lab.state import CODE, STATISTICS
+from normviz.topics.lab.element_data import build_element_data, describe_equal_schemes
+from normviz.topics.lab.figures import draw_histograms
+from normviz.topics.lab.picture import AXIS_ROLES, PLAIN_ROLES
+from normviz.topics.lab.state import FRAMEWORK_LABELS, STATISTIC_NAMES
 from normviz.ui.link import PERSIST_STATE, View
 from normviz.ui.response_charts import show_pointwise_chart, show_response_chart
 from normviz.ui.saving import draw_download_button
@@ -37,14 +37,14 @@ from normviz.web.components.picture import convert_to_pixels
 from normviz.web.components.plot import show_figure
 
 
-def headline(scheme: Scheme, x: np.ndarray, result: NormalizationResult, threshold: float) -> None:
+def show_scheme_heading(scheme: Scheme, x: np.ndarray, result: NormalizationResult, threshold: float) -> None:
     """Show the scheme's name and its aim; without an aim, what the scheme does."""
     aim, front = describe_aim(scheme, x, result, threshold), wording.explain_front_scheme([scheme])
     behind = f"  \n:small[{front} Its formula, its parameters and Table 1 show what that does.]" if front else ""
     st.markdown(f"## {wording.capitalize_first(scheme.name)}\n{aim or scheme.about}{behind}")
 
 
-def not_finite(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> None:
+def describe_non_finite(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> None:
     """What NaN and Inf in one's own data do to the statistics: they spoil their fields, and no others."""
     wrong = x.size - np.isfinite(x).sum()
     if not wrong:
@@ -65,19 +65,19 @@ def not_finite(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> No
     st.warning(text, icon=":material/warning:")
 
 
-def beside(
+def show_element_panel(
     view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult, affine: tuple[float, ...], theme: str
 ) -> None:
     """The element that the cube shows: its field, indices and numbers; `affine`: ε, γ, β and τ."""
-    roles = ROLES.get(scheme.acts_on, PLAIN)
-    data = beside_data(view, scheme, x, result, affine, roles, theme)
+    roles = AXIS_ROLES.get(scheme.acts_on, PLAIN_ROLES)
+    data = build_element_data(view, scheme, x, result, affine, roles, theme)
     show_element(data, "element", lambda: store_sent_focus("element shown"))
-    twins = twin_words(scheme, x.shape)
+    twins = describe_equal_schemes(scheme, x.shape)
     if twins:
         st.info(twins, icon=":material/equal:")
 
 
-def statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResult, view: View, theme: str) -> None:
+def show_lab_statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResult, view: View, theme: str) -> None:
     """One row per statistic, and a heat map of their shape."""
     if not scheme.fields:
         each = (
@@ -86,7 +86,7 @@ def statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResult, view:
         st.write(f"No statistics: {each or 'the tensor passes unchanged'}.")
         return
     table = build_statistics_table(x, scheme, result)
-    kinds: dict[str, Map] = {}
+    kinds: dict[str, StatisticsMap] = {}
     if scheme.summation is not None and result.mean is not None:
         kinds["mean"] = _map("mean", result.mean, scheme, scheme.summation, view["focus"], x.shape)
     if scheme.suppression is not None and result.deviation is not None:
@@ -104,7 +104,7 @@ def statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResult, view:
     with right:
         kind = view["statistic"] if view["statistic"] in kinds else next(iter(kinds))
         if len(kinds) > 1:
-            st.segmented_control("Statistic", STATISTICS, key="statistic", **PERSIST_STATE, required=True)
+            st.segmented_control("Statistic", STATISTIC_NAMES, key="statistic", **PERSIST_STATE, required=True)
         shown = kinds[kind]
         figure = draw_statistics_map(shown.values, shown.axes, shown.where, shown.name, theme, estimate_rounding(x))
         if shown.moves:  # with what is pointed at
@@ -113,7 +113,7 @@ def statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResult, view:
         st.caption(shown.caption)
 
 
-class Map(NamedTuple):
+class StatisticsMap(NamedTuple):
     """A heat map of statistics: what is drawn, along which axes, where the frame is and whether it moves, in words."""
 
     name: str
@@ -125,14 +125,14 @@ class Map(NamedTuple):
     caption: str
 
 
-def _map(name: str, values: np.ndarray, scheme: Scheme, field: Field, focus: Index, of: Shape) -> Map:
+def _map(name: str, values: np.ndarray, scheme: Scheme, field: Field, focus: Index, of: Shape) -> StatisticsMap:
     shape = wording.format_shape(values.shape)
     framed = "framed is that of the element that stands out in the cube."
     alt, caption = f"Heat map of the {name}s, {shape}; {framed}", f"The {name} has the shape {shape}; {framed}"
-    return Map(name, values, scheme.axes, field.statistic(focus, of), True, alt, caption)
+    return StatisticsMap(name, values, scheme.axes, field.statistic(focus, of), True, alt, caption)
 
 
-def _covariance_map(scheme: Scheme, v: np.ndarray, channel: int) -> Map:
+def _covariance_map(scheme: Scheme, v: np.ndarray, channel: int) -> StatisticsMap:
     """What a scheme that whitens has in place of a divisor: a matrix, of which it takes the blocks of its groups."""
     values, groups = compute_covariances(v), scheme.matrices(v.shape)
     shape, block = (wording.format_shape((n, n)) for n in (len(values), len(values) // groups))
@@ -140,11 +140,11 @@ def _covariance_map(scheme: Scheme, v: np.ndarray, channel: int) -> Map:
     text = f"the covariance matrix of the channels, {shape}: {taken}. Framed is the variance of the locked channel."
     axes, where = ("", "C", "", "C"), (0, channel, 0, channel)
     drawn = values[None, :, None, :]
-    return Map("covariance", drawn, axes, where, False, f"Heat map of {text}", wording.capitalize_first(text))
+    return StatisticsMap("covariance", drawn, axes, where, False, f"Heat map of {text}", wording.capitalize_first(text))
 
 
 @ignore_float_warnings
-def distribution(scheme: Scheme, x: np.ndarray, result: NormalizationResult, focus: Index, theme: str) -> None:
+def show_lab_distribution(scheme: Scheme, x: np.ndarray, result: NormalizationResult, focus: Index, theme: str) -> None:
     """Histograms before and after, of all elements and of the field."""
     box = scheme.field.box(focus, x.shape) if scheme.field else tuple((i, i + 1) for i in focus)
     inside = tuple(slice(lo, hi) for lo, hi in box)
@@ -166,11 +166,11 @@ def distribution(scheme: Scheme, x: np.ndarray, result: NormalizationResult, foc
         )
     what = f"Histograms of {symbol} before and {symbol}̂ after, of all elements and of the chosen {of}."
     alt = f"{what} {'; '.join(said)}"
-    show_figure(histograms(panels, theme, f"the {of}"), "histograms", alt, "22rem")
+    show_figure(draw_histograms(panels, theme, f"the {of}"), "histograms", alt, "22rem")
     st.caption(alt.partition(". ")[2])
 
 
-def response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float, theme: str) -> None:
+def show_response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float, theme: str) -> None:
     """x̂ of the locked element over the contrast of the whole tensor, for several ε or α: linear, then saturated."""
     if scheme.pointwise is not None:
         show_pointwise_chart(scheme, float(x[focus]), theme)
@@ -195,11 +195,11 @@ def response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float, the
     )
 
 
-SCALES = {"one": "One for both", "own": "Each its own"}
+PICTURE_SCALES = {"one": "One for both", "own": "Each its own"}
 """From which number pictures are black to which they are white."""
 
 
-def picture(
+def show_example_pictures(
     scheme: Scheme, x: np.ndarray, result: NormalizationResult, focus: Index, theme: str, coloured: bool
 ) -> None:
     """The locked element's example as a picture, before and after: in colour, or the locked channel in grey."""
@@ -210,7 +210,12 @@ def picture(
     what, where = ("in colour", n) if coloured else (f"channel {c}", (n, ..., c))
     before, after = x[where], result.xhat[where]
     scale = st.segmented_control(
-        "Black to white", list(SCALES), default="one", required=True, key="brightness", format_func=SCALES.__getitem__
+        "Black to white",
+        list(PICTURE_SCALES),
+        default="one",
+        required=True,
+        key="brightness",
+        format_func=PICTURE_SCALES.__getitem__,
     )
     both = find_finite_range(before, after)
     ends = [both, both] if scale == "one" else [find_finite_range(before), find_finite_range(after)]
@@ -233,7 +238,7 @@ def picture(
         )
 
 
-def formula(scheme: Scheme) -> None:
+def show_scheme_formula(scheme: Scheme) -> None:
     """Show what the scheme does, its papers, and its formula."""
     st.markdown(f"{scheme.about} {wording.format_references(scheme)}")
     lines = notation.build_formulas(scheme)
@@ -245,7 +250,7 @@ def formula(scheme: Scheme) -> None:
         st.caption("where " + " · ".join(where))
 
 
-def parameters(scheme: Scheme, x: np.ndarray) -> None:
+def show_scheme_parameters(scheme: Scheme, x: np.ndarray) -> None:
     """What is learned and what state there is, with the shapes here, in PyTorch and in Keras."""
     rows = list_parameter_shapes(scheme, x.shape)
     if not rows:
@@ -258,14 +263,21 @@ def parameters(scheme: Scheme, x: np.ndarray) -> None:
         st.warning(trap, icon=":material/warning:")
 
 
-def code(scheme: Scheme, x: np.ndarray, eps: float, gain: float, bias: float, view: View) -> None:
+def show_scheme_code(scheme: Scheme, x: np.ndarray, eps: float, gain: float, bias: float, view: View) -> None:
     """Runnable code in three frameworks, and the tensor to run it on."""
     st.segmented_control(
-        "Framework", list(CODE), key="framework", **PERSIST_STATE, required=True, format_func=CODE.__getitem__
+        "Framework",
+        list(FRAMEWORK_LABELS),
+        key="framework",
+        **PERSIST_STATE,
+        required=True,
+        format_func=FRAMEWORK_LABELS.__getitem__,
     )
     plain = view["data"] == "normal" and view["seed"] == 0  # what the code makes by itself
     source = None if plain else 'x = np.load("tensor.npy").astype(np.float64)'
     st.code(
-        snippets.write_snippet(scheme, CODE[view["framework"]], x.shape, eps, gain, bias, source, view["threshold"])
+        snippets.write_snippet(
+            scheme, FRAMEWORK_LABELS[view["framework"]], x.shape, eps, gain, bias, source, view["threshold"]
+        )
     )
     st.download_button("Download tensor.npy", lambda: encode_npy(x), "tensor.npy", on_click="ignore")

@@ -11,8 +11,8 @@ from normviz.core.registry import Scheme
 from normviz.core.text import capitalize_first, join_words
 from normviz.describe import wording
 from normviz.describe.notation import TENSOR_SYMBOLS
-from normviz.topics.lab.stages import MOVED_UP_TO, stages
-from normviz.topics.lab.state import LOOK, affine_of, view_of
+from normviz.topics.lab.stages import MAX_ANIMATED_ELEMENTS, build_stages
+from normviz.topics.lab.state import LOOK_PARAMS, get_affine_values, get_cube_view
 from normviz.ui.cube_row import make_axis_titles
 from normviz.ui.cube_view import make_view_callback
 from normviz.ui.link import View
@@ -20,30 +20,34 @@ from normviz.ui.scheme import get_effective_eps
 from normviz.ui.tensor import format_colour_name, is_picture, store_sent_focus
 from normviz.web.components.plot import show_figure
 
-SHOWN = {
+HIGHLIGHT_WORDS = {
     "lock": "the chosen element",
     "pointer": "the element under the pointer",
     "window": "the element whose window it is",
 }
 """The element that stands out, by what makes it do so; plot.js says by which."""
 
-PLAIN = (0, 1, 2, 3)
-ROLES = {"weight": (2, 0, 1, 3)}
+PLAIN_ROLES = (0, 1, 2, 3)
+AXIS_ROLES = {"weight": (2, 0, 1, 3)}
 """Which axis is drawn in the place of N, H, W and C: of weights, the input channels stand where examples do."""
 
 
-def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult, theme: str) -> None:
+def show_lab_cube(view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult, theme: str) -> None:
     """The cube with the locked element's field, and what its colours mean."""
-    shown = view_of(view, scheme)
-    roles = ROLES.get(scheme.acts_on, PLAIN)
+    shown = get_cube_view(view, scheme)
+    roles = AXIS_ROLES.get(scheme.acts_on, PLAIN_ROLES)
     levels, legend = _levels(view, scheme, x, result)
     layout = compute_layout(shown, x.shape, roles)
     titles, hues = make_axis_titles(scheme, layout, x.shape, THEMES[theme])
     block = AXIS_NAMES[scheme.axes[roles[0]]]
     colour = format_colour_name(view["colour"], scheme).lower()
-    still = "" if x.size <= MOVED_UP_TO else f"Up to {MOVED_UP_TO:,} elements it can be watched step by step."
-    affine = *affine_of(view, scheme), view["threshold"]
-    played = [] if still else list(stages(scheme, x, result, get_effective_eps(view, scheme), *affine))
+    still = (
+        ""
+        if x.size <= MAX_ANIMATED_ELEMENTS
+        else f"Up to {MAX_ANIMATED_ELEMENTS:,} elements it can be watched step by step."
+    )
+    affine = *get_affine_values(view, scheme), view["threshold"]
+    played = [] if still else list(build_stages(scheme, x, result, get_effective_eps(view, scheme), *affine))
     framed = (
         scheme.field is None
         or count_gapless_boxes(layout, scheme.field.box(view["focus"], x.shape)) <= cube.MAX_OUTLINED_BOXES
@@ -69,10 +73,10 @@ def cube_picture(view: View, scheme: Scheme, x: np.ndarray, result: Normalizatio
         symbol=TENSOR_SYMBOLS.get(scheme.acts_on, "x"),
         on_focus=lambda: store_sent_focus("cube plot"),
         axes=scheme.axes,
-        view={param.name: view[param.name] for param in LOOK},
-        on_view=make_view_callback("cube plot", LOOK),
-        legend=legend_words(view["colour"], scheme, x.shape, theme, framed, legend)
-        + layout_words(shown, scheme, x.shape),
+        view={param.name: view[param.name] for param in LOOK_PARAMS},
+        on_view=make_view_callback("cube plot", LOOK_PARAMS),
+        legend=format_cube_legend(view["colour"], scheme, x.shape, theme, framed, legend)
+        + describe_layout(shown, scheme, x.shape),
     )
 
 
@@ -88,9 +92,9 @@ def _levels(view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResu
     return cube.compute_statistic_levels(x.shape, scheme.field)
 
 
-def layout_words(shown: str, scheme: Scheme, shape: Shape) -> str:
+def describe_layout(shown: str, scheme: Scheme, shape: Shape) -> str:
     """Return a line, as HTML, on how axes share the sides of the picture; empty where each has a side of its own."""
-    block, rows, columns, _ = ROLES.get(scheme.acts_on, PLAIN)
+    block, rows, columns, _ = AXIS_ROLES.get(scheme.acts_on, PLAIN_ROLES)
     called = [AXIS_NAMES[name] for name in scheme.axes]
     if shown == "unfolded":
         return f"<p>One block for each {called[block].one}.</p>" if shape[block] > 1 else ""
@@ -100,10 +104,10 @@ def layout_words(shown: str, scheme: Scheme, shape: Shape) -> str:
     return f"<p>{both} run along one side, row after row.</p>"
 
 
-def legend_words(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: bool, drawn: dict) -> str:
+def format_cube_legend(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: bool, drawn: dict) -> str:
     """Return what the colours mean, in words beside a patch of each, and how to choose an element, as HTML."""
     colours = THEMES[theme]
-    shown = "".join(f'<span class="nv-by-{by}">{words}</span>' for by, words in SHOWN.items())
+    shown = "".join(f'<span class="nv-by-{by}">{words}</span>' for by, words in HIGHLIGHT_WORDS.items())
     entries = [(colours.element, f'<span class="nv-by">{shown}</span>')]
     hue = colours.field if colour == "field" else colours.ink
     filled = "filled and " * (colour == "field" and framed) or "filled" * (colour == "field")

@@ -13,11 +13,11 @@ from normviz.core.text import typeset
 from normviz.describe import live, wording
 from normviz.describe.notation import TENSOR_SYMBOLS
 
-MOVED_UP_TO = 16_384
+MAX_ANIMATED_ELEMENTS = 16_384
 """Elements up to which a browser moves all cells smoothly, or nearly so."""
 
 
-def stages(
+def build_stages(
     scheme: Scheme,
     x: np.ndarray,
     result: NormalizationResult,

@@ -20,11 +20,11 @@ TABS = {
 }
 """Below the cube, by their names in a link; the session holds what they are called, as Streamlit does."""
 
-BELOW = "lab below"
+BELOW_KEY = "lab below"
 """Where the session holds whether what is below the cube has been in sight."""
 
-STATISTICS = ("mean", "divisor")
-CODE = {name.lower(): name for name in FRAMEWORKS}
+STATISTIC_NAMES = ("mean", "divisor")
+FRAMEWORK_LABELS = {name.lower(): name for name in FRAMEWORKS}
 """The frameworks that the code is for, by their names in a link."""
 
 
@@ -36,31 +36,31 @@ def _tab(value: Any, view: View) -> str:
     return value if value in TABS.values() else TABS[make_choice_fitter(list(TABS))(value, view)]
 
 
-def learns(scheme: Scheme) -> bool:
+def has_affine(scheme: Scheme) -> bool:
     """Whether y is another tensor than x̂."""
     return scheme.gain is not None or scheme.bias is not None
 
 
-LOOK = appearance.create_camera_param(), appearance.GAPS_PARAM, appearance.CUT_PARAM
+LOOK_PARAMS = appearance.create_camera_param(), appearance.GAPS_PARAM, appearance.CUT_PARAM
 """How the cube is looked at."""
 
-COMPUTED = (
+COMPUTED_PARAMS = (
     *tensor.PARAMS,
     *chosen.PARAMS,
-    tensor.colour(lambda view: learns(chosen.build_scheme(view))),
+    tensor.colour(lambda view: has_affine(chosen.build_scheme(view))),
     Param("gain", 1.0, make_real_fitter(-10, 10), format_exact, label=_gain),
     Param("bias", 0.0, make_real_fitter(-10, 10), format_exact, label="β (bias)"),
     Param("threshold", 0.0, make_real_fitter(-10, 10), format_exact, label="τ (threshold)"),
-    *LOOK[1:],
+    *LOOK_PARAMS[1:],
 )
 """The tensor and what becomes of it: what a preset sets, or sets back."""
 
 PARAMS = (
-    *COMPUTED,
+    *COMPUTED_PARAMS,
     Param("tab", TABS["statistics"], _tab, {label: name for name, label in TABS.items()}.__getitem__, words=str),
-    Param("statistic", "divisor", make_choice_fitter(STATISTICS)),
-    Param("framework", "pytorch", make_choice_fitter(list(CODE)), words=CODE.__getitem__),
-    LOOK[0],
+    Param("statistic", "divisor", make_choice_fitter(STATISTIC_NAMES)),
+    Param("framework", "pytorch", make_choice_fitter(list(FRAMEWORK_LABELS)), words=FRAMEWORK_LABELS.__getitem__),
+    LOOK_PARAMS[0],
 )
 
 
@@ -70,14 +70,14 @@ def has_parameter(scheme: Scheme, name: str) -> bool:
     return learned[name] is not None if name in learned else chosen.is_relevant(scheme, name)
 
 
-ADVANCED = ("radius_a", "over", "eps", "gain", "bias", "threshold", "seed")
+ADVANCED_NAMES = ("radius_a", "over", "eps", "gain", "bias", "threshold", "seed")
 """The values whose controls stand under "Advanced", besides those of a scheme of one's own."""
 
 
-def sets_advanced(view: View) -> bool:
+def has_advanced_changes(view: View) -> bool:
     """Return True if a value under "Advanced" matters in this view and is not its default."""
     scheme, (defaults, _) = chosen.build_scheme(view), clean_values(PARAMS, {})
-    changed = (name for name in ADVANCED if has_parameter(scheme, name) and view[name] != defaults[name])
+    changed = (name for name in ADVANCED_NAMES if has_parameter(scheme, name) and view[name] != defaults[name])
     return scheme.key == "custom" or any(changed)
 
 
@@ -89,13 +89,13 @@ def is_relevant(view: View, name: str) -> bool:
     return there and has_parameter(scheme, name) and (not tab or view["tab"] == TABS[tab])
 
 
-def view_of(view: View, scheme: Scheme) -> str:
+def get_cube_view(view: View, scheme: Scheme) -> str:
     """The view that was chosen; else the one that suits the scheme: windows are boxes where H and W are."""
     windows = any(rule.kind == "window" for field in scheme.fields for rule in field.rules)
     return view["view"] or ("unfolded" if windows else "folded")
 
 
-def affine_of(view: View, scheme: Scheme) -> tuple[float, float]:
+def get_affine_values(view: View, scheme: Scheme) -> tuple[float, float]:
     """γ and β as the scheme takes them: 1 and 0 where it has none."""
     return view["gain"] if has_parameter(scheme, "gain") else 1.0, view["bias"] if has_parameter(
         scheme, "bias"

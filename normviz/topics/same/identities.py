@@ -16,21 +16,21 @@ from normviz.core.normalize import centre, ignore_float_warnings
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
 from normviz.core.windowed_scheme import make_windowed_scheme
 
-REACH = 16
+FULL_REACH_RADIUS = 16
 """The radius of the windows that stand in for a whole axis: they reach across up to 17 indices."""
 
 
 @dataclass(frozen=True)
-class Condition:
+class ShapeCondition:
     """What a shape has to be: in words, as a test, and as the nearest shape that is so."""
 
     words: str
     met: Callable[[Shape], bool]
     mend: Callable[[Shape], Shape]
 
-    def __and__(self, other: "Condition") -> "Condition":
+    def __and__(self, other: "ShapeCondition") -> "ShapeCondition":
         """Both; the second mends last, so the two must not speak of one axis."""
-        return Condition(
+        return ShapeCondition(
             f"{self.words} and {other.words}",
             lambda shape: self.met(shape) and other.met(shape),
             lambda shape: other.mend(self.mend(shape)),
@@ -46,54 +46,54 @@ def _change(axes: str, shape: Shape, to: Callable[[int], int]) -> Shape:
     return tuple(to(n) if name in axes else n for n, name in named)
 
 
-def one(axes: str) -> Condition:
+def require_single(axes: str) -> ShapeCondition:
     """These axes have a single index: "H = W = 1"."""
-    return Condition(
+    return ShapeCondition(
         f"{' = '.join(axes)} = 1",
         lambda shape: all(n == 1 for n in _lengths(axes, shape)),
         lambda shape: _change(axes, shape, lambda n: 1),
     )
 
 
-def several(axes: str) -> Condition:
+def require_several(axes: str) -> ShapeCondition:
     """One of these axes at least has several indices: "H > 1 or W > 1"; the first is lengthened where none has."""
-    return Condition(
+    return ShapeCondition(
         " or ".join(f"{axis} > 1" for axis in axes),
         lambda shape: any(n > 1 for n in _lengths(axes, shape)),
         lambda shape: shape if any(n > 1 for n in _lengths(axes, shape)) else _change(axes[0], shape, lambda n: 2),
     )
 
 
-def within(axes: str, longest: int) -> Condition:
+def require_at_most(axes: str, longest: int) -> ShapeCondition:
     """These axes are so short that a window reaches across them: "H, W, C ≤ 17"."""
-    return Condition(
+    return ShapeCondition(
         f"{', '.join(axes)} ≤ {longest}",
         lambda shape: all(n <= longest for n in _lengths(axes, shape)),
         lambda shape: _change(axes, shape, lambda n: min(n, longest)),
     )
 
 
-ALWAYS = Condition("any shape", lambda shape: True, lambda shape: shape)
+ANY_SHAPE = ShapeCondition("any shape", lambda shape: True, lambda shape: shape)
 
-Compute = Callable[[np.ndarray, Scheme, float], np.ndarray]
+XhatFunction = Callable[[np.ndarray, Scheme, float], np.ndarray]
 """(tensor, scheme, ε) -> x̂."""
 
 
 @ignore_float_warnings
-def of_centred(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
+def compute_centred_xhat(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
     """x̂ of the input minus its mean over the scheme's suppression field: x - E_B[x]."""
     return compute_xhat(centre(x, scheme.fields[-1])[0], scheme, eps)
 
 
 @ignore_float_warnings
-def by_length(w: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
+def divide_by_length(w: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
     """Every unit's weight vector over its length, v/‖v‖ (Salimans & Kingma 2016, eq. 2 with g = 1), 0/0 = 0."""
     length = np.sqrt(np.sum(np.square(w), axis=(0, 1, 2)))
     return w / np.where(length == 0, 1, length)
 
 
 @dataclass(frozen=True)
-class Side:
+class IdentitySide:
     """One side of an identity.
 
     Attributes:
@@ -104,7 +104,7 @@ class Side:
     """
 
     scheme: Callable[[Shape], Scheme]
-    compute: Compute = compute_xhat
+    compute: XhatFunction = compute_xhat
     words: str = ""
     lines: tuple[str, ...] = ("mean", "variance", "mean square", "covariance", "normalized", "where")
 
@@ -125,29 +125,29 @@ class Identity:
 
     key: str
     question: str
-    left: Side
-    right: Side
+    left: IdentitySide
+    right: IdentitySide
     because: str
-    condition: Condition = ALWAYS
+    condition: ShapeCondition = ANY_SHAPE
     holds: bool = True
     sources: tuple[str, ...] = ()
 
     @property
-    def sides(self) -> tuple[Side, Side]:
+    def sides(self) -> tuple[IdentitySide, IdentitySide]:
         """Left and right."""
         return self.left, self.right
 
 
-def _plain(key: str) -> Side:
-    return Side(lambda shape: SCHEMES[key])
+def _plain(key: str) -> IdentitySide:
+    return IdentitySide(lambda shape: SCHEMES[key])
 
 
-def _groups(count: Callable[[Shape], int]) -> Side:
-    return Side(lambda shape: get_scheme("group", groups=count(shape)))
+def _groups(count: Callable[[Shape], int]) -> IdentitySide:
+    return IdentitySide(lambda shape: get_scheme("group", groups=count(shape)))
 
 
-def _whitening(count: Callable[[Shape], int]) -> Side:
-    return Side(lambda shape: get_scheme("whitening", groups=count(shape)))
+def _whitening(count: Callable[[Shape], int]) -> IdentitySide:
+    return IdentitySide(lambda shape: get_scheme("whitening", groups=count(shape)))
 
 
 def _unequal(shape: Shape) -> int:
@@ -158,14 +158,14 @@ def _unequal(shape: Shape) -> int:
 
 def _widened(key: str, axes: str, question: str) -> Identity:
     """Divisive normalization with windows that reach across the axes over which another scheme averages."""
-    scheme = make_windowed_scheme(SCHEMES[key], REACH)
+    scheme = make_windowed_scheme(SCHEMES[key], FULL_REACH_RADIUS)
     return Identity(
         f"windows-{key}",
         question,
-        Side(lambda shape: scheme),
+        IdentitySide(lambda shape: scheme),
         _plain(key),
-        f"A window of radius {REACH} holds the whole of a shorter axis, around every element.",
-        within(axes, REACH + 1),
+        f"A window of radius {FULL_REACH_RADIUS} holds the whole of a shorter axis, around every element.",
+        require_at_most(axes, FULL_REACH_RADIUS + 1),
         sources=("D01",),
     )
 
@@ -193,7 +193,7 @@ _ROWS = (
         _plain("layer"),
         _plain("instance"),
         "The only channel of an example is its whole layer.",
-        one("C"),
+        require_single("C"),
         sources=("I03",),
     ),
     Identity(
@@ -202,7 +202,7 @@ _ROWS = (
         _plain("batch"),
         _plain("instance"),
         "The only example is the whole mini-batch.",
-        one("N"),
+        require_single("N"),
         sources=("I02",),
     ),
     Identity(
@@ -219,7 +219,7 @@ _ROWS = (
         _plain("layer-spatial"),
         _plain("batch"),
         "One example is the whole batch. Layer norm over H, W and C would also need C = 1.",
-        one("N"),
+        require_single("N"),
         sources=("L05",),
     ),
     Identity(
@@ -228,12 +228,12 @@ _ROWS = (
         _plain("layer"),
         _plain("layer-channels"),
         "Without positions, the channels of an example are its whole layer.",
-        one("HW"),
+        require_single("HW"),
     ),
     Identity(
         "centred-rms",
         "Is RMS norm of a centred input the same as layer norm over C?",
-        Side(lambda shape: SCHEMES["rms"], of_centred, "of x without its mean over the channels"),
+        IdentitySide(lambda shape: SCHEMES["rms"], compute_centred_xhat, "of x without its mean over the channels"),
         _plain("layer-channels"),
         "RMS norm only omits the mean. With mean 0, the mean square is the variance.",
         sources=("R01",),
@@ -250,8 +250,8 @@ _ROWS = (
     Identity(
         "weight-length",
         "Is weight norm v/‖v‖ the same as RMS norm of each unit’s weights, over √fan-in?",
-        Side(lambda shape: SCHEMES["weight"], by_length, "by length", ("where",)),
-        Side(lambda shape: SCHEMES["weight"], words="in general form", lines=("mean square", "normalized")),
+        IdentitySide(lambda shape: SCHEMES["weight"], divide_by_length, "by length", ("where",)),
+        IdentitySide(lambda shape: SCHEMES["weight"], words="in general form", lines=("mean square", "normalized")),
         "A vector's length is its root mean square times the root of its number of elements. Your tensor is read as "
         f"weights ({', '.join(AXES['weight'])}).",
         sources=("W01",),
@@ -262,7 +262,7 @@ _ROWS = (
         _plain("layer"),
         _plain("batch"),
         "Layer norm mixes the channels, and batch norm never does.",
-        one("N") & several("C"),
+        require_single("N") & require_several("C"),
         holds=False,
         sources=("L05",),
     ),
@@ -272,7 +272,7 @@ _ROWS = (
         _plain("layer"),
         _plain("layer-spatial"),
         "That is instance norm: in layer norm all channels share one mean and one variance.",
-        several("C"),
+        require_several("C"),
         holds=False,
         sources=("L04",),
     ),
@@ -282,7 +282,7 @@ _ROWS = (
         _plain("layer"),
         _plain("batch"),
         "Layer norm averages over all channels of one example, batch norm over all examples for each channel.",
-        several("NC"),
+        require_several("NC"),
         holds=False,
         sources=("L06",),
     ),
@@ -292,7 +292,7 @@ _ROWS = (
         _plain("layer"),
         _plain("layer-channels"),
         "Over the last axis each position has a mean and variance of its own. Over H, W, C all positions share them.",
-        several("HW"),
+        require_several("HW"),
         holds=False,
         sources=("L08",),
     ),
@@ -302,7 +302,7 @@ _ROWS = (
         _groups(_unequal),
         _groups(lambda shape: shape[-1] // _unequal(shape)),
         "Frameworks count groups: G groups have C/G channels each, which is G only where G² = C.",
-        several("C"),
+        require_several("C"),
         holds=False,
         sources=("G03",),
     ),
@@ -312,7 +312,7 @@ _ROWS = (
         _whitening(lambda shape: 1),
         _plain("batch"),
         "Batch norm keeps the correlations between channels. Whitening removes them too.",
-        several("C") & several("NHW"),
+        require_several("C") & require_several("NHW"),
         holds=False,
     ),
     Identity(
@@ -336,6 +336,6 @@ def evaluate_sides(identity: Identity, x: np.ndarray, eps: float = DEFAULT_EPS) 
     return left, right
 
 
-def residual(identity: Identity, x: np.ndarray, eps: float = DEFAULT_EPS) -> float:
+def measure_residual(identity: Identity, x: np.ndarray, eps: float = DEFAULT_EPS) -> float:
     """max|x̂_left - x̂_right| / max|x̂|, whether or not the condition holds."""
     return find_largest_difference(*evaluate_sides(identity, x, eps)).residual

@@ -33,7 +33,7 @@ PAIRS = (
 )  # fmt: skip
 """All pairs in the order of the questions, the easy ones first."""
 
-BELONGS = {
+PANELS_BY_VALUE = {
     **dict.fromkeys(("focus", "camera"), ("same", "variants", "own")),
     "code": ("variants",),
     **dict.fromkeys(("try", "layout"), ("detect",)),
@@ -41,29 +41,29 @@ BELONGS = {
 }
 """The panels in which a value means something, where these are not all."""
 
-SHARED = (*SIZE_NAMES, "data", "seed", "focus", "eps")
+SHARED_TENSOR_VALUES = (*SIZE_NAMES, "data", "seed", "focus", "eps")
 CAMERA = appearance.create_camera_param(PREFIX)
 
-CODE = {name: name for name in FRAMEWORKS if name != "NumPy"}
+VARIANT_FRAMEWORKS = {name: name for name in FRAMEWORKS if name != "NumPy"}
 """The frameworks in which a variant is shown."""
 
-GUESS = "guess"
-LAYOUT_NAMES = {GUESS: "Any"} | {key: f"({', '.join(key)})" for key in ALL_LAYOUTS}
+ANY_LAYOUT = "guess"
+LAYOUT_NAMES = {ANY_LAYOUT: "Any"} | {key: f"({', '.join(key)})" for key in ALL_LAYOUTS}
 """The axes of one's own arrays; "Any": the detector tries all layouts with as many axes."""
 
 OWN_FILES = "own"
-TRY = {key: example.name for key, example in EXAMPLES.items()} | {OWN_FILES: "Your own files"}
+ARRAY_SOURCES = {key: example.name for key, example in EXAMPLES.items()} | {OWN_FILES: "Your own files"}
 """The arrays that the detector looks at."""
 
 SIDES = ("left", "right")
 FIELD_LABELS = {"mean": "mean over", "divide": "root mean square over"}
 """The two fields of a scheme of one's own, by the last part of their names in the link."""
 
-HOW = (
+FIELD_HELP = (
     "A rule for every axis that is not its own: full, groups(2) or window(1), as in N=full,C=groups(2). "
     "Empty: no such step."
 )
-KNOWN = {
+KNOWN_SCHEMES = {
     key: row
     for key, row in SCHEMES.items()
     if row.acts_on in ("activation", "none") and row.is_general_form and key != "custom"
@@ -71,7 +71,7 @@ KNOWN = {
 """The schemes that fields alone make."""
 
 
-def field_text(field: Field | None) -> str:
+def format_field_text(field: Field | None) -> str:
     """A field as one types it, without the axes that are their own: "H=full,W=full,C=groups(2)"; empty: no field."""
     if field is None:
         return ""
@@ -79,13 +79,13 @@ def field_text(field: Field | None) -> str:
     return ",".join(f"{axis}={rule}" for axis, rule in (named or {AXES["activation"][0]: str(OWN)}).items())
 
 
-def field_texts(scheme: Scheme) -> dict[str, str]:
+def format_field_texts(scheme: Scheme) -> dict[str, str]:
     """Both fields of a scheme as one types them, by the last part of their names in the link."""
-    return dict(zip(FIELD_LABELS, map(field_text, (scheme.summation, scheme.suppression)), strict=True))
+    return dict(zip(FIELD_LABELS, map(format_field_text, (scheme.summation, scheme.suppression)), strict=True))
 
 
 def _typed(side: str, key: str) -> list[Param]:
-    defaults = field_texts(SCHEMES[key]).items()
+    defaults = format_field_texts(SCHEMES[key]).items()
     return [Param(f"{PREFIX}{side}_{name}", text, lambda value, view: str(value)[:120]) for name, text in defaults]
 
 
@@ -95,7 +95,7 @@ def _panel(value: Any, view: View) -> str:
 
 
 PARAMS = (
-    *(param for param in (*tensor.PARAMS, *scheme.PARAMS) if param.name in SHARED),
+    *(param for param in (*tensor.PARAMS, *scheme.PARAMS) if param.name in SHARED_TENSOR_VALUES),
     CAMERA,
     Param(
         f"{PREFIX}panel", "same", _panel, label="Show", words=PANELS.__getitem__,
@@ -108,9 +108,10 @@ PARAMS = (
     create_switch_param(f"{PREFIX}reveal", False),
     *_typed("left", "layer"),
     *_typed("right", "instance"),
-    Param(f"{PREFIX}code", "PyTorch", make_choice_fitter(list(CODE)), label="Framework"),
-    Param(f"{PREFIX}try", next(iter(EXAMPLES)), make_choice_fitter(list(TRY)), label="Try", words=TRY.__getitem__),
-    Param(f"{PREFIX}layout", GUESS, make_choice_fitter(list(LAYOUT_NAMES)), label="Axes",
+    Param(f"{PREFIX}code", "PyTorch", make_choice_fitter(list(VARIANT_FRAMEWORKS)), label="Framework"),
+    Param(f"{PREFIX}try", next(iter(EXAMPLES)), make_choice_fitter(list(ARRAY_SOURCES)), label="Try",
+          words=ARRAY_SOURCES.__getitem__),
+    Param(f"{PREFIX}layout", ANY_LAYOUT, make_choice_fitter(list(LAYOUT_NAMES)), label="Axes",
           words=LAYOUT_NAMES.__getitem__),
 )  # fmt: skip
 
@@ -119,10 +120,10 @@ def is_relevant(view: View, name: str) -> bool:
     """Return True if a value means something in this view."""
     if name == "seed":
         return view["data"] != OWN_DATA
-    return view["panel"] in BELONGS.get(name, PANELS)
+    return view["panel"] in PANELS_BY_VALUE.get(name, PANELS)
 
 
-def scheme_of(view: View, side: str) -> Scheme:
+def parse_side(view: View, side: str) -> Scheme:
     """The scheme that is typed on one side; raises InvalidInput."""
     texts = (view[f"{side}_{name}"].strip() for name in FIELD_LABELS)
     return SCHEMES["custom"].with_fields(*(Field.parse(text) if text else None for text in texts))

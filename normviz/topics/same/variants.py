@@ -12,7 +12,7 @@ VARIANTS = ("layer", "layer-channels", "layer-spatial")
 
 
 @dataclass(frozen=True)
-class Use:
+class VariantUse:
     """One use of a variant.
 
     Attributes:
@@ -28,48 +28,48 @@ class Use:
     how: str
 
 
-TORCH = "https://docs.pytorch.org/docs/stable/generated/torch.nn"
-KERAS = "https://keras.io/api/layers/normalization_layers"
+TORCH_DOCS = "https://docs.pytorch.org/docs/stable/generated/torch.nn"
+KERAS_DOCS = "https://keras.io/api/layers/normalization_layers"
 
-USES = (
-    Use("layer", BA_REFERENCE.text, str(BA_REFERENCE.url), "all hidden units of a layer share one μ and one σ; "
+VARIANT_USES = (
+    VariantUse("layer", BA_REFERENCE.text, str(BA_REFERENCE.url), "all hidden units of a layer share one μ and one σ; "
                                                            "every example has its own"),
-    Use(
-        "layer", "PyTorch's documentation, image example", f"{TORCH}.LayerNorm.html",
+    VariantUse(
+        "layer", "PyTorch's documentation, image example", f"{TORCH_DOCS}.LayerNorm.html",
         "`nn.LayerNorm([C, H, W])`, with a γ and a β for each element",
     ),
-    Use(
+    VariantUse(
         "layer", "TensorFlow 1", "https://www.tensorflow.org/versions/r1.15/api_docs/python/tf/contrib/layers/layer_norm",
         "`tf.contrib.layers.layer_norm`: by default over all axes but the first, with a γ and a β for each channel",
     ),
-    Use(
+    VariantUse(
         "layer", "Huang et al. 2018, MUNIT: its code", "https://github.com/NVlabs/MUNIT/blob/master/networks.py",
         "`LayerNorm` over C, H, W with a γ and a β for each channel; it divides by the sample deviation + ε",
     ),
-    Use(
-        "layer-channels", "Keras", f"{KERAS}/layer_normalization",
+    VariantUse(
+        "layer-channels", "Keras", f"{KERAS_DOCS}/layer_normalization",
         "`LayerNormalization()`: its default is `axis=-1`, the channels alone",
     ),
-    Use(
-        "layer-channels", "PyTorch's documentation, text example", f"{TORCH}.LayerNorm.html",
+    VariantUse(
+        "layer-channels", "PyTorch's documentation, text example", f"{TORCH_DOCS}.LayerNorm.html",
         "`nn.LayerNorm(C)` on (B, T, C): the last axis alone",
     ),
-    Use(
+    VariantUse(
         "layer-channels", "Vaswani et al. 2017, Attention Is All You Need: its code",
         "https://github.com/tensorflow/tensor2tensor/blob/master/tensor2tensor/layers/common_layers.py",
         "`layer_norm` averages over the last axis: each token by itself",
     ),
-    Use(
+    VariantUse(
         "layer-channels", "Liu et al. 2022, ConvNeXt: its code",
         "https://github.com/facebookresearch/ConvNeXt/blob/main/models/convnext.py",
         "`LayerNorm` over the channels of each position, for both orders of the axes",
     ),
-    Use(
+    VariantUse(
         "layer-spatial", "Mao 2019, Layer Normalization Explained (a blog)",
         "https://leimao.github.io/blog/Layer-Normalization/",
         "“layer norm for convolutions”, each channel over its H, W; the blog itself says that it equals instance norm",
     ),
-    Use(
+    VariantUse(
         "layer-spatial", "Ulyanov et al. 2016, by its usual name", str(SCHEMES["instance"].reference.url),
         "instance norm: `nn.InstanceNorm2d(C, affine=True)`",
     ),
@@ -82,11 +82,11 @@ SHAPES: dict[str, tuple[Shape, Shape]] = {
 }
 """By layer, the shapes of pre-activations (N, H, W, C) and weights (kh, kw, Cin, Cout) of the invariances."""
 
-SIGNS = {True: "=\u00a0same", False: "≠\u00a0different", None: "0/0"}
+INVARIANCE_SIGNS = {True: "=\u00a0same", False: "≠\u00a0different", None: "0/0"}
 """By invariance: the output of a changed layer, in a sign and a word; None: every field is one centred element."""
 
 
-def is_invariant(scheme: Scheme, change: str, layer: str) -> bool | None:
+def is_variant_invariant(scheme: Scheme, change: str, layer: str) -> bool | None:
     """Return True if a variant is invariant to a change of Table 1 at ε = 0; None if its x̂ is 0/0."""
     shape, weights = SHAPES[layer]
     if explain_degeneracy(scheme, shape, 0.0):
@@ -99,6 +99,6 @@ def tabulate_invariance() -> dict[str, list[str]]:
     columns = {"Change": [f"{row.name}: {row.plain}" for row in TRANSFORMATIONS.values()]}
     for key in VARIANTS:
         for layer in SHAPES:
-            verdicts = (is_invariant(SCHEMES[key], change, layer) for change in TRANSFORMATIONS)
-            columns[f"{SCHEMES[key].label}, {layer}"] = [SIGNS[verdict] for verdict in verdicts]
+            verdicts = (is_variant_invariant(SCHEMES[key], change, layer) for change in TRANSFORMATIONS)
+            columns[f"{SCHEMES[key].label}, {layer}"] = [INVARIANCE_SIGNS[verdict] for verdict in verdicts]
     return columns

@@ -30,7 +30,7 @@ class ChangeWords(NamedTuple):
     twin: str
 
 
-CHANGES = {
+CHANGE_WORDS = {
     "weight-matrix-rescaling": ChangeWords(
         "all weights {sign}", "all {unit}s", "The twin starts with all its weights {delta} times as large."
     ),
@@ -58,25 +58,25 @@ CHANGES = {
 }
 """By the key of a transformation."""
 
-UNITS = {"dense": "neuron", "conv": "channel"}
+UNIT_WORDS = {"dense": "neuron", "conv": "channel"}
 """An output of a layer, by the kind of the layer."""
 
 
-def name_of(scheme: Scheme) -> str:
+def shorten_scheme_name(scheme: Scheme) -> str:
     """Return the name of a scheme as it is spoken: "batch norm"."""
     return scheme.name.replace("no normalization", "no norm").replace("normalization", "norm")
 
 
-def sign_of(change: Transformation, setting: Setting) -> str:
+def format_change_sign(change: Transformation, setting: Setting) -> str:
     """Return a change as a sign: "× 5", "+ noise"."""
     return f"+\u00a0{_added(change, setting)}" if change.factor is None else f"×\u00a0{typeset(setting.delta)}"
 
 
-def in_words(text: str, change: Transformation, setting: Setting) -> str:
+def fill_change_words(text: str, change: Transformation, setting: Setting) -> str:
     """Return a text of `CHANGES` with the words and numbers of a setting."""
     return text.format(
-        sign=sign_of(change, setting), delta=typeset(setting.delta), batch=setting.batch,
-        unit=UNITS[setting.layer], added=_added(change, setting),
+        sign=format_change_sign(change, setting), delta=typeset(setting.delta), batch=setting.batch,
+        unit=UNIT_WORDS[setting.layer], added=_added(change, setting),
     )  # fmt: skip
 
 
@@ -85,39 +85,42 @@ def _added(change: Transformation, setting: Setting) -> str:
     return "constant" if change.on == "data" and setting.layer == "conv" else "noise"
 
 
-def title_of(scheme: Scheme, change: Transformation, setting: Setting) -> str:
+def format_case_title(scheme: Scheme, change: Transformation, setting: Setting) -> str:
     """Return the title of a case: "Batch norm, every image × 5"."""
-    return f"{capitalize_first(name_of(scheme))}, {in_words(CHANGES[change.key].title, change, setting)}"
+    return (
+        f"{capitalize_first(shorten_scheme_name(scheme))}, "
+        f"{fill_change_words(CHANGE_WORDS[change.key].title, change, setting)}"
+    )
 
 
-def row_words(scheme: Scheme, setting: Setting) -> str:
+def describe_table_row(scheme: Scheme, setting: Setting) -> str:
     """Return what a scheme does, in the few words that stand below its name: "normalizes each image"."""
     if scheme.acts_on == "none":
         return "to compare with"
     if scheme.key == "weight":
-        return f"divides each {UNITS[setting.layer]}'s weights by their length"
+        return f"divides each {UNIT_WORDS[setting.layer]}'s weights by their length"
     if scheme.acts_on == "weight":
         return f"weights {menu_hint(scheme)}"
     if scheme.suppression is None or scheme.suppression.windows:
         return menu_hint(scheme)
     field = scheme.fields[-1]
-    noun = name_field(field, scheme.axes, setting.shapes[0]).replace("channel", UNITS[setting.layer])
+    noun = name_field(field, scheme.axes, setting.shapes[0]).replace("channel", UNIT_WORDS[setting.layer])
     over = " over the batch" if field.rules[0] == FULL else ""
     return f"normalizes each {noun.replace('example', 'image')}{over}" if noun else ""
 
 
-def twin_words(change: Transformation, setting: Setting, follow: bool) -> str:
+def describe_case_twin(change: Transformation, setting: Setting, follow: bool) -> str:
     """Return in sentences how the twin differs from the network."""
-    said = in_words(CHANGES[change.key].twin, change, setting)
+    said = fill_change_words(CHANGE_WORDS[change.key].twin, change, setting)
     factor = change.compute_rate_factor(setting.optimizer, setting.delta)
     if change.weight_factor is not None and factor != 1.0:
         rate = f"is × {typeset(factor)}, to match" if follow else "stays the same"
-        whose = "Their" if change.weight_factor == () else f"That {UNITS[setting.layer]}'s"
+        whose = "Their" if change.weight_factor == () else f"That {UNIT_WORDS[setting.layer]}'s"
         said += f" {whose} learning rate {rate}."
     return f"{said} Everything else is identical."
 
 
-def square_words(change: Transformation, setting: Setting) -> str:
+def describe_squares(change: Transformation, setting: Setting) -> str:
     """Return what a square of the picture of a change is."""
     if change.on == "data":
         return (
@@ -128,13 +131,13 @@ def square_words(change: Transformation, setting: Setting) -> str:
     return "Each square is one neuron: its weights, one for each pixel."
 
 
-def hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
+def write_hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
     """Return how a scheme normalizes, and the question to ask of the change; without the answer."""
     if scheme.acts_on == "none":
         return "Nothing is subtracted, and nothing divides. Is there anything that could cancel the change?"
     about = scheme.about.partition(":")[0] + "." if scheme.acts_on == "both" else scheme.about  # behind it the answer
-    does = f" {row_words(scheme, setting)}." if scheme.key in PAPER_TABLE else f": {about}"
-    how = f"{capitalize_first(name_of(scheme))}{does}"
+    does = f" {describe_table_row(scheme, setting)}." if scheme.key in PAPER_TABLE else f": {about}"
+    how = f"{capitalize_first(shorten_scheme_name(scheme))}{does}"
     if scheme.acts_on == "weight":
         return f"{how} Does the change pass through that division?"
     if change.factor is None:
@@ -142,19 +145,24 @@ def hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
     return f"{how} Are all the values that are averaged together multiplied by the same number?"
 
 
-def answer_words(cell: Cell, scheme: Scheme, change: Transformation) -> str:
+def describe_case_answer(cell: Cell, scheme: Scheme, change: Transformation) -> str:
     """Return the answer in a sentence that introduces "invariant"."""
-    name = "A network without normalization" if scheme.acts_on == "none" else capitalize_first(name_of(scheme))
+    name = (
+        "A network without normalization" if scheme.acts_on == "none" else capitalize_first(shorten_scheme_name(scheme))
+    )
     if cell.degenerate or cell.unchanged:
         return "δ = 1 changes nothing." if cell.unchanged else f"{name} has nothing to compare here."
     if cell.fades:
         return f"{name} is **invariant** to {change.name} at ε = 0 only."
     if cell.predicted and cell.parted_by_rate:
-        return f"The outputs of {name_of(scheme)} are **invariant** to {change.name}, but the learning rates differ."
+        return (
+            f"The outputs of {shorten_scheme_name(scheme)} are **invariant** to {change.name}, but the "
+            f"learning rates differ."
+        )
     return f"{name} is {'**invariant**' if cell.predicted else '**not invariant**'} to this change."
 
 
-def reason_words(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> str:
+def explain_case_answer(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> str:
     """Return why the answer is so, in a sentence or two; for uncommon kinds of schemes as the theory says it."""
     if cell.degenerate or cell.unchanged:
         return cell.degenerate or "So nothing can be told."
@@ -166,7 +174,7 @@ def reason_words(cell: Cell, scheme: Scheme, change: Transformation, setting: Se
     if uncommon or any(field.windows for field in scheme.fields):
         return capitalize_first(cell.reason.removeprefix(f"{capitalize_first(change.name)}: "))
     if scheme.acts_on == "weight":
-        return _weight_reason(cell, scheme, change, UNITS[setting.layer])
+        return _weight_reason(cell, scheme, change, UNIT_WORDS[setting.layer])
     return _activation_reason(cell, scheme, change, setting)
 
 
@@ -175,7 +183,8 @@ def _weight_reason(cell: Cell, scheme: Scheme, change: Transformation, unit: str
         if cell.predicted:
             return cell.reason
         return (
-            f"{capitalize_first(name_of(scheme))} changes only the weights, so a change of the images passes through."
+            f"{capitalize_first(shorten_scheme_name(scheme))} changes only the weights, so a change of the "
+            f"images passes through."
         )
     if cell.predicted:
         return f"Each {unit}'s weights are divided by their own size. This cancels the factor before any image is seen."
@@ -185,7 +194,7 @@ def _weight_reason(cell: Cell, scheme: Scheme, change: Transformation, unit: str
 
 
 def _activation_reason(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> str:
-    name, shape = capitalize_first(name_of(scheme)), setting.shapes[0]
+    name, shape = capitalize_first(shorten_scheme_name(scheme)), setting.shapes[0]
     centred = scheme.summation is not None and scheme.summation == scheme.suppression
     divisor = "standard deviation" if centred else "root mean square"
     if change.factor is None:
@@ -209,4 +218,4 @@ def _activation_reason(cell: Cell, scheme: Scheme, change: Transformation, setti
 
 def _plain(words: str, setting: Setting) -> str:
     """Return the axes of a tensor in the words of the page."""
-    return words.replace("channels", f"{UNITS[setting.layer]}s").replace("examples", "images of a batch")
+    return words.replace("channels", f"{UNIT_WORDS[setting.layer]}s").replace("examples", "images of a batch")

@@ -4,7 +4,7 @@ import streamlit as st
 
 from normviz.core.settings import get_declarations
 from normviz.core.text import typeset
-from normviz.topics.table1.state import ORDER, PREFIX, Page, is_relevant, lengths
+from normviz.topics.table1.state import PREFIX, ROW_ORDER, Page, get_layer_lengths, is_relevant
 from normviz.ui import custom
 from normviz.ui.drawers import draw_drawer
 from normviz.ui.link import View
@@ -15,31 +15,31 @@ LEFT, RIGHT = ("layer", "optimizer", "rate", "follow", "steps", "batch", "width"
 """The settings in two columns; δ, τ and ε, which the page follows while they are dragged, stand above the second."""
 
 
-USUAL = ("delta", "shift", "eps", "layer", "optimizer")
+SUMMARIZED_SETTINGS = ("delta", "shift", "eps", "layer", "optimizer")
 """The settings that the line beside the others names."""
 
 ROWS, SETTINGS = "rows", "settings"
 """The keys of the choice of rows and of the settings."""
 
 
-def rows(view: View) -> None:
+def choose_rows(view: View) -> None:
     """Show the choice of the normalizations that have a row."""
     place = draw_drawer(st.popover, "Add a normalization", ROWS, icon=":material/add:")
     if not place.open:
         return
     with place:
-        choose_schemes(PREFIX + "schemes", ORDER)
+        choose_schemes(PREFIX + "schemes", ROW_ORDER)
         if "custom" in view["schemes"]:
-            custom.draw_custom_controls(view, lengths, PREFIX)
+            custom.draw_custom_controls(view, get_layer_lengths, PREFIX)
         Controls(Page, PREFIX, view, is_relevant).draw("groups", "radius")
 
 
-def settings(view: View) -> None:
+def show_table_settings(view: View) -> None:
     """Show all settings behind a click, and a line with the usual ones where one of them is not its default."""
     page, words = Controls(Page, PREFIX, view, is_relevant), get_declarations(Page)
     line = f"δ = {typeset(view['delta'])}, τ = {typeset(view['shift'])}, ε = {typeset(view['eps'])}"
     layer, optimizer = (words[name].words(view[name]) for name in ("layer", "optimizer"))
-    if any(view[name] != words[name].resolve_default(view) for name in USUAL):
+    if any(view[name] != words[name].resolve_default(view) for name in SUMMARIZED_SETTINGS):
         st.caption(f"{line}, {layer.lower()} layer, {optimizer}")
     place = draw_drawer(st.expander, "Settings", SETTINGS)
     if not place.open:

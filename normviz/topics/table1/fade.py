@@ -30,13 +30,13 @@ class Fade(NamedTuple):
     typical: float
 
 
-def fade_gaps(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
+def compute_fades(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
     """How far every re-scaling comes through in the first layer, on the first mini-batch, in float64.
 
     Holds where s is constant inside every field and a shift is taken off, for a scheme that divides activations. Raises
     InvalidInput where the scheme does not fit the setting.
     """
-    v, square, unit = centred_and_squares(scheme, setting)
+    v, square, unit = compute_centred_squares(scheme, setting)
     axes = np.eye(v.shape[-1])
     if scheme.whitens:
         axes = _eigenvectors(v, scheme.matrices(v.shape))
@@ -57,7 +57,7 @@ def fade_gaps(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
     return gaps
 
 
-def centred_and_squares(
+def compute_centred_squares(
     scheme: Scheme, setting: Setting, change: Transformation | None = None
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Return v and E_B[v²] of the first layer's sums on the first mini-batch, and the firing unit, in float64.

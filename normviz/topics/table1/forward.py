@@ -13,17 +13,17 @@ from normviz.core.normalize import ignore_float_warnings, normalize
 from normviz.core.registry import Scheme
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.spec import JobStep
-from normviz.topics.table1.fade import Fade, fade_gaps
+from normviz.topics.table1.fade import Fade, compute_fades
 from normviz.train.problem import BASE_POSITIONS, MEASURED_NETWORKS, make_problem
 from normviz.train.setting import Setting
 
-PIECE = 2**20
+MAX_PIECE_ELEMENTS = 2**20
 """Elements of laid out windows up to which a tensor is normalized at once: an eighth of a second."""
 
-Cut = tuple[slice, ...]
+Slices = tuple[slice, ...]
 
 
-def forward_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
+def measure_forward_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
     """Return max|x̂' - x̂| / max|x̂| of the first normalized layer on the first mini-batch, (schemes, networks).
 
     x̂' is a network's, x̂ that of its base: of the original, or of the network that a control is a disturbed copy of.
@@ -32,19 +32,19 @@ def forward_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
     """
     gaps = np.empty((len(schemes), len(MEASURED_NETWORKS)))
     for row, scheme in enumerate(schemes):
-        for gaps[row] in measuring(scheme, setting):
+        for gaps[row] in iterate_forward_gaps(scheme, setting):
             pass
     return gaps
 
 
 @lru_cache(maxsize=1024)
-def first_layer(setting: Setting) -> Setting:
+def reduce_to_first_layer(setting: Setting) -> Setting:
     """A setting with what a forward pass of the first layer depends on, and the least of everything else."""
     depth = setting.depth if setting.kernel == 2 else 1  # which filters a convolution has
     return replace(setting, steps=1, depth=depth, optimizer="sgd", rate=1.0, device="cpu")
 
 
-class Measured(NamedTuple):
+class ForwardMeasurement(NamedTuple):
     """One row on a forward pass, as far as it has come.
 
     Attributes:
@@ -63,13 +63,13 @@ def has_eps(scheme: Scheme) -> bool:
     return on_activations is not None and on_activations.suppression is not None
 
 
-def fading(scheme: Scheme, setting: Setting) -> bool:
+def is_fading(scheme: Scheme, setting: Setting) -> bool:
     """Return True if a positive ε is beside what a scheme divides activations by."""
     return setting.eps > 0 and has_eps(scheme)
 
 
 @dataclass(frozen=True)
-class Forward:
+class ForwardJob:
     """Measure one row on a forward pass."""
 
     kind: ClassVar[str] = "table1/forward"
@@ -79,26 +79,26 @@ class Forward:
     setting: Setting
 
     @classmethod
-    def of(cls, scheme: Scheme, setting: Setting) -> "Forward":
+    def of(cls, scheme: Scheme, setting: Setting) -> "ForwardJob":
         """The measurement of a scheme."""
-        return cls(SchemeSpec.of(scheme), first_layer(setting))
+        return cls(SchemeSpec.of(scheme), reduce_to_first_layer(setting))
 
-    def steps(self) -> Iterator[JobStep[Measured]]:
+    def steps(self) -> Iterator[JobStep[ForwardMeasurement]]:
         """Network by network, and at last how it fades."""
         scheme = self.row.scheme
-        for gaps in measuring(scheme, self.setting):
-            yield JobStep(float(np.mean(~np.isnan(gaps))), partial(Measured, gaps))
-        fades = fade_gaps(scheme, self.setting) if fading(scheme, self.setting) else {}
-        yield JobStep(1.0, partial(Measured, gaps, fades))
+        for gaps in iterate_forward_gaps(scheme, self.setting):
+            yield JobStep(float(np.mean(~np.isnan(gaps))), partial(ForwardMeasurement, gaps))
+        fades = compute_fades(scheme, self.setting) if is_fading(scheme, self.setting) else {}
+        yield JobStep(1.0, partial(ForwardMeasurement, gaps, fades))
 
 
-def measuring(scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
+def iterate_forward_gaps(scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
     """`forward_gaps` of one scheme, network by network, so that the tensors of a few are there at a time, not of all.
 
     Yields after every network, and within one wherever it may be left, all gaps, (networks,), NaN where there is none
     yet.
     """
-    start = _start(first_layer(setting))
+    start = _start(reduce_to_first_layer(setting))
     outputs: dict[int, np.ndarray] = {}
     gaps = np.full(len(MEASURED_NETWORKS), np.nan)
     for number, network in enumerate(MEASURED_NETWORKS):
@@ -108,7 +108,7 @@ def measuring(scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
             for out in _output(x, start.weights[number], scheme, setting):
                 outputs[number] = out
                 yield gaps.copy()
-            gaps[number] = gap(outputs[number], outputs[BASE_POSITIONS[number]])
+            gaps[number] = measure_output_gap(outputs[number], outputs[BASE_POSITIONS[number]])
             if number not in BASE_POSITIONS:
                 del outputs[number]
         else:
@@ -132,9 +132,9 @@ def _start(setting: Setting) -> _Start:
     return _Start(problem.inputs[problem.order[0]], problem.factor, problem.shift, weights)
 
 
-def outputs(scheme: Scheme, setting: Setting, networks: Sequence[int]) -> list[np.ndarray]:
+def compute_first_outputs(scheme: Scheme, setting: Setting, networks: Sequence[int]) -> list[np.ndarray]:
     """Return x̂ of the first layer on the first mini-batch, (N, H, W, C), for the networks at these positions."""
-    start, found = _start(first_layer(setting)), []
+    start, found = _start(reduce_to_first_layer(setting)), []
     for number in networks:
         x = (start.examples * start.factor[number] + start.shift[number]).astype(setting.storage)
         (out,) = deque(_output(x, start.weights[number], scheme, setting), maxlen=1)
@@ -142,7 +142,7 @@ def outputs(scheme: Scheme, setting: Setting, networks: Sequence[int]) -> list[n
     return found
 
 
-def summed(x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting) -> np.ndarray:
+def compute_pre_activations(x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting) -> np.ndarray:
     """a = Wx, (N, H, W, C), of patches x (N, positions, fan-in), with W normalized where the scheme does that."""
     w = weights
     if scheme.on_weights is not None:
@@ -152,22 +152,22 @@ def summed(x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting)
 
 def _output(x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
     """What a layer's normalization gives, (N, H, W, C), for patches (N, positions, fan-in): the last one yielded."""
-    a, on_activations = summed(x, weights, scheme, setting), scheme.on_activations
+    a, on_activations = compute_pre_activations(x, weights, scheme, setting), scheme.on_activations
     if on_activations is None:
         yield a
         return
-    for out in in_pieces(_rounded(a, setting), on_activations, setting.eps):
+    for out in normalize_in_pieces(_rounded(a, setting), on_activations, setting.eps):
         yield out
     yield _rounded(out, setting)
 
 
-def in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[np.ndarray]:
+def normalize_in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[np.ndarray]:
     """x̂ of activations: the last that is yielded; a large tensor with windows in pieces, centred first.
 
     `normalize` lays the windows out, seventeen times the tensor at a radius of 8.
     """
     fields = [field for field in scheme.fields if field.windows]
-    if max((field.count_window_elements(x.shape) for field in fields), default=0) <= PIECE:
+    if max((field.count_window_elements(x.shape) for field in fields), default=0) <= MAX_PIECE_ELEMENTS:
         yield normalize(x, scheme, eps).xhat
         return
     for field, alone in (
@@ -184,12 +184,12 @@ def in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[np.ndarray]
     yield x
 
 
-def _cuts(field: Field, shape: Shape) -> Iterator[tuple[Cut, Cut]]:
+def _cuts(field: Field, shape: Shape) -> Iterator[tuple[Slices, Slices]]:
     """Pieces of a tensor, each with what its statistics are of: along the longest axis on which boxes end somewhere."""
     reach = [{"own": 0, "window": rule.number}.get(rule.kind, n) for rule, n in zip(field.rules, shape, strict=True)]
     axis = max(range(4), key=lambda axis: shape[axis] - 2 * reach[axis])
     n, near = shape[axis], min(reach[axis], shape[axis])
-    length = max(n * PIECE // field.count_window_elements(shape), near, 1)
+    length = max(n * MAX_PIECE_ELEMENTS // field.count_window_elements(shape), near, 1)
     whole = [slice(0, size) for size in shape]
     for start in range(0, n, length):
         inner = slice(start, min(start + length, n))
@@ -198,7 +198,7 @@ def _cuts(field: Field, shape: Shape) -> Iterator[tuple[Cut, Cut]]:
 
 
 @ignore_float_warnings
-def gap(out: np.ndarray, base: np.ndarray) -> float:
+def measure_output_gap(out: np.ndarray, base: np.ndarray) -> float:
     """Return max|out − base| / max|base|; infinite where a number is not finite."""
     found = np.abs(out - base).max() / (np.abs(base).max() or 1.0)
     return float("inf") if np.isnan(found) else float(found)

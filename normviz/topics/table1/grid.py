@@ -6,28 +6,36 @@ from normviz.charts.palette import THEMES
 from normviz.core.registry import Scheme, find_equal_schemes
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.wording import capitalize_first, format_scheme_label
-from normviz.topics.table1.cases import CHANGES, UNITS, in_words, name_of, row_words, sign_of, title_of
+from normviz.topics.table1.cases import (
+    CHANGE_WORDS,
+    UNIT_WORDS,
+    describe_table_row,
+    fill_change_words,
+    format_case_title,
+    format_change_sign,
+    shorten_scheme_name,
+)
 from normviz.topics.table1.table import Cell
 from normviz.train.setting import Setting
 
-SIGNS = {"yes": "=", "no": "≠", "fades": "≈", "none": "–"}
-WORDS = {"yes": "same", "no": "differs", "fades": "nearly", "none": "unclear"}
+ANSWER_SIGNS = {"yes": "=", "no": "≠", "fades": "≈", "none": "–"}
+ANSWER_LABELS = {"yes": "same", "no": "differs", "fades": "nearly", "none": "unclear"}
 """Answers, as a sign and in a word: do the network and its twin learn the same?"""
 
-UNCHANGED = "δ = 1 changes nothing"
+UNCHANGED_TEXT = "δ = 1 changes nothing"
 
-LONGEST = 16
+MAX_ROW_NAME_LENGTH = 16
 """Letters of a name that fits before its row; a longer one is shortened to the scheme's label."""
 
-CASE = "case"
+CASE_KEY = "case"
 """The key of the element that shows the open case."""
 
 
-def grid_data(
+def build_grid_data(
     cells: Sequence[Cell],
     schemes: Sequence[Scheme],
     setting: Setting,
-    opened: str,
+    open_key: str,
     covered: Collection[str],
     theme: str,
     small: bool,
@@ -37,30 +45,32 @@ def grid_data(
     `covered`: the keys of the cells whose answers are not shown; `small`: whether the map stands back, as before the
     first guess.
     """
-    by_key, colours = {key_of(cell): cell for cell in cells}, THEMES[theme]
+    by_key, colours = {get_cell_key(cell): cell for cell in cells}, THEMES[theme]
     return {
         "label": "All cases: normalizations and changes",
         "colours": {"yes": colours.yes, "no": colours.no, "changed": colours.transformed, "kept": colours.grid},
-        "open": opened,
-        "shows": CASE,
+        "open": open_key,
+        "shows": CASE_KEY,
         "small": small,
-        "groups": {"weights": f"Weights: a bar per {UNITS[setting.layer]}", "data": "Images: a square each"},
+        "groups": {"weights": f"Weights: a bar per {UNIT_WORDS[setting.layer]}", "data": "Images: a square each"},
         "columns": [
             {
                 "on": change.on,
                 "one": bool(change.factor),
                 "added": change.factor is None,
-                "sign": sign_of(change, setting),
-                "name": in_words(CHANGES[change.key].short, change, setting),
+                "sign": format_change_sign(change, setting),
+                "name": fill_change_words(CHANGE_WORDS[change.key].short, change, setting),
             }
             for change in TRANSFORMATIONS.values()
         ],
         "rows": [
             {
-                "name": capitalize_first(name_of(scheme)) if len(name_of(scheme)) <= LONGEST else scheme.label,
+                "name": capitalize_first(shorten_scheme_name(scheme))
+                if len(shorten_scheme_name(scheme)) <= MAX_ROW_NAME_LENGTH
+                else scheme.label,
                 "note": _note(scheme, setting),
                 "cells": [
-                    cell_data(by_key[key], scheme, setting, key in covered)
+                    build_cell_data(by_key[key], scheme, setting, key in covered)
                     for key in (f"{scheme.key}.{change}" for change in TRANSFORMATIONS)
                 ],
             }
@@ -69,31 +79,31 @@ def grid_data(
     }
 
 
-def key_of(cell: Cell) -> str:
+def get_cell_key(cell: Cell) -> str:
     """Return the key of a cell in links: scheme.transformation."""
     return f"{cell.scheme}.{cell.transformation}"
 
 
-def cell_data(cell: Cell, scheme: Scheme, setting: Setting, covered: bool) -> dict:
+def build_cell_data(cell: Cell, scheme: Scheme, setting: Setting, covered: bool) -> dict:
     """Return one cell of the map; of a covered one nothing but its name."""
     change = TRANSFORMATIONS[cell.transformation]
-    name = title_of(scheme, change, setting)
+    name = format_case_title(scheme, change, setting)
     if covered:
-        return {"key": key_of(cell), "title": f"{name}: not guessed yet", "covered": True}
-    answer = answer_of(cell)
-    word = WORDS[answer] if cell.agrees else "disagree"
+        return {"key": get_cell_key(cell), "title": f"{name}: not guessed yet", "covered": True}
+    answer = classify_case_answer(cell)
+    word = ANSWER_LABELS[answer] if cell.agrees else "disagree"
     return {
-        "key": key_of(cell),
+        "key": get_cell_key(cell),
         "title": f"{name}: {word}",
         "covered": False,
         "alert": not cell.agrees,
         "answer": answer,
-        "sign": SIGNS[answer],
+        "sign": ANSWER_SIGNS[answer],
         "word": word,
     }
 
 
-def answer_of(cell: Cell) -> str:
+def classify_case_answer(cell: Cell) -> str:
     """Return whether network and twin learn the same, as the theory predicts it: a key of `SIGNS`."""
     if cell.degenerate or cell.unchanged:
         return "none"
@@ -102,7 +112,7 @@ def answer_of(cell: Cell) -> str:
     return "yes" if cell.predicted and not cell.parted_by_rate else "no"
 
 
-def trained_gap(cell: Cell) -> float:
+def select_training_gap(cell: Cell) -> float:
     """Return the training gap that is judged."""
     return cell.training_gap_equal_lr if cell.parted_by_rate else cell.training_gap
 
@@ -110,6 +120,6 @@ def trained_gap(cell: Cell) -> float:
 def _note(scheme: Scheme, setting: Setting) -> str:
     """Return what stands under the name of a row: what the scheme does, or which one a custom scheme is."""
     if scheme.key != "custom":
-        return row_words(scheme, setting)
+        return describe_table_row(scheme, setting)
     twins = [format_scheme_label(other) for other in find_equal_schemes(scheme, setting.shapes[0])]
     return f"= {twins[0]}" if twins else "your own"

@@ -15,16 +15,30 @@ from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.describe import notation
 from normviz.describe.wording import capitalize_first, format_gap
 from normviz.topics.table1 import sweeps
-from normviz.topics.table1.cases import answer_words, hint, reason_words, sign_of, square_words, title_of, twin_words
+from normviz.topics.table1.cases import (
+    describe_case_answer,
+    describe_case_twin,
+    describe_squares,
+    explain_case_answer,
+    format_case_title,
+    format_change_sign,
+    write_hint,
+)
 from normviz.topics.table1.forward import has_eps
-from normviz.topics.table1.grid import SIGNS, UNCHANGED, answer_of, key_of, trained_gap
-from normviz.topics.table1.half import broken
-from normviz.topics.table1.pictures import change_picture
-from normviz.topics.table1.script import cell_script
-from normviz.topics.table1.state import ONE_CASE, PANELS, PREFIX, WHY_RATE
+from normviz.topics.table1.grid import (
+    ANSWER_SIGNS,
+    UNCHANGED_TEXT,
+    classify_case_answer,
+    get_cell_key,
+    select_training_gap,
+)
+from normviz.topics.table1.half_precision import find_half_failures
+from normviz.topics.table1.pictures import render_change
+from normviz.topics.table1.script import write_cell_script
+from normviz.topics.table1.state import CASE_PANELS, PANELS, PREFIX, RATE_EXPLANATION
 from normviz.topics.table1.table import Cell
-from normviz.topics.table1.training_panels import results
-from normviz.topics.table1.twin_plot import is_visible, loss_plot, output_plot
+from normviz.topics.table1.training_panels import get_table_results
+from normviz.topics.table1.twin_plot import build_loss_plot, build_output_plot, is_visible
 from normviz.train.problem import ORIGINAL, find_network_index
 from normviz.train.setting import DTYPES, Setting
 from normviz.ui.link import View, draw_segments
@@ -32,13 +46,13 @@ from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 from normviz.web.components.twins import show_twin_curves
 
-Votes = dict[str, str]
+GuessesByCell = dict[str, str]
 """By cell, in the order of the guesses: what was guessed, a key of `GUESSES`."""
 
-GUESSES = {"yes": "the same", "no": "differently", "fades": "nearly the same"}
+GUESS_WORDS = {"yes": "the same", "no": "differently", "fades": "nearly the same"}
 """The answers to choose from; the last one only where ε > 0."""
 
-ANSWERS = {
+ANSWER_SENTENCES = {
     "yes": "they learn the same",
     "no": "they learn differently",
     "fades": "they learn nearly the same",
@@ -46,7 +60,7 @@ ANSWERS = {
 }
 """The answers in words."""
 
-EASY = (
+CHANGES_BY_DIFFICULTY = (
     "dataset-rescaling", "case-rescaling", "weight-matrix-rescaling", "weight-vector-rescaling", "dataset-recentering",
     "weight-matrix-recentering",
 )  # fmt: skip
@@ -54,73 +68,75 @@ EASY = (
 
 LEGEND = "**=** learns the same · **≠** learns differently · **?** click and guess"
 
-SCRIPT = (
+SCRIPT_NOTE = (
     "This case in plain PyTorch. The script prints the same verdict, unless it or the page gives no answer: the "
     "page also compares with float64, and allows for deeper layers that cancel a change."
 )
 """What the script has in common with the page, and what it lacks."""
 
 
-def covered_cells(cells: Sequence[Cell], view: View) -> list[str]:
+def find_covered_cells(cells: Sequence[Cell], view: View) -> list[str]:
     """Return the keys of the cells whose answers are not shown: those without a guess, unless something reveals them.
 
     A panel that shows the answers of all cases reveals all; the script of a case reveals that case.
     """
-    if view["reveal"] or view["panel"] not in ONE_CASE:
+    if view["reveal"] or view["panel"] not in CASE_PANELS:
         return []
-    seen = {*votes(), *([view["cell"]] if view["panel"] == "script" else [])}
-    return [key for key in map(key_of, cells) if key not in seen]
+    seen = {*get_votes(), *([view["cell"]] if view["panel"] == "script" else [])}
+    return [key for key in map(get_cell_key, cells) if key not in seen]
 
 
-def votes() -> Votes:
+def get_votes() -> GuessesByCell:
     """Return the guesses of this session."""
     return st.session_state.setdefault("votes", {})
 
 
-def case_panel(
+def show_case(
     cell: Cell, scheme: Scheme, setting: Setting, cells: Sequence[Cell], covered: Sequence[str], follow: bool
 ) -> None:
     """Show a case: what is normalized, what is changed, and a picture of the change."""
     change = TRANSFORMATIONS[cell.transformation]
     with st.container(border=True, key="case-card", gap="xsmall"):
         st.caption(_count(cell, cells, covered))
-        st.markdown(f"## {title_of(scheme, change, setting)}")
+        st.markdown(f"## {format_case_title(scheme, change, setting)}")
         with st.container(key="change", horizontal=True, vertical_alignment="center"):
-            st.html(change_picture(change, setting, sign_of(change, setting)), width="content")
-            st.markdown(f"{twin_words(change, setting, follow)} :small[:gray[{square_words(change, setting)}]]")
+            st.html(render_change(change, setting, format_change_sign(change, setting)), width="content")
+            st.markdown(
+                f"{describe_case_twin(change, setting, follow)} :small[:gray[{describe_squares(change, setting)}]]"
+            )
 
 
-def question_panel(cell: Cell, scheme: Scheme, setting: Setting) -> None:
+def show_case_question(cell: Cell, scheme: Scheme, setting: Setting) -> None:
     """Ask for a guess; nothing of the answer is in it."""
     st.markdown("### Do both networks learn the same?")
     with st.container(horizontal=True, key="guess"):
-        for vote, text in GUESSES.items():
+        for vote, text in GUESS_WORDS.items():
             if vote != "fades" or setting.eps:
-                on = partial(_vote, key_of(cell), vote)
-                st.button(f"{SIGNS[vote]} {text}", f"vote {vote}", on_click=on)
+                on = partial(_vote, get_cell_key(cell), vote)
+                st.button(f"{ANSWER_SIGNS[vote]} {text}", f"vote {vote}", on_click=on)
     with st.expander("Hint"):
-        st.markdown(hint(scheme, TRANSFORMATIONS[cell.transformation], setting))
+        st.markdown(write_hint(scheme, TRANSFORMATIONS[cell.transformation], setting))
 
 
-def answer_panel(
+def show_case_answer(
     cell: Cell, scheme: Scheme, setting: Setting, cells: Sequence[Cell], covered: Sequence[str], view: View, theme: str
 ) -> None:
     """Show the answer of a case: the curves, whether the guess was right, why, and what it was checked by."""
     change = TRANSFORMATIONS[cell.transformation]
-    losses = results().losses(scheme, setting)[:, [ORIGINAL, find_network_index(change, view["follow"])]]
+    losses = get_table_results().losses(scheme, setting)[:, [ORIGINAL, find_network_index(change, view["follow"])]]
     shown, note = _plotted(cell, scheme, change, setting, losses)
     with st.container(key="answer", horizontal=True):
         with st.container(key="shown"):
-            gap = format_gap(trained_gap(cell))
+            gap = format_gap(select_training_gap(cell))
             alt = f"{capitalize_first(shown['y'])} of network and twin; largest gap of the losses {gap}."
             colours = [THEMES[theme].original, THEMES[theme].transformed]
             show_twin_curves({"alt": alt, "names": ["network", "twin"], "colours": colours, **shown}, "curves")
         with st.container(key="told", gap="small"):
-            heading = _heading(votes().get(key_of(cell)), cell)
-            why = f"{answer_words(cell, scheme, change)} {reason_words(cell, scheme, change, setting)}"
+            heading = _heading(get_votes().get(get_cell_key(cell)), cell)
+            why = f"{describe_case_answer(cell, scheme, change)} {explain_case_answer(cell, scheme, change, setting)}"
             st.markdown(f"### {heading}\n{why}\n\n{note} {_final(cell, losses, setting)}")
             with st.container(horizontal=True, gap="small"):
-                following = following_case(view["cell"], cells, covered)
+                following = find_next_case(view["cell"], cells, covered)
                 if following:
                     on = partial(open_case, following)
                     st.button("Next case", icon=":material/arrow_forward:", type="primary", on_click=on)
@@ -138,15 +154,15 @@ def open_case(key: str) -> None:
         _set("panel", "changed")
 
 
-def following_case(key: str, cells: Sequence[Cell], covered: Sequence[str]) -> str | None:
+def find_next_case(key: str, cells: Sequence[Cell], covered: Sequence[str]) -> str | None:
     """Return the next covered case after this one, change by change; None where all answers are shown."""
-    places = {change: place for place, change in enumerate(EASY)}
-    order = [key_of(cell) for cell in sorted(cells, key=lambda cell: places[cell.transformation])]
+    places = {change: place for place, change in enumerate(CHANGES_BY_DIFFICULTY)}
+    order = [get_cell_key(cell) for cell in sorted(cells, key=lambda cell: places[cell.transformation])]
     at = order.index(key)
     return next((each for each in (*order[at + 1 :], *order[:at]) if each in covered), None)
 
 
-def reveal_button(covered: Sequence[str]) -> None:
+def show_reveal_button(covered: Sequence[str]) -> None:
     """Show the button that reveals all answers, or the one that covers them again."""
     if covered:
         st.button("Reveal all", on_click=partial(_set, "reveal", True))
@@ -154,7 +170,7 @@ def reveal_button(covered: Sequence[str]) -> None:
         st.button("Start again", on_click=_start_again)
 
 
-def choose_panel(covered: Sequence[str]) -> str:
+def choose_case_panel(covered: Sequence[str]) -> str:
     """Show the choice of what stands below the case, and return it; a case has a button for its script."""
     with st.container(key="more", horizontal=True, vertical_alignment="center"):
         st.markdown("**More**" + (" (shows the answers)" if covered else ""), width="content")
@@ -163,39 +179,39 @@ def choose_panel(covered: Sequence[str]) -> str:
     return panel
 
 
-def script_panel(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> None:
+def show_case_script(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> None:
     """Show the case as a script of its own."""
-    script = cell_script(scheme, TRANSFORMATIONS[cell.transformation], setting, follow)
+    script = write_cell_script(scheme, TRANSFORMATIONS[cell.transformation], setting, follow)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(SCRIPT, width="stretch")
-        st.download_button("Download", script, f"{key_of(cell)}.py", "text/x-python", on_click="ignore")
+        st.markdown(SCRIPT_NOTE, width="stretch")
+        st.download_button("Download", script, f"{get_cell_key(cell)}.py", "text/x-python", on_click="ignore")
     st.code(script, "python", height=480)
 
 
-def numbers_panel(cells: Sequence[Cell]) -> None:
+def show_case_numbers(cells: Sequence[Cell]) -> None:
     """Show what theory, forward pass and training say of every case, as a table and as a file."""
     st.caption(
         "Gaps between network and twin, relative: of their outputs x̂, and the largest of their losses. About 10⁻¹⁶ is "
         "rounding in float64, 10⁻⁷ in float32."
     )
-    columns = cell_table(cells)
+    columns = tabulate_cells(cells)
     words = {True: "invariant", False: "not invariant", None: "–"}
     shown = {name: [_in_table(each, words) for each in column] for name, column in columns.items()}
     st.table({capitalize_first(name.replace("_", " ")): column for name, column in shown.items()}, border="horizontal")
     draw_download_button(lambda: columns, "table-1")
 
 
-def cell_table(cells: Sequence[Cell]) -> dict[str, list]:
+def tabulate_cells(cells: Sequence[Cell]) -> dict[str, list]:
     """Return what is known of the cells as columns: a row a cell."""
     names = ("scheme", "transformation", "predicted", "forward_gap", "training_gap", "training_gap_equal_lr", "paper")
     return {name: [getattr(cell, name) for cell in cells] for name in names}
 
 
-def over_eps(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: str) -> None:
+def show_eps_sweep(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: str) -> None:
     """ε against the gap, for all six transformations, one curve a scheme."""
-    settings = sweeps.over_eps(setting)
-    over = sweeps.training_over if trained else sweeps.forward_over
-    found = over(schemes, settings, results())
+    settings = sweeps.build_eps_settings(setting)
+    over = sweeps.collect_training_gaps if trained else sweeps.collect_forward_gaps
+    found = over(schemes, settings, get_table_results())
     names = [capitalize_first(change.name) for change in TRANSFORMATIONS.values()]
     panels = {
         name: {scheme.label: found[:, row, column] for row, scheme in enumerate(schemes)}
@@ -208,7 +224,7 @@ def over_eps(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: 
     note = f" ε does nothing to {join_words(without, 'and')}." if without else ""
     if any(scheme.on_weights.spectral for scheme in schemes if scheme.on_weights and scheme.weight):
         note += " Behind spectral norm, a shift of the weights fades too."
-    unchanged = f"{UNCHANGED}, so re-scalings have no gap here. " if setting.delta == 1.0 else ""
+    unchanged = f"{UNCHANGED_TEXT}, so re-scalings have no gap here. " if setting.delta == 1.0 else ""
     st.caption(
         f"{unchanged}ε is added to the mean square under the root, and a factor does not multiply it. So a scheme that "
         "is invariant to a factor at ε = 0 loses this little by little as ε grows. The gap compares the largest "
@@ -217,9 +233,9 @@ def over_eps(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: 
     )
 
 
-def over_delta(scheme: Scheme, setting: Setting, theme: str) -> None:
+def show_delta_sweep(scheme: Scheme, setting: Setting, theme: str) -> None:
     """δ against the gap of one scheme, a curve a precision, for the transformations that have a factor."""
-    found = sweeps.forward_over([scheme], sweeps.over_delta(setting), results())
+    found = sweeps.collect_forward_gaps([scheme], sweeps.build_delta_settings(setting), get_table_results())
     found = found.reshape(len(DTYPES), len(sweeps.DELTAS), -1)
     panels = {
         capitalize_first(change.name): {dtype: found[row, :, column] for row, dtype in enumerate(DTYPES)}
@@ -251,15 +267,15 @@ def _start_again() -> None:
 
 
 def _vote(key: str, vote: str) -> None:
-    votes()[key] = vote
+    get_votes()[key] = vote
 
 
 def _count(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -> str:
     """Return which case this is, and how many guesses were right: "Case 3 of 24 · 2 of 2 guesses right"."""
-    answers = {key_of(each): answer_of(each) for each in cells}
-    guessed = {key: vote for key, vote in votes().items() if key in answers}
-    place = [*guessed, key_of(cell)].index(key_of(cell)) + 1
-    which = f"Case {place} of {len(cells)}" if key_of(cell) in {*guessed, *covered} else f"{len(cells)} cases"
+    answers = {get_cell_key(each): classify_case_answer(each) for each in cells}
+    guessed = {key: vote for key, vote in get_votes().items() if key in answers}
+    place = [*guessed, get_cell_key(cell)].index(get_cell_key(cell)) + 1
+    which = f"Case {place} of {len(cells)}" if get_cell_key(cell) in {*guessed, *covered} else f"{len(cells)} cases"
     counted = [vote == answers[key] for key, vote in guessed.items() if answers[key] != "none"]
     score = f" · {sum(counted)} of {len(counted)} guesses right" if counted else ""
     return f"{which}{score}"
@@ -267,20 +283,20 @@ def _count(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -> str:
 
 def _heading(vote: str | None, cell: Cell) -> str:
     """Return the answer as a heading, with whether a guess was right: "= Right: they learn the same"."""
-    answer = answer_of(cell)
+    answer = classify_case_answer(cell)
     if vote is None or answer == "none":
-        return f"{SIGNS[answer]} {capitalize_first(ANSWERS[answer])}"
-    return f"{SIGNS[answer]} {'Right' if vote == answer else 'Not quite'}: {ANSWERS[answer]}"
+        return f"{ANSWER_SIGNS[answer]} {capitalize_first(ANSWER_SENTENCES[answer])}"
+    return f"{ANSWER_SIGNS[answer]} {'Right' if vote == answer else 'Not quite'}: {ANSWER_SENTENCES[answer]}"
 
 
 def _plotted(
     cell: Cell, scheme: Scheme, change: Transformation, setting: Setting, losses: np.ndarray
 ) -> tuple[dict[str, Any], str]:
     """Return what the plot shows, and a sentence where that is not the losses or nothing is to be seen in them."""
-    shown = loss_plot(losses, setting)
-    if len(losses) < setting.steps or answer_of(cell) not in ("no", "fades") or is_visible(shown):
+    shown = build_loss_plot(losses, setting)
+    if len(losses) < setting.steps or classify_case_answer(cell) not in ("no", "fades") or is_visible(shown):
         return shown, ""
-    outputs = output_plot(scheme, change, setting)
+    outputs = build_output_plot(scheme, change, setting)
     if outputs is not None and is_visible(outputs):
         note = "The losses are too close to see a difference, so the plot shows outputs of the first layer: of the "
         return outputs, f"{note}image where they differ most."
@@ -304,14 +320,14 @@ def _checks(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting
     st.markdown(f"**{_sign(None if cell.unchanged else cell.predicted)} Theory.** {cell.degenerate or cell.reason}")
     outputs = _compared("outputs x̂", cell.forward_gap, cell.forward, cell.forward_unanswered)
     st.markdown(f"**{_sign(cell.forward)} One forward pass.** {outputs}", help=_exactly(cell.forward_gap))
-    gap = trained_gap(cell)
+    gap = select_training_gap(cell)
     losses = _compared("losses", gap, cell.trained, cell.unanswered)
     st.markdown(f"**{_sign(cell.trained)} Training.** {losses}", help=_exactly(gap))
     if cell.paper is not None:
         st.markdown(f"**{_sign(cell.paper)} The paper.** [Table 1]({BA_REFERENCE.url}) of {BA_REFERENCE.text}.")
     if change.weight_factor is not None:
         equal = f"At equal learning rates the losses differ by up to {format_gap(cell.training_gap_equal_lr) or '…'}. "
-        st.caption(equal + WHY_RATE)
+        st.caption(equal + RATE_EXPLANATION)
     st.latex(notation.CHANGE_FORMULAS[change.key])
     if scheme.on_weights is None or change.on == "data":
         st.latex(rf"\Rightarrow\quad {notation.format_sum_change(change, setting.layer)}")
@@ -320,7 +336,7 @@ def _checks(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting
 
 
 def _sign(together: bool | None) -> str:
-    return SIGNS["none" if together is None else "yes" if together else "no"]
+    return ANSWER_SIGNS["none" if together is None else "yes" if together else "no"]
 
 
 def _compared(what: str, gap: float, together: bool | None, why: str | None) -> str:
@@ -339,7 +355,7 @@ def _notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
     """Why there is no answer, where a network stopped being finite, and what a short type breaks."""
     untold = (cell.forward_unanswered, None if cell.pending else cell.unanswered)
     notes = [] if cell.unchanged else [why for why in dict.fromkeys(untold) if why]
-    change, known = TRANSFORMATIONS[cell.transformation], results()
+    change, known = TRANSFORMATIONS[cell.transformation], get_table_results()
     named = {"The network": ORIGINAL, "The twin": find_network_index(change)}
     for name, place in named.items():
         failure = known.failure(scheme, setting, place)
@@ -348,4 +364,4 @@ def _notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
                 f"{name} stopped being finite at step {failure.step}: {failure.tensor} overflowed {setting.dtype}. "
                 f"A smaller learning rate than {typeset(setting.rate)} would do."
             )
-    return notes + broken(scheme, change, setting)
+    return notes + find_half_failures(scheme, change, setting)

@@ -7,19 +7,19 @@ from io import BytesIO
 import numpy as np
 
 from normviz.core.transformations import Transformation
-from normviz.topics.table1.cases import UNITS
+from normviz.topics.table1.cases import UNIT_WORDS
 from normviz.train.problem import make_changed_samples
 from normviz.train.setting import Setting
 
-GAMMA = 0.5
+SHADE_GAMMA = 0.5
 """The exponent of the shades, so that an image a tenth as bright is still seen."""
 
 
-def change_picture(change: Transformation, setting: Setting, sign: str) -> str:
+def render_change(change: Transformation, setting: Setting, sign: str) -> str:
     """Return the HTML of two rows of squares in one scale of greys, the changed ones framed. Styles: style.css."""
     before, after = make_changed_samples(setting, change)
     largest, signed = float(np.abs([before, after]).max()) or 1.0, min(before.min(), after.min()) < 0
-    whats = f"the weights of a {UNITS[setting.layer]}" if change.on == "weights" else "an image of the batch"
+    whats = f"the weights of a {UNIT_WORDS[setting.layer]}" if change.on == "weights" else "an image of the batch"
     alt = f"Two rows of four squares, each {whats}: those of the network above, those of the twin, {sign}, below."
     rows = [
         f'<div class="row"><b>{name}</b>{"".join(_square(each, mark, largest, signed) for each, mark in squares)}</div>'
@@ -35,7 +35,7 @@ def _square(values: np.ndarray, marked: bool, largest: float, signed: bool) -> s
     """Return one picture; numbers of both signs have 0 as middle grey."""
     from PIL import Image  # imported here: the page's other parts need no pictures
 
-    share = np.sign(values) * np.abs(values / largest) ** GAMMA
+    share = np.sign(values) * np.abs(values / largest) ** SHADE_GAMMA
     shades = np.clip(255 * ((share + 1) / 2 if signed else share), 0, 255).astype(np.uint8)
     buffer = BytesIO()
     Image.fromarray(shades).save(buffer, "png")

@@ -14,8 +14,8 @@ from normviz.jobs.bounded_store import BoundedStore, HashedKey
 from normviz.jobs.fallback import join_devices
 from normviz.jobs.gpu import get_gpu_memory
 from normviz.jobs.spec import run_to_end
-from normviz.topics.table1.forward import Forward, Measured, fading, first_layer
-from normviz.topics.table1.training import Outcome, Training
+from normviz.topics.table1.forward import ForwardJob, ForwardMeasurement, is_fading, reduce_to_first_layer
+from normviz.topics.table1.training import TableTrainingJob, TableTrainingOutcome
 from normviz.train import cost
 from normviz.train.problem import MEASURED_NETWORKS, NETWORKS, Failure
 from normviz.train.setting import Setting
@@ -23,7 +23,7 @@ from normviz.train.setting import Setting
 Part = TypeVar("Part")
 
 
-class Record(NamedTuple):
+class NetworkRecord(NamedTuple):
     """One trained network.
 
     Attributes:
@@ -37,15 +37,15 @@ class Record(NamedTuple):
     device: str = ""
 
 
-NOTHING = Record(np.empty(0), None)
-UNMEASURED = Measured(np.full(len(MEASURED_NETWORKS), np.nan))
+EMPTY_RECORD = NetworkRecord(np.empty(0), None)
+UNMEASURED = ForwardMeasurement(np.full(len(MEASURED_NETWORKS), np.nan))
 
 
-ROWS = 512
+MAX_CACHED_ROWS = 512
 """The rows of Table 1 whose cells are held."""
 
 
-class Results:
+class TableResults:
     """The most recently used forward gaps and trained networks; for any number of threads.
 
     Attributes:
@@ -55,20 +55,20 @@ class Results:
 
     def __init__(self, limit: int = 8192) -> None:
         self.version = 0
-        self.rows: BoundedStore[HashedKey, list] = BoundedStore(ROWS)
-        self._records: BoundedStore[HashedKey, Record] = BoundedStore(limit, replaces=_at_least_as_long)
-        self._measured: BoundedStore[HashedKey, Measured] = BoundedStore(limit, replaces=_at_least_as_much)
+        self.rows: BoundedStore[HashedKey, list] = BoundedStore(MAX_CACHED_ROWS)
+        self._records: BoundedStore[HashedKey, NetworkRecord] = BoundedStore(limit, replaces=_at_least_as_long)
+        self._measured: BoundedStore[HashedKey, ForwardMeasurement] = BoundedStore(limit, replaces=_at_least_as_much)
 
-    def forward(self, scheme: Scheme, setting: Setting) -> Measured:
+    def forward(self, scheme: Scheme, setting: Setting) -> ForwardMeasurement:
         """What a forward pass of all networks of a scheme has given so far."""
         return self._measured.get(_first_key(scheme, setting)) or UNMEASURED
 
-    def unmeasured(self, schemes: Sequence[Scheme], setting: Setting) -> list[Forward]:
+    def plan_measurements(self, schemes: Sequence[Scheme], setting: Setting) -> list[ForwardJob]:
         """What has to be measured on a forward pass: a job for every row, and one for two names of a computation."""
         lacks = {_first_key(each, setting): each for each in schemes if self.forward(each, setting).fades is None}
-        return [Forward.of(scheme, setting) for scheme in lacks.values()]
+        return [ForwardJob.of(scheme, setting) for scheme in lacks.values()]
 
-    def keep_forward(self, job: Forward, measured: Measured) -> None:
+    def store_forward(self, job: ForwardJob, measured: ForwardMeasurement) -> None:
         """Keep what was measured of a row, the whole or as far as it has come."""
         self.version += 1
         self._measured.put(_first_key(job.row.scheme, job.setting), measured)
@@ -88,7 +88,7 @@ class Results:
         records = (self._record(key) for scheme in schemes for key in _keys(scheme, setting))
         return join_devices(record.device for record in records)
 
-    def missing(self, schemes: Sequence[Scheme], setting: Setting) -> list[Training]:
+    def missing(self, schemes: Sequence[Scheme], setting: Setting) -> list[TableTrainingJob]:
         """What has to be trained: jobs for the schemes that lack the same networks, as large as `cost` lets them be."""
         blocks: dict[tuple[int, ...], dict[HashedKey, Scheme]] = {}
         for scheme in schemes:
@@ -98,13 +98,13 @@ class Results:
                 blocks.setdefault(lacks, {})[keys[0]] = scheme  # two names of one computation are trained once
         jobs = []
         for networks, rows in blocks.items():
-            high = cost.find_max_schemes(setting, len(networks), planned_budget(setting))
+            high = cost.find_max_schemes(setting, len(networks), plan_budget(setting))
             wide = cost.find_max_networks(setting, len(networks))
             for some, part in product(_cut(list(rows.values()), high), _cut(networks, wide)):
-                jobs.append(Training.of(some, setting, part))
+                jobs.append(TableTrainingJob.of(some, setting, part))
         return jobs
 
-    def keep(self, job: Training, outcome: Outcome) -> None:
+    def keep(self, job: TableTrainingJob, outcome: TableTrainingOutcome) -> None:
         """Keep what came out of a job, whole or as far as it has come; a longer run is never lost to a shorter one."""
         if len(outcome.losses) == 0:
             return
@@ -113,23 +113,23 @@ class Results:
             self.version += len(outcome.losses) > len(self._record(keys[job.networks[0]]).losses)
             for column, network in enumerate(job.networks):
                 losses = outcome.losses[:, row, column].copy()
-                record = Record(losses, outcome.failures.get((row, column)), outcome.device)
+                record = NetworkRecord(losses, outcome.failures.get((row, column)), outcome.device)
                 self._records.put(keys[network], record)
 
     def fill(self, schemes: Sequence[Scheme], setting: Setting) -> None:
         """Measure and train what is missing, here and now. Raises InvalidInput where a scheme does not fit."""
         setting.check(schemes)
         for each in {setting, setting.exact}:
-            for row in self.unmeasured(schemes, each):
-                self.keep_forward(row, run_to_end(row))
+            for row in self.plan_measurements(schemes, each):
+                self.store_forward(row, run_to_end(row))
         for job in self.missing(schemes, setting):
             self.keep(job, run_to_end(job))
 
-    def _record(self, key: HashedKey) -> Record:
-        return self._records.get(key) or NOTHING
+    def _record(self, key: HashedKey) -> NetworkRecord:
+        return self._records.get(key) or EMPTY_RECORD
 
 
-def planned_budget(setting: Setting) -> cost.Budget:
+def plan_budget(setting: Setting) -> cost.Budget:
     """Return the budget that jobs are cut by before they run: of a GPU all of its memory counts as free.
 
     What is free then, and how fast the GPU is, is measured by the job, which cuts itself into blocks.
@@ -138,11 +138,11 @@ def planned_budget(setting: Setting) -> cost.Budget:
     return cost.compute_gpu_budget(memory) if memory else cost.CPU_BUDGET
 
 
-def _at_least_as_long(new: Record, old: Record) -> bool:
+def _at_least_as_long(new: NetworkRecord, old: NetworkRecord) -> bool:
     return len(new.losses) >= len(old.losses)
 
 
-def _at_least_as_much(new: Measured, old: Measured) -> bool:
+def _at_least_as_much(new: ForwardMeasurement, old: ForwardMeasurement) -> bool:
     return (new.fades is not None) or (old.fades is None and np.isnan(new.gaps).sum() <= np.isnan(old.gaps).sum())
 
 
@@ -154,7 +154,7 @@ def _cut(whole: Sequence[Part], most: int) -> list[Sequence[Part]]:
 
 
 def _without_idle_eps(scheme: Scheme, setting: Setting) -> Setting:
-    return setting if fading(scheme, setting) else replace(setting, eps=0.0)
+    return setting if is_fading(scheme, setting) else replace(setting, eps=0.0)
 
 
 @lru_cache(maxsize=4096)
@@ -170,7 +170,7 @@ def _computed(scheme: Scheme, shapes: tuple[Shape, ...], weight_shapes: tuple[Sh
 @lru_cache(maxsize=4096)
 def _first_key(scheme: Scheme, setting: Setting) -> HashedKey:
     """What the forward gaps of a scheme depend on."""
-    first = first_layer(setting)
+    first = reduce_to_first_layer(setting)
     return HashedKey(_computed(scheme, first.shapes, first.weight_shapes), _without_idle_eps(scheme, first))
 
 

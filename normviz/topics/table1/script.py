@@ -17,21 +17,21 @@ from normviz.core.transformations import Transformation
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
 from normviz.describe.code import AveragingStep, format_argument_code, list_averaging_steps, render_template
 from normviz.describe.parameters import CHANNELS_FIRST_AXES
-from normviz.topics.table1.verdict import APART, DIVERGED, LEAST, SHOWS
+from normviz.topics.table1.verdict import APART_FACTOR, DIVERGENCE_FACTOR, MIN_PROPORTION, ROUNDING_SHARES
 from normviz.train.problem import PROBE_SIZE
 from normviz.train.setting import BETAS, GRADIENT_NOISE_FACTOR, HALF_DTYPES, INITIAL_BIAS, MOMENTUM, Setting
 
-LINE = 100
+SCRIPT_LINE_LENGTH = 100
 """The longest line of a script."""
 
-AXES: dict[str, dict[str, tuple[str, ...]]] = {
+TORCH_AXES: dict[str, dict[str, tuple[str, ...]]] = {
     "dense": {"activation": ("N", "C"), "weight": ("Cin", "Cout")},
     "conv": CHANNELS_FIRST_AXES,
 }
 """The axes of a layer's tensors in PyTorch."""
 
 
-def cell_script(scheme: Scheme, transformation: Transformation, setting: Setting, follow: bool = True) -> str:
+def write_cell_script(scheme: Scheme, transformation: Transformation, setting: Setting, follow: bool = True) -> str:
     """A script that trains the original, its twin, the controls and the probe as the app does, and prints the verdict.
 
     `follow`: whether the learning rate of re-scaled weights follows them.
@@ -48,7 +48,7 @@ def cell_script(scheme: Scheme, transformation: Transformation, setting: Setting
         scheme=scheme,
         change=transformation,
         setting=setting,
-        line=LINE,
+        line=SCRIPT_LINE_LENGTH,
         conditions=_conditions(transformation, setting, eps, follow),
         numbers=_numbers(transformation, setting, eps),
         normalizers=normalizers,
@@ -64,12 +64,12 @@ def cell_script(scheme: Scheme, transformation: Transformation, setting: Setting
             scheme, transformation, setting.layer, setting.shapes[0], setting.weight_shapes[0], setting.eps
         ).fades,
         margins=CONTROL_MARGINS[setting.dtype],
-        shows=SHOWS,
-        apart=APART,
-        out_of_proportion=LEAST,
+        shows=ROUNDING_SHARES,
+        apart=APART_FACTOR,
+        out_of_proportion=MIN_PROPORTION,
         magnified=CONTROL_ROUNDINGS[setting.dtype],
         probe=PROBE_SIZE,
-        diverged=int(DIVERGED),
+        diverged=int(DIVERGENCE_FACTOR),
         side=DIGIT_SIDE,
         classes=DIGIT_CLASSES,
         shift=setting.shift,
@@ -106,7 +106,7 @@ def _numbers(change: Transformation, setting: Setting, eps: float | None) -> dic
 
 
 @dataclass(frozen=True)
-class Average:
+class ScriptAverage:
     """The mean over the boxes of a field: over what, in words, and by which steps.
 
     function: the name of the script's function for it; None where a mean over whole axes, or nothing, will do.
@@ -118,7 +118,7 @@ class Average:
 
 
 @dataclass(frozen=True)
-class Normalizer:
+class ScriptNormalizer:
     """A function of the script: of the weights w or the summed inputs a.
 
     The general form, spectral norm, whitening, or f(αx + s) of every element.
@@ -136,14 +136,14 @@ class Normalizer:
     function: str
     x: str
     axes: tuple[str, ...]
-    centre: Average | None
-    square: Average | None
+    centre: ScriptAverage | None
+    square: ScriptAverage | None
     takes_eps: bool
     passed: str
     matrices: int
 
     @property
-    def averages(self) -> list[Average]:
+    def averages(self) -> list[ScriptAverage]:
         """E_A and E_B, each once."""
         return list(dict.fromkeys(average for average in (self.centre, self.square) if average is not None))
 
@@ -168,15 +168,15 @@ class Normalizer:
         return "; ".join(f"{name} over {average.over}" for name, average in named.items() if average is not None)
 
 
-def _normalizer(scheme: Scheme, setting: Setting) -> Normalizer:
+def _normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
     """The function for the part of a scheme that acts on the weights, or for the part that acts on the activations."""
     weights = scheme.acts_on == "weight"
     tensor, suffix = ("weight", "_weights") if weights else ("activation", "")
-    axes = AXES[setting.layer][tensor]
+    axes = TORCH_AXES[setting.layer][tensor]
     shapes = setting.weight_shapes if weights else setting.shapes
     sizes = dict(zip(scheme.axes, zip(*shapes, strict=True), strict=True))
 
-    def average(field: Field | None, name: str) -> Average | None:
+    def average(field: Field | None, name: str) -> ScriptAverage | None:
         if field is None or not scheme.is_general_form:
             return None
         rules = dict(zip(scheme.axes, field.rules, strict=True))
@@ -186,7 +186,7 @@ def _normalizer(scheme: Scheme, setting: Setting) -> Normalizer:
     if matrices == shapes[0][-1]:
         scheme, matrices = replace(scheme, suppression=scheme.summation, whitens=False), 0
     alike = len(set(scheme.fields)) == 1
-    return Normalizer(
+    return ScriptNormalizer(
         scheme=scheme,
         function="normalize" + suffix,
         x="w" if weights else "a",
@@ -199,7 +199,7 @@ def _normalizer(scheme: Scheme, setting: Setting) -> Normalizer:
     )
 
 
-def _average(rules: list[Rule], axes: tuple[str, ...], name: str) -> Average:
+def _average(rules: list[Rule], axes: tuple[str, ...], name: str) -> ScriptAverage:
     """The mean over the boxes of a field with these rules, in a function of that name where it takes one."""
     words = {"full": "{axes}", "groups": "each of {number} groups of {axes}", "window": "±{number} along {axes}"}
     taken = list_averaging_steps(rules)
@@ -207,7 +207,7 @@ def _average(rules: list[Rule], axes: tuple[str, ...], name: str) -> Average:
         words[step.kind].format(axes=", ".join(axes[axis] for axis in step.axes), number=step.number) for step in taken
     )
     plain = all(step.kind == "full" for step in taken)
-    return Average(", ".join(over) or "single elements", taken, None if plain else name)
+    return ScriptAverage(", ".join(over) or "single elements", taken, None if plain else name)
 
 
 def _plain(rule: Rule, sizes: tuple[int, ...]) -> Rule:

@@ -29,10 +29,10 @@ PAGE = "table"
 PREFIX = f"{PAGE} "
 """Of all keys in the session: the lab has values of the same names."""
 
-ROWS = ("none", *PAPER_TABLE)
+FIRST_ROWS = ("none", *PAPER_TABLE)
 """The rows of the first view: no normalization, to compare with, and the paper's three."""
 
-ORDER = (*ROWS, *(key for key in SCHEMES if key not in ROWS))
+ROW_ORDER = (*FIRST_ROWS, *(key for key in SCHEMES if key not in FIRST_ROWS))
 """The rows to choose from."""
 
 PANELS = {
@@ -45,16 +45,16 @@ PANELS = {
 }
 """What is shown below the case; only that is computed."""
 
-ONE_CASE = ("changed", "script")
+CASE_PANELS = ("changed", "script")
 """The panels that show no answer of another case."""
 
-FOLLOW = {
+FOLLOW_LABELS = {
     key: f"Re-scaled weights: learning rate × {power}"
     for key, power in (("sgd", "δ²"), ("momentum", "δ²"), ("adam", "δ"))
 }
 """By optimizer, what keeps the twins of re-scaled weights together."""
 
-WHY_RATE = (
+RATE_EXPLANATION = (
     "If a scheme cancels δ, weights δ times as large get gradients 1/δ times as large, but must move δ times as far to "
     "compute the same as the original. So the learning rate is multiplied by δ². With Adam it is multiplied by δ, "
     "since the size of Adam's steps does not depend on the size of the gradient."
@@ -64,7 +64,7 @@ WHY_RATE = (
 
 def _cell(given: Any, view: EarlierValues) -> str:
     scheme, _, change = str(given).partition(".")
-    rows = view["schemes"] or [ORDER[0]]
+    rows = view["schemes"] or [ROW_ORDER[0]]
     change = Choice("", tuple(TRANSFORMATIONS)).fit(change, view)
     return f"{scheme if scheme in rows else rows[0]}.{change}"
 
@@ -80,8 +80,8 @@ class Page(Setting):
     delta: float = replace_default(Setting.delta, 10.0)
     shift: float = replace_default(Setting.shift, 2.0)
     batch: int = replace_default(Setting.batch, 16)
-    schemes: Sequence[str] = multiple_choice(ROWS, {key: SCHEMES[key].label for key in ORDER}, label="Rows")
-    follow: bool = switch(True, label=DependentValue("optimizer", FOLLOW), help=WHY_RATE)
+    schemes: Sequence[str] = multiple_choice(FIRST_ROWS, {key: SCHEMES[key].label for key in ROW_ORDER}, label="Rows")
+    follow: bool = switch(True, label=DependentValue("optimizer", FOLLOW_LABELS), help=RATE_EXPLANATION)
     groups: int = number_choice(2, lambda given: find_divisors(given["width"]), label="Groups G")
     radius: int = integer(2, 0, MAX_RADIUS, label="Radius R of the windows", control="slider")
     cell: str = value("batch.dataset-rescaling", _cell)
@@ -90,17 +90,17 @@ class Page(Setting):
     cover: bool = switch(True)  # in links of before: now every answer is covered until it is guessed
 
 
-def shaped(view: View) -> Setting:
+def build_shape_setting(view: View) -> Setting:
     """A setting with the shape of the view, whatever else it says."""
     return Setting(layer=view["layer"], batch=view["batch"], width=view["width"], depth=view["depth"])
 
 
-def lengths(view: View) -> dict[str, int]:
+def get_layer_lengths(view: View) -> dict[str, int]:
     """The length of every axis of the first normalized layer."""
-    return dict(zip(SIZE_NAMES, shaped(view).shapes[0], strict=True))
+    return dict(zip(SIZE_NAMES, build_shape_setting(view).shapes[0], strict=True))
 
 
-PARAMS = (*create_params(Page, PREFIX), *custom.create_custom_params(lengths, PREFIX))
+PARAMS = (*create_params(Page, PREFIX), *custom.create_custom_params(get_layer_lengths, PREFIX))
 
 
 def is_relevant(view: View, name: str) -> bool:
@@ -113,12 +113,12 @@ def is_relevant(view: View, name: str) -> bool:
     return {"groups": "groups" in kinds, "radius": "window" in kinds}.get(name, True)
 
 
-def schemes_of(view: View) -> list[Scheme]:
+def get_row_schemes(view: View) -> list[Scheme]:
     """The rows, with everything that the view says of them filled in."""
     made = {"custom": custom.build_custom_scheme(view)}
     return [made.get(key) or get_scheme(key, view["groups"], view["radius"]) for key in view["schemes"]]
 
 
-def setting_of(view: View) -> Setting:
+def build_table_setting(view: View) -> Setting:
     """The setting; raises InvalidInput, as for δ < 0."""
     return build_settings(Setting, view)

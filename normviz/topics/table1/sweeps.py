@@ -7,40 +7,40 @@ import numpy as np
 
 from normviz.core.registry import Scheme
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.topics.table1.results import Results
-from normviz.topics.table1.table import loss_gaps
+from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.table import compute_loss_gaps
 from normviz.train.problem import find_network_index
 from normviz.train.setting import DTYPES, Setting
 
 EPSILONS = tuple(10.0**k for k in range(-15, 2))
 DELTAS = tuple(float(10**k) for k in np.arange(-3, 3.01, 0.5))
-COLUMNS = [find_network_index(change) for change in TRANSFORMATIONS.values()]
+TWIN_POSITIONS = [find_network_index(change) for change in TRANSFORMATIONS.values()]
 
 
-def over_eps(setting: Setting) -> list[Setting]:
+def build_eps_settings(setting: Setting) -> list[Setting]:
     """The setting once for every ε of the sweep."""
     return [replace(setting, eps=eps) for eps in EPSILONS]
 
 
-def over_delta(setting: Setting) -> list[Setting]:
+def build_delta_settings(setting: Setting) -> list[Setting]:
     """The setting once for every precision and every δ of the sweep."""
     return [replace(setting, dtype=dtype, delta=delta) for dtype in DTYPES for delta in DELTAS]
 
 
-def forward_over(schemes: Sequence[Scheme], settings: Sequence[Setting], results: Results) -> np.ndarray:
+def collect_forward_gaps(schemes: Sequence[Scheme], settings: Sequence[Setting], results: TableResults) -> np.ndarray:
     """Forward gaps, (settings, schemes, transformations); NaN where they are not there yet, or nothing is changed."""
-    rows = [[results.forward(scheme, setting).gaps[COLUMNS] for scheme in schemes] for setting in settings]
+    rows = [[results.forward(scheme, setting).gaps[TWIN_POSITIONS] for scheme in schemes] for setting in settings]
     return np.where([[_unchanged(setting)] for setting in settings], np.nan, rows)
 
 
-def training_over(schemes: Sequence[Scheme], settings: Sequence[Setting], results: Results) -> np.ndarray:
+def collect_training_gaps(schemes: Sequence[Scheme], settings: Sequence[Setting], results: TableResults) -> np.ndarray:
     """Training gaps, (settings, schemes, transformations); NaN where training is not over, or nothing is changed."""
-    found = np.full((len(settings), len(schemes), len(COLUMNS)), np.nan)
+    found = np.full((len(settings), len(schemes), len(TWIN_POSITIONS)), np.nan)
     for i, setting in enumerate(settings):
         for j, scheme in enumerate(schemes):
             losses = results.losses(scheme, setting)
             if len(losses) == setting.steps:
-                found[i, j] = np.where(_unchanged(setting), np.nan, loss_gaps(losses).max(0)[COLUMNS])
+                found[i, j] = np.where(_unchanged(setting), np.nan, compute_loss_gaps(losses).max(0)[TWIN_POSITIONS])
     return found
 
 

@@ -11,18 +11,25 @@ from normviz.core.tolerances import MACHINE_EPSILONS
 from normviz.core.transformations import TRANSFORMATIONS, Transformation, look_up_paper_cell
 from normviz.describe.wording import capitalize_first, format_gap
 from normviz.jobs.bounded_store import HashedKey
-from normviz.topics.table1.forward import Measured
-from normviz.topics.table1.results import Results
-from normviz.topics.table1.verdict import APART, Answer, explained, of_losses, of_outputs, size_of
+from normviz.topics.table1.forward import ForwardMeasurement
+from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.verdict import (
+    APART_FACTOR,
+    TwinVerdict,
+    bound_rounding_gap,
+    compute_change_size,
+    judge_losses,
+    judge_outputs,
+)
 from normviz.train.problem import BASE_POSITIONS, MEASURED_NETWORKS, NETWORKS, ORIGINAL, find_network_index
 from normviz.train.setting import Setting
 
-FADE = 0.05
+FADE_TOLERANCE = 0.05
 """How far, relative, a fading gap may be from what the fade predicts, beside rounding."""
 
-NOTHING = "δ = 1 changes nothing, so nothing can be told."
+UNCHANGED_REASON = "δ = 1 changes nothing, so nothing can be told."
 
-HIDDEN = "What ε lets through is far smaller than rounding to {}, so what parts the losses is rounding."
+BELOW_ROUNDING_TEXT = "What ε lets through is far smaller than rounding to {}, so what parts the losses is rounding."
 
 
 @dataclass(frozen=True)
@@ -87,9 +94,9 @@ class Cell:
         return None if None in (self.forward, self.trained) else True
 
     @property
-    def untold(self) -> str:
+    def missing_reasons(self) -> str:
         """Why something cannot be told, in sentences; empty where everything can."""
-        why = (NOTHING,) if self.unchanged else (self.forward_unanswered, self.unanswered)
+        why = (UNCHANGED_REASON,) if self.unchanged else (self.forward_unanswered, self.unanswered)
         return " ".join(text for text in dict.fromkeys(why) if text)
 
     @property
@@ -118,11 +125,11 @@ class Cell:
             "invariant": self.invariant,
             "paper": self.paper,
             "degenerate": self.degenerate is not None,
-            "reason": self.degenerate or (NOTHING if self.unchanged else self.reason),
+            "reason": self.degenerate or (UNCHANGED_REASON if self.unchanged else self.reason),
         }
 
 
-def table(schemes: Sequence[Scheme], setting: Setting, results: Results, follow: bool = True) -> list[Cell]:
+def build_cells(schemes: Sequence[Scheme], setting: Setting, results: TableResults, follow: bool = True) -> list[Cell]:
     """All cells of these schemes, from what has been measured and trained so far.
 
     `follow`: whether `trained` is about the twins whose learning rate follows the weights, or those at the original's.
@@ -130,14 +137,14 @@ def table(schemes: Sequence[Scheme], setting: Setting, results: Results, follow:
     return [cell for scheme in schemes for cell in _row(scheme, setting, results, follow)]
 
 
-def _row(scheme: Scheme, setting: Setting, results: Results, follow: bool) -> list[Cell]:
+def _row(scheme: Scheme, setting: Setting, results: TableResults, follow: bool) -> list[Cell]:
     """Return the cells of a scheme; those of a row with nothing missing are computed once."""
     key = HashedKey(scheme, setting, follow)
     row = results.rows.get(key)
     if row is None:
         measured, exact = results.forward(scheme, setting), results.forward(scheme, setting.exact)
         losses = results.losses(scheme, setting)
-        largest = loss_gaps(losses).max(0) if len(losses) else np.full(len(NETWORKS), np.nan)
+        largest = compute_loss_gaps(losses).max(0) if len(losses) else np.full(len(NETWORKS), np.nan)
         row = [
             _cell(scheme, change, setting, measured, exact, losses, largest, follow)
             for change in TRANSFORMATIONS.values()
@@ -147,14 +154,14 @@ def _row(scheme: Scheme, setting: Setting, results: Results, follow: bool) -> li
     return row
 
 
-def measure(schemes: Sequence[Scheme], setting: Setting) -> list[Cell]:
+def measure_cells(schemes: Sequence[Scheme], setting: Setting) -> list[Cell]:
     """All cells of these schemes, once they are trained. Raises InvalidInput where one does not fit the setting."""
-    results = Results()
+    results = TableResults()
     results.fill(schemes, setting)
-    return table(schemes, setting, results)
+    return build_cells(schemes, setting, results)
 
 
-def loss_gaps(losses: np.ndarray) -> np.ndarray:
+def compute_loss_gaps(losses: np.ndarray) -> np.ndarray:
     """|l' - l| / max|l| of every step and network, (steps, networks); l: the losses of its base, max|l| the original's.
 
     Infinite where a loss is not finite.
@@ -170,8 +177,8 @@ def _cell(
     scheme: Scheme,
     change: Transformation,
     setting: Setting,
-    measured: Measured,
-    exact: Measured,
+    measured: ForwardMeasurement,
+    exact: ForwardMeasurement,
     losses: np.ndarray,
     largest: np.ndarray,
     follow: bool,
@@ -183,14 +190,14 @@ def _cell(
     parted = not follow and change.compute_rate_factor(setting.optimizer, setting.delta) != 1.0
     gaps = _gaps(measured)
     fade = (measured.fades or {}).get(change.key) if verdict.fades else None
-    size = size_of(change, setting)
+    size = compute_change_size(change, setting)
     of_x, of_loss = (size, size) if fade is None else (min(part, 1.0) for part in fade)
-    rounding = explained(gaps, change, setting, "forward")
-    forward = of_outputs(gaps, twin, change, of_x, setting)
-    trained = of_losses(losses, largest, place, change, of_loss, setting)
+    rounding = bound_rounding_gap(gaps, change, setting, "forward")
+    forward = judge_outputs(gaps, twin, change, of_x, setting)
+    trained = judge_losses(losses, largest, place, change, of_loss, setting)
     if setting.exact != setting:
         wide = _gaps(exact)
-        told = of_outputs(wide, twin, change, of_x, setting.exact)
+        told = judge_outputs(wide, twin, change, of_x, setting.exact)
         forward = _held(forward, told, wide[twin], setting.dtype)
         trained = trained if parted else _held(trained, told, wide[twin], setting.dtype)
     if trained.together:
@@ -201,7 +208,7 @@ def _cell(
         and fade is not None
         and fade.largest < MACHINE_EPSILONS[setting.dtype] / 10
     ):
-        trained = Answer(None, HIDDEN.format(setting.dtype))
+        trained = TwinVerdict(None, BELOW_ROUNDING_TEXT.format(setting.dtype))
     return Cell(
         scheme=scheme.key,
         transformation=change.key,
@@ -220,19 +227,19 @@ def _cell(
         parted_by_rate=parted,
         pending=len(losses) < setting.steps,
         unchanged=change.factor is not None and setting.delta == 1.0,
-        rounding=float(explained(largest, change, setting, "training")),
+        rounding=float(bound_rounding_gap(largest, change, setting, "training")),
         fade=0.0 if fade is None else fade.largest,
         front=scheme.weight,
         faded=fade is None or _as_predicted(fade.largest, gaps[twin], rounding, trained),
     )
 
 
-def _gaps(measured: Measured) -> np.ndarray:
+def _gaps(measured: ForwardMeasurement) -> np.ndarray:
     """Return all gaps of a row, which come as a whole."""
     return np.full(len(MEASURED_NETWORKS), np.nan) if measured.fades is None else measured.gaps
 
 
-def _held(answer: Answer, exact: Answer, gap: float, dtype: str) -> Answer:
+def _held(answer: TwinVerdict, exact: TwinVerdict, gap: float, dtype: str) -> TwinVerdict:
     """That twins are together or apart in a shorter type counts only where their outputs are so in float64.
 
     That goes for losses too: what is absorbed forward is absorbed in every step, as the learning rate follows. `gap`:
@@ -241,13 +248,17 @@ def _held(answer: Answer, exact: Answer, gap: float, dtype: str) -> Answer:
     if answer.together in (None, exact.together):
         return answer
     if exact.together is None:
-        return Answer(None, f"In float64: {exact.why}")
+        return TwinVerdict(None, f"In float64: {exact.why}")
     if exact.together:
-        return Answer(None, f"In float64 the outputs are together: what parts the twins here is rounding to {dtype}.")
-    return Answer(None, f"In float64 the outputs are {format_gap(gap)} apart, which {dtype} does not show.")
+        return TwinVerdict(
+            None, f"In float64 the outputs are together: what parts the twins here is rounding to {dtype}."
+        )
+    return TwinVerdict(None, f"In float64 the outputs are {format_gap(gap)} apart, which {dtype} does not show.")
 
 
-def _vouched(trained: Answer, forward: Answer, change: Transformation, parted: bool, deep: bool) -> Answer:
+def _vouched(
+    trained: TwinVerdict, forward: TwinVerdict, change: Transformation, parted: bool, deep: bool
+) -> TwinVerdict:
     """Return the answer that losses are together, or none where they might not show this very change.
 
     The probe vouches for what it is like, a random change of everything. One unit or example may be dead, and a shift
@@ -255,17 +266,19 @@ def _vouched(trained: Answer, forward: Answer, change: Transformation, parted: b
     and the next layer can cancel it, as RMS norm does with a factor per example.
     """
     if parted:
-        return Answer(None, "The learning rates differ, but in these steps the losses do not show it.")
+        return TwinVerdict(None, "The learning rates differ, but in these steps the losses do not show it.")
     if change.factor != () and forward.together is not True:
-        return Answer(None, "The losses are together, but they might not show such a change: the outputs differ.")
+        return TwinVerdict(None, "The losses are together, but they might not show such a change: the outputs differ.")
     if deep and forward.together is not True:
-        return Answer(None, "The losses are together, but later layers can cancel what ε lets through in the first.")
+        return TwinVerdict(
+            None, "The losses are together, but later layers can cancel what ε lets through in the first."
+        )
     return trained
 
 
-def _as_predicted(fade: float, gap: float, rounding: float, trained: Answer) -> bool:
+def _as_predicted(fade: float, gap: float, rounding: float, trained: TwinVerdict) -> bool:
     """Return True if a gap that fades is what the fade predicts: forward to rounding, in training not together."""
-    forward = not np.isfinite(gap) or abs(gap - fade) <= FADE * fade + APART * rounding
+    forward = not np.isfinite(gap) or abs(gap - fade) <= FADE_TOLERANCE * fade + APART_FACTOR * rounding
     return forward and trained.together is not True
 
 

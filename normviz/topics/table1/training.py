@@ -18,11 +18,11 @@ from normviz.train.setting import Setting
 if TYPE_CHECKING:
     from torch import Tensor
 
-LARGE = 64 * 2**20
+LARGE_TRAINING_BYTES = 64 * 2**20
 """Bytes of a training from which the memory is given back at its end."""
 
 
-class Outcome(NamedTuple):
+class TableTrainingOutcome(NamedTuple):
     """What came out so far.
 
     Attributes:
@@ -37,7 +37,7 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Training:
+class TableTrainingJob:
     """Train the networks at these positions of `NETWORKS` for every row, as one stack; and explain what went wrong."""
 
     kind: ClassVar[str] = "table1/training"
@@ -48,7 +48,7 @@ class Training:
     networks: tuple[int, ...]
 
     @classmethod
-    def of(cls, schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int]) -> "Training":
+    def of(cls, schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int]) -> "TableTrainingJob":
         """The training of these schemes."""
         return cls(tuple(map(SchemeSpec.of, schemes)), setting, tuple(networks))
 
@@ -62,7 +62,7 @@ class Training:
         """The schemes of the rows."""
         return [row.scheme for row in self.rows]
 
-    def steps(self) -> Iterator[JobStep[Outcome]]:
+    def steps(self) -> Iterator[JobStep[TableTrainingOutcome]]:
         """Step by step; where losses are not finite, once more to find out which tensor was the first.
 
         The result has all its losses only when it also has the reasons. Raises InvalidInput where a field does not fit
@@ -71,14 +71,14 @@ class Training:
         try:
             yield from self._steps()
         finally:
-            if cost.estimate_memory(self.setting, len(self.rows), len(self.networks)) > LARGE:
+            if cost.estimate_memory(self.setting, len(self.rows), len(self.networks)) > LARGE_TRAINING_BYTES:
                 release_memory()
 
-    def _steps(self) -> Iterator[JobStep[Outcome]]:
+    def _steps(self) -> Iterator[JobStep[TableTrainingOutcome]]:
         from normviz.train import twins  # imports torch
 
         schemes, whole = self.schemes, self.setting.steps
-        step = JobStep(0.0, partial(Outcome, np.empty((0, len(schemes), len(self.networks))), {}, ""))
+        step = JobStep(0.0, partial(TableTrainingOutcome, np.empty((0, len(schemes), len(self.networks))), {}, ""))
         for losses in twins.train_stepwise(schemes, self.setting, self.networks):
             if len(losses) < whole:
                 step = JobStep(len(losses) / whole, partial(_outcome, losses))
@@ -95,7 +95,7 @@ class Training:
         yield JobStep(1.0, lambda: result)
 
 
-def _outcome(losses: "Tensor") -> Outcome:
+def _outcome(losses: "Tensor") -> TableTrainingOutcome:
     from normviz.train.devices import format_device_name
 
-    return Outcome(losses.cpu().double().numpy(), {}, format_device_name(losses.device))
+    return TableTrainingOutcome(losses.cpu().double().numpy(), {}, format_device_name(losses.device))

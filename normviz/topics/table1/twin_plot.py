@@ -8,30 +8,30 @@ import numpy as np
 from normviz.core.normalize import ignore_float_warnings
 from normviz.core.registry import Scheme
 from normviz.core.transformations import Transformation
-from normviz.topics.table1.cases import UNITS
-from normviz.topics.table1.forward import outputs
+from normviz.topics.table1.cases import UNIT_WORDS
+from normviz.topics.table1.forward import compute_first_outputs
 from normviz.train.problem import ORIGINAL, find_network_index
 from normviz.train.setting import Setting
 
-VISIBLE = 0.05
+MIN_VISIBLE_SHARE = 0.05
 """The share of the axis from which the distance of two curves is seen from the last row."""
 
-LARGEST = 2**18
+MAX_OUTPUT_ELEMENTS = 2**18
 """Elements of a layer's output up to which a page computes it."""
 
-HIGHEST = 5.0
+MAX_LOSS_RATIO = 5.0
 """The axis ends at this many times the loss of the network at its start: a loss that diverges leaves the plot."""
 
 
-def is_visible(shown: dict[str, Any]) -> bool:
+def is_visible(plot_data: dict[str, Any]) -> bool:
     """Return True if the two curves of a plot are seen to part."""
-    low, high = shown["low"], shown["high"]
-    first, second = (np.nan_to_num(np.clip(shown[name], low, high), nan=high) for name in ("first", "second"))
-    return bool(np.abs(second - first).max(initial=0.0) >= VISIBLE * (high - low))
+    low, high = plot_data["low"], plot_data["high"]
+    first, second = (np.nan_to_num(np.clip(plot_data[name], low, high), nan=high) for name in ("first", "second"))
+    return bool(np.abs(second - first).max(initial=0.0) >= MIN_VISIBLE_SHARE * (high - low))
 
 
 @ignore_float_warnings
-def loss_plot(losses: np.ndarray, setting: Setting) -> dict[str, Any]:
+def build_loss_plot(losses: np.ndarray, setting: Setting) -> dict[str, Any]:
     """Return the losses (steps so far, 2) of network and twin as curves over the training steps."""
     return {
         "x": "training step", "y": "loss", "count": setting.steps, "low": 0.0, "high": _highest(losses),
@@ -40,20 +40,20 @@ def loss_plot(losses: np.ndarray, setting: Setting) -> dict[str, Any]:
 
 
 @ignore_float_warnings
-def output_plot(scheme: Scheme, change: Transformation, setting: Setting) -> dict[str, Any] | None:
+def build_output_plot(scheme: Scheme, change: Transformation, setting: Setting) -> dict[str, Any] | None:
     """Return x̂ of the first layer over its `UNITS`, at the example and position where the twin's differ most.
 
     None where the layer is so large that a page would wait for it.
     """
-    if prod(setting.shapes[0]) > LARGEST:
+    if prod(setting.shapes[0]) > MAX_OUTPUT_ELEMENTS:
         return None
-    first, second = outputs(scheme, setting, [ORIGINAL, find_network_index(change)])
+    first, second = compute_first_outputs(scheme, setting, [ORIGINAL, find_network_index(change)])
     gaps = np.nan_to_num(np.abs(second - first), nan=0.0)
     at = np.unravel_index(int(gaps.argmax()), gaps.shape)[:3]
     both = np.stack([first[at], second[at]]).astype(np.float32)
     finite = both[np.isfinite(both)]
     return {
-        "x": UNITS[setting.layer], "y": "output x̂", "count": setting.width, "plays": False,
+        "x": UNIT_WORDS[setting.layer], "y": "output x̂", "count": setting.width, "plays": False,
         "low": float(min(finite.min(initial=0.0), 0.0)), "high": float(finite.max(initial=0.0)) or 1.0,
         "first": both[0], "second": both[1],
     }  # fmt: skip
@@ -63,4 +63,4 @@ def _highest(losses: np.ndarray) -> float:
     """Return the end of the loss axis for losses (steps, 2) of network and twin."""
     finite = losses[np.isfinite(losses)]
     start = losses[0, 0] if len(losses) and np.isfinite(losses[0, 0]) else 1.0
-    return float(min(finite.max(initial=0.0), HIGHEST * start)) or 1.0
+    return float(min(finite.max(initial=0.0), MAX_LOSS_RATIO * start)) or 1.0

@@ -25,38 +25,38 @@ from normviz.train.problem import (
 )
 from normviz.train.setting import Setting
 
-APART = 4.0
+APART_FACTOR = 4.0
 """Twins are apart only from this many times what rounding explains: it may strike a twin that spared all controls."""
 
-LEAST = 1e-3
+MIN_PROPORTION = 1e-3
 """A gap that is so much smaller than what a change of its size does to the outputs or losses is no answer to it."""
 
-SHOWS = {"forward": 0.15, "training": 1.0}
+ROUNDING_SHARES = {"forward": 0.15, "training": 1.0}
 """Rounding may be this share of what the probe shows, times the size of the change, for a twin to count as together."""
 
-DIVERGED = 1e3
+DIVERGENCE_FACTOR = 1e3
 """A run has diverged when its loss has grown this many times over; its later losses say nothing about twins."""
 
 
-DISTURBED = [place for place, network in enumerate(NETWORKS) if network.disturbed in ("rounding", "magnified")]
+CONTROL_POSITIONS = [place for place, network in enumerate(NETWORKS) if network.disturbed in ("rounding", "magnified")]
 """The positions of all copies that say what rounding does."""
 
 
-class Answer(NamedTuple):
+class TwinVerdict(NamedTuple):
     """Whether a twin is together with the original; None where that cannot be told, and why, in a sentence."""
 
     together: bool | None
     why: str | None = None
 
 
-def size_of(change: Transformation, setting: Setting) -> float:
+def compute_change_size(change: Transformation, setting: Setting) -> float:
     """How large a change is beside weights or data, up to 1: |δ - 1| for a factor, and the size of τ for a shift."""
     if change.factor is not None:
         return min(1.0, abs(setting.delta - 1.0))
     return min(1.0, setting.shift if change.on == "weights" else float(np.sqrt((draw_data_shift(setting) ** 2).mean())))
 
 
-def explained(gaps: np.ndarray, change: Transformation, setting: Setting, kind: str) -> float:
+def bound_rounding_gap(gaps: np.ndarray, change: Transformation, setting: Setting, kind: str) -> float:
     """Return the largest gap that rounding explains, from the gaps of all networks; `kind`: "forward" or "training"."""
     margins, networks = CONTROL_MARGINS[setting.dtype][kind], MEASURED_NETWORKS[: len(gaps)]
     found = (
@@ -66,65 +66,67 @@ def explained(gaps: np.ndarray, change: Transformation, setting: Setting, kind: 
     return max(*found, MACHINE_EPSILONS[setting.dtype if kind == "forward" else setting.storage])
 
 
-def of_outputs(gaps: np.ndarray, place: int, change: Transformation, size: float, setting: Setting) -> Answer:
+def judge_outputs(gaps: np.ndarray, place: int, change: Transformation, size: float, setting: Setting) -> TwinVerdict:
     """What the forward gaps of all networks say of the twin at this place."""
     if np.isnan(gaps).any():
-        return Answer(None, "Not measured yet.")
+        return TwinVerdict(None, "Not measured yet.")
     if not np.isfinite(gaps[place]):
-        return Answer(None, f"The sums overflow {setting.dtype}, so there are no outputs to compare.")
-    rounding = explained(gaps, change, setting, "forward")
-    return _judged(gaps[place], rounding, gaps[PROBE], size, SHOWS["forward"], "outputs")
+        return TwinVerdict(None, f"The sums overflow {setting.dtype}, so there are no outputs to compare.")
+    rounding = bound_rounding_gap(gaps, change, setting, "forward")
+    return _judged(gaps[place], rounding, gaps[PROBE], size, ROUNDING_SHARES["forward"], "outputs")
 
 
-def of_losses(
+def judge_losses(
     losses: np.ndarray, gaps: np.ndarray, place: int, change: Transformation, size: float, setting: Setting
-) -> Answer:
+) -> TwinVerdict:
     """What the losses of all networks, (steps so far, networks), and their largest gaps say of the twin there."""
     if len(losses) == 0:
-        return Answer(None, "Not trained yet.")
+        return TwinVerdict(None, "Not trained yet.")
     original = losses[:, ORIGINAL]
     if not np.isfinite(original).all():
-        return Answer(None, "The original network itself did not stay finite, so there is nothing to compare with.")
+        return TwinVerdict(
+            None, "The original network itself did not stay finite, so there is nothing to compare with."
+        )
     if setting.dtype == "float16" and not np.isfinite(gaps[place]):
-        return Answer(None, "The transformed network overflows float16, so there is nothing to compare.")
-    rounding = explained(gaps, change, setting, "training")
-    if not gaps[DISTURBED].any():
-        return Answer(
+        return TwinVerdict(None, "The transformed network overflows float16, so there is nothing to compare.")
+    rounding = bound_rounding_gap(gaps, change, setting, "training")
+    if not gaps[CONTROL_POSITIONS].any():
+        return TwinVerdict(
             None,
             "Copies that are disturbed by rounding have exactly the original's losses: the network lets nothing of it "
             "through, and nothing can be told from them.",
         )
-    if gaps[place] > rounding and np.abs(original).max() > DIVERGED * max(original[0], 1.0):
+    if gaps[place] > rounding and np.abs(original).max() > DIVERGENCE_FACTOR * max(original[0], 1.0):
         first, most = (format_number(loss, 3) for loss in (original[0], np.abs(original).max()))
-        return Answer(None, f"The loss grew from {first} to {most}: training diverged.")
-    found = _judged(gaps[place], rounding, gaps[PROBE], size, SHOWS["training"], "losses")
+        return TwinVerdict(None, f"The loss grew from {first} to {most}: training diverged.")
+    found = _judged(gaps[place], rounding, gaps[PROBE], size, ROUNDING_SHARES["training"], "losses")
     if found.together and len(losses) < setting.steps:
-        return Answer(None, "Together so far; training is not over.")
+        return TwinVerdict(None, "Together so far; training is not over.")
     return found
 
 
-def _judged(gap: float, rounding: float, probe: float, size: float, shows: float, what: str) -> Answer:
+def _judged(gap: float, rounding: float, probe: float, size: float, shows: float, what: str) -> TwinVerdict:
     """A gap beside what rounding explains and what the probe shows."""
     usual = probe / PROBE_SIZE * size
     if gap > rounding:
-        if gap > max(APART * rounding, LEAST * usual):
-            return Answer(False)
-        return Answer(
+        if gap > max(APART_FACTOR * rounding, MIN_PROPORTION * usual):
+            return TwinVerdict(False)
+        return TwinVerdict(
             None,
             f"Too small to tell from the {what}: the gap is {format_gap(gap)}, where rounding explains up to "
             f"{format_gap(rounding)}, and a change of this size that is not absorbed does {format_gap(usual)} or so.",
         )
     if probe <= rounding:
-        return Answer(
+        return TwinVerdict(
             None,
             f"The {what} hardly answer to anything: weights and data that are {PROBE_SIZE:.0%} off move them by "
             f"{format_gap(probe)}, and rounding can by {format_gap(rounding)}. Nothing can be told from them.",
         )
     if rounding > shows * probe * size:
-        return Answer(
+        return TwinVerdict(
             None,
             f"Too small to tell from the {what}: rounding alone can part equal networks by "
             f"{format_gap(rounding)} here, "
             "and a change of this size need not do more.",
         )
-    return Answer(True)
+    return TwinVerdict(True)

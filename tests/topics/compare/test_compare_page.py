@@ -9,8 +9,8 @@ from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.text import format_number
 from normviz.data.samples import SAMPLES
 from normviz.describe import wording
-from normviz.topics.compare.comparison import table
-from normviz.topics.compare.state import KEYS, PREFIX
+from normviz.topics.compare.comparison import tabulate_properties
+from normviz.topics.compare.state import COMPARABLE_KEYS, PREFIX
 from normviz.ui import tensor
 
 SHAPE = {"n": "4", "h": "2", "w": "2", "c": "4"}
@@ -27,7 +27,9 @@ def shown(at):
     return {name.strip("*"): cells for name, *cells in zip(names, *columns, strict=True)}
 
 
-@pytest.mark.parametrize("pair", [KEYS[k : k + 3] for k in range(0, len(KEYS) - 2, 2)], ids="-".join)
+@pytest.mark.parametrize(
+    "pair", [COMPARABLE_KEYS[k : k + 3] for k in range(0, len(COMPARABLE_KEYS) - 2, 2)], ids="-".join
+)
 @pytest.mark.parametrize("colour", tensor.COLOUR_NAMES)
 def test_every_scheme_in_every_colour(pair, colour):
     at = open_compare(schemes=",".join(pair), colour=colour, focus="1,1,0,2", eps="0.01", **SHAPE)
@@ -35,7 +37,7 @@ def test_every_scheme_in_every_colour(pair, colour):
     x = SAMPLES["uneven"].make((4, 2, 2, 4), 0)
     rows = shown(at)
     assert list(at.table[0].value.columns)[1:] == [scheme.label for scheme in schemes]
-    for name, words in table(schemes, x.shape).items():
+    for name, words in tabulate_properties(schemes, x.shape).items():
         assert rows[name] == words
     eps = [0.01 if scheme.eps is not None and scheme.suppression is not None else 0.0 for scheme in schemes]
     xhats = [normalize(x, scheme, e).xhat[1, 1, 0, 2] for scheme, e in zip(schemes, eps, strict=True)]
@@ -75,7 +77,7 @@ def test_too_few_schemes_are_told(schemes, count):
 
 
 def test_no_more_than_six_fit():
-    at = open_compare(schemes=",".join(KEYS), **SHAPE)
+    at = open_compare(schemes=",".join(COMPARABLE_KEYS), **SHAPE)
     assert len(plots(at)["cubes"]["labels"]) == 6
 
 

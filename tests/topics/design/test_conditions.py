@@ -6,10 +6,10 @@ import pytest
 from normviz.core.errors import InvalidInput
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.topics.design.conditions import CONDITIONS, ROOM, met
-from normviz.topics.design.search import WEIGHTS, Demands, found, searched
+from normviz.topics.design.conditions import CONDITION_SHAPES, CONDITIONS, find_met_conditions
+from normviz.topics.design.search import FRONT_KEYS, Demands, find_schemes, iterate_schemes
 
-LAYERS = list(ROOM)
+LAYERS = list(CONDITION_SHAPES)
 
 
 def normalized(scheme, a):
@@ -70,13 +70,13 @@ MEASURED = {
 @pytest.mark.parametrize("layer", LAYERS)
 def test_forward_passes_agree(layer):
     rng = np.random.default_rng(11)
-    every = list(searched(layer, WEIGHTS))
+    every = list(iterate_schemes(layer, FRONT_KEYS))
     sample = [every[k][0] for k in rng.choice(len(every), 60, replace=False)]
     named = [row for row in SCHEMES.values() if row.key != "custom" and not row.whitens]
-    a = rng.standard_normal(ROOM[layer])
+    a = rng.standard_normal(CONDITION_SHAPES[layer])
     for scheme in [*sample, *named]:
         seen = tuple(key for key, measure in MEASURED.items() if measure(scheme, a, rng))
-        assert seen == met(scheme, layer), scheme
+        assert seen == find_met_conditions(scheme, layer), scheme
 
 
 def test_every_condition_is_measured():
@@ -98,9 +98,9 @@ def test_every_condition_is_measured():
     ],
 )
 def test_of_known_schemes(key, layer, conditions):
-    assert met(get_scheme(key), layer) == conditions
+    assert find_met_conditions(get_scheme(key), layer) == conditions
 
 
 def test_what_does_with_gain_alone_has_no_bias():
-    assert all(scheme.bias is None for scheme, _ in found(Demands("dense", conditions=("gain-only",))))
-    assert any(scheme.bias is not None for scheme, _ in found(Demands("dense")))
+    assert all(scheme.bias is None for scheme, _ in find_schemes(Demands("dense", conditions=("gain-only",))))
+    assert any(scheme.bias is not None for scheme, _ in find_schemes(Demands("dense")))

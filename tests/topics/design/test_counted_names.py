@@ -9,10 +9,19 @@ import pytest
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.core.transformations import LAYERS
-from normviz.topics.design.search import SHAPES, WEIGHTS, Demands, census, fields, made, nearest, searched
-from normviz.topics.design.wording import labelled
+from normviz.topics.design.search import (
+    FRONT_KEYS,
+    SHAPES,
+    Demands,
+    build_from_fields,
+    find_nearest_schemes,
+    iterate_schemes,
+    list_fields,
+    take_census,
+)
+from normviz.topics.design.wording import format_named_labels
 
-FRONTS = (*((key,) for key in WEIGHTS), WEIGHTS)
+FRONTS = (*((key,) for key in FRONT_KEYS), FRONT_KEYS)
 MAPS = list(product(LAYERS, FRONTS))
 
 
@@ -25,12 +34,12 @@ def computed(scheme, layer):
 @lru_cache
 def every(layer):
     """x̂ of all schemes of a layer with nothing in front."""
-    return {computed(made(a, b), layer) for a, b in product(fields(layer), repeat=2)}
+    return {computed(build_from_fields(a, b), layer) for a, b in product(list_fields(layer), repeat=2)}
 
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_counted_names_are_among_the_schemes_of_the_map_and_others_are_not(layer):
-    for kind in census(layer):
+    for kind in take_census(layer):
         for keys in kind.names.counted:
             assert len({computed(SCHEMES[key], layer) for key in keys} & every(layer)) == 1
         firsts = [computed(SCHEMES[keys[0]], layer) for keys in kind.names.counted]
@@ -40,31 +49,36 @@ def test_counted_names_are_among_the_schemes_of_the_map_and_others_are_not(layer
 
 @pytest.mark.parametrize(("layer", "fronts"), MAPS)
 def test_each_name_is_in_one_set_of_the_census(layer, fronts):
-    keys = [key for kind in census(layer, fronts) for key in kind.names.keys]
+    keys = [key for kind in take_census(layer, fronts) for key in kind.names.keys]
     assert len(keys) == len({*keys})
-    assert all(len(kind.names.counted) <= kind.schemes for kind in census(layer, fronts))
+    assert all(len(kind.names.counted) <= kind.schemes for kind in take_census(layer, fronts))
 
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_layers_behind_schemes_of_weights_are_counted_with_them(layer):
-    counted = {key for kind in census(layer, WEIGHTS) for keys in kind.names.counted for key in keys}
-    for front in WEIGHTS:
-        found = {scheme.canonical(SHAPES[layer][scheme.acts_on == "weight"]) for scheme, _ in searched(layer, (front,))}
-        here = {key for kind in census(layer, (front,)) for keys in kind.names.counted for key in keys}
+    counted = {key for kind in take_census(layer, FRONT_KEYS) for keys in kind.names.counted for key in keys}
+    for front in FRONT_KEYS:
+        found = {
+            scheme.canonical(SHAPES[layer][scheme.acts_on == "weight"])
+            for scheme, _ in iterate_schemes(layer, (front,))
+        }
+        here = {key for kind in take_census(layer, (front,)) for keys in kind.names.counted for key in keys}
         assert all(SCHEMES[key].canonical(SHAPES[layer][SCHEMES[key].acts_on == "weight"]) in found for key in here)
         assert here <= counted
 
 
 def test_the_set_of_layer_norm_on_a_dense_layer_has_two_names_of_four():
     absorbed = ("weight-matrix-rescaling", "weight-matrix-recentering", "dataset-rescaling", "case-rescaling")
-    kind = next(each for each in census("dense") if each.invariances == absorbed)
+    kind = next(each for each in take_census("dense") if each.invariances == absorbed)
     assert kind.names.counted == (("layer", "layer-channels"), ("group",))
     assert kind.names.uncounted == ("divisive",)
-    assert labelled(kind.names) == "Layer = Layer (channels), Group; not counted: Divisive"
+    assert format_named_labels(kind.names) == "Layer = Layer (channels), Group; not counted: Divisive"
 
 
 def test_names_beside_what_would_do_say_which_are_counted():
-    near = nearest(Demands("dense", ("weight-vector-rescaling", "case-rescaling")))
+    near = find_nearest_schemes(Demands("dense", ("weight-vector-rescaling", "case-rescaling")))
     every = [key for each in near for key in each.names.keys]
     assert {"layer", "divisive"} <= {*every}
-    assert all("not counted: Divisive" in labelled(each.names) for each in near if "divisive" in each.names.keys)
+    assert all(
+        "not counted: Divisive" in format_named_labels(each.names) for each in near if "divisive" in each.names.keys
+    )

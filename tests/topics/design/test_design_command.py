@@ -6,7 +6,7 @@ import pytest
 from browsing import ROOT
 
 from normviz.cli.main import main
-from normviz.topics.design.search import WEIGHTS, census
+from normviz.topics.design.search import FRONT_KEYS, take_census
 
 
 def run(capsys, *words):
@@ -39,9 +39,9 @@ def test_the_census_as_json(capsys):
 
 def test_the_numbers_of_sets_in_the_readme_are_those_with_nothing_in_front():
     text = " ".join((ROOT / "README.md").read_text().split())
-    dense, conv = (len(census(layer)) for layer in ("dense", "conv"))
+    dense, conv = (len(take_census(layer)) for layer in ("dense", "conv"))
     assert f"with nothing in front, {dense} on a dense layer and {conv} on a convolution, of 64" in text
-    assert (dense, conv) != tuple(len(census(layer, WEIGHTS)) for layer in ("dense", "conv"))
+    assert (dense, conv) != tuple(len(take_census(layer, FRONT_KEYS)) for layer in ("dense", "conv"))
 
 
 @pytest.mark.parametrize("words", [["--need", "x"], [], ["--census", "--layer", "x"], ["--census", "--weights", "x"]])

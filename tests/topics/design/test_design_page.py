@@ -14,27 +14,44 @@ from normviz.core.theory import predict
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe import wording
 from normviz.topics.design import state
-from normviz.topics.design.controls import QUESTION
-from normviz.topics.design.panels.answer import MARKS, about, invariance_table, links
-from normviz.topics.design.panels.finding import AT_ONCE, CUBES, LIST, choose_pictured, list_answers
-from normviz.topics.design.pictures import ONE, compare_pictures
-from normviz.topics.design.questions import COMMON, QUESTIONS, answer_words, count_words, find_question
-from normviz.topics.design.reasons import given_up, reason
-from normviz.topics.design.search import (
-    SHAPES,
-    WEIGHTS,
-    Demands,
-    as_asked,
-    found,
-    invariances,
-    invariances_of,
-    is_answer,
-    name_of,
-    named,
-    nearest,
-    searched,
+from normviz.topics.design.controls import QUESTION_KEY
+from normviz.topics.design.panels.answer import (
+    INVARIANCE_MARKS,
+    build_answer_links,
+    describe_found_scheme,
+    tabulate_changes,
 )
-from normviz.topics.design.state import PREFIX, pick_text, picked
+from normviz.topics.design.panels.search_results import (
+    LIST_KEY,
+    MAX_CUBES,
+    MAX_LISTED,
+    choose_drawn_schemes,
+    list_answers,
+)
+from normviz.topics.design.pictures import FIRST_PICTURE_CHANGE, compare_pictures
+from normviz.topics.design.questions import (
+    BEST_KNOWN,
+    QUESTIONS,
+    describe_answer_count,
+    describe_known_answers,
+    find_question,
+)
+from normviz.topics.design.reasons import describe_relaxation, explain_no_answer
+from normviz.topics.design.search import (
+    FRONT_KEYS,
+    SHAPES,
+    Demands,
+    adapt_to_demands,
+    compute_invariances,
+    find_nearest_schemes,
+    find_properties,
+    find_registered_answers,
+    find_scheme_name,
+    find_schemes,
+    is_answer,
+    iterate_schemes,
+)
+from normviz.topics.design.state import PREFIX, format_pick, parse_pick
 from normviz.ui.page_texts import PAGE_TEXTS
 
 ASKED = [
@@ -73,7 +90,7 @@ def asked(link):
     conditions = tuple(filter(None, link.get("conditions", "").split(",")))
     if not (need or without or conditions):
         need = QUESTIONS[0].need
-    return Demands(link.get("layer", "conv"), need, without, WEIGHTS if front == "any" else (front,), conditions)
+    return Demands(link.get("layer", "conv"), need, without, FRONT_KEYS if front == "any" else (front,), conditions)
 
 
 def button(at, words):
@@ -83,42 +100,47 @@ def button(at, words):
 @pytest.mark.parametrize("link", ASKED)
 def test_the_best_known_answer_is_open_and_the_answers_have_cubes(link):
     at, demands = open_page(**link), asked(link)
-    schemes, layer = found(demands), demands.layer
+    schemes, layer = find_schemes(demands), demands.layer
     text = said(at)
-    assert f"### {answer_words(demands)}" in text
-    assert count_words(demands, schemes) in " ".join(texts(at.caption))
-    chosen = picked(at.session_state[LIST])
+    assert f"### {describe_known_answers(demands)}" in text
+    assert describe_answer_count(demands, schemes) in " ".join(texts(at.caption))
+    chosen = parse_pick(at.session_state[LIST_KEY])
     assert is_answer(chosen, demands)
-    assert about(as_asked(chosen, demands), layer) in text
+    assert describe_found_scheme(adapt_to_demands(chosen, demands), layer) in text
     table = at.table[0].value
-    assert list(table["At ε = 0"]) == [MARKS[key in invariances(chosen, layer)] for key in TRANSFORMATIONS]
+    assert list(table["At ε = 0"]) == [
+        INVARIANCE_MARKS[key in compute_invariances(chosen, layer)] for key in TRANSFORMATIONS
+    ]
     copies = plots(at)["cubes"]["hover"]["copies"]
-    assert len(copies) == min(len(choose_pictured(demands, schemes, chosen, False)), CUBES)
-    assert all(any(scheme.label in label for label in radio(at, LIST).options) for scheme in named(demands))
+    assert len(copies) == min(len(choose_drawn_schemes(demands, schemes, chosen, False)), MAX_CUBES)
+    assert all(
+        any(scheme.label in label for label in radio(at, LIST_KEY).options)
+        for scheme in find_registered_answers(demands)
+    )
 
 
 @pytest.mark.parametrize("layer", SHAPES)
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.key)
 def test_every_listed_scheme_is_an_answer(question, layer):
     demands = Demands(layer, question.need, conditions=question.conditions)
-    schemes = found(demands)
+    schemes = find_schemes(demands)
     listed = list_answers(demands, schemes, schemes[0][0])
-    assert len(listed) >= AT_ONCE or len(listed) >= len(schemes)
-    assert all(is_answer(picked(text), demands) for text in listed)
+    assert len(listed) >= MAX_LISTED or len(listed) >= len(schemes)
+    assert all(is_answer(parse_pick(text), demands) for text in listed)
 
 
 def test_the_page_opens_on_a_question_that_is_answered_in_pictures():
     at = open_page()
-    assert radio(at, QUESTION).value == QUESTIONS[0]
+    assert radio(at, QUESTION_KEY).value == QUESTIONS[0]
     assert "Layer, Instance, Group and RMS norm do. Batch norm does not." in said(at)
     (html,) = (each.proto.body for each in at.get("html") if "nv-answers" in each.proto.body)
-    assert html.count("<img") == 4 * (1 + len(COMMON))
+    assert html.count("<img") == 4 * (1 + len(BEST_KNOWN))
     assert re.findall(r'class="(\w+)">[=≠]', html) == ["changed", "same", "same", "same", "same"] * 2
     assert at.query_params == {}
 
 
 @pytest.mark.parametrize("change", TRANSFORMATIONS)
-@pytest.mark.parametrize("scheme", COMMON)
+@pytest.mark.parametrize("scheme", BEST_KNOWN)
 def test_the_pictures_say_what_the_rule_says(scheme, change):
     pair = compare_pictures(scheme, change)
     assert pair.same == predict(SCHEMES[scheme], TRANSFORMATIONS[change], "conv", *SHAPES["conv"]).invariant
@@ -127,15 +149,15 @@ def test_the_pictures_say_what_the_rule_says(scheme, change):
     assert not compare_pictures("none", change).same
 
 
-@pytest.mark.parametrize("scheme", COMMON)
+@pytest.mark.parametrize("scheme", BEST_KNOWN)
 def test_only_batch_norm_changes_the_picture_that_is_not_touched(scheme):
-    assert compare_pictures("none", ONE, 1).same
-    assert compare_pictures(scheme, ONE, 1).same == (scheme != "batch")
+    assert compare_pictures("none", FIRST_PICTURE_CHANGE, 1).same
+    assert compare_pictures(scheme, FIRST_PICTURE_CHANGE, 1).same == (scheme != "batch")
 
 
-@pytest.mark.parametrize("scheme", COMMON)
+@pytest.mark.parametrize("scheme", BEST_KNOWN)
 def test_the_picture_alone_in_the_batch_says_what_the_condition_says(scheme):
-    assert compare_pictures(scheme, "independent").same == ("independent" in invariances_of(SCHEMES[scheme], "conv"))
+    assert compare_pictures(scheme, "independent").same == ("independent" in find_properties(SCHEMES[scheme], "conv"))
 
 
 FORMER = [
@@ -151,7 +173,7 @@ def test_a_link_to_a_former_panel_opens_the_nearest_question(former, link):
     at = open_page(**former)
     assert at.query_params == link
     assert not replaced(at)
-    assert answer_words(asked(link)) in said(at)
+    assert describe_known_answers(asked(link)) in said(at)
 
 
 def test_links_to_what_other_pages_show_lead_there():
@@ -164,13 +186,13 @@ def test_links_to_what_other_pages_show_lead_there():
 @pytest.mark.parametrize("link", NOTHING)
 def test_where_there_are_none_the_reason_and_what_gives_up_least(link):
     at, demands = open_page(**link), asked(link)
-    why = reason(demands)
+    why = explain_no_answer(demands)
     text = said(at)
     assert "### No scheme on a" in text
     assert why.elsewhere in text
     for each in why.asks:
         assert each[1:] in text
-    near = nearest(demands)[0]
+    near = find_nearest_schemes(demands)[0]
     at = sound(button(at, "Show ").click().run())
     assert "No scheme on a" not in said(at)
     assert set(near.missed).isdisjoint({*at.query_params, *at.session_state[PREFIX + "conditions"]})
@@ -182,18 +204,18 @@ def test_a_demand_and_a_condition_are_asked_by_a_click():
     assert at.query_params["case-rescaling"] == "need"
     at = sound(at.pills(key=PREFIX + "conditions").set_value(["gain-only"]).run())
     both = Demands("dense", ("case-rescaling",), conditions=("gain-only",))
-    assert answer_words(both) in said(at)
+    assert describe_known_answers(both) in said(at)
     assert "It learns γ alone." in said(at)
-    assert radio(at, QUESTION).value is None
+    assert radio(at, QUESTION_KEY).value is None
 
 
 @pytest.mark.parametrize("layer", SHAPES)
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.key)
 def test_a_question_asks_only_for_itself(question, layer):
     at = open_page(layer=layer, **{"weight-matrix-rescaling": "without", "conditions": "gain-only"})
-    at = sound(radio(at, QUESTION).set_value(question).run())
+    at = sound(radio(at, QUESTION_KEY).set_value(question).run())
     demands = Demands(layer, question.need, conditions=question.conditions)
-    assert answer_words(demands) in said(at)
+    assert describe_known_answers(demands) in said(at)
     assert find_question(demands) == question
     assert any("nv-answers" in each.proto.body for each in at.get("html")) == (layer == "conv")
     assert f"**Why?** {question.because}" in said(at)
@@ -210,16 +232,16 @@ def test_a_question_has_words_of_its_own(question):
 
 
 def test_the_scheme_that_is_picked_has_a_cube():
-    schemes = found(Demands("conv"))
+    schemes = find_schemes(Demands("conv"))
     for scheme in (SCHEMES["dynamic-tanh"], schemes[100][0]):
-        cubes = choose_pictured(Demands("conv"), schemes, scheme, True)
-        assert (len(cubes), cubes[-1]) == (CUBES, scheme)
+        cubes = choose_drawn_schemes(Demands("conv"), schemes, scheme, True)
+        assert (len(cubes), cubes[-1]) == (MAX_CUBES, scheme)
 
 
 def test_another_one_is_picked_in_the_list_and_stays_in_the_link():
     at = open_page()
-    group = pick_text(SCHEMES["group"], "conv")
-    at = sound(radio(at, LIST).set_value(group).run())
+    group = format_pick(SCHEMES["group"], "conv")
+    at = sound(radio(at, LIST_KEY).set_value(group).run())
     assert "### Group normalization" in said(at)
     again = open_page(**{key: at.query_params[key] for key in at.query_params})
     assert "### Group normalization" in said(again)
@@ -246,10 +268,10 @@ def test_a_link_to_what_is_no_answer_here_shows_the_best_known(pick):
 def some_schemes():
     rng = np.random.default_rng(2)
     for layer in SHAPES:
-        every = list(searched(layer, WEIGHTS))
-        simple = named(Demands(layer, weights=WEIGHTS))
+        every = list(iterate_schemes(layer, FRONT_KEYS))
+        simple = find_registered_answers(Demands(layer, weights=FRONT_KEYS))
         for scheme in [*simple, *(every[k][0] for k in rng.choice(len(every), 4, replace=False))]:
-            yield pytest.param(scheme, layer, id=f"{layer}-{pick_text(scheme, layer)}")
+            yield pytest.param(scheme, layer, id=f"{layer}-{format_pick(scheme, layer)}")
 
 
 @pytest.mark.parametrize(("scheme", "layer"), some_schemes())
@@ -259,17 +281,20 @@ def test_the_lab_and_table_1_make_this_very_scheme(scheme, layer):
     from normviz.ui.link import clean_values
     from normviz.ui.scheme import build_scheme
 
-    ways = {page: {key: str(value) for key, value in values.items()} for page, values in links(scheme, layer).items()}
+    ways = {
+        page: {key: str(value) for key, value in values.items()}
+        for page, values in build_answer_links(scheme, layer).items()
+    }
     view, notes = clean_values(lab.PARAMS, ways["/"])
     on = 0 if scheme.on_activations is not None else 1
     assert notes == {}
     assert build_scheme(view).canonical(SHAPES[layer][on]) == scheme.canonical(SHAPES[layer][on])
     view, notes = clean_values(table1.PARAMS, ways["/invariance"])
-    (row,) = table1.schemes_of(view)
+    (row,) = table1.get_row_schemes(view)
     assert notes == {}
     assert row.canonical(SHAPES[layer][on]) == scheme.canonical(SHAPES[layer][on])
-    assert table1.setting_of(view).layer == layer
-    assert invariances(row, layer) == invariances(scheme, layer)
+    assert table1.build_table_setting(view).layer == layer
+    assert compute_invariances(row, layer) == compute_invariances(scheme, layer)
 
 
 def test_the_links_of_the_page_lead_there():
@@ -278,37 +303,39 @@ def test_the_links_of_the_page_lead_there():
     shown = [
         dict(parse_qsl(link.proto.query_string)) for link in at.get("page_link") if "scheme" in link.proto.query_string
     ]
-    assert shown == [{key: str(value) for key, value in values.items()} for values in links(scheme, "conv").values()]
+    assert shown == [
+        {key: str(value) for key, value in values.items()} for values in build_answer_links(scheme, "conv").values()
+    ]
 
 
 @pytest.mark.parametrize("layer", SHAPES)
 def test_what_is_picked_comes_back_from_its_text(layer):
-    for scheme, _ in list(searched(layer, WEIGHTS))[::37]:
-        assert picked(pick_text(scheme, layer)) == scheme
-    for row in named(Demands(layer, weights=WEIGHTS)):
+    for scheme, _ in list(iterate_schemes(layer, FRONT_KEYS))[::37]:
+        assert parse_pick(format_pick(scheme, layer)) == scheme
+    for row in find_registered_answers(Demands(layer, weights=FRONT_KEYS)):
         shape = SHAPES[layer][0 if row.on_activations else 1]
-        assert picked(pick_text(row, layer)).canonical(shape) == row.canonical(shape)
+        assert parse_pick(format_pick(row, layer)).canonical(shape) == row.canonical(shape)
 
 
-@pytest.mark.parametrize("key", [row.key for row in named(Demands("conv", weights=WEIGHTS))])
+@pytest.mark.parametrize("key", [row.key for row in find_registered_answers(Demands("conv", weights=FRONT_KEYS))])
 def test_every_named_one_opens(key):
-    text = pick_text(SCHEMES[key], "conv")
-    asked = ((each, Demands("conv", each.need, (), WEIGHTS, each.conditions)) for each in QUESTIONS)
+    text = format_pick(SCHEMES[key], "conv")
+    asked = ((each, Demands("conv", each.need, (), FRONT_KEYS, each.conditions)) for each in QUESTIONS)
     question = next(each for each, demands in asked if is_answer(SCHEMES[key], demands))
     link = dict.fromkeys(question.need, "need") | {"conditions": ",".join(question.conditions)}
     at = open_page(layer="conv", weights="any", pick=text, **{name: text for name, text in link.items() if text})
-    assert about(picked(text), "conv") in said(at)
-    assert f"### {capitalize_first(name_of(picked(text), 'conv'))}" in said(at)
+    assert describe_found_scheme(parse_pick(text), "conv") in said(at)
+    assert f"### {capitalize_first(find_scheme_name(parse_pick(text), 'conv'))}" in said(at)
 
 
 @pytest.mark.parametrize("layer", SHAPES)
 def test_a_name_is_told_where_a_registered_scheme_is_the_same(layer):
-    for row in named(Demands(layer, weights=WEIGHTS)):
+    for row in find_registered_answers(Demands(layer, weights=FRONT_KEYS)):
         others = [each for each in find_equal_schemes(row, SHAPES[layer][0]) if each.name != row.name]
-        assert all(wording.format_scheme_name(each) in about(row, layer) for each in others)
-        table = invariance_table(row, layer)
-        assert [mark == MARKS[True] for mark in table["At ε = 0"]] == [
-            key in invariances_of(row, layer) for key in TRANSFORMATIONS
+        assert all(wording.format_scheme_name(each) in describe_found_scheme(row, layer) for each in others)
+        table = tabulate_changes(row, layer)
+        assert [mark == INVARIANCE_MARKS[True] for mark in table["At ε = 0"]] == [
+            key in find_properties(row, layer) for key in TRANSFORMATIONS
         ]
 
 
@@ -316,12 +343,12 @@ def test_a_name_is_told_where_a_registered_scheme_is_the_same(layer):
 def test_what_is_known_by_name_is_found_or_has_windows(layer):
     """Instance norm leaves only zeros on a dense layer, and is no answer there."""
     for key in TRANSFORMATIONS:
-        demands = Demands(layer, (key,), weights=WEIGHTS)
-        texts = {pick_text(scheme, layer) for scheme, _ in found(demands)}
-        windows = {pick_text(row, layer) for row in named(demands) if "window" in row.parameters}
-        known = {pick_text(row, layer) for row in named(demands)}
+        demands = Demands(layer, (key,), weights=FRONT_KEYS)
+        texts = {format_pick(scheme, layer) for scheme, _ in find_schemes(demands)}
+        windows = {format_pick(row, layer) for row in find_registered_answers(demands) if "window" in row.parameters}
+        known = {format_pick(row, layer) for row in find_registered_answers(demands)}
         assert known - windows <= texts
-        assert layer == "conv" or "instance" not in {row.key for row in named(demands)}
+        assert layer == "conv" or "instance" not in {row.key for row in find_registered_answers(demands)}
 
 
 @pytest.mark.parametrize(
@@ -352,7 +379,7 @@ def test_what_is_called_by_a_name_learns_what_that_one_learns(link, gain, bias):
 def test_who_gives_up_least_is_said_in_whole_sentences(link):
     at, demands = open_page(**link), asked(link)
     text = said(at)
-    for near in nearest(demands):
-        assert given_up(near, demands) in text
-        assert given_up(near, demands).count(" to ") >= len(near.missed)
+    for near in find_nearest_schemes(demands):
+        assert describe_relaxation(near, demands) in text
+        assert describe_relaxation(near, demands).count(" to ") >= len(near.missed)
     assert ".." not in text

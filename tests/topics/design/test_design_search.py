@@ -12,24 +12,24 @@ from normviz.core.registry import SCHEMES
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.design.conditions import CONDITIONS
 from normviz.topics.design.search import (
+    FRONT_KEYS,
     SHAPES,
-    WEIGHTS,
     Demands,
-    census,
-    conflict,
-    fields,
-    found,
-    front_of,
-    invariances,
-    invariances_of,
-    made,
-    name_of,
-    nearest,
-    searched,
+    build_from_fields,
+    compute_invariances,
+    find_conflict,
+    find_nearest_schemes,
+    find_properties,
+    find_scheme_name,
+    find_schemes,
+    get_front_key,
+    iterate_schemes,
+    list_fields,
+    take_census,
 )
 
 LAYERS = list(SHAPES)
-FRONTS = {"none": ("none",), "any": WEIGHTS}
+FRONTS = {"none": ("none",), "any": FRONT_KEYS}
 DELTA = 3.0
 
 
@@ -82,7 +82,7 @@ def measured(scheme, layer, seed=0):
 @pytest.mark.parametrize("weights", FRONTS)
 def test_forward_passes_agree_on_a_sample(layer, weights):
     rng = np.random.default_rng(7)
-    every = [each for each in searched(layer, FRONTS[weights]) if each[0].acts_on != "none"]
+    every = [each for each in iterate_schemes(layer, FRONTS[weights]) if each[0].acts_on != "none"]
     for k in rng.choice(len(every), min(300, len(every)), replace=False):
         scheme, predicted = every[k]
         assert measured(scheme, layer) == predicted, scheme
@@ -98,7 +98,7 @@ def test_forward_passes_agree_on_a_sample(layer, weights):
     ],
 )
 def test_the_census(layer, weights, sets, schemes, most):
-    kinds = census(layer, FRONTS[weights])
+    kinds = take_census(layer, FRONTS[weights])
     assert len(kinds) == len({kind.invariances for kind in kinds}) == sets
     assert sum(kind.schemes for kind in kinds) == schemes
     assert max(len(kind.invariances) for kind in kinds) == most
@@ -106,8 +106,8 @@ def test_the_census(layer, weights, sets, schemes, most):
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_the_census_counts_what_is_searched(layer):
-    absorbed = [each for _, each in searched(layer)]
-    assert {kind.invariances: kind.schemes for kind in census(layer)} == {
+    absorbed = [each for _, each in iterate_schemes(layer)]
+    assert {kind.invariances: kind.schemes for kind in take_census(layer)} == {
         each: absorbed.count(each) for each in set(absorbed)
     }
 
@@ -121,49 +121,49 @@ def test_every_demand_has_a_scheme_that_meets_it_or_a_reason(layer, weights, wan
     need = tuple(key for key, each in zip(TRANSFORMATIONS, wanted, strict=True) if each)
     without = tuple(key for key in TRANSFORMATIONS if key not in need)
     demands = Demands(layer, need, without, FRONTS[weights])
-    schemes = found(demands)
+    schemes = find_schemes(demands)
     if schemes:
-        assert conflict(demands) == ()
+        assert find_conflict(demands) == ()
         scheme = schemes[0][0]
         assert (measured(scheme, layer) if scheme.acts_on != "none" else ()) == need
         return
-    near = nearest(demands)[0]
+    near = find_nearest_schemes(demands)[0]
     rest = Demands(
         layer, *(tuple(key for key in keys if key not in near.missed) for keys in (need, without)), FRONTS[weights]
     )
-    assert len(found(rest)) == near.schemes > 0
+    assert len(find_schemes(rest)) == near.schemes > 0
     assert near.missed
 
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_named_schemes_are_where_they_belong(layer):
-    named = {key: kind.invariances for kind in census(layer, WEIGHTS) for key in kind.names.keys}
+    named = {key: kind.invariances for kind in take_census(layer, FRONT_KEYS) for key in kind.names.keys}
     hollow = {"instance", "layer-spatial", "filter-response"}  # of one element on a dense layer
     left_out = {"custom", "whitening"} | (hollow if layer == "dense" else set())
     assert set(named) == set(SCHEMES) - left_out
-    assert all(each == invariances(SCHEMES[key], layer) for key, each in named.items())
+    assert all(each == compute_invariances(SCHEMES[key], layer) for key, each in named.items())
 
 
 def test_known_ones_are_called_by_name():
-    names = {name_of(scheme, "conv") for scheme, _ in searched("conv")}
+    names = {find_scheme_name(scheme, "conv") for scheme, _ in iterate_schemes("conv")}
     assert {SCHEMES[key].name for key in ("batch", "layer", "layer-channels", "instance", "group", "rms")} <= names
 
 
 def test_the_simplest_comes_first():
-    (first, _), *_ = found(Demands("dense", ("case-rescaling",)))
-    assert name_of(first, "dense") == "RMS normalization"
+    (first, _), *_ = find_schemes(Demands("dense", ("case-rescaling",)))
+    assert find_scheme_name(first, "dense") == "RMS normalization"
     assert first.summation is None
 
 
 def test_one_field_comes_before_two_and_groups_after_whole_axes():
-    schemes = [scheme for scheme, _ in found(Demands("conv", ("case-rescaling",)))]
+    schemes = [scheme for scheme, _ in find_schemes(Demands("conv", ("case-rescaling",)))]
     two = [scheme.summation is not None and scheme.suppression != scheme.summation for scheme in schemes]
     grouped = [sum(rule.kind == "groups" for field in scheme.fields for rule in field.rules) for scheme in schemes]
     assert list(zip(two, grouped, strict=True)) == sorted(zip(two, grouped, strict=True))
 
 
 def test_of_those_that_give_up_least_the_largest_set_comes_first():
-    ways = nearest(Demands("conv", ("weight-matrix-recentering", "dataset-recentering")))
+    ways = find_nearest_schemes(Demands("conv", ("weight-matrix-recentering", "dataset-recentering")))
     assert [near.schemes for near in ways] == sorted((near.schemes for near in ways), reverse=True)
     assert ways[0].missed == ("weight-matrix-recentering",)
     assert "batch" in ways[0].names.keys
@@ -185,25 +185,25 @@ def test_what_cannot_be_asked_is_refused_in_words(given):
 
 
 def test_own_everywhere_is_no_step():
-    assert fields("dense").count(None) == fields("conv").count(None) == 1
-    assert made(None, None).key == "none"
-    assert made(None, None, "weight").key == "weight"
+    assert list_fields("dense").count(None) == list_fields("conv").count(None) == 1
+    assert build_from_fields(None, None).key == "none"
+    assert build_from_fields(None, None, "weight").key == "weight"
 
 
 @pytest.mark.parametrize("count", mark_heavy_except([10], [10, 40]))
 @pytest.mark.parametrize("layer", LAYERS)
 def test_what_is_found_is_all_that_meets_the_demands(layer, count):
     rng = np.random.default_rng(3)
-    every = list(searched(layer, WEIGHTS))
-    answers = [invariances_of(scheme, layer) for scheme, _ in rng.choice(np.array(every, object), 300)]
+    every = list(iterate_schemes(layer, FRONT_KEYS))
+    answers = [find_properties(scheme, layer) for scheme, _ in rng.choice(np.array(every, object), 300)]
     for _ in range(count):
         demands = some_demands(rng, layer)
-        met = found(demands)
-        assert all(demands.met(invariances_of(scheme, layer)) for scheme, _ in met[:40])
+        met = find_schemes(demands)
+        assert all(demands.met(find_properties(scheme, layer)) for scheme, _ in met[:40])
         assert len(met) <= len(every)
     for scheme, absorbed in every[:: len(every) // (5 * count)]:
-        exact = Demands(layer, absorbed, tuple(set(TRANSFORMATIONS) - set(absorbed)), (front_of(scheme),))
-        assert scheme in [each for each, _ in found(exact)]
+        exact = Demands(layer, absorbed, tuple(set(TRANSFORMATIONS) - set(absorbed)), (get_front_key(scheme),))
+        assert scheme in [each for each, _ in find_schemes(exact)]
     assert len(set(answers)) > 5
 
 
@@ -212,10 +212,10 @@ def some_demands(rng, layer):
     asked = rng.integers(0, 3, len(TRANSFORMATIONS))
     need, without = (tuple(key for key, each in zip(TRANSFORMATIONS, asked, strict=True) if each == k) for k in (1, 2))
     conditions = tuple(key for key in CONDITIONS if rng.integers(0, 4) == 0)
-    return Demands(layer, need, without, tuple(rng.permutation(WEIGHTS)[: rng.integers(1, 5)].tolist()), conditions)
+    return Demands(layer, need, without, tuple(rng.permutation(FRONT_KEYS)[: rng.integers(1, 5)].tolist()), conditions)
 
 
 def test_a_slice_of_what_is_found_is_what_stands_there():
-    schemes = found(Demands("conv", ("case-rescaling",)))
+    schemes = find_schemes(Demands("conv", ("case-rescaling",)))
     assert list(schemes[3:6]) == [schemes[k] for k in (3, 4, 5)]
     assert schemes[-1] == list(schemes)[-1]

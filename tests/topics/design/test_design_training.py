@@ -18,22 +18,22 @@ from normviz.jobs.executors import create_thread_pool
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.spec import compute_digest, run_to_end
 from normviz.topics.design import search, training
-from normviz.topics.design.search import WEIGHTS, census, searched
-from normviz.topics.design.training import JOB_SCHEMES, SAMPLE, TwinTraining, plan_trainings
+from normviz.topics.design.search import FRONT_KEYS, iterate_schemes, take_census
+from normviz.topics.design.training import FIRST_SAMPLE_SIZE, MAX_JOB_SCHEMES, TwinTraining, plan_trainings
 from normviz.topics.design.training_results import TwinCount, count_by_set, describe_exceptions, list_twin_answers
-from normviz.topics.design.wording import printed
+from normviz.topics.design.wording import format_scheme_line
 from normviz.topics.table1 import table
 from normviz.train import cost, devices, twins
 from normviz.train.problem import NETWORKS
 
-FRONTS = {"none": ("none",), "any": WEIGHTS}
+FRONTS = {"none": ("none",), "any": FRONT_KEYS}
 NO_ANSWER = SchemeSpec("custom", "own,groups(2),own,own", "own,groups(2),own,own")
 """Its fields lie in parts of pictures without ink, whose re-centred sums are rounding alone."""
 
 
 def draw_job(layer, count, seed):
     """Return a job of random schemes, with any scheme of the weights in front."""
-    every, rng = [*searched(layer, WEIGHTS)], np.random.default_rng(seed)
+    every, rng = [*iterate_schemes(layer, FRONT_KEYS)], np.random.default_rng(seed)
     chosen = [every[k] for k in rng.choice(len(every), count, replace=False)]
     rows, absorbed = zip(*((SchemeSpec.of(scheme), each) for scheme, each in chosen), strict=True)
     return TwinTraining(rows, absorbed, setting_of(layer, seed))
@@ -69,10 +69,10 @@ def test_the_answers_are_those_of_table_1(monkeypatch):
     part, cells = plan_trainings("dense", sample=1)[0], []
 
     def shown(*given):
-        cells.extend(replace(cell, trained=None) for cell in table.table(*given))
+        cells.extend(replace(cell, trained=None) for cell in table.build_cells(*given))
         return cells
 
-    monkeypatch.setattr(training, "table", shown)
+    monkeypatch.setattr(training, "build_cells", shown)
     names = ("predicted", "forward", "trained", "forward_gap", "training_gap", "agrees")
     found = list_twin_answers({part: run_to_end(part)})
     assert [[getattr(each, name) for name in names] for each in found] == [
@@ -97,7 +97,7 @@ def test_a_false_rule_shows_for_its_scheme_alone(monkeypatch, key):
     (shown,) = [each for each in list_twin_answers(found) if not each.agrees]
     assert (shown.row, shown.transformation) == (wrong, key)
     ((sentence,), missing) = describe_exceptions(found, "dense")
-    assert sentence.startswith(f"{printed(wrong.scheme, 'dense')}; {TRANSFORMATIONS[key].name}: ")
+    assert sentence.startswith(f"{format_scheme_line(wrong.scheme, 'dense')}; {TRANSFORMATIONS[key].name}: ")
     assert f"{'invariant' if shown.predicted else 'not invariant'} in theory" in sentence
     assert missing == []
     disagree = {each: count.disagree for each, count in count_by_set([part], found).items()}
@@ -105,11 +105,11 @@ def test_a_false_rule_shows_for_its_scheme_alone(monkeypatch, key):
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-@pytest.mark.parametrize("front", WEIGHTS)
+@pytest.mark.parametrize("front", FRONT_KEYS)
 def test_the_layer_that_is_trained_has_the_invariances_of_the_census(layer, front):
     setting = setting_of(layer)
     more = ("dataset-recentering",) if (layer, front) == ("conv", "weight-standardization") else ()
-    for scheme, each in searched(layer, (front,)):
+    for scheme, each in iterate_schemes(layer, (front,)):
         if scheme.acts_on != "none":
             found = theory.find_invariances(scheme, layer, setting.shapes[0], setting.weight_shapes[0])
             assert {*found} == {*each, *more}, scheme
@@ -117,7 +117,7 @@ def test_the_layer_that_is_trained_has_the_invariances_of_the_census(layer, fron
 
 
 def test_where_rounding_leaves_no_answer_it_says_so():
-    absorbed = search.invariances(NO_ANSWER.scheme, "conv")
+    absorbed = search.compute_invariances(NO_ANSWER.scheme, "conv")
     part = TwinTraining((NO_ANSWER,), (absorbed,), setting_of("conv"))
     found = {part: run_to_end(part)}
     (shown,) = [each for each in list_twin_answers(found) if each.why]
@@ -134,41 +134,43 @@ def test_where_rounding_leaves_no_answer_it_says_so():
 @pytest.mark.parametrize("front", FRONTS)
 def test_a_sample_has_some_of_every_set_and_all_has_each_scheme_once(layer, front):
     weights = FRONTS[front]
-    kinds = {kind.invariances: kind.schemes for kind in census(layer, weights)}
-    sample, everything = plan_trainings(layer, weights, SAMPLE), plan_trainings(layer, weights)
+    kinds = {kind.invariances: kind.schemes for kind in take_census(layer, weights)}
+    sample, everything = plan_trainings(layer, weights, FIRST_SAMPLE_SIZE), plan_trainings(layer, weights)
     assert Counter(each for part in sample for each in part.absorbed) == {
-        each: min(count, SAMPLE) for each, count in kinds.items()
+        each: min(count, FIRST_SAMPLE_SIZE) for each, count in kinds.items()
     }
     assert Counter(each for part in everything for each in part.absorbed) == kinds
     rows = [row for part in everything for row in part.rows]
     assert len({*rows}) == len(rows) == sum(kinds.values())
-    assert max(len(part.rows) for part in everything) <= JOB_SCHEMES
+    assert max(len(part.rows) for part in everything) <= MAX_JOB_SCHEMES
     assert {*sample} <= {*everything}  # what a sample has run is not run again
 
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_the_first_job_has_the_simplest_of_every_set(layer):
-    first = plan_trainings(layer, sample=SAMPLE)[0]
+    first = plan_trainings(layer, sample=FIRST_SAMPLE_SIZE)[0]
     simplest = {}
-    for scheme, each in searched(layer):
+    for scheme, each in iterate_schemes(layer):
         simplest.setdefault(each, SchemeSpec.of(scheme))
     assert dict(zip(first.absorbed, first.rows, strict=True)) == simplest
-    assert len(first.rows) == len(census(layer))
+    assert len(first.rows) == len(take_census(layer))
 
 
 def test_a_seed_draws_the_same_again_and_another_draws_others():
-    one = plan_trainings("conv", sample=SAMPLE, seed=1)
+    one = plan_trainings("conv", sample=FIRST_SAMPLE_SIZE, seed=1)
     training.order_schemes.cache_clear()
     plan_trainings.cache_clear()
-    assert [*map(compute_digest, plan_trainings("conv", sample=SAMPLE, seed=1))] == [*map(compute_digest, one)]
-    assert {*one}.isdisjoint(plan_trainings("conv", sample=SAMPLE, seed=2))
+    assert [*map(compute_digest, plan_trainings("conv", sample=FIRST_SAMPLE_SIZE, seed=1))] == [
+        *map(compute_digest, one)
+    ]
+    assert {*one}.isdisjoint(plan_trainings("conv", sample=FIRST_SAMPLE_SIZE, seed=2))
     assert all(pickle.loads(pickle.dumps(part)) == part for part in one)
 
 
 @pytest.mark.parametrize("wrong", [{"seed": -1}, {"layer": "deep"}, {"weights": ("x",)}, {"device": "abacus"}])
 def test_a_plan_that_cannot_be_is_refused(wrong):
     with pytest.raises(InvalidInput, match="would do"):
-        plan_trainings(**{"layer": "conv", "sample": SAMPLE} | wrong)
+        plan_trainings(**{"layer": "conv", "sample": FIRST_SAMPLE_SIZE} | wrong)
 
 
 def test_the_numbers_of_the_jobs_sum_up():
@@ -225,13 +227,13 @@ def test_the_way_of_a_gpu_gives_the_same_answers(monkeypatch):
 @pytest.mark.parametrize("layer", LAYERS)
 def test_a_job_is_one_stack_on_a_gpu(layer):
     budget = cost.compute_gpu_budget(2**32, 1e11)
-    assert cost.find_max_schemes(setting_of(layer), len(NETWORKS), budget) >= JOB_SCHEMES
-    assert cost.fits_as_one(setting_of(layer), JOB_SCHEMES, len(NETWORKS), budget)
+    assert cost.find_max_schemes(setting_of(layer), len(NETWORKS), budget) >= MAX_JOB_SCHEMES
+    assert cost.fits_as_one(setting_of(layer), MAX_JOB_SCHEMES, len(NETWORKS), budget)
 
 
 def test_a_plan_makes_no_scheme_that_it_does_not_have(monkeypatch):
-    made, real = [], search.made
-    monkeypatch.setattr(search, "made", lambda *given: made.append(given) or real(*given))
-    census("conv", WEIGHTS)
-    parts = plan_trainings.__wrapped__("conv", WEIGHTS, SAMPLE, 77)
+    made, real = [], search.build_from_fields
+    monkeypatch.setattr(search, "build_from_fields", lambda *given: made.append(given) or real(*given))
+    take_census("conv", FRONT_KEYS)
+    parts = plan_trainings.__wrapped__("conv", FRONT_KEYS, FIRST_SAMPLE_SIZE, 77)
     assert len(made) == sum(len(part.rows) for part in parts)

@@ -7,37 +7,37 @@ import pytest
 from pairs import mark_heavy_except
 
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.topics.design.reasons import asked, does, only, reason
+from normviz.topics.design.reasons import describe_requirement, explain_no_answer, format_demand, restrict_demands
 from normviz.topics.design.search import (
-    ASKED,
+    DEMANDABLE,
+    FRONT_KEYS,
     SHAPES,
-    WEIGHTS,
     Demands,
-    conflict,
-    found,
-    invariances_of,
-    nearest,
-    searched,
+    find_conflict,
+    find_nearest_schemes,
+    find_properties,
+    find_schemes,
+    iterate_schemes,
 )
 
 LAYERS = list(SHAPES)
-FRONTS = {**{key: (key,) for key in WEIGHTS}, "any": WEIGHTS}
+FRONTS = {**{key: (key,) for key in FRONT_KEYS}, "any": FRONT_KEYS}
 AXES = {"example": 0, "row": 1, "column": 2, "channel": 3}
 
 
-LITERALS = [(key, wanted) for key in ASKED for wanted in ((True, False) if key in TRANSFORMATIONS else (True,))]
+LITERALS = [(key, wanted) for key in DEMANDABLE for wanted in ((True, False) if key in TRANSFORMATIONS else (True,))]
 
 
 def many_demands(layer, weights, count):
     """All of up to two, and many at random: each transformation absorbed, let through or either, some conditions."""
     for some in (*combinations(LITERALS, 1), *combinations(LITERALS, 2)):
         if len(dict(some)) == len(some):
-            yield only(Demands(layer), some, weights)
+            yield restrict_demands(Demands(layer), some, weights)
     rng = np.random.default_rng(5)
     for _ in range(count):
-        asked = dict(zip(ASKED, rng.integers(0, 3, len(ASKED)).tolist(), strict=True))
-        some = [(key, asked[key] == 1) for key in ASKED if asked[key] and (key, asked[key] == 1) in LITERALS]
-        yield only(Demands(layer), some, weights)
+        asked = dict(zip(DEMANDABLE, rng.integers(0, 3, len(DEMANDABLE)).tolist(), strict=True))
+        some = [(key, asked[key] == 1) for key in DEMANDABLE if asked[key] and (key, asked[key] == 1) in LITERALS]
+        yield restrict_demands(Demands(layer), some, weights)
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +45,11 @@ def sets():
     """By layer and front, all that schemes have together: brute force, one scheme of each kind of fields."""
     every = {}
     for layer in LAYERS:
-        for front in WEIGHTS:
+        for front in FRONT_KEYS:
             rows = {}
-            for scheme, _ in searched(layer, (front,)):
+            for scheme, _ in iterate_schemes(layer, (front,)):
                 rows.setdefault(reaching(scheme), scheme)
-            every[layer, front] = {frozenset(invariances_of(scheme, layer)): scheme for scheme in rows.values()}
+            every[layer, front] = {frozenset(find_properties(scheme, layer)): scheme for scheme in rows.values()}
     return every
 
 
@@ -68,19 +68,19 @@ def reaching(scheme):
 @pytest.mark.parametrize("count", mark_heavy_except([100], [100, 600]))
 def test_a_conflict_is_there_exactly_where_nothing_is(layer, front, count, sets):
     """Against the sets themselves; a conflict is minimal."""
-    have = np.array([[key in each for key in ASKED] for one in FRONTS[front] for each in sets[layer, one]])
+    have = np.array([[key in each for key in DEMANDABLE] for one in FRONTS[front] for each in sets[layer, one]])
     reasons = {}
     for demands in many_demands(layer, FRONTS[front], count):
-        places, wanted = [ASKED.index(key) for key, _ in demands.each], [each for _, each in demands.each]
+        places, wanted = [DEMANDABLE.index(key) for key, _ in demands.each], [each for _, each in demands.each]
         met = have[:, places] == wanted
-        some = conflict(demands)
-        assert bool(some) == (not met.all(1).any()) == (len(found(demands)) == 0)
+        some = find_conflict(demands)
+        assert bool(some) == (not met.all(1).any()) == (len(find_schemes(demands)) == 0)
         if some and some not in reasons:
             within = met[:, [demands.each.index(each) for each in some]]
             assert not within.all(1).any()
             assert all(np.delete(within, k, 1).all(1).any() for k in range(len(some)))
-            reasons[some] = str(reason(demands))
-            assert all(does(each) in reasons[some][:1].lower() + reasons[some][1:] for each in some)
+            reasons[some] = str(explain_no_answer(demands))
+            assert all(format_demand(each) in reasons[some][:1].lower() + reasons[some][1:] for each in some)
     assert len(reasons) > 5
     assert not any(not wanted and TRANSFORMATIONS[key].factor is None for some in reasons for key, wanted in some)
 
@@ -137,34 +137,36 @@ def test_what_a_demand_asks_is_true_and_together_it_excludes_all(layer, front, s
     every = [each for each in LITERALS if each[1] or TRANSFORMATIONS[each[0]].factor is not None]
     for each in every:
         for scheme in schemes:
-            if (each[0] in invariances_of(scheme, layer)) == each[1]:
-                assert says(asked(each, demands), scheme, layer), (each, scheme)
-                assert front != "none" or says(asked(each, demands, False), scheme, layer)
+            if (each[0] in find_properties(scheme, layer)) == each[1]:
+                assert says(describe_requirement(each, demands), scheme, layer), (each, scheme)
+                assert front != "none" or says(describe_requirement(each, demands, False), scheme, layer)
     seen = set()
     for asked_for in many_demands(layer, FRONTS[front], 200):
-        why = reason(asked_for)
+        why = explain_no_answer(asked_for)
         if why is None or len(why.conflict) == 1 or why.conflict in seen:
             continue
         seen.add(why.conflict)
-        texts = [text.partition(f"to {does(each)}, ")[2] for text, each in zip(why.asks, why.conflict, strict=True)]
+        texts = [
+            text.partition(f"to {format_demand(each)}, ")[2] for text, each in zip(why.asks, why.conflict, strict=True)
+        ]
         assert not any(all(says(text, scheme, layer) for text in texts) for scheme in schemes), why
-        assert conflict(only(asked_for, why.conflict, FRONTS[front])) == why.conflict
+        assert find_conflict(restrict_demands(asked_for, why.conflict, FRONTS[front])) == why.conflict
     assert seen
 
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_elsewhere_there_are_some(layer):
-    why = reason(Demands(layer, ("weight-vector-rescaling",), ("dataset-rescaling",)))
+    why = explain_no_answer(Demands(layer, ("weight-vector-rescaling",), ("dataset-rescaling",)))
     assert why.elsewhere == "With weight normalization or weight standardization in front there are some."
-    other = reason(Demands(layer, ("weight-matrix-recentering",), weights=("weight",)))
+    other = explain_no_answer(Demands(layer, ("weight-matrix-recentering",), weights=("weight",)))
     assert str(other).startswith("Behind weight normalization, no scheme can ignore weight matrix re-centring: ")
     assert str(other).endswith("With nothing or spectral normalization in front there are some.")
 
 
 def test_of_the_nearest_each_demand_that_is_given_up_leaves_schemes():
     demands = Demands("dense", ("dataset-recentering", "case-rescaling"), conditions=("single", "independent"))
-    for near in nearest(demands):
+    for near in find_nearest_schemes(demands):
         need, conditions = (
             tuple(key for key in keys if key not in near.missed) for keys in (demands.need, demands.conditions)
         )
-        assert len(found(Demands("dense", need, conditions=conditions))) == near.schemes
+        assert len(find_schemes(Demands("dense", need, conditions=conditions))) == near.schemes

@@ -11,8 +11,8 @@ from normviz.core.theory import Prediction
 from normviz.jobs import run as job_run
 from normviz.jobs.executors import create_thread_pool
 from normviz.jobs.job_queue import JobQueue
-from normviz.topics.design.search import census
-from normviz.topics.design.training import SAMPLE, TwinTraining
+from normviz.topics.design.search import take_census
+from normviz.topics.design.training import FIRST_SAMPLE_SIZE, TwinTraining
 from normviz.topics.table1 import table
 
 BATCH = SchemeSpec("custom", "full,full,full,own", "full,full,full,own")
@@ -38,7 +38,7 @@ def test_all_of_a_dense_layer_as_json_and_not_twice(capsys, monkeypatch):
     code, out, err = run(capsys, "--json")
     found = json.loads(out)
     assert (code, err) == (0, "")
-    assert [tuple(kind["invariances"]) for kind in found] == [kind.invariances for kind in census("dense")]
+    assert [tuple(kind["invariances"]) for kind in found] == [kind.invariances for kind in take_census("dense")]
     for kind in found:
         trained = kind["trained"]
         assert trained["of"] == trained["done"] == kind["schemes"] == trained["agree"] + trained["unanswered"]
@@ -48,7 +48,7 @@ def test_all_of_a_dense_layer_as_json_and_not_twice(capsys, monkeypatch):
 
 
 def test_the_default_of_a_convolution_is_the_sample_that_is_trained_first():
-    assert [parse_sample(DEFAULT_SAMPLES[layer]) for layer in ("dense", "conv")] == [None, SAMPLE]
+    assert [parse_sample(DEFAULT_SAMPLES[layer]) for layer in ("dense", "conv")] == [None, FIRST_SAMPLE_SIZE]
 
 
 def test_the_device_is_that_of_every_job(capsys, monkeypatch):
@@ -62,7 +62,7 @@ def test_the_device_is_that_of_every_job(capsys, monkeypatch):
 def test_a_sample_for_people(capsys):
     code, out, err = run(capsys, "--layer", "conv", "--sample", "1", "--seed", "3")
     assert (code, err) == (0, "")
-    assert out.count("1 of 1 as predicted") + out.count("1 without an answer") == len(census("conv"))
+    assert out.count("1 of 1 as predicted") + out.count("1 without an answer") == len(take_census("conv"))
 
 
 def test_an_answer_that_differs_is_said_and_is_an_error(capsys, monkeypatch):

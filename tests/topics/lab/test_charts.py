@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from normviz.charts.common_charts import MAX_HEATMAP_LABELS, draw_statistics_map
 from normviz.charts.palette import THEMES
-from normviz.topics.lab.figures import BINS, histograms
+from normviz.topics.lab.figures import BIN_COUNT, draw_histograms
 
 NORMAL = np.random.default_rng(0).standard_normal(200)
 AXES = ("N", "H", "W", "C")
@@ -19,7 +19,7 @@ floats = st.floats(allow_subnormal=False) | st.just(0.0)
 
 def bars(values, field):
     """Centres and shares of both sets of bars."""
-    everything, part = checked(histograms([("before", values, field)])).data
+    everything, part = checked(draw_histograms([("before", values, field)])).data
     return np.array(everything.x), np.array(everything.y), np.array(part.y)
 
 
@@ -28,7 +28,7 @@ def bars(values, field):
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_two_panels_with_two_sets_of_bars_each(theme):
-    figure = checked(histograms([("before", NORMAL, NORMAL[:9]), ("after", 2 * NORMAL, NORMAL[:9])], theme))
+    figure = checked(draw_histograms([("before", NORMAL, NORMAL[:9]), ("after", 2 * NORMAL, NORMAL[:9])], theme))
     assert [type(trace) for trace in figure.data] == [go.Bar] * 4
     assert [trace.name for trace in figure.data] == ["all elements", "the field"] * 2
     assert [trace.showlegend for trace in figure.data] == [True, True, False, False]
@@ -40,8 +40,8 @@ def test_two_panels_with_two_sets_of_bars_each(theme):
 
 def test_the_bars_are_shares_of_the_elements():
     centres, everything, part = bars(NORMAL, NORMAL[:50])
-    assert len(centres) == BINS
-    counts, edges = np.histogram(NORMAL, BINS)
+    assert len(centres) == BIN_COUNT
+    counts, edges = np.histogram(NORMAL, BIN_COUNT)
     np.testing.assert_allclose(centres, (edges[1:] + edges[:-1]) / 2)
     np.testing.assert_allclose(everything, counts / 200)
     assert part.sum() == pytest.approx(1)

@@ -5,7 +5,7 @@ from lab_page import open_lab, pick, plots, sound, texts
 
 from normviz.charts.palette import THEMES
 from normviz.topics.lab.controls import ADVANCED_DRAWER
-from normviz.topics.lab.state import BELOW
+from normviz.topics.lab.state import BELOW_KEY
 
 
 def labels(at):
@@ -108,6 +108,6 @@ def test_the_name_and_the_aim_come_first_and_the_papers_stand_with_the_formula()
 def test_what_is_below_the_first_screen_is_computed_once_it_was_in_sight():
     at = open_lab(opened=())
     assert not at.dataframe
-    at.session_state[BELOW] = True
+    at.session_state[BELOW_KEY] = True
     at = sound(at.run())
     assert len(at.dataframe) == 1

@@ -99,7 +99,7 @@ def test_the_page_opens(script):
 def test_every_scheme_in_every_view_and_colour(key):
     at = open_lab(scheme=key)
     name, first = SCHEMES[key].name, list(SCHEMES).index(key) % 2
-    colours = tensor.list_colours(lab.learns(SCHEMES[key]))
+    colours = tensor.list_colours(lab.has_affine(SCHEMES[key]))
     names = [tensor.format_colour_name(colour, SCHEMES[key]) for colour in colours]
     assert at.segmented_control(key="colour").options == names
     assert ("w" in names, "w\u0302" in names) == (SCHEMES[key].acts_on == "weight",) * 2

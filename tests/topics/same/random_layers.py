@@ -17,9 +17,9 @@ from normviz.core.fields import AXES
 from normviz.core.layouts import ALL_LAYOUTS, to_tensor
 from normviz.core.normalize import normalize
 from normviz.core.tolerances import MACHINE_EPSILONS
-from normviz.topics.same.detection.detector import Detection, detect
-from normviz.topics.same.detection.fitting import Fit
-from normviz.topics.same.detection.precision import precision
+from normviz.topics.same.detection.detector import Detection, detect_normalization
+from normviz.topics.same.detection.fitting import CandidateFit
+from normviz.topics.same.detection.precision import find_precision
 
 NN = torch.nn
 TYPES = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
@@ -114,27 +114,28 @@ def train(layer: NN.Module, rng: np.random.Generator) -> None:
                 values.copy_(torch.tensor(rng.uniform(low, high, values.shape)))
 
 
-def is_right(case: Case, fit: Fit, x: np.ndarray, y: np.ndarray) -> bool:
+def is_right(case: Case, fit: CandidateFit, x: np.ndarray, y: np.ndarray) -> bool:
     """Return True if a fit to one input predicts the layer's output for another one."""
     if case.name in NO_SCHEME:
         return fit.scheme.key == "none" and np.allclose(x, y, rtol=0.01)
     return any(predicts(case, fit, eps, x, y) for eps in fit.eps or (0.0,))
 
 
-def predicts(case: Case, fit: Fit, eps: float, x: np.ndarray, y: np.ndarray) -> bool:
+def predicts(case: Case, fit: CandidateFit, eps: float, x: np.ndarray, y: np.ndarray) -> bool:
     """Return True if a fit with this ε predicts the layer's outputs for three other inputs to 5% and rounding."""
     for _ in range(3):
         other, truth = case.arrays(case.draw())
         apart = np.abs(predict(fit, eps, x, y, other) - truth).max()
         if (
             apart
-            > 0.05 * np.abs(truth - truth.mean()).max() + 16 * MACHINE_EPSILONS[precision(truth)] * np.abs(truth).max()
+            > 0.05 * np.abs(truth - truth.mean()).max()
+            + 16 * MACHINE_EPSILONS[find_precision(truth)] * np.abs(truth).max()
         ):
             return False
     return True
 
 
-def predict(fit: Fit, eps: float, x: np.ndarray, y: np.ndarray, other: np.ndarray) -> np.ndarray:
+def predict(fit: CandidateFit, eps: float, x: np.ndarray, y: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Return what a fit computes of another input, with γ and β by least squares of x and y."""
     x_, y_, new = (to_tensor(each.astype(float), fit.layout) for each in (x, y, other))
     xhat, fresh = (normalize(each, fit.scheme, eps).xhat for each in (x_, new))
@@ -155,7 +156,7 @@ def attack(count: int, seed: int) -> tuple[Counter, list[str]]:
     for case in cases(count, seed):
         x, y = case.arrays(case.draw())
         try:
-            answer: Detection = detect(x, y)
+            answer: Detection = detect_normalization(x, y)
         except InvalidInput:  # infinite in half precision
             found["refused"] += 1
             continue

@@ -8,7 +8,7 @@ import pytest
 
 from normviz.core.errors import InvalidInput
 from normviz.data.files import MAX_UPLOAD_BYTES
-from normviz.topics.same.detection.uploads import HOW, read_pair
+from normviz.topics.same.detection.uploads import SAVING_SNIPPET, read_pair
 
 X, Y = np.arange(6.0).reshape(2, 3), np.ones((2, 3))
 
@@ -79,6 +79,6 @@ def test_what_is_no_pair_is_refused(name):
 
 def test_the_lines_that_save_ones_own_arrays_save_what_is_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    exec(HOW, {"x": X, "layer": lambda x: x + 1})
+    exec(SAVING_SNIPPET, {"x": X, "layer": lambda x: x + 1})
     pair = read_pair([("arrays.npz", (tmp_path / "arrays.npz").read_bytes())])
     np.testing.assert_array_equal(pair["y"], X + 1)

@@ -16,7 +16,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import FULL, OWN, Field, Rule
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.topics.same.identities import IDENTITIES, REACH, evaluate_sides, residual
+from normviz.topics.same.identities import FULL_REACH_RADIUS, IDENTITIES, evaluate_sides, measure_residual
 
 EVERY = pytest.mark.parametrize("identity", IDENTITIES.values(), ids=IDENTITIES)
 ROUNDING = 1e-12
@@ -37,7 +37,7 @@ def custom(summation, suppression):
 @given(shape=shapes | st.sampled_from(LONG), eps=epsilons, seed=seeds)
 def test_the_sides_are_equal_exactly_where_the_condition_says(identity, shape, eps, seed):
     # Several tensors: at ε = 0 two schemes may agree on a small one by chance, when both give nothing but signs.
-    largest = max(residual(identity, uneven_array(shape, seed + draw), eps) for draw in range(12))
+    largest = max(measure_residual(identity, uneven_array(shape, seed + draw), eps) for draw in range(12))
     met = identity.condition.met(shape)
     if not met and identity.key == "layer-is-batch-at-one-case":
         met = shape[0] > 1  # with more cases nobody says that they are the same, and they are not
@@ -100,22 +100,24 @@ def test_sides_and_residual_are_those_of_torch(identity, shape, eps):
         assert relative_difference(ours, theirs_side) < ROUNDING
     scale = max(np.max(np.abs(each)) for each in theirs)
     gap = np.max(np.abs(theirs[0] - theirs[1])) / (scale or 1)
-    assert residual(identity, x, eps) == pytest.approx(gap, abs=ROUNDING)
+    assert measure_residual(identity, x, eps) == pytest.approx(gap, abs=ROUNDING)
 
 
 def test_what_the_issue_of_names_comes_to():
     x = uneven_array((1, 4, 4, 6), seed=0)
-    assert residual(IDENTITIES["one-case"], x) < ROUNDING
-    assert residual(IDENTITIES["over-positions-one-case"], x) < ROUNDING
-    assert residual(IDENTITIES["layer-is-batch-at-one-case"], x) > 0.1
+    assert measure_residual(IDENTITIES["one-case"], x) < ROUNDING
+    assert measure_residual(IDENTITIES["over-positions-one-case"], x) < ROUNDING
+    assert measure_residual(IDENTITIES["layer-is-batch-at-one-case"], x) > 0.1
 
 
 def test_windows_reach_as_far_as_is_said():
     for key in ("windows-batch", "windows-layer"):
         (axes, longest) = IDENTITIES[key].condition.words.split(" ≤ ")
-        assert int(longest) == REACH + 1
+        assert int(longest) == FULL_REACH_RADIUS + 1
         field = IDENTITIES[key].left.scheme((1,) * 4).field
-        assert axes.split(", ") == [axis for axis, rule in field.named().items() if rule == f"window({REACH})"]
+        assert axes.split(", ") == [
+            axis for axis, rule in field.named().items() if rule == f"window({FULL_REACH_RADIUS})"
+        ]
 
 
 def test_the_registry():

@@ -16,9 +16,9 @@ from normviz.describe.aims import describe_scope
 from normviz.describe.wording import capitalize_first, format_gap, format_scheme_label, format_shape
 from normviz.topics.lab import state as lab
 from normviz.topics.same import state
-from normviz.topics.same.identities import IDENTITIES, residual
-from normviz.topics.same.panels.known import GUESSES, measured_words, stacked
-from normviz.topics.same.panels.own import TYPED
+from normviz.topics.same.identities import IDENTITIES, measure_residual
+from normviz.topics.same.panels.own_pair import TYPED_KEY
+from normviz.topics.same.panels.pair_questions import PAIR_GUESSES, describe_measurement, stack_formula
 from normviz.topics.same.state import PAIRS
 from normviz.ui.custom import SIZE_NAMES
 from normviz.ui.page_texts import PAGE_TEXTS
@@ -44,7 +44,7 @@ def shape_of(at):
 
 
 def type_in(at, **fields):
-    at.session_state[TYPED] = True
+    at.session_state[TYPED_KEY] = True
     at = sound(at.run())
     for name, text in fields.items():
         at.text_input(key=state.PREFIX + name).set_value(text)
@@ -86,7 +86,7 @@ def test_every_pair_is_asked_once_and_the_first_link_is_empty():
 
 
 @pytest.mark.parametrize("key", IDENTITIES)
-@pytest.mark.parametrize("vote", GUESSES)
+@pytest.mark.parametrize("vote", PAIR_GUESSES)
 def test_the_answer_is_hidden_until_the_guess(key, vote):
     identity = IDENTITIES[key]
     at = open_page(row=key)
@@ -101,7 +101,7 @@ def test_the_answer_is_hidden_until_the_guess(key, vote):
     at = guess(at, vote)
     assert verdict(at) == f"### {'= Same' if identity.holds else '≠ Different'} x̂"
     assert ("**Right.**" in texts(at.markdown)) == ((vote == "yes") == identity.holds)
-    assert (f"**Not quite:** you guessed “{GUESSES[vote]}”." in texts(at.markdown)) != (
+    assert (f"**Not quite:** you guessed “{PAIR_GUESSES[vote]}”." in texts(at.markdown)) != (
         (vote == "yes") == identity.holds
     )
     assert identity.because in said(at)
@@ -125,8 +125,8 @@ def test_what_is_said_holds_on_the_tensor_of_the_link(link):
     for key, identity in IDENTITIES.items():
         at = open_page(row=key, reveal="1", **link)
         x = SAMPLES[link.get("data", "uneven")].make(shape_of(at), int(link.get("seed", 0)))
-        equal = is_rounding(residual(identity, x, float(link.get("eps", 1e-5))))
-        assert measurement(at) == measured_words(identity, x.shape, equal)
+        equal = is_rounding(measure_residual(identity, x, float(link.get("eps", 1e-5))))
+        assert measurement(at) == describe_measurement(identity, x.shape, equal)
         met = identity.condition.met(x.shape)
         assert not met or equal == identity.holds
         assert ("has another shape" in measurement(at)) != met
@@ -198,7 +198,7 @@ def test_special_data_do_not_make_a_pair_the_same():
 def test_the_tensor_is_the_one_of_the_tensor_lab():
     lab_params = {param.key: param for param in lab.PARAMS}
     assert {param.key: param for param in state.PARAMS if param.key in lab_params} == {
-        key: lab_params[key] for key in state.SHARED
+        key: lab_params[key] for key in state.SHARED_TENSOR_VALUES
     }
 
 
@@ -216,8 +216,8 @@ def test_ones_own_data_are_measured_and_bring_their_shape():
     assert all(at.number_input(key=size).disabled for size in SIZE_NAMES)
     for key, identity in IDENTITIES.items():
         at = with_own(own, data="own", row=key, reveal="1")
-        equal = is_rounding(residual(identity, own, 1e-5), own.dtype)
-        assert measurement(at) == measured_words(identity, own.shape, equal)
+        equal = is_rounding(measure_residual(identity, own, 1e-5), own.dtype)
+        assert measurement(at) == describe_measurement(identity, own.shape, equal)
 
 
 def test_data_that_are_not_finite_spoil_no_identity():
@@ -277,11 +277,11 @@ def test_axes_are_typed_in_a_part_that_opens_where_a_link_has_some_without_a_nam
     assert "On this shape: no scheme that has a name." in said(at)
 
 
-@pytest.mark.parametrize("key", state.KNOWN)
+@pytest.mark.parametrize("key", state.KNOWN_SCHEMES)
 def test_every_known_scheme_fills_the_fields_and_is_named(key):
     at = open_page(panel="own")
     at = sound(at.selectbox(key="identities left known").set_value(key).run())
-    scheme = state.scheme_of(
+    scheme = state.parse_side(
         {f"left_{step}": at.session_state[f"identities left_{step}"] for step in state.FIELD_LABELS}, "left"
     )
     assert (scheme.summation, scheme.suppression) == (SCHEMES[key].summation, SCHEMES[key].suppression)
@@ -323,7 +323,7 @@ def test_windows_that_are_too_much_are_told():
 )
 def test_a_field_as_one_types_it(field, text):
     parsed = None if field is None else Field.parse(field)
-    assert state.field_text(parsed) == text
+    assert state.format_field_text(parsed) == text
     assert parsed is None or Field.parse(text) == parsed
 
 
@@ -380,4 +380,4 @@ def test_in_a_column_the_parts_of_a_formula_stand_below_each_other():
         formula.value for formula in at.latex if "mathcal{G}" in formula.value and "gathered" in formula.value
     )
     assert r"-1\}, \\  g = 0,\dots,G-1, \\  G = 2\text{ groups of }" in members
-    assert stacked(r"\mu = 0") == r"\mu = 0"
+    assert stack_formula(r"\mu = 0") == r"\mu = 0"

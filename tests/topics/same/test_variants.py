@@ -6,25 +6,28 @@ import torch
 
 from normviz.core.registry import SCHEMES
 from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS
-from normviz.topics.same.detection.detector import detect
+from normviz.topics.same.detection.detector import detect_normalization
 from normviz.topics.same.detection.examples import EXAMPLES
-from normviz.topics.same.detection.verdict import headline, reasons
-from normviz.topics.same.variants import USES, VARIANTS, is_invariant, tabulate_invariance
+from normviz.topics.same.detection.verdict import explain_detection, summarize_detection
+from normviz.topics.same.variants import VARIANT_USES, VARIANTS, is_variant_invariant, tabulate_invariance
 
 
 def test_every_variant_is_used_by_somebody_with_an_address():
-    assert {use.variant for use in USES} == set(VARIANTS)
-    assert all(use.url.startswith("https://") for use in USES)
+    assert {use.variant for use in VARIANT_USES} == set(VARIANTS)
+    assert all(use.url.startswith("https://") for use in VARIANT_USES)
 
 
 def test_on_a_dense_layer_the_first_two_are_the_papers_row():
     for key in ("layer", "layer-channels"):
-        assert tuple(is_invariant(SCHEMES[key], change, "dense") for change in TRANSFORMATIONS) == PAPER_TABLE["layer"]
-    assert {is_invariant(SCHEMES["layer-spatial"], change, "dense") for change in TRANSFORMATIONS} == {None}
+        assert (
+            tuple(is_variant_invariant(SCHEMES[key], change, "dense") for change in TRANSFORMATIONS)
+            == PAPER_TABLE["layer"]
+        )
+    assert {is_variant_invariant(SCHEMES["layer-spatial"], change, "dense") for change in TRANSFORMATIONS} == {None}
 
 
 def test_on_a_convolution_all_three_differ():
-    rows = {key: [is_invariant(SCHEMES[key], change, "conv") for change in TRANSFORMATIONS] for key in VARIANTS}
+    rows = {key: [is_variant_invariant(SCHEMES[key], change, "conv") for change in TRANSFORMATIONS] for key in VARIANTS}
     changes = list(TRANSFORMATIONS)
     assert rows["layer-channels"][changes.index("weight-matrix-recentering")]
     assert not rows["layer"][changes.index("weight-matrix-recentering")]
@@ -46,10 +49,10 @@ def test_the_table_says_it_in_signs_and_words():
 @pytest.mark.parametrize("key", EXAMPLES)
 def test_every_example_is_found(key):
     example, arrays = EXAMPLES[key], EXAMPLES[key].arrays()
-    found = detect(arrays["x"], arrays["y"])
+    found = detect_normalization(arrays["x"], arrays["y"])
     assert example.scheme in {scheme.key for fit in found.answer for scheme in fit.schemes}
     assert found.told == (key not in ("batch", "one", "torch-tokens"))
-    assert headline(found).startswith(("It was ",) if found.told else ("Cannot tell: ", "Normalized over "))
+    assert summarize_detection(found).startswith(("It was ",) if found.told else ("Cannot tell: ", "Normalized over "))
     assert str(arrays["x"].shape) in example.name
 
 
@@ -72,8 +75,8 @@ def test_examples_are_what_the_layers_of_torch_give(key):
 
 def test_the_words_of_the_verdicts():
     def said(x, y, layout=None):
-        found = detect(x, y, layout)
-        return headline(found), " ".join(reasons(found))
+        found = detect_normalization(x, y, layout)
+        return summarize_detection(found), " ".join(explain_detection(found))
 
     rng = np.random.default_rng(0)
     x = rng.standard_normal((4, 3, 3, 5))

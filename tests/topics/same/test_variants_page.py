@@ -13,9 +13,9 @@ from normviz.core.text import format_number
 from normviz.data.samples import SAMPLES
 from normviz.describe.wording import describe_field_box, describe_statistic_counts
 from normviz.topics.same.detection.examples import EXAMPLES
-from normviz.topics.same.panels.detection import UPLOAD
+from normviz.topics.same.panels.detection import UPLOAD_KEY
 from normviz.topics.same.state import OWN_FILES
-from normviz.topics.same.variants import USES, VARIANTS
+from normviz.topics.same.variants import VARIANT_USES, VARIANTS
 
 
 def open_page(panel="variants", **link):
@@ -27,7 +27,7 @@ def open_detector(**link):
 
 
 def upload(at, *files):
-    at.file_uploader(key=UPLOAD).set_value([(name, content, "application/octet-stream") for name, content in files])
+    at.file_uploader(key=UPLOAD_KEY).set_value([(name, content, "application/octet-stream") for name, content in files])
     return sound(at.run())
 
 
@@ -49,7 +49,7 @@ def test_a_cube_for_each_variant_and_what_it_computes():
         assert describe_field_box(scheme.field, (1, 0, 3, 2), x.shape, scheme.axes) in said(at)
         assert f"x̂ = {format_number(normalize(x, scheme, 0.01).xhat[1, 0, 3, 2])}" in said(at)
     assert len(latex(at)) == 2 * len(VARIANTS)
-    assert len(at.table[0].value) == len(USES)
+    assert len(at.table[0].value) == len(VARIANT_USES)
 
 
 @pytest.mark.parametrize(

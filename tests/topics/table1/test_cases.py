@@ -8,12 +8,12 @@ import pytest
 
 from normviz.core.registry import SCHEMES
 from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS
-from normviz.topics.table1.cases import hint, reason_words, row_words, twin_words
-from normviz.topics.table1.grid import grid_data
-from normviz.topics.table1.pictures import change_picture
-from normviz.topics.table1.results import Results
-from normviz.topics.table1.table import table
-from normviz.topics.table1.twin_plot import is_visible, loss_plot, output_plot
+from normviz.topics.table1.cases import describe_case_twin, describe_table_row, explain_case_answer, write_hint
+from normviz.topics.table1.grid import build_grid_data
+from normviz.topics.table1.pictures import render_change
+from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.table import build_cells
+from normviz.topics.table1.twin_plot import build_loss_plot, build_output_plot, is_visible
 from normviz.train.problem import make_changed_samples
 from normviz.train.setting import Setting
 
@@ -25,7 +25,7 @@ ALL = pytest.mark.parametrize("key", TRANSFORMATIONS)
 @pytest.mark.parametrize("layer", ["dense", "conv"])
 def test_the_picture_frames_what_is_changed(key, layer):
     change = TRANSFORMATIONS[key]
-    html = change_picture(change, replace(SETTING, layer=layer), "×")
+    html = render_change(change, replace(SETTING, layer=layer), "×")
     network, twin = html.split('<div class="row">')[1:]
     assert [row.count("<img") for row in (network, twin)] == [4, 4]
     assert "changed" not in network
@@ -47,7 +47,10 @@ def test_the_samples_are_changed_as_it_is_said(key):
 @ALL
 def test_only_rescaled_weights_learn_at_another_rate(key):
     change = TRANSFORMATIONS[key]
-    rate = {follow: re.findall(r"learning rate [^.]*", twin_words(change, SETTING, follow)) for follow in (True, False)}
+    rate = {
+        follow: re.findall(r"learning rate [^.]*", describe_case_twin(change, SETTING, follow))
+        for follow in (True, False)
+    }
     weights = change.weight_factor is not None
     assert rate == {
         True: ["learning rate is × 9, to match"] * weights,
@@ -58,19 +61,19 @@ def test_only_rescaled_weights_learn_at_another_rate(key):
 @ALL
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_hint_asks_and_does_not_answer(scheme, key):
-    text = hint(SCHEMES[scheme], TRANSFORMATIONS[key], SETTING)
+    text = write_hint(SCHEMES[scheme], TRANSFORMATIONS[key], SETTING)
     assert text.endswith("?")
     assert "invariant" not in text
 
 
 def test_the_reason_names_what_cancels_and_what_does_not():
-    results, rows = Results(), [SCHEMES[key] for key in ("none", *PAPER_TABLE, "rms")]
+    results, rows = TableResults(), [SCHEMES[key] for key in ("none", *PAPER_TABLE, "rms")]
     results.fill(rows, SETTING)
     said = {
-        (cell.scheme, cell.transformation): reason_words(
+        (cell.scheme, cell.transformation): explain_case_answer(
             cell, SCHEMES[cell.scheme], TRANSFORMATIONS[cell.transformation], SETTING
         )
-        for cell in table(rows, SETTING, results)
+        for cell in build_cells(rows, SETTING, results)
     }
     assert said["none", "dataset-rescaling"] == "Nothing divides, so the factor stays."
     assert said["none", "dataset-recentering"] == "Nothing subtracts a mean, so the shift stays."
@@ -85,7 +88,7 @@ def test_the_reason_names_what_cancels_and_what_does_not():
 
 @pytest.mark.parametrize(("layer", "unit", "added"), [("dense", "neuron", "noise"), ("conv", "channel", "constant")])
 def test_a_head_says_what_is_changed_in_the_words_of_the_layer(layer, unit, added):
-    data = grid_data([], [], replace(SETTING, layer=layer), "", [], "light", False)
+    data = build_grid_data([], [], replace(SETTING, layer=layer), "", [], "light", False)
     assert data["groups"]["weights"] == f"Weights: a bar per {unit}"
     heads = [(each["sign"].replace("\u00a0", " "), each["name"], each["added"]) for each in data["columns"]]
     assert heads == [
@@ -103,7 +106,7 @@ def test_a_convolution_of_digits_sees_one_constant_added(layer):
 @pytest.mark.parametrize("layer", ["dense", "conv"])
 @pytest.mark.parametrize("key", SCHEMES)
 def test_a_row_says_in_a_few_words_what_its_scheme_does(key, layer):
-    said = row_words(SCHEMES[key], replace(SETTING, layer=layer))
+    said = describe_table_row(SCHEMES[key], replace(SETTING, layer=layer))
     assert len(said.split()) <= 12
     assert said or key == "custom"
     assert layer == "conv" or "channel" not in said
@@ -111,18 +114,18 @@ def test_a_row_says_in_a_few_words_what_its_scheme_does(key, layer):
 
 def test_a_loss_that_diverges_leaves_the_plot():
     losses = np.array([[2.0, 2.0], [1.0, 1e6], [0.5, np.inf]])
-    shown = loss_plot(losses, SETTING)
+    shown = build_loss_plot(losses, SETTING)
     assert (shown["low"], shown["high"]) == (0.0, 10.0)
     assert is_visible(shown)
-    assert not is_visible(loss_plot(losses[:1], SETTING))
-    assert loss_plot(np.full((2, 2), np.nan), SETTING)["high"] == 1.0
+    assert not is_visible(build_loss_plot(losses[:1], SETTING))
+    assert build_loss_plot(np.full((2, 2), np.nan), SETTING)["high"] == 1.0
 
 
 def test_the_outputs_are_those_of_the_image_where_they_differ_most():
     change = TRANSFORMATIONS["case-rescaling"]
-    shown = output_plot(SCHEMES["dynamic-tanh"], change, SETTING)
+    shown = build_output_plot(SCHEMES["dynamic-tanh"], change, SETTING)
     assert len(shown["first"]) == len(shown["second"]) == shown["count"] == SETTING.width
     assert is_visible(shown)
-    same = output_plot(SCHEMES["layer"], change, SETTING)
+    same = build_output_plot(SCHEMES["layer"], change, SETTING)
     np.testing.assert_allclose(same["first"], same["second"], atol=1e-6)
-    assert output_plot(SCHEMES["layer"], change, replace(SETTING, layer="conv", width=128, batch=256)) is None
+    assert build_output_plot(SCHEMES["layer"], change, replace(SETTING, layer="conv", width=128, batch=256)) is None

@@ -11,8 +11,8 @@ from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.jobs.spec import run_to_end
 from normviz.topics.table1 import forward
-from normviz.topics.table1.forward import Forward, forward_gaps, in_pieces
-from normviz.topics.table1.results import Results
+from normviz.topics.table1.forward import ForwardJob, measure_forward_gaps, normalize_in_pieces
+from normviz.topics.table1.results import TableResults
 from normviz.train.problem import MEASURED_NETWORKS
 from normviz.train.setting import Setting
 
@@ -34,11 +34,11 @@ def last(steps):
 @pytest.mark.parametrize("name", FIELDS)
 @pytest.mark.parametrize("piece", [1, 300, 3000])
 def test_pieces_are_the_whole(name, piece, monkeypatch):
-    monkeypatch.setattr(forward, "PIECE", piece)
+    monkeypatch.setattr(forward, "MAX_PIECE_ELEMENTS", piece)
     scheme = SCHEMES["custom"].with_fields(*(text and Field.parse(text) for text in FIELDS[name]))
     x = np.random.default_rng(0).standard_normal((9, 5, 6, 8))
     whole = normalize(x, scheme, 1e-3).xhat
-    assert np.allclose(last(in_pieces(x, scheme, 1e-3)), whole, rtol=0, atol=1e-13 * np.abs(whole).max())
+    assert np.allclose(last(normalize_in_pieces(x, scheme, 1e-3)), whole, rtol=0, atol=1e-13 * np.abs(whole).max())
 
 
 def test_large_windows_take_little_memory_and_may_be_left(monkeypatch):
@@ -46,9 +46,9 @@ def test_large_windows_take_little_memory_and_may_be_left(monkeypatch):
     x = np.random.default_rng(0).standard_normal((64, 7, 7, 32))
 
     def run(piece):
-        monkeypatch.setattr(forward, "PIECE", piece)
+        monkeypatch.setattr(forward, "MAX_PIECE_ELEMENTS", piece)
         tracemalloc.start()
-        count = len(list(in_pieces(x, scheme, 0.0)))
+        count = len(list(normalize_in_pieces(x, scheme, 0.0)))
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return count, peak
@@ -72,20 +72,20 @@ def test_large_windows_take_little_memory_and_may_be_left(monkeypatch):
     ids=str,
 )
 def test_a_setting_repeats_the_forward_passes_that_it_affects(change, rows):
-    schemes, setting, results = [SCHEMES[key] for key in ("batch", "weight", "layer")], Setting(batch=8), Results()
-    for job in results.unmeasured(schemes, setting):
-        results.keep_forward(job, run_to_end(job))
-    assert results.unmeasured(schemes, setting) == []
-    assert len(results.unmeasured(schemes, replace(setting, **change))) == rows
+    schemes, setting, results = [SCHEMES[key] for key in ("batch", "weight", "layer")], Setting(batch=8), TableResults()
+    for job in results.plan_measurements(schemes, setting):
+        results.store_forward(job, run_to_end(job))
+    assert results.plan_measurements(schemes, setting) == []
+    assert len(results.plan_measurements(schemes, replace(setting, **change))) == rows
 
 
 def test_a_row_is_kept_as_far_as_it_has_come_and_never_lost_again():
-    scheme, setting, results = SCHEMES["batch"], Setting(batch=8), Results()
-    job = Forward.of(scheme, setting)
+    scheme, setting, results = SCHEMES["batch"], Setting(batch=8), TableResults()
+    job = ForwardJob.of(scheme, setting)
     steps = [step.result() for step in job.steps()]
     assert np.isnan(results.forward(scheme, setting).gaps).all()
     for measured in (steps[2], steps[-1], steps[1]):
-        results.keep_forward(job, measured)
-        assert len(results.unmeasured([scheme], setting)) == int(measured is steps[2])
-    assert np.array_equal(results.forward(scheme, setting).gaps, forward_gaps([scheme], setting)[0])
+        results.store_forward(job, measured)
+        assert len(results.plan_measurements([scheme], setting)) == int(measured is steps[2])
+    assert np.array_equal(results.forward(scheme, setting).gaps, measure_forward_gaps([scheme], setting)[0])
     assert len(steps[-1].gaps) == len(MEASURED_NETWORKS)

@@ -12,9 +12,9 @@ from normviz.core.fields import Field
 from normviz.core.registry import SCHEMES
 from normviz.core.theory import find_invariances
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.topics.table1.fade import fade_gaps
-from normviz.topics.table1.grid import grid_data
-from normviz.topics.table1.table import measure
+from normviz.topics.table1.fade import compute_fades
+from normviz.topics.table1.grid import build_grid_data
+from normviz.topics.table1.table import measure_cells
 from normviz.train.setting import Setting
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -46,7 +46,7 @@ def behind(name, front):
 def test_what_is_predicted_is_measured_and_trained(name, front, layer):
     setting, scheme = replace(SMALL, layer=layer), behind(name, front)
     exact, untold = exact_gaps(scheme, setting), (name, front, layer)
-    for cell in measure([scheme], setting):
+    for cell in measure_cells([scheme], setting):
         assert (cell.scheme, cell.front) == ("custom", front)
         if (cell.transformation, *untold) == ("dataset-recentering", "position", "weight-standardization", "conv"):
             # Where a picture is empty, filters of mean zero sum to nothing, and nothing is left to divide.
@@ -58,7 +58,7 @@ def test_what_is_predicted_is_measured_and_trained(name, front, layer):
 @LAYERS
 def test_layer_norm_of_ones_own_behind_weight_norm_is_the_row_of_that_name(layer):
     setting = replace(SMALL, layer=layer)
-    cells = measure([behind("example", "weight"), SCHEMES["layer-weight"]], setting)
+    cells = measure_cells([behind("example", "weight"), SCHEMES["layer-weight"]], setting)
     own, row = cells[: len(TRANSFORMATIONS)], cells[len(TRANSFORMATIONS) :]
     assert [replace(cell, scheme="layer-weight", rounding=0.0) for cell in own] == [
         replace(cell, rounding=0.0) for cell in row
@@ -81,8 +81,8 @@ def test_where_nothing_else_is_done_it_absorbs_what_the_scheme_of_the_weights_do
 def test_both_arithmetics_of_what_fades_agree(name, front, layer):
     setting = replace(SMALL, layer=layer, delta=0.1, eps=1e-2)
     scheme = behind(name, front)
-    exact, faded = exact_gaps(scheme, setting), fade_gaps(scheme, setting)
-    cells = measure([scheme], replace(setting, steps=1))
+    exact, faded = exact_gaps(scheme, setting), compute_fades(scheme, setting)
+    cells = measure_cells([scheme], replace(setting, steps=1))
     assert any(cell.fades for cell in cells)
     for cell in cells:
         assert cell.agrees, cell
@@ -97,7 +97,7 @@ def test_behind_spectral_norm_a_shift_of_the_weights_fades_too(layer):
     shift = "weight-matrix-recentering"
 
     def cell(front, setting):
-        return next(c for c in measure([behind("position", front)], setting) if c.transformation == shift)
+        return next(c for c in measure_cells([behind("position", front)], setting) if c.transformation == shift)
 
     assert cell("spectral", setting).fades
     assert "which the shift changes, and ε" in cell("spectral", setting).reason
@@ -108,10 +108,10 @@ def test_behind_spectral_norm_a_shift_of_the_weights_fades_too(layer):
 
 def test_the_grid_names_what_stands_in_front():
     schemes = [behind("batch", "weight-standardization"), behind("nothing", "spectral"), behind("no root", "weight")]
-    cells = [cell for scheme in schemes for cell in measure([scheme], replace(SMALL, steps=1))]
+    cells = [cell for scheme in schemes for cell in measure_cells([scheme], replace(SMALL, steps=1))]
     for scheme, note in zip(schemes, ("= Batch + weight std.", "= Spectral", "your own"), strict=True):
         own = [cell for cell in cells if cell.front == scheme.weight]
-        (row,) = grid_data(own, [scheme], SMALL, "", (), "light", False)["rows"]
+        (row,) = build_grid_data(own, [scheme], SMALL, "", (), "light", False)["rows"]
         assert (row["name"], row["note"]) == (scheme.label, note)
 
 

@@ -17,8 +17,8 @@ from normviz.core.settings import Real, get_declarations
 from normviz.core.theory import explain_degeneracy, predict
 from normviz.core.tolerances import INVARIANCE_TOLERANCES
 from normviz.core.transformations import OPTIMIZERS, PAPER_TABLE, TRANSFORMATIONS
-from normviz.topics.table1.forward import forward_gaps
-from normviz.topics.table1.table import measure
+from normviz.topics.table1.forward import measure_forward_gaps
+from normviz.topics.table1.table import measure_cells
 from normviz.train.problem import BASE_POSITIONS, NETWORKS, find_network_index, make_problem
 from normviz.train.setting import Setting
 
@@ -28,7 +28,7 @@ RESCALED = ("weight-matrix-rescaling", "weight-vector-rescaling")
 
 
 def cells_of(keys, setting):
-    return measure([COMPARED[key] for key in keys], setting)
+    return measure_cells([COMPARED[key] for key in keys], setting)
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_less_precision(dtype):
 
 def test_what_rounding_alone_does_is_no_answer():
     # Windows of two elements at the border of a dense layer: training there is chaotic.
-    cells = measure([get_scheme("divisive", radius=1)], Setting())
+    cells = measure_cells([get_scheme("divisive", radius=1)], Setting())
     untold = [cell for cell in cells if cell.trained is None]
     assert all("rounding" in cell.unanswered for cell in untold)
     assert len(untold) >= 4
@@ -140,7 +140,7 @@ def test_prediction_meets_the_forward_pass_for_any_fields(summation, suppression
     scheme = SCHEMES["custom"].with_fields(summation, suppression)
     shape = setting.shapes[0]
     assume(not explain_degeneracy(scheme, shape, 0.0))
-    gaps = forward_gaps([scheme], setting)[0]
+    gaps = measure_forward_gaps([scheme], setting)[0]
     for change in TRANSFORMATIONS.values():
         gap = gaps[find_network_index(change)]
         predicted = predict(scheme, change, layer, shape, setting.weight_shapes[0])
@@ -154,7 +154,7 @@ def test_training_meets_prediction_for_drawn_fields():
         SCHEMES["custom"].with_fields(*(Field.parse(",".join(rng.choice(r) for r in rules)) for _ in range(2)))
         for _ in range(12)
     ]
-    for cell in measure(drawn, Setting(steps=30, width=16)):
+    for cell in measure_cells(drawn, Setting(steps=30, width=16)):
         assert cell.agrees, cell
 
 
@@ -248,7 +248,7 @@ def test_every_setting_is_an_option(name, monkeypatch, capsys):
     number = isinstance(declared, Real)
     right = declared.limits({})[1] if number else declared.options({})[-1]
     wrong = right + 1 if number else "no such"
-    monkeypatch.setattr(table1_command, "measure", lambda schemes, setting: seen.append(setting) or [])
+    monkeypatch.setattr(table1_command, "measure_cells", lambda schemes, setting: seen.append(setting) or [])
     assert main(["table1", f"--{name}", declared.text(right)]) == 0
     assert seen == [Setting(**{name: right})]
     assert main(["table1", f"--{name}", declared.text(wrong)]) == 2

@@ -12,9 +12,9 @@ from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.jobs.executors import perform
 from normviz.jobs.spec import run_to_end
-from normviz.topics.table1.results import Results
-from normviz.topics.table1.table import table
-from normviz.topics.table1.training import Training
+from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.table import build_cells
+from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import twins
 from normviz.train.problem import NETWORKS, find_network_index, make_problem
 from normviz.train.setting import Setting
@@ -33,7 +33,7 @@ RECENTRED = [
 
 @pytest.fixture(scope="module")
 def results():
-    results = Results()
+    results = TableResults()
     results.fill(SCHEMES_3, SETTING)
     return results
 
@@ -66,7 +66,7 @@ def fill_until(results, steps, schemes, setting):
 
 def test_what_is_trained_is_not_missing(results):
     assert results.missing(SCHEMES_3, SETTING) == []
-    assert Results().missing(SCHEMES_3, SETTING) == [Training.of(SCHEMES_3, SETTING, ALL)]
+    assert TableResults().missing(SCHEMES_3, SETTING) == [TableTrainingJob.of(SCHEMES_3, SETTING, ALL)]
     for row, scheme in enumerate(SCHEMES_3):
         trained = train_twins(SCHEMES_3, SETTING).losses[:, row]
         assert_repeated({"losses": results.losses(scheme, SETTING)}, {"losses": trained})
@@ -96,20 +96,20 @@ def test_a_new_row_trains_alone_and_one_computation_once(results):
     assert keys(results.missing(rows, SETTING)) == [(["group"], ALL)]
     conv = replace(SETTING, layer="conv")
     alike = [SCHEMES["instance"], SCHEMES["layer-spatial"]]
-    assert [len(job.rows) for job in Results().missing(alike, conv)] == [1]
+    assert [len(job.rows) for job in TableResults().missing(alike, conv)] == [1]
 
 
 def test_what_was_kept_equals_what_is_trained_anew():
-    results, moved = Results(), replace(SETTING, delta=5.0)
+    results, moved = TableResults(), replace(SETTING, delta=5.0)
     results.fill(SCHEMES_3, SETTING)
     results.fill(SCHEMES_3, moved)
-    assert table(SCHEMES_3, moved, results) == table(SCHEMES_3, moved, filled(moved))
+    assert build_cells(SCHEMES_3, moved, results) == build_cells(SCHEMES_3, moved, filled(moved))
     for row, scheme in enumerate(SCHEMES_3):
         assert np.allclose(results.losses(scheme, moved), train_twins(SCHEMES_3, moved).losses[:, row], rtol=1e-12)
 
 
 def filled(setting):
-    results = Results()
+    results = TableResults()
     results.fill(SCHEMES_3, setting)
     return results
 
@@ -122,19 +122,19 @@ def test_fewer_steps_are_the_first_of_more():
 
 
 def test_a_stopped_run_leaves_a_beginning_and_open_answers():
-    results = Results()
+    results = TableResults()
     fill_until(results, 3, SCHEMES_3, SETTING)
     assert results.losses(SCHEMES_3[0], SETTING).shape == (3, len(NETWORKS))
-    cells = table(SCHEMES_3, SETTING, results)
+    cells = build_cells(SCHEMES_3, SETTING, results)
     assert {cell.unanswered for cell in cells if cell.predicted} == {"Together so far; training is not over."}
     assert all(
         cell.trained is False for cell in cells if not cell.predicted and cell.transformation == "dataset-rescaling"
     )
-    assert results.missing(SCHEMES_3, SETTING) == [Training.of(SCHEMES_3, SETTING, ALL)]
+    assert results.missing(SCHEMES_3, SETTING) == [TableTrainingJob.of(SCHEMES_3, SETTING, ALL)]
 
 
 def test_a_run_that_is_stopped_before_its_first_step_leaves_nothing():
-    results = Results()
+    results = TableResults()
     fill_until(results, 0, SCHEMES_3, SETTING)
     assert len(results._records) == 0
     assert results.devices(SCHEMES_3, SETTING) == ""
@@ -142,24 +142,24 @@ def test_a_run_that_is_stopped_before_its_first_step_leaves_nothing():
 
 def test_a_longer_run_is_not_lost_to_a_shorter_one():
     """As when another session's run of the same networks is cancelled, or starts again from its first step."""
-    results = Results()
+    results = TableResults()
     results.fill(SCHEMES_3, SETTING)
     whole = results.losses(SCHEMES_3[0], SETTING)
     for steps in (1, 3):
-        job = Training.of(SCHEMES_3, SETTING, ALL)
+        job = TableTrainingJob.of(SCHEMES_3, SETTING, ALL)
         results.keep(job, perform(job, Until(steps)))
     assert results.missing(SCHEMES_3, SETTING) == []
     assert np.array_equal(results.losses(SCHEMES_3[0], SETTING), whole)
 
 
 def test_nothing_trained_is_no_answer():
-    cells = table(SCHEMES_3, SETTING, Results())
+    cells = build_cells(SCHEMES_3, SETTING, TableResults())
     assert {cell.unanswered for cell in cells} == {"Not trained yet."}
     assert all(cell.agrees for cell in cells)
 
 
 def test_what_is_kept_is_bounded():
-    results = Results(limit=len(NETWORKS))
+    results = TableResults(limit=len(NETWORKS))
     results.fill(SCHEMES_3, SETTING)
     assert len(results._records) == len(NETWORKS)
     assert results.losses(SCHEMES_3[-1], SETTING).shape == (6, len(NETWORKS))
@@ -176,7 +176,7 @@ def test_what_is_kept_is_bounded():
     ids=["losses", "missing", "failure"],
 )
 def test_what_was_read_last_stays(read):
-    results = Results(limit=3 * len(NETWORKS))
+    results = TableResults(limit=3 * len(NETWORKS))
     results.fill(SCHEMES_3, SETTING)
     read(results, SCHEMES_3[0])
     results.fill([SCHEMES["rms"]], SETTING)
@@ -188,7 +188,7 @@ EXPLODING = replace(SETTING, rate=1e6, steps=20)
 
 
 def test_a_run_that_is_not_finite_is_explained():
-    setting, results = EXPLODING, Results()
+    setting, results = EXPLODING, TableResults()
     scheme = SCHEMES["none"]
     results.fill([scheme, SCHEMES["layer"]], setting)
     losses = results.losses(scheme, setting)
@@ -198,21 +198,21 @@ def test_a_run_that_is_not_finite_is_explained():
         assert failure.step in (first, first + 1)  # counted from 1; a gradient spoils the loss of the next step
         assert failure.tensor.startswith("the ")
     assert results.failure(SCHEMES["layer"], setting, 0) is None
-    (cell, *_) = table([scheme], setting, results)
+    (cell, *_) = build_cells([scheme], setting, results)
     assert "did not stay finite" in cell.unanswered
 
 
 def test_a_failure_is_that_of_its_own_scheme_and_network():
     rescaling = find_network_index(TRANSFORMATIONS["dataset-rescaling"])
     setting = replace(EXPLODING, delta=1000.0)
-    failures = run_to_end(Training.of([SCHEMES["layer"], SCHEMES["none"]], setting, [0, rescaling])).failures
+    failures = run_to_end(TableTrainingJob.of([SCHEMES["layer"], SCHEMES["none"]], setting, [0, rescaling])).failures
     *_, alone = find_failures([SCHEMES["none"]], setting, [0, rescaling])
     assert failures == {(1, 0): alone[0, 0], (1, 1): alone[0, 1]}
     assert alone[0, 0] != alone[0, 1]
 
 
 def test_reasons_go_with_their_losses():
-    results = Results(limit=len(NETWORKS))
+    results = TableResults(limit=len(NETWORKS))
     results.fill([SCHEMES["none"]], EXPLODING)
     results.fill([SCHEMES["layer"]], EXPLODING)
     assert [results.failure(SCHEMES["none"], EXPLODING, network) for network in ALL] == [None] * len(ALL)
@@ -235,7 +235,7 @@ def diagnosed(monkeypatch):
 
 def test_a_stopped_run_is_not_explained(diagnosed):
     """Its losses are not finite already, but who has stopped it does not wait for the reason."""
-    results = Results()
+    results = TableResults()
     fill_until(results, 10, [SCHEMES["none"]], EXPLODING)
     losses = results.losses(SCHEMES["none"], EXPLODING)
     assert losses.shape == (10, len(NETWORKS))
@@ -245,7 +245,7 @@ def test_a_stopped_run_is_not_explained(diagnosed):
 
 
 def test_a_run_that_is_stopped_while_it_is_explained_ends_there_and_is_not_whole(diagnosed):
-    results = Results()
+    results = TableResults()
     fill_until(results, EXPLODING.steps + 1, [SCHEMES["none"]], EXPLODING)
     assert len(diagnosed) == 2
     assert len(results.losses(SCHEMES["none"], EXPLODING)) == EXPLODING.steps - 1

@@ -20,10 +20,10 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.transformations import OPTIMIZERS, TRANSFORMATIONS
-from normviz.topics.table1.panels import SCRIPT
-from normviz.topics.table1.results import Results
-from normviz.topics.table1.script import LINE, cell_script
-from normviz.topics.table1.table import loss_gaps, measure, table
+from normviz.topics.table1.panels import SCRIPT_NOTE
+from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.script import SCRIPT_LINE_LENGTH, write_cell_script
+from normviz.topics.table1.table import build_cells, compute_loss_gaps, measure_cells
 from normviz.train.problem import ORIGINAL, PROBE, find_controls, find_network_index
 from normviz.train.setting import HALF_DTYPES, Setting
 
@@ -65,7 +65,7 @@ def verdict(printed):
 def sane(code):
     """Whether it is a script that stands alone, without anything that it does not use."""
     assert "normviz" not in code
-    assert max(map(len, code.splitlines())) <= LINE
+    assert max(map(len, code.splitlines())) <= SCRIPT_LINE_LENGTH
     tree = ast.parse(code)
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     bound = {alias.asname or alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
@@ -82,13 +82,13 @@ def sane(code):
 
 def compare(scheme, setting, changes=TRANSFORMATIONS, follow=True, rel=1e-9):
     """Every cell's script against the engine; `rel`: of the losses, None where they may drift apart."""
-    results = Results()
+    results = TableResults()
     results.fill([scheme], setting)
     losses = results.losses(scheme, setting)
-    cells = {cell.transformation: cell for cell in table([scheme], setting, results, follow)}
+    cells = {cell.transformation: cell for cell in build_cells([scheme], setting, results, follow)}
     for key in changes:
         change, cell = TRANSFORMATIONS[key], cells[key]
-        code = cell_script(scheme, change, setting, follow)
+        code = write_cell_script(scheme, change, setting, follow)
         sane(code)
         names, printed = run(code)
         assert verdict(printed) == (None if cell.degenerate else cell.invariant), (key, printed, cell)
@@ -176,10 +176,10 @@ def test_shorter_types(key, layer, depth, dtype):
 @pytest.mark.parametrize("dtype", HALF_DTYPES)
 def test_the_control_is_the_engines_where_its_rounding_shows(dtype, change):
     scheme, setting = SCHEMES["weight"], replace(SMALL["dense"], dtype=dtype, depth=2)
-    results = Results()
+    results = TableResults()
     results.fill([scheme], setting)
-    names, _ = run(cell_script(scheme, TRANSFORMATIONS[change], setting))
-    gaps = loss_gaps(results.losses(scheme, setting)).max(0)
+    names, _ = run(write_cell_script(scheme, TRANSFORMATIONS[change], setting))
+    gaps = compute_loss_gaps(results.losses(scheme, setting)).max(0)
     for name, disturbed in (("near", "rounding"), ("far", "magnified")):
         assert names[name][1] == pytest.approx(gaps[find_controls(TRANSFORMATIONS[change], disturbed)].max(), rel=0.05)
     assert names["probe"][1] == pytest.approx(gaps[PROBE], rel=0.05)
@@ -199,10 +199,10 @@ def test_a_row_of_the_paper_as_the_app_shows_it_first(key):
 @pytest.mark.parametrize(("key", "rate", "steps"), [("none", 1e9, 20), ("weight", 1e9, 20), ("batch", 100.0, 8)])
 def test_a_run_that_diverges_has_no_answer(key, rate, steps):
     setting = replace(SMALL["dense"], rate=rate, steps=steps)
-    scheme, change, results = get_scheme(key), TRANSFORMATIONS["weight-matrix-recentering"], Results()
+    scheme, change, results = get_scheme(key), TRANSFORMATIONS["weight-matrix-recentering"], TableResults()
     results.fill([scheme], setting)
-    cell = next(cell for cell in table([scheme], setting, results) if cell.transformation == change.key)
-    names, printed = run(cell_script(scheme, change, setting))
+    cell = next(cell for cell in build_cells([scheme], setting, results) if cell.transformation == change.key)
+    names, printed = run(write_cell_script(scheme, change, setting))
     assert cell.trained is None
     assert names["trained"] == "no answer"
     assert verdict(printed) == cell.invariant
@@ -216,7 +216,7 @@ def test_a_fresh_interpreter_runs_it(tmp_path):
         "divisive": ("dataset-recentering", Setting(layer="conv", depth=2, steps=5, optimizer="adam", device="cpu")),
     }
     for key, (change, setting) in cells.items():
-        code = cell_script(get_scheme(key), TRANSFORMATIONS[change], setting)
+        code = write_cell_script(get_scheme(key), TRANSFORMATIONS[change], setting)
         (tmp_path / f"{key}.py").write_text(code, encoding="utf-8")
     run_each = "import runpy, sys\nfor file in sys.argv[1:]:\n    runpy.run_path(file, run_name='__main__')"
     command = [sys.executable, "-I", "-c", run_each, *(f"{key}.py" for key in cells)]
@@ -227,9 +227,9 @@ def test_a_fresh_interpreter_runs_it(tmp_path):
     assert len(lines) == 3 * len(cells)
     for (key, (change, setting)), printed in zip(cells.items(), ("".join(lines[:3]), "".join(lines[3:])), strict=True):
         assert re.match(r"forward gap   \d\.\de[+-]\d\d   (together|apart)\ntraining gap  ", printed)
-        results = Results()
+        results = TableResults()
         results.fill([get_scheme(key)], setting)
-        cell = next(c for c in table([get_scheme(key)], setting, results) if c.transformation == change)
+        cell = next(c for c in build_cells([get_scheme(key)], setting, results) if c.transformation == change)
         assert verdict(printed) == cell.invariant
 
 
@@ -252,31 +252,31 @@ def test_ruff_likes_every_script(tmp_path):
         own[-1].with_weight_scheme("weight-standardization"),
     ]
     for number, (scheme, change, setting) in enumerate(product(schemes, TRANSFORMATIONS.values(), CLEAN)):
-        code = cell_script(scheme, change, setting, CLEAN[setting])
+        code = write_cell_script(scheme, change, setting, CLEAN[setting])
         (tmp_path / f"{number}.py").write_text(code, encoding="utf-8")
     for check in (["check", "--select", "E,F,W,I"], ["format", "--check"]):
-        options = ["--isolated", "--no-cache", "--line-length", str(LINE), tmp_path]
+        options = ["--isolated", "--no-cache", "--line-length", str(SCRIPT_LINE_LENGTH), tmp_path]
         ruff = subprocess.run([sys.executable, "-m", "ruff", *check, *options], capture_output=True, text=True)
         assert ruff.returncode == 0, ruff.stdout + ruff.stderr
 
 
 def test_it_is_short_enough_to_show():
-    code = cell_script(SCHEMES["batch"], TRANSFORMATIONS["weight-matrix-rescaling"], Setting())
+    code = write_cell_script(SCHEMES["batch"], TRANSFORMATIONS["weight-matrix-rescaling"], Setting())
     assert len(code.splitlines()) <= 120  # a third of them train the copies that say what can be told
     assert "lr *= delta**2  # " in code
-    assert "lr *=" not in cell_script(SCHEMES["batch"], TRANSFORMATIONS["dataset-rescaling"], Setting())
+    assert "lr *=" not in write_cell_script(SCHEMES["batch"], TRANSFORMATIONS["dataset-rescaling"], Setting())
 
 
 def test_fields_that_do_not_fit_are_refused():
     with pytest.raises(InvalidInput, match="groups"):
-        cell_script(get_scheme("group", groups=5), TRANSFORMATIONS["dataset-rescaling"], Setting())
+        write_cell_script(get_scheme("group", groups=5), TRANSFORMATIONS["dataset-rescaling"], Setting())
 
 
 def test_a_script_that_computes_something_else_is_caught():
     """The comparison sees a changed average, seed or first bias."""
     scheme, setting = SCHEMES["batch"], SMALL["dense"]
-    code = cell_script(scheme, TRANSFORMATIONS["dataset-rescaling"], setting)
-    results = Results()
+    code = write_cell_script(scheme, TRANSFORMATIONS["dataset-rescaling"], setting)
+    results = TableResults()
     results.fill([scheme], setting)
     losses = results.losses(scheme, setting)[:, ORIGINAL]
     for before, after in (("a.mean(0", "a.mean(1"), ("[seed, 2]", "[seed, 3]"), ("0.1)", "0.1001)")):
@@ -293,8 +293,8 @@ def test_where_the_page_also_asks_float64_only_one_of_the_two_may_answer():
         device="cpu",
     )  # fmt: skip
     scheme, change = get_scheme("divisive", radius=3), TRANSFORMATIONS["dataset-rescaling"]
-    cell = next(cell for cell in measure([scheme], setting) if cell.transformation == change.key)
-    answers = {cell.invariant, verdict(run(cell_script(scheme, change, setting))[1])}
+    cell = next(cell for cell in measure_cells([scheme], setting) if cell.transformation == change.key)
+    answers = {cell.invariant, verdict(run(write_cell_script(scheme, change, setting))[1])}
     assert answers != {True, False}
     assert None in answers
-    assert "unless it or the page gives no answer" in SCRIPT
+    assert "unless it or the page gives no answer" in SCRIPT_NOTE

@@ -9,8 +9,8 @@ from browsing import ROOT
 
 from normviz.core.registry import get_scheme
 from normviz.core.whitening import whiten
-from normviz.topics.table1.fade import fade_gaps
-from normviz.topics.table1.table import measure
+from normviz.topics.table1.fade import compute_fades
+from normviz.topics.table1.table import measure_cells
 from normviz.train.setting import Setting
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -31,7 +31,7 @@ def test_no_answer_contradicts_independent_arithmetic(monkeypatch, capsys):
 
 @pytest.fixture(scope="module")
 def cell():
-    return measure([get_scheme("batch")], Setting(steps=3, batch=8, width=4, device="cpu"))[0]
+    return measure_cells([get_scheme("batch")], Setting(steps=3, batch=8, width=4, device="cpu"))[0]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_both_arithmetics_of_a_fade_agree(key, layer):
     setting = Setting(layer=layer, batch=8, width=4, delta=0.1, eps=1e-2)
     scheme = get_scheme(key)
     assert exact_gaps(scheme, setting)["dataset-rescaling"] == pytest.approx(
-        fade_gaps(scheme, setting)["dataset-rescaling"].largest, rel=1e-9
+        compute_fades(scheme, setting)["dataset-rescaling"].largest, rel=1e-9
     )
 
 

@@ -17,13 +17,13 @@ from normviz.core.settings import get_declarations
 from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS
 from normviz.describe.notation import build_formulas
 from normviz.describe.wording import format_gap
-from normviz.topics.table1.cases import title_of
-from normviz.topics.table1.forward import forward_gaps
-from normviz.topics.table1.grid import UNCHANGED, WORDS, cell_data
-from normviz.topics.table1.results import Results
-from normviz.topics.table1.state import PANELS, PARAMS, PREFIX, ROWS, WHY_RATE, Page, setting_of
-from normviz.topics.table1.table import measure, table
-from normviz.topics.table1.twin_plot import is_visible, loss_plot
+from normviz.topics.table1.cases import format_case_title
+from normviz.topics.table1.forward import measure_forward_gaps
+from normviz.topics.table1.grid import ANSWER_LABELS, UNCHANGED_TEXT, build_cell_data
+from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.state import FIRST_ROWS, PANELS, PARAMS, PREFIX, RATE_EXPLANATION, Page, build_table_setting
+from normviz.topics.table1.table import build_cells, measure_cells
+from normviz.topics.table1.twin_plot import build_loss_plot, is_visible
 from normviz.train import twins
 from normviz.train.problem import NETWORKS, find_network_index
 from normviz.train.setting import Setting
@@ -114,7 +114,7 @@ def test_a_covered_answer_is_nowhere_in_what_is_sent():
 def test_revealed_the_map_is_the_papers_table_and_without_normalization_all_differs(key):
     words, paper = words_of(open_table(reveal="1", **SMALL)), PAPER_TABLE.get(key, (False,) * 6)
     shown = [words[f"{key}.{change}"] for change in TRANSFORMATIONS]
-    assert shown == [WORDS["yes" if each else "no"] for each in paper]
+    assert shown == [ANSWER_LABELS["yes" if each else "no"] for each in paper]
 
 
 def test_every_control_is_offered():
@@ -137,14 +137,14 @@ def test_every_control_is_offered():
 
 
 def test_losses_that_learn_differently_are_seen_to_part_in_the_first_view():
-    setting = setting_of({name: getattr(Page(), name) for name in get_declarations(Setting)})
-    results = Results()
-    schemes = [SCHEMES[key] for key in ROWS]
+    setting = build_table_setting({name: getattr(Page(), name) for name in get_declarations(Setting)})
+    results = TableResults()
+    schemes = [SCHEMES[key] for key in FIRST_ROWS]
     results.fill(schemes, setting)
     parted = 0
-    for cell in table(schemes, setting, results):
+    for cell in build_cells(schemes, setting, results):
         losses = results.losses(SCHEMES[cell.scheme], setting)
-        shown = loss_plot(losses[:, [0, find_network_index(TRANSFORMATIONS[cell.transformation])]], setting)
+        shown = build_loss_plot(losses[:, [0, find_network_index(TRANSFORMATIONS[cell.transformation])]], setting)
         assert is_visible(shown) == (not cell.predicted), cell
         gap = np.abs(shown["second"] - shown["first"]).max() / shown["high"]
         assert gap > 0.115 or cell.predicted, cell
@@ -155,7 +155,7 @@ def test_losses_that_learn_differently_are_seen_to_part_in_the_first_view():
 @pytest.mark.parametrize(("key", "change"), each_value(SCHEMES, TRANSFORMATIONS))
 def test_every_case_asks_and_answers(key, change):
     at = open_table(schemes=key, cell=f"{key}.{change}", **SMALL)
-    title = title_of(SCHEMES[key], TRANSFORMATIONS[change], setting_of(view_of(at)))
+    title = format_case_title(SCHEMES[key], TRANSFORMATIONS[change], build_table_setting(view_of(at)))
     assert f"## {title}" in texts(at.markdown)
     assert "Do both networks learn the same?" in said(at)
     at = guessed(at)
@@ -210,8 +210,8 @@ def test_a_link_of_before_that_covers_the_answers_opens_without_a_note():
 def test_without_the_factor_the_rescaled_weights_learn_differently():
     at = open_table(follow="0", reveal="1", cell="batch.weight-matrix-rescaling", **SMALL)
     words = words_of(at)
-    assert words["batch.weight-matrix-rescaling"] == words["weight.weight-vector-rescaling"] == WORDS["no"]
-    assert words["batch.dataset-rescaling"] == WORDS["yes"]
+    assert words["batch.weight-matrix-rescaling"] == words["weight.weight-vector-rescaling"] == ANSWER_LABELS["no"]
+    assert words["batch.dataset-rescaling"] == ANSWER_LABELS["yes"]
     assert "The outputs of batch norm are **invariant**" in said(at)
     assert "Their learning rate stays the same." in said(at)
     assert not any(cell["alert"] for cell in cells_of(at).values())
@@ -246,9 +246,9 @@ def test_a_guess_on_what_says_nothing_is_not_counted():
 
 def test_epsilon_fades_the_rescalings_only():
     words = words_of(open_table(eps="0.1", reveal="1", **SMALL))
-    assert words["batch.dataset-rescaling"] == WORDS["fades"]
-    assert words["batch.dataset-recentering"] == WORDS["yes"]
-    assert words["weight.weight-matrix-rescaling"] == WORDS["yes"]
+    assert words["batch.dataset-rescaling"] == ANSWER_LABELS["fades"]
+    assert words["batch.dataset-recentering"] == ANSWER_LABELS["yes"]
+    assert words["weight.weight-matrix-rescaling"] == ANSWER_LABELS["yes"]
 
 
 def test_a_case_that_the_paper_sees_otherwise_says_so():
@@ -300,9 +300,9 @@ def test_a_device_that_is_not_there_is_told_and_the_other_answers_stay():
 
 
 def test_a_disagreement_stands_out():
-    (cell, *_) = measure([get_scheme("batch")], Setting(steps=2, batch=8, width=8))
+    (cell, *_) = measure_cells([get_scheme("batch")], Setting(steps=2, batch=8, width=8))
     wrong = replace(cell, predicted=False)
-    data = cell_data(wrong, SCHEMES["batch"], Setting(), covered=False)
+    data = build_cell_data(wrong, SCHEMES["batch"], Setting(), covered=False)
     assert data["alert"]
     assert data["word"] == "disagree"
 
@@ -319,11 +319,11 @@ def test_every_scheme_has_a_row_without_a_disagreement(layer):
 
 def test_a_setting_retrains_what_it_affects(trained):
     at = open_table(seed="77", **SMALL)
-    assert trained == [([*ROWS], len(NETWORKS))]
+    assert trained == [([*FIRST_ROWS], len(NETWORKS))]
     trained.clear()
     before = cells_of(at)
     at = set_value(at, "delta", 5.0)
-    assert trained == [([*ROWS], 6)]
+    assert trained == [([*FIRST_ROWS], 6)]
     assert exactly(at).value == 5.0
     after = cells_of(at)
     moved = {key.partition(".")[2] for key in before if before[key] != after[key]}
@@ -355,7 +355,7 @@ def test_a_gap_over_epsilon_says_where_nothing_is_changed():
     data = traces(at, "sweep")
     empty = [np.isnan(np.asarray(trace["y"])).all() for trace in data]
     assert empty == [change.factor is not None for change in TRANSFORMATIONS.values()]
-    assert any(each.value.startswith(f"{UNCHANGED}, so re-scalings have no gap") for each in at.caption)
+    assert any(each.value.startswith(f"{UNCHANGED_TEXT}, so re-scalings have no gap") for each in at.caption)
 
 
 def test_the_page_says_what_half_precision_breaks():
@@ -380,7 +380,7 @@ def test_a_custom_row_is_named_when_it_is_known():
 @pytest.mark.parametrize("change", TRANSFORMATIONS)
 def test_what_the_factor_of_the_learning_rate_is_for_is_said_where_it_stands(change):
     at = open_table(cell=f"batch.{change}", reveal="1", **SMALL)
-    explained = any(WHY_RATE in each.value for each in at.caption)
+    explained = any(RATE_EXPLANATION in each.value for each in at.caption)
     assert explained == (TRANSFORMATIONS[change].weight_factor is not None)
 
 
@@ -441,7 +441,7 @@ def test_gaps_over_epsilon(panel):
 
 def test_a_gap_over_epsilon_may_fall_again_as_the_caption_says():
     settings = [Setting(delta=0.1, eps=eps, batch=8, width=8) for eps in (0.1, 10.0)]
-    less, more = (forward_gaps([SCHEMES["layer"]], each)[0] for each in settings)
+    less, more = (measure_forward_gaps([SCHEMES["layer"]], each)[0] for each in settings)
     place = find_network_index(TRANSFORMATIONS["case-rescaling"])
     assert more[place] < less[place] - 0.1
     at = open_now(panel="eps", schemes="layer,weight,dynamic-tanh", delta="0.1", **SMALL)

@@ -16,7 +16,7 @@ from normviz.jobs.requests import JobRequest
 from normviz.jobs.speed import SpeedEstimator
 from normviz.topics.table1 import training_panels
 from normviz.topics.table1.state import PREFIX
-from normviz.topics.table1.training import Outcome
+from normviz.topics.table1.training import TableTrainingOutcome
 from normviz.train import twins
 from normviz.train.problem import NETWORKS
 from normviz.train.setting import Setting
@@ -61,21 +61,21 @@ class Clock:
 
     def lapse(self):
         """Let every ticket lapse that is not renewed."""
-        self.now += training_panels.desk().lease + 0.1
+        self.now += training_panels.get_table_queue().lease + 0.1
 
 
 @pytest.fixture(autouse=True)
 def _usual_speed(monkeypatch):
     """Trainings take as long as modelled, whatever tests before have held up: the page asks before long ones."""
     speed = SpeedEstimator()
-    for name in ("desk", "patient_desk"):
+    for name in ("get_table_queue", "get_long_queue"):
         monkeypatch.setattr(getattr(training_panels, name)(), "speed", speed)
 
 
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(training_panels.desk(), "clock", clock)
+    monkeypatch.setattr(training_panels.get_table_queue(), "clock", clock)
     return clock
 
 
@@ -87,7 +87,7 @@ def asked(at):
 def count_steps(scheme, seed):
     """Return the number of steps whose losses are there, of a training of SMALL."""
     setting = Setting(**{name: int(value) for name, value in SMALL.items()}, seed=seed)
-    return len(training_panels.results().losses(SCHEMES[scheme], setting))
+    return len(training_panels.get_table_results().losses(SCHEMES[scheme], setting))
 
 
 def says_stopped(at):
@@ -96,12 +96,12 @@ def says_stopped(at):
 
 
 def test_a_run_that_nobody_looks_at_any_more_ends(held, clock):
-    assert training_panels.desk().lease + PAGE_POLL_SECONDS < 15
+    assert training_panels.get_table_queue().lease + PAGE_POLL_SECONDS < 15
     at = open_now(schemes="batch", seed="99", **SMALL)
     assert trains(at)
     assert held.waits.wait(SOON)
     ticket = asked(at).ticket
-    clock.now = training_panels.desk().lease / 2
+    clock.now = training_panels.get_table_queue().lease / 2
     assert not ticket.wait(0.2)
     assert not ticket.run.stopped()
     clock.lapse()  # the tab was closed: nothing has renewed the ticket
@@ -115,7 +115,7 @@ def test_a_page_that_looks_again_renews_its_ticket(held, clock):
     assert held.waits.wait(SOON)
     ticket = asked(at).ticket
     for _ in range(4):
-        clock.now += training_panels.desk().lease / 2
+        clock.now += training_panels.get_table_queue().lease / 2
         at = sound(at.run())
         assert asked(at).ticket is ticket
         assert not ticket.run.stopped()
@@ -124,7 +124,7 @@ def test_a_page_that_looks_again_renews_its_ticket(held, clock):
 def test_who_waits_for_others_is_told_how_long(held, clock, monkeypatch):
     with create_thread_pool(1) as pool:
         desk = JobQueue(pool, workers=1, clock=clock)
-        monkeypatch.setattr(training_panels, "desk", lambda: desk)
+        monkeypatch.setattr(training_panels, "get_table_queue", lambda: desk)
         open_now(reveal="1", schemes="rms", seed="70", **SMALL)
         assert held.waits.wait(SOON)
         other = open_now(reveal="1", schemes="rms", seed="71", **SMALL)
@@ -203,7 +203,7 @@ def test_what_another_session_has_trained_meanwhile_is_not_waited_for(held):
     at = open_now(reveal="1", schemes="rms", seed="35", **SMALL)
     assert held.waits.wait(SOON)
     (job,), run = asked(at).missing(), asked(at).ticket.run
-    training_panels.results().keep(job, Outcome(np.ones((5, 1, len(NETWORKS))), {}, "CPU"))
+    training_panels.get_table_results().keep(job, TableTrainingOutcome(np.ones((5, 1, len(NETWORKS))), {}, "CPU"))
     at = sound(at.run())
     assert not trains(at)
     assert run.stopped()
@@ -248,7 +248,7 @@ def idle(monkeypatch):
             future.set_running_or_notify_cancel()
             return future
 
-    for name in ("desk", "patient_desk"):
+    for name in ("get_table_queue", "get_long_queue"):
         desk = JobQueue(Idle(), workers=1)
         monkeypatch.setattr(training_panels, name, lambda desk=desk: desk)
     return Idle

@@ -16,9 +16,9 @@ from normviz.core.text import format_number
 from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS
 from normviz.jobs.spec import run_to_end
 from normviz.topics.table1 import forward, sweeps, table
-from normviz.topics.table1.half import broken
-from normviz.topics.table1.results import Results
-from normviz.topics.table1.table import measure
+from normviz.topics.table1.half_precision import find_half_failures
+from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.table import measure_cells
 from normviz.train.problem import BASE_POSITIONS, NETWORKS, ORIGINAL, find_network_index, make_problem
 from normviz.train.setting import Setting
 
@@ -27,7 +27,7 @@ FACTORS = [key for key, change in TRANSFORMATIONS.items() if change.factor is no
 
 
 def cells_of(setting, keys=PAPER_TABLE):
-    cells = measure([get_scheme(key) for key in keys], setting)
+    cells = measure_cells([get_scheme(key) for key in keys], setting)
     return {(cell.scheme, cell.transformation): cell for cell in cells}
 
 
@@ -43,7 +43,7 @@ def test_a_factor_of_1_changes_nothing_and_tells_nothing(dtype):
         assert cell.unchanged == (change in FACTORS)
         if cell.unchanged:
             assert (cell.forward, cell.trained, cell.invariant, cell.record()["invariant"]) == (None,) * 4
-            assert cell.untold == cell.record()["reason"] == "δ = 1 changes nothing, so nothing can be told."
+            assert cell.missing_reasons == cell.record()["reason"] == "δ = 1 changes nothing, so nothing can be told."
 
 
 def test_the_command_says_that_nothing_was_changed_and_ends_with_0(capsys):
@@ -54,11 +54,11 @@ def test_the_command_says_that_nothing_was_changed_and_ends_with_0(capsys):
 
 
 def test_a_sweep_has_no_gap_where_nothing_is_changed():
-    settings, results = sweeps.over_delta(SMALL)[: len(sweeps.DELTAS)], Results()
+    settings, results = sweeps.build_delta_settings(SMALL)[: len(sweeps.DELTAS)], TableResults()
     for setting in settings:
-        for job in results.unmeasured([SCHEMES["layer"]], setting):
-            results.keep_forward(job, run_to_end(job))
-    gaps = sweeps.forward_over([SCHEMES["layer"]], settings, results)[:, 0]
+        for job in results.plan_measurements([SCHEMES["layer"]], setting):
+            results.store_forward(job, run_to_end(job))
+    gaps = sweeps.collect_forward_gaps([SCHEMES["layer"]], settings, results)[:, 0]
     factors = [key in FACTORS for key in TRANSFORMATIONS]
     assert np.isnan(gaps[sweeps.DELTAS.index(1.0)]).tolist() == factors
     assert not np.isnan(np.delete(gaps, sweeps.DELTAS.index(1.0), 0)).any()
@@ -76,7 +76,9 @@ def test_near_1_no_answer_is_against_another(delta, optimizer):
 def test_what_is_too_small_for_the_type_is_said_to_be_so():
     cells = cells_of(replace(SMALL, delta=1.000001, dtype="float32"))
     told = [cells["layer", key] for key in FACTORS]
-    assert all(cell.invariant is None and "Too small to tell" in cell.untold for cell in told if cell.predicted)
+    assert all(
+        cell.invariant is None and "Too small to tell" in cell.missing_reasons for cell in told if cell.predicted
+    )
 
 
 @pytest.mark.parametrize("delta", [0.1, 0.001, 1000.0])
@@ -133,8 +135,8 @@ def test_what_fades_fades_as_predicted(eps, dtype):
 
 @pytest.mark.parametrize("wrong", [0.5, 1.2, 2.0])
 def test_a_gap_that_does_not_fade_as_predicted_disagrees(wrong, monkeypatch):
-    real = forward.gap
-    monkeypatch.setattr(forward, "gap", lambda *outputs: wrong * real(*outputs))
+    real = forward.measure_output_gap
+    monkeypatch.setattr(forward, "measure_output_gap", lambda *outputs: wrong * real(*outputs))
     cells = cells_of(replace(SMALL, eps=1e-3), ("batch",))
     assert not any(cell.agrees for cell in cells.values() if cell.fades)
 
@@ -143,7 +145,7 @@ def test_losses_that_do_not_fade_disagree(monkeypatch):
     setting = replace(SMALL, eps=1e-1)
     cells = cells_of(setting, ("batch",))
     assert all(cell.agrees and cell.trained is False for cell in cells.values() if cell.fades)
-    monkeypatch.setattr(table, "loss_gaps", lambda losses: _without_twins(losses))
+    monkeypatch.setattr(table, "compute_loss_gaps", lambda losses: _without_twins(losses))
     cells = cells_of(setting, ("batch",))
     assert not cells["batch", "dataset-rescaling"].agrees
 
@@ -154,7 +156,7 @@ def test_a_fade_that_rounding_hides_in_the_losses_is_no_invariance():
         width=16, depth=2, seed=3054, device="cpu",
     )  # fmt: skip
     scheme = custom(*["full, own, window(1), full"] * 2)
-    [cell] = [cell for cell in measure([scheme], setting) if cell.transformation == "dataset-rescaling"]
+    [cell] = [cell for cell in measure_cells([scheme], setting) if cell.transformation == "dataset-rescaling"]
     assert cell.fades
     assert cell.trained is not True
     assert cell.agrees
@@ -171,7 +173,7 @@ def _without_twins(losses):
 def test_a_field_that_is_constant_in_the_data_is_not_called_variant(seed):
     field = Field.parse("own, full, own, own")
     setting = Setting(layer="conv", steps=8, batch=8, seed=seed, device="cpu")
-    cells = measure([SCHEMES["custom"].with_fields(field, field)], setting)
+    cells = measure_cells([SCHEMES["custom"].with_fields(field, field)], setting)
     cell = next(cell for cell in cells if cell.transformation == "dataset-recentering")
     assert cell.predicted
     assert cell.forward is not False
@@ -188,19 +190,19 @@ def test_a_field_that_is_constant_in_the_data_is_not_called_variant(seed):
 )
 def test_what_half_precision_breaks(key, eps, dtype, delta):
     setting, change = replace(SMALL, dtype=dtype, eps=eps, delta=delta), TRANSFORMATIONS["dataset-rescaling"]
-    told = " ".join(broken(get_scheme(key), change, setting))
+    told = " ".join(find_half_failures(get_scheme(key), change, setting))
     assert ("is 0 in float16" in told) == (dtype == "float16" and np.float16(eps) == 0)
     assert "overflow" not in told
     assert ("beyond 65,504" in told) <= (dtype == "float16" and delta > 10)
-    assert broken(get_scheme(key), change, replace(setting, dtype="float32")) == []
+    assert find_half_failures(get_scheme(key), change, replace(setting, dtype="float32")) == []
 
 
 def test_epsilon_that_vanishes_and_squares_that_overflow():
     change = TRANSFORMATIONS["dataset-rescaling"]
-    (told,) = broken(SCHEMES["batch"], change, replace(SMALL, dtype="bfloat16", eps=1e-5))
+    (told,) = find_half_failures(SCHEMES["batch"], change, replace(SMALL, dtype="bfloat16", eps=1e-5))
     assert told.startswith("ε = 10⁻⁵ vanishes in bfloat16")
     assert torch.tensor(0.1).bfloat16() + torch.tensor(1e-5).bfloat16() == torch.tensor(0.1).bfloat16()
-    (told,) = broken(SCHEMES["batch"], change, replace(SMALL, dtype="float16", delta=1000.0))
+    (told,) = find_half_failures(SCHEMES["batch"], change, replace(SMALL, dtype="float16", delta=1000.0))
     assert "its square is beyond 65,504" in told
 
 
@@ -221,10 +223,10 @@ def test_the_largest_number_is_that_of_the_transformed_network(key, change):
     largest = 0.0
     for k in range(2):
         x = problem.inputs[problem.order[0]] * problem.factor[k] + problem.shift[k]
-        a = forward.summed(x, problem.weights[0][k], scheme, replace(setting, dtype="float64"))
+        a = forward.compute_pre_activations(x, problem.weights[0][k], scheme, replace(setting, dtype="float64"))
         v = a - a.mean(0 if key == "batch" else -1, keepdims=True)
         largest = max(largest, float(np.abs(v).max()))
-    told = broken(scheme, TRANSFORMATIONS[change], setting)
+    told = find_half_failures(scheme, TRANSFORMATIONS[change], setting)
     assert [f"The largest |v| is {format_number(largest)}:" in text for text in told] == [True] * (largest**2 > 65_504)
 
 
@@ -236,13 +238,13 @@ def test_adam_takes_a_unit_for_zero_whose_whole_gradient_is_rounding():
 def test_what_half_precision_does_not_show_is_no_answer_where_float64_does():
     scheme = custom(*["window(2), own, window(2), groups(2)"] * 2)  # spans a batch of two, all but absorbs the shift
     setting = Setting(dtype="bfloat16", batch=2, width=16, depth=3, rate=0.1, steps=5, seed=7903, device="cpu")
-    cell = {cell.transformation: cell for cell in measure([scheme], setting)}["weight-matrix-recentering"]
+    cell = {cell.transformation: cell for cell in measure_cells([scheme], setting)}["weight-matrix-recentering"]
     assert (cell.predicted, cell.forward, cell.trained, cell.agrees) == (False, None, None, True)
-    assert "In float64 the outputs are 0.004 apart, which bfloat16 does not show." in cell.untold
-    before = Results()
-    for job in before.unmeasured([scheme], setting):
-        before.keep_forward(job, run_to_end(job))
-    waits = table.table([scheme], setting, before)
+    assert "In float64 the outputs are 0.004 apart, which bfloat16 does not show." in cell.missing_reasons
+    before = TableResults()
+    for job in before.plan_measurements([scheme], setting):
+        before.store_forward(job, run_to_end(job))
+    waits = table.build_cells([scheme], setting, before)
     assert {cell.forward_unanswered for cell in waits if cell.forward_gap < 0.01} == {"In float64: Not measured yet."}
 
 
@@ -295,32 +297,32 @@ def test_what_half_precision_does_not_show_is_no_answer_where_float64_does():
 )  # fmt: skip
 def test_rounding_decides_nothing(scheme, change, setting):
     setting = replace(setting, device="cpu")
-    cell = {cell.transformation: cell for cell in measure([scheme], setting)}[change]
+    cell = {cell.transformation: cell for cell in measure_cells([scheme], setting)}[change]
     assert {cell.forward, cell.trained} <= {cell.predicted, None}
     assert cell.agrees
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
 def test_losses_that_part_in_a_shorter_type_are_held_against_outputs_in_float64(dtype, monkeypatch):
-    setting, results = replace(SMALL, dtype=dtype), Results()
+    setting, results = replace(SMALL, dtype=dtype), TableResults()
     results.fill([SCHEMES["batch"]], setting)
     apart = np.where([network.disturbed in ("", "probe") for network in NETWORKS], 0.5, 1e-5)
-    monkeypatch.setattr(table, "loss_gaps", lambda losses: np.tile(apart, (len(losses), 1)))
+    monkeypatch.setattr(table, "compute_loss_gaps", lambda losses: np.tile(apart, (len(losses), 1)))
     for follow in (True, False):
-        for cell in table.table([SCHEMES["batch"]], setting, results, follow):
+        for cell in table.build_cells([SCHEMES["batch"]], setting, results, follow):
             unfounded = cell.predicted and not cell.parted_by_rate and dtype != "float64"
             assert cell.trained is (None if unfounded else False), cell
-            assert (f"what parts the twins here is rounding to {dtype}" in cell.untold) == unfounded
+            assert (f"what parts the twins here is rounding to {dtype}" in cell.missing_reasons) == unfounded
 
 
 @pytest.mark.parametrize("gap", [0.0, 1e-5])
 def test_losses_that_let_no_rounding_through_do_not_tell_what_it_does(gap, monkeypatch):
-    results = Results()
+    results = TableResults()
     results.fill([SCHEMES["batch"]], SMALL)
     kinds = {"": gap, "probe": 0.5}  # and of copies that are disturbed by rounding nothing comes through
     gaps = np.array([kinds.get(network.disturbed, 0.0) for network in NETWORKS])
-    monkeypatch.setattr(table, "loss_gaps", lambda losses: np.tile(gaps, (len(losses), 1)))
-    for cell in table.table([SCHEMES["batch"]], SMALL, results):
+    monkeypatch.setattr(table, "compute_loss_gaps", lambda losses: np.tile(gaps, (len(losses), 1)))
+    for cell in table.build_cells([SCHEMES["batch"]], SMALL, results):
         assert cell.trained is None
         assert "exactly the original's losses" in cell.unanswered
 
@@ -367,7 +369,7 @@ def test_a_dead_network_lets_no_rounding_through():
 )  # fmt: skip
 def test_rounding_that_only_the_rescaled_twin_shows_is_rounding(groups, setting):
     """What rounding leaves of a singular covariance matrix is δ times as large in the twin, while ε is not."""
-    cells = measure([get_scheme("whitening", groups=groups)], setting)
+    cells = measure_cells([get_scheme("whitening", groups=groups)], setting)
     assert all(cell.agrees for cell in cells), [cell.transformation for cell in cells if not cell.agrees]
 
 

@@ -17,9 +17,9 @@ from normviz.topics.claims.claim import Claim, Evidence, Trial, apart, below, ov
 from normviz.topics.geometry import fisher, rate
 from normviz.topics.gradients.autograd import differentiate_by_autograd
 from normviz.topics.gradients.small import make_small_tensors
-from normviz.topics.table1.fade import fade_gaps
-from normviz.topics.table1.forward import forward_gaps
-from normviz.topics.table1.sweeps import COLUMNS
+from normviz.topics.table1.fade import compute_fades
+from normviz.topics.table1.forward import measure_forward_gaps
+from normviz.topics.table1.sweeps import TWIN_POSITIONS
 from normviz.train.setting import Setting
 
 LAYER = SCHEMES["layer"]
@@ -188,7 +188,7 @@ def gain_by_the_error(seed: int) -> Evidence:
 @lru_cache(maxsize=256)
 def layer_gaps(key: str, seed: int, eps: float = 0.0, layer: str = "dense") -> dict[str, float]:
     """How far each transformation of a layer, with δ = 3, comes through a normalization, by key."""
-    found = forward_gaps([SCHEMES[key]], Setting(layer, eps=eps, seed=seed))[0, COLUMNS]
+    found = measure_forward_gaps([SCHEMES[key]], Setting(layer, eps=eps, seed=seed))[0, TWIN_POSITIONS]
     return dict(zip(TRANSFORMATIONS, map(float, found), strict=True))
 
 
@@ -245,7 +245,7 @@ def with_smoothing(seed: int) -> Evidence:
         found: dict[str, float] = {"τ": 0.0, "predicted": 0.0}
         for eps in (0.0, *FADING):
             layer, batch = (layer_gaps(key, each, eps) for key in ("layer", "batch"))
-            faded = fade_gaps(LAYER, Setting(eps=eps, seed=each))
+            faded = compute_fades(LAYER, Setting(eps=eps, seed=each))
             found[f"at ε = {typeset(eps)}"] = max(layer[change] for change in RESCALINGS)
             differences = [abs(layer[change] - faded[change].largest) for change in RESCALINGS]
             found["predicted"] = max(found["predicted"], *differences)

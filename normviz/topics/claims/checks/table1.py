@@ -8,8 +8,8 @@ from normviz.core.text import capitalize_first, typeset
 from normviz.core.theory import predict
 from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS, look_up_paper_cell
 from normviz.topics.claims.claim import Claim, Evidence, Trial, apart, over, same
-from normviz.topics.table1.forward import forward_gaps
-from normviz.topics.table1.table import Cell, measure
+from normviz.topics.table1.forward import measure_forward_gaps
+from normviz.topics.table1.table import Cell, measure_cells
 from normviz.train.problem import find_network_index
 from normviz.train.setting import Setting
 
@@ -27,14 +27,14 @@ APART = 1e-5
 def trained(layer: str, seed: int) -> dict[tuple[str, str], Cell]:
     """The cells of the paper's three rows, by scheme and transformation; one training for all claims."""
     setting = Setting(layer=layer, steps=STEPS, seed=seed, device="cpu")
-    cells = measure([SCHEMES[key] for key in PAPER_TABLE], setting)
+    cells = measure_cells([SCHEMES[key] for key in PAPER_TABLE], setting)
     return {(cell.scheme, cell.transformation): cell for cell in cells}
 
 
 @lru_cache(maxsize=256)
 def gaps(layer: str, scheme: str, eps: float, seed: int) -> tuple[float, ...]:
     """How far the outputs of every transformed layer are from the original's, relative, by its place in `NETWORKS`."""
-    found = forward_gaps([SCHEMES[scheme]], Setting(layer=layer, eps=eps, seed=seed))
+    found = measure_forward_gaps([SCHEMES[scheme]], Setting(layer=layer, eps=eps, seed=seed))
     return tuple(map(float, found[0]))
 
 

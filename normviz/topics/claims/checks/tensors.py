@@ -7,7 +7,7 @@ from normviz.core.fields import Shape
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme
 from normviz.data.samples import sample_uneven
 from normviz.topics.claims.claim import over, seeds_from
-from normviz.topics.same.identities import IDENTITIES, residual
+from normviz.topics.same.identities import IDENTITIES, measure_residual
 
 DENSE: Shape = (8, 1, 1, 12)
 """A batch behind a dense layer, (N, 1, 1, C)."""
@@ -26,7 +26,7 @@ def between(key: str, other: str, shape: Shape, seed: int) -> tuple[float, ...]:
 
 def of_identity(key: str, shape: Shape, seed: int) -> tuple[float, ...]:
     """The largest difference of the two sides of a row on the identities page, over seeds."""
-    return over(seed, lambda each: residual(IDENTITIES[key], sample_uneven(shape, each)))
+    return over(seed, lambda each: measure_residual(IDENTITIES[key], sample_uneven(shape, each)))
 
 
 def from_torch(scheme: Scheme, shape: Shape, eps: float, seed: int) -> tuple[float, ...]:

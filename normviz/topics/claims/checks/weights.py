@@ -14,7 +14,7 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.data.samples import sample_normal
 from normviz.topics.claims.checks.tensors import CONV, DENSE, from_torch, of_identity
 from normviz.topics.claims.claim import Claim, Evidence, Trial, apart, below, over, same, seeds_from
-from normviz.topics.table1.forward import forward_gaps
+from normviz.topics.table1.forward import measure_forward_gaps
 from normviz.topics.weights import weights
 from normviz.topics.weights.descent import PARAMETRIZATIONS, DescentPath, Setting, measure_growth_gap, run_sgd
 from normviz.train.problem import find_network_index
@@ -77,7 +77,7 @@ def _last_losses(form: str, seed: int) -> tuple[float, ...]:
 @lru_cache(maxsize=64)
 def absorbed(key: str, seed: int) -> frozenset[str]:
     """The changes of Table 1 that do not change what a scheme makes of a dense layer on digits, at ε = 0."""
-    gaps = forward_gaps([SCHEMES[key]], Table1(layer="dense", eps=0.0, seed=seed))[0]
+    gaps = measure_forward_gaps([SCHEMES[key]], Table1(layer="dense", eps=0.0, seed=seed))[0]
     return frozenset(name for name, change in TRANSFORMATIONS.items() if is_rounding(gaps[find_network_index(change)]))
 
 

@@ -17,10 +17,10 @@ from normviz.core.theory import explain_degeneracy, predict
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.data.samples import SAMPLES
 from normviz.describe.wording import format_scheme_name
-from normviz.topics.design.search import SHAPES, name_of
+from normviz.topics.design.search import SHAPES, find_scheme_name
 from normviz.topics.design.state import CAMERA
-from normviz.topics.design.wording import steps
-from normviz.topics.lab.panels import formula
+from normviz.topics.design.wording import describe_scheme_steps
+from normviz.topics.lab.panels import show_scheme_formula
 from normviz.topics.table1 import state as table1
 from normviz.ui.cube_row import show_cubes
 from normviz.ui.frame import draw_page_link
@@ -28,35 +28,36 @@ from normviz.ui.link import View
 from normviz.ui.scheme import make_scheme_link
 from normviz.ui.tensor import SIZE_NAMES
 
-MARKS = {True: "✔ ignored", False: "✘ not ignored"}
+INVARIANCE_MARKS = {True: "✔ ignored", False: "✘ not ignored"}
 
-NONE = SCHEMES["none"]
+NO_NORMALIZATION = SCHEMES["none"]
 
 
-def answer(scheme: Scheme, view: View) -> None:
+def show_scheme_answer(scheme: Scheme, view: View) -> None:
     """Show the changes that a scheme ignores, and its formula."""
     layer = view["layer"]
-    row = registered(scheme, layer)
+    row = find_registered_twin(scheme, layer)
     written = replace(row, bias=None) if scheme.bias is None else row
-    st.markdown(f"### {capitalize_first(name_of(scheme, layer) or 'a scheme without a name')}\n{about(scheme, layer)}")
-    st.table(invariance_table(scheme, layer), border="horizontal")
-    lab, table = (f"{page}?{urlencode(values)}" for page, values in links(scheme, layer).items())
+    name = find_scheme_name(scheme, layer) or "a scheme without a name"
+    st.markdown(f"### {capitalize_first(name)}\n{describe_found_scheme(scheme, layer)}")
+    st.table(tabulate_changes(scheme, layer), border="horizontal")
+    lab, table = (f"{page}?{urlencode(values)}" for page, values in build_answer_links(scheme, layer).items())
     draw_page_link(lab, "Step by step, in the", ":material/grid_view:")
     draw_page_link(table, "The six changes, measured and trained:", ":material/grid_on:")
-    formula(written)
+    show_scheme_formula(written)
 
 
-def about(scheme: Scheme, layer: str) -> str:
+def describe_found_scheme(scheme: Scheme, layer: str) -> str:
     """Return sentences on a scheme: its steps, and the other schemes with the same x̂ on this layer."""
-    what = steps(scheme, layer)
+    what = describe_scheme_steps(scheme, layer)
     told = [f"{capitalize_first(what)}."] if what else [scheme.about]
-    name = name_of(scheme, layer)
+    name = find_scheme_name(scheme, layer)
     others = [format_scheme_name(other) for other in find_equal_schemes(scheme, SHAPES[layer][0]) if other.name != name]
     if others:
         told.append(f"On this layer, {join_words(others, 'and')} {'give' if len(others) > 1 else 'gives'} the same x̂.")
     if scheme.on_activations is not None and scheme.weight is not None:
         told.append(SCHEMES[scheme.weight].about)
-    row = registered(scheme, layer)
+    row = find_registered_twin(scheme, layer)
     if row.on_activations is not None and row.fields and row.gain is not None and None in (row.bias, scheme.bias):
         told.append("It learns γ alone.")
     if (
@@ -68,17 +69,17 @@ def about(scheme: Scheme, layer: str) -> str:
     return " ".join(told)
 
 
-def invariance_table(scheme: Scheme, layer: str) -> dict[str, list[str]]:
+def tabulate_changes(scheme: Scheme, layer: str) -> dict[str, list[str]]:
     """Return the six changes as the columns of a table: if the scheme ignores each at ε = 0, and the reason."""
     verdicts = {key: predict(scheme, each, layer, *SHAPES[layer]) for key, each in TRANSFORMATIONS.items()}
     return {
         "Change": [capitalize_first(TRANSFORMATIONS[key].name) for key in verdicts],
-        "At ε = 0": [MARKS[each.invariant] for each in verdicts.values()],
+        "At ε = 0": [INVARIANCE_MARKS[each.invariant] for each in verdicts.values()],
         "Why": [each.reason.removeprefix(f"{TRANSFORMATIONS[key].name}: ") for key, each in verdicts.items()],
     }
 
 
-def registered(scheme: Scheme, layer: str) -> Scheme:
+def find_registered_twin(scheme: Scheme, layer: str) -> Scheme:
     """The registered scheme that computes the same on this layer, with what it learns; else the scheme itself."""
     rows = [row for row in find_equal_schemes(scheme, SHAPES[layer][0]) if row.acts_on == scheme.acts_on]
     return min(rows, key=_is_put_behind) if scheme.key == "custom" and rows else scheme
@@ -89,16 +90,16 @@ def _is_put_behind(row: Scheme) -> bool:
     return row.weight != SCHEMES[row.key].weight
 
 
-def links(scheme: Scheme, layer: str) -> dict[str, dict[str, Any]]:
+def build_answer_links(scheme: Scheme, layer: str) -> dict[str, dict[str, Any]]:
     """What the links to the lab and to Table 1 hold: this very scheme, by its name where it has one."""
-    row = registered(scheme, layer)
+    row = find_registered_twin(scheme, layer)
     row = scheme if _is_put_behind(row) else row
     on = 0 if row.on_activations is not None else 1
     lab = make_scheme_link(row) | dict(zip(SIZE_NAMES, SHAPES[layer][on], strict=True))
-    return {"/": lab, "/invariance": {"layer": layer} | table_link(row)}
+    return {"/": lab, "/invariance": {"layer": layer} | build_table_link(row)}
 
 
-def table_link(scheme: Scheme) -> dict[str, str]:
+def build_table_link(scheme: Scheme) -> dict[str, str]:
     """Return what a link to Table 1 says of one scheme: its key, and of its rules what that page takes."""
     known = {param.name for param in table1.PARAMS}
     return {"schemes": scheme.key} | {name: value for name, value in make_scheme_link(scheme).items() if name in known}
@@ -114,7 +115,10 @@ def draw_cubes(schemes: Sequence[Scheme], view: View, theme: str) -> None:
     A scheme that acts on the weights alone leaves them as they are.
     """
     x = SAMPLES["uneven"].make(SHAPES[view["layer"]][0], 0)
-    shown = [replace(each, label=_label(each, view["layer"])) if each.on_activations else NONE for each in schemes]
+    shown = [
+        replace(each, label=_label(each, view["layer"])) if each.on_activations else NO_NORMALIZATION
+        for each in schemes
+    ]
     xhats = [np.asarray(normalize(x, each, _eps(each)).xhat) for each in shown]
     levels, legend = cube.make_plain_levels((len(shown), *x.shape))
     show_cubes(shown, x, xhats, levels, legend, view, CAMERA, theme)

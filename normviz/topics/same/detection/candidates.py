@@ -11,23 +11,23 @@ from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.scheme import CHANNEL_FIELD
 from normviz.topics.same.variants import VARIANTS
 
-MOST_GROUPS = 32
+MAX_TRIED_GROUPS = 32
 """A scheme with groups is tried with up to this number of groups."""
 
 
 @lru_cache(maxsize=64)
-def candidates(shape: Shape) -> tuple[tuple[Scheme, ...], ...]:
+def list_candidates(shape: Shape) -> tuple[tuple[Scheme, ...], ...]:
     """Return the schemes to try on a shape (N, H, W, C); those that compute the same on it stand together.
 
     Layer norm's variants come first, no normalization comes last. A number of groups is tried where it makes the scheme
     another one than every scheme without groups. A scheme whose fields hold one element each is left out: its x̂ is 0.
     """
     found: dict[tuple[Any, ...], list[Scheme]] = {}
-    for scheme in ROWS:
+    for scheme in CANDIDATE_SCHEMES:
         if not scheme.grouped(shape):
             found.setdefault(compute_behaviour_key(scheme, shape), []).append(scheme)
     plain = set(found)
-    for scheme in (each for row in ROWS if row.grouped(shape) for each in _with_groups(row, shape)):
+    for scheme in (each for row in CANDIDATE_SCHEMES if row.grouped(shape) for each in _with_groups(row, shape)):
         if compute_behaviour_key(scheme, shape) not in plain:
             found.setdefault(compute_behaviour_key(scheme, shape), []).append(scheme)
     there = [each for key, each in found.items() if key[1] != "zero"]
@@ -42,7 +42,7 @@ def is_affine(schemes: Sequence[Scheme]) -> bool:
     return any(each.is_general_form and all(field == CHANNEL_FIELD for field in each.fields) for each in schemes)
 
 
-def fixes_gain(schemes: Sequence[Scheme]) -> bool:
+def is_changed_by_gain(schemes: Sequence[Scheme]) -> bool:
     """Return True if a γ makes these schemes another one: they are a shift of x, and learn none."""
     return is_affine(schemes) and bool(schemes[0].fields) and schemes[0].gain is None
 
@@ -65,7 +65,7 @@ def _gains(scheme: Scheme) -> int:
     return -1 if scheme.gain is None else min(len(scheme.gain), 1)
 
 
-ROWS = tuple(_rows())
+CANDIDATE_SCHEMES = tuple(_rows())
 """The registry's rows that are tried, before they are given a number of groups."""
 
 
@@ -73,5 +73,5 @@ def _with_groups(row: Scheme, shape: Shape) -> Iterator[Scheme]:
     """Yield a scheme with every number of groups that leaves more than one index in a group."""
     length = prod(row.grouped(shape).values())
     for groups in find_divisors(length)[:-1]:
-        if groups <= MOST_GROUPS:
+        if groups <= MAX_TRIED_GROUPS:
             yield row.with_parameters(groups=groups)

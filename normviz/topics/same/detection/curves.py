@@ -8,10 +8,10 @@ import numpy as np
 from normviz.core.normalize import ignore_float_warnings
 from normviz.core.registry import Scheme
 
-STARTS = 2.0 ** np.arange(-3, 5)
+INITIAL_ALPHAS = 2.0 ** np.arange(-3, 5)
 """The α that are tried first, over the root mean square of x."""
 
-MOST = 4096
+MAX_SEARCH_ELEMENTS = 4096
 """Elements with which α and s are searched; all others join at the end."""
 
 STEPS, LAST = 40, 4
@@ -35,15 +35,15 @@ class Estimate(NamedTuple):
     moved: np.ndarray
 
 
-def is_monotone(x: np.ndarray, y: np.ndarray, off: float) -> bool:
+def is_monotone(x: np.ndarray, y: np.ndarray, tolerance: float) -> bool:
     """Return True if y only rises or only falls with x in every channel, where y may be off by so much."""
     flat, target = x.reshape(-1, x.shape[-1]), y.reshape(-1, x.shape[-1])
     rises = np.diff(np.take_along_axis(target, np.argsort(flat, axis=0), axis=0), axis=0)
-    return bool(np.all(np.all(rises >= -off, axis=0) | np.all(rises <= off, axis=0)))
+    return bool(np.all(np.all(rises >= -tolerance, axis=0) | np.all(rises <= tolerance, axis=0)))
 
 
 @ignore_float_warnings
-def estimate_function(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: bool) -> Estimate | None:
+def estimate_pointwise(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: bool) -> Estimate | None:
     """Estimate α and s of y = f(αx + s), or of y = γ f(αx + s) + β with γ and β by channel; None if x is constant.
 
     Gauss-Newton steps, halved until the squares fall, from the best of `STARTS`; γ and β follow by least squares in
@@ -55,19 +55,20 @@ def estimate_function(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: b
     size = float(np.sqrt(np.mean(flat**2)))
     if not np.ptp(flat) or not np.isfinite(size):
         return None
-    step = max(1, len(flat) * x.shape[-1] // MOST)
+    step = max(1, len(flat) * x.shape[-1] // MAX_SEARCH_ELEMENTS)
     some = (flat[::step], target[::step])
     found = min(
-        (_Curve(*some, scheme, with_gain, (alpha / size, 0.0)) for alpha in STARTS), key=lambda curve: curve.squares
+        (_Curve(*some, scheme, with_gain, (alpha / size, 0.0)) for alpha in INITIAL_ALPHAS),
+        key=lambda curve: curve.squares,
     )
     for _ in range(STEPS):
-        better = found.stepped()
+        better = found.find_smaller_residual()
         if better is None:
             break
         found = better
     found = _Curve(flat, target, scheme, with_gain, found.inner)
     for _ in range(LAST):
-        found = found.stepped() or found
+        found = found.find_smaller_residual() or found
     alpha, shift = found.inner
     if not (np.isfinite(alpha) and alpha > 0):
         return None
@@ -100,7 +101,7 @@ class _Curve:
             self.rest = y - value
         self.squares = float((self.rest**2).sum())
 
-    def stepped(self) -> "_Curve | None":
+    def find_smaller_residual(self) -> "_Curve | None":
         """Return the curve after one step, or None where no step makes the squares smaller."""
         x, y, scheme, with_gain = self.given
         columns = [self.gain * self.slope * x]

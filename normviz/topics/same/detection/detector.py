@@ -18,9 +18,9 @@ from normviz.core.text import join_words
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
 from normviz.data.files import is_likely_channels_first
 from normviz.describe.wording import format_shape
-from normviz.topics.same.detection.candidates import fixes_gain, is_affine
-from normviz.topics.same.detection.fitting import CHANNELS, NOTHING, Fit, fit_candidates
-from normviz.topics.same.detection.precision import precision
+from normviz.topics.same.detection.candidates import is_affine, is_changed_by_gain
+from normviz.topics.same.detection.fitting import CHANNELS, NOTHING, CandidateFit, fit_candidates
+from normviz.topics.same.detection.precision import find_precision
 
 MAX_ELEMENTS = 2**16
 """The largest arrays that are looked at: some hundred fits are tried."""
@@ -36,22 +36,22 @@ class Detection:
         shapes: of the tensors (N, H, W, C), by layout.
     """
 
-    fits: tuple[Fit, ...]
+    fits: tuple[CandidateFit, ...]
     constant: bool
     shapes: dict[str, Shape]
 
     @cached_property
-    def answer(self) -> tuple[Fit, ...]:
+    def answer(self) -> tuple[CandidateFit, ...]:
         """The simplest explanations, and what they cannot be told from; none where nothing fits, or y is constant."""
         good = [] if self.constant else [fit for fit in self.fits if fit.fits and fit.told]
         simplest = min((fit.level for fit in good), default=NOTHING)
         found = [fit for fit in good if fit.level == simplest]
-        computed = {self.computed(fit) for fit in found}
-        found = [fit for fit in good if fit in found or self.computed(fit) in computed]
+        computed = {self.make_computation_key(fit) for fit in found}
+        found = [fit for fit in good if fit in found or self.make_computation_key(fit) in computed]
         hidden = [fit for fit in self.fits if any(self._hides(each, fit) for each in found)]
         return (*found, *(replace(fit, level=CHANNELS, along=("C",)) for fit in hidden if fit not in found))
 
-    def computed(self, fit: Fit) -> tuple[object, ...]:
+    def make_computation_key(self, fit: CandidateFit) -> tuple[object, ...]:
         """Along what γ and β were fitted, what is averaged and what divides: in axes longer than 1, of any layout."""
         shape, axes = self.shapes[fit.layout], ALL_LAYOUTS[fit.layout]
         long = [(k, axis) for k, axis in enumerate(axes) if shape[axis] > 1]
@@ -61,7 +61,7 @@ class Detection:
         learned = tuple(k for k, axis in long if AXES["activation"][axis] in fit.along)
         return fit.scheme.pointwise, fit.scheme.whitens, learned, *over
 
-    def _hides(self, fit: Fit, other: Fit) -> bool:
+    def _hides(self, fit: CandidateFit, other: CandidateFit) -> bool:
         """Whether a γ and a β for each channel make one candidate the other, or may where rounding hides the other.
 
         Any factor and shift for each channel are of every scheme that is one, and of those that fit although the
@@ -71,10 +71,10 @@ class Detection:
         if fit.level != CHANNELS or fit.layout != other.layout:
             return False
         if is_affine(fit.schemes) and is_affine(other.schemes):
-            return not (fit.gain and fixes_gain(other.schemes))
+            return not (fit.gain and is_changed_by_gain(other.schemes))
         if is_affine(fit.schemes) and other.fits and not other.told:
             return other.level == CHANNELS and other.scheme.pointwise is None
-        divides, also = self.computed(fit)[-1], self.computed(other)[-1]
+        divides, also = self.make_computation_key(fit)[-1], self.make_computation_key(other)[-1]
         centred = (fit.scheme.summation is None) != (other.scheme.summation is None)
         return not other.told and centred and divides == also != ()
 
@@ -84,12 +84,12 @@ class Detection:
         return len({(fit.axes, tuple((each.key, each.fields) for each in fit.schemes)) for fit in self.answer}) == 1
 
     @property
-    def one_computation(self) -> bool:
+    def is_one_computation(self) -> bool:
         """Whether all answers compute the same from the arrays, each in its own layout."""
-        return len({self.computed(fit) for fit in self.answer}) == 1
+        return len({self.make_computation_key(fit) for fit in self.answer}) == 1
 
 
-def detect(x: np.ndarray, y: np.ndarray, layout: str | None = None) -> Detection:
+def detect_normalization(x: np.ndarray, y: np.ndarray, layout: str | None = None) -> Detection:
     """Which normalization made y of x.
 
     Args:
@@ -99,7 +99,7 @@ def detect(x: np.ndarray, y: np.ndarray, layout: str | None = None) -> Detection
     Raises:
         InvalidInput: arrays that are too large, of two shapes, or not of finite real numbers, or another layout's.
     """
-    check_arrays(x, y)
+    check_detector_arrays(x, y)
     fitting = [name for name, axes in ALL_LAYOUTS.items() if len(axes) == x.ndim]
     if is_likely_channels_first(x.shape):
         fitting.reverse()  # the likelier one is told first
@@ -109,14 +109,14 @@ def detect(x: np.ndarray, y: np.ndarray, layout: str | None = None) -> Detection
         if layout not in fitting:
             raise InvalidInput(f"the arrays have {x.ndim} axes; {layout} has {len(ALL_LAYOUTS[layout])}.")
         fitting = [layout]
-    name = precision(y)
+    name = find_precision(y)
     tensors = {each: (to_tensor(x.astype(float), each), to_tensor(y.astype(float), each)) for each in fitting}
     fits = (fit_candidates(*pair, each, name) for each, pair in tensors.items())
     constant = any(_is_constant(pair[1], name) for pair in tensors.values())
     return Detection(tuple(fit for some in fits for fit in some), constant, {k: p[0].shape for k, p in tensors.items()})
 
 
-def check_arrays(x: np.ndarray, y: np.ndarray) -> None:
+def check_detector_arrays(x: np.ndarray, y: np.ndarray) -> None:
     """Raise InvalidInput for what cannot be an input and its output."""
     for name, array in (("x", x), ("y", y)):
         if array.dtype.kind not in "fiub":

@@ -13,7 +13,7 @@ SEED = 0
 
 
 @dataclass(frozen=True)
-class Example:
+class DetectorExample:
     """An input and an output.
 
     Attributes:
@@ -47,24 +47,26 @@ class Example:
 
 
 EXAMPLES = {
-    "torch-conv": Example(
+    "torch-conv": DetectorExample(
         "PyTorch's nn.LayerNorm((6, 5, 5)) on (4, 6, 5, 5)", "layer", (4, 5, 5, 6), "NCHW", 1e-5, ("H", "W", "C")
     ),
-    "torch-tokens": Example(
+    "torch-tokens": DetectorExample(
         "PyTorch's nn.LayerNorm(6) on tokens (4, 7, 6)", "layer-channels", (4, 7, 1, 6), "BTC", 1e-5, ("C",)
     ),
-    "torch-batch": Example(
+    "torch-batch": DetectorExample(
         "PyTorch's nn.BatchNorm1d(6) on (4, 6, 7), untrained", "batch", (4, 7, 1, 6), "BCT", 1e-5
     ),
-    "keras": Example(
+    "keras": DetectorExample(
         "Keras's LayerNormalization() on (4, 5, 5, 6), untrained", "layer-channels", (4, 5, 5, 6), "NHWC", 1e-3
     ),
-    "convnext": Example(
+    "convnext": DetectorExample(
         "ConvNeXt's LayerNorm on (4, 6, 5, 5)", "layer-channels", (4, 5, 5, 6), "NCHW", 1e-6, ("C",)
     ),
-    "blog": Example("A blog's layer norm on (4, 5, 5, 6)", "layer-spatial", (4, 5, 5, 6), "NHWC", 1e-5, ("C",)),
-    "dense": Example("Layer norm on a dense layer (8, 6)", "layer", (8, 1, 1, 6), "NC", 1e-5, ("C",)),
-    "batch": Example("Batch norm with γ and β on (4, 6, 5, 5)", "batch", (4, 5, 5, 6), "NCHW", 1e-5, ("C",)),
-    "one": Example("Layer norm with γ and β on one example (1, 5, 5, 6)", "layer", (1, 5, 5, 6), "NHWC", 1e-5, ("C",)),
+    "blog": DetectorExample("A blog's layer norm on (4, 5, 5, 6)", "layer-spatial", (4, 5, 5, 6), "NHWC", 1e-5, ("C",)),
+    "dense": DetectorExample("Layer norm on a dense layer (8, 6)", "layer", (8, 1, 1, 6), "NC", 1e-5, ("C",)),
+    "batch": DetectorExample("Batch norm with γ and β on (4, 6, 5, 5)", "batch", (4, 5, 5, 6), "NCHW", 1e-5, ("C",)),
+    "one": DetectorExample(
+        "Layer norm with γ and β on one example (1, 5, 5, 6)", "layer", (1, 5, 5, 6), "NHWC", 1e-5, ("C",)
+    ),
 }  # fmt: skip
 """By the names in a link."""

@@ -12,27 +12,27 @@ from normviz.core.layouts import ALL_LAYOUTS
 from normviz.core.normalize import broadcast_statistic, centre, ignore_float_warnings, normalize, reduce_boxes
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
-from normviz.topics.same.detection.candidates import candidates, fixes_gain, is_affine
-from normviz.topics.same.detection.curves import estimate_function, is_monotone
-from normviz.topics.same.detection.precision import losses
+from normviz.topics.same.detection.candidates import is_affine, is_changed_by_gain, list_candidates
+from normviz.topics.same.detection.curves import estimate_pointwise, is_monotone
+from normviz.topics.same.detection.precision import bound_rounding_errors
 from normviz.topics.same.variants import VARIANTS
 
-EPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-12, 0.0)
+TRIED_EPSILONS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-12, 0.0)
 """The ε that are tried, the largest first."""
 
-BLURRED = 0.1
+MAX_ROUNDING_SHARE = 0.1
 """Elements of which rounding may have taken this part are not looked at."""
 
-SEEN = 0.5
+MIN_CLEAR_SHARE = 0.5
 """This share of the elements must be looked at."""
 
-SURE = 9
+MIN_TOTAL_DIGITS = 9
 """So many decimal digits of y must be explained, beyond what fitted numbers explain by themselves."""
 
-EACH = 0.5
+MIN_DIGITS_EACH = 0.5
 """So many decimal digits of each number of y must be explained: a sum of many weak agreements says nothing."""
 
-FEW = 4
+FIRST_CHANNELS = 4
 """Channels on which a candidate is tried first."""
 
 NOTHING, EPS_ALONE, CHANNELS, ELEMENTS = range(4)
@@ -41,7 +41,7 @@ channel; γ and β by element."""
 
 
 @dataclass(frozen=True)
-class Fit:
+class CandidateFit:
     """How well a candidate explains y.
 
     Attributes:
@@ -80,7 +80,7 @@ class Fit:
         return tuple(k for k, axis in enumerate(ALL_LAYOUTS[self.layout]) if rules[axis] != OWN)
 
 
-class Trial(NamedTuple):
+class FitTrial(NamedTuple):
     """A candidate's x̂ at one ε, and how rounding may change it.
 
     Attributes:
@@ -97,13 +97,13 @@ class Trial(NamedTuple):
     size: np.ndarray
     linear: np.ndarray | None = None
 
-    def part(self, channels: slice) -> "Trial":
+    def part(self, channels: slice) -> "FitTrial":
         """Return the same of some channels."""
         xhat, lost, size = (each[..., channels] for each in (self.xhat, self.lost, self.size))
-        return Trial(self.eps, xhat, lost, size, None if self.linear is None else self.linear[..., channels])
+        return FitTrial(self.eps, xhat, lost, size, None if self.linear is None else self.linear[..., channels])
 
 
-class Outcome(NamedTuple):
+class FitOutcome(NamedTuple):
     """What came of one ε: how y is explained, and how well."""
 
     eps: float
@@ -114,7 +114,7 @@ class Outcome(NamedTuple):
     bias: bool = False
 
 
-def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, name: str) -> Iterator[Fit]:
+def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Iterator[CandidateFit]:
     """Yield for every candidate the simplest explanation that fits, or the nearest one.
 
     Args:
@@ -122,20 +122,20 @@ def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, name: str) -> Iter
         layout: the layout from which they come.
         name: the type to which y is rounded.
     """
-    for schemes in candidates(x.shape):
+    for schemes in list_candidates(x.shape):
         scheme = schemes[0]
-        if scheme.whitens and not _is_linear(x, y, scheme, name):
-            yield Fit(schemes, layout, CHANNELS, ("C",))
+        if scheme.whitens and not _is_linear(x, y, scheme, dtype):
+            yield CandidateFit(schemes, layout, CHANNELS, ("C",))
             continue
         if scheme.function is not None:
-            yield _fit_function(x, y, scheme, layout, name)
+            yield _fit_function(x, y, scheme, layout, dtype)
             continue
-        trials = list(_trials(x, schemes, EPS if scheme.suppression else (0.0,), name))
+        trials = list(_trials(x, schemes, TRIED_EPSILONS if scheme.suppression else (0.0,), dtype))
         estimated = _estimate(x, y, scheme)
-        own = [] if estimated is None else list(_trials(x, schemes, (estimated,), name))
-        few = slice(0, FEW)
+        own = [] if estimated is None else list(_trials(x, schemes, (estimated,), dtype))
+        few = slice(0, FIRST_CHANNELS)
         first = list(_tried(y[..., few], [t.part(few) for t in trials], [t.part(few) for t in own], schemes, layout))
-        if x.shape[3] > FEW and not any(fit.fits or not fit.told for fit in first):
+        if x.shape[3] > FIRST_CHANNELS and not any(fit.fits or not fit.told for fit in first):
             yield min(first, key=lambda fit: fit.residual)
             continue
         tried = list(_tried(y, trials, own, schemes, layout))
@@ -144,8 +144,8 @@ def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, name: str) -> Iter
 
 
 def _tried(
-    y: np.ndarray, trials: list[Trial], own: list[Trial], schemes: tuple[Scheme, ...], layout: str
-) -> Iterator[Fit]:
+    y: np.ndarray, trials: list[FitTrial], own: list[FitTrial], schemes: tuple[Scheme, ...], layout: str
+) -> Iterator[CandidateFit]:
     """Yield the explanations by one candidate, the simplest first; `own`: its trial at an estimated ε, if any."""
     yield _best([_without(y, each) for each in trials], schemes, layout, NOTHING, ())
     if own:
@@ -163,23 +163,25 @@ def _elements(scheme: Scheme) -> tuple[str, ...]:
     return tuple(axis for axis, rule in zip(scheme.axes, scheme.field.rules, strict=True) if rule != OWN)
 
 
-def _best(outcomes: list[Outcome], schemes: tuple[Scheme, ...], layout: str, level: int, along: tuple[str, ...]) -> Fit:
+def _best(
+    outcomes: list[FitOutcome], schemes: tuple[Scheme, ...], layout: str, level: int, along: tuple[str, ...]
+) -> CandidateFit:
     """The ε that fit, with the best of them; where none does, the nearest."""
     best = min(outcomes, key=lambda each: (not (each.fits and each.told), each.residual))
     good = [each.eps for each in outcomes if each.fits and each.told] or [best.eps]
     eps = tuple(good) if schemes[0].suppression else ()
-    found = Fit(schemes, layout, level, along, eps, *best[1:])
-    return replace(found, fits=False) if found.gain and fixes_gain(schemes) else found
+    found = CandidateFit(schemes, layout, level, along, eps, *best[1:])
+    return replace(found, fits=False) if found.gain and is_changed_by_gain(schemes) else found
 
 
 @ignore_float_warnings
-def _trials(x: np.ndarray, schemes: tuple[Scheme, ...], epsilons: tuple[float, ...], name: str) -> Iterator[Trial]:
+def _trials(x: np.ndarray, schemes: tuple[Scheme, ...], epsilons: tuple[float, ...], name: str) -> Iterator[FitTrial]:
     """Yield x̂ at every ε: v over √(σ² + ε), with v and σ computed once."""
     scheme = schemes[0]
     field, result = scheme.suppression, normalize(x, scheme, 0.0)
     if field is None:
         size = np.zeros(x.shape) if scheme.summation is None else _largest(x, scheme)
-        yield Trial(0.0, result.xhat, losses(x, None, scheme, name), size)
+        yield FitTrial(0.0, result.xhat, bound_rounding_errors(x, None, scheme, name), size)
         return
     size, linear = np.ones(x.shape), None if is_affine(schemes) else centre(x, field)[0]
     for eps in epsilons:
@@ -189,7 +191,7 @@ def _trials(x: np.ndarray, schemes: tuple[Scheme, ...], epsilons: tuple[float, .
             deviation = np.hypot(np.asarray(result.deviation), eps**0.5)
             wide = broadcast_statistic(deviation, field, x.shape)
             xhat = result.v / np.where(wide == 0, np.inf, wide)
-        yield Trial(eps, xhat, losses(x, deviation, scheme, name, eps), size, linear)
+        yield FitTrial(eps, xhat, bound_rounding_errors(x, deviation, scheme, name, eps), size, linear)
 
 
 def _largest(x: np.ndarray, scheme: Scheme) -> np.ndarray:
@@ -198,14 +200,14 @@ def _largest(x: np.ndarray, scheme: Scheme) -> np.ndarray:
     return np.broadcast_to(broadcast_statistic(reduce_boxes(np.abs(x), field, np.max), field, x.shape), x.shape)
 
 
-def _without(y: np.ndarray, trial: Trial, fitted: int = 0) -> Outcome:
+def _without(y: np.ndarray, trial: FitTrial, fitted: int = 0) -> FitOutcome:
     """y = x̂, after `fitted` numbers were chosen by y."""
     allowed = trial.lost * (np.abs(trial.xhat) + trial.size)
-    clear = trial.lost < BLURRED
+    clear = trial.lost < MAX_ROUNDING_SHARE
     return _judged(y, trial.xhat, allowed, clear, trial.eps, int(clear.sum()) - fitted, y - y.mean())
 
 
-def _with(y: np.ndarray, trial: Trial, along: tuple[str, ...]) -> Outcome:
+def _with(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOutcome:
     """y = γ x̂ + β, with γ and β along some axes.
 
     Where x̂ without its division fits as well, nothing is told: these numbers do not show that anything divides.
@@ -218,10 +220,10 @@ def _with(y: np.ndarray, trial: Trial, along: tuple[str, ...]) -> Outcome:
 
 
 @ignore_float_warnings
-def _regressed(y: np.ndarray, trial: Trial, along: tuple[str, ...]) -> Outcome:
+def _regressed(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOutcome:
     """γ and β along some axes, by least squares in which each element counts as it is exact."""
     over = tuple(k for k, axis in enumerate(AXES["activation"]) if axis not in along)
-    clear = trial.lost < BLURRED
+    clear = trial.lost < MAX_ROUNDING_SHARE
     usual = np.sqrt((trial.xhat**2).mean(over, keepdims=True))
     noise = trial.lost * (np.abs(trial.xhat) + np.maximum(trial.size, usual))
     weight = np.where(clear & (noise > 0), 1 / np.where(noise > 0, noise, 1) ** 2, 0.0)
@@ -242,7 +244,7 @@ def _regressed(y: np.ndarray, trial: Trial, along: tuple[str, ...]) -> Outcome:
     least = 8 * float(np.median(trial.lost))
     has_gain = bool(np.any(known & (np.abs(gain - 1) > least)))
     has_bias = bool(np.any(known & (np.abs(bias) > least * np.maximum(np.abs(gain), 1))))
-    return Outcome(*found[:4], has_gain, has_bias)
+    return FitOutcome(*found[:4], has_gain, has_bias)
 
 
 def _judged(
@@ -253,7 +255,7 @@ def _judged(
     eps: float,
     free: int,
     varying: np.ndarray,
-) -> Outcome:
+) -> FitOutcome:
     """Whether y is what was fitted, to rounding, and whether that can be told from so many numbers.
 
     `clear`: the elements that are looked at; `free`: how many numbers of y are explained beyond those that were fitted;
@@ -261,12 +263,12 @@ def _judged(
     """
     apart, largest = np.abs(y - fitted), float(np.abs(y).max())
     if not clear.any():
-        return Outcome(eps, inf, False, False)
+        return FitOutcome(eps, inf, False, False)
     residual = float(apart[clear].max()) / (largest or 1.0)
     size = float(np.sqrt(np.mean(varying[clear] ** 2)))
     digits = -log10(min(max(float(np.median(allowed[clear])) / (size or inf), 1e-16), 1.0)) if size else 0.0
-    told = digits >= EACH and free * digits >= SURE and clear.mean() >= SEEN
-    return Outcome(eps, residual, bool(np.all(apart[clear] <= allowed[clear])), told)
+    told = digits >= MIN_DIGITS_EACH and free * digits >= MIN_TOTAL_DIGITS and clear.mean() >= MIN_CLEAR_SHARE
+    return FitOutcome(eps, residual, bool(np.all(apart[clear] <= allowed[clear])), told)
 
 
 @ignore_float_warnings
@@ -312,26 +314,28 @@ def _is_linear(x: np.ndarray, y: np.ndarray, scheme: Scheme, name: str) -> bool:
     return True
 
 
-def _fit_function(x: np.ndarray, y: np.ndarray, scheme: Scheme, layout: str, name: str) -> Fit:
+def _fit_function(x: np.ndarray, y: np.ndarray, scheme: Scheme, layout: str, name: str) -> CandidateFit:
     """The fit of a function of every element, with its α and s estimated: first without γ and β, then with them.
 
     Where a factor and a shift fit as well, nothing is told: these numbers do not show the curve.
     """
-    found = Fit((scheme,), layout, CHANNELS, ("C",))
+    found = CandidateFit((scheme,), layout, CHANNELS, ("C",))
     if not is_monotone(x, y, 2 * ANSWER_ROUNDINGS * MACHINE_EPSILONS[name] * float(np.abs(y).max())):
         return found
-    lost = losses(x, None, scheme, name) * (1 if name != "float64" else 16)  # what the estimates add
+    lost = bound_rounding_errors(x, None, scheme, name) * (1 if name != "float64" else 16)  # what the estimates add
     for level, along in ((EPS_ALONE, ()), (CHANNELS, ("C",))):
-        estimated = estimate_function(x, y, scheme, with_gain=bool(along))
+        estimated = estimate_pointwise(x, y, scheme, with_gain=bool(along))
         if estimated is None:
             return replace(found, told=False)
         xhat = normalize(x, estimated.scheme, 0.0).xhat
-        trial = Trial(0.0, xhat, lost, estimated.moved)
+        trial = FitTrial(0.0, xhat, lost, estimated.moved)
         outcome = _regressed(y, trial, along) if along else _without(y, trial, 2)
-        straight = _regressed(y, Trial(0.0, x, lost, np.zeros(x.shape)), ("C",))
+        straight = _regressed(y, FitTrial(0.0, x, lost, np.zeros(x.shape)), ("C",))
         exact = not along or name in ("float64", "float32")  # γ, β, α and s bend to any curve of a half precision
         told = outcome.told and exact and estimated.bent and not (outcome.fits and straight.fits)
-        found = Fit((estimated.scheme,), layout, level, along, (), outcome.residual, outcome.fits, told, *outcome[4:])
+        found = CandidateFit(
+            (estimated.scheme,), layout, level, along, (), outcome.residual, outcome.fits, told, *outcome[4:]
+        )
         if found.fits and found.told:
             break
     return found

@@ -9,7 +9,7 @@ from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
 from normviz.core.whitening import compute_steepest_slope
 
 
-def precision(y: np.ndarray) -> str:
+def find_precision(y: np.ndarray) -> str:
     """The shortest type that holds all numbers of an array: what they were rounded to, whatever the file's type."""
     with np.errstate(over="ignore"):
         single = y.astype(np.float32)
@@ -20,16 +20,18 @@ def precision(y: np.ndarray) -> str:
         return "float16" if np.array_equal(y, y.astype(np.float16)) else "float32"
 
 
-def rounded(x: np.ndarray, name: str) -> bool:
+def is_rounded(x: np.ndarray, dtype: str) -> bool:
     """Whether numbers of x are lost in the type of that name."""
-    if name == "bfloat16":
-        return precision(x) != name
+    if dtype == "bfloat16":
+        return find_precision(x) != dtype
     with np.errstate(over="ignore"):
-        return not np.array_equal(x, x.astype(name))
+        return not np.array_equal(x, x.astype(dtype))
 
 
 @ignore_float_warnings
-def losses(x: np.ndarray, deviation: np.ndarray | None, scheme: Scheme, name: str, eps: float = 0.0) -> np.ndarray:
+def bound_rounding_errors(
+    x: np.ndarray, deviation: np.ndarray | None, scheme: Scheme, dtype: str, eps: float = 0.0
+) -> np.ndarray:
     """How far each element of x̂ may be off, for a size of x̂ of 1, where the output is in the type of that name.
 
     Half precision is computed in float32, as frameworks do. What x loses beside the deviation counts, and twice where a
@@ -37,15 +39,15 @@ def losses(x: np.ndarray, deviation: np.ndarray | None, scheme: Scheme, name: st
 
     `deviation`: √(σ² + ε) in the shape of the statistics; None where nothing divides, or a matrix does.
     """
-    last = MACHINE_EPSILONS[name]
-    inner = MACHINE_EPSILONS["float64" if name == "float64" else "float32"]
+    last = MACHINE_EPSILONS[dtype]
+    inner = MACHINE_EPSILONS["float64" if dtype == "float64" else "float32"]
     field = scheme.suppression
     if field is None:
-        return np.full(x.shape, ANSWER_ROUNDINGS * (last * (2 if rounded(x, name) else 1) + inner))
+        return np.full(x.shape, ANSWER_ROUNDINGS * (last * (2 if is_rounded(x, dtype) else 1) + inner))
     beside = _beside_matrix(x, scheme, field, eps) if deviation is None else _beside(x, deviation, field)
     summing = 1 + field.sizes(x.shape).max() ** 0.5 / 16
     squared = beside if scheme.summation is None else beside**2
-    first = beside if rounded(x, name) else 0.0
+    first = beside if is_rounded(x, dtype) else 0.0
     found = ANSWER_ROUNDINGS * (last * (1 + first) + inner * summing * (2 + squared))
     return np.broadcast_to(np.where(np.isnan(found), np.inf, found), x.shape)
 

@@ -4,17 +4,17 @@ import numpy as np
 
 from normviz.core.errors import InvalidInput
 from normviz.data.files import check_upload_size, read_npy, read_npz
-from normviz.topics.same.detection.detector import check_arrays
+from normviz.topics.same.detection.detector import check_detector_arrays
 
-HOW = """import numpy as np
+SAVING_SNIPPET = """import numpy as np
 y = layer(x)
 np.savez("arrays.npz", x=x, y=y)  # PyTorch: x=x.detach().numpy(), and so y"""
 """The lines that save one's own arrays."""
 
-Arrays = dict[str, np.ndarray]
+ArrayPair = dict[str, np.ndarray]
 
 
-def read_pair(files: list[tuple[str, bytes]]) -> Arrays:
+def read_pair(files: list[tuple[str, bytes]]) -> ArrayPair:
     """x and y from one .npz file of two arrays or from two .npy files, by their names and contents.
 
     Of names that are not x and y the first is x: in a .npz as it was written, of files by the alphabet.
@@ -40,5 +40,5 @@ def read_pair(files: list[tuple[str, bytes]]) -> Arrays:
     if "y" in (first.lower(), first.rpartition(".")[0].lower()):
         first, second = second, first
     pair = {"x": found[first], "y": found[second]}
-    check_arrays(pair["x"], pair["y"])
+    check_detector_arrays(pair["x"], pair["y"])
     return pair

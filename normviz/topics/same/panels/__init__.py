@@ -7,10 +7,10 @@ import streamlit as st
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, MAX_DRAWN_ELEMENTS, check_shape
-from normviz.topics.same.panels.detection import detector
-from normviz.topics.same.panels.known import known_pairs
-from normviz.topics.same.panels.own import own_two
-from normviz.topics.same.panels.variants import LIMIT, variants
+from normviz.topics.same.panels.detection import show_detector
+from normviz.topics.same.panels.own_pair import show_own_pair
+from normviz.topics.same.panels.pair_questions import show_pair
+from normviz.topics.same.panels.variants import MAX_VARIANT_ELEMENTS, show_variants
 from normviz.topics.same.state import PANELS, PREFIX
 from normviz.topics.same.variants import VARIANTS
 from normviz.ui.frame import show_error
@@ -28,21 +28,21 @@ def show(view: View, theme: str) -> None:
     draw_segments(PREFIX + "panel", "Show", PANELS)
     with st.container():
         if view["panel"] == "detect":
-            detector(view)
+            show_detector(view)
         else:
-            _show_on_tensor(view, theme, *ON_TENSOR[view["panel"]])
+            _show_on_tensor(view, theme, *PANELS_ON_TENSOR[view["panel"]])
 
 
 def _show_pairs(view: View, x: np.ndarray, theme: str) -> None:
     """Show a pair in two cubes; large tensors of several sessions one after the other."""
     with wait_for_turn(2 * x.size):
-        known_pairs(view, x, theme)
+        show_pair(view, x, theme)
 
 
 def _show_variants(view: View, x: np.ndarray, theme: str) -> None:
     """Show the three variants; large tensors of several sessions one after the other."""
     with wait_for_turn(x.size * len(VARIANTS)):
-        variants(view, x, theme)
+        show_variants(view, x, theme)
 
 
 def _show_on_tensor(view: View, theme: str, panel: Panel, limit: int) -> None:
@@ -57,9 +57,9 @@ def _show_on_tensor(view: View, theme: str, panel: Panel, limit: int) -> None:
     panel(view, x, theme)
 
 
-ON_TENSOR: dict[str, tuple[Panel, int]] = {
+PANELS_ON_TENSOR: dict[str, tuple[Panel, int]] = {
     "same": (_show_pairs, MAX_DRAWN_ELEMENTS // 2),
-    "variants": (_show_variants, LIMIT),
-    "own": (own_two, MAX_DRAWN_ELEMENTS // 2),
+    "variants": (_show_variants, MAX_VARIANT_ELEMENTS),
+    "own": (show_own_pair, MAX_DRAWN_ELEMENTS // 2),
 }
 """The panels that need the tensor of the link, with the most elements that they show."""

@@ -12,33 +12,33 @@ from normviz.core.theory import explain_degeneracy
 from normviz.describe import notation, wording
 from normviz.describe.aims import describe_scope
 from normviz.describe.snippets import write_snippet
-from normviz.topics.same.state import CAMERA, CODE, PREFIX
-from normviz.topics.same.variants import SHAPES, USES, VARIANTS, tabulate_invariance
+from normviz.topics.same.state import CAMERA, PREFIX, VARIANT_FRAMEWORKS
+from normviz.topics.same.variants import SHAPES, VARIANT_USES, VARIANTS, tabulate_invariance
 from normviz.ui.cube_row import show_cubes
 from normviz.ui.link import View, draw_segments
 
-SCHEMES_SHOWN = [SCHEMES[key] for key in VARIANTS]
-LIMIT = MAX_DRAWN_ELEMENTS // len(VARIANTS)
+VARIANT_SCHEMES = [SCHEMES[key] for key in VARIANTS]
+MAX_VARIANT_ELEMENTS = MAX_DRAWN_ELEMENTS // len(VARIANTS)
 """The most elements of a tensor that is drawn three times."""
 
 
-def variants(view: View, x: np.ndarray, theme: str) -> None:
+def show_variants(view: View, x: np.ndarray, theme: str) -> None:
     """Show the three variants on this tensor, their uses, their invariances and their code."""
-    results = [normalize(x, scheme, view["eps"]) for scheme in SCHEMES_SHOWN]
-    levels, legend = cube.make_plain_levels((len(SCHEMES_SHOWN), *x.shape))
-    show_cubes(SCHEMES_SHOWN, x, [each.xhat for each in results], levels, legend, view, CAMERA, theme)
-    columns = st.columns(len(SCHEMES_SHOWN), gap="medium", border=True)
-    for column, scheme, result in zip(columns, SCHEMES_SHOWN, results, strict=True):
+    results = [normalize(x, scheme, view["eps"]) for scheme in VARIANT_SCHEMES]
+    levels, legend = cube.make_plain_levels((len(VARIANT_SCHEMES), *x.shape))
+    show_cubes(VARIANT_SCHEMES, x, [each.xhat for each in results], levels, legend, view, CAMERA, theme)
+    columns = st.columns(len(VARIANT_SCHEMES), gap="medium", border=True)
+    for column, scheme, result in zip(columns, VARIANT_SCHEMES, results, strict=True):
         with column:
             _variant(scheme, result, view["focus"], x.shape)
-    for words in notes(x.shape, view["eps"]):
+    for words in describe_coincidences(x.shape, view["eps"]):
         st.info(words, icon=":material/equal:")
     with st.expander("Who uses which"):
-        uses()
+        show_uses()
     with st.expander("Which changes does each variant cancel?"):
-        invariances()
+        show_invariances()
     with st.expander("Code"):
-        code(view)
+        show_variant_code(view)
 
 
 def _variant(scheme: Scheme, result: NormalizationResult, focus: tuple[int, ...], shape: Shape) -> None:
@@ -55,18 +55,18 @@ def _variant(scheme: Scheme, result: NormalizationResult, focus: tuple[int, ...]
     )
 
 
-def notes(shape: Shape, eps: float) -> list[str]:
+def describe_coincidences(shape: Shape, eps: float) -> list[str]:
     """Return sentences on the variants that coincide on this shape, and on those without a spread."""
     said = []
-    for k, scheme in enumerate(SCHEMES_SHOWN):
-        alike = [each for each in SCHEMES_SHOWN if each.canonical(shape) == scheme.canonical(shape)]
-        if len(alike) > 1 and SCHEMES_SHOWN.index(alike[0]) == k:
+    for k, scheme in enumerate(VARIANT_SCHEMES):
+        alike = [each for each in VARIANT_SCHEMES if each.canonical(shape) == scheme.canonical(shape)]
+        if len(alike) > 1 and VARIANT_SCHEMES.index(alike[0]) == k:
             said.append(f"On this shape {' and '.join(each.label for each in alike)} are one and the same.")
-    hollow = [each.label for each in SCHEMES_SHOWN if each.field is not None and each.field.least(shape) == 1]
+    hollow = [each.label for each in VARIANT_SCHEMES if each.field is not None and each.field.least(shape) == 1]
     if hollow:
         after = f"0/√{typeset(eps)} = 0" if eps else "0/0, shown as 0"
         said.append(f"{' and '.join(hollow)}: every field is a single element, x − μ = 0, and x̂ = {after} everywhere.")
-    signs = [each for each in SCHEMES_SHOWN if each.label not in hollow and explain_degeneracy(each, shape, 0.0)]
+    signs = [each for each in VARIANT_SCHEMES if each.label not in hollow and explain_degeneracy(each, shape, 0.0)]
     if signs:
         names = " and ".join(each.label for each in signs)
         said.append(f"{names}: of two elements only the signs are left, x̂ = ±1 but for ε.")
@@ -76,11 +76,11 @@ def notes(shape: Shape, eps: float) -> list[str]:
     return said
 
 
-def uses() -> None:
+def show_uses() -> None:
     """Show who uses which variant."""
     rows = [
         {"Variant": SCHEMES[use.variant].label, "Who": f"[{use.who}]({use.url})", "In its words": use.how}
-        for use in USES
+        for use in VARIANT_USES
     ]
     st.table(rows, border="horizontal")
     st.caption(
@@ -90,7 +90,7 @@ def uses() -> None:
     )
 
 
-def invariances() -> None:
+def show_invariances() -> None:
     """Show which changes of Table 1 leave the output of each variant as it was."""
     st.table(tabulate_invariance(), border="horizontal")
     shown = "; ".join(f"{layer}: pre-activations {wording.format_shape(shape)}" for layer, (shape, _) in SHAPES.items())
@@ -102,10 +102,10 @@ def invariances() -> None:
     )
 
 
-def code(view: View) -> None:
+def show_variant_code(view: View) -> None:
     """Show the code of each variant in a framework."""
-    draw_segments(PREFIX + "code", "Framework", CODE)
+    draw_segments(PREFIX + "code", "Framework", VARIANT_FRAMEWORKS)
     shape, framework = tuple(view[size] for size in "nhwc"), view["code"]
-    for scheme in SCHEMES_SHOWN:
+    for scheme in VARIANT_SCHEMES:
         st.markdown(f"**{scheme.label}**")
         st.code(write_snippet(scheme, framework, shape, view["eps"]), wrap_lines=True)

@@ -8,19 +8,19 @@ from normviz.core.registry import Scheme
 from normviz.core.text import format_number, typeset
 from normviz.core.tolerances import MACHINE_EPSILONS
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
-from normviz.topics.table1.fade import centred_and_squares
-from normviz.topics.table1.forward import first_layer
+from normviz.topics.table1.fade import compute_centred_squares
+from normviz.topics.table1.forward import reduce_to_first_layer
 from normviz.train.setting import HALF_DTYPES, Setting
 
 LEAST, MOST = 2.0**-24, 65_504.0
 """The smallest and the largest number of float16. bfloat16 has float32's range."""
 
 
-def broken(scheme: Scheme, change: Transformation, setting: Setting) -> list[str]:
+def find_half_failures(scheme: Scheme, change: Transformation, setting: Setting) -> list[str]:
     """Where ε vanishes and where squares overflow, in sentences; nothing in the longer types."""
     if setting.dtype not in HALF_DTYPES or scheme.acts_on == "weight" or scheme.suppression is None:
         return []
-    usual, largest = _sizes(scheme, change.key, first_layer(setting))
+    usual, largest = _sizes(scheme, change.key, reduce_to_first_layer(setting))
     eps, dtype = setting.eps, setting.dtype
     found = []
     if dtype == "float16" and 0 < eps < LEAST / 2:
@@ -32,15 +32,17 @@ def broken(scheme: Scheme, change: Transformation, setting: Setting) -> list[str
         )
     if dtype == "float16" and largest**2 > MOST:
         found.append(f"The largest |v| is {format_number(largest)}: its square is beyond 65,504, where float16 ends.")
-    return [f"{text} {ADVICE}" for text in found]
+    return [f"{text} {FLOAT32_ADVICE}" for text in found]
 
 
 @lru_cache(maxsize=256)
 def _sizes(scheme: Scheme, change: str, setting: Setting) -> tuple[float, float]:
     """Return the median of the original's E_B[v²], and the largest |v| of the original and the transformed network."""
-    v, square, _ = centred_and_squares(scheme, setting)
-    transformed, _, _ = centred_and_squares(scheme, setting, TRANSFORMATIONS[change])
+    v, square, _ = compute_centred_squares(scheme, setting)
+    transformed, _, _ = compute_centred_squares(scheme, setting, TRANSFORMATIONS[change])
     return float(np.median(square)), float(max(np.abs(v).max(), np.abs(transformed).max()))
 
 
-ADVICE = "PyTorch's layers, and this app, sum statistics in float32 and are spared; code of your own may not be."
+FLOAT32_ADVICE = (
+    "PyTorch's layers, and this app, sum statistics in float32 and are spared; code of your own may not be."
+)

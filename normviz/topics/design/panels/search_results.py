@@ -7,37 +7,51 @@ import streamlit as st
 from normviz.core.scheme import Scheme
 from normviz.core.text import capitalize_first
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.topics.design.panels.answer import answer, draw_cubes
-from normviz.topics.design.pictures import CHANGES, draw_table
-from normviz.topics.design.questions import COMMON, answer_words, count_words, find_question
-from normviz.topics.design.reasons import given_up, reason
-from normviz.topics.design.search import Demands, Found, as_asked, found, is_answer, name_of, named, nearest
-from normviz.topics.design.state import PREFIX, demands, pick_text, picked
-from normviz.topics.design.wording import LAYER_WORDS, count_of, labelled, steps
+from normviz.topics.design.panels.answer import draw_cubes, show_scheme_answer
+from normviz.topics.design.pictures import PICTURE_CHANGES, render_picture_table
+from normviz.topics.design.questions import BEST_KNOWN, describe_answer_count, describe_known_answers, find_question
+from normviz.topics.design.reasons import describe_relaxation, explain_no_answer
+from normviz.topics.design.search import (
+    Demands,
+    FoundSchemes,
+    adapt_to_demands,
+    find_nearest_schemes,
+    find_registered_answers,
+    find_scheme_name,
+    find_schemes,
+    is_answer,
+)
+from normviz.topics.design.state import PREFIX, format_pick, parse_pick, read_demands
+from normviz.topics.design.wording import (
+    LAYER_WORDS,
+    describe_counted_schemes,
+    describe_scheme_steps,
+    format_named_labels,
+)
 from normviz.ui.link import View
 
-AT_ONCE = 8
+MAX_LISTED = 8
 """Answers that are listed, at least if there are so many; more only if more have a name."""
 
-CUBES = 4
+MAX_CUBES = 4
 """Answers that have a cube."""
 
-LIST = PREFIX + "pick of the list"
+LIST_KEY = PREFIX + "pick of the list"
 
 
 def show(view: View, theme: str) -> None:
     """Show the photographs, the cubes of the answers, and one answer in full; or the reason why there is none."""
-    asked = demands(view)
-    schemes = found(asked)
+    asked = read_demands(view)
+    schemes = find_schemes(asked)
     chosen = _chosen(view, asked, schemes)
     if chosen is None:
         _none(asked)
         return
-    st.markdown(f"### {answer_words(asked)}")
-    changes = tuple(key for key in CHANGES if key in dict(asked.each))
+    st.markdown(f"### {describe_known_answers(asked)}")
+    changes = tuple(key for key in PICTURE_CHANGES if key in dict(asked.each))
     is_pictured = bool(changes) and asked.layer == "conv"
     if is_pictured:
-        st.html(draw_table(changes))
+        st.html(render_picture_table(changes))
     if (question := find_question(asked)) is not None:
         st.markdown(f"**Why?** {question.because}")
     if is_pictured:
@@ -47,85 +61,88 @@ def show(view: View, theme: str) -> None:
         )
     st.markdown("## Which elements do they average?")
     with st.container(key="answers"):
-        draw_cubes(choose_pictured(asked, schemes, chosen, bool(view["pick"])), view, theme)
+        draw_cubes(choose_drawn_schemes(asked, schemes, chosen, bool(view["pick"])), view, theme)
     left, right = st.columns([2, 3], gap="medium")
     with left:
         _answers(asked, schemes, chosen)
     with right:
-        answer(chosen, view)
+        show_scheme_answer(chosen, view)
 
 
-def choose_pictured(asked: Demands, schemes: Found, chosen: Scheme, is_picked: bool) -> list[Scheme]:
+def choose_drawn_schemes(asked: Demands, schemes: FoundSchemes, chosen: Scheme, is_picked: bool) -> list[Scheme]:
     """Return the schemes whose cubes are drawn: the best known of the answers, then the simplest.
 
     A scheme without fields has no picture of its own. It is drawn if the visitor has picked it, or if no answer has
     fields. `is_picked`: whether the chosen scheme was picked, and is not only the first of the list.
     """
     drawn: dict[str, Scheme] = {}
-    for each in [*_known(asked), *(scheme for scheme, _ in schemes[: 2 * CUBES])]:
+    for each in [*_known(asked), *(scheme for scheme, _ in schemes[: 2 * MAX_CUBES])]:
         if each.on_activations and each.fields:
-            drawn.setdefault(pick_text(each, asked.layer), each)
-    first = dict([*drawn.items()][:CUBES])
-    own = pick_text(chosen, asked.layer)
+            drawn.setdefault(format_pick(each, asked.layer), each)
+    first = dict([*drawn.items()][:MAX_CUBES])
+    own = format_pick(chosen, asked.layer)
     if own not in first and (is_picked or chosen.fields or not first):
-        return [*[*first.values()][: CUBES - 1], chosen]
+        return [*[*first.values()][: MAX_CUBES - 1], chosen]
     return [*first.values()]
 
 
 def _known(asked: Demands) -> list[Scheme]:
     """Return the registered schemes that meet the demands, the best known first."""
-    return sorted(named(asked), key=lambda row: COMMON.index(row.key) if row.key in COMMON else len(COMMON))
+    return sorted(
+        find_registered_answers(asked),
+        key=lambda row: BEST_KNOWN.index(row.key) if row.key in BEST_KNOWN else len(BEST_KNOWN),
+    )
 
 
-def _chosen(view: View, asked: Demands, schemes: Found) -> Scheme | None:
+def _chosen(view: View, asked: Demands, schemes: FoundSchemes) -> Scheme | None:
     """Return the scheme that is picked, if it is an answer; else the best known; None if there is no answer."""
-    given = picked(view["pick"])
+    given = parse_pick(view["pick"])
     if given is not None and is_answer(given, asked):
-        return as_asked(given, asked)
+        return adapt_to_demands(given, asked)
     known = [row for row in _known(asked) if row.on_activations and row.fields]
     if known:
-        return as_asked(known[0], asked)
+        return adapt_to_demands(known[0], asked)
     return schemes[0][0] if schemes else None
 
 
-def list_answers(asked: Demands, schemes: Found, chosen: Scheme) -> dict[str, str]:
+def list_answers(asked: Demands, schemes: FoundSchemes, chosen: Scheme) -> dict[str, str]:
     """Return the listed answers by their texts in the link: those with a name, the simplest, and the chosen one."""
     labels: dict[str, list[str]] = {}
     for row in _known(asked):
-        labels.setdefault(pick_text(row, asked.layer), []).append(row.label)
+        labels.setdefault(format_pick(row, asked.layer), []).append(row.label)
     listed = {text: f"**{', '.join(some)}**" for text, some in labels.items()}
-    for scheme in (*(each for each, _ in schemes[:AT_ONCE]), chosen):
-        text = pick_text(scheme, asked.layer)
-        if len(listed) < AT_ONCE or scheme is chosen:
+    for scheme in (*(each for each, _ in schemes[:MAX_LISTED]), chosen):
+        text = format_pick(scheme, asked.layer)
+        if len(listed) < MAX_LISTED or scheme is chosen:
             listed.setdefault(text, _said(scheme, asked.layer))
     return listed
 
 
-def _answers(asked: Demands, schemes: Found, chosen: Scheme) -> None:
+def _answers(asked: Demands, schemes: FoundSchemes, chosen: Scheme) -> None:
     """Draw the list of answers, in which one is picked."""
     listed = list_answers(asked, schemes, chosen)
-    st.session_state[LIST] = pick_text(chosen, asked.layer)
+    st.session_state[LIST_KEY] = format_pick(chosen, asked.layer)
     st.radio(
-        "Known schemes, then the simplest of the others", list(listed), key=LIST, on_change=_pick,
+        "Known schemes, then the simplest of the others", list(listed), key=LIST_KEY, on_change=_pick,
         format_func=listed.__getitem__,
     )  # fmt: skip
-    st.caption(f"{count_words(asked, schemes)} {count_of(asked.layer)}")
+    st.caption(f"{describe_answer_count(asked, schemes)} {describe_counted_schemes(asked.layer)}")
 
 
 def _said(scheme: Scheme, layer: str) -> str:
     """Return the words of a scheme in the list: its name, if it has one, and its steps."""
-    name, what = name_of(scheme, layer), steps(scheme, layer)
+    name, what = find_scheme_name(scheme, layer), describe_scheme_steps(scheme, layer)
     return f"**{capitalize_first(name)}**{f': {what}' if what else ''}" if name else capitalize_first(what)
 
 
 def _pick() -> None:
     """Take over the answer that was picked."""
-    st.session_state[PREFIX + "pick"] = st.session_state[LIST]
+    st.session_state[PREFIX + "pick"] = st.session_state[LIST_KEY]
 
 
 def _none(asked: Demands) -> None:
     """Show why there is no answer, and the schemes that miss the fewest demands."""
-    why = reason(asked)
+    why = explain_no_answer(asked)
     assert why is not None
     layer = LAYER_WORDS[asked.layer]
     *before, last = map(capitalize_first, why.asks)
@@ -133,10 +150,10 @@ def _none(asked: Demands) -> None:
     lines = "\n".join(f"- {each}." for each in before) + f"\n- {last}{why.end}."
     st.markdown(f"### No scheme on a {layer} layer does all of this\n{together}\n{lines}\n\n{why.elsewhere}")
     st.markdown("**The nearest schemes:**")
-    for near in nearest(asked):
-        known = f" With a name: {labelled(near.names).removesuffix('.')}." if near.names.keys else ""
+    for near in find_nearest_schemes(asked):
+        known = f" With a name: {format_named_labels(near.names).removesuffix('.')}." if near.names.keys else ""
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f"{given_up(near, asked)}.{known}", width="stretch")
+            st.markdown(f"{describe_relaxation(near, asked)}.{known}", width="stretch")
             st.button(
                 f"Show {near.schemes:,}",
                 key=f"{PREFIX}without {','.join(near.missed)}",

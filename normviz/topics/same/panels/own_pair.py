@@ -12,18 +12,26 @@ from normviz.core.registry import Scheme, find_equal_schemes
 from normviz.core.text import format_number
 from normviz.describe.aims import describe_scope
 from normviz.describe.wording import capitalize_first, format_gap, format_scheme_name, pluralize
-from normviz.topics.same.furthest import place, two_cubes
-from normviz.topics.same.state import FIELD_LABELS, HOW, KNOWN, PREFIX, SIDES, field_texts, scheme_of
+from normviz.topics.same.scheme_pair import describe_element_position, draw_two_cubes
+from normviz.topics.same.state import (
+    FIELD_HELP,
+    FIELD_LABELS,
+    KNOWN_SCHEMES,
+    PREFIX,
+    SIDES,
+    format_field_texts,
+    parse_side,
+)
 from normviz.ui.drawers import draw_drawer, open_drawer
 from normviz.ui.frame import show_error
 from normviz.ui.link import PERSIST_STATE, View
 from normviz.ui.scheme_picker import format_scheme_choice
 
-TYPED = PREFIX + "typed"
+TYPED_KEY = PREFIX + "typed"
 """The key of the part in which axes are typed."""
 
 
-def own_two(view: View, x: np.ndarray, theme: str) -> None:
+def show_own_pair(view: View, x: np.ndarray, theme: str) -> None:
     """Show two schemes side by side, and whether they are equal on the shape of x."""
     told, cubes = st.columns([4, 5], gap="large")
     with told:
@@ -33,8 +41,8 @@ def own_two(view: View, x: np.ndarray, theme: str) -> None:
     if left is not None and right is not None:
         xhats = compute_xhat(x, left, view["eps"]), compute_xhat(x, right, view["eps"])
         with cubes:
-            two_cubes((left, right), x, xhats, view, theme)
-    typed = draw_drawer(st.expander, "Type the axes of both", TYPED)
+            draw_two_cubes((left, right), x, xhats, view, theme)
+    typed = draw_drawer(st.expander, "Type the axes of both", TYPED_KEY)
     if typed.open:
         for side, column in zip(SIDES, typed.columns(len(SIDES), gap="large"), strict=True):
             for name, label in FIELD_LABELS.items():
@@ -43,26 +51,26 @@ def own_two(view: View, x: np.ndarray, theme: str) -> None:
                     key=f"{PREFIX}{side}_{name}",
                     **PERSIST_STATE,
                     placeholder="no such step",
-                    help=HOW,
+                    help=FIELD_HELP,
                 )
 
 
 def _choose_side(view: View, side: str, shape: Shape) -> Scheme | None:
     """Show the controls of one side, and its scope; return None where that is no scheme on this shape."""
     try:
-        scheme, error = scheme_of(view, side), ""
+        scheme, error = parse_side(view, side), ""
         scheme.check(shape, MAX_COMPARED_WINDOW_ELEMENTS)
     except InvalidInput as wrong:
         scheme, error = None, str(wrong)
     key, now = f"{PREFIX}{side} known", {name: view[f"{side}_{name}"] for name in FIELD_LABELS}
-    matching = [name for name, row in KNOWN.items() if field_texts(row) == now]
+    matching = [name for name, row in KNOWN_SCHEMES.items() if format_field_texts(row) == now]
     if not matching and st.session_state.get(key, "") is not None:
-        open_drawer(TYPED)
+        open_drawer(TYPED_KEY)
     if st.session_state.get(key) not in matching:
         st.session_state[key] = matching[-1] if matching else None  # instance, rather than its other name
     st.selectbox(
         capitalize_first(side),
-        list(KNOWN),
+        list(KNOWN_SCHEMES),
         key=key,
         format_func=format_scheme_choice,
         placeholder="Your own",
@@ -74,7 +82,7 @@ def _choose_side(view: View, side: str, shape: Shape) -> Scheme | None:
             show_error(capitalize_first(error))
         else:
             chosen = st.session_state[key]
-            scheme = replace(scheme, label=KNOWN[chosen].label if chosen else capitalize_first(side))
+            scheme = replace(scheme, label=KNOWN_SCHEMES[chosen].label if chosen else capitalize_first(side))
             same = (
                 ", ".join(format_scheme_name(row) for row in find_equal_schemes(scheme, shape))
                 or "no scheme that has a name"
@@ -87,7 +95,9 @@ def _fill(side: str) -> None:
     """Write a known scheme's fields into the text fields."""
     chosen = st.session_state[f"{PREFIX}{side} known"]
     if chosen is not None:
-        st.session_state.update({f"{PREFIX}{side}_{name}": text for name, text in field_texts(KNOWN[chosen]).items()})
+        st.session_state.update(
+            {f"{PREFIX}{side}_{name}": text for name, text in format_field_texts(KNOWN_SCHEMES[chosen]).items()}
+        )
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
@@ -112,7 +122,7 @@ def _verdict(left: Scheme, right: Scheme, shape: Shape, view: View) -> None:
         worst = found.worst
         st.info(
             f"**They differ.** {found_text}  \nCounter-example: x = {format_number(found.x[worst.index])} at "
-            f"{place(left, worst.index)} becomes {format_number(worst.left)} on the left, "
+            f"{describe_element_position(left, worst.index)} becomes {format_number(worst.left)} on the left, "
             f"{format_number(worst.right)} on the "
             "right.",
             icon=":material/close:",

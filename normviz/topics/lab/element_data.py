@@ -17,11 +17,11 @@ from normviz.describe.mathml import convert_to_mathml
 from normviz.describe.notation import TENSOR_SYMBOLS
 from normviz.ui.link import View
 
-USUAL = 3.0
+TYPICAL_MAX = 3.0
 """Up to which a normalized value is drawn in a darker colour, in root mean squares; larger ones are rare."""
 
 
-def beside_data(
+def build_element_data(
     view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult, affine: tuple[float, ...],
     roles: tuple[int, int, int, int], theme: str,
 ) -> dict[str, Any]:  # fmt: skip
@@ -55,7 +55,9 @@ def beside_data(
         "statistics": _written(live.build_statistic_formulas(scheme)),
         "lines": _written(live.build_step_formulas(scheme, shape)),
         "note": _note(scheme),
-        "numbers": {name: {"values": short(each.values), "shape": list(each.shape)} for name, each in numbers.items()},
+        "numbers": {
+            name: {"values": shorten_floats(each.values), "shape": list(each.shape)} for name, each in numbers.items()
+        },
         "pictures": pictures,
         "caption": _caption(pictures),
         "colours": {
@@ -91,7 +93,7 @@ def _all_words(scheme: Scheme, x: np.ndarray) -> str:
     return f"In all: {counted}, one for every {noun}."
 
 
-def twin_words(scheme: Scheme, shape: tuple[int, ...]) -> str:
+def describe_equal_schemes(scheme: Scheme, shape: tuple[int, ...]) -> str:
     """Return a sentence that names the other schemes with the same x̂ on this shape; empty where there are none.
 
     γ, β and the state for inference may differ.
@@ -120,7 +122,7 @@ def _written(lines: list[live.LiveFormula]) -> list[dict]:
     ]
 
 
-def short(values: np.ndarray) -> np.ndarray:
+def shorten_floats(values: np.ndarray) -> np.ndarray:
     """In half the bytes, where digits that are shown stay: but a number right between two of them may go either way."""
     with np.errstate(over="ignore", under="ignore"):
         half = values.astype(np.float32) if values.dtype == np.float64 else values
@@ -137,7 +139,7 @@ def _pictures(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> lis
     largest = _largest(x)
     pictures = [{"name": "x", "title": symbol, "largest": largest}]
     if scheme.has_xhat:
-        usual = 1.0 if scheme.pointwise else USUAL * scheme.scale(x.shape)  # a function's values are bounded by 1
+        usual = 1.0 if scheme.pointwise else TYPICAL_MAX * scheme.scale(x.shape)  # a function's values are bounded by 1
         after = _largest(result.xhat) if scheme.spectral else usual
         pictures.append({"name": "xhat", "title": f"{symbol}̂", "largest": after})
     elif scheme.summation is not None:

@@ -8,38 +8,38 @@ from typing import Any
 from normviz.core.settings import Integer, get_declarations
 from normviz.train.setting import Setting
 
-Change = dict[str, Any]
+SettingChange = dict[str, Any]
 """Values of a setting, by their names."""
 
-COUNTS = ("steps", "width", "batch", "depth")
+COST_SETTINGS = ("steps", "width", "batch", "depth")
 """What makes a training long."""
 
 
-def offers(setting: Setting, fits: Callable[[Setting], bool]) -> list[Change]:
+def suggest_smaller_settings(setting: Setting, fits: Callable[[Setting], bool]) -> list[SettingChange]:
     """One smaller value that is enough, for each that has one; where none has, several together.
 
     `fits`: whether a setting is small enough. The values are stops of the controls, the largest that fit.
     """
-    alone: list[Change] = []
-    for name in COUNTS:
-        changes: Iterator[Change] = ({name: value} for value in _below(setting, name))
+    alone: list[SettingChange] = []
+    for name in COST_SETTINGS:
+        changes: Iterator[SettingChange] = ({name: value} for value in _below(setting, name))
         alone += list(islice((change for change in changes if fits(replace(setting, **change))), 1))
     together = _together(setting, fits)
     return alone or [together] * fits(replace(setting, **together))
 
 
-def _together(setting: Setting, fits: Callable[[Setting], bool]) -> Change:
+def _together(setting: Setting, fits: Callable[[Setting], bool]) -> SettingChange:
     """Stop by stop the value that is the most above its default, until it fits or all are there."""
     usual = Setting(layer=setting.layer)
-    least = {name: getattr(usual, name) for name in COUNTS}
-    change: Change = {}
+    least = {name: getattr(usual, name) for name in COST_SETTINGS}
+    change: SettingChange = {}
     while not fits(now := replace(setting, **change)):
-        above = {name: getattr(now, name) / least[name] for name in COUNTS}
-        name = max(COUNTS, key=above.__getitem__)
+        above = {name: getattr(now, name) / least[name] for name in COST_SETTINGS}
+        name = max(COST_SETTINGS, key=above.__getitem__)
         if above[name] <= 1:
             break
         change[name] = next(iter(_below(now, name)), least[name])
-    return {name: change[name] for name in COUNTS if name in change}
+    return {name: change[name] for name in COST_SETTINGS if name in change}
 
 
 def _below(setting: Setting, name: str) -> list[int]:

@@ -11,17 +11,17 @@ from normviz.ui.cube_row import show_cubes
 from normviz.ui.link import View
 
 
-def place(scheme: Scheme, index: Index) -> str:
+def describe_element_position(scheme: Scheme, index: Index) -> str:
     """Where an element is: "example 2, row 2, column 0, channel 4"."""
     return ", ".join(f"{AXIS_NAMES[axis].one} {i}" for axis, i in zip(scheme.axes, index, strict=True))
 
 
-def shares(scheme: Scheme, index: Index, shape: Shape) -> str:
+def describe_shared_elements(scheme: Scheme, index: Index, shape: Shape) -> str:
     """What an element shares its statistics with, or takes them over: a sentence for each of its fields."""
     return " ".join(box.sentence for box in describe_boxes(scheme, index, shape)) or "It shares nothing, and stays."
 
 
-def two_cubes(
+def draw_two_cubes(
     schemes: tuple[Scheme, Scheme], x: np.ndarray, xhats: tuple[np.ndarray, np.ndarray], view: View, theme: str
 ) -> None:
     """Draw a tensor twice, with the field of the chosen element in each scheme; `xhats`: of each, for the readout."""

@@ -13,14 +13,14 @@ from normviz.core.text import format_number
 from normviz.describe import notation
 from normviz.describe.aims import describe_scope
 from normviz.describe.wording import capitalize_first, format_gap, format_parameters, format_scheme_label, format_shape
-from normviz.topics.same.furthest import place, shares, two_cubes
-from normviz.topics.same.identities import ALWAYS, IDENTITIES, Identity, evaluate_sides, residual
+from normviz.topics.same.identities import ANY_SHAPE, IDENTITIES, Identity, evaluate_sides, measure_residual
+from normviz.topics.same.scheme_pair import describe_element_position, describe_shared_elements, draw_two_cubes
 from normviz.topics.same.state import PAIRS, PREFIX
 from normviz.ui.link import PERSIST_STATE, View
 from normviz.ui.saving import draw_download_button
 from normviz.ui.tensor import OWN_DATA, SIZE_NAMES, make_tensor
 
-GUESSES = {"yes": "= Same", "no": "≠ Different"}
+PAIR_GUESSES = {"yes": "= Same", "no": "≠ Different"}
 """The answers to choose from."""
 
 
@@ -29,12 +29,12 @@ def _both(key: str, x: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray]:
     return evaluate_sides(IDENTITIES[key], x, eps)
 
 
-def known_pairs(view: View, x: np.ndarray, theme: str) -> None:
+def show_pair(view: View, x: np.ndarray, theme: str) -> None:
     """Show a pair with its question, or with its answer once that was guessed or revealed."""
     identity = IDENTITIES[view["row"]]
     shape = identity.condition.mend(x.shape)
     drawn = x if shape == x.shape else _tensor_of(shape, view)
-    covered = not view["reveal"] and identity.key not in guesses()
+    covered = not view["reveal"] and identity.key not in get_pair_guesses()
     told, cubes = st.columns([4, 5], gap="large")
     with told, st.container(key="pair", gap="small"):
         st.caption(_count(identity.key))
@@ -46,7 +46,7 @@ def known_pairs(view: View, x: np.ndarray, theme: str) -> None:
         if covered:
             st.markdown("Do both always give the same x̂?")
             with st.container(horizontal=True, key="guess"):
-                for guess, label in GUESSES.items():
+                for guess, label in PAIR_GUESSES.items():
                     st.button(label, f"vote {guess}", on_click=partial(_guess, identity.key, guess))
         else:
             _answer(identity, drawn.shape)
@@ -55,31 +55,31 @@ def known_pairs(view: View, x: np.ndarray, theme: str) -> None:
         if not covered:
             found = find_largest_difference(*_both(identity.key, x, view["eps"])).residual
             st.caption(
-                measured_words(identity, x.shape, is_rounding(found, x.dtype)),
+                describe_measurement(identity, x.shape, is_rounding(found, x.dtype)),
                 help=f"Largest difference of both x̂ on your tensor, relative to the largest x̂: {format_gap(found)}.",
             )
     with told, st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
             "All pairs", PAIRS, key=PREFIX + "row", **PERSIST_STATE, format_func=lambda key: IDENTITIES[key].question
         )
-        if view["reveal"] or len(guesses()) == len(PAIRS):
+        if view["reveal"] or len(get_pair_guesses()) == len(PAIRS):
             st.button("Start again", on_click=_start_again)
         else:
             st.button("Reveal all", on_click=_set, args=("reveal", True))
     if not covered:
         with st.expander("Formulas and numbers"):
             _formulas(identity, drawn, view["eps"])
-            draw_download_button(lambda: difference_table(list(IDENTITIES.values()), x, view["eps"]), "identities")
+            draw_download_button(lambda: tabulate_differences(list(IDENTITIES.values()), x, view["eps"]), "identities")
 
 
-def guesses() -> dict[str, str]:
+def get_pair_guesses() -> dict[str, str]:
     """Return the guesses of this session, keys of `GUESSES` by pair, in their order."""
     return st.session_state.setdefault(PREFIX + "guesses", {})
 
 
-def difference_table(identities: list[Identity], x: np.ndarray, eps: float) -> dict[str, list]:
+def tabulate_differences(identities: list[Identity], x: np.ndarray, eps: float) -> dict[str, list]:
     """Return every pair with the largest difference of both x̂ on this tensor, in columns."""
-    found = [residual(identity, x, eps) for identity in identities]
+    found = [measure_residual(identity, x, eps) for identity in identities]
     return {
         "pair": [identity.question for identity in identities],
         "residual": found,
@@ -87,7 +87,7 @@ def difference_table(identities: list[Identity], x: np.ndarray, eps: float) -> d
     }
 
 
-def measured_words(identity: Identity, shape: Shape, equal: bool) -> str:
+def describe_measurement(identity: Identity, shape: Shape, equal: bool) -> str:
     """Return in a sentence whether both x̂ are equal on a tensor of this shape."""
     found = f"the two x̂ {'are equal up to rounding' if equal else 'differ'}"
     if not identity.condition.met(shape):
@@ -95,7 +95,7 @@ def measured_words(identity: Identity, shape: Shape, equal: bool) -> str:
     return f"On your tensor {found}{'.' if equal == identity.holds else ', because of its special values.'}"
 
 
-def learned_words(left: Scheme, right: Scheme) -> str:
+def compare_learned_state(left: Scheme, right: Scheme) -> str:
     """Return how the parameters and the states of two schemes differ."""
     ours, theirs = _learned(left), _learned(right)
     told = [
@@ -107,7 +107,7 @@ def learned_words(left: Scheme, right: Scheme) -> str:
     return " ".join(told)
 
 
-def stacked(latex: str) -> str:
+def stack_formula(latex: str) -> str:
     """Return a formula with its parts below each other, as a column is narrow."""
     first, *more = latex.split(r"\quad")
     lines = r" \\ ".join([first, *more])
@@ -116,13 +116,13 @@ def stacked(latex: str) -> str:
 
 def _answer(identity: Identity, drawn: Shape) -> None:
     """Show whether the guess was right, the answer with its reason and shapes, and the parameters that differ."""
-    guess, right = guesses().get(identity.key), "yes" if identity.holds else "no"
+    guess, right = get_pair_guesses().get(identity.key), "yes" if identity.holds else "no"
     if guess is not None:
-        wrong = f"**Not quite:** you guessed “{GUESSES[guess]}”."
+        wrong = f"**Not quite:** you guessed “{PAIR_GUESSES[guess]}”."
         st.markdown("**Right.**" if guess == right else wrong)
-    shapes = "every shape" if identity.condition is ALWAYS else f"shapes with {identity.condition.words}"
-    st.markdown(f"### {GUESSES[right]} x̂\n{identity.because} This holds for {shapes}.")
-    st.markdown(learned_words(*(side.scheme(drawn) for side in identity.sides)))
+    shapes = "every shape" if identity.condition is ANY_SHAPE else f"shapes with {identity.condition.words}"
+    st.markdown(f"### {PAIR_GUESSES[right]} x̂\n{identity.because} This holds for {shapes}.")
+    st.markdown(compare_learned_state(*(side.scheme(drawn) for side in identity.sides)))
     st.button(
         "Next pair", icon=":material/arrow_forward:", type="primary", on_click=_set, args=("row", _next(identity))
     )
@@ -134,7 +134,7 @@ def _cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, theme: 
     left, right = (replace(scheme, label=format_scheme_label(scheme)) for scheme in schemes)
     if covered:
         right = replace(SCHEMES["none"], acts_on=left.acts_on, label=f"{right.label}: ?")
-    two_cubes((left, right), x, _both(identity.key, x, view["eps"]), view, theme)
+    draw_two_cubes((left, right), x, _both(identity.key, x, view["eps"]), view, theme)
     shown = f"Blue: the field of the orange element in a tensor of {format_shape(x.shape)}"
     st.caption(f"{shown}, for {left.label} alone." if covered else f"{shown}. Click another element.")
 
@@ -148,10 +148,10 @@ def _formulas(identity: Identity, x: np.ndarray, eps: float) -> None:
             st.markdown(f"## {capitalize_first(', '.join([scheme.name, *format_parameters(scheme)]))} {side.words}")
             for line in notation.build_formulas(scheme):
                 if line.name in side.lines:
-                    st.latex(stacked(line.latex))
+                    st.latex(stack_formula(line.latex))
             st.markdown(
-                f"x̂ = **{format_number(value)}** at {place(scheme, worst.index)}. "
-                f"{shares(scheme, worst.index, x.shape)}"
+                f"x̂ = **{format_number(value)}** at {describe_element_position(scheme, worst.index)}. "
+                f"{describe_shared_elements(scheme, worst.index, x.shape)}"
             )
 
 
@@ -172,7 +172,7 @@ def _tensor_of(shape: Shape, view: View) -> np.ndarray:
 
 def _count(key: str) -> str:
     """Return which pair this is, and how many guesses were right: "Pair 3 of 19 · 2 of 2 guesses right"."""
-    made = guesses()
+    made = get_pair_guesses()
     right = sum((guess == "yes") == IDENTITIES[pair].holds for pair, guess in made.items())
     score = f" · {right} of {len(made)} guesses right" if made else ""
     return f"Pair {PAIRS.index(key) + 1} of {len(PAIRS)}{score}"
@@ -182,11 +182,11 @@ def _next(identity: Identity) -> str:
     """Return the next pair without a guess; the next one where all have one."""
     at = PAIRS.index(identity.key) + 1
     following = [*PAIRS[at:], *PAIRS[: at - 1]]
-    return next((key for key in following if key not in guesses()), following[0])
+    return next((key for key in following if key not in get_pair_guesses()), following[0])
 
 
 def _guess(key: str, guess: str) -> None:
-    guesses()[key] = guess
+    get_pair_guesses()[key] = guess
 
 
 def _set(name: str, value: object) -> None:
