@@ -76,7 +76,9 @@ def find_missing_training(job: NetworkTraining) -> list[NetworkTraining]:
     return [job] if find_networks(job) is None else []
 
 
-SOURCE = RunSource(find_missing, lambda jobs: get_training_queue(), lambda job, networks: store_networks(job, networks))
+SOURCE = RunSource(
+    find_missing_training, lambda jobs: get_training_queue(), lambda job, networks: store_networks(job, networks)
+)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
