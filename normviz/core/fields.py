@@ -54,10 +54,10 @@ Shape = tuple[int, ...]
 """Sizes of the four axes; `check_shape` makes sure that there are four."""
 
 Index = tuple[int, ...]
-"""Where an element stands: an index along each of the four axes."""
+"""The position of an element: an index along each of the four axes."""
 
 Box = tuple[tuple[int, int], ...]
-"""For each axis, a half-open range [lo, hi) of indices."""
+"""A half-open range [lo, hi) of indices for each axis."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The schemes, one row of data each; everything the app says or does about a scheme derives from its row.
+"""The schemes, one row of data each; all that the app shows or computes of a scheme follows from its row.
 
 A new activation scheme of the general form is a new row here and nothing else; so is a pointwise one, whose function is
 a row of `normviz.core.pointwise`.

@@ -1,4 +1,4 @@
-"""What a scheme computes on a tensor: a table of the statistics, and the steps of one element."""
+"""Statistics of a scheme on a tensor: their table, the steps of one element, its saturation."""
 
 from math import inf
 from typing import NamedTuple
