@@ -16,7 +16,7 @@ MAX_DECODED_BYTES = 80_000_000
 """The size of a decoded picture: all pixels of .png, all coefficients of a .jpg file with several scans."""
 
 MAX_SCANNED_PIXELS = 2**29
-"""The number of pixels over all scans and channels of a .jpg file, 14 times its pixels in an ordinary progressive one."""
+"""The number of pixels over all scans and channels of a .jpg file; 14 times its pixels if progressive."""
 
 MAX_SEGMENTS = 10_000
 """The number of parts in a picture's file: chunks of .png, markers of .jpg."""
