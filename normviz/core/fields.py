@@ -278,6 +278,10 @@ class Field:
         return Field(tuple(FULL if rule.kind == "window" else rule for rule in self.rules))
 
 
+CHANNEL_FIELD = Field((FULL, FULL, FULL, OWN))
+"""The field of batch norm: all examples and positions of a channel."""
+
+
 @lru_cache(maxsize=1024)
 def _bounds(rule: Rule, n: int) -> np.ndarray:
     """Return `Rule.bounds`. Cached: a page calls it hundreds of times per run."""

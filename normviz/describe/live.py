@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.core.fields import Shape
-from normviz.core.normalize import NormalizationResult, ignore_float_warnings
+from normviz.core.kinds.base import NormalizationResult
+from normviz.core.kinds.whitening import compute_inverse_root
+from normviz.core.normalize import ignore_float_warnings
 from normviz.core.registry import Scheme
-from normviz.core.whitening import compute_inverse_root
 from normviz.describe.notation import TENSOR_SYMBOLS, format_argument_latex, format_function_latex, format_gain_symbol
 
 ROOT, PLAIN, LIMIT = range(3)
