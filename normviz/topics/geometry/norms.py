@@ -1,4 +1,4 @@
-"""Normalization of summed inputs (…, examples, units) at ε = 0, and the way back: in few operations, for loops.
+"""Normalization of summed inputs (…, examples, units) at ε = 0, in few operations.
 
 The same as `normviz.core.normalize` makes of (…, N, 1, 1, C), without its care for very large and very small numbers.
 """
@@ -32,12 +32,3 @@ def normalize_sums(a: np.ndarray, scheme: str) -> NormalizedSums:
     root = np.sqrt(np.square(v).mean(axes, keepdims=True))
     inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
     return NormalizedSums(v * inverse, inverse)
-
-
-def backward(g: np.ndarray, normed: NormalizedSums, scheme: str) -> np.ndarray:
-    """∂l/∂a = (g - x̂ E[g x̂] - E[g]) / σ from g = ∂l/∂x̂; without E[g] where the scheme does not centre."""
-    axes = find_averaged_axes(scheme)
-    if not axes:
-        return g
-    back = (g - normed.xhat * (g * normed.xhat).mean(axes, keepdims=True)) * normed.inverse
-    return back - back.mean(axes, keepdims=True) if SCHEMES[scheme].summation is not None else back

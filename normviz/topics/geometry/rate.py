@@ -6,17 +6,13 @@ as long. Several runs train side by side, on the same mini-batches.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from normviz.core.settings import integer, real
-from normviz.topics.geometry.network import (
-    NetParameters,
-    compute_scores_and_gradients,
-    initialize_network,
-    load_digit_rows,
-)
+from normviz.data.digits import DIGIT_SIDE, load_digits
+from normviz.train.numpy_network import initialize_networks
 
 UNITS = 32
 BATCH = 64
@@ -69,23 +65,24 @@ class TrainingCurves(NamedTuple):
         return float(self.gap[:, run].max() / self.size[:, run].max())
 
 
-Direction = Callable[[NetParameters], NetParameters]
+Direction = Callable[[list[np.ndarray]], list[np.ndarray]]
 """What an optimizer makes of the gradients: what is subtracted, times the learning rate."""
 
 
 def make_adam() -> Direction:
-    """m̂ / (√v̂ + ε) with ε = `TINY`: Kingma & Ba 2015, Algorithm 1."""
-    kept: list[dict[str, np.ndarray]] = [{}, {}]
+    """Return a function of the gradients of each step that returns m̂ / (√v̂ + ε): Kingma & Ba 2015, Algorithm 1."""
+    averages: list[list[Any]] = [[], []]
     steps = 0
 
-    def direction(g: NetParameters) -> NetParameters:
+    def direction(gradients: list[np.ndarray]) -> list[np.ndarray]:
         nonlocal steps
         steps += 1
-        for power, (old, share) in enumerate(zip(kept, ADAM_BETAS, strict=True), 1):
-            old |= {name: share * old.get(name, 0.0) + (1 - share) * part**power for name, part in g.items()}
-        means, squares = ({name: part / (1 - share**steps) for name, part in old.items()}
-                          for old, share in zip(kept, ADAM_BETAS, strict=True))  # fmt: skip
-        return {name: means[name] / (np.sqrt(squares[name]) + ADAM_EPS) for name in g}
+        for k, share in enumerate(ADAM_BETAS):
+            old = averages[k] or [0.0] * len(gradients)
+            averages[k] = [share * each + (1 - share) * g ** (k + 1) for each, g in zip(old, gradients, strict=True)]
+        means, squares = ([each / (1 - share**steps) for each in kept]
+                          for kept, share in zip(averages, ADAM_BETAS, strict=True))  # fmt: skip
+        return [mean / (np.sqrt(square) + ADAM_EPS) for mean, square in zip(means, squares, strict=True)]
 
     return direction
 
@@ -110,28 +107,26 @@ def train_side_by_side(
         against: for each run, which one its scores are held against.
         optimizer: "sgd" or "adam".
     """
-    x, labels = load_digit_rows()
-    rng = np.random.default_rng([seed, 1])
-    direction = DIRECTIONS[optimizer]()
-    at = {
-        name: np.repeat(part, len(weight_factors), axis=0) for name, part in initialize_network(seed, (UNITS,)).items()
-    }
-    w = np.reshape(weight_factors, (-1, 1, 1)) * at["w0"]
+    images, labels = load_digits()
+    x, rng, direction = images.reshape(-1, DIGIT_SIDE**2), np.random.default_rng([seed, 1]), DIRECTIONS[optimizer]()
+    networks = initialize_networks([np.random.default_rng(seed) for _ in weight_factors], (UNITS,), eps=0.0)
+    w = networks.weights[0]
+    w *= 2**0.5 * np.reshape(weight_factors, (-1, 1, 1))  # He's variance 2 / fan-in
     length, found = [np.linalg.norm(w, axis=(1, 2))], []
     for each in rates:
         chosen = rng.integers(0, len(x), BATCH)
-        scores, loss, g = compute_scores_and_gradients(at | {"w0": w}, x[chosen], labels[chosen], "batch")
-        step, eta = direction(g), each[:, None, None]
-        moved = w - eta * step["w0"]
-        before, after = (np.linalg.norm(each, axis=1) for each in (w, moved))
-        other = scores[list(reference_runs)]
+        forward = networks.run(x[chosen])
+        loss, gradients = networks.compute_gradients(forward, labels[chosen])
+        before, slope = np.linalg.norm(w, axis=1), np.linalg.norm(gradients[0], axis=(1, 2))
+        for k, (array, step) in enumerate(zip(networks.parameters, direction(gradients), strict=True)):
+            array -= (rates[0, 0] if k else each[:, None, None]) * step
+        other = forward.logits[list(reference_runs)]
         found.append(
             (
-                (after / before - 1).min(axis=1), np.linalg.norm(g["w0"], axis=(1, 2)), each, loss,
-                np.abs(scores - other).max(axis=(1, 2)), np.abs(other).max(axis=(1, 2)),
+                (np.linalg.norm(w, axis=1) / before - 1).min(axis=1), slope, each, loss,
+                np.abs(forward.logits - other).max(axis=(1, 2)), np.abs(other).max(axis=(1, 2)),
             )
         )  # fmt: skip
-        at, w = {name: part - rates[0, 0] * step[name] for name, part in at.items()}, moved
         length.append(np.linalg.norm(w, axis=(1, 2)))
     return TrainingCurves(np.array(length), *(np.array(row) for row in zip(*found, strict=True)))
 

@@ -8,7 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from normviz.topics.running.averages import Convention, Moments, RunningAverages, compute_running_averages
-from normviz.topics.running.network import STEPS, NetworkTraining, TrainedNetworks, load_input_rows, run_networks
+from normviz.topics.running.network import (
+    STEPS,
+    NetworkTraining,
+    TrainedNetworks,
+    join_moments,
+    load_input_rows,
+    split_moments,
+)
 
 TOO_SMALL_SHARE = 0.001
 """The share of a new batch that is too small for so short a training."""
@@ -23,25 +30,25 @@ CORRECT_CASES = ("population", "running")
 """The cases in which nothing is wrong: what evaluation should use, and what it uses."""
 
 
-def measure_frozen_accuracy(trained: TrainedNetworks, eps: float, frozen: Moments, contrast: float = 1.0) -> np.ndarray:
+def measure_frozen_accuracy(trained: TrainedNetworks, frozen: Moments, contrast: float = 1.0) -> np.ndarray:
     """In evaluation: every unit is normalized by frozen statistics."""
     pictures, classes = load_input_rows(test=True)
-    return _right(run_networks(trained.network, pictures * contrast, eps, frozen).logits, classes)
+    return _right(trained.network.run(pictures * contrast, split_moments(frozen)).logits, classes)
 
 
-def measure_unfrozen_accuracy(trained: TrainedNetworks, eps: float, batches: Sequence[np.ndarray]) -> np.ndarray:
+def measure_unfrozen_accuracy(trained: TrainedNetworks, batches: Sequence[np.ndarray]) -> np.ndarray:
     """In training mode, on test digits in mini-batches: which digits each has."""
     pictures, classes = load_input_rows(test=True)
     right = np.zeros(len(trained.network.weights[0]))
     for size in {len(chosen) for chosen in batches}:  # those of one size at once
         chosen = np.stack([each for each in batches if len(each) == size])[:, None]
-        right += size * _right(run_networks(trained.network, pictures[chosen], eps).logits, classes[chosen]).sum(0)
+        right += size * _right(trained.network.run(pictures[chosen]).logits, classes[chosen]).sum(0)
     return right / sum(map(len, batches))
 
 
-def compute_final_population(trained: TrainedNetworks, eps: float) -> Moments:
+def compute_final_population(trained: TrainedNetworks) -> Moments:
     """The statistics of all training digits under the last weights: what running averages stand for."""
-    return run_networks(trained.network, load_input_rows()[0], eps).moments
+    return join_moments(trained.network.run(load_input_rows()[0]))
 
 
 def compute_training_averages(
@@ -71,7 +78,7 @@ def measure_case_accuracies(
         compute_training_averages(trained, training, convention, other).last for other in (TOO_SMALL_SHARE, 1 - share)
     )
     classes = load_input_rows(test=True)[1]
-    whole = compute_final_population(trained, training.eps)
+    whole = compute_final_population(trained)
     shuffled = np.random.default_rng([training.seed, 7]).permutation(len(classes))
     evaluated = {
         "population": whole,
@@ -87,9 +94,9 @@ def measure_case_accuracies(
         "batches": np.split(shuffled, range(training.batch, len(classes), training.batch)),
     }
     return (
-        {key: measure_frozen_accuracy(trained, training.eps, statistics) for key, statistics in evaluated.items()}
-        | {"contrast": measure_frozen_accuracy(trained, training.eps, whole, SHIFTED_CONTRAST)}
-        | {key: measure_unfrozen_accuracy(trained, training.eps, batches) for key, batches in trains.items()}
+        {key: measure_frozen_accuracy(trained, statistics) for key, statistics in evaluated.items()}
+        | {"contrast": measure_frozen_accuracy(trained, whole, SHIFTED_CONTRAST)}
+        | {key: measure_unfrozen_accuracy(trained, batches) for key, batches in trains.items()}
     )
 
 
