@@ -13,7 +13,7 @@ import numpy as np
 
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
 
-Moments = tuple[np.ndarray, np.ndarray]
+LayerMoments = tuple[np.ndarray, np.ndarray]
 """Mean and variance (1/m) of the units of one layer, each (…, networks, 1, units)."""
 
 
@@ -32,17 +32,17 @@ class HiddenLayer(NamedTuple):
     inverse: np.ndarray | None
     a: np.ndarray
     y: np.ndarray
-    moments: Moments | None
+    moments: LayerMoments | None
 
 
-class ForwardPass(NamedTuple):
+class NetworkPass(NamedTuple):
     """Hidden layers and logits (…, networks, digits, classes) of a forward pass."""
 
     layers: list[HiddenLayer]
     logits: np.ndarray
 
     @property
-    def moments(self) -> list[Moments]:
+    def moments(self) -> list[LayerMoments]:
         """Mean and variance by hidden layer; empty without batch norm."""
         return [layer.moments for layer in self.layers if layer.moments]
 
@@ -70,7 +70,7 @@ class DenseNetworks:
         """All weights, then all gains, then all biases."""
         return [*self.weights, *self.gains, *self.biases]
 
-    def run(self, x: np.ndarray, frozen: Sequence[Moments] = ()) -> ForwardPass:
+    def run(self, x: np.ndarray, frozen: Sequence[LayerMoments] = ()) -> NetworkPass:
         """Run digits (…, networks or 1, digits, 64) through the networks.
 
         Batch norm uses the mean and variance of these digits, or `frozen` ones by layer. Where σ² + ε = 0, x̂ = 0.
@@ -88,9 +88,9 @@ class DenseNetworks:
             y = 0.5 + 0.5 * np.tanh(a / 2) if self.activation == "sigmoid" else np.maximum(a, 0.0)
             layers.append(HiddenLayer(x, xhat, inverse, a, y, moments))
             x = y
-        return ForwardPass(layers, x @ self.weights[-1] + self.biases[-1])
+        return NetworkPass(layers, x @ self.weights[-1] + self.biases[-1])
 
-    def compute_gradients(self, forward: ForwardPass, labels: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    def compute_gradients(self, forward: NetworkPass, labels: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
         """Return the mean cross-entropy (networks,), and its gradients in the order of `parameters`.
 
         The forward pass used the statistics of its own digits. `labels`: (digits,) or (networks, digits).
@@ -129,6 +129,6 @@ def _average(a: np.ndarray) -> np.ndarray:
     return np.full((1, a.shape[-2]), 1 / a.shape[-2]) @ a
 
 
-def _compute_moments(a: np.ndarray) -> Moments:
+def _compute_moments(a: np.ndarray) -> LayerMoments:
     mean = _average(a)
     return mean, _average((a - mean) ** 2)

@@ -14,7 +14,7 @@ import numpy as np
 from normviz.data.digits import load_digit_split
 from normviz.jobs.spec import JobStep
 from normviz.topics.running.averages import Moments
-from normviz.train.numpy_network import DenseNetworks, ForwardPass, initialize_networks
+from normviz.train.numpy_network import DenseNetworks, NetworkPass, initialize_networks
 
 NETWORK_COUNT = 8
 """Networks that are trained, each from a seed of its own."""
@@ -76,7 +76,7 @@ def load_input_rows(test: bool = False) -> tuple[np.ndarray, np.ndarray]:
     return pictures.reshape(len(pictures), -1), classes
 
 
-def join_moments(forward: ForwardPass) -> Moments:
+def join_moments(forward: NetworkPass) -> Moments:
     """Return the mean and variance of the units of all layers in one axis, each (…, networks, units)."""
     return Moments(*(np.concatenate(parts, -1)[..., 0, :] for parts in zip(*forward.moments, strict=True)))
 
