@@ -1,7 +1,6 @@
-"""A network with batch norm that is trained on digits: what its weights' length does to the learning rate.
+"""The effective learning rate of a network with batch norm on digits.
 
-The loss does not depend on the length of W, so its gradient is at right angles to W, and 1/δ as long where W is δ times
-as long. Several runs train side by side, on the same mini-batches.
+The loss does not depend on the length of W. So its gradient is at right angles to W, and for δW it is 1/δ as long.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,14 +18,14 @@ BATCH = 64
 MAX_STEPS = 400
 ADAM_BETAS = (0.9, 0.999)
 ADAM_EPS = 1e-30
-"""Adam's ε: what is added to a root that may be 0, and is nothing beside any other."""
+"""Adam's ε: only guards against a division by 0."""
 
 OPTIMIZERS = {"sgd": "SGD", "adam": "Adam"}
 
 
 @dataclass(frozen=True)
 class RateSetting:
-    """How W is trained: learning rate and steps; and how many times as long the W of its twin is."""
+    """Learning rate of W, number of steps, factor δ of the twin's W, and seed."""
 
     rate: float = real(0.3, 0.01, 1.0, label="Learning rate η", symbol="η", stops=(0.01, 0.03, 0.1, 0.3, 1.0))
     steps: int = integer(300, 20, MAX_STEPS, label="Steps", stops=(20, 50, 100, 200, 300, MAX_STEPS))
@@ -37,14 +36,14 @@ class RateSetting:
 
 
 class TrainingCurves(NamedTuple):
-    """Training runs side by side, by step; the first two have one row more, that of the start.
+    """Training runs side by side, by step; `length` has one row more, for the start.
 
     Attributes:
         length: ‖W‖, (steps + 1, runs).
-        shortest: by how much every ‖w_i‖ grew, relatively, the least of all units, (steps, runs).
+        shortest: the smallest relative growth of ‖w_i‖ over the units, (steps, runs).
         slope, rates, losses: ‖∂l/∂W‖, the learning rate of W, the loss of the mini-batch.
-        gap, size: the largest difference of the class scores from those of the run that this one is held against, and
-            the largest of its scores.
+        gap, size: the largest difference of the class scores from those of the reference run, and the largest score of
+            the reference run.
     """
 
     length: np.ndarray
@@ -61,16 +60,16 @@ class TrainingCurves(NamedTuple):
         return self.rates / self.length[:-1] ** 2
 
     def apart(self, run: int) -> float:
-        """How far a run's scores come from the other's over all steps, relative to the largest of all."""
+        """Return the largest difference of a run's scores from its reference, relative to the largest score."""
         return float(self.gap[:, run].max() / self.size[:, run].max())
 
 
 Direction = Callable[[list[np.ndarray]], list[np.ndarray]]
-"""What an optimizer makes of the gradients: what is subtracted, times the learning rate."""
+"""The function of an optimizer from gradients to steps, which the learning rate then multiplies."""
 
 
 def make_adam() -> Direction:
-    """Return a function of the gradients of each step that returns m̂ / (√v̂ + ε): Kingma & Ba 2015, Algorithm 1."""
+    """Return a function from the gradients of each step to m̂ / (√v̂ + ε): Kingma & Ba 2015, Algorithm 1."""
     averages: list[list[Any]] = [[], []]
     steps = 0
 
@@ -88,7 +87,7 @@ def make_adam() -> Direction:
 
 
 DIRECTIONS: dict[str, Callable[[], Direction]] = {"sgd": lambda: lambda g: g, "adam": make_adam}
-"""By optimizer: its direction at the start of a run."""
+"""By optimizer: a function that returns its direction for a new run."""
 
 
 def train_side_by_side(
@@ -98,13 +97,13 @@ def train_side_by_side(
     reference_runs: Sequence[int],
     optimizer: str = "sgd",
 ) -> TrainingCurves:
-    """Train runs side by side, W ← W - η · direction.
+    """Train runs side by side on the same mini-batches, W ← W - η · direction.
 
     Args:
         seed: of the weights and of the mini-batches.
-        times: what W is multiplied by before the first step, for each run.
-        rates: η of W (steps, runs); that of all other parameters is the first one of the first run.
-        against: for each run, which one its scores are held against.
+        weight_factors: for each run, the factor on W before the first step.
+        rates: η of W (steps, runs); all other parameters use the first rate of the first run.
+        reference_runs: for each run, the run that its scores are compared with.
         optimizer: "sgd" or "adam".
     """
     images, labels = load_digits()
@@ -132,12 +131,12 @@ def train_side_by_side(
 
 
 def train_single(training: RateSetting) -> TrainingCurves:
-    """Train one network, which is held against itself."""
+    """Train one network by SGD; its reference is itself."""
     return train_side_by_side(training.seed, (1.0,), np.full((training.steps, 1), training.rate), (0,))
 
 
 def measure_pythagoras_gap(course: TrainingCurves) -> float:
-    """How far ‖W'‖² is from ‖W‖² + η²‖∂l/∂W‖² over a run, relatively, at most."""
+    """Return the largest relative difference of ‖W'‖² from ‖W‖² + η²‖∂l/∂W‖² over a run."""
     squares = course.length[:, 0] ** 2
     expected = squares[:-1] + (course.rates[:, 0] * course.slope[:, 0]) ** 2
     return float(np.max(np.abs(squares[1:] - expected) / squares[1:]))
@@ -151,10 +150,10 @@ TWIN_STEPS = 100
 
 
 def measure_twin_gaps(training: RateSetting, optimizer: str) -> dict[int, float]:
-    """How far a twin that starts from δW comes from its original, with W's learning rate times δ⁰, δ¹, δ², by power.
+    """Measure how far twins that start from δW depart from the original, by the power p of W's rate η δᵖ.
 
-    Over the first `TWIN_STEPS` steps at most. SGD has the setting's learning rate, Adam
-    `ADAM_RATE`. What should hold: `normviz.core.transformations.Transformation.rate_factor`.
+    The runs take at most `TWIN_STEPS` steps. SGD has the setting's learning rate, Adam `ADAM_RATE`. Table 1 predicts
+    the power that keeps the twin equal: `normviz.core.transformations.Transformation.compute_rate_factor`.
     """
     rate = training.rate if optimizer == "sgd" else ADAM_RATE
     rates = np.tile(
@@ -164,4 +163,4 @@ def measure_twin_gaps(training: RateSetting, optimizer: str) -> dict[int, float]
     course = train_side_by_side(
         training.seed, (1.0, *[training.delta] * len(DELTA_POWERS)), rates, [0] * runs, optimizer
     )
-    return {power: course.apart(train_single) for train_single, power in enumerate(DELTA_POWERS, 1)}
+    return {power: course.apart(run) for run, power in enumerate(DELTA_POWERS, 1)}

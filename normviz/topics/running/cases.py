@@ -1,6 +1,6 @@
-"""What batch norm's statistics cost a trained network where they are wrong: its accuracy on digits it has not seen.
+"""The accuracy of trained networks on test digits when batch norm uses wrong statistics.
 
-All accuracies are shares of the test digits, an array with one number for each of the networks.
+All accuracies are arrays with one share for each network.
 """
 
 from collections.abc import Sequence
@@ -18,26 +18,26 @@ from normviz.topics.running.network import (
 )
 
 TOO_SMALL_SHARE = 0.001
-"""The share of a new batch that is too small for so short a training."""
+"""A share of the new batch that is too small for so short a training."""
 
 STALE_AFTER = STEPS // 10
-"""Batches after which running averages stop, where they are stale."""
+"""Number of batches after which stale running averages stop."""
 
 SHIFTED_CONTRAST = 0.5
-"""What test pictures are multiplied by, where the data have shifted."""
+"""Factor on the test pictures when the data have shifted."""
 
 CORRECT_CASES = ("population", "running")
-"""The cases in which nothing is wrong: what evaluation should use, and what it uses."""
+"""The cases without a mistake: the population's statistics, and running averages."""
 
 
 def measure_frozen_accuracy(trained: TrainedNetworks, frozen: Moments, contrast: float = 1.0) -> np.ndarray:
-    """In evaluation: every unit is normalized by frozen statistics."""
+    """Return the accuracy in evaluation, with frozen statistics of all units (networks, units)."""
     pictures, classes = load_input_rows(test=True)
     return _right(trained.network.run(pictures * contrast, split_moments(frozen)).logits, classes)
 
 
 def measure_unfrozen_accuracy(trained: TrainedNetworks, batches: Sequence[np.ndarray]) -> np.ndarray:
-    """In training mode, on test digits in mini-batches: which digits each has."""
+    """Return the accuracy in training mode; `batches`: the indices of the test digits in each mini-batch."""
     pictures, classes = load_input_rows(test=True)
     right = np.zeros(len(trained.network.weights[0]))
     for size in {len(chosen) for chosen in batches}:  # those of one size at once
@@ -47,16 +47,17 @@ def measure_unfrozen_accuracy(trained: TrainedNetworks, batches: Sequence[np.nda
 
 
 def compute_final_population(trained: TrainedNetworks) -> Moments:
-    """The statistics of all training digits under the last weights: what running averages stand for."""
+    """Return the statistics of all training digits under the last weights, which running averages estimate."""
     return join_moments(trained.network.run(load_input_rows()[0]))
 
 
 def compute_training_averages(
     trained: TrainedNetworks, training: NetworkTraining, convention: Convention, share: float
 ) -> RunningAverages:
-    """The running averages of the training, before its first mini-batch and after each.
+    """Return the running averages of the training, before its first mini-batch and after each.
 
-    Raises InvalidInput where the framework refuses the batch.
+    Raises:
+        InvalidInput: the framework refuses the batch.
     """
     return compute_running_averages(
         trained.means, trained.variances, training.batch, convention, convention.convert_momentum(share)
@@ -66,9 +67,9 @@ def compute_training_averages(
 def measure_case_accuracies(
     trained: TrainedNetworks, training: NetworkTraining, convention: Convention, share: float
 ) -> dict[str, np.ndarray]:
-    """Return the accuracy of every case that the framework allows, by its key.
+    """Return the accuracies of all cases that the framework allows, by the key of the case.
 
-    A framework with an unbiased variance refuses to train on one digit at a time, so "one" is missing there.
+    The case "one" is missing if the framework has an unbiased variance, as it refuses to train on one digit at a time.
 
     Raises:
         InvalidInput: there are no running averages, as the framework refuses the batch.

@@ -1,4 +1,4 @@
-"""The panel on what goes wrong: networks are trained outside of the page, and their accuracies compared."""
+"""The panel "What goes wrong": networks train in the background, and their accuracies are compared."""
 
 import time
 from dataclasses import dataclass
@@ -33,20 +33,20 @@ from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 
 CASES_NEEDING_OTHERS = ("stale", "batches")
-"""Cases that batches of one do not have: x̂ is 0 there, so the weights in front never move, and no digit has others."""
+"""Cases without a meaning at batch size 1: x̂ is 0 there, so the weights before it never move."""
 
 MAX_STORED_TRAININGS = 40
-"""Trainings that are kept for all sessions, of two megabytes each."""
+"""Number of stored trainings for all sessions, two megabytes each."""
 
 REQUEST_KEY = PREFIX + "training"
-"""Where the session holds what it asks for."""
+"""Key of the session's request."""
 
 
 @dataclass
 class RunRequest:
-    """What a session's page shows: its trainings and their ticket; stopped by the user or, with a reason, by an error.
+    """The trainings that a session's page shows, and their request; stopped by the user or by an `error`.
 
-    `looked`: when the page last ran, on the monotonic clock; `seen`: how many of the trainings were there then.
+    `looked`: the monotonic time of the last run of the page; `seen`: the number of results at that time.
     """
 
     jobs: tuple[NetworkTraining, ...]
@@ -57,41 +57,41 @@ class RunRequest:
     seen: int = 0
 
     def missing(self) -> list[NetworkTraining]:
-        """What is still to be trained."""
+        """Return the trainings without a result."""
         return [job for job in self.jobs if find_networks(job) is None]
 
     def stop(self, error: str = "") -> None:
-        """Train no more of it, until that is asked for or something is changed."""
+        """Cancel the request, until it is repeated or a setting changes."""
         if self.ticket is not None:
             self.ticket.cancel()
         self.ticket, self.stopped, self.error = None, True, error
 
     def again(self) -> None:
-        """Train the rest after all."""
+        """Repeat a cancelled request."""
         self.stopped, self.error = False, ""
 
 
 @st.cache_resource
 def get_training_results() -> BoundedStore[str, TrainedNetworks]:
-    """All networks that were trained on this server; a class that opens one link trains once."""
+    """Return the store of trained networks of all sessions."""
     return BoundedStore(MAX_STORED_TRAININGS)
 
 
 @st.cache_resource
 def get_training_queue() -> JobQueue:
-    """Where all sessions hand in their trainings."""
+    """Return the queue of trainings of all sessions."""
     workers = count_threads()
     return JobQueue(create_thread_pool(workers), workers=workers, speed=get_server_speed())
 
 
 def store_networks(job: NetworkTraining, networks: TrainedNetworks) -> None:
-    """Keep what was trained to its end."""
+    """Store networks whose training has ended."""
     if len(networks.means) == STEPS:
         get_training_results().put(compute_digest(job), networks)
 
 
 def find_networks(job: NetworkTraining) -> TrainedNetworks | None:
-    """The networks of a training, where it has come to its end."""
+    """Return the networks of a training, or None if it has not ended."""
     return get_training_results().get(compute_digest(job))
 
 
@@ -99,12 +99,12 @@ def find_networks(job: NetworkTraining) -> TrainedNetworks | None:
 def get_case_accuracies(
     training: NetworkTraining, framework: str, share: float, _trained: TrainedNetworks
 ) -> dict[str, np.ndarray]:
-    """The accuracy of every case, once for all sessions."""
+    """Return the accuracy of every case, cached for all sessions."""
     return cases.measure_case_accuracies(_trained, training, CONVENTIONS[framework], share)
 
 
 def show(view: View, theme: str) -> None:
-    """What each mistake costs, at the page's batch size, ε, momentum and seed."""
+    """Show the cost of each mistake, at the page's batch size, ε, momentum and seed."""
     convention = CONVENTIONS[view["framework"]]
     if view["batch"] == 1 and convention.unbiased:
         raise InvalidInput(f"{convention.name} refuses to train this network, which is dense, on one digit at a time.")
@@ -128,14 +128,14 @@ def show(view: View, theme: str) -> None:
 
 
 def accuracy_table(rows: list[ModeRow]) -> dict[str, list]:
-    """The accuracy of every case that was measured, in columns: one for each network."""
+    """Return the accuracy of every measured case, a column for each network."""
     found = {row.name: row.accuracy for row in rows if row.accuracy is not None}
     by_network = np.transpose(list(found.values()))
     return {"case": list(found)} | {f"network {k}": each.tolist() for k, each in enumerate(by_network)}
 
 
 def request_networks(jobs: tuple[NetworkTraining, ...]) -> RunRequest:
-    """See to it that these are trained: what is missing is handed in, unless it is at work already."""
+    """Submit the trainings that have no result, unless they run already."""
     held: RunRequest | None = st.session_state.get(REQUEST_KEY)
     asked = held if held is not None and held.jobs == jobs else RunRequest(jobs)
     st.session_state[REQUEST_KEY] = asked
@@ -148,7 +148,7 @@ def request_networks(jobs: tuple[NetworkTraining, ...]) -> RunRequest:
 
 
 def show_training_status(request: RunRequest, working: bool) -> None:
-    """How far the training is, with a button that ends it; or what was trained, or why it was not."""
+    """Show the progress of the training with a button to cancel it; or the trained networks; or the error."""
     if request.ticket is not None and request.ticket.error is not None:
         request.stop(str(request.ticket.error))
     missing = len(request.missing())
@@ -175,14 +175,14 @@ def show_training_status(request: RunRequest, working: bool) -> None:
 
 @st.fragment(run_every=PAGE_POLL_SECONDS)
 def rerun_on_change(request: RunRequest) -> None:
-    """Show the page anew when there is something new to show."""
+    """Rerun the page when there is a new result."""
     over = request.ticket is None or request.ticket.over
     if (over or len(request.missing()) < request.seen) and time.monotonic() - request.looked > PAGE_POLL_SECONDS / 2:
         st.rerun()
 
 
 def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, str, str]]:
-    """Return for every case its name, the role of its colour, and what was done and why that matters."""
+    """Return for every case its name, the role of its colour, and its description."""
     share, batch, few = view["share"], view["batch"], cases.TOO_SMALL_SHARE
     momentum, swapped, slow = (typeset(round(convention.convert_momentum(each), 9)) for each in (share, 1 - share, few))
     other, on = typeset(round(1 - share, 9)), f"{convention.training} left on"
@@ -235,7 +235,7 @@ def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, s
 
 
 def _headline(measured: dict[str, np.ndarray], view: View, convention: Convention) -> None:
-    """Show the costliest mistake and the next two, in lines that are as high before there are numbers."""
+    """Show the costliest mistake and the next two, in lines of the same height before there are numbers."""
     if not measured:
         st.markdown("### Accuracy …% → …%")
         st.markdown("Other mistakes: …")
@@ -249,7 +249,7 @@ def _headline(measured: dict[str, np.ndarray], view: View, convention: Conventio
 
 
 def _reasons(view: View, convention: Convention, measured: dict[str, np.ndarray]) -> None:
-    """What was done in every case and what it cost, by the mode that the network is in."""
+    """Show the description and the cost of every case, by the mode of the network."""
     words = describe_cases(view, convention)
     for column, role in zip(st.columns(2, gap="large"), ("inference", "training"), strict=True):
         lines = [
