@@ -1,4 +1,4 @@
-"""What a session asks to have done outside of its page: handed in once, waited for a moment, and let go of."""
+"""Jobs of a session: submit them once, wait for a moment, release them."""
 
 import time
 from collections.abc import Sequence
@@ -14,24 +14,24 @@ from normviz.jobs.speed import SpeedEstimator, guess_factor
 from normviz.ui.sessions import get_current_session
 
 WAIT_SECONDS = 0.25
-"""Seconds that a page waits for what it asks for before it shows what is there."""
+"""Seconds that a page waits for its jobs before it shows the results so far."""
 
 PAGE_POLL_SECONDS = 0.5
-"""Seconds between two looks at it."""
+"""Seconds between two checks of the jobs."""
 
 
 MIN_SECONDS_SHOWN = 10.0
-"""Seconds from which a page says how long the rest takes."""
+"""Remaining seconds from which a page shows the remaining time."""
 
 
 @st.cache_resource
 def get_server_speed() -> SpeedEstimator:
-    """Return what all desks of this server measure of its speed."""
+    """Return the speed that all queues of this server have measured."""
     return SpeedEstimator(guess_factor)
 
 
 def format_waiting(request: JobRequest) -> str:
-    """Return a sentence on a ticket that waits: when all of it is done, and how many jobs of others come before."""
+    """Return a sentence on a waiting request: the time until it is done, and the number of jobs of others before it."""
     ahead = request.position
     if not ahead:
         return "Waiting for a worker"
@@ -40,7 +40,7 @@ def format_waiting(request: JobRequest) -> str:
 
 
 def format_progress(request: JobRequest, name: str) -> str:
-    """Return how far `name` is and how long the rest takes, or the sentence on a ticket that waits."""
+    """Return the progress of `name` and the remaining time, or the sentence on a waiting request."""
     if request.waits:
         return format_waiting(request)
     left = request.seconds_left
@@ -52,9 +52,9 @@ def format_progress(request: JobRequest, name: str) -> str:
 def submit_or_reuse(
     current_request: JobRequest | None, jobs: Sequence[Any], queue: JobQueue, keep: ResultCallback, page: str
 ) -> JobRequest | None:
-    """The ticket of a page for these jobs: that which is held where they are among its own, otherwise a new one.
+    """Return the page's request for these jobs: the current one if it holds them, otherwise a new one.
 
-    The old one is dropped last: a job of both goes on.
+    The current request is cancelled last, so that jobs of both keep running.
     """
     if (
         current_request is not None
@@ -70,7 +70,7 @@ def submit_or_reuse(
 
 
 def is_still_running(*requests: JobRequest | None) -> bool:
-    """Whether anything is still at work after a moment."""
+    """Return True if a request is still unfinished after a moment."""
     end = time.monotonic() + WAIT_SECONDS
     over = [ticket is None or ticket.wait(max(end - time.monotonic(), 0.0)) for ticket in requests]
     return not all(over)

@@ -1,6 +1,6 @@
-"""The words around every page: its question, why it matters, what to try first, and the takeaway.
+"""The texts of every page: question, motivation, first step, takeaway.
 
-Their order is the order of the menu and of the links from page to page.
+Their order is that of the menu and of the links from page to page.
 """
 
 from normviz.core.registry import SALIMANS_REFERENCE, SCHEMES, Reference
@@ -368,10 +368,10 @@ PAGE_TEXTS = (
 
 
 def find_next_page(story: PageText) -> PageText:
-    """The page after this one; after the last the first."""
+    """Return the next page; after the last one the first."""
     return PAGE_TEXTS[(PAGE_TEXTS.index(story) + 1) % len(PAGE_TEXTS)]
 
 
 def find_previous_page(story: PageText) -> PageText:
-    """The page before this one; before the first the last."""
+    """Return the previous page; before the first one the last."""
     return PAGE_TEXTS[PAGE_TEXTS.index(story) - 1]
