@@ -177,10 +177,10 @@ PAGE_TEXTS = (
         page="geometry",
         title="Step size",
         section="Why it works",
-        question="How far does one step turn a vector?",
-        why="The length of a vector sets how far one gradient step turns it: a long one turns less than a short one. "
-        "The picture shows why, with layer norm of one example, drawn as an arrow.",
-        first="Go through the four stages, one after the other.",
+        question="What does layer norm keep of an example?",
+        why="Only a direction: it subtracts the mean and divides by the standard deviation. Then a gradient step turns "
+        "a long vector less than a short one.",
+        first="Press **Next stage** twice.",
         takeaway="Layer norm removes the mean of x, and at a small ε the length of v = x − μ. The longer v is, the "
         "smaller its gradient: v learns more slowly. With more than three channels the circle is a sphere.",
         see=(RelatedPage("Length and direction of the weights", "weights"),),

@@ -101,7 +101,7 @@ export function colourPixels(image, pixels) {
 }
 
 class Picture {
-  split = 75; // percent of the width at which the handle is: at first in the middle of the half that has a name
+  split = 60; // percent of the width at which the handle is: at first left of the middle of the half that has a name
   /** @type {Pixel[]} */
   pending = []; // sent and not yet echoed by the server
   timer = 0; // until the pixel is picked that the arrow keys have led to; 0 while there is none
