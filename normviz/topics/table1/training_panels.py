@@ -1,4 +1,4 @@
-"""The page's work outside of its script: what is missing is measured and trained there, and shown as it comes."""
+"""Jobs of the Table 1 page: requests for missing measurements and trainings, and their progress."""
 
 import time
 from collections.abc import Sequence
@@ -25,28 +25,28 @@ from normviz.ui.frame import show_error
 from normviz.ui.page_jobs import PAGE_POLL_SECONDS, format_progress, get_server_speed, submit_or_reuse
 
 MAX_UNASKED_SECONDS = 60.0
-"""Seconds up to which a training starts by itself; before a longer one the page asks."""
+"""Longest training, in seconds, that starts without consent."""
 
 KEY, FORWARD = "table training", "table forward"
-"""Where the session holds what it asks for, and the ticket for its forward passes."""
+"""Session keys of the training request, and of the job request of forward passes."""
 
 OFFER_WORDS = {"steps": "{} steps", "batch": "batches of {}", "depth": "{} layers"}
 WIDTH_WORDS = {"dense": "{} units", "conv": "{} channels"}
-"""An offer in words, and by layer."""
+"""Words of a smaller setting by name, and of its width by layer."""
 
 
 @dataclass
 class TrainingRequest:
-    """What a session's page shows, and what it has done to get it trained.
+    """Request of a session's page for the trainings that it shows.
 
     Attributes:
-        schemes, settings: what is shown.
-        ticket: the last one for what was missing of it.
-        agreed: whether it is trained although it takes long.
-        stopped: whether nothing more is to be trained of it, as the user or an error has stopped it.
-        error: that error, in words; empty where it was the user.
-        looked: when the page last ran while something was at work, on the monotonic clock.
-        seen: what of the results it showed then.
+        schemes, settings: the rows and settings on the page.
+        ticket: the latest job request for missing trainings.
+        agreed: True if the visitor consented to a long training.
+        stopped: True if the visitor or an error has stopped the training.
+        error: the error in words; empty if there is none.
+        looked: monotonic time when the page last ran while jobs were running.
+        seen: version of the results that the page showed then.
     """
 
     schemes: tuple[Scheme, ...]
@@ -59,62 +59,62 @@ class TrainingRequest:
     seen: object = None
 
     def missing(self) -> list[TableTrainingJob]:
-        """What is still to be trained."""
+        """Return the jobs of all missing trainings."""
         return [job for setting in self.settings for job in get_table_results().missing(self.schemes, setting)]
 
     def asks(self, missing: Sequence[TableTrainingJob]) -> bool:
-        """Whether it waits for an answer, as it would take long and nobody has said that it may."""
+        """Return True if the missing trainings take long and wait for consent."""
         return (
             not (self.agreed or self.stopped or self.ticket)
             and get_table_queue().estimate_seconds(missing) > MAX_UNASKED_SECONDS
         )
 
     def cancel_ticket(self) -> None:
-        """Want no more of what is at work."""
+        """Cancel the current job request."""
         if self.ticket is not None:
             self.ticket.cancel()
         self.ticket = None
 
     def stop(self, error: str = "") -> None:
-        """Train no more of it, until that is asked for or something is changed."""
+        """Stop the training, until the visitor restarts it or changes a setting."""
         self.cancel_ticket()
         self.stopped, self.error = True, error
 
     def again(self) -> None:
-        """Train it after all, the whole or the rest."""
+        """Start or continue the training with consent."""
         self.stopped, self.agreed = False, True
 
 
 @st.cache_resource
 def get_table_results() -> TableResults:
-    """All that has been measured and trained on this server; a class that opens one link trains once."""
+    """Return the server's results, which all sessions share: a class that opens one link trains once."""
     return TableResults()
 
 
 @st.cache_resource
 def get_table_queue() -> JobQueue:
-    """Where all sessions hand in their trainings."""
+    """Return the queue of all sessions' trainings."""
     workers = count_threads()
     return JobQueue(create_thread_pool(workers, limit_to_one_core), workers=workers, speed=get_server_speed())
 
 
 @st.cache_resource
 def get_long_queue() -> JobQueue:
-    """Where they hand in those that take long: one at a time, so that nobody else waits for them."""
+    """Return the queue of long trainings, which runs one at a time, so that short ones need not wait."""
     return JobQueue(create_thread_pool(1, limit_to_one_core), workers=1, speed=get_server_speed())
 
 
 @st.cache_resource
 def get_forward_queue() -> JobQueue:
-    """Where they hand in forward passes: these are soon done, also before torch is imported.
+    """Return the queue of forward passes, which are fast and need no torch.
 
-    They have no model of their cost, so that they say nothing on the speed of this machine.
+    They have no estimate of their cost, so they do not count for the machine's speed.
     """
     return JobQueue(create_thread_pool(1), workers=1)
 
 
 def request_measurements(shown_rows: Sequence[tuple[Sequence[Scheme], Setting]]) -> JobRequest | None:
-    """See to it that these rows are measured forward; the ticket for what is missing, None where nothing is."""
+    """Submit the missing forward passes of these rows, and return their job request; None if nothing is missing."""
     found = (job for schemes, setting in shown_rows for job in get_table_results().plan_measurements(schemes, setting))
     jobs = list(dict.fromkeys(found))
     held: JobRequest | None = st.session_state.get(FORWARD)
@@ -125,9 +125,9 @@ def request_measurements(shown_rows: Sequence[tuple[Sequence[Scheme], Setting]])
 
 
 def request_training(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> TrainingRequest:
-    """See to it that what the page shows is trained: what is missing is handed in, unless it is at work already.
+    """Submit the missing trainings of the page unless they run already, and return the request.
 
-    A training that ended early, as its session was not there for a while, is handed in again.
+    A training that ended early because its session was disconnected is submitted again.
     """
     held: TrainingRequest | None = st.session_state.get(KEY)
     asked = TrainingRequest(tuple(schemes), tuple(settings))
@@ -155,10 +155,10 @@ def show_table_status(
     container: DeltaGenerator,
     quiet: bool = False,
 ) -> None:
-    """Show `above` how far the training is, with a button that ends it, or its cost, or why it stopped or failed.
+    """Show in a container the progress of the training with a button to cancel it, or its cost, or its error.
 
-    While a job runs, the page looks again by itself. A `quiet` training that needs no consent shows nothing, since
-    nobody waits for it before the first guess.
+    While a job runs, the page reruns by itself. A `quiet` training that needs no consent shows one line, as nobody
+    waits for it before the first guess.
     """
     if request.ticket is not None and request.ticket.error is not None:
         request.stop(str(request.ticket.error))
@@ -181,29 +181,29 @@ def show_table_status(
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown("Training was stopped; the gaps are those of the steps so far.", width="content")
             st.button("Train again", on_click=request.again, key="again")
-    # Also a measurement that ended before its time, and beside an error of the training.
+    # Watch also a measurement that ended early, even beside an error of the training.
     measures = forward_request is not None and forward_request.error is None
     if trains or working or measures:
         request.looked, request.seen = time.monotonic(), get_table_results().version
-        with container:  # elsewhere its element would come with a gap, and move what is below
+        with container:  # outside, its element would add a gap and move everything below
             _watch(request, forward_request)
 
 
 def _done(asked: TrainingRequest) -> None:
-    """Show what the networks were trained on; a line also where none was, so that nothing below moves."""
+    """Show the devices of the training; without any, a line too, so that nothing below moves."""
     devices = join_devices(get_table_results().devices(asked.schemes, setting) for setting in asked.settings)
     st.caption(f"Trained on the {devices}." if devices else "Not trained yet.")
 
 
 def _progress(asked: TrainingRequest, ticket: JobRequest) -> None:
-    """Show how far the training is and how long it still takes, or how long it waits."""
+    """Show the progress of the training and its remaining time, or its wait."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Cancel", on_click=asked.stop, key="cancel")  # first, where nothing that grows can push it aside
+        st.button("Cancel", on_click=asked.stop, key="cancel")  # first, so that no growing text moves it
         st.progress(ticket.progress, format_progress(ticket, "Training"), width="stretch")
 
 
 def _question(asked: TrainingRequest, missing: Sequence[TableTrainingJob]) -> None:
-    """What the training would take, and what would take less: nothing starts by itself."""
+    """Show the cost of a long training, with buttons for smaller settings and to train anyway."""
     factor = get_table_queue().speed.factor(TableTrainingJob.kind)
     size = max(cost.estimate_memory(job.setting, len(job.rows), len(job.networks)) for job in missing)
 
@@ -240,14 +240,14 @@ def _in_words(change: SettingChange, layer: str) -> str:
 
 
 def _take(change: SettingChange) -> None:
-    """Set what was offered."""
+    """Apply a suggested change of the setting."""
     for name, value in change.items():
         st.session_state[PREFIX + name] = value
 
 
 @st.fragment(run_every=PAGE_POLL_SECONDS)
 def _watch(asked: TrainingRequest, measured: JobRequest | None) -> None:
-    """Show the page anew when there is something new to show."""
+    """Rerun the page when there are new results, or when all jobs are over."""
     tickets = [ticket for ticket in (asked.ticket, measured) if ticket is not None]
     news = asked.seen != get_table_results().version or all(ticket.over for ticket in tickets)
     if news and time.monotonic() - asked.looked > PAGE_POLL_SECONDS / 2:
