@@ -36,7 +36,9 @@ def _outputs(scheme: Scheme, setting: Setting, change: Transformation | None) ->
     if scheme.on_weights is not None:
         w = _general(w, scheme.on_weights, 0.0)
     fan_in = w.shape[0] * w.shape[1] * w.shape[2]
-    a = (x.reshape(-1, fan_in) @ w.reshape(fan_in, -1)).reshape(setting.shapes[0])
+    x, w = x.reshape(-1, fan_in), w.reshape(fan_in, -1)
+    a = x @ w
+    a = np.where(np.abs(a) <= NOTHING * (np.abs(x) @ np.abs(w)), 0, a).reshape(setting.shapes[0])  # 0 but for rounding
     return a if scheme.on_activations is None else _general(a, scheme.on_activations, setting.eps)
 
 

@@ -11,7 +11,7 @@ from normviz.topics.table1.sweeps import build_delta_settings, build_eps_setting
 from normviz.topics.table1.table import build_cells
 from normviz.ui.frame import show_error
 from normviz.ui.link import View, get_current_theme, sync_page_values
-from normviz.ui.page_jobs import is_still_running
+from normviz.ui.runs import are_running_after_wait
 from normviz.web.components.grid import show_grid
 
 
@@ -21,8 +21,8 @@ def open_clicked_case() -> None:
 
 
 def show(view: View, theme: str, case: DeltaGenerator, cases: DeltaGenerator, work: DeltaGenerator) -> None:
-    """Show the open case, the map of all cases, how far the training is, and what is chosen below."""
-    schemes = state.get_row_schemes(view)
+    """Show the open case, the map of all cases, the progress of the training, and the panel chosen below."""
+    schemes = tuple(state.get_row_schemes(view))
     setting = state.build_table_setting(view)
     setting.check(schemes)
     if not schemes:
@@ -31,19 +31,18 @@ def show(view: View, theme: str, case: DeltaGenerator, cases: DeltaGenerator, wo
     scheme = next(scheme for scheme in schemes if scheme.key == view["cell"].partition(".")[0])
     swept = {
         "eps": lambda: [(schemes, each) for each in build_eps_settings(setting)],
-        "delta": lambda: [([scheme], each) for each in build_delta_settings(setting)],
+        "delta": lambda: [((scheme,), each) for each in build_delta_settings(setting)],
     }
     sweep = swept.get(view["panel"], list)()
-    measured = training.request_measurements([(schemes, setting), (schemes, setting.exact), *sweep])
-    asked = training.request_training(
-        schemes, [setting, *build_eps_settings(setting)] if view["panel"] == "training" else [setting]
-    )
-    working = is_still_running(measured, asked.ticket)  # asked before the cells are taken
+    forward = training.open_measurements(((schemes, setting), (schemes, setting.exact), *sweep))
+    sweep_settings = build_eps_settings(setting) if view["panel"] == "training" else ()
+    run = training.open_training(schemes, [setting, *sweep_settings])
+    working = are_running_after_wait(forward, run)  # asked before the cells are taken
     cells = build_cells(schemes, setting, training.get_table_results(), view["follow"])
     covered = panels.find_covered_cells(cells, view)
     with work:
         training.show_table_status(
-            asked, measured, working, st.container(key="training"), quiet=len(covered) == len(cells)
+            run, forward, working, st.container(key="training"), quiet=len(covered) == len(cells)
         )
     cell = next(cell for cell in cells if get_cell_key(cell) == view["cell"])
     with case:

@@ -237,11 +237,11 @@ def test_the_page_of_table_1_says_so(failure, gpu, monkeypatch):
 @pytest.mark.heavy
 def test_the_page_of_an_experiment_says_so(gpu, monkeypatch, tmp_path):
     archive = Archive(ResultCache(tmp_path / "results.sqlite"))
-    monkeypatch.setattr(work, "archive", lambda: archive)
+    monkeypatch.setattr(work, "get_archive", lambda: archive)
     gpu.fail_at("middle", FULL)
     with create_thread_pool(1) as pool:
         desk = JobQueue(pool)
-        monkeypatch.setattr(work, "desk", lambda: desk)
+        monkeypatch.setattr(work, "get_experiment_queue", lambda: desk)
         link = {"batch_size_steps": "20", "batch_size_seeds": "2", "batch_size_schemes": "layer"}
         at = open_lab("pages/experiments.py", show="batch-size", **link)
         at = sound(at.button(key="start run").click().run())

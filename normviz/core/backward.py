@@ -4,7 +4,7 @@
 
     ∂l/∂v = g/σ - v · E_Bᵀ[g·v/σ³],   ∂l/∂x = ∂l/∂v - E_Aᵀ ∂l/∂v        with g = ∂l/∂x̂ = γ ∂l/∂y
 
-Each average is turned into its transpose: what element i gives away to the statistics of others comes back from them.
+Each average becomes its transpose, since element i is part of the statistics of others.
 Averages over equal boxes are their own transpose; of windows, which are cut at the border, the transpose divides by the
 neighbour's number of elements. Without B, ∂l/∂v = g; without A, ∂l/∂x = ∂l/∂v. `normviz.train.gradient` is the
 same for loops that train, in torch, in few operations, and without this numerical care:
@@ -44,15 +44,15 @@ MAX_JACOBIAN_ELEMENTS = 512
 
 
 class Gradients(NamedTuple):
-    """What the loss changes by, for a change of each step of the general form.
+    """The gradients of a loss l with respect to each step of the general form.
 
     Attributes:
         dxhat: ∂l/∂x̂ = γ ∂l/∂y.
-        dv: ∂l/∂v, the path through what divides added.
-        dx: ∂l/∂x, the path through the mean added too.
+        dv: ∂l/∂v, with the path through the divisor.
+        dx: ∂l/∂x, with the path through the mean too.
         dgain, dbias: ∂l/∂γ and ∂l/∂β, summed to the shapes of γ and β.
-        deps: ∂l/∂ε, summed over all elements: one number for each tensor of a stack. By s with ε = s² it is 2s times
-            that. None where nothing divides, and for spectral norm, which has no ε.
+        deps: ∂l/∂ε, one number for each tensor of a stack; with ε = s², ∂l/∂s = 2s ∂l/∂ε. None where nothing divides,
+            and for spectral norm, which has no ε.
     """
 
     dxhat: Array
@@ -64,9 +64,18 @@ class Gradients(NamedTuple):
 
 
 def backward(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: float | None = None) -> Array:
-    """∂l/∂x of y = x̂ (γ = 1, β = 0) from dy = ∂l/∂y, in the type of x; arguments and errors are those of `gradients`.
+    """Compute ∂l/∂x of y = x̂ (γ = 1, β = 0) from dy = ∂l/∂y, in the type of x.
 
-    ∂l/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂l/∂x = ∂l/∂v - E_Aᵀ ∂l/∂v with g = dy.
+    ∂l/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂l/∂x = ∂l/∂v - E_Aᵀ ∂l/∂v with g = dy. The arguments and errors are those of
+    `compute_gradients`. The gradient of batch norm sums to 0 over every channel:
+
+    >>> import numpy as np
+    >>> from normviz import backward, get_scheme
+    >>> rng = np.random.default_rng(0)
+    >>> x, dy = rng.normal(size=(2, 4, 3, 3, 6))
+    >>> dx = backward(x, dy, get_scheme("batch"))
+    >>> dx.shape, bool(np.allclose(dx.sum((0, 1, 2)), 0))
+    ((4, 3, 3, 6), True)
     """
     return compute_gradients(x, dy, scheme, eps).dx
 
@@ -80,18 +89,18 @@ def compute_gradients(
     gain: Array | float = 1.0,
     bias: Array | float = 0.0,
 ) -> Gradients:
-    """The gradients of a loss with respect to x, γ, β and ε of y = γ x̂ + β, from dy = ∂l/∂y.
+    """Compute the gradients of a loss with respect to x, γ, β and ε of y = γ x̂ + β, from dy = ∂l/∂y.
 
     Args:
         x, scheme, eps, gain, bias: as for `normalize`. The value of the bias does not matter, its shape does.
-        dy: of the shape of x, or a stack of such along leading axes, of which x is the input of all. What is given
-            back is in the type of x; of half precision dgain, dbias and deps stay float32.
+        dy: an array of the shape of x, or a stack of such arrays along leading axes, all for this one x. The results
+            have the type of x; in half precision dgain, dbias and deps stay float32.
 
     Raises:
-        InvalidInput: what `normalize` raises, and a dy of another shape.
+        InvalidInput: the errors of `normalize`, and a dy of another shape.
 
-    Source: Ioffe & Szegedy 2015, section 3, for batch norm, of which this is the same for any fields; Miyato et al.
-    2018, gradient analysis of the spectrally normalized weights, for spectral norm: (G - ⟨G, Ŵ⟩ u vᵀ) / σ₁.
+    Source: Ioffe & Szegedy 2015, section 3, for batch norm, generalized here to any fields; Miyato et al. 2018,
+    gradient analysis of the spectrally normalized weights, for spectral norm: (G - ⟨G, Ŵ⟩ u vᵀ) / σ₁.
     """
     (x, given), (dy, _) = to_floating_point(x), to_floating_point(dy)
     xp = array_namespace(x, dy)
@@ -127,13 +136,13 @@ def compute_gradients(
 
 @ignore_float_warnings
 def compute_jacobian(x: ArrayLike, scheme: Scheme, eps: float | None = None) -> Array:
-    """J with J[i, j] = ∂x̂_i/∂x_j, a matrix over the elements of a small tensor (N, H, W, C) in memory order.
+    """Compute J with J[i, j] = ∂x̂_i/∂x_j, a matrix over the elements of a small tensor (N, H, W, C) in memory order.
 
-    Every row is the backward pass of one x̂_i. Where the scheme centres, every row sums to 0, since a shift of x leaves
-    no trace in x̂; where it divides and ε = 0, J x = 0, since the scale of x leaves none.
+    Row i is the backward pass of x̂_i. Every row sums to 0 if the scheme centres, since x̂ is invariant to a shift of
+    x. J x = 0 if the scheme divides and ε = 0, since x̂ is invariant to the scale of x.
 
     Raises:
-        InvalidInput: what `normalize` raises, other than four axes, or more than `MAX_JACOBIAN` elements.
+        InvalidInput: the errors of `normalize`, other than four axes, or more than `MAX_JACOBIAN_ELEMENTS` elements.
     """
     x, _ = to_floating_point(x)
     shape = check_shape(x.shape, scheme.axes)
@@ -149,10 +158,10 @@ def compute_jacobian(x: ArrayLike, scheme: Scheme, eps: float | None = None) -> 
 
 @ignore_float_warnings
 def compute_diagonal_gradient(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: float | None = None) -> Array:
-    """∂l/∂y_i · ∂x̂_i/∂x_i, which is not ∂l/∂x_i: the other elements' terms through μ and σ are missing.
+    """Compute ∂l/∂y_i · ∂x̂_i/∂x_i, the common mistake that omits the paths from other elements through μ and σ.
 
-    Of the Jacobian it has the diagonal only: (1 - 1/H)/σ - (x_i - μ)²/(H σ³) in a field of H elements. Printed as the
-    gradient of layer norm in notes on Ba et al. 2016. Arguments and errors are those of `backward`.
+    It keeps only the diagonal of the Jacobian: (1 - 1/H)/σ - (x_i - μ)²/(H σ³) in a field of H elements. Notes on
+    Ba et al. 2016 print it as the gradient of layer norm. The arguments and errors are those of `backward`.
     """
     (x, given), (dy, _) = to_floating_point(x), to_floating_point(dy)
     xp = array_namespace(x, dy)
@@ -184,18 +193,18 @@ def compute_diagonal_gradient(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: 
 
 
 def _slope(x: Array, scheme: Scheme) -> Array:
-    """∂x̂/∂x = α f'(αx + s) of a pointwise scheme, element by element."""
+    """Compute ∂x̂/∂x = α f'(αx + s) of a pointwise scheme, element by element."""
     assert scheme.function is not None
     return scheme.alpha * scheme.function.slope(scheme.inside(x))
 
 
 def _eps(scheme: Scheme, eps: float | None) -> float:
-    """ε as `normalize` takes it."""
+    """Return ε as `normalize` uses it."""
     return (scheme.eps or 0.0) if eps is None else eps
 
 
 def _divided(g: Array, result: NormalizationResult, field: Field) -> tuple[Array, Array]:
-    """g/σ - v · E_Bᵀ[g·v/σ³], and -½ Σ g·v/σ³, the derivative by ε."""
+    """Compute ∂l/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂l/∂ε = -½ Σ g·v/σ³."""
     xp = array_namespace(g)
     largest = _inverse(result.deviation)
     inverse = broadcast_statistic(largest, field, g.shape)
@@ -214,7 +223,7 @@ def _divided(g: Array, result: NormalizationResult, field: Field) -> tuple[Array
 
 
 def apply_transposed_average(x: Array, field: Field) -> Array:
-    """Eᵀ x, in a shape that broadcasts against x; averages over equal boxes are their own transpose."""
+    """Compute E_Aᵀ x, in a shape that broadcasts against x; averages over equal boxes are their own transpose."""
     total = reduce_boxes(x, field.blocks, array_namespace(x).mean)
     for axis, rule in field.windows:
         sizes = _along(np.diff(rule.bounds(x.shape[axis]))[:, 0], axis, x)
@@ -223,7 +232,7 @@ def apply_transposed_average(x: Array, field: Field) -> Array:
 
 
 def _spectral(weight: Array, g: Array) -> Array:
-    """(G - ⟨G, Ŵ⟩ u vᵀ) / σ₁ of the (kh·kw·Cin, Cout) matrix W, Ŵ = W/σ₁, with its leading singular vectors u, v."""
+    """Compute (G - ⟨G, Ŵ⟩ u vᵀ) / σ₁ for the (kh·kw·Cin, Cout) matrix W, Ŵ = W/σ₁, leading singular vectors u, v."""
     xp = array_namespace(weight)
     u, v, inverse = _leading(weight)
     along = xp.sum(g * (weight * inverse), axis=tuple(range(-4, 0)), keepdims=True)
@@ -231,7 +240,7 @@ def _spectral(weight: Array, g: Array) -> Array:
 
 
 def _leading(weight: Array) -> tuple[Array, Array, Array]:
-    """u (…, fan-in, 1), v (…, 1, Cout) and 1/σ₁ (…, 1, 1, 1, 1) of a weight tensor as a matrix; NaN at NaN."""
+    """Compute u (…, fan-in, 1), v (…, 1, Cout) and 1/σ₁ (…, 1, 1, 1, 1) of a weight tensor as a matrix."""
     xp = array_namespace(weight)
     matrix = xp.reshape(weight, (*weight.shape[:-4], -1, weight.shape[-1]))
     finite = xp.isfinite(matrix)
@@ -242,13 +251,13 @@ def _leading(weight: Array) -> tuple[Array, Array, Array]:
 
 
 def _inverse(deviation: Array) -> Array:
-    """1/σ, and 0 where σ is 0."""
+    """Compute 1/σ, and 0 where σ is 0."""
     xp = array_namespace(deviation)
     return 1 / xp.where(deviation == 0, xp.full_like(deviation, float("inf")), deviation)
 
 
 def _sum_over_both(x: Array, first: Field, second: Field, shape: Shape) -> Array:
-    """At every element, the sum over the elements that are in both of its fields."""
+    """Sum, for every element, over the elements that are in both of its fields."""
     xp = array_namespace(x)
     for axis, ours, theirs in zip(range(-4, 0), first.bounds(shape), second.bounds(shape), strict=True):
         lo, hi = np.maximum(ours[:, 0], theirs[:, 0]), np.minimum(ours[:, 1], theirs[:, 1])
@@ -261,18 +270,18 @@ def _sum_over_both(x: Array, first: Field, second: Field, shape: Shape) -> Array
 
 
 def _sizes(field: Field, shape: Shape, like: Array) -> Array:
-    """The number of elements in the box of every element."""
+    """Return the number of elements in the box of every element."""
     return array_namespace(like).asarray(field.sizes(shape), dtype=like.dtype, device=like.device)
 
 
 def _along(numbers: np.ndarray, axis: int, like: Array) -> Array:
-    """Numbers along one of the last four axes."""
+    """Reshape numbers so that they lie along one of the last four axes."""
     behind = (1,) * (-axis - 1)
     return array_namespace(like).asarray(numbers.reshape(-1, *behind), dtype=like.dtype, device=like.device)
 
 
 def _sum_to(x: Array, parameter: Array | float) -> Array:
-    """x summed to the shape of a parameter that was broadcast against it; a number has no axes."""
+    """Sum x to the shape of a parameter that was broadcast against it; a number has no axes."""
     xp = array_namespace(x)
     shape = tuple(getattr(parameter, "shape", ()))
     in_front = x.ndim - len(shape)

@@ -36,7 +36,7 @@ class NormalizationResult(NamedTuple):
     Attributes:
         mean: E_A[x]; None without centring.
         v: the centred tensor.
-        deviation: sqrt(ε + E_B[v²]), or the largest singular value; None where nothing divides, or a matrix does.
+        deviation: sqrt(ε + E_B[v²]), or the largest singular value; None if nothing or a matrix divides.
         xhat: the normalized tensor x̂.
         y: γ x̂ + β.
     """
@@ -61,9 +61,9 @@ def normalize(
     Args:
         x: (..., N, H, W, C), or (..., kh, kw, Cin, Cout) for a scheme that acts on weights. A NumPy array or a torch
             tensor, on any device and with gradients, or nested lists. Integers and booleans are converted to the
-            default floating type: float64 in NumPy, `torch.get_default_dtype()` in torch. For half precision
-            (float16, bfloat16) all is computed in float32, as torch does: mean and deviation stay float32; v, x̂ and
-            y are rounded to the type of x.
+            default floating type: float64 in NumPy, `torch.get_default_dtype()` in torch. Half precision (float16,
+            bfloat16) is computed in float32, as in torch: mean and deviation stay float32; v, x̂ and y are rounded to
+            the type of x.
         scheme: a row of `SCHEMES`, or one with fields of your own.
         eps: ε >= 0; the scheme's own where None.
         gain, bias: γ and β, numbers or arrays that broadcast against x.
@@ -71,6 +71,15 @@ def normalize(
     Raises:
         InvalidInput: not an array of real numbers, fewer than four axes or an empty one, a field that does not fit
             them, or a negative ε.
+
+    >>> import numpy as np
+    >>> from normviz import get_scheme, normalize
+    >>> x = np.arange(4.0).reshape(2, 1, 1, 2)  # two examples of two channels
+    >>> normalize(x, get_scheme("batch"), eps=0).xhat.squeeze()
+    array([[-1., -1.],
+           [ 1.,  1.]])
+    >>> normalize(x, get_scheme("layer"), eps=0).mean.squeeze()
+    array([0.5, 2.5])
 
     Source: Ren et al. 2017, the general form above Table 2; spectral norm: Miyato et al. 2018, eq. 8; whitening:
     Huang et al. 2018, Section 3.
@@ -98,7 +107,7 @@ def normalize(
 
 
 def centre(x: Array, field: Field) -> tuple[Array, Array]:
-    """v = x - E_A[x], and E_A[x] in the shape of the field's statistics."""
+    """Compute v = x - E_A[x], and E_A[x] in the shape of the field's statistics."""
     xp = array_namespace(x)
     anchor = _constant(reduce_boxes(x, field.blocks, xp.min))
     anchor = xp.where(xp.isfinite(anchor), anchor, xp.zeros_like(anchor))
@@ -115,7 +124,7 @@ def centre(x: Array, field: Field) -> tuple[Array, Array]:
 
 
 def compute_rms(v: Array, field: Field, eps: float = 0.0) -> Array:
-    """sqrt(ε + E_B[v²]), in the shape of the field's statistics."""
+    """Compute sqrt(ε + E_B[v²]), in the shape of the field's statistics."""
     xp = array_namespace(v)
     finfo = xp.finfo(v.dtype)
     least, most = max(eps**0.5, float(finfo.smallest_normal)), float(finfo.max) / 2
@@ -135,7 +144,7 @@ def compute_rms(v: Array, field: Field, eps: float = 0.0) -> Array:
 
 
 def compute_spectral_norm(weight: Array) -> Array:
-    """The spectral norm of the (kh·kw·Cin, Cout) matrix of a weight tensor; shape (..., 1, 1, 1, 1)."""
+    """Compute the spectral norm of a weight tensor as a (kh·kw·Cin, Cout) matrix, in the shape (..., 1, 1, 1, 1)."""
     xp = array_namespace(weight)
     fan_in, fan_out = int(np.prod(weight.shape[-4:-1])), weight.shape[-1]
     matrix = xp.reshape(weight, (*weight.shape[:-4], fan_in, fan_out))
@@ -149,7 +158,7 @@ def compute_spectral_norm(weight: Array) -> Array:
 def reduce_boxes(x: Array, field: Field, reduction: Any) -> Array:
     """Reduce x over every box of a field without windows, axis by axis, to the shape of the field's statistics.
 
-    `how` is `xp.mean`, `xp.min` or `xp.max`, which over a box are the same as over its axes one after another.
+    `reduction` is `xp.mean`, `xp.min` or `xp.max`: over a box they equal a reduction of one axis after another.
     """
     for axis, rule in zip(range(-4, 0), field.rules, strict=True):
         n = x.shape[axis]
@@ -162,7 +171,7 @@ def reduce_boxes(x: Array, field: Field, reduction: Any) -> Array:
 
 
 def broadcast_statistic(statistic: Array, field: Field, shape: tuple[int, ...]) -> Array:
-    """Repeat statistics so that every element meets its own: an array that broadcasts against one of this shape."""
+    """Repeat each statistic for the elements of its box; the result broadcasts against an array of this shape."""
     xp = array_namespace(statistic)
     for axis in range(-4, 0):
         blocks, n = statistic.shape[axis], shape[axis]
@@ -184,7 +193,7 @@ def gather_windows(x: Array, rule: Rule, axis: int) -> Array:
 
 
 def average_windows(windows: Array, rule: Rule, axis: int) -> Array:
-    """The mean of every window that `window` has laid out, without the repeated elements."""
+    """Average every window that `gather_windows` has laid out, without the repeated elements."""
     xp = array_namespace(windows)
     n, longest, behind = windows.shape[axis - 1], windows.shape[axis], (1,) * (-axis - 1)
     size = np.diff(rule.bounds(n))
@@ -194,17 +203,17 @@ def average_windows(windows: Array, rule: Rule, axis: int) -> Array:
 
 
 def _split(shape: tuple[int, ...], axis: int, parts: tuple[int, int]) -> tuple[int, ...]:
-    """The shape with one axis replaced by two, the second of which is at `axis`, counted from the end."""
+    """Return the shape with one axis replaced by two, the second of which is at `axis`, counted from the end."""
     position = axis % len(shape)
     return (*shape[:position], *parts, *shape[position + 1 :])
 
 
 def _divide(v: Array, deviation: Array) -> Array:
-    """v / deviation, where 0/0 is 0, and its derivative too."""
+    """Compute v / deviation, with 0/0 = 0 and the derivative 0 there."""
     xp = array_namespace(v)
     return v / xp.where(deviation == 0, xp.full_like(deviation, float("inf")), deviation)
 
 
 def _constant(x: Array) -> Array:
-    """x without its gradient, for what cancels out of the result: anchors and scales."""
+    """Detach x from its gradient: anchors and scales cancel out of the result."""
     return x.detach() if hasattr(x, "detach") else x

@@ -1,7 +1,6 @@
 """The functions of schemes without statistics: x̂ = f(αx + s), each element by itself.
 
-A later one is a row of `FUNCTIONS`, and a scheme that names it: whatever computes, differentiates, trains, writes or
-draws a pointwise scheme asks this table.
+A new function is a row of `POINTWISE_FUNCTIONS` and a scheme that names it.
 """
 
 from collections.abc import Callable
@@ -48,7 +47,7 @@ MEET, END, TERMS = 2.0, 6.0, 40
 
 
 def _erf(u: Array) -> Array:
-    """The error function, to four roundings of its type; the array API has none, torch has its own.
+    """Compute the error function to four roundings of its type; the array API has none, torch has its own.
 
     2/√π u e^(−u²) (1 + 2u²/3 (1 + 2u²/5 (…))) near 0, 1 − e^(−u²) / (√π u (1 + 1/(2u² (1 + 2/(2u² (…)))))) elsewhere.
     Source: Abramowitz & Stegun 1964, 7.1.6 and 7.1.14.
@@ -91,4 +90,4 @@ POINTWISE_FUNCTIONS: dict[str, PointwiseFunction] = {
         imports="from math import erf",
     ),
 }
-"""By the name that `Scheme.pointwise` holds."""
+"""The functions by `Scheme.pointwise`."""

@@ -47,6 +47,13 @@ def predict(
 
     Raises:
         InvalidInput: an unknown layer.
+
+    >>> from normviz import get_scheme
+    >>> rescaling = TRANSFORMATIONS["weight-vector-rescaling"]
+    >>> predict(get_scheme("batch"), rescaling, "dense", (32, 1, 1, 8), (1, 1, 16, 8)).invariant
+    True
+    >>> predict(get_scheme("layer"), rescaling, "dense", (32, 1, 1, 8), (1, 1, 16, 8)).invariant
+    False
     """
     if layer not in LAYERS:
         raise InvalidInput(f"layer {layer!r} is unknown; {', '.join(LAYERS)} are known.")
@@ -98,7 +105,7 @@ def find_invariances(scheme: Scheme, layer: str, shape: Shape, weight_shape: Sha
 def explain_degeneracy(scheme: Scheme, shape: Shape, eps: float, dtype: str = "float64") -> str | None:
     """Return why invariance means nothing on this shape, as a sentence; None if it means something.
 
-    A centred field of one element is zero, whatever ε is. The other reasons, those of `only_signs`, are exact at
+    A centred field of one element is zero, whatever ε is. The other reasons, those of `explain_sign_only`, are exact at
     ε = 0, and hold to the tolerance of the type while ε is below it, for numbers of about 1 as those of Table 1 are.
     """
     if scheme.acts_on == "weight":

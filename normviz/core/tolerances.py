@@ -28,5 +28,5 @@ ANSWER_ROUNDINGS = 4
 
 
 def get_relative_tolerance(dtype: object) -> float:
-    """The relative difference allowed for arrays of this type, NumPy's or torch's."""
+    """Return the relative difference allowed for arrays of this type, NumPy's or torch's."""
     return RELATIVE_TOLERANCES[str(dtype).removeprefix("torch.")]

@@ -34,7 +34,7 @@ def describe_aim(scheme: Scheme, x: np.ndarray, result: NormalizationResult, thr
 def name_field(field: Field, axes: tuple[str, ...], shape: Shape) -> str:
     """Return the name of what one field holds: "channel", "group of channels of every example"; empty: all.
 
-    >>> field_noun(Field.parse("own, full, full, groups(2)"), ("N", "H", "W", "C"), (4, 4, 4, 6))
+    >>> name_field(Field.parse("own, full, full, groups(2)"), ("N", "H", "W", "C"), (4, 4, 4, 6))
     'group of channels of every example'
     """
     return _noun(field.canonical(shape), axes, name_axes(axes, shape))
@@ -44,9 +44,9 @@ def describe_scope(scheme: Scheme) -> str:
     """Return what a scheme normalizes, and over what it averages, in words that hold for every shape.
 
     >>> from normviz.core.registry import SCHEMES
-    >>> scope_words(SCHEMES["group"])
+    >>> describe_scope(SCHEMES["group"])
     'every group of channels of every example alone, over all positions'
-    >>> scope_words(SCHEMES["rms"])
+    >>> describe_scope(SCHEMES["rms"])
     'every position of every example alone, over all channels; no mean is subtracted'
     """
     fields = scheme.fields[-1:] if scheme.whitens else scheme.fields

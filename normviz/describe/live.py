@@ -42,13 +42,13 @@ class ElementNumbers(NamedTuple):
     shape: Shape
 
     def of(self, index: tuple[int, ...], shape: Shape) -> float:
-        """That of the element at `index` of a tensor of this shape."""
+        """Return the number of the element at `index` of a tensor of this shape."""
         at = tuple(i * count // n for i, count, n in zip(index, self.shape, shape, strict=True))
         return float(self.values.reshape(self.shape)[at])
 
 
 def build_step_formulas(scheme: Scheme, shape: Shape) -> list[LiveFormula]:
-    """The steps of the general form that a scheme has, with the numbers of `numbers`."""
+    """Build formulas for the steps of a scheme, with places for the numbers of `compute_live_numbers`."""
     x, base = TENSOR_SYMBOLS.get(scheme.acts_on, "x"), "x"
     found = [LiveFormula("element", (rf"{x}_{{\num{{n}},\num{{h}},\num{{w}},\num{{c}}}} = \num{{x}}",))]
     symbol = x
@@ -75,7 +75,7 @@ def build_step_formulas(scheme: Scheme, shape: Shape) -> list[LiveFormula]:
 
 
 def build_statistic_formulas(scheme: Scheme) -> list[LiveFormula]:
-    """What an element shares with others: its mean, and what divides."""
+    """Build formulas for the statistics that an element shares: its mean and its divisor."""
     found = []
     if scheme.summation is not None:
         found.append(LiveFormula("mean", (r"\mu = \num{mean}",)))
@@ -99,11 +99,11 @@ def compute_live_numbers(
     bias: float,
     threshold: float = 0.0,
 ) -> dict[str, ElementNumbers]:
-    """The numbers of every element, by their names in the formulas, and which `form` a formula takes.
+    """Compute the numbers of every element, by their names in the formulas, and the `form` that a formula has.
 
-    `divides` is what stands below: the mean square, or what divides where that is written as it is. Of a scheme that
-    whitens it is the channel's variance, on the diagonal of Σ; `w0`, … and `v0`, … are the element's row of
-    (Σ + εI)^(-1/2) and what it is multiplied with, the channels of its group at its position.
+    `divides` is the number below the fraction: the mean square, or the divisor if it is written as it is. For a scheme
+    that whitens it is the channel's variance, on the diagonal of Σ. `w0`, … and `v0`, … are the element's row of
+    (Σ + εI)^(-1/2) and the channels of its group at its position, which the row multiplies.
     """
     one = (1, 1, 1, 1)
     found = {
@@ -155,7 +155,7 @@ def _normalized(scheme: Scheme, shape: Shape, symbol: str, base: str) -> tuple[s
 
 
 def _product(channels: int) -> str:
-    """x̂ as a sum over the channels of a group, of which the first and the last are written where there are many."""
+    """Format x̂ as a sum over the channels of a group, only the first and the last if there are many."""
     terms = [rf"\num*{{w{k}}} \cdot \num*{{v{k}}}" for k in range(channels)]
     terms[0] = terms[0].replace("*", "", 1)
     if channels > MAX_SUM_TERMS:
@@ -165,7 +165,7 @@ def _product(channels: int) -> str:
 
 
 def _whitened(scheme: Scheme, result: NormalizationResult, eps: float) -> dict[str, ElementNumbers]:
-    """The numbers of a channel's variance, and of the terms of `_product`."""
+    """Compute the numbers of a channel's variance, and of the terms of `_product`."""
     shape = result.v.shape
     groups = scheme.matrices(shape)
     channels = shape[-1] // groups
@@ -180,7 +180,7 @@ def _whitened(scheme: Scheme, result: NormalizationResult, eps: float) -> dict[s
 
 
 def _square(scheme: Scheme) -> str:
-    """What divides, under its root."""
+    """Format the square under the root of the divisor."""
     if scheme.whitens:
         return r"\Sigma_{cc}"
     if scheme.spectral:

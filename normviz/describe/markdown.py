@@ -22,12 +22,12 @@ _LIST_NUMBER = re.compile(r"^(\d+)([.)])(?!\S)")
 def escape_markdown(text: object) -> str:
     r"""Return Markdown that shows a text as it is, in one line and without markup.
 
-    Backslashes stand before markup, a word joiner inside of what backslashes do not stop, U+FFFD for characters that
-    are not seen, and one space for any white space.
+    Markup gets a backslash; a word joiner breaks markup that backslashes do not stop. Unprintable characters become
+    U+FFFD, and white space one space.
 
-    >>> escape("![](http://host/t.png)") == rf"!\[\](http\:{WORD_JOINER}//host/t.png)"
+    >>> escape_markdown("![](http://host/t.png)") == rf"!\[\](http\:{WORD_JOINER}//host/t.png)"
     True
-    >>> escape("4 groups do not divide C = 6.")
+    >>> escape_markdown("4 groups do not divide C = 6.")
     '4 groups do not divide C = 6.'
     """
     line = _UNSEEN.sub("\ufffd", _SPACE.sub(" ", str(text)).strip())

@@ -46,7 +46,7 @@ def test_any_other_setting_is_refused_in_words(monkeypatch, given):
 @pytest.mark.parametrize(
     ("create_queue", "most"),
     [
-        (work.desk, MAX_WORKERS),
+        (work.get_experiment_queue, MAX_WORKERS),
         (accuracy.get_training_queue, MAX_THREADS),
         (training_panels.get_table_queue, MAX_THREADS),
     ],

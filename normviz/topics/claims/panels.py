@@ -26,7 +26,7 @@ from normviz.topics.claims.verdicts import VERDICTS, counts
 from normviz.topics.experiments import work
 from normviz.ui.frame import draw_page_link, show_error
 from normviz.ui.link import View
-from normviz.ui.page_jobs import PAGE_POLL_SECONDS
+from normviz.ui.runs import PAGE_POLL_SECONDS
 from normviz.ui.saving import draw_download_button
 
 
@@ -118,22 +118,22 @@ def measure_again(claim: Claim, view: View) -> None:
         label = f"Measure it again on this server, from seed {seed} · about {seconds}"
         st.button(label, key=key, on_click=_want, args=(key,))
         return
-    asked = work.start(parts_of(claim, seed), PAGE, f"{key} work", wanted=True)
-    working = asked.working
+    run = work.open_parts(parts_of(claim, seed), PAGE, f"{key} work", wanted=True)
+    working = run.is_active()
 
     @st.fragment(run_every=PAGE_POLL_SECONDS if working else None)
     def look() -> None:
-        found = asked.found()
-        if asked.working != working or any(st.session_state[p.key] != view[p.name] for p in PARAMS):
+        found = work.find_results(run)
+        if run.is_active() != working or any(st.session_state[p.key] != view[p.name] for p in PARAMS):
             st.rerun()  # the whole page, which sets the clock and writes the link
-        if asked.working:
-            st.progress(asked.share(found), "Measuring")
-            st.button("Cancel", key=f"{key} cancel", on_click=asked.stop)
-        elif asked.error:
-            show_error(asked.error)
-            st.button("Try again", key=f"{key} retry", on_click=asked.run)
+        if run.is_active():
+            st.progress(work.compute_share(run, found), "Measuring")
+            st.button("Cancel", key=f"{key} cancel", on_click=run.stop)
+        elif run.error:
+            show_error(run.error)
+            st.button("Try again", key=f"{key} retry", on_click=run.start)
         elif (evidence := find_evidence(claim, seed, found)) is None:
-            st.button("Measure it again", key=f"{key} anew", on_click=asked.run)
+            st.button("Measure it again", key=f"{key} anew", on_click=run.start)
         else:
             st.markdown(f"**On this server, from seed {seed}:** {VERDICTS[evidence.verdict].name}")
             show_evidence(evidence)

@@ -25,7 +25,7 @@ from normviz.topics.experiments.figures import (
 from normviz.topics.experiments.reports import SHAPES, WORDS, FigureSpec, Report
 from normviz.ui.frame import show_error
 from normviz.ui.link import View, reset_values
-from normviz.ui.page_jobs import PAGE_POLL_SECONDS, format_waiting
+from normviz.ui.runs import PAGE_POLL_SECONDS, PageRun, format_waiting
 from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 
@@ -52,9 +52,9 @@ def show(view: View, theme: str) -> None:
     experiment, setting = state.shown(view), state.setting_of(view)
     with st.container(key="data"):
         st.caption(f"**Data and network:** {experiment.about(setting)}")
-    asked = work.start(tuple(experiment.parts(setting)), wanted=st.session_state.pop(WANTED, False))
+    run = work.open_parts(tuple(experiment.parts(setting)), wanted=st.session_state.pop(WANTED, False))
     with st.container(key="work", gap="small"):
-        follow(asked, view, setting, theme)
+        follow(run, view, setting, theme)
     with st.container(key="method"):
         if experiment.rules:
             st.caption(f"**Comparison.** {experiment.rules}")
@@ -62,22 +62,22 @@ def show(view: View, theme: str) -> None:
             st.code(command(experiment, setting), language="bash", wrap_lines=True)
 
 
-def follow(asked: work.ExperimentRequest, view: View, setting: Setting, theme: str) -> None:
+def follow(run: PageRun, view: View, setting: Setting, theme: str) -> None:
     """Show how far the run is and its results so far, again and again as long as it runs.
 
     Without a complete result of this server, the example result that comes with the package is shown.
     """
-    experiment, working = state.shown(view), asked.working
+    experiment, working = state.shown(view), run.is_active()
 
     @st.fragment(run_every=PAGE_POLL_SECONDS if working else None)
     def look() -> None:
-        found = asked.found()
-        complete = len(found) == len(asked.parts) and all(map(is_complete, found.values()))
-        if asked.working != working or (working and complete):  # complete: perhaps by others
+        found = work.find_results(run)
+        complete = len(found) == len(run.shown) and all(map(is_complete, found.values()))
+        if run.is_active() != working or (working and complete):  # complete: perhaps by others
             st.rerun()  # the whole page, which sets the clock
-        example = None if working or complete else find_example(experiment.key, asked.parts)
-        labels, note = (AGAIN, _example_words(example, found, asked)) if example else (RUN, "")
-        status(asked, found, labels, note, partial(change_seeds, view))
+        example = None if working or complete else find_example(experiment.key, run.shown)
+        labels, note = (AGAIN, _example_words(example, found, run)) if example else (RUN, "")
+        status(run, found, labels, note, partial(change_seeds, view))
         results = example.results if example else found
         with st.container(key="outcome"):  # style.css: as high from the start of a run as with its first figures
             if results or working:
@@ -99,10 +99,10 @@ def change_seeds(view: View) -> None:
     st.session_state[WANTED] = True
 
 
-def _example_words(example: Example, found: Results, asked: work.ExperimentRequest) -> str:
+def _example_words(example: Example, found: Results, run: PageRun) -> str:
     words = f"Example result (version {example.version})."
     ready = sum(map(is_complete, found.values()))
-    return f"{words} {ready} of {len(asked.parts)} parts are done on this server." if ready else words
+    return f"{words} {ready} of {len(run.shown)} parts are done on this server." if ready else words
 
 
 def invite(view: View) -> None:
@@ -116,7 +116,7 @@ def invite(view: View) -> None:
 
 
 def status(
-    asked: work.ExperimentRequest,
+    run: PageRun,
     found: Results,
     labels: tuple[str, str] = RUN,
     note: str = "",
@@ -125,26 +125,29 @@ def status(
     """Show how far a run is, with the buttons that start, pause and cancel it.
 
     Args:
-        asked: the parts of the run.
+        run: of the parts.
         found: their results so far.
         labels: of the button that starts all parts, or the rest of them.
         note: the words beside that button; by default how many parts are done.
         on_again: starts a run with other seeds when this one is done; None: there is no button for it.
     """
-    ready, whole = sum(map(is_complete, found.values())), len(asked.parts)
+    ready, whole = sum(map(is_complete, found.values())), len(run.shown)
     with st.container(horizontal=True, vertical_alignment="center", key="run"):
-        if asked.working:
-            st.button("Cancel", on_click=asked.stop, key="cancel run")
-            paused = asked.ticket is not None and asked.ticket.paused
+        if run.is_active():
+            st.button("Cancel", on_click=run.stop, key="cancel run")
+            paused = run.request is not None and run.request.paused
             if paused:
-                st.button("Resume", on_click=asked.run, key="resume run", type="primary")
+                st.button("Resume", on_click=run.start, key="resume run", type="primary")
             else:
-                st.button("Pause", on_click=asked.pause, key="pause run")
-            st.progress(asked.share(found), _progress_words(asked, ready), width="stretch")
+                st.button("Pause", on_click=run.pause, key="pause run")
+            st.progress(work.compute_share(run, found), _progress_words(run, ready), width="stretch")
         elif ready < whole:
             label = labels[ready > 0]
             st.button(
-                f"{label} · about {format_duration(asked.seconds)}", on_click=asked.run, key="start run", type="primary"
+                f"{label} · about {format_duration(run.estimate_seconds())}",
+                on_click=run.start,
+                key="start run",
+                type="primary",
             )
             told = f"{ready} of {whole} parts are done." if found else "Not run yet with this setting."
             st.markdown(note or told, width="content")
@@ -153,28 +156,30 @@ def status(
                 st.button("Run with other seeds", on_click=on_again, key="run again")
             devices = join_devices(str(arrays["device"]) for arrays in found.values())
             st.caption(f"Done: {whole} part{'s' if whole > 1 else ''} on the {devices}. {_kept_words()}")
-    if asked.error:
-        show_error(asked.error)
-    if damaged := work.archive().damaged(asked.parts):
+    if run.error:
+        show_error(run.error)
+    if damaged := work.get_archive().damaged(run.shown):
         st.caption(f"{damaged} kept result{'s were' if damaged > 1 else ' was'} damaged, and computed anew.")
 
 
-def _progress_words(asked: work.ExperimentRequest, ready: int) -> str:
-    ticket, whole = asked.ticket, len(asked.parts)
-    if ticket is None:
+def _progress_words(run: PageRun, ready: int) -> str:
+    request, whole = run.request, len(run.shown)
+    if request is None:
         return "Waiting for a worker"
-    if ticket.waits:
-        return format_waiting(ticket)
+    if request.waits:
+        return format_waiting(request)
     part = f"Part {min(ready + 1, whole)} of {whole}"
-    if ticket.paused:
-        return f"{part}, then a pause" if ticket.runs else f"Paused after {ready} of {whole} parts"
-    if not ready and not any(run.share for run in [*ticket.runs]):  # what a worker loads first is not in the estimate
-        return f"Starting, about {format_duration(asked.seconds)} once it runs"
-    return f"{part}, about {format_duration(asked.seconds)} to go"
+    if request.paused:
+        return f"{part}, then a pause" if request.runs else f"Paused after {ready} of {whole} parts"
+    if not ready and not any(
+        each.share for each in [*request.runs]
+    ):  # what a worker loads first is not in the estimate
+        return f"Starting, about {format_duration(run.estimate_seconds())} once it runs"
+    return f"{part}, about {format_duration(run.estimate_seconds())} to go"
 
 
 def _kept_words() -> str:
-    return "On this server until it restarts: its disk takes no results." if work.archive().kept.failed else KEPT
+    return "On this server until it restarts: its disk takes no results." if work.get_archive().kept.failed else KEPT
 
 
 def outcome(report: Report, why: str, theme: str, working: bool, networks: int) -> None:

@@ -1,9 +1,7 @@
-"""What a session asks to have run outside of its page: the parts that are missing of what the page shows."""
+"""The runs of experiments and claims: their queue, their cached results, and how far they are."""
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from typing import cast
 
 import streamlit as st
@@ -11,154 +9,81 @@ import streamlit as st
 from normviz.core.errors import InvalidInput
 from normviz.jobs.default_queue import create_default_queue
 from normviz.jobs.executors import count_workers
-from normviz.jobs.failures import describe_error
-from normviz.jobs.job_queue import JobQueue, JobRequest
+from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive, Part, Results, is_complete
 from normviz.topics.experiments.state import PAGE
-from normviz.ui.page_jobs import get_server_speed, submit_or_reuse
+from normviz.ui.runs import PageRun, RunSource, get_server_speed, open_run
 
 KEY = f"{PAGE} work"
-"""Where the session holds it."""
+"""The key of an experiment's run in the session's state."""
 
-FIRST = 0.3
-"""Seconds that a look at a run waits for its first report: that comes sooner than the next look."""
+FIRST_REPORT_SECONDS = 0.3
+"""Seconds that a page waits for the first report of a run, which comes sooner than the page's next look."""
 
 
 @st.cache_resource
-def archive() -> Archive:
-    """All that has been run on this server, or kept by an earlier one."""
+def get_archive() -> Archive:
+    """Return the results of this server and those on its disk."""
     return Archive(ResultCache())
 
 
 @st.cache_resource
-def desk() -> JobQueue:
-    """Where all sessions hand in their experiments."""
+def get_experiment_queue() -> JobQueue:
+    """Return the queue of all sessions for experiments and claims."""
     workers = count_workers()
     return create_default_queue(
-        workers, jobs_per_request=workers, is_done=lambda part: not archive().missing([part]), speed=get_server_speed()
+        workers, jobs_per_request=workers, is_done=lambda part: not find_missing_parts([part]), speed=get_server_speed()
     )
 
 
-@dataclass
-class ExperimentRequest:
-    """What a session's page shows results of, and what it has done to get it run.
+def find_missing_parts(parts: Sequence[Part]) -> list[Part]:
+    """Return the parts without a complete result."""
+    return get_archive().missing(parts)
 
-    Attributes:
-        parts: of an experiment, or of whatever else the page shows.
-        page: by its name in the session.
-        ticket: the last one for what was missing of them.
-        wanted: whether it is to be run.
-        error: what ended it, in words.
+
+def join_running(missing: Sequence[Part]) -> bool:
+    """Return True if another session runs all of these parts; get workers ready while the visitor reads."""
+    try:
+        get_experiment_queue().warm()
+        return get_experiment_queue().at_work(missing)
+    except InvalidInput:  # a cluster that cannot be reached, which a run says
+        return False
+
+
+SOURCE = RunSource(
+    find_missing_parts,
+    lambda missing: get_experiment_queue(),
+    lambda part, arrays: get_archive().keep(part, arrays),
+    is_automatic=join_running,
+)
+
+
+def open_parts(parts: Sequence[Part], page: str = PAGE, key: str = KEY, wanted: bool = False) -> PageRun:
+    """Return the session's run of these parts, as `open_run` does."""
+    return open_run(SOURCE, tuple(parts), page, key, wanted)
+
+
+def find_results(run: PageRun) -> Results:
+    """Return the results so far; wait FIRST_REPORT_SECONDS for those of a run that has just begun."""
+    end = time.monotonic() + FIRST_REPORT_SECONDS
+    while not (results := get_archive().of(run.shown)) and _is_next(run) and time.monotonic() < end:
+        time.sleep(0.02)
+    return results
+
+
+def _is_next(run: PageRun) -> bool:
+    """Return True if the run is at work, or no job of others comes before it."""
+    request = run.request
+    return request is not None and not request.over and not (request.waits and request.position)
+
+
+def compute_share(run: PageRun, results: Results) -> float:
+    """Return the finished share of all parts, weighted by their seconds; 0 to 1.
+
+    The share of a running part counts, also where an older result of it has come further.
     """
-
-    parts: tuple[Part, ...]
-    page: str = PAGE
-    ticket: JobRequest | None = None
-    wanted: bool = False
-    error: str = ""
-
-    @property
-    def missing(self) -> list[Part]:
-        """What is still to be run."""
-        return archive().missing(self.parts)
-
-    @property
-    def working(self) -> bool:
-        """Whether anything is at work, or waits for that, or pauses."""
-        if self.ticket is not None and self.ticket.error is not None:
-            self.stop(describe_error(self.ticket.error))
-        return self.ticket is not None and not self.ticket.over
-
-    @property
-    def next(self) -> bool:
-        """Whether it is at work, or nobody's work comes before it."""
-        ticket = self.ticket
-        return ticket is not None and not ticket.over and not (ticket.waits and ticket.position)
-
-    def found(self) -> Results:
-        """What there is so far; of a run that has just begun once its first report is there, or after a while."""
-        end = time.monotonic() + FIRST
-        while not (found := archive().of(self.parts)) and self.next and time.monotonic() < end:
-            time.sleep(0.02)
-        return found
-
-    def share(self, found: Results) -> float:
-        """Return the share that is done of all parts, by the time that they take; 0 to 1.
-
-        Of a part that runs, that is what its run has done: one that began anew has its old result beside it.
-        """
-        shares = {part: float(is_complete(arrays)) for part, arrays in found.items()}
-        running = [] if self.ticket is None else [*self.ticket.runs]
-        shares |= {cast(Part, run.job): run.share for run in running}
-        whole = sum(part.seconds for part in self.parts)
-        return sum(part.seconds * shares.get(part, 0.0) for part in self.parts) / whole
-
-    @property
-    def seconds(self) -> float:
-        """Return the expected seconds until all is done, with the jobs of others before it once it is handed in."""
-        if self.ticket is not None and not self.ticket.over:
-            return self.ticket.seconds_left
-        try:
-            return desk().estimate_seconds(self.missing)
-        except InvalidInput:  # a cluster is named that cannot be, which a run says
-            return sum(part.seconds for part in self.missing)
-
-    def run(self) -> None:
-        """Run it, or the rest of it."""
-        self.wanted, self.error = True, ""
-        if self.ticket is not None and self.ticket.paused:
-            self.ticket.resume()
-        self.try_to()
-
-    def pause(self) -> None:
-        """Start no further part."""
-        if self.ticket is not None:
-            self.ticket.pause()
-
-    def stop(self, error: str = "") -> None:
-        """Want no more of it; what is done is kept."""
-        if self.ticket is not None:
-            self.ticket.cancel()
-        self.ticket, self.wanted, self.error = None, False, error
-
-    def try_to(self, before: JobRequest | None = None) -> None:
-        """As `see_to_it`, or say why not."""
-        try:
-            self.see_to_it(before)
-        except InvalidInput as error:  # a cluster is named that cannot be
-            self.stop(str(error))
-
-    def see_to_it(self, before: JobRequest | None = None) -> None:
-        """Have at work what is wanted and missing; also again, where that lapsed while nobody was there.
-
-        `before`: the ticket of what was shown before, which goes on as far as it is of the same parts.
-        """
-        if self.ticket is not None and self.ticket.paused and self.ticket.over:
-            self.stop()  # it lapsed in a pause: nothing starts by itself
-        missing = self.missing if self.wanted else []  # looked up only if needed: each part may be a read from disk
-        self.wanted = bool(missing)  # what is done is not run again when it is no longer kept
-        if self.wanted:
-            self.ticket = submit_or_reuse(self.ticket or before, missing, desk(), archive().keep, self.page)
-        elif before is not None:
-            before.cancel()
-
-
-def start(parts: Sequence[Part], page: str = PAGE, key: str = KEY, wanted: bool = False) -> ExperimentRequest:
-    """What the session asks for, at work where it is wanted.
-
-    A page that is opened, or opened again, joins what is at work of the same parts.
-
-    `key`: where the session holds it; `wanted`: whether it starts by itself.
-    """
-    held: ExperimentRequest | None = st.session_state.get(key)
-    if held is not None and held.parts == tuple(parts):
-        held.try_to()
-        return held
-    asked = st.session_state[key] = ExperimentRequest(tuple(parts), page, wanted=wanted)
-    with suppress(InvalidInput):  # which a run says
-        if missing := asked.missing:
-            desk().warm()  # while one reads what there is to run
-            asked.wanted = asked.wanted or desk().at_work(missing)
-    asked.try_to(None if held is None else held.ticket)
-    return asked
+    shares = {part: float(is_complete(arrays)) for part, arrays in results.items()}
+    shares |= {cast(Part, each.job): each.share for each in ([*run.request.runs] if run.request else [])}
+    total = sum(part.seconds for part in run.shown)
+    return sum(part.seconds * shares.get(part, 0.0) for part in run.shown) / total

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.core.theory import explain_degeneracy, predict
+from normviz.core.theory import explain_degeneracy, explain_sign_only, predict
 from normviz.core.tolerances import MACHINE_EPSILONS
 from normviz.core.transformations import TRANSFORMATIONS, Transformation, look_up_paper_cell
 from normviz.describe.wording import capitalize_first, format_gap
@@ -28,6 +28,11 @@ FADE_TOLERANCE = 0.05
 """Relative tolerance of a fading gap around its prediction, besides rounding."""
 
 UNCHANGED_REASON = "δ = 1 changes nothing, so nothing can be told."
+
+NO_GRADIENT_TEXT = (
+    "Each unit of a deeper layer has only two inputs. Their standardized weights are always +1 and −1. Their gradient "
+    "is zero up to rounding, and Adam divides the rounding by its own size."
+)
 
 BELOW_ROUNDING_TEXT = "What ε lets through is far smaller than rounding to {}, so what parts the losses is rounding."
 
@@ -170,6 +175,14 @@ def compute_loss_gaps(losses: np.ndarray) -> np.ndarray:
         return np.nan_to_num(np.abs(losses - losses[:, bases]) / scale, nan=np.inf)
 
 
+def _trains_on_rounding(scheme: Scheme, setting: Setting) -> bool:
+    """Return True if Adam trains weights of a deeper layer that have no gradient but rounding."""
+    weights = scheme.on_weights
+    if weights is None or setting.optimizer != "adam":
+        return False
+    return any(explain_sign_only(weights, shape) is not None for shape in setting.weight_shapes[1:])
+
+
 def _cell(
     scheme: Scheme,
     change: Transformation,
@@ -206,6 +219,8 @@ def _cell(
         and fade.largest < MACHINE_EPSILONS[setting.dtype] / 10
     ):
         trained = TwinVerdict(None, BELOW_ROUNDING_TEXT.format(setting.dtype))
+    elif trained.together is False and not parted and _trains_on_rounding(scheme, setting):
+        trained = TwinVerdict(None, NO_GRADIENT_TEXT)
     return Cell(
         scheme=scheme.key,
         transformation=change.key,

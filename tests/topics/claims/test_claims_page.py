@@ -37,11 +37,11 @@ def server(monkeypatch, tmp_path):
         return Evidence([Trial("here and now", True, (0.25, 0.5, 0.75))])
 
     archive = Archive(ResultCache(tmp_path / "results.sqlite"))
-    monkeypatch.setattr(work, "archive", lambda: archive)
+    monkeypatch.setattr(work, "get_archive", lambda: archive)
     monkeypatch.setattr(jobs, "measure_claim", measure_claim)
     with create_thread_pool(2) as pool:
         desk = JobQueue(pool, at_once=2)
-        monkeypatch.setattr(work, "desk", lambda: desk)
+        monkeypatch.setattr(work, "get_experiment_queue", lambda: desk)
         yield measured
 
 

@@ -46,13 +46,13 @@ def server(monkeypatch, tmp_path):
     class Server:
         def restart(self):
             archive = Archive(ResultCache(tmp_path / "results.sqlite"))
-            monkeypatch.setattr(work, "archive", lambda: archive)
+            monkeypatch.setattr(work, "get_archive", lambda: archive)
 
     with create_thread_pool(1) as pool:
         new = Server()
         new.clock = Clock()
         desk = JobQueue(pool, clock=new.clock)  # whose time stands still
-        monkeypatch.setattr(work, "desk", lambda: desk)
+        monkeypatch.setattr(work, "get_experiment_queue", lambda: desk)
         new.restart()
         yield new
 
@@ -173,7 +173,7 @@ def test_a_shipped_result_is_shown_until_a_run_is_the_visitors_own(shipped, held
 def test_a_run_that_is_cancelled_leaves_the_shipped_result(shipped, held):
     at = press(open_page(**SMALL), "start run")
     assert held.waits.wait(SOON)
-    ticket = at.session_state[work.KEY].ticket
+    ticket = at.session_state[work.KEY].request
     at = press(at, "cancel run")
     held.go_on.set()
     assert ticket.wait(SOON)
@@ -260,7 +260,7 @@ def test_what_is_asked_for_without_a_browser_is_the_same():
 def test_it_is_cancelled_and_the_rest_run_later(held):
     at = press(open_page(**SMALL), "start run")
     assert held.waits.wait(SOON)
-    ticket = at.session_state[work.KEY].ticket
+    ticket = at.session_state[work.KEY].request
     at = press(at, "cancel run")
     held.go_on.set()
     assert ticket.wait(SOON)
@@ -278,7 +278,7 @@ def test_a_pause_ends_no_part_and_starts_none(held):
     assert held.waits.wait(SOON)
     at = press(at, "pause run")
     assert "resume run" in keys(at)
-    ticket = at.session_state[work.KEY].ticket
+    ticket = at.session_state[work.KEY].request
     held.go_on.set()
     deadline = time.monotonic() + SOON
     while ticket.runs:
@@ -295,7 +295,7 @@ def test_a_pause_that_lapses_is_still_one(held, server):
     at = press(open_page(**SMALL), "start run")
     assert held.waits.wait(SOON)
     at = press(at, "pause run")
-    ticket = at.session_state[work.KEY].ticket
+    ticket = at.session_state[work.KEY].request
     server.clock.now += ticket.lease + 1  # while the page was not there
     held.go_on.set()
     assert ticket.wait(SOON)
@@ -308,7 +308,7 @@ def test_a_pause_that_lapses_is_still_one(held, server):
 def test_what_lapsed_while_it_was_wanted_goes_on(held, server):
     at = press(open_page(**SMALL), "start run")
     assert held.waits.wait(SOON)
-    ticket = at.session_state[work.KEY].ticket
+    ticket = at.session_state[work.KEY].request
     server.clock.now += ticket.lease + 1
     held.go_on.set()
     assert ticket.wait(SOON)
@@ -327,7 +327,7 @@ def test_a_cluster_that_cannot_be_is_said_and_the_page_stays(monkeypatch):
     def desk():
         raise InvalidInput("the address is wrong.")
 
-    monkeypatch.setattr(work, "desk", desk)
+    monkeypatch.setattr(work, "get_experiment_queue", desk)
     at = open_page(**SMALL)
     assert "start run" in keys(at)
     at = press(at, "start run")
@@ -336,9 +336,9 @@ def test_a_cluster_that_cannot_be_is_said_and_the_page_stays(monkeypatch):
 
 
 def test_a_disk_that_takes_no_results_is_said(server):
-    work.archive().kept.failed = True
+    work.get_archive().kept.failed = True
     at = press(open_page(**SMALL), "start run")
-    work.archive().kept.put = lambda *_: None
+    work.get_archive().kept.put = lambda *_: None
     at = settled(at)
     assert any("its disk takes no results" in text for text in texts(at.caption))
 
@@ -368,7 +368,7 @@ def test_who_comes_second_is_told_so(held):
 def test_another_setting_ends_what_was_run_for_the_one_before(held):
     at = press(open_page(**SMALL), "start run")
     assert held.waits.wait(SOON)
-    ticket = at.session_state[work.KEY].ticket
+    ticket = at.session_state[work.KEY].request
     at = sound(at.number_input(key=f"{PREFIX}batch_size_seed").set_value(3).run())
     assert not ticket.wanted
     assert "start run" in keys(at)

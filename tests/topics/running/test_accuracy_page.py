@@ -109,7 +109,7 @@ def test_two_sessions_share_one_training(held):
     pages = [open_now(seed="21") for _ in range(2)]
     assert held.waits.wait(SOON)
     asked = [at.session_state[accuracy.REQUEST_KEY] for at in pages]
-    assert asked[0].ticket.run is asked[1].ticket.run
+    assert asked[0].request.run is asked[1].request.run
     assert all("…%" in heading(at) for at in pages)
     held.go_on.set()
     pages = [settled(at) for at in pages]
@@ -123,7 +123,7 @@ def test_two_sessions_share_one_training(held):
 def test_it_can_be_stopped_and_taken_up_again(held):
     at = open_now(seed="22")
     assert held.waits.wait(SOON)
-    ticket = at.session_state[accuracy.REQUEST_KEY].ticket
+    ticket = at.session_state[accuracy.REQUEST_KEY].request
     at = sound(at.button(key="cancel networks").click().run())
     held.go_on.set()
     assert ticket.wait(SOON)

@@ -27,8 +27,8 @@ def trains(at):
 
 def measures(at):
     """Return True if forward passes that the page shows were still at work when it ran."""
-    ticket = at.session_state[FORWARD] if FORWARD in at.session_state else None  # noqa: SIM401 - it has no get
-    return ticket is not None and ticket.error is None
+    run = at.session_state[FORWARD] if FORWARD in at.session_state else None  # noqa: SIM401 - it has no get
+    return run is not None and run.request is not None
 
 
 def settled(at):

@@ -20,7 +20,7 @@ from normviz.topics.table1.training import TableTrainingOutcome
 from normviz.train import twins
 from normviz.train.problem import NETWORKS
 from normviz.train.setting import Setting
-from normviz.ui.page_jobs import PAGE_POLL_SECONDS
+from normviz.ui.runs import PAGE_POLL_SECONDS
 from normviz.ui.sessions import PRESENCE_KEY as PRESENCE
 from normviz.ui.sessions import Presence
 
@@ -100,7 +100,7 @@ def test_a_run_that_nobody_looks_at_any_more_ends(held, clock):
     at = open_now(schemes="batch", seed="99", **SMALL)
     assert trains(at)
     assert held.waits.wait(SOON)
-    ticket = asked(at).ticket
+    ticket = asked(at).request
     clock.now = training_panels.get_table_queue().lease / 2
     assert not ticket.wait(0.2)
     assert not ticket.run.stopped()
@@ -113,11 +113,11 @@ def test_a_run_that_nobody_looks_at_any_more_ends(held, clock):
 def test_a_page_that_looks_again_renews_its_ticket(held, clock):
     at = open_now(reveal="1", schemes="rms", seed="30", **SMALL)
     assert held.waits.wait(SOON)
-    ticket = asked(at).ticket
+    ticket = asked(at).request
     for _ in range(4):
         clock.now += training_panels.get_table_queue().lease / 2
         at = sound(at.run())
-        assert asked(at).ticket is ticket
+        assert asked(at).request is ticket
         assert not ticket.run.stopped()
 
 
@@ -137,7 +137,7 @@ def test_a_page_that_was_merely_slow_trains_the_rest_by_itself(held, clock, monk
     """On a busy machine a ticket lapses and its job is told; then the page looks again, and meanwhile the job ends."""
     at = open_now(schemes="none,batch", rate="1e6", seed="31", **(SMALL | {"steps": "50"}))
     assert held.waits.wait(SOON)
-    ticket, wait = asked(at).ticket, JobRequest.wait
+    ticket, wait = asked(at).request, JobRequest.wait
     clock.lapse()
     assert ticket.run.stopped()
 
@@ -149,11 +149,11 @@ def test_a_page_that_was_merely_slow_trains_the_rest_by_itself(held, clock, monk
         busy.setattr(JobRequest, "wait", ends_meanwhile)
         at = sound(at.run())
     assert ticket.over
-    assert asked(at).missing()
+    assert asked(at).find_missing()
     assert trains(at)
     assert not says_stopped(at)
     at = settled(at)
-    assert not asked(at).missing()
+    assert not asked(at).find_missing()
     assert not says_stopped(at)
 
 
@@ -162,7 +162,7 @@ def test_a_page_that_is_open_keeps_its_training_however_late_it_looks(held, cloc
     monkeypatch.setattr(Presence, "on", lambda presence, page: presence.page == page)
     at = open_now(reveal="1", schemes="rms", seed="36", **SMALL)
     assert held.waits.wait(SOON)
-    ticket = asked(at).ticket
+    ticket = asked(at).request
     for _ in range(6):
         clock.now += 60.0
         assert not ticket.run.stopped()
@@ -174,35 +174,35 @@ def test_a_page_that_is_open_keeps_its_training_however_late_it_looks(held, cloc
 def test_equal_pages_of_two_sessions_train_once(held):
     pages = [open_now(reveal="1", schemes="rms", seed="32", **SMALL) for _ in range(2)]
     assert held.waits.wait(SOON)
-    assert asked(pages[0]).ticket.run is asked(pages[1]).ticket.run
+    assert asked(pages[0]).request.run is asked(pages[1]).request.run
     pages[0] = sound(pages[0].button(key="cancel").click().run())
     assert says_stopped(pages[0])
     assert trains(sound(pages[1].run()))
     held.go_on.set()
-    assert not asked(settled(pages[1])).missing()
+    assert not asked(settled(pages[1])).find_missing()
     assert held.schemes == [["rms"]]
-    assert not asked(sound(pages[0].run())).missing()  # what was trained for one is there for all
+    assert not asked(sound(pages[0].run())).find_missing()  # what was trained for one is there for all
 
 
 def test_another_view_takes_the_place_of_the_old_one(held):
     at = open_now(reveal="1", schemes="rms", seed="33", **SMALL)
     assert held.waits.wait(SOON)
-    old = asked(at).ticket
-    assert asked(sound(at.run())).ticket is old
+    old = asked(at).request
+    assert asked(sound(at.run())).request is old
     run = old.run
     at.session_state[PREFIX + "seed"] = 34
     at = sound(at.run())
     assert run.stopped()
-    assert not asked(at).ticket.run.stopped()
+    assert not asked(at).request.run.stopped()
     held.go_on.set()
-    assert not asked(settled(at)).missing()
+    assert not asked(settled(at)).find_missing()
     assert old.wait(SOON)
 
 
 def test_what_another_session_has_trained_meanwhile_is_not_waited_for(held):
     at = open_now(reveal="1", schemes="rms", seed="35", **SMALL)
     assert held.waits.wait(SOON)
-    (job,), run = asked(at).missing(), asked(at).ticket.run
+    (job,), run = asked(at).find_missing(), asked(at).request.run
     training_panels.get_table_results().keep(job, TableTrainingOutcome(np.ones((5, 1, len(NETWORKS))), {}, "CPU"))
     at = sound(at.run())
     assert not trains(at)
@@ -212,7 +212,7 @@ def test_what_another_session_has_trained_meanwhile_is_not_waited_for(held):
 def test_cancel_stops_the_run_and_it_can_be_taken_up_again(held):
     at = open_now(reveal="1", schemes="batch", seed="98", **SMALL)
     assert held.waits.wait(SOON)
-    ticket = asked(at).ticket
+    ticket = asked(at).request
     at = sound(at.button(key="cancel").click().run())
     held.go_on.set()
     assert ticket.wait(SOON)
@@ -221,11 +221,11 @@ def test_cancel_stops_the_run_and_it_can_be_taken_up_again(held):
         at = sound(at.run())
         assert says_stopped(at)
         assert not trains(at)
-    assert asked(at).ticket is None
+    assert asked(at).request is None
     held.go_on.clear()
     at = sound(at.button(key="again").click().run())
     assert trains(at)
-    again = asked(at).ticket
+    again = asked(at).request
     assert not again.over
     again.cancel()
     held.go_on.set()
@@ -297,9 +297,9 @@ def test_an_offer_is_taken_with_one_click_and_nothing_else_is_lost(idle):
 def test_another_panel_neither_starts_again_nor_ends_what_trains(held):
     at = open_now(schemes="rms", seed="62", **SMALL)
     assert held.waits.wait(SOON)
-    run = asked(at).ticket.run
+    run = asked(at).request.run
     for panel in ("delta", "training"):
         at.session_state[PREFIX + "panel"] = panel
         at = sound(at.run())
-        assert asked(at).ticket.run is run
+        assert asked(at).request.run is run
         assert not run.stopped()

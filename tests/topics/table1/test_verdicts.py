@@ -394,3 +394,24 @@ def test_every_cell_of_an_ordinary_setting_is_answered_as_predicted(setting):
     assert all(cell.forward is not None for cell in told.values())
     silent = {scheme for (scheme, _), cell in told.items() if cell.trained is None}
     assert silent <= {"divisive", "filter-response"}  # at these settings their training amplifies rounding
+
+
+def test_weights_without_a_gradient_tell_nothing_under_adam():
+    """Two standardized inputs are always +1 and −1. Their gradient is rounding, which Adam scales up."""
+    setting = Setting(
+        delta=2.3318550419648125,
+        optimizer="adam",
+        rate=0.01,
+        steps=16,
+        batch=2,
+        width=2,
+        depth=3,
+        seed=17,
+        device="cpu",
+    )
+    standardized = measure_cells([SCHEMES["weight-standardization"]], setting)
+    rescaled = next(cell for cell in standardized if cell.transformation == "weight-matrix-rescaling")
+    assert rescaled.forward is True
+    assert rescaled.trained is None
+    assert rescaled.agrees
+    assert "only two inputs" in rescaled.unanswered

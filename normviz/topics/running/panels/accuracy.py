@@ -1,8 +1,5 @@
 """The panel on what goes wrong: networks are trained outside of the page, and their accuracies compared."""
 
-import time
-from dataclasses import dataclass
-
 import numpy as np
 import streamlit as st
 
@@ -13,7 +10,6 @@ from normviz.describe.seeds import format_mean_percent
 from normviz.jobs.bounded_store import BoundedStore
 from normviz.jobs.executors import count_threads, create_thread_pool
 from normviz.jobs.job_queue import JobQueue
-from normviz.jobs.requests import JobRequest
 from normviz.jobs.spec import compute_digest
 from normviz.topics.running import cases
 from normviz.topics.running.averages import CONVENTIONS, Convention
@@ -28,7 +24,16 @@ from normviz.topics.running.network import (
 )
 from normviz.topics.running.state import PAGE, PREFIX
 from normviz.ui.link import View
-from normviz.ui.page_jobs import PAGE_POLL_SECONDS, format_progress, get_server_speed, is_still_running, submit_or_reuse
+from normviz.ui.runs import (
+    PageRun,
+    RunSource,
+    are_running_after_wait,
+    get_server_speed,
+    open_run,
+    rerun_on_change,
+    show_progress,
+    show_restart,
+)
 from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 
@@ -39,67 +44,48 @@ MAX_STORED_TRAININGS = 40
 """Trainings that are kept for all sessions, of two megabytes each."""
 
 REQUEST_KEY = PREFIX + "training"
-"""Where the session holds what it asks for."""
-
-
-@dataclass
-class RunRequest:
-    """What a session's page shows: its trainings and their ticket; stopped by the user or, with a reason, by an error.
-
-    `looked`: when the page last ran, on the monotonic clock; `seen`: how many of the trainings were there then.
-    """
-
-    jobs: tuple[NetworkTraining, ...]
-    ticket: JobRequest | None = None
-    stopped: bool = False
-    error: str = ""
-    looked: float = 0.0
-    seen: int = 0
-
-    def missing(self) -> list[NetworkTraining]:
-        """What is still to be trained."""
-        return [job for job in self.jobs if find_networks(job) is None]
-
-    def stop(self, error: str = "") -> None:
-        """Train no more of it, until that is asked for or something is changed."""
-        if self.ticket is not None:
-            self.ticket.cancel()
-        self.ticket, self.stopped, self.error = None, True, error
-
-    def again(self) -> None:
-        """Train the rest after all."""
-        self.stopped, self.error = False, ""
+"""The key of the run in the session's state."""
 
 
 @st.cache_resource
 def get_training_results() -> BoundedStore[str, TrainedNetworks]:
-    """All networks that were trained on this server; a class that opens one link trains once."""
+    """Return all networks trained on this server: a class that opens one link trains once."""
     return BoundedStore(MAX_STORED_TRAININGS)
 
 
 @st.cache_resource
 def get_training_queue() -> JobQueue:
-    """Where all sessions hand in their trainings."""
+    """Return the queue of all sessions for trainings."""
     workers = count_threads()
     return JobQueue(create_thread_pool(workers), workers=workers, speed=get_server_speed())
 
 
 def store_networks(job: NetworkTraining, networks: TrainedNetworks) -> None:
-    """Keep what was trained to its end."""
+    """Store the networks of a complete training."""
     if len(networks.means) == STEPS:
         get_training_results().put(compute_digest(job), networks)
 
 
 def find_networks(job: NetworkTraining) -> TrainedNetworks | None:
-    """The networks of a training, where it has come to its end."""
+    """Return the networks of a complete training, None before its end."""
     return get_training_results().get(compute_digest(job))
+
+
+def find_missing_training(job: NetworkTraining) -> list[NetworkTraining]:
+    """Return the training in a list, empty if its networks are there."""
+    return [job] if find_networks(job) is None else []
+
+
+SOURCE = RunSource(
+    find_missing_training, lambda jobs: get_training_queue(), lambda job, networks: store_networks(job, networks)
+)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_case_accuracies(
     training: NetworkTraining, framework: str, share: float, _trained: TrainedNetworks
 ) -> dict[str, np.ndarray]:
-    """The accuracy of every case, once for all sessions."""
+    """Return the accuracy of every case, computed once for all sessions."""
     return cases.measure_case_accuracies(_trained, training, CONVENTIONS[framework], share)
 
 
@@ -109,10 +95,10 @@ def show(view: View, theme: str) -> None:
     if view["batch"] == 1 and convention.unbiased:
         raise InvalidInput(f"{convention.name} refuses to train this network, which is dense, on one digit at a time.")
     job = NetworkTraining(view["batch"], view["eps"], view["seed"])
-    asked = request_networks((job,))
-    working = is_still_running(asked.ticket)
+    run = open_run(SOURCE, job, PAGE, REQUEST_KEY)
+    working = are_running_after_wait(run)
     with st.container(key="work"):
-        show_training_status(asked, working)
+        show_training_status(run, working)
     found = find_networks(job)
     measured = {} if found is None else get_case_accuracies(job, view["framework"], view["share"], found)
     _headline(measured, view, convention)
@@ -134,51 +120,23 @@ def accuracy_table(rows: list[ModeRow]) -> dict[str, list]:
     return {"case": list(found)} | {f"network {k}": each.tolist() for k, each in enumerate(by_network)}
 
 
-def request_networks(jobs: tuple[NetworkTraining, ...]) -> RunRequest:
-    """See to it that these are trained: what is missing is handed in, unless it is at work already."""
-    held: RunRequest | None = st.session_state.get(REQUEST_KEY)
-    asked = held if held is not None and held.jobs == jobs else RunRequest(jobs)
-    st.session_state[REQUEST_KEY] = asked
-    ticket = None if held is None else held.ticket
-    missing = asked.missing()
-    asked.ticket = (
-        None if asked.stopped else submit_or_reuse(ticket, missing, get_training_queue(), store_networks, PAGE)
-    )
-    return asked
-
-
-def show_training_status(request: RunRequest, working: bool) -> None:
-    """How far the training is, with a button that ends it; or what was trained, or why it was not."""
-    if request.ticket is not None and request.ticket.error is not None:
-        request.stop(str(request.ticket.error))
-    missing = len(request.missing())
-    if request.ticket is not None and (working or missing):
-        request.looked, request.seen = time.monotonic(), missing
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.button("Cancel", on_click=request.stop, key="cancel networks")
-            st.progress(request.ticket.progress, format_progress(request.ticket, "Training networks"), width="stretch")
-        rerun_on_change(request)
+def show_training_status(run: PageRun, working: bool) -> None:
+    """Show how far the training is, or what was trained, or why it ended."""
+    run.is_active()
+    missing = bool(run.find_missing())
+    if run.request is not None and (working or missing):
+        show_progress(run, "Training networks", "cancel networks")
+        rerun_on_change(run.find_missing, run)
     elif missing:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(request.error or "Training was stopped.", width="content")
-            st.button("Train", on_click=request.again, key="train networks")
+        show_restart(run, run.error or "Training was stopped.", "Train", "train networks")
     else:
         (pictures, _), (unseen, _) = load_input_rows(), load_input_rows(test=True)
         layers = " → ".join(str(width) for width in (pictures.shape[1], *WIDTHS, DIGIT_CLASSES))
         st.caption(
             f"{NETWORK_COUNT} networks of {layers} units, batch norm and ReLU, each with a seed of its own, trained on "
-            f"{STEPS} batches of {request.jobs[0].batch} of {len(pictures):,} digits. Accuracy on {len(unseen)} "
-            f"others: "
+            f"{STEPS} batches of {run.shown.batch} of {len(pictures):,} digits. Accuracy on {len(unseen)} others: "
             "mean over the networks with its 95% interval."
         )
-
-
-@st.fragment(run_every=PAGE_POLL_SECONDS)
-def rerun_on_change(request: RunRequest) -> None:
-    """Show the page anew when there is something new to show."""
-    over = request.ticket is None or request.ticket.over
-    if (over or len(request.missing()) < request.seen) and time.monotonic() - request.looked > PAGE_POLL_SECONDS / 2:
-        st.rerun()
 
 
 def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, str, str]]:
