@@ -51,7 +51,7 @@ PARAMS = create_params(Page, PREFIX)
 
 def is_relevant(view: View, name: str) -> bool:
     """Return True if a value means something in the open panel; links and controls leave out all others."""
-    if name == "eps" and view["stage"] in ("example", "centre"):
+    if name == "eps" and view["stage"] == "centre":
         return False
     return view["show"] in BELONGS.get(name, tuple(SHOWN))
 
@@ -71,6 +71,8 @@ def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
         ({'show': 'fisher', 'scheme': 'layer'}, {'stage': 'step'})
     """
     found = {name: value for name, value in link.items() if name not in FORMER_VALUES}
+    if found.get("stage") == "example":  # the first stage showed x alone
+        found["stage"] = "centre"
     of_fisher = {name for name, panels in BELONGS.items() if panels == ("fisher",)}
     if "show" not in link and (of_fisher | {"draws"}) & link.keys():
         return {"show": "fisher", **found}

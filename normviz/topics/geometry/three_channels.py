@@ -22,7 +22,7 @@ INCOMING_GRADIENT = (1.0, 2.0, -0.5)
 LEARNING_RATE = 0.5
 """η, the learning rate of the step."""
 
-STAGES = {"example": "1 One example", "centre": "2 Subtract the mean", "divide": "3 Divide", "step": "4 Take a step"}
+STAGES = {"centre": "1 Subtract the mean", "divide": "2 Divide", "step": "3 Take a step"}
 """The stages of the picture."""
 
 _LIMIT = 4.0
@@ -40,7 +40,7 @@ class ThreeChannelExample:
         DEFAULT_EPS, 0.0, 10.0, label="ε, added to σ²", symbol="ε", stops=(0.0, 1e-5, 0.1, 0.3, 1.0, 3.0, 10.0),
         control="drag",
     )  # fmt: skip
-    stage: str = choice("example", STAGES, label="Stage")
+    stage: str = choice("centre", STAGES, label="Stage")
 
     @property
     def x(self) -> np.ndarray:

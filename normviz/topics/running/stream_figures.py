@@ -137,7 +137,7 @@ def batch_figure(batch: BatchOutputs, followed_digit: int, mode: str, theme: str
     figure.update_xaxes(
         **ticks,
         showticklabels=False,
-        title=make_axis_title(f"{count} of {batch.size} digits in the batch"),
+        title=make_axis_title(f"{count} of {batch.size} digits in the batch · ● in training, ◇ in inference"),
         row=2,
         col=1,
     )

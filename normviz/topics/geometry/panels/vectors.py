@@ -73,8 +73,6 @@ def vector_table(step: DescentStep) -> dict[str, list]:
 
 def write_stage_headline(long: DescentStep, short: DescentStep, stage: str) -> str:
     """Return the point of a stage."""
-    if stage == "example":
-        return "One example with three channels is one arrow."
     if not long.before.v.any():
         return "All three numbers are equal: without their mean nothing is left."
     if stage == "centre":
@@ -91,12 +89,11 @@ def write_stage_headline(long: DescentStep, short: DescentStep, stage: str) -> s
 def write_stage_explanation(long: DescentStep, short: DescentStep, eps: float, stage: str) -> str:
     """Return the words of a stage."""
     one = long.before
-    if stage == "example":
-        return f"**x** = {format_vector(one.x)} are three numbers, one for each channel. Drag them and watch the arrow."
     if stage == "centre":
         return (
-            f"The mean of the three numbers is μ = {typeset(one.mean, 3)}. Subtract it: **v = x − μ** = "
-            f"{format_vector(one.v)}. The numbers of v sum to 0. All such vectors lie on one **plane**."
+            f"One example with three channels is an arrow: **x** = {format_vector(one.x)}. Its mean is "
+            f"μ = {typeset(one.mean, 3)}. Subtract it: **v = x − μ** = {format_vector(one.v)}. The numbers of v sum to "
+            "0. All such vectors lie on one **plane**."
         )
     if stage == "divide":
         return (
