@@ -1,4 +1,4 @@
-"""The schemes that the general form does not cover, as the README and the package name them."""
+"""The schemes that the general form does not cover, as the documents and the package name them."""
 
 import re
 
@@ -13,7 +13,7 @@ from normviz.core.registry import SCHEMES
 
 OUTSIDE = {"spectral": "spectral norm", "whitening": "whitening", "dynamic-tanh": "dynamic tanh",
            "dynamic-erf": "dynamic erf"}  # fmt: skip
-TEXTS = {"README": (ROOT / "README.md").read_text(), "docstring": normviz.__doc__}
+TEXTS = {"library.md": (ROOT / "docs/library.md").read_text(), "docstring": normviz.__doc__}
 
 
 def written_out(x, scheme, eps):

@@ -64,13 +64,12 @@ def _steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int) -> 
         st.latex(WEIGHT_NORM_FORMULAS["weights"])
         ends = {key: format_signed(each.losses[step], 2) for key, each in runs.items()}
         st.markdown(
-            f"Two weights, the arrow **w**, learn to tell the digit {DIGIT_PAIR[0]} from {DIGIT_PAIR[1]}. The "
-            f"grey shows the loss, "
-            f"lowest at the star. It is {format_signed(run.losses[0], 2)} at the start. At step {step}:\n"
+            f"Two weights, the arrow **w**, learn to tell the digit {DIGIT_PAIR[0]} from {DIGIT_PAIR[1]}. The grey "
+            f"shows the loss, lowest at the star. It is {format_signed(run.losses[0], 2)} at the start. At step "
+            f"{step}:\n"
             f"- learn **g**, the length: {ends['length']}\n"
             f"- learn **v**, the direction: {ends['direction']}\n"
-            f"- learn **both**, weight norm: **{ends['weight']}**\n"
-            f"- plain SGD on w, not drawn: {ends['plain']}"
+            f"- learn **both**, weight norm: **{ends['weight']}**"
         )
     st.markdown(
         f"### v only gets longer: ‖v‖ from {format_signed(run.lengths[0], 3)} to {format_signed(run.lengths[step], 3)}"
