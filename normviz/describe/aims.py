@@ -24,7 +24,7 @@ def describe_aim(scheme: Scheme, x: np.ndarray, result: NormalizationResult, thr
 
     Everything in it is measured on x̂. Empty for windows, which share nothing, and where a number is not finite.
     """
-    if scheme.pointwise is not None:
+    if scheme.function is not None:
         return f"{_start(scheme, result, threshold)} every number lies between −1 and 1."
     if not scheme.fields:
         return ""
@@ -52,15 +52,15 @@ def describe_scope(scheme: Scheme) -> str:
     >>> describe_scope(SCHEMES["rms"])
     'every position of every example alone, over all channels; no mean is subtracted'
     """
-    fields = scheme.fields[-1:] if scheme.whitens else scheme.fields
+    fields = scheme.fields[-1:] if scheme.kind.divides_by_matrix else scheme.fields
     scopes = list(dict.fromkeys(_scope(field, scheme.axes) for field in fields))
     if len(scopes) != 1:
-        alone = "every element alone" if scheme.pointwise else "nothing"
+        alone = "every element alone" if scheme.function else "nothing"
         return f"mean: {scopes[0]}; divisor: {scopes[1]}" if scopes else alone
     notes = {
         "no mean is subtracted": scheme.summation is None,
         "only the mean is subtracted": scheme.suppression is None,
-        "correlations are removed, too": scheme.whitens,
+        "correlations are removed, too": scheme.kind.divides_by_matrix,
     }
     return "; ".join([*scopes, *(note for note, holds in notes.items() if holds)])
 
@@ -107,9 +107,9 @@ def _start(scheme: Scheme, result: NormalizationResult, threshold: float) -> str
 
 def _reached(scheme: Scheme, shape: Shape, result: NormalizationResult) -> str:
     """Return what holds for every field: "every channel has mean 0 and variance 1"."""
-    if scheme.spectral:
+    if scheme.kind.divides_by_singular_value:
         return "the largest singular value is 1" if _is(compute_spectral_norm(result.xhat), 1) else ""
-    if scheme.whitens:
+    if scheme.kind.divides_by_matrix:
         return _whitened(scheme, shape, result)
     values = result.xhat if scheme.has_xhat else result.v
     mean, square = scheme.summation, scheme.suppression

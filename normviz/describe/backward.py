@@ -60,7 +60,7 @@ def build_backward_formulas(scheme: Scheme) -> list[Formula]:
     """
     own = [*_input(scheme, build_formula_parts(scheme)), *_parameters(scheme, build_formula_parts(scheme))]
     where = [line for line in build_formulas(scheme) if line.name == "where"]
-    where = [EIGENVECTOR_FORMULA, *where] if scheme.whitens else where
+    where = [EIGENVECTOR_FORMULA, *where] if scheme.kind.divides_by_matrix else where
     weights = scheme.on_weights
     if weights is None or weights is scheme:
         return [*own, *where]
@@ -71,7 +71,7 @@ def build_backward_formulas(scheme: Scheme) -> list[Formula]:
 def _input(scheme: Scheme, formula_parts: FormulaParts) -> Iterator[Formula]:
     """Yield the lines from ∂l/∂y to ∂l/∂x."""
     d, dx = "d" + formula_parts.element, _by(formula_parts.tensor + formula_parts.element)
-    if scheme.spectral:
+    if scheme.kind.divides_by_singular_value:
         yield from SPECTRAL_FORMULAS
         return
     yield Formula("incoming", f"{d} = {_incoming(scheme, formula_parts)}")
@@ -79,7 +79,7 @@ def _input(scheme: Scheme, formula_parts: FormulaParts) -> Iterator[Formula]:
     if scheme.function is not None:
         yield Formula("input", rf"{dx} = {d}\,\alpha\,{_slope(scheme, formula_parts)}")
         return
-    if scheme.whitens:
+    if scheme.kind.divides_by_matrix:
         yield from WHITENING_FORMULAS
         before = _by(formula_parts.centred + formula_parts.element)
     elif scheme.suppression is not None:
@@ -150,8 +150,8 @@ def _parameters(scheme: Scheme, formula_parts: FormulaParts) -> Iterator[Formula
         yield Formula("inside", rf"{_by(alpha)} = {moved}\,{formula_parts.tensor}{formula_parts.element}")
         if scheme.shift is not None:
             yield Formula("inside", f"{_by('s')} = {moved}")
-    if scheme.suppression is not None and scheme.eps is not None and not scheme.spectral:
-        if scheme.whitens:
+    if scheme.suppression is not None and scheme.eps is not None and scheme.kind.has_eps:
+        if scheme.kind.divides_by_matrix:
             total = r"\sum_{n,h,w} d_{nhw}^\top\,(\Sigma+\varepsilon I)^{-3/2}\,v_{nhw}"
             yield Formula("smoothing", rf"\frac{{\partial l}}{{\partial\varepsilon}} = -\frac{{1}}{{2}}{total}")
             return

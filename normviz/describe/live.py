@@ -13,7 +13,7 @@ from normviz.core.kinds.base import NormalizationResult
 from normviz.core.kinds.whitening import compute_inverse_root
 from normviz.core.normalize import ignore_float_warnings
 from normviz.core.registry import Scheme
-from normviz.describe.notation import TENSOR_SYMBOLS, format_argument_latex, format_function_latex, format_gain_symbol
+from normviz.describe.notation import format_argument_latex, format_function_latex, format_gain_symbol
 
 ROOT, PLAIN, LIMIT = range(3)
 """The forms of the divisor: sqrt(σ² + ε); plain, if its square is out of a float's range; and with an arrow, if 0/0 is
@@ -50,7 +50,7 @@ class ElementNumbers(NamedTuple):
 
 def build_step_formulas(scheme: Scheme, shape: Shape) -> list[LiveFormula]:
     """Build formulas for the steps of a scheme, with places for the numbers of `compute_live_numbers`."""
-    x, base = TENSOR_SYMBOLS.get(scheme.acts_on, "x"), "x"
+    x, base = scheme.symbol, "x"
     found = [LiveFormula("element", (rf"{x}_{{\num{{n}},\num{{h}},\num{{w}},\num{{c}}}} = \num{{x}}",))]
     symbol = x
     if scheme.summation is not None:
@@ -82,11 +82,11 @@ def build_statistic_formulas(scheme: Scheme) -> list[LiveFormula]:
         found.append(LiveFormula("mean", (r"\mu = \num{mean}",)))
     if scheme.suppression is not None:
         square = _square(scheme)
-        if scheme.whitens:
+        if scheme.kind.divides_by_matrix:
             return [*found, LiveFormula("divides", (rf"{square} = \num{{divides}}",))]
         eps = "" if scheme.eps is None else r" + \varepsilon"
         root, plain = rf"{square} = \num{{divides}}", rf"\sqrt{{{square}{eps}}} = \num{{divides}}"
-        found.append(LiveFormula("divides", (root, root if scheme.spectral else plain, root)))
+        found.append(LiveFormula("divides", (root, root if scheme.kind.divides_by_singular_value else plain, root)))
     return found
 
 
@@ -114,14 +114,14 @@ def compute_live_numbers(
     if scheme.summation is not None and result.mean is not None:
         found["mean"] = ElementNumbers(result.mean, result.mean.shape)
         found["v"] = ElementNumbers(result.v, x.shape)
-    if scheme.whitens:
+    if scheme.kind.divides_by_matrix:
         found |= _whitened(scheme, result, eps)
         found["xhat"] = ElementNumbers(result.xhat, x.shape)
     elif scheme.suppression is not None and result.deviation is not None:
-        below, form = find_squares_under_root(result.deviation, eps, scheme.spectral)
+        below, form = find_squares_under_root(result.deviation, eps, scheme.kind.divides_by_singular_value)
         found |= {"divides": ElementNumbers(below, below.shape), "form": ElementNumbers(form, below.shape)}
         found["xhat"] = ElementNumbers(result.xhat, x.shape)
-    elif scheme.pointwise is not None:
+    elif scheme.function is not None:
         inside = {"alpha": scheme.alpha, "s": scheme.shift or 0.0}
         found |= {name: ElementNumbers(np.full(one, value), one) for name, value in inside.items()}
         found["xhat"] = ElementNumbers(result.xhat, x.shape)
@@ -137,19 +137,19 @@ _MEAN = r"\part{mean}{\mu}"
 
 
 def _normalized(scheme: Scheme, shape: Shape, symbol: str, base: str) -> tuple[str, ...]:
-    x = TENSOR_SYMBOLS.get(scheme.acts_on, "x")
-    if scheme.pointwise is not None:
+    x = scheme.symbol
+    if scheme.function is not None:
         numbers = format_argument_latex(scheme, r"\cdot \num*{x}", r"\num{alpha}", r"\num*{s}")
-        value = rf"\operatorname{{{scheme.pointwise}}}({numbers})"
+        value = rf"\operatorname{{{scheme.kind.function}}}({numbers})"
         return (rf"\hat{{{x}}} = {format_function_latex(scheme, x)} = {value} = \num{{xhat}}",)
-    if scheme.whitens:
+    if scheme.kind.divides_by_matrix:
         return (_product(shape[-1] // scheme.matrices(shape)),)
     eps = "" if scheme.eps is None else r" + \varepsilon"
     given = "" if scheme.eps is None else r" + \num{eps}"
     scale = rf"\frac{{1}}{{\sqrt{{{prod(shape[:-1])}}}}} \cdot " if scheme.per_fan_in else ""
     square, number = rf"\part{{divides}}{{{_square(scheme)}}}", r"\part{divides}{\num{divides}}"
-    letters = square if scheme.spectral else rf"\sqrt{{{square}{eps}}}"
-    root = number if scheme.spectral else rf"\sqrt{{{number}{given}}}"
+    letters = square if scheme.kind.divides_by_singular_value else rf"\sqrt{{{square}{eps}}}"
+    root = number if scheme.kind.divides_by_singular_value else rf"\sqrt{{{number}{given}}}"
     start = rf"\hat{{{x}}} = {scale}\frac{{{symbol}}}{{{letters}}} = {scale}"
     forms = {ROOT: (root, "="), PLAIN: (number, "="), LIMIT: (root, r"\to")}
     return tuple(rf"{start}\frac{{\num{{{base}}}}}{{{below}}} {sign} \num{{xhat}}" for below, sign in forms.values())
@@ -182,11 +182,11 @@ def _whitened(scheme: Scheme, result: NormalizationResult, eps: float) -> dict[s
 
 def _square(scheme: Scheme) -> str:
     """Format the square under the root of the divisor."""
-    if scheme.whitens:
+    if scheme.kind.divides_by_matrix:
         return r"\Sigma_{cc}"
-    if scheme.spectral:
+    if scheme.kind.divides_by_singular_value:
         return r"\sigma_{\max}"
-    return r"\sigma^2" if scheme.summation is not None else rf"\overline{{{TENSOR_SYMBOLS.get(scheme.acts_on, 'x')}^2}}"
+    return r"\sigma^2" if scheme.summation is not None else rf"\overline{{{scheme.symbol}^2}}"
 
 
 @ignore_float_warnings

@@ -12,9 +12,6 @@ from normviz.core.registry import Scheme
 from normviz.core.transformations import Transformation
 from normviz.describe.averages import AverageFormula, build_averages, format_axis_size, format_subscript
 
-TENSOR_SYMBOLS = {"weight": "w"}
-"""The symbol of the normalized tensor by `Scheme.acts_on`; otherwise x."""
-
 CHANGE_FORMULAS = {
     "weight-matrix-rescaling": r"W' = \delta W",
     "weight-matrix-recentering": r"w_i' = w_i + \tau \text{ for every unit } i",
@@ -64,8 +61,14 @@ class FormulaParts(NamedTuple):
 def build_formula_parts(scheme: Scheme) -> FormulaParts:
     """Return the parts of a scheme's formulas; `below` is empty if nothing divides."""
     eps = "" if scheme.eps is None else r"+\varepsilon"
-    divides = scheme.suppression is not None and not scheme.spectral
-    below = rf"\sqrt{{{_mean_square(scheme)}{eps}}}" if divides else r"\sigma_{\max}" if scheme.spectral else ""
+    divides = scheme.suppression is not None and scheme.kind.has_eps
+    below = (
+        rf"\sqrt{{{_mean_square(scheme)}{eps}}}"
+        if divides
+        else r"\sigma_{\max}"
+        if scheme.kind.divides_by_singular_value
+        else ""
+    )
     return FormulaParts(
         _symbol(scheme), _centred(scheme), _element(scheme), _hat(scheme), below, build_averages(scheme)
     )
@@ -124,9 +127,9 @@ def _statistics(scheme: Scheme) -> Iterator[Formula]:
         mean = averages["A"]
         yield Formula("mean", rf"\mu{mean.index} = {mean.over}{x}{mean.summand}")
         yield Formula("centred", rf"v{index} = {_difference(scheme)}")
-    if scheme.spectral:
+    if scheme.kind.divides_by_singular_value:
         yield Formula("largest singular value", r"\sigma_{\max}(W) = \max_{\lVert a\rVert=1}\lVert Wa\rVert")
-    elif scheme.whitens:
+    elif scheme.kind.divides_by_matrix:
         together = averages["B"].terms[-1].sum.removeprefix(r"\sum_{c").removesuffix("}")
         within = rf",\quad c,j{together}" if together else ""
         yield Formula("covariance", rf"\Sigma_{{cj}} = {averages['A'].over}v{index} v{_beside(scheme)}{within}")
@@ -138,17 +141,17 @@ def _statistics(scheme: Scheme) -> Iterator[Formula]:
 
 
 def _normalized(scheme: Scheme) -> Iterator[Formula]:
-    if scheme.pointwise is not None:
+    if scheme.function is not None:
         yield Formula(
             "normalized", f"{_hat(scheme)} = {format_function_latex(scheme, _symbol(scheme) + _element(scheme))}"
         )
         return
     if scheme.suppression is None:
         return
-    if scheme.spectral:
+    if scheme.kind.divides_by_singular_value:
         yield Formula("normalized", r"\hat{W} = \frac{W}{\sigma_{\max}(W)}")
         return
-    if scheme.whitens:
+    if scheme.kind.divides_by_matrix:
         over = build_averages(scheme)["B"].terms[-1].sum.replace("{c", "{j") or r"\sum_j"
         root = r"\big[(\Sigma+\varepsilon I)^{-1/2}\big]_{cj}"
         yield Formula("normalized", rf"{_hat(scheme)} = {over} {root}\, v{_beside(scheme)}")
@@ -167,7 +170,7 @@ def format_argument_latex(scheme: Scheme, x: str, alpha: str = r"\alpha", shift:
 
 def format_function_latex(scheme: Scheme, x: str) -> str:
     """Format f(αx + s) of a pointwise scheme, in LaTeX."""
-    return rf"\operatorname{{{scheme.pointwise}}}({format_argument_latex(scheme, x)})"
+    return rf"\operatorname{{{scheme.kind.function}}}({format_argument_latex(scheme, x)})"
 
 
 def format_gain_symbol(scheme: Scheme) -> str:
@@ -196,7 +199,7 @@ def _where(scheme: Scheme) -> Iterator[Formula]:
     averages = build_averages(scheme)
     explained = [term.where for average in averages.values() for term in average.terms if term.where]
     yield from (Formula("where", text) for text in dict.fromkeys(explained))
-    if scheme.spectral:
+    if scheme.kind.divides_by_singular_value:
         letters, out = _element(scheme), scheme.axes[-1]
         row = "".join(AXIS_NAMES[axis].letter for axis in scheme.axes[:-1])
         matrix = rf"W\in\mathbb{{R}}^{{{_fan_in(scheme)}\times {format_axis_size(out)}}}"
@@ -220,7 +223,7 @@ def _weights_in_front(scheme: Scheme) -> Iterator[Formula]:
 
 
 def _symbol(scheme: Scheme) -> str:
-    return TENSOR_SYMBOLS.get(scheme.acts_on, "x")
+    return scheme.symbol
 
 
 def _centred(scheme: Scheme) -> str:

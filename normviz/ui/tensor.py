@@ -11,7 +11,6 @@ from normviz.core.fields import MAX_DRAWN_ELEMENTS, Shape, shrink_shape
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.data.files import PICTURE_SUFFIXES
 from normviz.data.samples import SAMPLES
-from normviz.describe.notation import TENSOR_SYMBOLS
 from normviz.describe.wording import name_axes
 from normviz.ui.link import Param, View, make_choice_fitter, make_integer_fitter
 
@@ -136,7 +135,7 @@ def list_colours(has_affine: bool) -> list[str]:
 
 def format_colour_name(colour: str, scheme: Scheme) -> str:
     """Return a colouring's name with the symbol of the scheme's tensor: x, or w for weights."""
-    return COLOUR_NAMES[colour].replace("x", TENSOR_SYMBOLS.get(scheme.acts_on, "x"))
+    return COLOUR_NAMES[colour].replace("x", scheme.symbol)
 
 
 def colour(has_affine: Callable[[View], bool]) -> Param:

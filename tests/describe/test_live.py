@@ -110,7 +110,7 @@ def test_both_sides_of_every_line_are_equal(scheme, scale):
     assert [line.name for line in lines] == [
         "element",
         *(["centred"] if scheme.summation else []),
-        *(["normalized"] if scheme.suppression or scheme.pointwise else []),
+        *(["normalized"] if scheme.suppression or scheme.function else []),
         *(["output"] if scheme.gain is not None or scheme.bias is not None or scheme.key == "none" else []),
         *(["activation"] if scheme.threshold else []),
     ]

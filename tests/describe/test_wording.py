@@ -93,7 +93,7 @@ def test_the_words_count_the_elements_and_name_every_axis(shape_fields, data):
     ],
 )
 def test_what_a_field_shares(key, words):
-    assert wording.describe_sharing(SCHEMES[key], WEIGHTS if SCHEMES[key].acts_on == "weight" else SHAPE) == words
+    assert wording.describe_sharing(SCHEMES[key], WEIGHTS if SCHEMES[key].is_weight_scheme else SHAPE) == words
 
 
 def test_a_field_that_is_only_centred_shares_a_mean():

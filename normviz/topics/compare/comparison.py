@@ -39,7 +39,7 @@ def describe_reduced_axes(scheme: Scheme, shape: Shape) -> str:
 def describe_statistics(scheme: Scheme, shape: Shape) -> str:
     """Return the number of statistics, the number of elements of each, and their shapes."""
     shapes = [format_shape(part.field.statistics_shape(shape)) for part in find_field_statistics(scheme, shape)]
-    if scheme.whitens and len(shapes) == 2:
+    if scheme.kind.divides_by_matrix and len(shapes) == 2:
         groups = scheme.matrices(shape)
         shapes[1] = format_shape((groups, shape[-1] // groups, shape[-1] // groups))
     return "; ".join([describe_statistic_counts(scheme, shape), *([f"shape {' and '.join(shapes)}"] if shapes else [])])

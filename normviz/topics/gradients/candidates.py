@@ -70,7 +70,7 @@ def _generate_tensor_mistakes(case: HomeworkCase, name: str) -> MistakeCandidate
     """Yield tensors, or what broadcasts against them; of two mistakes that come to the same, the more common first."""
     if name in ("dgamma", "dbeta"):
         yield ("swapped",), case.right["dbeta" if name == "dgamma" else "dgamma"]
-    if case.scheme.spectral:
+    if case.scheme.kind.divides_by_singular_value:
         yield from _spectral(case, name)
     if case.scheme.is_general_form and name != "dbeta":
         yield from _in_the_form(case, name)
