@@ -11,7 +11,7 @@ from normviz.core.kinds.base import NormalizationResult
 from normviz.core.reductions import broadcast_statistic
 from normviz.core.registry import Scheme
 from normviz.core.text import typeset
-from normviz.describe import live, wording
+from normviz.describe import kinds, wording
 
 MAX_ANIMATED_ELEMENTS = 16_384
 """Most elements that a browser animates smoothly."""
@@ -103,8 +103,8 @@ def _divisor(scheme: Scheme, v: str, result: NormalizationResult, eps: float) ->
     square = f"mean σ² of ({v})²" if scheme.summation is not None else f"mean of {v}²"
     eps_too = " + ε" if scheme.eps is not None else ""
     root = f"√({symbol}{eps_too})"
-    values, form = live.find_squares_under_root(result.deviation, eps)
-    if (form == live.PLAIN).any():
+    values, form = kinds.find_squares_under_root(result.deviation, eps)
+    if (form == kinds.PLAIN).any():
         return Divisor(root, f"{square}{eps_too}, and its root", result.deviation, root)
     return Divisor(symbol, square, values, root)
 

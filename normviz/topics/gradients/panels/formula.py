@@ -10,8 +10,8 @@ from normviz.core.text import format_number, join_words, typeset
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe import wording
 from normviz.describe.backward import build_backward_formulas
-from normviz.describe.notation import Formula
 from normviz.describe.snippets import BACKWARD_FRAMEWORKS, write_backward_snippet
+from normviz.describe.symbols import Formula
 from normviz.topics.gradients import autograd
 from normviz.topics.gradients.figures import draw_tensor_map
 from normviz.topics.gradients.small import GradientComparison, SmallTensors, compare_gradients, make_small_tensors
