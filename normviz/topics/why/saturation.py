@@ -9,13 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.core.settings import integer, real
-from normviz.topics.why.network import (
-    DenseNetworks,
-    TrainingPlan,
-    load_split_rows,
-    measure_test_accuracy,
-    train_networks,
-)
+from normviz.topics.why.network import TrainingPlan, load_split_rows, measure_test_accuracy, train_networks
+from normviz.train.numpy_network import DenseNetworks
 
 WIDTH = 50
 STEPS = 500
@@ -104,7 +99,7 @@ def train_and_measure(setting: Setting, normalized: bool, seeds: int = SEEDS) ->
     def watch(step: int, network: DenseNetworks) -> None:
         if step % MEASUREMENT_INTERVAL:
             return
-        given = np.stack([layer.a for layer in network.layers(x[None])], axis=2)  # (seeds, digits, depth, WIDTH)
+        given = np.stack([layer.a for layer in network.run(x).layers], axis=2)  # (seeds, digits, depth, WIDTH)
         steps.append(step)
         read.append(measure_test_accuracy(network))
         saturated.append((np.abs(given) > SATURATION_INPUT).mean((1, 3)))
