@@ -5,7 +5,7 @@ import streamlit as st
 
 from normviz.charts.palette import THEMES
 from normviz.core.fields import Index
-from normviz.core.normalize import NormalizationResult
+from normviz.core.kinds.base import NormalizationResult
 from normviz.core.registry import Scheme
 from normviz.core.statistics import SaturationCurve, compute_saturation
 from normviz.core.text import typeset

@@ -8,7 +8,8 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.fields import AXES, Index, Shape
-from normviz.core.normalize import NormalizationResult, normalize
+from normviz.core.kinds.base import NormalizationResult
+from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.data.samples import SAMPLES
 from normviz.ui import scheme, tensor

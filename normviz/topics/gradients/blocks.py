@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.core.fields import Field, Shape
-from normviz.core.normalize import broadcast_statistic
+from normviz.core.reductions import broadcast_statistic
 from normviz.core.registry import Scheme
 
 

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from normviz.core.backward import apply_transposed_average, compute_gradients
+from normviz.core.backward import compute_gradients
 from normviz.core.errors import InvalidInput
+from normviz.core.kinds.whitening import compute_steepest_slope
 from normviz.core.layouts import from_tensor, to_tensor
-from normviz.core.normalize import broadcast_statistic, normalize, reduce_boxes
+from normviz.core.normalize import normalize
+from normviz.core.reductions import apply_transposed_average, broadcast_statistic, reduce_boxes
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
-from normviz.core.whitening import compute_steepest_slope
 from normviz.topics.gradients.homework import HomeworkTask
 from normviz.topics.gradients.layouts import check_size, parameter_shape, parameter_to_tensor
 

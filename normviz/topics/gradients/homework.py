@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from normviz.core.backward import apply_transposed_average, compute_diagonal_gradient
+from normviz.core.backward import compute_diagonal_gradient
 from normviz.core.fields import Field, Shape
-from normviz.core.normalize import broadcast_statistic, centre
+from normviz.core.reductions import apply_transposed_average, broadcast_statistic, centre
 from normviz.core.registry import SCHEMES, Scheme
 
 MistakeKeys = tuple[str, ...]

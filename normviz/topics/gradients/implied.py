@@ -7,7 +7,7 @@ import numpy as np
 
 from normviz.core.backward import compute_gradients
 from normviz.core.fields import Field
-from normviz.core.normalize import broadcast_statistic
+from normviz.core.reductions import broadcast_statistic
 from normviz.topics.gradients.candidates import MistakeCandidates, measure_relative_error
 from normviz.topics.gradients.case import HomeworkCase
 from normviz.topics.gradients.homework import broadcast_mean, compute_bessel_factor

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from normviz.core.backward import apply_transposed_average
 from normviz.core.fields import Field
-from normviz.core.normalize import broadcast_statistic, reduce_boxes
+from normviz.core.reductions import apply_transposed_average, broadcast_statistic, reduce_boxes
 from normviz.topics.gradients.homework import broadcast_mean
 
 

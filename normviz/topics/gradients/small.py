@@ -7,9 +7,10 @@ import numpy as np
 
 from normviz.core.backward import Gradients, compute_gradients
 from normviz.core.fields import Shape
-from normviz.core.normalize import broadcast_statistic, ignore_float_warnings, normalize
+from normviz.core.kinds.whitening import apply_inverse_power, compute_steepest_slope
+from normviz.core.normalize import ignore_float_warnings, normalize
+from normviz.core.reductions import broadcast_statistic
 from normviz.core.registry import Scheme
-from normviz.core.whitening import apply_inverse_power, compute_steepest_slope
 from normviz.data.samples import sample_uneven
 
 DIFFERENCE_STEP = float(np.finfo(float).eps ** (1 / 3))
