@@ -87,7 +87,7 @@ def make_adam() -> Direction:
 
 
 DIRECTIONS: dict[str, Callable[[], Direction]] = {"sgd": lambda: lambda g: g, "adam": make_adam}
-"""By optimizer: a function that returns its direction for a new run."""
+"""Functions that return the direction of an optimizer for a new run."""
 
 
 def train_side_by_side(

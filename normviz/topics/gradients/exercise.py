@@ -64,19 +64,19 @@ class Exercise:
         return make_inputs(self.scheme, self.layout, self.shape, self.seed, self.dtype, self.eps)
 
     def said(self) -> str:
-        """The scheme and its axes in words: "batch normalization (N, H, W averaged, C kept)"."""
+        """Return the scheme and its axes in words: "batch normalization (N, H, W averaged, C kept)"."""
         field = self.scheme.field
         over = "" if field is None else f" ({describe_reduction(field, self.scheme.axes, self.tensor_shape)})"
         return format_scheme_name(self.scheme) + over
 
     def code(self) -> str:
-        """A template in Python that loads the inputs and saves the answer."""
+        """Return a template in Python that loads the inputs and saves the answer."""
         parameters = [parameter_shape(self.scheme, name, self.layout, self.shape) for name in ("gamma", "beta")]
         shapes = dict(zip(ANSWER_NAMES, (self.shape, self.shape, *parameters), strict=True))
         return render_template("homework.py.jinja", said=self.said(), names=INPUT_NAMES, shapes=shapes)
 
     def command(self) -> str:
-        """The command line of the same check."""
+        """Return the command line of the same check."""
         groups = f" --groups {self.groups}" if "groups" in self.scheme.parameters else ""
         return f"normviz answer --scheme {self.scheme_key}{groups} --layout {self.layout} inputs.npz answer.npz"
 
