@@ -59,7 +59,7 @@ class TrainingCurves(NamedTuple):
         """η/‖W‖² of each step, (steps, runs)."""
         return self.rates / self.length[:-1] ** 2
 
-    def apart(self, run: int) -> float:
+    def measure_score_gap(self, run: int) -> float:
         """Return the largest difference of a run's scores from its reference, relative to the largest score."""
         return float(self.gap[:, run].max() / self.size[:, run].max())
 
@@ -163,4 +163,4 @@ def measure_twin_gaps(training: RateSetting, optimizer: str) -> dict[int, float]
     course = train_side_by_side(
         training.seed, (1.0, *[training.delta] * len(DELTA_POWERS)), rates, [0] * runs, optimizer
     )
-    return {power: course.apart(run) for run, power in enumerate(DELTA_POWERS, 1)}
+    return {power: course.measure_score_gap(run) for run, power in enumerate(DELTA_POWERS, 1)}
