@@ -40,7 +40,7 @@ INTERFACES = {
 """Names that several modules share on purpose: where they may be, and what they mean there."""
 
 MEANINGLESS = frozenset({
-    "about", "again", "alike", "along", "already", "apart", "asked", "beside", "both", "done", "found",
+    "again", "alike", "along", "already", "apart", "asked", "beside", "both", "done", "found",
     "further", "given", "here", "looked", "made", "many", "meant", "now", "of", "one", "only", "other", "over",
     "ready", "said", "shown", "so", "some", "such", "taken", "that", "then", "there", "those", "told", "tried",
     "way", "ways", "what", "where", "which", "whole", "whose",
@@ -91,7 +91,8 @@ def list_definitions(module: str, body: list[ast.stmt], owner: str = "") -> Iter
                 yield from list_definitions(module, node.body, f"{node.name}.")
         elif isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(after, ast.Expr):
             target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            if isinstance(after.value, ast.Constant) and isinstance(after.value.value, str):
+            named = isinstance(after.value, ast.Constant) and isinstance(after.value.value, str)
+            if named and not ast.unparse(target).startswith("_"):
                 yield Definition(module, owner + ast.unparse(target), node.lineno, "constant", after.value.value)
 
 

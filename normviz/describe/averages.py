@@ -12,7 +12,7 @@ from normviz.core.fields import AXIS_NAMES, Field, Rule
 from normviz.core.scheme import Scheme
 
 AXIS_SIZE_SYMBOLS = {"kh": "K_h", "kw": "K_w", "Cin": r"C_\mathrm{in}", "Cout": r"C_\mathrm{out}"}
-"""What the size of an axis is called in formulas; its name where it is not listed."""
+"""The symbol for the size of an axis; for other axes it is their name."""
 
 
 class Term(NamedTuple):
@@ -35,7 +35,7 @@ class Term(NamedTuple):
 
 
 Tag = tuple[str, ...]
-"""What distinguishes a number of groups or a radius from others: nothing, the axis's letter, the field, or both."""
+"""The subscript that distinguishes numbers of groups or radii: nothing, the axis's letter, the field, or both."""
 
 
 def _own(axis: str, rule: Rule, tag: Tag) -> Term:

@@ -13,7 +13,7 @@ from normviz.core.transformations import Transformation
 from normviz.describe.averages import AverageFormula, build_averages, format_axis_size, format_subscript
 
 TENSOR_SYMBOLS = {"weight": "w"}
-"""What the tensor that a scheme acts on is called in formulas, by `Scheme.acts_on`; x where it is not listed."""
+"""The symbol of the normalized tensor by `Scheme.acts_on`; otherwise x."""
 
 CHANGE_FORMULAS = {
     "weight-matrix-rescaling": r"W' = \delta W",
@@ -23,7 +23,7 @@ CHANGE_FORMULAS = {
     "dataset-recentering": r"x' = x + \tau \text{ for every example}",
     "case-rescaling": r"x_n' = \delta x_n \text{ for one example } n",
 }
-"""What a transformation changes, by its key: `Transformation.plain` in LaTeX."""
+"""The change by the key of a transformation: `Transformation.plain` in LaTeX."""
 
 WEIGHT_NORM_FORMULAS = {
     "weights": r"w = g\,\frac{v}{\lVert v\rVert}",

@@ -10,13 +10,13 @@ from normviz.charts.style import apply_chart_style
 from normviz.topics.geometry.three_channels import CIRCLE_RADIUS, DescentStep, ForwardPass
 
 MIN_REACH = 3.4
-"""From the origin to the border of the picture, at least, so that the circle keeps its size for most x."""
+"""Smallest distance from the origin to the border of the picture: the circle keeps its size for most x."""
 
 CIRCLE_POINTS = 72
-"""Corners of a circle."""
+"""Number of corners of a drawn circle."""
 
 PLANE_NORMAL = np.ones(3) / np.sqrt(3)
-"""Of the plane of all vectors whose sum is 0."""
+"""Unit normal of the plane of all vectors whose sum is 0."""
 
 _RIGHT = np.array([1.0, 0.0, -1.0]) / np.sqrt(2)
 _DEEP = np.cross(PLANE_NORMAL, _RIGHT)
@@ -85,7 +85,7 @@ _QUIET: dict[str, Any] = {"showlegend": False, "hoverinfo": "skip"}
 
 
 def _ring() -> np.ndarray:
-    """Return points of the circle of radius 1 in the plane, (AROUND, 3)."""
+    """Return the corners of the circle of radius 1 in the plane, (`CIRCLE_POINTS`, 3)."""
     turn = np.linspace(0, 2 * np.pi, CIRCLE_POINTS, endpoint=False)[:, None]
     return np.cos(turn) * _RIGHT + np.sin(turn) * _DEEP
 

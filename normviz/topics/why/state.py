@@ -1,4 +1,4 @@
-"""The state of the page on why: what its link holds, and what it computes once for all sessions."""
+"""The state of the page "Why normalize": the values in its link, and its cached results."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from normviz.ui.link import View, create_params
 PAGE = "why"
 
 PREFIX = PAGE + " "
-"""Of all keys in the session: other pages have values of the same names."""
+"""Start of all the page's keys in the session, as other pages have values of the same names."""
 
 SHOWN = {
     "learning": "Learning",
@@ -26,10 +26,10 @@ SHOWN = {
     "style": "Style",
     "history": "All schemes",
 }
-"""The panels of the page; only the one that is shown is computed."""
+"""The panels of the page; only the open one is computed."""
 
 ADVANCED = ("outside", "identity", "style")
-"""The panels behind "Advanced"."""
+"""The panels under "Advanced"."""
 
 BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("points", "first", "second", "correlation", "ratio", "stage", "size"), ("whitening",)),
@@ -41,7 +41,7 @@ BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("part",), ("identity",)),
     **dict.fromkeys(("content", "contrast", "space", "kernel"), ("style",)),
 }
-"""Where a value means something; one that is not here does everywhere."""
+"""The panels of each value that does not belong to all of them."""
 
 ADAIN = Reference("Huang & Belongie 2017, Arbitrary Style Transfer", "1703.06868")
 """Instance norm with another picture's statistics."""
@@ -71,7 +71,7 @@ _panel_choice: Callable[..., Any] = _PanelChoice  # as in normviz.core.settings
 
 @dataclass(frozen=True)
 class Page(saturation.Setting):
-    """What the page's link holds."""
+    """The values in the page's link."""
 
     points: str = choice("digits", POINT_SOURCES, label="Points")
     first: str = choice("middle", FEATURE_NAMES, label="First feature")
@@ -97,7 +97,7 @@ PARAMS = create_params(Page, PREFIX)
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Whether a value means anything to what is shown: a link and the controls leave out what does not."""
+    """Return True if a value belongs to what is open; links and controls leave out all others."""
     if name in ("first", "second") and view["points"] != "digits":
         return False
     if name in ("correlation", "ratio") and view["points"] != "own":
@@ -109,8 +109,7 @@ def is_relevant(view: View, name: str) -> bool:
 
 @st.cache_data(max_entries=1, show_spinner="Measuring …")
 def get_whitening_costs() -> whitening.WhiteningCosts:
-    """What whitening costs on this server, once for all sessions: measured at the same time they would disturb each
-    other."""
+    """Measure the costs of whitening, once for all sessions, as simultaneous runs would slow each other."""
     return whitening.measure_whitening_costs()
 
 
@@ -133,14 +132,14 @@ def _learned(setting: saturation.Setting) -> dict[str, saturation.LearningResult
 
 
 def get_learning_results(setting: saturation.Setting) -> tuple[dict[str, saturation.LearningResults], bool]:
-    """Return the results of the networks of a setting by kind, and whether they are shipped; else trained now."""
+    """Return the results of a setting by kind, and True if they are shipped; else train the networks."""
     shipped = learning.find_shipped(setting)
     return (_learned(setting), False) if shipped is None else (shipped, True)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_bias_descents(rate: float, steps: int, seed: int) -> dict[str, outside.BiasDescent]:
-    """Gradient descent outside of the gradient's sight, and inside."""
+    """Return gradient descent with the normalization outside of the gradient, and inside."""
     return {
         "outside": outside.descend_bias(rate, steps, seed, False),
         "inside": outside.descend_bias(rate, steps, seed, True),
@@ -149,11 +148,11 @@ def get_bias_descents(rate: float, steps: int, seed: int) -> dict[str, outside.B
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_undone_norm(part: float, eps: float, seed: int) -> identity.UndoneBatchNorm:
-    """A layer on its way to the identity."""
+    """Return a layer on its way to the identity."""
     return identity.undo_batch_norm(part, eps, seed)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def get_restyled_photo(content: str, contrast: float, kernel: int, eps: float, seed: int) -> style.RestyledPhoto:
-    """A photograph in the style of the other."""
+    """Return a photograph in the style of the other."""
     return style.restyle_photo(content, contrast, kernel, eps, seed)
