@@ -11,7 +11,10 @@ from typing import NamedTuple
 import pytest
 from browsing import ROOT
 
-FINISHED = ("core", "data", "describe")
+FINISHED = (
+    "core", "data", "describe", "charts", "ui", "web", "topics/compare", "topics/design", "topics/divisive",
+    "topics/lab", "topics/running", "topics/weights", "topics/why",
+)  # fmt: skip
 """Folders and modules below normviz/ that are held to these rules."""
 
 OPEN = {
