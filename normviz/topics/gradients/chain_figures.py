@@ -47,7 +47,7 @@ GRAPH_EDGES = {
     ("x", "v"): 0, ("v", "xhat"): 0, ("x", "mean"): 1, ("mean", "v"): 1, ("v", "variance"): 2, ("variance", "root"): 2,
     ("root", "xhat"): 2, ("xhat", "l"): None,
 }  # fmt: skip
-"""Edges from a value to a value computed from it, each with the index of its path in `chain.PATHS`."""
+"""The index in `chain.PATHS` of the path from a value to a value computed from it."""
 
 PATH_LABELS = ((-0.03, 3.0, "right"), (1, 5.98, "center"), (0.97, 2.75, "right"))
 """The position of each path's name, and its alignment."""
