@@ -12,8 +12,9 @@ import pytest
 from browsing import ROOT
 
 FINISHED = (
-    "core", "data", "describe", "charts", "ui", "web", "topics/compare", "topics/design", "topics/divisive", "topics/geometry",
-    "topics/gradients", "topics/lab", "topics/running", "topics/weights", "topics/why", "train/numpy_network",
+    "core", "data", "describe", "charts", "ui", "web", "topics/compare", "topics/design", "topics/divisive",
+    "topics/geometry", "topics/gradients", "topics/lab", "topics/running", "topics/weights", "topics/why",
+    "train/numpy_network",
 )  # fmt: skip
 """Folders and modules below normviz/ that are held to these rules."""
 
