@@ -71,7 +71,7 @@ class KindFormulas:
             else f"{format_centred(scheme)}{square.summand}"
         )
         name = "variance" if scheme.divides_by_variance else "mean square"
-        yield Formula(name, f"{format_mean_square(scheme)} = {square.over}{summand}^2")
+        yield Formula(name, f"{format_mean_square(scheme)} = {square.prefix}{summand}^2")
 
     def define_normalized(self, scheme: Scheme) -> Iterator[Formula]:
         """Yield x̂."""
@@ -221,7 +221,7 @@ class WhiteningFormulas(KindFormulas):
         averages, index = build_averages(scheme), format_element(scheme)
         together = averages["B"].terms[-1].sum.removeprefix(r"\sum_{c").removesuffix("}")
         within = rf",\quad c,j{together}" if together else ""
-        covariance = rf"{averages['A'].over}v{index} v{format_neighbour(scheme)}"
+        covariance = rf"{averages['A'].prefix}v{index} v{format_neighbour(scheme)}"
         yield Formula("covariance", rf"\Sigma_{{cj}} = {covariance}{within}")
 
     def define_normalized(self, scheme: Scheme) -> Iterator[Formula]:
@@ -356,9 +356,9 @@ def _averages(scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
     if square.window_terms:
         return
     hat = parts.hat.removesuffix(parts.element) + square.summand
-    over = square.sums if scheme.per_fan_in else square.over  # the fan-in in x̂ takes up that of the mean
+    over = square.sums if scheme.per_fan_in else square.prefix  # the fan-in in x̂ takes up that of the mean
     if scheme.divides_by_variance:
-        yield Formula("mean", rf"\overline{{d}}{square.index} = {square.over}d{square.summand}")
+        yield Formula("mean", rf"\overline{{d}}{square.index} = {square.prefix}d{square.summand}")
     yield Formula("along", rf"{_alongformat_hat(scheme, parts)} = {over}d{square.summand}\,{hat}")
 
 

@@ -106,7 +106,7 @@ def _statistics(scheme: Scheme) -> Iterator[Formula]:
     averages = build_averages(scheme)
     if "A" in averages:
         mean = averages["A"]
-        yield Formula("mean", rf"\mu{mean.index} = {mean.over}{x}{mean.summand}")
+        yield Formula("mean", rf"\mu{mean.index} = {mean.prefix}{x}{mean.summand}")
         yield Formula("centred", rf"v{index} = {format_difference(scheme)}")
     yield from KIND_FORMULAS[scheme.kind.key].define_statistic(scheme)
 
