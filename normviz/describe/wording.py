@@ -245,7 +245,7 @@ def summarize_scheme(scheme: Scheme) -> str:
     told = [told[0], "÷ √Σ"] if scheme.kind.divides_by_matrix else told
     if scheme.suppression is None:
         return ", ".join([*told, "mean only"])
-    alike = (row for row in SCHEMES.values() if row.key != scheme.key and row.axes == scheme.axes)
+    alike = (row for row in SCHEMES.values() if row.key != scheme.key and row.acts_on == scheme.acts_on)
     others = any((row.summation, row.suppression) == (scheme.summation, scheme.suppression) for row in alike)
     learned = "" if scheme.gain or not others else "no γ" if scheme.gain is None else "one γ"
     return ", ".join(filter(None, [*told, "" if scheme.summation else "no mean", learned]))

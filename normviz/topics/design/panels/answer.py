@@ -81,7 +81,7 @@ def tabulate_changes(scheme: Scheme, layer: str) -> dict[str, list[str]]:
 
 def find_registered_twin(scheme: Scheme, layer: str) -> Scheme:
     """Return the registered scheme that computes the same on this layer, else the scheme itself."""
-    rows = [row for row in find_equal_schemes(scheme, SHAPES[layer][0]) if row.axes == scheme.axes]
+    rows = [row for row in find_equal_schemes(scheme, SHAPES[layer][0]) if row.acts_on == scheme.acts_on]
     return min(rows, key=_is_put_behind) if scheme.key == "custom" and rows else scheme
 
 
