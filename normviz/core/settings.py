@@ -41,7 +41,7 @@ class DependentValue:
     name: str
     table: Mapping[Any, Any]
 
-    def of(self, given: EarlierValues) -> Any:
+    def resolve(self, given: EarlierValues) -> Any:
         """Return this value, given the other value."""
         return self.table[given[self.name]]
 
@@ -98,14 +98,14 @@ class Declaration:
 
     def resolve_default(self, given: EarlierValues) -> Any:
         """Return the default, or the nearest value that is valid given the values declared before it."""
-        default = self.default.of(given) if isinstance(self.default, DependentValue) else self.default
+        default = self.default.resolve(given) if isinstance(self.default, DependentValue) else self.default
         return None if default is None else self.fit(default, given)
 
     def title(self, given: EarlierValues) -> str:
         """Return the label, given the other values."""
         if isinstance(self.label, str):
             return self.label
-        return self.label.of(given) if isinstance(self.label, DependentValue) else self.label(given)
+        return self.label.resolve(given) if isinstance(self.label, DependentValue) else self.label(given)
 
     def check(self, value: Any, given: EarlierValues) -> None:
         """Raise InvalidInput, in one line, for a value that is not valid beside those before it."""
@@ -310,7 +310,7 @@ class MultipleChoice(Choice):
 
 @dataclass(eq=False)
 class Switch(Declaration):
-    """On or off: in a link 1 or 0, on the command line --name or --no-name."""
+    """A value that is on or off: in a link 1 or 0, on the command line --name or --no-name."""
 
     USUAL: ClassVar[str] = "toggle"
     OPTION: ClassVar[dict[str, Any]] = {"action": argparse.BooleanOptionalAction}

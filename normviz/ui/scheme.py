@@ -20,7 +20,7 @@ DEFAULT_ALPHA = next(row.alpha for row in SCHEMES.values() if row.pointwise is n
 ALPHA_RANGE = (0.01, 100.0)
 ALPHA_STEPS = (0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 10.0, 30.0, 100.0)
 ALPHA_LABEL = "α (factor inside)"
-"""For α of a pointwise scheme: the default of both papers, the limits, the slider's stops and its label."""
+"""The control of α of a pointwise scheme: the default of both papers, the limits, the slider's stops and its label."""
 
 
 def find_grouped_axes(view: View) -> dict[str, int]:
