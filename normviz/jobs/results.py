@@ -33,14 +33,10 @@ MAX_PARTS_IN_MEMORY = 512
 
 
 class Archive:
-    """For all sessions and threads of a server; what is on disk is also there for others, and after a restart.
-
-    Attributes:
-        version: another number whenever there is something new.
-    """
+    """The results of parts for all sessions and threads of a server, with complete ones on disk too."""
 
     def __init__(self, kept: ResultCache) -> None:
-        self.kept, self.version = kept, 0
+        self.kept = kept
         self._at_hand: BoundedStore[str, Arrays] = BoundedStore(MAX_PARTS_IN_MEMORY, replaces=_further)
 
     def keep(self, part: Part, arrays: Arrays) -> None:
@@ -49,7 +45,6 @@ class Archive:
         self._at_hand.put(name, arrays)
         if is_complete(arrays):
             self.kept.put(name, arrays)
-        self.version += 1
 
     def of(self, parts: Sequence[Part]) -> Results:
         """The results of those parts of which there is anything."""

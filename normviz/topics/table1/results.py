@@ -49,15 +49,18 @@ class TableResults:
     """The most recently used forward gaps and trained networks; for any number of threads.
 
     Attributes:
-        version: another number whenever there is something new.
         rows: cells of Table 1 by what they depend on, of rows of which nothing is missing.
     """
 
     def __init__(self, limit: int = 8192) -> None:
-        self.version = 0
         self.rows: BoundedStore[HashedKey, list] = BoundedStore(MAX_CACHED_ROWS)
-        self._records: BoundedStore[HashedKey, NetworkRecord] = BoundedStore(limit, replaces=_at_least_as_long)
-        self._measured: BoundedStore[HashedKey, ForwardMeasurement] = BoundedStore(limit, replaces=_at_least_as_much)
+        self._records: BoundedStore[HashedKey, NetworkRecord] = BoundedStore(limit, replaces=_is_longer)
+        self._measured: BoundedStore[HashedKey, ForwardMeasurement] = BoundedStore(limit, replaces=_is_fuller)
+
+    @property
+    def version(self) -> int:
+        """A number that grows with every new result."""
+        return self._records.version + self._measured.version
 
     def forward(self, scheme: Scheme, setting: Setting) -> ForwardMeasurement:
         """What a forward pass of all networks of a scheme has given so far."""
@@ -70,7 +73,6 @@ class TableResults:
 
     def store_forward(self, job: ForwardJob, measured: ForwardMeasurement) -> None:
         """Keep what was measured of a row, the whole or as far as it has come."""
-        self.version += 1
         self._measured.put(_first_key(job.row.scheme, job.setting), measured)
 
     def losses(self, scheme: Scheme, setting: Setting) -> np.ndarray:
@@ -110,7 +112,6 @@ class TableResults:
             return
         for row, scheme in enumerate(job.schemes):
             keys = _keys(scheme, job.setting)
-            self.version += len(outcome.losses) > len(self._record(keys[job.networks[0]]).losses)
             for column, network in enumerate(job.networks):
                 losses = outcome.losses[:, row, column].copy()
                 record = NetworkRecord(losses, outcome.failures.get((row, column)), outcome.device)
@@ -138,12 +139,12 @@ def plan_budget(setting: Setting) -> cost.Budget:
     return cost.compute_gpu_budget(memory) if memory else cost.CPU_BUDGET
 
 
-def _at_least_as_long(new: NetworkRecord, old: NetworkRecord) -> bool:
-    return len(new.losses) >= len(old.losses)
+def _is_longer(new: NetworkRecord, old: NetworkRecord) -> bool:
+    return len(new.losses) > len(old.losses)
 
 
-def _at_least_as_much(new: ForwardMeasurement, old: ForwardMeasurement) -> bool:
-    return (new.fades is not None) or (old.fades is None and np.isnan(new.gaps).sum() <= np.isnan(old.gaps).sum())
+def _is_fuller(new: ForwardMeasurement, old: ForwardMeasurement) -> bool:
+    return old.fades is None and (new.fades is not None or np.isnan(new.gaps).sum() < np.isnan(old.gaps).sum())
 
 
 def _cut(whole: Sequence[Part], most: int) -> list[Sequence[Part]]:
