@@ -90,7 +90,7 @@ class TableResults:
         records = (self._record(key) for scheme in schemes for key in _keys(scheme, setting))
         return join_devices(record.device for record in records)
 
-    def missing(self, schemes: Sequence[Scheme], setting: Setting) -> list[TableTrainingJob]:
+    def find_missing(self, schemes: Sequence[Scheme], setting: Setting) -> list[TableTrainingJob]:
         """What has to be trained: jobs for the schemes that lack the same networks, as large as `cost` lets them be."""
         blocks: dict[tuple[int, ...], dict[HashedKey, Scheme]] = {}
         for scheme in schemes:
@@ -123,7 +123,7 @@ class TableResults:
         for each in {setting, setting.exact}:
             for row in self.plan_measurements(schemes, each):
                 self.store_forward(row, run_to_end(row))
-        for job in self.missing(schemes, setting):
+        for job in self.find_missing(schemes, setting):
             self.keep(job, run_to_end(job))
 
     def _record(self, key: HashedKey) -> NetworkRecord:
