@@ -80,7 +80,7 @@ def test_the_same_job_runs_once_for_all_who_ask_for_it(slow, later):
 
 def test_a_job_that_one_of_two_cancels_goes_on_for_the_other(desk):
     first, second = (desk.submit([Endless()], Kept()) for _ in range(2))
-    assert first.run is second.run
+    assert first.first_run is second.first_run
     first.cancel()
     assert not second.wait(0.1)
     second.cancel()
@@ -161,7 +161,7 @@ def test_the_end_of_a_stopped_run_leaves_its_successor_to_be_shared(slow, later,
     new = slow.submit([Count(3)], Kept())
     later.work()
     assert (old.is_over, new.is_over) == (True, False)
-    assert slow.submit([Count(3)], Kept()).run is new.run
+    assert slow.submit([Count(3)], Kept()).first_run is new.first_run
 
 
 def test_no_more_jobs_run_than_there_are_workers():

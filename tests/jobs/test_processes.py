@@ -131,7 +131,7 @@ def test_nor_where_its_end_was_not_known_yet_when_it_was_chosen(desk, monkeypatc
     really, believed = processes.Worker.is_ready.fget, iter([True])
     os.kill(process, 9)
     until(lambda: gone(process))
-    monkeypatch.setattr(processes.Worker, "ready", property(lambda worker: next(believed, False) or really(worker)))
+    monkeypatch.setattr(processes.Worker, "is_ready", property(lambda worker: next(believed, False) or really(worker)))
     assert result(desk, "process") != process
 
 

@@ -120,7 +120,7 @@ class TableResults:
     def fill(self, schemes: Sequence[Scheme], setting: Setting) -> None:
         """Measure and train what is missing, here and now. Raises InvalidInput where a scheme does not fit."""
         setting.check(schemes)
-        for each in {setting, setting.exact}:
+        for each in {setting, setting.in_float64}:
             for row in self.plan_measurements(schemes, each):
                 self.store_forward(row, run_to_end(row))
         for job in self.find_missing(schemes, setting):
