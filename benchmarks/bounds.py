@@ -61,7 +61,7 @@ print(resident("VmHWM") - start, (steps[-1] - steps[0]) / (len(steps) - 1))
 
 
 async def others(url: str, seconds: float) -> float:
-    """The slowest view of another session, one after the other for so long."""
+    """Return the seconds of the slowest view of another session, which looks at one after the other for `seconds`."""
     taken, end = [], time.monotonic() + seconds
     while not taken or time.monotonic() < end:
         taken.append((await visit(url, "", f"seed={len(taken)}")).seconds)
@@ -69,7 +69,7 @@ async def others(url: str, seconds: float) -> float:
 
 
 async def follow(url: str, seconds: float) -> dict[str, float]:
-    """A visitor of the link, from the first grid to Cancel."""
+    """Measure a visitor of the link, from the first grid to Cancel."""
     found: dict[str, float] = {}
     async with Session(url, "invariance", LINK) as session:
         found["first grid, s"] = await session.until("grid")
@@ -84,7 +84,7 @@ async def follow(url: str, seconds: float) -> dict[str, float]:
 
 
 def link(rounds: int, seconds: float) -> None:
-    """The link on a fresh server, several times."""
+    """Measure the link on a fresh server, several times."""
     runs = []
     for _ in range(rounds):
         with served("app.py") as url:
@@ -99,7 +99,7 @@ def link(rounds: int, seconds: float) -> None:
 
 
 def model(rows: tuple[str, ...], settings: dict[str, dict], steps: int) -> None:
-    """What trainings take, each in a process of its own, against the model."""
+    """Compare what trainings take, each in a process of its own, with the model."""
     print("\n**What was said and what it takes**\n")
     print(
         "| setting | schemes | memory said, MB | taken, MB | a step said, ms | taken, ms | taken / said: memory, time |"

@@ -1,4 +1,4 @@
-"""Step size: what normalization does to a vector, its gradient, and the size of a step."""
+"""Step size: the effect of normalization on a vector, its gradient and the size of a step."""
 
 import streamlit as st
 

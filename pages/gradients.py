@@ -1,4 +1,4 @@
-"""The backward pass of every scheme: derived, drawn, and checked."""
+"""Backward pass: the gradient of every scheme, derived, drawn and checked."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Weight norm and spectral norm: what they do to weights, step by step."""
+"""Weight normalization: weight norm and spectral norm, step by step."""
 
 import streamlit as st
 

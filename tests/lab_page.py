@@ -7,10 +7,10 @@ import written
 from streamlit.testing.v1 import AppTest
 from unpacked import shown
 
+from normviz.core.kinds.whitening import compute_inverse_root
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.core.statistics import compute_element_steps
-from normviz.core.whitening import compute_inverse_root
 from normviz.data.samples import SAMPLES
 from normviz.describe import live as formulas
 from normviz.describe import wording

@@ -1,11 +1,15 @@
 """What `import normviz` gives, and that any module may be imported first."""
 
+import doctest
+import importlib
+import pkgutil
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import normviz
+from normviz import core, data, describe
 from normviz.core import backward as differentiating
 from normviz.core import errors, fields, theory
 from normviz.core import normalize as normalizing
@@ -34,6 +38,14 @@ def test_the_version_of_the_citation_and_of_the_changelog_is_the_packages():
     assert f"\nversion: {normviz.__version__}\n" in Path(ROOT, "CITATION.cff").read_text()
     [latest, *_] = re.findall(r"^## \[(.+?)\]", Path(ROOT, "CHANGELOG.md").read_text(), re.MULTILINE)
     assert latest == normviz.__version__
+
+
+def test_the_examples_in_docstrings_give_what_they_say():
+    folders = (core, data, describe)
+    names = [each.name for folder in folders for each in pkgutil.iter_modules(folder.__path__, f"{folder.__name__}.")]
+    results = [doctest.testmod(importlib.import_module(name)) for name in names]
+    assert sum(each.attempted for each in results) > 40
+    assert not any(each.failed for each in results)
 
 
 FIRST = """

@@ -68,7 +68,15 @@ FIGURES = {
 """What a page is for: one of these figures is there."""
 
 WORDS = {
-    "identities": ("Do both always give the same x̂", "up to rounding", "same on this shape"),
+    "identities": (
+        "Do both always give the same x̂",
+        "up to rounding",
+        "same on this shape",
+        "It was",
+        "Normalized over",
+        "None of",
+        "Cannot tell",
+    ),
     "claims": (" claims, tested:",),
     "design": ("### ",),
     "gradients": ("#### 1. Compute",),
@@ -232,7 +240,7 @@ def _fault(at: AppTest, page: str) -> str:
     if at.exception:
         return f"{at.exception[0].proto.type}: {at.exception[0].message}"
     shown = plots(at)
-    said = " ".join(text.value for text in (*at.markdown, *at.success))
+    said = " ".join(text.value for text in (*at.markdown, *at.success, *at.warning))
     there = FIGURES.get(page, set()) & shown.keys() or any(word in said for word in WORDS.get(page, ()))
     asks = any(text.value.startswith("Choose rows") for text in at.info)
     asks = asks or any(button.key in ("start run", "cancel run") for button in at.button)

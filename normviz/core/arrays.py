@@ -1,4 +1,4 @@
-"""The arrays that are normalized: what is taken as it is, what becomes floating point first, and what is refused."""
+"""Conversion of inputs to floating-point arrays."""
 
 from typing import Any
 
@@ -11,16 +11,16 @@ Array = Any
 """An array of floating point of any library with the array API: NumPy, torch, …"""
 
 ArrayLike = Any
-"""An `Array`, or what `floating` makes one of: integers, booleans, nested lists, half precision."""
+"""An `Array`, or input that `to_floating_point` converts: integers, booleans, nested lists, half precision."""
 
 SHORT_TYPES = ("float16", "bfloat16", "float8")
-"""How the names of the types begin that have too few digits to compute statistics in."""
+"""Prefixes of the dtype names with too few digits for statistics."""
 
 
 def to_floating_point(x: ArrayLike) -> tuple[Array, Any]:
-    """x in a type that statistics are computed in, and the type that results are given back in.
+    """Return x in the type that statistics are computed in, and the type that results are returned in.
 
-    float32 and float64 stay as they are. Half precision is computed in float32 and given back in its own type. All
+    float32 and float64 stay as they are. Half precision is computed in float32 and returned in its own type. All
     other real numbers become the library's default: float64 in NumPy, `torch.get_default_dtype()` in torch. Nested
     lists become NumPy arrays.
 
@@ -41,7 +41,7 @@ def to_floating_point(x: ArrayLike) -> tuple[Array, Any]:
 
 
 def type_name(dtype: object) -> str:
-    """The name of a type without that of its library: "float32" of NumPy's and of torch's."""
+    """Return the name of a dtype without its library: "float32" for NumPy's and for torch's."""
     return str(getattr(dtype, "name", dtype)).rpartition(".")[2]
 
 

@@ -1,4 +1,4 @@
-"""Whether two schemes are the same on a shape: by their fields, and by the largest difference on random tensors."""
+"""Comparison of two schemes on a shape: by their fields, and by the largest difference on random tensors."""
 
 from dataclasses import dataclass
 from math import prod
@@ -13,7 +13,7 @@ from normviz.core.registry import DEFAULT_EPS, Scheme
 from normviz.core.tolerances import INVARIANCE_TOLERANCES
 
 MAX_COMPARED_WINDOW_ELEMENTS = 2**21
-"""The most numbers that windows may hold together here: many tensors are normalized, for many visitors at once."""
+"""The most numbers that windows may hold together in a comparison, which normalizes many tensors."""
 
 MAX_BATCH_ELEMENTS = 2**18
 """The most elements of random tensors that are normalized in one call."""
@@ -23,13 +23,13 @@ MAX_DRAWS = 256
 
 
 def compute_xhat(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
-    """x̂ of a scheme, with ε = 0 for a scheme that has none."""
+    """Compute x̂ of a scheme, with ε = 0 for a scheme without ε."""
     return normalize(x, scheme, 0.0 if scheme.eps is None else eps).xhat
 
 
 @dataclass(frozen=True)
 class ArrayDifference:
-    """How far two arrays are apart: relative to the largest magnitude, and the element where they are furthest."""
+    """The largest difference of two arrays, relative to their largest magnitude, and the element where it occurs."""
 
     residual: float
     index: Index
@@ -39,14 +39,14 @@ class ArrayDifference:
 
 @ignore_float_warnings
 def compute_distances(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """|left - right|, where NaN and Inf are at distance 0 from themselves and infinitely far from all else."""
+    """Compute |left - right|; two NaN or two equal infinities are at distance 0, all else non-finite at infinity."""
     alike = (left == right) | (np.isnan(left) & np.isnan(right))
     apart = np.where(alike, 0, np.abs(left - right))
     return np.where(np.isnan(apart), np.inf, apart)
 
 
 def find_largest_difference(left: np.ndarray, right: np.ndarray) -> ArrayDifference:
-    """The largest of `distances` over the largest finite |left| or |right|; 0 for two arrays of zeros."""
+    """Return the largest of `compute_distances`, relative to the largest finite magnitude; 0 for arrays of zeros."""
     apart = compute_distances(left, right)
     index = tuple(int(i) for i in np.unravel_index(np.argmax(apart), apart.shape))
     magnitudes = np.maximum(np.abs(left), np.abs(right))
@@ -56,16 +56,16 @@ def find_largest_difference(left: np.ndarray, right: np.ndarray) -> ArrayDiffere
 
 
 def is_rounding(residual: float, dtype: DTypeLike = np.float64) -> bool:
-    """Whether a relative difference is no more than rounding, in arrays of this type."""
+    """Return True if a relative difference is at most rounding in arrays of this type."""
     return residual <= INVARIANCE_TOLERANCES[np.dtype(dtype).name]
 
 
 class SchemeComparison(NamedTuple):
-    """Two schemes on random tensors.
+    """Two schemes compared on random tensors.
 
     Attributes:
-        same_fields: whether their fields are the same on this shape.
-        equal: whether they compute the same on it, by `behaviour`.
+        same_fields: True if their fields are the same on this shape.
+        equal: True if they compute the same on it, by `compute_behaviour_key`.
         draws: number of random tensors.
         worst: the largest difference in x̂ over all of them.
         x, left, right: the tensor with that difference, and x̂ by both schemes.
@@ -83,7 +83,7 @@ class SchemeComparison(NamedTuple):
 def compare_schemes(
     left: Scheme, right: Scheme, shape: Shape, eps: float = DEFAULT_EPS, seed: int = 0
 ) -> SchemeComparison:
-    """Whether two schemes of activations are equal on a shape: by their fields, and on standard normal tensors.
+    """Compare two schemes of activations on a shape: by their fields, and on standard normal tensors.
 
     Raises:
         InvalidInput: a field that does not fit the shape, or windows that would lay out too many elements.
@@ -111,11 +111,11 @@ def compare_schemes(
 
 
 def compute_behaviour_key(scheme: Scheme, shape: Shape) -> tuple[Any, ...]:
-    """What a scheme computes on this shape, as a value that is equal exactly when x̂ is equal for every tensor.
+    """Return a value that is equal for two schemes exactly when their x̂ is equal for every tensor of this shape.
 
-    It is `Scheme.canonical` but for two special cases, both of small summation fields. A field of one element
-    leaves v = 0, whatever divides it. In a field of two elements, v differs only in its sign, so v² is the same for
-    both, and it makes no difference whether the suppression field holds one of them or the pair.
+    It is `Scheme.canonical` except for two cases of small summation fields. In a field of one element v = 0, so the
+    divisor does not matter. In a field of two elements v differs only in its sign, so v² is the same for both, and the
+    suppression field may hold one of them or the pair.
     """
     axes, a, b, *rest = scheme.canonical(shape)
     sizes = set() if a is None else set(np.unique(a.sizes(shape)).tolist())
@@ -129,7 +129,7 @@ def compute_behaviour_key(scheme: Scheme, shape: Shape) -> tuple[Any, ...]:
 def _furthest(
     left: Scheme, right: Scheme, stack: np.ndarray, eps: float
 ) -> tuple[ArrayDifference, np.ndarray, np.ndarray, np.ndarray]:
-    """The largest difference in a stack of tensors, the tensor that has it, and its x̂ by both schemes."""
+    """Return the largest difference in a stack of tensors, the tensor that has it, and its x̂ by both schemes."""
     xhats = (compute_xhat(stack, scheme, eps) for scheme in (left, right))
     draws = (
         (find_largest_difference(ours, theirs), x, ours, theirs) for x, ours, theirs in zip(stack, *xhats, strict=True)

@@ -1,11 +1,14 @@
-"""The one error that a user can cause: bad input, told in one line."""
+"""The error for bad input of a user, with a message of one line."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 
 class InvalidInput(ValueError):  # noqa: N818 - the name says what it is
-    """What was wrong, what came, and what would be right; pages and the command line show it as it is."""
+    """Invalid input of a user, with a message of one line for pages and the command line.
+
+    The message says what was wrong, what came, and what would be right.
+    """
 
 
 @contextmanager

@@ -54,18 +54,24 @@ Shape = tuple[int, ...]
 """Sizes of the four axes; `check_shape` makes sure that there are four."""
 
 Index = tuple[int, ...]
-"""Where an element stands: an index along each of the four axes."""
+"""The position of an element: an index along each of the four axes."""
 
 Box = tuple[tuple[int, int], ...]
-"""For each axis, a half-open range [lo, hi) of indices."""
+"""A half-open range [lo, hi) of indices for each axis."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Which indices along one axis share a statistic with index i.
+    """A rule for one axis: which indices share a statistic with index i.
 
     own: {i}; full: all; groups: i's block when the axis is cut into `parameter` equal blocks;
     window: every j with |i - j| <= `parameter`, cut at the border.
+
+    >>> from normviz import Rule
+    >>> Rule("groups", 2).bounds(4).tolist()
+    [[0, 2], [0, 2], [2, 4], [2, 4]]
+    >>> Rule.parse("window(1)").bounds(4).tolist()
+    [[0, 2], [0, 3], [1, 4], [2, 4]]
 
     Raises:
         InvalidInput: an unknown kind, a missing, needless or too small parameter, or one that is not an integer.
@@ -108,15 +114,15 @@ class Rule:
         return self.parameter or 0
 
     def count(self, n: int) -> int:
-        """Number of different statistics along an axis of length n."""
+        """Return the number of different statistics along an axis of length n."""
         return {"full": 1, "groups": self.number}.get(self.kind, n)
 
     def bounds(self, n: int) -> np.ndarray:
-        """For every index i, the range [lo, hi) that shares a statistic with it; (n, 2), not to be changed."""
+        """Return the range [lo, hi) that shares a statistic with each index, as a read-only array of shape (n, 2)."""
         return _bounds(self, n)
 
     def longest(self, n: int) -> int:
-        """Number of elements in the longest window along an axis of length n; 1 for rules without windows."""
+        """Return the number of elements in the longest window along an axis of length n; 1 for other rules."""
         return min(2 * self.number + 1, n) if self.kind == "window" else 1
 
     def check(self, n: int, axis: str) -> None:
@@ -126,13 +132,13 @@ class Rule:
             raise InvalidInput(f"{self.parameter} groups do not divide {axis} = {n}; {fit}.")
 
     def canonical(self, n: int) -> "Rule":
-        """The simplest rule with the same effect on an axis of length n; on an axis of length 1 that is `full`."""
+        """Return the simplest rule with the same effect on an axis of length n; on an axis of length 1 it is `full`."""
         return _canonical(self, n)
 
 
 @lru_cache(maxsize=4096)
 def _canonical(rule: Rule, n: int) -> Rule:
-    """Of a rule on an axis of length n; a page asks a hundred times in a run, of few rules and lengths."""
+    """Return `Rule.canonical`. Cached: a page calls it a hundred times per run, with few rules and lengths."""
     lo, hi = rule.bounds(n).T
     if np.all(hi - lo == n):
         return FULL
@@ -144,7 +150,15 @@ OWN, FULL = Rule("own"), Rule("full")
 
 @dataclass(frozen=True)
 class Field:
-    """A rule for each of the four axes, in memory order: which elements share a statistic with each element."""
+    """A rule for each of the four axes, in memory order: which elements share a statistic with each element.
+
+    >>> from normviz import Field
+    >>> instance = Field.parse("H=full, W=full")
+    >>> instance.statistics_shape((4, 8, 8, 6))
+    (4, 1, 1, 6)
+    >>> instance.box((0, 2, 3, 5), (4, 8, 8, 6))
+    ((0, 1), (0, 8), (0, 8), (5, 6))
+    """
 
     rules: tuple[Rule, ...]
 
@@ -154,7 +168,11 @@ class Field:
 
     @classmethod
     def parse(cls, text: str, axes: Sequence[str] = AXES["activation"]) -> "Field":
-        """Read `full, full, full, own` in axis order, or `N=full,C=groups(2)` with the other axes `own`."""
+        """Read `full, full, full, own` in axis order, or `N=full,C=groups(2)` with the other axes `own`.
+
+        >>> str(Field.parse("N=full, C=groups(2)"))
+        'full,own,own,groups(2)'
+        """
         parts = [part.strip() for part in text.split(",") if part.strip()]
         if not any("=" in part for part in parts):
             if len(parts) != len(axes):
@@ -172,7 +190,11 @@ class Field:
         return ",".join(map(str, self.rules))
 
     def named(self, axes: Sequence[str] = AXES["activation"]) -> dict[str, str]:
-        """The rules by axis name, as plain data."""
+        """Return the rules by axis name, as text.
+
+        >>> Field.parse("full, full, full, own").named()
+        {'N': 'full', 'H': 'full', 'W': 'full', 'C': 'own'}
+        """
         return {axis: str(rule) for axis, rule in zip(axes, self.rules, strict=True)}
 
     def check(self, shape: Shape, axes: Sequence[str] = AXES["activation"], limit: int = MAX_WINDOW_ELEMENTS) -> None:
@@ -191,48 +213,48 @@ class Field:
                 )
 
     def count_window_elements(self, shape: Shape) -> int:
-        """The most numbers that the windows along an axis hold together; without windows, the tensor's elements."""
+        """Return the most numbers that the windows along an axis hold together, at least the tensor's elements."""
         return prod(shape) * max(rule.longest(n) for rule, n in zip(self.rules, shape, strict=True))
 
     def bounds(self, shape: Shape) -> list[np.ndarray]:
-        """For each axis, the range [lo, hi) of every index; four arrays of shape (n, 2)."""
+        """Return, for each axis, the range [lo, hi) of every index, as four arrays of shape (n, 2)."""
         return [rule.bounds(n) for rule, n in zip(self.rules, shape, strict=True)]
 
     def box(self, index: Index, shape: Shape) -> Box:
-        """The half-open range per axis of the elements that share a statistic with the element at `index`."""
+        """Return the half-open range per axis of the elements that share a statistic with the element at `index`."""
         return tuple((int(b[i, 0]), int(b[i, 1])) for b, i in zip(self.bounds(shape), index, strict=True))
 
     def size(self, index: Index, shape: Shape) -> int:
-        """Number of elements in the box of `index`."""
+        """Return the number of elements in the box of `index`."""
         return prod(hi - lo for lo, hi in self.box(index, shape))
 
     def sizes(self, shape: Shape) -> np.ndarray:
-        """Number of elements in the box of every element; an array of that shape."""
+        """Return the number of elements in the box of every element, as an array of that shape."""
         return outer_product([hi - lo for lo, hi in (bounds.T for bounds in self.bounds(shape))])
 
     def least(self, shape: Shape) -> int:
-        """Number of elements in the smallest box: the product of the shortest ranges, however large the tensor."""
+        """Return the number of elements in the smallest box."""
         return prod(int((hi - lo).min()) for lo, hi in (bounds.T for bounds in self.bounds(shape)))
 
     def statistics_shape(self, shape: Shape) -> Shape:
-        """Shape of the statistics: 1 along full axes, G along grouped ones, n along the others."""
+        """Return the shape of the statistics: 1 along full axes, G along grouped ones, n along the others."""
         return tuple(rule.count(n) for rule, n in zip(self.rules, shape, strict=True))
 
     def statistic(self, index: Index, shape: Shape) -> Index:
-        """The index, in the array of statistics, of the statistic of the element at `index`."""
+        """Return the index, in the array of statistics, of the statistic of the element at `index`."""
         counts = self.statistics_shape(shape)
         return tuple(i * count // n for i, count, n in zip(index, counts, shape, strict=True))
 
     def canonical(self, shape: Shape) -> "Field":
-        """The simplest field with the same boxes on this shape; equal for two fields exactly when they act alike."""
+        """Return the simplest field with the same boxes on this shape; it is equal for fields that act alike."""
         return Field(tuple(rule.canonical(n) for rule, n in zip(self.rules, shape, strict=True)))
 
     def parameters(self) -> dict[str, int]:
-        """The parameters of its rules by kind, the first of each kind: {"groups": 2}, {"window": 1} or {}."""
+        """Return the parameters of its rules, the first of each kind: {"groups": 2}, {"window": 1} or {}."""
         return {rule.kind: rule.parameter for rule in reversed(self.rules) if rule.parameter is not None}
 
     def with_parameters(self, **parameters: int | None) -> "Field":
-        """The same rules with their parameters replaced by kind, as in `with_parameters(groups=3, window=1)`."""
+        """Return the field with other parameters, by kind, as in `with_parameters(groups=3, window=1)`."""
         return Field(
             tuple(
                 rule if parameters.get(rule.kind) is None else replace(rule, parameter=parameters[rule.kind])
@@ -256,9 +278,13 @@ class Field:
         return Field(tuple(FULL if rule.kind == "window" else rule for rule in self.rules))
 
 
+CHANNEL_FIELD = Field((FULL, FULL, FULL, OWN))
+"""The field of batch norm: all examples and positions of a channel."""
+
+
 @lru_cache(maxsize=1024)
 def _bounds(rule: Rule, n: int) -> np.ndarray:
-    """`Rule.bounds`, which a page asks for hundreds of times."""
+    """Return `Rule.bounds`. Cached: a page calls it hundreds of times per run."""
     i = np.arange(n)
     if rule.kind == "window":
         reach = min(rule.number, n)  # any radius is right, and none overflows the index
@@ -271,17 +297,17 @@ def _bounds(rule: Rule, n: int) -> np.ndarray:
 
 
 def outer_product(factors: Sequence[np.ndarray]) -> np.ndarray:
-    """The array whose element at (i, j, …) is the product of factors[0][i], factors[1][j], …"""
+    """Return the array whose element at (i, j, …) is the product of factors[0][i], factors[1][j], …"""
     return reduce(np.multiply, np.ix_(*factors))
 
 
 def find_divisors(n: int) -> list[int]:
-    """All divisors of n, ascending: the numbers of groups that n channels can be cut into."""
+    """Return all divisors of n, ascending: the numbers of groups that n channels can be cut into."""
     return [d for d in range(1, n + 1) if n % d == 0]
 
 
 def check_shape(shape: Sequence[int], axes: Sequence[str] = AXES["activation"], limit: int | None = None) -> Shape:
-    """The shape as four positive integers.
+    """Return the shape as four positive integers.
 
     Raises:
         InvalidInput: not four axes, an empty one, or more elements than the limit.
@@ -302,7 +328,7 @@ def check_shape(shape: Sequence[int], axes: Sequence[str] = AXES["activation"], 
 
 
 def shrink_shape(shape: Shape, limit: int) -> Shape:
-    """The shape cut to at most `limit` elements: the longest axes are cut to one length, and none could be longer."""
+    """Cut the longest axes of a shape to one common length, the largest with at most `limit` elements in all."""
     length = bisect_right(range(1, limit + 1), limit, key=lambda m: prod(min(n, m) for n in shape))
     fit = [min(n, length) for n in shape]
     for axis, n in enumerate(shape):

@@ -1,4 +1,4 @@
-"""What many threads ask for at the same moment is computed once."""
+"""A lock around cached functions, so that concurrent calls compute a result once."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -10,10 +10,9 @@ Result = TypeVar("Result")
 
 
 def serialize_calls(function: Callable[CallParameters, Result]) -> Callable[CallParameters, Result]:
-    """The function, for one thread at a time.
+    """Wrap a function so that one thread at a time runs it.
 
-    For what has a cache: a cache alone lets everybody compute who comes before the first is done, each slower and with
-    memory of its own.
+    For cached functions: without the lock, all threads that call before the first result is cached compute it again.
     """
     turn = RLock()
 

@@ -1,4 +1,4 @@
-"""The machine that something is measured on, in words."""
+"""Description of the machine, for measured times."""
 
 import os
 import platform
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @lru_cache(maxsize=1)
 def describe_machine() -> str:
-    """The processor, its cores and PyTorch's version, which times depend on: AMD EPYC, 2 cores, PyTorch 2.13.0."""
+    """Describe the processor, its cores and PyTorch's version: "AMD EPYC, 2 cores, PyTorch 2.13.0"."""
     try:
         torch = f"PyTorch {version('torch')}"
     except PackageNotFoundError:
@@ -18,7 +18,7 @@ def describe_machine() -> str:
 
 
 def find_processor_name(cpuinfo_path: Path = Path("/proc/cpuinfo")) -> str:
-    """The processor's name, as Linux describes it, or else as Python knows it."""
+    """Return the processor's name from Linux's cpuinfo, or else from Python's `platform`."""
     if cpuinfo_path.is_file():
         for line in cpuinfo_path.read_text(errors="replace").splitlines():
             name, _, value = line.partition(":")

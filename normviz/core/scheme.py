@@ -1,4 +1,4 @@
-"""What a scheme is: the fields of its row of data, what follows from them, and how a row is looked up."""
+"""The type of a scheme, and how schemes are looked up."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -7,25 +7,24 @@ from math import isfinite, prod
 from typing import Any
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import AXES, FULL, MAX_WINDOW_ELEMENTS, OWN, Field, Rule, Shape
-from normviz.core.pointwise import POINTWISE_FUNCTIONS, PointwiseFunction
+from normviz.core.fields import AXES, FULL, MAX_WINDOW_ELEMENTS, Field, Rule, Shape
+from normviz.core.kinds.base import Kind
+from normviz.core.kinds.general import GENERAL
+from normviz.core.kinds.pointwise import POINTWISE_FUNCTIONS, PointwiseFunction
 
 DEFAULT_EPS = 1e-5
-
-CHANNEL_FIELD = Field((FULL, FULL, FULL, OWN))
-"""The field of batch norm: all examples and positions of a channel."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """Where a scheme comes from."""
+    """The source of a scheme: a citation, and its arXiv number if it has one."""
 
     text: str
     arxiv: str | None = None
 
     @property
     def url(self) -> str | None:
-        """The paper's page, or None where there is no paper."""
+        """The paper's page, or None."""
         return f"https://arxiv.org/abs/{self.arxiv}" if self.arxiv else None
 
 
@@ -33,33 +32,29 @@ class Reference:
 class Scheme:
     """One normalizer: v = x - E_A[x]; x̂ = scale · v / sqrt(ε + E_B[v²]); y = γ x̂ + β.
 
-    One has an activation of its own behind it, max(y, τ) with a learned threshold τ, which changes none of these.
-    Outside this form are two schemes that take something else than the root, the largest singular value (`spectral`) or
-    the inverse root of a covariance matrix (`whitens`), and those without statistics: x̂ = f(αx + s) (`pointwise`).
+    Four schemes stand outside this form, by their kind: spectral norm divides by the largest singular value, whitening
+    multiplies by the inverse root of a covariance matrix, and two have no statistics: x̂ = f(αx + s).
 
     Attributes:
         key: name in links, files and on the command line.
         name: name in sentences.
         label: short name on buttons.
-        about: what it does, in one sentence.
-        reference: the paper; also: others that have the same A and B, by another name.
+        about: its effect, in one sentence.
+        reference: the paper; also: other papers with the same A and B under another name.
         acts_on: "activation" (N, H, W, C), "weight" (kh, kw, Cin, Cout), "both" or "none".
         summation: A, the field whose mean is subtracted; None: no centring.
         suppression: B, the field whose root mean square divides; None: no division.
-        eps: the default ε, or None where the paper has none (it is then 0).
+        eps: the default ε; None if the paper has none (it is then 0).
         gain, bias: the axes along which γ and β vary; None: not learned. An empty tuple: one number.
-        gain_symbol: what its paper calls the gain.
-        threshold: the axes along which the τ of its activation max(y, τ) varies; None: it has no activation of its own.
+        gain_symbol: the paper's name of the gain.
+        threshold: the axes along which τ of its own activation max(y, τ) varies; None: no such activation.
         keeps: the state that the layer keeps for inference, beside its parameters.
         per_fan_in: the normalized weights are also divided by sqrt(fan-in), so that each vector has length 1.
-        spectral: divide by the largest singular value of the weights as a matrix, instead.
-        whitens: multiply the channels that share B by the inverse root of their covariance matrix, instead.
-        pointwise: the key of f in `FUNCTIONS`, which takes the place of all statistics; such a scheme has no fields.
-        alpha, shift: α and s, its learned numbers, at their first values; s is None where it has none.
+        kind: the computation of x̂ from v.
+        alpha, shift: the first values of the learned α and s; s is None if the scheme has none.
         weight: key of the scheme that normalizes the weights in front of this one.
-        torch, keras: the layer that computes it, with N, H, W, C, the groups G and eps as placeholders; PyTorch's
-            takes channels first (last where nothing but channels is averaged over), Keras' takes channels last. None:
-            the framework has no such layer.
+        torch, keras: the framework's layer, with N, H, W, C, the groups G and eps as placeholders; PyTorch's has
+            channels first (last if only channels are averaged), Keras' has channels last. None: no such layer.
     """
 
     key: str
@@ -78,9 +73,7 @@ class Scheme:
     threshold: tuple[str, ...] | None = None
     keeps: tuple[str, ...] = ()
     per_fan_in: bool = False
-    spectral: bool = False
-    whitens: bool = False
-    pointwise: str | None = None
+    kind: Kind = GENERAL
     alpha: float = 1.0
     shift: float | None = None
     weight: str | None = None
@@ -94,50 +87,65 @@ class Scheme:
 
     @property
     def references(self) -> tuple[Reference, ...]:
-        """Its paper, and those that have the same fields."""
+        """The paper of the scheme, and papers with the same fields."""
         return self.reference, *self.also
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """A and B, as far as the scheme has them."""
+        """A and B, without those that the scheme lacks."""
         return tuple(field for field in (self.summation, self.suppression) if field is not None)
 
     @property
     def field(self) -> Field | None:
-        """The field to look at first: B, or A where nothing divides."""
+        """The field to look at first: B, or A if nothing divides."""
         return self.suppression or self.summation
 
     @property
     def function(self) -> PointwiseFunction | None:
-        """The function that every element passes by itself; None where the scheme is not pointwise."""
-        return None if self.pointwise is None else POINTWISE_FUNCTIONS[self.pointwise]
+        """The function of a pointwise scheme; None for other schemes."""
+        return None if self.kind.function is None else POINTWISE_FUNCTIONS[self.kind.function]
+
+    @property
+    def spectral(self) -> bool:
+        """True for spectral norm."""
+        return self.kind.key == "spectral"
+
+    @property
+    def whitens(self) -> bool:
+        """True for whitening."""
+        return self.kind.divides_by_matrix
+
+    @property
+    def pointwise(self) -> str | None:
+        """The name of the function of a pointwise scheme."""
+        return self.kind.function
 
     @property
     def acts(self) -> bool:
-        """Whether x̂ is another tensor than x: there is a field, or a function."""
-        return bool(self.fields) or self.pointwise is not None
+        """True if x̂ is another tensor than x: the scheme has a field or a function."""
+        return bool(self.fields) or self.function is not None
 
     @property
     def has_xhat(self) -> bool:
-        """Whether x̂ is another tensor than v: something divides, or a function takes its place."""
-        return self.suppression is not None or self.pointwise is not None
+        """True if x̂ is another tensor than v: the scheme divides or has a function."""
+        return self.suppression is not None or self.function is not None
 
     def inside(self, x: Any) -> Any:
-        """αx + s, what the function of a pointwise scheme is taken of."""
+        """Compute αx + s, the argument of a pointwise scheme's function."""
         return self.alpha * x + (self.shift or 0.0)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters of its rules and their values, by kind: {"groups": 2}, {"window": 1} or {}; {"alpha": 0.5}."""
-        if self.pointwise is not None:
+        """The parameters by kind: {"groups": 2}, {"window": 1} or {} for rules, {"alpha": 0.5} if pointwise."""
+        if self.function is not None:
             return {"alpha": self.alpha}
         return {kind: value for field in reversed(self.fields) for kind, value in field.parameters().items()}
 
     @property
     def on_weights(self) -> "Scheme | None":
-        """The part that normalizes the weights: the scheme itself, the one in front of it, or None.
+        """The part that normalizes the weights: the scheme itself, the weight scheme in front of it, or None.
 
-        In front it has no ε: there is one ε to set, that of the activations.
+        In front it has no ε: the one ε to set is that of the activations.
         """
         if self.acts_on == "weight":
             return self
@@ -145,30 +153,30 @@ class Scheme:
 
     @property
     def on_activations(self) -> "Scheme | None":
-        """The part that normalizes the summed inputs: the scheme itself, or None."""
+        """The part that normalizes the pre-activations: the scheme itself, or None."""
         return None if self.acts_on == "weight" else self
 
     @property
     def is_general_form(self) -> bool:
-        """Whether it is the general form: nothing but a root mean square divides."""
-        return not (self.spectral or self.whitens or self.pointwise)
+        """True if the scheme is of the general form: it divides by a root mean square, or not at all."""
+        return self.kind == GENERAL
 
     @property
     def divides_by_variance(self) -> bool:
-        """Whether E_B[v²] is the variance around the one mean of the box; under a window every element has its own."""
+        """True if E_B[v²] is the variance around one mean per box; under a window every element has its own mean."""
         a, b = self.summation, self.suppression
         return a is not None and a == b and a == a.coarse_field
 
     def scale(self, shape: Shape) -> float:
-        """The constant factor in x̂: 1 / sqrt(fan-in) for a scheme that is `per_fan_in`, otherwise 1."""
+        """Return the constant factor in x̂: 1 / sqrt(fan-in) for a scheme that is `per_fan_in`, otherwise 1."""
         return prod(shape[:-1]) ** -0.5 if self.per_fan_in else 1.0
 
     def matrices(self, shape: Shape) -> int:
-        """How many groups of channels are whitened on this shape, each with a matrix of its own; 0 if none are."""
-        return self.suppression.rules[-1].count(shape[-1]) if self.whitens and self.suppression is not None else 0
+        """Return the number of channel groups that are whitened on this shape; 0 without whitening."""
+        return self.kind.count_matrices(self, shape)
 
     def grouped(self, shape: Shape) -> dict[str, int]:
-        """The axes that its rules cut into groups, with their length on this shape."""
+        """Return the axes that its rules cut into groups, with their lengths on this shape."""
         lengths = zip(self.axes, shape, strict=True)
         cut = [any(field.rules[axis].kind == "groups" for field in self.fields) for axis in range(4)]
         return {axis: n for (axis, n), is_cut in zip(lengths, cut, strict=True) if is_cut}
@@ -176,21 +184,21 @@ class Scheme:
     def with_parameters(
         self, groups: int | None = None, radius: int | None = None, alpha: float | None = None
     ) -> "Scheme":
-        """The scheme with another number of groups, another radius or another α, wherever it takes one."""
-        if self.pointwise is not None:
+        """Return the scheme with another number of groups, another radius or another α, if it has such a parameter."""
+        if self.function is not None:
             return self if alpha is None else replace(self, alpha=alpha)
         return self._with_fields(lambda field: field.with_parameters(groups=groups, window=radius))
 
     def with_fields(self, summation: Field | None, suppression: Field | None) -> "Scheme":
-        """The scheme with other fields."""
+        """Return the scheme with other fields."""
         return replace(self, summation=summation, suppression=suppression)
 
     def with_weight_scheme(self, weight: str | None) -> "Scheme":
-        """The scheme of activations behind a scheme of weights, by its key, or behind none; its name says so.
+        """Return the scheme behind a weight scheme, given by its key, or behind none; its name says so.
 
         Raises:
-            InvalidInput: it does not normalize activations, or has its own in front, or what is to stand in front does
-                not normalize weights.
+            InvalidInput: this scheme does not normalize activations or has a fixed weight scheme, or the key is not
+                that of a weight scheme.
         """
         if weight == self.weight:
             return self
@@ -216,17 +224,10 @@ class Scheme:
 
     def check(self, shape: Shape, limit: int = MAX_WINDOW_ELEMENTS) -> None:
         """Raise InvalidInput when a field does not fit the shape; `limit` is that of `Field.check`."""
-        if self.pointwise is not None and self.fields:
-            raise InvalidInput(f"{self.name} is element by element; it has no fields.")
-        for field in self.fields:
-            field.check(shape, self.axes, limit)
-        if self.whitens and self.suppression is not None:
-            *rest, channels = self.suppression.rules
-            if self.summation != CHANNEL_FIELD or rest != [FULL] * 3 or channels.kind == "window":
-                raise InvalidInput(f"{self.name} is over N, H and W and within groups of C; it has no other fields.")
+        self.kind.check(self, shape, limit)
 
     def fits(self, shape: Shape) -> bool:
-        """Whether every field fits the shape."""
+        """Return True if every field fits the shape."""
         try:
             self.check(shape)
         except InvalidInput:
@@ -234,10 +235,10 @@ class Scheme:
         return True
 
     def canonical(self, shape: Shape) -> tuple[Any, ...]:
-        """What the scheme computes on this shape, as a value that is equal for schemes that compute the same."""
+        """Return a value that is equal for schemes that compute the same on this shape."""
         a, b = (None if f is None else f.canonical(shape) for f in (self.summation, self.suppression))
-        passed = None if self.pointwise is None else (self.pointwise, self.alpha, self.shift)
-        return self.axes, a, b, self.per_fan_in, self.spectral, self.whitens and a != b, passed, self.weight
+        inside = None if self.function is None else (self.alpha, self.shift)
+        return self.axes, a, b, self.per_fan_in, self.kind.simplify(a, b), inside, self.weight
 
     def _with_fields(self, change: Callable[[Field], Field]) -> "Scheme":
         return self.with_fields(*(None if f is None else change(f) for f in (self.summation, self.suppression)))
@@ -248,7 +249,12 @@ SCHEMES: dict[str, Scheme] = {}
 
 
 def get_scheme(key: str, groups: int | None = None, radius: int | None = None, alpha: float | None = None) -> Scheme:
-    """The scheme of that key, with G groups, windows of radius R or another α, wherever it takes such a parameter.
+    """Return the scheme of that key, with G groups, windows of radius R or another α, if it has such a parameter.
+
+    >>> from normviz import get_scheme
+    >>> group = get_scheme("group", groups=2)
+    >>> group.name, group.parameters, str(group.summation)
+    ('group normalization', {'groups': 2}, 'own,full,full,groups(2)')
 
     Raises:
         InvalidInput: an unknown key, fewer than one group, a negative radius, or an α that is not above 0.
@@ -269,12 +275,12 @@ def _with_parameters(key: str, groups: int | None, radius: int | None, alpha: fl
 
 
 def find_equal_schemes(scheme: Scheme, shape: Shape) -> list[Scheme]:
-    """The other registered schemes that compute the same x̂ on this shape: first those with a paper, of the
-    general form, and without groups or windows.
+    """Return the other registered schemes that compute the same x̂ on this shape, the plainest first.
 
-    One with groups or windows comes with the G or the smallest R with which it does. The shapes of γ and β are not
-    compared: group norm with one group is layer norm, though PyTorch's gains differ in shape. Behind a scheme of the
-    weights they are those without it, put behind it; where nothing else is done, it is that scheme of the weights.
+    A scheme with a paper precedes one without, the general form the others, and no groups or windows precede some. A
+    scheme with groups or windows is returned with the G or smallest R for which it is equal. The shapes of γ and β are
+    not compared: group norm with one group is layer norm, though PyTorch's gains differ in shape. Behind a weight
+    scheme, the schemes equal to this one are returned behind it; if nothing else is computed, that weight scheme.
     """
     if scheme.weight is None:
         return list(_same_as(scheme, tuple(shape)))
@@ -299,7 +305,7 @@ def _plainest(row: Scheme) -> tuple[bool, ...]:
 
 
 def _towards(row: Scheme, scheme: Scheme, shape: Shape) -> Scheme:
-    """A row with the G and R that its rules need on their axes to be those of a scheme, if any do."""
+    """Return a row with the G and R that would make its rules equal to those of a scheme, if any do."""
     groups, radii = [1], [0]
     for theirs, ours in zip(row.fields, scheme.fields, strict=False):
         for rule, other, n in zip(theirs.rules, ours.canonical(shape).rules, shape, strict=True):

@@ -1,4 +1,4 @@
-"""A scheme as plain data, as a job and a link hold it: its key and its fields, from which the rest follows."""
+"""A scheme as plain data, for jobs and links: its key and its fields, from which the rest follows."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,19 +26,19 @@ class SchemeSpec:
 
     @classmethod
     def of(cls, scheme: Scheme) -> "SchemeSpec":
-        """The row of a scheme, whatever its fields are and whatever stands in front of it."""
+        """Return the spec of a scheme, whatever its fields and its weight scheme are."""
         a, b = (None if field is None else str(field) for field in (scheme.summation, scheme.suppression))
         return cls(scheme.key, a, b, scheme.weight, scheme.parameters.get("alpha"))
 
     @property
     def scheme(self) -> Scheme:
-        """The scheme of this row."""
+        """The scheme of this spec."""
         return _make(self)
 
 
 @lru_cache(maxsize=512)
 def _make(row: SchemeSpec) -> Scheme:
-    """Return the scheme of a row. Cached: an experiment asks for the names of its schemes again and again."""
+    """Return the scheme of a spec. Cached: an experiment needs the names of its schemes again and again."""
     named = SCHEMES[row.key]
     texts = (row.summation, row.suppression)
     made = named.with_fields(*(None if text is None else Field.parse(text, named.axes) for text in texts))

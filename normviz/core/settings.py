@@ -1,16 +1,16 @@
-"""A setting, declared once: its default, what it may be, what it is called, and how it is written.
+"""Settings, each declared once: default, valid values, label, and text.
 
-A declaration stands in a frozen dataclass where its value will be:
+A declaration stands in a frozen dataclass in place of its value:
 
     @dataclass(frozen=True)
     class Setting:
         layer: str = choice("dense", {"dense": "Dense", "conv": "Conv"}, label="Layer")
-        width: int = whole(By("layer", {"dense": 32, "conv": 8}), 2, 128, label="Width")
+        width: int = integer(DependentValue("layer", {"dense": 32, "conv": 8}), 2, 128, label="Width")
 
-A dataclass hands it every value, and itself for one that is not given (it is a descriptor): so `Setting(layer="conv")`
-is complete, and checked, when it is there. None, too, stands for the default. From the same declaration follow the
-option on a command line (`add_options`), the value in a page's link (`normviz.ui.link.params`) and the control on the
-page (`normviz.ui.settings`).
+A declaration is a descriptor: the dataclass passes it every value, or the declaration itself for a missing one. So
+`Setting(layer="conv")` is complete and checked. None, too, stands for the default. From the same declaration follow the
+option on the command line (`add_options`), the value in a page's link (`normviz.ui.link`) and the control on the page
+(`normviz.ui.settings`).
 """
 
 import argparse
@@ -31,32 +31,32 @@ EarlierValues = Mapping[str, Any]
 """Values by name: of a declaration, those that are declared before it."""
 
 MAX_SIDE_BY_SIDE = 3
-"""So many choices at most stand side by side on a page; more are in a menu."""
+"""The most choices that stand side by side on a page; more are in a menu."""
 
 
 @dataclass(frozen=True)
 class DependentValue:
-    """What depends on another value: `By("optimizer", RATES)` is `RATES[optimizer]`."""
+    """A value that depends on another: `DependentValue("optimizer", RATES)` is `RATES[optimizer]`."""
 
     name: str
     table: Mapping[Any, Any]
 
     def of(self, given: EarlierValues) -> Any:
-        """What it is, given the other value."""
+        """Return this value, given the other value."""
         return self.table[given[self.name]]
 
 
 @dataclass(eq=False)
 class Declaration:
-    """What is known of a value before anybody gives one.
+    """The declaration of a value: its default, its valid values and its texts.
 
     Attributes:
-        default: the value, or `By` for one that depends on another; None for a value that may be left open.
-        label: of its control, in a word or two; a value without one has no control of its own.
+        default: the value, or a `DependentValue`; None for a value that may be left open.
+        label: of its control, in a word or two; a value without a label has no control of its own.
         help: what the label does not say, in a sentence.
-        symbol: its name in messages, where that is another than in the code.
-        control: its widget, a key of `normviz.ui.settings.WIDGETS`; by default the usual one for such a value.
-        shown: (value) -> how a page writes it.
+        symbol: its name in messages, if it differs from the name in code.
+        control: its widget, a key of `normviz.ui.settings.WIDGETS`; empty for the usual widget of this type.
+        shown: (value) -> text on a page.
         name: of the dataclass's field; also in the link and, after "--", on the command line.
     """
 
@@ -89,16 +89,16 @@ class Declaration:
         values[self.name] = tuple(value) if isinstance(value, list) else value
 
     def choose_widget(self) -> str:
-        """The usual widget for such a value."""
+        """Return the usual widget for this type of value."""
         return self.USUAL
 
     def resolve_default(self, given: EarlierValues) -> Any:
-        """The default, or the nearest to it that is valid beside the values before it."""
+        """Return the default, or the nearest value that is valid given the values declared before it."""
         default = self.default.of(given) if isinstance(self.default, DependentValue) else self.default
         return None if default is None else self.fit(default, given)
 
     def title(self, given: EarlierValues) -> str:
-        """The label, beside these values."""
+        """Return the label, given the other values."""
         return self.label.of(given) if isinstance(self.label, DependentValue) else self.label
 
     def check(self, value: Any, given: EarlierValues) -> None:
@@ -106,33 +106,33 @@ class Declaration:
         raise NotImplementedError
 
     def fit(self, value: Any, given: EarlierValues) -> Any:
-        """The valid value nearest to a value or to the text of one; raises ValueError where none is near."""
+        """Return the valid value nearest to a value or its text; raises ValueError if none is near."""
         raise NotImplementedError
 
     def nearest(self, value: Any, given: EarlierValues) -> Any:
-        """The same, with None for the default."""
+        """Return `fit`, with None for the default."""
         return self.resolve_default(given) if value is None else self.fit(value, given)
 
     def text(self, value: Any) -> str:
-        """The value as a link and the command line write it."""
+        """Return the value as text for a link and the command line."""
         return str(value)
 
     def words(self, value: Any) -> str:
-        """The value as a page writes it."""
+        """Return the value as text for a page."""
         return self.shown(value) if self.shown else self.text(value)
 
     def argparse_kwargs(self) -> dict[str, Any]:
-        """The arguments of argparse's `add_argument`, but for the name, the help and the default."""
+        """Return the arguments of argparse's `add_argument` without name, help and default."""
         return self.OPTION
 
     def about(self) -> str:
-        """The help on the command line: label and help, limits, default."""
+        """Return the help on the command line: label and help, limits, default."""
         label = join_words(self.label.table.values()) if isinstance(self.label, DependentValue) else self.label
         said = ". ".join(text.rstrip(".") for text in (label, self.help) if text)
         return "; ".join(part for part in (said, self.format_limits(), self._default_words()) if part)
 
     def format_limits(self) -> str:
-        """The limits, where there are any: "1 to 50"."""
+        """Return the limits as text, "1 to 50", or an empty text if there are none."""
         return ""
 
     def _default_words(self) -> str:
@@ -172,7 +172,7 @@ class Real(Declaration):
         return "stops" if self.stops else "number"
 
     def limits(self, given: EarlierValues) -> tuple[float, float]:
-        """The smallest and the largest valid value."""
+        """Return the smallest and the largest valid value."""
         return self.least, self.most(given) if callable(self.most) else self.most
 
     def check(self, value: Any, given: EarlierValues) -> None:
@@ -222,7 +222,7 @@ class NumberChoice(Declaration):
     OPTION: ClassVar[dict[str, Any]] = {"type": int, "metavar": "N"}
 
     def options(self, given: EarlierValues) -> Sequence[int]:
-        """The numbers."""
+        """Return the valid numbers."""
         return self.numbers(given) if callable(self.numbers) else self.numbers
 
     def check(self, value: Any, given: EarlierValues) -> None:
@@ -247,7 +247,7 @@ class Choice(Declaration):
         return "menu" if callable(self.of) or len(self.of) > MAX_SIDE_BY_SIDE else "segments"
 
     def options(self, given: EarlierValues) -> list[str]:
-        """The keys."""
+        """Return the valid keys."""
         return list(self.of(given) if callable(self.of) else self.of)
 
     def check(self, value: Any, given: EarlierValues) -> None:
@@ -256,7 +256,7 @@ class Choice(Declaration):
             raise self._refused(value, join_words(options))
 
     def fit(self, value: Any, given: EarlierValues) -> Any:
-        """The key that is spelt most alike."""
+        """Return the valid key closest in spelling."""
         options = self.options(given)
         if value in options:
             return value
@@ -286,12 +286,12 @@ class MultipleChoice(Choice):
             super().check(key, given)
 
     def fit(self, value: Any, given: EarlierValues) -> list[str]:
-        """The keys that are spelt most alike, each once."""
+        """Return the valid keys closest in spelling, each once."""
         nearest = super().fit
         return list(dict.fromkeys(nearest(key, given) for key in _keys(value)))
 
     def words(self, value: Any) -> str:
-        """One key as the choice writes it, or several."""
+        """Return one or several keys as text for a page."""
         return super().words(value) if isinstance(value, str) else ", ".join(map(super().words, value)) or "none"
 
     def text(self, value: Any) -> str:
@@ -313,7 +313,7 @@ class Switch(Declaration):
             raise self._refused(value, "True or False")
 
     def fit(self, value: Any, given: EarlierValues) -> bool:
-        """On for True and the words for it, else off."""
+        """Return True for True and words such as "on", otherwise False."""
         return value is True or str(value).lower() in ("1", "true", "yes", "on")
 
     def text(self, value: Any) -> str:
@@ -355,7 +355,7 @@ value: Callable[..., Any] = CustomValue
 
 
 def replace_default(declared: Any, default: Any) -> Any:
-    """Return a declaration with another default, for a dataclass that inherits it: `with_default(Setting.batch, 8)`."""
+    """Return a declaration with another default for an inheriting dataclass: `replace_default(Setting.batch, 8)`."""
     return replace(declared, default=default)
 
 
@@ -371,12 +371,12 @@ def _find_declarations(settings_class: type) -> Mapping[str, Declaration]:
 
 
 def build_settings(settings_class: type[T], values: EarlierValues) -> T:
-    """An object of declared values from values by name, of which there may be more; raises InvalidInput."""
+    """Build an object of declared values from a mapping, which may hold more; raises InvalidInput."""
     return settings_class(**{name: values[name] for name in get_declarations(settings_class) if name in values})
 
 
 def add_options(parser: argparse.ArgumentParser, settings_class: type, names: Iterable[str] = ()) -> None:
-    """An option for every declared value, or for some of them; `build` then takes what argparse has found."""
+    """Add an option for every declared value, or for the named ones; `build_settings` reads argparse's result."""
     found = get_declarations(settings_class)
     for name in names or found:
         about = found[name].about().replace("%", "%%")
@@ -384,12 +384,12 @@ def add_options(parser: argparse.ArgumentParser, settings_class: type, names: It
 
 
 def find_closest(numbers: Sequence[int], number: float) -> int:
-    """The number in a list that is nearest, the smaller of two."""
+    """Return the number in a list nearest to another, the smaller of two equally near ones."""
     return min(numbers, key=lambda candidate: (abs(candidate - number), candidate))
 
 
 def _number(value: Any) -> float:
-    """A number, or the text of one; NaN is near nothing."""
+    """Return a number, or the number that a text holds; NaN raises ValueError."""
     number = float(value)
     if number != number:
         raise ValueError("NaN is near nothing")
@@ -397,6 +397,6 @@ def _number(value: Any) -> float:
 
 
 def _keys(value: Any) -> list[str]:
-    """Keys, or the text of some."""
+    """Return the keys of a list or of a text of comma-separated keys."""
     keys = value.split(",") if isinstance(value, str) else value
     return [key.strip() for key in keys if key.strip()]

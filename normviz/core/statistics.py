@@ -1,4 +1,4 @@
-"""What a scheme computes on a tensor: a table of the statistics, and the steps of one element."""
+"""Statistics of a scheme on a tensor: their table, the steps of one element, its saturation."""
 
 from math import inf
 from typing import NamedTuple
@@ -7,17 +7,12 @@ import numpy as np
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import OWN, Field, Index
-from normviz.core.normalize import (
-    NormalizationResult,
-    broadcast_statistic,
-    centre,
-    compute_rms,
-    ignore_float_warnings,
-    normalize,
-)
+from normviz.core.kinds.base import NormalizationResult
+from normviz.core.kinds.whitening import project_on_eigenvectors
+from normviz.core.normalize import ignore_float_warnings, normalize
+from normviz.core.reductions import broadcast_statistic, centre, compute_rms
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import get_relative_tolerance
-from normviz.core.whitening import project_on_eigenvectors
 
 
 class ElementSteps(NamedTuple):
@@ -32,7 +27,7 @@ class ElementSteps(NamedTuple):
 
 
 def compute_element_steps(x: np.ndarray, result: NormalizationResult, scheme: Scheme, index: Index) -> ElementSteps:
-    """The steps of the element at `index` of x, from the result of `normalize` on x."""
+    """Return the steps of the element at `index` of x, from the result of `normalize` on x."""
 
     def own(statistic: np.ndarray | None, field: Field | None) -> float | None:
         return None if field is None or statistic is None else float(statistic[field.statistic(index, x.shape)])
@@ -48,7 +43,7 @@ def compute_element_steps(x: np.ndarray, result: NormalizationResult, scheme: Sc
 
 
 class SaturationCurve(NamedTuple):
-    """How one element's x̂ depends on the contrast c of the whole tensor: c v / sqrt(ε + c² E_B[v²]).
+    """One element's x̂ as a function of the contrast c of the whole tensor: c v / sqrt(ε + c² E_B[v²]).
 
     Far below the knee c = sqrt(ε / E_B[v²]) it is linear in c, with slope v/√ε; far above, it is saturated at
     v / sqrt(E_B[v²]). Source: Ren et al. 2017.
@@ -65,35 +60,31 @@ class SaturationCurve(NamedTuple):
 
     @ignore_float_warnings
     def response(self, contrasts: np.ndarray, eps: float) -> np.ndarray:
-        """x̂ at every contrast c > 0."""
+        """Compute x̂ at every contrast c > 0."""
         below = np.hypot(eps**0.5, contrasts * self.root)
         return self.level * (contrasts * self.root / np.where(below == 0, 1, below))
 
     def knee(self, eps: float) -> float:
-        """The contrast c at which ε = c² E_B[v²]; infinite where v is 0 in the whole field."""
+        """Return the contrast c at which ε = c² E_B[v²]; infinite if v is 0 in the whole field."""
         return eps**0.5 / self.root if self.root else inf
 
     def slope(self, eps: float) -> float:
-        """The slope of x̂ in c far below the knee; infinite at ε = 0, where x̂ is saturated at every contrast."""
+        """Return the slope of x̂ in c far below the knee; infinite at ε = 0, where x̂ is always saturated."""
         return self.v / eps**0.5 if eps else inf
 
 
 class WhitenedSaturationCurve(NamedTuple):
-    """How one element's x̂ depends on the contrast where a scheme whitens: along every eigenvector as `Saturation` says.
-
-    Attributes:
-        parts: along each eigenvector of Σ.
-    """
+    """One element's x̂ as a function of the contrast under whitening, with one part per eigenvector of Σ."""
 
     parts: tuple[SaturationCurve, ...]
 
     def response(self, contrasts: np.ndarray, eps: float) -> np.ndarray:
-        """x̂ at every contrast c > 0."""
+        """Compute x̂ at every contrast c > 0."""
         return np.sum([part.response(contrasts, eps) for part in self.parts], axis=0)
 
 
 def compute_saturation(x: np.ndarray, scheme: Scheme, index: Index) -> SaturationCurve:
-    """How x̂ of the element at `index` depends on the contrast of x, for a scheme that divides.
+    """Compute x̂ of the element at `index` as a function of the contrast of x, for a scheme that divides.
 
     Raises:
         InvalidInput: a scheme that does not divide.
@@ -105,7 +96,7 @@ def compute_saturation(x: np.ndarray, scheme: Scheme, index: Index) -> Saturatio
 
 
 def compute_whitened_saturation(x: np.ndarray, scheme: Scheme, index: Index) -> WhitenedSaturationCurve:
-    """How x̂ of the element at `index` depends on the contrast of x, for a scheme that whitens."""
+    """Compute x̂ of the element at `index` as a function of the contrast of x, for a scheme that whitens."""
     position = int(np.ravel_multi_index(index[:-1], x.shape[:-1]))
     parts, deviations = project_on_eigenvectors(
         normalize(x, scheme, 0.0).v, scheme.matrices(x.shape), position, index[-1]
@@ -117,45 +108,45 @@ def compute_whitened_saturation(x: np.ndarray, scheme: Scheme, index: Index) -> 
 
 
 def estimate_rounding(x: np.ndarray) -> float:
-    """What a mean of these numbers may be off by: their type's tolerance of the largest that is finite."""
+    """Estimate the rounding error of a mean of x: the tolerance of its type times its largest finite magnitude."""
     return get_relative_tolerance(x.dtype) * float(
         np.abs(x, where=np.isfinite(x), out=np.zeros(x.shape)).max(initial=0.0)
     )
 
 
 def build_joint_field(scheme: Scheme) -> Field:
-    """The field whose boxes are the rows of the table: inside each of them, both statistics are constant."""
+    """Build the field whose boxes are the rows of the table: both statistics are constant inside each box."""
     first, last = scheme.fields[0], scheme.fields[-1]
     return Field(tuple(a if a == b else OWN for a, b in zip(first.rules, last.rules, strict=True)))
 
 
 def compute_variance(x: np.ndarray, field: Field) -> np.ndarray:
-    """E_B[x²] - E_B[x]² over every box, in the shape of the field's statistics."""
+    """Compute E_B[x²] - E_B[x]² over every box, in the shape of the field's statistics."""
     v, _ = centre(x, field.coarse_field)  # a variance does not depend on the mean, and loses fewer digits without it
     return np.maximum(compute_rms(v, field) ** 2 - centre(v, field)[1] ** 2, 0)
 
 
 @ignore_float_warnings
 def compute_covariances(v: np.ndarray) -> np.ndarray:
-    """E[v_c v_j] of all channels of the centred (N, H, W, C), (C, C): variances on the diagonal."""
+    """Compute E[v_c v_j] of all channels of the centred (N, H, W, C), as a (C, C) matrix."""
     rows = v.reshape(-1, v.shape[-1])
     return rows.T @ rows / len(rows)
 
 
 @ignore_float_warnings
 def build_statistics_table(x: np.ndarray, scheme: Scheme, result: NormalizationResult) -> dict[str, np.ndarray]:
-    """The statistics of x as columns, with one row for each: indices, elements, mean, variance, rms, divisor.
+    """Build a table of the statistics of x by column: indices, elements, mean, variance, rms, divisor.
 
-    A column for each axis holds the index of the statistic along it (on a grouped axis, the number of the group); axes
-    with a single statistic have no column. elements: how many share the divisor. mean: of x over the summation field,
-    or over the suppression field where nothing is centred. variance, rms: of x over the suppression field. divisor:
-    what the scheme divides v by, sqrt(ε + E_B[v²]) in the general form. Without fields, an empty table.
+    Each statistic is a row. A column for each axis holds the index of the statistic along it (on a grouped axis, the
+    number of the group); axes with a single statistic have no column. elements: how many share the divisor. mean: of x
+    over the summation field, or over the suppression field where nothing is centred. variance, rms: of x over the
+    suppression field. divisor: the divisor of v, sqrt(ε + E_B[v²]) in the general form. Without fields, an empty table.
 
-    A scheme that whitens has a matrix for a divisor, and no such column; its rows are those of the channels.
+    A scheme that whitens divides by a matrix and has no column "divisor"; its rows are those of the channels.
     """
     if not scheme.fields:
         return {}
-    averaged, divided = scheme.fields[0], scheme.fields[0 if scheme.whitens else -1]
+    averaged, divided = scheme.fields[0], scheme.kind.find_divisor_field(scheme)
     counts = build_joint_field(scheme).statistics_shape(x.shape)
     first = np.ix_(*(np.arange(count) * n // count for count, n in zip(counts, x.shape, strict=True)))
 

@@ -1,4 +1,4 @@
-"""How options and numbers are written, in messages, in links and on pages."""
+"""Formats of options and numbers, in messages, in links and on pages."""
 
 from collections.abc import Iterable
 from math import inf
@@ -6,23 +6,23 @@ from typing import Any, SupportsFloat
 
 
 def join_words(options: Iterable[object], word: str = "or") -> str:
-    """Several options: 1, 2, 3 or 6."""
+    """Join options with commas and a last "or": "1, 2, 3 or 6"."""
     *head, last = map(str, options)
     return f"{', '.join(head)} {word} {last}" if head else last
 
 
 def capitalize_first(text: str) -> str:
-    """The text with a capital, as it begins a sentence or stands alone."""
+    """Return the text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
 def format_exact(number: Any) -> str:
-    """The shortest text that reads back as this very number: 2, 0.1, 1e-05."""
+    """Return the shortest text that reads back as this very number: "2", "0.1", "1e-05"."""
     return str(number).removesuffix(".0")
 
 
 def typeset(number: float, digits: int = 6) -> str:
-    """A number as a page writes it, to so many digits: 3, −0.5, 10⁻⁵, −∞, NaN; components/data.js does the same."""
+    """Format a number for a page, to some significant digits: 3, −0.5, 10⁻⁵, −∞, NaN; as components/data.js does."""
     if number != number:
         return "NaN"
     if abs(number) == inf:
@@ -37,7 +37,7 @@ def typeset(number: float, digits: int = 6) -> str:
 
 
 def format_number(number: SupportsFloat, digits: int = 4, zero_threshold: float = 0.0) -> str:
-    """What was measured, as a page writes it: −1.948, 2.1·10⁻⁷; "0 to rounding" where it is no more than `least`."""
+    """Format a measured number for a page: −1.948, 2.1·10⁻⁷; "0 to rounding" if it is at most `zero_threshold`."""
     value = float(number)
     return "0 to rounding" if 0 < abs(value) <= zero_threshold else typeset(value, digits)
 

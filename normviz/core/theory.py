@@ -47,6 +47,13 @@ def predict(
 
     Raises:
         InvalidInput: an unknown layer.
+
+    >>> from normviz import get_scheme
+    >>> rescaling = TRANSFORMATIONS["weight-vector-rescaling"]
+    >>> predict(get_scheme("batch"), rescaling, "dense", (32, 1, 1, 8), (1, 1, 16, 8)).invariant
+    True
+    >>> predict(get_scheme("layer"), rescaling, "dense", (32, 1, 1, 8), (1, 1, 16, 8)).invariant
+    False
     """
     if layer not in LAYERS:
         raise InvalidInput(f"layer {layer!r} is unknown; {', '.join(LAYERS)} are known.")
@@ -98,7 +105,7 @@ def find_invariances(scheme: Scheme, layer: str, shape: Shape, weight_shape: Sha
 def explain_degeneracy(scheme: Scheme, shape: Shape, eps: float, dtype: str = "float64") -> str | None:
     """Return why invariance means nothing on this shape, as a sentence; None if it means something.
 
-    A centred field of one element is zero, whatever ε is. The other reasons, those of `only_signs`, are exact at
+    A centred field of one element is zero, whatever ε is. The other reasons, those of `explain_sign_only`, are exact at
     ε = 0, and hold to the tolerance of the type while ε is below it, for numbers of about 1 as those of Table 1 are.
     """
     if scheme.acts_on == "weight":
@@ -141,9 +148,9 @@ def _apply_rule(
     scheme: Scheme, factor: tuple[str, ...] | None, shift: Iterable[str] | None, shape: Shape, varies: str
 ) -> Prediction:
     """Apply the rule to one tensor: a factor or a shift that varies along the named axes."""
-    if scheme.pointwise is not None:
+    alone = scheme.kind.explain_isolation()
+    if alone is not None:
         stays = "a shift is not subtracted" if factor is None else "a factor is not divided out"
-        alone = f"nothing is shared: each element passes through {scheme.pointwise} by itself"
         return Prediction(False, f"{alone}, so {stays}.")
     if factor is not None:
         if scheme.suppression is None:

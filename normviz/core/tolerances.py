@@ -1,4 +1,4 @@
-"""How far two computations of the same number may be apart: relative differences, by floating-point type."""
+"""Relative differences allowed between two computations of a number, by floating-point type."""
 
 RELATIVE_TOLERANCES = {"float64": 1e-12, "float32": 1e-5}
 """Largest difference of two arrays over the largest magnitude, for sums in another order."""
@@ -28,5 +28,5 @@ ANSWER_ROUNDINGS = 4
 
 
 def get_relative_tolerance(dtype: object) -> float:
-    """The relative difference allowed for arrays of this type, NumPy's or torch's."""
+    """Return the relative difference allowed for arrays of this type, NumPy's or torch's."""
     return RELATIVE_TOLERANCES[str(dtype).removeprefix("torch.")]

@@ -39,11 +39,11 @@ class Transformation:
     weight_varies: str = ""
 
     def compute_rate_factor(self, optimizer: str, delta: float) -> float:
-        """What the learning rate of the re-scaled weights has to be multiplied by for the twins to stay together.
+        """Return the factor for the learning rate of the re-scaled weights that keeps the twins together.
 
-        The gradient by weights that are δ times as large is 1/δ of the original's, and must move them δ times as
-        far: δ² for SGD, with or without momentum; Adam's steps do not depend on the gradient's size, so δ. All
-        other changes leave the gradient by the weights as it is: 1.
+        The gradient of weights that are δ times as large is 1/δ of the original's, and must move them δ times as far:
+        δ² for SGD, with or without momentum. Adam's steps do not depend on the gradient's size, so δ. All other changes
+        leave the gradient of the weights as it is: 1.
         """
         if optimizer not in OPTIMIZERS:
             raise InvalidInput(f"{optimizer!r} is not an optimizer; {', '.join(OPTIMIZERS)} are.")
@@ -122,6 +122,6 @@ PAPER_TABLE = {
 
 
 def look_up_paper_cell(scheme: str, transformation: str) -> bool | None:
-    """The paper's cell; None where Table 1 has no such row."""
+    """Return the paper's cell; None if Table 1 has no such row."""
     row = PAPER_TABLE.get(scheme)
     return None if row is None else row[list(TRANSFORMATIONS).index(transformation)]

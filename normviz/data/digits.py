@@ -17,7 +17,7 @@ DIGITS_DESCRIPTION = f"1,797 handwritten digits of {DIGIT_SIDE} × {DIGIT_SIDE} 
 
 
 def find_sklearn_data() -> Path:
-    """The folder of the data sets that come with scikit-learn."""
+    """Return the folder of the data sets that come with scikit-learn."""
     found = find_spec("sklearn")
     if found is None or found.origin is None:
         raise ModuleNotFoundError(
@@ -37,13 +37,13 @@ def load_digits() -> tuple[np.ndarray, np.ndarray]:
 
 
 def load_digit_split(test: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Pictures and classes to train on, or to test on: every fourth digit."""
+    """Load images and classes for training, or every fourth digit for testing."""
     images, labels = load_digits()
     chosen = (np.arange(len(images)) % 4 == 0) == test
     return images[chosen], labels[chosen]
 
 
 def cut_patches(images: np.ndarray, kernel: int) -> np.ndarray:
-    """(digits, side, side) -> (digits, positions, kernel²): a convolution without padding as a dense layer."""
+    """Cut (digits, side, side) into (digits, positions, kernel²): a convolution without padding as a dense layer."""
     windows = np.lib.stride_tricks.sliding_window_view(images, (kernel, kernel), axis=(1, 2))
     return windows.reshape(len(images), -1, kernel * kernel)

@@ -1,4 +1,4 @@
-"""One's own tensors: reading them from .npy, .npz, .csv and image files."""
+"""Reading of users' tensors from .npy, .npz, .csv and image files."""
 
 import io
 import re
@@ -18,15 +18,15 @@ MAX_HEADER_CHARACTERS = 100_000  # characters of a first row that may hold names
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+")
 
 PICTURE_SUFFIXES = ("png", "jpg", "jpeg")
-"""What the names of pictures end in."""
+"""The suffixes of pictures."""
 
 
 PICTURE_CHANNELS = (1, 3, 4)
-"""How many channels a picture has."""
+"""The numbers of channels that a picture may have."""
 
 
 class ParsedFile(NamedTuple):
-    """What a file holds: its array as it is, and what was done to read it, in words."""
+    """The array that a file holds, unchanged, and notes on how it was read."""
 
     array: np.ndarray
     told: tuple[str, ...] = ()
@@ -61,10 +61,10 @@ def read_file(name: str, content: bytes, max_numbers: int = MAX_DRAWN_ELEMENTS) 
 
 
 def as_tensor(array: np.ndarray, name: str = "the array", channels_first: bool = False) -> np.ndarray:
-    """An array of real numbers with one to four axes as (N, H, W, C); float32 stays, all else becomes float64.
+    """Convert an array of real numbers with one to four axes to (N, H, W, C), in float32 if it is so, else in float64.
 
     Arrays of fewer axes are given axes of length 1: (C) is one example, (N, C) a dense layer, (N, T, C) tokens along
-    H. `channels_first`: three and four axes are in the order of PyTorch, as `axes_of` says.
+    H. `channels_first`: three and four axes are in the order of PyTorch, as in `name_array_axes`.
 
     Raises:
         InvalidInput: other numbers, no or too many axes, or an empty one.
@@ -82,10 +82,10 @@ def as_tensor(array: np.ndarray, name: str = "the array", channels_first: bool =
 
 
 def name_array_axes(shape: Sequence[int], channels_first: bool) -> tuple[str, ...]:
-    """What the axes of an array are: channels last, (N, T, C) and (N, H, W, C), or first: (N, C, T) and (N, C, H, W).
+    """Return the names of an array's axes: (N, T, C), (N, H, W, C), or with channels first (N, C, T), (N, C, H, W).
 
-    Three axes of which the first is as long as a picture has channels are then one picture, (C, H, W). A single axis is
-    that of the channels.
+    Three axes with channels first are one picture, (C, H, W), if the first is as long as a picture has channels. A
+    single axis is that of the channels.
     """
     if len(shape) == 3 and channels_first and shape[0] in PICTURE_CHANNELS:
         return "C", "H", "W"
@@ -95,7 +95,7 @@ def name_array_axes(shape: Sequence[int], channels_first: bool) -> tuple[str, ..
 
 
 def is_likely_channels_first(shape: Sequence[int]) -> bool:
-    """Whether a shape suggests channels first: two last axes alike, as of squares, or as many channels as a picture."""
+    """Return True if a shape suggests channels first: two equal last axes, or as many channels as a picture has."""
     if len(shape) == 4:
         _, a, b, c = shape
         return (b == c != a) if (a == b) != (b == c) else a in PICTURE_CHANNELS and min(b, c) > max(PICTURE_CHANNELS)
@@ -214,7 +214,7 @@ def _too_many(max_numbers: int) -> str:
 
 
 def _is_head(text: str, separator: str) -> bool:
-    """Whether a row holds names: something, and no number."""
+    """Return True if a row holds names: some text, and no number."""
     if len(text) > MAX_HEADER_CHARACTERS or not text.replace(separator, "").strip():
         return False
     for cell in text.split(separator):
@@ -227,7 +227,7 @@ def _is_head(text: str, separator: str) -> bool:
 
 
 def _decimal_commas(texts: Sequence[str]) -> bool:
-    """Whether the commas in rows with semicolons are decimal ones; raises InvalidInput where nobody can tell."""
+    """Return True if the commas in rows with semicolons are decimal ones; raises InvalidInput if that is ambiguous."""
     cells = [cell.strip() for text in texts for cell in text.split(";") if "," in cell]
     if cells and any("." in text for text in texts):
         raise InvalidInput("the .csv file has both commas and points in its numbers; write decimal points only.")

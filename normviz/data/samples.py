@@ -1,4 +1,4 @@
-"""Tensors to look at, by seed: noise, noise with visible differences, handwritten digits, photographs.
+"""Sample tensors by seed: noise, noise with visible differences, handwritten digits, photographs.
 
 A larger batch appends examples and keeps those of a smaller one: values of examples and of channels have streams of
 random numbers of their own.
@@ -24,12 +24,12 @@ class Sample:
 
 
 def sample_normal(shape: Shape, seed: int) -> np.ndarray:
-    """Independent standard normal numbers."""
+    """Sample independent standard normal numbers."""
     return np.random.default_rng(seed).standard_normal(shape)
 
 
 def sample_uneven(shape: Shape, seed: int) -> np.ndarray:
-    """Normal numbers whose mean and scale differ between examples and, more so, between channels."""
+    """Sample normal numbers whose mean and scale differ between examples and, more so, between channels."""
     rng = np.random.default_rng(seed)
     of_examples, of_channels = rng.spawn(2)
     noise = rng.standard_normal(shape)
@@ -40,7 +40,7 @@ def sample_uneven(shape: Shape, seed: int) -> np.ndarray:
 
 
 def sample_digits(shape: Shape, seed: int) -> np.ndarray:
-    """Handwritten digits (scikit-learn's, 8 × 8 in 0..1), one per example, each tinted by random channel weights.
+    """Sample handwritten digits (scikit-learn's, 8 × 8 in 0..1), one per example, each in a random tint.
 
     With one channel they are grey, as scanned. Other sizes than 8 × 8 are interpolated.
     """
@@ -53,7 +53,7 @@ def sample_digits(shape: Shape, seed: int) -> np.ndarray:
 
 
 def sample_digit_features(shape: Shape, seed: int) -> np.ndarray:
-    """Feature maps of handwritten digits: C random 3 × 3 filters (variance 2/9, zero padding) on each image."""
+    """Sample feature maps of digits: C random 3 × 3 filters (variance 2/9, zero padding) on each image."""
     examples, height, width, channels = shape
     rng = np.random.default_rng(seed)
     images = np.pad(_digit_images(examples, height, width, rng), ((0, 0), (1, 1), (1, 1)))
@@ -64,7 +64,7 @@ def sample_digit_features(shape: Shape, seed: int) -> np.ndarray:
 
 
 def sample_photographs(shape: Shape, seed: int) -> np.ndarray:
-    """Two photographs in turn (scikit-learn's china and flower, in 0..1): in colour with 3 channels, grey with one.
+    """Return scikit-learn's photographs china and flower in turn, in 0..1: in colour with 3 channels, grey with one.
 
     With other numbers of channels they are tinted like the digits.
     """
@@ -92,7 +92,7 @@ SAMPLES: dict[str, Sample] = {
 
 
 def _digit_images(examples: int, height: int, width: int, rng: np.random.Generator) -> np.ndarray:
-    """Grey digits in 0..1, shape (examples, height, width)."""
+    """Sample grey digits in 0..1, in the shape (examples, height, width)."""
     from PIL import Image  # imported here: noise needs no pictures
 
     images, _ = load_digits()
@@ -107,7 +107,7 @@ def _digit_images(examples: int, height: int, width: int, rng: np.random.Generat
 
 
 def _photograph(name: str, height: int, width: int) -> np.ndarray:
-    """A photograph that comes with scikit-learn, (height, width, 3) in 0..1: the largest part of these proportions."""
+    """Load a photograph of scikit-learn as (height, width, 3) in 0..1, its largest part of these proportions."""
     from PIL import Image, ImageOps
 
     with Image.open(find_sklearn_data() / "images" / name) as image:

@@ -5,7 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from normviz.core.fields import AXIS_NAMES, OWN, AxisNames, Field, Shape
-from normviz.core.normalize import NormalizationResult, compute_spectral_norm, ignore_float_warnings, reduce_boxes
+from normviz.core.kinds.base import NormalizationResult
+from normviz.core.kinds.spectral import compute_spectral_norm
+from normviz.core.normalize import ignore_float_warnings
+from normviz.core.reductions import reduce_boxes
 from normviz.core.registry import Scheme
 from normviz.core.statistics import compute_covariances
 from normviz.core.text import join_words, typeset
@@ -34,7 +37,7 @@ def describe_aim(scheme: Scheme, x: np.ndarray, result: NormalizationResult, thr
 def name_field(field: Field, axes: tuple[str, ...], shape: Shape) -> str:
     """Return the name of what one field holds: "channel", "group of channels of every example"; empty: all.
 
-    >>> field_noun(Field.parse("own, full, full, groups(2)"), ("N", "H", "W", "C"), (4, 4, 4, 6))
+    >>> name_field(Field.parse("own, full, full, groups(2)"), ("N", "H", "W", "C"), (4, 4, 4, 6))
     'group of channels of every example'
     """
     return _noun(field.canonical(shape), axes, name_axes(axes, shape))
@@ -44,9 +47,9 @@ def describe_scope(scheme: Scheme) -> str:
     """Return what a scheme normalizes, and over what it averages, in words that hold for every shape.
 
     >>> from normviz.core.registry import SCHEMES
-    >>> scope_words(SCHEMES["group"])
+    >>> describe_scope(SCHEMES["group"])
     'every group of channels of every example alone, over all positions'
-    >>> scope_words(SCHEMES["rms"])
+    >>> describe_scope(SCHEMES["rms"])
     'every position of every example alone, over all channels; no mean is subtracted'
     """
     fields = scheme.fields[-1:] if scheme.whitens else scheme.fields

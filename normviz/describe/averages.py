@@ -12,11 +12,11 @@ from normviz.core.fields import AXIS_NAMES, Field, Rule
 from normviz.core.scheme import Scheme
 
 AXIS_SIZE_SYMBOLS = {"kh": "K_h", "kw": "K_w", "Cin": r"C_\mathrm{in}", "Cout": r"C_\mathrm{out}"}
-"""What the size of an axis is called in formulas; its name where it is not listed."""
+"""The symbol for the size of an axis; for other axes it is their name."""
 
 
 class Term(NamedTuple):
-    """What one rule adds to an average: index of the statistic and of what is summed, size, sum sign, explanation.
+    """The part of an average that one rule adds: index of the statistic, index of the summand, size, sum, text.
 
     `whole`: the letter of an index that is summed over all of its axis, which needs no sign of its own.
     """
@@ -30,12 +30,12 @@ class Term(NamedTuple):
 
     @property
     def moves(self) -> bool:
-        """Whether it is of a window, which every element has its own of."""
+        """True for a window, which moves with the element."""
         return self.summand.endswith("'")
 
 
 Tag = tuple[str, ...]
-"""What distinguishes a number of groups or a radius from others: nothing, the axis's letter, the field, or both."""
+"""The subscript that distinguishes numbers of groups or radii: nothing, the axis's letter, the field, or both."""
 
 
 def _own(axis: str, rule: Rule, tag: Tag) -> Term:
@@ -116,19 +116,19 @@ class AverageFormula:
         return format_subscript("".join(term.summand if term.moves else term.statistic for term in self.terms))
 
     def format_transposed(self, summand: str) -> str:
-        """The transposed average: what an element has given to the averages of others, each over its own size."""
+        """Format the transposed average: the shares of an element in the averages of others, each over its own size."""
         fixed = AverageFormula(tuple(term._replace(size="") if term.moves else term for term in self.terms))
         sizes = "".join(term.size.replace(f"_{term.statistic}|", f"_{{{term.summand}}}|") for term in self.window_terms)
         return (fixed.over or self.sums) + (rf"\frac{{1}}{{{sizes}}}" if sizes else "") + summand
 
     @property
     def window_terms(self) -> tuple[Term, ...]:
-        """Those of windows."""
+        """The terms of windows."""
         return tuple(term for term in self.terms if term.moves)
 
 
 def build_averages(scheme: Scheme) -> dict[str, AverageFormula]:
-    """The averages over the summation field A and the suppression field B, as far as the scheme has them."""
+    """Build the averages over the summation field "A" and the suppression field "B", if the scheme has them."""
     fields: dict[str, Field | None] = {"A": scheme.summation, "B": scheme.suppression}
     tags = _tags(scheme, fields)
     return {
@@ -144,7 +144,7 @@ def build_averages(scheme: Scheme) -> dict[str, AverageFormula]:
 
 
 def _tags(scheme: Scheme, fields: dict[str, Field | None]) -> dict[tuple[str, str], Tag]:
-    """For each axis and field with a number of groups or a radius, the shortest tags that tell different ones apart.
+    """Return the shortest distinct tags for each axis and field with a number of groups or a radius.
 
     One symbol may stand for one radius on all axes, but a group's index belongs to one axis.
     """
@@ -166,10 +166,10 @@ def _tags(scheme: Scheme, fields: dict[str, Field | None]) -> dict[tuple[str, st
 
 
 def format_axis_size(axis: str) -> str:
-    """The size of an axis."""
+    """Return the size of an axis in LaTeX."""
     return AXIS_SIZE_SYMBOLS.get(axis, axis)
 
 
 def format_subscript(text: str) -> str:
-    """An index in LaTeX; nothing where there is none."""
+    """Format an index as a LaTeX subscript, empty for an empty index."""
     return text and (f"_{text}" if len(text) == 1 else f"_{{{text}}}")

@@ -31,7 +31,7 @@ SPECTRAL_FORMULAS = (
     ),
     Formula("where", r"a,\ b\text{: the singular vectors of }W\text{ of }\sigma_{\max}"),
 )
-"""That of spectral norm, which has no fields (Miyato et al. 2018, eq. 12)."""
+"""The backward pass of spectral norm, which has no fields (Miyato et al. 2018, eq. 12)."""
 
 
 WHITENING_FORMULAS = (
@@ -42,7 +42,7 @@ WHITENING_FORMULAS = (
         r"Q\left(K\circ Q^\top S\,Q\right)Q^\top\,v_{nhw}",
     ),
 )
-"""That of whitening up to the centred vectors of one group's channels (after Huang et al. 2018)."""
+"""The backward pass of whitening, to the centred vectors of one group's channels (after Huang et al. 2018)."""
 
 EIGENVECTOR_FORMULA = Formula(
     "where",
@@ -50,13 +50,13 @@ EIGENVECTOR_FORMULA = Formula(
     r"K_{ij} = \frac{-1}{\sqrt{\lambda_i+\varepsilon}"
     r"\sqrt{\lambda_j+\varepsilon}\left(\sqrt{\lambda_i+\varepsilon}+\sqrt{\lambda_j+\varepsilon}\right)}",
 )
-"""What it takes."""
+"""The definitions for `WHITENING_FORMULAS`."""
 
 
 def build_backward_formulas(scheme: Scheme) -> list[Formula]:
-    r"""The lines of the backward pass: incoming, averages, divided, input; then gain, bias, smoothing and where.
+    """Build the lines of the backward pass: incoming, averages, divided, input; then gain, bias, smoothing and where.
 
-    Only those that the scheme has. A scheme with weights normalized in front of it ends with the lines of these.
+    The list has only the lines that the scheme needs. The lines of a weight scheme in front of it come last.
     """
     own = [*_input(scheme, build_formula_parts(scheme)), *_parameters(scheme, build_formula_parts(scheme))]
     where = [line for line in build_formulas(scheme) if line.name == "where"]
@@ -69,7 +69,7 @@ def build_backward_formulas(scheme: Scheme) -> list[Formula]:
 
 
 def _input(scheme: Scheme, formula_parts: FormulaParts) -> Iterator[Formula]:
-    """From ∂l/∂y to ∂l/∂x."""
+    """Yield the lines from ∂l/∂y to ∂l/∂x."""
     d, dx = "d" + formula_parts.element, _by(formula_parts.tensor + formula_parts.element)
     if scheme.spectral:
         yield from SPECTRAL_FORMULAS
@@ -99,7 +99,7 @@ def _input(scheme: Scheme, formula_parts: FormulaParts) -> Iterator[Formula]:
 
 
 def _averages(scheme: Scheme, formula_parts: FormulaParts) -> Iterator[Formula]:
-    """E[d x̂], and E[d] where A and B are one field; of windows nothing, whose σ stays under the sum."""
+    """Yield E[d x̂], and E[d] if A and B are one field; nothing for windows, whose σ stays under the sum."""
     square = formula_parts.averages["B"]
     if square.window_terms:
         return
@@ -111,7 +111,7 @@ def _averages(scheme: Scheme, formula_parts: FormulaParts) -> Iterator[Formula]:
 
 
 def _divided(scheme: Scheme, formula_parts: FormulaParts) -> str:
-    """∂l/∂v; where A and B are one field, the mean is taken out as well, and it is ∂l/∂x."""
+    """Format ∂l/∂v; if A and B are one field, the mean is subtracted as well, and the result is ∂l/∂x."""
     square, d = formula_parts.averages["B"], "d" + formula_parts.element
     if square.window_terms:
         cube = _cube(formula_parts, square.index, square.neighbour_index)
@@ -127,7 +127,7 @@ def _divided(scheme: Scheme, formula_parts: FormulaParts) -> str:
 
 
 def _along_hat(scheme: Scheme, formula_parts: FormulaParts) -> str:
-    """What E[d x̂] is called; a sum where x̂ has the fan-in."""
+    """Format the symbol of E[d x̂], a sum if x̂ has the fan-in."""
     both = rf"d\hat{{{formula_parts.tensor}}}"
     return (rf"\langle {both}\rangle" if scheme.per_fan_in else rf"\overline{{{both}}}") + formula_parts.averages[
         "B"
@@ -135,7 +135,7 @@ def _along_hat(scheme: Scheme, formula_parts: FormulaParts) -> str:
 
 
 def _parameters(scheme: Scheme, formula_parts: FormulaParts) -> Iterator[Formula]:
-    """∂l/∂γ, ∂l/∂β and ∂l/∂ε; of a pointwise scheme ∂l/∂α and ∂l/∂s."""
+    """Yield ∂l/∂γ, ∂l/∂β and ∂l/∂ε, and for a pointwise scheme ∂l/∂α and ∂l/∂s."""
     dy = _by("y" + formula_parts.element)
     if scheme.gain is not None:
         gain = format_gain_symbol(scheme) + _along(scheme.gain)
@@ -162,7 +162,7 @@ def _parameters(scheme: Scheme, formula_parts: FormulaParts) -> Iterator[Formula
 
 
 def _incoming(scheme: Scheme, formula_parts: FormulaParts) -> str:
-    """∂l/∂x̂, or ∂l/∂v where nothing divides: what comes from y, times the gain."""
+    """Format ∂l/∂x̂, or ∂l/∂v if nothing divides: ∂l/∂y times the gain."""
     if scheme.acts and scheme.gain is None and scheme.bias is None:
         return _by(formula_parts.hat)
     gain = "" if scheme.gain is None else rf"{format_gain_symbol(scheme)}{_along(scheme.gain)}\,"
@@ -170,7 +170,7 @@ def _incoming(scheme: Scheme, formula_parts: FormulaParts) -> str:
 
 
 def _slope(scheme: Scheme, formula_parts: FormulaParts) -> str:
-    """f'(αx + s) of a pointwise scheme."""
+    """Format f'(αx + s) of a pointwise scheme."""
     assert scheme.function is not None
     return scheme.function.slope_latex.format(
         u=format_argument_latex(scheme, formula_parts.tensor + formula_parts.element)
@@ -178,7 +178,7 @@ def _slope(scheme: Scheme, formula_parts: FormulaParts) -> str:
 
 
 def _below(scheme: Scheme, formula_parts: FormulaParts) -> str:
-    """What divides, with the square root of the fan-in where x̂ has that."""
+    """Format the divisor, with the square root of the fan-in if x̂ has that."""
     if not scheme.per_fan_in:
         return formula_parts.below
     sizes = "".join(term.size for term in formula_parts.averages["B"].terms if term.size)
@@ -186,7 +186,7 @@ def _below(scheme: Scheme, formula_parts: FormulaParts) -> str:
 
 
 def _cube(formula_parts: FormulaParts, index: str, neighbour: str) -> str:
-    """(σ² + ε)^{3/2}, under the index of a neighbour."""
+    """Format (σ² + ε)^{3/2}, under the index of a neighbour."""
     inside = formula_parts.below.removeprefix(r"\sqrt{").removesuffix("}")
     if index:
         inside = inside.replace(index, neighbour, 1)
@@ -202,6 +202,6 @@ def _along(axes: tuple[str, ...]) -> str:
 
 
 def _sum(scheme: Scheme, kept: tuple[str, ...]) -> str:
-    """The sum over all axes but those that are kept."""
+    """Format the sum over all axes except the kept ones."""
     letters = [AXIS_NAMES[axis].letter for axis in scheme.axes if axis not in kept]
     return rf"\sum_{{{','.join(letters)}}} " if letters else ""

@@ -1,4 +1,4 @@
-"""The one generator of code: templates that read like the code they make, filled in with facts.
+"""The generator of code: templates that look like their code, filled in with facts.
 
 A template only lays out: what follows from a scheme or a setting is decided where it is rendered, and comes as facts.
 Templates are files of this package, and no other text is ever taken for one.
@@ -16,7 +16,7 @@ from normviz.core.scheme import Scheme
 
 
 def format_as_code(value: object) -> str:
-    """A value as it stands in Python code: text as it is, numbers and tuples of numbers as Python writes them.
+    """Format a value as Python code: text as it is, numbers and tuples of numbers by their repr.
 
     Raises:
         TypeError: anything else, which could only stand in code by mistake.
@@ -47,12 +47,12 @@ _TEMPLATES = Environment(
 
 
 def format_argument_code(scheme: Scheme, x: str) -> str:
-    """What a pointwise scheme's function is of, αx + s, in code: "0.5 * x"."""
+    """Format αx + s, the argument of a pointwise scheme's function, as code: "0.5 * x"."""
     return f"{float(scheme.alpha)} * {x}" + (f" + {scheme.shift}" if scheme.shift else "")
 
 
 def render_template(template: str, **facts: object) -> str:
-    """The code that a template of the folder `templates` makes of the facts.
+    """Render the code of a template of the folder `templates` with these facts.
 
     Raises:
         jinja2.UndefinedError: the template uses a fact that is not given.
@@ -79,9 +79,9 @@ class AveragingStep:
 
 
 def list_averaging_steps(rules: Sequence[Rule], shape: Sequence[int] | None = None) -> tuple[AveragingStep, ...]:
-    """How code averages over the boxes of a field: over whole axes first, then over groups and windows axis by axis.
+    """List the steps that average over the boxes of a field: over whole axes, then groups and windows axis by axis.
 
-    No step at all where every box is a single element. `shape`: of the tensor, to count the elements of whole axes.
+    The list is empty if every box is a single element. `shape`: of the tensor, to count the elements of whole axes.
     """
     whole = tuple(axis for axis, rule in enumerate(rules) if rule == FULL)
     count = None if shape is None else prod(shape[axis] for axis in whole)

@@ -19,7 +19,8 @@ class Comparisons:
         sides: the sign of each where it is clear, by Holm's correction for their number.
 
     Example:
-        >>> found = Comparisons.of({"loss": Difference(-0.3, 0.1, 0.001), "error": Difference(0.01, 0.02, 0.3)})
+        >>> loss, error = MeanDifference(-0.3, 0.1, 0.001), MeanDifference(0.01, 0.02, 0.3)
+        >>> found = Comparisons.of({"loss": loss, "error": error})
         >>> found.sides
         {'loss': 'less', 'error': 'unclear'}
         >>> found.text("loss"), found.text("error", 100, " points")

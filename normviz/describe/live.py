@@ -1,6 +1,6 @@
-"""What becomes of an element, x → v → x̂ → y, as formulas with places for its numbers, and the numbers of all elements.
+"""Formulas for the steps of an element, x → v → x̂ → y, with places for numbers, and the numbers of all elements.
 
-Formulas and numbers are made once; which element is looked at is for the browser to say.
+The browser fills in the numbers of the selected element.
 """
 
 from math import inf, prod
@@ -9,14 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.core.fields import Shape
-from normviz.core.normalize import NormalizationResult, ignore_float_warnings
+from normviz.core.kinds.base import NormalizationResult
+from normviz.core.kinds.whitening import compute_inverse_root
+from normviz.core.normalize import ignore_float_warnings
 from normviz.core.registry import Scheme
-from normviz.core.whitening import compute_inverse_root
 from normviz.describe.notation import TENSOR_SYMBOLS, format_argument_latex, format_function_latex, format_gain_symbol
 
 ROOT, PLAIN, LIMIT = range(3)
-"""How what divides is written: as sqrt(σ² + ε); as it is, where its square is out of a float's range; and where 0/0 is
-taken to be its limit for ε towards 0, with an arrow."""
+"""The forms of the divisor: sqrt(σ² + ε); plain, if its square is out of a float's range; and with an arrow, if 0/0 is
+replaced by its limit for ε towards 0."""
 
 
 MAX_SUM_TERMS = 3
@@ -42,13 +43,13 @@ class ElementNumbers(NamedTuple):
     shape: Shape
 
     def of(self, index: tuple[int, ...], shape: Shape) -> float:
-        """That of the element at `index` of a tensor of this shape."""
+        """Return the number of the element at `index` of a tensor of this shape."""
         at = tuple(i * count // n for i, count, n in zip(index, self.shape, shape, strict=True))
         return float(self.values.reshape(self.shape)[at])
 
 
 def build_step_formulas(scheme: Scheme, shape: Shape) -> list[LiveFormula]:
-    """The steps of the general form that a scheme has, with the numbers of `numbers`."""
+    """Build formulas for the steps of a scheme, with places for the numbers of `compute_live_numbers`."""
     x, base = TENSOR_SYMBOLS.get(scheme.acts_on, "x"), "x"
     found = [LiveFormula("element", (rf"{x}_{{\num{{n}},\num{{h}},\num{{w}},\num{{c}}}} = \num{{x}}",))]
     symbol = x
@@ -75,7 +76,7 @@ def build_step_formulas(scheme: Scheme, shape: Shape) -> list[LiveFormula]:
 
 
 def build_statistic_formulas(scheme: Scheme) -> list[LiveFormula]:
-    """What an element shares with others: its mean, and what divides."""
+    """Build formulas for the statistics that an element shares: its mean and its divisor."""
     found = []
     if scheme.summation is not None:
         found.append(LiveFormula("mean", (r"\mu = \num{mean}",)))
@@ -99,11 +100,11 @@ def compute_live_numbers(
     bias: float,
     threshold: float = 0.0,
 ) -> dict[str, ElementNumbers]:
-    """The numbers of every element, by their names in the formulas, and which `form` a formula takes.
+    """Compute the numbers of every element, by their names in the formulas, and the `form` that a formula has.
 
-    `divides` is what stands below: the mean square, or what divides where that is written as it is. Of a scheme that
-    whitens it is the channel's variance, on the diagonal of Σ; `w0`, … and `v0`, … are the element's row of
-    (Σ + εI)^(-1/2) and what it is multiplied with, the channels of its group at its position.
+    `divides` is the number below the fraction: the mean square, or the divisor if it is written as it is. For a scheme
+    that whitens it is the channel's variance, on the diagonal of Σ. `w0`, … and `v0`, … are the element's row of
+    (Σ + εI)^(-1/2) and the channels of its group at its position, which the row multiplies.
     """
     one = (1, 1, 1, 1)
     found = {
@@ -155,7 +156,7 @@ def _normalized(scheme: Scheme, shape: Shape, symbol: str, base: str) -> tuple[s
 
 
 def _product(channels: int) -> str:
-    """x̂ as a sum over the channels of a group, of which the first and the last are written where there are many."""
+    """Format x̂ as a sum over the channels of a group, only the first and the last if there are many."""
     terms = [rf"\num*{{w{k}}} \cdot \num*{{v{k}}}" for k in range(channels)]
     terms[0] = terms[0].replace("*", "", 1)
     if channels > MAX_SUM_TERMS:
@@ -165,7 +166,7 @@ def _product(channels: int) -> str:
 
 
 def _whitened(scheme: Scheme, result: NormalizationResult, eps: float) -> dict[str, ElementNumbers]:
-    """The numbers of a channel's variance, and of the terms of `_product`."""
+    """Compute the numbers of a channel's variance, and of the terms of `_product`."""
     shape = result.v.shape
     groups = scheme.matrices(shape)
     channels = shape[-1] // groups
@@ -180,7 +181,7 @@ def _whitened(scheme: Scheme, result: NormalizationResult, eps: float) -> dict[s
 
 
 def _square(scheme: Scheme) -> str:
-    """What divides, under its root."""
+    """Format the square under the root of the divisor."""
     if scheme.whitens:
         return r"\Sigma_{cc}"
     if scheme.spectral:

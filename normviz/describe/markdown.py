@@ -12,8 +12,8 @@ _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-
 """Control characters, marks that turn the direction of writing, and surrogates."""
 
 _FOUND_LATE = re.compile(r"(?<=:)(?=\S)|(?<=@)(?=\S)|(?<=www)(?=\.)|(?<=[<>~=-])(?=[=>-])", re.IGNORECASE)
-"""Where to break bare addresses, names such as :smile: and arrows such as ->. Streamlit's page looks for these after it
-has taken the backslashes out."""
+"""The places to break bare addresses, names such as :smile: and arrows such as ->. Streamlit finds these after it has
+removed the backslashes."""
 
 _MARKUP = re.compile(r"[\\`*_\[\]<>$~&|]|:(?=\S)|^[#+=-]")
 _LIST_NUMBER = re.compile(r"^(\d+)([.)])(?!\S)")
@@ -22,12 +22,12 @@ _LIST_NUMBER = re.compile(r"^(\d+)([.)])(?!\S)")
 def escape_markdown(text: object) -> str:
     r"""Return Markdown that shows a text as it is, in one line and without markup.
 
-    Backslashes stand before markup, a word joiner inside of what backslashes do not stop, U+FFFD for characters that
-    are not seen, and one space for any white space.
+    Markup gets a backslash; a word joiner breaks markup that backslashes do not stop. Unprintable characters become
+    U+FFFD, and white space one space.
 
-    >>> escape("![](http://host/t.png)") == rf"!\[\](http\:{WORD_JOINER}//host/t.png)"
+    >>> escape_markdown("![](http://host/t.png)") == rf"!\[\](http\:{WORD_JOINER}//host/t.png)"
     True
-    >>> escape("4 groups do not divide C = 6.")
+    >>> escape_markdown("4 groups do not divide C = 6.")
     '4 groups do not divide C = 6.'
     """
     line = _UNSEEN.sub("\ufffd", _SPACE.sub(" ", str(text)).strip())

@@ -12,10 +12,10 @@ _TOKEN = re.compile(r"\\[A-Za-z]+\*?|\d+|\S")
 
 
 def convert_to_mathml(latex: str) -> str:
-    r"""The content of a `math` element for LaTeX of fractions, roots, accents, indices, powers, letters and names.
+    r"""Convert LaTeX of fractions, roots, accents, indices, powers, letters and names to the content of `math`.
 
-    Besides, \num{name} is the place of a number: an empty `mn` with the attribute data-number, and data-bracketed for
-    \num*{name}, whose number has brackets where it is negative; \part{name}{…} is a row with the attribute data-part.
+    \num{name} is the place of a number: an empty `mn` with the attribute data-number. \num*{name} adds data-bracketed:
+    a negative number there has brackets. \part{name}{…} is a row with the attribute data-part.
 
     Raises:
         ValueError: anything else.
@@ -28,7 +28,7 @@ def convert_to_mathml(latex: str) -> str:
 
 
 def _rows(tokens: list[str]) -> Iterator[str]:
-    """The terms of a group, with what stands below and above each; the tokens up to its end are taken away."""
+    """Yield the terms of a group, each with its indices; consume the tokens up to the end of the group."""
     while tokens and tokens[-1] != "}":
         term, scripts = _term(tokens), dict.fromkeys("_^", "")
         while tokens and tokens[-1] in scripts:
@@ -68,7 +68,7 @@ def _term(tokens: list[str]) -> str:
 
 
 def _name(tokens: list[str]) -> str:
-    """What stands in braces, as it is."""
+    """Return the text in braces, as it is."""
     tokens.pop()
     name = ""
     while (token := tokens.pop()) != "}":

@@ -13,7 +13,7 @@ from normviz.core.transformations import Transformation
 from normviz.describe.averages import AverageFormula, build_averages, format_axis_size, format_subscript
 
 TENSOR_SYMBOLS = {"weight": "w"}
-"""What the tensor that a scheme acts on is called in formulas, by `Scheme.acts_on`; x where it is not listed."""
+"""The symbol of the normalized tensor by `Scheme.acts_on`; otherwise x."""
 
 CHANGE_FORMULAS = {
     "weight-matrix-rescaling": r"W' = \delta W",
@@ -23,7 +23,7 @@ CHANGE_FORMULAS = {
     "dataset-recentering": r"x' = x + \tau \text{ for every example}",
     "case-rescaling": r"x_n' = \delta x_n \text{ for one example } n",
 }
-"""What a transformation changes, by its key: `Transformation.plain` in LaTeX."""
+"""The change by the key of a transformation: `Transformation.plain` in LaTeX."""
 
 WEIGHT_NORM_FORMULAS = {
     "weights": r"w = g\,\frac{v}{\lVert v\rVert}",
@@ -44,13 +44,13 @@ class Formula(NamedTuple):
 
 
 class FormulaParts(NamedTuple):
-    """What the formulas of a scheme are made of, in LaTeX.
+    """The parts of a scheme's formulas, in LaTeX.
 
     Attributes:
-        tensor: the letter of what is normalized; centred: that of what is divided.
+        tensor: the letter of the tensor that is normalized; centred: the letter of the dividend.
         element: the index of an element, as a subscript.
         hat: the normalized element; below: the root that divides it.
-        averages: those over the fields A and B, as far as the scheme has them.
+        averages: the averages over the fields A and B, if the scheme has them.
     """
 
     tensor: str
@@ -62,7 +62,7 @@ class FormulaParts(NamedTuple):
 
 
 def build_formula_parts(scheme: Scheme) -> FormulaParts:
-    """What the formulas of a scheme are made of; `below` is empty where nothing divides."""
+    """Return the parts of a scheme's formulas; `below` is empty if nothing divides."""
     eps = "" if scheme.eps is None else r"+\varepsilon"
     divides = scheme.suppression is not None and not scheme.spectral
     below = rf"\sqrt{{{_mean_square(scheme)}{eps}}}" if divides else r"\sigma_{\max}" if scheme.spectral else ""
@@ -72,17 +72,17 @@ def build_formula_parts(scheme: Scheme) -> FormulaParts:
 
 
 def build_formulas(scheme: Scheme) -> list[Formula]:
-    r"""The lines that define a scheme: mean, centred, variance or mean square, normalized, output, activation; where.
+    r"""Build the lines that define a scheme: mean, centred, variance or mean square, normalized, output, activation.
 
-    Only the lines that the scheme has. The statistic of an element stands under its own index, as in
-    \mu_{nc} = \frac{1}{HW}\sum_{h,w} x_{nhwc} for fields that are full over H and W. ε is left
-    out where the scheme has none. A scheme with weights normalized in front of it starts with their lines.
+    The list has only the lines that the scheme needs, and the definitions for them last. The statistic of an element
+    has its own index, as in \mu_{nc} = \frac{1}{HW}\sum_{h,w} x_{nhwc} for fields that are full over H and W. ε is left
+    out if the scheme has none. The lines of the weight scheme in front of it come first.
     """
     return [*_weights_in_front(scheme), *_statistics(scheme), *_normalized(scheme), *_output(scheme), *_where(scheme)]
 
 
 def build_main_formulas(scheme: Scheme) -> list[Formula]:
-    """The lines that say what a scheme computes: its statistics and x̂, and those of the weights in front of it."""
+    """Build the lines of a scheme's statistics and x̂, after the lines of the weight scheme in front of it."""
     front = [line for line in _weights_in_front(scheme) if line.name != "weights: where"]
     shown = ("mean", "variance", "mean square", "largest singular value", "covariance", "normalized")
     own = [*_statistics(scheme), *_normalized(scheme)]
@@ -90,7 +90,7 @@ def build_main_formulas(scheme: Scheme) -> list[Formula]:
 
 
 def format_sum_change(change: Transformation, layer: str) -> str:
-    """What a transformation does to the summed inputs, a' = s·a + t, where s and t have the indices they vary along."""
+    """Format the effect of a transformation on the pre-activations, a' = s·a + t, with the indices of s and t."""
     axes = ("N", "C") if layer == "dense" else AXES["activation"]
 
     def indexed(symbol: str, along: Sequence[str]) -> str:
@@ -117,7 +117,7 @@ def format_latex_number(value: float, digits: int = 4) -> str:
 
 
 def _statistics(scheme: Scheme) -> Iterator[Formula]:
-    """The mean, the centred element, and what divides it."""
+    """Yield the mean, the centred element, and the divisor."""
     x, index = _symbol(scheme), _element(scheme)
     averages = build_averages(scheme)
     if "A" in averages:
@@ -161,22 +161,22 @@ def _normalized(scheme: Scheme) -> Iterator[Formula]:
 
 
 def format_argument_latex(scheme: Scheme, x: str, alpha: str = r"\alpha", shift: str = "s") -> str:
-    """αx + s of a pointwise scheme, in LaTeX."""
+    """Format αx + s of a pointwise scheme, in LaTeX."""
     return f"{alpha} {x}" + ("" if scheme.shift is None else f" + {shift}")
 
 
 def format_function_latex(scheme: Scheme, x: str) -> str:
-    """What comes of x in a pointwise scheme: f(αx + s)."""
+    """Format f(αx + s) of a pointwise scheme, in LaTeX."""
     return rf"\operatorname{{{scheme.pointwise}}}({format_argument_latex(scheme, x)})"
 
 
 def format_gain_symbol(scheme: Scheme) -> str:
-    """What the gain is called, in LaTeX."""
+    """Return the symbol of the gain, in LaTeX."""
     return {"γ": r"\gamma"}.get(scheme.gain_symbol, scheme.gain_symbol)
 
 
 def _output(scheme: Scheme) -> Iterator[Formula]:
-    """y = γ x̂ + β, without what the scheme does not learn; where it learns neither, x̂ is the result. Then max(y, τ)."""
+    """Yield y = γ x̂ + β with the parameters that the scheme learns, nothing if it learns none; then max(y, τ)."""
     if scheme.acts and scheme.gain is None and scheme.bias is None:
         return
     base = _hat(scheme) if scheme.has_xhat else _centred(scheme) + _element(scheme)
@@ -192,7 +192,7 @@ def _output(scheme: Scheme) -> Iterator[Formula]:
 
 
 def _where(scheme: Scheme) -> Iterator[Formula]:
-    """What the groups, windows, lengths and matrices in the other lines are."""
+    """Yield the definitions of the groups, windows, lengths and matrices in the other lines."""
     averages = build_averages(scheme)
     explained = [term.where for average in averages.values() for term in average.terms if term.where]
     yield from (Formula("where", text) for text in dict.fromkeys(explained))
@@ -224,7 +224,7 @@ def _symbol(scheme: Scheme) -> str:
 
 
 def _centred(scheme: Scheme) -> str:
-    """The symbol of what is divided: v, or that of the tensor where nothing is centred."""
+    """Return the symbol of the dividend: v, or the tensor's symbol if nothing is centred."""
     return _symbol(scheme) if scheme.summation is None else "v"
 
 
@@ -237,7 +237,7 @@ def _element(scheme: Scheme) -> str:
 
 
 def _beside(scheme: Scheme) -> str:
-    """The index of another channel j at the same position."""
+    """Return the index of another channel j at the same position."""
     return format_subscript("".join(AXIS_NAMES[axis].letter for axis in scheme.axes[:-1]) + "j")
 
 
@@ -246,7 +246,7 @@ def _difference(scheme: Scheme) -> str:
 
 
 def _mean_square(scheme: Scheme) -> str:
-    """The mean square: σ² of a centred tensor, and a bar over the square where nothing is centred."""
+    """Format the mean square: σ² of a centred tensor, otherwise a bar over the square."""
     symbol = rf"\overline{{{_symbol(scheme)}^2}}" if scheme.summation is None else r"\sigma^2"
     return symbol + build_averages(scheme)["B"].index
 

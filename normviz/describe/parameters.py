@@ -1,4 +1,4 @@
-"""What a scheme learns and what state it has, with the shapes here, in PyTorch and in Keras; and Keras's `axis`."""
+"""Parameters and state of a scheme, with their shapes here, in PyTorch and in Keras; and Keras's `axis`."""
 
 from ast import literal_eval
 from collections.abc import Callable, Collection
@@ -37,8 +37,7 @@ class ParameterRow(NamedTuple):
 
 
 def list_parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
-    """One row for γ, for β, for the threshold τ, for α and s inside a function, and for each state of the scheme, for a
-    tensor of this shape."""
+    """List γ, β, the threshold τ, α and s of a function, and each state of the scheme, for a tensor of this shape."""
     rows: list[ParameterRow] = []
     if scheme.weight is not None:
         rows = [
@@ -64,7 +63,7 @@ def list_parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
 
 
 def list_states(scheme: Scheme) -> list[str]:
-    """The names of the states of a scheme, and of the scheme of the weights in front of it."""
+    """Return the names of the states of a scheme, and of the weight scheme in front of it."""
     front = () if scheme.weight is None else SCHEMES[scheme.weight].keeps
     return [*(_OF_WEIGHTS.format(name) for name in front), *scheme.keeps]
 
@@ -78,7 +77,7 @@ class KerasAxis(NamedTuple):
 
 
 def find_keras_axis(scheme: Scheme) -> KerasAxis | None:
-    """The `axis` of the scheme's layer in Keras; None for schemes without such a layer."""
+    """Return the `axis` of the scheme's layer in Keras; None for schemes without such a layer."""
     call = search(r"(?P<layer>\w+)\(.*(?P<argument>axis=(?P<value>-?\d+|\([^)]*\)))", scheme.keras or "")
     if call is None:
         return None
@@ -88,10 +87,7 @@ def find_keras_axis(scheme: Scheme) -> KerasAxis | None:
 
 
 def warn_about_keras_axis(scheme: Scheme, shape: Shape) -> str | None:
-    """A warning about Keras's `axis`, which names what is kept in one layer and what is averaged over in another.
-
-    None for schemes without such a layer.
-    """
+    """Return a warning about Keras's `axis`, which some layers keep and others average; None without a layer."""
     axis = find_keras_axis(scheme)
     if axis is None or scheme.field is None:
         return None
@@ -109,7 +105,7 @@ def warn_about_keras_axis(scheme: Scheme, shape: Shape) -> str | None:
 
 
 def _in_front(row: ParameterRow) -> ParameterRow:
-    """A row of the scheme of the weights in front of another."""
+    """Mark a row as one of the weight scheme in front of another scheme."""
     shapes = (text.replace(f"({UNKNOWN_FAN_IN},)", "(fan-in,)") for text in row[2:])
     return ParameterRow(_OF_WEIGHTS.format(row.name), row.role, *shapes)
 
@@ -122,7 +118,7 @@ _SINGULAR_VECTORS: dict[str, Callable[[int, int], tuple[str, str, str]]] = {
 
 
 def _state_shapes(scheme: Scheme, name: str, shape: Shape) -> tuple[str, str, str]:
-    """Shape of a state here, in PyTorch, in Keras: vectors and matrices have their own, statistics that of A."""
+    """Return the shape of a state here, in PyTorch, in Keras; a statistic has the shape of A's statistics."""
     if name in _SINGULAR_VECTORS:
         return _SINGULAR_VECTORS[name](prod(shape[:-1]), shape[-1])
     if name == "running whitening matrix":
@@ -134,7 +130,7 @@ def _state_shapes(scheme: Scheme, name: str, shape: Shape) -> tuple[str, str, st
 
 
 def _shapes_along(scheme: Scheme, axes: Collection[str], shape: Shape) -> tuple[str, str, str]:
-    """Shape of a parameter that varies along these axes: here, in PyTorch, in Keras.
+    """Return the shape of a parameter that varies along these axes: here, in PyTorch, in Keras.
 
     PyTorch puts channels first, and gives parameters of weights all four axes.
     """

@@ -22,14 +22,14 @@ COMPARISON_NOTE = (
     "compared seed by seed: both start from the same weights and see the same batches. A difference is called clear "
     "where Holm's correction for the number of comparisons rejects chance at 5%."
 )
-"""How schemes are compared, as a page says it."""
+"""The comparison of schemes, as text for a page."""
 
 COMPARISON_RULES = (
     f"{COMPARISON_NOTE} Learning rates are chosen for each scheme on validation digits; the test digits choose "
     f"nothing. The "
     "network without normalization has no γ."
 )
-"""How an experiment on digits that keeps to this module compares networks, as its page says."""
+"""The comparison of networks in an experiment on digits, as text for its page."""
 
 
 class MeanDifference(NamedTuple):
@@ -62,7 +62,7 @@ def estimate_mean(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.nd
         Two arrays without that axis. The width of a single seed is NaN; a number that is not finite makes both NaN.
 
     Example:
-        >>> mean, half_width = estimate(np.array([1.0, 2.0, 3.0]))
+        >>> mean, half_width = estimate_mean(np.array([1.0, 2.0, 3.0]))
         >>> float(mean), round(float(half_width), 2)
         (2.0, 2.48)
     """
@@ -83,7 +83,7 @@ def format_mean(values: np.ndarray, decimals: int) -> str:
     """Return the mean over the seeds with its 95% interval, to so many decimals.
 
     Example:
-        >>> mean_text(np.array([0.1, 0.2, 0.3]), 3)
+        >>> format_mean(np.array([0.1, 0.2, 0.3]), 3)
         '0.200 ± 0.248'
     """
     mean, half_width = estimate_mean(values)
@@ -94,7 +94,7 @@ def format_mean_percent(shares: np.ndarray) -> str:
     """Return the mean of shares over the seeds with its 95% interval: "3.2 ± 0.7%".
 
     Example:
-        >>> mean_percent(np.array([0.01, 0.02, 0.03]))
+        >>> format_mean_percent(np.array([0.01, 0.02, 0.03]))
         '2.0 ± 2.5%'
     """
     mean, half_width = estimate_mean(shares)
@@ -120,7 +120,7 @@ def compare_seed_by_seed(values: np.ndarray, others: np.ndarray, resolution: flo
         The mean difference, its interval and its p-value.
 
     Example:
-        >>> compare([3.0, 4.1, 5.0], [1.0, 2.0, 3.0]).text()
+        >>> compare_seed_by_seed([3.0, 4.1, 5.0], [1.0, 2.0, 3.0]).text()
         '2 ± 0.14'
     """
     from scipy.special import stdtr, stdtrit
@@ -145,7 +145,7 @@ def find_clear_differences(differences: Sequence[MeanDifference]) -> list[bool]:
     one is too large. A difference without a p-value is never clear, but counts.
 
     Example:
-        >>> find_clear([Difference(1, 0.5, 0.01), Difference(1, 0.9, 0.04), Difference(0, 1, 0.9)])
+        >>> find_clear_differences([MeanDifference(1, 0.5, p_value) for p_value in (0.01, 0.04, 0.9)])
         [True, False, False]
     """
     p_values = [1.0 if np.isnan(each.p_value) else each.p_value for each in differences]
@@ -158,11 +158,11 @@ def find_clear_differences(differences: Sequence[MeanDifference]) -> list[bool]:
 
 
 def find_clear_signs(differences: Sequence[MeanDifference]) -> list[int]:
-    """Return the sign of each difference that is clear by `find_clear`, 1 or −1, and 0 for the others.
+    """Return the sign of each difference that is clear by `find_clear_differences`, 1 or −1, and 0 for the others.
 
     Example:
-        >>> find_signs([Difference(-1, 0.5, 0.01), Difference(1, 0.9, 0.04), Difference(0, 1, 0.9)])
-        [-1, 0, 0]
+        >>> find_clear_signs([MeanDifference(-1, 0.5, 0.01), MeanDifference(1, 0.9, 0.4)])
+        [-1, 0]
     """
     clear = find_clear_differences(differences)
     return [int(np.sign(each.mean)) if is_clear else 0 for each, is_clear in zip(differences, clear, strict=True)]
@@ -175,7 +175,7 @@ def choose_learning_rate(validation: np.ndarray) -> int:
         validation: errors (rates, seeds), the rates in ascending order. The smaller of two equal rates wins.
 
     Example:
-        >>> choose_rate(np.array([[0.5, 0.5], [0.1, 0.2], [0.9, 0.9]]))
+        >>> choose_learning_rate(np.array([[0.5, 0.5], [0.1, 0.2], [0.9, 0.9]]))
         1
     """
     return int(np.nan_to_num(np.mean(validation, axis=-1), nan=np.inf).argmin())

@@ -33,12 +33,12 @@ _FRAMEWORKS = {
     "Keras": FrameworkTemplates("keras.py.jinja", "keras", "keras_layer.py.jinja", "keras"),
 }
 FRAMEWORKS = tuple(_FRAMEWORKS)
-"""What `snippet` writes code for."""
+"""The frameworks of `write_snippet`."""
 
 
 _BACKWARD = {"NumPy": "numpy_backward.py.jinja", "PyTorch": "torch_backward.py.jinja"}
 BACKWARD_FRAMEWORKS = tuple(_BACKWARD)
-"""What `backward_snippet` writes code for: by hand, and by autograd."""
+"""The frameworks of `write_backward_snippet`: NumPy by hand, PyTorch by autograd."""
 
 
 class FrameworkLayer(NamedTuple):
@@ -49,11 +49,11 @@ class FrameworkLayer(NamedTuple):
 
     @property
     def takes_channels_last(self) -> bool:
-        """Whether channels may stay last in PyTorch: no other axis is averaged over."""
+        """True if channels may stay last in PyTorch: no other axis is averaged."""
         return all(rule == OWN for field in self.scheme.fields for rule in field.rules[:-1])
 
     def learns_as(self, scheme: Scheme) -> bool:
-        """Whether γ and β are as those of another scheme."""
+        """Return True if γ and β have the axes of another scheme's."""
         return (self.scheme.gain, self.scheme.bias) == (scheme.gain, scheme.bias)
 
 
@@ -67,16 +67,16 @@ def write_snippet(
     source: str | None = None,
     threshold: float = 0.0,
 ) -> str:
-    """Code that normalizes an array x as the scheme does and leaves the result, with the same axes, in y.
+    """Write code that normalizes an array x as the scheme does and leaves the result, with the same axes, in y.
 
     Args:
-        scheme: what normalizes; a registered layer that computes the same on this shape is used.
+        scheme: the scheme; a framework's layer that computes the same on this shape is used.
         framework: one of `FRAMEWORKS`.
         shape: (N, H, W, C), or (kh, kw, Cin, Cout) for schemes that act on weights.
         eps: ε >= 0.
-        gain, bias: γ and β, the same for every element, as far as the scheme has them.
+        gain, bias: γ and β, the same for every element, if the scheme has them.
         source: code that makes the NumPy array x in float64; normal noise where None.
-        threshold: τ, the same for every element, where the scheme has one: max(y, τ) is then left in z.
+        threshold: τ, the same for every element, if the scheme has one: max(y, τ) is then left in z.
 
     Raises:
         InvalidInput: unknown framework, a field that does not fit the shape, or a negative ε.
@@ -91,10 +91,10 @@ def write_snippet(
 
 
 def write_backward_snippet(scheme: Scheme, framework: str, shape: Shape, eps: float) -> str:
-    """Code that normalizes an array x, and leaves ∂l/∂x in dx for a random ∂l/∂y, at γ = 1 and β = 0.
+    """Write code that normalizes an array x, and leaves ∂l/∂x in dx for a random ∂l/∂y, at γ = 1 and β = 0.
 
     NumPy's is by hand, ∂l/∂v = d/σ - v E_Bᵀ[d v/σ³] and ∂l/∂x = ∂l/∂v - E_Aᵀ ∂l/∂v, and has `dgain` and `dbias` too
-    where they are learned; PyTorch's is autograd. Arguments are those of `snippet`, for a framework of `BACKWARD`.
+    if they are learned; PyTorch's is autograd. The arguments are those of `write_snippet`.
 
     Raises:
         InvalidInput: unknown framework, a field that does not fit the shape, or a negative ε.
@@ -114,7 +114,7 @@ def write_backward_snippet(scheme: Scheme, framework: str, shape: Shape, eps: fl
 def _facts(
     scheme: Scheme, function: str, shape: Shape, eps: float, gain: float, bias: float, source: str | None
 ) -> dict[str, Any]:
-    """What the templates are filled in with; raises InvalidInput as `snippet` does."""
+    """Return the facts for the templates; raises InvalidInput as `write_snippet` does."""
     scheme.check(shape)
     if not 0 <= eps < inf:
         raise InvalidInput(f"ε is a number from 0; this one is {eps}.")
@@ -140,11 +140,11 @@ def _facts(
 def _find_layer(
     scheme: Scheme, recipe: str, shape: Shape, eps: float, gain: float | None, bias: float | None
 ) -> FrameworkLayer | None:
-    """The framework's layer for the scheme, or for one that computes the same on this shape.
+    """Return the framework's layer for the scheme, or for one that computes the same on this shape.
 
-    There is none for a scheme that centres single elements, which torch refuses, and none where ε cannot be told
-    to the layer or is 0, which layers refuse or answer with NaN where a field is constant. What stands in front of it
-    does not matter: x is what the layer in front gives.
+    None for a scheme that centres single elements, which torch refuses, and if ε cannot be passed to the layer or is 0,
+    where layers raise or return NaN on constant fields. The weight scheme in front does not matter: x is the output of
+    the layer in front.
     """
     scheme = replace(scheme, weight=None)
     if not recipe or (scheme.summation is not None and scheme.summation.least(shape) == 1):

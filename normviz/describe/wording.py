@@ -10,17 +10,17 @@ from normviz.core.text import capitalize_first as capitalize_first
 from normviz.core.text import typeset
 
 PARAMETER_SYMBOLS = {"groups": "G", "window": "R", "alpha": "α"}
-"""What the parameter of a kind of rule, or of a function, is called."""
+"""The symbols of parameters, of rules and of functions."""
 
 SPATIAL_AXES = ("H", "W", "kh", "kw")
-"""The axes that a dense layer does not have: where one has length 1, nothing is said of it."""
+"""The axes that a dense layer lacks: texts omit them if their length is 1."""
 
 POSITION_AXIS = AxisNames("h", "position", "positions", "positions")
-"""What H is where there is no W: a sequence's time."""
+"""The names of H in a sequence, which has no W."""
 
 
 def name_axes(axes: Sequence[str], shape: Shape) -> list[AxisNames]:
-    """What the axes of a tensor of this shape are called: rows of a sequence, which has no columns, are positions."""
+    """Return the names of the axes for this shape: the rows of a sequence, which has no columns, are positions."""
     lengths = dict(zip(axes, shape, strict=True))
     return [
         POSITION_AXIS if name == "H" and n > 1 == lengths.get("W") else AXIS_NAMES[name] for name, n in lengths.items()
@@ -28,16 +28,16 @@ def name_axes(axes: Sequence[str], shape: Shape) -> list[AxisNames]:
 
 
 BOX_TEMPLATES = {"all": "all {}", "of": "{} of {}", "one": "{} element: {}", "several": "{} elements: {}"}
-"""How the words for a field's box are put together."""
+"""Templates of the words for a field's box."""
 
 
 class RangeWords(NamedTuple):
-    """How the range from `lo` to `last` of a field along an axis is said.
+    """The words for a range from `lo` to `last` of a field along an axis.
 
     Attributes:
-        whole: where it is all of the axis; None where that is not said, of an index that stands alone.
-        one: where it is one index.
-        several: where it is more.
+        whole: for all of the axis; None for an index that stands alone, where that is not written.
+        one: for one index.
+        several: for several indices.
     """
 
     whole: str | None
@@ -46,9 +46,9 @@ class RangeWords(NamedTuple):
 
 
 def format_ranges(field: Field, axes: Sequence[str], shape: Shape) -> list[RangeWords | None]:
-    """The words for a field's ranges along each axis: "h", "row {lo}", "rows {lo} to {last}".
+    """Return the words for a field's ranges along each axis: "h", "row {lo}", "rows {lo} to {last}".
 
-    None where nothing is said: of rows and columns where there is one.
+    None for an axis without words: rows and columns if there is only one.
     """
     return [
         None
@@ -79,18 +79,19 @@ def describe_field_box(
 
 
 class FieldStatistics(NamedTuple):
-    """What a scheme takes over one of its fields: "mean", "variance", "mean square", "largest singular value",
-    "covariance matrix"."""
+    """The statistics over one field, by name: "mean", "variance", "mean square", "largest singular value",
+    "covariance matrix".
+    """
 
     names: tuple[str, ...]
     field: Field
 
 
 def find_field_statistics(scheme: Scheme, shape: Shape) -> list[FieldStatistics]:
-    """The statistics of a scheme on this shape, those of one field together, the mean's first; none without fields.
+    """Return the statistics of a scheme on this shape by field, the mean first; an empty list without fields.
 
-    E_B[v²] is a variance where v is centred over that very box, and all in it have that box; else it is a mean square:
-    without centring, in windows, and where A and B differ. To whiten takes a matrix, if a group is several channels.
+    E_B[v²] is a variance if v is centred over that very box and all of its elements have that box. It is a mean square
+    without centring, in windows, and if A and B differ. Whitening has a matrix if a group has several channels.
     """
     if scheme.spectral:
         return [FieldStatistics(("largest singular value",), scheme.fields[-1])]
@@ -106,13 +107,12 @@ def find_field_statistics(scheme: Scheme, shape: Shape) -> list[FieldStatistics]
 
 
 def find_windowed_axes(field: Field, shape: Shape) -> list[int]:
-    """The axes along which a field has windows that do not hold the whole of this shape's axis."""
+    """Return the axes along which a field has windows that do not hold the whole of this shape's axis."""
     return [axis + 4 for axis, _ in field.canonical(shape).windows]
 
 
 def describe_sharing(scheme: Scheme, shape: Shape) -> str:
-    """What elements share: "a mean and a variance", "every element has a mean of its own"; where the fields of both
-    statistics differ, of each."""
+    """Describe what elements share: "a mean and a variance", "every element has a mean of its own"."""
     parts = find_field_statistics(scheme, shape)
     if len(parts) == 2 and not any(find_windowed_axes(part.field, shape) for part in parts):
         (mean,), (square,) = (part.names for part in parts)
@@ -121,11 +121,15 @@ def describe_sharing(scheme: Scheme, shape: Shape) -> str:
 
 
 class BoxDescription(NamedTuple):
-    """A field of one element: what is taken over it, the box in words, and what that is to it, as in "96 elements: all
-    h, w, c of example 2" and "they share a mean and a variance"; `sentence` says both of the element.
+    """A field of one element, in words.
 
-    `shared` has the templates for both at once, by "one" and "several", as in WHERE: "{} elements share one mean and
-    variance: {}"; those of WHERE for windows, which are not shared.
+    Attributes:
+        names: of the statistics over it.
+        where: the box: "96 elements: all h, w, c of example 2".
+        what: its statistics: "they share a mean and a variance".
+        sentence: both, about the element.
+        shared: templates for both, by "one" and "several": "{} elements share one mean and variance: {}"; for windows,
+            which are not shared, `BOX_TEMPLATES`.
     """
 
     names: tuple[str, ...]
@@ -136,7 +140,7 @@ class BoxDescription(NamedTuple):
 
 
 def describe_boxes(scheme: Scheme, index: Index, shape: Shape) -> list[BoxDescription]:
-    """The fields of an element, and what is shared in them: one where both statistics have one field."""
+    """Describe the fields of an element and the statistics shared in them, by field."""
     return [_box(part, scheme, index, shape) for part in find_field_statistics(scheme, shape)]
 
 
@@ -162,7 +166,7 @@ def _with_articles(part: FieldStatistics) -> str:
 
 
 def _own_words(part: FieldStatistics, scheme: Scheme, shape: Shape) -> str:
-    """Of windows, which do not share: "every row has a mean and a mean square of its own"; else nothing."""
+    """Describe a window, which is not shared: "every row has a mean of its own"; empty without windows."""
     moving = find_windowed_axes(part.field, shape)
     if not moving:
         return ""
@@ -173,8 +177,9 @@ def _own_words(part: FieldStatistics, scheme: Scheme, shape: Shape) -> str:
 
 
 def describe_statistic_counts(scheme: Scheme, shape: Shape) -> str:
-    """How many statistics there are and of how many elements: "4 statistics, each of 96 elements"; where their fields
-    differ, of each: "24 means, each of 16 elements; 4 mean squares, each of 96 elements"."""
+    """Count the statistics and their elements: "4 statistics, each of 96 elements"; if the fields differ,
+    "24 means, each of 16 elements; 4 mean squares, each of 96 elements".
+    """
     parts = find_field_statistics(scheme, shape)
     nouns = ["statistic"] if len(parts) == 1 else [part.names[0] for part in parts]
     counted = (_count(noun, part.field, shape) for noun, part in zip(nouns, parts, strict=True))
@@ -190,30 +195,30 @@ def _count(noun: str, field: Field, shape: Shape) -> str:
 
 
 def format_parameters(scheme: Scheme) -> list[str]:
-    """The parameters of a scheme: ["G = 3"], ["α = 0.5"]."""
+    """Format the parameters of a scheme: ["G = 3"], ["α = 0.5"]."""
     return [f"{PARAMETER_SYMBOLS[kind]} = {typeset(value)}" for kind, value in scheme.parameters.items()]
 
 
 def format_argument_text(scheme: Scheme) -> str:
-    """What the function of a pointwise scheme is of: "αx", "αx + s"."""
+    """Format the argument of a pointwise scheme's function: "αx", "αx + s"."""
     return "αx" if scheme.shift is None else "αx + s"
 
 
 def format_function_text(scheme: Scheme) -> str:
-    """The function of a pointwise scheme: "tanh(αx)", "erf(αx + s)"."""
+    """Format the function of a pointwise scheme: "tanh(αx)", "erf(αx + s)"."""
     return f"{scheme.pointwise}({format_argument_text(scheme)})"
 
 
 def format_scheme_name(scheme: Scheme) -> str:
-    """The scheme with its parameters: "group normalization with G = 3", and what stands in front of it."""
+    """Name the scheme with its parameters and its weight scheme: "group normalization with G = 3"."""
     name, behind, front = scheme.name.partition(" behind ")
     return " with ".join([name, *filter(None, [" and ".join(format_parameters(scheme))])]) + behind + front
 
 
 def explain_front_scheme(schemes: Sequence[Scheme]) -> str:
-    """That what stands in front of some of these schemes changes no number of a given tensor; empty where nothing does.
+    """Explain that weight schemes in front change no number of a given tensor; empty if there are none.
 
-    Where there are several schemes, by their labels.
+    With several schemes, the text names the concerned ones by their labels.
     """
     behind = [scheme for scheme in schemes if scheme.weight is not None]
     fronts = " or ".join(dict.fromkeys(SCHEMES[scheme.weight].name for scheme in behind if scheme.weight))
@@ -223,10 +228,10 @@ def explain_front_scheme(schemes: Sequence[Scheme]) -> str:
 
 
 def summarize_scheme(scheme: Scheme) -> str:
-    """What tells a scheme from those like it, in a few words: "N·H·W", "C, no mean, one γ", "− μ, ÷ σ" of weights.
+    """Summarize how a scheme differs from similar ones: "N·H·W", "C, no mean, one γ", "− μ, ÷ σ" for weights.
 
-    The axes that it averages and what it leaves out, what weights are divided by, or a function; nothing where it does
-    nothing, or what one likes.
+    The summary has the averaged axes and the omitted steps, the divisor of weights, or the function. It is empty for a
+    custom scheme and for one that computes nothing.
     """
     if scheme.pointwise is not None:
         return format_function_text(scheme)
@@ -249,27 +254,27 @@ def summarize_scheme(scheme: Scheme) -> str:
 
 
 def format_references(scheme: Scheme) -> str:
-    """A scheme's paper, and those that have the same fields by another name, as Markdown with links."""
+    """Format a scheme's paper, and papers with the same fields by another name, as Markdown with links."""
     return "; also ".join(map(format_reference_link, scheme.references))
 
 
 def format_reference_link(reference: Reference) -> str:
-    """A paper as Markdown, with a link to it where it has a page."""
+    """Format a paper as Markdown, with a link to its page if it has one."""
     return f"[{reference.text}]({reference.url})" if reference.url else reference.text
 
 
 def format_scheme_label(scheme: Scheme) -> str:
-    """The scheme's label with its parameters: "Group, G = 3"."""
+    """Format the scheme's label with its parameters: "Group, G = 3"."""
     return ", ".join([scheme.label, *format_parameters(scheme)])
 
 
 def format_shape(shape: Sequence[int]) -> str:
-    """4 × 4 × 4 × 6, which no line breaks."""
+    """Format a shape as 4 × 4 × 4 × 6, with spaces that break no line."""
     return "\u00a0×\u00a0".join(map(str, shape))
 
 
 def describe_axes(scheme: Scheme, axes: Sequence[int], shape: Shape, names: Sequence[str] = ()) -> str:
-    """Axes with what the scheme does along them: "N averaged", "H and W kept"; `names`: of all four, if others."""
+    """Describe axes by what the scheme does along them: "N averaged", "H and W kept"; `names`: names of all four."""
     parts = [((names or scheme.axes)[axis], _done(scheme, axis, shape[axis])) for axis in axes]
     if len({done for _, done in parts}) == 1:
         return f"{' and '.join(name for name, _ in parts)} {parts[0][1]}".strip()
@@ -277,8 +282,7 @@ def describe_axes(scheme: Scheme, axes: Sequence[int], shape: Shape, names: Sequ
 
 
 def format_axis_title(scheme: Scheme, axes: Sequence[int], shape: Shape) -> str:
-    """The title of a picture's axis: the same without axes of length 1, as a dense layer has no H and W to speak of;
-    H of a sequence says what it is: "H (positions) kept"."""
+    """Format the title of a picture's axis: `describe_axes` without axes of length 1, "H (positions) kept"."""
     called = zip(scheme.axes, name_axes(scheme.axes, shape), strict=True)
     names = [f"{name} ({axis.many})" if axis is POSITION_AXIS else name for name, axis in called]
     return describe_axes(scheme, [axis for axis in axes if shape[axis] > 1], shape, names)
@@ -291,7 +295,7 @@ def is_averaged(scheme: Scheme, axes: Sequence[int], shape: Shape) -> bool:
 
 
 def describe_reduction(field: Field, axes: Sequence[str], shape: Shape) -> str:
-    """What is averaged and what is kept, without axes of length 1: "N, H, W averaged, C kept"."""
+    """Describe the averaged and the kept axes, without axes of length 1: "N, H, W averaged, C kept"."""
     done: dict[str, list[str]] = {}
     for name, rule, n in zip(axes, field.rules, shape, strict=True):
         if n > 1:
@@ -300,7 +304,7 @@ def describe_reduction(field: Field, axes: Sequence[str], shape: Shape) -> str:
 
 
 def describe_picture(scheme: Scheme, shape: Shape, focus: Index, view: str, colour: str) -> str:
-    """The picture in a sentence, for those who do not see it."""
+    """Describe the picture in a sentence, for readers who do not see it."""
     named = ", ".join(f"{name} = {n}" for name, n in zip(scheme.axes, shape, strict=True))
     text = f"A tensor with {named}, drawn as cells in 3-D, {view}, coloured by {colour}. "
     parts = describe_boxes(scheme, focus, shape)
@@ -313,7 +317,7 @@ def describe_picture(scheme: Scheme, shape: Shape, focus: Index, view: str, colo
 
 
 def pluralize(number: int, noun: str) -> str:
-    """1 element, 96 elements, 4,096 elements."""
+    """Format a count with its noun: "1 element", "96 elements", "4,096 elements"."""
     return f"{number:,} {noun if number == 1 else _many(noun)}"
 
 
@@ -322,7 +326,7 @@ def _many(noun: str) -> str:
 
 
 def format_gap(gap: float) -> str:
-    """A gap in a few characters: 0, 2·10⁻¹⁶, 0.39, 12, ∞; nothing where there is none."""
+    """Format a gap in a few characters: 0, 2·10⁻¹⁶, 0.39, 12, ∞; empty for NaN."""
     if gap != gap:
         return ""
     if 1e-2 <= gap < 1e4:
@@ -331,7 +335,7 @@ def format_gap(gap: float) -> str:
 
 
 def format_decimals(value: float, digits: int = 3) -> str:
-    """A number to some decimals, −0.250; a power of ten where they would say nothing: 2·10⁻¹⁶."""
+    """Format a number to some decimals, −0.250, or as a power of ten if they would all be 0: 2·10⁻¹⁶."""
     if value == 0:
         return "0"
     if abs(value) >= 10.0**-digits / 2:
@@ -340,12 +344,12 @@ def format_decimals(value: float, digits: int = 3) -> str:
 
 
 def format_signed(value: float, digits: int = 4) -> str:
-    """A number to some significant digits, with a minus sign of its width."""
+    """Format a number to some significant digits, with a true minus sign."""
     return typeset(value, digits)
 
 
 def format_duration(seconds: float) -> str:
-    """A time to one or two digits, in the unit that suits it: 20 seconds, 3 minutes, 14 hours."""
+    """Format a time to one or two digits, in the unit that suits it: 20 seconds, 3 minutes, 14 hours."""
     unit, name = next(
         (each for each in ((86400, "day"), (3600, "hour"), (60, "minute")) if seconds >= 1.5 * each[0]), (1, "second")
     )
@@ -356,7 +360,7 @@ def format_duration(seconds: float) -> str:
 
 
 def _done(scheme: Scheme, axis: int, n: int) -> str:
-    """What the scheme does along an axis, in a word or two; in A and in B where they differ along it."""
+    """Describe in a word or two what the scheme does along an axis, in A and in B if they differ."""
     rules = [field.rules[axis] for field in scheme.fields]
     if len({rule.canonical(n) for rule in rules}) == 2:
         return ", ".join(f"{describe_rule(rule, n)} in {name}" for name, rule in zip("AB", rules, strict=True))
@@ -364,7 +368,7 @@ def _done(scheme: Scheme, axis: int, n: int) -> str:
 
 
 def describe_rule(rule: Rule, n: int) -> str:
-    """What a rule does along an axis of length n, in a word or two: "kept", "averaged", "in 2 groups", "within ±1".
+    """Describe a rule along an axis of length n in a word or two: "kept", "averaged", "in 2 groups", "within ±1".
 
     One group is all of the axis, and groups of one element are each kept.
     """

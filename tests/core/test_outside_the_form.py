@@ -1,4 +1,4 @@
-"""The schemes that the general form does not cover, as the README and the package name them."""
+"""The schemes that the general form does not cover, as the documents and the package name them."""
 
 import re
 
@@ -7,12 +7,13 @@ import pytest
 from browsing import ROOT
 
 import normviz
-from normviz.core.normalize import centre, normalize
+from normviz.core.normalize import normalize
+from normviz.core.reductions import centre
 from normviz.core.registry import SCHEMES
 
 OUTSIDE = {"spectral": "spectral norm", "whitening": "whitening", "dynamic-tanh": "dynamic tanh",
            "dynamic-erf": "dynamic erf"}  # fmt: skip
-TEXTS = {"README": (ROOT / "README.md").read_text(), "docstring": normviz.__doc__}
+TEXTS = {"library.md": (ROOT / "docs/library.md").read_text(), "docstring": normviz.__doc__}
 
 
 def written_out(x, scheme, eps):

@@ -1,4 +1,4 @@
-"""The compare page: what its link holds, and the schemes that stand side by side."""
+"""Page values of the compare page, and the schemes that they select."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ PAGE = "compare"
 PREFIX = PAGE + " "
 FEWEST, MOST = 2, 6
 COMPARABLE_KEYS = [key for key, scheme in SCHEMES.items() if scheme.acts_on != "weight"]
-"""Those that act on the same tensor; the schemes of weights have a page of their own."""
+"""Keys of the schemes that act on the same tensor; schemes of weights have a page of their own."""
 
 SHARED_LAB_VALUES = (*tensor.SIZE_NAMES, "groups", "radius", "eps", "data", "seed", "colour", "focus")
-"""What the page has in common with the tensor lab: the tensor follows the user."""
+"""Names of the values shared with the tensor lab, so that the tensor follows from page to page."""
 
 
 def _schemes(value: Any, view: View) -> list[str]:
@@ -36,7 +36,7 @@ def _too_many(given: Any, view: View) -> str | None:
 CAMERA = appearance.create_camera_param(PREFIX)
 
 SHARED_TENSOR_PARAMS = (*tensor.PARAMS, *scheme.PARAMS, tensor.colour(lambda view: False))
-"""The tensor and what all schemes share; without γ and β, y is x̂."""
+"""Values of the tensor and of all schemes; without γ and β, y is x̂."""
 
 PARAMS = (  # the schemes first: which groups there may be depends on them
     Param(
@@ -48,13 +48,13 @@ PARAMS = (  # the schemes first: which groups there may be depends on them
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Whether a value belongs into this page's link."""
+    """Return True if a value belongs into this page's link."""
     return name in (*SHARED_LAB_VALUES, "camera", "schemes") or (
         name in custom.CUSTOM_KEYS and "custom" in view["schemes"]
     )
 
 
 def get_compared_schemes(view: View) -> list[Scheme]:
-    """The schemes with the view's parameters; the custom one is that of the tensor lab."""
+    """Return the chosen schemes with the view's parameters; the custom scheme is that of the tensor lab."""
     made = {"custom": custom.build_custom_scheme(view)} if "custom" in view["schemes"] else {}
     return [made.get(key) or get_scheme(key, view["groups"], view["radius"]) for key in view["schemes"]]

@@ -1,4 +1,4 @@
-"""The controls of the page on gradients. Every widget's key is that of a value in `gradients.state.PARAMS`."""
+"""The controls of the page "Gradients". Every widget's key is a value in `gradients.state.PARAMS`."""
 
 import streamlit as st
 
@@ -30,7 +30,7 @@ def draw_panel_choice() -> None:
 
 
 def controls(view: View) -> None:
-    """Everything in the sidebar that means something to what is shown."""
+    """Draw the controls of the open panel in the sidebar."""
     page = Controls(Page, PREFIX, view, is_relevant)
     with st.sidebar:
         if is_relevant(view, "scheme"):
@@ -55,7 +55,7 @@ def controls(view: View) -> None:
 
 
 def _parameters(view: View, scheme: Scheme) -> None:
-    """Those of the scheme but for ε, as far as it has them."""
+    """Draw the controls of the scheme's own parameters, except ε."""
     if scheme.key == "custom":
         custom.draw_custom_controls(view, get_view_lengths, PREFIX)
     if is_relevant(view, "groups"):
@@ -68,7 +68,7 @@ def _parameters(view: View, scheme: Scheme) -> None:
 
 
 def _shape(view: View, scheme: Scheme) -> None:
-    """The lengths of the small tensor."""
+    """Draw the controls of the lengths of the small tensor."""
     columns = st.columns(2)
     called = wording.name_axes(scheme.axes, get_tensor_shape(view))
     for number, (size, name, axis) in enumerate(zip(SIZE_NAMES, scheme.axes, called, strict=True)):

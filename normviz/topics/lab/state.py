@@ -1,4 +1,4 @@
-"""The state of the tensor lab: the tensor and the scheme, which other pages share, γ and β, and the view."""
+"""Page values of the tensor lab: tensor and scheme, which other pages share, γ, β, and the view."""
 
 from typing import Any
 
@@ -18,14 +18,14 @@ TABS = {
     "parameters": "Parameters and state",
     "code": "Code",
 }
-"""Below the cube, by their names in a link; the session holds what they are called, as Streamlit does."""
+"""Titles of the tabs below the cube, by their names in a link; the session holds the titles, as Streamlit does."""
 
 BELOW_KEY = "lab below"
-"""Where the session holds whether what is below the cube has been in sight."""
+"""Session key that is True once the part below the cube has been in sight."""
 
 STATISTIC_NAMES = ("mean", "divisor")
 FRAMEWORK_LABELS = {name.lower(): name for name in FRAMEWORKS}
-"""The frameworks that the code is for, by their names in a link."""
+"""Frameworks of the code, by their names in a link."""
 
 
 def _gain(view: View) -> str:
@@ -37,12 +37,12 @@ def _tab(value: Any, view: View) -> str:
 
 
 def has_affine(scheme: Scheme) -> bool:
-    """Whether y is another tensor than x̂."""
+    """Return True if a scheme has γ or β, so that y differs from x̂."""
     return scheme.gain is not None or scheme.bias is not None
 
 
 LOOK_PARAMS = appearance.create_camera_param(), appearance.GAPS_PARAM, appearance.CUT_PARAM
-"""How the cube is looked at."""
+"""Values of the camera, the gaps and the cut of the cube."""
 
 COMPUTED_PARAMS = (
     *tensor.PARAMS,
@@ -53,7 +53,7 @@ COMPUTED_PARAMS = (
     Param("threshold", 0.0, make_real_fitter(-10, 10), format_exact, label="τ (threshold)"),
     *LOOK_PARAMS[1:],
 )
-"""The tensor and what becomes of it: what a preset sets, or sets back."""
+"""Values of the tensor, the scheme and the look, which a preset sets or resets."""
 
 PARAMS = (
     *COMPUTED_PARAMS,
@@ -65,13 +65,13 @@ PARAMS = (
 
 
 def has_parameter(scheme: Scheme, name: str) -> bool:
-    """Whether a value means anything to a scheme: a link and the controls leave out what does not."""
+    """Return True if a value matters to a scheme; links and controls omit the others."""
     learned = {"gain": scheme.gain, "bias": scheme.bias, "threshold": scheme.threshold}
     return learned[name] is not None if name in learned else chosen.is_relevant(scheme, name)
 
 
 ADVANCED_NAMES = ("radius_a", "over", "eps", "gain", "bias", "threshold", "seed")
-"""The values whose controls stand under "Advanced", besides those of a scheme of one's own."""
+"""Names of the values under "Advanced", besides those of a custom scheme."""
 
 
 def has_advanced_changes(view: View) -> bool:
@@ -82,7 +82,7 @@ def has_advanced_changes(view: View) -> bool:
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Whether a value means anything in a view: to its scheme, and on the tab that is open."""
+    """Return True if a value matters to the view's scheme and on its open tab."""
     scheme = chosen.build_scheme(view)
     only = {"statistic": ("statistics", len(scheme.fields) == 2), "framework": ("code", True)}
     tab, there = only.get(name, ("", True))
@@ -90,13 +90,13 @@ def is_relevant(view: View, name: str) -> bool:
 
 
 def get_cube_view(view: View, scheme: Scheme) -> str:
-    """The view that was chosen; else the one that suits the scheme: windows are boxes where H and W are."""
+    """Return the chosen view of the cube; by default "unfolded" for windows, which are then boxes, else "folded"."""
     windows = any(rule.kind == "window" for field in scheme.fields for rule in field.rules)
     return view["view"] or ("unfolded" if windows else "folded")
 
 
 def get_affine_values(view: View, scheme: Scheme) -> tuple[float, float]:
-    """γ and β as the scheme takes them: 1 and 0 where it has none."""
+    """Return γ and β of the view; 1 and 0 if the scheme has none."""
     return view["gain"] if has_parameter(scheme, "gain") else 1.0, view["bias"] if has_parameter(
         scheme, "bias"
     ) else 0.0

@@ -1,4 +1,4 @@
-"""The controls of the page "Weight normalization". Every widget's key is that of a value in `state.PARAMS`."""
+"""The controls of the page "Weight normalization". Every widget's key is a value in `state.PARAMS`."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""The state of the page on why: what its link holds, and what it computes once for all sessions."""
+"""The state of the page "Why normalize": the values in its link, and its cached results."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +14,7 @@ from normviz.ui.link import Param, View, create_params
 PAGE = "why"
 
 PREFIX = PAGE + " "
-"""Of all keys in the session: other pages have values of the same names."""
+"""Start of all the page's keys in the session, as other pages have values of the same names."""
 
 SHOWN = {
     "learning": "Learning",
@@ -25,10 +25,10 @@ SHOWN = {
     "style": "Style",
     "history": "All schemes",
 }
-"""The panels of the page; only the one that is shown is computed."""
+"""The panels of the page; only the open one is computed."""
 
 ADVANCED = ("outside", "identity", "style")
-"""The panels behind "Advanced"."""
+"""The panels under "Advanced"."""
 
 BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("points", "first", "second", "correlation", "ratio", "stage", "size"), ("whitening",)),
@@ -40,7 +40,7 @@ BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("part",), ("identity",)),
     **dict.fromkeys(("content", "contrast", "space", "kernel"), ("style",)),
 }
-"""Where a value means something; one that is not here does everywhere."""
+"""The panels of each value that does not belong to all of them."""
 
 ADAIN = Reference("Huang & Belongie 2017, Arbitrary Style Transfer", "1703.06868")
 """Instance norm with another picture's statistics."""
@@ -52,7 +52,7 @@ STAGE_NAMES = {key: stage.name for key, stage in whitening.STAGES.items()}
 
 @dataclass(frozen=True)
 class Page(saturation.Setting):
-    """What the page's link holds."""
+    """The values in the page's link."""
 
     show: str = choice("learning", SHOWN)
     points: str = choice("digits", POINT_SOURCES, label="Points")
@@ -75,9 +75,9 @@ class Page(saturation.Setting):
 
 
 def _nearest_show(given: Any, view: View) -> str:
-    """Return the panel of a link; without one, whitening where the link sets a value of that panel.
+    """Return the panel of a link; if it names none, whitening if it sets a value of that panel.
 
-    The page opened on whitening before, and its links did not name it.
+    Former links did not name whitening, on which the page opened.
     """
     declared = get_declarations(Page)
     whitening_set = (
@@ -90,7 +90,7 @@ def _nearest_show(given: Any, view: View) -> str:
 
 
 def _params() -> tuple[Param, ...]:
-    """Return the values of the page, the panel last: in old links it follows from the others."""
+    """Return the values of the page, the panel last: in former links it follows from the others."""
     *others, show = sorted(create_params(Page, PREFIX), key=lambda param: param.name == "show")
     return (*others, replace(show, nearest=_nearest_show))
 
@@ -99,7 +99,7 @@ PARAMS = _params()
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Whether a value means anything to what is shown: a link and the controls leave out what does not."""
+    """Return True if a value belongs to what is open; links and controls leave out all others."""
     if name in ("first", "second") and view["points"] != "digits":
         return False
     if name in ("correlation", "ratio") and view["points"] != "own":
@@ -111,8 +111,7 @@ def is_relevant(view: View, name: str) -> bool:
 
 @st.cache_data(max_entries=1, show_spinner="Measuring …")
 def get_whitening_costs() -> whitening.WhiteningCosts:
-    """What whitening costs on this server, once for all sessions: measured at the same time they would disturb each
-    other."""
+    """Measure the costs of whitening, once for all sessions, as simultaneous runs would slow each other."""
     return whitening.measure_whitening_costs()
 
 
@@ -135,14 +134,14 @@ def _learned(setting: saturation.Setting) -> dict[str, saturation.LearningResult
 
 
 def get_learning_results(setting: saturation.Setting) -> tuple[dict[str, saturation.LearningResults], bool]:
-    """Return the results of the networks of a setting by kind, and whether they are shipped; else trained now."""
+    """Return the results of a setting by kind, and True if they are shipped; else train the networks."""
     shipped = learning.find_shipped(setting)
     return (_learned(setting), False) if shipped is None else (shipped, True)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_bias_descents(rate: float, steps: int, seed: int) -> dict[str, outside.BiasDescent]:
-    """Gradient descent outside of the gradient's sight, and inside."""
+    """Return gradient descent with the normalization outside of the gradient, and inside."""
     return {
         "outside": outside.descend_bias(rate, steps, seed, False),
         "inside": outside.descend_bias(rate, steps, seed, True),
@@ -151,11 +150,11 @@ def get_bias_descents(rate: float, steps: int, seed: int) -> dict[str, outside.B
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_undone_norm(part: float, eps: float, seed: int) -> identity.UndoneBatchNorm:
-    """A layer on its way to the identity."""
+    """Return a layer on its way to the identity."""
     return identity.undo_batch_norm(part, eps, seed)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def get_restyled_photo(content: str, contrast: float, kernel: int, eps: float, seed: int) -> style.RestyledPhoto:
-    """A photograph in the style of the other."""
+    """Return a photograph in the style of the other."""
     return style.restyle_photo(content, contrast, kernel, eps, seed)

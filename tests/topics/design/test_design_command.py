@@ -37,8 +37,8 @@ def test_the_census_as_json(capsys):
     assert set(found[0]) == {"invariances", "schemes", "named", "same", "not_counted"}
 
 
-def test_the_numbers_of_sets_in_the_readme_are_those_with_nothing_in_front():
-    text = " ".join((ROOT / "README.md").read_text().split())
+def test_the_numbers_of_sets_in_the_documents_are_those_with_nothing_in_front():
+    text = " ".join((ROOT / "docs/command-line.md").read_text().split())
     dense, conv = (len(take_census(layer)) for layer in ("dense", "conv"))
     assert f"with nothing in front, {dense} on a dense layer and {conv} on a convolution, of 64" in text
     assert (dense, conv) != tuple(len(take_census(layer, FRONT_KEYS)) for layer in ("dense", "conv"))

@@ -15,7 +15,7 @@ from normviz.jobs.bounded_store import BoundedStore
 from normviz.jobs.executors import create_thread_pool
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.spec import run_to_end
-from normviz.topics.running import cases, network
+from normviz.topics.running import cases
 from normviz.topics.running.averages import CONVENTIONS
 from normviz.topics.running.figures import ModeRow, accuracy_figure
 from normviz.topics.running.network import NETWORK_COUNT, NetworkTraining
@@ -194,7 +194,7 @@ def test_what_is_kept_is_bounded(monkeypatch):
     for seed in range(3):
         accuracy.store_networks(NetworkTraining(4, 1e-5, seed), whole)
     assert len(store) == 2
-    size = sum(array.nbytes for array in (*whole.network.each(), whole.means, whole.variances))
+    size = sum(array.nbytes for array in (*whole.network.parameters, whole.means, whole.variances))
     assert size < 2.5 * 2**20
 
 
@@ -218,7 +218,7 @@ def test_the_chart_has_every_network_and_their_mean(theme):
 
 
 def test_the_network_is_the_one_that_is_described():
-    assert network.initialize_networks([np.random.default_rng(0)]).weights[0].shape == (1, 64, 32)
+    assert next(NetworkTraining(1, 1e-5, 0).steps()).result().network.weights[0].shape == (NETWORK_COUNT, 64, 32)
 
 
 @pytest.mark.parametrize("batch", [1, 2])

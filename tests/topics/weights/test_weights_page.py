@@ -114,7 +114,7 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run():
     assert f"It is {run.losses[0]:.2g} at the start. At step 20:" in shown
     for key, words in (
         ("length", "learn **g**, the length: {}\n"), ("direction", "learn **v**, the direction: {}\n"),
-        ("weight", "learn **both**, weight norm: **{}**\n"), ("plain", "plain SGD on w, not drawn: {}"),
+        ("weight", "learn **both**, weight norm: **{}**"),
     ):  # fmt: skip
         assert words.format(f"{runs[key].losses[20]:.2g}") in shown
     assert f"v only gets longer: ‖v‖ from 0.5 to {run.lengths[20]:.3g}" in shown

@@ -24,10 +24,10 @@ from normviz.ui.settings import Controls
 from normviz.web.components.plot import show_figure
 
 CIRCLE_TOLERANCE = 5e-4
-"""A vector that is shorter than the radius by no more than this part is said to lie on the circle."""
+"""A vector that is shorter than the radius by at most this share counts as on the circle."""
 
 TURN_TOLERANCE = 1e-3
-"""A step that turns v by fewer degrees is said not to turn it."""
+"""A step that turns v by fewer degrees counts as no turn."""
 
 
 def show(view: View, theme: str) -> None:
@@ -72,9 +72,7 @@ def vector_table(step: DescentStep) -> dict[str, list]:
 
 
 def write_stage_headline(long: DescentStep, short: DescentStep, stage: str) -> str:
-    """Return the point of a stage."""
-    if stage == "example":
-        return "One example with three channels is one arrow."
+    """Return the headline of a stage."""
     if not long.before.v.any():
         return "All three numbers are equal: without their mean nothing is left."
     if stage == "centre":
@@ -89,14 +87,13 @@ def write_stage_headline(long: DescentStep, short: DescentStep, stage: str) -> s
 
 
 def write_stage_explanation(long: DescentStep, short: DescentStep, eps: float, stage: str) -> str:
-    """Return the words of a stage."""
+    """Return the explanation of a stage."""
     one = long.before
-    if stage == "example":
-        return f"**x** = {format_vector(one.x)} are three numbers, one for each channel. Drag them and watch the arrow."
     if stage == "centre":
         return (
-            f"The mean of the three numbers is μ = {typeset(one.mean, 3)}. Subtract it: **v = x − μ** = "
-            f"{format_vector(one.v)}. The numbers of v sum to 0. All such vectors lie on one **plane**."
+            f"One example with three channels is an arrow: **x** = {format_vector(one.x)}. Its mean is "
+            f"μ = {typeset(one.mean, 3)}. Subtract it: **v = x − μ** = {format_vector(one.v)}. The numbers of v sum to "
+            "0. All such vectors lie on one **plane**."
         )
     if stage == "divide":
         return (
@@ -119,7 +116,7 @@ def write_stage_explanation(long: DescentStep, short: DescentStep, eps: float, s
 
 
 def _place(one: ForwardPass, eps: float) -> str:
-    """Return where x̂ ends."""
+    """Describe the place of x̂: on the circle, inside it or at the origin."""
     if not one.v.any():
         return "v is 0, and so is x̂." + ("" if eps else " 0/0 counts as 0 here; PyTorch returns NaN.")
     if _is_inside(one):
@@ -128,7 +125,7 @@ def _place(one: ForwardPass, eps: float) -> str:
 
 
 def _alt(long: DescentStep, short: DescentStep, stage: str) -> str:
-    """Return the picture in a sentence."""
+    """Return the alternative text of the picture."""
     one = long.before
     drawn = {"x": one.x, "v on the plane of vectors whose sum is 0": one.v, "x̂ inside or on a circle": one.xhat}
     said = "; ".join(f"{name}: {format_vector(each)}" for name, each in drawn.items())

@@ -1,4 +1,4 @@
-"""The panel on the other examples in a batch: the output for one example in many mini-batches, by scheme."""
+"""The panel "Other examples": the output for one example in many mini-batches, by scheme."""
 
 import numpy as np
 import streamlit as st

@@ -1,4 +1,4 @@
-"""The same deep networks learning with and without batch norm, from eight seeds, and at every learning rate."""
+"""The panel "Learning": deep networks with and without batch norm, from eight seeds, and at every learning rate."""
 
 from collections.abc import Mapping
 
@@ -49,7 +49,7 @@ def show(view: View, theme: str) -> None:
 
 
 def _robustness(sweeps: Mapping[str, RateSweep]) -> str:
-    """Say at how many learning rates the networks of all seeds learn."""
+    """Describe at how many learning rates the networks of all seeds learn."""
     plain, normed = sweeps[PLAIN].robust_count, sweeps[NORMED].robust_count
     only = f"at {'only ' * (plain < normed)}{plain}"
     counts = (
@@ -66,7 +66,7 @@ def _spoken(levels: Mapping[str, str]) -> str:
 
 
 def _caption(setting: Setting, seeds: int, is_shipped: bool) -> str:
-    """Say what was trained, and when."""
+    """Describe the training, and whether it is shipped."""
     origin = "computed in advance by this code" if is_shipped else "trained just now"
     return (
         f"{seeds} networks of each kind ({origin}), from seeds {setting.seed} to {setting.seed + seeds - 1}: "

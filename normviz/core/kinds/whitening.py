@@ -9,23 +9,76 @@ pseudo-inverse. There are such directions wherever a group has at least as many 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+import numpy as np
 from array_api_compat import array_namespace
 
 from normviz.core.arrays import Array
 from normviz.core.errors import InvalidInput
+from normviz.core.fields import CHANNEL_FIELD, FULL, MAX_WINDOW_ELEMENTS, Field, Index, Shape
+from normviz.core.kinds.base import Kind, NormalizationResult
+from normviz.core.kinds.general import GENERAL
+
+if TYPE_CHECKING:
+    from normviz.core.scheme import Scheme
 
 MAX_GROUP_CHANNELS = 4096
 """The most channels of a group for a derivative, which takes matrices over them: 128 MiB each in float64."""
 
 
-def whiten(v: Array, groups: int, eps: float) -> Array:
-    """x̂ = (Σ + εI)^(-1/2) v of the centred (…, N, H, W, C); a group with a number that is not finite is NaN.
+@dataclass(frozen=True)
+class Whitening(Kind):
+    """Multiplication of every group of channels by the inverse root of their covariance matrix."""
 
-    First derivatives are those of `whitened_backward`; a decomposition's own would divide by the differences of
-    eigenvalues, which may be 0.
+    key: ClassVar[str] = "whitening"
+    statistic: ClassVar[str] = "covariance matrix"
+    decomposes: ClassVar[bool] = True
+    divides_by_matrix: ClassVar[bool] = True
+
+    def normalize(self, scheme: "Scheme", v: Array, eps: float) -> tuple[Array | None, Array]:
+        return None, whiten(v, scheme.matrices(v.shape[-4:]), eps)
+
+    def backpropagate(
+        self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float
+    ) -> tuple[Array, Array | None]:
+        return backpropagate_whitening(result.v, g, scheme.matrices(result.v.shape[-4:]), eps)
+
+    def differentiate_diagonally(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
+        return compute_whitening_diagonal(result.v, scheme.matrices(result.v.shape[-4:]), eps)
+
+    def split_contrast(self, scheme: "Scheme", result: NormalizationResult, index: Index) -> list[tuple[float, float]]:
+        shape = result.v.shape
+        position = int(np.ravel_multi_index(index[:-1], shape[:-1]))
+        each = project_on_eigenvectors(result.v, scheme.matrices(shape), position, index[-1])
+        return list(zip(*(numbers.tolist() for numbers in each), strict=True))
+
+    def check(self, scheme: "Scheme", shape: Shape, limit: int = MAX_WINDOW_ELEMENTS) -> None:
+        super().check(scheme, shape, limit)
+        rules = () if scheme.suppression is None else scheme.suppression.rules
+        if scheme.summation != CHANNEL_FIELD or rules[:3] != (FULL,) * 3 or rules[3].kind == "window":
+            raise InvalidInput(f"{scheme.name} is over N, H and W and within groups of C; it has no other fields.")
+
+    def simplify(self, summation: Field | None, suppression: Field | None) -> Kind:
+        return GENERAL if summation == suppression else self
+
+    def count_matrices(self, scheme: "Scheme", shape: Shape) -> int:
+        return 0 if scheme.suppression is None else scheme.suppression.rules[-1].count(shape[-1])
+
+    def find_divisor_field(self, scheme: "Scheme") -> Field:
+        return scheme.fields[0]
+
+
+WHITENING = Whitening()
+
+
+def whiten(v: Array, groups: int, eps: float) -> Array:
+    """Compute x̂ = (Σ + εI)^(-1/2) v of the centred (…, N, H, W, C); a group with a non-finite number is NaN.
+
+    First derivatives are those of `backpropagate_whitening`; the derivative of the decomposition itself would divide by
+    differences of eigenvalues, which may be 0.
 
     Source: Huang et al. 2018, Decorrelated Batch Normalization, Section 3.
     """
@@ -37,7 +90,7 @@ def whiten(v: Array, groups: int, eps: float) -> Array:
 
 
 def compute_inverse_root(v: Array, groups: int, eps: float, columns: Sequence[int] | None = None) -> Array:
-    """(Σ + εI)^(-1/2) of every group of channels, (…, groups, D, D); or some of its columns."""
+    """Compute (Σ + εI)^(-1/2) of every group of channels, (…, groups, D, D), or some of its columns."""
     xp = array_namespace(v)
     known, size = _decompose(v, groups, eps), v.shape[-1] // groups
     chosen = xp.asarray(range(size) if columns is None else columns, device=v.device)
@@ -48,7 +101,7 @@ def compute_inverse_root(v: Array, groups: int, eps: float, columns: Sequence[in
 
 
 def apply_inverse_power(x: Array, v: Array, groups: int, eps: float, power: int = 1) -> Array:
-    """(Σ + εI)^(-power/2) x, with the covariances Σ of v; x and v are (…, N, H, W, C)."""
+    """Compute (Σ + εI)^(-power/2) x, with the covariances Σ of v; x and v are (…, N, H, W, C)."""
     known = _decompose(v, groups, eps, whole=True)
     right = array_namespace(v).matrix_transpose(known.vectors)
     inverse = (known.inverse / known.scale[..., 0]) ** power
@@ -58,7 +111,7 @@ def apply_inverse_power(x: Array, v: Array, groups: int, eps: float, power: int 
 
 
 def compute_steepest_slope(v: Array, groups: int, eps: float) -> Array:
-    """The largest 1/√(λ + ε) of every group: how far x̂ goes for a step of v, (…, 1, 1, 1, groups)."""
+    """Compute the largest 1/√(λ + ε) of every group, (…, 1, 1, 1, groups): the largest slope of x̂ in v."""
     xp = array_namespace(v)
     known = _decompose(v, groups, eps)
     largest = xp.max(known.mask_nonfinite(known.inverse[..., None, :] / known.scale), axis=-1)
@@ -66,10 +119,10 @@ def compute_steepest_slope(v: Array, groups: int, eps: float) -> Array:
 
 
 def project_on_eigenvectors(v: Array, groups: int, position: int, channel: int) -> tuple[Array, Array]:
-    """The parts along the eigenvectors of Σ that a channel of one vector is the sum of, and the deviations along them.
+    """Split one element of v into its parts along the eigenvectors of Σ; return them and the deviations along them.
 
-    Deviations that are rounding are 0; all beside the eigenvectors that are given is. `position`: of the vector among
-    the M of all examples and positions.
+    The parts sum to the element of `channel` at `position`, counted among the M vectors of all examples and positions.
+    Deviations that are rounding are 0.
     """
     xp = array_namespace(v)
     known, (group, row) = _decompose(v, groups, 0.0), divmod(channel, v.shape[-1] // groups)
@@ -80,12 +133,12 @@ def project_on_eigenvectors(v: Array, groups: int, position: int, channel: int) 
 
 
 def backpropagate_whitening(v: Array, g: Array, groups: int, eps: float) -> tuple[Array, Array]:
-    """∂l/∂v and ∂l/∂ε from g = ∂l/∂x̂; g is (…, N, H, W, C) as v is, or a stack of such.
+    """Compute ∂l/∂v and ∂l/∂ε from g = ∂l/∂x̂; g is (…, N, H, W, C) as v is, or a stack of such arrays.
 
         ∂l/∂v = g W + (2/M) v · Q (K ∘ Qᵀ S Q) Qᵀ,   ∂l/∂ε = -½ Σ_k (Qᵀ S Q)_kk / √(λ_k + ε)³
 
-    for M vectors in the rows of v and g, W = (Σ + εI)^(-1/2), the eigenvectors Q and eigenvalues λ of Σ, the
-    `divided_differences` K, and S = ½ (vᵀg + gᵀv).
+    for M vectors in the rows of v and g, W = (Σ + εI)^(-1/2), the eigenvectors Q and eigenvalues λ of Σ,
+    K of `compute_divided_differences`, and S = ½ (vᵀg + gᵀv).
     """
     xp = array_namespace(v)
     known, rows = _decompose(v, groups, eps, whole=True), split_into_groups(g, groups)
@@ -101,10 +154,10 @@ def backpropagate_whitening(v: Array, g: Array, groups: int, eps: float) -> tupl
 
 
 def compute_whitening_diagonal(v: Array, groups: int, eps: float) -> Array:
-    """∂x̂_i/∂x_i of every element alone, in the shape of v.
+    """Compute ∂x̂_i/∂x_i of every element, in the shape of v.
 
     (1 - 1/M) W_cc + Σ_ij (p_i q_i K_ij p_j q_j + p_i² K_ij q_j²) / M for channel c of a vector v_m, in the basis of
-    `whitened_backward`: p = Qᵀ v_m, q = Qᵀ e_c.
+    `backpropagate_whitening`: p = Qᵀ v_m, q = Qᵀ e_c.
     """
     xp = array_namespace(v)
     known = _decompose(v, groups, eps, whole=True)
@@ -117,30 +170,30 @@ def compute_whitening_diagonal(v: Array, groups: int, eps: float) -> Array:
 
 
 def split_into_groups(x: Array, groups: int) -> Array:
-    """(…, N, H, W, C) as (…, groups, N·H·W, C/groups): of every group the vectors of all examples and positions."""
+    """Reshape (…, N, H, W, C) to (…, groups, N·H·W, C/groups): the vectors of each group at all positions."""
     xp = array_namespace(x)
     return xp.moveaxis(xp.reshape(x, (*x.shape[:-4], prod(x.shape[-4:-1]), groups, -1)), -2, -3)
 
 
 def merge_groups(rows: Array, shape: tuple[int, ...]) -> Array:
-    """What `in_groups` has laid out, in its shape."""
+    """Reshape the result of `split_into_groups` back to `shape`."""
     xp = array_namespace(rows)
     return xp.reshape(xp.moveaxis(rows, -3, -2), shape)
 
 
 def invert_above(root: Array, threshold: Array) -> Array:
-    """1 / root, and 0 of a root that is not above the least."""
+    """Compute 1 / root, and 0 where a root is not above the threshold."""
     xp = array_namespace(root)
     kept = root > threshold
     return xp.where(kept, 1 / xp.where(kept, root, xp.ones_like(root)), xp.zeros_like(root))
 
 
 def compute_divided_differences(root: Array, inverse: Array) -> Array:
-    """How the inverse root of a symmetric matrix changes with it, in the basis of its eigenvectors: (…, D, D).
+    """Compute the divided differences of f(λ) = 1/√λ, (…, D, D): how the inverse root of a matrix changes with it.
 
-    (f(λᵢ) - f(λⱼ)) / (λᵢ - λⱼ) of f(λ) = 1/√λ, for roots √λ and what `inverted` makes of them: without a difference
-    that may be 0 it is -1 / (√λᵢ √λⱼ (√λᵢ + √λⱼ)). Of a direction that is left out f(0) = 0, beside one that is not;
-    among themselves they change nothing.
+    (f(λᵢ) - f(λⱼ)) / (λᵢ - λⱼ) for roots √λ and their inverses by `invert_above`, written without a difference that may
+    be 0: -1 / (√λᵢ √λⱼ (√λᵢ + √λⱼ)). f(0) = 0 for a direction that is left out, beside one that is not; pairs of such
+    directions change nothing.
 
     Source: Daleckii & Krein 1965; Higham 2008, Functions of Matrices, Theorem 3.11.
     """
@@ -152,14 +205,14 @@ def compute_divided_differences(root: Array, inverse: Array) -> Array:
 
 
 class _Decomposition(NamedTuple):
-    """v in groups, over `scale`, and its decomposition: K = min(M, D) directions, or all D.
+    """The decomposition of v, cut into groups and divided by `scale`, with K = min(M, D) or all D directions.
 
     Attributes:
         rows: (…, groups, M, D), zeros in groups that are not `finite`.
         unit: x̂ in the basis of the eigenvectors, (…, groups, M, K).
         vectors: Q, (…, groups, D, K).
-        root, inverse: √(λ + ε) and what `inverted` makes of it, (…, groups, K).
-        rest: the inverse of directions that are not among them, (…, groups, 1).
+        root, inverse: √(λ + ε) and its inverse by `invert_above`, (…, groups, K).
+        rest: the inverse of the directions that are left out, (…, groups, 1).
         scale, finite: (…, groups, 1, 1).
     """
 
@@ -174,17 +227,17 @@ class _Decomposition(NamedTuple):
 
     @property
     def slopes(self) -> Array:
-        """The `divided_differences`, (…, groups, K, K)."""
+        """The divided differences, (…, groups, K, K)."""
         return compute_divided_differences(self.root, self.inverse)
 
     def mask_nonfinite(self, x: Array) -> Array:
-        """x, and NaN in groups with a number that is not finite."""
+        """Replace x by NaN in groups with a non-finite number."""
         xp = array_namespace(x)
         return xp.where(self.finite, x, xp.full_like(x, float("nan")))
 
 
 def _decompose(v: Array, groups: int, eps: float, whole: bool = False) -> _Decomposition:
-    """The decomposition of v, without gradients; `whole`: with all D directions, also where M is less."""
+    """Decompose v, without gradients; `whole`: with all D directions, also if M is less."""
     xp = array_namespace(v)
     rows = split_into_groups(v.detach() if hasattr(v, "detach") else v, groups)
     size, together = rows.shape[-2:]
@@ -204,7 +257,7 @@ def _decompose(v: Array, groups: int, eps: float, whole: bool = False) -> _Decom
 
 
 def _differentiable(v: Array, groups: int, eps: float) -> Array:
-    """x̂ of a tensor with a gradient: the number that it is, and the slope that it should have."""
+    """Compute x̂ of a tensor with a gradient: its value, and the slope that it should have."""
     xp = array_namespace(v)
     known = _decompose(v, groups, eps, whole=True)
     right = xp.matrix_transpose(known.vectors)
@@ -217,7 +270,7 @@ def _differentiable(v: Array, groups: int, eps: float) -> Array:
 
 
 def _tall(rows: Array) -> Array:
-    """Rows of zeros below, so that there is a singular vector for every direction."""
+    """Append rows of zeros, so that there is a singular vector for every direction."""
     xp = array_namespace(rows)
     size, together = rows.shape[-2:]
     if together > MAX_GROUP_CHANNELS:
@@ -229,7 +282,7 @@ def _tall(rows: Array) -> Array:
 
 
 def _scale(rows: Array, eps: float) -> Array:
-    """A power of two near the largest magnitude of every group, so that no square overflows or vanishes."""
+    """Return a power of two near the largest magnitude of every group, so that no square overflows or vanishes."""
     xp = array_namespace(rows)
     finfo = xp.finfo(rows.dtype)
     least, most = max(eps**0.5, float(finfo.smallest_normal)), float(finfo.max) / 2
