@@ -126,7 +126,7 @@ def beside(at):
         if name in "nhwc":
             return index["nhwc".index(name)]
         values, counts = np.asarray(data["numbers"][name]["values"]), data["numbers"][name]["shape"]
-        return float(formulas.ElementNumbers(values, counts).of(index, shape))
+        return float(formulas.ElementNumbers(values, counts).look_up(index, shape))
 
     form = int(number("form")) if "form" in data["numbers"] else 0
     words = [written.field_words(field, field["words"], index, shape) for field in data["fields"]]

@@ -141,7 +141,7 @@ def link_of(page: str, rng: random.Random) -> dict[str, Any]:
 
 def _valid(param: Param, link: dict[str, Any], params: tuple[Param, ...], rng: random.Random) -> str:
     """The text of a value, the limits more often than others; what does not fit beside the rest is mended."""
-    declared = param.declared or getattr(param.nearest, "__self__", None)
+    declared = param.declared
     view = param.given(clean_values(params, {name: text for name, text in link.items() if isinstance(text, str)})[0])
     if isinstance(declared, Switch):
         return rng.choice("01")

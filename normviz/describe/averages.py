@@ -104,7 +104,7 @@ class AverageFormula:
         return signs and signs + " "
 
     @property
-    def over(self) -> str:
+    def prefix(self) -> str:
         """One over the number of elements, and the sum signs; nothing where a box is one element."""
         sizes = [term.size for term in self.terms if term.size]
         size = sizes[0].strip("()") if len(sizes) == 1 else "".join(sizes)
@@ -119,7 +119,7 @@ class AverageFormula:
         """Format the transposed average: the shares of an element in the averages of others, each over its own size."""
         fixed = AverageFormula(tuple(term._replace(size="") if term.moves else term for term in self.terms))
         sizes = "".join(term.size.replace(f"_{term.statistic}|", f"_{{{term.summand}}}|") for term in self.window_terms)
-        return (fixed.over or self.sums) + (rf"\frac{{1}}{{{sizes}}}" if sizes else "") + summand
+        return (fixed.prefix or self.sums) + (rf"\frac{{1}}{{{sizes}}}" if sizes else "") + summand
 
     @property
     def window_terms(self) -> tuple[Term, ...]:

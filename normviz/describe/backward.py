@@ -104,9 +104,9 @@ def _averages(scheme: Scheme, formula_parts: FormulaParts) -> Iterator[Formula]:
     if square.window_terms:
         return
     hat = formula_parts.hat.removesuffix(formula_parts.element) + square.summand
-    over = square.sums if scheme.per_fan_in else square.over  # the fan-in in x̂ takes up that of the mean
+    over = square.sums if scheme.per_fan_in else square.prefix  # the fan-in in x̂ takes up that of the mean
     if scheme.divides_by_variance:
-        yield Formula("mean", rf"\overline{{d}}{square.index} = {square.over}d{square.summand}")
+        yield Formula("mean", rf"\overline{{d}}{square.index} = {square.prefix}d{square.summand}")
     yield Formula("along", rf"{_along_hat(scheme, formula_parts)} = {over}d{square.summand}\,{hat}")
 
 

@@ -42,7 +42,7 @@ class ElementNumbers(NamedTuple):
     values: np.ndarray
     shape: Shape
 
-    def of(self, index: tuple[int, ...], shape: Shape) -> float:
+    def look_up(self, index: tuple[int, ...], shape: Shape) -> float:
         """Return the number of the element at `index` of a tensor of this shape."""
         at = tuple(i * count // n for i, count, n in zip(index, self.shape, shape, strict=True))
         return float(self.values.reshape(self.shape)[at])

@@ -1,7 +1,6 @@
 """The state of the page "Contrast": the values in its link, its picture, and its scheme."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,10 @@ from normviz.core.fields import AXES, Index, Shape
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.settings import Choice, CustomValue, Real, replace_default
 from normviz.data.samples import SAMPLES
 from normviz.ui import scheme, tensor
-from normviz.ui.link import Param, View, format_exact, make_choice_fitter, make_integer_fitter, make_real_fitter
+from normviz.ui.link import View, create_params, make_integer_fitter
 from normviz.ui.tensor import OWN_DATA
 
 PAGE = "divisive"
@@ -77,21 +77,20 @@ def _index(axis: str) -> Callable[[Any, View], int | None]:
     return nearest
 
 
-_SHARED = {param.name: param for param in (*tensor.PARAMS, *scheme.PARAMS)}
+_SHARED = {param.name: param.declared for param in (*tensor.PARAMS, *scheme.PARAMS)}
 
-PARAMS = tuple(
-    replace(param, key=PREFIX + param.key)
-    for param in (
-        Param("data", FALLBACK_PICTURE, make_choice_fitter(list(PICTURE_NAMES)), words=PICTURE_NAMES.__getitem__),
-        _SHARED["seed"],
-        replace(_SHARED["radius"], default=4),
-        _SHARED["radius_a"],
-        Param("over", ["H", "W"], _over, lambda over: "".join(over) or NO_WINDOWS, label="Windows along"),
-        _SHARED["eps"],
-        Param("light", 0.03, make_real_fitter(LIGHT_STOPS[0], 1.0), format_exact, label="Light at the right edge"),
-        *(Param(name, None, _index(axis)) for name, axis in FOCUS_AXES.items()),
-    )
-)
+VALUES = {
+    "data": Choice(FALLBACK_PICTURE, PICTURE_NAMES),
+    "seed": _SHARED["seed"],
+    "radius": replace_default(_SHARED["radius"], 4),
+    "radius_a": _SHARED["radius_a"],
+    "over": CustomValue(["H", "W"], _over, lambda over: "".join(over) or NO_WINDOWS, label="Windows along"),
+    "eps": _SHARED["eps"],
+    "light": Real(0.03, LIGHT_STOPS[0], 1.0, label="Light at the right edge"),
+    **{name: CustomValue(None, _index(axis)) for name, axis in FOCUS_AXES.items()},
+}
+
+PARAMS = create_params(VALUES, PREFIX)
 
 
 def is_relevant(view: View, name: str) -> bool:

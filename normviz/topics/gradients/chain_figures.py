@@ -47,7 +47,7 @@ GRAPH_EDGES = {
     ("x", "v"): 0, ("v", "xhat"): 0, ("x", "mean"): 1, ("mean", "v"): 1, ("v", "variance"): 2, ("variance", "root"): 2,
     ("root", "xhat"): 2, ("xhat", "l"): None,
 }  # fmt: skip
-"""From a value to a value computed from it: the index in `chain.PATHS` of the path."""
+"""The index in `chain.PATHS` of the path from a value to a value computed from it."""
 
 PATH_LABELS = ((-0.03, 3.0, "right"), (1, 5.98, "center"), (0.97, 2.75, "right"))
 """The position of each path's name, and its alignment."""
@@ -58,7 +58,7 @@ def get_path_colours(colours: Theme) -> tuple[str, str, str]:
     return colours.lines[0], colours.mean, colours.divides
 
 
-def chain_figure(values: ChainValues, step: int, least: float, theme: str = "light") -> Figure:
+def draw_chain(values: ChainValues, step: int, least: float, theme: str = "light") -> Figure:
     """Draw the forward pass, and the gradients up to a step; arrows and frames of the step itself are thick.
 
     Args:

@@ -7,12 +7,12 @@ from typing import Any
 
 from normviz.core.fields import Shape, find_divisors
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.core.settings import choice, integer, number_choice, switch
+from normviz.core.settings import CustomValue, choice, integer, number_choice, switch
 from normviz.topics.gradients import exercise
 from normviz.topics.gradients.chain import LAST_STEP
 from normviz.topics.gradients.exercise import Exercise
 from normviz.ui import scheme as chosen
-from normviz.ui.link import Param, View, create_params, format_exact
+from normviz.ui.link import View, create_params, format_exact
 from normviz.ui.tensor import SIZE_NAMES
 
 PAGE = "gradients"
@@ -119,14 +119,14 @@ class Page:
     back: int = integer(0, 0, LAST_STEP)
 
 
-_NUMBERS = (
-    Param(PREFIX + "x", "1, 2, 4, 1", _x, label="x", why=_why("x")),
-    Param(PREFIX + "dy", "1, 0, -1, 0.5", _dy, label="∂l/∂x̂", why=_why("dy")),
-)
+_NUMBERS = {
+    "x": CustomValue("1, 2, 4, 1", _x, label="x", why=_why("x")),
+    "dy": CustomValue("1, 0, -1, 0.5", _dy, label="∂l/∂x̂", why=_why("dy")),
+}
 
 PARAMS = (
     *create_params(Page, PREFIX),
-    *_NUMBERS,
+    *create_params(_NUMBERS, PREFIX),
     *(replace(param, key=PREFIX + param.key) for param in chosen.PARAMS),
 )
 

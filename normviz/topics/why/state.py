@@ -1,15 +1,16 @@
 """The state of the page "Why normalize": the values in its link, and its cached results."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
 from normviz.core.locks import serialize_calls
 from normviz.core.registry import DEFAULT_EPS, Reference
-from normviz.core.settings import choice, get_declarations, integer, number_choice, real
+from normviz.core.settings import Choice, EarlierValues, choice, get_declarations, integer, number_choice, real
 from normviz.topics.why import identity, learning, outside, saturation, style, whitening
-from normviz.ui.link import Param, View, create_params
+from normviz.ui.link import View, create_params
 
 PAGE = "why"
 
@@ -50,11 +51,28 @@ FEATURE_NAMES = {key: feature.name.capitalize() for key, feature in whitening.FE
 STAGE_NAMES = {key: stage.name for key, stage in whitening.STAGES.items()}
 
 
+class _PanelChoice(Choice):
+    """The panel of a link; without one, whitening if the link sets a value of that panel.
+
+    The page once opened on whitening, and its links did not name it.
+    """
+
+    def nearest(self, value: Any, given: EarlierValues) -> Any:
+        declared = get_declarations(Page)
+        whitening_set = (
+            name for name, panels in BELONGS.items() if "whitening" in panels and name != "seed"
+            if given[name] != declared[name].resolve_default(given)
+        )  # fmt: skip
+        return "whitening" if value is None and any(whitening_set) else super().nearest(value, given)
+
+
+_panel_choice: Callable[..., Any] = _PanelChoice  # as in normviz.core.settings
+
+
 @dataclass(frozen=True)
 class Page(saturation.Setting):
     """The values in the page's link."""
 
-    show: str = choice("learning", SHOWN)
     points: str = choice("digits", POINT_SOURCES, label="Points")
     first: str = choice("middle", FEATURE_NAMES, label="First feature")
     second: str = choice("all", FEATURE_NAMES, label="Second feature")
@@ -72,30 +90,10 @@ class Page(saturation.Setting):
     contrast: float = real(0.3, 0.0, 1.0, label="Its contrast", stops=(0.0, 0.01, 0.1, 0.3, 0.5, 1.0))
     space: str = choice("pixels", {"pixels": "Pixels", "features": "Random features"}, label="Statistics of")
     kernel: int = number_choice(3, (1, 3, 5), label="Patches of k × k pixels, k", control="segments")
+    show: str = _panel_choice("learning", SHOWN)  # last: its default depends on the others
 
 
-def _nearest_show(given: Any, view: View) -> str:
-    """Return the panel of a link; if it names none, whitening if it sets a value of that panel.
-
-    Former links did not name whitening, on which the page opened.
-    """
-    declared = get_declarations(Page)
-    whitening_set = (
-        name for name, panels in BELONGS.items() if "whitening" in panels and name != "seed"
-        if view[name] != declared[name].resolve_default(view)
-    )  # fmt: skip
-    if given is None and any(whitening_set):
-        return "whitening"
-    return declared["show"].nearest(given, view)
-
-
-def _params() -> tuple[Param, ...]:
-    """Return the values of the page, the panel last: in former links it follows from the others."""
-    *others, show = sorted(create_params(Page, PREFIX), key=lambda param: param.name == "show")
-    return (*others, replace(show, nearest=_nearest_show))
-
-
-PARAMS = _params()
+PARAMS = create_params(Page, PREFIX)
 
 
 def is_relevant(view: View, name: str) -> bool:
