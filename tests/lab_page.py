@@ -109,7 +109,9 @@ def live(at):
         own |= {f"v{k}": float(each) for k, each in enumerate(v[focus[:3]])}
     lines = [*formulas.build_statistic_formulas(scheme), *formulas.build_step_formulas(scheme, x.shape)]
     boxes = zip(
-        wording.find_field_statistics(scheme, x.shape), wording.describe_boxes(scheme, focus, x.shape), strict=True
+        wording.BoundScheme(scheme, x.shape).statistics,
+        wording.BoundScheme(scheme, x.shape).describe_boxes(focus),
+        strict=True,
     )
     words = [wording.describe_field_box(part.field, focus, x.shape, scheme.axes, box.shared) for part, box in boxes]
     return words + [
