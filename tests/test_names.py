@@ -13,7 +13,8 @@ from browsing import ROOT
 
 FINISHED = (
     "core", "data", "describe", "charts", "ui", "web", "topics/compare", "topics/design", "topics/divisive",
-    "topics/lab", "topics/running", "topics/weights", "topics/why",
+    "topics/geometry", "topics/gradients", "topics/lab", "topics/running", "topics/weights", "topics/why",
+    "train/numpy_network",
 )  # fmt: skip
 """Folders and modules below normviz/ that are held to these rules."""
 
@@ -45,7 +46,6 @@ INTERFACES = {
     "is_relevant": ("topics/*/state|ui/scheme", "whether a value matters in a view of the page"),
     "translate_former_link": ("topics/*/state", "the link of today for a former one of the page"),
     "controls": ("topics/*/controls|topics/running/state", "the controls of a page"),
-    "draw_panel_choice": ("topics/*/controls", "the choice of a panel on a page"),
     "show": ("topics/*/panels|topics/*/panels/*|web/components/component", "a page's panel; a component"),
     "add_options": ("cli/*|core/settings", "the options of a command, and of declared values"),
     "run": ("cli/*", "what a command does"),

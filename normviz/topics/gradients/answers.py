@@ -23,7 +23,7 @@ from normviz.topics.gradients.candidates import (
 from normviz.topics.gradients.case import MAX_ELEMENTS, HomeworkCase, require_usable_arrays, separate_usable_arrays
 from normviz.topics.gradients.homework import MistakeKeys
 from normviz.topics.gradients.implied import find_statistics_mistake, generate_gamma_exchanges
-from normviz.topics.gradients.layouts import check_size, parameter_shape
+from normviz.topics.gradients.layouts import check_size, get_parameter_shape
 from normviz.topics.gradients.mistakes import MISTAKES
 
 ANSWER_NAMES = ("out", "dx", "dgamma", "dbeta")
@@ -54,14 +54,14 @@ class AnswerVerdict(NamedTuple):
     problem: str | None = None
 
     @property
-    def told(self) -> str:
+    def explanation(self) -> str:
         """The mistake and its remedy in words; empty if the array is right."""
         if self.right:
             return ""
         if self.problem is not None:
             return self.problem
         rows = [MISTAKES[key] for key in (self.mistake, self.beside) if key]
-        return " ".join(f"{row.told} {row.remedy}" for row in rows) or "No mistake that is known explains it."
+        return " ".join(f"{row.description} {row.remedy}" for row in rows) or "No mistake that is known explains it."
 
     def record(self) -> dict[str, Any]:
         """Return the verdict as plain data; `beside` and `problem` only if present."""
@@ -98,7 +98,7 @@ def make_inputs(
     scale = 3 * eps**0.5 if eps else 1.0
     inputs = {"x": uneven(*shape) * scale, "eps": np.array(eps), "dout": uneven(*shape)}
     for name, low in (("gamma", 0.5), ("beta", -1.0)):
-        inputs[name] = rng.uniform(low, 2.0, parameter_shape(scheme, name, layout, shape))
+        inputs[name] = rng.uniform(low, 2.0, get_parameter_shape(scheme, name, layout, shape))
     return {name: inputs[name] if name == "eps" else inputs[name].astype(dtype) for name in INPUT_NAMES}
 
 

@@ -63,7 +63,7 @@ def generate_combined_mistakes(case: HomeworkCase, name: str) -> MistakeCandidat
     for view in generate_misread_views(task, scheme, case.layout):
         if all(has_fitting_groups(field, view.order.shape) for field in scheme.fields):
             for more, tensor in _answers(name, view.task, right):
-                yield (view.key, *more), case.to_layout_order(view.back(tensor))
+                yield (view.key, *more), case.to_layout_order(view.restore_order(tensor))
 
 
 def _generate_tensor_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
@@ -91,7 +91,7 @@ def _in_the_form(case: HomeworkCase, name: str) -> MistakeCandidates:
         yield from _running(case, name)
     for view in generate_misread_views(task, scheme, case.layout):
         if all(has_fitting_groups(field, view.order.shape) for field in scheme.fields):
-            yield (view.key,), view.back(_answer(name, view.task, right))
+            yield (view.key,), view.restore_order(_answer(name, view.task, right))
     if name == "dx" and right.suppression is not None:
         assert task.dout is not None
         sample = replace(right, sample=True)

@@ -15,7 +15,7 @@ from normviz.core.reductions import apply_transposed_average, broadcast_statisti
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
 from normviz.topics.gradients.homework import HomeworkTask
-from normviz.topics.gradients.layouts import check_size, parameter_shape, parameter_to_tensor
+from normviz.topics.gradients.layouts import check_size, get_parameter_shape, parameter_to_tensor
 
 MAX_ELEMENTS = 2**14
 """Largest number of elements of x: judging computes a few hundred wrong results."""
@@ -115,7 +115,7 @@ class HomeworkCase:
         self.allowed, self.condition = self._allowed()
 
     def _parameter(self, name: str) -> np.ndarray:
-        shape = parameter_shape(self.scheme, name, self.layout, self.inputs["x"].shape)
+        shape = get_parameter_shape(self.scheme, name, self.layout, self.inputs["x"].shape)
         return self.inputs.get(name, np.full(shape, 1.0 if name == "gamma" else 0.0))
 
     def _right(self) -> dict[str, np.ndarray]:
@@ -190,7 +190,7 @@ class HomeworkCase:
         """Return a tensor in the order of the layout, without axes of length 1, as answers are compared."""
         return from_tensor(tensor, self.layout).squeeze()
 
-    def tensor(self, flat: np.ndarray) -> np.ndarray:
+    def from_layout_order(self, flat: np.ndarray) -> np.ndarray:
         """Return an array in the layout of out and dx, without axes of length 1, as a tensor."""
         order = self.to_layout_order(np.arange(self.task.x.size).reshape(self.task.x.shape))
         tensor = np.empty(self.task.x.size)

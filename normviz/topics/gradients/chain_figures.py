@@ -58,7 +58,7 @@ def get_path_colours(colours: Theme) -> tuple[str, str, str]:
     return colours.lines[0], colours.mean, colours.divides
 
 
-def chain_figure(values: ChainValues, step: int, least: float, theme: str = "light") -> Figure:
+def draw_chain(values: ChainValues, step: int, least: float, theme: str = "light") -> Figure:
     """Draw the forward pass, and the gradients up to a step; arrows and frames of the step itself are thick.
 
     Args:

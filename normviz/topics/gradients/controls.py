@@ -8,25 +8,18 @@ from normviz.topics.gradients.state import (
     MAX_NUMBERS,
     MAX_TENSOR_LENGTHS,
     PREFIX,
-    SHOWN,
     Page,
     get_page_scheme,
     get_tensor_shape,
     is_relevant,
 )
 from normviz.ui import custom
-from normviz.ui.link import PERSIST_STATE, View, draw_segments, draw_value_slider
-from normviz.ui.player import stop_playing
+from normviz.ui.link import PERSIST_STATE, View, draw_value_slider
 from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS, find_grouped_axes, list_group_counts
 from normviz.ui.scheme_picker import choose_scheme
 from normviz.ui.settings import Controls
 from normviz.ui.tensor import SIZE_NAMES, get_view_lengths
 from normviz.ui.tensor_controls import draw_window_controls
-
-
-def draw_panel_choice() -> None:
-    """Draw the choice of the panel."""
-    draw_segments(PREFIX + "show", "Show", SHOWN, on_change=stop_playing, args=(PREFIX,))
 
 
 def controls(view: View) -> None:

@@ -15,7 +15,7 @@ from normviz.describe.code import render_template
 from normviz.describe.wording import describe_reduction, format_scheme_name
 from normviz.topics.gradients.answers import ANSWER_NAMES, INPUT_NAMES, make_inputs
 from normviz.topics.gradients.case import separate_usable_arrays
-from normviz.topics.gradients.layouts import parameter_shape
+from normviz.topics.gradients.layouts import get_parameter_shape
 
 LAYOUT_NAMES = {"NC": "(N, D)", "NCHW": "(N, C, H, W)", "NHWC": "(N, H, W, C)", "BTC": "(B, T, C)"}
 """The layouts in the notation of courses."""
@@ -63,20 +63,20 @@ class Exercise:
         self.scheme.check(self.tensor_shape)
         return make_inputs(self.scheme, self.layout, self.shape, self.seed, self.dtype, self.eps)
 
-    def said(self) -> str:
-        """The scheme and its axes in words: "batch normalization (N, H, W averaged, C kept)"."""
+    def describe(self) -> str:
+        """Return the scheme and its axes in words: "batch normalization (N, H, W averaged, C kept)"."""
         field = self.scheme.field
         over = "" if field is None else f" ({describe_reduction(field, self.scheme.axes, self.tensor_shape)})"
         return format_scheme_name(self.scheme) + over
 
-    def code(self) -> str:
-        """A template in Python that loads the inputs and saves the answer."""
-        parameters = [parameter_shape(self.scheme, name, self.layout, self.shape) for name in ("gamma", "beta")]
+    def write_template(self) -> str:
+        """Return a template in Python that loads the inputs and saves the answer."""
+        parameters = [get_parameter_shape(self.scheme, name, self.layout, self.shape) for name in ("gamma", "beta")]
         shapes = dict(zip(ANSWER_NAMES, (self.shape, self.shape, *parameters), strict=True))
-        return render_template("homework.py.jinja", said=self.said(), names=INPUT_NAMES, shapes=shapes)
+        return render_template("homework.py.jinja", said=self.describe(), names=INPUT_NAMES, shapes=shapes)
 
-    def command(self) -> str:
-        """The command line of the same check."""
+    def write_command(self) -> str:
+        """Return the command line of the same check."""
         groups = f" --groups {self.groups}" if "groups" in self.scheme.parameters else ""
         return f"normviz answer --scheme {self.scheme_key}{groups} --layout {self.layout} inputs.npz answer.npz"
 

@@ -33,7 +33,7 @@ def generate_gamma_exchanges(case: HomeworkCase, name: str, flat: np.ndarray) ->
     task, wanted = case.task, case.right[name]
     if name not in ("out", "dx") or task.gamma.shape[-1] < 2 or flat.shape != case.to_layout_order(wanted).shape:
         return
-    off = ((case.tensor(flat) - wanted) ** 2).sum((0, 1, 2))
+    off = ((case.from_layout_order(flat) - wanted) ** 2).sum((0, 1, 2))
     for i, j in combinations(np.argsort(off)[-EXCHANGE_CANDIDATES:], 2):
         gamma = task.gamma.copy()
         gamma[..., [i, j]] = gamma[..., [j, i]]
@@ -70,7 +70,7 @@ def find_statistics_mistake(case: HomeworkCase, name: str, flat: np.ndarray, lim
     field, task = case.scheme.suppression, case.task
     if "running variance" not in case.scheme.keeps or name not in ("out", "dx") or field is None:
         return None
-    m, y = field.least(task.x.shape), case.tensor(flat)
+    m, y = field.least(task.x.shape), case.from_layout_order(flat)
     if m < min(MIN_ELEMENTS.values()):
         return None
     if name == "out":

@@ -10,15 +10,15 @@ from normviz.core.layouts import LAYOUTS, to_tensor
 from normviz.core.registry import Scheme
 
 
-def parameter_axes(scheme: Scheme, name: str) -> tuple[int, ...]:
+def get_parameter_axes(scheme: Scheme, name: str) -> tuple[int, ...]:
     """Return the tensor's axes along which gamma or beta varies; the channel axis if the scheme learns none."""
     axes = scheme.gain if name == "gamma" else scheme.bias
     return (3,) if axes is None else tuple(scheme.axes.index(axis) for axis in axes)
 
 
-def parameter_shape(scheme: Scheme, name: str, layout: str, shape: Sequence[int]) -> tuple[int, ...]:
+def get_parameter_shape(scheme: Scheme, name: str, layout: str, shape: Sequence[int]) -> tuple[int, ...]:
     """Return the shape of gamma or beta for an x of this shape: the lengths of its axes in the order of the layout."""
-    return tuple(n for axis, n in zip(LAYOUTS[layout], shape, strict=True) if axis in parameter_axes(scheme, name))
+    return tuple(n for axis, n in zip(LAYOUTS[layout], shape, strict=True) if axis in get_parameter_axes(scheme, name))
 
 
 def parameter_to_tensor(array: np.ndarray, scheme: Scheme, name: str, layout: str, shape: Sequence[int]) -> np.ndarray:
@@ -29,7 +29,7 @@ def parameter_to_tensor(array: np.ndarray, scheme: Scheme, name: str, layout: st
     Raises:
         InvalidInput: any other shape.
     """
-    own = parameter_axes(scheme, name)
+    own = get_parameter_axes(scheme, name)
     for varying in (own, (3,)):
         wanted = tuple(n if axis in varying else 1 for axis, n in zip(LAYOUTS[layout], shape, strict=True))
         if array.shape == tuple(n for axis, n in zip(LAYOUTS[layout], shape, strict=True) if axis in varying):
@@ -38,7 +38,7 @@ def parameter_to_tensor(array: np.ndarray, scheme: Scheme, name: str, layout: st
         return to_tensor(array, layout)
     if array.size == 1:
         return array.reshape(1, 1, 1, 1)
-    fitting = parameter_shape(scheme, name, layout, shape)
+    fitting = get_parameter_shape(scheme, name, layout, shape)
     raise InvalidInput(f"{name} has the shape {array.shape}; beside x of {tuple(shape)} it has {fitting}.")
 
 

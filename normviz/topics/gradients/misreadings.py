@@ -92,23 +92,23 @@ class MisreadView(NamedTuple):
         key: the mistake.
         task: x and dout in that order, and gamma and beta if their axes stay.
         order: the index, in the flat tensor of the task, of every element of the view.
-        whole: the shape of the task's tensor.
+        task_shape: the shape of the task's tensor.
         channels: the order of the channels if only they are reordered.
     """
 
     key: str
     task: HomeworkTask
     order: np.ndarray
-    whole: Shape
+    task_shape: Shape
     channels: np.ndarray | None = None
 
-    def back(self, tensor: np.ndarray) -> np.ndarray:
+    def restore_order(self, tensor: np.ndarray) -> np.ndarray:
         """Return a tensor of the view, or a parameter of it, in the order of the task."""
         if tensor.shape != self.order.shape:
             return tensor if self.channels is None else tensor[..., np.argsort(self.channels)]
         flat = np.empty(tensor.size)
         flat[self.order.ravel()] = tensor.ravel()
-        return flat.reshape(self.whole)
+        return flat.reshape(self.task_shape)
 
 
 def generate_misread_views(task: HomeworkTask, scheme: Scheme, layout: str) -> Iterator[MisreadView]:

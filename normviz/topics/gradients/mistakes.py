@@ -8,7 +8,7 @@ class Mistake(NamedTuple):
 
     key: str
     name: str
-    told: str
+    description: str
     remedy: str
 
 

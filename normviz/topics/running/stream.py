@@ -62,7 +62,7 @@ class Setting:
         return self.batch * self.side**2
 
     @property
-    def still(self) -> "Setting":
+    def without_drift(self) -> "Setting":
         """The setting without drift: results under the first weights are the same for any drift, and cached once."""
         return replace(self, drift=0.0)
 

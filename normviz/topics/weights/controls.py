@@ -2,15 +2,9 @@
 
 import streamlit as st
 
-from normviz.topics.weights.state import PREFIX, SHOWN, Page, is_relevant
-from normviz.ui.link import View, draw_segments
-from normviz.ui.player import stop_playing
+from normviz.topics.weights.state import PREFIX, Page, is_relevant
+from normviz.ui.link import View
 from normviz.ui.settings import Controls
-
-
-def draw_panel_choice() -> None:
-    """Draw the choice of the panel."""
-    draw_segments(PREFIX + "show", "Show", SHOWN, on_change=stop_playing, args=(PREFIX,))
 
 
 def controls(view: View) -> None:

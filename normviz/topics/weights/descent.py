@@ -118,7 +118,7 @@ class DescentPath(NamedTuple):
     losses: np.ndarray
     dw: np.ndarray
     dv: np.ndarray
-    turned: np.ndarray
+    turn_angles: np.ndarray
 
     @property
     def lengths(self) -> np.ndarray:

@@ -43,10 +43,10 @@ def show_weight_norm(view: View, theme: str) -> None:
     with st.container(horizontal=True, gap="medium"):
         for name in ("gradient of g", "gradient of v"):
             st.latex(WEIGHT_NORM_FORMULAS[name], width="content")
-    draw_download_button(lambda: descent_table(runs), "weight-norm")
+    draw_download_button(lambda: tabulate_descent(runs), "weight-norm")
 
 
-def descent_table(runs: dict[str, DescentPath]) -> dict[str, list]:
+def tabulate_descent(runs: dict[str, DescentPath]) -> dict[str, list]:
     """Return the lengths and losses of all runs at every step, in columns."""
     run = runs["weight"]
     losses = {f"loss, {name}": runs[key].losses for key, name in DRAWN_PATHS.items()}
@@ -108,12 +108,12 @@ def _growth(run: DescentPath, rate: float) -> str:
     """Explain why v only gets longer, and the consequence for its turns."""
     gap = measure_growth_gap(run, rate)
     checked = "equal up to rounding" if gap <= RELATIVE_TOLERANCES["float64"] else f"within {format_number(gap, 2)}"
-    reason = ", although the gradient of v is larger there" if run.turned[-1] > run.turned[0] else ""
+    reason = ", although the gradient of v is larger there" if run.turn_angles[-1] > run.turn_angles[0] else ""
     return (
         f"A step of SGD is at right angles to v, so by Pythagoras ${WEIGHT_NORM_FORMULAS['growth']}$, with the "
         f"learning rate η "
         f"(in this run {checked}). The longer v is, the less the same gradient turns it: the first step turned v by "
-        f"{format_signed(run.turned[0], 2)}°, the last one by {format_signed(run.turned[-1], 2)}°{reason}."
+        f"{format_signed(run.turn_angles[0], 2)}°, the last one by {format_signed(run.turn_angles[-1], 2)}°{reason}."
     )
 
 

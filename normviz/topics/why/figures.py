@@ -35,7 +35,7 @@ class Cloud:
     half: float
 
 
-def cloud_figure(cloud: Cloud, theme: str = "light") -> Figure:
+def draw_cloud(cloud: Cloud, theme: str = "light") -> Figure:
     """Draw a cloud with the ellipse of its covariance, and the directions of the features."""
     colours, figure = THEMES[theme], Figure()
     points = cloud.points[:MAX_DRAWN_POINTS]
@@ -71,7 +71,7 @@ def _square(figure: Figure, axes: tuple[str, str]) -> None:
     figure.update_yaxes(scaleanchor="x")
 
 
-def learning_figure(title: str, steps: np.ndarray, accuracy: np.ndarray, look: int, theme: str = "light") -> Figure:
+def draw_learning(title: str, steps: np.ndarray, accuracy: np.ndarray, look: int, theme: str = "light") -> Figure:
     """Draw the test accuracy of networks of one kind by step: a line for each seed, and their mean.
 
     Args:

@@ -39,17 +39,20 @@ def show_answer_check(view: View, theme: str) -> None:
         _show_upload()
         _show_verdicts(task, inputs)
     with st.expander("A frame to write it in"):
-        st.code(task.code())
+        st.code(task.write_template())
         st.markdown("The same check without a browser:")
-        st.code(task.command(), language="bash")
+        st.code(task.write_command(), language="bash")
     with st.expander(f"The {len(MISTAKES)} mistakes that it knows by their numbers"):
-        st.table([{"": row.name, "What happened": row.told, "What to do": row.remedy} for row in MISTAKES.values()])
+        st.table(
+            [{"": row.name, "What happened": row.description, "What to do": row.remedy} for row in MISTAKES.values()]
+        )
 
 
 def _show_task(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
     """Show the task in words and as files."""
     st.markdown(
-        f"#### 1. Compute\n**out = γ x̂ + β by {task.said()}**, and, where you like, dx, dgamma and dbeta from dout; "
+        f"#### 1. Compute\n**out = γ x̂ + β by {task.describe()}**, and, where you like, dx, dgamma and dbeta "
+        f"from dout; "
         f"ε = {typeset(task.eps)}. x is {LAYOUT_NAMES[task.layout]} = {format_shape(task.shape)}, {task.dtype}."
     )
     with st.container(horizontal=True, gap="small"):
@@ -115,7 +118,7 @@ def _show_verdicts(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
     found = {name: verdicts.get(name) or AnswerVerdict(False, None, problem=each) for name, each in held.items()}
     for name, verdict in found.items():
         show, icon = (st.success, ":material/check:") if verdict.right else (st.warning, ":material/close:")
-        show(verdict_words(name, verdict), icon=icon)
+        show(describe_verdict(name, verdict), icon=icon)
     draw_download_button(
         lambda: {
             "array": list(found),
@@ -129,7 +132,7 @@ def _show_verdicts(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
     )
 
 
-def verdict_words(name: str, verdict: AnswerVerdict) -> str:
+def describe_verdict(name: str, verdict: AnswerVerdict) -> str:
     """Return a verdict in words."""
     if verdict.problem is not None:
         return f"**{name} cannot be judged**: {verdict.problem}"
@@ -141,4 +144,4 @@ def verdict_words(name: str, verdict: AnswerVerdict) -> str:
         return f"**{name} is wrong**{off}. None of the mistakes below explains it, nor do the pairs that are tried."
     rows = [MISTAKES[key] for key in (verdict.mistake, verdict.beside) if key]
     names = " and ".join(row.name for row in rows)
-    return f"**{name}: {names}**{off}. " + " ".join(f"{row.told} *{row.remedy}*" for row in rows)
+    return f"**{name}: {names}**{off}. " + " ".join(f"{row.description} *{row.remedy}*" for row in rows)

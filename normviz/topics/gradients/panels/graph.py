@@ -6,7 +6,7 @@ import streamlit as st
 from normviz.charts.palette import THEMES
 from normviz.core.text import format_number, typeset
 from normviz.topics.gradients.chain import LAST_STEP, PATHS, STEPS, ChainValues, compute_chain, list_step_terms
-from normviz.topics.gradients.chain_figures import chain_figure, format_values, get_path_colours
+from normviz.topics.gradients.chain_figures import draw_chain, format_values, get_path_colours
 from normviz.topics.gradients.state import PREFIX, parse_numbers
 from normviz.ui.link import View
 from normviz.ui.player import Player
@@ -48,7 +48,7 @@ def show_chain(view: View, theme: str) -> None:
         said = describe_chain_step(one, STEPS[step], view["eps"])
         with left:
             alt = f"A graph from x to the loss, at step {step} of {LAST_STEP} back. {said.replace('**', '')}"
-            show_figure(chain_figure(one, step, _least(one), theme), "chain", alt, "min(26rem, 68vh)")
+            show_figure(draw_chain(one, step, _least(one), theme), "chain", alt, "min(26rem, 68vh)")
         with right:
             st.markdown(f"#### {STEP_HEADINGS[STEPS[step]]}")
             with st.container(key="said-of-step"):

@@ -10,7 +10,7 @@ from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe.notation import format_latex_number
 from normviz.topics.why import state
 from normviz.topics.why.controls import draw_page_controls
-from normviz.topics.why.figures import MAX_DRAWN_POINTS, Cloud, cloud_figure, draw_batch_ellipses
+from normviz.topics.why.figures import MAX_DRAWN_POINTS, Cloud, draw_batch_ellipses, draw_cloud
 from normviz.topics.why.whitening import (
     BATCH_COUNT,
     ELLIPSE_RADIUS,
@@ -99,7 +99,7 @@ def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) ->
             alt = (
                 f"A cloud of points, {name.lower()}, and its covariance as an ellipse: correlation {_correlation(cov)}."
             )
-            show_figure(cloud_figure(shown[key], theme), key, alt, "23rem")
+            show_figure(draw_cloud(shown[key], theme), key, alt, "23rem")
             st.latex(_matrix(cov))
     outside = int((np.abs(made) > PLOT_HALF_WIDTH).any(1).sum())
     st.caption(
