@@ -21,7 +21,6 @@ FINISHED = (
 OPEN = {
     "Pointwise",
     "Whitening",
-    "counted",
     "gap",
     "stretched",
     "trained",
