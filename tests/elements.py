@@ -68,7 +68,8 @@ def make_case(scheme: Scheme, x: np.ndarray, indices: list[Index]) -> Case:
     def write_formulas(index: Index) -> list[str]:
         form = int(numbers["form"].look_up(index, x.shape)) if "form" in numbers else 0
         own = {
-            name: each._replace(values=shorten_floats(each.values)).look_up(index, x.shape) for name, each in numbers.items()
+            name: each._replace(values=shorten_floats(each.values)).look_up(index, x.shape)
+            for name, each in numbers.items()
         }
         own |= dict(zip("nhwc", index, strict=True))
         said = [written.said(convert_to_mathml(line.forms[form % len(line.forms)]), own.__getitem__) for line in lines]
