@@ -75,8 +75,8 @@ def show_lab_cube(view: View, scheme: Scheme, x: np.ndarray, result: Normalizati
         axes=scheme.axes,
         view={param.name: view[param.name] for param in LOOK_PARAMS},
         on_view=make_view_callback("cube plot", LOOK_PARAMS),
-        legend=format_cube_legend(view["colour"], scheme, x.shape, theme, framed, legend)
-        + describe_layout(shown, scheme, x.shape),
+        legend=describe_layout(shown, scheme, x.shape)
+        + format_cube_legend(view["colour"], scheme, x.shape, theme, framed, legend),
     )
 
 
