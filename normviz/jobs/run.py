@@ -1,4 +1,4 @@
-"""Run jobs to their end with a progress bar, as commands do."""
+"""Runs of jobs in a command: wait for all results, with a progress bar."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ POLL_SECONDS = 0.2
 
 
 class JobsFailed(RuntimeError):  # noqa: N818 - a run of jobs that failed
-    """The reason why a run of jobs ended early, in words."""
+    """The error for a run of jobs that ended early; its message is the reason."""
 
 
 def run_missing(
@@ -27,38 +27,38 @@ def run_missing(
 
     Args:
         parts: the jobs.
-        archive: takes the results, also of finished parts of an interrupted run.
-        desk: makes a queue for a number of jobs.
-        shown: shows a progress bar on stderr.
+        archive: stores the results, also the finished parts of an interrupted run.
+        make_queue: returns a queue for a number of jobs.
+        show_progress: True to show a progress bar on stderr.
 
     Raises:
         JobsFailed: a job failed.
     """
-    missing = archive.missing(parts)
+    missing = archive.find_missing(parts)
     if not missing:
         return
-    ticket = make_queue(len(missing)).submit(missing, archive.keep, lambda: True)
+    request = make_queue(len(missing)).submit(missing, archive.keep, lambda: True)
     try:
         with tqdm(
             total=100, disable=not show_progress, bar_format="{percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
         ) as bar:
-            while not ticket.wait(POLL_SECONDS):
-                bar.update(100 * ticket.progress - bar.n)
+            while not request.wait(POLL_SECONDS):
+                bar.update(100 * request.progress - bar.n)
     finally:
-        ticket.cancel()
-    if ticket.error is not None:
-        raise JobsFailed(describe_error(ticket.error)) from ticket.error
+        request.cancel()
+    if request.error is not None:
+        raise JobsFailed(describe_error(request.error)) from request.error
 
 
 def create_queue(archive: Archive, job_count: int) -> JobQueue:
-    """Where so many jobs run, whose results go into the archive."""
+    """Return a queue for this number of jobs, which skips the jobs with a result in the archive."""
     workers = min(count_workers(), job_count)
-    return create_default_queue(workers, workers, lambda part: not archive.missing([part]))
+    return create_default_queue(workers, workers, lambda part: not archive.find_missing([part]))
 
 
 @contextmanager
 def catch_job_failures() -> Iterator[list[int]]:
-    """The exit code of a run of jobs inside, where it does not come to its end: that is said on stderr then."""
+    """Print on stderr why a run of jobs ended early, and append the exit code to the yielded list."""
     code: list[int] = []
     try:
         yield code

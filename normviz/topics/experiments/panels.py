@@ -158,7 +158,7 @@ def status(
             st.caption(f"Done: {whole} part{'s' if whole > 1 else ''} on the {devices}. {_kept_words()}")
     if run.error:
         show_error(run.error)
-    if damaged := work.get_archive().damaged(run.shown):
+    if damaged := work.get_archive().count_damaged(run.shown):
         st.caption(f"{damaged} kept result{'s were' if damaged > 1 else ' was'} damaged, and computed anew.")
 
 
@@ -166,7 +166,7 @@ def _progress_words(run: PageRun, ready: int) -> str:
     request, whole = run.request, len(run.shown)
     if request is None:
         return "Waiting for a worker"
-    if request.waits:
+    if request.is_waiting:
         return format_waiting(request)
     part = f"Part {min(ready + 1, whole)} of {whole}"
     if request.paused:
@@ -179,7 +179,7 @@ def _progress_words(run: PageRun, ready: int) -> str:
 
 
 def _kept_words() -> str:
-    return "On this server until it restarts: its disk takes no results." if work.get_archive().kept.failed else KEPT
+    return "On this server until it restarts: its disk takes no results." if work.get_archive().disk.failed else KEPT
 
 
 def outcome(report: Report, why: str, theme: str, working: bool, networks: int) -> None:

@@ -32,7 +32,7 @@ def write_example(key: str) -> str:
         archive = Archive(ResultCache(Path(folder) / "results.sqlite"))
 
         run_missing(parts, archive, partial(create_queue, archive), sys.stderr.isatty())
-        results = archive.of(parts)
+        results = archive.find_results(parts)
     content = pack(experiment, results)
     FOLDER.mkdir(exist_ok=True)
     path_of(key).write_bytes(content)

@@ -59,7 +59,7 @@ class TrainingCurves(NamedTuple):
         """η/‖W‖² of each step, (steps, runs)."""
         return self.rates / self.length[:-1] ** 2
 
-    def apart(self, run: int) -> float:
+    def measure_score_gap(self, run: int) -> float:
         """Return the largest difference of a run's scores from its reference, relative to the largest score."""
         return float(self.gap[:, run].max() / self.size[:, run].max())
 
@@ -87,7 +87,7 @@ def make_adam() -> Direction:
 
 
 DIRECTIONS: dict[str, Callable[[], Direction]] = {"sgd": lambda: lambda g: g, "adam": make_adam}
-"""By optimizer: a function that returns its direction for a new run."""
+"""Functions that return the direction of an optimizer for a new run."""
 
 
 def train_side_by_side(
@@ -163,4 +163,4 @@ def measure_twin_gaps(training: RateSetting, optimizer: str) -> dict[int, float]
     course = train_side_by_side(
         training.seed, (1.0, *[training.delta] * len(DELTA_POWERS)), rates, [0] * runs, optimizer
     )
-    return {power: course.apart(run) for run, power in enumerate(DELTA_POWERS, 1)}
+    return {power: course.measure_score_gap(run) for run, power in enumerate(DELTA_POWERS, 1)}

@@ -24,7 +24,7 @@ _SCREEN_RIGHT = 0.4 * _DEEP - 0.73 * _RIGHT
 _EYE = 2.2 * (0.55 * PLANE_NORMAL + 0.4 * _RIGHT + 0.73 * _DEEP)
 
 
-def stage_figure(one: ForwardPass, stage: str, theme: str = "light") -> Figure:
+def draw_stage(one: ForwardPass, stage: str, theme: str = "light") -> Figure:
     """Draw x and v = x − μ on the plane; at the stage "divide" also x̂ on the circle or inside it."""
     colours = THEMES[theme]
     reach = max(MIN_REACH, 1.1 * float(np.linalg.norm(one.x)))
@@ -40,7 +40,7 @@ def stage_figure(one: ForwardPass, stage: str, theme: str = "light") -> Figure:
     return figure
 
 
-def step_figure(long: DescentStep, short: DescentStep, theme: str = "light") -> Figure:
+def draw_step(long: DescentStep, short: DescentStep, theme: str = "light") -> Figure:
     """Draw the same step of gradient descent from v and from ½ v, and by how much each turns the vector."""
     colours = THEMES[theme]
     ends = [step.before.v + step.change for step in (long, short)]

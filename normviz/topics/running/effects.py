@@ -83,12 +83,12 @@ def sample_batch_statistics(setting: Setting, sizes: Sequence[int] = BATCH_SIZES
         elements=n * setting.side**2,
         variance=np.stack(rows),
         expected=whole.variance - between / n,
-        expected_variance_error=standard_error_of_variance(own, whole, n),
+        expected_variance_error=compute_variance_error(own, whole, n),
         population=whole,
     )
 
 
-def standard_error_of_variance(digit_moments: Moments, whole: Moments, n: np.ndarray) -> np.ndarray:
+def compute_variance_error(digit_moments: Moments, whole: Moments, n: np.ndarray) -> np.ndarray:
     """Compute the exact standard deviation of σ² of n digits drawn independently: (K, C) for n of (K, 1).
 
     For a digit with mean m and variance s², a = m - μ and b = s² + a², so a batch has σ² = b̄ - ā². Then

@@ -44,7 +44,7 @@ class ModeRow:
     accuracy: np.ndarray | None
 
 
-def accuracy_figure(rows: Sequence[ModeRow], chance: float, theme: str = "light") -> Figure:
+def draw_accuracies(rows: Sequence[ModeRow], chance: float, theme: str = "light") -> Figure:
     """Draw accuracies from 0 to 100%, one line for each case: every network, their mean, and its interval as text.
 
     A case without numbers yet shows its name only, so that nothing moves when they arrive.

@@ -13,7 +13,8 @@ import numpy as np
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import FULL, Field
-from normviz.core.normalize import centre, compute_rms, normalize
+from normviz.core.normalize import normalize
+from normviz.core.reductions import centre, compute_rms
 from normviz.core.registry import SCHEMES
 from normviz.core.settings import choice, integer, real
 from normviz.core.transformations import LAYERS
@@ -61,7 +62,7 @@ class Setting:
         return self.batch * self.side**2
 
     @property
-    def still(self) -> "Setting":
+    def without_drift(self) -> "Setting":
         """The setting without drift: results under the first weights are the same for any drift, and cached once."""
         return replace(self, drift=0.0)
 

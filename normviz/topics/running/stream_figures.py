@@ -29,7 +29,7 @@ class TrackedStatistic:
     population: np.ndarray
 
 
-def stream_figure(statistics: Sequence[TrackedStatistic], position: int, theme: str = "light") -> Figure:
+def draw_stream(statistics: Sequence[TrackedStatistic], position: int, theme: str = "light") -> Figure:
     """Draw statistics over the batches seen, one below the other, up to a position: dots, running average, dashes.
 
     The axes are those of the whole stream, so that only the data move.
@@ -90,7 +90,7 @@ class BatchOutputs:
     size: int
 
 
-def batch_figure(batch: BatchOutputs, followed_digit: int, mode: str, theme: str = "light") -> Figure:
+def draw_batch(batch: BatchOutputs, followed_digit: int, mode: str, theme: str = "light") -> Figure:
     """Draw digits in a row, and below each its output: a filled marker with its value, a grey open one in another mode.
 
     A frame marks the followed digit. Axes and places are the same for every mini-batch.

@@ -11,10 +11,10 @@ from normviz.data.digits import DIGIT_SIDE, load_digits
 from normviz.train.numpy_network import DenseNetworks, initialize_networks
 
 TEST_DIGITS = 297
-"""Digits that test the networks, the last of them."""
+"""Number of test digits, the last of all digits."""
 
 VALIDATION_DIGITS = 300
-"""Digits in front of these, by which learning rates are chosen."""
+"""Number of validation digits, before the test digits; they choose learning rates."""
 
 DigitSplit = Literal["train", "validation", "test"]
 """A part of the digits."""
@@ -24,21 +24,21 @@ SPLIT_NAMES = get_args(DigitSplit)
 
 EPS = 1e-5
 BATCH = 60
-"""Digits of a mini-batch, as in the experiment of Ioffe & Szegedy 2015, section 4.1."""
+"""Digits in a mini-batch, as in the experiment of Ioffe & Szegedy 2015, section 4.1."""
 
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """Networks that are trained alike.
+    """A training of several networks that differ in seeds, γ and β.
 
     Attributes:
         widths: units of the hidden layers.
         activation: "sigmoid" or "relu".
-        normalized: batch norm in front of every activation, with γ and β; without it, a bias.
+        normalized: True for batch norm before every activation, with γ and β; False for a bias only.
         rate, steps: of stochastic gradient descent on mini-batches of BATCH.
-        start: the first weights are N(0, start²/fan-in).
-        gains, shifts: γ and β before training, by network; without batch norm, β is the bias.
-        seeds: of first weights and mini-batches, by network.
+        start: the initial weights are N(0, start²/fan-in).
+        gains, shifts: initial γ and β by network; without batch norm, β is the bias.
+        seeds: of the initial weights and mini-batches, by network.
     """
 
     widths: tuple[int, ...]
@@ -53,7 +53,7 @@ class TrainingPlan:
 
 
 def make_initial_networks(plan: TrainingPlan) -> DenseNetworks:
-    """Return the networks before training; those of one seed have the same weights."""
+    """Return the networks before training; networks of one seed have the same weights."""
     generators = [np.random.default_rng([seed, 22]) for seed in plan.seeds]
     networks = initialize_networks(generators, plan.widths, EPS, plan.activation, plan.normalized, plan.start)
     for gain in networks.gains:
@@ -66,9 +66,9 @@ def make_initial_networks(plan: TrainingPlan) -> DenseNetworks:
 def train_networks(
     plan: TrainingPlan, watch: Callable[[int, DenseNetworks], object] = lambda step, network: None
 ) -> tuple[DenseNetworks, np.ndarray]:
-    """Return trained networks, and the loss of every mini-batch, (steps, networks).
+    """Train networks; return them, and the loss of every mini-batch, (steps, networks).
 
-    `watch` is called with the networks before every step, and after the last.
+    `watch` is called with the step and the networks before every step, and after the last.
     """
     (x, labels), network = load_split_rows(), make_initial_networks(plan)
     orders = {seed: np.random.default_rng([seed, 23]).integers(len(x), size=(plan.steps, BATCH)) for seed in plan.seeds}

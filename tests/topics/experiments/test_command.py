@@ -29,7 +29,9 @@ def here(monkeypatch, tmp_path):
     monkeypatch.setenv("NORMVIZ_RESULTS", str(tmp_path / "results.sqlite"))
     with create_thread_pool(1) as pool:
         monkeypatch.setattr(
-            job_run, "create_default_queue", lambda workers, at_once, done: JobQueue(pool, at_once=at_once)
+            job_run,
+            "create_default_queue",
+            lambda workers, most, done: JobQueue(pool, jobs_per_request=most),
         )
         yield
 
@@ -84,7 +86,7 @@ def test_a_run_that_is_interrupted_keeps_what_is_done(monkeypatch, capsys):
             raise MemoryError("there is no room")
         yield from real(self)
 
-    monkeypatch.setattr(job_run, "create_default_queue", lambda workers, at_once, done: JobQueue(pool))
+    monkeypatch.setattr(job_run, "create_default_queue", lambda workers, jobs_per_request, done: JobQueue(pool))
     monkeypatch.setattr(DenseGrid, "steps", steps)
     with create_thread_pool(1) as pool:
         assert run("experiment", *SMALL) == 1

@@ -17,7 +17,7 @@ from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.spec import run_to_end
 from normviz.topics.running import cases
 from normviz.topics.running.averages import CONVENTIONS
-from normviz.topics.running.figures import ModeRow, accuracy_figure
+from normviz.topics.running.figures import ModeRow, draw_accuracies
 from normviz.topics.running.network import NETWORK_COUNT, NetworkTraining
 from normviz.topics.running.panels import accuracy
 
@@ -109,7 +109,7 @@ def test_two_sessions_share_one_training(held):
     pages = [open_now(seed="21") for _ in range(2)]
     assert held.waits.wait(SOON)
     asked = [at.session_state[accuracy.REQUEST_KEY] for at in pages]
-    assert asked[0].request.run is asked[1].request.run
+    assert asked[0].request.first_run is asked[1].request.first_run
     assert all("…%" in heading(at) for at in pages)
     held.go_on.set()
     pages = [settled(at) for at in pages]
@@ -202,7 +202,7 @@ def test_what_is_kept_is_bounded(monkeypatch):
 def test_the_chart_has_every_network_and_their_mean(theme):
     values = np.linspace(0.5, 0.7, NETWORK_COUNT)
     rows = [ModeRow("a", "ink", values), ModeRow("b", "training", values / 2), ModeRow("c", "inference", None)]
-    figure = checked(accuracy_figure(rows, 0.1, theme))
+    figure = checked(draw_accuracies(rows, 0.1, theme))
     assert [trace.name for trace in figure.data] == ["a", "a, mean", "b", "b, mean"]
     np.testing.assert_allclose(figure.data[0].x, 100 * values)
     np.testing.assert_allclose(figure.data[3].x, [30])

@@ -34,10 +34,10 @@ def show(view: View, theme: str) -> None:
     _planes(model, scheme, distance, theme)
     found = get_scaling_powers(model)
     _scales(model, scheme, found)
-    draw_download_button(lambda: distance_table(found), "fisher")
+    draw_download_button(lambda: tabulate_powers(found), "fisher")
 
 
-def distance_table(powers_by_scheme: Mapping[str, PowersByBlock]) -> dict[str, list]:
+def tabulate_powers(powers_by_scheme: Mapping[str, PowersByBlock]) -> dict[str, list]:
     """Return the exponents by which the blocks of F scale, a column for each scheme."""
     rows = list(product(fisher.PARAMETER_KINDS, SCALING_LABELS))
     return {"block": [f"{block}, {SCALING_LABELS[change]}" for block, change in rows]} | {

@@ -30,10 +30,10 @@ def show(view: View, theme: str) -> None:
     link = f"experiments?show=weight-decay&weight_decay_rate={training.rate}&weight_decay_steps={training.steps}"
     st.markdown(f"Weight decay makes W shorter. The [experiment on weight decay]({link}) shows its effect.")
     _twins(training)
-    draw_download_button(lambda: rate_table(course), "effective-rate")
+    draw_download_button(lambda: tabulate_run(course), "effective-rate")
 
 
-def rate_table(course: rate.TrainingCurves) -> dict[str, list]:
+def tabulate_run(course: rate.TrainingCurves) -> dict[str, list]:
     """Return length, effective rate and loss of every step, in columns."""
     rows = (("‖W‖", course.length[:-1]), ("η/‖W‖²", course.effective_rates), ("loss", course.losses))
     return {"step": list(range(len(course.losses)))} | {name: row[:, 0].tolist() for name, row in rows}

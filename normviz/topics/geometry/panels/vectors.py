@@ -5,7 +5,7 @@ import streamlit as st
 
 from normviz.core.settings import build_settings
 from normviz.core.text import typeset
-from normviz.topics.geometry.space_figures import stage_figure, step_figure
+from normviz.topics.geometry.space_figures import draw_stage, draw_step
 from normviz.topics.geometry.state import PREFIX, Page, is_relevant
 from normviz.topics.geometry.three_channels import (
     CHANNELS,
@@ -39,13 +39,13 @@ def show(view: View, theme: str) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         step = example.stage == "step"
-        figure = step_figure(long, short, theme) if step else stage_figure(long.before, example.stage, theme)
+        figure = draw_step(long, short, theme) if step else draw_stage(long.before, example.stage, theme)
         show_figure(figure, "space", _alt(long, short, example.stage), "min(29rem, 72vw, 58vh)")
     with right:
         st.markdown(f"### {write_stage_headline(long, short, example.stage)}")
         st.markdown(write_stage_explanation(long, short, example.eps, example.stage))
         dragged = st.columns(2)
-    draw_download_button(lambda: vector_table(long), "layer-norm-vectors")
+    draw_download_button(lambda: tabulate_vectors(long), "layer-norm-vectors")
     for k, name in enumerate(("x1", "x2", "x3", "eps")):  # last: what is dragged is followed by the page
         with dragged[k % 2]:
             controls.draw(name)
@@ -64,7 +64,7 @@ def _choose_stage(stage: str) -> None:
         draw_segments(PREFIX + "stage", "Stage", STAGES)
 
 
-def vector_table(step: DescentStep) -> dict[str, list]:
+def tabulate_vectors(step: DescentStep) -> dict[str, list]:
     """Return the vectors of all stages, channel by channel."""
     one = step.before
     columns = {"x": one.x, "v": one.v, "x̂": one.xhat, "step": step.change, "x̂ after the step": step.after.xhat}

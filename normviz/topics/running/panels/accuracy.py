@@ -13,7 +13,7 @@ from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.spec import compute_digest
 from normviz.topics.running import cases
 from normviz.topics.running.averages import CONVENTIONS, Convention
-from normviz.topics.running.figures import ModeRow, accuracy_figure
+from normviz.topics.running.figures import ModeRow, draw_accuracies
 from normviz.topics.running.network import (
     NETWORK_COUNT,
     STEPS,
@@ -105,15 +105,15 @@ def show(view: View, theme: str) -> None:
     rows = [ModeRow(*words[:2], measured.get(key)) for key, words in describe_cases(view, convention).items()]
     said = "; ".join(f"{row.name}: {format_mean_percent(row.accuracy)}" for row in rows if row.accuracy is not None)
     show_figure(
-        accuracy_figure(rows, 1 / DIGIT_CLASSES, theme), "effect",
+        draw_accuracies(rows, 1 / DIGIT_CLASSES, theme), "effect",
         f"Accuracy on unseen digits. {said or 'Training.'}", f"{3.2 * len(rows) + 3:g}rem",
     )  # fmt: skip
     if measured:
-        draw_download_button(lambda: accuracy_table(rows), "accuracy")
+        draw_download_button(lambda: tabulate_accuracies(rows), "accuracy")
     _reasons(view, convention, measured)
 
 
-def accuracy_table(rows: list[ModeRow]) -> dict[str, list]:
+def tabulate_accuracies(rows: list[ModeRow]) -> dict[str, list]:
     """Return the accuracy of every measured case, a column for each network."""
     found = {row.name: row.accuracy for row in rows if row.accuracy is not None}
     by_network = np.transpose(list(found.values()))

@@ -14,9 +14,9 @@ from normviz.topics.running.stream import BATCHES, MAX_SHOWN_DIGITS, StreamTrace
 from normviz.topics.running.stream_figures import (
     BatchOutputs,
     TrackedStatistic,
-    batch_figure,
+    draw_batch,
+    draw_stream,
     format_output,
-    stream_figure,
 )
 from normviz.ui.link import View, draw_segments
 from normviz.ui.player import Player
@@ -94,7 +94,7 @@ def _digits(view: View, batch: StreamBatch, widest: float, theme: str) -> None:
         f"Batch {batch.step + 1}, {of} digits, of the classes {', '.join(map(str, batch.classes))}, and below each its "
         f"output at unit {view['unit']}, in {mode} filled. In the frame the {_name_digit(view, batch)}: {values}."
     )
-    show_figure(batch_figure(shown, followed, mode, theme), "batch", alt, "clamp(14rem, 36vh, 19rem)")
+    show_figure(draw_batch(shown, followed, mode, theme), "batch", alt, "clamp(14rem, 36vh, 19rem)")
 
 
 def _pairs(view: View, batch: StreamBatch, theme: str) -> str:
@@ -127,7 +127,7 @@ def _picture(view: View, seen: StreamTrace, averages: RunningAverages, position:
         f"Mean and variance of unit {view['unit']} over {BATCHES} mini-batches of {view['batch']}, up to batch "
         f"{position}: dots for the batches, a line for the running average, dashes for the population."
     )
-    show_figure(stream_figure(followed, position, theme), "stream", alt, "38rem")
+    show_figure(draw_stream(followed, position, theme), "stream", alt, "38rem")
 
 
 def _drift(population: np.ndarray) -> str:
