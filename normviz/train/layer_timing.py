@@ -95,7 +95,7 @@ class TimedLayer:
         """Return y, without the graph for a backward pass."""
         return self.layer(self.x, self.gain, self.bias)
 
-    def both(self) -> list[torch.Tensor]:
+    def run_both_passes(self) -> list[torch.Tensor]:
         """Run a forward and a backward pass; return the gradients of x, γ and β."""
         learned = [each for each in (self.x, self.gain, self.bias) if each is not None]
         y = self.layer(self.x, self.gain, self.bias)
@@ -124,7 +124,7 @@ class LayerBenchmark:
         self._passes = [
             ((w, k, p), getattr(each, name))
             for w, way in enumerate(self.timed)
-            for p, name in enumerate(("forward", "both"))
+            for p, name in enumerate(("forward", "run_both_passes"))
             for k, each in enumerate(way)
             if each
         ]

@@ -66,7 +66,7 @@ def find_network_index(transformation: Transformation | None, follows: bool = Tr
 BASE_POSITIONS = [
     find_network_index(network.transformation) if network.disturbed else ORIGINAL for network in MEASURED_NETWORKS
 ]
-"""For every network of `MEASURED_NETWORKS` the index of the one to compare it with: a control's is its original."""
+"""The index of the network that each of `MEASURED_NETWORKS` is compared with; for a control, its original."""
 
 
 def find_controls(

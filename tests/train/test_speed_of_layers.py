@@ -30,7 +30,7 @@ def test_torchs_layer_and_the_general_form_agree_forward_and_backward(key):
     theirs.gradient = weights if key in CHANNELS_LAST else weights.movedim(-1, -3)
     close = {"rtol": 1e-4, "atol": 1e-5}
     torch.testing.assert_close(channels_last(theirs.forward(), key), ours.forward(), **close)
-    found, wanted = theirs.both(), ours.both()
+    found, wanted = theirs.run_both_passes(), ours.run_both_passes()
     assert len(found) == len(wanted) == (2 if key == "rms" else 3)
     for one, other in zip(found, wanted, strict=True):
         torch.testing.assert_close(channels_last(one, key).squeeze(), other.squeeze(), **close)
