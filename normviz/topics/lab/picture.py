@@ -65,7 +65,7 @@ def show_lab_cube(view: View, bound: BoundScheme, x: np.ndarray, result: Normali
             index_letters=[AXIS_NAMES[name].letter for name in scheme.axes],
             symbol=TENSOR_SYMBOLS.get(scheme.acts_on, "x"),
             axes=scheme.axes,
-            legend=format_cube_legend(view["colour"], bound, theme, framed, legend) + describe_layout(shown, bound),
+            legend=describe_layout(shown, bound) + format_cube_legend(view["colour"], bound, theme, framed, legend),
             no_stages_note=still,
             view={param.name: view[param.name] for param in LOOK_PARAMS},
             on_focus=lambda: store_sent_focus("cube plot"),
