@@ -67,7 +67,7 @@ class Dense:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """Return all learned tensors."""
+        """All learned tensors."""
         return [*self.weights, *self.gains, *self.biases]
 
     def with_batches_of(self, size: int) -> "Dense":
@@ -155,12 +155,6 @@ def load_rows(test: bool = False, dtype: torch.dtype = torch.float32) -> tuple[t
     pictures, classes = load_digit_split(test)
     x = torch.tensor(pictures.reshape(len(pictures), -1), dtype=dtype)
     return x, torch.tensor(classes)
-
-
-def load_train_test(device: torch.device) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return rows and classes to train on, and rows and classes to test on, on a device."""
-    x, labels, unseen, answers = (each.to(device) for each in (*load_rows(), *load_rows(test=True)))
-    return x, labels, unseen, answers
 
 
 class Digits(NamedTuple):

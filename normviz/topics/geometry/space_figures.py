@@ -69,8 +69,11 @@ def _create_scene(reach: float, stage: str, colours: Theme) -> Figure:
         figure.add("scatter3d", x=x, y=y, z=z, mode="lines", line={"color": colours.divides, "width": 6}, **_QUIET)
         _draw_text(figure, 1.35 * CIRCLE_RADIUS * (0.97 * _DEEP - 0.25 * _RIGHT), "circle: radius √3", colours.divides)
     for channel, unit in enumerate(np.eye(3), 1):
-        _draw_line(figure, np.zeros(3), 0.65 * reach * unit, colours.muted)
-        _draw_text(figure, 0.66 * reach * unit, f"channel {channel}", colours.muted, "top center")
+        length = 0.65 * reach
+        _draw_line(figure, np.zeros(3), length * unit, colours.muted)
+        x, y, z = np.arange(1, int(length) + 1) * unit[:, None]
+        figure.add("scatter3d", x=x, y=y, z=z, mode="markers", marker={"color": colours.muted, "size": 3}, **_QUIET)
+        _draw_text(figure, 1.02 * length * unit, f"channel {channel}", colours.muted, "top center")
     apply_chart_style(figure, colours, {"l": 0, "r": 0, "t": 0, "b": 0})
     axes = {f"{axis}axis": {"range": [-reach, reach], "visible": False} for axis in "xyz"}
     figure.update_layout(
