@@ -15,14 +15,7 @@ import torch
 from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES
-from normviz.train.gradient import (
-    FieldAverage,
-    GeneralForm,
-    Pointwise,
-    SpectralNorm,
-    Whitening,
-    initialize_linear_algebra,
-)
+from normviz.train.gradient import FORMS, GeneralForm, Pointwise, SpectralNorm, Whitening, initialize_linear_algebra
 from normviz.train.optimizers import OPTIMIZERS
 from normviz.train.setting import INITIAL_BIAS, Setting
 
@@ -113,14 +106,9 @@ def _form(
 ) -> GeneralForm | Pointwise | SpectralNorm | Whitening | None:
     if scheme is None or not scheme.acts:
         return None
-    if scheme.function is not None:
-        return Pointwise(scheme.function, scheme.alpha, scheme.shift or 0.0)
     if scheme.kind.decomposes:
         initialize_linear_algebra(like.device)
-        return SpectralNorm() if scheme.kind.divides_by_singular_value else Whitening(scheme.matrices(shape), eps)
-    fields = (scheme.summation, scheme.suppression)
-    summation, suppression = (None if field is None else FieldAverage(field, shape, like) for field in fields)
-    return GeneralForm(summation, suppression, eps, scheme.scale(shape))
+    return FORMS[scheme.kind.key](scheme, shape, eps, like)
 
 
 class Stack:
