@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class General(Kind):
+class GeneralKind(Kind):
     """Division by the root mean square over a field."""
 
     key: ClassVar[str] = "general"
@@ -95,5 +95,5 @@ def _sum_over_both(x: Array, first: Field, second: Field, shape: Shape) -> Array
     return x
 
 
-GENERAL = General()
+GENERAL = GeneralKind()
 """The kind of most schemes."""

@@ -101,7 +101,7 @@ POINTWISE_FUNCTIONS: dict[str, PointwiseFunction] = {
 
 
 @dataclass(frozen=True)
-class Pointwise(Kind):
+class PointwiseKind(Kind):
     """A function of every element by itself: x̂ = f(αx + s)."""
 
     key: ClassVar[str] = "pointwise"

@@ -29,7 +29,7 @@ MAX_GROUP_CHANNELS = 4096
 
 
 @dataclass(frozen=True)
-class Whitening(Kind):
+class WhiteningKind(Kind):
     """Multiplication of every group of channels by the inverse root of their covariance matrix."""
 
     key: ClassVar[str] = "whitening"
@@ -64,7 +64,7 @@ class Whitening(Kind):
         return scheme.fields[0]
 
 
-WHITENING = Whitening()
+WHITENING = WhiteningKind()
 
 
 def whiten(v: Array, groups: int, eps: float) -> Array:
