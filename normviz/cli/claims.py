@@ -14,7 +14,7 @@ from normviz.jobs.failures import describe_error
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
-from normviz.jobs.run import catch_job_failures, create_queue, run_missing
+from normviz.jobs.run import create_queue, run_missing
 from normviz.topics.claims.claim import SEEDS, Claim, Evidence, Tried, record
 from normviz.topics.claims.jobs import find_evidence, measure_claim, parts_of
 from normviz.topics.claims.ledger import CLAIMS, get_claims
@@ -25,7 +25,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--id", action="append", default=[], metavar="ID,ID", help="of these claims; else the quick ones"
     )
-    parser.add_argument("--all", action="store_true", help="the long ones too, as jobs whose results are kept")
+    parser.add_argument("--all", action="store_true", help="long claims too, as jobs with cached results")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="first seed; 0 by default")
     parser.add_argument("--json", action="store_true")
 
@@ -33,15 +33,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure claims, print verdicts and evidence, and return the exit code.
 
-    1 if a verdict differs from the one on record or a check fails; 130 if interrupted, with finished jobs cached.
+    The exit code is 1 if a verdict differs from the one on record, or a check fails.
     """
     claims = choose_claims([each for text in arguments.id for each in text.split(",")], arguments.all)
     archive = Archive(ResultCache())
-    with catch_job_failures() as code:
-        show_progress = sys.stderr.isatty()
-        found, failed = measure_claims(claims, arguments.seed, show_progress, archive, partial(create_queue, archive))
-    if code:
-        return code[0]
+    show_progress = sys.stderr.isatty()
+    found, failed = measure_claims(claims, arguments.seed, show_progress, archive, partial(create_queue, archive))
     print(
         json.dumps(found, ensure_ascii=False, indent=2)
         if arguments.json

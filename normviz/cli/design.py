@@ -14,7 +14,7 @@ from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.data.output import print_message
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
-from normviz.jobs.run import catch_job_failures, create_queue, run_missing
+from normviz.jobs.run import create_queue, run_missing
 from normviz.topics.design.conditions import CONDITIONS
 from normviz.topics.design.reasons import describe_relaxation, explain_no_answer
 from normviz.topics.design.search import (
@@ -86,17 +86,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def train_schemes(arguments: argparse.Namespace, weights: tuple[str, ...]) -> int:
-    """Train schemes with their twins, print all sets of invariances with the results, and return the exit code.
-
-    1 if an answer differs or a job fails; 130 if interrupted, with finished jobs cached.
-    """
+    """Train schemes with their twins, print all sets with the results; return 1 if an answer differs."""
     layer, archive = arguments.layer, Archive(ResultCache())
     sample = parse_sample(DEFAULT_SAMPLES[layer] if arguments.sample is None else arguments.sample)
     jobs = plan_trainings(layer, weights, sample, arguments.seed or 0, arguments.device or "auto")
-    with catch_job_failures() as code:
-        run_missing(jobs, archive, partial(create_queue, archive), sys.stderr.isatty())
-    if code:
-        return code[0]
+    run_missing(jobs, archive, partial(create_queue, archive), sys.stderr.isatty())
     results, found = archive.find_results(jobs), build_census_records(layer, weights)
     counts, (differing, missing) = count_by_set(jobs, results), describe_exceptions(results, layer)
     for kind in found:

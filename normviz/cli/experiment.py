@@ -17,7 +17,7 @@ from normviz.jobs.fallback import join_devices
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
-from normviz.jobs.run import catch_job_failures, create_queue, run_missing
+from normviz.jobs.run import create_queue, run_missing
 from normviz.jobs.spec import compute_digest
 from normviz.topics.experiments.catalogue import ALIASES, EXPERIMENTS, get_experiment
 from normviz.topics.experiments.experiment import Experiment
@@ -30,20 +30,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run an experiment or a sweep and print the results; without a name, list all experiments.
-
-    Return the exit code: 1 if a part fails; 130 if interrupted, with finished parts cached.
-    """
+    """Run an experiment or a sweep and print the results; without a name, list all experiments."""
     sweep = arguments.command == "sweep"
     if not arguments.words:
         print(format_experiment_list())
         return 0
     request = parse_words(arguments.words, is_sweep=sweep)
     archive = Archive(ResultCache())
-    with catch_job_failures() as code:
-        found = run_settings(request, sys.stderr.isatty(), archive, partial(create_queue, archive))
-    if code:
-        return code[0]
+    found = run_settings(request, sys.stderr.isatty(), archive, partial(create_queue, archive))
     if request.as_json:
         print(json.dumps(found if sweep else found[0], ensure_ascii=False, indent=2))
     else:

@@ -10,6 +10,7 @@ from typing import Never
 import normviz
 from normviz.core.errors import InvalidInput
 from normviz.data.output import buffer_stdout, print_message
+from normviz.jobs.failures import JobsFailed
 
 TRAIN_EXTRA = ("train", "torch", "sklearn", "tqdm")
 """The extra that training commands need, and its libraries."""
@@ -83,11 +84,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InvalidInput as error:
         print_message(str(error))
         return 2
+    except JobsFailed as error:
+        print_message(str(error))
+        return 1
     except MemoryError:
         print_message("there is too little memory.")
         return 2
     except BrokenPipeError:
         return 1
-    except KeyboardInterrupt:
-        print_message("interrupted.")
+    except KeyboardInterrupt as error:
+        print_message(str(error) or "interrupted.")
         return 130

@@ -10,7 +10,7 @@ Value = TypeVar("Value")
 
 
 class BoundedStore(Generic[Key, Value]):
-    """A bounded mapping for any number of threads. Reading and writing a value makes it the last to be dropped.
+    """A bounded mapping for any number of threads, which drops the least recently used value.
 
     Attributes:
         version: a number that grows with every change of a value.

@@ -9,6 +9,10 @@ from normviz.jobs.limits import LimitExceeded
 _FRAME = re.compile(r'File ".*?([^"/\\]+[/\\]normviz[/\\])?(normviz[/\\][^"]+)", line (\d+), in (\S+)')
 
 
+class JobsFailed(RuntimeError):  # noqa: N818 - the name says what it is
+    """The error for a run of jobs that ended early; its message is the reason."""
+
+
 class RemoteTraceback(Exception):  # noqa: N818 - the name says what it is
     """The traceback of an error in another process, as text; it becomes the cause of the error here."""
 

@@ -124,7 +124,7 @@ class JobQueue:
         return _shared(sum(seconds), max(seconds, default=0.0), min(self.workers or 1, self.jobs_per_request))
 
     def start_next_jobs(self, request: JobRequest) -> None:
-        """Start the next jobs of a request, or end it if it has none."""
+        """Start the next jobs of a request; end a request without further jobs."""
         self._enqueue(request)
         self._hand_out()
 
@@ -162,7 +162,7 @@ class JobQueue:
         return cache(partial(self.speed.estimate_factor, running=running))
 
     def _enqueue(self, request: JobRequest) -> None:
-        """Let the next jobs of a request wait for a worker, or end it if it has none."""
+        """Put the next jobs of a request among the waiting runs; end a request without further jobs."""
         with self._lock:
             while (index := request.find_next_job(self.jobs_per_request)) is not None:
                 name, job = request.jobs[index]

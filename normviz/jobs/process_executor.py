@@ -70,7 +70,7 @@ class Worker:
 
     @property
     def is_ready(self) -> bool:
-        """True if it can take a job: it has none, and its last one ended."""
+        """True if the worker can take a job: its process lives, and its last job has ended."""
         return self._ready and self._process.poll() is None
 
     def perform(self, function: Callable[..., Any], job: Any, control: Control, limits: Limits = NO_LIMITS) -> Any:

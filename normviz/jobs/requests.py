@@ -86,14 +86,14 @@ class JobRequest:
 
     @property
     def is_wanted(self) -> bool:
-        """True if it is not cancelled and its lease has not ended."""
+        """True if the request is not cancelled and its lease has not ended."""
         if self._is_present():
             self.renew()
         return not self._cancelled and self._queue.clock() <= self._until
 
     @property
     def first_run(self) -> "JobRun | None":
-        """The first of its runs, None if it has none."""
+        """The first of the request's runs, None without a run."""
         return next(iter(self.runs), None)
 
     @property
@@ -108,7 +108,7 @@ class JobRequest:
 
     @property
     def is_waiting(self) -> bool:
-        """True if all of its runs wait for a worker."""
+        """True if the request has runs and all of them wait for a worker."""
         runs = [*self.runs]
         return bool(runs) and not any(run.is_over or run.begun() for run in runs)
 
@@ -119,20 +119,20 @@ class JobRequest:
 
     @property
     def jobs_ahead(self) -> int:
-        """The number of unfinished jobs of others before its last job; 0 if none of its jobs waits."""
+        """The number of unfinished jobs of other requests before the last waiting job of this one, or 0."""
         return self._queue.count_ahead(self)
 
     @property
     def seconds_left(self) -> float:
-        """The seconds to display until all of its jobs are done, with the jobs of others before them."""
+        """The seconds to display until all jobs of the request are done, with the jobs of others before them."""
         return self._countdown.update_estimate(self._queue.seconds_left(self), self._queue.clock())
 
     def turn(self, index: int) -> tuple[int, int]:
-        """Return round and number of its job at this index; the waiting job with the smallest turn starts first."""
+        """Return the turn of the job at an index: its round and the request's number. The smallest starts first."""
         return self.first_round + index, self.number
 
     def find_last_turn(self) -> tuple[int, int] | None:
-        """Return the turn of its last waiting job, None if no job waits."""
+        """Return the turn of the request's last waiting job, None if no job waits."""
         waiting = [run.turn for run in self.runs if not (run.is_over or run.begun())]
         if self.next_index < len(self.jobs):
             waiting.append(self.turn(len(self.jobs) - 1))
@@ -156,11 +156,11 @@ class JobRequest:
 
     @property
     def is_over(self) -> bool:
-        """True if no job of it runs or will run: all are done, or it was cancelled, lapsed or failed."""
+        """True if the request has ended: all jobs are done, or it was cancelled, lapsed or failed and no job runs."""
         return self._ended.is_set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for its end; return True if it comes within this time."""
+        """Wait for the end of the request; return True if it ends within this time."""
         return self._ended.wait(seconds)
 
     def find_next_job(self, max_running: int) -> int | None:
@@ -187,7 +187,7 @@ class JobRequest:
 
 
 class JobRun:
-    """One run of a job for all requests that hold it. In the queue's own process it is also the job's control.
+    """One run of a job for all requests that hold this job; for jobs in threads also the job's control.
 
     Attributes:
         name: the digest of its job.
@@ -226,7 +226,7 @@ class JobRun:
             return joined
 
     def should_stop(self) -> bool:
-        """Return True if no request wants it, and from then on.
+        """Return True once no request wants the run any more, and from then on.
 
         A request renewed later changes nothing: the job may have stopped already, and its page would wait for nothing.
         """
@@ -247,7 +247,7 @@ class JobRun:
                 store_result(self.job, result)
 
     def restart(self) -> None:
-        """Reset its progress: the job starts again in another process."""
+        """Reset the progress: the job starts again in another process."""
         with self._lock:
             self.share = self.reported_share = self.reported_seconds = 0.0
 

@@ -171,7 +171,7 @@ class ResultCache:
                     _set_aside(path, damage, wait)
             raise OSError("one damaged file follows another")
         except (sqlite3.Error, OSError, RuntimeError) as error:  # RuntimeError if there is no home folder
-            self._report(f"Results are not kept: {error}.")
+            self._report(f"Results cannot be cached: {error}.")
         return None
 
     def _use(self, path: Path, wait: float, work: Callable[[sqlite3.Connection], Value]) -> Value:

@@ -19,7 +19,7 @@ class Part(Job[Arrays], Protocol):
 
     @property
     def seconds(self) -> float:
-        """Estimated duration on the machine on which it was measured."""
+        """The modelled seconds of the part on the machine of the cost models."""
 
     def __hash__(self) -> int:
         """Return a hash: results are found by parts."""

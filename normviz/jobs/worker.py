@@ -98,7 +98,7 @@ def _make_picklable(error: Exception) -> Exception:
 
 
 def _lower_priority() -> None:
-    """Let the server of the pages run first, and be ended first when memory runs out."""
+    """Give the server of the pages priority, and let the kernel end this process first when memory runs out."""
     with suppress(AttributeError, OSError):
         os.nice(NICENESS)
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:

@@ -70,7 +70,7 @@ class Conv:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """Return all learned tensors."""
+        """All learned tensors."""
         return [*self.weights, *self.gains, *self.biases, self.classifier, self.offset]
 
     def iterate_layers(

@@ -67,7 +67,7 @@ class Dense:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """Return all learned tensors."""
+        """All learned tensors."""
         return [*self.weights, *self.gains, *self.biases]
 
     def with_batches_of(self, size: int) -> "Dense":

@@ -32,7 +32,7 @@ class Generator:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """Return all learned tensors."""
+        """All learned tensors."""
         return [*self.weights, *self.biases]
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
@@ -76,7 +76,7 @@ class Discriminator:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """Return all learned tensors."""
+        """All learned tensors."""
         return [*self.weights, *self.biases, *(gain for gain in self.gains if gain is not None)]
 
     def normalize_weights(self) -> list[torch.Tensor]:

@@ -38,7 +38,7 @@ class LearnedEpsNorm(Norm):
 
     @property
     def eps(self) -> torch.Tensor:
-        """Return ε, (schemes, networks)."""
+        """ε, (schemes, networks)."""
         return self.root.square()
 
     def normalize_in_training(self, x: torch.Tensor) -> torch.Tensor:
@@ -82,7 +82,7 @@ class LearnedEpsDense(Dense):
 
     @property
     def roots(self) -> list[torch.Tensor]:
-        """Return s of every layer, (schemes, networks)."""
+        """s of every layer, (schemes, networks)."""
         return [norm.root for norm in self.smoothed]
 
     def list_eps(self) -> list[torch.Tensor]:

@@ -76,7 +76,7 @@ class Recurrent:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """Return all learned tensors."""
+        """All learned tensors."""
         return [self.incoming, self.readout, self.gain, self.bias, self.offset]
 
     def iterate_states(

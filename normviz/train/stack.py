@@ -35,7 +35,7 @@ TensorWatcher = Callable[[str, torch.Tensor], object]
 
 
 def _ignore(name: str, tensor: torch.Tensor) -> None:
-    """Ignore a tensor."""
+    """Ignore a tensor: watch nothing."""
 
 
 @dataclass

@@ -57,7 +57,7 @@ def train_stepwise(
 def _as_one(
     schemes: Sequence[Scheme], networks: int, setting: Setting, device: torch.device, budget: cost.Budget
 ) -> bool:
-    """Return True if the whole stack is one block: on a GPU, where it fits into the budget."""
+    """Return True if the whole stack is one block: on a GPU, if it fits the budget."""
     return device.type != "cpu" and cost.fits_as_one(setting, len(schemes), networks, budget)
 
 

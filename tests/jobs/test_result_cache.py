@@ -255,7 +255,7 @@ def test_a_file_that_is_locked_for_long_is_not_set_aside(path, monkeypatch, caps
         other.execute("BEGIN IMMEDIATE")
         store.put("b", CURVE)
         assert store.failed
-    assert capsys.readouterr().err == "Results are not kept: database is locked.\n"
+    assert capsys.readouterr().err == "Results cannot be cached: database is locked.\n"
     assert not path.with_name("results.sqlite.damaged").exists()
     assert same(store.get("a"), CURVE)
 
@@ -323,7 +323,7 @@ def test_where_nothing_can_be_kept_that_is_said_once(tmp_path, capsys):
         assert store.get("a") is None
     assert not store.is_damaged("a")
     said = capsys.readouterr().err
-    assert said.startswith("Results are not kept: ")
+    assert said.startswith("Results cannot be cached: ")
     assert said.count("\n") == 1
 
 
@@ -340,7 +340,7 @@ print(store.get("a") is not None, store.get("b"), store.is_damaged("b"))
 """
     found = run(path, script, check=True)
     assert found.stdout == "True None False\n"
-    assert found.stderr.startswith("Results are not kept: ")
+    assert found.stderr.startswith("Results cannot be cached: ")
     assert found.stderr.count("\n") == 1
     assert same(ResultCache(path).get("a"), CURVE)
     assert not path.with_name("results.sqlite.damaged").exists()

@@ -64,8 +64,8 @@ def show_lab_cube(view: View, scheme: Scheme, x: np.ndarray, result: Normalizati
             index_letters=[AXIS_NAMES[name].letter for name in scheme.axes],
             symbol=TENSOR_SYMBOLS.get(scheme.acts_on, "x"),
             axes=scheme.axes,
-            legend=format_cube_legend(view["colour"], scheme, x.shape, theme, framed, legend)
-            + describe_layout(shown, scheme, x.shape),
+            legend=describe_layout(shown, scheme, x.shape)
+            + format_cube_legend(view["colour"], scheme, x.shape, theme, framed, legend),
             no_stages_note=still,
             view={param.name: view[param.name] for param in LOOK_PARAMS},
             on_focus=lambda: store_sent_focus("cube plot"),

@@ -212,7 +212,7 @@ def test_schemes_have_the_colours_of_their_curves():
 def test_the_first_figure_says_what_its_bands_are_and_the_chosen_rates_are_folded():
     at = open_page()
     (words,) = (text for text in texts(at.caption) if text.startswith("Lines: "))
-    assert words.startswith("Lines: means of 8 networks. Bands: 95% intervals. All networks")
+    assert words == "Lines: means of 8 networks. Bands: 95% intervals."
     (folded,) = (each for each in at.expander if each.label == "Chosen learning rates")
     assert folded
     assert "sizes 1" in plots(at)
