@@ -78,7 +78,7 @@ class Detection:
         return not other.told and centred and divides == also != ()
 
     @property
-    def told(self) -> bool:
+    def is_decided(self) -> bool:
         """True if there is one answer: one scheme, or several that compute the same on this shape."""
         return len({(fit.axes, tuple((each.key, each.fields) for each in fit.schemes)) for fit in self.answer}) == 1
 

@@ -80,7 +80,7 @@ def summarize_detection(detection: Detection) -> str:
         return "Cannot tell."
     if not detection.answer:
         return "Cannot tell." if any(not fit.told for fit in detection.fits) else "None of these."
-    if detection.told:
+    if detection.is_decided:
         return f"It was {name_candidate(detection.answer[0])}."
     if detection.is_one_computation:
         axes = detection.answer[0].axes
@@ -94,9 +94,9 @@ def explain_detection(detection: Detection) -> list[str]:
     if detection.constant:
         return [CONSTANT_OUTPUT]
     if detection.answer:
-        if detection.is_one_computation and not detection.told:
+        if detection.is_one_computation and not detection.is_decided:
             return [*_by_order(detection), "Choose the order under “Axes”: these numbers cannot tell it."]
-        return [_details(detection), *_same(detection)] if detection.told else [_several(detection)]
+        return [_details(detection), *_same(detection)] if detection.is_decided else [_several(detection)]
     nearest = min((fit.residual for fit in detection.fits if fit.told and isfinite(fit.residual)), default=None)
     said = [] if nearest is None else [f"What was decided is off by {format_gap(nearest)} of the largest |y| or more."]
     untold = [fit for fit in detection.fits if not fit.told]

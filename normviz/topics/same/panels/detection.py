@@ -103,13 +103,13 @@ def _answer(arrays: ArrayPair, layout: str | None) -> None:
     except InvalidInput as error:
         show_error(capitalize_first(str(error)))
         return
-    show, icon = (st.success, ":material/check:") if found.told else (st.warning, ":material/question_mark:")
+    show, icon = (st.success, ":material/check:") if found.is_decided else (st.warning, ":material/question_mark:")
     show("  \n".join([f"**{summarize_detection(found)}**", *explain_detection(found)]), icon=icon)
     rows = tabulate_candidates(found)
     with st.expander(f"All {len(found.fits)} candidates"):
         st.table(rows, border="horizontal")
         draw_download_button(lambda: rows, "candidates")
-    if found.told:
+    if found.is_decided:
         with st.expander("The code that does it"):
             st.code(_code(found.answer[0], found), wrap_lines=True)
 
