@@ -88,7 +88,8 @@ def render_picture_table(changes: Sequence[str]) -> str:
     Rows of the other picture follow a change of one picture. `changes`: a tuple of keys of `PICTURE_CHANGES`.
     """
     names = ("no normalization", *(f"{SCHEMES[key].label}<small>{_per(SCHEMES[key])}</small>" for key in BEST_KNOWN))
-    rows = ["".join(f"<th scope=col>{name}</th>" for name in ("", *names)), _row("before", changes[0], 0, False)]
+    heads = (f'<th scope=col style="order:{place}">{name}</th>' for place, name in enumerate(("", *names)))
+    rows = ["".join(heads), _row("before", changes[0], 0, False)]
     rows += [_row(PICTURE_CHANGES[change].name, change, 0, True) for change in changes]
     if FIRST_PICTURE_CHANGE in changes:
         rows += [
@@ -100,11 +101,12 @@ def render_picture_table(changes: Sequence[str]) -> str:
 def _row(name: str, change: str, which: int, is_after: bool) -> str:
     """Return the cells of a row: a picture before or after a change, without normalization and by each scheme."""
     cells = [f"<th scope=row>{name}</th>"]
-    for key in ("none", *BEST_KNOWN):
+    for place, key in enumerate(("none", *BEST_KNOWN), 1):
         pair = compare_pictures(key, change, which)
         words, sort = ("= the same", "same") if pair.same else ("≠ changed", "changed")
         verdict = f'<b class="{sort}">{words}</b>' if is_after and key != "none" else ""
-        cells.append(f"<td>{_image(pair.after if is_after else pair.before, pair.before)}{verdict}</td>")
+        image = _image(pair.after if is_after else pair.before, pair.before)
+        cells.append(f'<td style="order:{place}" title="{name}">{image}{verdict}</td>')
     return "".join(cells)
 
 

@@ -123,9 +123,8 @@ def _answer(identity: Identity, drawn: Shape) -> None:
     shapes = "every shape" if identity.condition is ANY_SHAPE else f"shapes with {identity.condition.words}"
     st.markdown(f"### {PAIR_GUESSES[right]} x̂\n{identity.because} This holds for {shapes}.")
     st.markdown(compare_learned_state(*(side.scheme(drawn) for side in identity.sides)))
-    st.button(
-        "Next pair", icon=":material/arrow_forward:", type="primary", on_click=_set, args=("row", _next(identity))
-    )
+    on = partial(_set, "row", _next(identity))
+    st.button("Next pair", "next pair", icon=":material/arrow_forward:", type="primary", on_click=on)
 
 
 def _cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, theme: str) -> None:
