@@ -28,10 +28,7 @@ from normviz.topics.design.conditions import CONDITION_SHAPES, CONDITIONS, find_
 SEARCHED_RULES = (OWN, FULL, Rule("groups", 2))
 """Rules of a field along an axis; other numbers of groups have the invariances of two."""
 
-SHAPES: dict[str, tuple[Shape, Shape]] = {
-    "dense": ((8, 1, 1, 8), (1, 1, 16, 8)),
-    "conv": ((8, 4, 4, 8), (3, 3, 4, 8)),
-}
+SHAPES: dict[str, tuple[Shape, Shape]] = {"dense": ((8, 1, 1, 8), (1, 1, 16, 8)), "conv": ((8, 4, 4, 8), (3, 3, 4, 8))}
 """Shapes of pre-activations (N, H, W, C) and weights (kh, kw, Cin, Cout) by layer: two groups hold several each."""
 
 FRONT_KEYS = ("none", *(key for key, row in SCHEMES.items() if row.acts_on == "weight"))

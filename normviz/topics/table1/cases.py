@@ -32,30 +32,27 @@ class ChangeWords(NamedTuple):
 
 CHANGE_WORDS = {
     "weight-matrix-rescaling": ChangeWords(
-        "all weights {sign}", "all {unit}s", "The twin starts with all its weights {delta} times as large."
+        "all weights {sign}", "all {unit}s", "The twin starts with all its weights {delta} times as large.",
     ),
     "weight-matrix-recentering": ChangeWords(
-        "all weights {sign}",
-        "the same for all",
+        "all weights {sign}", "the same for all",
         "The twin starts with the same noise, τ, added to the weights of every {unit}.",
     ),
     "weight-vector-rescaling": ChangeWords(
-        "the weights of one {unit} {sign}",
-        "one {unit}",
+        "the weights of one {unit} {sign}", "one {unit}",
         "The twin starts with the weights of one {unit} (one output of the layer) {delta} times as large.",
     ),
     "dataset-rescaling": ChangeWords(
-        "every image {sign}", "all images", "The twin sees every image {delta} times as bright."
+        "every image {sign}", "all images", "The twin sees every image {delta} times as bright.",
     ),
     "dataset-recentering": ChangeWords(
-        "every image {sign}", "the same for all", "The twin sees every image with the same {added}, τ, added."
+        "every image {sign}", "the same for all", "The twin sees every image with the same {added}, τ, added.",
     ),
     "case-rescaling": ChangeWords(
-        "one image of each batch {sign}",
-        "one image",
+        "one image of each batch {sign}", "one image",
         "In every batch of {batch}, the twin sees one image {delta} times as bright.",
     ),
-}
+}  # fmt: skip
 """Texts by the key of a transformation."""
 
 UNIT_WORDS = {"dense": "neuron", "conv": "channel"}

@@ -44,13 +44,8 @@ def write_cell_script(scheme: Scheme, transformation: Transformation, setting: S
     normalizers = [_normalizer(part, setting) for part in parts]
     eps = setting.eps if any(map(_takes_eps, parts)) else None
     return render_template(
-        "cell_script.py.jinja",
-        scheme=scheme,
-        change=transformation,
-        setting=setting,
-        line=SCRIPT_LINE_LENGTH,
-        conditions=_conditions(transformation, setting, eps, follow),
-        numbers=_numbers(transformation, setting, eps),
+        "cell_script.py.jinja", scheme=scheme, change=transformation, setting=setting, line=SCRIPT_LINE_LENGTH,
+        conditions=_conditions(transformation, setting, eps, follow), numbers=_numbers(transformation, setting, eps),
         normalizers=normalizers,
         windows=any(step.kind == "window" for part in normalizers for mean in part.averages for step in mean.steps),
         half=setting.dtype in HALF_DTYPES,
@@ -63,19 +58,11 @@ def write_cell_script(scheme: Scheme, transformation: Transformation, setting: S
         fades=predict(
             scheme, transformation, setting.layer, setting.shapes[0], setting.weight_shapes[0], setting.eps
         ).fades,
-        margins=CONTROL_MARGINS[setting.dtype],
-        shows=ROUNDING_SHARES,
-        apart=APART_FACTOR,
-        out_of_proportion=MIN_PROPORTION,
-        magnified=CONTROL_ROUNDINGS[setting.dtype],
-        probe=PROBE_SIZE,
-        diverged=int(DIVERGENCE_FACTOR),
-        side=DIGIT_SIDE,
-        classes=DIGIT_CLASSES,
-        shift=setting.shift,
-        first_bias=INITIAL_BIAS,
-        noise=GRADIENT_NOISE_FACTOR,
-    )
+        margins=CONTROL_MARGINS[setting.dtype], shows=ROUNDING_SHARES, apart=APART_FACTOR,
+        out_of_proportion=MIN_PROPORTION, magnified=CONTROL_ROUNDINGS[setting.dtype], probe=PROBE_SIZE,
+        diverged=int(DIVERGENCE_FACTOR), side=DIGIT_SIDE, classes=DIGIT_CLASSES, shift=setting.shift,
+        first_bias=INITIAL_BIAS, noise=GRADIENT_NOISE_FACTOR,
+    )  # fmt: skip
 
 
 def _conditions(change: Transformation, setting: Setting, eps: float | None, follow: bool) -> str:

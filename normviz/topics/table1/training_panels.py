@@ -21,15 +21,7 @@ from normviz.train import cost
 from normviz.train.problem import NETWORKS
 from normviz.train.setting import Setting
 from normviz.ui.frame import show_error
-from normviz.ui.runs import (
-    PageRun,
-    RunSource,
-    get_server_speed,
-    open_run,
-    rerun_on_change,
-    show_progress,
-    show_restart,
-)
+from normviz.ui.runs import PageRun, RunSource, get_server_speed, open_run, rerun_on_change, show_progress, show_restart
 
 Rows = tuple[tuple[tuple[Scheme, ...], Setting], ...]
 """Schemes, each group with the setting in which they are measured or trained."""
