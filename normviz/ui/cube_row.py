@@ -29,19 +29,15 @@ def make_axis_titles(scheme: Scheme, layout: Layout, shape: Shape, colours: Them
 
 
 def show_cubes(
-    schemes: Sequence[Scheme],
-    x: np.ndarray,
-    xhats: Sequence[np.ndarray],
-    levels: np.ndarray,
-    legend: dict,
-    view: View,
-    camera: Param,
-    theme: str,
-) -> None:
+    schemes: Sequence[Scheme], x: np.ndarray, xhats: Sequence[np.ndarray], view: View, camera: Param, theme: str,
+    colouring: tuple[np.ndarray, dict] | None = None,
+) -> None:  # fmt: skip
     """Show cubes in a row, in one scene, as the element `cubes`; each highlights its field of the locked element.
 
-    `levels`, `legend`: for all copies together, as for `cube.draw_cube`; `camera`: the page's own.
+    `camera`: the page's own; `colouring`: levels and legend of all copies together, as for `cube.draw_cube`, by
+    default plain.
     """
+    levels, legend = colouring or cube.make_plain_levels((len(schemes), *x.shape))
     layout = compute_layout("folded", x.shape)
     plain = replace(SCHEMES["none"], acts_on=schemes[0].acts_on)
     brief, *titles = (make_axis_titles(scheme, layout, x.shape, THEMES[theme]) for scheme in (plain, *schemes))

@@ -6,8 +6,9 @@ from functools import lru_cache
 from normviz.core.registry import SCHEMES
 from normviz.core.text import capitalize_first, join_words
 from normviz.core.transformations import TRANSFORMATIONS
+from normviz.topics.design.demands import Demands
 from normviz.topics.design.reasons import format_demand
-from normviz.topics.design.search import Demands, FoundSchemes, find_schemes, is_answer
+from normviz.topics.design.search import FoundSchemes, find_schemes, is_answer
 from normviz.topics.design.wording import LAYER_WORDS
 from normviz.ui.link import View
 

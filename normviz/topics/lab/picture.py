@@ -27,6 +27,9 @@ HIGHLIGHT_WORDS = {
 }
 """Words for the highlighted element, by the reason of the highlight, which plot.js sets."""
 
+STILL_NOTE = f"Up to {MAX_ANIMATED_ELEMENTS:,} elements it can be watched step by step."
+"""Note on a cube that is too large to be animated."""
+
 PLAIN_ROLES = (0, 1, 2, 3)
 AXIS_ROLES = {"weight": (2, 0, 1, 3)}
 """Axes drawn in the places of N, H, W and C, by `acts_on`: input channels of weights take the place of examples."""
@@ -41,43 +44,26 @@ def show_lab_cube(view: View, scheme: Scheme, x: np.ndarray, result: Normalizati
     titles, hues = make_axis_titles(scheme, layout, x.shape, THEMES[theme])
     block = AXIS_NAMES[scheme.axes[roles[0]]]
     colour = format_colour_name(view["colour"], scheme).lower()
-    still = (
-        ""
-        if x.size <= MAX_ANIMATED_ELEMENTS
-        else f"Up to {MAX_ANIMATED_ELEMENTS:,} elements it can be watched step by step."
-    )
+    still = "" if x.size <= MAX_ANIMATED_ELEMENTS else STILL_NOTE
     affine = *get_affine_values(view, scheme), view["threshold"]
     played = [] if still else list(build_stages(scheme, x, result, get_effective_eps(view, scheme), *affine))
-    framed = (
-        scheme.field is None
-        or count_gapless_boxes(layout, scheme.field.box(view["focus"], x.shape)) <= cube.MAX_OUTLINED_BOXES
-    )
+    stages = cube.build_stages_data(played, x.shape, theme) if len(played) > 1 else None
+    labels = cube.build_labels_data(shown, x.shape, [titles], [""], roles, (block.one, block.letter), colours=[hues])
+    hover = cube.build_hover_data(
+        x.shape, shown, [(scheme.field, scheme.summation)], x, [result.xhat], roles, legend["kind"] == "plain", stages,
+        labels,
+    )  # fmt: skip
+    parts = 0 if scheme.field is None else count_gapless_boxes(layout, scheme.field.box(view["focus"], x.shape))
+    words = format_cube_legend(view["colour"], scheme, x.shape, theme, parts <= cube.MAX_OUTLINED_BOXES, legend)
     show_figure(
-        cube.draw_cube(x.shape, shown, levels, legend, theme, roles),
-        key="cube",
-        alt=wording.describe_picture(scheme, x.shape, view["focus"], shown, colour),
-        hover=cube.build_hover_data(
-            x.shape,
-            shown,
-            [(scheme.field, scheme.summation)],
-            x,
-            [result.xhat],
-            roles,
-            legend["kind"] == "plain",
-            None if still or len(played) < 2 else cube.build_stages_data(played, x.shape, theme),
-            cube.build_labels_data(shown, x.shape, [titles], [""], roles, (block.one, block.letter), colours=[hues]),
-        ),
-        no_stages_note=still,
-        focus=view["focus"],
-        index_letters=[AXIS_NAMES[name].letter for name in scheme.axes],
-        symbol=TENSOR_SYMBOLS.get(scheme.acts_on, "x"),
-        on_focus=lambda: store_sent_focus("cube plot"),
-        axes=scheme.axes,
-        view={param.name: view[param.name] for param in LOOK_PARAMS},
+        cube.draw_cube(x.shape, shown, levels, legend, theme, roles), key="cube",
+        alt=wording.describe_picture(scheme, x.shape, view["focus"], shown, colour), hover=hover, no_stages_note=still,
+        focus=view["focus"], index_letters=[AXIS_NAMES[name].letter for name in scheme.axes],
+        symbol=TENSOR_SYMBOLS.get(scheme.acts_on, "x"), on_focus=lambda: store_sent_focus("cube plot"),
+        axes=scheme.axes, view={param.name: view[param.name] for param in LOOK_PARAMS},
         on_view=make_view_callback("cube plot", LOOK_PARAMS),
-        legend=format_cube_legend(view["colour"], scheme, x.shape, theme, framed, legend)
-        + describe_layout(shown, scheme, x.shape),
-    )
+        legend=words + describe_layout(shown, scheme, x.shape),
+    )  # fmt: skip
 
 
 def _levels(view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> tuple[np.ndarray, dict]:

@@ -160,14 +160,10 @@ def _widened(key: str, axes: str, question: str) -> Identity:
     """Return the identity of a scheme and divisive normalization whose windows cover the averaged axes."""
     scheme = make_windowed_scheme(SCHEMES[key], FULL_REACH_RADIUS)
     return Identity(
-        f"windows-{key}",
-        question,
-        IdentitySide(lambda shape: scheme),
-        _plain(key),
+        f"windows-{key}", question, IdentitySide(lambda shape: scheme), _plain(key),
         f"A window of radius {FULL_REACH_RADIUS} holds the whole of a shorter axis, around every element.",
-        require_at_most(axes, FULL_REACH_RADIUS + 1),
-        sources=("D01",),
-    )
+        require_at_most(axes, FULL_REACH_RADIUS + 1), sources=("D01",),
+    )  # fmt: skip
 
 
 _ROWS = (

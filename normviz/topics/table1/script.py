@@ -177,16 +177,12 @@ def _normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
         scheme, matrices = replace(scheme, suppression=scheme.summation, whitens=False), 0
     alike = len(set(scheme.fields)) == 1
     return ScriptNormalizer(
-        scheme=scheme,
-        function="normalize" + suffix,
-        x="w" if weights else "a",
-        axes=axes,
+        scheme=scheme, function="normalize" + suffix, x="w" if weights else "a", axes=axes,
         centre=average(scheme.summation, "average" if alike else "centre_average"),
-        square=average(scheme.suppression, "average" if alike else "square_average"),
-        takes_eps=_takes_eps(scheme),
+        square=average(scheme.suppression, "average" if alike else "square_average"), takes_eps=_takes_eps(scheme),
         passed="" if scheme.function is None else scheme.function.torch.format(u=format_argument_code(scheme, "a")),
         matrices=matrices,
-    )
+    )  # fmt: skip
 
 
 def _average(rules: list[Rule], axes: tuple[str, ...], name: str) -> ScriptAverage:

@@ -35,8 +35,8 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
     shape = identity.condition.mend(x.shape)
     drawn = x if shape == x.shape else _tensor_of(shape, view)
     covered = not view["reveal"] and identity.key not in get_pair_guesses()
-    told, cubes = st.columns([4, 5], gap="large")
-    with told, st.container(key="pair", gap="small"):
+    words, cubes = st.columns([4, 5], gap="large")
+    with words, st.container(key="pair", gap="small"):
         st.caption(_count(identity.key))
         st.markdown(f"## {identity.question}")
         for side in identity.sides:
@@ -58,7 +58,7 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
                 describe_measurement(identity, x.shape, is_rounding(found, x.dtype)),
                 help=f"Largest difference of both x̂ on your tensor, relative to the largest x̂: {format_gap(found)}.",
             )
-    with told, st.container(horizontal=True, vertical_alignment="bottom"):
+    with words, st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
             "All pairs", PAIRS, key=PREFIX + "row", **PERSIST_STATE, format_func=lambda key: IDENTITIES[key].question
         )
@@ -98,13 +98,13 @@ def describe_measurement(identity: Identity, shape: Shape, equal: bool) -> str:
 def compare_learned_state(left: Scheme, right: Scheme) -> str:
     """Return sentences on how the parameters and the states of two schemes differ."""
     ours, theirs = _learned(left), _learned(right)
-    told = [
+    sentences = [
         f"Both learn {ours}." if ours == theirs else f"**γ and β differ:** {ours} on the left, {theirs} on the right."
     ]
     for scheme in (left, right):
         if scheme.keeps and left.keeps != right.keeps:
-            told.append(f"For inference, {scheme.name} keeps a {' and a '.join(scheme.keeps)}.")
-    return " ".join(told)
+            sentences.append(f"For inference, {scheme.name} keeps a {' and a '.join(scheme.keeps)}.")
+    return " ".join(sentences)
 
 
 def stack_formula(latex: str) -> str:

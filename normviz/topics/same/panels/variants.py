@@ -3,8 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from normviz.charts import cube
-from normviz.core.fields import MAX_DRAWN_ELEMENTS, Shape
+from normviz.core.fields import Shape
 from normviz.core.normalize import NormalizationResult, normalize
 from normviz.core.registry import SCHEMES, Scheme, find_equal_schemes
 from normviz.core.text import format_number, typeset
@@ -18,15 +17,12 @@ from normviz.ui.cube_row import show_cubes
 from normviz.ui.link import View, draw_segments
 
 VARIANT_SCHEMES = [SCHEMES[key] for key in VARIANTS]
-MAX_VARIANT_ELEMENTS = MAX_DRAWN_ELEMENTS // len(VARIANTS)
-"""Most elements of a tensor that is drawn once for each variant."""
 
 
 def show_variants(view: View, x: np.ndarray, theme: str) -> None:
     """Show the three variants on this tensor, their uses, their invariances and their code."""
     results = [normalize(x, scheme, view["eps"]) for scheme in VARIANT_SCHEMES]
-    levels, legend = cube.make_plain_levels((len(VARIANT_SCHEMES), *x.shape))
-    show_cubes(VARIANT_SCHEMES, x, [each.xhat for each in results], levels, legend, view, CAMERA, theme)
+    show_cubes(VARIANT_SCHEMES, x, [each.xhat for each in results], view, CAMERA, theme)
     columns = st.columns(len(VARIANT_SCHEMES), gap="medium", border=True)
     for column, scheme, result in zip(columns, VARIANT_SCHEMES, results, strict=True):
         with column:
