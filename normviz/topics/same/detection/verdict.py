@@ -103,10 +103,10 @@ def explain_detection(detection: Detection) -> list[str]:
     )
     undecided = [fit for fit in detection.fits if not fit.is_decided]
     if undecided:
+        names = join_words(dict.fromkeys(map(label_kind, undecided)), "and")
         sentences.append(
-            f"Not decided: {join_words(dict.fromkeys(map(label_kind, undecided)), 'and')}. The numbers are too few for a "
-            "γ and a β of their own, or too coarse, or they lie where a function is straight. More examples, a larger spread "
-            "or a higher precision may decide."
+            f"Not decided: {names}. The numbers are too few for a γ and a β of their own, or too coarse, or they lie "
+            "where a function is straight. More examples, a larger spread or a higher precision may decide."
         )
     return [
         *sentences,
