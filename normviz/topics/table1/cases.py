@@ -153,8 +153,8 @@ def describe_case_answer(cell: Cell, scheme: Scheme, change: Transformation) -> 
         return f"{name} is **invariant** to {change.name} at ε = 0 only."
     if cell.predicted and cell.parted_by_rate:
         return (
-            f"The outputs of {shorten_scheme_name(scheme)} are **invariant** to {change.name}, but the "
-            f"learning rates differ."
+            f"The outputs of {shorten_scheme_name(scheme)} are **invariant** to {change.name}, but the learning rates "
+            "differ."
         )
     return f"{name} is {'**invariant**' if cell.predicted else '**not invariant**'} to this change."
 
@@ -180,8 +180,8 @@ def _weight_reason(cell: Cell, scheme: Scheme, change: Transformation, unit: str
         if cell.predicted:
             return cell.reason
         return (
-            f"{capitalize_first(shorten_scheme_name(scheme))} changes only the weights, so a change of the "
-            f"images passes through."
+            f"{capitalize_first(shorten_scheme_name(scheme))} changes only the weights, so a change of the images "
+            "passes through."
         )
     if cell.predicted:
         return f"Each {unit}'s weights are divided by their own size. This cancels the factor before any image is seen."

@@ -245,10 +245,9 @@ def show_delta_sweep(scheme: Scheme, setting: Setting, theme: str) -> None:
     alt = f"Gap of the forward pass of {scheme.name} over δ, a curve a precision."
     show_figure(draw_gap_panels(sweeps.DELTAS, panels, "δ", setting.delta, theme), "sweep", alt, "34rem")
     st.caption(
-        f"{capitalize_first(scheme.name)}, forward pass. What holds exactly on paper holds to rounding: float64 "
-        f"keeps 53 bits, "
-        "float32 24, float16 11 and bfloat16 8. A δ that is a power of two re-scales without rounding; δ = 1 changes "
-        "nothing, and has no gap. float16 ends at 65,504."
+        f"{capitalize_first(scheme.name)}, forward pass. What holds exactly on paper holds to rounding: float64 keeps "
+        "53 bits, float32 24, float16 11 and bfloat16 8. A δ that is a power of two re-scales without rounding; δ = 1 "
+        "changes nothing, and has no gap. float16 ends at 65,504."
     )
 
 

@@ -161,8 +161,8 @@ def _question(training: PageRun, missing: Sequence[TableTrainingJob]) -> None:
     with st.container(border=True):
         st.markdown(
             f"Training this takes about **{format_duration(get_table_queue().estimate_seconds(missing))}** on this "
-            f"machine, and up to "
-            f"{max(round(size / 2**20, -1), 10):.0f} MB of its memory. The answers of the theory need no training."
+            f"machine, and up to {max(round(size / 2**20, -1), 10):.0f} MB of its memory. The answers of the theory "
+            "need no training."
         )
         with st.container(horizontal=True):
             for change in suggest_smaller_settings(shown, fits):

@@ -115,8 +115,7 @@ def _verdict(left: Scheme, right: Scheme, shape: Shape, view: View) -> None:
         st.info(
             f"**They differ.** {found_text}  \nCounter-example: x = {format_number(found.x[worst.index])} at "
             f"{describe_element_position(left, worst.index)} becomes {format_number(worst.left)} on the left, "
-            f"{format_number(worst.right)} on the "
-            "right.",
+            f"{format_number(worst.right)} on the right.",
             icon=":material/close:",
         )
 

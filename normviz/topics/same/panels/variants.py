@@ -46,8 +46,7 @@ def _variant(scheme: Scheme, result: NormalizationResult, focus: tuple[int, ...]
     box = wording.describe_boxes(scheme, focus, shape)[0]
     st.markdown(
         f"{wording.capitalize_first(wording.describe_statistic_counts(scheme, shape))}.  \nField of the chosen "
-        f"element: {box.where}.  \n"
-        f"Its **x̂ = {format_number(result.xhat[focus])}**."
+        f"element: {box.where}.  \nIts **x̂ = {format_number(result.xhat[focus])}**."
     )
 
 
@@ -92,9 +91,8 @@ def show_invariances() -> None:
     shown = "; ".join(f"{layer}: pre-activations {wording.format_shape(shape)}" for layer, (shape, _) in SHAPES.items())
     rows = ",".join(VARIANTS)
     st.caption(
-        f"Predicted from the fields, at ε = 0 ({shown}). 0/0: every field is a single element. "
-        f"Train it: Table 1 of these rows, [dense](/invariance?schemes={rows}) and "
-        f"[conv](/invariance?schemes={rows}&layer=conv)."
+        f"Predicted from the fields, at ε = 0 ({shown}). 0/0: every field is a single element. Train it: Table 1 of "
+        f"these rows, [dense](/invariance?schemes={rows}) and [conv](/invariance?schemes={rows}&layer=conv)."
     )
 
 
