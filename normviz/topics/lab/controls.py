@@ -57,12 +57,8 @@ def draw_picture_controls(view: View, scheme: Scheme) -> None:
         draw_segments("colour", "Colour by", colours, is_labelled=True)
         st.segmented_control(
             "View", VIEW_NAMES, key="view shown", required=True, format_func=VIEW_NAMES.__getitem__,
-            on_change=_choose_view,
+            on_change=lambda: st.session_state.update(view=st.session_state["view shown"]),
         )  # fmt: skip
-
-
-def _choose_view() -> None:
-    st.session_state["view"] = st.session_state["view shown"]
 
 
 def _parameters(view: View, scheme: Scheme) -> None:

@@ -112,7 +112,7 @@ def show_case_question(cell: Cell, scheme: Scheme, setting: Setting) -> None:
     with st.container(horizontal=True, key="guess"):
         for vote, text in GUESS_WORDS.items():
             if vote != "fades" or setting.eps:
-                on = partial(_vote, get_cell_key(cell), vote)
+                on = partial(get_votes().__setitem__, get_cell_key(cell), vote)
                 st.button(f"{ANSWER_SIGNS[vote]} {text}", f"vote {vote}", on_click=on)
     with st.expander("Hint"):
         st.markdown(write_hint(scheme, TRANSFORMATIONS[cell.transformation], setting))
@@ -263,10 +263,6 @@ def _start_again() -> None:
     st.session_state["votes"] = {}
     _set("reveal", False)
     _set("panel", "changed")
-
-
-def _vote(key: str, vote: str) -> None:
-    get_votes()[key] = vote
 
 
 def _count(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -> str:

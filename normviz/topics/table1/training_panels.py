@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -170,16 +171,12 @@ def _question(training: PageRun, missing: Sequence[TableTrainingJob]) -> None:
                     f"{capitalize_first(format_duration(seconds(replace(shown, **change))))}: "
                     f"{_in_words(change, shown.layer)}"
                 )
-                st.button(label, on_click=_take, args=(change,), key=f"offer {' '.join(change)}", type="primary")
+                values = {PREFIX + name: value for name, value in change.items()}
+                on = partial(st.session_state.update, values)
+                st.button(label, on_click=on, key=f"offer {' '.join(change)}", type="primary")
             st.button("Train anyway", on_click=training.start, key="anyway")
 
 
 def _in_words(change: SettingChange, layer: str) -> str:
     texts = OFFER_WORDS | {"width": WIDTH_WORDS[layer]}
     return ", ".join(texts[name].format(value) for name, value in change.items())
-
-
-def _take(change: SettingChange) -> None:
-    """Set the values of an offer."""
-    for name, value in change.items():
-        st.session_state[PREFIX + name] = value

@@ -92,15 +92,13 @@ def _fill(side: str) -> None:
         )
 
 
-@st.cache_data(max_entries=16, show_spinner=False)
-def _compare(left: Scheme, right: Scheme, shape: Shape, eps: float, seed: int) -> SchemeComparison:
-    return compare_schemes(left, right, shape, eps, seed)
+compare_cached = st.cache_data(max_entries=16, show_spinner=False)(compare_schemes)
 
 
 def _verdict(left: Scheme, right: Scheme, shape: Shape, view: View) -> None:
     """Show whether two schemes are equal on a shape, with a counter-example if not."""
     try:
-        found = _compare(left, right, shape, view["eps"], view["seed"])
+        found = compare_cached(left, right, shape, view["eps"], view["seed"])
     except InvalidInput as error:
         show_error(capitalize_first(str(error)))
         return

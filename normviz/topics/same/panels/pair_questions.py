@@ -47,7 +47,8 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
             st.markdown("Do both always give the same x̂?")
             with st.container(horizontal=True, key="guess"):
                 for guess, label in PAIR_GUESSES.items():
-                    st.button(label, f"vote {guess}", on_click=partial(_guess, identity.key, guess))
+                    on = partial(get_pair_guesses().__setitem__, identity.key, guess)
+                    st.button(label, f"vote {guess}", on_click=on)
         else:
             _answer(identity, drawn.shape)
     with cubes:
@@ -182,10 +183,6 @@ def _next(identity: Identity) -> str:
     at = PAIRS.index(identity.key) + 1
     following = [*PAIRS[at:], *PAIRS[: at - 1]]
     return next((key for key in following if key not in get_pair_guesses()), following[0])
-
-
-def _guess(key: str, guess: str) -> None:
-    get_pair_guesses()[key] = guess
 
 
 def _set(name: str, value: object) -> None:
