@@ -38,20 +38,20 @@ ROWS = ("batch", "layer", "divisive")
 TRAINING = """
 import sys, time
 from normviz.core.registry import SCHEMES
-from normviz.jobs.executors import on_one_core
-from normviz.jobs.spec import finish
+from normviz.jobs.executors import limit_to_one_core
+from normviz.jobs.spec import run_to_end
 from normviz.train.problem import NETWORKS
 from normviz.train.setting import Setting
-from normviz.topics.table1.training import Training
+from normviz.topics.table1.training import TableTrainingJob
 
 def resident(name):
     return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith(name))
 
-on_one_core()
-finish(Training.of([SCHEMES["batch"]], Setting(steps=2), [0]))
+limit_to_one_core()
+run_to_end(TableTrainingJob.of([SCHEMES["batch"]], Setting(steps=2), [0]))
 start = resident("VmRSS")
 open("/proc/self/clear_refs", "w").write("5")
-job = Training.of([SCHEMES[key] for key in {rows}], Setting(**{setting}), range(len(NETWORKS)))
+job = TableTrainingJob.of([SCHEMES[key] for key in {rows}], Setting(**{setting}), range(len(NETWORKS)))
 steps, began = [], time.process_time()
 for step in job.steps():
     if step.share > len(steps) / job.setting.steps:

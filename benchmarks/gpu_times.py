@@ -96,7 +96,7 @@ def stepwise(trainer: Trainer) -> Trainer:
     """Return the same training without a captured step."""
 
     def uncaptured() -> np.ndarray:
-        with patch.object(twins, "graph", capture.make_eager_step):
+        with patch.object(twins, "make_graph_step", capture.make_eager_step):
             return trainer()
 
     return uncaptured

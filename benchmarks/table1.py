@@ -52,7 +52,7 @@ def compare(case: Case, threads: int, steps: int, rounds: int) -> tuple[dict[str
     return {name: values[1:] for name, values in times.items()}, name_excluded(case, stable)
 
 
-ENGINE = os.path.join("normviz", "networks")
+ENGINE = os.path.join("normviz", "train")
 
 
 class Clock(TorchFunctionMode):

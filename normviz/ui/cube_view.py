@@ -8,8 +8,9 @@ from typing import Any
 
 import streamlit as st
 
+from normviz.core.settings import CustomValue
 from normviz.ui.link import Param, View, make_integer_fitter, make_real_fitter
-from normviz.ui.tensor import SIZE_NAMES, get_view_shape
+from normviz.ui.tensor import SIZE_NAMES, fit_index, format_index, get_view_shape
 
 NEAREST, FARTHEST = 20.0, 0.05
 """Limits of the camera's closeness; 1 is the initial one."""
@@ -33,13 +34,6 @@ def _gaps(value: Any, view: View) -> tuple[str, ...]:
     return tuple(name for name in (FIELD_GAPS, *SIZE_NAMES) if name in given)
 
 
-def _cut(value: Any, view: View) -> tuple[int, ...]:
-    """Return the number of hidden indices of each axis; at least one stays visible."""
-    given = value.split(",") if isinstance(value, str) else list(value)
-    given = (given + [0] * 4)[:4]
-    return tuple(make_integer_fitter(0, n - 1)(v, view) for v, n in zip(given, get_view_shape(view), strict=True))
-
-
 def _listed(values: Sequence[Any]) -> str:
     return ",".join(f"{v:g}" if isinstance(v, float) else str(v) for v in values)
 
@@ -50,11 +44,17 @@ def _standing(turned: Sequence[float]) -> str:
 
 def create_camera_param(prefix: str = "") -> Param:
     """Return the value for the camera's position; `prefix`: of its key, as each page has its own."""
-    return Param(prefix + "camera", (), _camera, lambda turned: _listed(turned) or "home", "the camera", _standing)
+    declared = CustomValue((), _camera, lambda turned: _listed(turned) or "home", label="the camera", shown=_standing)
+    return Param(prefix + "camera", declared)
 
 
-GAPS_PARAM = Param("gaps", (), _gaps, lambda gaps: _listed(gaps) or "none", "what is pulled apart")
-CUT_PARAM = Param("cut", (0, 0, 0, 0), _cut, _listed, "what is cut away")
+GAPS_PARAM = Param("gaps", CustomValue((), _gaps, lambda gaps: _listed(gaps) or "none", label="what is pulled apart"))
+CUT_PARAM = Param(
+    "cut",
+    CustomValue(
+        (0, 0, 0, 0), lambda cut, view: fit_index(cut, get_view_shape(view)), format_index, label="what is cut away"
+    ),
+)
 
 
 def make_view_callback(key: str, params: Sequence[Param]) -> Callable[[], None]:

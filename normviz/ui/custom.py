@@ -8,8 +8,8 @@ import streamlit as st
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Rule, find_divisors
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.core.settings import find_closest
-from normviz.ui.link import PERSIST_STATE, Param, View, create_switch_param, make_choice_fitter
+from normviz.core.settings import Choice, CustomValue, Switch, find_closest
+from normviz.ui.link import PERSIST_STATE, Param, View, create_params, make_choice_fitter
 from normviz.ui.scheme_picker import format_scheme_choice
 from normviz.ui.tensor import SIZE_NAMES
 
@@ -34,27 +34,12 @@ CUSTOM_KEYS = (*DEFAULT_RULES, "centre", "divide", "apart", "front")
 
 def create_custom_params(get_lengths: LengthsFunction, prefix: str = "") -> tuple[Param, ...]:
     """Return the values of a custom scheme, with this prefix of their keys in the session."""
-    switches = (("centre", True), ("divide", True), ("apart", False))
-    return (
-        *(create_switch_param(f"{prefix}{key}", on) for key, on in switches),
-        *(
-            Param(
-                f"{prefix}{key}",
-                rule,
-                _rule(size, get_lengths),
-                label=_label(key[0], size),
-                words=format_rule,
-            )
-            for key, (size, rule) in DEFAULT_RULES.items()
-        ),
-        Param(
-            f"{prefix}front",
-            "none",
-            make_choice_fitter(list(WEIGHT_SCHEME_LABELS)),
-            label="In front",
-            words=WEIGHT_SCHEME_LABELS.__getitem__,
-        ),
-    )
+    rules = {
+        key: CustomValue(rule, _rule(size, get_lengths), label=_label(key[0], size), shown=format_rule)
+        for key, (size, rule) in DEFAULT_RULES.items()
+    }
+    switches = {"centre": Switch(True), "divide": Switch(True), "apart": Switch(False)}
+    return create_params(switches | rules | {"front": Choice("none", WEIGHT_SCHEME_LABELS, label="In front")}, prefix)
 
 
 def build_custom_scheme(view: View) -> Scheme:

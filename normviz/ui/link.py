@@ -5,7 +5,7 @@ and
 after a step back or forward in the browser; it is written after every run. history.js makes each step undo one change.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +15,7 @@ from typing import Any, Literal, TypedDict
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from normviz.core.settings import Choice, Declaration, Integer, Real, Switch, get_declarations
+from normviz.core.settings import Choice, CustomValue, Declaration, Integer, Real, Switch, get_declarations
 from normviz.core.text import capitalize_first, typeset
 from normviz.core.text import format_exact as format_exact
 from normviz.describe.markdown import escape_markdown
@@ -39,36 +39,30 @@ PERSIST_STATE: PersistOptions = {"persist_state": "session"}
 
 @dataclass(frozen=True)
 class Param:
-    """One value of a page.
+    """A declared value of a page.
 
     Attributes:
         key: in the session; its last word is the name in the link and in the view.
-        default: the value omitted from links; None where `nearest` knows it.
-        nearest: (text or value, the values before it) -> a valid value; raises ValueError where none is near.
-        text: (value) -> its text in a link.
-        label: of its control, for notes; may depend on the view. By default its name.
-        words: (value) -> its words on the page; by default as in a link.
-        why: (given value, view) -> why it is invalid, the end of a sentence; "" where it is valid; None: the general
-            reason.
-        missing: (view) -> a sentence on missing data; "" where there is none.
-        declared: its declaration, if any; given: (view) -> the values that the declaration depends on.
+        declared: its declaration.
+        given: (view) -> the values that the declaration depends on.
     """
 
     key: str
-    default: Any
-    nearest: Callable[[Any, View], Any]
-    text: Callable[[Any], str] = str
-    label: str | Callable[[View], str] = ""
-    words: Callable[[Any], str] | None = None
-    why: Callable[[Any, View], str | None] = lambda given, view: None
-    missing: Callable[[View], str] = lambda view: ""
-    declared: Declaration | None = None
+    declared: Declaration
     given: Callable[[View], View] = lambda view: view
 
     @property
     def name(self) -> str:
         """Return the name in the link and in the view."""
         return self.key.rpartition(" ")[2]
+
+    def nearest(self, value: Any, view: View) -> Any:
+        """Return the nearest valid value, the default for None; raises ValueError if none is near."""
+        return self.declared.nearest(value, self.given(view))
+
+    def text(self, value: Any) -> str:
+        """Return the value as text for a link."""
+        return self.declared.text(value)
 
 
 @contextmanager
@@ -181,7 +175,7 @@ def show_notes(
     waiting = {name: note for name, note in (state.get(held, {}) | notes).items() if view[name] == note[1]}
     told = {name: format_repair_note(known[name], given, view) for name, (given, _) in waiting.items() if name in known}
     state[held] = {name: note for name, note in waiting.items() if told.get(name, "later")}
-    lasting = [param.missing(view) for param in known.values()]
+    lasting = [param.declared.missing(view) for param in known.values()]
     lasting += describe_unknown_names(state[f"{page} unknown"], known, [param.name for param in params])
     lines = [line for line in (*lasting, *told.values()) if line and line not in state.get(read, ())]
 
@@ -197,12 +191,10 @@ def show_notes(
 
 def format_repair_note(param: Param, given: Any, view: View) -> str:
     """Return a note in Markdown: "Groups G: 4 does not divide C = 6; 3 is used."; "" if the value is now valid."""
-    value, why = view[param.name], param.why(given, view)
+    value, why = view[param.name], param.declared.why(given, view)
     if why == "":
         return ""
-    label = (
-        param.label(view) if callable(param.label) else param.label or capitalize_first(param.name.replace("_", " "))
-    )
+    label = param.declared.title(param.given(view)) or capitalize_first(param.name.replace("_", " "))
     shown = escape_markdown(_given(given))
     wrong = "nothing was chosen" if given in ("", [], ()) else f"{shown} {why or _reason(given, value)}"
     return f"{label}: {wrong}; {_words(param, value)} is used."
@@ -229,10 +221,9 @@ def _reason(given: Any, value: Any) -> str:
 
 def _words(param: Param, value: Any) -> str:
     """Return a value as the page writes it, in Markdown, escaped since it may be typed by a visitor."""
-    if param.words is not None:
-        return param.words(value)
-    number = _number(value)
-    return escape_markdown(shorten(param.text(value))) if number is None else typeset(number, 12)
+    declared = param.declared
+    typed = isinstance(declared, CustomValue) and declared.shown is None
+    return escape_markdown(shorten(declared.text(value))) if typed else declared.words(value)
 
 
 def _number(value: Any) -> float | None:
@@ -247,9 +238,9 @@ def clean_values(params: Sequence[Param], raw: Mapping[str, Any]) -> tuple[View,
     view: View = {}
     for param in params:
         try:
-            view[param.name] = param.nearest(raw.get(param.name, param.default), view)
+            view[param.name] = param.nearest(raw.get(param.name), view)
         except (ValueError, TypeError, OverflowError):
-            view[param.name] = param.nearest(param.default, view)
+            view[param.name] = param.nearest(None, view)
     return view, _notes(params, raw, view)
 
 
@@ -286,26 +277,26 @@ def draw_segments(
     )  # fmt: skip
 
 
-def create_params(kind: type, prefix: str = "", name_prefix: str = "") -> tuple[Param, ...]:
-    """Return the declared values of a dataclass as values of a page.
+def create_params(
+    declared: type | Mapping[str, Declaration], prefix: str = "", name_prefix: str = ""
+) -> tuple[Param, ...]:
+    """Return declared values, of a dataclass or by name, as values of a page.
 
     `prefix`: of their keys in the session; `name_prefix`: of their names in the link and in the view, for a page with
     several such dataclasses.
     """
-    given = partial(extract_values, kind, name_prefix) if name_prefix else lambda view: view
-    return tuple(_declared(prefix + name_prefix, each, given) for each in get_declarations(kind).values())
+    found = get_declarations(declared) if isinstance(declared, type) else declared
+    given = partial(_strip_prefix, list(found), name_prefix) if name_prefix else lambda view: view
+    return tuple(Param(prefix + name_prefix + name, each, given) for name, each in found.items())
 
 
 def extract_values(kind: type, name_prefix: str, view: View) -> View:
     """Return the view's values of one dataclass by their own names; `name_prefix`: as in `create_params`."""
-    return {name: view[name_prefix + name] for name in get_declarations(kind) if name_prefix + name in view}
+    return _strip_prefix(get_declarations(kind), name_prefix, view)
 
 
-def _declared(prefix: str, each: Declaration, given: Callable[[View], View]) -> Param:
-    return Param(
-        prefix + each.name, None, lambda value, view: each.nearest(value, given(view)), each.text, words=each.words,
-        label=(lambda view: each.title(given(view))) if each.label else "", declared=each, given=given,
-    )  # fmt: skip
+def _strip_prefix(names: Iterable[str], prefix: str, view: View) -> View:
+    return {name: view[prefix + name] for name in names if prefix + name in view}
 
 
 def make_integer_fitter(lo: int, hi: int) -> Callable[[Any, View], int]:
@@ -323,16 +314,10 @@ def make_choice_fitter(options: Sequence[str] | Callable[[Any], Sequence[str]]) 
     return Choice("", options).fit
 
 
-def create_switch_param(key: str, default: bool) -> Param:
-    """Return a value that is True or False, written as 1 or 0 in a link."""
-    declared = Switch(default)
-    return Param(key, default, declared.fit, declared.text)
-
-
 TRUSTED_LINKS_KEY = "leads"
 """Session key of the links registered by `trust_link`."""
 
-PRESENTING_PARAM = create_switch_param("present", False)
+PRESENTING_PARAM = Param("present", Switch(False))
 """The value for presentation mode, shared by all pages."""
 
 

@@ -1,13 +1,17 @@
 """A scheme with its parameters on any page: its values in the link, the resulting scheme, and ε."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import gcd
 from typing import Any
 
 from normviz.core.fields import AXES, OWN, Field, Rule, Shape, find_divisors
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
+from normviz.core.settings import choice, integer, number_choice, real, value
+from normviz.core.text import format_exact
 from normviz.ui import custom
-from normviz.ui.custom import MAX_RADIUS, find_closest
-from normviz.ui.link import Param, View, format_exact, make_choice_fitter, make_integer_fitter, make_real_fitter
+from normviz.ui.custom import MAX_RADIUS
+from normviz.ui.link import View, create_params, make_integer_fitter
 from normviz.ui.tensor import SIZE_NAMES, get_view_lengths, get_view_shape
 
 EPS_STEPS = (0.0, *(10.0**k for k in range(-12, 2)))
@@ -16,7 +20,7 @@ DEFAULT_ALPHA = next(row.alpha for row in SCHEMES.values() if row.pointwise is n
 ALPHA_RANGE = (0.01, 100.0)
 ALPHA_STEPS = (0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 10.0, 30.0, 100.0)
 ALPHA_LABEL = "α (factor inside)"
-"""For α of a pointwise scheme: the default of both papers, the limits, the slider's stops and its label."""
+"""The control of α of a pointwise scheme: the default of both papers, the limits, the slider's stops and its label."""
 
 
 def find_grouped_axes(view: View) -> dict[str, int]:
@@ -29,10 +33,6 @@ def find_grouped_axes(view: View) -> dict[str, int]:
 def list_group_counts(view: View) -> list[int]:
     """Return the numbers of groups that divide every grouped axis."""
     return find_divisors(gcd(*find_grouped_axes(view).values()))
-
-
-def _divisor(value: Any, view: View) -> int:
-    return find_closest(list_group_counts(view), float(value))
 
 
 def _undivided(given: Any, view: View) -> str | None:
@@ -53,17 +53,20 @@ def _over(value: Any, view: View) -> list[str]:
     return [axis for axis in "HWC" if axis in value] or ["C"]
 
 
-PARAMS = (
-    Param("scheme", "batch", make_choice_fitter(list(SCHEMES)), words=lambda key: SCHEMES[key].label),
-    Param("groups", 2, _divisor, label="Groups G", why=_undivided),
-    Param("radius", 1, make_integer_fitter(0, MAX_RADIUS), label="Radius R"),
-    Param("radius_a", "same", _radius_a, label="Radius R_A of what is averaged"),
-    Param("alpha", DEFAULT_ALPHA, make_real_fitter(*ALPHA_RANGE), format_exact, label=ALPHA_LABEL),
-    Param("over", ["H", "W", "C"], _over, "".join, label="Windows along"),
-    *custom.create_custom_params(get_view_lengths),
-    Param("eps", DEFAULT_EPS, make_real_fitter(0.0, 1e3), format_exact, label="ε (smoothing term)"),
-)
-"""The values of the scheme; the tensor's values come before them, since groups and rules depend on its shape."""
+@dataclass(frozen=True)
+class SchemeValues:
+    """The values of the scheme; the tensor's values come before them, since groups and rules depend on its shape."""
+
+    scheme: str = choice("batch", {key: row.label for key, row in SCHEMES.items()})
+    groups: int = number_choice(2, list_group_counts, label="Groups G", why=_undivided)
+    radius: int = integer(1, 0, MAX_RADIUS, label="Radius R")
+    radius_a: str = value("same", _radius_a, label="Radius R_A of what is averaged")
+    alpha: float = real(DEFAULT_ALPHA, *ALPHA_RANGE, label=ALPHA_LABEL)
+    over: Sequence[str] = value(["H", "W", "C"], _over, "".join, label="Windows along")
+    eps: float = real(DEFAULT_EPS, 0.0, 1e3, label="ε (smoothing term)")
+
+
+PARAMS = (*create_params(SchemeValues), *custom.create_custom_params(get_view_lengths))
 
 
 def is_relevant(scheme: Scheme, key: str) -> bool:

@@ -1,6 +1,7 @@
 """The tensor of a page: its shape, its data, the focused element, and their values in the link."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -9,11 +10,12 @@ import streamlit as st
 
 from normviz.core.fields import MAX_DRAWN_ELEMENTS, Shape, shrink_shape
 from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.settings import CustomValue, choice, integer, value
 from normviz.data.files import PICTURE_SUFFIXES
 from normviz.data.samples import SAMPLES
 from normviz.describe.notation import TENSOR_SYMBOLS
 from normviz.describe.wording import name_axes
-from normviz.ui.link import Param, View, make_choice_fitter, make_integer_fitter
+from normviz.ui.link import Param, View, create_params, make_choice_fitter, make_integer_fitter
 
 SIZE_NAMES = ("n", "h", "w", "c")
 """Names of the axes' lengths, in links and in the session."""
@@ -90,10 +92,16 @@ def _sample(key: str, shape: Shape, seed: int) -> np.ndarray:
     return SAMPLES[key].make(shape, seed)
 
 
-def _focus(value: Any, view: View) -> tuple[int, ...]:
+def fit_index(value: Any, shape: Shape) -> tuple[int, ...]:
+    """Return the index nearest to four numbers or their text; missing numbers are 0."""
     given = value.split(",") if isinstance(value, str) else list(value)
     given = (given + [0] * 4)[:4]
-    return tuple(make_integer_fitter(0, n - 1)(v, view) for v, n in zip(given, get_view_shape(view), strict=True))
+    return tuple(make_integer_fitter(0, n - 1)(k, {}) for k, n in zip(given, shape, strict=True))
+
+
+def format_index(index: Sequence[int]) -> str:
+    """Return an index as text for a link."""
+    return ",".join(map(str, index))
 
 
 def format_length_label(size: str, view: View) -> str:
@@ -146,35 +154,24 @@ def colour(has_affine: Callable[[View], bool]) -> Param:
         found = make_choice_fitter(list(COLOUR_NAMES))(value, view)
         return found if found in list_colours(has_affine(view)) else "normalized"
 
-    return Param("colour", "field", nearest, label="Colour by", words=COLOUR_NAMES.__getitem__)
+    return Param("colour", CustomValue("field", nearest, label="Colour by", shown=COLOUR_NAMES.__getitem__))
 
 
-PARAMS = (
-    *(
-        Param(
-            size,
-            PRESETS["Conv feature maps"][size],
-            make_integer_fitter(1, MAX_DRAWN_ELEMENTS),
-            label=partial(format_length_label, size),
-        )
-        for size in SIZE_NAMES
-    ),
-    Param(
-        "data",
-        "uneven",
-        make_choice_fitter([*SAMPLES, OWN_DATA]),
-        words=DATA_NAMES.__getitem__,
-        missing=explain_missing_data,
-    ),
-    Param("seed", 0, make_integer_fitter(0, 9999)),
-    Param("view", "", _view, words=lambda view: VIEW_NAMES.get(view, "the one that suits")),
-    Param(
-        "focus",
-        (0, 0, 0, 0),
-        _focus,
-        lambda focus: ",".join(map(str, focus)),
-        label="Locked element",
-        why=_outside,
-    ),
-)
-"""The values of the tensor, in links and in the session; they are shared by all pages."""
+@dataclass(frozen=True)
+class TensorValues:
+    """The values of the tensor, in links and in the session; all pages share them."""
+
+    n: int = integer(4, 1, MAX_DRAWN_ELEMENTS, label=partial(format_length_label, "n"))
+    h: int = integer(4, 1, MAX_DRAWN_ELEMENTS, label=partial(format_length_label, "h"))
+    w: int = integer(4, 1, MAX_DRAWN_ELEMENTS, label=partial(format_length_label, "w"))
+    c: int = integer(6, 1, MAX_DRAWN_ELEMENTS, label=partial(format_length_label, "c"))
+    data: str = choice("uneven", DATA_NAMES, missing=explain_missing_data)
+    seed: int = integer(0, 0, 9999)
+    view: str = value("", _view, shown=lambda view: VIEW_NAMES.get(view, "the one that suits"))
+    focus: tuple[int, ...] = value(
+        (0, 0, 0, 0), lambda index, view: fit_index(index, get_view_shape(view)), format_index,
+        label="Locked element", why=_outside,
+    )  # fmt: skip
+
+
+PARAMS = create_params(TensorValues)

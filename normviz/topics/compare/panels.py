@@ -5,7 +5,7 @@ import streamlit as st
 
 from normviz.charts import cube
 from normviz.core.fields import AXIS_NAMES, OWN, Field, Index, Shape
-from normviz.core.normalize import NormalizationResult
+from normviz.core.kinds.base import NormalizationResult
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.text import format_number, join_words
 from normviz.describe import wording

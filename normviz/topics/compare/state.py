@@ -3,6 +3,7 @@
 from typing import Any
 
 from normviz.core.registry import SCHEMES, Scheme, get_scheme
+from normviz.core.settings import CustomValue
 from normviz.ui import cube_view as appearance
 from normviz.ui import custom, scheme, tensor
 from normviz.ui.link import Param, View, make_choice_fitter
@@ -40,7 +41,8 @@ SHARED_TENSOR_PARAMS = (*tensor.PARAMS, *scheme.PARAMS, tensor.colour(lambda vie
 
 PARAMS = (  # the schemes first: which groups there may be depends on them
     Param(
-        PREFIX + "schemes", ["batch", "layer", "instance", "group"], _schemes, ",".join, words=_labels, why=_too_many
+        PREFIX + "schemes",
+        CustomValue(["batch", "layer", "instance", "group"], _schemes, ",".join, shown=_labels, why=_too_many),
     ),
     *SHARED_TENSOR_PARAMS,
     CAMERA,

@@ -6,16 +6,16 @@ from typing import Any
 
 from normviz.core.registry import SCHEMES
 from normviz.core.scheme import Scheme
-from normviz.core.settings import choice, multiple_choice
+from normviz.core.settings import Choice, CustomValue, choice, multiple_choice
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.topics.design.conditions import CONDITIONS
 from normviz.topics.design.demands import ANY_FRONT, SHAPES, Demands, parse_fronts
 from normviz.topics.design.questions import QUESTIONS
 from normviz.topics.experiments.experiment import own_scheme, own_text
 from normviz.ui import cube_view as appearance
-from normviz.ui import link
 from normviz.ui.custom import WEIGHT_SCHEME_LABELS
 from normviz.ui.link import Param, View, create_params
+from normviz.ui.tensor import fit_index, format_index
 
 PAGE = "design"
 PREFIX = f"{PAGE} "
@@ -65,29 +65,19 @@ class Page:
 
 def _focus(given: Any, view: View) -> tuple[int, ...]:
     """Return the index of an element of the layer's pre-activations, fitted to its shape."""
-    numbers = [*(given.split(",") if isinstance(given, str) else given), 0, 0, 0, 0][:4]
-    return tuple(
-        link.make_integer_fitter(0, n - 1)(k, view) for k, n in zip(numbers, SHAPES[view["layer"]][0], strict=True)
-    )
+    return fit_index(given, SHAPES[view["layer"]][0])
 
 
 CAMERA = appearance.create_camera_param(PREFIX)
 
 PARAMS = (
     *create_params(Page, PREFIX),
-    # A pick that is no answer, such as one of another layer, is replaced by the first answer without a note.
-    Param(PREFIX + "pick", "", validate_pick, label="Scheme", why=lambda given, view: ""),
+    # A scheme that is not among the answers, as of another layer, is replaced by the first of them without a note.
+    Param(PREFIX + "pick", CustomValue("", validate_pick, label="Scheme", why=lambda given, view: "")),
     CAMERA,
-    Param("focus", (0, 0, 0, 0), _focus, lambda focus: ",".join(map(str, focus)), label="Locked element"),
-    *(
-        Param(
-            PREFIX + key,
-            "either",
-            link.make_choice_fitter(list(DEMAND_LABELS)),
-            label=each.name,
-            words=DEMAND_LABELS.__getitem__,
-        )
-        for key, each in TRANSFORMATIONS.items()
+    Param("focus", CustomValue((0, 0, 0, 0), _focus, format_index, label="Locked element")),
+    *create_params(
+        {key: Choice("either", DEMAND_LABELS, label=each.name) for key, each in TRANSFORMATIONS.items()}, PREFIX
     ),
 )
 

@@ -10,13 +10,13 @@ from normviz.charts.style import apply_chart_style
 from normviz.topics.geometry.three_channels import CIRCLE_RADIUS, DescentStep, ForwardPass
 
 MIN_REACH = 3.4
-"""From the origin to the border of the picture, at least, so that the circle keeps its size for most x."""
+"""Smallest distance from the origin to the border of the picture: the circle keeps its size for most x."""
 
 CIRCLE_POINTS = 72
-"""Corners of a circle."""
+"""Number of corners of a drawn circle."""
 
 PLANE_NORMAL = np.ones(3) / np.sqrt(3)
-"""Of the plane of all vectors whose sum is 0."""
+"""Unit normal of the plane of all vectors whose sum is 0."""
 
 _RIGHT = np.array([1.0, 0.0, -1.0]) / np.sqrt(2)
 _DEEP = np.cross(PLANE_NORMAL, _RIGHT)
@@ -24,7 +24,7 @@ _SCREEN_RIGHT = 0.4 * _DEEP - 0.73 * _RIGHT
 _EYE = 2.2 * (0.55 * PLANE_NORMAL + 0.4 * _RIGHT + 0.73 * _DEEP)
 
 
-def stage_figure(one: ForwardPass, stage: str, theme: str = "light") -> Figure:
+def draw_stage(one: ForwardPass, stage: str, theme: str = "light") -> Figure:
     """Draw x and v = x − μ on the plane; at the stage "divide" also x̂ on the circle or inside it."""
     colours = THEMES[theme]
     reach = max(MIN_REACH, 1.1 * float(np.linalg.norm(one.x)))
@@ -40,7 +40,7 @@ def stage_figure(one: ForwardPass, stage: str, theme: str = "light") -> Figure:
     return figure
 
 
-def step_figure(long: DescentStep, short: DescentStep, theme: str = "light") -> Figure:
+def draw_step(long: DescentStep, short: DescentStep, theme: str = "light") -> Figure:
     """Draw the same step of gradient descent from v and from ½ v, and by how much each turns the vector."""
     colours = THEMES[theme]
     ends = [step.before.v + step.change for step in (long, short)]
@@ -85,7 +85,7 @@ _QUIET: dict[str, Any] = {"showlegend": False, "hoverinfo": "skip"}
 
 
 def _ring() -> np.ndarray:
-    """Return points of the circle of radius 1 in the plane, (AROUND, 3)."""
+    """Return the corners of the circle of radius 1 in the plane, (`CIRCLE_POINTS`, 3)."""
     turn = np.linspace(0, 2 * np.pi, CIRCLE_POINTS, endpoint=False)[:, None]
     return np.cos(turn) * _RIGHT + np.sin(turn) * _DEEP
 

@@ -9,7 +9,9 @@ import streamlit as st
 
 from normviz.charts.common_charts import draw_pictures, draw_statistics_map, find_finite_range
 from normviz.core.fields import AXIS_NAMES, MAX_DRAWN_ELEMENTS, Field, Index, Shape
-from normviz.core.normalize import NormalizationResult, ignore_float_warnings
+from normviz.core.kinds.base import NormalizationResult
+from normviz.core.kinds.whitening import split_into_groups
+from normviz.core.normalize import ignore_float_warnings
 from normviz.core.registry import Scheme
 from normviz.core.statistics import (
     build_statistics_table,
@@ -19,7 +21,6 @@ from normviz.core.statistics import (
     estimate_rounding,
 )
 from normviz.core.text import format_number
-from normviz.core.whitening import split_into_groups
 from normviz.data.output import encode_npy
 from normviz.describe import notation, snippets, wording
 from normviz.describe.aims import describe_aim

@@ -7,7 +7,8 @@ import numpy as np
 
 from normviz.charts.cube import CubeStage
 from normviz.core.fields import Field, Rule
-from normviz.core.normalize import NormalizationResult, broadcast_statistic
+from normviz.core.kinds.base import NormalizationResult
+from normviz.core.reductions import broadcast_statistic
 from normviz.core.registry import Scheme
 from normviz.core.text import typeset
 from normviz.describe import live, wording

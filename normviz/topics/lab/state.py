@@ -1,13 +1,15 @@
 """Page values of the tensor lab: tensor and scheme, which other pages share, γ, β, and the view."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.settings import choice, real, value
 from normviz.describe.snippets import FRAMEWORKS
 from normviz.ui import cube_view as appearance
 from normviz.ui import scheme as chosen
 from normviz.ui import tensor
-from normviz.ui.link import Param, View, clean_values, format_exact, make_choice_fitter, make_real_fitter
+from normviz.ui.link import View, clean_values, create_params, make_choice_fitter
 
 TABS = {
     "statistics": "Statistics",
@@ -44,22 +46,37 @@ def has_affine(scheme: Scheme) -> bool:
 LOOK_PARAMS = appearance.create_camera_param(), appearance.GAPS_PARAM, appearance.CUT_PARAM
 """Values of the camera, the gaps and the cut of the cube."""
 
+
+@dataclass(frozen=True)
+class LearnedValues:
+    """Values that training would learn, here set by hand."""
+
+    gain: float = real(1.0, -10.0, 10.0, label=_gain)
+    bias: float = real(0.0, -10.0, 10.0, label="β (bias)")
+    threshold: float = real(0.0, -10.0, 10.0, label="τ (threshold)")
+
+
+@dataclass(frozen=True)
+class TabValues:
+    """Values of the tabs below the cube. The session holds the label of the open tab, as Streamlit does."""
+
+    tab: str = value(TABS["statistics"], _tab, {label: name for name, label in TABS.items()}.__getitem__, shown=str)
+    statistic: str = choice("divisor", STATISTIC_NAMES)
+    framework: str = choice("pytorch", FRAMEWORK_LABELS)
+
+
 COMPUTED_PARAMS = (
     *tensor.PARAMS,
     *chosen.PARAMS,
     tensor.colour(lambda view: has_affine(chosen.build_scheme(view))),
-    Param("gain", 1.0, make_real_fitter(-10, 10), format_exact, label=_gain),
-    Param("bias", 0.0, make_real_fitter(-10, 10), format_exact, label="β (bias)"),
-    Param("threshold", 0.0, make_real_fitter(-10, 10), format_exact, label="τ (threshold)"),
+    *create_params(LearnedValues),
     *LOOK_PARAMS[1:],
 )
 """Values of the tensor, the scheme and the look, which a preset sets or resets."""
 
 PARAMS = (
     *COMPUTED_PARAMS,
-    Param("tab", TABS["statistics"], _tab, {label: name for name, label in TABS.items()}.__getitem__, words=str),
-    Param("statistic", "divisor", make_choice_fitter(STATISTIC_NAMES)),
-    Param("framework", "pytorch", make_choice_fitter(list(FRAMEWORK_LABELS)), words=FRAMEWORK_LABELS.__getitem__),
+    *create_params(TabValues),
     LOOK_PARAMS[0],
 )
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from normviz.core.equality import compute_xhat, find_largest_difference
 from normviz.core.fields import AXES, Shape, find_divisors
-from normviz.core.normalize import centre, ignore_float_warnings
+from normviz.core.normalize import ignore_float_warnings
+from normviz.core.reductions import centre
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
 from normviz.core.windowed_scheme import make_windowed_scheme
 

@@ -5,12 +5,13 @@ from typing import Any
 from normviz.core.fields import AXES, OWN, Field
 from normviz.core.layouts import ALL_LAYOUTS
 from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.settings import Choice, CustomValue, Switch
 from normviz.describe.snippets import FRAMEWORKS
 from normviz.topics.same.detection.examples import EXAMPLES
 from normviz.topics.same.identities import IDENTITIES
 from normviz.ui import cube_view as appearance
 from normviz.ui import scheme, tensor
-from normviz.ui.link import Param, View, create_switch_param, make_choice_fitter
+from normviz.ui.link import View, create_params, make_choice_fitter
 from normviz.ui.tensor import OWN_DATA, SIZE_NAMES
 
 PAGE = "identities"
@@ -79,36 +80,36 @@ def format_field_texts(scheme: Scheme) -> dict[str, str]:
     return dict(zip(FIELD_LABELS, map(format_field_text, (scheme.summation, scheme.suppression)), strict=True))
 
 
-def _typed(side: str, key: str) -> list[Param]:
-    defaults = format_field_texts(SCHEMES[key]).items()
-    return [Param(f"{PREFIX}{side}_{name}", text, lambda value, view: str(value)[:120]) for name, text in defaults]
-
-
 def _panel(value: Any, view: View) -> str:
     """Return the panel of a link; refuted pairs once had a panel of their own, "belief"."""
     return make_choice_fitter(list(PANELS))("same" if value == "belief" else value, view)
 
 
+VALUES = {
+    "panel": CustomValue(
+        "same", _panel, label="Show", shown=PANELS.__getitem__,
+        why=lambda given, view: "" if given == "belief" else None,
+    ),
+    "row": CustomValue(
+        PAIRS[0], lambda value, view: make_choice_fitter(PAIRS)(value or PAIRS[0], view), label="Pair",
+        shown=lambda key: f"“{IDENTITIES[key].question}”", why=lambda given, view: None if given else "",
+    ),
+    "reveal": Switch(False),
+    **{
+        f"{side}_{name}": CustomValue(text, lambda value, view: str(value)[:120])
+        for side, key in zip(SIDES, ("layer", "instance"), strict=True)
+        for name, text in format_field_texts(SCHEMES[key]).items()
+    },
+    "code": Choice("PyTorch", VARIANT_FRAMEWORKS, label="Framework"),
+    "try": Choice(next(iter(EXAMPLES)), ARRAY_SOURCES, label="Try"),
+    "layout": Choice(ANY_LAYOUT, LAYOUT_NAMES, label="Axes"),
+}  # fmt: skip
+
 PARAMS = (
     *(param for param in (*tensor.PARAMS, *scheme.PARAMS) if param.name in SHARED_TENSOR_VALUES),
     CAMERA,
-    Param(
-        f"{PREFIX}panel", "same", _panel, label="Show", words=PANELS.__getitem__,
-        why=lambda given, view: "" if given == "belief" else None,
-    ),
-    Param(
-        f"{PREFIX}row", PAIRS[0], lambda value, view: make_choice_fitter(PAIRS)(value or PAIRS[0], view), label="Pair",
-        words=lambda key: f"“{IDENTITIES[key].question}”", why=lambda given, view: None if given else "",
-    ),
-    create_switch_param(f"{PREFIX}reveal", False),
-    *_typed("left", "layer"),
-    *_typed("right", "instance"),
-    Param(f"{PREFIX}code", "PyTorch", make_choice_fitter(list(VARIANT_FRAMEWORKS)), label="Framework"),
-    Param(f"{PREFIX}try", next(iter(EXAMPLES)), make_choice_fitter(list(ARRAY_SOURCES)), label="Try",
-          words=ARRAY_SOURCES.__getitem__),
-    Param(f"{PREFIX}layout", ANY_LAYOUT, make_choice_fitter(list(LAYOUT_NAMES)), label="Axes",
-          words=LAYOUT_NAMES.__getitem__),
-)  # fmt: skip
+    *create_params(VALUES, PREFIX),
+)
 
 
 def is_relevant(view: View, name: str) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from math import log2, prod
 
 from normviz.core.fields import AXIS_NAMES, Field, Rule
+from normviz.core.kinds.general import GENERAL
 from normviz.core.registry import Scheme
 from normviz.core.text import typeset
 from normviz.core.theory import explain_degeneracy, predict
@@ -174,7 +175,7 @@ def _normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
 
     matrices = scheme.matrices(shapes[0])
     if matrices == shapes[0][-1]:
-        scheme, matrices = replace(scheme, suppression=scheme.summation, whitens=False), 0
+        scheme, matrices = replace(scheme, suppression=scheme.summation, kind=GENERAL), 0
     alike = len(set(scheme.fields)) == 1
     return ScriptNormalizer(
         scheme=scheme, function="normalize" + suffix, x="w" if weights else "a", axes=axes,

@@ -11,13 +11,8 @@ from normviz.core.registry import DEFAULT_EPS, SCHEMES
 from normviz.data.samples import sample_normal, sample_uneven
 from normviz.topics.claims.checks.tensors import CONV, between
 from normviz.topics.claims.claim import Claim, Evidence, apart, below, over, same, seeds_from
-from normviz.topics.why.network import (
-    DenseNetworks,
-    TrainingPlan,
-    load_split_rows,
-    measure_test_accuracy,
-    train_networks,
-)
+from normviz.topics.why.network import TrainingPlan, load_split_rows, measure_test_accuracy, train_networks
+from normviz.train.numpy_network import DenseNetworks
 
 ONE: Shape = (1, *CONV[1:])
 """A batch of one example behind a convolution, (N, H, W, C)."""
@@ -57,7 +52,7 @@ class NoisyShift:
             array += added
         if step < self.last:
             x, _ = load_split_rows("test")
-            self.means.append(np.stack([each.a.mean(1) for each in network.layers(x[None])]))
+            self.means.append(np.stack([each.a.mean(1) for each in network.run(x).layers]))
 
 
 @lru_cache(maxsize=8)

@@ -55,7 +55,7 @@ def length_grows(seed: int) -> Evidence:
 
 def _first_turns(seed: int, start: float) -> tuple[float, ...]:
     """By how many degrees the first step turns w, by seed."""
-    return over(seed, lambda each: trained("weight", each, start).turned[0])
+    return over(seed, lambda each: trained("weight", each, start).turn_angles[0])
 
 
 def only_direction(seed: int) -> Evidence:

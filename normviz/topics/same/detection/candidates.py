@@ -6,9 +6,8 @@ from math import prod
 from typing import Any
 
 from normviz.core.equality import compute_behaviour_key
-from normviz.core.fields import Shape, find_divisors
+from normviz.core.fields import CHANNEL_FIELD, Shape, find_divisors
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.core.scheme import CHANNEL_FIELD
 from normviz.topics.same.variants import VARIANTS
 
 MAX_TRIED_GROUPS = 32

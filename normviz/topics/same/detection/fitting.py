@@ -9,7 +9,8 @@ import numpy as np
 
 from normviz.core.fields import AXES, OWN
 from normviz.core.layouts import ALL_LAYOUTS
-from normviz.core.normalize import broadcast_statistic, centre, ignore_float_warnings, normalize, reduce_boxes
+from normviz.core.normalize import ignore_float_warnings, normalize
+from normviz.core.reductions import broadcast_statistic, centre, reduce_boxes
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
 from normviz.topics.same.detection.candidates import is_affine, is_changed_by_gain, list_candidates

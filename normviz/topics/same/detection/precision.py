@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from normviz.core.fields import Field
-from normviz.core.normalize import broadcast_statistic, centre, ignore_float_warnings, reduce_boxes
-from normviz.core.registry import CHANNEL_FIELD, Scheme
+from normviz.core.fields import CHANNEL_FIELD, Field
+from normviz.core.kinds.whitening import compute_steepest_slope
+from normviz.core.normalize import ignore_float_warnings
+from normviz.core.reductions import broadcast_statistic, centre, reduce_boxes
+from normviz.core.registry import Scheme
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
-from normviz.core.whitening import compute_steepest_slope
 
 
 def find_precision(y: np.ndarray) -> str:

@@ -4,7 +4,8 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.fields import Shape
-from normviz.core.normalize import NormalizationResult, normalize
+from normviz.core.kinds.base import NormalizationResult
+from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, Scheme, find_equal_schemes
 from normviz.core.text import format_number, typeset
 from normviz.core.theory import explain_degeneracy
