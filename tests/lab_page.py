@@ -97,9 +97,9 @@ def live(at):
     )
     own = {"x": steps.x, "mean": steps.mean, "v": steps.v, "xhat": steps.xhat, "y": steps.y}
     own |= {"eps": eps, "gain": gain, "bias": bias, **dict(zip("nhwc", focus, strict=True))}
-    form = int(numbers["form"].of(focus, x.shape)) if "form" in numbers else 0
+    form = int(numbers["form"].look_up(focus, x.shape)) if "form" in numbers else 0
     if steps.deviation is not None:
-        own["divides"] = numbers["divides"].of(focus, x.shape)
+        own["divides"] = numbers["divides"].look_up(focus, x.shape)
     if scheme.whitens:
         groups = scheme.matrices(x.shape)
         group, row = divmod(focus[3], x.shape[3] // groups)
