@@ -19,7 +19,7 @@ ALL = "all"
 TABLE = "table-1"
 """The key of the topic, and of the group, with the entries of Table 1."""
 
-FIRST = ("X14", "X12", "X11", "X10", "B17", "B09", "X13", "R02", "X08")
+FIRST = ("X14", "X12", "X11", "X10", "B17", "L04", "X13", "R02", "X08")
 """The ids of the claims that the page begins with: what beginners hear, and what surprises most."""
 
 GROUPS = ("first", "wrong", "holds-if", "open", TABLE, "holds", "opinion")

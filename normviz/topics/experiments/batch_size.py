@@ -323,9 +323,9 @@ EXPERIMENT = Experiment(
     question="Who needs large batches?",
     claim="Layer normalization is “robust to the batch-sizes”, batch normalization is not (Ba et al. 2016, section 6.6 "
     "and figure 6).",
-    about=lambda _: f"{DIGITS_DESCRIPTION}, pixels in no order; {hidden_layers(WIDTHS)}; batches of {SIZES[0]} "
+    about=lambda _: f"{DIGITS_DESCRIPTION}, shuffled pixels; {hidden_layers(WIDTHS)}; batches of {SIZES[0]} "
                     f"to {SIZES[-1]}.",
     setting=Setting, parts=parts, report=report,
-    why="The mean of N examples is off by about σ/√N, and batch norm passes this error on to each of them. Layer norm "
-    "averages within one example.",
+    why="The mean of few examples is noisy, and batch norm passes this noise on to each of them. Layer norm averages "
+    "within one example.",
 )  # fmt: skip

@@ -93,7 +93,7 @@ class Tuning:
         shape = (len(LEARNED), len(RATES), len(self.networks))
         fresh = self.task == "digits"
         before, network = (network.replicate(shape[0] * shape[1], self.momenta, fresh) for _ in range(2))
-        parameters = [(name, each) for name, some in network.named.items() for each in some]
+        parameters = [(name, each) for name, some in network.parameter_groups.items() for each in some]
         rates = [np.outer([name in learned for learned in LEARNED.values()], RATES) for name, _ in parameters]
         learner = Trainer(
             [each for _, each in parameters], "adam", [network.old[0].new_tensor(r).view(-1, 1) for r in rates]

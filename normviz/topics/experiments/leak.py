@@ -113,15 +113,15 @@ class Part:
         learner = Trainer(network.parameters, "adam", np.repeat(self.rates, len(self.networks))[None])
         course = Course(self.length, POINTS, (len(NETWORKS), count, len(self.networks)))
         for step in range(self.length):
-            pictures, labels = training.of(digits.train[0], GROUPS, count, slice(step, step + 1))
+            pictures, labels = training.gather(digits.train[0], GROUPS, count, slice(step, step + 1))
             loss = cross_entropy(network.logits(pictures), labels)
             learner.step(loss)
             course.add_losses(loss)
             if course.marked:
-                seen = validation.of(digits.validation[0], GROUPS, count, slice(self.looks))
+                seen = validation.gather(digits.validation[0], GROUPS, count, slice(self.looks))
                 course.add_errors(validation=measure_group_errors(network, *seen))
             if course.share == 1:
-                late, _ = training.of(digits.train[0], GROUPS, count, slice(-self.looks, None))
+                late, _ = training.gather(digits.train[0], GROUPS, count, slice(-self.looks, None))
                 found = self._test(network, digits, late)
                 course.found = {name: course.as_grid(errors) for name, errors in found.items()}
             yield course.step(device)
@@ -141,7 +141,7 @@ class Part:
         batches, count = self._draw(digits, 2), len(self.rates)
         found = {}
         for name, groups in (("blank", GROUPS), ("same", [ONE_CLASS] * 3), ("mixed", [SHUFFLED] * 3)):
-            seen = batches.of(digits.test[0], groups, count, slice(self.looks))
+            seen = batches.gather(digits.test[0], groups, count, slice(self.looks))
             found[name] = measure_group_errors(network, *seen, only_blank=name == "blank")
         (found["inference"],) = network.measure_errors(late, DIGIT_CLASSES * self.group, [digits.test])
         return found

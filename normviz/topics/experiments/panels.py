@@ -43,7 +43,7 @@ WANTED = f"{state.PAGE} wanted"
 MAX_SEED = 10_000
 """All first seeds are below."""
 
-LEAD = "clamp(15rem, 46vh, 36rem)"
+LEAD = "clamp(15rem, 41vh, 36rem)"
 """The height of the first figure, which is in sight with the controls above it."""
 
 
@@ -158,7 +158,7 @@ def status(
             st.caption(f"Done: {whole} part{'s' if whole > 1 else ''} on the {devices}. {_kept_words()}")
     if run.error:
         show_error(run.error)
-    if damaged := work.get_archive().damaged(run.shown):
+    if damaged := work.get_archive().count_damaged(run.shown):
         st.caption(f"{damaged} kept result{'s were' if damaged > 1 else ' was'} damaged, and computed anew.")
 
 
@@ -166,7 +166,7 @@ def _progress_words(run: PageRun, ready: int) -> str:
     request, whole = run.request, len(run.shown)
     if request is None:
         return "Waiting for a worker"
-    if request.waits:
+    if request.is_waiting:
         return format_waiting(request)
     part = f"Part {min(ready + 1, whole)} of {whole}"
     if request.paused:
@@ -179,7 +179,7 @@ def _progress_words(run: PageRun, ready: int) -> str:
 
 
 def _kept_words() -> str:
-    return "On this server until it restarts: its disk takes no results." if work.get_archive().kept.failed else KEPT
+    return "On this server until it restarts: its disk takes no results." if work.get_archive().disk.failed else KEPT
 
 
 def outcome(report: Report, why: str, theme: str, working: bool, networks: int) -> None:
@@ -212,13 +212,15 @@ def outcome(report: Report, why: str, theme: str, working: bool, networks: int) 
 def draw(shown: FigureSpec, theme: str, tall: str = "", bands: str = "") -> None:
     """Draw a figure of a report with its caption, without its panels of chosen learning rates.
 
-    `tall`: the height of curves in CSS, by default that of `height`; `bands`: the words before the caption.
+    `tall`: the height of curves in CSS, by default that of `height`; `bands`: the words above the figure.
     """
     found = [piece for piece in pieces(shown) if not shows_rates(piece)]
+    if bands:
+        st.caption(bands)
     for k in range(0, len(found), shown.columns):
         row = found[k : k + shown.columns]
         for column, piece in zip(st.columns(len(row)), row, strict=True):
             with column:
                 show_figure(figure_of(piece, theme), piece.key, piece.alt, height(piece, tall))
-    if words := f"{bands} {shown.caption}".strip():
-        st.caption(words)
+    if shown.caption:
+        st.caption(shown.caption)

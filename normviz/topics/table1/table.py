@@ -139,7 +139,7 @@ def _row(scheme: Scheme, setting: Setting, results: TableResults, follow: bool) 
     key = HashedKey(scheme, setting, follow)
     row = results.rows.get(key)
     if row is None:
-        measured, exact = results.forward(scheme, setting), results.forward(scheme, setting.exact)
+        measured, exact = results.forward(scheme, setting), results.forward(scheme, setting.in_float64)
         losses = results.losses(scheme, setting)
         largest = compute_loss_gaps(losses).max(0) if len(losses) else np.full(len(NETWORKS), np.nan)
         row = [
@@ -194,9 +194,9 @@ def _cell(
     rounding = bound_rounding_gap(gaps, change, setting, "forward")
     forward = judge_outputs(gaps, twin, change, of_x, setting)
     trained = judge_losses(losses, largest, place, change, of_loss, setting)
-    if setting.exact != setting:
+    if setting.in_float64 != setting:
         wide = _gaps(exact)
-        exact_forward = judge_outputs(wide, twin, change, of_x, setting.exact)
+        exact_forward = judge_outputs(wide, twin, change, of_x, setting.in_float64)
         forward = _held(forward, exact_forward, wide[twin], setting.dtype)
         trained = trained if parted else _held(trained, exact_forward, wide[twin], setting.dtype)
     if trained.together:

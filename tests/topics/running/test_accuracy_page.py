@@ -109,7 +109,7 @@ def test_two_sessions_share_one_training(held):
     pages = [open_now(seed="21") for _ in range(2)]
     assert held.waits.wait(SOON)
     asked = [at.session_state[accuracy.REQUEST_KEY] for at in pages]
-    assert asked[0].request.run is asked[1].request.run
+    assert asked[0].request.first_run is asked[1].request.first_run
     assert all("…%" in heading(at) for at in pages)
     held.go_on.set()
     pages = [settled(at) for at in pages]
