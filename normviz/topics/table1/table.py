@@ -27,7 +27,7 @@ from normviz.train.setting import Setting
 FADE_TOLERANCE = 0.05
 """Relative tolerance of a fading gap around its prediction, besides rounding."""
 
-UNCHANGED_REASON = "δ = 1 changes nothing, so nothing can be exact_forward."
+UNCHANGED_REASON = "δ = 1 changes nothing, so nothing can be told."
 
 NO_GRADIENT_TEXT = (
     "Each unit of a deeper layer has only two inputs. Their standardized weights are always +1 and −1. Their gradient "
