@@ -59,23 +59,26 @@ def make_case(scheme: Scheme, x: np.ndarray, indices: list[Index]) -> Case:
     gain, bias = (1.5 if scheme.gain is not None else 1.0), (-0.25 if scheme.bias is not None else 0.0)
     result = normalize(x, scheme, eps, gain, bias)
     roles = AXIS_ROLES.get(scheme.acts_on, PLAIN_ROLES)
-    data = build_element_data({"focus": (0, 0, 0, 0)}, scheme, x, result, (eps, gain, bias), roles, "light")
+    data = build_element_data(
+        {"focus": (0, 0, 0, 0)}, wording.BoundScheme(scheme, x.shape), x, result, (eps, gain, bias), roles, "light"
+    )
     numbers = live.compute_live_numbers(scheme, x, result, eps, gain, bias)
     lines = [*live.build_statistic_formulas(scheme), *live.build_step_formulas(scheme, x.shape)]
 
     def write_formulas(index: Index) -> list[str]:
-        form = int(numbers["form"].of(index, x.shape)) if "form" in numbers else 0
+        form = int(numbers["form"].look_up(index, x.shape)) if "form" in numbers else 0
         own = {
-            name: each._replace(values=shorten_floats(each.values)).of(index, x.shape) for name, each in numbers.items()
+            name: each._replace(values=shorten_floats(each.values)).look_up(index, x.shape)
+            for name, each in numbers.items()
         }
         own |= dict(zip("nhwc", index, strict=True))
         said = [written.said(convert_to_mathml(line.forms[form % len(line.forms)]), own.__getitem__) for line in lines]
         return ["".join(each.split()) for each in said]
 
-    taken = wording.find_field_statistics(scheme, x.shape)
+    taken = wording.BoundScheme(scheme, x.shape).statistics
 
     def write_fields(index: Index) -> list[str]:
-        boxes = wording.describe_boxes(scheme, index, x.shape)
+        boxes = wording.BoundScheme(scheme, x.shape).describe_boxes(index)
         return [
             wording.describe_field_box(part.field, index, x.shape, scheme.axes, box.shared)
             for part, box in zip(taken, boxes, strict=True)

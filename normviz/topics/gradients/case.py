@@ -56,11 +56,11 @@ def separate_usable_arrays(
     return usable, problems
 
 
-def _describe_unknown_name(name: str, names: tuple[str, ...], told: str) -> str:
+def _describe_unknown_name(name: str, names: tuple[str, ...], source: str) -> str:
     """Describe an unknown name, and suggest the known name of the nearest spelling."""
     alike = get_close_matches(name[:40].lower(), names, n=1, cutoff=0.5)
     hint = f" Did you mean {alike[0]}?" if alike else ""
-    return f"{name[:40]!r} is no name in the {told}; {', '.join(names)} are.{hint}"
+    return f"{name[:40]!r} is no name in the {source}; {', '.join(names)} are.{hint}"
 
 
 def _find_problem(name: str, array: np.ndarray) -> str | None:

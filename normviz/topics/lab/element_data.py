@@ -23,15 +23,15 @@ TYPICAL_MAX = 3.0
 
 
 def build_element_data(
-    view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult, affine: tuple[float, ...],
+    view: View, bound: wording.BoundScheme, x: np.ndarray, result: NormalizationResult, affine: tuple[float, ...],
     roles: tuple[int, int, int, int], theme: str,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the data from which the browser describes any element: words for its fields, formulas, and all numbers.
 
     `affine`: ε, γ, β and τ; `roles`: the axes drawn in the places of N, H, W and C.
     """
-    shape, colours = x.shape, THEMES[theme]
-    boxes, taken = wording.describe_boxes(scheme, view["focus"], shape), wording.find_field_statistics(scheme, shape)
+    scheme, shape, colours = bound.scheme, bound.shape, THEMES[theme]
+    boxes = bound.describe_boxes(view["focus"])
     fields = [
         {
             "part": None if len(boxes) == 1 else part,
@@ -40,7 +40,7 @@ def build_element_data(
             "words": box.shared,
             "what": "" if box.shared != wording.BOX_TEMPLATES else box.what,
         }
-        for part, each, box in zip(("mean", "divides"), taken, boxes, strict=False)
+        for part, each, box in zip(("mean", "divides"), bound.statistics, boxes, strict=False)
     ]
     numbers = live.compute_live_numbers(scheme, x, result, *affine)
     pictures = _pictures(scheme, x, result)
@@ -50,7 +50,7 @@ def build_element_data(
         "roles": list(roles),
         "axes": [(AXIS_NAMES[name].letter, n - 1) for name, n in zip(scheme.axes, shape, strict=True)],
         "fields": fields,
-        "says": _all_words(scheme, x),
+        "says": _all_words(bound),
         "words": {"cut": "Shown: {}."},
         "ranges": wording.format_ranges(Field((FULL,) * 4), scheme.axes, shape),
         "statistics": _written(live.build_statistic_formulas(scheme)),
@@ -78,18 +78,19 @@ def _note(scheme: Scheme) -> str:
     return f"{'; '.join(notes)}." if notes else ""
 
 
-def _all_words(scheme: Scheme, x: np.ndarray) -> str:
+def _all_words(bound: wording.BoundScheme) -> str:
+    scheme, shape = bound.scheme, bound.shape
     if scheme.pointwise is not None:
         return (
             f"<b>Nothing is shared:</b> every element passes through {wording.format_function_text(scheme)} by itself."
         )
     if scheme.field is None:
         return "<b>Nothing is shared:</b> every element stays as it is."
-    (first, *others) = wording.find_field_statistics(scheme, x.shape)
-    noun = name_field(first.field, scheme.axes, x.shape)
-    if others or not noun or wording.find_windowed_axes(first.field, x.shape):
-        return f"In all: {wording.describe_statistic_counts(scheme, x.shape)}."
-    count = prod(first.field.statistics_shape(x.shape))
+    (first, *others) = bound.statistics
+    noun = name_field(first.field, scheme.axes, shape)
+    if others or not noun or wording.find_windowed_axes(first.field, shape):
+        return f"In all: {bound.describe_statistic_counts()}."
+    count = prod(first.field.statistics_shape(shape))
     counted = " and ".join(wording.pluralize(count, name) for name in first.names)
     return f"In all: {counted}, one for every {noun}."
 

@@ -67,13 +67,14 @@ def describe_non_finite(scheme: Scheme, x: np.ndarray, result: NormalizationResu
 
 
 def show_element_panel(
-    view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult, affine: tuple[float, ...], theme: str
-) -> None:
+    view: View, bound: wording.BoundScheme, x: np.ndarray, result: NormalizationResult, affine: tuple[float, ...],
+    theme: str,
+) -> None:  # fmt: skip
     """Show the chosen element of the cube: its field, indices and numbers; `affine`: ε, γ, β and τ."""
-    roles = AXIS_ROLES.get(scheme.acts_on, PLAIN_ROLES)
-    data = build_element_data(view, scheme, x, result, affine, roles, theme)
+    roles = AXIS_ROLES.get(bound.scheme.acts_on, PLAIN_ROLES)
+    data = build_element_data(view, bound, x, result, affine, roles, theme)
     show_element(data, "element", lambda: store_sent_focus("element shown"))
-    twins = describe_equal_schemes(scheme, x.shape)
+    twins = describe_equal_schemes(bound.scheme, bound.shape)
     if twins:
         st.info(twins, icon=":material/equal:")
 

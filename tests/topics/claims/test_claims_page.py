@@ -40,8 +40,8 @@ def server(monkeypatch, tmp_path):
     monkeypatch.setattr(work, "get_archive", lambda: archive)
     monkeypatch.setattr(jobs, "measure_claim", measure_claim)
     with create_thread_pool(2) as pool:
-        desk = JobQueue(pool, jobs_per_request=2)
-        monkeypatch.setattr(work, "get_experiment_queue", lambda: desk)
+        queue = JobQueue(pool, jobs_per_request=2)
+        monkeypatch.setattr(work, "get_experiment_queue", lambda: queue)
         yield measured
 
 

@@ -204,10 +204,10 @@ def test_a_cancelled_job_ends_between_steps():
     with create_thread_pool(1) as pool:
         reported, begun = [], Event()
         part = plan_trainings("conv")[3]
-        ticket = JobQueue(pool, lease=60).submit([part], lambda job, arrays: (reported.append(arrays), begun.set()))
+        request = JobQueue(pool, lease=60).submit([part], lambda job, arrays: (reported.append(arrays), begun.set()))
         assert begun.wait(60)
-        ticket.cancel()
-        assert ticket.wait(60)
+        request.cancel()
+        assert request.wait(60)
     assert float(reported[-1]["share"]) < 1
 
 
