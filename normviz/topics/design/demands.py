@@ -13,7 +13,7 @@ from normviz.topics.design.conditions import CONDITIONS
 SHAPES: dict[str, tuple[Shape, Shape]] = {"dense": ((8, 1, 1, 8), (1, 1, 16, 8)), "conv": ((8, 4, 4, 8), (3, 3, 4, 8))}
 """Shapes of pre-activations (N, H, W, C) and weights (kh, kw, Cin, Cout) by layer: two groups hold several each."""
 
-FRONT_KEYS = ("none", *(key for key, row in SCHEMES.items() if row.acts_on == "weight"))
+FRONT_KEYS = ("none", *(key for key, row in SCHEMES.items() if row.is_weight_scheme))
 """Keys of the possible fronts: "none", or a scheme of the weights."""
 
 ANY_FRONT = "any"

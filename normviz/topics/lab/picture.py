@@ -9,7 +9,6 @@ from normviz.core.fields import AXIS_NAMES
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.registry import Scheme
 from normviz.core.text import capitalize_first, join_words
-from normviz.describe.notation import TENSOR_SYMBOLS
 from normviz.describe.wording import BoundScheme, find_windowed_axes, format_signed
 from normviz.topics.lab.stages import MAX_ANIMATED_ELEMENTS, build_stages
 from normviz.topics.lab.state import LOOK_PARAMS, get_affine_values, get_cube_view
@@ -30,15 +29,15 @@ HIGHLIGHT_WORDS = {
 STILL_NOTE = f"Up to {MAX_ANIMATED_ELEMENTS:,} elements it can be watched step by step."
 """Note on a cube that is too large to be animated."""
 
-AXIS_ROLES: dict[str, AxisRoles] = {"weight": (2, 0, 1, 3)}
-"""Axes drawn in the places of N, H, W and C, by `acts_on`: input channels of weights take the place of examples."""
+AXIS_ROLES: dict[bool, AxisRoles] = {False: PLAIN_ROLES, True: (2, 0, 1, 3)}
+"""Axes drawn in the places of N, H, W and C, True for weights: their input channels take the place of examples."""
 
 
 def show_lab_cube(view: View, bound: BoundScheme, x: np.ndarray, result: NormalizationResult, theme: str) -> None:
     """Show the cube with the locked element's field, and the legend of its colours."""
     scheme = bound.scheme
     shown = get_cube_view(view, scheme)
-    roles = AXIS_ROLES.get(scheme.acts_on, PLAIN_ROLES)
+    roles = AXIS_ROLES[scheme.is_weight_scheme]
     levels, legend = _levels(view, scheme, x, result)
     layout = compute_layout(shown, x.shape, roles)
     titles, hues = make_axis_titles(bound, layout, THEMES[theme])
@@ -56,7 +55,7 @@ def show_lab_cube(view: View, bound: BoundScheme, x: np.ndarray, result: Normali
     cube_parts = CubeParts(
         cube.build_hover_data(layout, fields, x, [result.xhat], filled, stages, labels),
         focus=view["focus"], index_letters=[AXIS_NAMES[name].letter for name in scheme.axes],
-        symbol=TENSOR_SYMBOLS.get(scheme.acts_on, "x"), axes=scheme.axes,
+        symbol=scheme.symbol, axes=scheme.axes,
         legend=describe_layout(shown, bound) + words, no_stages_note=still,
         view={param.name: view[param.name] for param in LOOK_PARAMS}, on_focus=lambda: store_sent_focus("cube plot"),
         on_view=make_view_callback("cube plot", LOOK_PARAMS),
@@ -67,7 +66,7 @@ def show_lab_cube(view: View, bound: BoundScheme, x: np.ndarray, result: Normali
 def _levels(view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> tuple[np.ndarray, dict]:
     values = {"value": x, "normalized": result.xhat, "output": result.y}
     colour = view["colour"]
-    if colour == "value" and is_picture(view, x.shape) and scheme.acts_on != "weight":
+    if colour == "value" and is_picture(view, x.shape) and not scheme.is_weight_scheme:
         return cube.compute_grey_levels(x)
     if colour in values:
         return cube.compute_value_levels(values[colour])
@@ -79,7 +78,7 @@ def _levels(view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResu
 def describe_layout(shown: str, bound: BoundScheme) -> str:
     """Return a line, as HTML, on how axes share the sides of the picture; empty where each has a side of its own."""
     scheme, shape = bound.scheme, bound.shape
-    block, rows, columns, _ = AXIS_ROLES.get(scheme.acts_on, PLAIN_ROLES)
+    block, rows, columns, _ = AXIS_ROLES[scheme.is_weight_scheme]
     called = [AXIS_NAMES[name] for name in scheme.axes]
     if shown == "unfolded":
         return f"<p>One block for each {called[block].one}.</p>" if shape[block] > 1 else ""

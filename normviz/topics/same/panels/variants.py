@@ -45,10 +45,9 @@ def _variant(scheme: Scheme, result: NormalizationResult, focus: tuple[int, ...]
     st.latex(lines["mean"])
     st.latex(lines["normalized"])
     bound = wording.BoundScheme(scheme, shape)
-    box = bound.describe_boxes(focus)[0]
+    box, counts = bound.describe_boxes(focus)[0], wording.capitalize_first(bound.describe_statistic_counts())
     st.markdown(
-        f"{wording.capitalize_first(bound.describe_statistic_counts())}.  \nField of the chosen element: {box.where}.  \n"
-        f"Its **x̂ = {format_number(result.xhat[focus])}**."
+        f"{counts}.  \nField of the chosen element: {box.where}.  \nIts **x̂ = {format_number(result.xhat[focus])}**."
     )
 
 
