@@ -11,7 +11,7 @@ from normviz.ui.link import Param, View
 PAGE = "compare"
 PREFIX = PAGE + " "
 FEWEST, MOST = 2, 6
-COMPARABLE_KEYS = [key for key, scheme in SCHEMES.items() if scheme.acts_on != "weight"]
+COMPARABLE_KEYS = [key for key, scheme in SCHEMES.items() if not scheme.is_weight_scheme]
 """Keys of the schemes that act on the same tensor; schemes of weights have a page of their own."""
 
 SHARED_LAB_VALUES = (*tensor.SIZE_NAMES, "groups", "radius", "eps", "data", "seed", "colour", "focus")
