@@ -70,7 +70,7 @@ def _generate_tensor_mistakes(case: HomeworkCase, name: str) -> MistakeCandidate
     """Yield the result of each mistake, as a tensor or a parameter; the more common mistake first."""
     if name in ("dgamma", "dbeta"):
         yield ("swapped",), case.right["dbeta" if name == "dgamma" else "dgamma"]
-    if case.scheme.spectral:
+    if case.scheme.kind.divides_by_singular_value:
         yield from _generate_spectral_mistakes(case, name)
     if case.scheme.is_general_form and name != "dbeta":
         yield from _generate_general_form_mistakes(case, name)

@@ -9,7 +9,6 @@ from normviz.core.fields import AXIS_NAMES
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.registry import Scheme
 from normviz.core.text import capitalize_first, join_words
-from normviz.describe.notation import TENSOR_SYMBOLS
 from normviz.describe.wording import BoundScheme, find_windowed_axes, format_signed
 from normviz.topics.lab.stages import MAX_ANIMATED_ELEMENTS, build_stages
 from normviz.topics.lab.state import LOOK_PARAMS, get_affine_values, get_cube_view
@@ -27,15 +26,15 @@ HIGHLIGHT_WORDS = {
 }
 """Words for the highlighted element, by the reason of the highlight, which plot.js sets."""
 
-AXIS_ROLES: dict[str, AxisRoles] = {"weight": (2, 0, 1, 3)}
-"""Axes drawn in the places of N, H, W and C, by `acts_on`: input channels of weights take the place of examples."""
+AXIS_ROLES: dict[bool, AxisRoles] = {False: PLAIN_ROLES, True: (2, 0, 1, 3)}
+"""Axes drawn in the places of N, H, W and C, True for weights: their input channels take the place of examples."""
 
 
 def show_lab_cube(view: View, bound: BoundScheme, x: np.ndarray, result: NormalizationResult, theme: str) -> None:
     """Show the cube with the locked element's field, and the legend of its colours."""
     scheme = bound.scheme
     shown = get_cube_view(view, scheme)
-    roles = AXIS_ROLES.get(scheme.acts_on, PLAIN_ROLES)
+    roles = AXIS_ROLES[scheme.is_weight_scheme]
     levels, legend = _levels(view, scheme, x, result)
     layout = compute_layout(shown, x.shape, roles)
     titles, hues = make_axis_titles(bound, layout, THEMES[theme])
@@ -63,7 +62,7 @@ def show_lab_cube(view: View, bound: BoundScheme, x: np.ndarray, result: Normali
             cube.build_hover_data(layout, fields, x, [result.xhat], filled, stages, labels),
             focus=view["focus"],
             index_letters=[AXIS_NAMES[name].letter for name in scheme.axes],
-            symbol=TENSOR_SYMBOLS.get(scheme.acts_on, "x"),
+            symbol=scheme.symbol,
             axes=scheme.axes,
             legend=describe_layout(shown, bound) + format_cube_legend(view["colour"], bound, theme, framed, legend),
             no_stages_note=still,
@@ -77,7 +76,7 @@ def show_lab_cube(view: View, bound: BoundScheme, x: np.ndarray, result: Normali
 def _levels(view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> tuple[np.ndarray, dict]:
     values = {"value": x, "normalized": result.xhat, "output": result.y}
     colour = view["colour"]
-    if colour == "value" and is_picture(view, x.shape) and scheme.acts_on != "weight":
+    if colour == "value" and is_picture(view, x.shape) and not scheme.is_weight_scheme:
         return cube.compute_grey_levels(x)
     if colour in values:
         return cube.compute_value_levels(values[colour])
@@ -89,7 +88,7 @@ def _levels(view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResu
 def describe_layout(shown: str, bound: BoundScheme) -> str:
     """Return a line, as HTML, on how axes share the sides of the picture; empty where each has a side of its own."""
     scheme, shape = bound.scheme, bound.shape
-    block, rows, columns, _ = AXIS_ROLES.get(scheme.acts_on, PLAIN_ROLES)
+    block, rows, columns, _ = AXIS_ROLES[scheme.is_weight_scheme]
     called = [AXIS_NAMES[name] for name in scheme.axes]
     if shown == "unfolded":
         return f"<p>One block for each {called[block].one}.</p>" if shape[block] > 1 else ""

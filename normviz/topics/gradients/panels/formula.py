@@ -10,8 +10,8 @@ from normviz.core.text import format_number, join_words, typeset
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe import wording
 from normviz.describe.backward import build_backward_formulas
-from normviz.describe.notation import Formula
 from normviz.describe.snippets import BACKWARD_FRAMEWORKS, write_backward_snippet
+from normviz.describe.symbols import Formula
 from normviz.topics.gradients import autograd
 from normviz.topics.gradients.figures import draw_tensor_map
 from normviz.topics.gradients.small import GradientComparison, SmallTensors, compare_gradients, make_small_tensors
@@ -68,7 +68,7 @@ def _show_lines(scheme: Scheme) -> None:
     """Show the formulas, first those on the way to ∂l/∂x."""
     lines = build_backward_formulas(scheme)
     there = {line.name for line in lines}
-    inside = [] if scheme.pointwise is None else ["α"] if scheme.shift is None else ["α", "s"]
+    inside = [] if scheme.function is None else ["α"] if scheme.shift is None else ["α", "s"]
     found = join_words(["∂l/∂x", *(symbol for name, symbol in LINE_SYMBOLS.items() if name in there), *inside], "and")
     st.markdown(
         f"**{wording.capitalize_first(wording.format_scheme_name(scheme))}, backwards**: from ∂l/∂y to {found}."
@@ -119,7 +119,7 @@ def _show_in_and_out(
 
 def _describe_invariances(scheme: Scheme, eps: float) -> str:
     """Describe the part of the gradient that is removed, which follows from the scheme; the observation is in bold."""
-    letter = "W" if scheme.acts_on == "weight" else "x"
+    letter = "W" if scheme.is_weight_scheme else "x"
     shift = f"a shift of all {letter} changes nothing, so ∂l/∂{letter} sums to 0"
     factor = f"a factor of all {letter} changes nothing, so {letter} · ∂l/∂{letter} sums to 0"
     if eps:
@@ -130,7 +130,7 @@ def _describe_invariances(scheme: Scheme, eps: float) -> str:
         *([factor] if scheme.suppression is not None else []),
     ]
     said = "; ".join(parts) or "nothing is taken out, since nothing is normalized"
-    if scheme.pointwise is not None:
+    if scheme.function is not None:
         said = "nothing is shared: each element has a slope of its own, which is near 0 where it is saturated"
     return f"**{wording.capitalize_first(said)}.**"
 
@@ -152,8 +152,8 @@ def _show_comparison(
             _difference(getattr(exact, name), found.get(name), comparison, name) for name in rows
         ]
     st.table(columns, border="horizontal")
-    held = f"μ and {'Σ' if scheme.whitens else 'σ'} were constants"
-    held = "nothing were saturated" if scheme.pointwise else held
+    held = f"μ and {'Σ' if scheme.kind.divides_by_matrix else 'σ'} were constants"
+    held = "nothing were saturated" if scheme.function else held
     st.caption(
         f"Differences of ∂l/∂x: the largest, relative to the largest ∂l/∂x that there would be if {held}; of the "
         "others, relative to the largest number. Central differences have an error of their own, of a step that is "

@@ -38,11 +38,11 @@ def show_jacobian(view: View, theme: str) -> None:
 
 def _describe_structure(scheme: Scheme, blocks: JacobianBlocks, field_count: int) -> str:
     """Describe the structure of the matrix, which follows from the fields."""
-    if scheme.pointwise is not None:
+    if scheme.function is not None:
         return "**Only the diagonal**: every x̂ depends on its own x alone."
     if not scheme.fields:
         return "**Only the diagonal**: x̂ = x."
-    if scheme.spectral:
+    if scheme.kind.divides_by_singular_value:
         return "**One block**: all weights share one largest singular value, so each weight affects all."
     if not blocks.alone:
         return (
