@@ -15,7 +15,7 @@ import torch
 from normviz.core.fields import OWN, Field, Shape
 from normviz.core.kinds.whitening import merge_groups, split_into_groups
 from normviz.core.registry import Scheme
-from normviz.train.gradient import GeneralForm
+from normviz.train.gradient import GeneralForm, WhiteningForm
 from normviz.train.stack import StackNormalizer
 
 
