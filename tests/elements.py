@@ -14,7 +14,7 @@ from normviz.data.samples import SAMPLES
 from normviz.describe import live, wording
 from normviz.describe.mathml import convert_to_mathml
 from normviz.topics.lab.element_data import build_element_data, shorten_floats
-from normviz.topics.lab.picture import AXIS_ROLES, PLAIN_ROLES
+from normviz.topics.lab.picture import AXIS_ROLES
 
 SHAPES = [(4, 4, 4, 6), (1, 1, 1, 1), (2, 3, 2, 1), (3, 8, 1, 4), (5, 1, 1, 12)]
 SPOILT = (np.nan, np.inf, -np.inf, 1e300, -1e-300, 0.0)
@@ -58,7 +58,7 @@ def make_case(scheme: Scheme, x: np.ndarray, indices: list[Index]) -> Case:
     eps = 1e-3 if scheme.eps is not None and scheme.suppression is not None else 0.0
     gain, bias = (1.5 if scheme.gain is not None else 1.0), (-0.25 if scheme.bias is not None else 0.0)
     result = normalize(x, scheme, eps, gain, bias)
-    roles = AXIS_ROLES.get(scheme.acts_on, PLAIN_ROLES)
+    roles = AXIS_ROLES[scheme.is_weight_scheme]
     data = build_element_data(
         {"focus": (0, 0, 0, 0)}, wording.BoundScheme(scheme, x.shape), x, result, (eps, gain, bias), roles, "light"
     )

@@ -25,7 +25,7 @@ from normviz.ui.scheme_picker import COMMON_SCHEMES, make_state_key
 
 ROOT = Path(__file__).parents[1]
 TABS = ("Statistics", "Distribution", "Response", "Picture", "Formula", "Parameters and state", "Code")
-ACTIVATION = [key for key, scheme in SCHEMES.items() if scheme.acts_on != "weight"]
+ACTIVATION = [key for key, scheme in SCHEMES.items() if not scheme.is_weight_scheme]
 
 
 OPENED = (lab.BELOW_KEY, *map(get_open_key, (ADVANCED_DRAWER, LOOK, ROWS, SETTINGS)))
@@ -100,7 +100,7 @@ def live(at):
     form = int(numbers["form"].look_up(focus, x.shape)) if "form" in numbers else 0
     if steps.deviation is not None:
         own["divides"] = numbers["divides"].look_up(focus, x.shape)
-    if scheme.whitens:
+    if scheme.kind.divides_by_matrix:
         groups = scheme.matrices(x.shape)
         group, row = divmod(focus[3], x.shape[3] // groups)
         v = np.split(result.v, groups, axis=3)[group]

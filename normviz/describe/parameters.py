@@ -43,10 +43,10 @@ def list_parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
         rows = [
             _in_front(row) for row in list_parameter_shapes(SCHEMES[scheme.weight], (UNKNOWN_FAN_IN, 1, 1, shape[-1]))
         ]
-    if scheme.pointwise is not None:
+    if scheme.function is not None:
         inside = {"α": "learned factor"} | ({} if scheme.shift is None else {"s": "learned shift"})
         rows += [
-            ParameterRow(name, f"{role} inside {scheme.pointwise}, one for all", *_shapes_along(scheme, (), shape))
+            ParameterRow(name, f"{role} inside {scheme.kind.function}, one for all", *_shapes_along(scheme, (), shape))
             for name, role in inside.items()
         ]
     learned = (
@@ -136,7 +136,7 @@ def _shapes_along(scheme: Scheme, axes: Collection[str], shape: Shape) -> tuple[
     """
     sizes = dict(zip(scheme.axes, shape, strict=True))
     here = tuple(int(sizes[axis]) for axis in scheme.axes if axis in axes)
-    weight = scheme.acts_on == "weight"
+    weight = scheme.is_weight_scheme
     order = CHANNELS_FIRST_AXES["weight" if weight else "activation"]
     torch = tuple(int(sizes[axis]) if axis in axes else 1 for axis in order if weight or axis in axes)
     return str(here), str(torch) if scheme.torch else "–", str(here) if scheme.keras else "–"

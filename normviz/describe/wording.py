@@ -129,9 +129,7 @@ class BoundScheme:
         channels.
         """
         scheme = self.scheme
-        if scheme.spectral:
-            return [FieldStatistics(("largest singular value",), scheme.fields[-1])]
-        named = {"mean": scheme.summation, "covariance matrix" if scheme.whitens else "mean square": scheme.suppression}
+        named = {"mean": scheme.summation, scheme.kind.statistic: scheme.suppression}
         parts = [FieldStatistics((name,), field) for name, field in named.items() if field is not None]
         if len({part.field.canonical(self.shape) for part in parts}) == len(parts):
             return parts
@@ -244,7 +242,7 @@ def format_argument_text(scheme: Scheme) -> str:
 
 def format_function_text(scheme: Scheme) -> str:
     """Format the function of a pointwise scheme: "tanh(αx)", "erf(αx + s)"."""
-    return f"{scheme.pointwise}({format_argument_text(scheme)})"
+    return f"{scheme.kind.function}({format_argument_text(scheme)})"
 
 
 def format_scheme_name(scheme: Scheme) -> str:
@@ -271,18 +269,18 @@ def summarize_scheme(scheme: Scheme) -> str:
     The summary has the averaged axes and the omitted steps, the divisor of weights, or the function. It is empty for a
     custom scheme and for one that computes nothing.
     """
-    if scheme.pointwise is not None:
+    if scheme.function is not None:
         return format_function_text(scheme)
     if scheme.key == "custom" or not scheme.fields:
         return ""
-    if scheme.acts_on == "weight":
-        divisor = "σ₁" if scheme.spectral else "‖w‖" if scheme.per_fan_in else "σ"
+    if scheme.is_weight_scheme:
+        divisor = "σ₁" if scheme.kind.divides_by_singular_value else "‖w‖" if scheme.per_fan_in else "σ"
         return f"− μ, ÷ {divisor}" if scheme.summation else f"÷ {divisor}"
     words = {"full": "{}", "groups": "{} in groups", "window": "{} windows"}
     rules = list(zip(scheme.axes, scheme.fields[-1].rules, strict=True))
     over = {kind: "·".join(axis for axis, rule in rules if rule.kind == kind) for kind in words}
     told = [text.format(over[kind]) for kind, text in words.items() if over[kind]]
-    told = [told[0], "÷ √Σ"] if scheme.whitens else told
+    told = [told[0], "÷ √Σ"] if scheme.kind.divides_by_matrix else told
     if scheme.suppression is None:
         return ", ".join([*told, "mean only"])
     alike = (row for row in SCHEMES.values() if row.key != scheme.key and row.acts_on == scheme.acts_on)

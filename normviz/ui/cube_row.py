@@ -1,7 +1,6 @@
 """One tensor in several cubes side by side, one for each scheme."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -9,8 +8,7 @@ from normviz.charts import cube
 from normviz.charts.cube_layout import Layout, compute_layout
 from normviz.charts.palette import THEMES, Theme
 from normviz.core.fields import AXIS_NAMES
-from normviz.core.registry import SCHEMES, Scheme
-from normviz.describe.notation import TENSOR_SYMBOLS
+from normviz.core.registry import Scheme
 from normviz.describe.wording import BoundScheme, format_shape
 from normviz.ui.cube_view import make_view_callback
 from normviz.ui.link import Param, View
@@ -29,21 +27,17 @@ def make_axis_titles(bound: BoundScheme, layout: Layout, colours: Theme) -> tupl
 
 
 def show_cubes(
-    schemes: Sequence[Scheme],
-    x: np.ndarray,
-    xhats: Sequence[np.ndarray],
-    levels: np.ndarray,
-    legend: dict,
-    view: View,
-    camera: Param,
-    theme: str,
-) -> None:
+    schemes: Sequence[Scheme], x: np.ndarray, xhats: Sequence[np.ndarray], view: View, camera: Param, theme: str,
+    colouring: tuple[np.ndarray, dict] | None = None,
+) -> None:  # fmt: skip
     """Show cubes in a row, in one scene, as the element `cubes`; each highlights its field of the locked element.
 
-    `levels`, `legend`: for all copies together, as for `cube.draw_cube`; `camera`: the page's own.
+    `camera`: the page's own; `colouring`: levels and legend of all copies together, as for `cube.draw_cube`, by
+    default plain.
     """
+    levels, legend = colouring or cube.make_plain_levels((len(schemes), *x.shape))
     layout = compute_layout("folded", x.shape)
-    plain = replace(SCHEMES["none"], acts_on=schemes[0].acts_on)
+    plain = schemes[0].remove_normalization()
     brief, *titles = (make_axis_titles(BoundScheme(each, x.shape), layout, THEMES[theme]) for each in (plain, *schemes))
     labels = [scheme.label for scheme in schemes]
     alt = f"The same tensor {format_shape(x.shape)} in {len(schemes)} cubes, one a scheme: {', '.join(labels)}. "
@@ -60,7 +54,7 @@ def show_cubes(
             cube.build_hover_data(layout, fields, x, xhats, filled, labels=texts),
             focus=view["focus"],
             index_letters=[AXIS_NAMES[name].letter for name in plain.axes],
-            symbol=TENSOR_SYMBOLS.get(plain.acts_on, "x"),
+            symbol=plain.symbol,
             labels=labels,
             view={"camera": view["camera"]},
             on_focus=lambda: store_sent_focus("cubes plot"),

@@ -94,7 +94,7 @@ def test_the_words_count_the_elements_and_name_every_axis(shape_fields, data):
 )
 def test_what_a_field_shares(key, words):
     assert (
-        wording.BoundScheme(SCHEMES[key], WEIGHTS if SCHEMES[key].acts_on == "weight" else SHAPE).describe_sharing()
+        wording.BoundScheme(SCHEMES[key], WEIGHTS if SCHEMES[key].is_weight_scheme else SHAPE).describe_sharing()
         == words
     )
 

@@ -42,7 +42,7 @@ from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word
 LABELS = {"none": "None", "post": "Post", "pre": "Pre", "peri": "Peri"}
 """The placements in figures."""
 
-FITTING = {key: scheme.label for key, scheme in SCHEMES.items() if scheme.acts_on == "activation"}
+FITTING = {key: scheme.label for key, scheme in SCHEMES.items() if scheme.is_activation_scheme}
 """Schemes that can stand in a place between branches: those that normalize activations."""
 
 RATIO = 4

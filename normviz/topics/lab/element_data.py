@@ -15,7 +15,6 @@ from normviz.core.text import join_words, typeset
 from normviz.describe import live, wording
 from normviz.describe.aims import name_field
 from normviz.describe.mathml import convert_to_mathml
-from normviz.describe.notation import TENSOR_SYMBOLS
 from normviz.ui.link import View
 
 TYPICAL_MAX = 3.0
@@ -80,7 +79,7 @@ def _note(scheme: Scheme) -> str:
 
 def _all_words(bound: wording.BoundScheme) -> str:
     scheme, shape = bound.scheme, bound.shape
-    if scheme.pointwise is not None:
+    if scheme.function is not None:
         return (
             f"<b>Nothing is shared:</b> every element passes through {wording.format_function_text(scheme)} by itself."
         )
@@ -102,9 +101,9 @@ def describe_equal_schemes(scheme: Scheme, shape: tuple[int, ...]) -> str:
     """
     same = find_equal_schemes(scheme, shape) if scheme.acts or scheme.weight else []
     # Whitening of single channels, or one group of all channels, adds nothing to the scheme itself.
-    news = [other for other in same if scheme.whitens or not other.whitens]
+    news = [other for other in same if scheme.kind.divides_by_matrix or not other.kind.divides_by_matrix]
     twins = [wording.format_scheme_name(other) for other in news if other.parameters.get("groups") != 1]
-    hat = f"{TENSOR_SYMBOLS.get(scheme.acts_on, 'x')}̂"
+    hat = f"{scheme.symbol}̂"
     # Without a step of its own, the scheme equals the weight scheme in front of it.
     verb = f"On this shape, {hat} is that of" if scheme.acts else "This is"
     return f"{verb} {join_words(twins, 'and')}." if twins else ""
@@ -137,12 +136,12 @@ def _pictures(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> lis
 
     The scale of x̂ does not depend on ε, so that the effect of ε shows.
     """
-    symbol = TENSOR_SYMBOLS.get(scheme.acts_on, "x")
+    symbol = scheme.symbol
     largest = _largest(x)
     pictures = [{"name": "x", "title": symbol, "largest": largest}]
     if scheme.has_xhat:
-        usual = 1.0 if scheme.pointwise else TYPICAL_MAX * scheme.scale(x.shape)  # a function's values are bounded by 1
-        after = _largest(result.xhat) if scheme.spectral else usual
+        usual = 1.0 if scheme.function else TYPICAL_MAX * scheme.scale(x.shape)  # a function's values are bounded by 1
+        after = _largest(result.xhat) if scheme.kind.divides_by_singular_value else usual
         pictures.append({"name": "xhat", "title": f"{symbol}̂", "largest": after})
     elif scheme.summation is not None:
         pictures.append({"name": "v", "title": "v", "largest": largest})

@@ -27,9 +27,9 @@ from normviz.describe.aims import describe_aim
 from normviz.describe.parameters import list_parameter_shapes, warn_about_keras_axis
 from normviz.topics.lab.element_data import build_element_data, describe_equal_schemes
 from normviz.topics.lab.figures import draw_histograms
-from normviz.topics.lab.picture import AXIS_ROLES, PLAIN_ROLES
+from normviz.topics.lab.picture import AXIS_ROLES
 from normviz.topics.lab.state import FRAMEWORK_LABELS, STATISTIC_NAMES
-from normviz.ui.link import PERSIST_STATE, View
+from normviz.ui.link import PERSIST_STATE, View, draw_segments
 from normviz.ui.response_charts import show_pointwise_chart, show_response_chart
 from normviz.ui.saving import draw_download_button
 from normviz.ui.tensor import store_sent_focus
@@ -55,7 +55,7 @@ def describe_non_finite(scheme: Scheme, x: np.ndarray, result: NormalizationResu
     if scheme.field is not None:
         table = build_statistics_table(x, scheme, result)
         of_each = table["divisor" if "divisor" in table else "mean"]
-        if scheme.whitens:
+        if scheme.kind.divides_by_matrix:
             of_each = split_into_groups(result.xhat, scheme.matrices(x.shape)).sum((-2, -1))
         spoilt = sum(~np.isfinite(of_each))
         text += (
@@ -71,7 +71,7 @@ def show_element_panel(
     theme: str,
 ) -> None:  # fmt: skip
     """Show the chosen element of the cube: its field, indices and numbers; `affine`: ε, γ, β and τ."""
-    roles = AXIS_ROLES.get(bound.scheme.acts_on, PLAIN_ROLES)
+    roles = AXIS_ROLES[bound.scheme.is_weight_scheme]
     data = build_element_data(view, bound, x, result, affine, roles, theme)
     show_element(data, "element", lambda: store_sent_focus("element shown"))
     twins = describe_equal_schemes(bound.scheme, bound.shape)
@@ -83,7 +83,7 @@ def show_lab_statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResu
     """Show a table with a row per statistic, and a heat map of the statistics."""
     if not scheme.fields:
         each = (
-            f"each element passes through {wording.format_function_text(scheme)} by itself" if scheme.pointwise else ""
+            f"each element passes through {wording.format_function_text(scheme)} by itself" if scheme.function else ""
         )
         st.write(f"No statistics: {each or 'the tensor passes unchanged'}.")
         return
@@ -94,7 +94,7 @@ def show_lab_statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResu
     if scheme.suppression is not None and result.deviation is not None:
         divisor = result.deviation / scheme.scale(x.shape)
         kinds["divisor"] = _map("divisor", divisor, scheme, scheme.suppression, view["focus"], x.shape)
-    elif scheme.whitens and x.shape[-1] ** 2 <= MAX_DRAWN_ELEMENTS:
+    elif scheme.kind.divides_by_matrix and x.shape[-1] ** 2 <= MAX_DRAWN_ELEMENTS:
         kinds["divisor"] = _covariance_map(scheme, result.v, view["focus"][-1])
     left, right = st.columns(2)
     with left:
@@ -159,31 +159,23 @@ def show_lab_distribution(scheme: Scheme, x: np.ndarray, result: NormalizationRe
     """Show histograms before and after normalization, of all elements and of the field."""
     box = scheme.field.box(focus, x.shape) if scheme.field else tuple((i, i + 1) for i in focus)
     inside = tuple(slice(lo, hi) for lo, hi in box)
-    symbol = notation.TENSOR_SYMBOLS.get(scheme.acts_on, "x")
-    ends = ((f"before: {symbol}", x), (f"after: {symbol}̂", result.xhat))
-    panels = [(title, values, values[inside]) for title, values in ends]
-    if scheme.field:
-        of = "field"
-        said = (
-            f"{title}: mean {format_number(part.mean(), 3, estimate_rounding(everything))}, standard deviation "
-            f"{format_number(part.std(), 3, estimate_rounding(everything))} in the field"
-            for title, everything, part in panels
-        )
-    else:
-        of = "element"
-        said = (
-            f"{title} = {format_number(part.item(), 3, estimate_rounding(everything))}"
-            for title, everything, part in panels
-        )
+    symbol = scheme.symbol
+    of, panels, values_words = "field" if scheme.field else "element", [], []
+    for title, values in ((f"before: {symbol}", x), (f"after: {symbol}̂", result.xhat)):
+        part, rounding = values[inside], estimate_rounding(values)
+        mean, deviation = (format_number(value, 3, rounding) for value in (part.mean(), part.std()))
+        panels.append((title, values, part))
+        in_field = f"{title}: mean {mean}, standard deviation {deviation} in the field"
+        values_words.append(in_field if scheme.field else f"{title} = {mean}")
     what = f"Histograms of {symbol} before and {symbol}̂ after, of all elements and of the chosen {of}."
-    alt = f"{what} {'; '.join(said)}"
+    alt = f"{what} {'; '.join(values_words)}"
     show_figure(draw_histograms(panels, theme, f"the {of}"), "histograms", alt, "22rem")
     st.caption(alt.partition(". ")[2])
 
 
 def show_response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float, theme: str) -> None:
     """Show x̂ of the locked element over the contrast of the whole tensor, for several ε or α."""
-    if scheme.pointwise is not None:
+    if scheme.function is not None:
         show_pointwise_chart(scheme, float(x[focus]), theme)
         st.caption(
             "While α c |x| is small beside 1, x̂ grows with the contrast; beyond 3 it is saturated, near 1 or −1. "
@@ -196,10 +188,14 @@ def show_response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float
     if scheme.eps is None:
         st.write("What divides here has no ε: x̂ does not depend on the contrast.")
         return
-    one = compute_whitened_saturation(x, scheme, focus) if scheme.whitens else compute_saturation(x, scheme, focus)
+    one = (
+        compute_whitened_saturation(x, scheme, focus)
+        if scheme.kind.divides_by_matrix
+        else compute_saturation(x, scheme, focus)
+    )
     show_response_chart(one, eps, theme)
-    square = "the variance along an eigenvector of Σ" if scheme.whitens else "E_B[v²]"
-    part = "that part of x̂" if scheme.whitens else "x̂"
+    square = "the variance along an eigenvector of Σ" if scheme.kind.divides_by_matrix else "E_B[v²]"
+    part = "that part of x̂" if scheme.kind.divides_by_matrix else "x̂"
     st.caption(
         f"Where c² · {square} is small beside ε, {part} grows with the contrast; beyond, it is saturated, and the "
         "contrast is normalized away. ε = 0 saturates at once. The dotted line is the tensor as it is, c = 1."
@@ -215,19 +211,15 @@ def show_example_pictures(
 ) -> None:
     """Show the locked element's example as a picture, before and after: in colour, or the locked channel in grey."""
     n, _, _, c = focus
-    if scheme.acts_on == "weight" or min(x.shape[1:3]) == 1:
+    if scheme.is_weight_scheme or min(x.shape[1:3]) == 1:
         st.write("No picture: it takes examples with rows and columns, as “One image” or “Photograph” has them.")
         return
     what, where = ("in colour", n) if coloured else (f"channel {c}", (n, ..., c))
     before, after = x[where], result.xhat[where]
     scale = st.segmented_control(
-        "Black to white",
-        list(PICTURE_SCALES),
-        default="one",
-        required=True,
-        key="brightness",
+        "Black to white", list(PICTURE_SCALES), default="one", required=True, key="brightness",
         format_func=PICTURE_SCALES.__getitem__,
-    )
+    )  # fmt: skip
     both = find_finite_range(before, after)
     ends = [both, both] if scale == "one" else [find_finite_range(before), find_finite_range(after)]
     images = {f"before: x of example {n}, {what}": before, "after: x̂": after}
@@ -276,19 +268,9 @@ def show_scheme_parameters(scheme: Scheme, x: np.ndarray) -> None:
 
 def show_scheme_code(scheme: Scheme, x: np.ndarray, eps: float, gain: float, bias: float, view: View) -> None:
     """Show runnable code in a choice of frameworks, and offer the tensor as a file."""
-    st.segmented_control(
-        "Framework",
-        list(FRAMEWORK_LABELS),
-        key="framework",
-        **PERSIST_STATE,
-        required=True,
-        format_func=FRAMEWORK_LABELS.__getitem__,
-    )
+    draw_segments("framework", "Framework", FRAMEWORK_LABELS, is_labelled=True)
     plain = view["data"] == "normal" and view["seed"] == 0  # the code draws this tensor by itself
     source = None if plain else 'x = np.load("tensor.npy").astype(np.float64)'
-    st.code(
-        snippets.write_snippet(
-            scheme, FRAMEWORK_LABELS[view["framework"]], x.shape, eps, gain, bias, source, view["threshold"]
-        )
-    )
+    framework, threshold = FRAMEWORK_LABELS[view["framework"]], view["threshold"]
+    st.code(snippets.write_snippet(scheme, framework, x.shape, eps, gain, bias, source, threshold))
     st.download_button("Download tensor.npy", lambda: encode_npy(x), "tensor.npy", on_click="ignore")

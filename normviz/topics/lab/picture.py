@@ -9,7 +9,6 @@ from normviz.core.fields import AXIS_NAMES
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.registry import Scheme
 from normviz.core.text import capitalize_first, join_words
-from normviz.describe.notation import TENSOR_SYMBOLS
 from normviz.describe.wording import BoundScheme, find_windowed_axes, format_signed
 from normviz.topics.lab.stages import MAX_ANIMATED_ELEMENTS, build_stages
 from normviz.topics.lab.state import LOOK_PARAMS, get_affine_values, get_cube_view
@@ -27,57 +26,47 @@ HIGHLIGHT_WORDS = {
 }
 """Words for the highlighted element, by the reason of the highlight, which plot.js sets."""
 
-AXIS_ROLES: dict[str, AxisRoles] = {"weight": (2, 0, 1, 3)}
-"""Axes drawn in the places of N, H, W and C, by `acts_on`: input channels of weights take the place of examples."""
+STILL_NOTE = f"Up to {MAX_ANIMATED_ELEMENTS:,} elements it can be watched step by step."
+"""Note on a cube that is too large to be animated."""
+
+AXIS_ROLES: dict[bool, AxisRoles] = {False: PLAIN_ROLES, True: (2, 0, 1, 3)}
+"""Axes drawn in the places of N, H, W and C, True for weights: their input channels take the place of examples."""
 
 
 def show_lab_cube(view: View, bound: BoundScheme, x: np.ndarray, result: NormalizationResult, theme: str) -> None:
     """Show the cube with the locked element's field, and the legend of its colours."""
     scheme = bound.scheme
     shown = get_cube_view(view, scheme)
-    roles = AXIS_ROLES.get(scheme.acts_on, PLAIN_ROLES)
+    roles = AXIS_ROLES[scheme.is_weight_scheme]
     levels, legend = _levels(view, scheme, x, result)
     layout = compute_layout(shown, x.shape, roles)
     titles, hues = make_axis_titles(bound, layout, THEMES[theme])
     block = AXIS_NAMES[scheme.axes[roles[0]]]
     colour = format_colour_name(view["colour"], scheme).lower()
-    still = (
-        ""
-        if x.size <= MAX_ANIMATED_ELEMENTS
-        else f"Up to {MAX_ANIMATED_ELEMENTS:,} elements it can be watched step by step."
-    )
+    still = "" if x.size <= MAX_ANIMATED_ELEMENTS else STILL_NOTE
     affine = *get_affine_values(view, scheme), view["threshold"]
     played = [] if still else list(build_stages(scheme, x, result, get_effective_eps(view, scheme), *affine))
-    framed = (
-        scheme.field is None
-        or count_gapless_boxes(layout, scheme.field.box(view["focus"], x.shape)) <= cube.MAX_OUTLINED_BOXES
-    )
-    stages = None if still or len(played) < 2 else cube.build_stages_data(played, x.shape, theme)
+    parts = 0 if scheme.field is None else count_gapless_boxes(layout, scheme.field.box(view["focus"], x.shape))
+    words = format_cube_legend(view["colour"], bound, theme, parts <= cube.MAX_OUTLINED_BOXES, legend)
+    stages = cube.build_stages_data(played, x.shape, theme) if len(played) > 1 else None
     labels = cube.build_labels_data(layout, [titles], block_name=(block.one, block.letter), colours=[hues])
     fields, filled = [(scheme.field, scheme.summation)], legend["kind"] == "plain"
-    show_figure(
-        cube.draw_cube(layout, levels, legend, theme),
-        key="cube",
-        alt=bound.describe_picture(view["focus"], shown, colour),
-        cube=CubeParts(
-            cube.build_hover_data(layout, fields, x, [result.xhat], filled, stages, labels),
-            focus=view["focus"],
-            index_letters=[AXIS_NAMES[name].letter for name in scheme.axes],
-            symbol=TENSOR_SYMBOLS.get(scheme.acts_on, "x"),
-            axes=scheme.axes,
-            legend=describe_layout(shown, bound) + format_cube_legend(view["colour"], bound, theme, framed, legend),
-            no_stages_note=still,
-            view={param.name: view[param.name] for param in LOOK_PARAMS},
-            on_focus=lambda: store_sent_focus("cube plot"),
-            on_view=make_view_callback("cube plot", LOOK_PARAMS),
-        ),
-    )
+    alt = bound.describe_picture(view["focus"], shown, colour)
+    cube_parts = CubeParts(
+        cube.build_hover_data(layout, fields, x, [result.xhat], filled, stages, labels),
+        focus=view["focus"], index_letters=[AXIS_NAMES[name].letter for name in scheme.axes],
+        symbol=scheme.symbol, axes=scheme.axes,
+        legend=describe_layout(shown, bound) + words, no_stages_note=still,
+        view={param.name: view[param.name] for param in LOOK_PARAMS}, on_focus=lambda: store_sent_focus("cube plot"),
+        on_view=make_view_callback("cube plot", LOOK_PARAMS),
+    )  # fmt: skip
+    show_figure(cube.draw_cube(layout, levels, legend, theme), key="cube", alt=alt, cube=cube_parts)
 
 
 def _levels(view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> tuple[np.ndarray, dict]:
     values = {"value": x, "normalized": result.xhat, "output": result.y}
     colour = view["colour"]
-    if colour == "value" and is_picture(view, x.shape) and scheme.acts_on != "weight":
+    if colour == "value" and is_picture(view, x.shape) and not scheme.is_weight_scheme:
         return cube.compute_grey_levels(x)
     if colour in values:
         return cube.compute_value_levels(values[colour])
@@ -89,7 +78,7 @@ def _levels(view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResu
 def describe_layout(shown: str, bound: BoundScheme) -> str:
     """Return a line, as HTML, on how axes share the sides of the picture; empty where each has a side of its own."""
     scheme, shape = bound.scheme, bound.shape
-    block, rows, columns, _ = AXIS_ROLES.get(scheme.acts_on, PLAIN_ROLES)
+    block, rows, columns, _ = AXIS_ROLES[scheme.is_weight_scheme]
     called = [AXIS_NAMES[name] for name in scheme.axes]
     if shown == "unfolded":
         return f"<p>One block for each {called[block].one}.</p>" if shape[block] > 1 else ""

@@ -18,12 +18,7 @@ PAGE = "identities"
 PREFIX = PAGE + " "
 """Prefix of this page's own keys; the keys of the tensor are shared with the tensor lab."""
 
-PANELS = {
-    "same": "Pairs",
-    "variants": "Three layer norms",
-    "own": "Two of your own",
-    "detect": "Detect a layer",
-}
+PANELS = {"same": "Pairs", "variants": "Three layer norms", "own": "Two of your own", "detect": "Detect a layer"}
 """Titles of the panels, by their names in the link."""
 
 PAIRS = (
@@ -65,9 +60,7 @@ FIELD_HELP = (
     "Empty: no such step."
 )
 KNOWN_SCHEMES = {
-    key: row
-    for key, row in SCHEMES.items()
-    if row.acts_on in ("activation", "none") and row.is_general_form and key != "custom"
+    key: row for key, row in SCHEMES.items() if row.on_weights is None and row.is_general_form and key != "custom"
 }
 """Schemes that are determined by their fields."""
 

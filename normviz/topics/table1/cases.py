@@ -32,30 +32,27 @@ class ChangeWords(NamedTuple):
 
 CHANGE_WORDS = {
     "weight-matrix-rescaling": ChangeWords(
-        "all weights {sign}", "all {unit}s", "The twin starts with all its weights {delta} times as large."
+        "all weights {sign}", "all {unit}s", "The twin starts with all its weights {delta} times as large.",
     ),
     "weight-matrix-recentering": ChangeWords(
-        "all weights {sign}",
-        "the same for all",
+        "all weights {sign}", "the same for all",
         "The twin starts with the same noise, τ, added to the weights of every {unit}.",
     ),
     "weight-vector-rescaling": ChangeWords(
-        "the weights of one {unit} {sign}",
-        "one {unit}",
+        "the weights of one {unit} {sign}", "one {unit}",
         "The twin starts with the weights of one {unit} (one output of the layer) {delta} times as large.",
     ),
     "dataset-rescaling": ChangeWords(
-        "every image {sign}", "all images", "The twin sees every image {delta} times as bright."
+        "every image {sign}", "all images", "The twin sees every image {delta} times as bright.",
     ),
     "dataset-recentering": ChangeWords(
-        "every image {sign}", "the same for all", "The twin sees every image with the same {added}, τ, added."
+        "every image {sign}", "the same for all", "The twin sees every image with the same {added}, τ, added.",
     ),
     "case-rescaling": ChangeWords(
-        "one image of each batch {sign}",
-        "one image",
+        "one image of each batch {sign}", "one image",
         "In every batch of {batch}, the twin sees one image {delta} times as bright.",
     ),
-}
+}  # fmt: skip
 """Texts by the key of a transformation."""
 
 UNIT_WORDS = {"dense": "neuron", "conv": "channel"}
@@ -95,11 +92,11 @@ def format_case_title(scheme: Scheme, change: Transformation, setting: Setting) 
 
 def describe_table_row(scheme: Scheme, setting: Setting) -> str:
     """Return a scheme in a few words, to stand below its name: "normalizes each image"."""
-    if scheme.acts_on == "none":
+    if scheme.is_baseline:
         return "to compare with"
     if scheme.key == "weight":
         return f"divides each {UNIT_WORDS[setting.layer]}'s weights by their length"
-    if scheme.acts_on == "weight":
+    if scheme.is_weight_scheme:
         return f"weights {menu_hint(scheme)}"
     if scheme.suppression is None or scheme.suppression.windows:
         return menu_hint(scheme)
@@ -133,12 +130,12 @@ def describe_squares(change: Transformation, setting: Setting) -> str:
 
 def write_hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
     """Return a hint: how a scheme normalizes, and a question about the change, without the answer."""
-    if scheme.acts_on == "none":
+    if scheme.is_baseline:
         return "Nothing is subtracted, and nothing divides. Is there anything that could cancel the change?"
-    about = scheme.about.partition(":")[0] + "." if scheme.acts_on == "both" else scheme.about  # behind it the answer
+    about = scheme.about.partition(":")[0] + "." if scheme.weight is not None else scheme.about  # behind it the answer
     does = f" {describe_table_row(scheme, setting)}." if scheme.key in PAPER_TABLE else f": {about}"
     how = f"{capitalize_first(shorten_scheme_name(scheme))}{does}"
-    if scheme.acts_on == "weight":
+    if scheme.is_weight_scheme:
         return f"{how} Does the change pass through that division?"
     if change.factor is None:
         return f"{how} Is the same number added to all the values that are averaged together?"
@@ -147,17 +144,15 @@ def write_hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
 
 def describe_case_answer(cell: Cell, scheme: Scheme, change: Transformation) -> str:
     """Return the answer in a sentence that introduces "invariant"."""
-    name = (
-        "A network without normalization" if scheme.acts_on == "none" else capitalize_first(shorten_scheme_name(scheme))
-    )
+    name = "A network without normalization" if scheme.is_baseline else capitalize_first(shorten_scheme_name(scheme))
     if cell.degenerate or cell.unchanged:
         return "δ = 1 changes nothing." if cell.unchanged else f"{name} has nothing to compare here."
     if cell.fades:
         return f"{name} is **invariant** to {change.name} at ε = 0 only."
     if cell.predicted and cell.parted_by_rate:
         return (
-            f"The outputs of {shorten_scheme_name(scheme)} are **invariant** to {change.name}, but the "
-            f"learning rates differ."
+            f"The outputs of {shorten_scheme_name(scheme)} are **invariant** to {change.name}, but the learning rates "
+            "differ."
         )
     return f"{name} is {'**invariant**' if cell.predicted else '**not invariant**'} to this change."
 
@@ -170,10 +165,10 @@ def explain_case_answer(cell: Cell, scheme: Scheme, change: Transformation, sett
         return f"ε = {typeset(setting.eps)} is added under the root and is not re-scaled, so part of the change stays."
     if cell.predicted and cell.parted_by_rate:
         return "The twin's weights are of another size, so steps of the same size change its outputs by another amount."
-    uncommon = scheme.spectral or scheme.whitens or scheme.pointwise or scheme.weight or scheme.acts_on == "both"
+    uncommon = not scheme.is_general_form or scheme.weight is not None
     if uncommon or any(field.windows for field in scheme.fields):
         return capitalize_first(cell.reason.removeprefix(f"{capitalize_first(change.name)}: "))
-    if scheme.acts_on == "weight":
+    if scheme.is_weight_scheme:
         return _weight_reason(cell, scheme, change, UNIT_WORDS[setting.layer])
     return _activation_reason(cell, scheme, change, setting)
 
@@ -183,8 +178,8 @@ def _weight_reason(cell: Cell, scheme: Scheme, change: Transformation, unit: str
         if cell.predicted:
             return cell.reason
         return (
-            f"{capitalize_first(shorten_scheme_name(scheme))} changes only the weights, so a change of the "
-            f"images passes through."
+            f"{capitalize_first(shorten_scheme_name(scheme))} changes only the weights, so a change of the images "
+            "passes through."
         )
     if cell.predicted:
         return f"Each {unit}'s weights are divided by their own size. This cancels the factor before any image is seen."
