@@ -129,7 +129,7 @@ class GeneralForm:
 
 
 @dataclass
-class Pointwise:
+class PointwiseForm:
     """The pointwise scheme x̂ = f(αx + s), and its derivative α f'(αx + s).
 
     Attributes:
@@ -153,7 +153,7 @@ class Pointwise:
         return g
 
 
-class SpectralNorm:
+class SpectralForm:
     """Spectral normalization W / σ₁(W), and its derivative (G - ⟨G, Ŵ⟩ u vᵀ) / σ₁ (Miyato et al. 2018).
 
     u and v are the leading singular vectors.
@@ -186,7 +186,7 @@ class SpectralNorm:
 
 
 @dataclass
-class Whitening:
+class WhiteningForm:
     """Whitening (Σ + εI)^(-1/2) v of every group of channels over the batch, and its derivative (Huang et al. 2018).
 
         u = g W + (1/M) v · Q (K ∘ Qᵀ (vᵀg + gᵀv) Q) Qᵀ,   ∂l/∂x = u - E u        with W = (Σ + εI)^(-1/2)
@@ -235,15 +235,17 @@ def _make_general_form(scheme: Scheme, shape: Shape, eps: float, like: torch.Ten
     return GeneralForm(summation, suppression, eps, scheme.scale(shape))
 
 
-def _make_pointwise(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) -> Pointwise:
+def _make_pointwise(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) -> PointwiseForm:
     assert scheme.function is not None
-    return Pointwise(scheme.function, scheme.alpha, scheme.shift or 0.0)
+    return PointwiseForm(scheme.function, scheme.alpha, scheme.shift or 0.0)
 
 
-FORMS: dict[str, Callable[[Scheme, Shape, float, torch.Tensor], GeneralForm | Pointwise | SpectralNorm | Whitening]] = {
+FORMS: dict[
+    str, Callable[[Scheme, Shape, float, torch.Tensor], GeneralForm | PointwiseForm | SpectralForm | WhiteningForm]
+] = {
     "general": _make_general_form,
     "pointwise": _make_pointwise,
-    "spectral": lambda scheme, shape, eps, like: SpectralNorm(),
-    "whitening": lambda scheme, shape, eps, like: Whitening(scheme.matrices(shape), eps),
+    "spectral": lambda scheme, shape, eps, like: SpectralForm(),
+    "whitening": lambda scheme, shape, eps, like: WhiteningForm(scheme.matrices(shape), eps),
 }
 """The training step by `Kind.key`: (scheme, shape, ε, a tensor of its type and device) -> forward and backward pass."""

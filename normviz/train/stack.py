@@ -15,7 +15,14 @@ import torch
 from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES
-from normviz.train.gradient import FORMS, GeneralForm, Pointwise, SpectralNorm, Whitening, initialize_linear_algebra
+from normviz.train.gradient import (
+    FORMS,
+    GeneralForm,
+    PointwiseForm,
+    SpectralForm,
+    WhiteningForm,
+    initialize_linear_algebra,
+)
 from normviz.train.optimizers import OPTIMIZERS
 from normviz.train.setting import INITIAL_BIAS, Setting
 
@@ -103,7 +110,7 @@ def _span(positions: list[int], device: torch.device) -> slice | torch.Tensor:
 
 def _form(
     scheme: Scheme | None, shape: Shape, eps: float, like: torch.Tensor
-) -> GeneralForm | Pointwise | SpectralNorm | Whitening | None:
+) -> GeneralForm | PointwiseForm | SpectralForm | WhiteningForm | None:
     if scheme is None or not scheme.acts:
         return None
     if scheme.kind.decomposes:

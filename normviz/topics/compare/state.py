@@ -3,10 +3,10 @@
 from typing import Any
 
 from normviz.core.registry import SCHEMES, Scheme, get_scheme
-from normviz.core.settings import CustomValue
+from normviz.core.settings import CustomValue, MultipleChoice
 from normviz.ui import cube_view as appearance
 from normviz.ui import custom, scheme, tensor
-from normviz.ui.link import Param, View, make_choice_fitter
+from normviz.ui.link import Param, View
 
 PAGE = "compare"
 PREFIX = PAGE + " "
@@ -19,10 +19,7 @@ SHARED_LAB_VALUES = (*tensor.SIZE_NAMES, "groups", "radius", "eps", "data", "see
 
 
 def _schemes(value: Any, view: View) -> list[str]:
-    given = value.split(",") if isinstance(value, str) else value
-    return list(dict.fromkeys(make_choice_fitter(COMPARABLE_KEYS)(key.strip(), view) for key in given if key.strip()))[
-        :MOST
-    ]
+    return MultipleChoice((), COMPARABLE_KEYS).fit(value, view)[:MOST]
 
 
 def _labels(keys: list[str]) -> str:
