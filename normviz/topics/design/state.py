@@ -12,7 +12,7 @@ from normviz.topics.design import search
 from normviz.topics.design.conditions import CONDITIONS
 from normviz.topics.design.questions import QUESTIONS
 from normviz.topics.design.search import ANY_FRONT, SHAPES, Demands
-from normviz.topics.experiments.experiment import own_scheme, own_text
+from normviz.topics.experiments.experiment import format_custom_scheme, parse_custom_scheme
 from normviz.ui import cube_view as appearance
 from normviz.ui import link
 from normviz.ui.custom import WEIGHT_SCHEME_LABELS
@@ -34,7 +34,9 @@ def format_pick(scheme: Scheme, layer: str) -> str:
     if scheme.on_activations is None or not scheme.fields:
         return scheme.key
     shape, fields = SHAPES[layer][0], (scheme.summation, scheme.suppression)
-    return own_text(scheme.with_fields(*(None if field is None else field.canonical(shape) for field in fields)))
+    return format_custom_scheme(
+        scheme.with_fields(*(None if field is None else field.canonical(shape) for field in fields))
+    )
 
 
 def parse_pick(text: str) -> Scheme | None:
@@ -42,7 +44,7 @@ def parse_pick(text: str) -> Scheme | None:
     if not text:
         return None
     row = SCHEMES.get(text)
-    return own_scheme(text) if row is None or (row.on_activations and row.fields) else row
+    return parse_custom_scheme(text) if row is None or (row.on_activations and row.fields) else row
 
 
 def validate_pick(given: Any, view: View) -> str:

@@ -43,7 +43,7 @@ CASES_NEEDING_OTHERS = ("stale", "batches")
 MAX_STORED_TRAININGS = 40
 """Trainings that are kept for all sessions, of two megabytes each."""
 
-REQUEST_KEY = PREFIX + "training"
+RUN_KEY = PREFIX + "training"
 """The key of the run in the session's state."""
 
 
@@ -95,7 +95,7 @@ def show(view: View, theme: str) -> None:
     if view["batch"] == 1 and convention.unbiased:
         raise InvalidInput(f"{convention.name} refuses to train this network, which is dense, on one digit at a time.")
     job = NetworkTraining(view["batch"], view["eps"], view["seed"])
-    run = open_run(SOURCE, job, PAGE, REQUEST_KEY)
+    run = open_run(SOURCE, job, PAGE, RUN_KEY)
     working = are_running_after_wait(run)
     with st.container(key="work"):
         show_training_status(run, working)
