@@ -1,4 +1,4 @@
-"""The app, a Streamlit script and an ASGI application in one: `streamlit run app.py` serves it."""
+"""The app, a Streamlit script and an ASGI application in one file: `streamlit run app.py` serves it."""
 
 import os
 from contextlib import nullcontext

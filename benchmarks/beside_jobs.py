@@ -24,7 +24,7 @@ async def answers(one: Visitor, changes: int, random: Random) -> list[float]:
 
 
 async def at_work(url: str, seed: int, one: Visitor, changes: int, random: Random) -> list[float]:
-    """The same, while an experiment runs for another visitor."""
+    """Measure the same while an experiment runs for another visitor."""
     async with Session(url, "experiments", EXPERIMENT.format(seed)) as other:
         await other.until("")
         await other.click("start run")

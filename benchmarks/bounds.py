@@ -38,20 +38,20 @@ ROWS = ("batch", "layer", "divisive")
 TRAINING = """
 import sys, time
 from normviz.core.registry import SCHEMES
-from normviz.jobs.executors import on_one_core
-from normviz.jobs.spec import finish
+from normviz.jobs.executors import limit_to_one_core
+from normviz.jobs.spec import run_to_end
 from normviz.train.problem import NETWORKS
 from normviz.train.setting import Setting
-from normviz.topics.table1.training import Training
+from normviz.topics.table1.training import TableTrainingJob
 
 def resident(name):
     return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith(name))
 
-on_one_core()
-finish(Training.of([SCHEMES["batch"]], Setting(steps=2), [0]))
+limit_to_one_core()
+run_to_end(TableTrainingJob.of([SCHEMES["batch"]], Setting(steps=2), [0]))
 start = resident("VmRSS")
 open("/proc/self/clear_refs", "w").write("5")
-job = Training.of([SCHEMES[key] for key in {rows}], Setting(**{setting}), range(len(NETWORKS)))
+job = TableTrainingJob.of([SCHEMES[key] for key in {rows}], Setting(**{setting}), range(len(NETWORKS)))
 steps, began = [], time.process_time()
 for step in job.steps():
     if step.share > len(steps) / job.setting.steps:
@@ -61,7 +61,7 @@ print(resident("VmHWM") - start, (steps[-1] - steps[0]) / (len(steps) - 1))
 
 
 async def others(url: str, seconds: float) -> float:
-    """The slowest view of another session, one after the other for so long."""
+    """Return the seconds of the slowest view of another session, which looks at one after the other for `seconds`."""
     taken, end = [], time.monotonic() + seconds
     while not taken or time.monotonic() < end:
         taken.append((await visit(url, "", f"seed={len(taken)}")).seconds)
@@ -69,7 +69,7 @@ async def others(url: str, seconds: float) -> float:
 
 
 async def follow(url: str, seconds: float) -> dict[str, float]:
-    """A visitor of the link, from the first grid to Cancel."""
+    """Measure a visitor of the link, from the first grid to Cancel."""
     found: dict[str, float] = {}
     async with Session(url, "invariance", LINK) as session:
         found["first grid, s"] = await session.until("grid")
@@ -84,7 +84,7 @@ async def follow(url: str, seconds: float) -> dict[str, float]:
 
 
 def link(rounds: int, seconds: float) -> None:
-    """The link on a fresh server, several times."""
+    """Measure the link on a fresh server, several times."""
     runs = []
     for _ in range(rounds):
         with served("app.py") as url:
@@ -99,7 +99,7 @@ def link(rounds: int, seconds: float) -> None:
 
 
 def model(rows: tuple[str, ...], settings: dict[str, dict], steps: int) -> None:
-    """What trainings take, each in a process of its own, against the model."""
+    """Compare what trainings take, each in a process of its own, with the model."""
     print("\n**What was said and what it takes**\n")
     print(
         "| setting | schemes | memory said, MB | taken, MB | a step said, ms | taken, ms | taken / said: memory, time |"

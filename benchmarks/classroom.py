@@ -26,7 +26,7 @@ JOB = "layer=conv&depth=2&steps=1000&batch=64"
 
 
 async def student(one: Visitor, seconds: float, random: Random) -> list[Visit]:
-    """Changes of whatever the page has to set, one every three seconds, each when the one before is answered."""
+    """Change a widget of the page every three seconds, each when the change before is answered."""
     await one.stay(random.random() * EVERY)
     visits, end = [], time.monotonic() + seconds
     while time.monotonic() < end:
@@ -36,7 +36,7 @@ async def student(one: Visitor, seconds: float, random: Random) -> list[Visit]:
 
 
 async def trainer(url: str, seeds: Random) -> None:
-    """A visitor of Table 1 for whom one thing after another is trained, for ever."""
+    """Open Table 1 as a visitor for whom one thing after another is trained, for ever."""
     while True:
         async with visitor(url, "invariance", f"{JOB}&seed={seeds.randrange(10_000)}") as one:
             await one.ask()
@@ -45,7 +45,7 @@ async def trainer(url: str, seeds: Random) -> None:
 
 
 async def used(url: str, page: str, students: int, seconds: float) -> tuple[list[Visit], float, float]:
-    """The answers to a class that uses a page; the server's time, in ms a change, and its memory, in MB a session."""
+    """Return the answers to a class that uses a page, the server's ms per change, and its MB per session."""
     server = Server(url)
     before = server.held()
     async with AsyncExitStack() as stack:

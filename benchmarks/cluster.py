@@ -50,7 +50,7 @@ KINDS = {"empty jobs": empty, f"jobs of {1e3 * WAITS:g} ms": waiting, "trainings
 
 
 def seconds_on(desk: JobQueue, jobs: Sequence[Job[Any]]) -> float:
-    """Of all jobs together, from when they are handed in until they are done."""
+    """Return the seconds from handing in all jobs until they are done."""
     start = time.perf_counter()
     ticket = desk.submit(jobs, lambda job, result: None)
     if not ticket.wait(PATIENCE) or ticket.error is not None:
@@ -59,7 +59,7 @@ def seconds_on(desk: JobQueue, jobs: Sequence[Job[Any]]) -> float:
 
 
 def seconds_here(jobs: Sequence[Job[Any]]) -> float:
-    """Of the same jobs, called one after the other."""
+    """Return the seconds of the same jobs, called one after the other."""
     start = time.perf_counter()
     for job in jobs:
         run_to_end(job)
@@ -67,7 +67,7 @@ def seconds_here(jobs: Sequence[Job[Any]]) -> float:
 
 
 def row(name: str, run: Any, one_by_one: Any, number: int) -> list[float | str]:
-    """What was measured of a way to run jobs; the first of each kind import what they need, and do not count."""
+    """Measure a way to run jobs; the first job of each kind, which imports what it needs, does not count."""
     run(trainings(8))
     run(empty(8))
     alone = 1e3 * median(one_by_one([job]) for job in empty(number))
@@ -103,7 +103,7 @@ def print_row(cells: Sequence[float | str]) -> None:
 
 
 def written(number: float) -> str:
-    """A number in three digits, or all that stand before the point."""
+    """Return a number in three digits, or with all digits before the point."""
     return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 

@@ -47,7 +47,7 @@ Trainer = Callable[[Sequence[Scheme], Setting], np.ndarray]
 
 @dataclass(frozen=True)
 class Case:
-    """What is trained: 7 networks a scheme, of one normalized layer."""
+    """A training: 7 networks per scheme, of one normalized layer."""
 
     layer: str = "dense"
     schemes: tuple[str, ...] = PAPER
@@ -63,19 +63,19 @@ class Affine(nn.Module):
         self.weight, self.bias = (nn.Parameter(torch.empty(width, *[1] * axes)) for _ in range(2))
 
     def forward(self, x: Tensor) -> Tensor:
-        """A channels-first tensor."""
+        """Normalize a channels-first tensor."""
         return x * self.weight + self.bias
 
 
 class Kernel(nn.Module):
-    """What torch.nn lacks: normviz's own function with autograd, on channels-first tensors."""
+    """A layer that torch.nn lacks: normviz's own function with autograd, on channels-first tensors."""
 
     def __init__(self, scheme: Scheme, eps: float, axes: tuple[int, ...]) -> None:
         super().__init__()
         self.scheme, self.eps, self.axes = scheme, eps, axes
 
     def forward(self, x: Tensor) -> Tensor:
-        """The tensor normalized, in its own layout; `axes` brings it to that of the fields."""
+        """Return the normalized tensor in its own layout; `axes` brings it to that of the fields."""
         full = (x if x.ndim == 4 else x[..., None, None]).permute(self.axes)
         out = normalize(full, self.scheme, self.eps).xhat
         return out.permute(*np.argsort(self.axes).tolist()).reshape(x.shape)
@@ -142,13 +142,13 @@ class Batches:
         self.factor, self.shift = factor.reshape(*factor.shape[:2], 1, *axes), shift.reshape(len(shift), 1, -1, *axes)
 
     def __call__(self, step: int, network: int | slice = slice(None)) -> tuple[Tensor, Tensor]:
-        """Inputs of one network or of all, and labels."""
+        """Return the inputs of one network or of all, and the labels."""
         chosen = self.order[step]
         return torch.addcmul(self.shift[network], self.inputs[chosen], self.factor[network]), self.labels[chosen]
 
 
 def rate_of(name: str, parameter: Tensor, rates: np.ndarray, setting: Setting) -> Tensor:
-    """The learning rate of a parameter: that of the normalized weights is the twin's, by unit."""
+    """Return the learning rate of a parameter; for the normalized weights, the twin's, by unit."""
     if not name.startswith("0.") or name.endswith(("bias", "original0")):
         return torch.tensor(setting.rate, dtype=torch.float64, device=setting.device)
     by_unit = torch.tensor(rates, device=setting.device).flatten(-4)
@@ -156,7 +156,7 @@ def rate_of(name: str, parameter: Tensor, rates: np.ndarray, setting: Setting) -
 
 
 def engine(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
-    """This project's: all networks of all schemes as one stack, with derivatives by hand."""
+    """Train all networks of all schemes as one stack, with derivatives by hand: this project's engine."""
     return train_twins(schemes, setting, networks=TWINS).losses
 
 
@@ -211,7 +211,7 @@ CONTENDERS: dict[str, Trainer] = {"engine": engine, "modules": loops, "torch.fun
 
 
 def set_up(case: Case, device: str, steps: int) -> tuple[list[Scheme], Setting]:
-    """The schemes and the setting of a case."""
+    """Return the schemes and the setting of a case."""
     sizes = {"steps": steps, "batch": case.batch, "width": case.width}
     return [get_scheme(key) for key in case.schemes], Setting(case.layer, eps=EPS, rate=RATE, device=device, **sizes)
 

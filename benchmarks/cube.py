@@ -37,7 +37,7 @@ PARTS = ("server", "mounted", "react", "frames", "ms")
 
 @dataclass(frozen=True)
 class Plan:
-    """What is measured, and how often."""
+    """The measurements and their repetitions."""
 
     shapes: tuple[Shape, ...] = ((4, 4, 4, 6), (8, 8, 8, 8), (16, 8, 8, 64))
     slab: tuple[Shape, ...] = ((1, 1, 80, 76),)
@@ -86,7 +86,7 @@ def main() -> None:
 
 
 def _address(page: str, lab: str, shape: Shape, kind: str) -> str:
-    """The link that shows a shape: on the page with the cube alone, or in the lab."""
+    """Return the link that shows a shape: on the page with the cube alone, or in the lab."""
     if kind == "lab":
         sizes = "&".join(f"{axis}={n}" for axis, n in zip("nhwc", shape, strict=True))
         return f"{lab}/?colour=value&view=folded&{sizes}"
@@ -109,7 +109,7 @@ def _visit(chromium: Browser, url: str, shape: Shape, kind: str, plan: Plan, fou
 
 
 def facts(chromium: Browser, plan: Plan) -> list[list[str]]:
-    """What the numbers depend on."""
+    """Return a table of what the numbers depend on."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("streamlit", "plotly", "playwright", "numpy"))
     visits = "one cold and one warm visit" if plan.warm else "one cold visit"
     return [
@@ -122,7 +122,7 @@ def facts(chromium: Browser, plan: Plan) -> list[list[str]]:
 
 
 def report(results: Results, plan: Plan) -> None:
-    """All tables."""
+    """Print all tables."""
     show("From key press to drawn frame, ms: median (least–most)", list(_presses(results, plan)))
     show("Where the time of a key press goes, ms: medians", list(_parts(results, plan)))
     show("First cube, from the start of the navigation, ms: median (least–most)", list(_first(results, plan)))
@@ -133,7 +133,7 @@ def report(results: Results, plan: Plan) -> None:
 
 
 def show(title: str, rows: Sequence[Sequence[str]]) -> None:
-    """A markdown table; the first row is its head."""
+    """Print a Markdown table; the first row is its head."""
     print(f"\n**{title}**\n")
     for number, row in enumerate(rows):
         print("| " + " | ".join(row) + " |")

@@ -43,7 +43,7 @@ def _outputs(scheme: Scheme, setting: Setting, change: Transformation | None) ->
 
 
 def _numbers(setting: Setting, change: str, delta: np.longdouble) -> tuple[np.ndarray, np.ndarray]:
-    """The data of the first mini-batch, (examples, positions, fan-in), and the weights, both as they are changed."""
+    """Return the changed data of the first mini-batch, (examples, positions, fan-in), and the changed weights."""
     images = load_digits()[0]
     chosen = np.random.default_rng([setting.seed, 0]).permutation(len(images))
     if setting.batch > len(chosen):
@@ -73,7 +73,7 @@ def _numbers(setting: Setting, change: str, delta: np.longdouble) -> tuple[np.nd
 
 
 def _general(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
-    """The general form, the spectral norm or whitening, of one tensor."""
+    """Normalize one tensor by the general form, the spectral norm or whitening."""
     if scheme.spectral:
         matrix = x.reshape(-1, x.shape[-1])
         return x / _largest_singular_value(matrix)
@@ -135,7 +135,7 @@ OWN = Field.parse("own, own, own, own")
 
 
 def _average(x: np.ndarray, field: Field) -> np.ndarray:
-    """The mean over the box of every element, axis by axis, from where each box begins and ends."""
+    """Return the mean over the box of every element, axis by axis, from where each box begins and ends."""
     for axis, (rule, n) in enumerate(zip(field.rules, x.shape, strict=True)):
         if rule.kind == "full":
             x = x.mean(axis, keepdims=True)

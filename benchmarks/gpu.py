@@ -30,7 +30,7 @@ SMALLEST_TESTS = ["-k", "first_numbers or named or gradients"]
 
 
 def lacking() -> str | None:
-    """In one line what this Python lacks; None where it has everything."""
+    """Return in one line what this Python lacks, None if it has everything."""
     if sys.version_info < (3, 11):  # noqa: UP036  (for whoever runs it with another Python)
         return f"{sys.executable} is Python {platform.python_version()}: 3.11 or newer is needed."
     missing = [package for module, package in NEEDS.items() if find_spec(module) is None]

@@ -45,7 +45,7 @@ HEAD = [
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured.
+    """The sizes that are measured.
 
     Attributes:
         cases, steps: every case is trained for each of these numbers of steps.
@@ -82,7 +82,7 @@ Trainer = Callable[[], np.ndarray]
 
 
 def seconds(trainer: Trainer, device: str) -> tuple[float, np.ndarray]:
-    """How long a training takes from the setting to the losses, and the losses."""
+    """Return the seconds from the setting to the losses, and the losses."""
     if device == "cuda":
         torch.cuda.synchronize()
     begin = perf_counter()
@@ -93,17 +93,17 @@ def seconds(trainer: Trainer, device: str) -> tuple[float, np.ndarray]:
 
 
 def stepwise(trainer: Trainer) -> Trainer:
-    """The same training without a captured step."""
+    """Return the same training without a captured step."""
 
     def uncaptured() -> np.ndarray:
-        with patch.object(twins, "graph", capture.make_eager_step):
+        with patch.object(twins, "make_graph_step", capture.make_eager_step):
             return trainer()
 
     return uncaptured
 
 
 def threaded(trainer: Trainer, threads: int) -> Trainer:
-    """The same training on that many threads of the CPU."""
+    """Return the same training on `threads` threads of the CPU."""
 
     def on_threads() -> np.ndarray:
         before = torch.get_num_threads()
@@ -176,7 +176,7 @@ def rows(sizes: Sizes, device: str) -> Iterator[list[str]]:
 
 
 def largest(sizes: Sizes, device: str) -> list[str]:
-    """The stack of the most networks a second: doubled while that brings a twentieth, and memory and time allow it."""
+    """Find the stack that trains most networks a second: double it while that brings a twentieth and fits."""
     case, steps = Case(schemes=EVERY, width=sizes.cases[0].width), sizes.steps[0]
     problem, best = set_up(case, device, steps), (0.0, 1)
     for copies in (2**k for k in count()):

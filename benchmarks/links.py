@@ -27,12 +27,12 @@ SLOW = 2.0
 
 
 def worst(runs: Sequence[Run], of: str, count: int) -> list[Run]:
-    """The runs that take most of something."""
+    """Return the runs that take most of something."""
     return sorted(runs, key=lambda run: getattr(run, of), reverse=True)[:count]
 
 
 def table(runs: Sequence[Run]) -> None:
-    """A row a page; `what`: the slowest run."""
+    """Print a row per page; `what` is the slowest run."""
     print("| page | runs | faults | median, s | slowest, s | over 2 s | most held, MB | what |")
     print("|---|---|---|---|---|---|---|---|")
     for page in wandering.STATES:

@@ -10,7 +10,7 @@ CORNERS = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
 
 
 def face_count(layout: Layout) -> int:
-    """How many faces can be seen of one copy."""
+    """Return the number of visible faces of one copy."""
     x, y, z = layout.block
     return len(layout.origins) * 2 * (x * y + y * z + x * z)
 
@@ -40,7 +40,7 @@ def mesh(layout: Layout, shape: Shape, levels: np.ndarray) -> dict[str, np.ndarr
 
 
 def grid(layout: Layout) -> dict[str, np.ndarray]:
-    """The lines between all cells on the outside of every block, with a gap after each."""
+    """Return the lines between all cells on the outside of every block, with a gap after each."""
     lines = []
     for along in range(3):
         for step in (d for d in range(3) if d != along):

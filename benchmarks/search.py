@@ -42,7 +42,7 @@ AT_ONCE = 4
 
 
 def draw_setting(rng: np.random.Generator) -> Setting:
-    """A small setting; three in four of its δ are spread from 1e-3 to 1e3, the others 1 or near."""
+    """Draw a small setting; three in four δ are spread from 1e-3 to 1e3, the others are 1 or near."""
     layer = str(rng.choice(["dense", "conv"]))
     return Setting(
         layer=layer,
@@ -81,7 +81,7 @@ def draw_schemes(rng: np.random.Generator, setting: Setting, keys: Sequence[str]
 
 
 def fits(scheme: Scheme, setting: Setting) -> bool:
-    """Whether its fields fit every layer."""
+    """Return True if the scheme's fields fit every layer."""
     try:
         setting.check([scheme])
     except InvalidInput:
@@ -90,7 +90,7 @@ def fits(scheme: Scheme, setting: Setting) -> bool:
 
 
 def contradictions(cell: Cell, exact: float) -> Iterator[str]:
-    """What a cell says that is not so; `exact`: the gap in exact arithmetic."""
+    """Yield the answers of a cell that `exact`, the gap in exact arithmetic, contradicts."""
     if cell.degenerate is not None:
         return
     if cell.unchanged:
@@ -111,7 +111,7 @@ def contradictions(cell: Cell, exact: float) -> Iterator[str]:
 
 
 def link(scheme: Scheme, setting: Setting, change: str, follow: bool) -> str:
-    """The page of a cell."""
+    """Return the link of a cell's page."""
     found = {name: declared.text(vars(setting)[name]) for name, declared in get_declarations(Setting).items()}
     found |= {"schemes": scheme.key, "cell": f"{scheme.key}.{change}", "follow": str(int(follow))}
     found |= {name: str(scheme.parameters[kind]) for kind, name in KINDS.items() if kind in scheme.parameters}
@@ -180,7 +180,7 @@ COLUMNS = (
 
 
 def print_counts(counts: dict[str, Counter]) -> None:
-    """A row a type."""
+    """Print a row per type."""
     print(f"| type | {' | '.join(COLUMNS)} |\n|---|{'---|' * len(COLUMNS)}")
     for dtype in DTYPES:
         print(f"| {dtype} | {' | '.join(str(counts[dtype][column]) for column in COLUMNS)} |")

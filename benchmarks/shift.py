@@ -44,7 +44,7 @@ REST = 700
 
 
 class Step(NamedTuple):
-    """What was done on a page, and what moved then.
+    """An action on a page, and what moved after it.
 
     Attributes:
         page, what: where, and what was done.
@@ -202,7 +202,7 @@ def _step(page: Page, name: str, what: str) -> Step:
 
 
 def watching(page: Page) -> Page:
-    """The page, which from its next address on takes down what moves."""
+    """Let a page record what moves, from its next address on, and return it."""
     page.set_default_timeout(PATIENCE / 5)
     page.add_init_script(WATCH)
     return page

@@ -52,7 +52,7 @@ def compare(case: Case, threads: int, steps: int, rounds: int) -> tuple[dict[str
     return {name: values[1:] for name, values in times.items()}, name_excluded(case, stable)
 
 
-ENGINE = os.path.join("normviz", "networks")
+ENGINE = os.path.join("normviz", "train")
 
 
 class Clock(TorchFunctionMode):
@@ -120,7 +120,7 @@ def spread(values: Iterable[float]) -> str:
 
 
 def show(title: str, rows: Iterable[Sequence[str]]) -> None:
-    """A Markdown table, row by row; the first row is its head."""
+    """Print a Markdown table, row by row; the first row is its head."""
     print(f"\n**{title}**\n")
     for number, row in enumerate(rows):
         print("| " + " | ".join(row) + " |", flush=True)
@@ -129,7 +129,7 @@ def show(title: str, rows: Iterable[Sequence[str]]) -> None:
 
 
 def words(case: Case, threads: int) -> list[str]:
-    """A case as cells of a table."""
+    """Return a case as cells of a table."""
     count = len(case.schemes)
     return [case.layer, f"{count} × {len(TWINS)}", str(case.width), str(case.batch), str(threads)]
 
@@ -139,7 +139,7 @@ EXCLUDED = "losses not compared"
 
 
 def comparison(cases: Sequence[Case], threads: Sequence[int], steps: int, rounds: int) -> Iterable:
-    """A row per case and number of threads."""
+    """Yield a row per case and number of threads."""
     yield [
         *HEAD,
         *(f"{name}, ms" for name in CONTENDERS),
@@ -154,8 +154,10 @@ def comparison(cases: Sequence[Case], threads: Sequence[int], steps: int, rounds
 
 
 def parts(cases: Sequence[Case], steps: int, rounds: int) -> Iterable:
-    """Where the engine's time goes, on one thread: shares of what is spent inside of torch, and the price of the calls
-    themselves, Python's and torch's: what the same steps take where there is next to nothing to compute."""
+    """Yield the shares of the engine's time inside of torch, on one thread, and the price of the calls themselves.
+
+    The price of the calls, Python's and torch's, is the time of the same steps with next to nothing to compute.
+    """
     torch.set_num_threads(1)
     yield [*HEAD, "all, ms", "of it calls: width 2, batch 2", *Clock.PARTS]
     for case in cases:

@@ -105,7 +105,7 @@ class Visit:
         )
 
     def _result(self, seconds: int = 0) -> dict | None:
-        """What the probe found; None if it found nothing for some seconds, where that may be."""
+        """Return what the probe found, None if it found nothing for `seconds` seconds."""
         race = "s => Promise.race([probe.result, new Promise(r => setTimeout(r, s * 1000))])"
         found = self.page.evaluate(race, seconds or PATIENCE / 1000)
         if found is None and not seconds:

@@ -20,7 +20,7 @@ from runs import Runs  # noqa: E402
 
 WIDTH, QUALITY = 800, 55
 TICK, REST, END = 70, 1400, 3000
-"""How long a picture of a movement stands, one at a stage, and the last one, in ms."""
+"""Milliseconds that a picture of a movement stands, one at a stage, and the last one."""
 
 MOVE = 12
 """Pictures from stage to stage."""
@@ -32,11 +32,11 @@ STRIDE = 2
 """Steps of the training from picture to picture."""
 
 Picture = tuple[Image.Image, int]
-"""What the page shows, and how long that stands, in ms."""
+"""A picture of the page, and how long it stands, in ms."""
 
 
 def taken(page: Page, clip: dict) -> Image.Image:
-    """What the page shows, at the width of the recording."""
+    """Take a picture of the page, at the width of the recording."""
     picture = Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")
     return picture.resize((WIDTH, round(WIDTH * picture.height / picture.width)), Image.Resampling.LANCZOS)
 
@@ -50,7 +50,7 @@ def moved(page: Page, slider: str, at: float, patience: int) -> None:
 
 
 def lab(page: Page, url: str) -> list[Picture]:
-    """All stages of the computation in the tensor lab, and the way from each to the next."""
+    """Record all stages of the computation in the tensor lab, and the movement between them."""
     page.goto(url + "/?colour=value")
     page.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")
     settle(page)
@@ -67,7 +67,7 @@ def lab(page: Page, url: str) -> list[Picture]:
 
 
 def table(page: Page, url: str) -> list[Picture]:
-    """The training of a case of Table 1 that batch norm does not cancel, from before its first step."""
+    """Record the training of a case of Table 1 that batch norm does not cancel, from before its first step."""
     page.goto(url + "/invariance?cell=batch.case-rescaling")
     page.wait_for_selector(".st-key-grid .nv-grid[data-drawn]")
     page.locator(".st-key-training", has_text="Trained on").wait_for()

@@ -1,4 +1,4 @@
-"""The sources, checked: every claim with the measurement that supports, limits or refutes it."""
+"""Claims, tested: every claim with the measurement that supports, limits or refutes it."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Several schemes on one tensor: cubes in a row, and what tells them apart."""
+"""Compare: several schemes on one tensor, as cubes in a row, and their differences."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Find a scheme: which schemes ignore a change, or why there are none."""
+"""Find a scheme: the schemes that cancel the chosen changes, or why there are none."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Contrast: divisive normalization of a picture in bad light, and what ε does to it."""
+"""Contrast: divisive normalization of a badly lit picture, and the effect of ε."""
 
 from normviz.topics.divisive import state
 from normviz.topics.divisive.controls import controls

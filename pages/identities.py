@@ -1,4 +1,4 @@
-"""Same or different? Known pairs of schemes, the variants of layer norm, two of one's own, and a detector of layers."""
+"""Same or different? Known pairs of schemes, the variants of layer norm, two schemes of your own, a layer detector."""
 
 import streamlit as st
 

@@ -21,7 +21,7 @@ def open_clicked_case() -> None:
 
 
 def show(view: View, theme: str, case: DeltaGenerator, cases: DeltaGenerator, work: DeltaGenerator) -> None:
-    """Show the open case, the map of all cases, how far the training is, and what is chosen below."""
+    """Show the open case, the map of all cases, the progress of the training, and the panel chosen below."""
     schemes = tuple(state.get_row_schemes(view))
     setting = state.build_table_setting(view)
     setting.check(schemes)

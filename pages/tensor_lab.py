@@ -1,4 +1,4 @@
-"""The tensor lab: a tensor as a cube, a scheme, and what it computes."""
+"""Tensor lab: a tensor as a cube, a scheme, and its computation."""
 
 import streamlit as st
 

@@ -1,12 +1,12 @@
-"""Weight norm and spectral norm: what they do to weights, step by step."""
+"""Weight normalization: weight norm and spectral norm, step by step."""
 
 import streamlit as st
 
 from normviz.topics.weights import state
-from normviz.topics.weights.controls import controls, draw_panel_choice
+from normviz.topics.weights.controls import controls
 from normviz.topics.weights.panels import PANELS
 from normviz.ui.frame import show_heading, show_view
-from normviz.ui.link import is_arriving, sync_page_values
+from normviz.ui.link import draw_segments, is_arriving, sync_page_values
 from normviz.ui.player import stop_playing
 
 if st.query_params.get("show") == state.FORMER_PANEL:
@@ -16,5 +16,5 @@ if is_arriving(state.PAGE):
 with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
     show_heading(view["show"])
     controls(view)
-draw_panel_choice()
+draw_segments(state.PREFIX + "show", "Show", state.SHOWN, on_change=stop_playing, args=(state.PREFIX,))
 show_view(PANELS[view["show"]], view)

@@ -1,4 +1,4 @@
-"""Why normalize: what it does for learning, one reason at a time."""
+"""Why normalize: the benefits for learning, one reason at a time."""
 
 from normviz.topics.why import state
 from normviz.topics.why.controls import controls

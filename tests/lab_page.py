@@ -7,10 +7,10 @@ import written
 from streamlit.testing.v1 import AppTest
 from unpacked import shown
 
+from normviz.core.kinds.whitening import compute_inverse_root
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.core.statistics import compute_element_steps
-from normviz.core.whitening import compute_inverse_root
 from normviz.data.samples import SAMPLES
 from normviz.describe import live as formulas
 from normviz.describe import wording
@@ -126,7 +126,7 @@ def beside(at):
         if name in "nhwc":
             return index["nhwc".index(name)]
         values, counts = np.asarray(data["numbers"][name]["values"]), data["numbers"][name]["shape"]
-        return float(formulas.ElementNumbers(values, counts).of(index, shape))
+        return float(formulas.ElementNumbers(values, counts).look_up(index, shape))
 
     form = int(number("form")) if "form" in data["numbers"] else 0
     words = [written.field_words(field, field["words"], index, shape) for field in data["fields"]]

@@ -313,7 +313,7 @@ def test_answer_says_what_is_right_and_which_mistake_the_rest_is(homework, capsy
     assert found["dbeta"] == {"right": False, "error": None, "mistake": "wrong-shape"}
     lines = printed.err.splitlines()
     assert [line.partition(" is wrong. ")[0] for line in lines] == ["normviz: dx", "normviz: dbeta"]
-    assert MISTAKES["mean-path"].told in lines[0]
+    assert MISTAKES["mean-path"].description in lines[0]
 
 
 def test_answer_as_a_table(homework, capsys):

@@ -68,7 +68,15 @@ FIGURES = {
 """What a page is for: one of these figures is there."""
 
 WORDS = {
-    "identities": ("Do both always give the same x̂", "up to rounding", "same on this shape"),
+    "identities": (
+        "Do both always give the same x̂",
+        "up to rounding",
+        "same on this shape",
+        "It was",
+        "Normalized over",
+        "None of",
+        "Cannot tell",
+    ),
     "claims": (" claims, tested:",),
     "design": ("### ",),
     "gradients": ("#### 1. Compute",),
@@ -133,7 +141,7 @@ def link_of(page: str, rng: random.Random) -> dict[str, Any]:
 
 def _valid(param: Param, link: dict[str, Any], params: tuple[Param, ...], rng: random.Random) -> str:
     """The text of a value, the limits more often than others; what does not fit beside the rest is mended."""
-    declared = param.declared or getattr(param.nearest, "__self__", None)
+    declared = param.declared
     view = param.given(clean_values(params, {name: text for name, text in link.items() if isinstance(text, str)})[0])
     if isinstance(declared, Switch):
         return rng.choice("01")
@@ -232,7 +240,7 @@ def _fault(at: AppTest, page: str) -> str:
     if at.exception:
         return f"{at.exception[0].proto.type}: {at.exception[0].message}"
     shown = plots(at)
-    said = " ".join(text.value for text in (*at.markdown, *at.success))
+    said = " ".join(text.value for text in (*at.markdown, *at.success, *at.warning))
     there = FIGURES.get(page, set()) & shown.keys() or any(word in said for word in WORDS.get(page, ()))
     asks = any(text.value.startswith("Choose rows") for text in at.info)
     asks = asks or any(button.key in ("start run", "cancel run") for button in at.button)

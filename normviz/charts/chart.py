@@ -1,6 +1,6 @@
-"""Figures as plain data, in Plotly's own words and under its names: what `plotly.graph_objects` builds, unchecked.
+"""Figures as plain dictionaries with Plotly's names, as `plotly.graph_objects` builds them, but without its checks.
 
-Its checks of every value, at every run of a page, were most of what a page took. The tests give the figures to them.
+Plotly's checks of every value took most of a page's time. The tests pass all figures to them instead.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,10 +10,10 @@ from typing import Any
 from normviz.charts.packing import pack_message
 
 PANEL_TITLE_STYLE = {"showarrow": False, "xanchor": "center", "xref": "paper", "yanchor": "bottom", "yref": "paper"}
-"""How the title of a panel stands over it."""
+"""Position of a panel's title relative to the panel."""
 
 TEMPLATE = {"data": {"scatter": [{"marker": {"line": {"width": 0}}}]}}
-"""What holds for all: a marker has no rim, also where markers differ in size."""
+"""Defaults of all figures: markers have no border, even where their sizes differ."""
 
 
 class Figure:
@@ -21,7 +21,7 @@ class Figure:
 
     Attributes:
         data: the traces, in the order in which they are drawn.
-        layout: axes, titles, shapes and all else.
+        layout: axes, titles, shapes and everything else.
     """
 
     def __init__(self, data: Sequence[Mapping[str, Any]] = (), layout: Mapping[str, Any] | None = None) -> None:
@@ -29,7 +29,7 @@ class Figure:
         self._panels: dict[tuple[int, int], str] = {}
 
     def add(self, kind: str, row: int | None = None, col: int | None = None, **values: Any) -> None:
-        """A trace of a kind, in a panel where there are several; values that are None are left out."""
+        """Add a trace of a Plotly type, to the panel (row, col) if the figure has panels; drop values that are None."""
         place = {}
         if row is not None and col is not None:
             number = self._panels[row, col]
@@ -42,29 +42,29 @@ class Figure:
     add_contour = partialmethod(add, "contour")
 
     def add_annotation(self, **values: Any) -> None:
-        """A text."""
+        """Add a text."""
         self.layout.setdefault("annotations", []).append(merge_nested({}, values))
 
     def add_shape(self, **values: Any) -> None:
-        """A line or a rectangle."""
+        """Add a line or a rectangle."""
         self.layout.setdefault("shapes", []).append(merge_nested({}, values))
 
     def add_vline(self, x: float, line: dict, row: int | None = None, col: int | None = None) -> None:
-        """A line from below to above at x, in a panel or in all."""
+        """Add a vertical line over the whole height at x, to one panel or to all."""
         for number in self._numbers(row, col):
             self.add_shape(type="line", x0=x, x1=x, xref=f"x{number}", y0=0, y1=1, yref=f"y{number} domain", line=line)
 
     def add_hline(self, y: float, line: dict, row: int | None = None, col: int | None = None) -> None:
-        """A line from left to right at y, in a panel or in all."""
+        """Add a horizontal line over the whole width at y, to one panel or to all."""
         for number in self._numbers(row, col):
             self.add_shape(type="line", x0=0, x1=1, xref=f"x{number} domain", y0=y, y1=y, yref=f"y{number}", line=line)
 
     def update_layout(self, **values: Any) -> None:
-        """Change the layout; what it has besides stays."""
+        """Merge values into the layout."""
         merge_nested(self.layout, values)
 
     def update_axes(self, axis: str, row: int | None = None, col: int | None = None, **values: Any) -> None:
-        """Change the axes of a name, "x" or "y", in all panels, those of a row, those of a column, or one."""
+        """Merge values into the "x" or "y" axes of all panels, of a row, of a column or of one panel."""
         if isinstance(values.get("title"), str):
             values["title"] = {"text": values["title"]}
         for number in self._numbers(row, col):
@@ -74,25 +74,25 @@ class Figure:
     update_yaxes = partialmethod(update_axes, "y")
 
     def update_traces(self, **values: Any) -> None:
-        """Change all traces."""
+        """Merge values into every trace."""
         for each in self.data:
             merge_nested(each, values)
 
     def update_annotations(self, **values: Any) -> None:
-        """Change all texts."""
+        """Merge values into every text."""
         for each in self.layout.get("annotations", []):
             merge_nested(each, values)
 
     def to_dict(self) -> dict:
-        """As Plotly would take it, for `plotly.graph_objects.Figure`."""
+        """Return the argument of `plotly.graph_objects.Figure`."""
         return {"data": self.data, "layout": self.layout}
 
     def to_message(self) -> bytes:
-        """As it is sent to the browser."""
+        """Return the figure, with the template, as bytes for the browser."""
         return pack_message({"data": self.data, "layout": self.layout | {"template": TEMPLATE}})
 
     def _numbers(self, row: int | None, col: int | None) -> Iterator[str]:
-        """What stands behind the names of a panel's axes."""
+        """Yield the axis suffixes ("", "2", "3", …) of the selected panels."""
         if not self._panels:
             yield ""
         for (r, c), number in self._panels.items():
@@ -109,10 +109,10 @@ def make_subplots(
     horizontal_spacing: float = 0.0,
     vertical_spacing: float = 0.0,
 ) -> Figure:
-    """A figure of panels in rows and columns, counted from 1, with a title over each.
+    """Return a figure with a grid of panels, counted from 1, each below its title.
 
-    `shared_xaxes`: those of a column move together, and the lowest has the ticks; `shared_yaxes`: those of a row, and
-    the first has them. Spacings: of the whole width and height.
+    Shared x axes move together in a column and have ticks in the lowest row only; shared y axes move together in a row
+    and have ticks in the first column only. Spacings are fractions of the whole width and height.
     """
     figure = Figure()
     width, height = ((1 - space * (n - 1)) / n for n, space in ((cols, horizontal_spacing), (rows, vertical_spacing)))
@@ -135,7 +135,7 @@ def make_subplots(
 
 
 def merge_nested(target: dict, values: Mapping[str, Any]) -> dict:
-    """Put values into a dictionary, those of a dictionary in it one by one; None takes away what is there."""
+    """Merge values into a dictionary, recursively, and return it; None removes a key."""
     for key, value in values.items():
         if isinstance(value, Mapping):
             target[key] = merge_nested(target.get(key) or {}, value)
@@ -147,5 +147,5 @@ def merge_nested(target: dict, values: Mapping[str, Any]) -> dict:
 
 
 def _number(place: int) -> str:
-    """What stands behind "x" and "y" for the panels in turn: nothing, 2, 3, …"""
+    """Return the suffix of the axes of the panel at this index: "", "2", "3", …"""
     return str(place + 1) if place else ""

@@ -1,4 +1,4 @@
-"""Charts that several topics show: pictures, statistics, responses to contrast, gaps over a setting."""
+"""Charts that several topics show: pictures, statistics, contrast responses, gaps over a setting."""
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
@@ -25,9 +25,9 @@ MAX_HEATMAP_LABELS = 96  # cells of a heat map that still have room for their nu
 def draw_pictures(
     images: Mapping[str, np.ndarray], grey_ranges: Sequence[tuple[float, float]], theme: str = "light"
 ) -> Figure:
-    """Pictures by title, side by side: numbers (height, width) in grey, or bytes (height, width, 3) in colour.
+    """Draw pictures side by side, each below its title: numbers (height, width) in grey, or bytes (height, width, 3).
 
-    `ends`: of each, the number that is black and the one that is white, for those in grey.
+    `grey_ranges`: for each picture, the values that are drawn black and white; unused for pictures in colour.
     """
     colours = THEMES[theme]
     figure = make_subplots(1, len(images), subplot_titles=list(images), horizontal_spacing=0.04)
@@ -48,13 +48,13 @@ def draw_pictures(
 
 
 def find_finite_range(*values: np.ndarray) -> tuple[float, float]:
-    """The least and the largest finite number; 0 and 1 where there is none."""
+    """Return the smallest and the largest finite number, or (0, 1) if there is none."""
     finite = np.concatenate([each[np.isfinite(each)] for each in values])
     return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
 
 
 def _png(pixels: np.ndarray) -> str:
-    """Bytes (height, width, 3) as the address of a picture."""
+    """Return bytes (height, width, 3) as the data URL of a picture."""
     from PIL import Image  # imported here: most charts need no pictures
 
     buffer = BytesIO()
@@ -70,9 +70,9 @@ def draw_statistics_map(
     theme: str = "light",
     zero_below: float = 0.0,
 ) -> Figure:
-    """Statistics of shape (n, h, w, c) as a heat map: n and h down, w and c across; the focused one is framed.
+    """Draw statistics of shape (n, h, w, c) as a heat map with n, h down and w, c across; frame the one at `focus`.
 
-    `least`: up to this they are 0 to rounding.
+    `zero_below`: statistics up to this size are written as 0.
     """
     colours = THEMES[theme]
     n, h, w, c = values.shape
@@ -116,7 +116,7 @@ def draw_statistics_map(
 
 
 def draw_responses(contrasts: np.ndarray, curves: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> Figure:
-    """x̂ over the contrast, which is logarithmic: a line per name, each in its colour and dash; the first is thick."""
+    """Draw x̂ over the contrast on a logarithmic axis: one line for each name, the first one thick."""
     colours = THEMES[theme]
     figure = Figure()
     for k, (name, values) in enumerate(curves.items()):
@@ -135,9 +135,9 @@ def draw_gap_panels(
     marked: float | None = None,
     theme: str = "light",
 ) -> Figure:
-    """For each title, curves of gaps by name over x, both logarithmic, one panel beside the other.
+    """Draw one panel for each title, with curves of gaps by name over x; both axes are logarithmic.
 
-    `axis`: what x is; `marked`: the x that the page is set to, a line.
+    `axis`: title of the x axis; `marked`: the page's current x, drawn as a vertical line.
     """
     colours, count = THEMES[theme], len(panels)
     columns = next((few for few in (3, 2) if count % few == 0), min(3, count))

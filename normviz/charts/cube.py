@@ -1,8 +1,8 @@
-"""The cube: a tensor's cells in 3-D, one mesh for all of them, drawn from arrays that say what each cell is worth.
+"""The cube: a tensor's cells in 3-D as one mesh, coloured by one level for each cell.
 
-Traces, in order: the cells; the lines between them; the field, its edges and the element. The browser fills in the
-corners of cells, field and element from `hover_data`: here the cells have their levels only. It also fits the picture
-into its frame, writes titles, numbers and names around it, and repeats it where there are several copies.
+Traces, in order: the cells, the lines between them, the field, its edges, and the element. The browser adds the corners
+of cells, field and element from `build_hover_data`. It also scales the picture to its frame, writes titles, numbers and
+names around it, and repeats it for every copy.
 """
 
 from collections.abc import Sequence
@@ -26,17 +26,17 @@ LEVELS_PER_HUE = 24  # levels per hue, and from what is not finite (0) to the lo
 
 
 class CubeStage(NamedTuple):
-    """What a computation has of every element at one of its stages.
+    """The values of every element at one stage of a computation.
 
     Attributes:
-        symbol: of the numbers.
-        says: what is done, in a sentence.
-        values: of every element, in the shape of the tensor; what it shares with others is repeated.
-        line: the formula that says so, by its key; empty where none does.
-        gathered: the field whose elements stand together in one cell; None where every element has its own.
-        slides: whether the values come one by one, as a window moves on.
-        axes: of a statistic, for each axis how many there are along it, and what is done along it.
-        scale: stages of one scale share their colours.
+        symbol: of the values, as "x̂".
+        says: the step in a sentence.
+        values: one for each element, in the shape of the tensor; a shared statistic is repeated.
+        line: key of the matching line of the formula; empty if there is none.
+        gathered: the field whose elements are moved into one cell; None if every element keeps its own cell.
+        slides: True if the values appear one by one, as a window moves.
+        axes: for a statistic, for each axis its length and the operation along it.
+        scale: stages with the same scale share their colours.
     """
 
     symbol: str
@@ -50,12 +50,12 @@ class CubeStage(NamedTuple):
 
 
 def make_plain_levels(shape: Shape) -> tuple[np.ndarray, dict]:
-    """Every cell alike, translucent, so that the field shows in its inside."""
+    """Return equal, translucent levels, through which the field stays visible inside the cube."""
     return np.ones(shape, np.uint8), {"kind": "plain"}
 
 
 def compute_statistic_levels(shape: Shape, field: Field) -> tuple[np.ndarray, dict]:
-    """One hue per shared statistic; statistics that are neighbours along an axis differ in hue."""
+    """Return levels that give each shared statistic one hue; neighbouring statistics differ in hue."""
     weights = (3, 5, 2, 1)  # all different and not 0 modulo the number of hues
     counts = field.statistics_shape(shape)
     ids = (np.arange(n) * count // n * weight for n, count, weight in zip(shape, counts, weights, strict=True))
@@ -63,7 +63,7 @@ def compute_statistic_levels(shape: Shape, field: Field) -> tuple[np.ndarray, di
 
 
 def compute_value_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
-    """Levels of a scale that is symmetric about 0; level 0 marks NaN and Inf."""
+    """Return levels on a scale symmetric about 0; level 0 marks NaN and Inf."""
     finite = np.isfinite(x)
     largest = float(np.abs(x, where=finite, out=np.zeros(x.shape)).max()) or 1.0
     scaled = np.divide(x, largest, where=finite, out=np.zeros(x.shape))
@@ -72,9 +72,9 @@ def compute_value_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
 
 
 def compute_grey_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
-    """Levels of a grey scale from black to white, 0 to 1 where all values lie there; level 0 marks NaN and Inf.
+    """Return levels from black to white, 0 to 1 if all values lie there; level 0 marks NaN and Inf.
 
-    With three channels a cell also has the colour of its pixel, which these are together: "rgb", for every element.
+    With three channels the legend also holds each element's pixel colour ("rgb").
     """
     finite = np.isfinite(x)
     held = x[finite]
@@ -98,15 +98,15 @@ def draw_cube(
     theme: str = "light",
     roles: tuple[int, int, int, int] = (0, 1, 2, 3),
 ) -> Figure:
-    """The figure of a tensor of this shape.
+    """Draw the cube of a tensor.
 
     Args:
         shape: (N, H, W, C).
         view: "folded" or "unfolded".
-        levels, legend: what `plain_levels`, `statistic_levels` or `value_levels` returned; of several copies, those of
-            one after the other.
+        levels, legend: the result of one of the functions for levels above; for several copies, their levels
+            concatenated.
         theme: "light" or "dark".
-        roles: which axis is drawn in the place of N, H, W and C.
+        roles: the axes drawn in the places of N, H, W and C.
     """
     colours = THEMES[theme]
     layout = compute_layout(view, shape, roles)
@@ -132,20 +132,21 @@ def build_hover_data(
     stages: dict | None = None,
     labels: dict | None = None,
 ) -> dict:
-    """What the browser needs to draw the cells, and to light up any element's field by itself.
+    """Return the data from which the browser draws the cells and highlights the field of any element.
 
-    offsets: position of an index along each axis, to be summed. swell: how far the element stands out, in cells.
-    order: the axes, finest steps first. dimensions: the axes along x, y, z and from block to block, for the keyboard.
-    x: of every element, to be read out. copies: for each, its field's range at each index of each axis (bounds), the
-    same for a summation field that differs (dashed), and x̂. filled: whether the field is filled, or framed only. fine:
-    whether there are lines between the cells. framed: the largest number of parts, or of blocks, that are framed.
+    offsets: position of each index along each axis, to be summed. swell: how far the element sticks out, in cells.
+    order: the axes, finest steps first. dimensions: the axes along x, y, z and between blocks, for the keyboard.
+    x: the values to read out. copies: for each, the field's range at each index of each axis (bounds), the same for a
+    different summation field (dashed), and x̂. filled: True if the field is filled, False if only outlined. fine:
+    True if there are lines between the cells. framed: the largest number of parts or blocks that are outlined.
 
     Args:
-        shape, view, roles: as for `cube_figure`; `fields`: of each copy the field and the summation field.
-        x, xhats: the tensor, and the normalized one of each copy.
+        shape, view, roles: as for `draw_cube`.
+        fields: for each copy, the field and the summation field.
+        x, xhats: the tensor, and the normalized tensor of each copy.
         filled: as above.
-        stages: what `stages_data` gave of what becomes of the elements, for the browser to play.
-        labels: what `labels_data` gave of what is written around the copies; without it nothing is.
+        stages: the result of `build_stages_data`, for the animation.
+        labels: the result of `build_labels_data`; without it nothing is written around the copies.
     """
     layout = compute_layout(view, shape, roles)
     return {
@@ -172,11 +173,12 @@ def build_hover_data(
 
 
 def build_stages_data(stages: Sequence[CubeStage], shape: Shape, theme: str = "light") -> dict:
-    """What the browser needs to play the stages of a computation: how they look, and where the cells stand in each.
+    """Return the data with which the browser plays the stages of a computation.
 
-    list: for each, its words, values, the numbers of its place and of its look. places: for each axis the ranges of
-    indices whose cells come together in one; None: the cells stand as they are. looks: properties of the cells' trace,
-    and the largest value.
+    list: for each stage its words, its values, and the indices of its place and its look. places: for each axis the
+    index
+    ranges whose cells are merged, or None for unmoved cells. looks: properties of the cells' trace, and the largest
+    value.
     """
     places: list[list[np.ndarray] | None] = [None]
     looks: list[dict] = []
@@ -206,18 +208,18 @@ def build_stages_data(stages: Sequence[CubeStage], shape: Shape, theme: str = "l
 
 
 def compute_swell(layout: Layout) -> float:
-    """How far the element stands out of its cell, in cells, so that it is seen in front of its field."""
+    """Return how far the element sticks out of its cell, in cells, to be visible in front of its field."""
     return SWELL + SWELL_RATIO * float(layout.extent.max())
 
 
 def _readout(values: np.ndarray) -> np.ndarray:
-    """In the type of the readout; what it cannot hold becomes infinite."""
+    """Return the values in the type of the readout, infinite beyond its range."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32).ravel()
 
 
 def _apart(field: Field | None, summation: Field | None, shape: Shape) -> Sequence[np.ndarray] | None:
-    """The bounds of a summation field that is not the field itself."""
+    """Return the bounds of a summation field that differs from the field; None if it does not."""
     if field is None or summation is None or summation.canonical(shape) == field.canonical(shape):
         return None
     return summation.bounds(shape)
@@ -247,7 +249,7 @@ _EMPTY_LINES = {
 
 
 def _cells(levels: np.ndarray, legend: dict, colours: Theme) -> dict:
-    """A level for every element; corners and triangles follow from `hover_data`."""
+    """Return the trace with a level for every element; corners and triangles follow from `build_hover_data`."""
     return dict(
         type="mesh3d",
         name="cells",
@@ -266,7 +268,7 @@ _LIGHTING |= {"facenormalsepsilon": 0, "vertexnormalsepsilon": 0}  # slices of a
 
 
 def style_cells(legend: dict, colours: Theme) -> dict:
-    """How the cells' levels become colours, in the properties of their trace."""
+    """Return the properties of the cells' trace that map levels to colours."""
     scale, bar = _scale(legend, colours)
     return {
         "cmin": LEVELS_PER_HUE if legend.get("gaps") is False else 0,
@@ -279,7 +281,7 @@ def style_cells(legend: dict, colours: Theme) -> dict:
 
 
 def _scale(legend: dict, colours: Theme) -> tuple[list, dict | None]:
-    """The colours of levels 0..255 and the colour bar, if there is one."""
+    """Return the colours of levels 0..255, and the colour bar or None."""
     if legend["kind"] == "plain":
         return [[0, colours.muted], [1, colours.muted]], None
     if legend["kind"] == "hues":
@@ -313,7 +315,7 @@ def _scale(legend: dict, colours: Theme) -> tuple[list, dict | None]:
 
 
 def _bar(levels: Sequence[float], names: Sequence[str], colours: Theme) -> dict:
-    """A colour bar with these names at these levels."""
+    """Return a colour bar with these names at these levels."""
     font = {"size": 15, "color": colours.ink}
     bar = {"thickness": 14, "len": 0.45, "x": 1, "xanchor": "right", "y": 1, "yanchor": "top"}
     bar |= {"outlinewidth": 0, "tickfont": font}
@@ -321,7 +323,7 @@ def _bar(levels: Sequence[float], names: Sequence[str], colours: Theme) -> dict:
 
 
 def _hues(colours: Theme) -> dict[str, str]:
-    """The colour of the lit field, by the statistic that is asked for; that of "field" where none is."""
+    """Return the colour of the highlighted field for each statistic; "field" is the default."""
     return {"field": colours.field, "mean": colours.mean, "divides": colours.divides}
 
 
@@ -335,19 +337,18 @@ def build_labels_data(
     short_titles: Sequence[str] = (),
     colours: Sequence[Sequence[str]] = (),
 ) -> dict:
-    """Return what the browser needs to fit copies of a picture into their frame, and to write around each.
+    """Return the data with which the browser scales copies of a picture to their frame and labels them.
 
-    extent, sides: how many cells there are along x, y and z, and how long that is to look. each: of every copy the
-    titles along x, y and z, their colours, the same where there is little room (brief), how many numbers there are
-    along them, the heading over it, and the names of its blocks.
+    extent, sides: number of cells along x, y and z, and the lengths drawn. each: for every copy the titles of x, y
+    and z, their colours, short titles (brief), the number of ticks, the heading and the names of its blocks.
 
     Args:
-        view, shape, roles: as for `cube_figure`.
-        titles: of each copy, those of the x, y and z axis.
-        headings: of each copy.
-        block_name: what a block of the unfolded view is, and the letter of its index.
-        brief: shorter titles, of all copies.
-        colours: of the titles of each copy; without them the colour of the page's text.
+        view, shape, roles: as for `draw_cube`.
+        titles: for each copy, the titles of the x, y and z axes.
+        headings: one for each copy.
+        block_name: name of a block of the unfolded view, and the letter of its index.
+        short_titles: titles for narrow frames, for all copies.
+        colours: colours of the titles for each copy; by default the page's text colour.
     """
     layout = compute_layout(view, shape, roles)
     blocks = {"name": block_name[0], "letter": block_name[1], "origins": layout.origins, "size": layout.block}
@@ -370,7 +371,7 @@ def build_labels_data(
 
 
 def _ticks(layout: Layout, shape: Shape, dimension: int) -> int:
-    """How many numbers stand along a dimension: none where an index has no one place, or two axes run along it."""
+    """Return the number of ticks along a dimension: 0 if two axes share it or an index has several places."""
     lengths = [shape[axis] for axis in layout.dimensions[dimension] if shape[axis] > 1]
     if len(lengths) != 1 or layout.extent[dimension] > lengths[0] or lengths[0] > MAX_TICKS:
         return 0

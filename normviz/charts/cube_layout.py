@@ -1,7 +1,7 @@
-"""Where the elements of a tensor stand in space: arrays of positions, no drawing.
+"""Positions of a tensor's elements in space, as arrays.
 
-An element's position is the sum of one offset per axis, and it fills the unit cell from there. That is all a
-browser needs to draw the box of any field, too.
+The position of an element is the sum of one offset for each axis. The element fills the unit cell from there. The
+browser draws the box of any field from these offsets.
 """
 
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ import numpy as np
 from normviz.core.fields import Box, Shape
 
 MIN_BLOCK_GAP = 2
-"""Space between the rows of blocks in the unfolded view, in cells."""
+"""Least space between the rows of blocks in the unfolded view, in cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,10 +20,10 @@ class Layout:
     """The cells of a tensor in space.
 
     Attributes:
-        offsets: for each axis (N, H, W, C), an array (n, 3) to be summed up to a position.
-        origins: where each gapless block of cells starts, an array (blocks, 3).
-        block: how many cells a block has along x, y and z.
-        dimensions: which axes run along x, y and z, and which from block to block.
+        offsets: for each axis (N, H, W, C), an array (n, 3) of the offsets of its indices.
+        origins: the first corner of each gapless block of cells, an array (blocks, 3).
+        block: number of cells of a block along x, y and z.
+        dimensions: the axes along x, y and z, and the axes between blocks.
     """
 
     offsets: tuple[np.ndarray, ...]
@@ -33,19 +33,19 @@ class Layout:
 
     @property
     def extent(self) -> np.ndarray:
-        """Size of the whole along x, y and z."""
+        """Return the size of the whole layout along x, y and z, in cells."""
         return self.origins.max(axis=0) + self.block
 
 
 def lay_out_folded(shape: Shape) -> Layout:
-    """C × N × H·W in one block, as in the figure of Wu & He 2018."""
+    """Lay out the tensor as one block C × N × H·W, as in the figure of Wu & He 2018."""
     n, h, w, c = shape
     offsets = (_along(n, 1), _along(h, 2, w), _along(w, 2), _along(c, 0))
     return Layout(offsets, np.zeros((1, 3), int), (c, n, h * w), ((3,), (0,), (1, 2), ()))
 
 
 def lay_out_unfolded(shape: Shape) -> Layout:
-    """N blocks of W × C × H, in rows, examples in reading order."""
+    """Lay out the tensor as N blocks of W × C × H, in rows, examples in reading order."""
     n, h, w, c = shape
     aside = max(MIN_BLOCK_GAP, min(ceil(0.75 * c), 2 * w))  # so that a block's depth does not hide its neighbour
     wanted = sqrt(n * 1.25 * (h + aside) / (w + aside))  # as wide and high as its frame
@@ -60,7 +60,7 @@ def lay_out_unfolded(shape: Shape) -> Layout:
 
 
 def _above(shape: Shape, columns: int, aside: int) -> int:
-    """The space between rows of blocks, in cells: what a block's top takes of the picture, and its name."""
+    """Return the space between rows of blocks, in cells, for the top of a block and its name."""
     n, h, w, c = shape
     rows, gap = ceil(n / columns), MIN_BLOCK_GAP
     for _ in range(3):
@@ -74,14 +74,14 @@ def _above(shape: Shape, columns: int, aside: int) -> int:
 
 
 LAYOUT_FUNCTIONS = {"folded": lay_out_folded, "unfolded": lay_out_unfolded}
-"""The layouts by the name of the view."""
+"""The functions that lay out a tensor, by the name of the view."""
 
 
 def compute_layout(view: str, shape: Shape, roles: tuple[int, int, int, int] = (0, 1, 2, 3)) -> Layout:
-    """The layout of a view.
+    """Return the layout of a view.
 
-    `roles` says which axis of the tensor takes the place of N, H, W and C: (2, 0, 1, 3) for conv weights, whose
-    input channels are drawn as examples are.
+    `roles`: the axes of the tensor in the places of N, H, W and C: (2, 0, 1, 3) for conv weights, whose input channels
+    are drawn like examples.
     """
     drawn = LAYOUT_FUNCTIONS[view](tuple(shape[axis] for axis in roles))
     offsets = tuple(drawn.offsets[roles.index(axis)] for axis in range(4))
@@ -90,7 +90,7 @@ def compute_layout(view: str, shape: Shape, roles: tuple[int, int, int, int] = (
 
 
 def count_gapless_boxes(layout: Layout, box: Box) -> int:
-    """Of how many gapless boxes of cells a field's box consists."""
+    """Return the number of gapless boxes of cells that make up a field's box."""
     count, size = 1, [1, 1, 1]
     for along in layout.dimensions:
         for axis in reversed(along):  # the last one runs fastest
@@ -107,7 +107,7 @@ def count_gapless_boxes(layout: Layout, box: Box) -> int:
 
 
 def compute_side_lengths(extent: np.ndarray) -> np.ndarray:
-    """How long the sides of a picture of so many cells look, the longest 1: long ones are shortened."""
+    """Return the drawn lengths of the sides, the longest 1; long sides are shortened."""
     return np.maximum((extent / extent.max()) ** 0.6, 0.15)
 
 

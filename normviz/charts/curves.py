@@ -1,4 +1,4 @@
-"""Curves with bands, in panels beside each other: charts of what was trained, on any page."""
+"""Charts of curves with bands, in panels beside each other."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ from normviz.charts.style import apply_chart_style, style_curve, style_marker, s
 from normviz.core.text import typeset
 
 LEGEND_AT_BOTTOM = {"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0}
-"""The key at the lower edge, whatever the height."""
+"""Position of the legend at the lower edge, at any height."""
 
 BOTTOM_MARGIN = 112
-"""Pixels below a chart for its axis and a key of two lines."""
+"""Pixels below a chart for its axis and a legend of two lines."""
 
 LINE, BREADTH, ENTRY, LETTER = 28, 390, 42, 7
-"""About the pixels of a line of the key and of the narrowest chart beside another, of an entry and of each letter."""
+"""Pixels, roughly, of a legend line's height, of the narrowest chart's width, of an entry and of a letter."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Values over x, with a band from `low` to `high` where they are given.
+    """Values over x, with a band from `low` to `high` if they are given.
 
-    `look`: the number of its colour, dash and marker, −1 for what is true, in ink; `points`: markers too; `apart`:
-    nothing lies between the values, which are markers of `size` pixels with bars from `low` to `high`.
+    `look`: number of its colour, dash and marker, −1 for a true value, in ink; `points`: True for markers on the line;
+    `apart`: True for markers of `size` pixels with error bars from `low` to `high`, without a line.
     """
 
     name: str
@@ -42,11 +42,11 @@ class Curve:
 
 @dataclass(frozen=True)
 class CurvePanel:
-    """Curves on one pair of axes, whose titles are `x` and `y`.
+    """Curves on one pair of axes, with the axis titles `x` and `y`.
 
-    `log`: the axes that are, as in "xy"; `levels`: heights that matter, lines; `span`: the ends of the vertical axis as
-    Plotly has them; `ticks`: how its numbers are written; `marks`: the numbers that the horizontal one has, and `names`
-    what is written there instead; `square`: a plane, whose axes both reach from −square to square in equal units.
+    `log`: the logarithmic axes, as "xy"; `levels`: heights of reference lines; `span`: the range of the y axis as in
+    Plotly; `ticks`: its number format; `marks`, `names`: positions and texts of the x ticks; `square`: if not 0, both
+    axes reach from −square to square in equal units.
     """
 
     title: str
@@ -63,7 +63,7 @@ class CurvePanel:
 
 
 def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", columns: int = 2) -> Figure:
-    """Panels of curves beside each other; a name has one look in all of them, and one entry in the key."""
+    """Draw panels of curves in a grid; a name has one look in all panels and one legend entry."""
     colours = THEMES[theme]
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
@@ -105,7 +105,7 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
 
 
 def compute_bottom_margin(names: Iterable[str]) -> int:
-    """Pixels below a chart for its axis and a key of these names, which fill one line after the other."""
+    """Return the pixels below a chart for its axis and a legend of these names, which wraps."""
     lines, used = 1, 0
     for width in (ENTRY + LETTER * len(name) for name in names):
         new_line = used + width > BREADTH
@@ -114,7 +114,7 @@ def compute_bottom_margin(names: Iterable[str]) -> int:
 
 
 def _decades(values: Sequence[np.ndarray]) -> dict:
-    """A logarithmic axis: powers of ten, and where these are few 2 and 5 times each too; of the numbers that it has."""
+    """Return a logarithmic axis with ticks at powers of ten, or also at 2 and 5 times each for a short range."""
     scale = {"type": "log", "exponentformat": "power"}
     numbers = np.concatenate([np.empty(0), *map(np.ravel, values)])
     numbers = numbers[np.isfinite(numbers) & (numbers > 0)]
@@ -149,6 +149,6 @@ def _curve(figure: Figure, curve: Curve, colours: Theme, first: bool, place: dic
 
 
 def to_rgba(colour: str, opacity: float = 0.22) -> str:
-    """Return a colour "#rrggbb" with an opacity from 0 to 1, by default that of a band behind a curve."""
+    """Return the CSS colour of "#rrggbb" with an opacity from 0 to 1, by default that of a band behind a curve."""
     red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
     return f"rgba({red}, {green}, {blue}, {opacity:g})"

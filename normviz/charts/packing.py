@@ -1,4 +1,4 @@
-"""Data as one message to the browser: JSON, and behind it the bytes of all arrays, so that no number is spelt out."""
+"""Messages to the browser: JSON followed by the bytes of all arrays, so that numbers are not written as text."""
 
 import json
 from math import isfinite
@@ -8,18 +8,18 @@ import numpy as np
 
 INTEGER_TYPES = {"int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2", "int32": "i4", "uint32": "u4"}
 TYPE_CODES = INTEGER_TYPES | {"float32": "f4", "float64": "f8"}
-"""The types of numbers that JavaScript has arrays of, by the names of NumPy; web/data.js knows these names."""
+"""Number types that JavaScript has arrays for, by their NumPy names; web/data.js knows the codes."""
 
 ALIGNMENT = 8
-"""Every array starts at a multiple of so many bytes, as the largest type has to."""
+"""Every array starts at a multiple of this number of bytes, as the largest type requires."""
 
 
 def pack_message(data: Any) -> bytes:
-    """Data for `unpacked` of web/data.js.
+    """Pack data into bytes for `unpackMessage` of web/data.js.
 
-    The length of the JSON in four bytes, the JSON, filled up with spaces, then the arrays. In the JSON an array is
-    {"packed": type, "at": first byte behind the JSON, "length": numbers, "width": of a row where there are rows}.
-    Bytes are taken as an array of bytes; NaN and Inf of lists become null. Raises TypeError for what cannot be sent.
+    The message is the length of the JSON in four bytes, the JSON padded with spaces, then the arrays. In the JSON an
+    array is {"packed": type, "at": first byte after the JSON, "length": numbers, "width": row length of a matrix}.
+    Bytes become an array of bytes; NaN and Inf in lists become null. Raises TypeError for data of other types.
     """
     arrays: list[bytes] = []
     at = 0
@@ -59,7 +59,7 @@ def _json(data: Any, place: Any) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """With null for every NaN and Inf that stands in no array of numbers."""
+    """Return the value with null for every NaN and Inf outside of packed arrays."""
     if isinstance(value, dict):
         return {key: _finite(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -72,12 +72,12 @@ def _finite(value: Any) -> Any:
 
 
 def _fits(array: np.ndarray) -> bool:
-    """Whether JavaScript has arrays of such numbers; an array of none is a list."""
+    """Return True if JavaScript has arrays of this type; empty arrays are sent as lists."""
     return array.size > 0 and array.dtype.name in TYPE_CODES
 
 
 def _short(array: np.ndarray) -> np.ndarray:
-    """Whole numbers of 64 bits, which JavaScript has no usual arrays of, in the fewest bytes that hold them."""
+    """Return 64-bit integers in the smallest integer type that holds them; other arrays unchanged."""
     if array.dtype.kind not in "iu" or array.itemsize < 8:
         return array
     least, most = array.min(initial=0), array.max(initial=0)

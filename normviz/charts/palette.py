@@ -1,4 +1,4 @@
-"""Colours, once: Okabe & Ito's palette, which readers with colour-vision deficiencies can tell apart, by role."""
+"""All colours by role, from the colour-blind-safe palette of Okabe & Ito."""
 
 from dataclasses import dataclass
 
@@ -12,35 +12,35 @@ ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
     "#CC79A7",
 )
 HUES = (SKY, ORANGE, GREEN, YELLOW, BLUE, VERMILION, PURPLE)
-"""The hues of shared statistics, in turn."""
+"""Hues of shared statistics, in order."""
 
 LINE_COLOURS = (BLUE, VERMILION, PURPLE, GREEN, ORANGE, SKY)
-"""Those that show as thin lines on white."""
+"""Hues that are visible as thin lines on white."""
 
 NOT_FINITE_COLOUR = PURPLE
 
 
 @dataclass(frozen=True)
 class Theme:
-    """The colours that depend on the background; one that is named after a role means that on every page.
+    """Colours that depend on the background; a role has the same colour on every page.
 
-    There are fewer hues than roles: roles that share a hue never stand in one picture. A dash, a marker or a word says
-    the same as the colour.
+    There are fewer hues than roles: roles with the same hue never appear in one picture. A dash, a marker or a word
+    repeats the meaning of each colour.
 
     Attributes:
-        ink: text, outlines, and what is true: a population, a bound.
-        muted, grid: what stands behind: axes, ticks, what is not of the field.
-        cell: a cell that says nothing.
+        ink: text, outlines and true values, as of a population or a bound.
+        muted, grid: axes and ticks, and elements outside the field.
+        cell: a cell without a value.
         middle, low, high: values at, below and above 0.
         element: the element or pixel in focus.
-        field: the elements that share its statistic; the divisor's, where mean and divisor have fields of their own.
-        mean: μ, and the field of what is averaged where that is another.
+        field: its field; the divisor's field if the mean has a different one.
+        mean: μ, and the field of the mean if it differs.
         divides: σ, the root mean square, the norm.
         yes, no: an answer: invariant or not, equal or not.
-        original, transformed, matched: twins: as it was; with its weights or data changed; changed, and with another
-            learning rate than the other one.
-        training, inference: batch statistics, and running averages, and what is computed with each.
-        lines: schemes and other curves beside each other, in turn, by `style.line`.
+        original, transformed, matched: twins: unchanged; with changed weights or data; changed, with an adapted
+            learning rate.
+        training, inference: batch statistics and running averages, and values computed with each.
+        lines: schemes and other curves beside each other, in the order of `style_curve`.
     """
 
     ink: str
@@ -65,12 +65,12 @@ class Theme:
 
     @property
     def diverging_scale(self) -> list[list]:
-        """A scale of colours whose middle is 0."""
+        """Return a colour scale whose middle is 0."""
         return [[0, self.low], [0.5, self.middle], [1, self.high]]
 
 
 def _theme(ink: str, muted: str, grid: str, cell: str, middle: str, cool: str, warm: str, lines: tuple) -> Theme:
-    """The roles, by the two hues that differ between the backgrounds."""
+    """Return a theme from the hues that differ between backgrounds."""
     return Theme(
         ink=ink,
         muted=muted,
@@ -98,4 +98,4 @@ THEMES = {
     "light": _theme("#1b1f24", "#57606a", "#8c959f", "#dde3ea", "#f7f7f7", BLUE, VERMILION, LINE_COLOURS),
     "dark": _theme("#f0f3f6", "#b3bcc6", "#768390", "#39424e", "#22272e", SKY, "#FF8A3D", HUES),
 }
-"""By Streamlit's name of the theme's base."""
+"""The themes by the name of Streamlit's base theme."""

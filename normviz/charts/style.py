@@ -1,4 +1,4 @@
-"""What all flat charts have in common: font, grid and margins, and the colour, dash and marker of the k-th curve."""
+"""Common style of all flat charts: font, grid and margins, and the colour, dash and marker of the k-th curve."""
 
 from normviz.charts.chart import Figure
 from normviz.charts.palette import Theme
@@ -6,10 +6,10 @@ from normviz.charts.palette import Theme
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 MARKER_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "triangle-down", "star")
 PANEL_TITLE_SIZE = 16
-"""Size of the panels' titles, in pixels."""
+"""Font size of panel titles, in pixels."""
 
 LOG_AXIS_FLOOR = 1e-17
-"""Where a gap of exactly 0 stands on a logarithmic axis."""
+"""Position of a gap of exactly 0 on a logarithmic axis."""
 
 COLOUR_BAR_STYLE = {"thickness": 14, "outlinewidth": 0}
 _CLEAR = "rgba(0,0,0,0)"
@@ -19,9 +19,9 @@ _MARGIN = {"l": 50, "r": 10, "t": 10, "b": 40}
 def apply_chart_style(
     figure: Figure, theme: Theme, margin: dict | None = None, legend: dict | None = None, zero_lines: str = ""
 ) -> Figure:
-    """Give a figure what all charts share; margins and the place of its legend are its own.
+    """Apply the common style to a figure, with its own margins and legend position, and return it.
 
-    `zero`: the axes whose zero line shows, as in "xy". Axes may be changed further after it.
+    `zero_lines`: the axes with a visible zero line, as "xy". Call this before changing single axes.
     """
     figure.update_layout(
         font={"size": 15, "color": theme.ink},
@@ -38,20 +38,20 @@ def apply_chart_style(
 
 
 def style_curve(k: int, theme: Theme, width: float = 3) -> dict:
-    """Colour and dash of the k-th curve."""
+    """Return the colour, dash and width of the k-th curve."""
     return {"color": theme.lines[k % len(theme.lines)], "dash": DASHES[k % len(DASHES)], "width": width}
 
 
 def style_marker(k: int, theme: Theme, size: float = 8) -> dict:
-    """Colour and symbol of the k-th curve's points."""
+    """Return the colour, symbol and size of the k-th curve's points."""
     return {"color": theme.lines[k % len(theme.lines)], "symbol": MARKER_SYMBOLS[k % len(MARKER_SYMBOLS)], "size": size}
 
 
 def style_current_value_line(theme: Theme) -> dict:
-    """A line across a chart at what the page is set to."""
+    """Return the style of a line at the page's current value."""
     return {"color": theme.muted, "width": 1.5, "dash": "dot"}
 
 
 def style_reference_line(theme: Theme) -> dict:
-    """A line across a chart at a number that matters."""
+    """Return the style of a line at a reference value."""
     return {"color": theme.ink, "width": 1.5, "dash": "dashdot"}

@@ -39,4 +39,4 @@ def run(arguments: argparse.Namespace) -> None:
             word = "right" if verdict.right else verdict.mistake or ("not judged" if verdict.problem else "wrong")
             print(f"{labels[name]:{width}}{word}{error}")
         if not verdict.right:
-            print_message(verdict.problem or f"{name} is wrong. {verdict.told}")
+            print_message(verdict.problem or f"{name} is wrong. {verdict.explanation}")

@@ -54,10 +54,10 @@ Shape = tuple[int, ...]
 """Sizes of the four axes; `check_shape` makes sure that there are four."""
 
 Index = tuple[int, ...]
-"""Where an element stands: an index along each of the four axes."""
+"""The position of an element: an index along each of the four axes."""
 
 Box = tuple[tuple[int, int], ...]
-"""For each axis, a half-open range [lo, hi) of indices."""
+"""A half-open range [lo, hi) of indices for each axis."""
 
 
 @dataclass(frozen=True)
@@ -276,6 +276,10 @@ class Field:
     def coarse_field(self) -> "Field":
         """The field with `full` in place of windows: a partition whose boxes contain those of this field."""
         return Field(tuple(FULL if rule.kind == "window" else rule for rule in self.rules))
+
+
+CHANNEL_FIELD = Field((FULL, FULL, FULL, OWN))
+"""The field of batch norm: all examples and positions of a channel."""
 
 
 @lru_cache(maxsize=1024)

@@ -1,15 +1,17 @@
-"""The schemes, one row of data each; everything the app says or does about a scheme derives from its row.
+"""The schemes, one row of data each; all that the app shows or computes of a scheme follows from its row.
 
 A new activation scheme of the general form is a new row here and nothing else; so is a pointwise one, whose function is
-a row of `normviz.core.pointwise`.
+a row of `normviz.core.kinds.pointwise`.
 """
 
 from normviz.core.fields import AXES, FULL, Field
-from normviz.core.scheme import CHANNEL_FIELD, DEFAULT_EPS, SCHEMES, Reference, Scheme, find_equal_schemes, get_scheme
+from normviz.core.kinds.pointwise import Pointwise
+from normviz.core.kinds.spectral import SPECTRAL
+from normviz.core.kinds.whitening import WHITENING
+from normviz.core.scheme import DEFAULT_EPS, SCHEMES, Reference, Scheme, find_equal_schemes, get_scheme
 
 __all__ = [
     "BA_REFERENCE",
-    "CHANNEL_FIELD",
     "DEFAULT_EPS",
     "IOFFE_REFERENCE",
     "REN_REFERENCE",
@@ -80,7 +82,7 @@ _ROWS = (
         reference=Reference("Huang et al. 2018, Decorrelated Batch Normalization", "1804.08450"),
         summation=Field.parse("full, full, full, own"),
         suppression=Field.parse("full, full, full, groups(2)"),
-        whitens=True,
+        kind=WHITENING,
         keeps=("running mean", "running whitening matrix"),
     ),
     Scheme(
@@ -211,7 +213,7 @@ _ROWS = (
         about="No statistics: each element passes through tanh(αx) by itself, which bounds it.",
         reference=Reference("Zhu et al. 2025, Transformers without Normalization", "2503.10622"),
         eps=None,
-        pointwise="tanh",
+        kind=Pointwise("tanh"),
         alpha=0.5,
     ),
     Scheme(
@@ -221,7 +223,7 @@ _ROWS = (
         about="No statistics: each element passes through erf(αx + s) by itself, which bounds it.",
         reference=Reference("Chen et al. 2025, Stronger Normalization-Free Transformers", "2512.10938"),
         eps=None,
-        pointwise="erf",
+        kind=Pointwise("erf"),
         alpha=0.5,
         shift=0.0,
     ),
@@ -264,7 +266,7 @@ _ROWS = (
         eps=None,
         gain=None,
         bias=None,
-        spectral=True,
+        kind=SPECTRAL,
         keeps=("left singular vector", "right singular vector"),
         torch="nn.utils.parametrizations.spectral_norm({layer}, n_power_iterations=2000)",
         keras="keras.layers.SpectralNormalization({layer}, power_iterations=2000)",

@@ -7,13 +7,12 @@ from math import isfinite, prod
 from typing import Any
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import AXES, FULL, MAX_WINDOW_ELEMENTS, OWN, Field, Rule, Shape
-from normviz.core.pointwise import POINTWISE_FUNCTIONS, PointwiseFunction
+from normviz.core.fields import AXES, FULL, MAX_WINDOW_ELEMENTS, Field, Rule, Shape
+from normviz.core.kinds.base import Kind
+from normviz.core.kinds.general import GENERAL
+from normviz.core.kinds.pointwise import POINTWISE_FUNCTIONS, PointwiseFunction
 
 DEFAULT_EPS = 1e-5
-
-CHANNEL_FIELD = Field((FULL, FULL, FULL, OWN))
-"""The field of batch norm: all examples and positions of a channel."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +32,8 @@ class Reference:
 class Scheme:
     """One normalizer: v = x - E_A[x]; x̂ = scale · v / sqrt(ε + E_B[v²]); y = γ x̂ + β.
 
-    Four schemes stand outside this form. Spectral norm divides by the largest singular value (`spectral`), whitening
-    multiplies by the inverse root of a covariance matrix (`whitens`), and two have no statistics: x̂ = f(αx + s)
-    (`pointwise`).
+    Four schemes stand outside this form, by their kind: spectral norm divides by the largest singular value, whitening
+    multiplies by the inverse root of a covariance matrix, and two have no statistics: x̂ = f(αx + s).
 
     Attributes:
         key: name in links, files and on the command line.
@@ -52,9 +50,7 @@ class Scheme:
         threshold: the axes along which τ of its own activation max(y, τ) varies; None: no such activation.
         keeps: the state that the layer keeps for inference, beside its parameters.
         per_fan_in: the normalized weights are also divided by sqrt(fan-in), so that each vector has length 1.
-        spectral: divide by the largest singular value of the weights as a matrix.
-        whitens: multiply the channels that share B by the inverse root of their covariance matrix.
-        pointwise: the key of f in `POINTWISE_FUNCTIONS`; such a scheme has no fields.
+        kind: the computation of x̂ from v.
         alpha, shift: the first values of the learned α and s; s is None if the scheme has none.
         weight: key of the scheme that normalizes the weights in front of this one.
         torch, keras: the framework's layer, with N, H, W, C, the groups G and eps as placeholders; PyTorch's has
@@ -77,9 +73,7 @@ class Scheme:
     threshold: tuple[str, ...] | None = None
     keeps: tuple[str, ...] = ()
     per_fan_in: bool = False
-    spectral: bool = False
-    whitens: bool = False
-    pointwise: str | None = None
+    kind: Kind = GENERAL
     alpha: float = 1.0
     shift: float | None = None
     weight: str | None = None
@@ -109,17 +103,32 @@ class Scheme:
     @property
     def function(self) -> PointwiseFunction | None:
         """The function of a pointwise scheme; None for other schemes."""
-        return None if self.pointwise is None else POINTWISE_FUNCTIONS[self.pointwise]
+        return None if self.kind.function is None else POINTWISE_FUNCTIONS[self.kind.function]
+
+    @property
+    def spectral(self) -> bool:
+        """True for spectral norm."""
+        return self.kind.key == "spectral"
+
+    @property
+    def whitens(self) -> bool:
+        """True for whitening."""
+        return self.kind.divides_by_matrix
+
+    @property
+    def pointwise(self) -> str | None:
+        """The name of the function of a pointwise scheme."""
+        return self.kind.function
 
     @property
     def acts(self) -> bool:
         """True if x̂ is another tensor than x: the scheme has a field or a function."""
-        return bool(self.fields) or self.pointwise is not None
+        return bool(self.fields) or self.function is not None
 
     @property
     def has_xhat(self) -> bool:
         """True if x̂ is another tensor than v: the scheme divides or has a function."""
-        return self.suppression is not None or self.pointwise is not None
+        return self.suppression is not None or self.function is not None
 
     def inside(self, x: Any) -> Any:
         """Compute αx + s, the argument of a pointwise scheme's function."""
@@ -128,7 +137,7 @@ class Scheme:
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters by kind: {"groups": 2}, {"window": 1} or {} for rules, {"alpha": 0.5} if pointwise."""
-        if self.pointwise is not None:
+        if self.function is not None:
             return {"alpha": self.alpha}
         return {kind: value for field in reversed(self.fields) for kind, value in field.parameters().items()}
 
@@ -150,7 +159,7 @@ class Scheme:
     @property
     def is_general_form(self) -> bool:
         """True if the scheme is of the general form: it divides by a root mean square, or not at all."""
-        return not (self.spectral or self.whitens or self.pointwise)
+        return self.kind == GENERAL
 
     @property
     def divides_by_variance(self) -> bool:
@@ -164,7 +173,7 @@ class Scheme:
 
     def matrices(self, shape: Shape) -> int:
         """Return the number of channel groups that are whitened on this shape; 0 without whitening."""
-        return self.suppression.rules[-1].count(shape[-1]) if self.whitens and self.suppression is not None else 0
+        return self.kind.count_matrices(self, shape)
 
     def grouped(self, shape: Shape) -> dict[str, int]:
         """Return the axes that its rules cut into groups, with their lengths on this shape."""
@@ -176,7 +185,7 @@ class Scheme:
         self, groups: int | None = None, radius: int | None = None, alpha: float | None = None
     ) -> "Scheme":
         """Return the scheme with another number of groups, another radius or another α, if it has such a parameter."""
-        if self.pointwise is not None:
+        if self.function is not None:
             return self if alpha is None else replace(self, alpha=alpha)
         return self._with_fields(lambda field: field.with_parameters(groups=groups, window=radius))
 
@@ -215,14 +224,7 @@ class Scheme:
 
     def check(self, shape: Shape, limit: int = MAX_WINDOW_ELEMENTS) -> None:
         """Raise InvalidInput when a field does not fit the shape; `limit` is that of `Field.check`."""
-        if self.pointwise is not None and self.fields:
-            raise InvalidInput(f"{self.name} is element by element; it has no fields.")
-        for field in self.fields:
-            field.check(shape, self.axes, limit)
-        if self.whitens and self.suppression is not None:
-            *rest, channels = self.suppression.rules
-            if self.summation != CHANNEL_FIELD or rest != [FULL] * 3 or channels.kind == "window":
-                raise InvalidInput(f"{self.name} is over N, H and W and within groups of C; it has no other fields.")
+        self.kind.check(self, shape, limit)
 
     def fits(self, shape: Shape) -> bool:
         """Return True if every field fits the shape."""
@@ -235,8 +237,8 @@ class Scheme:
     def canonical(self, shape: Shape) -> tuple[Any, ...]:
         """Return a value that is equal for schemes that compute the same on this shape."""
         a, b = (None if f is None else f.canonical(shape) for f in (self.summation, self.suppression))
-        passed = None if self.pointwise is None else (self.pointwise, self.alpha, self.shift)
-        return self.axes, a, b, self.per_fan_in, self.spectral, self.whitens and a != b, passed, self.weight
+        inside = None if self.function is None else (self.alpha, self.shift)
+        return self.axes, a, b, self.per_fan_in, self.kind.simplify(a, b), inside, self.weight
 
     def _with_fields(self, change: Callable[[Field], Field]) -> "Scheme":
         return self.with_fields(*(None if f is None else change(f) for f in (self.summation, self.suppression)))

@@ -1,4 +1,4 @@
-"""A scheme as plain data, as a job and a link hold it: its key and its fields, from which the rest follows."""
+"""A scheme as plain data, for jobs and links: its key and its fields, from which the rest follows."""
 
 from dataclasses import dataclass
 from functools import lru_cache

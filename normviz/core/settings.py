@@ -41,7 +41,7 @@ class DependentValue:
     name: str
     table: Mapping[Any, Any]
 
-    def of(self, given: EarlierValues) -> Any:
+    def resolve(self, given: EarlierValues) -> Any:
         """Return this value, given the other value."""
         return self.table[given[self.name]]
 
@@ -57,16 +57,20 @@ class Declaration:
         symbol: its name in messages, if it differs from the name in code.
         control: its widget, a key of `normviz.ui.settings.WIDGETS`; empty for the usual widget of this type.
         shown: (value) -> text on a page.
+        why: (given value, view) -> why a page replaces it, to end a sentence; "" for no note; None for the usual one.
+        missing: (view) -> a page's note on missing data; "" where there is none.
         name: of the dataclass's field; also in the link and, after "--", on the command line.
     """
 
     default: Any
     _: KW_ONLY
-    label: str | DependentValue = ""
+    label: str | DependentValue | Callable[[Any], str] = ""
     help: str = ""
     symbol: str = ""
     control: str = ""
     shown: Callable[[Any], str] | None = None
+    why: Callable[[Any, Any], str | None] = lambda given, view: None
+    missing: Callable[[Any], str] = lambda view: ""
     name: str = field(default="", init=False)
 
     USUAL: ClassVar[str] = ""
@@ -94,12 +98,14 @@ class Declaration:
 
     def resolve_default(self, given: EarlierValues) -> Any:
         """Return the default, or the nearest value that is valid given the values declared before it."""
-        default = self.default.of(given) if isinstance(self.default, DependentValue) else self.default
+        default = self.default.resolve(given) if isinstance(self.default, DependentValue) else self.default
         return None if default is None else self.fit(default, given)
 
     def title(self, given: EarlierValues) -> str:
         """Return the label, given the other values."""
-        return self.label.of(given) if isinstance(self.label, DependentValue) else self.label
+        if isinstance(self.label, str):
+            return self.label
+        return self.label.resolve(given) if isinstance(self.label, DependentValue) else self.label(given)
 
     def check(self, value: Any, given: EarlierValues) -> None:
         """Raise InvalidInput, in one line, for a value that is not valid beside those before it."""
@@ -128,6 +134,7 @@ class Declaration:
     def about(self) -> str:
         """Return the help on the command line: label and help, limits, default."""
         label = join_words(self.label.table.values()) if isinstance(self.label, DependentValue) else self.label
+        label = label if isinstance(label, str) else ""  # one that depends on a view is for pages
         said = ". ".join(text.rstrip(".") for text in (label, self.help) if text)
         return "; ".join(part for part in (said, self.format_limits(), self._default_words()) if part)
 
@@ -303,7 +310,7 @@ class MultipleChoice(Choice):
 
 @dataclass(eq=False)
 class Switch(Declaration):
-    """On or off: in a link 1 or 0, on the command line --name or --no-name."""
+    """A value that is on or off: in a link 1 or 0, on the command line --name or --no-name."""
 
     USUAL: ClassVar[str] = "toggle"
     OPTION: ClassVar[dict[str, Any]] = {"action": argparse.BooleanOptionalAction}
@@ -329,7 +336,7 @@ class CustomValue(Declaration):
         writes: (value) -> its text.
     """
 
-    reads: Callable[[Any, EarlierValues], Any]
+    reads: Callable[[Any, Any], Any]
     writes: Callable[[Any], str] = str
 
     def check(self, value: Any, given: EarlierValues) -> None:

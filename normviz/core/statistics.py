@@ -1,4 +1,4 @@
-"""What a scheme computes on a tensor: a table of the statistics, and the steps of one element."""
+"""Statistics of a scheme on a tensor: their table, the steps of one element, its saturation."""
 
 from math import inf
 from typing import NamedTuple
@@ -7,17 +7,12 @@ import numpy as np
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import OWN, Field, Index
-from normviz.core.normalize import (
-    NormalizationResult,
-    broadcast_statistic,
-    centre,
-    compute_rms,
-    ignore_float_warnings,
-    normalize,
-)
+from normviz.core.kinds.base import NormalizationResult
+from normviz.core.kinds.whitening import project_on_eigenvectors
+from normviz.core.normalize import ignore_float_warnings, normalize
+from normviz.core.reductions import broadcast_statistic, centre, compute_rms
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import get_relative_tolerance
-from normviz.core.whitening import project_on_eigenvectors
 
 
 class ElementSteps(NamedTuple):
@@ -151,7 +146,7 @@ def build_statistics_table(x: np.ndarray, scheme: Scheme, result: NormalizationR
     """
     if not scheme.fields:
         return {}
-    averaged, divided = scheme.fields[0], scheme.fields[0 if scheme.whitens else -1]
+    averaged, divided = scheme.fields[0], scheme.kind.find_divisor_field(scheme)
     counts = build_joint_field(scheme).statistics_shape(x.shape)
     first = np.ix_(*(np.arange(count) * n // count for count, n in zip(counts, x.shape, strict=True)))
 

@@ -1,4 +1,4 @@
-"""How options and numbers are written, in messages, in links and on pages."""
+"""Formats of options and numbers, in messages, in links and on pages."""
 
 from collections.abc import Iterable
 from math import inf

@@ -148,9 +148,9 @@ def _apply_rule(
     scheme: Scheme, factor: tuple[str, ...] | None, shift: Iterable[str] | None, shape: Shape, varies: str
 ) -> Prediction:
     """Apply the rule to one tensor: a factor or a shift that varies along the named axes."""
-    if scheme.pointwise is not None:
+    alone = scheme.kind.explain_isolation()
+    if alone is not None:
         stays = "a shift is not subtracted" if factor is None else "a factor is not divided out"
-        alone = f"nothing is shared: each element passes through {scheme.pointwise} by itself"
         return Prediction(False, f"{alone}, so {stays}.")
     if factor is not None:
         if scheme.suppression is None:

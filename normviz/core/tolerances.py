@@ -1,4 +1,4 @@
-"""How far two computations of the same number may be apart: relative differences, by floating-point type."""
+"""Relative differences allowed between two computations of a number, by floating-point type."""
 
 RELATIVE_TOLERANCES = {"float64": 1e-12, "float32": 1e-5}
 """Largest difference of two arrays over the largest magnitude, for sums in another order."""
@@ -18,10 +18,13 @@ _LONG = {
 }
 _SHORT = {"forward": {"rounding": 1.0, "twin": 0.5, "magnified": 0.1}, "training": {"rounding": 2.5, "magnified": 1.5}}
 CONTROL_MARGINS = {"float64": _LONG, "float32": _LONG, "bfloat16": _SHORT, "float16": _SHORT}
-"""By type and by what is measured: a gap may be so many times that of a control, disturbed by "rounding" or by that
-"magnified", and still be rounding. In the short types every copy is rounded anew throughout, and so coarsely that no
-sum adds to it: their controls need a smaller margin. So does the control of a re-scaled "twin", which speaks of that
-twin alone: it decides only where rounding does more to the twin than to the original."""
+"""Margins by type and by what is measured: a gap up to this multiple of a control's is still rounding.
+
+A control is disturbed by "rounding" or by "magnified" rounding. In the short types every copy is rounded anew
+throughout, and so coarsely that no sum adds to it: their controls need a smaller margin. So does the control of a
+re-scaled "twin", which speaks of that twin alone: it decides only where rounding does more to the twin than to the
+original.
+"""
 
 ANSWER_ROUNDINGS = 4
 """An answer to homework may be off by so many roundings of each term that it is the sum of, and is right."""

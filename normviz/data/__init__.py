@@ -1,1 +1,1 @@
-"""Tensors to look at, the handwritten digits, and reading one's own files."""
+"""Sample tensors, the handwritten digits, and reading of users' files."""

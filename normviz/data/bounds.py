@@ -1,22 +1,22 @@
-"""What a file from a user may hold: within these bounds, reading it takes at most 100 MB of memory and 2 s of CPU."""
+"""Bounds for files from users. Within them, reading takes at most 100 MB of memory and 2 s of CPU."""
 
 MAX_UPLOAD_BYTES = 5 * 2**20
-"""Of a file that is uploaded."""
+"""The size of an uploaded file."""
 
 MAX_UNPACKED_BYTES = 2**24
-"""Of a .npz file, and of all its arrays together."""
+"""The size of a .npz file, and of all its arrays together."""
 
 MAX_ARRAYS = 64
-"""In a .npz file."""
+"""The number of arrays in a .npz file."""
 
 MAX_PIXELS = 2**25
-"""In a picture: a photograph of 24 megapixels, and some more."""
+"""The number of pixels of a picture: a photograph of 24 megapixels, and some more."""
 
 MAX_DECODED_BYTES = 80_000_000
-"""Of a picture while it is decoded: all pixels of a .png file, all coefficients of a .jpg file with several scans."""
+"""The size of a decoded picture: all pixels of .png, all coefficients of a .jpg file with several scans."""
 
 MAX_SCANNED_PIXELS = 2**29
-"""In a .jpg file, over all its scans and channels. An ordinary progressive one has 14 times as many as pixels."""
+"""The number of pixels over all scans and channels of a .jpg file; 14 times its pixels if progressive."""
 
 MAX_SEGMENTS = 10_000
-"""In a picture's file: chunks of .png, markers of .jpg."""
+"""The number of parts in a picture's file: chunks of .png, markers of .jpg."""

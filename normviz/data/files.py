@@ -1,4 +1,4 @@
-"""One's own tensors: reading them from .npy, .npz, .csv and image files."""
+"""Reading of users' tensors from .npy, .npz, .csv and image files."""
 
 import io
 import re
@@ -18,11 +18,11 @@ MAX_HEADER_CHARACTERS = 100_000  # characters of a first row that may hold names
 _THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+")
 
 PICTURE_SUFFIXES = ("png", "jpg", "jpeg")
-"""What the names of pictures end in."""
+"""The suffixes of pictures."""
 
 
 PICTURE_CHANNELS = (1, 3, 4)
-"""How many channels a picture has."""
+"""The numbers of channels that a picture may have."""
 
 
 class ParsedFile(NamedTuple):

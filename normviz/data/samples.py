@@ -1,4 +1,4 @@
-"""Tensors to look at, by seed: noise, noise with visible differences, handwritten digits, photographs.
+"""Sample tensors by seed: noise, noise with visible differences, handwritten digits, photographs.
 
 A larger batch appends examples and keeps those of a smaller one: values of examples and of channels have streams of
 random numbers of their own.

@@ -5,7 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from normviz.core.fields import AXIS_NAMES, OWN, AxisNames, Field, Shape
-from normviz.core.normalize import NormalizationResult, compute_spectral_norm, ignore_float_warnings, reduce_boxes
+from normviz.core.kinds.base import NormalizationResult
+from normviz.core.kinds.spectral import compute_spectral_norm
+from normviz.core.normalize import ignore_float_warnings
+from normviz.core.reductions import reduce_boxes
 from normviz.core.registry import Scheme
 from normviz.core.statistics import compute_covariances
 from normviz.core.text import join_words, typeset

@@ -12,7 +12,7 @@ from normviz.core.fields import AXIS_NAMES, Field, Rule
 from normviz.core.scheme import Scheme
 
 AXIS_SIZE_SYMBOLS = {"kh": "K_h", "kw": "K_w", "Cin": r"C_\mathrm{in}", "Cout": r"C_\mathrm{out}"}
-"""What the size of an axis is called in formulas; its name where it is not listed."""
+"""The symbol for the size of an axis; for other axes it is their name."""
 
 
 class Term(NamedTuple):
@@ -35,7 +35,7 @@ class Term(NamedTuple):
 
 
 Tag = tuple[str, ...]
-"""What distinguishes a number of groups or a radius from others: nothing, the axis's letter, the field, or both."""
+"""The subscript that distinguishes numbers of groups or radii: nothing, the axis's letter, the field, or both."""
 
 
 def _own(axis: str, rule: Rule, tag: Tag) -> Term:
@@ -104,7 +104,7 @@ class AverageFormula:
         return signs and signs + " "
 
     @property
-    def over(self) -> str:
+    def prefix(self) -> str:
         """One over the number of elements, and the sum signs; nothing where a box is one element."""
         sizes = [term.size for term in self.terms if term.size]
         size = sizes[0].strip("()") if len(sizes) == 1 else "".join(sizes)
@@ -119,7 +119,7 @@ class AverageFormula:
         """Format the transposed average: the shares of an element in the averages of others, each over its own size."""
         fixed = AverageFormula(tuple(term._replace(size="") if term.moves else term for term in self.terms))
         sizes = "".join(term.size.replace(f"_{term.statistic}|", f"_{{{term.summand}}}|") for term in self.window_terms)
-        return (fixed.over or self.sums) + (rf"\frac{{1}}{{{sizes}}}" if sizes else "") + summand
+        return (fixed.prefix or self.sums) + (rf"\frac{{1}}{{{sizes}}}" if sizes else "") + summand
 
     @property
     def window_terms(self) -> tuple[Term, ...]:

@@ -31,7 +31,7 @@ SPECTRAL_FORMULAS = (
     ),
     Formula("where", r"a,\ b\text{: the singular vectors of }W\text{ of }\sigma_{\max}"),
 )
-"""That of spectral norm, which has no fields (Miyato et al. 2018, eq. 12)."""
+"""The backward pass of spectral norm, which has no fields (Miyato et al. 2018, eq. 12)."""
 
 
 WHITENING_FORMULAS = (
@@ -42,7 +42,7 @@ WHITENING_FORMULAS = (
         r"Q\left(K\circ Q^\top S\,Q\right)Q^\top\,v_{nhw}",
     ),
 )
-"""That of whitening up to the centred vectors of one group's channels (after Huang et al. 2018)."""
+"""The backward pass of whitening, to the centred vectors of one group's channels (after Huang et al. 2018)."""
 
 EIGENVECTOR_FORMULA = Formula(
     "where",
@@ -50,7 +50,7 @@ EIGENVECTOR_FORMULA = Formula(
     r"K_{ij} = \frac{-1}{\sqrt{\lambda_i+\varepsilon}"
     r"\sqrt{\lambda_j+\varepsilon}\left(\sqrt{\lambda_i+\varepsilon}+\sqrt{\lambda_j+\varepsilon}\right)}",
 )
-"""What it takes."""
+"""The definitions for `WHITENING_FORMULAS`."""
 
 
 def build_backward_formulas(scheme: Scheme) -> list[Formula]:
@@ -104,9 +104,9 @@ def _averages(scheme: Scheme, formula_parts: FormulaParts) -> Iterator[Formula]:
     if square.window_terms:
         return
     hat = formula_parts.hat.removesuffix(formula_parts.element) + square.summand
-    over = square.sums if scheme.per_fan_in else square.over  # the fan-in in x̂ takes up that of the mean
+    over = square.sums if scheme.per_fan_in else square.prefix  # the fan-in in x̂ takes up that of the mean
     if scheme.divides_by_variance:
-        yield Formula("mean", rf"\overline{{d}}{square.index} = {square.over}d{square.summand}")
+        yield Formula("mean", rf"\overline{{d}}{square.index} = {square.prefix}d{square.summand}")
     yield Formula("along", rf"{_along_hat(scheme, formula_parts)} = {over}d{square.summand}\,{hat}")
 
 

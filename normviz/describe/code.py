@@ -1,4 +1,4 @@
-"""The one generator of code: templates that read like the code they make, filled in with facts.
+"""The generator of code: templates that look like their code, filled in with facts.
 
 A template only lays out: what follows from a scheme or a setting is decided where it is rendered, and comes as facts.
 Templates are files of this package, and no other text is ever taken for one.

@@ -1,6 +1,6 @@
-"""What becomes of an element, x → v → x̂ → y, as formulas with places for its numbers, and the numbers of all elements.
+"""Formulas for the steps of an element, x → v → x̂ → y, with places for numbers, and the numbers of all elements.
 
-Formulas and numbers are made once; which element is looked at is for the browser to say.
+The browser fills in the numbers of the selected element.
 """
 
 from math import inf, prod
@@ -9,14 +9,15 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.core.fields import Shape
-from normviz.core.normalize import NormalizationResult, ignore_float_warnings
+from normviz.core.kinds.base import NormalizationResult
+from normviz.core.kinds.whitening import compute_inverse_root
+from normviz.core.normalize import ignore_float_warnings
 from normviz.core.registry import Scheme
-from normviz.core.whitening import compute_inverse_root
 from normviz.describe.notation import TENSOR_SYMBOLS, format_argument_latex, format_function_latex, format_gain_symbol
 
 ROOT, PLAIN, LIMIT = range(3)
-"""How what divides is written: as sqrt(σ² + ε); as it is, where its square is out of a float's range; and where 0/0 is
-taken to be its limit for ε towards 0, with an arrow."""
+"""The forms of the divisor: sqrt(σ² + ε); plain, if its square is out of a float's range; and with an arrow, if 0/0 is
+replaced by its limit for ε towards 0."""
 
 
 MAX_SUM_TERMS = 3
@@ -41,7 +42,7 @@ class ElementNumbers(NamedTuple):
     values: np.ndarray
     shape: Shape
 
-    def of(self, index: tuple[int, ...], shape: Shape) -> float:
+    def look_up(self, index: tuple[int, ...], shape: Shape) -> float:
         """Return the number of the element at `index` of a tensor of this shape."""
         at = tuple(i * count // n for i, count, n in zip(index, self.shape, shape, strict=True))
         return float(self.values.reshape(self.shape)[at])

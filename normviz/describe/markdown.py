@@ -12,8 +12,8 @@ _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-
 """Control characters, marks that turn the direction of writing, and surrogates."""
 
 _FOUND_LATE = re.compile(r"(?<=:)(?=\S)|(?<=@)(?=\S)|(?<=www)(?=\.)|(?<=[<>~=-])(?=[=>-])", re.IGNORECASE)
-"""Where to break bare addresses, names such as :smile: and arrows such as ->. Streamlit's page looks for these after it
-has taken the backslashes out."""
+"""The places to break bare addresses, names such as :smile: and arrows such as ->. Streamlit finds these after it has
+removed the backslashes."""
 
 _MARKUP = re.compile(r"[\\`*_\[\]<>$~&|]|:(?=\S)|^[#+=-]")
 _LIST_NUMBER = re.compile(r"^(\d+)([.)])(?!\S)")

@@ -13,7 +13,7 @@ from normviz.core.transformations import Transformation
 from normviz.describe.averages import AverageFormula, build_averages, format_axis_size, format_subscript
 
 TENSOR_SYMBOLS = {"weight": "w"}
-"""What the tensor that a scheme acts on is called in formulas, by `Scheme.acts_on`; x where it is not listed."""
+"""The symbol of the normalized tensor by `Scheme.acts_on`; otherwise x."""
 
 CHANGE_FORMULAS = {
     "weight-matrix-rescaling": r"W' = \delta W",
@@ -23,7 +23,7 @@ CHANGE_FORMULAS = {
     "dataset-recentering": r"x' = x + \tau \text{ for every example}",
     "case-rescaling": r"x_n' = \delta x_n \text{ for one example } n",
 }
-"""What a transformation changes, by its key: `Transformation.plain` in LaTeX."""
+"""The change by the key of a transformation: `Transformation.plain` in LaTeX."""
 
 WEIGHT_NORM_FORMULAS = {
     "weights": r"w = g\,\frac{v}{\lVert v\rVert}",
@@ -122,19 +122,19 @@ def _statistics(scheme: Scheme) -> Iterator[Formula]:
     averages = build_averages(scheme)
     if "A" in averages:
         mean = averages["A"]
-        yield Formula("mean", rf"\mu{mean.index} = {mean.over}{x}{mean.summand}")
+        yield Formula("mean", rf"\mu{mean.index} = {mean.prefix}{x}{mean.summand}")
         yield Formula("centred", rf"v{index} = {_difference(scheme)}")
     if scheme.spectral:
         yield Formula("largest singular value", r"\sigma_{\max}(W) = \max_{\lVert a\rVert=1}\lVert Wa\rVert")
     elif scheme.whitens:
         together = averages["B"].terms[-1].sum.removeprefix(r"\sum_{c").removesuffix("}")
         within = rf",\quad c,j{together}" if together else ""
-        yield Formula("covariance", rf"\Sigma_{{cj}} = {averages['A'].over}v{index} v{_beside(scheme)}{within}")
+        yield Formula("covariance", rf"\Sigma_{{cj}} = {averages['A'].prefix}v{index} v{_beside(scheme)}{within}")
     elif "B" in averages:
         square = averages["B"]
         summand = f"({_difference(scheme)})" if scheme.divides_by_variance else f"{_centred(scheme)}{square.summand}"
         name = "variance" if scheme.divides_by_variance else "mean square"
-        yield Formula(name, f"{_mean_square(scheme)} = {square.over}{summand}^2")
+        yield Formula(name, f"{_mean_square(scheme)} = {square.prefix}{summand}^2")
 
 
 def _normalized(scheme: Scheme) -> Iterator[Formula]:

@@ -1,4 +1,4 @@
-"""What a scheme learns and what state it has, with the shapes here, in PyTorch and in Keras; and Keras's `axis`."""
+"""Parameters and state of a scheme, with their shapes here, in PyTorch and in Keras; and Keras's `axis`."""
 
 from ast import literal_eval
 from collections.abc import Callable, Collection

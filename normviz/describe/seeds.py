@@ -22,14 +22,14 @@ COMPARISON_NOTE = (
     "compared seed by seed: both start from the same weights and see the same batches. A difference is called clear "
     "where Holm's correction for the number of comparisons rejects chance at 5%."
 )
-"""How schemes are compared, as a page says it."""
+"""The comparison of schemes, as text for a page."""
 
 COMPARISON_RULES = (
     f"{COMPARISON_NOTE} Learning rates are chosen for each scheme on validation digits; the test digits choose "
     f"nothing. The "
     "network without normalization has no γ."
 )
-"""How an experiment on digits that keeps to this module compares networks, as its page says."""
+"""The comparison of networks in an experiment on digits, as text for its page."""
 
 
 class MeanDifference(NamedTuple):

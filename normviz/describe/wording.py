@@ -10,13 +10,13 @@ from normviz.core.text import capitalize_first as capitalize_first
 from normviz.core.text import typeset
 
 PARAMETER_SYMBOLS = {"groups": "G", "window": "R", "alpha": "α"}
-"""What the parameter of a kind of rule, or of a function, is called."""
+"""The symbols of parameters, of rules and of functions."""
 
 SPATIAL_AXES = ("H", "W", "kh", "kw")
-"""The axes that a dense layer does not have: where one has length 1, nothing is said of it."""
+"""The axes that a dense layer lacks: texts omit them if their length is 1."""
 
 POSITION_AXIS = AxisNames("h", "position", "positions", "positions")
-"""What H is where there is no W: a sequence's time."""
+"""The names of H in a sequence, which has no W."""
 
 
 def name_axes(axes: Sequence[str], shape: Shape) -> list[AxisNames]:
@@ -28,7 +28,7 @@ def name_axes(axes: Sequence[str], shape: Shape) -> list[AxisNames]:
 
 
 BOX_TEMPLATES = {"all": "all {}", "of": "{} of {}", "one": "{} element: {}", "several": "{} elements: {}"}
-"""How the words for a field's box are put together."""
+"""Templates of the words for a field's box."""
 
 
 class RangeWords(NamedTuple):

@@ -13,8 +13,8 @@ from threading import Lock
 import torch
 
 from normviz.core.fields import Field, Shape
-from normviz.core.pointwise import PointwiseFunction
-from normviz.core.whitening import compute_divided_differences, invert_above, merge_groups, split_into_groups
+from normviz.core.kinds.pointwise import PointwiseFunction
+from normviz.core.kinds.whitening import compute_divided_differences, invert_above, merge_groups, split_into_groups
 
 
 class FieldAverage:

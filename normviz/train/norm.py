@@ -13,8 +13,8 @@ from typing import Any
 import torch
 
 from normviz.core.fields import OWN, Field, Shape
+from normviz.core.kinds.whitening import merge_groups, split_into_groups
 from normviz.core.registry import Scheme
-from normviz.core.whitening import merge_groups, split_into_groups
 from normviz.train.gradient import GeneralForm, Whitening
 from normviz.train.stack import StackNormalizer
 

@@ -1,1 +1,1 @@
-"""What all pages share: links, controls, components, style, server."""
+"""Parts shared by all pages: links, controls, style, server."""

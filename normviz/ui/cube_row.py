@@ -1,4 +1,4 @@
-"""The same tensor in several cubes side by side, one a scheme."""
+"""One tensor in several cubes side by side, one for each scheme."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,11 +18,11 @@ from normviz.ui.tensor import store_sent_focus
 from normviz.web.components.plot import show_figure
 
 SINGLE_CUBE_HEIGHT = "27rem"
-"""The height of a single cube; that of several follows in the browser from the width."""
+"""Height of a single cube; for several, the browser derives it from the width."""
 
 
 def make_axis_titles(scheme: Scheme, layout: Layout, shape: Shape, colours: Theme) -> tuple[list[str], list[str]]:
-    """Return the titles along x, y and z, and their colours: that of the field where indices share a statistic."""
+    """Return the titles of x, y and z and their colours: averaged axes have the field's colour."""
     along = layout.dimensions[:3]
     hues = [colours.field if wording.is_averaged(scheme, axes, shape) else colours.muted for axes in along]
     return [wording.format_axis_title(scheme, axes, shape) for axes in along], hues
@@ -38,9 +38,9 @@ def show_cubes(
     camera: Param,
     theme: str,
 ) -> None:
-    """Cubes in a row, in one scene, as the element `cubes`; the field of the view's locked element lights in each.
+    """Show cubes in a row, in one scene, as the element `cubes`; each highlights its field of the locked element.
 
-    `levels`, `legend`: of all copies together, as `cube.figure` makes them; `camera`: the page's own.
+    `levels`, `legend`: for all copies together, as for `cube.draw_cube`; `camera`: the page's own.
     """
     layout = compute_layout("folded", x.shape)
     plain = replace(SCHEMES["none"], acts_on=schemes[0].acts_on)

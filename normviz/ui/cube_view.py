@@ -1,6 +1,6 @@
-"""How a cube is looked at: where the camera stands, where there are gaps, and what is cut away.
+"""The view of a cube: camera position, gaps, and indices cut away.
 
-The browser does all of it by itself and tells what came of it, so that the link holds it.
+The browser changes it and sends the result, so that the link holds it.
 """
 
 from collections.abc import Callable, Sequence
@@ -8,18 +8,19 @@ from typing import Any
 
 import streamlit as st
 
+from normviz.core.settings import CustomValue
 from normviz.ui.link import Param, View, make_integer_fitter, make_real_fitter
-from normviz.ui.tensor import SIZE_NAMES, get_view_shape
+from normviz.ui.tensor import SIZE_NAMES, fit_index, format_index, get_view_shape
 
 NEAREST, FARTHEST = 20.0, 0.05
-"""How near the camera comes, 1 as it stands at first."""
+"""Limits of the camera's closeness; 1 is the initial one."""
 
 FIELD_GAPS = "fields"
-"""Gaps where one field ends and the next begins; besides these, along an axis."""
+"""Gaps between fields; the other choices are gaps along an axis."""
 
 
 def _camera(value: Any, view: View) -> tuple[float, ...]:
-    """Degrees around and above, and how near; nothing where the camera stands as at first."""
+    """Return degrees around and above, and closeness; () for the initial position."""
     given = value.split(",") if isinstance(value, str) else list(value)
     if given in ([], [""], ["home"]):
         return ()
@@ -33,13 +34,6 @@ def _gaps(value: Any, view: View) -> tuple[str, ...]:
     return tuple(name for name in (FIELD_GAPS, *SIZE_NAMES) if name in given)
 
 
-def _cut(value: Any, view: View) -> tuple[int, ...]:
-    """How many indices of each axis are hidden; one is left of each."""
-    given = value.split(",") if isinstance(value, str) else list(value)
-    given = (given + [0] * 4)[:4]
-    return tuple(make_integer_fitter(0, n - 1)(v, view) for v, n in zip(given, get_view_shape(view), strict=True))
-
-
 def _listed(values: Sequence[Any]) -> str:
     return ",".join(f"{v:g}" if isinstance(v, float) else str(v) for v in values)
 
@@ -49,16 +43,22 @@ def _standing(turned: Sequence[float]) -> str:
 
 
 def create_camera_param(prefix: str = "") -> Param:
-    """Where the camera stands; `prefix`: of its key in the session, as each page has one of its own."""
-    return Param(prefix + "camera", (), _camera, lambda turned: _listed(turned) or "home", "the camera", _standing)
+    """Return the value for the camera's position; `prefix`: of its key, as each page has its own."""
+    declared = CustomValue((), _camera, lambda turned: _listed(turned) or "home", label="the camera", shown=_standing)
+    return Param(prefix + "camera", declared)
 
 
-GAPS_PARAM = Param("gaps", (), _gaps, lambda gaps: _listed(gaps) or "none", "what is pulled apart")
-CUT_PARAM = Param("cut", (0, 0, 0, 0), _cut, _listed, "what is cut away")
+GAPS_PARAM = Param("gaps", CustomValue((), _gaps, lambda gaps: _listed(gaps) or "none", label="what is pulled apart"))
+CUT_PARAM = Param(
+    "cut",
+    CustomValue(
+        (0, 0, 0, 0), lambda cut, view: fit_index(cut, get_view_shape(view)), format_index, label="what is cut away"
+    ),
+)
 
 
 def make_view_callback(key: str, params: Sequence[Param]) -> Callable[[], None]:
-    """What takes over how a component's cube is looked at; `key`: of its state in the session."""
+    """Return the callback that stores a component's view in the page's values; `key`: of its state in the session."""
 
     def take() -> None:
         sent = st.session_state[key]["view"]

@@ -1,4 +1,4 @@
-"""A scheme of one's own, on any page: the rules in its link, the scheme that they make, and their controls."""
+"""The custom scheme on any page: its rules in the link, the resulting scheme, and its controls."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,15 +8,15 @@ import streamlit as st
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Rule, find_divisors
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.core.settings import find_closest
-from normviz.ui.link import PERSIST_STATE, Param, View, create_switch_param, make_choice_fitter
+from normviz.core.settings import Choice, CustomValue, Switch, find_closest
+from normviz.ui.link import PERSIST_STATE, Param, View, create_params, make_choice_fitter
 from normviz.ui.scheme_picker import format_scheme_choice
 from normviz.ui.tensor import SIZE_NAMES
 
 MAX_RADIUS = 16
 
 LengthsFunction = Callable[[View], dict[str, int]]
-"""The lengths of the axes n, h, w and c in a view."""
+"""Function from a view to the lengths of the axes n, h, w and c."""
 
 _CUSTOM = SCHEMES["custom"]
 DEFAULT_RULES = {
@@ -24,41 +24,26 @@ DEFAULT_RULES = {
     for side, field in zip("ab", _CUSTOM.fields, strict=True)
     for size, rule in zip(SIZE_NAMES, field.rules, strict=True)
 }
-"""Keys of the custom scheme's rules, with their axis and default: a_n … a_c summation, b_n … b_c suppression."""
+"""Keys of the custom scheme's rules, with axis and default: a_n … a_c for the mean, b_n … b_c for the divisor."""
 
 WEIGHT_SCHEME_LABELS = {"none": "Nothing"} | {key: row.label for key, row in SCHEMES.items() if row.acts_on == "weight"}
-"""What may stand in front of it: a scheme of the weights."""
+"""Labels of the weight schemes that can precede the custom scheme."""
 
 CUSTOM_KEYS = (*DEFAULT_RULES, "centre", "divide", "apart", "front")
 
 
 def create_custom_params(get_lengths: LengthsFunction, prefix: str = "") -> tuple[Param, ...]:
-    """The values of a custom scheme; their keys in the session start with the prefix."""
-    switches = (("centre", True), ("divide", True), ("apart", False))
-    return (
-        *(create_switch_param(f"{prefix}{key}", on) for key, on in switches),
-        *(
-            Param(
-                f"{prefix}{key}",
-                rule,
-                _rule(size, get_lengths),
-                label=_label(key[0], size),
-                words=format_rule,
-            )
-            for key, (size, rule) in DEFAULT_RULES.items()
-        ),
-        Param(
-            f"{prefix}front",
-            "none",
-            make_choice_fitter(list(WEIGHT_SCHEME_LABELS)),
-            label="In front",
-            words=WEIGHT_SCHEME_LABELS.__getitem__,
-        ),
-    )
+    """Return the values of a custom scheme, with this prefix of their keys in the session."""
+    rules = {
+        key: CustomValue(rule, _rule(size, get_lengths), label=_label(key[0], size), shown=format_rule)
+        for key, (size, rule) in DEFAULT_RULES.items()
+    }
+    switches = {"centre": Switch(True), "divide": Switch(True), "apart": Switch(False)}
+    return create_params(switches | rules | {"front": Choice("none", WEIGHT_SCHEME_LABELS, label="In front")}, prefix)
 
 
 def build_custom_scheme(view: View) -> Scheme:
-    """The scheme that the rules make."""
+    """Return the scheme with the view's rules."""
     a, b = (Field(tuple(Rule.parse(view[f"{side}_{size}"]) for size in SIZE_NAMES)) for side in "ab")
     divisor = b if view["apart"] and view["centre"] else a
     made = _CUSTOM.with_fields(a if view["centre"] else None, divisor if view["divide"] else None)
@@ -66,7 +51,7 @@ def build_custom_scheme(view: View) -> Scheme:
 
 
 def make_custom_link(scheme: Scheme) -> dict[str, str]:
-    """What a link says of a custom scheme beside its name: all of its rules, and what stands in front."""
+    """Return the link parameters of a custom scheme besides its name: its rules and its weight scheme."""
     a, b = scheme.summation, scheme.suppression
     switches = {"centre": a is not None, "divide": b is not None, "apart": None not in (a, b) and a != b}
     rules = {"a": a or b or _CUSTOM.summation, "b": b or a or _CUSTOM.suppression}
@@ -83,10 +68,7 @@ def make_custom_link(scheme: Scheme) -> dict[str, str]:
 
 
 def draw_custom_controls(view: View, get_lengths: LengthsFunction, prefix: str = "", has_weights: bool = True) -> None:
-    """A rule per axis for the mean and, where it differs, for what divides; and what stands in front.
-
-    `weighted`: whether a layer's weights stand in front of what is normalized.
-    """
+    """Draw a rule per axis for the mean and, if needed, for the divisor, and the weight scheme (if `has_weights`)."""
     if st.toggle("Subtract a mean", key=f"{prefix}centre", **PERSIST_STATE):
         _rules(get_lengths(view), prefix, "a")
     if st.toggle("Divide by the root mean square", key=f"{prefix}divide", **PERSIST_STATE):
@@ -105,13 +87,13 @@ def draw_custom_controls(view: View, get_lengths: LengthsFunction, prefix: str =
 
 
 def list_rules(n: int) -> list[str]:
-    """Every rule that means something on an axis of length n, as text."""
+    """Return all distinct rules on an axis of length n, as text."""
     groups = [f"groups({g})" for g in find_divisors(n) if 1 < g < n]
     return ["own", "full", *groups, *(f"window({r})" for r in range(1, min(n - 1, MAX_RADIUS) + 1))]
 
 
 def format_rule(text: str) -> str:
-    """A rule as a page writes it: all, own, 2 groups, radius 1."""
+    """Return the words for a rule: all, own, 2 groups, radius 1."""
     rule = Rule.parse(text)
     return {"full": "all", "groups": f"{rule.parameter} groups", "window": f"radius {rule.parameter}"}.get(
         rule.kind, rule.kind
@@ -119,7 +101,7 @@ def format_rule(text: str) -> str:
 
 
 def _front_words(key: str) -> str:
-    """What stands in front, and what it does: "Weight – ÷ ‖w‖"."""
+    """Return a weight scheme's label with its formula: "Weight – ÷ ‖w‖"."""
     return WEIGHT_SCHEME_LABELS[key] if key == "none" else format_scheme_choice(key)
 
 

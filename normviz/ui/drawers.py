@@ -9,13 +9,13 @@ import streamlit as st
 def draw_drawer(make: Callable[..., Any], label: str, key: str, **widget_options: Any) -> Any:
     """Draw an expander or a popover, whose `open` says whether to draw its content.
 
-    Only the browser opens and closes it once it is drawn: a run that began before the reader closed it must not open it
-    again. So its label has to stay, since Streamlit takes another label for another element.
+    Once it is drawn, only the browser opens and closes it: a run that began before the reader closed it must not open
+    it again. So its label must not change, since Streamlit takes another label for another element.
 
     Args:
         make: `st.expander` or `st.popover`.
-        key: of the element; the session holds at `opened_key(key)` whether it is open.
-        given: further arguments of `make`.
+        key: of the element; the session holds at `get_open_key(key)` whether it is open.
+        widget_options: further arguments of `make`.
     """
     state = st.session_state
     if key not in state:
@@ -33,5 +33,5 @@ def open_drawer(key: str) -> None:
 
 
 def get_open_key(key: str) -> str:
-    """Return where the session holds whether a drawer is open."""
+    """Return the session key that holds whether a drawer is open."""
     return f"{key} is open"

@@ -10,7 +10,7 @@ def check_environment(environment: Mapping[str, str]) -> None:
     """Check every variable that the server reads.
 
     Raises:
-        InvalidInput: a variable has a value that it cannot have.
+        InvalidInput: a variable has an invalid value.
     """
     count_workers(environment)
     read_frame_ancestors(environment)

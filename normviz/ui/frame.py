@@ -1,4 +1,4 @@
-"""What stands around every page: its question above, its takeaway and the ways on below."""
+"""The frame of every page: menu, heading, takeaway, links to other pages."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,12 +19,12 @@ from normviz.ui.redirects import REDIRECTS
 
 
 def get_script_path(page: str) -> str:
-    """The path of a page's script, as Streamlit is told it."""
+    """Return the path of a page's script, for Streamlit."""
     return f"pages/{page}.py"
 
 
 def draw_page_link(address: str, label: str, icon: str = "") -> None:
-    """A link to a view of another page, by its address, as "/compare?schemes=layer"; behind the label its title."""
+    """Draw a link to a view of another page, as "/compare?schemes=layer", followed by the page's title."""
     split = urlsplit(address)
     link = dict(parse_qsl(split.query, keep_blank_values=True))
     if st.session_state[PRESENTING_PARAM.key]:
@@ -39,8 +39,7 @@ def show_menu() -> tuple[Page, PageText | None]:
     """Show the menu.
 
     Returns:
-        The page that is open, and its story, around which `framed` shows it. A former page has no story: it leads to
-        another page.
+        The open page and its text, for `frame_page`. A former page has no text: it redirects to another page.
     """
     sections: dict[str, list[Page]] = {}
     for each in PAGE_TEXTS:
@@ -55,20 +54,20 @@ def show_menu() -> tuple[Page, PageText | None]:
 
 
 def redirect_former_page(former: str, link: Mapping[str, str]) -> None:
-    """Open the page that a former page has become part of, with the settings of its link."""
+    """Open the page that replaces a former page, with the settings of its link."""
     found = REDIRECTS[former]
     switch_to_page(found.page, found.link(link))
 
 
 def switch_to_page(page: str, link: Mapping[str, str]) -> None:
-    """Leave this page for another one, named by its script, with the settings of a link."""
+    """Leave this page for another, named by its script, with the settings of a link."""
     trust_link(link)
     st.switch_page(get_script_path(page), query_params=link)
 
 
 @dataclass
 class PageFrame:
-    """What stands around the page that runs: its story, the place of the heading, and the words shown so far."""
+    """The frame of the running page: its text, the place of the heading, and the words shown so far."""
 
     story: PageText
     header: DeltaGenerator
@@ -79,9 +78,9 @@ _FRAME: ContextVar[PageFrame | None] = ContextVar("frame", default=None)
 
 
 def show_heading(panel: str) -> None:
-    """Show the heading of a panel, and its takeaway after the page; those of the page where the panel has none.
+    """Show the heading of a panel now and its takeaway after the page; the page's own where the panel has none.
 
-    Does nothing for a page that runs without a frame.
+    Does nothing for a page without a frame.
     """
     frame = _FRAME.get()
     if frame is not None:
@@ -92,7 +91,7 @@ def show_heading(panel: str) -> None:
 
 @contextmanager
 def frame_page(story: PageText) -> Iterator[None]:
-    """Show a page inside: between what it asks and what it answers, also where it stops early."""
+    """Show the page that runs inside between its heading and its takeaway, even if it stops early."""
     frame = PageFrame(story, st.container(key="story"))
     token = _FRAME.set(frame)
     if story.why and not story.panels:
@@ -119,7 +118,7 @@ def frame_page(story: PageText) -> Iterator[None]:
 
 
 def show_view(show: Callable[[View, str], None], view: View) -> None:
-    """What a page shows for a view, in the browser's theme; or why that cannot be, in the same place."""
+    """Show a page's view in the browser's theme, or its error in the same place."""
     with st.container():
         try:
             show(view, get_current_theme())
@@ -128,5 +127,5 @@ def show_view(show: Callable[[View, str], None], view: View) -> None:
 
 
 def show_error(error: object) -> None:
-    """Show the text of an error, which may quote a link or a file, as it is."""
+    """Show the text of an error, escaped since it may quote a link or a file."""
     st.error(escape_markdown(error))

@@ -1,20 +1,20 @@
-"""Large pictures of all sessions are made in turn: what one takes is taken once, and small pages go on beside it."""
+"""A lock for large pictures: they are drawn one after the other, so that small pages stay fast."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
 LARGE_PICTURE_ELEMENTS = 16_384
-"""Elements beyond which a picture takes so long that thirty at once would keep all other sessions waiting."""
+"""Number of elements from which thirty pictures drawn at once would delay all other sessions."""
 
 _TURN = Lock()
 
 
 @contextmanager
 def wait_for_turn(elements: int) -> Iterator[None]:
-    """Wait for one's turn, where a picture has that many elements.
+    """Hold the lock while a picture of this many elements is drawn, if it is large.
 
-    A thread that waits leaves the interpreter to others: thirty that compute at once would let no other session in.
+    A waiting thread leaves the interpreter to others; thirty computing threads would block all other sessions.
     """
     if elements <= LARGE_PICTURE_ELEMENTS:
         yield

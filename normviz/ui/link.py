@@ -1,11 +1,11 @@
-"""The values of a page, in its link and in the session: what a link may set, and the nearest valid value of that.
+"""The values of a page, in its link and in the session, and the nearest valid values of a link.
 
 The link and the widgets hold the same values, `st.session_state[key]`. A link is read when a session starts with it,
-and when the browser goes back or forward to it; it is written after every run. That each step back undoes one thing,
-history.js sees to.
+and
+after a step back or forward in the browser; it is written after every run. history.js makes each step undo one change.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +15,7 @@ from typing import Any, Literal, TypedDict
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from normviz.core.settings import Choice, Declaration, Integer, Real, Switch, get_declarations
+from normviz.core.settings import Choice, CustomValue, Declaration, Integer, Real, Switch, get_declarations
 from normviz.core.text import capitalize_first, typeset
 from normviz.core.text import format_exact as format_exact
 from normviz.describe.markdown import escape_markdown
@@ -25,11 +25,11 @@ from normviz.web.components.toolbar import show_toolbar
 
 View = dict[str, Any]
 ReplacedValues = dict[str, tuple[Any, Any]]
-"""By the name of a value that had to be replaced: what was given, and what it became."""
+"""Replaced values by name: the given value and its replacement."""
 
 
 class PersistOptions(TypedDict):
-    """What a widget is told, so that its value is kept also while it is not shown."""
+    """Widget arguments that keep its value even while it is not shown."""
 
     persist_state: Literal["session"]
 
@@ -39,37 +39,30 @@ PERSIST_STATE: PersistOptions = {"persist_state": "session"}
 
 @dataclass(frozen=True)
 class Param:
-    """One value of a page.
+    """A declared value of a page.
 
     Attributes:
-        key: in the session; its last word is the name in the link and in the view, so that two pages may have values
-            of one name.
-        default: the value that a link leaves out; None where `nearest` knows it.
-        nearest: (text or value, the values before it) -> a valid value; raises ValueError where none is near.
-        text: the value as a link has it.
-        label: of its control, for notes; may depend on the view. By default its name.
-        words: the value as the page writes it; by default as a link has it.
-        why: (what was given, the view) -> why it cannot be, to be read after it; "" where it can; None: the usual.
-        missing: (the view) -> what the value asks for and is not here, in a sentence; nothing where all is.
-        declared: what is known of the value, where it is a declared one; given: (the view) -> what the declaration
-            takes for the values before it.
+        key: in the session; its last word is the name in the link and in the view.
+        declared: its declaration.
+        given: (view) -> the values that the declaration depends on.
     """
 
     key: str
-    default: Any
-    nearest: Callable[[Any, View], Any]
-    text: Callable[[Any], str] = str
-    label: str | Callable[[View], str] = ""
-    words: Callable[[Any], str] | None = None
-    why: Callable[[Any, View], str | None] = lambda given, view: None
-    missing: Callable[[View], str] = lambda view: ""
-    declared: Declaration | None = None
+    declared: Declaration
     given: Callable[[View], View] = lambda view: view
 
     @property
     def name(self) -> str:
-        """In the link and in the view."""
+        """Return the name in the link and in the view."""
         return self.key.rpartition(" ")[2]
+
+    def nearest(self, value: Any, view: View) -> Any:
+        """Return the nearest valid value, the default for None; raises ValueError if none is near."""
+        return self.declared.nearest(value, self.given(view))
+
+    def text(self, value: Any) -> str:
+        """Return the value as text for a link."""
+        return self.declared.text(value)
 
 
 @contextmanager
@@ -79,10 +72,10 @@ def sync_page_values(
     is_relevant: Callable[[View, str], bool],
     repair: Callable[[View], View] = lambda view: {},
 ) -> Iterator[View]:
-    """A page's values, for the controls that are drawn inside: from the link before them, into the link after them.
+    """Read a page's values from the link, yield them to the controls drawn inside, then write them to the link.
 
-    Notes on what had to be replaced follow. `has`: whether a value matters in a view; `repair` mends what is
-    wrong between the values of a link.
+    Notes on replaced values follow. `is_relevant`: True if a value matters in a view; `repair` returns corrections
+    between the values of a link.
     """
     params = (*params, PRESENTING_PARAM)
 
@@ -99,39 +92,39 @@ def sync_page_values(
 
 
 def reset_values(params: Sequence[Param]) -> None:
-    """Set a page's values back to their defaults, as if it were come to for the first time."""
+    """Set a page's values to their defaults, as on a first visit."""
     view, _ = clean_values(params, {})
     st.session_state.update({p.key: view[p.name] for p in params if p is not PRESENTING_PARAM})
     st.session_state["page"] = None
 
 
 def toggle_presentation() -> None:
-    """Begin a presentation, or end it."""
+    """Begin or end a presentation."""
     st.session_state[PRESENTING_PARAM.key] = not st.session_state[PRESENTING_PARAM.key]
 
 
 def get_current_theme() -> str:
-    """The browser's theme, "light" or "dark", by which figures choose their colours."""
+    """Return the browser's theme, "light" or "dark"."""
     return st.context.theme.type or "light"
 
 
 def is_phone() -> bool:
-    """Return True if the browser says that it is a phone's: its sidebar covers the page."""
+    """Return True if the browser runs on a phone, where the sidebar covers the page."""
     return "Mobi" in st.context.headers.get("User-Agent", "")
 
 
 def is_arriving(page: str) -> bool:
-    """Whether the session comes to this page now, from another one or as its first; asked before it is opened."""
+    """Return True if the session comes to this page now; call it before `sync_page_values`."""
     return st.session_state.get("page") != page
 
 
 def trust_link(link: Mapping[str, str]) -> None:
-    """Say that the page leads to another one with this link, which is right there, whatever was set before."""
+    """Register a link so that the target page trusts it over the session's values."""
     st.session_state.setdefault(TRUSTED_LINKS_KEY, set()).add(frozenset(link.items()))
 
 
 def is_history_step() -> bool:
-    """Whether this run came of a step back or forward in the browser's history."""
+    """Return True if this run was caused by a step in the browser's history."""
     run = get_script_run_ctx()
     return bool(run and run.is_history_navigation)
 
@@ -139,12 +132,11 @@ def is_history_step() -> bool:
 def restore_values(
     page: str, params: Sequence[Param], is_relevant: Callable[[View, str], bool], repair: Callable[[View], View]
 ) -> tuple[View, ReplacedValues]:
-    """Fill the session with valid values, from the link or from the session itself; and notes on those replaced.
+    """Fill the session with valid values from the link or the session; return them with the replaced ones.
 
-    The link is right when the session starts with it, after a step in the browser's history, and where the page before
-    led to it; at any other time it may be the address of before, which a busy browser still sends, or none, from
-    another page. What means nothing in the view of a link (`has`) was left out there, and stays as it was set. `repair`
-    mends what is wrong between the values of a link; between those of widgets it is for the page to say.
+    The link is trusted when the session starts with it, after a step in the browser's history, and when the page before
+    registered it. At any other time it may be an outdated address from a busy browser, or missing. Values that are not
+    relevant in a link's view are omitted from it and keep their setting. `repair` applies to links only.
     """
     state, link = st.session_state, st.query_params.to_dict()
     there = state.to_dict()  # all at once: Streamlit takes its time over every value
@@ -173,17 +165,17 @@ def restore_values(
 def show_notes(
     page: str, params: Sequence[Param], view: View, notes: ReplacedValues, relevant: Callable[[str], bool]
 ) -> None:
-    """Say what had to be replaced or is ignored, until that is read, or the value is another.
+    """Show notes on replaced or ignored values until they are dismissed or the value changes.
 
-    Over the page, in a container that is there even when nothing is said: what stands below it must not move, or it
-    would be mounted anew, and the cube lose its camera.
+    The container exists even without notes: if the content below moved, it would be mounted again, and the cube would
+    lose its camera.
     """
     state, held, read = st.session_state, f"{page} replaced", f"{page} read"
     known = {param.name: param for param in params if relevant(param.name)}
     waiting = {name: note for name, note in (state.get(held, {}) | notes).items() if view[name] == note[1]}
     told = {name: format_repair_note(known[name], given, view) for name, (given, _) in waiting.items() if name in known}
     state[held] = {name: note for name, note in waiting.items() if told.get(name, "later")}
-    lasting = [param.missing(view) for param in known.values()]
+    lasting = [param.declared.missing(view) for param in known.values()]
     lasting += describe_unknown_names(state[f"{page} unknown"], known, [param.name for param in params])
     lines = [line for line in (*lasting, *told.values()) if line and line not in state.get(read, ())]
 
@@ -198,30 +190,25 @@ def show_notes(
 
 
 def format_repair_note(param: Param, given: Any, view: View) -> str:
-    """Say in Markdown what was given and what it became: "Groups G: 4 does not divide C = 6; 3 is used."
-
-    Nothing where what was given is no longer wrong.
-    """
-    value, why = view[param.name], param.why(given, view)
+    """Return a note in Markdown: "Groups G: 4 does not divide C = 6; 3 is used."; "" if the value is now valid."""
+    value, why = view[param.name], param.declared.why(given, view)
     if why == "":
         return ""
-    label = (
-        param.label(view) if callable(param.label) else param.label or capitalize_first(param.name.replace("_", " "))
-    )
+    label = param.declared.title(param.given(view)) or capitalize_first(param.name.replace("_", " "))
     shown = escape_markdown(_given(given))
     wrong = "nothing was chosen" if given in ("", [], ()) else f"{shown} {why or _reason(given, value)}"
     return f"{label}: {wrong}; {_words(param, value)} is used."
 
 
 def _given(given: Any) -> str:
-    """What was given, in at most 40 characters."""
+    """Return the given value in at most 40 characters."""
     if isinstance(given, list | tuple):
         return shorten(", ".join(map(str, given)))
     return shorten(str(given) if _number(given) is None else str(given).replace("-", "−"))
 
 
 def _reason(given: Any, value: Any) -> str:
-    """Why it cannot be, where nothing else is known of it."""
+    """Return the general reason why a value is invalid."""
     number, taken = _number(given), _number(value)
     if taken is None or isinstance(value, bool):
         return "is not one of the choices"
@@ -233,11 +220,10 @@ def _reason(given: Any, value: Any) -> str:
 
 
 def _words(param: Param, value: Any) -> str:
-    """A value as the page writes it, in Markdown: the text of one without words may be what a visitor typed."""
-    if param.words is not None:
-        return param.words(value)
-    number = _number(value)
-    return escape_markdown(shorten(param.text(value))) if number is None else typeset(number, 12)
+    """Return a value as the page writes it, in Markdown, escaped since it may be typed by a visitor."""
+    declared = param.declared
+    typed = isinstance(declared, CustomValue) and declared.shown is None
+    return escape_markdown(shorten(declared.text(value))) if typed else declared.words(value)
 
 
 def _number(value: Any) -> float | None:
@@ -248,18 +234,18 @@ def _number(value: Any) -> float | None:
 
 
 def clean_values(params: Sequence[Param], raw: Mapping[str, Any]) -> tuple[View, ReplacedValues]:
-    """Every value made valid, in the order of the params; and a note for each that had to be replaced."""
+    """Return the nearest valid values, in the order of `params`, and the replaced ones."""
     view: View = {}
     for param in params:
         try:
-            view[param.name] = param.nearest(raw.get(param.name, param.default), view)
+            view[param.name] = param.nearest(raw.get(param.name), view)
         except (ValueError, TypeError, OverflowError):
-            view[param.name] = param.nearest(param.default, view)
+            view[param.name] = param.nearest(None, view)
     return view, _notes(params, raw, view)
 
 
 def store_values(page: str, params: Sequence[Param], view: View, relevant: Callable[[str], bool]) -> None:
-    """Write what differs from the default, and matters, into the link; and remember all of it."""
+    """Write relevant values that differ from the default to the link, and all values to the session."""
     state, now = st.session_state, st.query_params.to_dict()
     others = {key: value for key, value in now.items() if key not in {p.name for p in params}}
     defaults, _ = clean_values(params, {})
@@ -273,16 +259,16 @@ def store_values(page: str, params: Sequence[Param], view: View, relevant: Calla
 def draw_value_slider(
     key: str, label: str, options: Sequence[float], value: float, format_value: Callable[[float], str] = typeset
 ) -> None:
-    """A slider over some values and the one that there is, which may be a link's; `key`: in the session."""
+    """Draw a slider over the options and the current value, which may come from a link; `key`: in the session."""
     st.select_slider(label, sorted({*options, value}), key=key, **PERSIST_STATE, format_func=format_value)
 
 
 def draw_segments(
     key: str, label: str, names: Mapping[str, str], options: Sequence[str] | None = None, **widget_options: Any
 ) -> None:
-    """One of some names beside each other, under a label that is read out and not seen; `key`: in the session.
+    """Draw a choice of one name as buttons, with a label for screen readers only; `key`: in the session.
 
-    `options`: those of the names that there are now, by default all; `used`: what to do when another one is chosen.
+    `options`: the available names, by default all.
     """
     st.segmented_control(
         label, list(names) if options is None else options, key=key, **PERSIST_STATE, required=True,
@@ -290,64 +276,58 @@ def draw_segments(
     )  # fmt: skip
 
 
-def create_params(kind: type, prefix: str = "", name_prefix: str = "") -> tuple[Param, ...]:
-    """The declared values of a dataclass as those of a page.
+def create_params(
+    declared: type | Mapping[str, Declaration], prefix: str = "", name_prefix: str = ""
+) -> tuple[Param, ...]:
+    """Return declared values, of a dataclass or by name, as values of a page.
 
-    `prefix`: of their keys in the session; `under`: of their names in the link and in the view, where a page has
+    `prefix`: of their keys in the session; `name_prefix`: of their names in the link and in the view, for a page with
     several such dataclasses.
     """
-    given = partial(extract_values, kind, name_prefix) if name_prefix else lambda view: view
-    return tuple(_declared(prefix + name_prefix, each, given) for each in get_declarations(kind).values())
+    found = get_declarations(declared) if isinstance(declared, type) else declared
+    given = partial(_strip_prefix, list(found), name_prefix) if name_prefix else lambda view: view
+    return tuple(Param(prefix + name_prefix + name, each, given) for name, each in found.items())
 
 
 def extract_values(kind: type, name_prefix: str, view: View) -> View:
-    """Of a view the values of one dataclass, by their own names; `under`: as in `params`."""
-    return {name: view[name_prefix + name] for name in get_declarations(kind) if name_prefix + name in view}
+    """Return the view's values of one dataclass by their own names; `name_prefix`: as in `create_params`."""
+    return _strip_prefix(get_declarations(kind), name_prefix, view)
 
 
-def _declared(prefix: str, each: Declaration, given: Callable[[View], View]) -> Param:
-    return Param(
-        prefix + each.name, None, lambda value, view: each.nearest(value, given(view)), each.text, words=each.words,
-        label=(lambda view: each.title(given(view))) if each.label else "", declared=each, given=given,
-    )  # fmt: skip
+def _strip_prefix(names: Iterable[str], prefix: str, view: View) -> View:
+    return {name: view[prefix + name] for name in names if prefix + name in view}
 
 
 def make_integer_fitter(lo: int, hi: int) -> Callable[[Any, View], int]:
-    """Whole numbers from lo to hi."""
+    """Return the function that rounds and clips a value to the integers from lo to hi."""
     return Integer(lo, lo, hi).fit
 
 
 def make_real_fitter(lo: float, hi: float) -> Callable[[Any, View], float]:
-    """Numbers from lo to hi."""
+    """Return the function that clips a value to the numbers from lo to hi."""
     return Real(lo, lo, hi).fit
 
 
 def make_choice_fitter(options: Sequence[str] | Callable[[Any], Sequence[str]]) -> Callable[[Any, View], str]:
-    """One of some words; a misspelt one becomes the most alike."""
+    """Return the function that replaces a text by the most similar option."""
     return Choice("", options).fit
 
 
-def create_switch_param(key: str, default: bool) -> Param:
-    """A value that is on or off; in a link 1 or 0."""
-    declared = Switch(default)
-    return Param(key, default, declared.fit, declared.text)
-
-
 TRUSTED_LINKS_KEY = "leads"
-"""Where the session holds the links that a page leads to."""
+"""Session key of the links registered by `trust_link`."""
 
-PRESENTING_PARAM = create_switch_param("present", False)
-"""Whether pages are shown to a class; it follows from page to page."""
+PRESENTING_PARAM = Param("present", Switch(False))
+"""The value for presentation mode, shared by all pages."""
 
 
 def _notes(params: Sequence[Param], raw: Mapping[str, Any], view: View) -> ReplacedValues:
-    """A note for each given value that had to be replaced."""
+    """Return the given values that were replaced."""
     replaced = (p for p in params if p.name in raw and not _same(raw[p.name], view[p.name], p))
     return {p.name: (raw[p.name], view[p.name]) for p in replaced}
 
 
 def _same(given: Any, value: Any, param: Param) -> bool:
-    """Whether a value is what was given: also as text, in another order, or as a number that is spelt otherwise."""
+    """Return True if a value equals the given one, also as text, in another order, or as a number spelt differently."""
     if given in (value, param.text(value)):
         return True
     try:

@@ -1,4 +1,4 @@
-"""The words around a page, and around one of its panels."""
+"""The texts of a page and of its panels."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ class RelatedPage:
 
     Attributes:
         words: the label of the link.
-        page: the name of the script of that page.
+        page: the name of that page's script.
     """
 
     words: str
@@ -19,10 +19,10 @@ class RelatedPage:
 
 @dataclass(frozen=True)
 class PanelText:
-    """The words around one panel of a page, in place of those around the whole page.
+    """The texts of one panel, in place of the page's.
 
     Attributes:
-        question, why, first, takeaway: as those of `Story`; a takeaway of "" is that of the page.
+        question, why, first, takeaway: as in `PageText`; a takeaway of "" means the page's.
     """
 
     question: str
@@ -33,19 +33,18 @@ class PanelText:
 
 @dataclass(frozen=True, kw_only=True)
 class PageText:
-    """The words around one page, which hold for all its settings.
+    """The texts of one page, valid for all its settings.
 
     Attributes:
         page: the name of its script in `pages/`.
         title: its name in the menu and in the browser's tab.
-        section: the word of the menu above it.
-        question: what it answers, its heading.
-        why: why that matters, in a sentence; "" where the page shows a heading of its own.
-        first: what to try first; "" where `why` is, or says it, and where the page itself begins with it.
+        section: the menu's section.
+        question: its heading.
+        why: one sentence of motivation; "" where the page shows its own heading.
+        first: a first step to try; "" where `why` or the page itself says it.
         takeaway: the answer.
-        see: where its ideas go on, beside the next page.
-        panels: the introductions of the page's panels by key, where each has its own; the page then shows them by
-            `normviz.ui.frame.introduce`.
+        see: related pages besides the next one.
+        panels: the texts of its panels by key; `normviz.ui.frame.show_heading` shows them.
     """
 
     page: str

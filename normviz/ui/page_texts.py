@@ -1,6 +1,6 @@
-"""The words around every page: its question, why it matters, what to try first, and the takeaway.
+"""The texts of every page: question, motivation, first step, takeaway.
 
-Their order is the order of the menu and of the links from page to page.
+Their order is that of the menu and of the links from page to page.
 """
 
 from normviz.core.registry import SALIMANS_REFERENCE, SCHEMES, Reference
@@ -177,10 +177,10 @@ PAGE_TEXTS = (
         page="geometry",
         title="Step size",
         section="Why it works",
-        question="How far does one step turn a vector?",
-        why="The length of a vector sets how far one gradient step turns it: a long one turns less than a short one. "
-        "The picture shows why, with layer norm of one example, drawn as an arrow.",
-        first="Go through the four stages, one after the other.",
+        question="What does layer norm keep of an example?",
+        why="Only a direction: it subtracts the mean and divides by the standard deviation. Then a gradient step turns "
+        "a long vector less than a short one.",
+        first="Press **Next stage** twice.",
         takeaway="Layer norm removes the mean of x, and at a small ε the length of v = x − μ. The longer v is, the "
         "smaller its gradient: v learns more slowly. With more than three channels the circle is a sphere.",
         see=(RelatedPage("Length and direction of the weights", "weights"),),
@@ -368,10 +368,10 @@ PAGE_TEXTS = (
 
 
 def find_next_page(story: PageText) -> PageText:
-    """The page after this one; after the last the first."""
+    """Return the next page; after the last one the first."""
     return PAGE_TEXTS[(PAGE_TEXTS.index(story) + 1) % len(PAGE_TEXTS)]
 
 
 def find_previous_page(story: PageText) -> PageText:
-    """The page before this one; before the first the last."""
+    """Return the previous page; before the first one the last."""
     return PAGE_TEXTS[PAGE_TEXTS.index(story) - 1]

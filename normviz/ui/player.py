@@ -1,6 +1,6 @@
-"""A player: a position that moves on by the browser's clock, with its buttons, its speed and its slider.
+"""A player: a position that advances with the browser's clock, with buttons, speed and slider.
 
-It knows nothing of what it plays. While it plays, only what is shown at the position is run again: nothing flickers.
+While it plays, only the content at the position is run again, so that nothing flickers.
 """
 
 import time
@@ -14,35 +14,35 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from normviz.ui.link import PERSIST_STATE
 
 TICK_SECONDS = 0.3
-"""Seconds between two pictures while it plays."""
+"""Seconds between two pictures during playback."""
 
 SPEEDS = (1, 2, 5, 10)
-"""By how many positions a tick may move on."""
+"""Numbers of positions by which one tick may advance."""
 
 
 def _by_itself() -> bool:
-    """Whether only a part of the page is run."""
+    """Return True if only a fragment of the page runs."""
     run = get_script_run_ctx()
     return bool(run and run.fragment_ids_this_run)
 
 
 def stop_playing(prefix: str) -> None:
-    """Nothing plays on a page any more: to be called when the page is opened or come back to, or shows other things."""
+    """Stop playback on the page; call this when the page is opened, returned to, or shows something else."""
     st.session_state[prefix + "playing"] = None
 
 
 @dataclass(frozen=True)
 class Player:
-    """A position from 0 to `last` that plays, stands still, or is dragged.
+    """A position from 0 to `last` that plays, pauses, or is dragged.
 
     Attributes:
-        prefix: of the page's keys in the session. At `prefix + "playing"` is the name of what plays on the page; it is
-            not in the link, so that a page which is opened stands still.
+        prefix: of the page's keys in the session. `prefix + "playing"` holds the name of the running player; it is
+            not in the link, so that an opened page is paused.
         name, pace: the position is at `prefix + name`, the speed at `prefix + pace`; both are in the page's link.
         label: of the slider.
-        last: where it ends.
-        period: seconds between two pictures while it plays.
-        speeds: by how many positions it may move on; with a single one there is no choice of the speed.
+        last: the final position.
+        period: seconds between two pictures during playback.
+        speeds: the choices of speed; a single one needs no control.
     """
 
     prefix: str
@@ -55,16 +55,16 @@ class Player:
 
     @property
     def position(self) -> int:
-        """Where it is."""
+        """Return the current position."""
         return st.session_state[self.prefix + self.name]
 
     @property
     def is_playing(self) -> bool:
-        """Whether it plays."""
+        """Return True if this player is playing."""
         return st.session_state.get(self.prefix + "playing") == self.name
 
     def show(self, show_position: Callable[[int], None]) -> None:
-        """Draw the buttons, and below them the slider and what there is to see at the position."""
+        """Draw the buttons, and below them the slider and the content at the position."""
         self._buttons()
         playing = self.is_playing
         st.session_state[self._key("ticked")] = time.monotonic()  # a run of the whole page is no tick
@@ -82,7 +82,7 @@ class Player:
         follow()
 
     def tick(self, now: float) -> None:
-        """Move on, if it plays and a tick is due `now`, in seconds; what comes close behind a late one is no tick."""
+        """Advance if it plays and a tick is due at `now`, in seconds; a tick right after a late one is ignored."""
         state = st.session_state
         with self._alone:
             if self.is_playing and now - state[self._key("ticked")] >= self.period / 2:
@@ -92,23 +92,23 @@ class Player:
                     stop_playing(self.prefix)
 
     def play(self) -> None:
-        """Play on; from the start, where it has come to its end."""
+        """Start playback, from 0 if it is at the end."""
         with self._alone:
             st.session_state[self.prefix + "playing"] = self.name
             if self.position >= self.last:
                 self._go(0)
 
     def move(self, step: int = 0) -> None:
-        """Stand still, some positions on or back."""
+        """Pause, `step` positions further."""
         with self._alone:
             stop_playing(self.prefix)
             self._go(self.position + step)
 
     @property
     def _alone(self) -> RLock:
-        """Held by what moves the position: a tick may still be at work in one thread while a press is in another.
+        """Return the lock of the position: a tick may run in one thread while another handles a button.
 
-        A tick that moved on behind a Pause would leave the link one picture behind.
+        A tick that advanced after a Pause would leave the link one picture behind.
         """
         return st.session_state.setdefault(self.prefix + "alone", RLock())
 
@@ -137,16 +137,17 @@ class Player:
                 )  # fmt: skip
 
     def _press(self, act: Callable[..., None], *by: int) -> None:
-        """Do what a button is for, once: a busy browser sends a press with a tick that was due, and then by itself."""
+        """Run a button's action once: a busy browser sends a press with a due tick, and then again."""
         if not (self.is_playing and _by_itself()):
             act(*by)
 
     def _slider(self) -> None:
-        """The position, to be dragged while it stands still.
+        """Draw the slider of the position, enabled while paused.
 
-        The browser sends where every slider is with whatever it does. A place from before the last tick, or before the
-        last press of a button, would count as dragged there. So nobody can drag the slider while it plays, and what
-        moves the position in any other way than dragging puts a new slider, of the next number, in its place.
+        The browser sends the value of every slider with each action. A value from before the last tick or button
+        press would
+        count as dragged. So the slider is disabled during playback, and every other change of the position replaces
+        it by a new slider with the next number.
         """
         state, key, position = st.session_state, self._key("slider"), None if self.is_playing else self.position
         number, at = state.get(key, (0, None))
@@ -161,7 +162,7 @@ class Player:
             )  # fmt: skip
 
     def _drag(self, number: int) -> None:
-        """Go where the slider of this number is, unless another one has taken its place."""
+        """Move to the position of the slider with this number, unless it was replaced."""
         state, key = st.session_state, self._key("slider")
         with self._alone:
             if not self.is_playing and number == state[key][0]:

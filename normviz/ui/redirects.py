@@ -1,4 +1,4 @@
-"""Former pages and panels: where their links lead now."""
+"""Redirects of former pages and panels."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ class Redirect:
     """A page that has become a panel of another one.
 
     Attributes:
-        page: the name of the script of the other page.
+        page: the name of the other page's script.
         panel: the value of `panel` in its link.
-        other_panel: the panel of links that hold one of `names`.
+        other_panel: the panel for links that hold one of `names`.
     """
 
     page: str
@@ -32,7 +32,7 @@ class Redirect:
 
 
 REDIRECTS = {"readings": Redirect("identities", "variants", "detect", frozenset({"try", "layout"}))}
-"""By the address of the former page, which is also the name of its script."""
+"""Redirects by the address of the former page, which is also the name of its script."""
 
 
 def replace_scale_link(former: LinkParameters) -> tuple[str, dict[str, str]]:

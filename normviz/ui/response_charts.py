@@ -1,4 +1,4 @@
-"""Panels that several topics show."""
+"""Charts of one element's response to contrast, for several topics."""
 
 from collections.abc import Mapping
 
@@ -14,18 +14,18 @@ from normviz.web.components.plot import show_figure
 CONTRASTS = np.geomspace(1e-3, 1e3, 49)
 RESPONSE_EPS = (0.0, 1e-2, 1.0)
 RESPONSE_ALPHAS = (0.1, 0.5, 2.0, 10.0)
-"""Beside the page's own ε, or α, whose curve is the thick one."""
+"""Values of ε and α compared with the page's own, whose curve is thick."""
 
 
 def show_response_chart(element_response: SaturationCurve | WhitenedSaturationCurve, eps: float, theme: str) -> None:
-    """The curves of one element, that of ε first."""
+    """Show the response curves of one element, the curve of ε first."""
     curves = {f"ε = {typeset(e)}": element_response.response(CONTRASTS, e) for e in dict.fromkeys((eps, *RESPONSE_EPS))}
     _drawn(curves, theme)
 
 
 @ignore_float_warnings
 def show_pointwise_chart(scheme: Scheme, x: float, theme: str) -> None:
-    """The curves f(αcx + s) of one element of a pointwise scheme, that of its own α first."""
+    """Show the curves f(αcx + s) of one element of a pointwise scheme, the curve of its own α first."""
     each = {alpha: scheme.with_parameters(alpha=alpha) for alpha in (scheme.alpha, *RESPONSE_ALPHAS)}
     function = scheme.function
     assert function is not None

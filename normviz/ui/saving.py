@@ -1,4 +1,4 @@
-"""Tables as files."""
+"""Downloads of tables."""
 
 import csv
 import io
@@ -9,12 +9,12 @@ import streamlit as st
 
 
 def draw_download_button(columns: Callable[[], Mapping[str, Sequence[Any]]], name: str) -> None:
-    """A button that saves a table as name.csv; its columns are asked for when it is pressed."""
+    """Draw a button that saves a table as name.csv; `columns` is called when it is pressed."""
     st.download_button("Download CSV", lambda: format_csv(columns()), f"{name}.csv", "text/csv", on_click="ignore")
 
 
 def format_csv(columns: Mapping[str, Sequence[Any]]) -> str:
-    """A table as CSV: numbers with all their digits and plain minus signs, None as an empty cell."""
+    """Return a table as CSV: numbers with all digits and ASCII minus signs, None as an empty cell."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)

@@ -1,13 +1,17 @@
-"""A scheme with its parameters, on any page: what a link holds of it, the scheme that it makes, and ε."""
+"""A scheme with its parameters on any page: its values in the link, the resulting scheme, and ε."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import gcd
 from typing import Any
 
 from normviz.core.fields import AXES, OWN, Field, Rule, Shape, find_divisors
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
+from normviz.core.settings import choice, integer, number_choice, real, value
+from normviz.core.text import format_exact
 from normviz.ui import custom
-from normviz.ui.custom import MAX_RADIUS, find_closest
-from normviz.ui.link import Param, View, format_exact, make_choice_fitter, make_integer_fitter, make_real_fitter
+from normviz.ui.custom import MAX_RADIUS
+from normviz.ui.link import View, create_params, make_integer_fitter
 from normviz.ui.tensor import SIZE_NAMES, get_view_lengths, get_view_shape
 
 EPS_STEPS = (0.0, *(10.0**k for k in range(-12, 2)))
@@ -16,27 +20,23 @@ DEFAULT_ALPHA = next(row.alpha for row in SCHEMES.values() if row.pointwise is n
 ALPHA_RANGE = (0.01, 100.0)
 ALPHA_STEPS = (0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 10.0, 30.0, 100.0)
 ALPHA_LABEL = "α (factor inside)"
-"""α of a pointwise scheme: the first value of both papers, the least and the largest, the slider's stops and label."""
+"""The control of α of a pointwise scheme: the default of both papers, the limits, the slider's stops and its label."""
 
 
 def find_grouped_axes(view: View) -> dict[str, int]:
-    """The axes that the scheme cuts into groups, or those side by side do, with their length; C where none is cut."""
+    """Return the axes that the view's schemes cut into groups, with their lengths; C if there are none."""
     keys = view.get("schemes", [view["scheme"]])
     cut = [SCHEMES[key].grouped(get_view_shape(view)).items() for key in keys]
     return dict(pair for pairs in cut for pair in pairs) or {"C": view["c"]}
 
 
 def list_group_counts(view: View) -> list[int]:
-    """The numbers of groups that every such axis can be cut into."""
+    """Return the numbers of groups that divide every grouped axis."""
     return find_divisors(gcd(*find_grouped_axes(view).values()))
 
 
-def _divisor(value: Any, view: View) -> int:
-    return find_closest(list_group_counts(view), float(value))
-
-
 def _undivided(given: Any, view: View) -> str | None:
-    """Why a number of groups cannot be: which length it does not divide."""
+    """Return the axes that a number of groups does not divide, as the end of a sentence."""
     try:
         number = float(given)
     except ValueError:
@@ -53,21 +53,24 @@ def _over(value: Any, view: View) -> list[str]:
     return [axis for axis in "HWC" if axis in value] or ["C"]
 
 
-PARAMS = (
-    Param("scheme", "batch", make_choice_fitter(list(SCHEMES)), words=lambda key: SCHEMES[key].label),
-    Param("groups", 2, _divisor, label="Groups G", why=_undivided),
-    Param("radius", 1, make_integer_fitter(0, MAX_RADIUS), label="Radius R"),
-    Param("radius_a", "same", _radius_a, label="Radius R_A of what is averaged"),
-    Param("alpha", DEFAULT_ALPHA, make_real_fitter(*ALPHA_RANGE), format_exact, label=ALPHA_LABEL),
-    Param("over", ["H", "W", "C"], _over, "".join, label="Windows along"),
-    *custom.create_custom_params(get_view_lengths),
-    Param("eps", DEFAULT_EPS, make_real_fitter(0.0, 1e3), format_exact, label="ε (smoothing term)"),
-)
-"""The values of the scheme; those of the tensor come before them, since groups and rules depend on its shape."""
+@dataclass(frozen=True)
+class SchemeValues:
+    """The values of the scheme; the tensor's values come before them, since groups and rules depend on its shape."""
+
+    scheme: str = choice("batch", {key: row.label for key, row in SCHEMES.items()})
+    groups: int = number_choice(2, list_group_counts, label="Groups G", why=_undivided)
+    radius: int = integer(1, 0, MAX_RADIUS, label="Radius R")
+    radius_a: str = value("same", _radius_a, label="Radius R_A of what is averaged")
+    alpha: float = real(DEFAULT_ALPHA, *ALPHA_RANGE, label=ALPHA_LABEL)
+    over: Sequence[str] = value(["H", "W", "C"], _over, "".join, label="Windows along")
+    eps: float = real(DEFAULT_EPS, 0.0, 1e3, label="ε (smoothing term)")
+
+
+PARAMS = (*create_params(SchemeValues), *custom.create_custom_params(get_view_lengths))
 
 
 def is_relevant(scheme: Scheme, key: str) -> bool:
-    """Whether a parameter means anything to a scheme: a link and the controls leave out what does not."""
+    """Return True if a parameter affects a scheme; links and controls omit the others."""
     if key in custom.CUSTOM_KEYS:
         return scheme.key == "custom"
     kinds = SCHEMES[scheme.key].parameters if scheme.key != "custom" else {}
@@ -83,7 +86,7 @@ def is_relevant(scheme: Scheme, key: str) -> bool:
 
 
 def build_scheme(view: View) -> Scheme:
-    """The scheme with everything that the view says of it filled in."""
+    """Return the scheme with all parameters of the view."""
     scheme = get_scheme(view["scheme"], groups=view["groups"], alpha=view["alpha"])
     if scheme.key == "custom":
         return custom.build_custom_scheme(view)
@@ -91,23 +94,23 @@ def build_scheme(view: View) -> Scheme:
 
 
 def apply_radii(scheme: Scheme, view: View) -> Scheme:
-    """The scheme with the view's radii, along those axes of the view that it has windows on."""
+    """Return the scheme with the view's radii, along the axes that have windows."""
     summation = view["radius"] if view["radius_a"] == "same" else int(view["radius_a"])
     radii = zip(scheme.fields, (summation, view["radius"]), strict=True)
     return scheme.with_fields(*(_windows(field, radius, view["over"]) for field, radius in radii))
 
 
 def _windows(field: Field, radius: int, over: list[str]) -> Field:
-    """Windows of this radius, over some of the axes that the field has windows on."""
+    """Return the field with windows of this radius along those of the axes `over` that have windows."""
     window = Rule("window", radius)
     rules = zip(field.rules, AXES["activation"], strict=True)
     return Field(tuple(r if r.kind != "window" else window if axis in over else OWN for r, axis in rules))
 
 
 def make_scheme_link(scheme: Scheme, shape: Shape | None = None) -> dict[str, str]:
-    """What a link to a page with one scheme says of it: its key, and its rules or what its rules take.
+    """Return the link parameters of a scheme: its key and its rules or parameters.
 
-    `shape`: of a tensor that the rules fit, so that the page opens with them and not with the nearest that fit another.
+    `shape`: of a tensor that fits the rules, so that the target page does not replace them.
     """
     link = {} if shape is None else dict(zip(SIZE_NAMES, map(str, shape), strict=True))
     link["scheme"] = scheme.key
@@ -123,5 +126,5 @@ def make_scheme_link(scheme: Scheme, shape: Shape | None = None) -> dict[str, st
 
 
 def get_effective_eps(view: View, scheme: Scheme) -> float:
-    """ε as the scheme takes it: 0 where it has none."""
+    """Return ε of the view, or 0 if the scheme has none."""
     return view["eps"] if is_relevant(scheme, "eps") else 0.0

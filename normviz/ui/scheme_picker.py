@@ -1,4 +1,4 @@
-"""The scheme picker, on any page: the common schemes as pills, all others in one menu that can be searched."""
+"""The scheme picker on any page: the common schemes as pills, all others in a searchable menu."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from normviz.core.registry import SCHEMES
 from normviz.describe.wording import summarize_scheme
 
 COMMON_SCHEMES = ("batch", "layer", "instance", "group", "rms")
-"""The schemes that are one click away; where several are chosen, so is the row without normalization."""
+"""Schemes with a pill; a picker of several schemes also has one for no normalization."""
 
 SCHEME_GROUPS = {
     "activations": "Activations",
@@ -19,15 +19,15 @@ SCHEME_GROUPS = {
     "without": "Without statistics",
     "own": "Your own",
 }
-"""The groups of the menu, in their order."""
+"""Groups of the menu, in order."""
 
 
 FREQUENT_GROUP = "row"
-"""The group of the schemes that are one click away."""
+"""Group of the schemes with a pill."""
 
 
 class ListEntry(NamedTuple):
-    """An entry of a list: its key, its name and a line on it."""
+    """An entry of a list: its key, its name and a line of explanation."""
 
     key: str
     name: str
@@ -35,7 +35,7 @@ class ListEntry(NamedTuple):
 
 
 def split_common(keys: Sequence[str], several: bool = False) -> tuple[list[str], list[str]]:
-    """Return the schemes with a pill of their own, and those of the menu in the order of their groups."""
+    """Return the schemes with a pill, and the schemes of the menu in the order of their groups."""
     common = [key for key in (*(["none"] if several else []), *COMMON_SCHEMES) if key in keys]
     order = list(SCHEME_GROUPS)
     return common, sorted(
@@ -63,7 +63,7 @@ def choose_scheme(key: str = "scheme") -> None:
 
 
 def choose_list_entry(key: str, groups: Mapping[str, Sequence[ListEntry]]) -> None:
-    """A list to choose one entry from, in groups with headings; `key`: of the choice in the session."""
+    """Draw a list with headings, to choose one entry; `key`: of the choice in the session."""
     state = st.session_state
     with st.container(key=key.replace(" ", "-"), gap="small"):
         for group, entries in groups.items():
@@ -77,7 +77,7 @@ def choose_list_entry(key: str, groups: Mapping[str, Sequence[ListEntry]]) -> No
 
 
 def choose_frequent(key: str, keys: Sequence[str], frequent: Sequence[str]) -> None:
-    """Pills for several schemes: the frequent ones and the chosen ones in a row, all of `keys` behind "More…"."""
+    """Draw pills for several schemes: the frequent and the chosen ones in a row, all of `keys` behind "More…"."""
     state = st.session_state
     row = list_frequent(keys, frequent, state[key])
     pills = make_state_key(key, FREQUENT_GROUP)
@@ -92,7 +92,7 @@ def choose_frequent(key: str, keys: Sequence[str], frequent: Sequence[str]) -> N
 
 
 def list_frequent(keys: Sequence[str], frequent: Sequence[str], chosen: Sequence[str]) -> list[str]:
-    """Return the schemes in the row of `choose_frequent`: of `keys`, those that are frequent or chosen."""
+    """Return the schemes in the row of `choose_frequent`: the frequent or chosen ones of `keys`."""
     return [each for each in keys if each in frequent or each in chosen]
 
 
@@ -112,9 +112,9 @@ def colour_frequent(key: str, row: Sequence[str], colours: Mapping[str, str]) ->
 
 
 def choose_schemes(key: str, keys: Sequence[str], max_chosen: int | None = None) -> None:
-    """Draw the picker of several of these schemes, which keep the order in which they are chosen.
+    """Draw the picker of several of these schemes, which keep the order of choice.
 
-    Once `most` are chosen, no other can be added, and a line says so.
+    At `max_chosen` schemes no other can be added, and a line says so.
     """
     state, (common, rest) = st.session_state, split_common(keys, several=True)
     pills, menu = make_state_key(key, "common"), make_state_key(key, "more")
@@ -141,7 +141,7 @@ def choose_schemes(key: str, keys: Sequence[str], max_chosen: int | None = None)
 
 
 def make_state_key(key: str, part: str) -> str:
-    """Return the key of a part of the picker in the session, "common" or "more"; its value follows from the choice."""
+    """Return the session key of a part of the picker, "common" or "more"; its value follows from the choice."""
     return f"{key} of {part}"
 
 
@@ -149,26 +149,26 @@ _CLOSED = "<style>.st-key-{key} [data-variant]:not([data-selected]) {{ opacity: 
 
 
 def _take_one(key: str, part: str) -> None:
-    """Take over what was clicked; a click on what is chosen changes nothing."""
+    """Store the clicked scheme; a click on the current choice changes nothing."""
     st.session_state[key] = st.session_state[part] or st.session_state[key]
 
 
 def _take_from_menu(key: str, menu: str) -> None:
-    """Take over what was chosen; clearing the menu goes back to the first of the common schemes."""
+    """Store the scheme chosen in the menu; clearing the menu returns to the first common scheme."""
     st.session_state[key] = st.session_state[menu] or COMMON_SCHEMES[0]
 
 
 def _take_several(key: str, part: str, members: Sequence[str], most: int | None) -> None:
-    """Take over what was chosen in one part: others keep their places, new ones come last while there is room."""
+    """Store the schemes chosen in one part: others keep their places, new ones are appended up to `most`."""
     picked, before = st.session_state[part], st.session_state[key]
     kept = [each for each in before if each not in members or each in picked]
     st.session_state[key] = [*kept, *(each for each in picked if each not in kept)][:most]
 
 
 def find_scheme_group(key: str) -> str:
-    """Return the group of a scheme, one of GROUPS.
+    """Return the group of a scheme, one of `SCHEME_GROUPS`.
 
-    >>> group_of("spectral"), group_of("dynamic-tanh")
+    >>> find_scheme_group("spectral"), find_scheme_group("dynamic-tanh")
     ('weights', 'without')
     """
     scheme = SCHEMES[key]
@@ -180,12 +180,12 @@ def find_scheme_group(key: str) -> str:
 
 
 def format_scheme_choice(key: str) -> str:
-    """Return a scheme's label and what tells it from those like it: "Layer (channels) – C"."""
+    """Return a scheme's label and its difference from similar ones: "Layer (channels) – C"."""
     return " – ".join(filter(None, [_label(key), summarize_scheme(SCHEMES[key])]))
 
 
 def format_menu_entry(key: str) -> str:
-    """Return a scheme's line in the menu, which a search finds by its group, too: "Weights: Spectral – ÷ σ₁"."""
+    """Return a scheme's line in the menu, with its group for the search: "Weights: Spectral – ÷ σ₁"."""
     return f"{SCHEME_GROUPS[find_scheme_group(key)]}: {format_scheme_choice(key)}"
 
 

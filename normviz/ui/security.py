@@ -1,4 +1,4 @@
-"""What protects the app and its visitors: the headers of every response, a closed address, and their two settings."""
+"""Security of the app: headers of every response, a closed address, and two settings."""
 
 import re
 from base64 import b64encode
@@ -22,13 +22,13 @@ _INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
 
 def read_frame_ancestors(environment: Mapping[str, str]) -> str:
-    """Return the sources of the directive `frame-ancestors`: the app's own host, and the sites that a variable names.
+    """Return the sources of the directive `frame-ancestors`: the app's own host and the sites in the variable.
 
     >>> read_frame_ancestors({"NORMVIZ_FRAME_ANCESTORS": "https://canvas.example.edu"})
     "'self' https://canvas.example.edu"
 
     Raises:
-        InvalidInput: the variable holds something else than sites, which could end the directive or the header.
+        InvalidInput: the variable holds anything but sites, which could end the directive or the header.
     """
     sites = environment.get(FRAME_ANCESTORS_VARIABLE, "").split()
     for site in sites:
@@ -78,7 +78,7 @@ def create_security_headers(page: bytes, frame_ancestors: str) -> dict[str, str]
 
 
 class HeadersMiddleware:
-    """An ASGI application whose responses all carry some headers."""
+    """An ASGI application that adds headers to every response."""
 
     def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
         self.app, self.headers = app, headers
@@ -95,9 +95,9 @@ class HeadersMiddleware:
 
 
 class HideMetricsMiddleware:
-    """An ASGI application without Streamlit's `/_stcore/metrics`, which tells anyone how the server is used.
+    """An ASGI application without Streamlit's `/_stcore/metrics`, which reveals the server's usage to anyone.
 
-    Streamlit has no setting that closes it, and refuses a route of the app's own at its address.
+    Streamlit has no setting that closes it and accepts no route at its address.
     """
 
     def __init__(self, app: ASGIApp) -> None:

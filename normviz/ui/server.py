@@ -1,4 +1,4 @@
-"""What the server sends beside Streamlit's own pages: plotly.js, compressed once, and what is in every page."""
+"""The server's additions to Streamlit: plotly.js, compressed once, and scripts and styles in every page."""
 
 import os
 import sys
@@ -31,16 +31,15 @@ from normviz.web.modules import INLINE_FOLDER
 from normviz.web.script_routes import format_preload_links
 
 ICON_PATH = Path(__file__).with_name("icon.png")
-"""Of the page; an icon by name, ":material/…:", would make every visitor's browser ask a server on the internet."""
+"""The page's icon; an icon by name, ":material/…:", would make every browser request it from another server."""
 
 
 class InjectionMiddleware:
-    """Every page of an ASGI application with style.css, history.js, opening.js and links to modules at its end.
+    """An ASGI application that adds style.css, history.js, opening.js and module links to the end of every page.
 
-    The scripts are run before the page's own; a style that came with the first run would move all that is there.
+    The scripts run before the page's own. A style that came with the first run would move the content.
 
-    The application is asked for the whole page, as it is: neither compressed, nor left out where the browser has it,
-    since what it has may be from before them.
+    It requests the whole page, uncompressed and unconditionally, since the browser's cached copy may be older.
     """
 
     OURS = (
@@ -61,7 +60,7 @@ class InjectionMiddleware:
         await self.app(scope, receive, send)
 
     def _adding(self, send: Send) -> Send:
-        """Send on, with ours behind a page."""
+        """Return the `send` that appends the additions to a page."""
         is_page = False
 
         async def send_on(message: Message) -> None:
@@ -80,7 +79,7 @@ class InjectionMiddleware:
 
 
 def require_valid_environment() -> None:
-    """End the process with a line on stderr if a variable of the environment has a value that it cannot have."""
+    """Exit with a line on stderr if an environment variable has an invalid value."""
     try:
         check_environment(os.environ)
     except InvalidInput as error:
@@ -88,10 +87,10 @@ def require_valid_environment() -> None:
 
 
 def import_shared_modules() -> None:
-    """Import all that pages share, in one thread, before the first visitor is served.
+    """Import all shared modules in one thread, before the first visitor is served.
 
     plotly and narwhals look for pandas in `sys.modules`, without waiting for a thread that is still importing it: of
-    thirty sessions that opened a page at once on a server just started, 25 saw "partially initialized module 'pandas'".
+    thirty sessions that opened a page on a new server at once, 25 saw "partially initialized module 'pandas'".
     """
     import pandas  # noqa: F401 - pages use it through other libraries
 
@@ -102,13 +101,13 @@ def import_shared_modules() -> None:
 
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
-    """What happens before the first request."""
+    """Prepare the server before the first request."""
     import_shared_modules()
     yield
 
 
 def create_error_response(request: Request, error: Exception) -> Response:
-    """Return the response where the server itself fails: the one that no middleware sees."""
+    """Return the response to an error of the server itself, which no middleware sees."""
     return PlainTextResponse("Internal Server Error", 500, SECURITY_HEADERS)
 
 

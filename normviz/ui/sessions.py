@@ -1,7 +1,7 @@
-"""Whether a session still shows a page: its browser is connected, and has not gone to another page.
+"""Presence of sessions: a browser is connected and still shows the page.
 
-A page that looks by itself is no sign of it: a browser lets a tab in the background look once a minute, and a busy
-server lets every look come late.
+Polling by the page is no sign of presence: a browser lets a background tab poll once a minute, and a busy server
+answers late.
 """
 
 from dataclasses import dataclass
@@ -11,28 +11,28 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 PRESENCE_KEY = "presence"
-"""Where the session holds it."""
+"""Session key of its `Presence`."""
 
 
 @dataclass
 class Presence:
-    """One session; to be asked from any thread.
+    """One session, which can be queried from any thread.
 
     Attributes:
         session: its id at the server.
-        page: the page on which it is.
+        page: its current page.
     """
 
     session: str
     page: str = ""
 
     def on(self, page: str) -> bool:
-        """Whether the session is connected and on this page. Without a server, as in a test, nobody is connected."""
+        """Return True if the session is connected and on this page; False without a server, as in a test."""
         return self.page == page and runtime.exists() and runtime.get_instance().is_active_session(self.session)
 
 
 def get_current_session() -> Presence:
-    """That of the session whose script runs."""
+    """Return the presence of the session whose script runs."""
     context = get_script_run_ctx()
     held: Presence | None = st.session_state.get(PRESENCE_KEY)
     if held is None:

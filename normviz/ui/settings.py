@@ -1,4 +1,4 @@
-"""The controls of declared values: the widget, its limits, its label and its texts follow from the declaration."""
+"""Controls of declared values: widget, limits, label and texts follow from the declaration."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,20 +10,20 @@ from normviz.ui.link import PERSIST_STATE, View
 from normviz.web.components.drag import show_drag_slider
 
 WidgetOptions = dict[str, Any]
-"""What every widget of Streamlit is told: key, label, help, and what to do when it is used."""
+"""Arguments of every Streamlit widget: key, label, help, and callback."""
 
 
 class Controls:
-    """The controls of a page's declared values: each is drawn once, and only where its value means something.
+    """The controls of a page's declared values: each is drawn once, and only if its value is relevant.
 
-    A widget's key in the session is that of its value: the prefix and the name. When a control is used, the values
-    whose default depends on it return to their default.
+    A widget's key in the session is the prefix and the value's name. When a control is used, values whose default
+    depends on it return to their default.
 
     Args:
         kind: the dataclass of the declared values.
         prefix: of their keys in the session.
-        view: the values as they are now.
-        has: (view, name) -> whether a value means anything in this view.
+        view: the current values.
+        has: (view, name) -> True if a value is relevant in this view.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Controls:
         self.waiting = [name for name, each in self.declared.items() if each.label]
 
     def draw(self, *names: str) -> None:
-        """The controls of these values, in this order."""
+        """Draw the controls of these values, in this order."""
         for name in names:
             self.waiting.remove(name)
             if self.has(self.view, name):
@@ -41,7 +41,7 @@ class Controls:
                 WIDGETS[declared.control](declared, self.view, self._usual(declared))
 
     def rest(self, *excluded: str) -> None:
-        """The controls that have no place yet, but for these, in the order of their declaration."""
+        """Draw the remaining controls except these, in the order of declaration."""
         self.draw(*(name for name in self.waiting if name not in excluded))
 
     def _usual(self, declared: Declaration) -> WidgetOptions:
@@ -67,13 +67,13 @@ class Controls:
 
 
 def list_stops(declared: Declaration, view: View) -> list[float]:
-    """The values that a slider offers: its stops, and the value that there is, which may be a link's."""
+    """Return the stops of a slider, including the current value, which may come from a link."""
     assert isinstance(declared, Real)
     return sorted({*declared.stops, view[declared.name]})
 
 
 def list_options(declared: Declaration, view: View) -> Sequence[Any]:
-    """The values to choose from."""
+    """Return the options of a choice."""
     if isinstance(declared, NumberChoice | Choice):
         return declared.options(view)
     least, most = get_limits(declared, view)
@@ -81,7 +81,7 @@ def list_options(declared: Declaration, view: View) -> Sequence[Any]:
 
 
 def get_limits(declared: Declaration, view: View) -> tuple[float, float]:
-    """The smallest and the largest value that may be entered."""
+    """Return the smallest and the largest value that may be entered."""
     assert isinstance(declared, Real)
     return declared.entered or declared.limits(view)
 
@@ -136,4 +136,4 @@ WIDGETS: dict[str, Callable[[Declaration, View, WidgetOptions], None]] = {
     "toggle": _toggle,
     "drag": _drag,
 }
-"""By what a declaration calls its control. What is dragged is followed by the page: draw it last, in a container."""
+"""Widgets by the name of a declaration's control. A page follows a dragged slider: draw it last, in a container."""

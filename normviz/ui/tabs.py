@@ -1,4 +1,4 @@
-"""The choice of a page's panel, with the rarer panels in a second row."""
+"""The choice of a page's panel, with rarer panels in a second row."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -8,12 +8,12 @@ ADVANCED_KEY = "advanced"
 
 
 def draw_panel_picker(key: str, panels: Mapping[str, str], advanced: Sequence[str]) -> None:
-    """Draw the choice of a page's panel; a second row, behind "Advanced", holds the rarer panels.
+    """Draw the choice of a page's panel, with rarer panels in a second row behind "Advanced".
 
     Args:
         key: of the open panel in the session.
         panels: the names of all panels, by key.
-        rest: the keys of the panels behind "Advanced".
+        advanced: the keys of the panels behind "Advanced".
     """
     state = st.session_state
     row, more = f"{key} row", f"{key} {ADVANCED_KEY}"

@@ -1,6 +1,7 @@
-"""The tensor that pages show: its shape, its data, the element that is looked at, and what a link holds of them."""
+"""The tensor of a page: its shape, its data, the focused element, and their values in the link."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -9,14 +10,15 @@ import streamlit as st
 
 from normviz.core.fields import MAX_DRAWN_ELEMENTS, Shape, shrink_shape
 from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.settings import CustomValue, choice, integer, value
 from normviz.data.files import PICTURE_SUFFIXES
 from normviz.data.samples import SAMPLES
 from normviz.describe.notation import TENSOR_SYMBOLS
 from normviz.describe.wording import name_axes
-from normviz.ui.link import Param, View, make_choice_fitter, make_integer_fitter
+from normviz.ui.link import Param, View, create_params, make_choice_fitter, make_integer_fitter
 
 SIZE_NAMES = ("n", "h", "w", "c")
-"""The lengths of the axes, in links and in the session."""
+"""Names of the axes' lengths, in links and in the session."""
 
 COLOUR_NAMES = {
     "field": "Field",
@@ -25,17 +27,17 @@ COLOUR_NAMES = {
     "normalized": "x̂",
     "output": "y",
 }
-"""What a cell's colour stands for."""
+"""Names of the colourings of cells."""
 
 VIEW_NAMES = {"folded": "One cube", "unfolded": "Several blocks"}
-"""How the tensor is laid out in space; as long as none is chosen, the scheme says which."""
+"""Names of the layouts; by default the scheme decides."""
 
 OWN_DATA = "own"
-"""The kind of data that is one's own file."""
+"""Key of the data from the user's own file."""
 
 _PICTURE = {"colour": "value", "view": "unfolded"}
 DATA_NAMES = {key: sample.name for key, sample in SAMPLES.items()} | {OWN_DATA: "Your own file"}
-"""The kinds of data, by their names in a link."""
+"""Names of the data, by their key in a link."""
 
 PRESETS: dict[str, View] = {
     "Conv feature maps": {"n": 4, "h": 4, "w": 4, "c": 6, "scheme": "batch"},
@@ -48,11 +50,11 @@ PRESETS: dict[str, View] = {
     },
     "Conv weights": {"n": 3, "h": 3, "w": 4, "c": 8, "scheme": "weight"},
 }  # fmt: skip
-"""What is set for each, by the names in a link; everything else goes back to its default."""
+"""Values of the presets, by the names in a link; all other values return to their default."""
 
 
 def is_picture(view: View, shape: Shape) -> bool:
-    """Whether the tensor is pictures, grey or in colour: digits, photographs, or a picture of one's own."""
+    """Return True if the tensor is pictures: digits, photographs, or the user's own."""
     if min(shape[1:3]) == 1 or shape[3] not in (1, 3):
         return False
     own = view["data"] == OWN_DATA and str(st.session_state.get("own name", "")).lower()
@@ -60,17 +62,17 @@ def is_picture(view: View, shape: Shape) -> bool:
 
 
 def get_view_shape(view: View) -> Shape:
-    """The shape that is asked for."""
+    """Return the view's shape."""
     return tuple(view[size] for size in SIZE_NAMES)
 
 
 def get_view_lengths(view: View) -> dict[str, int]:
-    """The length of every axis."""
+    """Return the length of every axis."""
     return {size: view[size] for size in SIZE_NAMES}
 
 
 def fit_shape(view: View, limit: int = MAX_DRAWN_ELEMENTS) -> View:
-    """The shape, made to fit into what is drawn; that of one's own data where they are there."""
+    """Return the shape, reduced to what can be drawn; the shape of the user's own data if they are loaded."""
     own = st.session_state.get("own") if view["data"] == OWN_DATA else None
     if own is not None:
         return dict(zip(SIZE_NAMES, own.shape, strict=True))
@@ -78,7 +80,7 @@ def fit_shape(view: View, limit: int = MAX_DRAWN_ELEMENTS) -> View:
 
 
 def make_tensor(view: View) -> np.ndarray:
-    """The tensor that is asked for; uneven noise until one's own is there."""
+    """Return the view's tensor; uneven noise until the user's own file is loaded."""
     if view["data"] != OWN_DATA:
         return _sample(view["data"], get_view_shape(view), view["seed"])
     own = st.session_state.get("own")
@@ -90,10 +92,16 @@ def _sample(key: str, shape: Shape, seed: int) -> np.ndarray:
     return SAMPLES[key].make(shape, seed)
 
 
-def _focus(value: Any, view: View) -> tuple[int, ...]:
+def fit_index(value: Any, shape: Shape) -> tuple[int, ...]:
+    """Return the index nearest to four numbers or their text; missing numbers are 0."""
     given = value.split(",") if isinstance(value, str) else list(value)
     given = (given + [0] * 4)[:4]
-    return tuple(make_integer_fitter(0, n - 1)(v, view) for v, n in zip(given, get_view_shape(view), strict=True))
+    return tuple(make_integer_fitter(0, n - 1)(k, {}) for k, n in zip(given, shape, strict=True))
+
+
+def format_index(index: Sequence[int]) -> str:
+    """Return an index as text for a link."""
+    return ",".join(map(str, index))
 
 
 def format_length_label(size: str, view: View) -> str:
@@ -108,7 +116,7 @@ def _outside(given: Any, view: View) -> str | None:
 
 
 def explain_missing_data(view: View) -> str:
-    """What a link to somebody's own data does not bring along."""
+    """Return the note on the user's own data, which a link does not contain; "" if there is none to give."""
     if view["data"] != OWN_DATA or not {"own", "own chosen"}.isdisjoint(st.session_state):
         return ""
     return (
@@ -118,7 +126,7 @@ def explain_missing_data(view: View) -> str:
 
 
 def store_sent_focus(key: str) -> None:
-    """Lock the element that a component has sent: its four indices, and what makes them news."""
+    """Lock the element whose indices a component has sent."""
     st.session_state["focus"] = tuple(map(int, st.session_state[key]["focus"][:4]))
 
 
@@ -130,51 +138,40 @@ def _view(value: Any, view: View) -> str:
 
 
 def list_colours(has_affine: bool) -> list[str]:
-    """What cells can be coloured by; y where a scheme `learns` a γ or a β, as it is x̂ elsewhere."""
+    """Return the keys of the colourings; y only if the scheme has γ or β, since y = x̂ otherwise."""
     return [colour for colour in COLOUR_NAMES if colour != "output" or has_affine]
 
 
 def format_colour_name(colour: str, scheme: Scheme) -> str:
-    """What a cell's colour stands for, in the letter of what the scheme normalizes: x, or w of weights."""
+    """Return a colouring's name with the symbol of the scheme's tensor: x, or w for weights."""
     return COLOUR_NAMES[colour].replace("x", TENSOR_SYMBOLS.get(scheme.acts_on, "x"))
 
 
 def colour(has_affine: Callable[[View], bool]) -> Param:
-    """The colour of cells as a value of a page; `learns`: whether its scheme has a γ or a β, which comes before it."""
+    """Return the page value of the cells' colour; `has_affine`: True for views whose scheme has γ or β."""
 
     def nearest(value: Any, view: View) -> str:
         found = make_choice_fitter(list(COLOUR_NAMES))(value, view)
         return found if found in list_colours(has_affine(view)) else "normalized"
 
-    return Param("colour", "field", nearest, label="Colour by", words=COLOUR_NAMES.__getitem__)
+    return Param("colour", CustomValue("field", nearest, label="Colour by", shown=COLOUR_NAMES.__getitem__))
 
 
-PARAMS = (
-    *(
-        Param(
-            size,
-            PRESETS["Conv feature maps"][size],
-            make_integer_fitter(1, MAX_DRAWN_ELEMENTS),
-            label=partial(format_length_label, size),
-        )
-        for size in SIZE_NAMES
-    ),
-    Param(
-        "data",
-        "uneven",
-        make_choice_fitter([*SAMPLES, OWN_DATA]),
-        words=DATA_NAMES.__getitem__,
-        missing=explain_missing_data,
-    ),
-    Param("seed", 0, make_integer_fitter(0, 9999)),
-    Param("view", "", _view, words=lambda view: VIEW_NAMES.get(view, "the one that suits")),
-    Param(
-        "focus",
-        (0, 0, 0, 0),
-        _focus,
-        lambda focus: ",".join(map(str, focus)),
-        label="Locked element",
-        why=_outside,
-    ),
-)
-"""The values of the tensor, in links and in the session; they follow the user from page to page."""
+@dataclass(frozen=True)
+class TensorValues:
+    """The values of the tensor, in links and in the session; all pages share them."""
+
+    n: int = integer(4, 1, MAX_DRAWN_ELEMENTS, label=partial(format_length_label, "n"))
+    h: int = integer(4, 1, MAX_DRAWN_ELEMENTS, label=partial(format_length_label, "h"))
+    w: int = integer(4, 1, MAX_DRAWN_ELEMENTS, label=partial(format_length_label, "w"))
+    c: int = integer(6, 1, MAX_DRAWN_ELEMENTS, label=partial(format_length_label, "c"))
+    data: str = choice("uneven", DATA_NAMES, missing=explain_missing_data)
+    seed: int = integer(0, 0, 9999)
+    view: str = value("", _view, shown=lambda view: VIEW_NAMES.get(view, "the one that suits"))
+    focus: tuple[int, ...] = value(
+        (0, 0, 0, 0), lambda index, view: fit_index(index, get_view_shape(view)), format_index,
+        label="Locked element", why=_outside,
+    )  # fmt: skip
+
+
+PARAMS = create_params(TensorValues)

@@ -1,4 +1,4 @@
-"""Controls of the tensor, on any page: its shape, its data, one's own file, and the windows of a scheme over it."""
+"""Controls of the tensor on any page: shape, data, own file, and the windows of a scheme."""
 
 from collections.abc import Sequence
 from math import prod
@@ -22,7 +22,7 @@ from normviz.ui.tensor import DATA_NAMES, OWN_DATA, PRESETS, SIZE_NAMES, fit_sha
 
 
 def draw_shape_controls(view: View, scheme: Scheme, params: Sequence[Param]) -> None:
-    """Draw the tensor's shape: presets, and a number for each axis; `params`: what a preset sets, or sets back."""
+    """Draw the tensor's shape: presets and a number for each axis; `params`: values that a preset sets or resets."""
     shape = {size: view[size] for size in SIZE_NAMES}
     st.session_state["preset"] = next(
         (name for name, preset in PRESETS.items() if shape.items() <= preset.items()), None
@@ -38,7 +38,7 @@ def draw_shape_controls(view: View, scheme: Scheme, params: Sequence[Param]) -> 
 
 
 def _apply(params: Sequence[Param]) -> None:
-    """What a preset says, and of all else the default: nothing of another preset stays but the rules of one's own."""
+    """Set the values of the chosen preset and reset all others, except the rules of the custom scheme."""
     if st.session_state["preset"] is None:
         return
     view, _ = clean_values(params, PRESETS[st.session_state["preset"]])
@@ -46,7 +46,7 @@ def _apply(params: Sequence[Param]) -> None:
 
 
 def draw_data_controls(view: View, has_seed: bool = True) -> None:
-    """Draw what is in the tensor: a sample and, where `seeded`, its seed; or one's own file."""
+    """Draw the choice of data, and the seed (if `has_seed`) or the user's own file."""
     st.selectbox(
         "Data",
         list(DATA_NAMES),
@@ -67,8 +67,7 @@ def draw_seed_control() -> None:
 
 
 def draw_file_upload(placeholder: str) -> None:
-    """The upload of one's own file, on any page that shows it, and which one is there; `instead`: "Noise is" shown
-    until then."""
+    """Draw the upload of the user's own file and its name; until then, "`placeholder` shown"."""
     state = st.session_state
     st.file_uploader(
         ".npy, .csv, .png or .jpg, up to 5 MB",
@@ -90,7 +89,7 @@ def draw_file_upload(placeholder: str) -> None:
 
 
 def draw_fit_button(view: View, limit: int = MAX_DRAWN_ELEMENTS) -> None:
-    """A button for the largest shape that fits, where this one does not."""
+    """Draw a button that sets the largest drawable shape, if this one is too large."""
     fitting = fit_shape(view, limit)
     if fitting.items() <= view.items():
         return
@@ -98,25 +97,25 @@ def draw_fit_button(view: View, limit: int = MAX_DRAWN_ELEMENTS) -> None:
 
 
 def draw_window_controls(axes: Sequence[str], prefix: str = "") -> None:
-    """Draw the radii of a scheme with windows, and along which of these axes it has them; `prefix`: of the keys."""
+    """Draw the radii of a scheme with windows, and the choice of axes; `prefix`: of the keys."""
     draw_radius_control(prefix)
     draw_mean_window_controls(axes, prefix)
 
 
 def draw_radius_control(prefix: str = "", label: str = "Neighbourhood that divides: radius $R_B$") -> None:
-    """Draw the radius of the windows of what divides."""
+    """Draw the radius of the divisor's windows."""
     st.slider(label, 0, MAX_RADIUS, key=f"{prefix}radius", **PERSIST_STATE)
 
 
 def draw_mean_window_controls(axes: Sequence[str], prefix: str = "") -> None:
-    """Draw the radius of what is averaged, and along which axes there are windows."""
+    """Draw the radius of the mean's windows, and the choice of axes."""
     radii = ["same", *map(str, range(MAX_RADIUS + 1))]
     st.selectbox("Neighbourhood of the mean: radius $R_A$", radii, key=f"{prefix}radius_a", **PERSIST_STATE)
     st.pills("Windows along", axes, selection_mode="multi", key=f"{prefix}over", **PERSIST_STATE)
 
 
 class UploadedTensor(NamedTuple):
-    """One's own file: its name, its array as it is, whether that is a picture, and what was done to read it."""
+    """A user's own file: its name, its array as read, whether it is a picture, and notes on reading it."""
 
     name: str
     array: np.ndarray
@@ -125,7 +124,7 @@ class UploadedTensor(NamedTuple):
 
 
 def describe_file(file: UploadedTensor) -> str:
-    """What a file holds, and how it is read: "a.npy: 8 × 3 × 32 × 32, read as (N, C, H, W), guessed from its shape"."""
+    """Return a file's content and reading: "a.npy: 8 × 3 × 32 × 32, read as (N, C, H, W), guessed from its shape"."""
     if file.picture or file.array.ndim < 3:
         return ": ".join(filter(None, [file.name, "; ".join(file.told)]))
     first, shape = st.session_state["own first"], file.array.shape
@@ -134,7 +133,7 @@ def describe_file(file: UploadedTensor) -> str:
 
 
 def _take_upload() -> None:
-    """Read the file into the session; what was there stays where the file is no good."""
+    """Read the uploaded file into the session; keep the previous one if it is invalid."""
     state, file = st.session_state, st.session_state["upload"]
     state["upload error"] = None
     if file is None:
@@ -154,7 +153,7 @@ def _take_upload() -> None:
 
 
 def _lay_out() -> None:
-    """Take the axes of one's own file for what the switch says."""
+    """Interpret the axes of the user's own file as the switch says."""
     held: UploadedTensor = st.session_state["own file"]
     st.session_state["own"] = as_tensor(held.array, held.name, st.session_state["own first"])
     _use_own_shape()

@@ -1,1 +1,1 @@
-"""What runs in the browser: ES modules and styles, served as they are."""
+"""ES modules and styles that run in the browser, and the Python that serves them."""

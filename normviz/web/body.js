@@ -1,8 +1,8 @@
-// The cells of a cube: where they stand, their colours, and the lines between them.
+// The cells of a cube: their positions, their colours, and the lines between them.
 
-import { grid, lines, united } from "./boxes.js";
-import { gathered, pulled } from "./cells.js";
-import { pictured, surface } from "./surface.js";
+import { buildEdges, buildGrid, findGatheredBoxes } from "./boxes.js";
+import { gatherCells, pullCellsApart } from "./cells.js";
+import { buildSurface, colourFaces } from "./surface.js";
 
 /** @import {Lines} from "./boxes.js" */
 /** @import {Pulled, Standing} from "./cells.js" */
@@ -12,13 +12,13 @@ import { pictured, surface } from "./surface.js";
 /** @import {Surface} from "./surface.js" */
 
 /**
- * All that is drawn of a cube besides its highlight.
+ * The drawn state of a cube, without its highlight.
  * @typedef {object} CubeState
  * @property {Hover} hover
- * @property {Pulled} at where the cells stand, pulled apart
- * @property {number[]} cut how many of the first indices of each axis are cut away
- * @property {Standing[]} places where the cells stand at each place of the stages
- * @property {Staged | null} staged where the stages have the cells, while they are played
+ * @property {Pulled} at positions of the cells, pulled apart
+ * @property {number[]} cut number of first indices of each axis that are cut away
+ * @property {Standing[]} places positions of the cells at each place of the stages
+ * @property {Staged | null} staged positions of the cells during playback of the stages
  * @property {string | null} part the statistic whose elements are lit instead of the field
  * @property {Record<string, string>} hues the colours of the field, by the statistic that is shown
  * @property {ArrayLike<number>} levels of the cells of all copies
@@ -27,24 +27,24 @@ import { pictured, surface } from "./surface.js";
  */
 
 /**
- * Return where the cells stand, pulled apart and cut.
+ * Return the positions of the cells, pulled apart and cut.
  * @param {Hover} hover
  * @param {string[]} gaps
  * @param {number[]} cut
  * @returns {Pick<CubeState, "at" | "cut" | "places">}
  */
-export function arrange(hover, gaps, cut) {
-  const at = pulled(hover, gaps);
-  const places = hover.stages?.places.map((bounds) => (bounds ? gathered(at, hover, bounds) : at)) ?? [];
+export function arrangeCells(hover, gaps, cut) {
+  const at = pullCellsApart(hover, gaps);
+  const places = hover.stages?.places.map((bounds) => (bounds ? gatherCells(at, hover, bounds) : at)) ?? [];
   return { at, cut: hover.shape.map((n, axis) => Math.min(cut[axis] ?? 0, n - 1)), places };
 }
 
 /**
- * Take the levels and the colours of the cells, and the colours of the field, from their traces.
+ * Return the levels and colours of the cells, and the colours of the field, from the traces.
  * @param {Trace[]} traces
  * @returns {Pick<CubeState, "hues" | "levels" | "pixels">}
  */
-export function takeCells(traces) {
+export function readCells(traces) {
   const cells = traces.find(({ name }) => name === "cells");
   const field = traces.find(({ name }) => name === "field");
   const levels = cells?.intensity ?? [];
@@ -57,23 +57,22 @@ export function takeCells(traces) {
  * Return the surface of the cells, and the traces that show it.
  * @param {CubeState} cube
  */
-export function buildBody({ hover, at, cut, levels, pixels, staged }) {
-  const found = surface(hover, at, cut, levels);
-  const cells = pixels && !staged ? pictured(found, pixels) : found.mesh;
-  return { surface: found, traces: { cells, grid: grid(hover, at, cut) } };
+export function buildCellTraces({ hover, at, cut, levels, pixels, staged }) {
+  const found = buildSurface(hover, at, cut, levels);
+  const cells = pixels && !staged ? colourFaces(found, pixels) : found.mesh;
+  return { surface: found, traces: { cells, grid: buildGrid(hover, at, cut) } };
 }
 
 /**
- * Return the lines of a stage: between all cells while they stand still, else around the room and around the cells that
- * have come together.
+ * Return the lines of a stage: between all cells while they are unmoved, else around the cube and around merged cells.
  * @param {CubeState} cube
  * @param {Pick<Staged, "still" | "collapsed">} stage
  * @returns {Lines}
  */
-export function stageLines({ hover, at, cut, places }, { still, collapsed }) {
-  const room = grid({ ...hover, fine: hover.fine && still }, at, cut);
+export function buildStageLines({ hover, at, cut, places }, { still, collapsed }) {
+  const room = buildGrid({ ...hover, fine: hover.fine && still }, at, cut);
   const bounds = collapsed && hover.stages?.places[collapsed];
   if (!bounds) return room;
-  const found = lines(united(places[collapsed], bounds, hover.order, cut), 0.01);
+  const found = buildEdges(findGatheredBoxes(places[collapsed], bounds, hover.order, cut), 0.01);
   return { x: [...room.x, ...found.x], y: [...room.y, ...found.y], z: [...room.z, ...found.z] };
 }

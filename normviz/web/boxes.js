@@ -1,6 +1,6 @@
 // Boxes of cells that touch, such as a field or an element, and the meshes and lines that show them.
 
-import { add, DIMENSIONS, left, ORIGIN } from "./cells.js";
+import { addVectors, DIMENSIONS, ORIGIN, trimRange } from "./cells.js";
 
 /** @import {Standing} from "./cells.js" */
 /** @import {Numbers} from "./component.d.ts" */
@@ -19,8 +19,8 @@ import { add, DIMENSIONS, left, ORIGIN } from "./cells.js";
 
 const SEEN = 300; // boxes that are framed one by one
 const XYZ = /** @type {const} */ (["x", "y", "z"]);
-export const CORNERS = [0, 1, 2, 3, 4, 5, 6, 7].map((n) => [n & 1, (n >> 1) & 1, (n >> 2) & 1]);
-export const SIDES = [
+export const BOX_CORNERS = [0, 1, 2, 3, 4, 5, 6, 7].map((n) => [n & 1, (n >> 1) & 1, (n >> 2) & 1]);
+export const BOX_SIDES = [
   [0, 1, 3, 2],
   [4, 5, 7, 6],
   [0, 1, 5, 4],
@@ -28,27 +28,27 @@ export const SIDES = [
   [0, 2, 6, 4],
   [1, 3, 7, 5],
 ];
-const EDGES = CORNERS.flatMap((_, n) => [1, 2, 4].filter((bit) => !(n & bit)).map((bit) => [n, n | bit]));
+const EDGES = BOX_CORNERS.flatMap((_, n) => [1, 2, 4].filter((bit) => !(n & bit)).map((bit) => [n, n | bit]));
 
 /** @type {Box[]} */
-export const POINT = [{ origin: ORIGIN, size: ORIGIN }];
+export const POINT_BOX = [{ origin: ORIGIN, size: ORIGIN }];
 
 /**
- * Return the boxes of the first copy, where another copy has them.
+ * Return the boxes of the first copy, shifted to another copy.
  * @param {Pick<Copy, "shift">} copy
  * @param {Box[]} found
  * @returns {Box[]}
  */
-export const beside = ({ shift = ORIGIN }, found) =>
-  found.map(({ origin, size }) => ({ origin: add(origin, shift), size }));
+export const shiftBoxes = ({ shift = ORIGIN }, found) =>
+  found.map(({ origin, size }) => ({ origin: addVectors(origin, shift), size }));
 
 /**
- * Return the boxes that make up a field, the cells that touch merged.
+ * Return the boxes that make up a field, with touching cells merged.
  * @param {Standing} standing
  * @param {number[]} order the axes, finest steps first
  * @param {Numbers[]} range of the indices along each axis
  */
-export function boxes({ offsets, size }, order, range) {
+export function findBoxes({ offsets, size }, order, range) {
   /** @type {Box[]} */
   let found = [{ origin: ORIGIN, size: [...size] }];
   /** @type {(a: number, b: number, d: number) => boolean} */
@@ -66,7 +66,7 @@ export function boxes({ offsets, size }, order, range) {
         if (run && step && d >= 0 && step.every((v, e) => near(v, e === d ? box.size[d] : 0, e))) {
           run.size[d] += box.size[d];
         } else {
-          run = { origin: add(box.origin, offsets[axis][i]), size: [...box.size] };
+          run = { origin: addVectors(box.origin, offsets[axis][i]), size: [...box.size] };
           grown.push(run);
         }
       }
@@ -77,13 +77,13 @@ export function boxes({ offsets, size }, order, range) {
 }
 
 /**
- * Return the boxes of all elements that have come together, range by range; none if there are too many to tell apart.
+ * Return the boxes of all merged elements, range by range; [] if there are too many to tell apart.
  * @param {Standing} at
  * @param {Bounds} bounds
  * @param {number[]} order
  * @param {number[]} cut
  */
-export function united(at, bounds, order, cut) {
+export function findGatheredBoxes(at, bounds, order, cut) {
   const ranges = bounds.map((all) => Array.from(all).filter(([lo], i) => lo === i));
   if (ranges.reduce((count, all) => count * all.length, 1) > SEEN) return [];
   return ranges
@@ -92,35 +92,35 @@ export function united(at, bounds, order, cut) {
       /** @type {Numbers[][]} */ ([[]]),
     )
     .flatMap((some) =>
-      boxes(
+      findBoxes(
         at,
         order,
-        some.map((range, axis) => left(range, cut[axis])),
+        some.map((range, axis) => trimRange(range, cut[axis])),
       ),
     );
 }
 
 /**
- * Return how far a corner of a box is from the box's origin along a dimension; boxes stand out by `swell`.
+ * Return the offset of a box's corner from its origin along a dimension; boxes are enlarged by `swell`.
  * @param {number} n of the corner
  * @param {number} e of the dimension
  * @param {number[]} size
  * @param {number} swell
  */
-export const corner = (n, e, size, swell) => (size[e] === 0 ? 0 : CORNERS[n][e] ? size[e] + swell : -swell);
+export const offsetCorner = (n, e, size, swell) => (size[e] === 0 ? 0 : BOX_CORNERS[n][e] ? size[e] + swell : -swell);
 
 /**
- * Return the mesh of boxes; of none, a point.
+ * Return the mesh of boxes; of an empty list, a point.
  * @param {Box[]} found
  * @param {number} swell
  */
-export function mesh(found, swell) {
+export function buildMesh(found, swell) {
   /** @type {Mesh} */
   const m = { x: [], y: [], z: [], i: [], j: [], k: [] };
-  for (const { origin, size } of found.length ? found : POINT) {
-    for (const side of SIDES) {
+  for (const { origin, size } of found.length ? found : POINT_BOX) {
+    for (const side of BOX_SIDES) {
       const first = m.x.length;
-      for (const n of side) for (const e of DIMENSIONS) m[XYZ[e]].push(origin[e] + corner(n, e, size, swell));
+      for (const n of side) for (const e of DIMENSIONS) m[XYZ[e]].push(origin[e] + offsetCorner(n, e, size, swell));
       m.i.push(first, first);
       m.j.push(first + 1, first + 2);
       m.k.push(first + 2, first + 3);
@@ -130,16 +130,16 @@ export function mesh(found, swell) {
 }
 
 /**
- * Return the edges of boxes; of none, those of a point.
+ * Return the edges of boxes; of an empty list, a point.
  * @param {Box[]} found
  * @param {number} swell
  */
-export function lines(found, swell) {
+export function buildEdges(found, swell) {
   /** @type {Lines} */
   const m = { x: [], y: [], z: [] };
-  for (const { origin, size } of found.length ? found : POINT)
+  for (const { origin, size } of found.length ? found : POINT_BOX)
     for (const edge of EDGES)
-      for (const e of DIMENSIONS) m[XYZ[e]].push(...edge.map((n) => origin[e] + corner(n, e, size, swell)), null);
+      for (const e of DIMENSIONS) m[XYZ[e]].push(...edge.map((n) => origin[e] + offsetCorner(n, e, size, swell)), null);
   return m;
 }
 
@@ -151,21 +151,22 @@ export function lines(found, swell) {
  * @param {number[]} cut
  * @returns {Lines}
  */
-export function grid({ dimensions, copies, fine, framed }, { offsets, size }, cut) {
+export function buildGrid({ dimensions, copies, fine, framed }, { offsets, size }, cut) {
   /** @type {(along: number[]) => number[][]} */
   const sums = (along) =>
     along.reduce(
-      (found, axis) => found.flatMap((at) => offsets[axis].slice(cut[axis]).map((step) => add(at, step))),
+      (found, axis) => found.flatMap((at) => offsets[axis].slice(cut[axis]).map((step) => addVectors(at, step))),
       [ORIGIN],
     );
   const runs = DIMENSIONS.map((d) =>
-    runsOf(
+    splitRuns(
       sums(dimensions[d]).map((at) => at[d]),
       1.1 * size[d],
     ),
   );
-  const origins = sums(dimensions[3]).flatMap((at) => copies.map(({ shift = ORIGIN }) => add(at, shift)));
-  if (origins.length * runs[0].length * runs[1].length * runs[2].length > framed * copies.length) return lines([], 0);
+  const origins = sums(dimensions[3]).flatMap((at) => copies.map(({ shift = ORIGIN }) => addVectors(at, shift)));
+  if (origins.length * runs[0].length * runs[1].length * runs[2].length > framed * copies.length)
+    return buildEdges([], 0);
   /** @type {Lines} */
   const m = { x: [], y: [], z: [] };
   for (const origin of origins)
@@ -173,17 +174,17 @@ export function grid({ dimensions, copies, fine, framed }, { offsets, size }, cu
       for (const y of runs[1])
         for (const z of runs[2]) {
           const ticks = [x, y, z].map((run, d) => [...run, run[run.length - 1] + size[d]].map((at) => at + origin[d]));
-          rule(m, ticks, fine);
+          addGridLines(m, ticks, fine);
         }
   return m;
 }
 
 /**
- * Return these places in lists of places that are nearer to each other than `most`.
+ * Split ascending places into lists whose neighbours are at most `most` apart.
  * @param {number[]} places in ascending order
  * @param {number} most
  */
-function runsOf(places, most) {
+function splitRuns(places, most) {
   /** @type {number[][]} */
   const found = [];
   for (const at of places) {
@@ -200,7 +201,7 @@ function runsOf(places, most) {
  * @param {number[][]} ticks
  * @param {boolean} fine
  */
-function rule(m, ticks, fine) {
+function addGridLines(m, ticks, fine) {
   const ends = ticks.map((all) => [all[0], all[all.length - 1]]);
   const steps = fine ? ticks : ends;
   for (const d of DIMENSIONS) {

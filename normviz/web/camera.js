@@ -1,4 +1,4 @@
-// Where the camera stands, in a few digits: degrees around the cube, degrees above it, and the zoom, 1 at first.
+// The camera's bearing: degrees around the cube, degrees above it, and the zoom, initially 1.
 
 /** @import {Camera, Place} from "./messages.d.ts" */
 
@@ -6,22 +6,22 @@ const DEGREE = Math.PI / 180;
 const HIGHEST = 89;
 
 /**
- * Return the degrees around and above the cube and the zoom, for the place of the eye.
+ * Return the bearing of an eye position: degrees around and above the cube, and zoom.
  * @param {Place} eye
  * @param {number} zoom
  */
-export const bearing = ({ x, y, z }, zoom) => [
+export const computeBearing = ({ x, y, z }, zoom) => [
   Math.round(Math.atan2(y, x) / DEGREE),
   Math.max(-HIGHEST, Math.min(Math.round(Math.atan2(z, Math.hypot(x, y)) / DEGREE), HIGHEST)),
   Math.round(100 * zoom) / 100,
 ];
 
 /**
- * Return this camera at a bearing, as far from the cube as before; at none: the camera itself.
+ * Return the camera moved to a bearing at its distance; without a bearing, the camera itself.
  * @param {Camera} camera
  * @param {number[]} [bearing]
  */
-export function lookFrom(camera, [around, above] = []) {
+export function placeCamera(camera, [around, above] = []) {
   if (around === undefined) return camera;
   const far = Math.hypot(camera.eye.x, camera.eye.y, camera.eye.z);
   const [a, b] = [around * DEGREE, above * DEGREE];
@@ -30,8 +30,8 @@ export function lookFrom(camera, [around, above] = []) {
 }
 
 /**
- * Return the lengths of the scene's sides at the zoom of a bearing; without one: the lengths themselves.
+ * Return the scene's side lengths at the zoom of a bearing, by default 1.
  * @param {Place} sides
  * @param {(number | undefined)[]} [bearing]
  */
-export const nearer = ({ x, y, z }, [, , zoom = 1] = []) => ({ x: x * zoom, y: y * zoom, z: z * zoom });
+export const zoomSides = ({ x, y, z }, [, , zoom = 1] = []) => ({ x: x * zoom, y: y * zoom, z: z * zoom });

@@ -1,11 +1,11 @@
-// Where the cells of a cube stand. The place of a cell is the sum of one offset for each axis. All cells have one size:
+// Positions of the cells of a cube. A position is the sum of one offset for each axis. All cells have the same size:
 // [1, 1, 1], unless they are pulled apart or their fields collapse.
 
 /** @import {Numbers} from "./component.d.ts" */
 /** @import {Bounds, Copy, Hover} from "./messages.d.ts" */
 
 /**
- * Where all cells stand: offsets[axis][index] along x, y and z, and the size of a cell.
+ * Positions of all cells: offsets[axis][index] along x, y and z, and the size of a cell.
  * @typedef {{offsets: Numbers[][], size: number[]}} Standing
  *
  * The cells pulled apart; breaks[axis]: the indices before which there is a gap.
@@ -14,7 +14,7 @@
 
 const FREE = 0.54; // the most that all gaps add to a row of cells, as a share of its length
 const WIDEST = 1; // the widest gap, in cells
-export const NAMES = ["n", "h", "w", "c"];
+export const AXIS_NAMES = ["n", "h", "w", "c"];
 export const DIMENSIONS = [0, 1, 2];
 export const ORIGIN = [0, 0, 0];
 
@@ -23,20 +23,20 @@ export const ORIGIN = [0, 0, 0];
  * @param {number[]} a
  * @param {ArrayLike<number>} b
  */
-export const add = (a, b) => a.map((v, d) => v + b[d]);
+export const addVectors = (a, b) => a.map((v, d) => v + b[d]);
 
 /**
- * Return the indices of each axis before which there is a gap: of the axes that are pulled apart, or where one field ends
- * and the next begins. An axis also has gaps where an axis that runs within it in the same dimension has some.
+ * Return the indices of each axis that follow a gap: all indices of axes that are pulled apart, or the starts of fields.
+ * An axis also has the gaps of the axes within it in the same dimension.
  * @param {Pick<Hover, "shape" | "dimensions"> & {copies: Pick<Copy, "bounds">[]}} hover
  * @param {string[]} gaps
  */
-export function breaksOf({ shape, dimensions, copies: [{ bounds }] }, gaps) {
+export function findBreaks({ shape, dimensions, copies: [{ bounds }] }, gaps) {
   const breaks = shape.map((n, axis) =>
     Array.from({ length: n }, (_, i) => i).filter(
       (i) =>
         i > 0 &&
-        (gaps.includes(NAMES[axis]) ||
+        (gaps.includes(AXIS_NAMES[axis]) ||
           (gaps.includes("fields") && bounds !== null && bounds[axis][i - 1][1] <= bounds[axis][i][0])),
     ),
   );
@@ -49,20 +49,20 @@ export function breaksOf({ shape, dimensions, copies: [{ bounds }] }, gaps) {
 }
 
 /**
- * Return the cells pulled apart. With gaps between them the cells are smaller, so that all stand in the same room.
+ * Return the cells pulled apart. Gaps make the cells smaller, so that the cube keeps its size.
  * @param {Hover} hover
  * @param {string[]} gaps
  * @returns {Pulled}
  */
-export function pulled(hover, gaps) {
+export function pullCellsApart(hover, gaps) {
   const { shape, dimensions } = hover;
-  const breaks = breaksOf(hover, gaps);
+  const breaks = findBreaks(hover, gaps);
   const size = [1, 1, 1];
   const offsets = hover.offsets.map((all) => Array.from(all, (at) => [...at]));
   dimensions.slice(0, 3).forEach((along, d) => {
-    const { span: cells } = rowOf(along, shape, breaks, 0);
-    const gap = Math.min(WIDEST, (FREE * cells) / (rowOf(along, shape, breaks, 1).span - cells || 1));
-    const { places, span } = rowOf(along, shape, breaks, gap);
+    const { span: cells } = placeRow(along, shape, breaks, 0);
+    const gap = Math.min(WIDEST, (FREE * cells) / (placeRow(along, shape, breaks, 1).span - cells || 1));
+    const { places, span } = placeRow(along, shape, breaks, gap);
     for (const [axis, found] of places)
       found.forEach((at, i) => {
         offsets[axis][i][d] = (at * cells) / span;
@@ -73,13 +73,13 @@ export function pulled(hover, gaps) {
 }
 
 /**
- * Return the places of the indices of each axis along one dimension, the innermost axis first, and the length of all.
+ * Return the places of the indices of each axis along one dimension, the innermost axis first, and the total length.
  * @param {number[]} along the axes of the dimension
  * @param {number[]} shape
  * @param {number[][]} breaks
  * @param {number} gap
  */
-function rowOf(along, shape, breaks, gap) {
+function placeRow(along, shape, breaks, gap) {
   let span = 1;
   const places = along.toReversed().map((axis) => {
     let passed = 0;
@@ -94,13 +94,13 @@ function rowOf(along, shape, breaks, gap) {
 }
 
 /**
- * Return the cells of each of these ranges of indices within one cell in their middle, of which each is a slice.
+ * Move the cells of each index range into one cell at their centre, as slices of it.
  * @param {Standing} standing
  * @param {Pick<Hover, "dimensions">} hover
  * @param {Bounds} bounds
  * @returns {Standing}
  */
-export function gathered({ offsets, size }, { dimensions }, bounds) {
+export function gatherCells({ offsets, size }, { dimensions }, bounds) {
   const found = { offsets: [...offsets], size: [...size] };
   dimensions.forEach((along, dimension) => {
     const d = dimension < 3 ? dimension : 1; // blocks are laid behind each other
@@ -110,7 +110,7 @@ export function gathered({ offsets, size }, { dimensions }, bounds) {
       let middle = [];
       found.offsets[axis] = Array.from(bounds[axis], ([lo, hi], i) => {
         if (i === lo) {
-          const sum = offsets[axis].slice(lo, hi).reduce(add, ORIGIN);
+          const sum = offsets[axis].slice(lo, hi).reduce(addVectors, ORIGIN);
           middle = sum.map((v) => v / (hi - lo));
         }
         return middle.map((v, e) => (e === d ? v + (i - lo) * found.size[d] : v));
@@ -124,7 +124,7 @@ export function gathered({ offsets, size }, { dimensions }, bounds) {
  * Return the places of all elements along x, y and z, in the order of the tensor.
  * @param {Numbers[][]} offsets
  */
-export function placed(offsets) {
+export function placeElements(offsets) {
   return DIMENSIONS.map((d) =>
     offsets.reduce((found, offset) => {
       const next = new Float32Array(found.length * offset.length);
@@ -143,7 +143,7 @@ export function placed(offsets) {
  * @param {Numbers} range
  * @param {number} cut
  */
-export const left = ([lo, hi], cut) => [Math.max(lo, cut), hi];
+export const trimRange = ([lo, hi], cut) => [Math.max(lo, cut), hi];
 
 /**
  * Return the places where cells begin along x, y or z, in the order of their indices.
@@ -151,5 +151,5 @@ export const left = ([lo, hi], cut) => [Math.max(lo, cut), hi];
  * @param {Pick<Standing, "offsets">} standing
  * @param {number} d
  */
-export const along = ({ dimensions }, { offsets }, d) =>
+export const listCellStarts = ({ dimensions }, { offsets }, d) =>
   dimensions[d].reduce((found, axis) => found.flatMap((at) => Array.from(offsets[axis], (step) => at + step[d])), [0]);

@@ -2,7 +2,7 @@
 
 /** The argument of a component's default export, made by Streamlit; see normviz/web/components/component.py. */
 export interface Given {
-  /** The number of the turn as float64, then the data of `packed`; `latest` of data.js reads them. */
+  /** The number of the turn as float64, then the data of `pack_message`; `readLatest` of data.js reads them. */
   data: Uint8Array;
   /** The element that holds the markup: a shadow root where the styles are isolated. */
   parentElement: ParentNode;

@@ -1,21 +1,21 @@
-// A cube in a figure: its cells, the element that is lit, the stages that are played, and how it is looked at.
+// A cube in a figure: its cells, the highlighted element, the playback of stages, and the view.
 
-import { arrange, buildBody, stageLines, takeCells } from "./body.js";
-import { placed } from "./cells.js";
+import { arrangeCells, buildCellTraces, buildStageLines, readCells } from "./body.js";
+import { placeElements } from "./cells.js";
 import { find } from "./dom.js";
-import { BAR } from "./framing.js";
-import { boxesOf, highlight, isLeft } from "./highlight.js";
-import { same, unravel } from "./indices.js";
-import { Inside } from "./inside.js";
-import { hear, tell } from "./linked.js";
+import { COLOUR_BAR_WIDTH } from "./framing.js";
+import { buildHighlight, findElementBoxes, isVisible } from "./highlight.js";
+import { isSameList, unravel } from "./indices.js";
+import { InsideControls } from "./inside.js";
+import { listenToEvent, sendEvent } from "./linked.js";
 import { drawOutline } from "./outline.js";
 import { callAfterFrames, disablePicking, readProjection, updateTraces } from "./plotly_internals.js";
-import { faceAt, listenToKeys, listenToPointers, walked } from "./pointing.js";
+import { findFace, listenToKeys, listenToPointers, stepIndex } from "./pointing.js";
 import { writeNote, writeStages, writeValues } from "./readout.js";
 import { CubeScene } from "./scene.js";
 import { Selection } from "./selection.js";
-import { Stages, stageAt } from "./stages.js";
-import { paint, stand } from "./surface.js";
+import { interpolateStages, Stages } from "./stages.js";
+import { placeFaces, setIntensities } from "./surface.js";
 import { SharedView } from "./view.js";
 
 /** @import {CubeState} from "./body.js" */
@@ -29,7 +29,7 @@ import { SharedView } from "./view.js";
  * The message of a figure that shows a cube.
  * @typedef {PlotMessage & {hover: Hover}} CubeMessage
  *
- * What has changed without another figure: whether the server has turned the camera, and whether cells have moved.
+ * Changes of a cube without a new figure: the server has turned the camera, cells have moved.
  * @typedef {{isTurned: boolean, isMoved: boolean}} Changes
  */
 
@@ -38,7 +38,7 @@ const HEIGHT = 420; // pixels at which texts around a cube have their own size
 export class Cube {
   data = /** @type {CubeMessage} */ ({});
   state = /** @type {CubeState} */ ({ staged: null, part: null, surface: null });
-  /** The element whose highlight is drawn; null: it is to be drawn again. */
+  /** The highlighted element; null if it has to be drawn again. */
   shown = /** @type {Index | null} */ (null);
   arranged = "";
   ruled = "";
@@ -60,7 +60,9 @@ export class Cube {
     this.home = find(root, ".nv-home", HTMLElement);
     this.hidden = find(root, ".nv-hidden", HTMLElement);
     this.scene = new CubeScene(graph, find(root, ".nv-labels", Element));
-    this.inside = new Inside(find(root, ".nv-fold", HTMLDetailsElement), (name, value) => this.look(name, value));
+    this.inside = new InsideControls(find(root, ".nv-fold", HTMLDetailsElement), (name, value) =>
+      this.look(name, value),
+    );
     this.legend = find(root, ".nv-legend", HTMLElement);
     this.stages = new Stages(find(root, ".nv-stages", HTMLElement), find(root, ".nv-told", HTMLElement), (position) =>
       this.stage(position),
@@ -73,12 +75,12 @@ export class Cube {
       },
       send: (index) => send("focus", [...index, Date.now()]), // the time makes an equal index news
     });
-    hear(root, "nv-lock", ({ index }) => this.scene.isDrawn && this.selection.fix(index, false));
-    hear(root, "nv-part", ({ part }) => this.scene.isDrawn && this.lightPart(part));
+    listenToEvent(root, "nv-lock", ({ index }) => this.scene.isDrawn && this.selection.fix(index, false));
+    listenToEvent(root, "nv-part", ({ part }) => this.scene.isDrawn && this.lightPart(part));
   }
 
   /**
-   * Take a message, whose figure is or is not drawn anew.
+   * Store a message; `isNew`: its figure is drawn again.
    * @param {CubeMessage} data
    * @param {boolean} isNew
    * @returns {Changes}
@@ -88,7 +90,7 @@ export class Cube {
     const before = this.data;
     this.lastMessage = "";
     this.data = data;
-    if (!same(hover.shape, before.hover?.shape)) this.selection.preview = null;
+    if (!isSameList(hover.shape, before.hover?.shape)) this.selection.preview = null;
     this.state.hover = hover;
     const isAway = this.scene.isDrawn && !isNew && this.scene.placeAsBefore(hover.copies, before.hover.copies);
     if (data.legend !== before.legend) this.legend.innerHTML = data.legend;
@@ -99,30 +101,30 @@ export class Cube {
     return { isTurned, isMoved };
   }
 
-  /** Whether the cells are still drawn where a stage had them, though no stages are played any more. */
+  /** Return true if the cells are still drawn as in a stage although playback has ended. */
   get isBehindStages() {
     return this.state.staged !== null && this.stages.position === null;
   }
 
   /**
-   * Fit a figure that is to be drawn; return the factor of its texts, and what its traces show besides, by their names.
+   * Fit a new figure to a size; return the scale of its texts, and the traces of the highlight by name.
    * @param {Figure} figure
    * @param {Size} size
    */
   prepare({ data: traces, layout }, [width, height, scale]) {
-    Object.assign(this.state, { staged: null, ...takeCells(traces) });
+    Object.assign(this.state, { staged: null, ...readCells(traces) });
     this.ruled = "";
     this.shown = this.selection.lock;
     const larger = Math.max(1, Math.min(scale, height / HEIGHT)); // texts around a cube may only grow as it does
     const { fontFamily: family } = getComputedStyle(this.graph);
     const { hover } = this.state;
     // One cube stays where it is without a bar.
-    const bar = hover.copies.length === 1 || traces.some(({ showscale }) => showscale) ? BAR : 0;
+    const bar = hover.copies.length === 1 || traces.some(({ showscale }) => showscale) ? COLOUR_BAR_WIDTH : 0;
     this.scene.fit(layout.scene, hover, { width, height, family, bar, larger }, this.view.camera);
-    return { larger, lit: { ...highlight(this.state, this.selection.lock), ...this.build() } };
+    return { larger, lit: { ...buildHighlight(this.state, this.selection.lock), ...this.build() } };
   }
 
-  /** Follow the frames, the pointers and the keys of a figure that has been drawn. */
+  /** Listen to the frames, the pointers and the keys of a drawn figure. */
   follow() {
     disablePicking(this.graph);
     callAfterFrames(this.graph, () => this.drawOver());
@@ -136,11 +138,11 @@ export class Cube {
     const { hover, at } = this.state;
     const index = this.shown ?? this.selection.lock;
     const colour = String(this.graph.data.find(({ name }) => name === "element")?.color);
-    const found = boxesOf(this.state, index);
+    const found = findElementBoxes(this.state, index);
     const words = hover.copies.length === 1 && this.noteOn(index);
     if (this.scene.write(scene, hover, at, words ? { words, box: found[0], colour } : null)) {
       requestAnimationFrame(() => {
-        updateTraces(this.graph, { ...this.build(), ...highlight(this.state, this.shown ?? this.selection.lock) });
+        updateTraces(this.graph, { ...this.build(), ...buildHighlight(this.state, this.shown ?? this.selection.lock) });
       });
     }
     drawOutline(scene, found, hover.swell, colour);
@@ -149,7 +151,7 @@ export class Cube {
   }
 
   /**
-   * Bring a figure up to date that is not drawn anew.
+   * Update a figure that is not drawn again.
    * @param {Changes} changes
    */
   apply({ isTurned, isMoved }) {
@@ -158,19 +160,19 @@ export class Cube {
     this.shown = null;
   }
 
-  /** Turn the camera to where the server has it. */
+  /** Turn the camera to the server's bearing. */
   turnCamera() {
     this.scene.turnTo(this.view.camera);
   }
 
-  /** Show the stage that is played, or the selected element. */
+  /** Show the playing stage or the selected element. */
   async show() {
     if (this.stages.position !== null) await this.stage(this.stages.position);
     else this.light(this.selection.current);
   }
 
   /**
-   * Change how the cube is looked at: for the link.
+   * Store a part of the view for the link.
    * @template {keyof View} Name
    * @param {Name} name
    * @param {Required<View>[Name]} value
@@ -182,29 +184,29 @@ export class Cube {
     else this.stage(this.stages.position);
   }
 
-  /** Set where the cells stand, pulled apart and cut; return true if they move. */
+  /** Compute the positions of the cells; return true if they move. */
   arrange() {
     const { state, data, selection } = this;
     const { hover } = state;
     const { gaps, cut } = this.view;
-    Object.assign(state, arrange(hover, gaps, cut));
+    Object.assign(state, arrangeCells(hover, gaps, cut));
     this.inside.take(data.view.gaps ? { hover, axes: data.axes, names: data.names, gaps, cut: state.cut } : null);
-    if (selection.preview && !isLeft(selection.preview, state.cut)) selection.preview = null;
+    if (selection.preview && !isVisible(selection.preview, state.cut)) selection.preview = null;
     const now = JSON.stringify([state.at.breaks, state.cut]);
     const isMoved = now !== this.arranged;
     this.arranged = now;
     return isMoved;
   }
 
-  /** Build the surface of the cells anew; return the traces that show it. */
+  /** Rebuild the surface of the cells; return its traces. */
   build() {
-    const { surface, traces } = buildBody(this.state);
+    const { surface, traces } = buildCellTraces(this.state);
     this.state.surface = surface;
     return traces;
   }
 
   /**
-   * Show the cube at a position of the stages; null: as it is otherwise. Only what moves goes to the graphics card.
+   * Show the cube at a position of the stages, or without them for null. Only moved cells go to the graphics card.
    * @param {number | null} position
    */
   async stage(position) {
@@ -214,7 +216,7 @@ export class Cube {
       return;
     }
     if (!state.surface || !state.hover.stages) return;
-    const now = stageAt(state.hover.stages, state.places, position);
+    const now = interpolateStages(state.hover.stages, state.places, position);
     const turn = ++this.turn;
     if (state.staged?.look !== now.look) {
       state.staged = now;
@@ -226,14 +228,14 @@ export class Cube {
       if (turn !== this.turn || stages.position === null) return; // moved on meanwhile
     }
     state.staged = now;
-    stand(state.surface, placed(now.offsets), now.size, state.surface.mesh);
-    paint(state.surface.cells, now.levels, state.surface.mesh.intensity, 0);
+    placeFaces(state.surface, placeElements(now.offsets), now.size, state.surface.mesh);
+    setIntensities(state.surface.cells, now.levels, state.surface.mesh.intensity, 0);
     const index = now.sliding === null ? this.selection.current : unravel(now.sliding, state.hover.shape);
     this.light(index, { cells: state.surface.mesh, ...this.rule(now) });
   }
 
   /**
-   * Return the lines of a stage as a trace, where they are not drawn already.
+   * Return the lines of a stage as a trace, or nothing if they are already drawn.
    * @param {Staged} stage
    * @returns {Record<string, object>}
    */
@@ -241,30 +243,30 @@ export class Cube {
     const now = JSON.stringify([still, collapsed, this.arranged]);
     if (now === this.ruled) return {};
     this.ruled = now;
-    return { grid: stageLines(this.state, { still, collapsed }) };
+    return { grid: buildStageLines(this.state, { still, collapsed }) };
   }
 
   /**
-   * Light an element and its field. Only these and `more` traces go to the graphics card.
+   * Highlight an element and its field. Only these and `more` traces go to the graphics card.
    * @param {Index} index
    * @param {Record<string, object>} [more]
    */
   light(index, more) {
     const { root, state, selection } = this;
     this.write(index);
-    this.hidden.hidden = isLeft(selection.lock, state.cut);
-    const by = same(index, selection.lock) ? "lock" : selection.preview ? "pointer" : "window";
+    this.hidden.hidden = isVisible(selection.lock, state.cut);
+    const by = isSameList(index, selection.lock) ? "lock" : selection.preview ? "pointer" : "window";
     root.dataset.by = by; // for the legend
     const message = `${by} ${index}`;
-    if (message !== this.lastMessage) tell("nv-element", { index, by });
+    if (message !== this.lastMessage) sendEvent("nv-element", { index, by });
     this.lastMessage = message;
-    if (same(index, this.shown) && !more) return;
+    if (isSameList(index, this.shown) && !more) return;
     this.shown = index;
-    updateTraces(this.graph, { ...more, ...highlight(state, index) });
+    updateTraces(this.graph, { ...more, ...buildHighlight(state, index) });
   }
 
   /**
-   * Light the elements of a statistic in its colour; null: the field.
+   * Highlight the elements of a statistic in its colour, or the field for null.
    * @param {string | null} part
    */
   lightPart(part) {
@@ -287,7 +289,7 @@ export class Cube {
   }
 
   /**
-   * Return the note in the picture on an element: its value, or that of the stage which is played.
+   * Return the note on an element: its value, or its value at the playing stage.
    * @param {Index} index
    */
   noteOn(index) {
@@ -310,7 +312,7 @@ export class Cube {
     });
     listenToKeys(graph, {
       moved: (key) => {
-        const index = walked(selection.current, key, this.state.hover, this.state.cut);
+        const index = stepIndex(selection.current, key, this.state.hover, this.state.cut);
         if (index) selection.walkTo(index);
       },
       entered: () => selection.fix(selection.current),
@@ -319,17 +321,17 @@ export class Cube {
   }
 
   /**
-   * Return the index of the element at a place of the window, in whichever copy; null for none.
+   * Return the index of the element at a point of the window, in any copy, or null.
    * @param {number} x
    * @param {number} y
    */
   findUnder(x, y) {
     const { surface, hover } = this.state;
-    const face = surface ? faceAt(readProjection(this.graph), surface.mesh, x, y) : -1;
+    const face = surface ? findFace(readProjection(this.graph), surface.mesh, x, y) : -1;
     return surface && face >= 0 ? unravel(surface.cells[face % surface.cells.length], hover.shape) : null;
   }
 
-  /** Turn the camera to where it was at first, as near as then. */
+  /** Reset the camera and the zoom. */
   resetView() {
     this.look("camera", []);
     this.scene.turnTo([]);

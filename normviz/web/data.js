@@ -18,13 +18,13 @@ const TYPES = {
 const turns = new WeakMap();
 
 /**
- * Return the data of a message: JSON, and behind it the numbers of its arrays, which are not copied.
+ * Return the data of a message (JSON followed by arrays), without copying the arrays.
  * An array of one axis is a typed array; one of two axes is a list of typed arrays, its rows.
  * @template T
  * @param {Uint8Array} bytes
  * @returns {T}
  */
-export function unpacked(bytes) {
+export function unpackMessage(bytes) {
   const { buffer, byteOffset } = bytes.byteOffset % 8 ? bytes.slice() : bytes;
   const size = new DataView(buffer, byteOffset).getUint32(0, true);
   const behind = byteOffset + 4 + size;
@@ -47,19 +47,19 @@ export function unpacked(bytes) {
  * @param {Uint8Array} bytes
  * @returns {T | null}
  */
-export function latest(root, bytes) {
+export function readLatest(root, bytes) {
   const turn = new DataView(bytes.buffer, bytes.byteOffset).getFloat64(0, true);
   if (turn <= (turns.get(root) ?? -Infinity)) return null;
   turns.set(root, turn);
-  return unpacked(bytes.subarray(8));
+  return unpackMessage(bytes.subarray(8));
 }
 
 /**
- * Return a number as a page writes it, to some digits: 3, −0.5, 1.5·10⁻⁷, NaN, −∞. normviz/core/text.py does the same.
+ * Return a number as text with some digits: 3, −0.5, 1.5·10⁻⁷, NaN, −∞. normviz/core/text.py does the same.
  * @param {number} number
  * @param {number} digits
  */
-export function typeset(number, digits) {
+export function formatNumber(number, digits) {
   if (Number.isNaN(number)) return "NaN";
   const sign = number < 0 ? "−" : "";
   if (!Number.isFinite(number)) return `${sign}∞`;

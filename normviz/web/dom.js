@@ -8,7 +8,7 @@
  * @param {string} selector
  * @param {new () => T} type the element's class
  * @returns {T}
- * @throws {Error} where there is none, or one of another class
+ * @throws {Error} there is none, or it has another class
  */
 export function find(root, selector, type) {
   const found = root.querySelector(selector);
@@ -17,13 +17,13 @@ export function find(root, selector, type) {
 }
 
 /**
- * Return the nearest element around the place of an event that matches a selector, or null.
+ * Return the target of an event or its nearest ancestor that matches a selector, or null.
  *
  * @param {Event} event
  * @param {string} selector
  * @returns {HTMLElement | SVGElement | null}
  */
-export const closest = ({ target }, selector) => (target instanceof Element ? target.closest(selector) : null);
+export const findClosest = ({ target }, selector) => (target instanceof Element ? target.closest(selector) : null);
 
 /**
  * Return a data attribute of the element that has the keyboard's focus, in the document or shadow root of a node.
@@ -38,7 +38,7 @@ export function readFocused(node, name) {
 }
 
 /**
- * Give the keyboard's focus to the first element that matches, where there is one, without scrolling.
+ * Focus the first element that matches, if any, without scrolling.
  *
  * @param {ParentNode} root
  * @param {string} selector
@@ -56,7 +56,7 @@ export function focusOn(root, selector) {
  * @param {Partial<HTMLElementTagNameMap[Tag]>} properties
  * @param {(Node | string)[]} children
  */
-export function make(tag, properties = {}, ...children) {
+export function makeElement(tag, properties = {}, ...children) {
   const node = document.createElement(tag);
   Object.assign(node, properties);
   node.append(...children);

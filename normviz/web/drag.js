@@ -1,6 +1,6 @@
 // A slider that sends while it is dragged: one value at a time, the latest, as fast as the page follows.
 
-import { latest } from "./data.js";
+import { readLatest } from "./data.js";
 import { find } from "./dom.js";
 
 /** @import {Given} from "./component.d.ts" */
@@ -31,7 +31,7 @@ export class Sender {
     this.next();
   }
 
-  /** The last value is answered. */
+  /** Send the next value: the page has answered the last one. */
   answer() {
     clearTimeout(this.waiting);
     this.waiting = undefined;
@@ -51,7 +51,7 @@ export class Sender {
 export default function ({ data: sent, parentElement, setStateValue }) {
   const root = find(parentElement, ".nv-drag", HTMLElement);
   /** @type {DragData | null} */
-  const data = latest(root, sent);
+  const data = readLatest(root, sent);
   if (!data) return;
   const output = find(root, "output", HTMLOutputElement);
   const input = find(root, "input", HTMLInputElement);

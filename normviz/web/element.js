@@ -1,7 +1,7 @@
 // One element of a tensor in words and numbers: the one that the cube shows, which tells by "nv-element".
 
-import { closest, countDrawing, find } from "./dom.js";
-import { hear, tell } from "./linked.js";
+import { countDrawing, find, findClosest } from "./dom.js";
+import { listenToEvent, sendEvent } from "./linked.js";
 import { mount } from "./mount.js";
 import { Strip } from "./strip.js";
 import { readForm, writeField, writeNumber } from "./wording.js";
@@ -51,7 +51,7 @@ const drawIndex = ([letter, last], k) =>
     aria-label="${letter}" title="0 to ${last}"></label>`;
 
 /**
- * Return a statistic; where each has a field of its own, as a button that lights it.
+ * Return a statistic; as a button that highlights its field if there are two fields.
  *
  * @param {Formula} formula
  * @param {boolean} isLit whether there is another field to be lit
@@ -66,7 +66,7 @@ const drawStatistic = ({ name, forms }, isLit) =>
 /** @param {Formula} formula */
 const drawLine = ({ name, forms }) => `<div class="nv-line st-key-line-${name}">${drawForms(forms)}</div>`;
 
-/** Shows an element, follows the cube, and leads it. */
+/** The panel of an element; it follows the cube's highlight and controls it. */
 class ElementPanel {
   /** @type {Lights} */
   lights = { pointed: null, focused: null, pressed: null };
@@ -100,7 +100,7 @@ class ElementPanel {
       }
       this.width = root.clientWidth;
     });
-    hear(root, "nv-element", ({ index, by }) => {
+    listenToEvent(root, "nv-element", ({ index, by }) => {
       this.heard = index;
       if (by === "lock") this.lock = index;
       this.show();
@@ -111,7 +111,7 @@ class ElementPanel {
   // What the pointer is on, what has the keyboard's focus, and what was pressed, until it is pressed again.
   listen() {
     /** @param {Event} event */
-    const part = (event) => closest(event, "[data-part]")?.dataset.part ?? null;
+    const part = (event) => findClosest(event, "[data-part]")?.dataset.part ?? null;
     /** @param {Event} event */
     const byKeyboard = ({ target }) => target instanceof Element && target.matches(":focus-visible");
     const { root } = this;
@@ -126,7 +126,7 @@ class ElementPanel {
   }
 
   /**
-   * Light the elements of a statistic, in the cube and in the pictures.
+   * Highlight the elements of a statistic, in the cube and in the pictures.
    *
    * @param {Partial<Lights>} change
    */
@@ -139,7 +139,7 @@ class ElementPanel {
     }
     if (part === (this.root.dataset.lit || null)) return;
     this.root.dataset.lit = part ?? "";
-    tell("nv-part", { part });
+    sendEvent("nv-part", { part });
     this.strip.light(part);
   }
 
@@ -167,7 +167,7 @@ class ElementPanel {
   }
 
   /**
-   * Fill a part with markup. What does not change stays, and with it what is lit, focused or being typed.
+   * Fill a part with markup. Unchanged nodes stay, with their highlight, focus and input.
    *
    * @param {HTMLElement} part
    * @param {string} markup
@@ -207,12 +207,12 @@ class ElementPanel {
     const last = this.data.axes[axis][1];
     if (Number.isFinite(value)) index[axis] = Math.max(0, Math.min(Math.round(value), last));
     this.lock = this.heard = index;
-    tell("nv-lock", { index });
+    sendEvent("nv-lock", { index });
     this.show();
     this.setStateValue("focus", [...index, Date.now()]); // news also where it was locked before
   }
 
-  /** Write the words and numbers of the element that the cube shows; of the locked one where that is out of the shape. */
+  /** Write the words and numbers of the cube's element, or of the locked one if that is out of the shape. */
   show() {
     const { data } = this;
     const { shape } = data;

@@ -2,13 +2,13 @@
 // in a place of its own, in as many rows as the width asks for.
 
 import { DIMENSIONS } from "./cells.js";
-import { around, cornersOf, widthOf, written } from "./labels.js";
+import { findBounds, layOutTexts, measureWidth, projectCorners } from "./labels.js";
 
 /** @import {Measure, Pixel, Project, TextStyle} from "./labels.js" */
 /** @import {Hover, Place, Scene} from "./messages.d.ts" */
 
 /**
- * Where the copies stand: how far each is from the middle, in pixels, and the pixels of a cell along x, y and z.
+ * The positions of the copies relative to the middle, in pixels, and the pixels of a cell along x, y and z.
  * @typedef {{places: Pixel[], unit: number[], style: TextStyle}} Frame
  *
  * The container: its size in pixels, the font of its texts and a factor of their sizes, and the width of a colour bar.
@@ -21,7 +21,7 @@ import { around, cornersOf, widthOf, written } from "./labels.js";
  * @property {Measure} [measure]
  */
 
-export const BAR = 76; // pixels at the right for a colour bar
+export const COLOUR_BAR_WIDTH = 76; // pixels at the right for a colour bar
 const STRIP = 38; // pixels below for a button
 const EDGE = 8; // pixels around each copy
 const AIR = 4; // pixels between a text and the frame's edge
@@ -31,10 +31,10 @@ const AXES = /** @type {const} */ (["xaxis", "yaxis", "zaxis"]);
 const XYZ = /** @type {const} */ (["x", "y", "z"]);
 
 /**
- * Return the directions in space that an eye sees to the right and upwards.
+ * Return the directions in space that point right and up on the screen.
  * @param {Place} eye
  */
-function screen({ x, y, z }) {
+function findScreenAxes({ x, y, z }) {
   const far = Math.hypot(x, y) || 1e-9;
   const all = Math.hypot(x, y, z);
   const right = [-y / far, x / far, 0];
@@ -49,45 +49,45 @@ function screen({ x, y, z }) {
 const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 
 /**
- * Return in how many columns and rows some copies stand.
+ * Return the numbers of columns and rows for some copies.
  * @param {number} copies
  * @param {number} width
  */
-function table(copies, width) {
+function countColumnsAndRows(copies, width) {
   const rows = Math.ceil(copies / Math.max(1, Math.min(copies, Math.floor(width / NARROWEST))));
   return { columns: Math.ceil(copies / rows), rows };
 }
 
 /**
- * Return the height of the container of several copies at a width, in CSS: the part of the window's height that style.css
- * gives to cubes, or less where the copies are narrow.
+ * Return the CSS height of a container of several copies: the share of the window that style.css gives to cubes, or less
+ * for narrow copies.
  * @param {number} copies
  * @param {number} width
  */
-export function heightOf(copies, width) {
-  const { columns, rows } = table(copies, width);
+export function computeHeight(copies, width) {
+  const { columns, rows } = countColumnsAndRows(copies, width);
   const share = rows > 1 ? `80vh / ${rows}` : "var(--nv-cubes)";
   return `calc(${rows} * max(200px, min(${Math.round((TALLEST * width) / columns)}px, ${share})) + ${STRIP}px)`;
 }
 
 /**
- * Return the middles of so many cells.
+ * Return the middles of `count` cells in a row.
  * @param {number} count
  */
-const halfway = (count) => Array.from({ length: count }, (_, i) => i + 0.5);
+const listMiddles = (count) => Array.from({ length: count }, (_, i) => i + 0.5);
 
 /**
  * Set a scene's proportions, ranges and place, so that all copies with their texts fill the frame, seen from its camera;
- * return where the copies stand.
+ * return the positions of the copies.
  * @param {Pick<Hover, "swell" | "labels">} hover
  * @param {Scene} scene
  * @param {Container} container
  * @returns {Frame}
  */
-export function framed({ swell, labels: { extent, sides, each } }, scene, container) {
-  const { width, height, family, bar, larger = 1, measure = widthOf } = container;
-  const { columns, rows } = table(each.length, width);
-  const { right, up } = screen(scene.camera.eye);
+export function fitScene({ swell, labels: { extent, sides, each } }, scene, container) {
+  const { width, height, family, bar, larger = 1, measure = measureWidth } = container;
+  const { columns, rows } = countColumnsAndRows(each.length, width);
+  const { right, up } = findScreenAxes(scene.camera.eye);
   const cell = [(width - bar) / columns, (height - STRIP) / rows];
   const down = up.map((v) => -v);
   const style = {
@@ -119,14 +119,14 @@ export function framed({ swell, labels: { extent, sides, each } }, scene, contai
       return [dot(right, place), dot(down, place)];
     };
     const ends = each
-      .flatMap((one) => written({ ...one, extent, swell, ticks: one.ticks.map(halfway) }, project, style))
+      .flatMap((one) => layOutTexts({ ...one, extent, swell, ticks: one.ticks.map(listMiddles) }, project, style))
       .flatMap(({ x, y, w, h }) => [
         [x - w / 2, y - h / 2],
         [x + w / 2, y + h / 2],
       ]);
-    const corners = cornersOf([0, 0, 0], extent, project);
-    const cube = around(corners);
-    const all = around([...ends, ...corners]);
+    const corners = projectCorners([0, 0, 0], extent, project);
+    const cube = findBounds(corners);
+    const all = findBounds([...ends, ...corners]);
     const edge = EDGE + swell * Math.max(...unit);
     room = [0, 1].map((e) => [
       Math.max(cube[e][0] - all[e][0] + AIR, edge),
@@ -156,11 +156,11 @@ export function framed({ swell, labels: { extent, sides, each } }, scene, contai
 }
 
 /**
- * Return how far each copy is from the first one's place in cells, so that it is at its place on the screen, for an eye.
+ * Return the offset of each copy from the first one, in cells, that puts it at its place on the screen for an eye.
  * @param {Pick<Frame, "places" | "unit">} frame
  * @param {Place} eye
  */
-export function shifts({ places, unit }, eye) {
-  const { right, up } = screen(eye);
+export function computeShifts({ places, unit }, eye) {
+  const { right, up } = findScreenAxes(eye);
   return places.map(([x, y]) => [0, 1, 2].map((d) => ((x * right[d] - y * up[d]) / unit[d]) * (d === 2 ? -1 : 1)));
 }

@@ -1,9 +1,9 @@
 // A table of buttons: pictograms above, an answer in sign, word and colour in each cell. Redrawn in place. It is one stop
 // of the Tab key: the arrow keys walk from cell to cell, and the focus stays where it is when the answers change.
 
-import { latest } from "./data.js";
-import { closest, countDrawing, find, focusOn, make, readFocused } from "./dom.js";
-import { still } from "./player.js";
+import { readLatest } from "./data.js";
+import { countDrawing, find, findClosest, focusOn, makeElement, readFocused } from "./dom.js";
+import { reducedMotion } from "./player.js";
 
 /** @import {Given} from "./component.d.ts" */
 
@@ -74,21 +74,21 @@ function drawPictogram({ on, one, added }) {
  */
 function makeButton(cell, open) {
   const isOpen = cell.key === open;
-  const node = make("button", { type: "button", title: cell.title, tabIndex: isOpen ? 0 : -1 });
+  const node = makeElement("button", { type: "button", title: cell.title, tabIndex: isOpen ? 0 : -1 });
   node.dataset.cell = cell.key;
   node.setAttribute("aria-label", cell.title);
   node.setAttribute("aria-pressed", String(isOpen));
   node.classList.add(cell.covered ? "covered" : cell.answer);
-  if (cell.covered) node.append(make("b", { textContent: "?" }));
+  if (cell.covered) node.append(makeElement("b", { textContent: "?" }));
   else {
     if (cell.alert) node.classList.add("alert");
-    node.append(make("b", { textContent: cell.sign }), make("span", { textContent: cell.word }));
+    node.append(makeElement("b", { textContent: cell.sign }), makeElement("span", { textContent: cell.word }));
   }
   return node;
 }
 
 /**
- * Return the key of the cell that an arrow key leads to from another cell; undefined where there is none.
+ * Return the key of the neighbour of a cell in the direction of an arrow key, or undefined.
  *
  * @param {GridData["rows"]} rows
  * @param {string} key
@@ -107,23 +107,23 @@ const selectCell = (key) => `[data-cell="${CSS.escape(key)}"]`;
 /** @param {GridData} data */
 function makeTable({ label, groups, columns, rows, open }) {
   const above = Object.entries(groups).map(([on, textContent]) =>
-    make("th", { scope: "colgroup", colSpan: columns.filter((column) => column.on === on).length, textContent }),
+    makeElement("th", { scope: "colgroup", colSpan: columns.filter((column) => column.on === on).length, textContent }),
   );
   const head = columns.map((column) => {
-    const picture = make("i", { innerHTML: drawPictogram(column) });
-    const sign = make("b", { textContent: column.sign });
-    return make("th", { scope: "col" }, picture, sign, make("small", { textContent: column.name }));
+    const picture = makeElement("i", { innerHTML: drawPictogram(column) });
+    const sign = makeElement("b", { textContent: column.sign });
+    return makeElement("th", { scope: "col" }, picture, sign, makeElement("small", { textContent: column.name }));
   });
   const body = rows.map(({ name, note, cells }) =>
-    make(
+    makeElement(
       "tr",
       {},
-      make("th", { scope: "row" }, name, make("small", { textContent: note })),
-      ...cells.map((cell) => make("td", {}, makeButton(cell, open))),
+      makeElement("th", { scope: "row" }, name, makeElement("small", { textContent: note })),
+      ...cells.map((cell) => makeElement("td", {}, makeButton(cell, open))),
     ),
   );
-  const heads = [make("tr", {}, make("td", { rowSpan: 2 }), ...above), make("tr", {}, ...head)];
-  const table = make("table", {}, make("thead", {}, ...heads), make("tbody", {}, ...body));
+  const heads = [makeElement("tr", {}, makeElement("td", { rowSpan: 2 }), ...above), makeElement("tr", {}, ...head)];
+  const table = makeElement("table", {}, makeElement("thead", {}, ...heads), makeElement("tbody", {}, ...body));
   table.setAttribute("aria-label", label);
   return table;
 }
@@ -142,30 +142,30 @@ function draw(root, data) {
 }
 
 /**
- * Scroll to the open case where it is out of sight, as above the table on a phone.
+ * Scroll to the open case if it is out of view, as above the table on a phone.
  *
  * @param {string} shows
  */
 function goToCase(shows) {
   const target = document.querySelector(`.st-key-${shows}`);
   if (target && target.getBoundingClientRect().top < 0)
-    target.scrollIntoView({ block: "start", behavior: still.matches ? "auto" : "smooth" });
+    target.scrollIntoView({ block: "start", behavior: reducedMotion.matches ? "auto" : "smooth" });
 }
 
 /** @param {Given} given */
 export default function ({ data: sent, parentElement, setStateValue }) {
   const root = find(parentElement, ".nv-grid", HTMLElement);
   /** @type {GridData | null} */
-  const data = latest(root, sent);
+  const data = readLatest(root, sent);
   if (!data) return;
   root.onclick = (event) => {
-    const cell = closest(event, "button")?.dataset.cell;
+    const cell = findClosest(event, "button")?.dataset.cell;
     if (!cell) return;
     setStateValue("open", cell);
     goToCase(data.shows);
   };
   root.onkeydown = (event) => {
-    const cell = closest(event, "button")?.dataset.cell;
+    const cell = findClosest(event, "button")?.dataset.cell;
     if (!cell || !MOVES.has(event.key)) return;
     event.preventDefault();
     const next = findNeighbour(data.rows, cell, event.key);

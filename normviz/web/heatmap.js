@@ -7,7 +7,7 @@ import { toPixels } from "./plotly_internals.js";
 /** @import {Graph} from "./plotly.d.ts" */
 
 /**
- * Move the frame of a heat map to the statistic of an element; other figures stay as they are. normviz/topics/lab/panels.py
+ * Move the frame of a heat map to the statistic of an element; do nothing for other figures. normviz/topics/lab/panels.py
  * sends the shapes of the statistics and of the tensor.
  *
  * @param {Graph} graph

@@ -1,7 +1,7 @@
-// What lights an element and its field, as traces of Plotly by their names.
+// The highlight of an element and its field, as Plotly traces by name.
 
-import { beside, boxes, lines, mesh, POINT } from "./boxes.js";
-import { left } from "./cells.js";
+import { buildEdges, buildMesh, findBoxes, POINT_BOX, shiftBoxes } from "./boxes.js";
+import { trimRange } from "./cells.js";
 
 /** @import {Box} from "./boxes.js" */
 /** @import {CubeState} from "./body.js" */
@@ -12,35 +12,35 @@ import { left } from "./cells.js";
  * @param {Index} index
  * @param {number[]} cut
  */
-export const isLeft = (index, cut) => index.every((v, axis) => v >= cut[axis]);
+export const isVisible = (index, cut) => index.every((v, axis) => v >= cut[axis]);
 
 /**
  * Return the box of an element in every copy.
  * @param {Pick<CubeState, "hover" | "at" | "staged">} cube
  * @param {Index} index
  */
-export function boxesOf({ hover, at, staged }, index) {
-  const found = boxes(
+export function findElementBoxes({ hover, at, staged }, index) {
+  const found = findBoxes(
     staged ?? at,
     hover.order,
     index.map((v) => [v, v + 1]),
   );
-  return hover.copies.flatMap((copy) => beside(copy, found));
+  return hover.copies.flatMap((copy) => shiftBoxes(copy, found));
 }
 
 /**
- * Return the boxes of an element's field in every copy. Without a field it is a point, as Plotly would drop an empty
- * trace from the scene.
+ * Return the boxes of an element's field in every copy. Without a field it is a point, as Plotly drops empty
+ * traces from the scene.
  * @param {CubeState} cube
  * @param {Index} index
  * @param {"bounds" | "dashed"} name of the field
  */
-function fieldOf({ hover, at, staged, cut }, index, name) {
+function findFieldBoxes({ hover, at, staged, cut }, index, name) {
   return hover.copies.flatMap((copy) => {
     const bounds = copy[name];
-    if (!bounds) return POINT;
-    const range = index.map((v, axis) => left(bounds[axis][v], cut[axis]));
-    return beside(copy, boxes(staged ?? at, hover.order, range));
+    if (!bounds) return POINT_BOX;
+    const range = index.map((v, axis) => trimRange(bounds[axis][v], cut[axis]));
+    return shiftBoxes(copy, findBoxes(staged ?? at, hover.order, range));
   });
 }
 
@@ -49,19 +49,19 @@ function fieldOf({ hover, at, staged, cut }, index, name) {
  * @param {CubeState} cube
  * @param {Index} index
  */
-export function highlight(cube, index) {
+export function buildHighlight(cube, index) {
   const { hover, staged, part, hues } = cube;
-  const bounds = fieldOf(cube, index, "bounds");
-  const dashed = fieldOf(cube, index, "dashed");
+  const bounds = findFieldBoxes(cube, index, "bounds");
+  const dashed = findFieldBoxes(cube, index, "dashed");
   const most = hover.framed * hover.copies.length;
-  /** @type {(found: Box[]) => ReturnType<typeof lines>} */
-  const frames = (found) => lines(found.length > most ? POINT : found, 0.04);
+  /** @type {(found: Box[]) => ReturnType<typeof buildEdges>} */
+  const frames = (found) => buildEdges(found.length > most ? POINT_BOX : found, 0.04);
   const role = part ?? staged?.role;
   const lit = role === "mean" && hover.copies.every((copy) => copy.dashed) ? dashed : bounds;
   return {
-    field: { ...mesh(part || (hover.filled && !staged) ? lit : POINT, 0.03), color: hues[part ?? "field"] },
+    field: { ...buildMesh(part || (hover.filled && !staged) ? lit : POINT_BOX, 0.03), color: hues[part ?? "field"] },
     edges: frames(lit),
-    summation: frames(role ? POINT : dashed),
-    element: mesh(boxesOf(cube, index), hover.swell),
+    summation: frames(role ? POINT_BOX : dashed),
+    element: buildMesh(findElementBoxes(cube, index), hover.swell),
   };
 }

@@ -22,7 +22,7 @@ export function unravel(flat, shape) {
  * @param {List} a
  * @param {List} b
  */
-export function same(a, b) {
+export function isSameList(a, b) {
   if (!a || !b || a.length !== b.length) return false;
   return a.every((/** @type {unknown} */ v, /** @type {number} */ i) => v === b[i]);
 }

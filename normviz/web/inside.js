@@ -1,22 +1,22 @@
-// What shows the inside of a cube: gaps that pull it apart along an axis, or between fields, and sliders that cut away
-// the first indices of an axis.
+// Controls that show the inside of a cube: gaps along an axis or between fields, and sliders that cut away the first
+// indices of an axis.
 
-import { breaksOf, NAMES } from "./cells.js";
+import { AXIS_NAMES, findBreaks } from "./cells.js";
 import { find } from "./dom.js";
 
 /** @import {Hover} from "./messages.d.ts" */
 
 /**
- * What there is to be pulled apart and cut, and how far it is.
+ * The cube and its current gaps and cuts.
  * @typedef {{hover: Hover, axes: string[], names: string[], gaps: string[], cut: number[]}} InsideState
  *
- * What a visitor has changed.
+ * The callback for a visitor's change.
  * @typedef {((name: "gaps", value: string[]) => void) & ((name: "cut", value: number[]) => void)} Change
  */
 
-const PARTS = ["fields", ...NAMES];
+const PARTS = ["fields", ...AXIS_NAMES];
 
-export class Inside {
+export class InsideControls {
   /** @type {InsideState | null} */
   now = null;
   made = "";
@@ -32,7 +32,7 @@ export class Inside {
   }
 
   /**
-   * Show the controls for a cube; null: none.
+   * Show the controls for a cube; hide them for null.
    * @param {InsideState | null} now
    */
   take(now) {
@@ -59,7 +59,7 @@ export class Inside {
   build(parts, cuts) {
     const { axes = [], hover } = this.now ?? {};
     /** @type {(part: string) => string} */
-    const name = (part) => (part === "fields" ? "Fields" : axes[NAMES.indexOf(part)]);
+    const name = (part) => (part === "fields" ? "Fields" : axes[AXIS_NAMES.indexOf(part)]);
     /** @type {(title: string, inner: string) => string} */
     const row = (title, inner) =>
       inner ? `<div role="group" aria-label="${title}"><span>${title}</span>${inner}</div>` : "";
@@ -78,7 +78,7 @@ export class Inside {
   }
 
   /**
-   * Pull a part apart, or together where it is apart.
+   * Toggle the gaps of a part.
    * @param {string} part
    */
   press(part) {
@@ -104,15 +104,15 @@ export class Inside {
 }
 
 /**
- * Return true if pulling a part apart makes gaps. Blocks stand apart as they are.
+ * Return true if a part can be pulled apart. Blocks already have gaps.
  * @param {Hover} hover
  * @param {string} part
  */
 const hasGaps = (hover, part) =>
-  breaksOf(hover, [part]).some((all, axis) => all.length && !hover.dimensions[3].includes(axis));
+  findBreaks(hover, [part]).some((all, axis) => all.length && !hover.dimensions[3].includes(axis));
 
 /**
- * Bring the slider of an axis up to date.
+ * Update the slider of an axis.
  * @param {HTMLLabelElement} label
  * @param {InsideState} now
  */

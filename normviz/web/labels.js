@@ -1,7 +1,7 @@
 // What is written around a cube: titles and numbers along its axes, a name over it, and names of its blocks. Placed
 // outside of what is drawn, on the sides that face away from it, and nothing over anything else: however it is turned.
 
-import { CORNERS } from "./boxes.js";
+import { BOX_CORNERS } from "./boxes.js";
 
 /** @import {Numbers} from "./component.d.ts" */
 /** @import {Blocks, CopyLabels} from "./messages.d.ts" */
@@ -47,7 +47,7 @@ let pen = null;
 const widths = new Map();
 
 /** @type {Measure} */
-export function widthOf(text, size, family) {
+export function measureWidth(text, size, family) {
   const font = `${size}px ${family}`;
   const key = `${font} ${text}`;
   let width = widths.get(key);
@@ -61,11 +61,11 @@ export function widthOf(text, size, family) {
 }
 
 /**
- * Return words in lines of some letters: "H·W averaged" in two where a line is short.
+ * Split words into lines of at most `letters` letters: "H·W averaged" into two if they are short.
  * @param {string} text
  * @param {number} letters
  */
-function wrapped(text, letters) {
+function wrapWords(text, letters) {
   /** @type {string[]} */
   const lines = [];
   for (const word of text.split(" ")) {
@@ -77,47 +77,48 @@ function wrapped(text, letters) {
 }
 
 /**
- * Return a text in lines, and the room that it takes.
+ * Return a text in lines with its width and height.
  * @param {string[]} lines
  * @param {number} size
  * @param {string} kind
  * @param {TextStyle} style
  * @returns {Text}
  */
-function sized(lines, size, kind, { family, measure }) {
+function measureText(lines, size, kind, { family, measure }) {
   const w = Math.max(...lines.map((line) => measure(line, size, family)));
   return { lines, size, kind, w, h: 1.2 * size * lines.length };
 }
 
 /**
- * Return how far a text reaches from its middle in a direction.
+ * Return the extent of a text from its middle in a direction.
  * @param {Pixel} direction
  * @param {Text} text
  */
-const reach = ([x, y], { w, h }) => (Math.abs(x) * w + Math.abs(y) * h) / 2;
+const computeReach = ([x, y], { w, h }) => (Math.abs(x) * w + Math.abs(y) * h) / 2;
 
 /**
  * Return true if two texts do not overlap.
  * @param {PlacedText} a
  * @param {PlacedText} b
  */
-const clear = (a, b, room = 2) => Math.abs(a.x - b.x) > (a.w + b.w) / 2 + room || Math.abs(a.y - b.y) > (a.h + b.h) / 2;
+const areApart = (a, b, room = 2) =>
+  Math.abs(a.x - b.x) > (a.w + b.w) / 2 + room || Math.abs(a.y - b.y) > (a.h + b.h) / 2;
 
 /**
- * Return the least and the largest of the points' coordinates in a direction.
+ * Return the smallest and the largest of the points' coordinates in a direction.
  * @param {Pixel[]} points
  * @param {Pixel} direction
  */
-function extremes(points, [x, y]) {
+function findExtremes(points, [x, y]) {
   const found = points.map(([a, b]) => a * x + b * y);
   return [Math.min(...found), Math.max(...found)];
 }
 
 /**
- * Return the ends of points from left to right and from top to bottom.
+ * Return the horizontal and the vertical range of points.
  * @param {Pixel[]} points
  */
-export const around = (points) => [extremes(points, [1, 0]), extremes(points, [0, 1])];
+export const findBounds = (points) => [findExtremes(points, [1, 0]), findExtremes(points, [0, 1])];
 
 /**
  * Return the places of a box's corners in the picture.
@@ -125,29 +126,29 @@ export const around = (points) => [extremes(points, [1, 0]), extremes(points, [0
  * @param {ArrayLike<number>} size
  * @param {Project} project
  */
-export const cornersOf = (origin, size, project) =>
-  CORNERS.map((bits) => project(bits.map((bit, d) => origin[d] + bit * size[d])));
+export const projectCorners = (origin, size, project) =>
+  BOX_CORNERS.map((bits) => project(bits.map((bit, d) => origin[d] + bit * size[d])));
 
 /**
- * Return true if a text lies on the picture of a box: no direction separates the two.
+ * Return true if a text overlaps the picture of a box: no direction separates the two.
  * @param {PlacedText} text
  * @param {Pixel[]} corners
  */
-function lies(text, corners) {
+function isOverBox(text, corners) {
   const rim = [-1, 1].flatMap((i) => [-1, 1].map((k) => [text.x + (i * text.w) / 2, text.y + (k * text.h) / 2]));
   const sides = [1, 2, 4].map((bit) => [corners[bit][1] - corners[0][1], corners[0][0] - corners[bit][0]]);
   return [[1, 0], [0, 1], ...sides].every((direction) => {
-    const [[a, b], [c, d]] = [extremes(rim, direction), extremes(corners, direction)];
+    const [[a, b], [c, d]] = [findExtremes(rim, direction), findExtremes(corners, direction)];
     return b > c && d > a;
   });
 }
 
 /**
- * Return the edge along a dimension on which a box's picture ends: the left one upwards, the lowest otherwise.
+ * Return the outermost edge of a box's picture along a dimension: the leftmost of vertical edges, else the lowest.
  * @param {Pixel[]} corners
  * @param {number} d
  */
-function outer(corners, d) {
+function findOuterEdge(corners, d) {
   const bit = 1 << d;
   const middle = [0, 1].map((e) => corners.reduce((sum, corner) => sum + corner[e], 0) / 8);
   const found = [0, 1, 2, 3, 4, 5, 6, 7]
@@ -162,18 +163,18 @@ function outer(corners, d) {
       if ((at[0] - middle[0]) * out[0] + (at[1] - middle[1]) * out[1] < 0) out = [along[1], -along[0]];
       return { a, along, long, at, out };
     })
-    .filter(({ a, long, out }) => long > 12 && extremes(corners, out)[1] < a[0] * out[0] + a[1] * out[1] + 0.5);
+    .filter(({ a, long, out }) => long > 12 && findExtremes(corners, out)[1] < a[0] * out[0] + a[1] * out[1] + 0.5);
   return found.sort((one, other) => (d === 2 ? one.at[0] - other.at[0] : other.at[1] - one.at[1]))[0];
 }
 
 /**
- * Return the titles and numbers of a box; a text that has no room is left out.
+ * Return the titles and numbers around a box, without those that have no room.
  * @param {Written} written what is written; `ticks`: where the numbers stand, `swell`: how far an element stands out
  * @param {Project} project
  * @param {TextStyle} style
  * @param {PlacedText[]} [others] what is written already
  */
-export function written(
+export function layOutTexts(
   { extent, swell, titles, brief, colours, ticks, heading, blocks },
   project,
   style,
@@ -181,38 +182,38 @@ export function written(
 ) {
   const { letters, small, tight, larger } = style;
   const whole = Array.from(extent, (n) => n + 2 * swell);
-  const corners = cornersOf([-swell, -swell, -swell], whole, project);
+  const corners = projectCorners([-swell, -swell, -swell], whole, project);
   /** @type {PlacedText[]} */
   const found = [];
   const [title, tick] = (small ? [14, 12] : [TITLE, SMALL]).map((size) => size * larger);
   /** @type {(text: PlacedText) => boolean} */
-  const free = (text) => [...others, ...found].every((other) => clear(text, other));
+  const free = (text) => [...others, ...found].every((other) => areApart(text, other));
   for (const d of [2, 0, 1]) {
-    const edge = outer(corners, d);
+    const edge = findOuterEdge(corners, d);
     if (!edge) continue;
     const { a, along, long, at, out } = edge;
     const count = ticks[d].length;
     const step = long / (count || 1);
-    const most = sized([String(count - 1)], tick, "tick", style);
+    const most = measureText([String(count - 1)], tick, "tick", style);
     const every = STEPS.find(
       (n) => n * step * Math.abs(along[0]) > most.w + 4 || n * step * Math.abs(along[1]) > most.h,
     );
     let far = ROOM;
     for (let i = 0; i < count; i += every ?? count) {
-      const text = sized([String(i)], tick, "tick", style);
-      const off = far + reach(out, text);
+      const text = measureText([String(i)], tick, "tick", style);
+      const off = far + computeReach(out, text);
       const by = ((ticks[d][i] + swell) / whole[d]) * long;
       const placed = { ...text, x: a[0] + by * along[0] + off * out[0], y: a[1] + by * along[1] + off * out[1] };
       if (free(placed)) found.push(placed);
     }
-    if (count) far += 2 * reach(out, most) + ROOM / 2;
+    if (count) far += 2 * computeReach(out, most) + ROOM / 2;
     const words = (tight ? brief : titles)[d];
     if (!words) continue;
-    const lines = wrapped(words, d === 2 ? Math.min(letters, 9) : letters);
-    const text = { ...sized(lines, title, "title", style), colour: colours[d] };
+    const lines = wrapWords(words, d === 2 ? Math.min(letters, 9) : letters);
+    const text = { ...measureText(lines, title, "title", style), colour: colours[d] };
     const tries = [0, 1, 2, 3, 4, 5, 6, 7, 8].flatMap((more) =>
       [0, 0.15, -0.15, 0.3, -0.3].map((by) => {
-        const off = far + reach(out, text) + 8 * more;
+        const off = far + computeReach(out, text) + 8 * more;
         return {
           ...text,
           x: at[0] + by * long * along[0] + off * out[0],
@@ -223,8 +224,9 @@ export function written(
     const place = tries.find(free);
     if (place) found.push(place);
   }
-  if (heading) found.push(over(corners, sized([heading], title, "heading", style)));
-  if (blocks && blocks.origins.length <= NAMED_UP_TO) found.push(...blockNames(blocks, project, tick, style, free));
+  if (heading) found.push(placeHeading(corners, measureText([heading], title, "heading", style)));
+  if (blocks && blocks.origins.length <= NAMED_UP_TO)
+    found.push(...placeBlockNames(blocks, project, tick, style, free));
   return found;
 }
 
@@ -234,8 +236,8 @@ export function written(
  * @param {Text} text
  * @returns {PlacedText}
  */
-function over(box, text) {
-  const [[left, right], [top]] = around(box);
+function placeHeading(box, text) {
+  const [[left, right], [top]] = findBounds(box);
   return { ...text, x: (left + right) / 2, y: top - ROOM / 2 - text.h / 2 };
 }
 
@@ -247,15 +249,15 @@ function over(box, text) {
  * @param {TextStyle} style
  * @param {(text: PlacedText) => boolean} free
  */
-function blockNames({ name, letter, origins, size: block }, project, size, style, free) {
-  const boxes = origins.map((origin) => cornersOf(origin, block, project));
+function placeBlockNames({ name, letter, origins, size: block }, project, size, style, free) {
+  const boxes = origins.map((origin) => projectCorners(origin, block, project));
   for (const words of [name, `${letter} =`, ""]) {
-    const texts = boxes.map((box, n) => over(box, sized([`${words} ${n}`.trim()], size, "block", style)));
+    const texts = boxes.map((box, n) => placeHeading(box, measureText([`${words} ${n}`.trim()], size, "block", style)));
     const hasRoom = texts.every(
       (text, n) =>
         free(text) &&
-        boxes.every((box, other) => other === n || !lies(text, box)) &&
-        texts.slice(n + 1).every((other) => clear(text, other)),
+        boxes.every((box, other) => other === n || !isOverBox(text, box)) &&
+        texts.slice(n + 1).every((other) => areApart(text, other)),
     );
     if (hasRoom) return texts;
   }
@@ -271,10 +273,10 @@ function blockNames({ name, letter, origins, size: block }, project, size, style
  * @param {{style: TextStyle, others: PlacedText[], width: number, height: number}} picture
  * @returns {Note | null}
  */
-export function noteAt(words, point, corners, { style, others, width, height }) {
-  const light = sized([words], TITLE * style.larger, "note", style);
+export function placeNote(words, point, corners, { style, others, width, height }) {
+  const light = measureText([words], TITLE * style.larger, "note", style);
   const text = { ...light, w: BOLD * light.w };
-  const [[left, right], [top]] = around(corners);
+  const [[left, right], [top]] = findBounds(corners);
   const off = text.w / 2 + LEADER;
   const [x, y] = point;
   const beside = [0, -40, 40, -80, 80].flatMap((by) => [
@@ -286,7 +288,7 @@ export function noteAt(words, point, corners, { style, others, width, height }) 
     .map(([a, b]) => ({ ...text, x: a, y: b }))
     .filter((placed) => placed.x - text.w / 2 >= 0 && placed.x + text.w / 2 <= width)
     .filter((placed) => placed.y - text.h / 2 >= 0 && placed.y + text.h / 2 <= height)
-    .filter((placed) => others.every((other) => clear(placed, other)));
+    .filter((placed) => others.every((other) => areApart(placed, other)));
   /** @type {(placed: PlacedText) => number} */
   const far = (placed) => Math.hypot(placed.x - x, placed.y - y);
   const [nearest] = free.sort((one, other) => far(one) - far(other));

@@ -21,17 +21,17 @@
  * @param {Name} name
  * @param {Details[Name]} detail
  */
-export const tell = (name, detail) => document.dispatchEvent(new CustomEvent(name, { detail }));
+export const sendEvent = (name, detail) => document.dispatchEvent(new CustomEvent(name, { detail }));
 
 /**
- * Call a function with the details of all events of a name, for as long as the root is on the page.
+ * Call a function with the details of all events of a name, while the root is on the page.
  *
  * @template {keyof Details} Name
  * @param {Element} root
  * @param {Name} name
  * @param {(detail: Details[Name]) => void} take
  */
-export function hear(root, name, take) {
+export function listenToEvent(root, name, take) {
   /** @param {Event} event */
   const heard = (event) => {
     if (!root.isConnected) document.removeEventListener(name, heard);

@@ -1,7 +1,7 @@
 """Read the ES modules and the styles of this folder.
 
-Modules import each other by relative addresses. All of them are served below one digest, which changes with any of
-them, so that a browser may keep them for good and never mixes two versions.
+Modules import each other by relative addresses below one digest of all of them. So a browser may cache them forever and
+never mixes two versions.
 """
 
 import re
@@ -11,7 +11,7 @@ from pathlib import Path
 
 WEB_FOLDER = Path(__file__).parent
 INLINE_FOLDER = WEB_FOLDER / "inline"
-"""Scripts and the style that are part of every page rather than fetched."""
+"""Scripts and the style that are part of every page instead of being fetched."""
 
 MODULE_SOURCES = {path.name: path.read_bytes() for path in sorted(WEB_FOLDER.glob("*.js"))}
 """The content of each module by its file name."""
@@ -24,10 +24,7 @@ MODULES_DIGEST = blake2b(
 
 
 def find_imports(name: str) -> list[str]:
-    """Return the file names of a module and of all modules that it imports, directly or through others.
-
-    Args:
-        name: of the module, with ".js".
+    """Return the file names of a module and of all modules that it imports, directly or indirectly.
 
     Example:
         >>> find_imports("view.js")
@@ -41,12 +38,9 @@ def find_imports(name: str) -> list[str]:
 
 
 def read_styles(names: Sequence[str]) -> str:
-    """Return the styles of these names, one after the other.
-
-    Args:
-        names: file names without ".css".
+    """Return the concatenated styles of these names, which are file names without ".css".
 
     Raises:
-        FileNotFoundError: where a style is not in the folder.
+        FileNotFoundError: a style is not in the folder.
     """
     return "".join((WEB_FOLDER / f"{name}.css").read_text() for name in names)

@@ -2,11 +2,11 @@
 
 /** @import {Given, SetValue} from "./component.d.ts" */
 
-import { latest } from "./data.js";
+import { readLatest } from "./data.js";
 import { find } from "./dom.js";
 
 /**
- * Return a component's default export: it makes the object of the element at the first message, and updates it.
+ * Return a component's default export: it creates the element's object at the first message and then updates it.
  *
  * @template D
  * @param {string} selector of the element
@@ -20,7 +20,7 @@ export function mount(selector, Drawer) {
   return ({ data: sent, parentElement, setStateValue }) => {
     const root = find(parentElement, selector, HTMLElement);
     /** @type {D | null} */
-    const data = latest(root, sent);
+    const data = readLatest(root, sent);
     if (!data) return;
     const drawer = drawers.get(root) ?? new Drawer(root, data, setStateValue);
     drawers.set(root, drawer);

@@ -1,7 +1,7 @@
-// The outline of the element that is shown, laid over the picture: whatever stands before the element, it is seen.
+// The outline of the highlighted element, drawn over the picture so that nothing hides it.
 
-import { CORNERS, corner, SIDES } from "./boxes.js";
-import { projection } from "./pointing.js";
+import { BOX_CORNERS, BOX_SIDES, offsetCorner } from "./boxes.js";
+import { createProjection } from "./pointing.js";
 
 /** @import {Box} from "./boxes.js" */
 /** @import {ProjectedScene} from "./pointing.js" */
@@ -12,20 +12,20 @@ import { projection } from "./pointing.js";
  * @param {Box[]} found
  * @param {number} swell
  */
-function facing(scene, found, swell) {
-  const at = projection(scene);
+function buildFacingSides(scene, found, swell) {
+  const at = createProjection(scene);
   const { width, height } = scene.container.getBoundingClientRect();
   return found
     .map(({ origin, size }) => {
-      const corners = CORNERS.map((_, n) => {
-        const [x, y, z] = origin.map((v, e) => v + corner(n, e, size, swell));
+      const corners = BOX_CORNERS.map((_, n) => {
+        const [x, y, z] = origin.map((v, e) => v + offsetCorner(n, e, size, swell));
         const [a, b, depth] = at(x, y, z);
         return [((1 + a) / 2) * width, ((1 - b) / 2) * height, depth];
       });
       /** @type {(side: number[]) => number} */
       const depth = (side) => side.reduce((sum, n) => sum + corners[n][2], 0);
       const near = [0, 2, 4].map((first) =>
-        depth(SIDES[first]) < depth(SIDES[first + 1]) ? SIDES[first] : SIDES[first + 1],
+        depth(BOX_SIDES[first]) < depth(BOX_SIDES[first + 1]) ? BOX_SIDES[first] : BOX_SIDES[first + 1],
       );
       return near
         .map((side) => `M${side.map((n) => corners[n].slice(0, 2).map((v) => v.toFixed(1))).join("L")}Z`)
@@ -49,7 +49,7 @@ export function drawOutline(scene, found, swell, colour) {
     group.innerHTML = "<path/><path/>"; // around the line, the page's colour: it is seen on cells of its own
     scene.overlay.append(group);
   }
-  const path = facing(scene, found, swell);
+  const path = buildFacingSides(scene, found, swell);
   for (const each of group.children) each.setAttribute("d", path);
   group.lastElementChild?.setAttribute("stroke", colour);
 }

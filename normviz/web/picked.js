@@ -1,8 +1,8 @@
 // Opens the sidebar, which covers a phone's screen, and closes it when one of several schemes or experiments has been
 // chosen there.
 
-import { latest } from "./data.js";
-import { closest, find } from "./dom.js";
+import { readLatest } from "./data.js";
+import { find, findClosest } from "./dom.js";
 
 /** @import {Given} from "./component.d.ts" */
 
@@ -16,7 +16,7 @@ const GLIDE = 150; // ms after which the sidebar of Streamlit has followed a cli
 const listening = new WeakMap();
 
 /**
- * Click a button of Streamlit, where there is one.
+ * Click a button of Streamlit, if it exists.
  *
  * @param {string} selector
  */
@@ -37,7 +37,7 @@ function scrollPastMenu() {
 export default function ({ data: sent, parentElement }) {
   const root = find(parentElement, ".nv-picked", HTMLElement);
   /** @type {PickedData | null} */
-  const data = latest(root, sent);
+  const data = readLatest(root, sent);
   if (!data) return;
   find(root, "span", HTMLElement).textContent = data.text;
   root.setAttribute("aria-label", `Change what is picked: ${data.text}`);
@@ -52,7 +52,7 @@ export default function ({ data: sent, parentElement }) {
   document.addEventListener(
     "click",
     (event) => {
-      if (!root.isConnected || !matchMedia(NARROW).matches || !closest(event, ONE)) return;
+      if (!root.isConnected || !matchMedia(NARROW).matches || !findClosest(event, ONE)) return;
       setTimeout(press, GLIDE, '[data-testid="stSidebarCollapseButton"] button');
     },
     { capture: true, signal: end.signal },

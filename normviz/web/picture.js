@@ -40,7 +40,7 @@ const same = (a, b) => a[0] === b[0] && a[1] === b[1];
 const clamp = (n, low, high) => Math.min(Math.max(n, low), high);
 
 /**
- * Return the pixel at a share of a picture's height and one of its width; the nearest where it is outside.
+ * Return the pixel at fractions of a picture's height and width, clipped to the picture.
  *
  * @param {number} down
  * @param {number} across
@@ -52,7 +52,7 @@ export function findPixel(down, across, [height, width]) {
 }
 
 /**
- * Return the pixel that an arrow key leads to, the same one at an edge; null for another key.
+ * Return the neighbour of a pixel in the direction of an arrow key, the pixel itself at an edge; null for other keys.
  *
  * @param {Pixel} focus
  * @param {string} key
@@ -65,7 +65,7 @@ export function movePixel([row, column], key, [height, width]) {
 }
 
 /**
- * Return where a key moves the handle to; undefined for a key that does not.
+ * Return the new position of the handle after a key; undefined for other keys.
  *
  * @param {number} split percent of the width
  * @param {string} key
@@ -101,7 +101,7 @@ export function colourPixels(image, pixels) {
 }
 
 class Picture {
-  split = 75; // percent of the width at which the handle is: at first in the middle of the half that has a name
+  split = 60; // percent of the width at which the handle is: at first left of the middle of the half that has a name
   /** @type {Pixel[]} */
   pending = []; // sent and not yet echoed by the server
   timer = 0; // until the pixel is picked that the arrow keys have led to; 0 while there is none
@@ -159,7 +159,7 @@ class Picture {
   }
 
   /**
-   * Put the ring around a pixel.
+   * Draw the ring around a pixel.
    *
    * @param {Pixel} focus
    */
@@ -172,7 +172,7 @@ class Picture {
   }
 
   /**
-   * Lock a pixel, here and with the server.
+   * Select a pixel and send it to the server.
    *
    * @param {Pixel} focus
    */
@@ -203,7 +203,7 @@ class Picture {
   }
 
   /**
-   * Return the picture as it is wiped now as a file, every number a square.
+   * Return the picture with the current wipe as a file, every number a square.
    *
    * @param {string} format "png" or "svg"
    * @param {string} alt

@@ -1,6 +1,6 @@
 // Controls that play a picture: its position is a number from 0 to `last`, or null while nothing is played.
 
-import { find, make } from "./dom.js";
+import { find, makeElement } from "./dom.js";
 
 const ICONS = {
   play: '<path d="M4 2l10 6-10 6z"/>',
@@ -11,25 +11,25 @@ const ICONS = {
 };
 const LONGEST = 100; // ms between two frames; a page that was hidden goes on where it was
 
-/** Whether the visitor has asked for less motion. */
-export const still = {
+/** The visitor's preference for less motion. */
+export const reducedMotion = {
   get matches() {
     return matchMedia("(prefers-reduced-motion: reduce)").matches;
   },
 };
 
 /**
- * Give a button an icon, a name and a text, unless it has this name already.
+ * Set the icon, name and text of a button, unless it already has this name.
  *
  * @param {HTMLButtonElement} button
  * @param {keyof typeof ICONS} icon
  * @param {string} name
  * @param {string} text
  */
-export function label(button, icon, name, text = "") {
+export function labelButton(button, icon, name, text = "") {
   if (button.title === name) return;
   button.innerHTML = `<svg viewBox="0 0 16 16" aria-hidden="true" fill="currentColor">${ICONS[icon]}</svg>`;
-  button.append(make("span", { textContent: text }));
+  button.append(makeElement("span", { textContent: text }));
   button.setAttribute("aria-label", text || name);
   button.title = name;
 }
@@ -45,7 +45,7 @@ export function label(button, icon, name, text = "") {
  * @property {HTMLInputElement} input the slider
  */
 
-/** A picture that is played; a subclass says where it ends, where it is next, and how it looks at a position. */
+/** The playback of a picture; a subclass defines its last position, its next position, and its look. */
 export class Player {
   /** @type {number | null} */
   position = null;
@@ -95,8 +95,8 @@ export class Player {
     back.onclick = () => this.go(Math.ceil(this.position ?? 0) - 1);
     step.onclick = () => this.go(this.position === null ? 0 : Math.floor(this.position) + 1);
     input.oninput = () => this.go(Number(input.value));
-    label(back, "back", "Back", "Back");
-    label(step, "step", "Step", "Step");
+    labelButton(back, "back", "Back", "Back");
+    labelButton(step, "step", "Step", "Step");
   }
 
   /**
@@ -155,7 +155,7 @@ export class Player {
   }
 
   /**
-   * Bring the controls up to date with the position.
+   * Update the controls to the position.
    *
    * @param {string} start text of the first button `before` it has been pressed
    * @param {string} says the position in words
@@ -163,9 +163,9 @@ export class Player {
   tell(start = "", says = "", before = this.position === null) {
     const { play, back, step, input } = this.parts;
     const { position } = this;
-    if (this.playing) label(play, "pause", "Pause");
-    else if (before) label(play, "play", start, start);
-    else label(play, "play", "Play");
+    if (this.playing) labelButton(play, "pause", "Pause");
+    else if (before) labelButton(play, "play", start, start);
+    else labelButton(play, "play", "Play");
     for (const part of [back, step, input]) part.hidden = position === null;
     back.disabled = position !== null && position <= 0;
     step.disabled = position !== null && position >= this.last;

@@ -2,16 +2,16 @@
 // figure is a cube: cube.js lights the field of an element without the server.
 
 import { Cube } from "./cube.js";
-import { unpacked } from "./data.js";
+import { unpackMessage } from "./data.js";
 import { countDrawing, find } from "./dom.js";
-import { heightOf } from "./framing.js";
+import { computeHeight } from "./framing.js";
 import { moveFrame } from "./heatmap.js";
-import { same } from "./indices.js";
+import { isSameList } from "./indices.js";
 import { loadPlotly } from "./library.js";
-import { hear } from "./linked.js";
+import { listenToEvent } from "./linked.js";
 import { mount } from "./mount.js";
 import { addSaveMenu, createFigureFile } from "./saving.js";
-import { enlarge, fitPanels, sizeOf, watchSize } from "./sizing.js";
+import { enlargeText, fitPanels, measureSize, watchSize } from "./sizing.js";
 
 /** @import {Index, SetValue} from "./component.d.ts" */
 /** @import {CubeMessage} from "./cube.js" */
@@ -20,10 +20,10 @@ import { enlarge, fitPanels, sizeOf, watchSize } from "./sizing.js";
 /** @import {Size} from "./sizing.js" */
 
 /**
- * Return the axes of a layout, as a word to be compared.
+ * Return the axes of a layout as one string, for comparison.
  * @param {Layout} layout
  */
-const axesOf = (layout) =>
+const nameAxes = (layout) =>
   Object.keys(layout ?? {})
     .filter((key) => /^[xy]axis/.test(key))
     .sort()
@@ -35,7 +35,7 @@ class Plot {
   cube = null;
   /** The packed figure that is drawn. */
   figure = /** @type {Uint8Array | null} */ (null);
-  /** What is written around the cube that is drawn. */
+  /** The texts around the drawn cube. */
   words = "";
   /** @type {Size | null} */
   size = null;
@@ -57,7 +57,7 @@ class Plot {
       // the theme changed: the server has the figure's colours
       if (target === root && this.cube) this.send("theme", getComputedStyle(root).color);
     });
-    hear(root, "nv-element", ({ index }) => {
+    listenToEvent(root, "nv-element", ({ index }) => {
       this.element = index;
       if (this.isDrawn) moveFrame(this.graph, index);
     });
@@ -94,35 +94,35 @@ class Plot {
     if (this.data === data) await this.draw(); // else a newer one has come while the library loaded
   }
 
-  /** Give the container the height that the page sets, or the one that several copies need at its width. */
+  /** Set the height of the container from the page, or from its width for several copies. */
   setHeight() {
     const { height, hover } = this.data;
     const copies = hover?.copies.length ?? 0;
-    this.graph.style.height = height ?? (copies > 1 ? heightOf(copies, this.graph.clientWidth) : "");
+    this.graph.style.height = height ?? (copies > 1 ? computeHeight(copies, this.graph.clientWidth) : "");
   }
 
   /** Draw the figure again unless it fills its container; camera, zoom and the graph's elements stay. */
   async refit() {
     if (this.root.hasAttribute("data-drawing")) return;
     this.setHeight();
-    const size = sizeOf(this.graph);
-    if (!size || same(size, this.size)) return;
+    const size = measureSize(this.graph);
+    if (!size || isSameList(size, this.size)) return;
     this.root.dataset.drawing = "";
     this.figure = null;
     await this.draw();
   }
 
-  /** Draw the figure where it is another one than before, and what is lit in it. */
+  /** Draw the figure if it is new, and its highlight. */
   async draw() {
     const { data } = this;
-    if (!sizeOf(this.graph)) {
+    if (!measureSize(this.graph)) {
       // drawn once it has an area
       this.size = null;
       delete this.root.dataset.drawing;
       return;
     }
     const words = JSON.stringify(data.hover?.labels);
-    const isNew = !same(data.figure, this.figure) || words !== this.words;
+    const isNew = !isSameList(data.figure, this.figure) || words !== this.words;
     this.words = words;
     const cube = data.hover && this.openCube();
     const changes = cube?.take(/** @type {CubeMessage} */ (data), isNew);
@@ -154,15 +154,15 @@ class Plot {
     const { graph } = this;
     this.figure = packed;
     /** @type {Figure} */
-    const figure = unpacked(packed);
+    const figure = unpackMessage(packed);
     const { data: traces, layout } = figure;
     if (!cube) fitPanels(this.root, graph, layout);
-    const size = /** @type {Size} */ (sizeOf(graph));
+    const size = /** @type {Size} */ (measureSize(graph));
     this.size = size;
     const [width, height, scale] = size;
     /** @type {{larger: number, lit: Record<string, object>}} */
     const { larger, lit } = cube ? cube.prepare(figure, size) : { larger: scale, lit: {} };
-    enlarge(figure, larger);
+    enlargeText(figure, larger);
     Object.assign(layout, { width, height });
     const config = {
       displayModeBar: false,
@@ -171,7 +171,7 @@ class Plot {
       plotGlPixelRatio: window.devicePixelRatio, // Plotly would draw twice as wide and high on any screen
     };
     // An axis that is no longer there would leave its title behind.
-    if (this.isDrawn && axesOf(graph.layout) !== axesOf(layout)) window.Plotly.purge(graph);
+    if (this.isDrawn && nameAxes(graph.layout) !== nameAxes(layout)) window.Plotly.purge(graph);
     const drawn = traces.map((trace) => ({ ...trace, ...lit[trace.name ?? ""] }));
     await window.Plotly.react(graph, drawn, layout, config);
     cube?.follow();

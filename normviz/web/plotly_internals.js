@@ -2,7 +2,7 @@
 // of Plotly: tests/ui/test_private_members.py checks that, tests/browser/test_plotly_internals.py calls each function
 // on a live figure and names the version that they hold for.
 
-import { same } from "./indices.js";
+import { isSameList } from "./indices.js";
 
 /** @import {Camera, Place} from "./messages.d.ts" */
 /** @import {Graph, Trace} from "./plotly.d.ts" */
@@ -56,44 +56,44 @@ import { same } from "./indices.js";
  * Return a graph with its private members.
  * @param {Graph} graph
  */
-const open = (graph) => /** @type {PrivateGraph} */ (graph);
+const asPrivate = (graph) => /** @type {PrivateGraph} */ (graph);
 
 /**
  * Return the private scene of a graph.
  * @param {Graph} graph
  */
-const sceneOf = (graph) => open(graph)._fullLayout.scene._scene;
+const getScene = (graph) => asPrivate(graph)._fullLayout.scene._scene;
 
 /**
- * Return where the camera is now.
+ * Return the current camera.
  * @param {Graph} graph
  */
-export const getCamera = (graph) => sceneOf(graph).getCamera();
+export const getCamera = (graph) => getScene(graph).getCamera();
 
 /**
- * Return the lengths of the scene's sides now. Scrolling an orthographic scene scales them.
+ * Return the current lengths of the scene's sides. Scrolling an orthographic scene scales them.
  * @param {Graph} graph
  */
-export const getSides = (graph) => ({ ...sceneOf(graph).glplot.getAspectratio() });
+export const getSides = (graph) => ({ ...getScene(graph).glplot.getAspectratio() });
 
 /**
- * Return how the scene is projected now.
+ * Return the current projection of the scene.
  * @param {Graph} graph
  * @returns {SceneProjection}
  */
 export function readProjection(graph) {
-  const { container, svgContainer: overlay, glplot, dataScale: scale } = sceneOf(graph);
+  const { container, svgContainer: overlay, glplot, dataScale: scale } = getScene(graph);
   const { projection, view, model } = glplot.cameraParams;
   return { container, overlay, matrices: { projection, view, model }, scale };
 }
 
 /**
- * Call `draw` after each frame of the scene, for as long as the graph has this scene. Further calls change nothing.
+ * Call `draw` after each frame of the scene, while the graph has this scene. Further calls change nothing.
  * @param {Graph} graph
  * @param {() => void} draw
  */
 export function callAfterFrames(graph, draw) {
-  const scene = sceneOf(graph);
+  const scene = getScene(graph);
   if (Object.hasOwn(scene, "render")) return;
   scene.render = () => {
     Object.getPrototypeOf(scene).render.call(scene);
@@ -103,11 +103,11 @@ export function callAfterFrames(graph, draw) {
 
 /**
  * Keep Plotly from looking up what is under the pointer: it would draw another picture, of numbers, and the scene once
- * more where that changes. `faceAt` of pointing.js finds it without.
+ * more where that changes. `findFace` of pointing.js finds it without.
  * @param {Graph} graph
  */
 export function disablePicking(graph) {
-  const { glplot } = sceneOf(graph);
+  const { glplot } = getScene(graph);
   const last = glplot.objects.at(-1);
   if (!last || glplot.objects.every((object) => object.pickSlots === 0)) return;
   for (const object of glplot.objects) object.pickSlots = 0;
@@ -117,14 +117,14 @@ export function disablePicking(graph) {
 }
 
 /**
- * Return true if a trace has these properties already. Numbers may have changed within the same array.
+ * Return true if a trace already has these properties. Numbers may have changed within the same array.
  * @param {FullTrace} full
  * @param {Record<string, any>} change
  */
 const isShown = (full, change) =>
   Object.entries(change).every(([name, value]) =>
     typeof value === "object"
-      ? value !== full[name] && same(value, /** @type {unknown[]} */ (full[name]))
+      ? value !== full[name] && isSameList(value, /** @type {unknown[]} */ (full[name]))
       : value === full[name],
   );
 
@@ -135,7 +135,7 @@ const isShown = (full, change) =>
  * @param {FullMesh} full
  * @param {number[]} scale
  */
-function move(mesh, { x, y, z, i, j, k, intensity, cmin, cmax }, [sx, sy, sz]) {
+function updateMesh(mesh, { x, y, z, i, j, k, intensity, cmin, cmax }, [sx, sy, sz]) {
   const places = new Float32Array(9 * i.length);
   const levels = new Float32Array(6 * i.length); // each beside a 0
   let at = 0;
@@ -153,14 +153,14 @@ function move(mesh, { x, y, z, i, j, k, intensity, cmin, cmax }, [sx, sy, sz]) {
 }
 
 /**
- * Give traces of the scene other properties, by the names of the traces, and draw. Only what has changed goes to the
+ * Change properties of the scene's traces, by name, and draw. Only what has changed goes to the
  * graphics card; Plotly.restyle would send every trace.
  * @param {Graph} graph
  * @param {Record<string, Record<string, any>>} changes
  */
 export function updateTraces(graph, changes) {
-  const scene = sceneOf(graph);
-  for (const full of open(graph)._fullData) {
+  const scene = getScene(graph);
+  for (const full of asPrivate(graph)._fullData) {
     const change = changes[full.name ?? ""];
     if (!change || isShown(full, change)) continue;
     const drawn = scene.traces[full.uid];
@@ -168,7 +168,7 @@ export function updateTraces(graph, changes) {
     Object.assign(full, change);
     Object.assign(graph.data[full.index], change);
     if (isMove && drawn.mesh)
-      move(drawn.mesh, /** @type {FullMesh} */ (/** @type {unknown} */ (full)), scene.dataScale);
+      updateMesh(drawn.mesh, /** @type {FullMesh} */ (/** @type {unknown} */ (full)), scene.dataScale);
     else drawn.update(full);
   }
   disablePicking(graph); // a trace may have got its first lines
@@ -176,9 +176,9 @@ export function updateTraces(graph, changes) {
 }
 
 /**
- * Return how many pixels a value is from the start of an axis.
+ * Return the distance of a value from the start of an axis, in pixels.
  * @param {Graph} graph
  * @param {"xaxis" | "yaxis"} axis
  * @param {number} value
  */
-export const toPixels = (graph, axis, value) => open(graph)._fullLayout[axis].l2p(value);
+export const toPixels = (graph, axis, value) => asPrivate(graph)._fullLayout[axis].l2p(value);

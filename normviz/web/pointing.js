@@ -1,6 +1,6 @@
-// What a pointer means to a cube: which cell is under it, and what is the page's rather than the cube's.
+// Pointers on a cube: the cell under them, and gestures that belong to the page instead.
 
-import { same } from "./indices.js";
+import { isSameList } from "./indices.js";
 
 /** @import {Corners} from "./surface.js" */
 /** @import {Hover} from "./messages.d.ts" */
@@ -30,18 +30,17 @@ const TAP = 12; // pixels that a press may wander
  * @param {ArrayLike<number>} a
  * @param {ArrayLike<number>} b
  */
-const times = (a, b) =>
+const multiplyMatrices = (a, b) =>
   Array.from({ length: 16 }, (_, n) =>
     [0, 1, 2, 3].reduce((sum, k) => sum + a[4 * k + (n % 4)] * b[4 * (n >> 2) + k], 0),
   );
 
 /**
- * Return the function that projects a place of the data as it is drawn now: from -1 to 1 across and up the container, and
- * its depth.
+ * Return the function that projects a place of the data to -1 to 1 across and up the container, and its depth.
  * @param {Pick<ProjectedScene, "matrices" | "scale">} scene
  */
-export function projection({ matrices: { projection, view, model }, scale: [sx, sy, sz] }) {
-  const m = times(projection, times(view, model));
+export function createProjection({ matrices: { projection, view, model }, scale: [sx, sy, sz] }) {
+  const m = multiplyMatrices(projection, multiplyMatrices(view, model));
   return (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ z) => {
     const [a, b, depth, w] = [0, 1, 2, 3].map(
       (row) => m[row] * x * sx + m[4 + row] * y * sy + m[8 + row] * z * sz + m[12 + row],
@@ -51,16 +50,16 @@ export function projection({ matrices: { projection, view, model }, scale: [sx, 
 }
 
 /**
- * Return the number of the nearest face at a place of the window, -1 for none. Faces are rectangles, and the projection
+ * Return the index of the nearest face at a point of the window, or -1. Faces are rectangles, and the projection
  * keeps parallels: a place of a face is its first corner, and shares u and v of the sides that meet there.
  * @param {ProjectedScene} scene
  * @param {Corners} corners
  * @param {number} clientX
  * @param {number} clientY
  */
-export function faceAt(scene, { x, y, z }, clientX, clientY) {
+export function findFace(scene, { x, y, z }, clientX, clientY) {
   const box = scene.container.getBoundingClientRect();
-  const at = projection(scene);
+  const at = createProjection(scene);
   const across = ((clientX - box.left) / box.width) * 2 - 1;
   const up = 1 - ((clientY - box.top) / box.height) * 2;
   const [a0, b0, d0] = at(0, 0, 0); // the projection is affine: three directions say all of it
@@ -111,17 +110,17 @@ export const KEYS = {
 };
 
 /**
- * Return the index that a key leads to from another one; null if there is none. From an element that is cut away, it leads
- * to the nearest one that is left.
+ * Return the neighbour of an index in the direction of a key, or null. From an element that is cut away, return the
+ * nearest visible one.
  * @param {number[]} from
  * @param {number[]} key of `KEYS`
  * @param {Pick<Hover, "shape" | "dimensions">} hover
  * @param {number[]} cut
  */
-export function walked(from, [dimension, step], { shape, dimensions }, cut) {
+export function stepIndex(from, [dimension, step], { shape, dimensions }, cut) {
   const index = from.map((v, axis) => Math.max(v, cut[axis]));
   const axes = dimensions[dimension];
-  if (!same(from, index)) return index;
+  if (!isSameList(from, index)) return index;
   if (!axes.length) {
     // without blocks: to the first, or the last, along x
     for (const axis of dimensions[0]) index[axis] = step > 0 ? shape[axis] - 1 : cut[axis];

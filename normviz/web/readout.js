@@ -1,6 +1,6 @@
 // The line over a cube that says which element is lit, and its values.
 
-import { typeset } from "./data.js";
+import { formatNumber } from "./data.js";
 
 /** @import {Index} from "./component.d.ts" */
 /** @import {Hover, PlayedStage, PlotMessage} from "./messages.d.ts" */
@@ -17,8 +17,10 @@ const MOST = 4; // stages in one line
 export function writeValues({ names, symbol, labels }, hover, index) {
   const flat = flatten(index, hover.shape);
   const place = names.map((name, axis) => `${name} = ${index[axis]}`).join("  ");
-  const results = hover.copies.map(({ xhat }, k) => `${labels[k] ?? `${symbol}̂`} = ${typeset(xhat[flat], DIGITS)}`);
-  return `${place}    ${symbol} = ${typeset(hover.x[flat], DIGITS)}  →  ${results.join("   ")}`;
+  const results = hover.copies.map(
+    ({ xhat }, k) => `${labels[k] ?? `${symbol}̂`} = ${formatNumber(xhat[flat], DIGITS)}`,
+  );
+  return `${place}    ${symbol} = ${formatNumber(hover.x[flat], DIGITS)}  →  ${results.join("   ")}`;
 }
 
 /**
@@ -31,7 +33,7 @@ export function writeValues({ names, symbol, labels }, hover, index) {
 export function writeStages(stages, shape, index) {
   const flat = flatten(index, shape);
   const last = new Map(stages.map(({ symbol, values }) => [symbol, values[flat]]));
-  const values = [...last].map(([symbol, value]) => `${symbol} = ${typeset(value, DIGITS)}`);
+  const values = [...last].map(([symbol, value]) => `${symbol} = ${formatNumber(value, DIGITS)}`);
   return (values.length > MOST ? ["…", ...values.slice(-MOST)] : values).join(" → ");
 }
 
@@ -42,7 +44,7 @@ export function writeStages(stages, shape, index) {
  * @param {Index} index
  */
 export const writeNote = ({ symbol, values }, shape, index) =>
-  `${symbol} = ${typeset(values[flatten(index, shape)], DIGITS)}`;
+  `${symbol} = ${formatNumber(values[flatten(index, shape)], DIGITS)}`;
 
 /**
  * Return the flat index, in row-major order, of the element with this index.

@@ -1,6 +1,6 @@
 // Saves a picture as it is shown: as PNG, or as SVG with its words.
 
-import { find, make } from "./dom.js";
+import { find, makeElement } from "./dom.js";
 import { getCamera, getSides } from "./plotly_internals.js";
 
 const SAVE =
@@ -14,21 +14,21 @@ const SAVE =
 /** @typedef {"png" | "svg"} Format */
 
 /**
- * Add a button behind a picture that opens to the two kinds of files.
+ * Add a button after a picture that opens the two file formats.
  * @param {Element} picture
  * @param {() => {name: string, alt: string}} describe returns the picture's name and its words now
  * @param {(format: Format, alt: string) => Promise<Blob | null> | Blob} create returns the file, or null
  *   where it cannot be made
  */
 export function addSaveMenu(picture, describe, create) {
-  const menu = make("details", { className: "nv-save", innerHTML: SAVE });
+  const menu = makeElement("details", { className: "nv-save", innerHTML: SAVE });
   menu.onclick = async ({ target }) => {
     if (!(target instanceof HTMLButtonElement)) return;
     menu.open = false;
     const { name, alt } = describe();
     const format = /** @type {Format} */ (target.textContent?.toLowerCase());
     const file = await create(format, alt);
-    if (file) offer(file, `normviz-${name.replaceAll(" ", "-")}.${format}`);
+    if (file) downloadFile(file, `normviz-${name.replaceAll(" ", "-")}.${format}`);
   };
   menu.onkeydown = (event) => {
     if (event.key !== "Escape" || !menu.open) return;
@@ -78,7 +78,7 @@ export async function createFigureFile(graph, format, alt, texts) {
 }
 
 /**
- * Return the file of a drawing, with what it shows in words.
+ * Return the file of a drawing, with its alternative text.
  * @param {string} markup
  * @param {string} alt
  */
@@ -91,12 +91,12 @@ export function createSvgFile(markup, alt) {
 }
 
 /**
- * Hand a file to the visitor.
+ * Download a file.
  * @param {Blob} blob
  * @param {string} name
  */
-function offer(blob, name) {
-  const link = make("a", { href: URL.createObjectURL(blob), download: name });
+function downloadFile(blob, name) {
+  const link = makeElement("a", { href: URL.createObjectURL(blob), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

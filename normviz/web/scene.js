@@ -1,12 +1,12 @@
-// The scene of a cube: how it is fitted into its frame, where the camera is, and what is written around it.
+// The scene of a cube: its fit into the frame, its camera, and the texts around it.
 
-import { bearing, lookFrom, nearer } from "./camera.js";
-import { along } from "./cells.js";
-import { BAR, framed, shifts } from "./framing.js";
-import { same } from "./indices.js";
-import { cornersOf, Labels, noteAt, written } from "./labels.js";
+import { computeBearing, placeCamera, zoomSides } from "./camera.js";
+import { listCellStarts } from "./cells.js";
+import { COLOUR_BAR_WIDTH, computeShifts, fitScene } from "./framing.js";
+import { isSameList } from "./indices.js";
+import { Labels, layOutTexts, placeNote, projectCorners } from "./labels.js";
 import { getCamera, getSides } from "./plotly_internals.js";
-import { projection } from "./pointing.js";
+import { createProjection } from "./pointing.js";
 
 /** @import {Box} from "./boxes.js" */
 /** @import {Numbers} from "./component.d.ts" */
@@ -23,12 +23,12 @@ const REST = 500; // ms without a change before the camera has come to rest
 const NEAR = 1e-3; // cells
 
 /**
- * Return what brings a place in a scene to its pixel in the picture.
+ * Return the function from a place in a scene to its pixel in the picture.
  * @param {SceneProjection} scene
  * @returns {Project}
  */
-function placeIn(scene) {
-  const at = projection(scene);
+function createProject(scene) {
+  const at = createProjection(scene);
   const { width, height } = scene.container.getBoundingClientRect();
   const { offsetLeft: left, offsetTop: top } = scene.container;
   return ([x, y, z]) => {
@@ -66,47 +66,47 @@ export class CubeScene {
    * @param {number[]} camera
    */
   fit(scene, hover, container, camera) {
-    this.frame = framed(hover, scene, container);
+    this.frame = fitScene(hover, scene, container);
     this.keepView(scene, camera);
     this.place(hover.copies, scene.camera.eye);
   }
 
   /**
-   * Give a scene the camera and the zoom of now. Plotly's uirevision would lose both when the proportions change.
+   * Set the current camera and zoom in a new scene. Plotly's uirevision would lose both when the proportions change.
    * @param {Scene} scene
    * @param {number[]} camera the bearing at first
    */
   keepView(scene, camera) {
     const { zoom } = this;
     this.first = { camera: scene.camera, sides: { ...scene.aspectratio } };
-    this.firstBearing = bearing(scene.camera.eye, 1);
-    scene.camera = this.isDrawn ? getCamera(this.graph) : lookFrom(scene.camera, camera);
-    scene.aspectratio = nearer(scene.aspectratio, this.isDrawn ? [0, 0, zoom] : camera);
+    this.firstBearing = computeBearing(scene.camera.eye, 1);
+    scene.camera = this.isDrawn ? getCamera(this.graph) : placeCamera(scene.camera, camera);
+    scene.aspectratio = zoomSides(scene.aspectratio, this.isDrawn ? [0, 0, zoom] : camera);
   }
 
-  /** The factor by which scrolling has scaled the sides of the scene. */
+  /** Return the factor by which scrolling has scaled the sides of the scene. */
   get zoom() {
     return this.isDrawn ? getSides(this.graph).x / this.first.sides.x : 1;
   }
 
   /**
-   * Turn the camera to a bearing; none: back to where the server had it.
+   * Turn the camera to a bearing, by default to the server's.
    * @param {number[]} camera
    */
   turnTo(camera) {
     return window.Plotly.relayout(this.graph, {
-      "scene.camera": lookFrom(this.first.camera, camera),
-      "scene.aspectratio": nearer(this.first.sides, camera),
+      "scene.camera": placeCamera(this.first.camera, camera),
+      "scene.aspectratio": zoomSides(this.first.sides, camera),
     });
   }
 
   /**
-   * Set where each copy stands, for an eye; return true if they move.
+   * Set the position of each copy for an eye; return true if they move.
    * @param {Copy[]} copies
    * @param {Place} eye
    */
   place(copies, eye) {
-    const now = shifts(this.frame, eye);
+    const now = computeShifts(this.frame, eye);
     if (copies.every(({ shift }, k) => shift?.every((v, d) => Math.abs(v - now[k][d]) < NEAR))) return false;
     copies.forEach((copy, k) => {
       copy.shift = now[k];
@@ -115,7 +115,7 @@ export class CubeScene {
   }
 
   /**
-   * Set the copies where those before them stood; return true if the camera has been turned away from there meanwhile.
+   * Set the copies to earlier positions; return true if the camera was turned in the meantime.
    * @param {Copy[]} copies
    * @param {Copy[]} before
    */
@@ -135,10 +135,10 @@ export class CubeScene {
    * @param {Mark | null} mark what one cube says of the element that is shown
    */
   write(scene, hover, cells, mark) {
-    const place = placeIn(scene);
+    const place = createProject(scene);
     const { extent, each } = hover.labels;
     const ticks = each[0].ticks.map((count, d) =>
-      count ? along(hover, cells, d).map((v) => v + cells.size[d] / 2) : [],
+      count ? listCellStarts(hover, cells, d).map((v) => v + cells.size[d] / 2) : [],
     );
     /** @type {PlacedText[]} */
     const texts = [];
@@ -146,7 +146,7 @@ export class CubeScene {
       const [dx, dy, dz] = hover.copies[k].shift ?? [0, 0, 0];
       /** @type {Project} */
       const project = ([x, y, z]) => place([x + dx, y + dy, z + dz]);
-      texts.push(...written({ ...one, extent, ticks, swell: hover.swell }, project, this.frame.style, texts));
+      texts.push(...layOutTexts({ ...one, extent, ticks, swell: hover.swell }, project, this.frame.style, texts));
     });
     this.labels.show(texts, mark && this.note(mark, texts, scene, extent), mark?.colour);
     return hover.copies.length > 1 && this.place(hover.copies, getCamera(this.graph).eye);
@@ -160,28 +160,28 @@ export class CubeScene {
    * @param {Numbers} extent
    */
   note({ words, box }, others, scene, extent) {
-    const project = placeIn(scene);
+    const project = createProject(scene);
     const frame = this.graph.getBoundingClientRect();
-    const picture = { style: this.frame.style, others, width: frame.width - BAR, height: frame.height };
+    const picture = { style: this.frame.style, others, width: frame.width - COLOUR_BAR_WIDTH, height: frame.height };
     const middle = project(Array.from(box.origin, (v, d) => v + box.size[d] / 2));
-    return noteAt(words, middle, cornersOf([0, 0, 0], extent, project), picture);
+    return placeNote(words, middle, projectCorners([0, 0, 0], extent, project), picture);
   }
 
-  /** Return true if the camera stands elsewhere than the server had it. */
+  /** Return true if the camera is not at the server's bearing. */
   get isTurned() {
-    return !same(bearing(getCamera(this.graph).eye, this.zoom), this.firstBearing);
+    return !isSameList(computeBearing(getCamera(this.graph).eye, this.zoom), this.firstBearing);
   }
 
   /**
-   * Report the camera's bearing once it has come to rest elsewhere than before; where the server had it, no bearing.
+   * Report the camera's bearing once it comes to rest at a new place; [] at the server's bearing.
    * @param {(camera: number[]) => void} report
    */
   watchCamera(report) {
-    const now = bearing(getCamera(this.graph).eye, this.zoom);
-    if (same(now, this.bearing)) return;
+    const now = computeBearing(getCamera(this.graph).eye, this.zoom);
+    if (isSameList(now, this.bearing)) return;
     const isFirst = !this.bearing;
     this.bearing = now;
     clearTimeout(this.timer);
-    if (!isFirst) this.timer = setTimeout(() => report(same(now, this.firstBearing) ? [] : now), REST);
+    if (!isFirst) this.timer = setTimeout(() => report(isSameList(now, this.firstBearing) ? [] : now), REST);
   }
 }

@@ -1,7 +1,7 @@
 // The locked element, and the element that the pointer or the keyboard shows meanwhile.
 
-import { same } from "./indices.js";
-import { Shared } from "./shared.js";
+import { isSameList } from "./indices.js";
+import { SharedList } from "./shared.js";
 
 /** @import {Index} from "./component.d.ts" */
 
@@ -14,8 +14,8 @@ const PAUSE = 250; // ms without another key before the element is locked
  */
 
 export class Selection {
-  /** @type {Shared<Index>} */
-  focus = new Shared();
+  /** @type {SharedList<Index>} */
+  focus = new SharedList();
   /** @type {Index | null} */
   preview = null;
   timer = 0;
@@ -25,18 +25,18 @@ export class Selection {
     this.actions = actions;
   }
 
-  /** The locked element. */
+  /** Return the locked element. */
   get lock() {
     return this.focus.value ?? [];
   }
 
-  /** The element to be lit. */
+  /** Return the element to highlight. */
   get current() {
     return this.preview ?? this.lock;
   }
 
   /**
-   * Take the locked element that the server sends.
+   * Store the locked element from the server.
    * @param {Index | null} focus
    */
   take(focus) {
@@ -44,7 +44,7 @@ export class Selection {
   }
 
   /**
-   * Show the element under the pointer; null: the locked one.
+   * Show the element under the pointer, or the locked one for null.
    * @param {Index | null} index
    */
   point(index) {
@@ -60,7 +60,7 @@ export class Selection {
    */
   fix(index, isOurs = true) {
     clearTimeout(this.timer);
-    const isLocked = same(index, this.lock);
+    const isLocked = isSameList(index, this.lock);
     if (!isLocked) this.focus.set(index);
     this.actions.show();
     this.actions.announce();
@@ -68,7 +68,7 @@ export class Selection {
   }
 
   /**
-   * Show an element that the keyboard leads to, and lock it after a pause.
+   * Show an element selected by the keyboard, and lock it after a pause.
    * @param {Index} index
    */
   walkTo(index) {

@@ -14,17 +14,17 @@ const PANEL = 14; // rem: the width at which a panel beside others can be read
  * Return the factor by which presentation mode enlarges all text.
  * @param {Element} root
  */
-const textScale = (root) => Number(getComputedStyle(root).getPropertyValue("--nv-enlarged")) || 1;
+const readTextScale = (root) => Number(getComputedStyle(root).getPropertyValue("--nv-enlarged")) || 1;
 
 /**
- * Return the size of a container; null while it has no area, as in a closed expander. A cube drawn without an area would
+ * Return the size of a container; null without an area, as in a closed expander. A cube drawn without an area would
  * report a camera that nobody turned.
  * @param {Element} graph
  * @returns {Size | null}
  */
-export function sizeOf(graph) {
+export function measureSize(graph) {
   const { clientWidth: width, clientHeight: height } = graph;
-  return graph.isConnected && width && height ? [width, height, textScale(graph)] : null;
+  return graph.isConnected && width && height ? [width, height, readTextScale(graph)] : null;
 }
 
 /**
@@ -42,22 +42,22 @@ export function watchSize(graph, changed) {
 }
 
 /**
- * Multiply the size of all text and margins of a figure, or of a part of it, and how far arrows keep from their ends.
+ * Scale all text, margins and arrow offsets of a figure, or of a part of it.
  * @param {unknown} part
  * @param {number} by
  */
-export function enlarge(part, by) {
+export function enlargeText(part, by) {
   if (by === 1 || !part || typeof part !== "object" || ArrayBuffer.isView(part)) return;
   for (const [name, value] of Object.entries(part)) {
     if (/font$/.test(name) && value?.size) value.size *= by;
     else if (/standoff$/.test(name)) Reflect.set(part, name, value * by);
     else if (name === "margin") for (const side of ["l", "r", "t", "b"]) value[side] *= by;
-    else enlarge(value, by);
+    else enlargeText(value, by);
   }
 }
 
 /**
- * Keep panels beside each other at a width at which they can be read: on a narrow screen the figure scrolls sideways.
+ * Keep panels readable on a narrow screen: the figure scrolls sideways.
  * @param {HTMLElement} root
  * @param {HTMLElement} graph
  * @param {FigureLayout} layout

@@ -1,8 +1,8 @@
 // What a scheme does to the tensor, played stage by stage in the cube itself: cells move to where their stage has them,
 // and take its colours. The position is a number of stages, with what is between two of them behind the point.
 
-import { find, make } from "./dom.js";
-import { label, Player, still } from "./player.js";
+import { find, makeElement } from "./dom.js";
+import { labelButton, Player, reducedMotion } from "./player.js";
 
 const MOVE = 1100;
 const REST = 1500; // ms from stage to stage, and at each
@@ -24,16 +24,16 @@ const ROLES = { centred: "mean", normalized: "divides" }; // what a formula is a
  */
 
 /** @type {(a: number, b: number, share: number) => number} */
-const between = (a, b, share) => a + (b - a) * share;
+const interpolate = (a, b, share) => a + (b - a) * share;
 
 /**
- * Return how the cells look at a position of the stages.
+ * Return the look of the cells at a position of the stages.
  * @param {PlayedStages} stages
  * @param {Standing[]} places where the cells stand, by the number of the place
  * @param {number} position
  * @returns {Staged}
  */
-export function stageAt({ list, looks, band }, places, position) {
+export function interpolateStages({ list, looks, band }, places, position) {
   const from = list[Math.floor(position)];
   const to = list[Math.min(Math.floor(position) + 1, list.length - 1)];
   const part = position - Math.floor(position);
@@ -43,7 +43,7 @@ export function stageAt({ list, looks, band }, places, position) {
     a === b
       ? a.offsets
       : a.offsets.map((offset, axis) =>
-          offset.map((at, i) => [0, 1, 2].map((d) => between(at[d], b.offsets[axis][i][d], share))),
+          offset.map((at, i) => [0, 1, 2].map((d) => interpolate(at[d], b.offsets[axis][i][d], share))),
         );
   const levels = new Float32Array(from.values.length);
   const done = to.slides && part > 0 ? part * levels.length : null;
@@ -52,11 +52,11 @@ export function stageAt({ list, looks, band }, places, position) {
     Number.isFinite(value) ? ((value / largest + 1) / 2) * (255 - band) + band : 0;
   for (let cell = 0; cell < levels.length; cell++) {
     const [before, after] = [level(from.values[cell], looks[from.look]), level(to.values[cell], looks[to.look])];
-    levels[cell] = done === null ? between(before, after, share) : cell < done ? after : before;
+    levels[cell] = done === null ? interpolate(before, after, share) : cell < done ? after : before;
   }
   return {
     offsets,
-    size: [0, 1, 2].map((d) => between(a.size[d], b.size[d], share)),
+    size: [0, 1, 2].map((d) => interpolate(a.size[d], b.size[d], share)),
     levels,
     look: looks[(part > 0 ? to : from).look].trace,
     sliding: done === null ? null : Math.floor(done),
@@ -70,9 +70,9 @@ export class Stages extends Player {
   /** @type {PlayedStages | null} */
   stages = null;
   tensor = /** @type {Tensor} */ ({});
-  chain = make("ol", { className: "nv-chain", ariaLabel: "The steps" });
-  reason = make("p");
-  close = make("button", { type: "button" });
+  chain = makeElement("ol", { className: "nv-chain", ariaLabel: "The steps" });
+  reason = makeElement("p");
+  close = makeElement("button", { type: "button" });
   isBuilt = false;
   written = "";
   rest = 0;
@@ -92,17 +92,17 @@ export class Stages extends Player {
 
   fill() {
     const { root, chain, close, reason } = this;
-    const bar = make("div");
+    const bar = makeElement("div");
     this.build(bar, "Watch it happen", "Stage", 0.05);
     bar.append(close);
     root.replaceChildren(bar, chain, reason);
     close.onclick = () => this.go(null);
-    label(close, "close", "Close", "Close");
+    labelButton(close, "close", "Close", "Close");
     this.isBuilt = true;
   }
 
   /**
-   * Take other stages than before; the position stays as far as there is one.
+   * Replace the stages; keep the position if it still exists.
    * @param {PlayedStages | null} stages
    * @param {string} reason why there are none
    * @param {Tensor} tensor
@@ -124,7 +124,7 @@ export class Stages extends Player {
       return;
     }
     const steps = [...new Set(stages.list.map(({ symbol }) => symbol))];
-    this.chain.replaceChildren(...steps.map((textContent) => make("li", { textContent })));
+    this.chain.replaceChildren(...steps.map((textContent) => makeElement("li", { textContent })));
     if (this.position !== null) this.place(Math.min(this.position, this.last));
     this.tell();
   }
@@ -149,12 +149,12 @@ export class Stages extends Player {
       return position;
     }
     const end = Math.floor(position) + 1;
-    const next = still.matches ? end : Math.min(position + passed / MOVE, end);
+    const next = reducedMotion.matches ? end : Math.min(position + passed / MOVE, end);
     if (next === end) this.rest = REST;
     return next;
   }
 
-  /** Bring the words, the chain, the buttons and the lit formula up to date with the stage that is reached. */
+  /** Update the words, the chain, the buttons and the highlighted formula to the current stage. */
   tell() {
     const { position, stages, sentence, close, root, chain } = this;
     if (!stages) return;
@@ -174,7 +174,7 @@ export class Stages extends Player {
   }
 
   /**
-   * Write the lengths of the axes on the board, and what becomes of them: "N 4 → 1 averaged"; null: nothing.
+   * Write the lengths of the axes and their change on the board: "N 4 → 1 averaged"; clear it for null.
    * @param {PlayedStage | null} stage
    */
   write(stage) {
@@ -187,7 +187,7 @@ export class Stages extends Player {
   }
 
   /**
-   * Light the formula of a line; "": none.
+   * Highlight the formula of a line; "" for none.
    * @param {string} line
    */
   light(line) {
@@ -198,7 +198,7 @@ export class Stages extends Player {
 }
 
 /**
- * Return what becomes of an axis at a stage, in HTML.
+ * Return the change of an axis at a stage, in HTML.
  * @param {PlayedStage} stage
  * @param {string} name of the axis
  * @param {number} axis

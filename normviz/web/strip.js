@@ -28,10 +28,10 @@ const GAP = 2; // pixels: of a picture, between pictures, between maps
 const LARGEST = 16; // pixels of a cell
 
 /** @param {Range} range */
-const count = ([lo, hi]) => hi - lo;
+const countRange = ([lo, hi]) => hi - lo;
 
 /**
- * Return the part of an axis that is shown around an index.
+ * Return the part of an axis to show around an index.
  *
  * @param {number} i
  * @param {number} n length of the axis
@@ -55,8 +55,8 @@ export function choosePart(index, shape, [n, h, w, c]) {
   /** @type {Range[]} */
   const part = [];
   for (const axis of [h, w]) part[axis] = chooseAround(index[axis], shape[axis], MAP);
-  part[n] = chooseAround(index[n], shape[n], Math.max(1, Math.floor(DOWN / count(part[h]))));
-  part[c] = chooseAround(index[c], shape[c], Math.max(1, Math.floor(ACROSS / count(part[w]))));
+  part[n] = chooseAround(index[n], shape[n], Math.max(1, Math.floor(DOWN / countRange(part[h]))));
+  part[c] = chooseAround(index[c], shape[c], Math.max(1, Math.floor(ACROSS / countRange(part[w]))));
   return part;
 }
 
@@ -68,8 +68,8 @@ export function choosePart(index, shape, [n, h, w, c]) {
  * @param {number} width in pixels
  * @returns {Layout}
  */
-export function layOut(part, roles, width) {
-  const [n, h, w, c] = roles.map((axis) => count(part[axis]));
+export function layOutPart(part, roles, width) {
+  const [n, h, w, c] = roles.map((axis) => countRange(part[axis]));
   const gap = h * w > 1 ? GAP : 0;
   const across = (width - gap * (c - 1)) / (c * w);
   const down = (TALL - gap * (n - 1)) / (n * h);
@@ -82,13 +82,13 @@ export function layOut(part, roles, width) {
  *
  * @param {Layout} layout
  */
-export function measure({ part, roles, cell, gap }) {
-  const [n, h, w, c] = roles.map((axis) => count(part[axis]));
+export function measurePart({ part, roles, cell, gap }) {
+  const [n, h, w, c] = roles.map((axis) => countRange(part[axis]));
   return [Math.ceil(c * (w * cell + gap) - gap), Math.ceil(n * (h * cell + gap) - gap)];
 }
 
 /**
- * Return the path around a box of elements; maps that lie in it run together.
+ * Return the path around a box of elements; adjacent maps in it are joined.
  *
  * @param {Range[]} box
  * @param {Layout} layout
@@ -105,7 +105,7 @@ export function drawOutline(box, { part, roles, cell, gap }) {
    * @param {number} inner
    */
   const runs = (outer, inner) => {
-    const length = count(part[inner]) * cell;
+    const length = countRange(part[inner]) * cell;
     const step = length + gap;
     const [lo, hi] = within(outer);
     const [from, to] = within(inner).map((i) => i * cell);
@@ -135,7 +135,7 @@ export function chooseBox(fields, lit, index) {
 }
 
 /**
- * Write which part of the tensor is shown; nothing where all of it is.
+ * Return the words for the shown part of the tensor; "" if all of it is shown.
  *
  * @param {Range[]} part
  * @param {number[]} shape
@@ -173,7 +173,7 @@ export function parseColour(hex) {
   return [red, green, blue];
 }
 
-/** Draws the pictures. */
+/** The flat pictures of a tensor. */
 export class Strip {
   /** @type {Index | null} */
   index = null;
@@ -255,9 +255,9 @@ export class Strip {
   draw(part) {
     this.width = this.root.clientWidth;
     const { roles, pictures, words, ranges, caption, shape } = this.data;
-    const layout = layOut(part, roles, (this.width - APART * (pictures.length - 1)) / pictures.length);
+    const layout = layOutPart(part, roles, (this.width - APART * (pictures.length - 1)) / pictures.length);
     this.layout = layout;
-    const size = measure(layout);
+    const size = measurePart(layout);
     const density = Math.max(1, Math.round(window.devicePixelRatio));
     const outlines = this.root.querySelectorAll("svg");
     this.root.querySelectorAll("canvas").forEach((canvas, k) => {
@@ -284,9 +284,9 @@ export class Strip {
     if (!surface) return;
     surface.imageSmoothingEnabled = false;
     const [n, h, w, c] = roles;
-    const [width, height] = [w, h].map((axis) => count(part[axis]) * cell);
-    for (let i = 0; i < count(part[n]); i++)
-      for (let j = 0; j < count(part[c]); j++) {
+    const [width, height] = [w, h].map((axis) => countRange(part[axis]) * cell);
+    for (let i = 0; i < countRange(part[n]); i++)
+      for (let j = 0; j < countRange(part[c]); j++) {
         surface.drawImage(
           this.paintMap(picture, part, part[n][0] + i, part[c][0] + j),
           j * (width + gap) * density,
@@ -317,7 +317,7 @@ export class Strip {
     [index[n], index[c], index[h], index[w]] = [i, j, part[h][0], part[w][0]];
     const steps = shape.map((_, axis) => shape.slice(axis + 1).reduce((product, length) => product * length, 1));
     const first = index.reduce((sum, at, axis) => sum + at * steps[axis], 0);
-    const canvas = new OffscreenCanvas(count(part[w]), count(part[h]));
+    const canvas = new OffscreenCanvas(countRange(part[w]), countRange(part[h]));
     const image = new ImageData(canvas.width, canvas.height);
     for (let row = 0; row < canvas.height; row++)
       for (let column = 0; column < canvas.width; column++) {

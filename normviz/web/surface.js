@@ -1,7 +1,7 @@
-// The surface of a cube: the faces of its cells that can be seen, as one mesh.
+// The surface of a cube: the visible faces of its cells, as one mesh.
 
-import { CORNERS, SIDES } from "./boxes.js";
-import { ORIGIN, placed } from "./cells.js";
+import { BOX_CORNERS, BOX_SIDES } from "./boxes.js";
+import { ORIGIN, placeElements } from "./cells.js";
 
 /** @import {Standing} from "./cells.js" */
 /** @import {Numbers} from "./component.d.ts" */
@@ -18,7 +18,7 @@ import { ORIGIN, placed } from "./cells.js";
 const NORMALS = [2, 2, 1, 1, 0, 0]; // the axis that a side looks along
 
 /**
- * Return the faces of all cells that can be seen, in every copy, as one mesh, and the cell behind each face of the first
+ * Return the visible faces of all cells, in every copy, as one mesh, and the cell behind each face of the first
  * copy. Corners are not shared: each keeps the flat colour of its cell, and tells which one it belongs to.
  * @param {Pick<Hover, "offsets" | "shape"> & {copies: Pick<Copy, "shift">[]}} hover
  * @param {Standing} now
@@ -26,9 +26,9 @@ const NORMALS = [2, 2, 1, 1, 0, 0]; // the axis that a side looks along
  * @param {ArrayLike<number>} levels of the cells of all copies
  * @returns {Surface}
  */
-export function surface({ offsets, shape, copies }, now, cut, levels) {
-  const rooms = placed(offsets);
-  const places = placed(now.offsets);
+export function buildSurface({ offsets, shape, copies }, now, cut, levels) {
+  const rooms = placeElements(offsets);
+  const places = placeElements(now.offsets);
   const extent = rooms.map((all) => all.reduce((most, at) => Math.max(most, at), 0) + 1);
   const steps = [extent[1] * extent[2], extent[2], 1];
   const count = rooms[0].length;
@@ -64,8 +64,8 @@ export function surface({ offsets, shape, copies }, now, cut, levels) {
   const [x, y, z, intensity] = [0, 0, 0, 0].map(() => new Float32Array(4 * faces));
   const [i, j, k] = [0, 0, 0].map(() => new Uint32Array(2 * faces));
   copies.forEach(({ shift }, copy) => {
-    stand({ cells, sides }, places, now.size, { x, y, z }, copy * cells.length, shift);
-    paint(cells, levels, intensity, copy * cells.length, copy * count);
+    placeFaces({ cells, sides }, places, now.size, { x, y, z }, copy * cells.length, shift);
+    setIntensities(cells, levels, intensity, copy * cells.length, copy * count);
   });
   for (let face = 0; face < faces; face++) {
     const first = 4 * face;
@@ -87,11 +87,11 @@ export function surface({ offsets, shape, copies }, now, cut, levels) {
  * @param {number} [from] the number of the copy's first face
  * @param {number[]} [shift]
  */
-export function stand({ cells, sides }, places, size, { x, y, z }, from = 0, shift = ORIGIN) {
+export function placeFaces({ cells, sides }, places, size, { x, y, z }, from = 0, shift = ORIGIN) {
   cells.forEach((cell, number) => {
-    SIDES[sides[number]].forEach((n, nth) => {
+    BOX_SIDES[sides[number]].forEach((n, nth) => {
       const at = 4 * (from + number) + nth;
-      const bits = CORNERS[n];
+      const bits = BOX_CORNERS[n];
       x[at] = places[0][cell] + bits[0] * size[0] + shift[0];
       y[at] = places[1][cell] + bits[1] * size[1] + shift[1];
       z[at] = places[2][cell] + bits[2] * size[2] + shift[2];
@@ -104,7 +104,7 @@ export function stand({ cells, sides }, places, size, { x, y, z }, from = 0, shi
  * @param {Surface} surface
  * @param {Numbers[]} pixels
  */
-export function pictured({ cells, mesh: { intensity, ...corners } }, pixels) {
+export function colourFaces({ cells, mesh: { intensity, ...corners } }, pixels) {
   const hues = cells.map((cell) => `rgb(${Array.from(pixels[cell]).join()})`);
   return { ...corners, facecolor: Array.from(corners.i, (_, triangle) => hues[(triangle >> 1) % hues.length]) };
 }
@@ -117,7 +117,7 @@ export function pictured({ cells, mesh: { intensity, ...corners } }, pixels) {
  * @param {number} from the number of the copy's first face
  * @param {number} [first] the number of the copy's first level
  */
-export function paint(cells, levels, intensity, from, first = 0) {
+export function setIntensities(cells, levels, intensity, from, first = 0) {
   cells.forEach((cell, number) => {
     intensity.fill(levels[first + cell], 4 * (from + number), 4 * (from + number) + 4);
   });

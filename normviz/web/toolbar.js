@@ -1,8 +1,8 @@
 // Copies the link of the page, sets it back, and shows it to a class: in large type, without menu and controls, with
 // the keys of a clicker. style.css says how a page looks then; frame.py draws the links to the pages before and behind.
 
-import { latest } from "./data.js";
-import { find, make } from "./dom.js";
+import { readLatest } from "./data.js";
+import { find, makeElement } from "./dom.js";
 
 /** @import {Given} from "./component.d.ts" */
 
@@ -50,7 +50,7 @@ let told = 0; // the timer that takes back what was said
  * @param {() => void} onclick
  */
 function makeButton(act, text, onclick) {
-  const node = make("button", { type: "button", title: text, onclick });
+  const node = makeElement("button", { type: "button", title: text, onclick });
   node.dataset.do = act;
   node.setAttribute("aria-label", text);
   node.innerHTML = `<svg viewBox="0 0 16 16" aria-hidden="true">${ICONS[act]}</svg><span>${text}</span>`;
@@ -58,7 +58,7 @@ function makeButton(act, text, onclick) {
 }
 
 /**
- * Copy a text, and return whether that worked. Without https there is no clipboard to write to; the browser then copies
+ * Copy a text; return true on success. Without https there is no clipboard to write to; the browser then copies
  * what is selected.
  *
  * @param {string} text
@@ -68,7 +68,7 @@ async function copy(text) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    const field = make("textarea", { value: text, readOnly: true, className: "nv-unseen" });
+    const field = makeElement("textarea", { value: text, readOnly: true, className: "nv-unseen" });
     const focused = document.activeElement;
     document.body.append(field);
     field.select();
@@ -87,11 +87,11 @@ async function copy(text) {
 export const scaleText = (width) => Math.min(2.2, Math.max(1, width / 960)).toFixed(2);
 
 /**
- * Return what a key of a presenter's clicker does; undefined with Ctrl, Alt or Meta, or where it is taken already.
+ * Return the action of a clicker's key; undefined with Ctrl, Alt or Meta, or if the key is already handled.
  *
  * @param {Pick<KeyboardEvent, "key" | "defaultPrevented" | "ctrlKey" | "altKey" | "metaKey">} event
  */
-export const actOf = ({ key, defaultPrevented, ctrlKey, altKey, metaKey }) =>
+export const findKeyAction = ({ key, defaultPrevented, ctrlKey, altKey, metaKey }) =>
   defaultPrevented || ctrlKey || altKey || metaKey ? undefined : KEYS.get(key);
 
 /** @param {number} place of a link to the page before or behind */
@@ -104,7 +104,7 @@ function follow(place) {
 export default function ({ data: sent, parentElement, setTriggerValue }) {
   const root = find(parentElement, ".nv-toolbar", HTMLElement);
   /** @type {ToolbarData | null} */
-  const data = latest(root, sent);
+  const data = readLatest(root, sent);
   if (!data) return;
   root.setAttribute("aria-label", data.label);
   const { classList, style } = document.documentElement;
@@ -113,7 +113,7 @@ export default function ({ data: sent, parentElement, setTriggerValue }) {
   window.onresize = enlarge;
   classList.toggle("nv-presenting", data.presenting);
   if (!data.presenting) classList.remove("nv-controls");
-  const output = make("output");
+  const output = makeElement("output");
 
   /** @param {string} text */
   const say = (text) => {
@@ -127,7 +127,7 @@ export default function ({ data: sent, parentElement, setTriggerValue }) {
   const acts = {
     copy: async () => {
       if (await copy(location.href)) return say("Copied");
-      const field = make("input", { value: location.href, readOnly: true, ariaLabel: "The link of this page" });
+      const field = makeElement("input", { value: location.href, readOnly: true, ariaLabel: "The link of this page" });
       output.replaceChildren("Copy it: ", field);
       field.select();
     },
@@ -155,7 +155,7 @@ export default function ({ data: sent, parentElement, setTriggerValue }) {
   listening = new AbortController();
   /** @param {KeyboardEvent} event */
   const press = (event) => {
-    const act = actOf(event);
+    const act = findKeyAction(event);
     if (!act || !data.presenting || !root.isConnected) return;
     const [target] = event.composedPath();
     if (target instanceof Element && target.matches(TAKES_KEYS)) return;

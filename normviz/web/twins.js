@@ -2,14 +2,14 @@
 // at.
 
 import { drawArea, drawCurve, findTicks } from "./curves.js";
-import { latest, typeset } from "./data.js";
-import { countDrawing, find, make } from "./dom.js";
-import { Player, still } from "./player.js";
+import { formatNumber, readLatest } from "./data.js";
+import { countDrawing, find, makeElement } from "./dom.js";
+import { Player, reducedMotion } from "./player.js";
 
 /** @import {Given, Numbers} from "./component.d.ts" */
 
 /**
- * What `loss_plot` and `output_plot` of normviz/topics/table1/twin_plot.py send, with what `ui.components.twins` adds.
+ * What `loss_plot` and `output_plot` of normviz/topics/table1/twin_plot.py send, with what `show_twin_curves` adds.
  *
  * @typedef {object} TwinsData
  * @property {string} alt
@@ -30,7 +30,7 @@ const STEPS = 10; // in so many steps where motion is reduced
 /** @type {WeakMap<HTMLElement, Training>} */
 const plots = new WeakMap();
 
-/** Plays the training of a network and its twin. */
+/** The playback of the training of a network and its twin. */
 class Training extends Player {
   waited = 0; // ms since the last step, where motion is reduced
 
@@ -51,7 +51,7 @@ class Training extends Player {
   }
 
   /**
-   * Replace the curves; a player at its end stays there, another one where it is.
+   * Replace the curves; a player at its end stays at the end, others keep their position.
    *
    * @param {TwinsData} data
    */
@@ -67,7 +67,7 @@ class Training extends Player {
    * @param {number} passed
    */
   next(position, passed) {
-    if (!still.matches) return Math.min(position + (this.last * passed) / WHOLE, this.last);
+    if (!reducedMotion.matches) return Math.min(position + (this.last * passed) / WHOLE, this.last);
     this.waited += passed;
     if (this.waited < WHOLE / STEPS) return position;
     this.waited = 0;
@@ -84,7 +84,7 @@ class Training extends Player {
     const { first, second, count, names } = this.data;
     const position = this.position ?? 0;
     const step = Math.floor(position);
-    const losses = [first, second].map((values, k) => `${names[k]} ${step ? typeset(values[step - 1], 3) : "–"}`);
+    const losses = [first, second].map((values, k) => `${names[k]} ${step ? formatNumber(values[step - 1], 3) : "–"}`);
     this.output.hidden = position >= this.last;
     this.output.textContent = `step ${step} of ${count}: ${losses.join(", ")}`;
     super.tell("Watch them train", `step ${step} of ${count}`, position >= this.last);
@@ -104,7 +104,7 @@ function drawPlot(root, { x, y, count, low, high, first, second, names, alt }) {
     ...findTicks(low, high, 5).map((value) => ({ value, name: "tick y", top: share(value), left: 0 })),
     ...findTicks(0, count, 5).map((value) => ({ value, name: "tick x", top: 100, left: (100 * value) / count })),
   ].map(({ value, name, top, left }) => {
-    const label = make("span", { className: name, textContent: typeset(value, 6) });
+    const label = makeElement("span", { className: name, textContent: formatNumber(value, 6) });
     Object.assign(label.style, { top: `${top}%`, left: `${left}%` });
     return label;
   });
@@ -114,22 +114,24 @@ function drawPlot(root, { x, y, count, low, high, first, second, names, alt }) {
   });
   frame.setAttribute("role", "img");
   frame.setAttribute("aria-label", alt);
-  frame.append(...labels, make("span", { className: "title", textContent: x }));
+  frame.append(...labels, makeElement("span", { className: "title", textContent: x }));
   find(root, ".board", SVGElement).innerHTML = `
     <path class="lines" d="${findTicks(low, high, 5)
       .map((value) => `M0 ${share(value)}H100`)
       .join("")}"/>
     <g><path class="area" d="${drawArea(first, second, axes)}"/><path class="first" d="${drawCurve(first, axes)}"/>
     <path class="second" d="${drawCurve(second, axes)}"/></g>`;
-  const key = names.map((name, k) => make("span", { className: k ? "second" : "first" }, make("i"), name));
-  find(root, ".key", HTMLElement).replaceChildren(make("b", { textContent: y }), ...key);
+  const key = names.map((name, k) =>
+    makeElement("span", { className: k ? "second" : "first" }, makeElement("i"), name),
+  );
+  find(root, ".key", HTMLElement).replaceChildren(makeElement("b", { textContent: y }), ...key);
 }
 
 /** @param {Given} given */
 export default function ({ data: sent, parentElement, setStateValue }) {
   const root = find(parentElement, ".nv-twins", HTMLElement);
   /** @type {TwinsData | null} */
-  const data = latest(root, sent);
+  const data = readLatest(root, sent);
   if (!data) return;
   const training = plots.get(root) ?? new Training(root, data);
   plots.set(root, training);

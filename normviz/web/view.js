@@ -1,7 +1,7 @@
-// How a cube is looked at: its camera, the gaps between its cells, and where it is cut. The link keeps all three.
+// The view of a cube: its camera, its gaps and its cuts. The link holds all three.
 
-import { same } from "./indices.js";
-import { Shared } from "./shared.js";
+import { isSameList } from "./indices.js";
+import { SharedList } from "./shared.js";
 
 /** @import {View} from "./messages.d.ts" */
 
@@ -10,8 +10,8 @@ import { Shared } from "./shared.js";
 const PAUSE = 400; // ms without another change of gaps or cut before they are sent
 
 export class SharedView {
-  /** @type {{camera: Shared<number[]>, gaps: Shared<string[]>, cut: Shared<number[]>}} */
-  parts = { camera: new Shared(), gaps: new Shared(), cut: new Shared() };
+  /** @type {{camera: SharedList<number[]>, gaps: SharedList<string[]>, cut: SharedList<number[]>}} */
+  parts = { camera: new SharedList(), gaps: new SharedList(), cut: new SharedList() };
   /** @type {Part[]} */
   linked = [];
   timer = 0;
@@ -34,7 +34,7 @@ export class SharedView {
   }
 
   /**
-   * Take the parts that the server sends; return true if it turns the camera.
+   * Store the parts of the view from the server; return true if the camera turns.
    * @param {View} view
    */
   take({ camera, gaps, cut }) {
@@ -46,14 +46,14 @@ export class SharedView {
   }
 
   /**
-   * Set a part that was changed here, and send all parts later; return true if its value is new.
+   * Set a part and send all parts later; return true if its value is new.
    * @template {Part} Name
    * @param {Name} name
    * @param {Required<View>[Name]} value
    */
   set(name, value) {
-    const part = /** @type {Shared<Required<View>[Name]>} */ (/** @type {unknown} */ (this.parts[name]));
-    if (same(value, part.value)) return false;
+    const part = /** @type {SharedList<Required<View>[Name]>} */ (/** @type {unknown} */ (this.parts[name]));
+    if (isSameList(value, part.value)) return false;
     part.set(value);
     clearTimeout(this.timer);
     this.timer = setTimeout(

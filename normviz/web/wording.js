@@ -1,6 +1,6 @@
-// What is said of any element of a tensor, in words and numbers.
+// Words and numbers for any element of a tensor.
 
-import { typeset } from "./data.js";
+import { formatNumber } from "./data.js";
 
 /** @import {Index, Numbers} from "./component.d.ts" */
 
@@ -33,8 +33,8 @@ export const readNumber = ({ values, shape }, index, all) =>
   values[index.reduce((flat, i, axis) => flat * shape[axis] + Math.floor((i * shape[axis]) / all[axis]), 0)];
 
 /**
- * Write the field of an element as `field_words` of normviz/describe/wording.py does: "96 elements: all h, w, c of
- * example 2".
+ * Return the words for the field of an element, like normviz/describe/wording.py does: "96 elements:
+ * all h, w, c of example 2".
  *
  * @param {Pick<Field, "bounds" | "ranges">} field
  * @param {Record<string, string>} words
@@ -63,7 +63,7 @@ export function writeField({ bounds, ranges }, words, index, shape) {
 }
 
 /**
- * Put texts in the places "{}" of a template.
+ * Return a template with texts in the places of "{}".
  *
  * @param {string} template
  * @param {string[]} texts
@@ -71,7 +71,7 @@ export function writeField({ bounds, ranges }, words, index, shape) {
 const fill = (template, ...texts) => template.replaceAll("{}", () => texts.shift() ?? "");
 
 /**
- * Put the bounds of a range in the places of a template, such as "rows {lo} to {last}".
+ * Return a template with the bounds of a range, such as "rows {lo} to {last}".
  *
  * @param {string} template
  * @param {number} lo
@@ -80,7 +80,7 @@ const fill = (template, ...texts) => template.replaceAll("{}", () => texts.shift
 export const writeRange = (template, lo, hi) => template.replace("{lo}", `${lo}`).replace("{last}", `${hi - 1}`);
 
 /**
- * Write the number of an element for its place in a formula.
+ * Return the number of an element, as text for a formula.
  *
  * @param {Numbered} data
  * @param {string} name of the number; n, h, w and c are the element's indices
@@ -89,12 +89,12 @@ export const writeRange = (template, lo, hi) => template.replace("{lo}", `${lo}`
  */
 export function writeNumber({ numbers, shape }, name, bracketed, index) {
   const axis = LETTERS.indexOf(name);
-  const text = typeset(axis < 0 ? readNumber(numbers[name], index, shape) : index[axis], DIGITS);
+  const text = formatNumber(axis < 0 ? readNumber(numbers[name], index, shape) : index[axis], DIGITS);
   return bracketed && text.startsWith("−") ? `(${text})` : text;
 }
 
 /**
- * Return which form of its formulas an element has.
+ * Return the index of the formulas' form for an element.
  *
  * @param {Numbered} data
  * @param {Index} index

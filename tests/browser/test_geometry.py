@@ -25,9 +25,9 @@ def test_the_first_screen_shows_the_vectors_and_few_controls(page, server):
         page.get_by_text("Try first:"),
         page.get_by_role("heading", level=3).first,
         page.get_by_role("button", name="Next stage"),
-        page.get_by_role("radio", name="4 Take a step"),
+        page.get_by_role("radio", name="3 Take a step"),
         page.locator(".st-key-space .nv-graph"),
-        page.get_by_text("are three numbers, one for each channel"),
+        page.get_by_text("One example with three channels is an arrow"),
         page.locator(".st-key-x3 input"),
     ):
         expect(shown).to_be_in_viewport(ratio=1)
@@ -35,11 +35,10 @@ def test_the_first_screen_shows_the_vectors_and_few_controls(page, server):
     assert 5 < len(found) <= 25, found
 
 
-def test_it_opens_with_one_example_and_the_button_leads_to_the_step(page, server):
+def test_it_opens_with_the_mean_subtracted_and_the_button_leads_to_the_step(page, server):
     page.set_viewport_size({"width": 1280, "height": 800})
     open_page(page, server)
     for headline in (
-        "One example with three channels is one arrow.",
         "Subtracting the mean moves x onto a plane.",
         "Dividing keeps the direction, not the length.",
         "A step turns the short vector 3.6 times as far.",
@@ -49,13 +48,13 @@ def test_it_opens_with_one_example_and_the_button_leads_to_the_step(page, server
         for part in (page.locator(".st-key-space .nv-graph"), page.locator(".st-key-x3 input")):
             expect(part).to_be_in_viewport(ratio=1)
         page.locator(".st-key-geometry-next button").click()
-    page.get_by_role("heading", name="One example with three channels is one arrow.").wait_for()
+    page.get_by_role("heading", name="Subtracting the mean moves x onto a plane.").wait_for()
 
 
 def test_a_link_opens_its_stage(page, server):
     open_page(page, server, "?stage=step")
     page.get_by_role("heading", name="A step turns the short vector 3.6 times as far.").wait_for()
-    page.get_by_role("radio", name="3 Divide").click()
+    page.get_by_role("radio", name="2 Divide").click()
     page.get_by_role("heading", name="Dividing keeps the direction, not the length.").wait_for()
     soon(page, lambda: "stage=divide" in page.url)
 

@@ -62,7 +62,7 @@ def test_a_wipe_by_mouse_and_keys_without_the_server(page, server):
     sent = []
     page.on("websocket", lambda socket: sent.append("new"))
     turns = page.locator(".st-key-contrast .nv-picture").get_attribute("data-drawn")
-    assert split(picture) == 75
+    assert split(picture) == 60
     before = seen(picture, 0.8)
     grip, frame = picture.locator(".grip").bounding_box(), picture.locator(".frame").bounding_box()
     page.mouse.move(grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2)
@@ -118,7 +118,7 @@ def test_a_finger_wipes_picks_and_scrolls(phone, server):
     settle(phone)
     across = grip["x"] + grip["width"] / 2
     touch(*((across - step * 0.06 * frame["width"], grip["y"] + 22) for step in range(6)))
-    soon(phone, lambda: split(picture) == pytest.approx(45, abs=4))
+    soon(phone, lambda: split(picture) == pytest.approx(30, abs=4))
     main = phone.locator('[data-testid="stMain"]')
     before, box = main.evaluate("main => main.scrollTop"), picture.locator(".frame").bounding_box()
     middle = box["x"] + box["width"] / 2

@@ -116,7 +116,7 @@ def test_the_sides_are_as_long_as_they_were_set_and_grow_with_the_wheel(scene):
 def test_the_projection_puts_the_box_where_it_is_drawn(scene):
     left, right, top, middle, front, back = scene.evaluate(
         "[[0, 1, 1], [2, 1, 1], [1, 1, 2], [1, 1, 1], [1, 0, 1], [1, 2, 1]]"
-        ".map((place) => projection(readProjection(graph))(...place))"
+        ".map((place) => createProjection(readProjection(graph))(...place))"
     )
     assert middle[:2] == pytest.approx([0, 0], abs=1e-6)
     assert left[:2] == pytest.approx([-right[0], 0], abs=1e-6)

@@ -37,7 +37,7 @@ def test_the_first_screen_holds_player_and_picture_and_few_controls(page, server
     plane = page.locator(".st-key-plane .nv-graph")
     for part in (
         page.get_by_role("heading", level=1), page.get_by_text("Try first:"), plane,
-        page.get_by_role("button", name="Play"), page.get_by_text("not drawn"),
+        page.get_by_role("button", name="Play"), page.get_by_text("weight norm:"),
     ):  # fmt: skip
         expect(part).to_be_in_viewport(ratio=1)
     assert plane.bounding_box()["height"] >= 320

@@ -12,9 +12,9 @@ from torch_nn import by_eigh
 from normviz.core.backward import backward, compute_gradients, compute_jacobian
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import find_divisors
+from normviz.core.kinds.whitening import MAX_GROUP_CHANNELS, compute_divided_differences, compute_inverse_root
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.core.whitening import MAX_GROUP_CHANNELS, compute_divided_differences, compute_inverse_root
 
 SHAPE = (3, 4, 5, 6)
 LARGER = st.tuples(st.integers(2, 4), st.integers(2, 4), st.integers(2, 4), st.integers(1, 6))

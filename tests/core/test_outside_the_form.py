@@ -7,7 +7,8 @@ import pytest
 from browsing import ROOT
 
 import normviz
-from normviz.core.normalize import centre, normalize
+from normviz.core.normalize import normalize
+from normviz.core.reductions import centre
 from normviz.core.registry import SCHEMES
 
 OUTSIDE = {"spectral": "spectral norm", "whitening": "whitening", "dynamic-tanh": "dynamic tanh",

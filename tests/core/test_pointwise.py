@@ -12,8 +12,8 @@ from strategies import examples, seeds, shapes, uneven_array
 from normviz.core.backward import backward, compute_diagonal_gradient, compute_gradients, compute_jacobian
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
+from normviz.core.kinds.pointwise import END, MEET, POINTWISE_FUNCTIONS
 from normviz.core.normalize import normalize
-from normviz.core.pointwise import END, MEET, POINTWISE_FUNCTIONS
 from normviz.core.registry import SCHEMES, find_equal_schemes, get_scheme
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.theory import explain_degeneracy, predict

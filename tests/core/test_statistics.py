@@ -9,7 +9,8 @@ from strategies import eps as epsilons
 from strategies import fields, seeds, shapes, uneven_array
 
 from normviz.core.fields import FULL, Field, Rule
-from normviz.core.normalize import centre, normalize
+from normviz.core.normalize import normalize
+from normviz.core.reductions import centre
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.statistics import (
     build_joint_field,

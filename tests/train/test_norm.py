@@ -6,9 +6,9 @@ import torch
 from torch import nn
 
 from normviz.core.fields import Field
+from normviz.core.kinds.whitening import compute_inverse_root
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.core.whitening import compute_inverse_root
 from normviz.train.norm import Norm, create_weight_norm
 
 SHAPE = (4, 3, 2, 6)

@@ -18,7 +18,6 @@ from normviz.ui import custom, tensor
 from normviz.ui import scheme as chosen
 from normviz.ui.link import (
     clean_values,
-    create_switch_param,
     format_repair_note,
     make_choice_fitter,
     make_integer_fitter,
@@ -116,12 +115,12 @@ def test_the_words_may_depend_on_the_values_before():
 
 @pytest.mark.parametrize("on", [True, "1", "true", "True", "YES", "on"])
 def test_what_is_on(on):
-    assert create_switch_param("", False).nearest(on, {}) is True
+    assert Switch(False).fit(on, {}) is True
 
 
 @pytest.mark.parametrize("off", [False, "0", "false", "", "2", "off", None, 0])
 def test_what_is_off(off):
-    assert create_switch_param("", True).nearest(off, {}) is False
+    assert Switch(True).fit(off, {}) is False
 
 
 # --- cleaning -----------------------------------------------------------------------------------------------------
@@ -187,7 +186,7 @@ def test_what_is_not_in_the_link_has_its_default_and_no_note():
     view, notes = clean_values(lab.PARAMS, {"c": "5"})
     assert (view["groups"], notes) == (1, {})  # the default, 2, does not divide 5, but nobody asked for it
     view, notes = clean_values(lab.PARAMS, {})
-    assert (view, notes) == ({param.key: param.default for param in lab.PARAMS}, {})
+    assert (view, notes) == ({param.key: param.declared.default for param in lab.PARAMS}, {})
 
 
 @pytest.mark.parametrize(

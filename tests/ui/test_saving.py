@@ -53,11 +53,11 @@ def test_identities_are_saved_with_their_residuals():
 
 def test_every_step_of_weight_norm_is_saved():
     runs = get_descent_paths(Setting())
-    columns = weights.descent_table(runs)
+    columns = weights.tabulate_descent(runs)
     assert {len(column) for column in columns.values()} == {STEPS + 1}
     assert columns["‖v‖"] == runs["weight"].lengths.tolist()
 
 
 def test_the_accuracy_of_every_network_is_saved():
     rows = [ModeRow("right", "population", np.array([0.9, 0.8])), ModeRow("not yet", "batch", None)]
-    assert accuracy.accuracy_table(rows) == {"case": ["right"], "network 0": [0.9], "network 1": [0.8]}
+    assert accuracy.tabulate_accuracies(rows) == {"case": ["right"], "network 0": [0.9], "network 1": [0.8]}

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
 const folder = pathToFileURL(`${process.argv[2]}/`);
-const { unpacked } = await import(new URL("data.js", folder));
+const { unpackMessage } = await import(new URL("data.js", folder));
 
 /** Write as JSON, typed arrays as lists, and numbers that JSON does not have under their name. */
 const spell = (found) =>
@@ -18,7 +18,7 @@ async function answer(line) {
   try {
     const names = {};
     for (const name of modules) Object.assign(names, await import(new URL(`${name}.js`, folder)));
-    const found = new Function(`return ${source}`)()(names, ...unpacked(Buffer.from(packed, "base64")));
+    const found = new Function(`return ${source}`)()(names, ...unpackMessage(Buffer.from(packed, "base64")));
     return spell({ found: found ?? null });
   } catch (error) {
     return spell({ error: error.stack });

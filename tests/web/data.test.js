@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { latest } from "../../normviz/web/data.js";
+import { readLatest } from "../../normviz/web/data.js";
 
 // Return a message as the server sends it: the number of its turn, then the data.
 function message(turn, data) {
@@ -16,11 +16,11 @@ function message(turn, data) {
 
 test("a message that arrives late, or again, is null", () => {
   const root = {};
-  const turns = [7, 8, 6, 8, 9].map((turn) => latest(root, message(turn, turn)));
+  const turns = [7, 8, 6, 8, 9].map((turn) => readLatest(root, message(turn, turn)));
   assert.deepEqual(turns, [7, 8, null, null, 9]);
 });
 
 test("components do not share the numbers of their turns", () => {
-  latest({}, message(7, "one"));
-  assert.equal(latest({}, message(3, "another")), "another");
+  readLatest({}, message(7, "one"));
+  assert.equal(readLatest({}, message(3, "another")), "another");
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { same, unravel } from "../../normviz/web/indices.js";
+import { isSameList, unravel } from "../../normviz/web/indices.js";
 
 test("the index of each element in row-major order", () => {
   const shape = [2, 3, 1, 2];
@@ -12,11 +12,11 @@ test("the index of each element in row-major order", () => {
 });
 
 test("lists are the same where their lengths and items are", () => {
-  assert.equal(same([1, 2], [1, 2]), true);
-  assert.equal(same(Uint8Array.of(1, 2), Uint8Array.of(1, 2)), true);
-  assert.equal(same([], []), true);
-  assert.equal(same([1, 2], [1, 3]), false);
-  assert.equal(same([1, 2], [1]), false);
-  assert.equal(same(null, []), false);
-  assert.equal(same([], undefined), false);
+  assert.equal(isSameList([1, 2], [1, 2]), true);
+  assert.equal(isSameList(Uint8Array.of(1, 2), Uint8Array.of(1, 2)), true);
+  assert.equal(isSameList([], []), true);
+  assert.equal(isSameList([1, 2], [1, 3]), false);
+  assert.equal(isSameList([1, 2], [1]), false);
+  assert.equal(isSameList(null, []), false);
+  assert.equal(isSameList([], undefined), false);
 });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Shared } from "../../normviz/web/shared.js";
+import { SharedList } from "../../normviz/web/shared.js";
 
 test("a new value of the server is taken, the same one is not", () => {
-  const shared = new Shared();
+  const shared = new SharedList();
   assert.equal(shared.take([1]), true);
   assert.deepEqual(shared.value, [1]);
   assert.equal(shared.take([1]), false);
@@ -12,7 +12,7 @@ test("a new value of the server is taken, the same one is not", () => {
 });
 
 test("an echo of a value does not undo a newer one", () => {
-  const shared = new Shared();
+  const shared = new SharedList();
   shared.take([0]);
   shared.set([1]);
   shared.set([2]);
@@ -25,7 +25,7 @@ test("an echo of a value does not undo a newer one", () => {
 });
 
 test("what the server says on its own overrides what was set here", () => {
-  const shared = new Shared();
+  const shared = new SharedList();
   shared.take([0]);
   shared.set([1]);
   assert.equal(shared.take([5]), true);

@@ -7,8 +7,8 @@ import {
   choosePart,
   colourValue,
   drawOutline,
-  layOut,
-  measure,
+  layOutPart,
+  measurePart,
   parseColour,
   writePart,
 } from "../../normviz/web/strip.js";
@@ -63,10 +63,10 @@ test("cells fill the width or the height, in whole pixels", () => {
     [0, 2],
     [0, 2],
   ];
-  assert.deepEqual(layOut(part, ROLES, 47), { part, roles: ROLES, gap: 2, cell: 11 });
-  assert.equal(layOut(part, ROLES, 1000).cell, 16);
+  assert.deepEqual(layOutPart(part, ROLES, 47), { part, roles: ROLES, gap: 2, cell: 11 });
+  assert.equal(layOutPart(part, ROLES, 1000).cell, 16);
   assert.equal(
-    layOut(
+    layOutPart(
       [
         [0, 4],
         [0, 4],
@@ -79,7 +79,7 @@ test("cells fill the width or the height, in whole pixels", () => {
     7,
   ); // four rows in 130 pixels
   assert.equal(
-    layOut(
+    layOutPart(
       [
         [0, 1],
         [0, 128],
@@ -95,7 +95,7 @@ test("cells fill the width or the height, in whole pixels", () => {
 
 test("maps of one cell have no gap between them", () => {
   assert.equal(
-    layOut(
+    layOutPart(
       [
         [0, 4],
         [0, 1],
@@ -110,7 +110,7 @@ test("maps of one cell have no gap between them", () => {
 });
 
 test("a picture is as large as its maps and the gaps between them", () => {
-  assert.deepEqual(measure(LAYOUT), [42, 62]);
+  assert.deepEqual(measurePart(LAYOUT), [42, 62]);
 });
 
 test("an element is outlined in its map", () => {

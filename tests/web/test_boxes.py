@@ -32,8 +32,9 @@ def cells_of(boxes):
 def test_the_boxes_of_a_field_are_its_cells(key, view):
     field, layout = FIELDS[key], compute_layout(view, SHAPE)
     indices = list(np.ndindex(SHAPE))
-    function = """({boxes, pulled}, hover, indices) => indices.map((index) =>
-      boxes(pulled(hover, []), hover.order, Array.from(index, (v, axis) => hover.copies[0].bounds[axis][v])))"""
+    function = """({findBoxes, pullCellsApart}, hover, indices) => indices.map((index) =>
+      findBoxes(pullCellsApart(hover, []), hover.order,
+        Array.from(index, (v, axis) => hover.copies[0].bounds[axis][v])))"""
     for index, found in zip(indices, evaluate("cells boxes", function, hover_of(view, field), indices), strict=True):
         assert cells_of(found) == sorted(cells_in(layout, field.box(index, SHAPE))), index
 
@@ -42,10 +43,10 @@ def test_the_boxes_of_a_field_are_its_cells(key, view):
 @pytest.mark.parametrize("field", PARTS)
 @pytest.mark.parametrize("cut", [(0, 0, 0, 0), (1, 0, 0, 2)])
 def test_elements_that_have_come_together_fill_one_box_each_field(view, field, cut):
-    function = """({gathered, pulled, united}, hover, cut) => {
+    function = """({gatherCells, pullCellsApart, findGatheredBoxes}, hover, cut) => {
       const { bounds } = hover.copies[0];
-      const at = gathered(pulled(hover, []), hover, bounds);
-      return [united(at, bounds, hover.order, cut), at.size];
+      const at = gatherCells(pullCellsApart(hover, []), hover, bounds);
+      return [findGatheredBoxes(at, bounds, hover.order, cut), at.size];
     }"""
     found, size = evaluate("cells boxes", function, hover_of(view, field), cut)
     left = {}

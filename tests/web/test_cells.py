@@ -25,8 +25,8 @@ def hover_of(shape, view, roles=PLAIN, field=None):
 
 def surface_of(shape, view, roles=PLAIN, expression="mesh"):
     """The surface of a cube whose cells have their number as their level."""
-    function = """({pulled, surface}, hover, levels) => {
-      const { mesh } = surface(hover, pulled(hover, []), [0, 0, 0, 0], levels);
+    function = """({pullCellsApart, buildSurface}, hover, levels) => {
+      const { mesh } = buildSurface(hover, pullCellsApart(hover, []), [0, 0, 0, 0], levels);
       return %s;
     }"""
     levels = np.arange(prod(shape), dtype=np.float32)
@@ -75,8 +75,8 @@ SHAPE = (2, 3, 2, 4)
 def computed(view, roles, expression, field=None, gaps=(), cut=CUT[0], fine=True):
     """The value of an expression in JavaScript for a cube that is pulled apart and cut, its cells standing `at`."""
     function = (
-        "({gathered, grid, pulled, surface}, hover, gaps, cut) =>"
-        f"{{ const at = pulled(hover, gaps); return {expression}; }}"
+        "({gatherCells, buildGrid, pullCellsApart, buildSurface}, hover, gaps, cut) =>"
+        f"{{ const at = pullCellsApart(hover, gaps); return {expression}; }}"
     )
     hover = hover_of(SHAPE, view, roles, field) | {"fine": fine}
     return evaluate("cells boxes surface", function, hover, gaps, cut)
@@ -113,7 +113,9 @@ def test_cells_touch_as_they_did_unless_they_are_pulled_apart(view, roles, gaps,
 @pytest.mark.parametrize("cut", CUT)
 @pytest.mark.parametrize("gaps", [(), ("h",), ("n", "h", "w", "c")])
 def test_the_faces_of_what_is_left(view, roles, cut, gaps):
-    cells, at = computed(view, roles, "[surface(hover, at, cut, new Float32Array(48)).cells, at]", FIELDS[0], gaps, cut)
+    cells, at = computed(
+        view, roles, "[buildSurface(hover, at, cut, new Float32Array(48)).cells, at]", FIELDS[0], gaps, cut
+    )
     now, size = standing(at["offsets"]), at["size"]
     left = {i: p for i, p in now.items() if all(a >= b for a, b in zip(i, cut, strict=True))}
     places = {tuple(np.round(place, 4)) for place in left.values()}
@@ -152,13 +154,13 @@ def test_the_grid_lies_on_the_outside_of_the_blocks(view, roles, fine):
     for origin in layout.origins:
         for ends in lines_of(layout.block, lambda n: range(n + 1) if fine else (0, n)):
             expected.add(tuple(tuple((origin + end).tolist()) for end in ends))
-    assert segments(computed(view, roles, "grid(hover, at, cut)", fine=fine)) == expected
+    assert segments(computed(view, roles, "buildGrid(hover, at, cut)", fine=fine)) == expected
 
 
 @EVERY_WAY
 def test_the_grid_follows_the_gaps_and_the_cut(view, roles):
     cut = CUT[1]
-    found, at = computed(view, roles, "[grid(hover, at, cut), at]", None, ("n", "h", "w", "c"), cut)
+    found, at = computed(view, roles, "[buildGrid(hover, at, cut), at]", None, ("n", "h", "w", "c"), cut)
     expected, size = set(), np.array(at["size"])
     blocks = "nhwc"[roles[0]] if view == "unfolded" else ""
     assert blocks == "" or len(compute_layout(view, SHAPE, roles).origins) == SHAPE[roles[0]]
@@ -174,7 +176,7 @@ def test_the_grid_follows_the_gaps_and_the_cut(view, roles):
 @pytest.mark.parametrize("field", FIELDS)
 def test_a_field_that_has_collapsed_fills_one_cell_in_its_middle(view, roles, field, gaps):
     bounds = "hover.copies[0].bounds"
-    at, found = computed(view, roles, f"[at, gathered(at, hover, {bounds})]", field, gaps)
+    at, found = computed(view, roles, f"[at, gatherCells(at, hover, {bounds})]", field, gaps)
     size = np.array(found["size"])
     assert prod(size) * field.sizes(SHAPE).flat[0] == pytest.approx(prod(at["size"]))
     before, now, fields = standing(at["offsets"]), standing(found["offsets"]), {}

@@ -26,6 +26,9 @@ def test_an_array_of_each_type_is_read_as_it_was_sent(name):
 @given(numbers=st.lists(st.floats(width=32), min_size=1))
 def test_numbers_are_written_as_python_does(digits, numbers):
     written = evaluate(
-        "data", "({typeset}, all, digits) => Array.from(all, (v) => typeset(v, digits))", np.array(numbers), digits
+        "data",
+        "({formatNumber}, all, digits) => Array.from(all, (v) => formatNumber(v, digits))",
+        np.array(numbers),
+        digits,
     )
     assert written == [typeset(number, digits) for number in numbers]

@@ -28,10 +28,10 @@ BAR = 76
 AIR = 0.15
 """The share of a line's height above its letters, and below them."""
 
-PLACED = """({along, framed, pulled, surface, written}, hover, scene, eye, container) => {
+PLACED = """({listCellStarts, fitScene, pullCellsApart, buildSurface, layOutTexts}, hover, scene, eye, container) => {
   const measure = (text, size) => 0.55 * size * text.length;
-  const { places, unit, style } = framed(hover, scene, { ...container, family: "any", measure });
-  const at = pulled(hover, []);
+  const { places, unit, style } = fitScene(hover, scene, { ...container, family: "any", measure });
+  const at = pullCellsApart(hover, []);
   const { extent, each } = hover.labels;
   const [x, y, z] = eye;
   const [far, all] = [Math.hypot(x, y), Math.hypot(x, y, z)];
@@ -45,12 +45,13 @@ PLACED = """({along, framed, pulled, surface, written}, hover, scene, eye, conta
       (1 - middle(scene.domain.y)) * container.height - seen(up) + down,
     ];
   };
-  const { mesh } = surface({ ...hover, copies: [{}] }, at, [0, 0, 0, 0], new Float32Array(hover.x.length));
+  const { mesh } = buildSurface({ ...hover, copies: [{}] }, at, [0, 0, 0, 0], new Float32Array(hover.x.length));
   const [texts, corners] = [[], []];
   each.forEach((one, k) => {
-    const ticks = one.ticks.map((count, d) => (count ? along(hover, at, d).map((v) => v + at.size[d] / 2) : []));
+    const ticks = one.ticks.map((count, d) =>
+      (count ? listCellStarts(hover, at, d).map((v) => v + at.size[d] / 2) : []));
     const words = { ...one, extent, ticks, swell: hover.swell };
-    texts.push(...written(words, (place) => project(place, places[k]), style, texts));
+    texts.push(...layOutTexts(words, (place) => project(place, places[k]), style, texts));
     corners.push(...Array.from(mesh.x, (v, n) => project([v, mesh.y[n], mesh.z[n]], places[k])));
   });
   return { texts, corners };
@@ -67,7 +68,7 @@ def placed(name, eye, width, height):
     hover = cube.build_hover_data(shape, view, [(None, None)] * copies, x, [x] * copies, roles, labels=labels)
     scene = cube.draw_cube(shape, view, np.zeros(shape), {"kind": "plain"}, roles=roles).layout["scene"]
     if copies > 1 and width < 300:
-        height = copies * 200 + 38  # as high as `heightOf` has copies below each other
+        height = copies * 200 + 38  # as high as `computeHeight` has copies below each other
     container = {"width": width, "height": height, "bar": BAR}
     found = evaluate("cells surface framing labels", PLACED, hover, scene, eye, container)
     return found["texts"], np.reshape(found["corners"], (-1, 4, 2))

@@ -30,8 +30,8 @@ def hover_of(view, roles):
 
 def reached(view, roles, key, cut):
     """For the index of every element, the index that a key leads to."""
-    function = """({KEYS, walked}, hover, key, cut, indices) =>
-      indices.map((index) => walked(Array.from(index), KEYS[key], hover, cut))"""
+    function = """({KEYS, stepIndex}, hover, key, cut, indices) =>
+      indices.map((index) => stepIndex(Array.from(index), KEYS[key], hover, cut))"""
     indices = list(np.ndindex(SHAPE))
     found = evaluate("pointing", function, hover_of(view, roles), key, cut, indices)
     return {index: None if there is None else tuple(there) for index, there in zip(indices, found, strict=True)}
@@ -111,13 +111,14 @@ def test_the_cell_under_a_pointer_is_the_first_that_a_ray_meets(view, roles, cut
     model[:3, 3] = -0.75  # the middle of the cube at the origin
     across, down = np.linspace(LEFT, LEFT + WIDTH, 23), np.linspace(TOP, TOP + HEIGHT, 17)
     places = np.array(list(product(across, down)))
-    function = """({faceAt, placed, pulled, surface}, hover, gaps, cut, matrices, scale, box, places) => {
-      const now = pulled(hover, gaps);
-      const { cells, mesh } = surface(hover, now, cut, new Float32Array(48));
+    function = """(web, hover, gaps, cut, matrices, scale, box, places) => {
+      const {findFace, placeElements, pullCellsApart, buildSurface} = web;
+      const now = pullCellsApart(hover, gaps);
+      const { cells, mesh } = buildSurface(hover, now, cut, new Float32Array(48));
       const [projection, view, model] = matrices;
       const container = { getBoundingClientRect: () => box };
       const scene = { container, scale, matrices: { projection, view, model } };
-      return [places.map(([x, y]) => cells[faceAt(scene, mesh, x, y)] ?? -1), placed(now.offsets), now.size];
+      return [places.map(([x, y]) => cells[findFace(scene, mesh, x, y)] ?? -1), placeElements(now.offsets), now.size];
     }"""
     matrices = np.stack([each.T.ravel() for each in (projection, seen, model)])  # by columns
     found, corners, size = evaluate(

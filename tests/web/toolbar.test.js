@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actOf, scaleText } from "../../normviz/web/toolbar.js";
+import { findKeyAction, scaleText } from "../../normviz/web/toolbar.js";
 
 const press = (key, more) =>
-  actOf({ key, defaultPrevented: false, ctrlKey: false, altKey: false, metaKey: false, ...more });
+  findKeyAction({ key, defaultPrevented: false, ctrlKey: false, altKey: false, metaKey: false, ...more });
 
 test("a clicker's keys walk through the pages and leave", () => {
   assert.equal(press("PageUp"), "before");

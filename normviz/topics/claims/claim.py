@@ -50,7 +50,7 @@ class Trial:
         return f"{self.what}: {self.number}" if self.values else self.what
 
     def record(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return this as plain data, for JSON."""
         return {
             "what": self.what,
             "holds": bool(self.holds),
@@ -97,12 +97,12 @@ class Evidence:
         return " ".join(said)
 
     def record(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return this as plain data, for JSON."""
         trials, verdicts = [trial.record() for trial in self.trials], [asdict(each) for each in self.verdicts]
         return {"opinion": self.opinion, "trials": trials, "verdicts": verdicts}
 
     @staticmethod
-    def of(record: Mapping[str, Any]) -> "Evidence":
+    def from_record(record: Mapping[str, Any]) -> "Evidence":
         """Return the evidence of a record."""
         trials = [Trial(**{**each, "values": tuple(map(_number, each["values"]))}) for each in record["trials"]]
         return Evidence(trials, record["opinion"], [Verdict(**each) for each in record["verdicts"]])

@@ -87,6 +87,6 @@ def find_evidence(claim: Claim, seed: int, results: Results) -> Evidence | None:
     if not all(part in results and is_complete(results[part]) for part in parts):
         return None
     if not isinstance(claim.check, ExperimentCheck):
-        return Evidence.of(json.loads(str(results[parts[0]]["evidence"])))
+        return Evidence.from_record(json.loads(str(results[parts[0]]["evidence"])))
     reports = (each.report(setting, results) for each, setting in _settings(claim.check, seed))
     return Evidence((), verdicts=[report.get_verdict(claim.id) for report in reports])

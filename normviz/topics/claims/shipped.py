@@ -37,7 +37,7 @@ def find_shipped_evidence(id: str) -> ShippedEvidence | None:
     check = CLAIMS[id].check
     if not isinstance(check, ExperimentCheck):
         content = _read()
-        return ShippedEvidence(content["version"], Evidence.of(content["evidence"][id]))
+        return ShippedEvidence(content["version"], Evidence.from_record(content["evidence"][id]))
     experiments = map(get_experiment, check.experiments)
     examples = [find_example(each.key, each.parts(each.setting())) for each in experiments]
     results = {part: arrays for example in examples if example for part, arrays in example.results.items()}

@@ -1,4 +1,4 @@
-"""Schemes side by side: what each shares and learns, its state, and what it depends on, derived from its fields."""
+"""Properties of schemes to compare, derived from their fields: statistics, parameters, state and dependence."""
 
 from collections.abc import Callable
 
@@ -18,14 +18,14 @@ from normviz.describe.wording import (
 
 
 def is_shared_along(scheme: Scheme, axis: str, shape: Shape) -> bool:
-    """Whether elements with different indices along an axis share a statistic; of a single index, whether two would."""
+    """Return True if indices along an axis share a statistic; an axis of length 1 is taken as 2 long."""
     position = scheme.axes.index(axis)
     return any(field.rules[position].canonical(max(shape[position], 2)) != OWN for field in scheme.fields)
 
 
 def describe_reduced_axes(scheme: Scheme, shape: Shape) -> str:
-    """What a statistic runs over: "N, H, W"; "H, W; C in 2 groups"; "nothing"."""
-    long = tuple(max(n, 2) for n in shape)  # of a single index, what would be done with two
+    """Return the axes that a statistic reduces: "N, H, W"; "H, W; C in 2 groups"; "nothing"."""
+    long = tuple(max(n, 2) for n in shape)  # an axis of length 1 shows nothing of its rule
     done: dict[str, list[str]] = {}
     for axis, name in enumerate(scheme.axes):
         if is_shared_along(scheme, name, shape):
@@ -37,7 +37,7 @@ def describe_reduced_axes(scheme: Scheme, shape: Shape) -> str:
 
 
 def describe_statistics(scheme: Scheme, shape: Shape) -> str:
-    """How many statistics there are, of how many elements, and in what shape."""
+    """Return the number of statistics, the number of elements of each, and their shapes."""
     shapes = [format_shape(part.field.statistics_shape(shape)) for part in find_field_statistics(scheme, shape)]
     if scheme.whitens and len(shapes) == 2:
         groups = scheme.matrices(shape)
@@ -46,23 +46,23 @@ def describe_statistics(scheme: Scheme, shape: Shape) -> str:
 
 
 def describe_learned(scheme: Scheme, shape: Shape) -> str:
-    """The learned parameters with their shapes here."""
+    """Return the learned parameters with their shapes."""
     rows = (row for row in list_parameter_shapes(scheme, shape) if row.name not in list_states(scheme))
     return ", ".join(f"{row.name} {'(one number)' if row.here == '()' else row.here}" for row in rows) or "nothing"
 
 
 def describe_inference_state(scheme: Scheme) -> str:
-    """The state that a layer updates in training and uses for inference."""
+    """Return the names of the state that a layer updates in training and uses for inference."""
     return ", ".join(list_states(scheme)) or "nothing"
 
 
 def describe_batch_dependence(scheme: Scheme, shape: Shape) -> str:
-    """Whether the output of one example depends on the others in the batch."""
+    """Return in words whether the output of one example depends on the others in the batch."""
     return "yes: statistics span the examples" if is_shared_along(scheme, "N", shape) else "no"
 
 
 def explain_single_failure(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
-    """What keeps a single example from being normalized; empty where nothing does."""
+    """Return the reason that a scheme fails on a single example; empty if it works."""
     one = (1, *shape[1:])
     try:
         scheme.check(one)
@@ -76,7 +76,7 @@ def explain_single_failure(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EP
 
 
 def describe_single_example(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
-    """What is left with a single example."""
+    """Return in words whether a scheme works on a single example."""
     if wrong := explain_single_failure(scheme, shape, eps):
         return wrong
     twins = find_equal_schemes(scheme, (1, *shape[1:]))
@@ -88,7 +88,7 @@ def summarize_batch_use(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) 
 
     Example:
         >>> from normviz.core.registry import SCHEMES
-        >>> brief_words(SCHEMES["batch"], (4, 4, 4, 6))
+        >>> summarize_batch_use(SCHEMES["batch"], (4, 4, 4, 6))
         'Mixes examples: **yes**. Works with a batch of one: **yes, but then it equals Instance**.'
     """
     mixes, alone = (
@@ -100,7 +100,7 @@ def summarize_batch_use(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) 
 
 
 def describe_sequence_use(scheme: Scheme, shape: Shape) -> str:
-    """Whether sequences of different lengths, with time along H, leave a step's result alone."""
+    """Return in words whether a step's result, with time along H, is independent of the sequences' lengths."""
     if is_shared_along(scheme, "H", shape):
         return "no: it averages time, where padding would count"
     return "no: a late step has fewer examples" if is_shared_along(scheme, "N", shape) else "yes"
@@ -116,14 +116,14 @@ PROPERTY_DESCRIBERS: dict[str, Callable[[Scheme, Shape, float], str]] = {
     "Works with N = 1": describe_single_example,
     "Sequences of different lengths, time along H": lambda scheme, shape, eps: describe_sequence_use(scheme, shape),
 }
-"""What the schemes are compared in, in words by scheme, shape and ε."""
+"""Properties to compare, by name: functions (scheme, shape, ε) -> words."""
 
 
 def tabulate_properties(schemes: list[Scheme], shape: Shape, eps: float = DEFAULT_EPS) -> dict[str, list[str]]:
-    """A row per property: {property: [of each scheme]}."""
+    """Return the properties of all schemes: {property: [words for each scheme]}."""
     return {name: [words(scheme, shape, eps) for scheme in schemes] for name, words in PROPERTY_DESCRIBERS.items()}
 
 
 def _inside(text: str) -> str:
-    """A sentence as a part of another."""
+    """Return a sentence with a small first letter, as part of another sentence."""
     return text[:1].lower() + text[1:]

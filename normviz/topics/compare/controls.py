@@ -1,4 +1,4 @@
-"""The compare page's controls. Every widget's key is that of a value in `compare.state.PARAMS`."""
+"""Controls of the compare page. Every widget's key is that of a value in `compare.state.PARAMS`."""
 
 import streamlit as st
 
@@ -16,7 +16,7 @@ from normviz.web.components.picked import show_choice_bar
 
 
 def controls(view: View) -> None:
-    """Schemes, their parameters, shape and data, in the sidebar."""
+    """Draw the controls of schemes, their parameters, shape and data in the sidebar."""
     with st.sidebar:
         choose_schemes(PREFIX + "schemes", COMPARABLE_KEYS, MOST)
         if "custom" in view["schemes"]:

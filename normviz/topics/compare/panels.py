@@ -1,11 +1,11 @@
-"""What the compare page shows: the schemes' cubes in one scene, and what tells them apart."""
+"""Panels of the compare page: the schemes' cubes in one scene, and a table of their properties."""
 
 import numpy as np
 import streamlit as st
 
 from normviz.charts import cube
 from normviz.core.fields import AXIS_NAMES, OWN, Field, Index, Shape
-from normviz.core.normalize import NormalizationResult
+from normviz.core.kinds.base import NormalizationResult
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.text import format_number, join_words
 from normviz.describe import wording
@@ -19,7 +19,7 @@ from normviz.ui.saving import draw_download_button
 def show_compared_cubes(
     view: View, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult], theme: str
 ) -> None:
-    """All cubes in a row, in one scene; the element's field lights in each."""
+    """Show the cubes of all schemes in a row, in one scene, with the field of the chosen element in each."""
     levels, legend = _levels(view["colour"], schemes, x, results)
     show_cubes(schemes, x, [result.xhat for result in results], levels, legend, view, CAMERA, theme)
     for column, scheme in zip(st.columns(len(schemes)), schemes, strict=True):
@@ -32,11 +32,11 @@ def show_compared_cubes(
 def _levels(
     colour: str, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult]
 ) -> tuple[np.ndarray, dict]:
-    """Levels of all copies, in one scale."""
+    """Return the colour levels of all cubes, (schemes, N, H, W, C), in one scale, and their legend."""
     if colour == "field":
         return cube.make_plain_levels((len(schemes), *x.shape))
     if colour == "statistic":
-        alone = Field((OWN,) * 4)  # nothing is shared: a statistic of its own for every element
+        alone = Field((OWN,) * 4)  # without a field every element has its own statistic
         levels = [cube.compute_statistic_levels(x.shape, scheme.field or alone) for scheme in schemes]
         return np.stack([level for level, _ in levels]), levels[0][1]
     values = [x] * len(schemes) if colour == "value" else [result.xhat for result in results]
@@ -44,7 +44,7 @@ def _levels(
 
 
 def show_comparison_table(view: View, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult]) -> None:
-    """What tells the schemes apart, and the locked element's field and result."""
+    """Show a table of the schemes' properties, with the locked element's field and result."""
     focus = view["focus"]
     rows = comparison.tabulate_properties(schemes, x.shape, view["eps"])
     at = ", ".join(
@@ -72,7 +72,7 @@ def show_comparison_table(view: View, schemes: list[Scheme], x: np.ndarray, resu
 
 
 def _fields_words(scheme: Scheme, focus: Index, shape: Shape) -> str:
-    """The field of an element, or of each of its statistics where they differ."""
+    """Return the field of an element in words, or of each of its statistics if they differ."""
     boxes = wording.describe_boxes(scheme, focus, shape)
     if len(boxes) == 1:
         return boxes[0].where

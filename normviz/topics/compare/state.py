@@ -1,8 +1,9 @@
-"""The compare page: what its link holds, and the schemes that stand side by side."""
+"""Page values of the compare page, and the schemes that they select."""
 
 from typing import Any
 
 from normviz.core.registry import SCHEMES, Scheme, get_scheme
+from normviz.core.settings import CustomValue
 from normviz.ui import cube_view as appearance
 from normviz.ui import custom, scheme, tensor
 from normviz.ui.link import Param, View, make_choice_fitter
@@ -11,10 +12,10 @@ PAGE = "compare"
 PREFIX = PAGE + " "
 FEWEST, MOST = 2, 6
 COMPARABLE_KEYS = [key for key, scheme in SCHEMES.items() if scheme.acts_on != "weight"]
-"""Those that act on the same tensor; the schemes of weights have a page of their own."""
+"""Keys of the schemes that act on the same tensor; schemes of weights have a page of their own."""
 
 SHARED_LAB_VALUES = (*tensor.SIZE_NAMES, "groups", "radius", "eps", "data", "seed", "colour", "focus")
-"""What the page has in common with the tensor lab: the tensor follows the user."""
+"""Names of the values shared with the tensor lab, so that the tensor follows from page to page."""
 
 
 def _schemes(value: Any, view: View) -> list[str]:
@@ -36,11 +37,12 @@ def _too_many(given: Any, view: View) -> str | None:
 CAMERA = appearance.create_camera_param(PREFIX)
 
 SHARED_TENSOR_PARAMS = (*tensor.PARAMS, *scheme.PARAMS, tensor.colour(lambda view: False))
-"""The tensor and what all schemes share; without γ and β, y is x̂."""
+"""Values of the tensor and of all schemes; without γ and β, y is x̂."""
 
 PARAMS = (  # the schemes first: which groups there may be depends on them
     Param(
-        PREFIX + "schemes", ["batch", "layer", "instance", "group"], _schemes, ",".join, words=_labels, why=_too_many
+        PREFIX + "schemes",
+        CustomValue(["batch", "layer", "instance", "group"], _schemes, ",".join, shown=_labels, why=_too_many),
     ),
     *SHARED_TENSOR_PARAMS,
     CAMERA,
@@ -48,13 +50,13 @@ PARAMS = (  # the schemes first: which groups there may be depends on them
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Whether a value belongs into this page's link."""
+    """Return True if a value belongs into this page's link."""
     return name in (*SHARED_LAB_VALUES, "camera", "schemes") or (
         name in custom.CUSTOM_KEYS and "custom" in view["schemes"]
     )
 
 
 def get_compared_schemes(view: View) -> list[Scheme]:
-    """The schemes with the view's parameters; the custom one is that of the tensor lab."""
+    """Return the chosen schemes with the view's parameters; the custom scheme is that of the tensor lab."""
     made = {"custom": custom.build_custom_scheme(view)} if "custom" in view["schemes"] else {}
     return [made.get(key) or get_scheme(key, view["groups"], view["radius"]) for key in view["schemes"]]

@@ -1,1 +1,1 @@
-"""The other way round: from the invariances that are wanted to the schemes that have them."""
+"""Search for the schemes that have given invariances."""

@@ -1,4 +1,4 @@
-"""Conditions that people have beside invariances, each decided by a scheme's fields, as where schemes are compared."""
+"""Conditions on a scheme besides invariances, each decided by the scheme's fields."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from normviz.core.text import join_words
 from normviz.topics.compare.comparison import explain_single_failure, is_shared_along
 
 CONDITION_SHAPES = {"dense": (8, 1, 1, 8), "conv": (8, 8, 8, 8)}
-"""By layer, summed inputs (N, H, W, C) that are asked about: two groups along an axis hold more than a pair each."""
+"""Pre-activations (N, H, W, C) by layer: long enough that each of two groups along an axis holds more than a pair."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition.
+    """A condition on a scheme.
 
     Attributes:
-        key: in links and on the command line.
-        name: a verb and its object, as "work for a batch of one".
-        asks: (layer) -> what that asks of its fields, in a sentence without its capital and its full stop.
-        met: (scheme, shape of the summed inputs) -> whether it does.
-        inside: the axes inside one index of which it keeps every field.
-        unbiased: whether the scheme is to be taken without β.
+        key: name in links and on the command line.
+        name: verb and object, as "work for a batch of one".
+        asks: (layer) -> requirement on the fields, a sentence without capital and full stop.
+        met: (scheme, shape of the pre-activations) -> True if the scheme meets the condition.
+        inside: axes along which no field may reach over several indices.
+        unbiased: True if the scheme is used without β.
     """
 
     key: str
@@ -34,24 +34,24 @@ class Condition:
 
 
 def find_met_conditions(scheme: Scheme, layer: str) -> tuple[str, ...]:
-    """The keys of the conditions that a scheme meets on a layer."""
+    """Return the keys of the conditions that a scheme meets on a layer."""
     return tuple(key for key, each in CONDITIONS.items() if each.met(scheme, CONDITION_SHAPES[layer]))
 
 
 def select_present_axes(axes: tuple[str, ...], layer: str) -> list[str]:
-    """Those of some axes that a layer has: N and C of a dense one, all four of a convolution."""
+    """Return the given axes that a layer has: at most N and C of a dense layer, all four of a convolution."""
     return [axis for axis, n in zip(AXES["activation"], CONDITION_SHAPES[layer], strict=True) if axis in axes and n > 1]
 
 
 def _apart(scheme: Scheme, axes: tuple[str, ...], shape: Shape) -> bool:
-    """Whether no statistic of the summed inputs is shared along these axes; one of length 1 is none."""
+    """Return True if no statistic of the pre-activations is shared along these axes; axes of length 1 do not count."""
     lengths = zip(AXES["activation"], shape, strict=True)
     there = [axis for axis, n in lengths if axis in axes and n > 1]
     return scheme.on_activations is None or not any(is_shared_along(scheme, axis, shape) for axis in there)
 
 
 def _keeps_nothing(scheme: Scheme, shape: Shape) -> bool:
-    """Over the examples of a mini-batch, statistics are kept as running averages; some weights keep a state too."""
+    """Return True if a scheme needs neither running averages over examples nor a state of its weights."""
     return _apart(scheme, _EXAMPLES, shape) and not (scheme.on_weights and scheme.on_weights.keeps)
 
 

@@ -1,4 +1,4 @@
-"""The controls of the page on design, in the sidebar."""
+"""Sidebar controls of the page "Find a scheme"."""
 
 import streamlit as st
 
@@ -9,10 +9,10 @@ from normviz.ui.link import PERSIST_STATE, View
 from normviz.ui.settings import Controls
 
 QUESTION_KEY = PREFIX + "question"
-"""Where the session holds the ready-made question that is asked, None for another."""
+"""Session key of the ready-made question that is chosen; its value is None for a question of one's own."""
 
 CHANGE_LABELS = {key: each.name for each in QUESTIONS for key in each.need}
-"""Each transformation as the button of its question states it."""
+"""Label of each transformation, as on the button of its question."""
 
 
 def controls(view: View) -> None:
@@ -33,6 +33,6 @@ def controls(view: View) -> None:
 
 
 def _ask() -> None:
-    """Ask the question that was chosen."""
+    """Set the demands to the chosen question."""
     question: Question = st.session_state[QUESTION_KEY]
     st.session_state.update({PREFIX + name: value for name, value in question.values.items()})

@@ -23,18 +23,18 @@ PHOTO_SIZE = (92, 144)
 """Height and width of a photograph."""
 
 FACTOR, ADDED, COLOUR = 2.0, 0.25, (0.35, 0.2, 0.0, 0.55 / 3)
-"""A factor of pictures or weights; what is added to all weights; the red, green, blue and mean that are added."""
+"""Factor of pictures or weights, constant added to all weights, and (red, green, blue, mean) added to pictures."""
 
 DARKEST, BRIGHTEST = 0.02, 0.45
-"""The values of a photograph, so that twice as bright is still no white, and nothing is 0."""
+"""Range of a photograph's values: twice as bright is below white, and no value is 0."""
 
 
 class PictureChange(NamedTuple):
     """A change of the batch or of the weights.
 
     Attributes:
-        name: what is done to the picture, in a few words.
-        apply: (pre-activations (2, H, W, 4)) -> those after the change, of one or two pictures.
+        name: the change in a few words.
+        apply: (pre-activations (2, H, W, 4)) -> pre-activations after the change, of one or two pictures.
     """
 
     name: str
@@ -50,7 +50,7 @@ PICTURE_CHANGES = {
     "weight-vector-rescaling": PictureChange("weights of red doubled", lambda x: x * np.array([FACTOR, 1.0, 1.0, 1.0])),
     "weight-matrix-recentering": PictureChange("constant added to weights", lambda x: x + ADDED * 3 * x[..., 3:]),
 }
-"""By the key of a transformation or of a condition."""
+"""Changes by the key of a transformation or of a condition."""
 
 FIRST_PICTURE_CHANGE = "case-rescaling"
 """The change of the first picture alone."""
@@ -85,7 +85,7 @@ def compare_pictures(scheme: str, change: str, index: int = 0) -> PicturePair:
 def render_picture_table(changes: Sequence[str]) -> str:
     """Return the HTML of a table: a row of pictures before, and one after each change. Styles: style.css.
 
-    A change of one picture is followed by the other picture. `changes`: a tuple of keys of `CHANGES`.
+    Rows of the other picture follow a change of one picture. `changes`: a tuple of keys of `PICTURE_CHANGES`.
     """
     names = ("no normalization", *(f"{SCHEMES[key].label}<small>{_per(SCHEMES[key])}</small>" for key in BEST_KNOWN))
     rows = ["".join(f"<th scope=col>{name}</th>" for name in ("", *names)), _row("before", changes[0], 0, False)]
@@ -109,7 +109,7 @@ def _row(name: str, change: str, which: int, is_after: bool) -> str:
 
 
 def _per(scheme: Scheme) -> str:
-    """Return over what a scheme normalizes: "normalizes each channel"."""
+    """Return the scope of a scheme in words: "normalizes each channel"."""
     noun = name_field(scheme.fields[-1], scheme.axes, make_photographs().shape)
     return f"normalizes each {noun}".replace("of every example", "of each picture").replace("example", "picture")
 

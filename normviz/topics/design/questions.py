@@ -1,4 +1,4 @@
-"""Ready-made questions of the page on design, and their answers in a sentence."""
+"""Ready-made questions of the page "Find a scheme", and their answers in a sentence."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,11 +20,11 @@ class Question:
     """A ready-made question.
 
     Attributes:
-        key: of the words around it in `normviz.ui.page_texts`.
-        name: a change, as its button states it.
-        need: keys of the transformations that a scheme has to ignore.
-        conditions: keys of `design.conditions.CONDITIONS` that it has to meet.
-        because: why some schemes ignore the change and others do not.
+        key: key of its texts in `normviz.ui.page_texts`.
+        name: label of its button: a change.
+        need: keys of the transformations to ignore.
+        conditions: keys of the conditions to meet, of `design.conditions.CONDITIONS`.
+        because: reason that some schemes ignore the change and others do not.
     """
 
     key: str
@@ -35,8 +35,8 @@ class Question:
 
     @property
     def values(self) -> View:
-        """The values of the page that ask exactly this question, by their names in the link."""
-        is_first = self is QUESTIONS[0]  # it is asked where nothing is demanded
+        """Page values that ask exactly this question, by their names in the link."""
+        is_first = self is QUESTIONS[0]  # the default where nothing is demanded
         asked = {key: "need" if key in self.need and not is_first else "either" for key in TRANSFORMATIONS}
         return asked | {"conditions": list(self.conditions), "pick": ""}
 
@@ -92,11 +92,11 @@ QUESTIONS = (
         "other positions. A scheme ignores it if it subtracts the mean over the channels of each position.",
     ),
 )
-"""In the order of their buttons; the first is asked where a link demands nothing."""
+"""Questions in the order of their buttons; the first is the default."""
 
 
 def find_question(demands: Demands) -> Question | None:
-    """Return the ready-made question that is exactly these demands; None for demands of one's own."""
+    """Return the ready-made question with exactly these demands; None if there is none."""
     asked = (demands.need, demands.without, demands.conditions)
     return next((each for each in QUESTIONS if (each.need, (), each.conditions) == asked), None)
 
@@ -106,9 +106,9 @@ def describe_known_answers(demands: Demands) -> str:
     """Return which of the best known schemes meet the demands, in sentences.
 
     Example:
-        >>> answer_words(Demands("conv", need=("case-rescaling",)))
+        >>> describe_known_answers(Demands("conv", need=("case-rescaling",)))
         'Layer, Instance, Group and RMS norm do. Batch norm does not.'
-        >>> answer_words(Demands("dense", need=("case-rescaling", "weight-vector-rescaling")))
+        >>> describe_known_answers(Demands("dense", need=("case-rescaling", "weight-vector-rescaling")))
         'Batch, Layer, Instance, Group and RMS norm do not.'
     """
     labels: dict[bool, list[str]] = {True: [], False: []}
@@ -125,7 +125,7 @@ def describe_answer_count(demands: Demands, schemes: FoundSchemes) -> str:
 
     Example:
         >>> asked = Demands("dense", need=("case-rescaling",))
-        >>> count_words(asked, found(asked))
+        >>> describe_answer_count(asked, find_schemes(asked))
         '6 of 81 schemes on a dense layer ignore single training case re-scaling.'
     """
     everything = len(find_schemes(Demands(demands.layer, weights=demands.weights)))

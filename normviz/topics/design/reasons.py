@@ -1,4 +1,4 @@
-"""Why no scheme meets some demands: what each of them asks of the fields, and of what stands in front."""
+"""Reasons that no scheme meets some demands: the requirements of each on the fields and on the front."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,12 +26,12 @@ from normviz.topics.design.wording import LAYER_WORDS
 
 @dataclass(frozen=True)
 class Reason:
-    """Why no scheme meets some demands.
+    """Reason that no scheme meets some demands.
 
     Attributes:
-        conflict: the fewest demands that exclude each other; `asks`: what each of them asks, as "to …, …".
-        end: where that leads, behind the last of them.
-        elsewhere: with what else in front there are schemes, in a sentence; empty where with nothing else.
+        conflict: the fewest demands that exclude each other; `asks`: the requirement of each, as "to …, …".
+        end: consequence, as the end of the last requirement.
+        elsewhere: sentence on the other fronts with which there are schemes; empty if there are none.
     """
 
     conflict: tuple[Demand, ...]
@@ -44,7 +44,7 @@ class Reason:
 
 
 def explain_no_answer(demands: Demands) -> Reason | None:
-    """Why no scheme meets the demands, from the fields; None where some scheme does."""
+    """Return the reason that no scheme meets the demands; None if a scheme does."""
     some = find_conflict(demands)
     if not some:
         return None
@@ -59,7 +59,7 @@ def explain_no_answer(demands: Demands) -> Reason | None:
 
 
 def restrict_demands(demands: Demands, subset: Sequence[Demand], weights: tuple[str, ...]) -> Demands:
-    """Some of the demands, with what may stand in front."""
+    """Return the demands of a subset, with these keys of fronts."""
     absorbed, let_through = (
         tuple(key for key, wanted in subset if key in TRANSFORMATIONS and wanted == which) for which in (True, False)
     )
@@ -84,7 +84,7 @@ def describe_relaxation(near: NearMiss, demands: Demands) -> str:
 
 
 def describe_requirement(demand: Demand, demands: Demands, fronts: bool = True) -> str:
-    """What a demand asks of the fields, in a sentence without its capital; and, unless not `fronts`, of the front."""
+    """Return the requirement of a demand on the fields and, if `fronts`, on the front: a sentence without capital."""
     text = _of_fields(demand, demands.layer)
     if not fronts:
         return text
@@ -99,7 +99,7 @@ def describe_requirement(demand: Demand, demands: Demands, fronts: bool = True) 
 
 
 def _of_fields(demand: Demand, layer: str) -> str:
-    """What a demand asks of the fields where nothing stands in front; to let a shift through is in no conflict."""
+    """Return the requirement of a demand on the fields with no front; to change with a shift is never in a conflict."""
     key, wanted = demand
     if key in CONDITIONS:
         return CONDITIONS[key].asks(layer)
@@ -114,7 +114,7 @@ def _of_fields(demand: Demand, layer: str) -> str:
 
 
 def find_inner_axes(demand: Demand, layer: str) -> list[str]:
-    """The axes of a layer inside one index of which a demand keeps fields, or wants them not to stay."""
+    """Return the axes of a layer on which a demand depends: along them, fields must or must not reach over several."""
     key, _ = demand
     if key in CONDITIONS:
         return select_present_axes(CONDITIONS[key].inside, layer)
@@ -123,7 +123,7 @@ def find_inner_axes(demand: Demand, layer: str) -> list[str]:
 
 
 def _fronts(demand: Demand, demands: Demands) -> tuple[list[str], list[str], list[str]]:
-    """What may stand in front and meets a demand whatever the fields are; never meets it; only where they divide."""
+    """Return the fronts that meet a demand with all fields, with none, and only with fields that divide."""
     enough, never, divided = [], [], []
     for front in demands.weights:
         answers, divides = evaluate_behind_front(demands.layer, front, demand)
@@ -146,7 +146,7 @@ def _none_of(fronts: Sequence[str]) -> str:
 
 
 def _impossible(demand: Demand, demands: Demands) -> str:
-    """A demand that nothing behind the schemes of weights that are allowed meets."""
+    """Return a sentence on a demand that no scheme behind the allowed fronts meets."""
     front = demands.weights[0]
     key, wanted = demand
     if key in CONDITIONS:
@@ -164,7 +164,7 @@ def _impossible(demand: Demand, demands: Demands) -> str:
 
 
 def _nothing_left(some: Sequence[Demand], demands: Demands) -> str:
-    """Where the demands together keep fields inside one index of every axis."""
+    """Return the end of a reason if the demands together leave no axis to reduce; else an empty string."""
     kept = {axis for each in some if each[1] for axis in find_inner_axes(each, demands.layer)}
     if kept != set(select_present_axes(("N", "H", "W", "C"), demands.layer)):
         return ""
@@ -173,7 +173,7 @@ def _nothing_left(some: Sequence[Demand], demands: Demands) -> str:
 
 
 def _elsewhere(demands: Demands) -> str:
-    """With what else in front there are some."""
+    """Return a sentence on the other fronts with which schemes meet the demands; empty if there are none."""
     others = [
         key for key in FRONT_KEYS if key not in demands.weights and find_schemes(replace(demands, weights=(key,)))
     ]

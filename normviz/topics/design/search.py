@@ -1,10 +1,10 @@
-"""The other way round: of invariances that are wanted, the schemes that have them, or why there are none.
+"""Search for the schemes that meet demands on invariances and conditions.
 
-Searched are all schemes with the rules `RULES` on the axes of a layer, for what is averaged (A) and for what divides
-(B), each freely, alone or with a weight scheme in front. A field that is own on every axis is no such step: an
-element less its own mean is 0, and over its own size a sign. What a scheme absorbs follows from the rule of `theory`,
-which asks of a field only along which axes it reaches, and a condition also whether it has groups of examples; so one
-of each such pattern is asked, and a scheme is made only when it is looked at.
+The search covers all pairs of a summation field A and a suppression field B with `SEARCHED_RULES` on the axes of a
+layer, alone or with a weight scheme in front (the front). A field that is own on every axis counts as no step: an
+element minus its own mean is 0, and divided by its own size a sign. The invariances of a scheme depend only on the axes
+along which its fields reach, and its conditions also on groups of examples. So one scheme of each such pattern is
+evaluated, and the others are built only on access.
 """
 
 from collections import Counter
@@ -26,39 +26,39 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.design.conditions import CONDITION_SHAPES, CONDITIONS, find_met_conditions
 
 SEARCHED_RULES = (OWN, FULL, Rule("groups", 2))
-"""What a field may be along an axis; other numbers of groups absorb what two do."""
+"""Rules of a field along an axis; other numbers of groups have the invariances of two."""
 
 SHAPES: dict[str, tuple[Shape, Shape]] = {
     "dense": ((8, 1, 1, 8), (1, 1, 16, 8)),
     "conv": ((8, 4, 4, 8), (3, 3, 4, 8)),
 }
-"""By layer, summed inputs (N, H, W, C) and weights (kh, kw, Cin, Cout), large enough for two groups of several."""
+"""Shapes of pre-activations (N, H, W, C) and weights (kh, kw, Cin, Cout) by layer: two groups hold several each."""
 
 FRONT_KEYS = ("none", *(key for key, row in SCHEMES.items() if row.acts_on == "weight"))
-"""What may stand in front: nothing, or a scheme of the weights."""
+"""Keys of the possible fronts: "none", or a scheme of the weights."""
 
 ANY_FRONT = "any"
-"""In place of a key of `WEIGHTS`: all of them."""
+"""Stands for all of `FRONT_KEYS`."""
 
 Invariances = tuple[str, ...]
 """Keys of transformations, in the order of `TRANSFORMATIONS`."""
 
 DEMANDABLE = (*TRANSFORMATIONS, *CONDITIONS)
-"""All that may be demanded: transformations to be absorbed or not, and conditions."""
+"""Keys of everything that may be demanded: transformations and conditions."""
 
 Demand = tuple[str, bool]
-"""A key of `ASKED`, and whether a scheme is to have it."""
+"""A key of `DEMANDABLE`, and True if a scheme must have it, False if it must not."""
 
 
 @dataclass(frozen=True)
 class Demands:
-    """What a scheme has to absorb and what it must not; all else does not matter.
+    """Invariances and conditions that a scheme must have, and invariances that it must not have.
 
     Attributes:
         layer: "dense" or "conv".
-        need, without: keys of transformations.
-        weights: what may stand in front: keys of `WEIGHTS`.
-        conditions: keys of `CONDITIONS`.
+        need, without: keys of transformations that must, or must not, cancel.
+        weights: allowed fronts, of `FRONT_KEYS`.
+        conditions: keys of `CONDITIONS` that must be met.
 
     Raises:
         InvalidInput: an unknown layer, transformation, weight scheme or condition, or one transformation both ways.
@@ -88,16 +88,16 @@ class Demands:
 
     @property
     def each(self) -> tuple[Demand, ...]:
-        """Every demand."""
+        """All demands."""
         asked = dict.fromkeys((*self.need, *self.conditions), True) | dict.fromkeys(self.without, False)
         return tuple((key, asked[key]) for key in DEMANDABLE if key in asked)
 
     def met(self, properties: Collection[str]) -> bool:
-        """Whether a scheme that has these of `ASKED` meets all demands."""
+        """Return True if a scheme with these properties, of `DEMANDABLE`, meets all demands."""
         return not self.missed(properties)
 
     def missed(self, properties: Collection[str]) -> tuple[str, ...]:
-        """The demands that it does not meet."""
+        """Return the keys of the demands that a scheme with these properties does not meet."""
         return tuple(key for key, wanted in self.each if (key in properties) != wanted)
 
 
@@ -108,11 +108,11 @@ def demand_exactly(transformations: Invariances, layer: str, weights: tuple[str,
 
 @dataclass(frozen=True)
 class NamedSchemes:
-    """The registered schemes that are named beside a number of schemes.
+    """Keys of the registered schemes among a number of schemes.
 
     Attributes:
-        counted: keys of those that are among the counted schemes; those with the same x̂ on the layer are one tuple.
-        uncounted: keys of the others, whose windows or functions are not among `RULES`.
+        counted: keys of the schemes that the search counts; schemes with the same x̂ on the layer are one tuple.
+        uncounted: keys of the others, whose windows or functions are not among `SEARCHED_RULES`.
     """
 
     counted: tuple[tuple[str, ...], ...] = ()
@@ -120,7 +120,7 @@ class NamedSchemes:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """All keys."""
+        """Keys of all schemes."""
         return *chain(*self.counted), *self.uncounted
 
 
@@ -129,9 +129,9 @@ class InvarianceSet:
     """The schemes that have one set of invariances.
 
     Attributes:
-        invariances: that set.
-        schemes: how many there are.
-        names: the registered schemes that have this set.
+        invariances: the set.
+        schemes: number of schemes.
+        names: the registered schemes with this set.
     """
 
     invariances: Invariances
@@ -144,9 +144,9 @@ class NearMiss:
     """The schemes that miss the same few demands.
 
     Attributes:
-        missed: keys of those.
-        schemes: how many there are.
-        names: the registered schemes that miss these.
+        missed: keys of the missed demands.
+        schemes: number of schemes.
+        names: the registered schemes that miss these demands.
     """
 
     missed: tuple[str, ...]
@@ -155,26 +155,26 @@ class NearMiss:
 
 
 def check_layer(layer: str) -> None:
-    """Raise InvalidInput for a layer that there is not."""
+    """Raise InvalidInput for an unknown layer."""
     if layer not in SHAPES:
         raise InvalidInput(f"layer {layer!r} is unknown; {join_words(SHAPES)} would do.")
 
 
 def find_varying_axes(layer: str) -> tuple[int, ...]:
-    """The positions of the axes on which fields differ: N and C of a dense layer, all of a convolution."""
+    """Return the positions of the axes longer than 1: N and C of a dense layer, all of a convolution."""
     return tuple(axis for axis, n in enumerate(SHAPES[layer][0]) if n > 1)
 
 
 def parse_fronts(text: str) -> tuple[str, ...]:
-    """What may stand in front: "any", "none" or the key of a scheme of weights."""
+    """Return the keys of fronts that a text allows: "any", "none" or the key of a scheme of weights."""
     return FRONT_KEYS if text == ANY_FRONT else (text,)
 
 
 def list_fields(layer: str, rules: Sequence[Rule] = SEARCHED_RULES) -> list[Field | None]:
-    """All fields of a layer; None in place of the one that is own on every axis."""
+    """Return all fields of a layer; None in place of the field that is own on every axis."""
     axes, found = find_varying_axes(layer), []
     for chosen in product(rules, repeat=len(axes)):
-        # On an axis of length 1, averaged and kept are the same.
+        # On an axis of length 1, averaging changes nothing.
         given = dict(zip(axes, chosen, strict=True))
         own = all(rule == OWN for rule in chosen)
         found.append(None if own else Field(tuple(given.get(axis, FULL) for axis in range(4))))
@@ -182,7 +182,7 @@ def list_fields(layer: str, rules: Sequence[Rule] = SEARCHED_RULES) -> list[Fiel
 
 
 def build_from_fields(summation: Field | None, suppression: Field | None, weights: str = "none") -> Scheme:
-    """The scheme with these fields, behind a scheme of the weights."""
+    """Return the scheme with these fields behind a front."""
     if summation is None and suppression is None:
         return SCHEMES[weights]
     return (
@@ -191,41 +191,43 @@ def build_from_fields(summation: Field | None, suppression: Field | None, weight
 
 
 def adapt_to_demands(scheme: Scheme, demands: Demands) -> Scheme:
-    """An answer as the demands want it: without β where γ alone is to be learned."""
+    """Return a scheme without β if the demands say that γ alone is learned, else unchanged."""
     return replace(scheme, bias=None) if any(CONDITIONS[key].unbiased for key in demands.conditions) else scheme
 
 
 def get_front_key(scheme: Scheme) -> str:
-    """What stands in front of a scheme, or is all of it: a key of `WEIGHTS`."""
+    """Return the front of a scheme, of `FRONT_KEYS`; for a scheme of weights, its own key."""
     return split_scheme(scheme)[-1] or "none"
 
 
 def split_scheme(scheme: Scheme) -> tuple[Field | None, Field | None, str | None]:
-    """What is averaged and what divides of the activations, and the key of what stands in front, or is all of it."""
+    """Return the summation and the suppression field on activations, and the key of the scheme on weights, or None."""
     front, behind = scheme.on_weights, scheme.on_activations
     fields = (None, None) if behind is None else (behind.summation, behind.suppression)
     return *fields, None if front is None else front.key
 
 
 def compute_invariances(scheme: Scheme, layer: str) -> Invariances:
-    """What a scheme absorbs on a layer, by the rule, at ε = 0; nothing without normalization."""
+    """Return the invariances of a scheme on a layer at ε = 0, by the rule of `theory`; none without normalization."""
     if scheme.acts_on == "none":
         return ()
     return find_invariances(scheme, layer, *SHAPES[layer])
 
 
 def find_properties(scheme: Scheme, layer: str) -> tuple[str, ...]:
-    """All of `ASKED` that a scheme has on a layer."""
+    """Return all keys of `DEMANDABLE` that a scheme has on a layer."""
     return *compute_invariances(scheme, layer), *find_met_conditions(scheme, layer)
 
 
 class _Index(NamedTuple):
-    """All schemes of a layer, as numbers: a front, a summation field and a suppression field.
+    """All schemes of a layer as arrays over (front, summation field, suppression field).
 
     Attributes:
-        fields: the fields; pattern: the number of each one's pattern, and schemes: how many have a pair of patterns.
-        has: by front and pair of patterns, whether a scheme has each of `ASKED`.
-        order: all schemes, the simplest first, as flat positions in (front, summation, suppression).
+        fields: the fields, F of them with P patterns.
+        pattern: number of each field's pattern, (F,).
+        schemes: number of schemes with each pair of patterns, (P, P).
+        has: True if a scheme has a property of `DEMANDABLE`, (fronts, P, P, properties).
+        order: all schemes, the simplest first, as flat positions in (fronts, F, F).
     """
 
     fields: list[Field | None]
@@ -262,7 +264,7 @@ def _index(layer: str) -> _Index:
 
 
 def _pattern(field: Field | None) -> Field | None:
-    """The field with `full` along every axis along which it reaches over more than one index; groups of N stay."""
+    """Return a field with `full` along every axis on which it reaches over several indices; groups of N stay."""
     if field is None:
         return None
     first, *rest = field.rules
@@ -270,14 +272,14 @@ def _pattern(field: Field | None) -> Field | None:
 
 
 def _reaches(pair: tuple[str, Field | None, Field | None]) -> tuple[str, Field | None, Field | None]:
-    """A front and two patterns, as far as the rule of `theory` tells them apart."""
+    """Return a front and two patterns as far as the rule of `theory` distinguishes them."""
     front, *both = pair
     a, b = (None if f is None else Field(tuple(rule if rule == OWN else FULL for rule in f.rules)) for f in both)
     return front, a, b
 
 
 def _simplest(every: Sequence[Field | None], layer: str) -> np.ndarray:
-    """The order of all schemes: by what stands in front, two fields instead of one, groups, and steps in all."""
+    """Return the order of all schemes: by front, different fields, number of groups, and number of steps."""
     axes = find_varying_axes(layer)
     rules = [[] if field is None else [field.rules[axis] for axis in axes] for field in every]
     there = np.array([field is not None for field in every], int)
@@ -293,19 +295,19 @@ def _simplest(every: Sequence[Field | None], layer: str) -> np.ndarray:
 
 
 def _asked(demands: Demands) -> tuple[list[int], np.ndarray]:
-    """The positions in `WEIGHTS` of what may stand in front; and by front, pair of patterns and demand, whether met."""
+    """Return the positions of the allowed fronts, and an array (fronts, P, P, demands), True where a demand is met."""
     fronts = [position for position, key in enumerate(FRONT_KEYS) if key in demands.weights]
     places = [DEMANDABLE.index(key) for key, _ in demands.each]
     return fronts, _index(demands.layer).has[fronts][..., places] == [wanted for _, wanted in demands.each]
 
 
 def _absorbed(row: Sequence[bool] | np.ndarray) -> Invariances:
-    """The invariances among `ASKED`, where a scheme has these."""
+    """Return the invariances in a row of properties, True for those of `DEMANDABLE` that a scheme has."""
     return tuple(key for key, there in zip(DEMANDABLE, row, strict=True) if there and key in TRANSFORMATIONS)
 
 
 class FoundSchemes(Sequence[tuple[Scheme, Invariances]]):
-    """Schemes that meet demands, with all that they absorb, the simplest first; each is made when it is asked for."""
+    """Schemes that meet demands, with their invariances, the simplest first; each is built on access."""
 
     def __init__(self, demands: Demands, positions: np.ndarray) -> None:
         self._demands, self._positions = demands, positions
@@ -332,7 +334,7 @@ class FoundSchemes(Sequence[tuple[Scheme, Invariances]]):
 
 
 def find_schemes(demands: Demands) -> FoundSchemes:
-    """The schemes that meet the demands, with all that they absorb; the simplest first."""
+    """Return the schemes that meet the demands, with their invariances; the simplest first."""
     fronts, answers = _asked(demands)
     index = _index(demands.layer)
     chosen = np.zeros(index.has.shape[:3], bool)
@@ -342,13 +344,13 @@ def find_schemes(demands: Demands) -> FoundSchemes:
 
 
 def iterate_schemes(layer: str, weights: Iterable[str] = ("none",)) -> Iterator[tuple[Scheme, Invariances]]:
-    """All schemes of a layer with what they absorb; the simplest first."""
+    """Return all schemes of a layer with their invariances; the simplest first."""
     return iter(find_schemes(Demands(layer, weights=tuple(weights))))
 
 
 @lru_cache(maxsize=64)
 def take_census(layer: str, weights: tuple[str, ...] = ("none",)) -> tuple[InvarianceSet, ...]:
-    """The sets of invariances that there are, from the smallest; with how many schemes, and the names."""
+    """Return the sets of invariances that schemes have, from the smallest, with their number of schemes and names."""
     index = _index(layer)
     counts: Counter[Invariances] = Counter()
     for front in weights:
@@ -363,7 +365,7 @@ def take_census(layer: str, weights: tuple[str, ...] = ("none",)) -> tuple[Invar
 
 
 def group_scheme_names(rows: Iterable[Scheme], layer: str) -> NamedSchemes:
-    """Tell registered schemes that are counted on a layer from those that are not, and join those with the same x̂."""
+    """Split registered schemes into those that the search counts and others, and join those with the same x̂."""
     counted: dict[object, list[str]] = {}
     uncounted = []
     for row in rows:
@@ -378,7 +380,7 @@ def group_scheme_names(rows: Iterable[Scheme], layer: str) -> NamedSchemes:
 
 
 def list_registered_schemes(layer: str, front_keys: tuple[str, ...]) -> list[Scheme]:
-    """The registered schemes that are such as are searched on a layer, also those whose rules are not among `RULES`."""
+    """Return the registered schemes with these fronts whose x̂ on a layer is more than zeros and signs."""
     return [
         row
         for row in SCHEMES.values()
@@ -387,28 +389,25 @@ def list_registered_schemes(layer: str, front_keys: tuple[str, ...]) -> list[Sch
 
 
 def _is_step(scheme: Scheme, layer: str) -> bool:
-    """Whether x̂ is more than zeros and signs, as it is not where a field holds one element."""
+    """Return True if x̂ is more than zeros and signs, as it is unless a field holds a single element or a pair."""
     shape = CONDITION_SHAPES[layer]
     return scheme.on_activations is None or (not scheme.whitens and explain_degeneracy(scheme, shape, 0.0) is None)
 
 
 def is_answer(scheme: Scheme, demands: Demands) -> bool:
-    """Whether any scheme, of whatever rules, meets the demands."""
+    """Return True if a scheme, with any rules, meets the demands."""
     stands = get_front_key(scheme) in demands.weights and _is_step(scheme, demands.layer)
     return stands and demands.met(find_properties(scheme, demands.layer))
 
 
 @lru_cache(maxsize=64)
 def find_registered_answers(demands: Demands) -> tuple[Scheme, ...]:
-    """The registered schemes that meet the demands."""
+    """Return the registered schemes that meet the demands."""
     return tuple(row for row in list_registered_schemes(demands.layer, demands.weights) if is_answer(row, demands))
 
 
 def find_scheme_name(scheme: Scheme, layer: str) -> str | None:
-    """What a scheme is called on this layer: the registered one that computes the same, and what stands in front.
-
-    None for most.
-    """
+    """Return the name of a scheme, or of the registered scheme that computes the same on this layer; else None."""
     if scheme.key != "custom":
         return scheme.name
     same = find_equal_schemes(scheme, SHAPES[layer][0])
@@ -416,7 +415,7 @@ def find_scheme_name(scheme: Scheme, layer: str) -> str | None:
 
 
 def find_nearest_schemes(demands: Demands) -> list[NearMiss]:
-    """The schemes that miss the fewest demands, by which these are; where there are most schemes first."""
+    """Return the schemes that miss the fewest demands, grouped by the demands they miss, the largest group first."""
     fronts, answers = _asked(demands)
     schemes = np.tile(_index(demands.layer).schemes.ravel(), len(fronts))
     misses = ~answers.reshape(len(schemes), -1)
@@ -436,7 +435,7 @@ def find_nearest_schemes(demands: Demands) -> list[NearMiss]:
 
 
 def find_conflict(demands: Demands) -> tuple[Demand, ...]:
-    """The fewest of the demands that no scheme meets together; empty where some scheme meets all."""
+    """Return the fewest demands that no scheme meets together; empty if a scheme meets all."""
     _, answers = _asked(demands)
     rows = np.unique(answers.reshape(int(np.prod(answers.shape[:3])), -1), axis=0)
     for count in range(1, len(demands.each) + 1):
@@ -447,8 +446,7 @@ def find_conflict(demands: Demands) -> tuple[Demand, ...]:
 
 
 def evaluate_behind_front(layer: str, front: str, demand: Demand) -> tuple[np.ndarray, np.ndarray]:
-    """Behind a scheme of weights, whether each pair of patterns of fields meets a demand; and which patterns of the
-    second divide."""
+    """Return the pairs of patterns that meet a demand behind a front, (P, P), and the dividing patterns, (P,)."""
     index = _index(layer)
     key, wanted = demand
     divides = np.ones(len(index.schemes), bool)
@@ -457,6 +455,6 @@ def evaluate_behind_front(layer: str, front: str, demand: Demand) -> tuple[np.nd
 
 
 def make_probe_scheme(layer: str, front: str) -> Scheme:
-    """A scheme behind one of the weights that centres and divides over the channels of each example."""
+    """Return the scheme behind a front that centres and divides over the channels of each example."""
     over = list_fields(layer)[SEARCHED_RULES.index(FULL)]
     return build_from_fields(over, over, front)

@@ -1,4 +1,4 @@
-"""The state of the page on design: what its link holds, and what it asks for."""
+"""Page values of "Find a scheme", and the demands and the scheme that they select."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 from normviz.core.registry import SCHEMES
 from normviz.core.scheme import Scheme
-from normviz.core.settings import choice, multiple_choice
+from normviz.core.settings import Choice, CustomValue, choice, multiple_choice
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.topics.design import search
 from normviz.topics.design.conditions import CONDITIONS
@@ -14,22 +14,22 @@ from normviz.topics.design.questions import QUESTIONS
 from normviz.topics.design.search import ANY_FRONT, SHAPES, Demands
 from normviz.topics.experiments.experiment import format_custom_scheme, parse_custom_scheme
 from normviz.ui import cube_view as appearance
-from normviz.ui import link
 from normviz.ui.custom import WEIGHT_SCHEME_LABELS
 from normviz.ui.link import Param, View, create_params
+from normviz.ui.tensor import fit_index, format_index
 
 PAGE = "design"
 PREFIX = f"{PAGE} "
-"""Of all keys in the session: other pages have values of the same names."""
+"""Prefix of the page's session keys: other pages have values of the same names."""
 
 DEMAND_LABELS = {"either": "Does not matter", "need": "Ignored", "without": "Not ignored"}
-"""Labels of the demands that each transformation can have."""
+"""Labels of what may be demanded of each transformation."""
 
 
 def format_pick(scheme: Scheme, layer: str) -> str:
-    """A scheme as the link has it: its fields and what stands in front; its key where it has none of activations.
+    """Return a scheme as text for the link: its fields and its front, or its key if it has no fields on activations.
 
-    The same for schemes that compute the same on the layer.
+    Schemes that compute the same on the layer have the same text.
     """
     if scheme.on_activations is None or not scheme.fields:
         return scheme.key
@@ -40,7 +40,7 @@ def format_pick(scheme: Scheme, layer: str) -> str:
 
 
 def parse_pick(text: str) -> Scheme | None:
-    """The scheme that a text of a link says; None where none is picked. Raises InvalidInput."""
+    """Return the scheme of a text from `format_pick`; None for an empty text. Raises InvalidInput."""
     if not text:
         return None
     row = SCHEMES.get(text)
@@ -48,7 +48,7 @@ def parse_pick(text: str) -> Scheme | None:
 
 
 def validate_pick(given: Any, view: View) -> str:
-    """A scheme that fits the layer, as `pick_text` writes it; raises ValueError where it does not."""
+    """Return the text of a pick; raises ValueError if its scheme does not fit the layer."""
     text = str(given)
     if (scheme := parse_pick(text)) is not None and scheme.on_activations is not None:
         scheme.check(SHAPES[view["layer"]][0])
@@ -57,7 +57,7 @@ def validate_pick(given: Any, view: View) -> str:
 
 @dataclass(frozen=True)
 class Page:
-    """What the page's link holds, beside a demand for each transformation."""
+    """Values of the page's link, besides a demand for each transformation."""
 
     layer: str = choice("conv", {key: key.capitalize() for key in LAYERS}, label="Layer")
     weights: str = choice("none", WEIGHT_SCHEME_LABELS | {ANY_FRONT: "Anything"}, label="Weight normalization in front")
@@ -67,36 +67,26 @@ class Page:
 
 
 def _focus(given: Any, view: View) -> tuple[int, ...]:
-    """An element of the summed inputs of the layer."""
-    numbers = [*(given.split(",") if isinstance(given, str) else given), 0, 0, 0, 0][:4]
-    return tuple(
-        link.make_integer_fitter(0, n - 1)(k, view) for k, n in zip(numbers, SHAPES[view["layer"]][0], strict=True)
-    )
+    """Return the index of an element of the layer's pre-activations, fitted to its shape."""
+    return fit_index(given, SHAPES[view["layer"]][0])
 
 
 CAMERA = appearance.create_camera_param(PREFIX)
 
 PARAMS = (
     *create_params(Page, PREFIX),
-    # One that is not among the answers, as of another layer, gives way to the first of them without a word.
-    Param(PREFIX + "pick", "", validate_pick, label="Scheme", why=lambda given, view: ""),
+    # A scheme that is not among the answers, as of another layer, is replaced by the first of them without a note.
+    Param(PREFIX + "pick", CustomValue("", validate_pick, label="Scheme", why=lambda given, view: "")),
     CAMERA,
-    Param("focus", (0, 0, 0, 0), _focus, lambda focus: ",".join(map(str, focus)), label="Locked element"),
-    *(
-        Param(
-            PREFIX + key,
-            "either",
-            link.make_choice_fitter(list(DEMAND_LABELS)),
-            label=each.name,
-            words=DEMAND_LABELS.__getitem__,
-        )
-        for key, each in TRANSFORMATIONS.items()
+    Param("focus", CustomValue((0, 0, 0, 0), _focus, format_index, label="Locked element")),
+    *create_params(
+        {key: Choice("either", DEMAND_LABELS, label=each.name) for key, each in TRANSFORMATIONS.items()}, PREFIX
     ),
 )
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True: every value matters in every view."""
+    """Return True, as every value matters in every view."""
     return True
 
 
@@ -110,7 +100,7 @@ def read_demands(view: View) -> Demands:
 
 
 FORMER_NAMES = ("show", "set", "train", "page", "source", "scheme", "function", "alpha", "delta", "seed", "code")
-"""Names in links to former panels of the page."""
+"""Names of values in links to former panels of the page."""
 
 
 def replace_former_link(former: Mapping[str, str]) -> tuple[str, dict[str, str]]:

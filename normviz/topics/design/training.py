@@ -1,4 +1,4 @@
-"""Jobs that train all schemes of a layer, or a sample of them, each with its six twins.
+"""Jobs that train the schemes of a layer, or a sample of them, each with its six twins.
 
 The answers are those of Table 1 at ε = 0 in float64: theory, a forward pass, and training. The learning rate of
 rescaled weights follows their scale.
@@ -33,13 +33,13 @@ LAYER_BATCH_SIZES = {"dense": 32, "conv": 16}
 """Examples in a mini-batch, by layer: every axis has room for two groups of several."""
 
 FIRST_SAMPLE_SIZE = 8
-"""Schemes of each set of invariances that are trained before all others."""
+"""Number of schemes of each set of invariances that are trained before all others."""
 
 MAX_JOB_SCHEMES = 64
-"""Most schemes of a job: one stack on a GPU, on both layers."""
+"""Most schemes in a job: one stack on a GPU, on both layers."""
 
 ANSWER_CODES = (False, True, None)
-"""The answers not invariant, invariant and unknown, at their numbers in arrays."""
+"""Answers by their number in arrays: not invariant, invariant, unknown."""
 
 
 @lru_cache(maxsize=16)
@@ -57,8 +57,8 @@ def plan_trainings(
 ) -> "tuple[TwinTraining, ...]":
     """Return the jobs that train `sample` schemes of each set of invariances; None for all schemes.
 
-    The first job has the simplest scheme of each set. The jobs for `SAMPLE` schemes are among those for all schemes, so
-    their cached results are used again.
+    The first job has the simplest scheme of each set. The jobs for `FIRST_SAMPLE_SIZE` schemes are part of the jobs for
+    all, so cached results are reused.
 
     Raises:
         InvalidInput: an unknown layer, scheme of weights or device, or a seed out of bounds.
@@ -94,7 +94,7 @@ class TwinTraining:
 
     Attributes:
         rows: the schemes.
-        absorbed: the set of invariances of each scheme, as theory has it.
+        absorbed: the invariances of each scheme in theory.
         setting: the layer, the steps, the seed and the device.
     """
 
@@ -107,13 +107,13 @@ class TwinTraining:
 
     @property
     def seconds(self) -> float:
-        """Return about how long it takes on the machine on which that was measured."""
+        """Estimated duration on the reference machine."""
         return cost.estimate_training_seconds(self.setting, len(self.rows), len(NETWORKS))
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
         """Yield the progress; each result has the schemes of the stacks that are done.
 
-        Its arrays are columns of `TwinAnswer`, (schemes, transformations), two of them as positions in `CODED_ANSWERS`.
+        Its arrays are columns of `TwinAnswer`, (schemes, transformations), two of them as positions in `ANSWER_CODES`.
         """
         results, cells = TableResults(), list[Cell]()
         most = compute_stack_size(self.setting)

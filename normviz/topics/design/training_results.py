@@ -14,7 +14,7 @@ from normviz.topics.design.training import ANSWER_CODES, TwinTraining
 from normviz.topics.design.wording import format_scheme_line
 
 OUTCOME_WORDS = {True: "stay together", False: "part", None: "give no answer"}
-"""What outputs or losses do, by the answer."""
+"""Words for outputs or losses, by the answer."""
 
 
 class TwinAnswer(NamedTuple):

@@ -1,4 +1,4 @@
-"""Schemes in words: their rules, their names, and which of them are counted."""
+"""Schemes of the search in words: their steps, their names, and which of them are counted."""
 
 from normviz.core.fields import AXES, OWN, Field
 from normviz.core.registry import SCHEMES, Scheme
@@ -6,19 +6,19 @@ from normviz.core.text import join_words
 from normviz.topics.design.search import SEARCHED_RULES, NamedSchemes, find_scheme_name, find_varying_axes
 
 LAYER_WORDS = {"dense": "dense", "conv": "convolutional"}
-"""What a layer is called in sentences."""
+"""Adjective of each layer in sentences."""
 
 
 def format_scheme_line(scheme: Scheme, layer: str) -> str:
-    """A scheme in a line: "mean over N; root mean square over N, 2 groups of C", and its name if it has one."""
+    """Return a scheme in a line: "mean over N; root mean square over N, 2 groups of C", and its name if it has one."""
     what, name = describe_scheme_steps(scheme, layer), find_scheme_name(scheme, layer)
     return f"{what}  = {name}" if what and name else what or name or ""
 
 
 def describe_scheme_steps(scheme: Scheme, layer: str) -> str:
-    """What a scheme does: "mean over N; root mean square over N, 2 groups of C", with what stands in front.
+    """Return the steps of a scheme, with its front: "mean over N; root mean square over N, 2 groups of C".
 
-    Nothing where it has no fields on the activations.
+    Empty if it has no fields on the activations.
     """
     if scheme.on_activations is None or not scheme.fields:
         return ""
@@ -28,7 +28,7 @@ def describe_scheme_steps(scheme: Scheme, layer: str) -> str:
 
 
 def _over(field: Field, layer: str) -> str:
-    """The axes of a layer along which a field reaches."""
+    """Return in words the axes of a layer along which a field reaches."""
     axes = {AXES["activation"][axis]: field.rules[axis] for axis in find_varying_axes(layer)}
     reached = {axis: rule for axis, rule in axes.items() if rule != OWN}
     words = {"full": "{axis}", "groups": "{rule.number} groups of {axis}", "window": "windows of {axis}"}

@@ -1,4 +1,4 @@
-"""The controls of the page "Contrast". Every widget's key is that of a value in `divisive.state.PARAMS`."""
+"""The controls of the page "Contrast". Every widget's key is a value in `divisive.state.PARAMS`."""
 
 import streamlit as st
 
@@ -19,7 +19,7 @@ from normviz.web.components.drag import show_drag_slider
 
 
 def controls(view: View) -> None:
-    """Draw the controls in the sidebar: all but ε, which stands beside the picture."""
+    """Draw the controls in the sidebar: all except ε, which stands beside the picture."""
     with st.sidebar:
         draw_value_slider(PREFIX + "light", "Light at the right edge", LIGHT_STOPS, view["light"])
         st.selectbox(
@@ -42,7 +42,7 @@ def controls(view: View) -> None:
 
 
 def draw_eps_slider(view: View) -> None:
-    """Draw ε as a slider that the page follows while it is dragged: the last element of the page, in a container."""
+    """Draw ε as a slider that the page follows while it is dragged. It must be the last element of the page."""
     values = sorted({*EPS_STEPS, view["eps"]})
 
     def moved() -> None:

@@ -5,7 +5,7 @@ import streamlit as st
 
 from normviz.charts.palette import THEMES
 from normviz.core.fields import Index
-from normviz.core.normalize import NormalizationResult
+from normviz.core.kinds.base import NormalizationResult
 from normviz.core.registry import Scheme
 from normviz.core.statistics import SaturationCurve, compute_saturation
 from normviz.core.text import typeset
@@ -26,7 +26,7 @@ from normviz.ui.response_charts import show_response_chart
 from normviz.web.components.picture import convert_to_pixels, show_picture_wipe
 
 GREY_LIMIT = 3.0
-"""x̂ from −3, black, to 3, white: of numbers with mean 0 and mean square 1 there are few beyond."""
+"""Greys go from x̂ = −3, black, to 3, white: numbers with mean 0 and mean square 1 rarely exceed it."""
 
 FORMULA_IN_WORDS = (
     r"\begin{gathered} v = \text{before} - \text{mean nearby} \\[4pt] "
@@ -57,7 +57,7 @@ def show_panels(view: View, theme: str) -> None:
 
 
 def _picture(even: np.ndarray, x: np.ndarray, result: NormalizationResult, focus: Index, side: str, theme: str) -> None:
-    """Draw the picture x in its light and x̂, with a handle that wipes between them."""
+    """Draw the picture x in its light and x̂, with a handle that slides between them."""
     shown = {"before": _drawn(x, focus), "after": _drawn(result.xhat, focus)}
     ranges = (_ends(_drawn(even, focus)), (-GREY_LIMIT, GREY_LIMIT))
     images = {
@@ -72,12 +72,12 @@ def _picture(even: np.ndarray, x: np.ndarray, result: NormalizationResult, focus
 
 
 def _drawn(values: np.ndarray, focus: Index) -> np.ndarray:
-    """Return the part of a picture (1, H, W, C) that is drawn: three channels as colours, else the one in focus."""
+    """Return the drawn part of a picture (1, H, W, C): three channels as colours, else the one in focus."""
     return values[0] if values.shape[3] == 3 else values[0, :, :, focus[3]]
 
 
 def _ends(values: np.ndarray) -> tuple[float, float]:
-    """Return the least and the largest finite number; 0 and 0 if there is none."""
+    """Return the smallest and the largest finite number; 0 and 0 if there is none."""
     finite = values[np.isfinite(values)]
     return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
 
@@ -89,7 +89,7 @@ def _caption(finite: bool) -> str:
 
 
 def _nearby(view: View) -> str:
-    """Return the meaning of "nearby" in the formula, with the radii that are set."""
+    """Return the meaning of "nearby" in the formula, with the current radii."""
     own = view["radius_a"] not in ("same", str(view["radius"]))
     mean = f" ($R_A$ = {view['radius_a']} for the mean)" if own else ""
     axes = "" if set(view["over"]) == {"H", "W"} else f", along {', '.join(view['over']) or 'no axis'}"
@@ -97,7 +97,7 @@ def _nearby(view: View) -> str:
 
 
 def _side(view: View) -> str:
-    """Return the name of the right half: the light falls towards it."""
+    """Return the name of the right half, towards which the light falls."""
     return "dark half" if view["light"] < 1 else "right half"
 
 

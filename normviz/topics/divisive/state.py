@@ -1,51 +1,52 @@
 """The state of the page "Contrast": the values in its link, its picture, and its scheme."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from normviz.core.fields import AXES, Index, Shape
-from normviz.core.normalize import NormalizationResult, normalize
+from normviz.core.kinds.base import NormalizationResult
+from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.settings import Choice, CustomValue, Real, replace_default
 from normviz.data.samples import SAMPLES
 from normviz.ui import scheme, tensor
-from normviz.ui.link import Param, View, format_exact, make_choice_fitter, make_integer_fitter, make_real_fitter
+from normviz.ui.link import View, create_params, make_integer_fitter
 from normviz.ui.tensor import OWN_DATA
 
 PAGE = "divisive"
 
 PREFIX = PAGE + " "
-"""Of all keys in the session: other pages have values of the same names."""
+"""Start of all the page's keys in the session, as other pages have values of the same names."""
 
 SHAPES: dict[str, Shape] = {"photo": (1, 96, 128, 1), "digits": (1, 8, 8, 1), "features": (1, 8, 8, 6)}
 """The pictures: a kind of data and its shape."""
 
 PICTURE_NAMES = {key: SAMPLES[key].name for key in SHAPES} | {OWN_DATA: "Your own file"}
-"""What a picture is called, one's own too."""
+"""The name of each picture, and of the user's own."""
 
 FALLBACK_PICTURE = "photo"
-"""What is shown until one's own file is there."""
+"""The picture that is shown until the user's own file is there."""
 
 NO_WINDOWS = "none"
-"""In a link: windows along no axis."""
+"""Value in a link for no windows."""
 
 LIGHT_STOPS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-"""At the right edge; 1: even light."""
+"""Light at the right edge; 1 is even light."""
 
 FOCUS_AXES = {"row": "H", "column": "W", "channel": "C"}
 """The indices of the chosen element, and their axes."""
 
 EPS_STEPS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0)
-"""Stops of ε: the squared contrast of pictures with values from 0 to 1 is among them."""
+"""Stops of ε, among them the squared contrast of pictures with values from 0 to 1."""
 
 SCHEME = SCHEMES["divisive"]
 
 
 def get_picture_shape(view: View) -> Shape:
-    """The shape of the picture; of one's own file the first example."""
+    """Return the shape of the picture; of the user's own file, that of the first example."""
     if view["data"] != OWN_DATA:
         return SHAPES[view["data"]]
     own = st.session_state.get("own")
@@ -53,12 +54,12 @@ def get_picture_shape(view: View) -> Shape:
 
 
 def list_wide_axes(view: View) -> list[str]:
-    """The axes of the picture that have several indices, along which there may be windows."""
+    """Return the axes of the picture with several indices, along which windows are possible."""
     return [axis for axis, n in zip(AXES["activation"], get_picture_shape(view), strict=True) if n > 1]
 
 
 def _over(value: Any, view: View) -> list[str]:
-    """Axes with windows, of those that have several indices: none where that is said, else rows and columns."""
+    """Return the axes with windows: those given, none if the link says so, else rows and columns."""
     axes = list_wide_axes(view)
     if value in ([], NO_WINDOWS):
         return []
@@ -66,7 +67,7 @@ def _over(value: Any, view: View) -> list[str]:
 
 
 def _index(axis: str) -> Callable[[Any, View], int | None]:
-    """An index along an axis, or none."""
+    """Return a function that returns the nearest index along an axis, or None without one."""
 
     def nearest(value: Any, view: View) -> int | None:
         if value in (None, ""):
@@ -76,35 +77,34 @@ def _index(axis: str) -> Callable[[Any, View], int | None]:
     return nearest
 
 
-_SHARED = {param.name: param for param in (*tensor.PARAMS, *scheme.PARAMS)}
+_SHARED = {param.name: param.declared for param in (*tensor.PARAMS, *scheme.PARAMS)}
 
-PARAMS = tuple(
-    replace(param, key=PREFIX + param.key)
-    for param in (
-        Param("data", FALLBACK_PICTURE, make_choice_fitter(list(PICTURE_NAMES)), words=PICTURE_NAMES.__getitem__),
-        _SHARED["seed"],
-        replace(_SHARED["radius"], default=4),
-        _SHARED["radius_a"],
-        Param("over", ["H", "W"], _over, lambda over: "".join(over) or NO_WINDOWS, label="Windows along"),
-        _SHARED["eps"],
-        Param("light", 0.03, make_real_fitter(LIGHT_STOPS[0], 1.0), format_exact, label="Light at the right edge"),
-        *(Param(name, None, _index(axis)) for name, axis in FOCUS_AXES.items()),
-    )
-)
+VALUES = {
+    "data": Choice(FALLBACK_PICTURE, PICTURE_NAMES),
+    "seed": _SHARED["seed"],
+    "radius": replace_default(_SHARED["radius"], 4),
+    "radius_a": _SHARED["radius_a"],
+    "over": CustomValue(["H", "W"], _over, lambda over: "".join(over) or NO_WINDOWS, label="Windows along"),
+    "eps": _SHARED["eps"],
+    "light": Real(0.03, LIGHT_STOPS[0], 1.0, label="Light at the right edge"),
+    **{name: CustomValue(None, _index(axis)) for name, axis in FOCUS_AXES.items()},
+}
+
+PARAMS = create_params(VALUES, PREFIX)
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Whether a value means anything to the picture: a link and the controls leave out what does not."""
+    """Return True if a value applies to the picture; links and controls leave out all others."""
     return name != "channel" or get_picture_shape(view)[3] > 1
 
 
 def build_windowed_scheme(view: View) -> Scheme:
-    """Divisive norm with the view's windows."""
+    """Return divisive norm with the view's windows."""
     return scheme.apply_radii(SCHEME, view)
 
 
 def find_focus(view: View, v: np.ndarray) -> Index:
-    """The element that is chosen; of the indices that are left open, those of the largest v."""
+    """Return the index of the chosen element; indices that are not chosen are those of the largest v."""
     given = (0, *(view[name] for name in FOCUS_AXES))
     part = v[tuple(slice(None) if i is None else slice(i, i + 1) for i in given)]
     found = np.unravel_index(np.argmax(np.where(np.isfinite(part), part, -np.inf)), part.shape)
@@ -112,13 +112,13 @@ def find_focus(view: View, v: np.ndarray) -> Index:
 
 
 def lock_picked_pixel() -> None:
-    """Lock the pixel that was picked on the picture."""
+    """Store the pixel that was picked on the picture as the chosen one."""
     row, column = st.session_state["contrast picture"]["focus"]
     st.session_state.update({PREFIX + "row": row, PREFIX + "column": column})
 
 
 def get_evenly_lit_picture(view: View) -> np.ndarray:
-    """The picture (1, H, W, C) in even light."""
+    """Return the picture (1, H, W, C) in even light."""
     own = st.session_state.get("own") if view["data"] == OWN_DATA else None
     return (
         _sample(view["data"] if view["data"] in SHAPES else FALLBACK_PICTURE, view["seed"]) if own is None else own[:1]
@@ -126,7 +126,7 @@ def get_evenly_lit_picture(view: View) -> np.ndarray:
 
 
 def describe_picture_source(view: View) -> str:
-    """Which picture it is, where that is not what was chosen: one's own file is missing, or holds several examples."""
+    """Describe the shown picture if it is not the chosen one: the user's file is missing, or holds several examples."""
     if view["data"] != OWN_DATA:
         return ""
     own = st.session_state.get("own")
@@ -142,5 +142,5 @@ def _sample(data: str, seed: int) -> np.ndarray:
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def normalize_picture(x: np.ndarray, scheme: Scheme, eps: float) -> NormalizationResult:
-    """What the scheme makes of a picture (1, H, W, C)."""
+    """Normalize a picture (1, H, W, C) with the scheme."""
     return normalize(x, scheme, eps)

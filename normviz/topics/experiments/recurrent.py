@@ -68,7 +68,7 @@ class Setting(ComparisonSetting):
 
     @property
     def keeps(self) -> tuple[bool, ...]:
-        """For each scheme, True if it keeps statistics for inference: its statistics are of several examples."""
+        """True for each scheme that keeps statistics for inference, as they are of several examples."""
         acting = [row.scheme.on_activations for row in self.rows]
         return tuple(
             act is not None and any(field.canonical(self.shape).rules[0] != OWN for field in act.fields)

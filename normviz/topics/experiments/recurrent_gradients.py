@@ -19,7 +19,7 @@ INVARIANCE_FACTOR = 1.02
 """A scheme whose factors over all scales differ by less than this factor is invariant to the scale."""
 
 SMALL_EPS = 1e-3
-"""With a larger ε, layers are not invariant to the scale of the first weights."""
+"""Largest ε at which layers are invariant to the scale of the first weights."""
 
 
 def _compute_step_factors(norms: np.ndarray) -> np.ndarray:

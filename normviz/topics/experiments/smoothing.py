@@ -210,7 +210,7 @@ def _headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> str:
 
 
 VariantEffects = list[tuple[int, list[tuple[MeanDifference, str]]]]
-"""By the position of a scheme: the change of the error by both together, by a learned ε alone, and by the
+"""Changes of the error by the position of a scheme: by both together, by a learned ε alone, and by the
 additional L1 term; each with "better", "worse" or "unclear"."""
 
 

@@ -131,13 +131,7 @@ def describe_changes(view: View) -> str:
     found = []
     for param in params:
         name, value, declared = param.name, view[param.name], param.declared
-        if (
-            declared
-            and declared.label
-            and declared.name != "schemes"
-            and value != defaults[name]
-            and is_relevant(view, name)
-        ):
+        if declared.label and declared.name != "schemes" and value != defaults[name] and is_relevant(view, name):
             found.append(f"{declared.title(get_shown_values(view))} {declared.words(value)}")
     return ", ".join(found)
 

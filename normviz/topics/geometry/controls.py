@@ -3,15 +3,10 @@
 import streamlit as st
 
 from normviz.core.settings import get_declarations
-from normviz.topics.geometry.state import PREFIX, SHOWN, Page, is_relevant
+from normviz.topics.geometry.state import PREFIX, Page, is_relevant
 from normviz.topics.geometry.three_channels import ThreeChannelExample
-from normviz.ui.link import View, draw_segments
+from normviz.ui.link import View
 from normviz.ui.settings import Controls
-
-
-def draw_panel_choice() -> None:
-    """Draw the choice of the panel."""
-    draw_segments(PREFIX + "show", "Show", SHOWN)
 
 
 def controls(view: View) -> None:

@@ -1,7 +1,4 @@
-"""Charts of the page on geometry: curves by name, and the plane of two weights.
-
-Each is one panel, so that those beside each other come one below the other on a narrow screen.
-"""
+"""Charts of the page "Step size": titled curves, and the plane of two weights. Each is one panel."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -17,7 +14,7 @@ MAX_MARKED_POINTS = 40
 
 
 class StyledCurve(NamedTuple):
-    """Values over x; `look`: which colour, dash and marker it has, in every chart of the page."""
+    """The values `y` over `x`; `look` numbers the colour, dash and marker of the curve in every chart of the page."""
 
     x: Sequence[float] | np.ndarray
     y: Sequence[float] | np.ndarray
@@ -27,7 +24,7 @@ class StyledCurve(NamedTuple):
 def draw_titled_curves(
     title: str, curves_by_name: Mapping[str, StyledCurve], x_title: str, theme: str = "light"
 ) -> Figure:
-    """Draw curves by name under a title; `x` is the title of the axis below, `theme` "light" or "dark"."""
+    """Draw curves by name under a title; `x_title` is the title of the axis below, `theme` "light" or "dark"."""
     colours = THEMES[theme]
     figure = Figure()
     for name, (at, values, look) in curves_by_name.items():
@@ -44,7 +41,7 @@ def draw_titled_curves(
 
 
 class DistanceRegion(NamedTuple):
-    """Around w, the points (k, 2) where the distance is a given one, exactly and by the quadratic form."""
+    """The points (k, 2) around w at one distance: exactly, and by the quadratic form."""
 
     w: np.ndarray
     exact: np.ndarray
@@ -55,9 +52,9 @@ EXACT, QUADRATIC = "KL, exact", "½ δᵀFδ"
 
 
 def draw_distance_region(title: str, region: DistanceRegion, half: float, look: int, theme: str = "light") -> Figure:
-    """The plane of two weights, from -half to half: w, and all weights whose predictions are nearer than a distance.
+    """Draw the plane of two weights, from -half to half, with the region around w within one KL distance.
 
-    The origin is a cross, w an arrow from it. What lies within the exact distance is filled, the quadratic one dashed.
+    The origin is a cross, w an arrow from it. The exact region is filled, the border of the quadratic one dashed.
     """
     colours = THEMES[theme]
     colour = colours.lines[look % len(colours.lines)]

@@ -1,6 +1,6 @@
 """The Fisher information of a small generalised linear model, with and without normalization.
 
-Every unit i predicts a number y_i of its own, normal with mean z_i and variance 1, or 1 with probability 1/(1+e^-z_i):
+Every unit i predicts a number y_i: normal with mean z_i and variance 1, or 1 with probability 1/(1+e^-z_i).
 
     a = W x,   z = γ · normalized(a) + β
 
@@ -8,7 +8,7 @@ KL between the predictions of θ and of θ + δ, a mean over the data, is ½ δ�
 
     F = E_x[ Jᵀ Cov[y|x] J ],   J = ∂z/∂θ
 
-Source: Ba, Kiros & Hinton 2016, section 5.2: there for one unit's w, g and b in turn, which is the order here too.
+Source: Ba, Kiros & Hinton 2016, section 5.2. The parameters are in the order of the paper: w, γ and β, unit by unit.
 """
 
 from dataclasses import dataclass
@@ -23,21 +23,21 @@ from normviz.topics.geometry.norms import normalize_sums
 
 UNITS, INPUTS, EXAMPLES = 4, 2, 48
 PARAMETERS_PER_UNIT = INPUTS + 2
-"""Parameters of a unit: its weights, its gain, its bias."""
+"""Number of parameters of a unit: its weights, its gain and its bias."""
 
 SCALING_FACTOR = 2.0
-"""What is multiplied to see how a block of F scales; a power of two, which rounds nothing."""
+"""The factor on weights, data or gain that shows how F scales; a power of two, so that nothing is rounded."""
 
 SCHEME_KEYS = ("none", "batch", "weight", "layer")
 PARAMETER_KINDS = ("w", "γ", "β")
 OUTPUT_KINDS = {"normal": "Normal", "bernoulli": "Bernoulli"}
 EQUAL_TOLERANCE = 1e-9
-"""Blocks that differ by no more than this, relatively, scale by the same power."""
+"""Largest relative difference of two blocks of F that counts as equal."""
 
 
 @dataclass(frozen=True)
 class FisherModel:
-    """What is predicted and from what: the kind of output, how long weights and data are, γ, and the seed of W."""
+    """The model: kind of outputs, length of the weight vectors, scale of the data, γ, and the seed of W."""
 
     outputs: str = choice("normal", OUTPUT_KINDS, label="Outputs")
     length: float = real(
@@ -61,7 +61,7 @@ class FisherModel:
 
 @cache
 def load_digit_components() -> np.ndarray:
-    """The first two principal components of some of the digits, (examples, 2); of the first the mean square is 1."""
+    """Return the first two principal components of some digits, (examples, 2); the mean square of the first is 1."""
     images, _ = load_digits()
     x = images.reshape(len(images), -1)
     x = x - x.mean(axis=0)
@@ -71,7 +71,7 @@ def load_digit_components() -> np.ndarray:
 
 
 def compute_predictions(scheme: str, x: np.ndarray, w: np.ndarray, gain: float) -> np.ndarray:
-    """z = γ x̂ (…, examples, units) for weights (…, units, inputs); β is 0."""
+    """Return z = γ x̂ (…, examples, units) for weights (…, units, inputs); β is 0."""
     if scheme == "weight":
         w = w / np.linalg.norm(w, axis=-1, keepdims=True)
         return gain * (x @ np.swapaxes(w, -1, -2))
@@ -79,7 +79,7 @@ def compute_predictions(scheme: str, x: np.ndarray, w: np.ndarray, gain: float) 
 
 
 def compute_output_jacobian(scheme: str, x: np.ndarray, w: np.ndarray, gain: float) -> np.ndarray:
-    """J = ∂z/∂θ, (examples, units, units, EACH): of every example's output, by each unit's w, γ and β."""
+    """Compute J = ∂z/∂θ, (examples, units of z, units of θ, `PARAMETERS_PER_UNIT`)."""
     one = np.eye(len(w))
     out = np.zeros((len(x), len(w), len(w), PARAMETERS_PER_UNIT))
     a = x @ w.T
@@ -108,14 +108,14 @@ def compute_output_jacobian(scheme: str, x: np.ndarray, w: np.ndarray, gain: flo
 
 
 def compute_output_variance(outputs: str, z: np.ndarray) -> np.ndarray:
-    """Var[y|x]: 1, or p(1-p)."""
+    """Return Var[y|x] for z: 1 for normal outputs, p(1-p) for Bernoulli outputs."""
     if outputs == "normal":
         return np.ones_like(z)
     return np.exp(-np.logaddexp(0, z) - np.logaddexp(0, -z))
 
 
 def compute_fisher_information(scheme: str, model: FisherModel, **times: float) -> np.ndarray:
-    """F exactly, (parameters, parameters), unit after unit; `times`: what W, the data x or γ is multiplied by."""
+    """Compute F exactly, (parameters, parameters), unit by unit; `times`: factors on `w`, `x` and `gain`."""
     x, w, gain = _parts(model, **times)
     j = _flatten_jacobian(scheme, x, w, gain)
     spread = compute_output_variance(model.outputs, compute_predictions(scheme, x, w, gain))
@@ -125,17 +125,17 @@ def compute_fisher_information(scheme: str, model: FisherModel, **times: float) 
 def _parts(
     model: FisherModel, w: float = 1.0, x: float = 1.0, gain: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """The data, the weights and the gain of a model, each multiplied."""
+    """Return the data, the weights and the gain of a model, each multiplied by a factor."""
     return x * model.x, w * model.w, gain * model.gain
 
 
 def _flatten_jacobian(scheme: str, x: np.ndarray, w: np.ndarray, gain: float) -> np.ndarray:
-    """J as (examples, units, parameters)."""
+    """Return J as (examples, units, parameters)."""
     return compute_output_jacobian(scheme, x, w, gain).reshape(len(x), len(w), -1)
 
 
 def get_fisher_block(f: np.ndarray, name: str, other: str = "") -> np.ndarray:
-    """The rows of one kind of parameter and the columns of another, of all units."""
+    """Return the rows of one kind of parameter and the columns of another (by default the same), of all units."""
     at = {"w": range(INPUTS), "γ": [INPUTS], "β": [INPUTS + 1]}
     rows, columns = (
         [unit * PARAMETERS_PER_UNIT + k for unit in range(UNITS) for k in at[kind]] for kind in (name, other or name)
@@ -144,7 +144,7 @@ def get_fisher_block(f: np.ndarray, name: str, other: str = "") -> np.ndarray:
 
 
 def compute_kl_divergence(outputs: str, z: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """KL(p(y|z) ‖ p(y|other)), summed over units, a mean over the examples; other: (…, examples, units)."""
+    """Compute KL(p(y|z) ‖ p(y|other)), summed over units, a mean over the examples; other: (…, examples, units)."""
     if outputs == "normal":
         each = (z - other) ** 2 / 2
     else:
@@ -156,18 +156,18 @@ def compute_kl_divergence(outputs: str, z: np.ndarray, other: np.ndarray) -> np.
 # --- how blocks scale -----------------------------------------------------------------------------------------------
 
 SCALINGS = {"w": "weights × 2", "x": "data × 2", "gain": "γ × 2"}
-"""What is multiplied by `FACTOR`, and how that is said."""
+"""The quantities that `SCALING_FACTOR` multiplies, and their labels."""
 
 
 class ScalingPower(NamedTuple):
-    """What a block of F is multiplied by when something is, as a power; `exact`: that holds for all of the block."""
+    """The power of `SCALING_FACTOR` that multiplies a block of F; `exact`: it holds for every element of the block."""
 
     exponent: float
     exact: bool
 
 
 def compute_scaling_powers(scheme: str, model: FisherModel) -> dict[tuple[str, str], ScalingPower]:
-    """By block and by what is multiplied by `FACTOR` (W, the data, γ): the exponent of that block's trace."""
+    """Measure the power for each block of F (w, γ, β) and each of `SCALINGS`, from the trace of the block."""
     first = compute_fisher_information(scheme, model)
     found = {}
     for change in SCALINGS:
@@ -183,35 +183,37 @@ def compute_scaling_powers(scheme: str, model: FisherModel) -> dict[tuple[str, s
 # --- equal distance in the plane of one unit's weights --------------------------------------------------------------
 
 SEARCH_RADIUS = 20.0
-"""How far from w is looked, in the plane of its two weights."""
+"""Radius of the search around w, in the plane of its two weights."""
 
 SEARCH_RADII = np.geomspace(1e-2, SEARCH_RADIUS, 56)
 BISECTION_STEPS = 20
 
 
 class KlContour(NamedTuple):
-    """Where the distance from w is a given one, in the plane of unit 0's weights: points (angles, 2).
+    """The points (angles, 2) at one distance from w, in the plane of unit 0's weights.
 
-    exact: where KL first reaches it; quadratic: where ½ δᵀFδ does. Where that is further than `REACH`, points there.
+    Attributes:
+        exact: where KL first reaches the distance.
+        quadratic: where ½ δᵀFδ reaches it. Both end at `SEARCH_RADIUS`.
     """
 
     exact: np.ndarray
     quadratic: np.ndarray
 
     def is_open(self, w: np.ndarray) -> bool:
-        """Return True if the KL divergence reaches the distance nowhere within `REACH` of w."""
+        """Return True if the KL divergence reaches the distance nowhere within `SEARCH_RADIUS` of w."""
         return bool(np.linalg.norm(self.exact - w, axis=1).min() >= SEARCH_RADIUS * (1 - 1e-9))
 
 
 def make_search_angles() -> np.ndarray:
-    """Angles from w's own direction, ever closer together towards it and away from it."""
+    """Return angles from w's own direction, denser towards it and away from it."""
     quarter = np.geomspace(1e-4, np.pi / 2, 45)
     half = np.concatenate([quarter, np.pi - quarter[-2::-1]])
     return np.concatenate([half, half + np.pi])
 
 
 def compute_kl_contour(scheme: str, model: FisherModel, distance: float) -> KlContour:
-    """The line of one distance around the weights of unit 0, the others held where they are."""
+    """Compute the contour of one distance around the weights of unit 0, with all other weights fixed."""
     w = model.w
     turn = make_search_angles() + np.arctan2(w[0, 1], w[0, 0])
     ways = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
@@ -222,7 +224,7 @@ def compute_kl_contour(scheme: str, model: FisherModel, distance: float) -> KlCo
 
 
 class StepLengths(NamedTuple):
-    """How long a step of unit 0's weights is whose ½ δᵀFδ is a given distance: at right angles to w, and along it.
+    """Lengths of the steps of unit 0's weights with ½ δᵀFδ = a given distance: at right angles to w, and along w.
 
     `curvature`: uᵀFu for a unit vector u along w, over the largest of all directions.
     """
@@ -233,7 +235,7 @@ class StepLengths(NamedTuple):
 
 
 def compute_step_lengths(scheme: str, model: FisherModel, distance: float, weight_factor: float = 1.0) -> StepLengths:
-    """The steps that are as far as the distance, with all weights multiplied by `times`."""
+    """Compute the steps of a given distance, with all weights multiplied by `weight_factor`."""
     own, w = _get_unit_block(scheme, model, weight_factor), model.w[0]
     along = w / np.linalg.norm(w)
     ways = np.array([[-along[1], along[0]], along])
@@ -242,18 +244,18 @@ def compute_step_lengths(scheme: str, model: FisherModel, distance: float, weigh
 
 
 def _get_unit_block(scheme: str, model: FisherModel, times: float = 1.0) -> np.ndarray:
-    """The block of unit 0's weights, (2, 2)."""
+    """Return the block of unit 0's weights, (2, 2)."""
     return get_fisher_block(compute_fisher_information(scheme, model, w=times), "w")[:INPUTS, :INPUTS]
 
 
 def _compute_quadratic_radii(own: np.ndarray, ways: np.ndarray, distance: float) -> np.ndarray:
-    """The lengths r with ½ r² uᵀFu = distance; for rounding's curvature very long, and finite."""
+    """Return the lengths r with ½ r² uᵀFu = distance; very long but finite where uᵀFu is 0 to rounding."""
     curvature = np.einsum("...i,ij,...j->...", ways, own, ways)
     return np.sqrt(2 * distance / np.maximum(curvature, 1e-14 * np.abs(own).max()))
 
 
 def _find_contour_radii(scheme: str, model: FisherModel, ways: np.ndarray, distance: float) -> np.ndarray:
-    """How far along each way the KL divergence first is the distance; `REACH` where it never is."""
+    """Find the radius along each direction at which KL first reaches the distance, at most `SEARCH_RADIUS`."""
     x, w = model.x, model.w
     z = compute_predictions(scheme, x, w, model.gain)
 
@@ -281,7 +283,7 @@ class GainFactors(NamedTuple):
 
 
 def compute_gain_factors(scheme: str, model: FisherModel) -> GainFactors:
-    """What the Fisher information of a gain is made of: E[x̂² (y - E[y|x])²]."""
+    """Compute the factors of a gain's Fisher information, E[x̂² (y - E[y|x])²]."""
     z = compute_predictions(scheme, model.x, model.w, model.gain)
     f = get_fisher_block(compute_fisher_information(scheme, model), "γ")
     error = float(compute_output_variance(model.outputs, z).mean())

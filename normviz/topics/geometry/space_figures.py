@@ -7,16 +7,16 @@ import numpy as np
 from normviz.charts.chart import Figure
 from normviz.charts.palette import THEMES, Theme
 from normviz.charts.style import apply_chart_style
-from normviz.topics.geometry.three_channels import CIRCLE_RADIUS, STAGES, DescentStep, ForwardPass
+from normviz.topics.geometry.three_channels import CIRCLE_RADIUS, DescentStep, ForwardPass
 
 MIN_REACH = 3.4
-"""From the origin to the border of the picture, at least, so that the circle keeps its size for most x."""
+"""Smallest distance from the origin to the border of the picture: the circle keeps its size for most x."""
 
 CIRCLE_POINTS = 72
-"""Corners of a circle."""
+"""Number of corners of a drawn circle."""
 
 PLANE_NORMAL = np.ones(3) / np.sqrt(3)
-"""Of the plane of all vectors whose sum is 0."""
+"""Unit normal of the plane of all vectors whose sum is 0."""
 
 _RIGHT = np.array([1.0, 0.0, -1.0]) / np.sqrt(2)
 _DEEP = np.cross(PLANE_NORMAL, _RIGHT)
@@ -24,25 +24,23 @@ _SCREEN_RIGHT = 0.4 * _DEEP - 0.73 * _RIGHT
 _EYE = 2.2 * (0.55 * PLANE_NORMAL + 0.4 * _RIGHT + 0.73 * _DEEP)
 
 
-def stage_figure(one: ForwardPass, stage: str, theme: str = "light") -> Figure:
-    """Draw x, then v = x − μ on the plane, then x̂ on the circle or inside it, up to a stage before the step."""
+def draw_stage(one: ForwardPass, stage: str, theme: str = "light") -> Figure:
+    """Draw x and v = x − μ on the plane; at the stage "divide" also x̂ on the circle or inside it."""
     colours = THEMES[theme]
-    drawn = list(STAGES).index(stage)
     reach = max(MIN_REACH, 1.1 * float(np.linalg.norm(one.x)))
     figure = _scene(reach, stage, colours)
     origin = np.zeros(3)
     side = "middle right" if one.x @ _SCREEN_RIGHT > 0 else "middle left"  # as the camera is at first
     _vector(figure, origin, one.x, "x", colours.lines[0], side)
-    if drawn >= 1:
-        _line(figure, one.x, one.v, colours.mean, dash="dash")
-        _text(figure, (one.x + one.v) / 2, "− μ", colours.mean, side)
-        _vector(figure, origin, one.v, "v = x − μ", colours.mean, "bottom center", width=8 if drawn < 2 else 3)
-    if drawn >= 2:  # on v
+    _line(figure, one.x, one.v, colours.mean, dash="dash")
+    _text(figure, (one.x + one.v) / 2, "− μ", colours.mean, side)
+    _vector(figure, origin, one.v, "v = x − μ", colours.mean, "bottom center", width=8 if stage == "centre" else 3)
+    if stage == "divide":  # on v
         _vector(figure, origin, one.xhat, "x̂ = v / s", colours.divides, "bottom right", share=0.5, width=14)
     return figure
 
 
-def step_figure(long: DescentStep, short: DescentStep, theme: str = "light") -> Figure:
+def draw_step(long: DescentStep, short: DescentStep, theme: str = "light") -> Figure:
     """Draw the same step of gradient descent from v and from ½ v, and by how much each turns the vector."""
     colours = THEMES[theme]
     ends = [step.before.v + step.change for step in (long, short)]
@@ -58,14 +56,12 @@ def step_figure(long: DescentStep, short: DescentStep, theme: str = "light") -> 
 
 
 def _scene(reach: float, stage: str, colours: Theme) -> Figure:
-    """Return a figure with the three axes, from the second stage the plane, in the third the circle."""
+    """Return a figure with the three axes and the plane; at the stage "divide" also the circle."""
     figure = Figure()
-    ring, drawn = _ring(), list(STAGES).index(stage)
-    if drawn >= 1:
-        fan = np.arange(1, CIRCLE_POINTS + 1)
-        disc = 0.97 * reach * np.vstack([np.zeros(3), ring])
-        _surface(figure, disc, colours.mean, 0.14, i=np.zeros(CIRCLE_POINTS, int), j=fan, k=np.roll(fan, -1))
-        _text(figure, 0.82 * reach * (0.88 * _DEEP + 0.48 * _RIGHT), "plane: sum = 0", colours.mean)
+    ring, fan = _ring(), np.arange(1, CIRCLE_POINTS + 1)
+    disc = 0.97 * reach * np.vstack([np.zeros(3), ring])
+    _surface(figure, disc, colours.mean, 0.14, i=np.zeros(CIRCLE_POINTS, int), j=fan, k=np.roll(fan, -1))
+    _text(figure, 0.82 * reach * (0.88 * _DEEP + 0.48 * _RIGHT), "plane: sum = 0", colours.mean)
     if stage == "divide":
         x, y, z = (CIRCLE_RADIUS * np.vstack([ring, ring[:1]])).T
         figure.add("scatter3d", x=x, y=y, z=z, mode="lines", line={"color": colours.divides, "width": 6}, **_QUIET)
@@ -89,7 +85,7 @@ _QUIET: dict[str, Any] = {"showlegend": False, "hoverinfo": "skip"}
 
 
 def _ring() -> np.ndarray:
-    """Return points of the circle of radius 1 in the plane, (AROUND, 3)."""
+    """Return the corners of the circle of radius 1 in the plane, (`CIRCLE_POINTS`, 3)."""
     turn = np.linspace(0, 2 * np.pi, CIRCLE_POINTS, endpoint=False)[:, None]
     return np.cos(turn) * _RIGHT + np.sin(turn) * _DEEP
 

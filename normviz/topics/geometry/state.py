@@ -13,7 +13,7 @@ from normviz.ui.link import View, create_params
 PAGE = "geometry"
 
 PREFIX = PAGE + " "
-"""Of all keys in the session: other pages have values of the same names."""
+"""Start of all the page's keys in the session, as other pages have values of the same names."""
 
 SHOWN = {
     "vectors": "Layer norm in 3-D",
@@ -23,10 +23,10 @@ SHOWN = {
 """The panels; only the open one is computed."""
 
 FORMER_PANEL = "recurrent"
-"""The key of a panel that the page no longer has: it is the experiment on recurrent networks."""
+"""Key of a former panel, now the experiment on recurrent networks."""
 
 SCHEME_LOOKS = {"none": 0, "batch": 1, "weight": 2, "layer": 3, "rms": 4}
-"""Which colour, dash and marker a scheme has in every chart."""
+"""Number of the colour, dash and marker of each scheme in every chart."""
 
 BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("x1", "x2", "x3", "eps", "stage"), ("vectors",)),
@@ -34,7 +34,7 @@ BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("outputs", "length", "scale", "gain", "scheme", "distance"), ("fisher",)),
     **dict.fromkeys(("rate", "steps", "delta"), ("rate",)),
 }
-"""Where a value means something; one that is not here does everywhere."""
+"""The panels of each value that does not belong to all of them."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,14 @@ PARAMS = create_params(Page, PREFIX)
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True if a value means something in the open panel; links and controls leave out all others."""
-    if name == "eps" and view["stage"] in ("example", "centre"):
+    """Return True if a value belongs to the open panel; links and controls leave out all others."""
+    if name == "eps" and view["stage"] == "centre":
         return False
     return view["show"] in BELONGS.get(name, tuple(SHOWN))
 
 
 FORMER_VALUES = ("gradient", "beside", "trained", "directions", "times", "reach", "draws")
-"""Values in links of an earlier version that mean nothing any more."""
+"""Values of former links that are dropped."""
 
 
 def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
@@ -71,6 +71,8 @@ def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
         ({'show': 'fisher', 'scheme': 'layer'}, {'stage': 'step'})
     """
     found = {name: value for name, value in link.items() if name not in FORMER_VALUES}
+    if found.get("stage") == "example":  # the first stage showed x alone
+        found["stage"] = "centre"
     of_fisher = {name for name, panels in BELONGS.items() if panels == ("fisher",)}
     if "show" not in link and (of_fisher | {"draws"}) & link.keys():
         return {"show": "fisher", **found}
@@ -81,23 +83,23 @@ def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_kl_contour(model: fisher.FisherModel, scheme: str, distance: float) -> fisher.KlContour:
-    """The line of one distance around the weights of a unit."""
+    """Return the contour of one distance around the weights of a unit."""
     return fisher.compute_kl_contour(scheme, model, distance)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_scaling_powers(model: fisher.FisherModel) -> dict[str, dict[tuple[str, str], fisher.ScalingPower]]:
-    """Return by scheme how the blocks of F scale."""
+    """Return the scaling powers of the blocks of F by scheme."""
     return {scheme: fisher.compute_scaling_powers(scheme, model) for scheme in fisher.SCHEME_KEYS}
 
 
 @st.cache_data(max_entries=64, show_spinner="Training …")
 def get_rate_run(training: rate.RateSetting) -> rate.TrainingCurves:
-    """Return the course of one run; δ does not matter to it."""
+    """Return the course of one run; the caller sets δ to its default, which the run does not use."""
     return rate.train_single(training)
 
 
 @st.cache_data(max_entries=64, show_spinner="Training …")
 def get_twin_gaps(training: rate.RateSetting) -> dict[str, dict[int, float]]:
-    """How far the twins come from their originals, by optimizer."""
+    """Return the gaps of the twins by optimizer and power."""
     return {optimizer: rate.measure_twin_gaps(training, optimizer) for optimizer in rate.OPTIMIZERS}

@@ -14,7 +14,7 @@ from normviz.core.text import typeset
 
 CHANNELS = 3
 CIRCLE_RADIUS = float(np.sqrt(CHANNELS))
-"""Of the sphere that layer norm projects onto at ε = 0: the mean of x̂² is 1, so ‖x̂‖² is the number of channels."""
+"""Length of x̂ at ε = 0: the mean of x̂² is 1, so ‖x̂‖² is the number of channels."""
 
 INCOMING_GRADIENT = (1.0, 2.0, -0.5)
 """∂l/∂x̂, the gradient that arrives from the layers above, in the example of a step."""
@@ -22,7 +22,7 @@ INCOMING_GRADIENT = (1.0, 2.0, -0.5)
 LEARNING_RATE = 0.5
 """η, the learning rate of the step."""
 
-STAGES = {"example": "1 One example", "centre": "2 Subtract the mean", "divide": "3 Divide", "step": "4 Take a step"}
+STAGES = {"centre": "1 Subtract the mean", "divide": "2 Divide", "step": "3 Take a step"}
 """The stages of the picture."""
 
 _LIMIT = 4.0
@@ -31,7 +31,7 @@ _STOPS = tuple(np.linspace(-_LIMIT, _LIMIT, 33).tolist())
 
 @dataclass(frozen=True)
 class ThreeChannelExample:
-    """The three values of an example, ε, and how much of the picture is shown."""
+    """The three values of an example, ε, and the stage of the picture."""
 
     x1: float = real(3.0, -_LIMIT, _LIMIT, label="x₁", stops=_STOPS, control="drag")
     x2: float = real(1.0, -_LIMIT, _LIMIT, label="x₂", stops=_STOPS, control="drag")
@@ -40,7 +40,7 @@ class ThreeChannelExample:
         DEFAULT_EPS, 0.0, 10.0, label="ε, added to σ²", symbol="ε", stops=(0.0, 1e-5, 0.1, 0.3, 1.0, 3.0, 10.0),
         control="drag",
     )  # fmt: skip
-    stage: str = choice("example", STAGES, label="Stage")
+    stage: str = choice("centre", STAGES, label="Stage")
 
     @property
     def x(self) -> np.ndarray:
@@ -79,7 +79,7 @@ def normalize_example(x: Sequence[float] | np.ndarray, eps: float) -> ForwardPas
     """Normalize three values with layer norm.
 
     Example:
-        >>> forward([3, 1, -1], 0).v.tolist()
+        >>> normalize_example([3, 1, -1], 0).v.tolist()
         [2.0, 0.0, -2.0]
     """
     result = normalize(_tensor(x), SCHEMES["layer"], eps)
@@ -90,7 +90,7 @@ def normalize_example(x: Sequence[float] | np.ndarray, eps: float) -> ForwardPas
 
 
 def take_step(x: Sequence[float] | np.ndarray, eps: float) -> DescentStep:
-    """Move three values against the gradient of a loss with ∂l/∂x̂ = `INCOMING`, with the learning rate `RATE`.
+    """Move three values by −η ∂l/∂x, with ∂l/∂x̂ = `INCOMING_GRADIENT` and η = `LEARNING_RATE`.
 
     Example:
         >>> long, short = (take_step([c * 3, c, -c], 0.0) for c in (1, 0.5))
@@ -108,10 +108,10 @@ def _tensor(x: Sequence[float] | np.ndarray) -> np.ndarray:
 
 
 def format_vector(values: np.ndarray) -> str:
-    """Return a vector as the page writes it.
+    """Return a vector as text.
 
     Example:
-        >>> vector_words(np.array([3, 1, -1]))
+        >>> format_vector(np.array([3, 1, -1]))
         '(3, 1, −1)'
     """
     return f"({', '.join(typeset(float(round(value, 9)), 3) for value in values)})"

@@ -1,7 +1,7 @@
-"""Homework checked by its numbers: whether out, dx, dgamma and dbeta are right, and if not, which mistake it is.
+"""Check the arrays of a homework answer: out, dx, dgamma and dbeta are right, or a known mistake explains them.
 
-Nothing is run that was sent: arrays come in, and are held against what the core computes, then against the same with
-each mistake made, alone first, then together. The nearest within rounding is named, of those equally near the simplest.
+No submitted code runs. An array is compared with the core's result, then with the result of each known mistake, alone
+and combined. The nearest one within rounding is reported; among equally near ones, the one with the fewest mistakes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,28 +23,28 @@ from normviz.topics.gradients.candidates import (
 from normviz.topics.gradients.case import MAX_ELEMENTS, HomeworkCase, require_usable_arrays, separate_usable_arrays
 from normviz.topics.gradients.homework import MistakeKeys
 from normviz.topics.gradients.implied import find_statistics_mistake, generate_gamma_exchanges
-from normviz.topics.gradients.layouts import check_size, parameter_shape
+from normviz.topics.gradients.layouts import check_size, get_parameter_shape
 from normviz.topics.gradients.mistakes import MISTAKES
 
 ANSWER_NAMES = ("out", "dx", "dgamma", "dbeta")
-"""What may be asked, by the names that courses use."""
+"""The arrays of an answer, by the names that courses use."""
 
 INPUT_NAMES = ("x", "gamma", "beta", "eps", "dout")
-"""What may be given."""
+"""The arrays of the inputs."""
 
 MAX_MATCH_ERROR = 0.02
-"""No answer is called a mistake's that is further from it than this, however badly its inputs are conditioned."""
+"""Largest relative difference from a mistake's result that counts as the mistake, for any inputs."""
 
 
 class AnswerVerdict(NamedTuple):
-    """What an answer is.
+    """The verdict on one array of an answer.
 
     Attributes:
-        right: whether it is right, to the digits that its type, and those of the inputs, can have.
-        error: the largest difference from what is right over the largest magnitude; None where shapes differ.
-        mistake: a key of `MISTAKES`; None for what is right, and for what none of them explains.
-        beside: the key of a second mistake that was made with it; None for a single one.
-        problem: why the array cannot be judged, in words; None where it was judged.
+        right: True if it is right to the precision of its type and of the inputs' types.
+        error: the largest difference from the right result over the largest magnitude; None if shapes differ.
+        mistake: a key of `MISTAKES`; None if the array is right or no known mistake explains it.
+        beside: the key of a second mistake; None for a single one.
+        problem: the reason why the array cannot be judged; None if it was judged.
     """
 
     right: bool
@@ -54,17 +54,17 @@ class AnswerVerdict(NamedTuple):
     problem: str | None = None
 
     @property
-    def told(self) -> str:
-        """What is wrong, and what to do about it, in words; empty for what is right."""
+    def explanation(self) -> str:
+        """The mistake and its remedy in words; empty if the array is right."""
         if self.right:
             return ""
         if self.problem is not None:
             return self.problem
         rows = [MISTAKES[key] for key in (self.mistake, self.beside) if key]
-        return " ".join(f"{row.told} {row.remedy}" for row in rows) or "No mistake that is known explains it."
+        return " ".join(f"{row.description} {row.remedy}" for row in rows) or "No mistake that is known explains it."
 
     def record(self) -> dict[str, Any]:
-        """Return the verdict as plain data; `beside` and `problem` only where there is one."""
+        """Return the verdict as plain data; `beside` and `problem` only if present."""
         error = None if self.error is None or not np.isfinite(self.error) else self.error
         plain = {"right": self.right, "error": error, "mistake": self.mistake}
         return plain | {key: value for key in ("beside", "problem") if (value := getattr(self, key)) is not None}
@@ -73,12 +73,12 @@ class AnswerVerdict(NamedTuple):
 def make_inputs(
     scheme: Scheme, layout: str, shape: tuple[int, ...], seed: int = 0, dtype: str = "float64", eps: float | None = None
 ) -> dict[str, np.ndarray]:
-    """x, gamma, beta, eps and dout on which mistakes come to different numbers; shape is that of x in the layout.
+    """Draw x, gamma, beta, eps and dout that tell mistakes apart; `shape` is that of x in the layout.
 
-    Means and spreads differ along every axis, and the spreads are near √ε, so that it matters where ε is added.
+    Means and standard deviations differ along every axis, and the latter are near √ε, so that the place of ε matters.
 
     Raises:
-        InvalidInput: a layout that there is not, a shape that it does not have, or one too large to be judged.
+        InvalidInput: an unknown layout or type, a shape of another layout, or one too large to judge.
     """
     check_layout(layout)
     check_size(shape, layout, MAX_ELEMENTS)
@@ -98,7 +98,7 @@ def make_inputs(
     scale = 3 * eps**0.5 if eps else 1.0
     inputs = {"x": uneven(*shape) * scale, "eps": np.array(eps), "dout": uneven(*shape)}
     for name, low in (("gamma", 0.5), ("beta", -1.0)):
-        inputs[name] = rng.uniform(low, 2.0, parameter_shape(scheme, name, layout, shape))
+        inputs[name] = rng.uniform(low, 2.0, get_parameter_shape(scheme, name, layout, shape))
     return {name: inputs[name] if name == "eps" else inputs[name].astype(dtype) for name in INPUT_NAMES}
 
 
@@ -110,22 +110,21 @@ def judge_answer(
     answer: Mapping[str, np.ndarray],
     eps: float | None = None,
 ) -> dict[str, AnswerVerdict]:
-    """Return a verdict on each array of an answer, by its name. Each is judged by itself.
+    """Return a verdict on each array of an answer, by name. Each is judged by itself.
 
-    An array that cannot be judged gets a verdict with a `problem`: an unknown name, other values than finite real
-    numbers, too many of them, or a gradient without dout. The others are judged all the same.
+    An array that cannot be judged gets a verdict with a `problem`: an unknown name, values other than finite real
+    numbers, too many of them, or a gradient without dout.
 
     Args:
-        scheme: what was to be computed.
-        layout: a key of `LAYOUTS`, that of x, dout, out and dx.
-        inputs: x, and gamma (1 where it is missing), beta (0), eps, dout (needed for gradients).
+        scheme: the scheme of the task.
+        layout: a key of `LAYOUTS`, for x, dout, out and dx.
+        inputs: x, and gamma (1 if missing), beta (0), eps, dout (needed for gradients).
         answer: any of out, dx, dgamma and dbeta.
-        eps: ε where the inputs do not hold it; otherwise the scheme's own.
+        eps: ε if the inputs do not hold it; by default the scheme's own.
 
     Raises:
-        InvalidInput: an unknown layout, inputs that cannot be used (an unknown name, an array that is too large, of
-            another shape than x, or not of finite real numbers, or a division by 0), or an answer of which no array
-            can be judged.
+        InvalidInput: an unknown layout, unusable inputs (an unknown name, an array that is too large, of another shape
+            than x, or not of finite real numbers, or a division by 0), or an answer of which no array can be judged.
     """
     check_layout(layout)
     case = HomeworkCase(scheme, layout, require_usable_arrays(inputs, INPUT_NAMES, "inputs"), eps)
@@ -166,7 +165,7 @@ def _judged(case: HomeworkCase, name: str, array: np.ndarray) -> AnswerVerdict:
 
 
 def _nearest(flat: np.ndarray, candidates: MistakeCandidates, limits: Iterable[float]) -> MistakeKeys:
-    """The mistakes that explain an array to within a limit, the fewest; none where nothing does."""
+    """Return the fewest mistakes that explain an array within the smallest possible limit; () if none do."""
     errors = [
         (keys, measure_relative_error(flat, array)) for keys, array in candidates if keys and array.shape == flat.shape
     ]

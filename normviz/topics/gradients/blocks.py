@@ -5,17 +5,17 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.core.fields import Field, Shape
-from normviz.core.normalize import broadcast_statistic
+from normviz.core.reductions import broadcast_statistic
 from normviz.core.registry import Scheme
 
 
 class JacobianBlocks(NamedTuple):
-    """The elements of a tensor in an order in which those of a field stand together.
+    """The elements of a tensor, ordered so that the elements of a field are adjacent.
 
     Attributes:
-        order: places in memory; edges: where fields begin, and the end.
-        alone: whether nothing outside of its field acts on an element: one field for both statistics, or one that holds
-            the other, as in whitening; and no windows.
+        order: places in memory; edges: the starts of the fields, and the end.
+        alone: True if only elements of its own field act on an element: without windows, and with one field for both
+            statistics, or, as in whitening, a field that holds the other.
     """
 
     order: np.ndarray
@@ -24,7 +24,7 @@ class JacobianBlocks(NamedTuple):
 
 
 def find_jacobian_blocks(scheme: Scheme, shape: Shape) -> JacobianBlocks:
-    """Elements ordered by the statistic that they share; under windows, which overlap, as they are in memory."""
+    """Order the elements by the statistic that they share; under overlapping windows, in the order of memory."""
     fields = [field.canonical(shape) for field in scheme.fields]
     count = int(np.prod(shape))
     if not fields:
@@ -37,7 +37,7 @@ def find_jacobian_blocks(scheme: Scheme, shape: Shape) -> JacobianBlocks:
 
 
 def _statistics(field: Field, shape: Shape) -> np.ndarray:
-    """The place of its statistic, for every element in memory order."""
+    """Return the place of its statistic for every element in memory order."""
     counts = field.statistics_shape(shape)
     places = np.arange(int(np.prod(counts))).reshape(counts)
     return np.broadcast_to(broadcast_statistic(places, field, shape), shape).ravel()

@@ -1,4 +1,4 @@
-"""What homework comes to with each mistake made, alone and together with another, laid out as the answer is."""
+"""Wrong results: the arrays that a homework answer has after each known mistake, alone or combined."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -25,14 +25,14 @@ from normviz.topics.gradients.min_max import MinMaxScaling, generate_min_max_var
 from normviz.topics.gradients.misreadings import generate_misread_views, generate_wrong_fields, has_fitting_groups
 
 RUNNING_SHARES = (0.0, 0.1, 0.01, 0.001, 0.9, 0.99)
-"""Which share of the batch running statistics may have taken in: none yet, or one step of a usual momentum."""
+"""Shares of the batch in running statistics: none yet, or one step of a usual momentum."""
 
 MistakeCandidates = Iterator[tuple[MistakeKeys, np.ndarray]]
-"""The mistakes that were made, and the numbers that come of them."""
+"""Pairs of mistakes and the array that they lead to."""
 
 
 def generate_single_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """What each mistake gives by itself, the simplest first, without axes of length 1."""
+    """Yield the result of each mistake by itself, the simplest first, without axes of length 1."""
     wanted = case.to_layout_order(case.right[name])
     for order in permutations(range(wanted.ndim)):
         if order != tuple(range(wanted.ndim)):
@@ -44,7 +44,7 @@ def generate_single_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates
 
 
 def generate_combined_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """What two mistakes give, or three."""
+    """Yield the results of two or three mistakes together, without axes of length 1."""
     task, scheme = case.task, case.scheme
     if not scheme.is_general_form or name == "dbeta":
         return
@@ -63,11 +63,11 @@ def generate_combined_mistakes(case: HomeworkCase, name: str) -> MistakeCandidat
     for view in generate_misread_views(task, scheme, case.layout):
         if all(has_fitting_groups(field, view.order.shape) for field in scheme.fields):
             for more, tensor in _answers(name, view.task, right):
-                yield (view.key, *more), case.to_layout_order(view.back(tensor))
+                yield (view.key, *more), case.to_layout_order(view.restore_order(tensor))
 
 
 def _generate_tensor_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield tensors, or what broadcasts against them; of two mistakes that come to the same, the more common first."""
+    """Yield the result of each mistake, as a tensor or a parameter; the more common mistake first."""
     if name in ("dgamma", "dbeta"):
         yield ("swapped",), case.right["dbeta" if name == "dgamma" else "dgamma"]
     if case.scheme.spectral:
@@ -78,7 +78,7 @@ def _generate_tensor_mistakes(case: HomeworkCase, name: str) -> MistakeCandidate
 
 
 def _in_the_form(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield the mistakes with a scheme of the general form."""
+    """Yield the mistakes that are possible with a scheme of the general form."""
     task, scheme = case.task, case.scheme
     right = make_right_recipe(scheme, task.x.shape, case.eps)
     yield from _answers(name, task, right)
@@ -91,7 +91,7 @@ def _in_the_form(case: HomeworkCase, name: str) -> MistakeCandidates:
         yield from _running(case, name)
     for view in generate_misread_views(task, scheme, case.layout):
         if all(has_fitting_groups(field, view.order.shape) for field in scheme.fields):
-            yield (view.key,), view.back(_answer(name, view.task, right))
+            yield (view.key,), view.restore_order(_answer(name, view.task, right))
     if name == "dx" and right.suppression is not None:
         assert task.dout is not None
         sample = replace(right, sample=True)
@@ -106,7 +106,7 @@ def _in_the_form(case: HomeworkCase, name: str) -> MistakeCandidates:
 
 
 def _min_max(task: HomeworkTask, name: str, variant: MinMaxScaling) -> MistakeCandidates:
-    """Yield what min–max scaling gives, also without γ and β."""
+    """Yield the results of min–max scaling, also without γ and β."""
     if name == "out":
         found = _affine(task, variant.xhat)
     elif name == "dgamma":
@@ -120,7 +120,7 @@ def _min_max(task: HomeworkTask, name: str, variant: MinMaxScaling) -> MistakeCa
 
 
 def _of_any_scheme(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield the mistakes that can be made with every scheme."""
+    """Yield the mistakes that are possible with every scheme."""
     task = case.task
     if name == "out":
         yield ("gamma-plus-one",), case.normalized.xhat * (1 + task.gamma) + task.beta
@@ -132,7 +132,7 @@ def _of_any_scheme(case: HomeworkCase, name: str) -> MistakeCandidates:
 
 
 def _running(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """What running averages give in place of the batch's statistics, after none or one step."""
+    """Yield the results of running averages in place of the batch's statistics, after none or one step."""
     task, field = case.task, case.scheme.suppression
     assert field is not None
     mean = broadcast_mean(task.x, field)
@@ -147,7 +147,7 @@ def _running(case: HomeworkCase, name: str) -> MistakeCandidates:
 
 
 def _spectral(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """The mistakes with spectral norm, which is outside of the general form."""
+    """Yield the mistakes with spectral norm, which is not of the general form."""
     task, xhat = case.task, case.normalized.xhat
     sigma = np.asarray(case.normalized.deviation)
     if name == "out":
@@ -164,7 +164,7 @@ def _spectral(case: HomeworkCase, name: str) -> MistakeCandidates:
 
 
 def _sums(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """The gradient of a parameter summed over other axes, averaged, or of something else than x̂; as arrays."""
+    """Yield gradients of a parameter summed over wrong axes, or averaged, in the layout of the answer."""
     if name not in ("dgamma", "dbeta"):
         return
     task = case.task
@@ -184,12 +184,12 @@ def _sums(case: HomeworkCase, name: str) -> MistakeCandidates:
 
 
 def _answer(name: str, task: HomeworkTask, way: NormalizationRecipe) -> np.ndarray:
-    """An array of an answer that goes this way."""
+    """Return an array of the answer that follows a recipe."""
     return next(_generate_array_variants(name, task, way, run_recipe(task.x, way)))[1]
 
 
 def _answers(name: str, task: HomeworkTask, way: NormalizationRecipe) -> MistakeCandidates:
-    """An array of an answer that goes this way, as it should be, and with every mistake that is the array's own."""
+    """Yield an array of the answer that follows a recipe, without and with each mistake of the array's own formula."""
     steps = run_recipe(task.x, way)
     yield from _generate_array_variants(name, task, way, steps)
     if name == "dx" and task.dout is not None:
@@ -228,7 +228,7 @@ def _summed(terms: np.ndarray, parameter: np.ndarray) -> np.ndarray:
 
 
 def measure_relative_error(array: np.ndarray, wanted: np.ndarray) -> float:
-    """max|a - b| / max|b|; infinite where shapes or numbers cannot be compared."""
+    """Return max|a - b| / max|b|; infinite if shapes differ or it is not finite."""
     if array.shape != wanted.shape:
         return float("inf")
     gap, most = np.abs(array - wanted).max(initial=0.0), np.abs(wanted).max(initial=0.0)

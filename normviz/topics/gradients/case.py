@@ -1,4 +1,4 @@
-"""A task of homework with what is right, and how far rounding may take an answer from it."""
+"""A homework task with its right result, and the tolerance of an answer to rounding."""
 
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -6,25 +6,30 @@ from typing import Any
 
 import numpy as np
 
-from normviz.core.backward import apply_transposed_average, compute_gradients
+from normviz.core.backward import compute_gradients
 from normviz.core.errors import InvalidInput
+from normviz.core.kinds.whitening import compute_steepest_slope
 from normviz.core.layouts import from_tensor, to_tensor
-from normviz.core.normalize import broadcast_statistic, normalize, reduce_boxes
+from normviz.core.normalize import normalize
+from normviz.core.reductions import apply_transposed_average, broadcast_statistic, reduce_boxes
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
-from normviz.core.whitening import compute_steepest_slope
 from normviz.topics.gradients.homework import HomeworkTask
-from normviz.topics.gradients.layouts import check_size, parameter_shape, parameter_to_tensor
+from normviz.topics.gradients.layouts import check_size, get_parameter_shape, parameter_to_tensor
 
 MAX_ELEMENTS = 2**14
-"""The largest x whose answers are judged: a few hundred wrong ways are computed."""
+"""Largest number of elements of x: judging computes a few hundred wrong results."""
 
 MAX_WINDOW_NUMBERS = 2**19
-"""The most numbers that windows may hold together in it."""
+"""Largest number of elements in all windows of x."""
 
 
 def require_usable_arrays(arrays: Mapping[str, Any], names: tuple[str, ...], source: str) -> dict[str, np.ndarray]:
-    """Return the arrays in the order of the names; raise InvalidInput for the first one that cannot be used."""
+    """Return the arrays in the order of the names.
+
+    Raises:
+        InvalidInput: an array cannot be used.
+    """
     usable, problems = separate_usable_arrays(arrays, names, source)
     for problem in problems.values():
         raise InvalidInput(problem)
@@ -34,9 +39,9 @@ def require_usable_arrays(arrays: Mapping[str, Any], names: tuple[str, ...], sou
 def separate_usable_arrays(
     arrays: Mapping[str, Any], names: tuple[str, ...], source: str
 ) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Return the arrays that can be used, in the order of the names, and for each of the others the reason in words.
+    """Return the usable arrays in the order of the names, and for each of the others the reason.
 
-    Used are the known names, with up to `MAX_ELEMENTS` finite real numbers in at most four axes.
+    Usable are known names with up to `MAX_ELEMENTS` finite real numbers in at most four axes.
     """
     problems = {name: _unknown(str(name), names, source) for name in arrays if name not in names}
     usable = {}
@@ -52,7 +57,7 @@ def separate_usable_arrays(
 
 
 def _unknown(name: str, names: tuple[str, ...], told: str) -> str:
-    """Return what to say of an unknown name, with the known one that is spelt most alike."""
+    """Describe an unknown name, and suggest the known name of the nearest spelling."""
     alike = get_close_matches(name[:40].lower(), names, n=1, cutoff=0.5)
     hint = f" Did you mean {alike[0]}?" if alike else ""
     return f"{name[:40]!r} is no name in the {told}; {', '.join(names)} are.{hint}"
@@ -72,13 +77,13 @@ def _find_problem(name: str, array: np.ndarray) -> str | None:
 
 
 class HomeworkCase:
-    """What is right for some inputs, and how far rounding may take an answer from it.
+    """The right result for some inputs, and the tolerance of an answer to rounding.
 
     Attributes:
         task: the inputs, as tensors.
-        normalized: what `normalize` gives for them.
-        right: each array of a right answer, as a tensor; gradients only where dout is given.
-        allowed: how far each of its numbers may be off, for a rounding of 1.
+        normalized: the result of `normalize`.
+        right: each array of a right answer, as a tensor; gradients only if dout is given.
+        allowed: the tolerance of each number of `right`, for a rounding of 1.
         condition: the largest factor by which the inputs magnify a rounding of 1.
     """
 
@@ -110,11 +115,11 @@ class HomeworkCase:
         self.allowed, self.condition = self._allowed()
 
     def _parameter(self, name: str) -> np.ndarray:
-        shape = parameter_shape(self.scheme, name, self.layout, self.inputs["x"].shape)
+        shape = get_parameter_shape(self.scheme, name, self.layout, self.inputs["x"].shape)
         return self.inputs.get(name, np.full(shape, 1.0 if name == "gamma" else 0.0))
 
     def _right(self) -> dict[str, np.ndarray]:
-        """What the core computes, as tensors."""
+        """Return the core's results, as tensors."""
         task, scheme = self.task, self.scheme
         self.normalized = normalize(task.x, scheme, self.eps, task.gamma, task.beta)
         sigma = self.normalized.deviation
@@ -127,7 +132,7 @@ class HomeworkCase:
         return right
 
     def _inverse(self) -> np.ndarray:
-        """1/σ of every field; of a matrix in its place, the most that it multiplies by, as often as it has rows."""
+        """Return 1/σ of every field; with whitening, the largest factor of the matrix times its number of rows."""
         task, scheme = self.task, self.scheme
         if scheme.whitens:
             groups = scheme.matrices(task.x.shape)
@@ -135,9 +140,9 @@ class HomeworkCase:
         return scheme.scale(task.x.shape) / np.asarray(self.normalized.deviation)
 
     def _allowed(self) -> tuple[dict[str, np.ndarray], float]:
-        """How far each number of an answer may be off, for a rounding of 1, and how much of it inputs magnify.
+        """Return `allowed` and `condition`.
 
-        x̂ loses what x loses beside σ, and σ what a variance loses that is a difference of squares.
+        x̂ loses the digits by which x exceeds σ, and σ those by which a mean square exceeds the variance.
         """
         task, scheme, xhat = self.task, self.scheme, np.abs(self.normalized.xhat)
         beside = np.ones((1, 1, 1, 1))
@@ -174,7 +179,7 @@ class HomeworkCase:
         return allowed, float(lost.max())
 
     def list_roundings(self, array: np.ndarray) -> list[float]:
-        """What roundings an answer may show, the finest first: those of float64, and of a shorter type on its way."""
+        """Return the roundings that an answer may show, the finest first: float64's, and a shorter type's."""
         types = [a.dtype.name for n, a in self.inputs.items() if n != "eps"] + [array.dtype.name]
         shorter = [MACHINE_EPSILONS[name] for name in types if name in MACHINE_EPSILONS]
         if np.array_equal(array, array.astype(np.float32)):
@@ -182,11 +187,11 @@ class HomeworkCase:
         return sorted({MACHINE_EPSILONS["float64"], max(shorter)}) if shorter else [MACHINE_EPSILONS["float64"]]
 
     def to_layout_order(self, tensor: np.ndarray) -> np.ndarray:
-        """A tensor in the order of the layout, without axes of length 1: so are answers compared."""
+        """Return a tensor in the order of the layout, without axes of length 1, as answers are compared."""
         return from_tensor(tensor, self.layout).squeeze()
 
-    def tensor(self, flat: np.ndarray) -> np.ndarray:
-        """Return an array that is laid out as out and dx are, without axes of length 1, as a tensor."""
+    def from_layout_order(self, flat: np.ndarray) -> np.ndarray:
+        """Return an array in the layout of out and dx, without axes of length 1, as a tensor."""
         order = self.to_layout_order(np.arange(self.task.x.size).reshape(self.task.x.shape))
         tensor = np.empty(self.task.x.size)
         tensor[order.ravel()] = flat.ravel()

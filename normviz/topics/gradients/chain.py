@@ -1,4 +1,4 @@
-"""Normalize the numbers that share a mean and a variance, and follow the gradient of a loss back, step by step.
+"""Normalization of numbers that share a mean and a variance, and its backward pass step by step.
 
 Forward, for H numbers: μ = Σx/H, v = x − μ, σ² = Σv²/H, s = √(σ² + ε), x̂ = v/s. The gradient ∂l/∂x̂ is given. Backward:
 
@@ -11,16 +11,16 @@ from typing import NamedTuple
 import numpy as np
 
 STEPS = ("forward", "dxhat", "droot", "dvariance", "dv", "dmean", "dx")
-"""The forward pass, then the gradient that each step back adds."""
+"""The forward pass, then the gradient that each backward step adds."""
 
 LAST_STEP = len(STEPS) - 1
 
 PATHS = ("① directly", "② through the mean", "③ through the variance")
-"""The paths from x to x̂, on which the gradient comes back."""
+"""The paths from x to x̂, along which the gradient returns."""
 
 
 class ChainValues(NamedTuple):
-    """All values and gradients: arrays (H,) hold a number for each element, scalars belong to all elements."""
+    """All values and gradients: arrays (H,) hold a number for each element, scalars are shared by all elements."""
 
     x: np.ndarray
     mean: float
@@ -39,10 +39,10 @@ class ChainValues(NamedTuple):
 def compute_chain(x: np.ndarray, dxhat: np.ndarray, eps: float) -> ChainValues:
     """Compute all steps for x (H,) and ∂l/∂x̂ (H,).
 
-    Where s is 0 (all x are equal and ε = 0), x̂ and the gradients through s are 0.
+    If s is 0 (all x are equal and ε = 0), x̂ and the gradients through s are 0.
 
     Example:
-        >>> one = chain(np.array([1.0, 3.0]), np.array([1.0, 0.0]), 0.0)
+        >>> one = compute_chain(np.array([1.0, 3.0]), np.array([1.0, 0.0]), 0.0)
         >>> one.mean, one.root, one.xhat.tolist(), one.dx.tolist()
         (2.0, 1.0, [-1.0, 1.0], [0.0, 0.0])
     """
@@ -60,10 +60,10 @@ def compute_chain(x: np.ndarray, dxhat: np.ndarray, eps: float) -> ChainValues:
 
 
 def list_step_terms(values: ChainValues, step: str) -> dict[str, np.ndarray]:
-    """Return the parts that a step back adds up, by formula; each is an array (H,), empty where nothing is added.
+    """Return the terms that a backward step adds up, by formula; each is an array (H,), empty if nothing is added.
 
-    The parts of ∂l/∂s and ∂l/∂μ are added over the elements, those of ∂l/∂v and ∂l/∂x element by element. Each part of
-    ∂l/∂x is of one path: no part of ∂l/∂μ comes through the variance, since v sums to 0.
+    The terms of ∂l/∂s and ∂l/∂μ are summed over the elements, those of ∂l/∂v and ∂l/∂x element by element. Each term of
+    ∂l/∂x belongs to one path: no part of ∂l/∂μ comes through the variance, since v sums to 0.
     """
     count, inverse = len(values.x), 1 / values.root if values.root else 0.0
     direct = {"① ∂l/∂x̂ / s": values.dxhat * inverse}

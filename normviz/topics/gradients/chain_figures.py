@@ -1,6 +1,6 @@
-"""The computation as a graph: boxes with formulas and values, and the gradients that have come back so far.
+"""The computation graph: boxes with formulas and values, and the gradients computed so far.
 
-At the left stand the values of the single elements, at the right the values that all elements share.
+On the left are the values of single elements, on the right the values that all elements share.
 """
 
 import re
@@ -17,7 +17,7 @@ from normviz.topics.gradients.chain import PATHS, STEPS, ChainValues
 
 
 class GraphBox(NamedTuple):
-    """A value: its place, its formula in words, its field in `Chain`, and the symbol and field of its gradient."""
+    """A value: its position, its formula, its field in `ChainValues`, and the symbol and field of its gradient."""
 
     x: float
     y: float
@@ -38,33 +38,33 @@ BOXES = {
 }
 
 COLUMN_HEADINGS = ("one per element", "shared by all")
-"""The headings above the boxes at the left and at the right."""
+"""The headings above the boxes on the left and on the right."""
 
 CHARACTER_WIDTH = 6.5
-"""The width of a character of a box, on average."""
+"""Average width of a character in a box."""
 
 GRAPH_EDGES = {
     ("x", "v"): 0, ("v", "xhat"): 0, ("x", "mean"): 1, ("mean", "v"): 1, ("v", "variance"): 2, ("variance", "root"): 2,
     ("root", "xhat"): 2, ("xhat", "l"): None,
 }  # fmt: skip
-"""From a value to one that is computed from it, and the place in `chain.PATHS` of the path that it belongs to."""
+"""The index in `chain.PATHS` of the path from a value to a value computed from it."""
 
 PATH_LABELS = ((-0.03, 3.0, "right"), (1, 5.98, "center"), (0.97, 2.75, "right"))
-"""The place of each path's name, and its side that is there."""
+"""The position of each path's name, and its alignment."""
 
 
 def get_path_colours(colours: Theme) -> tuple[str, str, str]:
-    """Return the colour of each path of `chain.PATHS`; mean and divisor have theirs on every page."""
+    """Return the colour of each path of `chain.PATHS`; mean and divisor have the colours of every page."""
     return colours.lines[0], colours.mean, colours.divides
 
 
-def chain_figure(values: ChainValues, step: int, least: float, theme: str = "light") -> Figure:
+def draw_chain(values: ChainValues, step: int, least: float, theme: str = "light") -> Figure:
     """Draw the forward pass, and the gradients up to a step; arrows and frames of the step itself are thick.
 
     Args:
-        one: the values and gradients.
-        step: a place in `chain.STEPS`.
-        least: up to this, a gradient is 0 to rounding.
+        values: the values and gradients.
+        step: an index in `chain.STEPS`.
+        least: the largest magnitude of a gradient that is 0 to rounding.
         theme: "light" or "dark".
     """
     colours = THEMES[theme]
@@ -98,7 +98,7 @@ def chain_figure(values: ChainValues, step: int, least: float, theme: str = "lig
 
 
 def _lines(box: GraphBox, one: ChainValues, step: int, least: float) -> list[str]:
-    """Return the lines of a box: its formula, its value, and its gradient once it has come back."""
+    """Return the lines of a box: its formula, its value, and its gradient once it is computed."""
     if not box.field:
         return [box.formula]
     lines = [box.formula, format_values(getattr(one, box.field))]
@@ -121,7 +121,7 @@ def _arrow(figure: Figure, start: str, end: str, texts: Mapping[str, list[str]],
 
 
 def _box(figure: Figure, box: GraphBox, lines: list[str], now: bool, colours: Theme) -> None:
-    """Draw a box; its gradient has the colour of gradients, and a frame of it in the step that adds it."""
+    """Draw a box with its gradient in the colour of gradients; framed in the step that adds the gradient."""
     warm = colours.lines[1]
     formula, *values = lines
     shown = [f"<b>{values[0]}</b>"] if values else []

@@ -1,4 +1,4 @@
-"""The controls of the page on gradients. Every widget's key is that of a value in `gradients.state.PARAMS`."""
+"""The controls of the page "Gradients". Every widget's key is a value in `gradients.state.PARAMS`."""
 
 import streamlit as st
 
@@ -8,15 +8,13 @@ from normviz.topics.gradients.state import (
     MAX_NUMBERS,
     MAX_TENSOR_LENGTHS,
     PREFIX,
-    SHOWN,
     Page,
     get_page_scheme,
     get_tensor_shape,
     is_relevant,
 )
 from normviz.ui import custom
-from normviz.ui.link import PERSIST_STATE, View, draw_segments, draw_value_slider
-from normviz.ui.player import stop_playing
+from normviz.ui.link import PERSIST_STATE, View, draw_value_slider
 from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS, find_grouped_axes, list_group_counts
 from normviz.ui.scheme_picker import choose_scheme
 from normviz.ui.settings import Controls
@@ -24,13 +22,8 @@ from normviz.ui.tensor import SIZE_NAMES, get_view_lengths
 from normviz.ui.tensor_controls import draw_window_controls
 
 
-def draw_panel_choice() -> None:
-    """Draw the choice of the panel."""
-    draw_segments(PREFIX + "show", "Show", SHOWN, on_change=stop_playing, args=(PREFIX,))
-
-
 def controls(view: View) -> None:
-    """Everything in the sidebar that means something to what is shown."""
+    """Draw the controls of the open panel in the sidebar."""
     page = Controls(Page, PREFIX, view, is_relevant)
     with st.sidebar:
         if is_relevant(view, "scheme"):
@@ -55,7 +48,7 @@ def controls(view: View) -> None:
 
 
 def _parameters(view: View, scheme: Scheme) -> None:
-    """Those of the scheme but for ε, as far as it has them."""
+    """Draw the controls of the scheme's own parameters, except ε."""
     if scheme.key == "custom":
         custom.draw_custom_controls(view, get_view_lengths, PREFIX)
     if is_relevant(view, "groups"):
@@ -68,7 +61,7 @@ def _parameters(view: View, scheme: Scheme) -> None:
 
 
 def _shape(view: View, scheme: Scheme) -> None:
-    """The lengths of the small tensor."""
+    """Draw the controls of the lengths of the small tensor."""
     columns = st.columns(2)
     called = wording.name_axes(scheme.axes, get_tensor_shape(view))
     for number, (size, name, axis) in enumerate(zip(SIZE_NAMES, scheme.axes, called, strict=True)):

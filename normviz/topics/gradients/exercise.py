@@ -1,4 +1,4 @@
-"""A task of homework: what is given, packed as files, and what came back in files."""
+"""A homework task: its inputs as a file, and the arrays of an answer from files."""
 
 import io
 import re
@@ -15,16 +15,16 @@ from normviz.describe.code import render_template
 from normviz.describe.wording import describe_reduction, format_scheme_name
 from normviz.topics.gradients.answers import ANSWER_NAMES, INPUT_NAMES, make_inputs
 from normviz.topics.gradients.case import separate_usable_arrays
-from normviz.topics.gradients.layouts import parameter_shape
+from normviz.topics.gradients.layouts import get_parameter_shape
 
 LAYOUT_NAMES = {"NC": "(N, D)", "NCHW": "(N, C, H, W)", "NHWC": "(N, H, W, C)", "BTC": "(B, T, C)"}
-"""The layouts as homework writes them."""
+"""The layouts in the notation of courses."""
 
 SCHEMES = ("batch", "layer", "layer-channels", "instance", "group", "rms")
-"""What homework asks for."""
+"""Keys of the schemes that a task may have."""
 
 MAX_LENGTHS = {"examples": 16, "height": 8, "width": 8, "channels": 16}
-"""So that judging takes less than a second."""
+"""Largest lengths of the axes: judging takes less than a second."""
 
 
 @dataclass(frozen=True)
@@ -41,57 +41,60 @@ class Exercise:
 
     @property
     def scheme(self) -> Scheme:
-        """What is to be computed."""
+        """The scheme to compute."""
         return get_scheme(self.scheme_key, groups=self.groups)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """That of x in the layout."""
+        """The shape of x in the layout."""
         return tuple(self.lengths[axis] for axis in LAYOUTS[self.layout])
 
     @property
     def tensor_shape(self) -> tuple[int, ...]:
-        """That of x as (N, H, W, C), with 1 for the axes that the layout does not have."""
+        """The shape of x as (N, H, W, C), with 1 for the axes that the layout does not have."""
         return tuple(n if axis in LAYOUTS[self.layout] else 1 for axis, n in enumerate(self.lengths))
 
     def inputs(self) -> dict[str, np.ndarray]:
-        """x, gamma, beta, eps and dout; raises InvalidInput where the scheme does not fit the shape."""
+        """Return x, gamma, beta, eps and dout.
+
+        Raises:
+            InvalidInput: the scheme does not fit the shape.
+        """
         self.scheme.check(self.tensor_shape)
         return make_inputs(self.scheme, self.layout, self.shape, self.seed, self.dtype, self.eps)
 
-    def said(self) -> str:
-        """What is averaged, in words: "batch normalization (N, H, W averaged, C kept)"."""
+    def describe(self) -> str:
+        """Return the scheme and its axes in words: "batch normalization (N, H, W averaged, C kept)"."""
         field = self.scheme.field
         over = "" if field is None else f" ({describe_reduction(field, self.scheme.axes, self.tensor_shape)})"
         return format_scheme_name(self.scheme) + over
 
-    def code(self) -> str:
-        """A frame to write the answer in: what is given is read, and what is computed is saved."""
-        parameters = [parameter_shape(self.scheme, name, self.layout, self.shape) for name in ("gamma", "beta")]
+    def write_template(self) -> str:
+        """Return a template in Python that loads the inputs and saves the answer."""
+        parameters = [get_parameter_shape(self.scheme, name, self.layout, self.shape) for name in ("gamma", "beta")]
         shapes = dict(zip(ANSWER_NAMES, (self.shape, self.shape, *parameters), strict=True))
-        return render_template("homework.py.jinja", said=self.said(), names=INPUT_NAMES, shapes=shapes)
+        return render_template("homework.py.jinja", said=self.describe(), names=INPUT_NAMES, shapes=shapes)
 
-    def command(self) -> str:
-        """The same check without a browser."""
+    def write_command(self) -> str:
+        """Return the command line of the same check."""
         groups = f" --groups {self.groups}" if "groups" in self.scheme.parameters else ""
         return f"normviz answer --scheme {self.scheme_key}{groups} --layout {self.layout} inputs.npz answer.npz"
 
 
 def pack_npz(arrays: dict[str, Any]) -> bytes:
-    """A .npz file of arrays."""
+    """Return arrays as the content of an .npz file."""
     stream = io.BytesIO()
     np.savez(stream, **arrays)
     return stream.getvalue()
 
 
 def read_answers(name: str, content: bytes) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Return the answers in a file that can be judged, and for each of the others the reason why not, in words.
+    """Return the usable arrays of an answer in a file, and for each of the others the reason.
 
-    A .npz holds any of them, a .npy the one that it is named after, as in dx.npy or dx (1).npy.
+    An .npz holds any of them, an .npy the array that it is named after, as in dx.npy or dx (1).npy.
 
     Raises:
-        InvalidInput: a file that is too large or not what its name says, that is named after no answer, or that holds
-            no array.
+        InvalidInput: a file that is too large or not of its format, that is named after no array, or that holds none.
     """
     check_upload_size(name, content)
     if name.lower().endswith(".npz"):

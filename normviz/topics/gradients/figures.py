@@ -8,13 +8,13 @@ from normviz.charts.style import PANEL_TITLE_SIZE, apply_chart_style
 from normviz.core.text import format_number
 
 MAX_LABELLED_CELLS = 6, 6
-"""Rows and columns of cells that still have room for their number."""
+"""Rows and columns of cells with room for their number."""
 
 
 def draw_tensor_map(values: np.ndarray, title: str, theme: str = "light", least: float = 0.0) -> Figure:
-    """A tensor (N, H, W, C) as a matrix, N and H down, W and C across; in a scale of colours whose middle is 0.
+    """Draw a tensor (N, H, W, C) as a matrix, N and H down, W and C across, in a colour scale centred at 0.
 
-    `least`: up to this numbers are 0 to rounding.
+    `least`: the largest magnitude that is 0 to rounding.
     """
     colours = THEMES[theme]
     n, h, w, c = values.shape
@@ -39,5 +39,5 @@ def draw_tensor_map(values: np.ndarray, title: str, theme: str = "light", least:
 
 
 def _places(flat: np.ndarray) -> np.ndarray:
-    """The place in memory of every cell of a matrix that is a reshaped tensor."""
+    """Return the place in memory of every cell of a matrix that is a reshaped tensor."""
     return np.arange(flat.size).reshape(flat.shape)

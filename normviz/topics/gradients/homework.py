@@ -3,7 +3,7 @@
     v = x - E_A[x],   w = v,   s = E_B[w²],   r = 1/√(s + ε),   x̂ = v r
     ∂l/∂x = (1 - E_Aᵀ)(g r + 2 w E_Bᵀ[g v ∂r/∂s])
 
-Plain float64, without the care that `normviz.core` takes of extreme numbers: answers are held against that one first.
+In plain float64, without the care that `normviz.core` takes of extreme numbers.
 """
 
 from collections.abc import Iterator
@@ -13,20 +13,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from normviz.core.backward import apply_transposed_average, compute_diagonal_gradient
+from normviz.core.backward import compute_diagonal_gradient
 from normviz.core.fields import Field, Shape
-from normviz.core.normalize import broadcast_statistic, centre
+from normviz.core.reductions import apply_transposed_average, broadcast_statistic, centre
 from normviz.core.registry import SCHEMES, Scheme
 
 MistakeKeys = tuple[str, ...]
-"""The mistakes that were made together; none: the right way."""
+"""Keys of the mistakes that were made together; () without a mistake."""
 
 COMMON_EPS_VALUES = (1e-3, 1e-5, 1e-6, 1e-8, 1e-12)
-"""What ε is by default in frameworks and in homework."""
+"""Defaults of ε in frameworks and in homework."""
 
 
 class HomeworkTask(NamedTuple):
-    """What is given, as tensors (N, H, W, C): gamma and beta broadcast against x; dout is None where there is none."""
+    """The inputs as tensors (N, H, W, C); gamma and beta broadcast to x; dout is None if there is none."""
 
     x: np.ndarray
     gamma: np.ndarray
@@ -36,16 +36,16 @@ class HomeworkTask(NamedTuple):
 
 @dataclass(frozen=True)
 class NormalizationRecipe:
-    """One way to normalize: which fields, what divides, and which ε.
+    """A way to normalize, right or wrong.
 
     Attributes:
-        summation, suppression: A and B; None: not centred, or not divided.
+        summation, suppression: the fields A and B; None: not centred, or not divided.
         eps: ε, added inside of the root, outside of it, or to a variance without one.
         root: "inside", "outside" or "none"; with absolute values also "squared", 1/√(s² + ε).
-        sample: whether squares are averaged with m - 1.
-        sample_mean: whether the mean is a sum over m - 1, too.
-        absolute: whether absolute values are averaged, in place of squares.
-        around: whether what divides is centred: w = v, otherwise w = x.
+        sample: True if squares are averaged with m - 1.
+        sample_mean: True if the mean is a sum over m - 1, too.
+        absolute: True if absolute values are averaged, in place of squares.
+        around: True if the squared numbers are centred, w = v; otherwise w = x.
         scale: a constant factor of x̂.
     """
 
@@ -61,9 +61,9 @@ class NormalizationRecipe:
 
 
 class ForwardSteps(NamedTuple):
-    """The steps of a way: v, half the derivative of what is averaged, 1/σ with its derivative by the average s, x̂.
+    """The values of a forward pass: v, w, r = 1/σ, its derivative ∂r/∂s, and x̂.
 
-    w is what is squared, since d(w²)/dw = 2w; for absolute values it is half of their sign.
+    For absolute values, w is half of the sign, so that 2w is the derivative of the averaged quantity, as for squares.
     """
 
     v: np.ndarray
@@ -74,7 +74,7 @@ class ForwardSteps(NamedTuple):
 
 
 def broadcast_mean(x: np.ndarray, field: Field) -> np.ndarray:
-    """E[x] at every element."""
+    """Return E[x] at every element."""
     return np.broadcast_to(broadcast_statistic(centre(x, field)[1], field, x.shape), x.shape)
 
 
@@ -85,7 +85,7 @@ def compute_bessel_factor(field: Field, shape: Shape) -> np.ndarray:
 
 
 def run_recipe(x: np.ndarray, recipe: NormalizationRecipe) -> ForwardSteps:
-    """Return the steps of a way on a tensor."""
+    """Compute the forward pass of a recipe."""
     v = x
     if recipe.summation is not None:
         v = x - broadcast_mean(x, recipe.summation) * (
@@ -116,13 +116,13 @@ def run_recipe(x: np.ndarray, recipe: NormalizationRecipe) -> ForwardSteps:
 def generate_input_gradients(
     x: np.ndarray, g: np.ndarray, recipe: NormalizationRecipe, steps: ForwardSteps
 ) -> Iterator[tuple[MistakeKeys, np.ndarray]]:
-    """Yield ∂l/∂x of a way from g = ∂l/∂x̂, the right one first, then with each mistake of the backward pass."""
+    """Yield ∂l/∂x of a recipe from g = ∂l/∂x̂: first the right one, then one for each mistake of the backward pass."""
     a, b = recipe.summation, recipe.suppression
     direct = g * steps.r
     kept = compute_bessel_factor(a, x.shape) if a is not None and recipe.sample_mean else 1.0
 
     def reach(times: float | np.ndarray = 1.0) -> np.ndarray:
-        """Return the path through the variance, of which each average is multiplied."""
+        """Return the path through the variance, with each average multiplied by `times`."""
         return (
             np.zeros_like(x)
             if b is None
@@ -171,14 +171,14 @@ def generate_input_gradients(
 
 
 def make_right_recipe(scheme: Scheme, shape: Shape, eps: float) -> NormalizationRecipe:
-    """The way of the scheme itself."""
+    """Return the recipe of the scheme itself."""
     return NormalizationRecipe(scheme.summation, scheme.suppression, eps, scale=scheme.scale(shape))
 
 
 def generate_wrong_formulas(
     scheme: Scheme, recipe: NormalizationRecipe
 ) -> Iterator[tuple[MistakeKeys, NormalizationRecipe]]:
-    """Ways that differ from the right one in what is computed with one statistic, not in which elements share it."""
+    """Yield recipes with a wrong formula over the right elements."""
     if recipe.suppression is None:
         if recipe.summation is not None:
             yield ("no-centring",), replace(recipe, summation=None)
@@ -208,7 +208,7 @@ def generate_wrong_formulas(
 
 
 def generate_wrong_denominators(recipe: NormalizationRecipe) -> Iterator[tuple[MistakeKeys, NormalizationRecipe]]:
-    """The ways with each of the mistakes that are made most, beside another one."""
+    """Yield recipes with the most common mistakes, alone and in pairs."""
     if recipe.suppression is None:
         return
     roots = {"inside": (), "none": ("no-root",), **({"outside": ("eps-outside-root",)} if recipe.eps else {})}

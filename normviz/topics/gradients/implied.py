@@ -1,4 +1,4 @@
-"""What an answer implies that no list of candidates can hold: an exchange in γ, or statistics of any value."""
+"""Mistakes found from the answer itself, as no list can hold them: exchanged channels of γ, or any wrong statistics."""
 
 from itertools import combinations
 from typing import NamedTuple
@@ -7,33 +7,33 @@ import numpy as np
 
 from normviz.core.backward import compute_gradients
 from normviz.core.fields import Field
-from normviz.core.normalize import broadcast_statistic
+from normviz.core.reductions import broadcast_statistic
 from normviz.topics.gradients.candidates import MistakeCandidates, measure_relative_error
 from normviz.topics.gradients.case import HomeworkCase
 from normviz.topics.gradients.homework import broadcast_mean, compute_bessel_factor
 
 EXCHANGE_CANDIDATES = 4
-"""Two channels are looked for among so many: those that are off most."""
+"""Number of channels among which an exchange is searched: those with the largest errors."""
 
 BLEND_TOLERANCE = 0.01
-"""How far implied statistics may be from a blend, as a part of σ: running averages may be stored with few digits."""
+"""Tolerance of implied statistics to a blend, in units of σ: running averages may be stored with few digits."""
 
 MAX_UNEXPLAINED_SHARE = 0.1
-"""A blend has to leave no more than this part of how the statistics differ, between channels and from the batch's."""
+"""Largest part that a blend may leave of the differences between channels and from the batch's statistics."""
 
 MIN_ELEMENTS = {"running-statistics": 3, "other-statistics": 8}
-"""The fewest elements of a channel: any two lie on a line, and a few may do so by chance."""
+"""Smallest number of elements of a channel: two always lie on a line, and a few may by chance."""
 
 
 def generate_gamma_exchanges(case: HomeworkCase, name: str, flat: np.ndarray) -> MistakeCandidates:
-    """Yield what γ with two channels exchanged gives, for the pairs among the channels that are off most.
+    """Yield the results of γ with two channels exchanged, for pairs of the channels with the largest errors.
 
-    In dx an exchange reaches the other channels too where they share a statistic, but these the less.
+    In dx an exchange also changes other channels that share a statistic, but less.
     """
     task, wanted = case.task, case.right[name]
     if name not in ("out", "dx") or task.gamma.shape[-1] < 2 or flat.shape != case.to_layout_order(wanted).shape:
         return
-    off = ((case.tensor(flat) - wanted) ** 2).sum((0, 1, 2))
+    off = ((case.from_layout_order(flat) - wanted) ** 2).sum((0, 1, 2))
     for i, j in combinations(np.argsort(off)[-EXCHANGE_CANDIDATES:], 2):
         gamma = task.gamma.copy()
         gamma[..., [i, j]] = gamma[..., [j, i]]
@@ -48,29 +48,29 @@ def generate_gamma_exchanges(case: HomeworkCase, name: str, flat: np.ndarray) ->
 
 
 class ImpliedStatistics(NamedTuple):
-    """A mean and a variance for every element; the mean is None where only the variance is known, as from dx."""
+    """A mean and a variance for every element; the mean is None if only the variance follows, as from dx."""
 
     mean: np.ndarray | None
     variance: np.ndarray
 
     def measure_distance(self, mean: np.ndarray | float, variance: np.ndarray | float) -> float:
-        """Return how far others are, in σ of these: the largest of |Δμ|/σ and |Δσ²|/2σ²."""
+        """Return the distance of other statistics, in σ of these: the largest of |Δμ|/σ and |Δσ²|/2σ²."""
         of_variance = np.max(np.abs(self.variance - variance) / (2 * self.variance))
         of_mean = 0.0 if self.mean is None else np.max(np.abs(self.mean - mean) / np.sqrt(self.variance))
         return float(max(of_variance, of_mean))
 
 
 def find_statistics_mistake(case: HomeworkCase, name: str, flat: np.ndarray, limit: float) -> str | None:
-    """Return the key of a mistake where every channel has a factor and a shift that are not this batch's.
+    """Return the key of a mistake if every channel has a factor and a shift that are not this batch's.
 
-    "running-statistics": the mean and the variance that follow are plausible as running averages, by `_are_running`.
-    "other-statistics": they are not. None: the answer is no such map within the limit, or its factors are those of
-    this batch times a constant, so that no other statistics are needed to explain it.
+    "running-statistics": mean and variance are plausible as running averages. "other-statistics":
+    they are not. None: the answer is no such map within the limit, or its factors are the batch's times a constant, so
+    that no other statistics are needed to explain it.
     """
     field, task = case.scheme.suppression, case.task
     if "running variance" not in case.scheme.keeps or name not in ("out", "dx") or field is None:
         return None
-    m, y = field.least(task.x.shape), case.tensor(flat)
+    m, y = field.least(task.x.shape), case.from_layout_order(flat)
     if m < min(MIN_ELEMENTS.values()):
         return None
     if name == "out":
@@ -99,9 +99,9 @@ def _are_running(case: HomeworkCase, field: Field, implied: ImpliedStatistics) -
 
     Running averages start at mean 0 and variance 1, and each step moves them towards the batch's. After any number of
     steps they are a blend, (1 − a)·start + a·batch, with one share a in 0..1 for all channels. So the variances have to
-    be positive, and one a has to give all of them and all means, to within `BLEND`. It also has to leave no more than
-    `EXPLAINED` of two differences: that between the channels, as equal statistics in all channels fit some a, and that
-    from the batch's own statistics, as any answer that is nearly right fits a = 1.
+    be positive, and one a has to give all of them and all means, to within `BLEND_TOLERANCE`. It also has to leave no
+    more than `MAX_UNEXPLAINED_SHARE` of two differences: between the channels, as equal statistics in all channels fit
+    some a, and from the batch's own statistics, as any answer that is nearly right fits a = 1.
     """
     if not np.isfinite(implied.variance).all() or implied.variance.min() <= 0:
         return False

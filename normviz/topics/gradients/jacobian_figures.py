@@ -10,16 +10,16 @@ from normviz.charts.palette import THEMES
 from normviz.charts.style import COLOUR_BAR_STYLE, apply_chart_style
 
 MAX_NAMED_ELEMENTS = 24
-"""Elements that still have room for their indices beside the matrix."""
+"""Largest number of elements with room for their indices beside the matrix."""
 
 MAX_FRAMED_FIELDS = 36
-"""Fields that are still framed."""
+"""Largest number of fields that get a frame."""
 
 
 def draw_jacobian_map(matrix: np.ndarray, names: Sequence[str], edges: np.ndarray, theme: str = "light") -> Figure:
-    """∂x̂ (down) by ∂x (across), in a scale of colours whose middle is 0; fields are framed.
+    """Draw ∂x̂ (down) by ∂x (across), in a colour scale centred at 0, with frames around the fields.
 
-    `names`: the indices of the elements, in the order of the matrix; `edges`: where fields begin, and the end.
+    `names`: the indices of the elements, in the order of the matrix; `edges`: the starts of the fields, and the end.
     """
     colours = THEMES[theme]
     largest = float(np.abs(matrix).max()) or 1.0

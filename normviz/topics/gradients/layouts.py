@@ -1,4 +1,4 @@
-"""What homework's arrays have in a layout: the shapes of γ and β, and how large they are."""
+"""Shapes of homework's arrays in a layout, and the limit of their size."""
 
 from collections.abc import Sequence
 from math import prod
@@ -10,26 +10,26 @@ from normviz.core.layouts import LAYOUTS, to_tensor
 from normviz.core.registry import Scheme
 
 
-def parameter_axes(scheme: Scheme, name: str) -> tuple[int, ...]:
-    """The tensor's axes along which gamma or beta varies; that of the channels where the scheme learns none."""
+def get_parameter_axes(scheme: Scheme, name: str) -> tuple[int, ...]:
+    """Return the tensor's axes along which gamma or beta varies; the channel axis if the scheme learns none."""
     axes = scheme.gain if name == "gamma" else scheme.bias
     return (3,) if axes is None else tuple(scheme.axes.index(axis) for axis in axes)
 
 
-def parameter_shape(scheme: Scheme, name: str, layout: str, shape: Sequence[int]) -> tuple[int, ...]:
-    """The shape of gamma or beta beside an x of this shape: the lengths of its axes in the order of the layout."""
-    return tuple(n for axis, n in zip(LAYOUTS[layout], shape, strict=True) if axis in parameter_axes(scheme, name))
+def get_parameter_shape(scheme: Scheme, name: str, layout: str, shape: Sequence[int]) -> tuple[int, ...]:
+    """Return the shape of gamma or beta for an x of this shape: the lengths of its axes in the order of the layout."""
+    return tuple(n for axis, n in zip(LAYOUTS[layout], shape, strict=True) if axis in get_parameter_axes(scheme, name))
 
 
 def parameter_to_tensor(array: np.ndarray, scheme: Scheme, name: str, layout: str, shape: Sequence[int]) -> np.ndarray:
-    """gamma or beta so that it broadcasts against the tensor (N, H, W, C).
+    """Return gamma or beta so that it broadcasts to the tensor (N, H, W, C).
 
-    It has the scheme's own shape, one number for each channel, a single number, or axes as x has, each as long or 1.
+    Accepted are the scheme's own shape, one number for each channel, one number, and the axes of x, each full or 1.
 
     Raises:
         InvalidInput: any other shape.
     """
-    own = parameter_axes(scheme, name)
+    own = get_parameter_axes(scheme, name)
     for varying in (own, (3,)):
         wanted = tuple(n if axis in varying else 1 for axis, n in zip(LAYOUTS[layout], shape, strict=True))
         if array.shape == tuple(n for axis, n in zip(LAYOUTS[layout], shape, strict=True) if axis in varying):
@@ -38,12 +38,12 @@ def parameter_to_tensor(array: np.ndarray, scheme: Scheme, name: str, layout: st
         return to_tensor(array, layout)
     if array.size == 1:
         return array.reshape(1, 1, 1, 1)
-    fitting = parameter_shape(scheme, name, layout, shape)
+    fitting = get_parameter_shape(scheme, name, layout, shape)
     raise InvalidInput(f"{name} has the shape {array.shape}; beside x of {tuple(shape)} it has {fitting}.")
 
 
 def check_size(shape: Sequence[int], layout: str, limit: int) -> None:
-    """Raise InvalidInput for a shape that the layout does not have, or that is too large to be searched."""
+    """Raise InvalidInput for a shape of another layout, or one that is too large to judge."""
     if len(shape) != len(LAYOUTS[layout]):
         raise InvalidInput(f"x has {len(shape)} axes; {layout} has {len(LAYOUTS[layout])}.")
     if not all(shape):

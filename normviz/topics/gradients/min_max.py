@@ -5,21 +5,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from normviz.core.backward import apply_transposed_average
 from normviz.core.fields import Field
-from normviz.core.normalize import broadcast_statistic, reduce_boxes
+from normviz.core.reductions import apply_transposed_average, broadcast_statistic, reduce_boxes
 from normviz.topics.gradients.homework import broadcast_mean
 
 
 @dataclass(frozen=True)
 class MinMaxScaling:
-    """One variant of min–max scaling: x̂ = scale · (x − origin)/(max − min + ε) + shift.
+    """A variant of min–max scaling: x̂ = scale · (x − origin)/(max − min + ε) + shift.
 
     Attributes:
         x: the tensor.
         field: the elements whose smallest and largest value are used; without windows.
         eps: ε in the denominator.
-        centred: whether the origin is the mean of the field, otherwise its smallest value.
+        centred: True if the origin is the mean of the field, False if it is the smallest value.
         scale, shift: 1 and 0 for values in 0..1, 2 and −1 for values in −1..1.
     """
 
@@ -31,20 +30,20 @@ class MinMaxScaling:
     shift: float
 
     def _end(self, how: object) -> np.ndarray:
-        """Return the smallest or largest value of its field for every element."""
+        """Return the field's smallest or largest value at every element."""
         return np.broadcast_to(
             broadcast_statistic(reduce_boxes(self.x, self.field, how), self.field, self.x.shape), self.x.shape
         )
 
     @property
     def xhat(self) -> np.ndarray:
-        """x̂."""
+        """The scaled tensor."""
         low, high = self._end(np.min), self._end(np.max)
         origin = broadcast_mean(self.x, self.field) if self.centred else low
         return self.scale * (self.x - origin) / (high - low + self.eps) + self.shift
 
     def backward(self, g: np.ndarray) -> np.ndarray:
-        """Return ∂l/∂x from g = ∂l/∂x̂: the direct path, and those through the origin and through both ends."""
+        """Return ∂l/∂x from g = ∂l/∂x̂: the direct path, and the paths through the origin and through both ends."""
         low, high = self._end(np.min), self._end(np.max)
         m = self.field.sizes(self.x.shape)
         length = high - low + self.eps

@@ -1,4 +1,4 @@
-"""Arrays misread as homework does: the channels at the other end, groups miscounted or interleaved, other axes."""
+"""Misread arrays of homework: channels at the other end, miscounted or interleaved groups, other axes."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +16,7 @@ from normviz.topics.gradients.homework import HomeworkTask, MistakeKeys, Normali
 def generate_wrong_fields(
     recipe: NormalizationRecipe, shape: Shape, layout: str
 ) -> Iterator[tuple[MistakeKeys, NormalizationRecipe]]:
-    """Ways of which other elements share a statistic: the array misread, groups miscounted, other axes."""
+    """Yield recipes in which other elements share a statistic: a misread array, miscounted groups, other axes."""
     seen = {_canonical(recipe, shape)}
 
     def new(way: NormalizationRecipe) -> bool:
@@ -36,13 +36,13 @@ def _canonical(way: NormalizationRecipe, shape: Shape) -> tuple[Field | None, ..
 
 
 def has_fitting_groups(field: Field | None, shape: Shape) -> bool:
-    """Whether the groups of a field divide their axes; None fits."""
+    """Return True if the groups of a field divide their axes, or the field is None."""
     rules = () if field is None else zip(field.rules, shape, strict=True)
     return all(rule.kind != "groups" or n % rule.number == 0 for rule, n in rules)
 
 
 def _with(way: NormalizationRecipe, change: "dict[int, Rule] | Field") -> NormalizationRecipe:
-    """The way with both fields replaced, or with some of their rules."""
+    """Return the recipe with both fields replaced, or with some of their rules."""
 
     def changed(field: Field | None) -> Field | None:
         if field is None:
@@ -55,7 +55,7 @@ def _with(way: NormalizationRecipe, change: "dict[int, Rule] | Field") -> Normal
 
 
 def _misread(way: NormalizationRecipe, layout: str) -> Iterator[tuple[str, NormalizationRecipe]]:
-    """The array read with its channels at the other end."""
+    """Yield the recipe for the array read with its channels at the other end."""
     read = {"NCHW": (0, 1, 2, 3), "NHWC": (0, 3, 1, 2), "BTC": (0, 3, 1)}.get(layout)
     if read is None:
         return
@@ -77,7 +77,7 @@ def _miscounted(way: NormalizationRecipe, shape: Shape) -> Iterator[tuple[str, N
 
 
 def _other_axes(way: NormalizationRecipe, shape: Shape) -> Iterator[tuple[str, NormalizationRecipe]]:
-    """Every other choice of axes to average over."""
+    """Yield a recipe for every other choice of averaged axes."""
     long = [axis for axis, n in enumerate(shape) if n > 1]
     for chosen in product((True, False), repeat=len(long)):
         over = {axis for axis, full in zip(long, chosen, strict=True) if full}
@@ -86,33 +86,33 @@ def _other_axes(way: NormalizationRecipe, shape: Shape) -> Iterator[tuple[str, N
 
 
 class MisreadView(NamedTuple):
-    """A task seen in another order of its elements, as a reshape or a misread layout would.
+    """A task with its elements in another order, as a reshape or a misread layout gives it.
 
     Attributes:
-        key: the mistake that it is to see it so.
-        task: with x and dout, and where their axes stay gamma and beta, in that order.
+        key: the mistake.
+        task: x and dout in that order, and gamma and beta if their axes stay.
         order: the index, in the flat tensor of the task, of every element of the view.
-        whole: the shape of the task's tensor.
-        channels: the order of the channels where they alone are in another one.
+        task_shape: the shape of the task's tensor.
+        channels: the order of the channels if only they are reordered.
     """
 
     key: str
     task: HomeworkTask
     order: np.ndarray
-    whole: Shape
+    task_shape: Shape
     channels: np.ndarray | None = None
 
-    def back(self, tensor: np.ndarray) -> np.ndarray:
-        """A tensor of the view, or a parameter beside it, in the order of the task."""
+    def restore_order(self, tensor: np.ndarray) -> np.ndarray:
+        """Return a tensor of the view, or a parameter of it, in the order of the task."""
         if tensor.shape != self.order.shape:
             return tensor if self.channels is None else tensor[..., np.argsort(self.channels)]
         flat = np.empty(tensor.size)
         flat[self.order.ravel()] = tensor.ravel()
-        return flat.reshape(self.whole)
+        return flat.reshape(self.task_shape)
 
 
 def generate_misread_views(task: HomeworkTask, scheme: Scheme, layout: str) -> Iterator[MisreadView]:
-    """The task as a plain reshape to channels last sees it, as a misread layout does, and with groups interleaved."""
+    """Yield the task reshaped to channels last, in a misread layout, and with interleaved groups."""
     index = np.arange(task.x.size).reshape(task.x.shape)
 
     def seen(

@@ -1,14 +1,14 @@
-"""The mistakes that homework on normalization makes, by their keys: what each is, and what to do about it."""
+"""The known mistakes of homework on normalization: key, name, description and remedy."""
 
 from typing import NamedTuple
 
 
 class Mistake(NamedTuple):
-    """A mistake: what it is called, what happened, in one sentence, and what to do."""
+    """A mistake: its key and name, the mistake in one sentence, and the remedy."""
 
     key: str
     name: str
-    told: str
+    description: str
     remedy: str
 
 
@@ -210,4 +210,4 @@ _ROWS = (
 )
 
 MISTAKES: dict[str, Mistake] = {row.key: row for row in _ROWS}
-"""Every mistake by key; of two that come to the same numbers, the first is named."""
+"""Every mistake by key."""

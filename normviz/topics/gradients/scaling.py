@@ -1,4 +1,4 @@
-"""A layer Wu behind which, or in whose weights, something is normalized, as W is multiplied by a.
+"""The gradients of a normalized layer Wu when W is multiplied by a.
 
 Ioffe & Szegedy 2015, section 3.3, at ε = 0: BN((aW)u) = BN(Wu), ∂BN((aW)u)/∂u = ∂BN(Wu)/∂u and
 ∂BN((aW)u)/∂(aW) = 1/a · ∂BN(Wu)/∂W. With ε, (aW)u has the x̂ that Wu has with ε/a².
@@ -14,11 +14,11 @@ from normviz.core.normalize import normalize
 from normviz.core.registry import Scheme
 
 FAN_IN = 5
-"""Numbers of u at every position."""
+"""Length of u at every position."""
 
 
 class LinearLayer(NamedTuple):
-    """u (N, H, W, D), weights (1, 1, D, C), and ∂l/∂x̂ (N, H, W, C), all normal."""
+    """A layer: u (N, H, W, D), weights (1, 1, D, C), and ∂l/∂x̂ (N, H, W, C), all normally distributed."""
 
     u: np.ndarray
     w: np.ndarray
@@ -26,7 +26,7 @@ class LinearLayer(NamedTuple):
 
 
 class LayerGradients(NamedTuple):
-    """What comes out, x̂, and the gradients of l with respect to u and to the weights that there are, aW."""
+    """The output x̂, and the gradients of l with respect to u and to the weights aW."""
 
     xhat: np.ndarray
     du: np.ndarray
@@ -34,7 +34,7 @@ class LayerGradients(NamedTuple):
 
 
 class ScalingGaps(NamedTuple):
-    """How far aW is from W, relative to the largest number of W's: in x̂, in ∂l/∂u, and in a times ∂l/∂(aW)."""
+    """The relative differences of aW from W: of x̂, of ∂l/∂u, and of a times ∂l/∂(aW)."""
 
     xhat: float
     du: float
@@ -42,14 +42,14 @@ class ScalingGaps(NamedTuple):
 
 
 def make_linear_layer(shape: Shape, seed: int) -> LinearLayer:
-    """A layer whose sums have this shape."""
+    """Draw a layer whose summed inputs have this shape."""
     rng = np.random.default_rng([seed, 7])
     sizes = ((*shape[:3], FAN_IN), (1, 1, FAN_IN, shape[3]), shape)
     return LinearLayer(*(rng.standard_normal(size) for size in sizes))
 
 
 def run_scaled_layer(scheme: Scheme, linear_layer: LinearLayer, a: float, eps: float) -> LayerGradients:
-    """Forward and backward with the weights aW; a scheme of weights, or one in front, normalizes these."""
+    """Run the layer forward and backward with the weights aW; a scheme of weights normalizes them."""
     w, front = a * linear_layer.w, scheme.on_weights
     own = eps if front is scheme else 0.0
     used = w if front is None else normalize(w, front, own).xhat
@@ -64,14 +64,14 @@ def run_scaled_layer(scheme: Scheme, linear_layer: LinearLayer, a: float, eps: f
 
 
 def measure_scaling_gaps(scheme: Scheme, linear_layer: LinearLayer, a: float, eps: float) -> ScalingGaps:
-    """At one a, against a = 1."""
+    """Return the differences of a from a = 1."""
     one, other = run_scaled_layer(scheme, linear_layer, 1.0, eps), run_scaled_layer(scheme, linear_layer, a, eps)
     pairs = zip(one, other._replace(dw=a * other.dw), strict=True)
     return ScalingGaps(*(_relative(before, after) for before, after in pairs))
 
 
 def measure_sign_gap(scheme: Scheme, linear_layer: LinearLayer, a: float, eps: float) -> float:
-    """How far x̂ of −aW is from −x̂ of aW, relative."""
+    """Return the relative difference of x̂ of −aW from −x̂ of aW."""
     return _relative(
         run_scaled_layer(scheme, linear_layer, a, eps).xhat, -run_scaled_layer(scheme, linear_layer, -a, eps).xhat
     )

@@ -7,17 +7,18 @@ import numpy as np
 
 from normviz.core.backward import Gradients, compute_gradients
 from normviz.core.fields import Shape
-from normviz.core.normalize import broadcast_statistic, ignore_float_warnings, normalize
+from normviz.core.kinds.whitening import apply_inverse_power, compute_steepest_slope
+from normviz.core.normalize import ignore_float_warnings, normalize
+from normviz.core.reductions import broadcast_statistic
 from normviz.core.registry import Scheme
-from normviz.core.whitening import apply_inverse_power, compute_steepest_slope
 from normviz.data.samples import sample_uneven
 
 DIFFERENCE_STEP = float(np.finfo(float).eps ** (1 / 3))
-"""Of a central difference, in units of what divides: its error and that of rounding are then about as large."""
+"""Step of a central difference, in units of the divisor: truncation and rounding errors are then about equal."""
 
 
 class SmallTensors(NamedTuple):
-    """A tensor x and what comes from above, ∂l/∂y, both (N, H, W, C); γ and β along the axes that the scheme has."""
+    """The tensors x and ∂l/∂y, both (N, H, W, C), and γ and β along the axes of the scheme."""
 
     x: np.ndarray
     dy: np.ndarray
@@ -26,7 +27,7 @@ class SmallTensors(NamedTuple):
 
 
 def make_small_tensors(scheme: Scheme, shape: Shape, seed: int) -> SmallTensors:
-    """Uneven noise, a normal ∂l/∂y, γ between 1/2 and 2 and a normal β; 1 and 0 where the scheme has none."""
+    """Draw uneven noise as x, a normal ∂l/∂y, γ between 1/2 and 2 and a normal β; 1 and 0 if the scheme has none."""
     rng = np.random.default_rng([seed, 1])
     sizes = [
         tuple(n if axes and axis in axes else 1 for axis, n in zip(scheme.axes, shape, strict=True))
@@ -39,13 +40,12 @@ def make_small_tensors(scheme: Scheme, shape: Shape, seed: int) -> SmallTensors:
 
 
 class GradientComparison(NamedTuple):
-    """The same gradients by the formula and by central differences, and how far these are apart.
+    """Gradients by the formula and by central differences, and their distance.
 
     Attributes:
-        formula: of x, γ, β and ε.
-        differences: arrays by name: dx, dgain, dbias and, where the scheme has ε, deps.
-        frozen: the largest ∂l/∂x there would be were μ and σ constants, or nothing saturated; what differences of ∂l/∂x
-            are relative to.
+        formula: gradients of x, γ, β and ε.
+        differences: arrays by name: dx, dgain, dbias and, if the scheme has ε, deps.
+        frozen: the largest ∂l/∂x with μ and σ constant, or without saturation; the unit of the differences of ∂l/∂x.
     """
 
     formula: Gradients
@@ -55,7 +55,7 @@ class GradientComparison(NamedTuple):
 
 @ignore_float_warnings
 def compare_gradients(scheme: Scheme, tensors: SmallTensors, eps: float) -> GradientComparison:
-    """Both ways; ∂l/∂x is differentiated element by element, all at once as a stack of tensors."""
+    """Compute the gradients both ways; the tensors for the differences of ∂l/∂x are stacked."""
     x, dy, gain, bias = tensors
     result = normalize(x, scheme, eps)
     inverse = np.full(x.shape, scheme.alpha if scheme.pointwise else 1.0)
@@ -94,7 +94,7 @@ def compare_gradients(scheme: Scheme, tensors: SmallTensors, eps: float) -> Grad
 def _compute_central_difference(
     summands: Callable[[np.ndarray], np.ndarray], at: np.ndarray, shape: Shape
 ) -> np.ndarray:
-    """The derivative of a loss by every number of a parameter that is broadcast against this shape."""
+    """Return the derivative of a loss by every number of a parameter that broadcasts to this shape."""
     stack = at + (np.eye(at.size) * DIFFERENCE_STEP).reshape(-1, *at.shape)
     below = at - (np.eye(at.size) * DIFFERENCE_STEP).reshape(-1, *at.shape)
     axes = (-4, -3, -2, -1)
@@ -103,7 +103,7 @@ def _compute_central_difference(
 
 
 def compute_published_gradient(tensors: SmallTensors, eps: float) -> np.ndarray:
-    """∂ℓ/∂x of batch norm line by line as its paper prints it (Ioffe & Szegedy 2015, section 3)."""
+    """Compute ∂l/∂x of batch norm line by line as printed by Ioffe & Szegedy 2015, section 3."""
     x, dy, gain, _ = tensors
     axes, m = (0, 1, 2), x[..., 0].size
     mean = x.mean(axis=axes)

@@ -1,4 +1,4 @@
-"""The state of the page on gradients: what its link holds, and the small tensor and the scheme that it asks for."""
+"""The state of the page "Gradients": the values in its link, and its small tensor and scheme."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -7,18 +7,18 @@ from typing import Any
 
 from normviz.core.fields import Shape, find_divisors
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.core.settings import choice, integer, number_choice, switch
+from normviz.core.settings import CustomValue, choice, integer, number_choice, switch
 from normviz.topics.gradients import exercise
 from normviz.topics.gradients.chain import LAST_STEP
 from normviz.topics.gradients.exercise import Exercise
 from normviz.ui import scheme as chosen
-from normviz.ui.link import Param, View, create_params, format_exact
+from normviz.ui.link import View, create_params, format_exact
 from normviz.ui.tensor import SIZE_NAMES
 
 PAGE = "gradients"
 
 PREFIX = PAGE + " "
-"""Of all keys in the session: other pages have values of the same names."""
+"""Start of all the page's keys in the session, as other pages have values of the same names."""
 
 SHOWN = {
     "graph": "Step by step",
@@ -26,10 +26,10 @@ SHOWN = {
     "jacobian": "Jacobian matrix",
     "answer": "Check your own",
 }
-"""The panels, by their keys in the link; the page computes only the one that is shown."""
+"""The panels, by their keys in the link; only the open one is computed."""
 
 FORMER_PANEL = "scale"
-"""The key of a panel that the page no longer has; `ui.redirects` leads its links to Table 1."""
+"""Key of a former panel; `ui.redirects` sends its links to Table 1."""
 
 TENSOR_PANELS = ("formula", "jacobian")
 """The panels that show the small tensor and the scheme."""
@@ -41,20 +41,24 @@ BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("layout", "norm", "parts", *exercise.MAX_LENGTHS, "dtype"), ("answer",)),
     **dict.fromkeys(("x", "dy", "back"), ("graph",)),
 }
-"""Where a value means something; one that is not here does everywhere."""
+"""The panels of each value that does not belong to all of them."""
 
 MAX_TENSOR_LENGTHS = {"n": 4, "h": 3, "w": 3, "c": 4}
-"""The largest tensor: its Jacobian is a picture of 144 × 144 numbers."""
+"""The largest tensor: its Jacobian has 144 × 144 numbers."""
 
 MAX_NUMBERS = 4
-"""In the panel "Step by step": more do not fit a box on a phone."""
+"""Largest number of elements in the panel "Step by step": more do not fit a box on a phone."""
 
 MAX_MAGNITUDE = 1000.0
-"""Of these, which have three decimals."""
+"""Largest magnitude of these elements, which have three decimals."""
 
 
 def parse_numbers(text: str) -> list[float]:
-    """The numbers of a text, with commas, semicolons or spaces between them, as a page takes them."""
+    """Return up to `MAX_NUMBERS` numbers of a text, between commas, semicolons or spaces, rounded and clipped.
+
+    Raises:
+        ValueError: a part is no finite number.
+    """
     found = [float(part) for part in str(text)[:400].replace(";", ",").replace("−", "-").replace(",", " ").split()]
     if not all(map(isfinite, found)):
         raise ValueError("not all of them are finite")
@@ -69,7 +73,7 @@ def _x(value: Any, view: View) -> str:
 
 
 def _dy(value: Any, view: View) -> str:
-    """As many numbers as x has; those that are missing are 0."""
+    """Return a text of as many numbers as x has; missing ones are 0."""
     count = len(parse_numbers(view["x"]))
     return _text(([*parse_numbers(value), *[0.0] * count])[:count])
 
@@ -79,7 +83,7 @@ def _text(numbers: list[float]) -> str:
 
 
 def _why(name: str) -> Callable[[Any, View], str | None]:
-    """Nothing is wrong with a text that only spells the same numbers otherwise."""
+    """Return a function that explains the repair of a value; "" if the repair kept the numbers."""
 
     def why(given: Any, view: View) -> str | None:
         try:
@@ -95,7 +99,7 @@ def _why(name: str) -> Callable[[Any, View], str | None]:
 
 @dataclass(frozen=True)
 class Page:
-    """What the page's link holds, beside the scheme."""
+    """The values in the page's link, except the scheme."""
 
     show: str = choice("graph", SHOWN)
     n: int = integer(2, 1, MAX_TENSOR_LENGTHS["n"])
@@ -115,20 +119,20 @@ class Page:
     back: int = integer(0, 0, LAST_STEP)
 
 
-_NUMBERS = (
-    Param(PREFIX + "x", "1, 2, 4, 1", _x, label="x", why=_why("x")),
-    Param(PREFIX + "dy", "1, 0, -1, 0.5", _dy, label="∂l/∂x̂", why=_why("dy")),
-)
+_NUMBERS = {
+    "x": CustomValue("1, 2, 4, 1", _x, label="x", why=_why("x")),
+    "dy": CustomValue("1, 0, -1, 0.5", _dy, label="∂l/∂x̂", why=_why("dy")),
+}
 
 PARAMS = (
     *create_params(Page, PREFIX),
-    *_NUMBERS,
+    *create_params(_NUMBERS, PREFIX),
     *(replace(param, key=PREFIX + param.key) for param in chosen.PARAMS),
 )
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Whether a value means anything to what is shown: a link and the controls leave out what does not."""
+    """Return True if a value belongs to the open panel; links and controls leave out all others."""
     if name in _SCHEME:
         return view["show"] in TENSOR_PANELS and chosen.is_relevant(chosen.build_scheme(view), name)
     if name == "eps":
@@ -147,10 +151,10 @@ _SCHEME = {param.name for param in chosen.PARAMS} - {"eps"}
 
 
 FORMER_VALUES = ("step", "element", "gain", "bias", "pace")
-"""Values of the panel "Step by step" in links of an earlier version, where it also followed γ, β and one element."""
+"""Values of former links to "Step by step", where the panel also followed γ, β and one element."""
 
 FORMER_FORWARD_STEPS = 8
-"""The former step at which the first gradient came back: all steps before it went forward."""
+"""The former step at which the first gradient returned; all steps before it went forward."""
 
 
 def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
@@ -173,22 +177,22 @@ def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
 
 
 def get_page_scheme(view: View) -> Scheme:
-    """The scheme with its parameters."""
+    """Return the scheme with its parameters."""
     return chosen.build_scheme(view)
 
 
 def get_tensor_shape(view: View) -> Shape:
-    """The shape of the small tensor."""
+    """Return the shape of the small tensor."""
     return tuple(view[size] for size in SIZE_NAMES)
 
 
 def get_page_eps(view: View) -> float:
-    """ε as the scheme takes it: 0 where it has none."""
+    """Return the scheme's ε; 0 if it has none."""
     return chosen.get_effective_eps(view, get_page_scheme(view))
 
 
 def build_exercise(view: View) -> Exercise:
-    """The homework that the page sets."""
+    """Return the homework task of the view."""
     lengths = view["examples"], view["height"], view["width"], view["channels"]
     return Exercise(
         view["norm"], view["parts"], view["layout"].upper(), lengths, view["dtype"], view["eps"], view["seed"]

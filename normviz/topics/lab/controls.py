@@ -1,4 +1,4 @@
-"""The tensor lab's controls. Every widget's key is that of a value in `lab.state.PARAMS`, which it shows and sets."""
+"""Controls of the tensor lab. Every widget's key is that of a value in `lab.state.PARAMS`, which it shows and sets."""
 
 from functools import partial
 
@@ -24,11 +24,11 @@ from normviz.ui.tensor_controls import (
 from normviz.web.components.picked import show_choice_bar
 
 LOOK, ADVANCED_DRAWER = "look menu", "advanced"
-"""The keys of the menu over the cube and of "Advanced"."""
+"""Keys of the menu over the cube and of "Advanced"."""
 
 
 def controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGenerator) -> None:
-    """Draw shape and scheme in a first place; in another, data and everything else under "Advanced"."""
+    """Draw shape and scheme in container `first`; data and everything under "Advanced" in container `rest`."""
     with first:
         draw_shape_controls(view, scheme, COMPUTED_PARAMS)
         choose_scheme()
@@ -48,7 +48,7 @@ def controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGener
 
 
 def draw_picture_controls(view: View, scheme: Scheme) -> None:
-    """Draw what sets the colours and the view of the cube, in a menu over it."""
+    """Draw the controls of the cube's colours and view, in a menu over it."""
     st.session_state["view shown"] = get_cube_view(view, scheme)
     place = draw_drawer(st.popover, "Colours and view", LOOK, type="tertiary")
     if not place.open:
@@ -77,7 +77,7 @@ def _choose_view() -> None:
 
 
 def _parameters(view: View, scheme: Scheme) -> None:
-    """Draw the one parameter that tells schemes of a kind apart."""
+    """Draw the control of the scheme's main parameter: G, R or α."""
     if has_parameter(scheme, "groups"):
         cut = ", ".join(f"{axis} = {n}" for axis, n in find_grouped_axes(view).items())
         st.selectbox(f"Groups G (divisors of {cut})", list_group_counts(view), key="groups", **PERSIST_STATE)
@@ -88,7 +88,7 @@ def _parameters(view: View, scheme: Scheme) -> None:
 
 
 def _advanced(view: View, scheme: Scheme) -> None:
-    """Draw what a first look does without: own fields, ε, what is learned, and the seed."""
+    """Draw the rarer controls: the custom scheme's fields, ε, learned parameters and the seed."""
     if scheme.key == "custom":
         custom.draw_custom_controls(view, get_view_lengths)
     if has_parameter(scheme, "radius"):

@@ -1,4 +1,4 @@
-"""What stands beside the lab's cube: the element that is looked at, in words, numbers and flat pictures."""
+"""Data for the panel beside the lab's cube: the chosen element in words, numbers and flat pictures."""
 
 import re
 from math import prod
@@ -8,7 +8,8 @@ import numpy as np
 
 from normviz.charts.palette import NOT_FINITE_COLOUR, THEMES
 from normviz.core.fields import AXIS_NAMES, FULL, Field
-from normviz.core.normalize import NormalizationResult, ignore_float_warnings
+from normviz.core.kinds.base import NormalizationResult
+from normviz.core.normalize import ignore_float_warnings
 from normviz.core.registry import Scheme, find_equal_schemes
 from normviz.core.text import join_words, typeset
 from normviz.describe import live, wording
@@ -18,16 +19,16 @@ from normviz.describe.notation import TENSOR_SYMBOLS
 from normviz.ui.link import View
 
 TYPICAL_MAX = 3.0
-"""Up to which a normalized value is drawn in a darker colour, in root mean squares; larger ones are rare."""
+"""Normalized value of the strongest colour, in root mean squares; larger values are rare."""
 
 
 def build_element_data(
     view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult, affine: tuple[float, ...],
     roles: tuple[int, int, int, int], theme: str,
 ) -> dict[str, Any]:  # fmt: skip
-    """Everything that the browser says of any element: words for its boxes, formulas, and the numbers of all.
+    """Return the data from which the browser describes any element: words for its fields, formulas, and all numbers.
 
-    `affine`: ε, γ, β and τ; `roles`: which axis is drawn in the place of N, H, W and C.
+    `affine`: ε, γ, β and τ; `roles`: the axes drawn in the places of N, H, W and C.
     """
     shape, colours = x.shape, THEMES[theme]
     boxes, taken = wording.describe_boxes(scheme, view["focus"], shape), wording.find_field_statistics(scheme, shape)
@@ -68,7 +69,7 @@ def build_element_data(
 
 
 def _note(scheme: Scheme) -> str:
-    """Return in words the letters of the formulas that are neither input nor statistic: γ, β, τ and ε."""
+    """Return a note on γ, β, τ and ε."""
     gain, bias, threshold = scheme.gain is not None, scheme.bias is not None, scheme.threshold is not None
     learned = [scheme.gain_symbol] * gain + ["β"] * bias + ["τ"] * threshold
     notes = [f"{join_words(learned, 'and')} {'are' if len(learned) > 1 else 'is'} learned"] if learned else []
@@ -99,17 +100,17 @@ def describe_equal_schemes(scheme: Scheme, shape: tuple[int, ...]) -> str:
     γ, β and the state for inference may differ.
     """
     same = find_equal_schemes(scheme, shape) if scheme.acts or scheme.weight else []
-    # A matrix of one number is no news of a scheme of the form, nor is one group of a scheme without groups.
+    # Whitening of single channels, or one group of all channels, adds nothing to the scheme itself.
     news = [other for other in same if scheme.whitens or not other.whitens]
     twins = [wording.format_scheme_name(other) for other in news if other.parameters.get("groups") != 1]
     hat = f"{TENSOR_SYMBOLS.get(scheme.acts_on, 'x')}̂"
-    # Without a step of its own, the scheme is the one in front of it, with all that this one learns.
+    # Without a step of its own, the scheme equals the weight scheme in front of it.
     verb = f"On this shape, {hat} is that of" if scheme.acts else "This is"
     return f"{verb} {join_words(twins, 'and')}." if twins else ""
 
 
 def _written(lines: list[live.LiveFormula]) -> list[dict]:
-    """Lines as MathML, each form in the sides of its equations and the terms of a long sum, to be broken between."""
+    """Return lines as MathML; each form is split at = and in long sums, where a line may break."""
     return [
         {
             "name": line.name,
@@ -123,7 +124,7 @@ def _written(lines: list[live.LiveFormula]) -> list[dict]:
 
 
 def shorten_floats(values: np.ndarray) -> np.ndarray:
-    """In half the bytes, where digits that are shown stay: but a number right between two of them may go either way."""
+    """Return the values flat, as float32 if the digits shown stay the same up to rounding of ties."""
     with np.errstate(over="ignore", under="ignore"):
         half = values.astype(np.float32) if values.dtype == np.float64 else values
     return (half if np.allclose(half, values, rtol=1e-6, atol=0, equal_nan=True) else values).ravel()
@@ -131,9 +132,9 @@ def shorten_floats(values: np.ndarray) -> np.ndarray:
 
 @ignore_float_warnings
 def _pictures(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> list[dict]:
-    """x, x̂ and y: for each its name, its title, and the value of the strongest colour.
+    """Return for each of x, x̂ and y its name, its title, and the value of the strongest colour.
 
-    What is divided has a scale that does not follow ε, so that ε is seen to act.
+    The scale of x̂ does not depend on ε, so that the effect of ε shows.
     """
     symbol = TENSOR_SYMBOLS.get(scheme.acts_on, "x")
     largest = _largest(x)
@@ -156,7 +157,7 @@ def _largest(values: np.ndarray) -> float:
 
 
 def _caption(pictures: list[dict]) -> str:
-    """What the colours mean, and which pictures share a scale."""
+    """Return the meaning of the colours in words, with the scale of each picture."""
     scales: dict[float, list[str]] = {}
     for each in pictures:
         scales.setdefault(each["largest"], []).append(each["title"])

@@ -39,7 +39,7 @@ def draw_histograms(
 
 
 def _edges(values: np.ndarray) -> np.ndarray:
-    """Ascending edges of the bins, also for numbers that are alike, or as large as a float can be."""
+    """Return ascending edges of the bins, also for equal values and for values near the largest float."""
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (-1.0, 1.0)
     if low == high:

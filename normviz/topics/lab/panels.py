@@ -1,4 +1,4 @@
-"""What the tensor lab shows of a result: in words, with live numbers, as tables, charts and code."""
+"""Panels of the tensor lab: a result in words, with live numbers, as tables, charts and code."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +9,9 @@ import streamlit as st
 
 from normviz.charts.common_charts import draw_pictures, draw_statistics_map, find_finite_range
 from normviz.core.fields import AXIS_NAMES, MAX_DRAWN_ELEMENTS, Field, Index, Shape
-from normviz.core.normalize import NormalizationResult, ignore_float_warnings
+from normviz.core.kinds.base import NormalizationResult
+from normviz.core.kinds.whitening import split_into_groups
+from normviz.core.normalize import ignore_float_warnings
 from normviz.core.registry import Scheme
 from normviz.core.statistics import (
     build_statistics_table,
@@ -19,7 +21,6 @@ from normviz.core.statistics import (
     estimate_rounding,
 )
 from normviz.core.text import format_number
-from normviz.core.whitening import split_into_groups
 from normviz.data.output import encode_npy
 from normviz.describe import notation, snippets, wording
 from normviz.describe.aims import describe_aim
@@ -45,7 +46,7 @@ def show_scheme_heading(scheme: Scheme, x: np.ndarray, result: NormalizationResu
 
 
 def describe_non_finite(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> None:
-    """What NaN and Inf in one's own data do to the statistics: they spoil their fields, and no others."""
+    """Show a warning if the data hold NaN or Inf, with the number of statistics and results that they spoil."""
     wrong = x.size - np.isfinite(x).sum()
     if not wrong:
         return
@@ -68,7 +69,7 @@ def describe_non_finite(scheme: Scheme, x: np.ndarray, result: NormalizationResu
 def show_element_panel(
     view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult, affine: tuple[float, ...], theme: str
 ) -> None:
-    """The element that the cube shows: its field, indices and numbers; `affine`: ε, γ, β and τ."""
+    """Show the chosen element of the cube: its field, indices and numbers; `affine`: ε, γ, β and τ."""
     roles = AXIS_ROLES.get(scheme.acts_on, PLAIN_ROLES)
     data = build_element_data(view, scheme, x, result, affine, roles, theme)
     show_element(data, "element", lambda: store_sent_focus("element shown"))
@@ -78,7 +79,7 @@ def show_element_panel(
 
 
 def show_lab_statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResult, view: View, theme: str) -> None:
-    """One row per statistic, and a heat map of their shape."""
+    """Show a table with a row per statistic, and a heat map of the statistics."""
     if not scheme.fields:
         each = (
             f"each element passes through {wording.format_function_text(scheme)} by itself" if scheme.pointwise else ""
@@ -107,14 +108,23 @@ def show_lab_statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResu
             st.segmented_control("Statistic", STATISTIC_NAMES, key="statistic", **PERSIST_STATE, required=True)
         shown = kinds[kind]
         figure = draw_statistics_map(shown.values, shown.axes, shown.where, shown.name, theme, estimate_rounding(x))
-        if shown.moves:  # with what is pointed at
+        if shown.moves:  # with the element under the pointer
             figure.update_layout(meta={"frame": {"shape": shown.values.shape, "of": x.shape}})
         show_figure(figure, "statistics-map", shown.alt, "18rem")
         st.caption(shown.caption)
 
 
 class StatisticsMap(NamedTuple):
-    """A heat map of statistics: what is drawn, along which axes, where the frame is and whether it moves, in words."""
+    """Data of a heat map of statistics.
+
+    Attributes:
+        name: name of the statistic.
+        values: the statistics, an array with four axes.
+        axes: names of the axes.
+        where: index of the framed statistic.
+        moves: True if the frame follows the element under the pointer.
+        alt, caption: the map in words.
+    """
 
     name: str
     values: np.ndarray
@@ -133,7 +143,7 @@ def _map(name: str, values: np.ndarray, scheme: Scheme, field: Field, focus: Ind
 
 
 def _covariance_map(scheme: Scheme, v: np.ndarray, channel: int) -> StatisticsMap:
-    """What a scheme that whitens has in place of a divisor: a matrix, of which it takes the blocks of its groups."""
+    """Return the covariance matrix of a scheme that whitens, which divides by the blocks of its groups."""
     values, groups = compute_covariances(v), scheme.matrices(v.shape)
     shape, block = (wording.format_shape((n, n)) for n in (len(values), len(values) // groups))
     taken = "it is Σ" if groups == 1 else f"its {groups} blocks of {block} along the diagonal are the Σ of the groups"
@@ -145,7 +155,7 @@ def _covariance_map(scheme: Scheme, v: np.ndarray, channel: int) -> StatisticsMa
 
 @ignore_float_warnings
 def show_lab_distribution(scheme: Scheme, x: np.ndarray, result: NormalizationResult, focus: Index, theme: str) -> None:
-    """Histograms before and after, of all elements and of the field."""
+    """Show histograms before and after normalization, of all elements and of the field."""
     box = scheme.field.box(focus, x.shape) if scheme.field else tuple((i, i + 1) for i in focus)
     inside = tuple(slice(lo, hi) for lo, hi in box)
     symbol = notation.TENSOR_SYMBOLS.get(scheme.acts_on, "x")
@@ -171,7 +181,7 @@ def show_lab_distribution(scheme: Scheme, x: np.ndarray, result: NormalizationRe
 
 
 def show_response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float, theme: str) -> None:
-    """x̂ of the locked element over the contrast of the whole tensor, for several ε or α: linear, then saturated."""
+    """Show x̂ of the locked element over the contrast of the whole tensor, for several ε or α."""
     if scheme.pointwise is not None:
         show_pointwise_chart(scheme, float(x[focus]), theme)
         st.caption(
@@ -196,13 +206,13 @@ def show_response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float
 
 
 PICTURE_SCALES = {"one": "One for both", "own": "Each its own"}
-"""From which number pictures are black to which they are white."""
+"""Labels of the choices for the range from black to white."""
 
 
 def show_example_pictures(
     scheme: Scheme, x: np.ndarray, result: NormalizationResult, focus: Index, theme: str, coloured: bool
 ) -> None:
-    """The locked element's example as a picture, before and after: in colour, or the locked channel in grey."""
+    """Show the locked element's example as a picture, before and after: in colour, or the locked channel in grey."""
     n, _, _, c = focus
     if scheme.acts_on == "weight" or min(x.shape[1:3]) == 1:
         st.write("No picture: it takes examples with rows and columns, as “One image” or “Photograph” has them.")
@@ -239,7 +249,7 @@ def show_example_pictures(
 
 
 def show_scheme_formula(scheme: Scheme) -> None:
-    """Show what the scheme does, its papers, and its formula."""
+    """Show the scheme's description, its papers, and its formula."""
     st.markdown(f"{scheme.about} {wording.format_references(scheme)}")
     lines = notation.build_formulas(scheme)
     for line in lines:
@@ -251,7 +261,7 @@ def show_scheme_formula(scheme: Scheme) -> None:
 
 
 def show_scheme_parameters(scheme: Scheme, x: np.ndarray) -> None:
-    """What is learned and what state there is, with the shapes here, in PyTorch and in Keras."""
+    """Show the learned parameters and the state, with their shapes here, in PyTorch and in Keras."""
     rows = list_parameter_shapes(scheme, x.shape)
     if not rows:
         st.write("Nothing is learned, and there is no state.")
@@ -264,7 +274,7 @@ def show_scheme_parameters(scheme: Scheme, x: np.ndarray) -> None:
 
 
 def show_scheme_code(scheme: Scheme, x: np.ndarray, eps: float, gain: float, bias: float, view: View) -> None:
-    """Runnable code in three frameworks, and the tensor to run it on."""
+    """Show runnable code in a choice of frameworks, and offer the tensor as a file."""
     st.segmented_control(
         "Framework",
         list(FRAMEWORK_LABELS),
@@ -273,7 +283,7 @@ def show_scheme_code(scheme: Scheme, x: np.ndarray, eps: float, gain: float, bia
         required=True,
         format_func=FRAMEWORK_LABELS.__getitem__,
     )
-    plain = view["data"] == "normal" and view["seed"] == 0  # what the code makes by itself
+    plain = view["data"] == "normal" and view["seed"] == 0  # the code draws this tensor by itself
     source = None if plain else 'x = np.load("tensor.npy").astype(np.float64)'
     st.code(
         snippets.write_snippet(

@@ -1,4 +1,4 @@
-"""The tensor lab's cube: which arrays the figure gets for the state of the page, and its legend in words."""
+"""The tensor lab's cube: its figure for the state of the page, and its legend in words."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from normviz.charts import cube
 from normviz.charts.cube_layout import compute_layout, count_gapless_boxes
 from normviz.charts.palette import NOT_FINITE_COLOUR, THEMES
 from normviz.core.fields import AXIS_NAMES, Shape
-from normviz.core.normalize import NormalizationResult
+from normviz.core.kinds.base import NormalizationResult
 from normviz.core.registry import Scheme
 from normviz.core.text import capitalize_first, join_words
 from normviz.describe import wording
@@ -25,15 +25,15 @@ HIGHLIGHT_WORDS = {
     "pointer": "the element under the pointer",
     "window": "the element whose window it is",
 }
-"""The element that stands out, by what makes it do so; plot.js says by which."""
+"""Words for the highlighted element, by the reason of the highlight, which plot.js sets."""
 
 PLAIN_ROLES = (0, 1, 2, 3)
 AXIS_ROLES = {"weight": (2, 0, 1, 3)}
-"""Which axis is drawn in the place of N, H, W and C: of weights, the input channels stand where examples do."""
+"""Axes drawn in the places of N, H, W and C, by `acts_on`: input channels of weights take the place of examples."""
 
 
 def show_lab_cube(view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult, theme: str) -> None:
-    """The cube with the locked element's field, and what its colours mean."""
+    """Show the cube with the locked element's field, and the legend of its colours."""
     shown = get_cube_view(view, scheme)
     roles = AXIS_ROLES.get(scheme.acts_on, PLAIN_ROLES)
     levels, legend = _levels(view, scheme, x, result)
@@ -105,7 +105,7 @@ def describe_layout(shown: str, scheme: Scheme, shape: Shape) -> str:
 
 
 def format_cube_legend(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: bool, drawn: dict) -> str:
-    """Return what the colours mean, in words beside a patch of each, and how to choose an element, as HTML."""
+    """Return the legend as HTML: a patch and words for each colour, and how to choose an element."""
     colours = THEMES[theme]
     shown = "".join(f'<span class="nv-by-{by}">{words}</span>' for by, words in HIGHLIGHT_WORDS.items())
     entries = [(colours.element, f'<span class="nv-by">{shown}</span>')]

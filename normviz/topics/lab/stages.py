@@ -1,4 +1,4 @@
-"""What a scheme does to a tensor, stage by stage: x, its statistics, and what comes of both."""
+"""Stages of a normalization for the animated cube: x, its statistics, and the results."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -7,14 +7,15 @@ import numpy as np
 
 from normviz.charts.cube import CubeStage
 from normviz.core.fields import Field, Rule
-from normviz.core.normalize import NormalizationResult, broadcast_statistic
+from normviz.core.kinds.base import NormalizationResult
+from normviz.core.reductions import broadcast_statistic
 from normviz.core.registry import Scheme
 from normviz.core.text import typeset
 from normviz.describe import live, wording
 from normviz.describe.notation import TENSOR_SYMBOLS
 
 MAX_ANIMATED_ELEMENTS = 16_384
-"""Elements up to which a browser moves all cells smoothly, or nearly so."""
+"""Most elements that a browser animates smoothly."""
 
 
 def build_stages(
@@ -75,18 +76,18 @@ def build_stages(
 
 
 COPIED = "copied back"
-"""What the stage that broadcasts a statistic does along an axis with fewer statistics than indices."""
+"""Label of an axis along which a stage broadcasts a statistic."""
 
 
 def _along(scheme: Scheme, rule: Rule, n: int) -> tuple[int, str]:
-    """How many statistics there are along an axis, and what is done along it."""
+    """Return the number of statistics along an axis of length n, and words for the reduction along it."""
     if n == 1:
         return 1, ""
     return rule.count(n), "one matrix" if scheme.spectral else wording.describe_rule(rule, n)
 
 
 class Divisor(NamedTuple):
-    """A scheme's divisor as its stages show it: its symbol, its words, its values, and its root in the next formula."""
+    """A scheme's divisor in its stages: symbol, words, values in the shape of the statistics, and root in formulas."""
 
     symbol: str
     what: str
@@ -95,7 +96,7 @@ class Divisor(NamedTuple):
 
 
 def _divisor(scheme: Scheme, v: str, result: NormalizationResult, eps: float) -> Divisor:
-    """Return the mean square that a scheme divides by; its root where the square leaves the range of a float."""
+    """Return the mean square that a scheme divides by, or its root if the square leaves the range of a float."""
     assert result.deviation is not None
     if scheme.spectral:
         return Divisor("σ₁", "largest singular value", result.deviation, "σ₁")

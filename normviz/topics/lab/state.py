@@ -1,13 +1,15 @@
-"""The state of the tensor lab: the tensor and the scheme, which other pages share, γ and β, and the view."""
+"""Page values of the tensor lab: tensor and scheme, which other pages share, γ, β, and the view."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.settings import choice, real, value
 from normviz.describe.snippets import FRAMEWORKS
 from normviz.ui import cube_view as appearance
 from normviz.ui import scheme as chosen
 from normviz.ui import tensor
-from normviz.ui.link import Param, View, clean_values, format_exact, make_choice_fitter, make_real_fitter
+from normviz.ui.link import View, clean_values, create_params, make_choice_fitter
 
 TABS = {
     "statistics": "Statistics",
@@ -18,14 +20,14 @@ TABS = {
     "parameters": "Parameters and state",
     "code": "Code",
 }
-"""Below the cube, by their names in a link; the session holds what they are called, as Streamlit does."""
+"""Titles of the tabs below the cube, by their names in a link; the session holds the titles, as Streamlit does."""
 
 BELOW_KEY = "lab below"
-"""Where the session holds whether what is below the cube has been in sight."""
+"""Session key that is True once the part below the cube has been in sight."""
 
 STATISTIC_NAMES = ("mean", "divisor")
 FRAMEWORK_LABELS = {name.lower(): name for name in FRAMEWORKS}
-"""The frameworks that the code is for, by their names in a link."""
+"""Frameworks of the code, by their names in a link."""
 
 
 def _gain(view: View) -> str:
@@ -37,41 +39,56 @@ def _tab(value: Any, view: View) -> str:
 
 
 def has_affine(scheme: Scheme) -> bool:
-    """Whether y is another tensor than x̂."""
+    """Return True if a scheme has γ or β, so that y differs from x̂."""
     return scheme.gain is not None or scheme.bias is not None
 
 
 LOOK_PARAMS = appearance.create_camera_param(), appearance.GAPS_PARAM, appearance.CUT_PARAM
-"""How the cube is looked at."""
+"""Values of the camera, the gaps and the cut of the cube."""
+
+
+@dataclass(frozen=True)
+class LearnedValues:
+    """Values that training would learn, here set by hand."""
+
+    gain: float = real(1.0, -10.0, 10.0, label=_gain)
+    bias: float = real(0.0, -10.0, 10.0, label="β (bias)")
+    threshold: float = real(0.0, -10.0, 10.0, label="τ (threshold)")
+
+
+@dataclass(frozen=True)
+class TabValues:
+    """Values of the tabs below the cube. The session holds the label of the open tab, as Streamlit does."""
+
+    tab: str = value(TABS["statistics"], _tab, {label: name for name, label in TABS.items()}.__getitem__, shown=str)
+    statistic: str = choice("divisor", STATISTIC_NAMES)
+    framework: str = choice("pytorch", FRAMEWORK_LABELS)
+
 
 COMPUTED_PARAMS = (
     *tensor.PARAMS,
     *chosen.PARAMS,
     tensor.colour(lambda view: has_affine(chosen.build_scheme(view))),
-    Param("gain", 1.0, make_real_fitter(-10, 10), format_exact, label=_gain),
-    Param("bias", 0.0, make_real_fitter(-10, 10), format_exact, label="β (bias)"),
-    Param("threshold", 0.0, make_real_fitter(-10, 10), format_exact, label="τ (threshold)"),
+    *create_params(LearnedValues),
     *LOOK_PARAMS[1:],
 )
-"""The tensor and what becomes of it: what a preset sets, or sets back."""
+"""Values of the tensor, the scheme and the look, which a preset sets or resets."""
 
 PARAMS = (
     *COMPUTED_PARAMS,
-    Param("tab", TABS["statistics"], _tab, {label: name for name, label in TABS.items()}.__getitem__, words=str),
-    Param("statistic", "divisor", make_choice_fitter(STATISTIC_NAMES)),
-    Param("framework", "pytorch", make_choice_fitter(list(FRAMEWORK_LABELS)), words=FRAMEWORK_LABELS.__getitem__),
+    *create_params(TabValues),
     LOOK_PARAMS[0],
 )
 
 
 def has_parameter(scheme: Scheme, name: str) -> bool:
-    """Whether a value means anything to a scheme: a link and the controls leave out what does not."""
+    """Return True if a value matters to a scheme; links and controls omit the others."""
     learned = {"gain": scheme.gain, "bias": scheme.bias, "threshold": scheme.threshold}
     return learned[name] is not None if name in learned else chosen.is_relevant(scheme, name)
 
 
 ADVANCED_NAMES = ("radius_a", "over", "eps", "gain", "bias", "threshold", "seed")
-"""The values whose controls stand under "Advanced", besides those of a scheme of one's own."""
+"""Names of the values under "Advanced", besides those of a custom scheme."""
 
 
 def has_advanced_changes(view: View) -> bool:
@@ -82,7 +99,7 @@ def has_advanced_changes(view: View) -> bool:
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Whether a value means anything in a view: to its scheme, and on the tab that is open."""
+    """Return True if a value matters to the view's scheme and on its open tab."""
     scheme = chosen.build_scheme(view)
     only = {"statistic": ("statistics", len(scheme.fields) == 2), "framework": ("code", True)}
     tab, there = only.get(name, ("", True))
@@ -90,13 +107,13 @@ def is_relevant(view: View, name: str) -> bool:
 
 
 def get_cube_view(view: View, scheme: Scheme) -> str:
-    """The view that was chosen; else the one that suits the scheme: windows are boxes where H and W are."""
+    """Return the chosen view of the cube; by default "unfolded" for windows, which are then boxes, else "folded"."""
     windows = any(rule.kind == "window" for field in scheme.fields for rule in field.rules)
     return view["view"] or ("unfolded" if windows else "folded")
 
 
 def get_affine_values(view: View, scheme: Scheme) -> tuple[float, float]:
-    """γ and β as the scheme takes them: 1 and 0 where it has none."""
+    """Return γ and β of the view; 1 and 0 if the scheme has none."""
     return view["gain"] if has_parameter(scheme, "gain") else 1.0, view["bias"] if has_parameter(
         scheme, "bias"
     ) else 0.0

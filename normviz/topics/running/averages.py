@@ -18,14 +18,14 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True)
 class Convention:
-    """How a framework keeps its running averages: running ← (1 - share) · running + share · batch.
+    """A framework's convention for running averages: running ← (1 - share) · running + share · batch.
 
     Attributes:
         name: of the framework.
-        of_new: whether its momentum is the share of the new batch; else it is that of the old average.
-        unbiased: whether the variance is multiplied by m/(m-1) before it is averaged.
+        of_new: True if its momentum is the share of the new batch, False if it is the share of the old average.
+        unbiased: True if the variance is multiplied by m/(m-1) before it is averaged.
         momentum: its default.
-        training, inference: how its user says in which mode a network is.
+        training, inference: the argument or call that sets the mode of a network.
     """
 
     name: str
@@ -36,12 +36,15 @@ class Convention:
     inference: str
 
     def convert_momentum(self, number: float) -> float:
-        """The momentum of a share, and the share of a momentum."""
+        """Return the share of the new batch for a momentum, or the momentum for a share."""
         return number if self.of_new else 1 - number
 
     def correct_variances(self, variances: np.ndarray, count: int | np.ndarray) -> np.ndarray:
-        """Variances of batches of m values, `count`, as they are averaged; raises InvalidInput where m/(m-1) has no
-        value."""
+        """Return the variances of batches of `count` = m values as they are averaged.
+
+        Raises:
+            InvalidInput: m = 1, where m/(m-1) has no value.
+        """
         if not self.unbiased:
             return variances
         if np.any(np.equal(count, 1)):
@@ -60,7 +63,7 @@ CONVENTIONS = {
 
 
 class RunningAverages(NamedTuple):
-    """Running mean and variance before the first step and after each: (steps + 1, C), starting from 0 and 1."""
+    """Running mean and variance before the first step and after each, (steps + 1, C); they start from 0 and 1."""
 
     mean: np.ndarray
     variance: np.ndarray
@@ -74,10 +77,10 @@ class RunningAverages(NamedTuple):
 def compute_running_averages(
     means: np.ndarray, variances: np.ndarray, count: int, convention: Convention, momentum: float
 ) -> RunningAverages:
-    """Exponentially weighted averages of batch statistics (steps, C), as a framework keeps them.
+    """Compute running averages of batch statistics (steps, C), from mean 0 and variance 1.
 
-    running ← (1 - share) · running + share · batch, from mean 0 and variance 1; share = momentum in PyTorch,
-    1 - momentum in Keras. `count`: the m of m/(m-1).
+    running ← (1 - share) · running + share · batch; share = momentum in PyTorch, 1 - momentum in Keras.
+    `count`: the m of m/(m-1).
 
     Raises:
         InvalidInput: a momentum outside 0..1, or an unbiased variance of one value.
@@ -94,7 +97,7 @@ def compute_running_averages(
 
 
 def compute_lag(share: float) -> float:
-    """How many steps an average is behind what changes steadily: (1 - share) / share."""
+    """Return the number of steps by which an average lags behind a steady change: (1 - share) / share."""
     return (1 - share) / share if share else float("inf")
 
 
@@ -102,7 +105,7 @@ def format_update(share: float, factor: float, old: float, value: float) -> tupl
     """Write 1 − share, the share, the old average, the batch's value and the new average, in decimals.
 
     The printed numbers satisfy new = (1 − share) · old + share · factor · value to the printed digits of the new
-    average: the terms are given as many more digits as that takes.
+    average; the terms get as many more digits as that takes.
     """
     new = (1 - share) * old + share * factor * value
     largest = max(abs(old), abs(value), abs(new), 1e-9)

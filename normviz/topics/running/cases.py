@@ -1,6 +1,6 @@
-"""What batch norm's statistics cost a trained network where they are wrong: its accuracy on digits it has not seen.
+"""The accuracy of trained networks on test digits when batch norm uses wrong statistics.
 
-All accuracies are shares of the test digits, an array with one number for each of the networks.
+All accuracies are arrays with one share for each network.
 """
 
 from collections.abc import Sequence
@@ -8,48 +8,56 @@ from collections.abc import Sequence
 import numpy as np
 
 from normviz.topics.running.averages import Convention, Moments, RunningAverages, compute_running_averages
-from normviz.topics.running.network import STEPS, NetworkTraining, TrainedNetworks, load_input_rows, run_networks
+from normviz.topics.running.network import (
+    STEPS,
+    NetworkTraining,
+    TrainedNetworks,
+    join_moments,
+    load_input_rows,
+    split_moments,
+)
 
 TOO_SMALL_SHARE = 0.001
-"""The share of a new batch that is too small for so short a training."""
+"""A share of the new batch that is too small for so short a training."""
 
 STALE_AFTER = STEPS // 10
-"""Batches after which running averages stop, where they are stale."""
+"""Number of batches after which stale running averages stop."""
 
 SHIFTED_CONTRAST = 0.5
-"""What test pictures are multiplied by, where the data have shifted."""
+"""Factor on the test pictures when the data have shifted."""
 
 CORRECT_CASES = ("population", "running")
-"""The cases in which nothing is wrong: what evaluation should use, and what it uses."""
+"""The cases without a mistake: the population's statistics, and running averages."""
 
 
-def measure_frozen_accuracy(trained: TrainedNetworks, eps: float, frozen: Moments, contrast: float = 1.0) -> np.ndarray:
-    """In evaluation: every unit is normalized by frozen statistics."""
+def measure_frozen_accuracy(trained: TrainedNetworks, frozen: Moments, contrast: float = 1.0) -> np.ndarray:
+    """Return the accuracy in evaluation, with frozen statistics of all units (networks, units)."""
     pictures, classes = load_input_rows(test=True)
-    return _right(run_networks(trained.network, pictures * contrast, eps, frozen).logits, classes)
+    return _right(trained.network.run(pictures * contrast, split_moments(frozen)).logits, classes)
 
 
-def measure_unfrozen_accuracy(trained: TrainedNetworks, eps: float, batches: Sequence[np.ndarray]) -> np.ndarray:
-    """In training mode, on test digits in mini-batches: which digits each has."""
+def measure_unfrozen_accuracy(trained: TrainedNetworks, batches: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the accuracy in training mode; `batches`: the indices of the test digits in each mini-batch."""
     pictures, classes = load_input_rows(test=True)
     right = np.zeros(len(trained.network.weights[0]))
     for size in {len(chosen) for chosen in batches}:  # those of one size at once
         chosen = np.stack([each for each in batches if len(each) == size])[:, None]
-        right += size * _right(run_networks(trained.network, pictures[chosen], eps).logits, classes[chosen]).sum(0)
+        right += size * _right(trained.network.run(pictures[chosen]).logits, classes[chosen]).sum(0)
     return right / sum(map(len, batches))
 
 
-def compute_final_population(trained: TrainedNetworks, eps: float) -> Moments:
-    """The statistics of all training digits under the last weights: what running averages stand for."""
-    return run_networks(trained.network, load_input_rows()[0], eps).moments
+def compute_final_population(trained: TrainedNetworks) -> Moments:
+    """Return the statistics of all training digits under the last weights, which running averages estimate."""
+    return join_moments(trained.network.run(load_input_rows()[0]))
 
 
 def compute_training_averages(
     trained: TrainedNetworks, training: NetworkTraining, convention: Convention, share: float
 ) -> RunningAverages:
-    """The running averages of the training, before its first mini-batch and after each.
+    """Return the running averages of the training, before its first mini-batch and after each.
 
-    Raises InvalidInput where the framework refuses the batch.
+    Raises:
+        InvalidInput: the framework refuses the batch.
     """
     return compute_running_averages(
         trained.means, trained.variances, training.batch, convention, convention.convert_momentum(share)
@@ -59,9 +67,9 @@ def compute_training_averages(
 def measure_case_accuracies(
     trained: TrainedNetworks, training: NetworkTraining, convention: Convention, share: float
 ) -> dict[str, np.ndarray]:
-    """Return the accuracy of every case that the framework allows, by its key.
+    """Return the accuracies of all cases that the framework allows, by the key of the case.
 
-    A framework with an unbiased variance refuses to train on one digit at a time, so "one" is missing there.
+    The case "one" is missing if the framework has an unbiased variance, as it refuses to train on one digit at a time.
 
     Raises:
         InvalidInput: there are no running averages, as the framework refuses the batch.
@@ -71,7 +79,7 @@ def measure_case_accuracies(
         compute_training_averages(trained, training, convention, other).last for other in (TOO_SMALL_SHARE, 1 - share)
     )
     classes = load_input_rows(test=True)[1]
-    whole = compute_final_population(trained, training.eps)
+    whole = compute_final_population(trained)
     shuffled = np.random.default_rng([training.seed, 7]).permutation(len(classes))
     evaluated = {
         "population": whole,
@@ -87,9 +95,9 @@ def measure_case_accuracies(
         "batches": np.split(shuffled, range(training.batch, len(classes), training.batch)),
     }
     return (
-        {key: measure_frozen_accuracy(trained, training.eps, statistics) for key, statistics in evaluated.items()}
-        | {"contrast": measure_frozen_accuracy(trained, training.eps, whole, SHIFTED_CONTRAST)}
-        | {key: measure_unfrozen_accuracy(trained, training.eps, batches) for key, batches in trains.items()}
+        {key: measure_frozen_accuracy(trained, statistics) for key, statistics in evaluated.items()}
+        | {"contrast": measure_frozen_accuracy(trained, whole, SHIFTED_CONTRAST)}
+        | {key: measure_unfrozen_accuracy(trained, batches) for key, batches in trains.items()}
     )
 
 

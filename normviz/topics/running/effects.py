@@ -1,6 +1,6 @@
-"""What follows from batch norm's statistics being a mini-batch's: bias, other examples, shards, and folding.
+"""Consequences of statistics from mini-batches: bias, dependence on other examples, split batches, and folding.
 
-`frozen` are the statistics of evaluation: running averages after the last step, whose weights evaluation uses.
+`frozen` are the statistics of evaluation: running averages after the last step, for the weights of the last step.
 """
 
 from collections.abc import Sequence
@@ -31,23 +31,23 @@ from normviz.topics.running.stream import (
 )
 
 BATCH_SIZES = (2, 3, 4, 6, 8, 16, 32, 64, 128)
-"""Batch sizes over which bias and noise are measured."""
+"""Batch sizes for which bias and noise are measured."""
 
 DIGITS_PER_SIZE = 2**18
-"""Digits that are drawn for each of these sizes."""
+"""Number of digits drawn for each of these sizes."""
 
 DRAW_COUNT = 64
-"""Mini-batches in which one example is looked at."""
+"""Number of mini-batches around one example."""
 
 COMPARED_SCHEMES = tuple(SCHEMES[key] for key in ("batch", "layer", "instance", "group", "rms"))
-"""The schemes of which it is asked whether an example's output depends on the other examples in the batch."""
+"""Schemes that are tested for a dependence on the other examples of the batch."""
 
 
 class SampledStatistics(NamedTuple):
     """Batch statistics over many mini-batches of each of K sizes, (K, C), and of all training digits, (C,).
 
-    variance: the mean of σ². expected: what it is exactly. expected_variance_error: the standard deviation of σ²,
-    exactly. elements: the m of m/(m-1), (K, 1).
+    variance: the mean of σ². expected: its exact expectation. expected_variance_error: the exact standard deviation of
+    σ². elements: the m of m/(m-1), (K, 1).
     """
 
     elements: np.ndarray
@@ -63,11 +63,11 @@ class SampledStatistics(NamedTuple):
 
 
 def sample_batch_statistics(setting: Setting, sizes: Sequence[int] = BATCH_SIZES) -> SampledStatistics:
-    """Statistics of mini-batches of many sizes under the first weights, from each digit's own by `merge`.
+    """Sample the statistics of mini-batches of many sizes under the first weights.
 
     With V the variance of the digits' means, Var[μ] = V/N and E[σ²] = σ² - V/N for N independent digits. For a dense
-    layer V = σ², so m/(m-1) with m = N repairs it; positions of one digit are no independent draws, so for a
-    convolution, where m = N·H·W, it repairs too little or too much.
+    layer V = σ², so the factor m/(m-1) with m = N removes the bias. The positions of one digit are not independent, so
+    for a convolution, with m = N·H·W, the factor corrects too little or too much.
     """
     x = compute_summed_inputs(load_digit_split()[0], setting)
     own = compute_moments(x, DIGIT_FIELD)
@@ -83,19 +83,19 @@ def sample_batch_statistics(setting: Setting, sizes: Sequence[int] = BATCH_SIZES
         elements=n * setting.side**2,
         variance=np.stack(rows),
         expected=whole.variance - between / n,
-        expected_variance_error=standard_error_of_variance(own, whole, n),
+        expected_variance_error=compute_variance_error(own, whole, n),
         population=whole,
     )
 
 
-def standard_error_of_variance(digit_moments: Moments, whole: Moments, n: np.ndarray) -> np.ndarray:
-    """The standard deviation of σ² of n digits drawn independently, exactly: (K, C) for n of (K, 1).
+def compute_variance_error(digit_moments: Moments, whole: Moments, n: np.ndarray) -> np.ndarray:
+    """Compute the exact standard deviation of σ² of n digits drawn independently: (K, C) for n of (K, 1).
 
-    Of a digit with mean and variance (m, s²), `own`: a = m - μ and b = s² + a², so that a batch has σ² = b̄ - ā². Then
+    For a digit with mean m and variance s², a = m - μ and b = s² + a², so a batch has σ² = b̄ - ā². Then
 
-        Var[σ²] = Var[b]/n - 2 Cov[b, a²]/n² + (E[a⁴] + (2n - 3) E[a²]²)/n³,
+        Var[σ²] = Var[b]/n - 2 Cov[b, a²]/n² + (E[a⁴] + (2n - 3) E[a²]²)/n³.
 
-    for a dense layer, whose digits are one number each and b = a², (n-1)/n³ · ((n-1) E[a⁴] - (n-3) σ⁴).
+    For a dense layer, with one number for each digit, b = a², and it is (n-1)/n³ · ((n-1) E[a⁴] - (n-3) σ⁴).
     """
     squares = (digit_moments.mean - whole.mean) ** 2
     within = digit_moments.variance + squares
@@ -107,10 +107,10 @@ def standard_error_of_variance(digit_moments: Moments, whole: Moments, n: np.nda
 def normalize_among_others(
     setting: Setting, schemes: Sequence[Scheme] = COMPARED_SCHEMES, example: int = 0, eps: float = DEFAULT_EPS
 ) -> dict[str, np.ndarray]:
-    """Return the output x̂ of one test digit in many mini-batches, at the middle of the picture: key -> (DRAWS, C).
+    """Return x̂ of one test digit in many mini-batches, at the middle of the picture, by scheme: (`DRAW_COUNT`, C).
 
-    Each draw is another mini-batch of the setting's size: the example, and others from the training digits.
-    A scheme whose groups do not divide the mini-batch is left out.
+    Each mini-batch has the setting's size: the example, and other training digits in each draw. Schemes with groups
+    that do not divide the mini-batch are left out.
     """
     others = compute_summed_inputs(load_digit_split()[0], setting)
     chosen = np.random.default_rng([setting.seed, 5]).integers(0, len(others), (DRAW_COUNT, setting.batch))
@@ -122,7 +122,7 @@ def normalize_among_others(
 
 
 def split_among_devices(setting: Setting, devices: int, step: int = 0) -> tuple[np.ndarray, Moments]:
-    """A mini-batch dealt to devices, as evenly as may be: how many elements each has, and its statistics (K, C)."""
+    """Split a mini-batch evenly among devices; return the number of elements of each, and its statistics (K, C)."""
     if not 1 <= devices <= setting.batch:
         raise InvalidInput(f"{devices} devices cannot share {setting.batch} digits; 1 to {setting.batch} can.")
     parts = np.array_split(stream_summed_inputs(setting, [step])[0], devices)
@@ -131,7 +131,7 @@ def split_among_devices(setting: Setting, devices: int, step: int = 0) -> tuple[
 
 
 def fold_and_compare(setting: Setting, frozen: Moments, eps: float = DEFAULT_EPS) -> tuple[FoldedLayer, float]:
-    """The layer with its batch norm folded in, and the largest relative difference of outputs over the test digits."""
+    """Return the layer with its batch norm folded in, and the largest relative difference of outputs on test digits."""
     gain, bias = make_affine_parameters(setting)
     matrix = compute_drifted_weights(setting, BATCHES - 1)
     folded = fold_batch_norm(gain, bias, *frozen, eps, matrix)

@@ -1,4 +1,4 @@
-"""Charts of the training and inference page: strips, and accuracies by case."""
+"""Charts of the page "Training vs. inference": strips, and accuracies by case."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ from normviz.charts.style import apply_chart_style, style_current_value_line
 from normviz.describe.seeds import format_mean_percent
 
 ROLE_SYMBOLS = {"training": "circle", "inference": "diamond", "ink": "square"}
-"""By the role of a colour the marker that says the same."""
+"""The marker for each colour role."""
 
 LEGEND_BELOW = {"yref": "container", "y": 0.0, "yanchor": "bottom", "x": 0.0}
-"""At the lower edge, whatever the height."""
+"""Position of a legend at the lower edge, for any height."""
 
 
 def make_axis_title(text: str) -> dict:
-    """The title of an axis, close to it."""
+    """Return the title of an axis, close to it."""
     return {"text": text, "standoff": 4}
 
 
 def draw_strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> Figure:
-    """For each name the values of one number, as ticks on a line of its own; the first name on top."""
+    """Draw the values of each name as ticks on a line, the first name on top."""
     colours = THEMES[theme]
     figure = Figure()
     for number, (name, values) in enumerate(rows.items()):
@@ -37,17 +37,17 @@ def draw_strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light")
 
 @dataclass(frozen=True)
 class ModeRow:
-    """A case and its accuracy in each of several networks, as shares of 1; `role`: the name of its colour."""
+    """A case with the accuracy of each network as a share of 1; `role`: the name of its colour."""
 
     name: str
     role: str
     accuracy: np.ndarray | None
 
 
-def accuracy_figure(rows: Sequence[ModeRow], chance: float, theme: str = "light") -> Figure:
-    """Accuracies from 0 to 100%, a line a case: every network, their mean, and that in numbers with its interval.
+def draw_accuracies(rows: Sequence[ModeRow], chance: float, theme: str = "light") -> Figure:
+    """Draw accuracies from 0 to 100%, one line for each case: every network, their mean, and its interval as text.
 
-    A case without numbers yet has its name alone, so that nothing moves when they come.
+    A case without numbers yet shows its name only, so that nothing moves when they arrive.
     """
     colours, figure = THEMES[theme], Figure()
     for place, row in enumerate(rows):

@@ -1,4 +1,4 @@
-"""What a layer with batch norm computes of one mini-batch, in training and in inference."""
+"""The output of a layer with batch norm for one mini-batch, in training and in inference."""
 
 from dataclasses import dataclass
 
@@ -15,18 +15,18 @@ from normviz.topics.running.stream import (
 )
 
 MODES = {"training": "Training", "inference": "Inference"}
-"""The modes of a layer, which are also the roles of their colours, and what they are called."""
+"""The modes of a layer, which are also the roles of their colours, and their names."""
 
 
 @dataclass(frozen=True)
 class StreamBatch:
-    """The mini-batch at a position of the stream; at the start the first one, before anything is averaged.
+    """The mini-batch at a position of the stream; at position 0 the first one, before anything is averaged.
 
     Attributes:
-        step: which batch it is, counted from 0.
-        pictures, classes, x: of its first digits: (digits, 8, 8), (digits,), and what is summed, (digits, C).
+        step: index of the batch, from 0.
+        pictures, classes, x: of its first digits: (digits, 8, 8), (digits,), and the summed inputs, (digits, C).
         statistics: the mean and variance that each mode normalizes by, (C,).
-        output: x̂ of these digits by mode, (digits, C); without inference where a running variance and ε are 0.
+        output: x̂ of these digits by mode, (digits, C); without inference if a running variance and ε are 0.
     """
 
     step: int
@@ -40,7 +40,7 @@ class StreamBatch:
 def compute_batch_at(
     setting: Setting, stream_trace: StreamTrace, averages: RunningAverages, position: int, eps: float
 ) -> StreamBatch:
-    """What the layer computes of the mini-batch at a position, with the running averages that hold after it."""
+    """Compute the mini-batch at a position, with the running averages that hold after it."""
     step = max(position - 1, 0)
     own = Moments(stream_trace.mean[step], stream_trace.variance[step])
     running = Moments(averages.mean[position], averages.variance[position])
@@ -53,7 +53,7 @@ def compute_batch_at(
 
 
 def compute_output_span(stream_trace: StreamTrace, averages: RunningAverages, eps: float) -> np.ndarray:
-    """The largest |x̂| of the digits that are shown, over the whole stream and in both modes, (C,)."""
+    """Return the largest |x̂| of the shown digits, over the whole stream and both modes, (C,)."""
     deviation = np.sqrt(averages.variance[1:] + eps)[:, None]
     centred = np.abs(stream_trace.x - averages.mean[1:, None])
     inferred = np.divide(centred, deviation, out=np.zeros_like(centred), where=deviation > 0)

@@ -24,28 +24,28 @@ BELONGS = {
     **dict.fromkeys(("framework", "share"), ("switch", "wrong")),
     **dict.fromkeys(("layer", "unit"), ("switch", "companions")),
 }
-"""The panels of each value that does not mean something in all of them."""
+"""The panels of each value that does not belong to all of them."""
 
 VISIBLE_CONTROLS = {"switch": ("batch",), "wrong": ("batch", "framework", "share"), "companions": ("layer", "batch")}
-"""The controls of each panel that are in sight; the others are under "More settings"."""
+"""The controls of each panel that are visible; the others are under "More settings"."""
 
 FORMER_PANELS = {"bias": "switch", "folding": "switch", "shards": "switch", "noise": "companions"}
-"""By a panel of an earlier version the panel that is nearest."""
+"""The nearest panel for each former panel."""
 
 PACES = (1, 5)
-"""How many batches the player moves on at a time."""
+"""Batches per move of the player."""
 
 FRAMEWORK_NAMES = {key: row.name for key, row in CONVENTIONS.items()}
 
 
 def _momenta(share: float) -> str:
-    """The same average in every framework's words: 0.1 / 0.9."""
+    """Return a share as the momentum of every framework: 0.1 / 0.9."""
     return " / ".join(f"{row.convert_momentum(share):g}" for row in CONVENTIONS.values())
 
 
 @dataclass(frozen=True)
 class Page(Setting):
-    """What the page's link holds: a stream, how it is averaged, and what is shown of it."""
+    """The values in the page's link: a stream, its averages, and the view of it."""
 
     framework: str = choice("pytorch", FRAMEWORK_NAMES, label="Convention")
     share: float = real(
@@ -80,7 +80,7 @@ DRIFT_CAPTION = (
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True if a value means something in the open panel; links and controls leave out all others."""
+    """Return True if a value belongs to the open panel; links and controls leave out all others."""
     return view["panel"] in BELONGS.get(name, PANELS)
 
 
@@ -92,10 +92,10 @@ def redirect_former_link() -> None:
 
 
 def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
-    """Return a link of an earlier version as one of today: "What goes wrong" was the first panel, and had parts.
+    """Return the link of today for a former link, whose first panel was "What goes wrong" and had parts.
 
     Example:
-        >>> rename_link({"wrong": "shift"}), rename_link({"panel": "shards", "devices": "2", "batch": "8"})
+        >>> translate_former_link({"wrong": "shift"}), translate_former_link({"panel": "shards", "batch": "8"})
         ({'panel': 'wrong'}, {'panel': 'switch', 'batch': '8'})
     """
     panel = link.get("panel", "wrong" if "wrong" in link else "switch")
@@ -105,12 +105,16 @@ def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
 
 
 def build_stream_setting(view: View) -> Setting:
-    """The stream that the view asks for."""
+    """Return the stream that the view describes."""
     return build_settings(Setting, view)
 
 
 def compute_page_averages(view: View, stream_trace: StreamTrace) -> RunningAverages:
-    """The running averages as the framework keeps them; raises InvalidInput where it refuses."""
+    """Compute the running averages with the view's framework and share.
+
+    Raises:
+        InvalidInput: the framework refuses the batch.
+    """
     convention = CONVENTIONS[view["framework"]]
     momentum = convention.convert_momentum(view["share"])
     return compute_running_averages(
@@ -120,7 +124,7 @@ def compute_page_averages(view: View, stream_trace: StreamTrace) -> RunningAvera
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_trace(setting: Setting, eps: float) -> StreamTrace:
-    """The stream through batch norm, once for all sessions."""
+    """Return the stream through batch norm, cached for all sessions."""
     return trace_stream(setting, eps)
 
 

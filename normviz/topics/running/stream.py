@@ -1,7 +1,7 @@
-"""Batch norm's two lives: the statistics of mini-batches in training, their running averages afterwards.
+"""A stream of mini-batches through batch norm: batch statistics in training, running averages afterwards.
 
-A stream of mini-batches of digits goes through a layer of fixed random weights, which may drift; everything is
-about its summed inputs, arrays (steps, N, H, W, C), with H = W = 1 for a dense layer.
+The mini-batches of digits go through a layer of fixed random weights, which may drift. Its summed inputs are arrays
+(steps, N, H, W, C), with H = W = 1 for a dense layer.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,8 @@ import numpy as np
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import FULL, Field
-from normviz.core.normalize import centre, compute_rms, normalize
+from normviz.core.normalize import normalize
+from normviz.core.reductions import centre, compute_rms
 from normviz.core.registry import SCHEMES
 from normviz.core.settings import choice, integer, real
 from normviz.core.transformations import LAYERS
@@ -22,28 +23,28 @@ from normviz.topics.running.averages import Moments
 
 BATCH_NORM = SCHEMES["batch"]
 UNIT_FIELD = BATCH_NORM.fields[-1]
-"""Batch norm's field: all digits and positions, a unit at a time."""
+"""Batch norm's field: all digits and positions, one unit."""
 
 DIGIT_FIELD = SCHEMES["instance"].fields[-1]
-"""The field of one digit's own statistics: all its positions, a unit at a time."""
+"""The field of one digit's own statistics: all its positions, one unit."""
 
 BATCHES, UNITS = 200, 4
 PATCH_SIDES = {"dense": DIGIT_SIDE, "conv": 3}
-"""Side of the patches that a unit sees, without padding; a dense unit sees the whole picture."""
+"""Side of the patch that a unit sees, without padding; a dense unit sees the whole picture."""
 
 WEIGHT_SCALE = 2.0
-"""Standard deviation of the first weights, times the root of the fan-in: summed inputs then vary by about 0.6."""
+"""Standard deviation of the first weights, times the root of the fan-in; summed inputs then vary by about 0.6."""
 
 MAX_SHOWN_DIGITS = 8
-"""Digits of a mini-batch that are shown, at most."""
+"""Largest number of shown digits of a mini-batch."""
 
 STEPS_PER_CHUNK = 20
-"""Steps that are normalized at once: what is in memory stays small."""
+"""Steps that are normalized together, few enough to keep memory small."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A stream: the layer, the mini-batch, how far the weights drift over it, in units of themselves, and the seed."""
+    """A stream: the layer, the batch size, the drift of the weights in units of their size, and the seed."""
 
     layer: str = choice(LAYERS[0], LAYERS, label="Layer", shown=str.capitalize)
     batch: int = integer(16, 1, 128, label="Batch size", stops=(1, 2, 4, 8, 16, 32, 64, 128))
@@ -61,15 +62,20 @@ class Setting:
         return self.batch * self.side**2
 
     @property
-    def still(self) -> "Setting":
-        """Without drift: what is measured under the first weights is the same with any, and computed once."""
+    def without_drift(self) -> "Setting":
+        """The setting without drift: results under the first weights are the same for any drift, and cached once."""
         return replace(self, drift=0.0)
 
 
 class StreamTrace(NamedTuple):
-    """What batch norm saw over a stream, each (steps, C): batch mean and variance (1/m), and mean and variance of all
-    training digits under the weights of that step; x and x̂ of the batch's first digits, `SHOWN` at most, at the middle
-    of their pictures, are (steps, digits, C)."""
+    """The statistics of batch norm over a stream, each (steps, C).
+
+    Attributes:
+        mean, variance: of the batch; the variance with 1/m.
+        population_mean, population_variance: of all training digits under the weights of that step.
+        x, xhat: of the batch's first digits, at most `MAX_SHOWN_DIGITS`, at the middle of their pictures,
+            (steps, digits, C).
+    """
 
     mean: np.ndarray
     variance: np.ndarray
@@ -80,43 +86,43 @@ class StreamTrace(NamedTuple):
 
 
 class FoldedLayer(NamedTuple):
-    """A layer with batch norm in its weights: y = x W' + b'."""
+    """A layer with batch norm folded into its weights: y = x W' + b'."""
 
     weights: np.ndarray
     bias: np.ndarray
 
 
 def compute_drifted_weights(setting: Setting, step: int = 0) -> np.ndarray:
-    """The weights at a step, (fan-in, C): W_t = W_0 + drift · t / (steps - 1) · W_1, both N(0, 4/fan-in)."""
+    """Return the weights at a step, (fan-in, C): W_t = W_0 + drift · t / (steps - 1) · W_1, both N(0, 4/fan-in)."""
     fan_in = PATCH_SIDES[setting.layer] ** 2
     first, direction = np.random.default_rng([setting.seed, 0]).standard_normal((2, fan_in, UNITS))
     return (first + _drifted(setting, step) * direction) * (WEIGHT_SCALE * fan_in**-0.5)
 
 
 def make_affine_parameters(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
-    """γ and β of the units, (C,), seeded; not 1 and 0, as if they had been learned."""
+    """Draw γ and β of the units, (C,), as if they had been learned: not 1 and 0."""
     rng = np.random.default_rng([setting.seed, 3])
     return rng.uniform(0.5, 1.5, UNITS).round(2), rng.uniform(-1, 1, UNITS).round(2)
 
 
 def compute_summed_inputs(pictures: np.ndarray, setting: Setting, step: int = 0) -> np.ndarray:
-    """The summed inputs of pictures (K, 8, 8) at a step, (K, H, W, C)."""
+    """Return the summed inputs of pictures (K, 8, 8) at a step, (K, H, W, C)."""
     return extract_patches(pictures, setting) @ compute_drifted_weights(setting, step)
 
 
 def extract_patches(pictures: np.ndarray, setting: Setting) -> np.ndarray:
-    """What the units see of pictures: (K, H, W, fan-in)."""
+    """Return the patches of pictures that the units see: (K, H, W, fan-in)."""
     cut = cut_patches(pictures, PATCH_SIDES[setting.layer])
     return cut.reshape(len(pictures), setting.side, setting.side, -1)
 
 
 def draw_batch_indices(setting: Setting) -> np.ndarray:
-    """Which training digits each mini-batch has, (steps, N): drawn independently, as E[σ²] = (m-1)/m · Var supposes."""
+    """Draw the training digits of each mini-batch, (steps, N): independently, as E[σ²] = (m-1)/m · Var requires."""
     return np.random.default_rng([setting.seed, 1]).integers(0, len(load_digit_split()[0]), (BATCHES, setting.batch))
 
 
 def stream_summed_inputs(setting: Setting, steps: Sequence[int] | np.ndarray = range(BATCHES)) -> np.ndarray:
-    """The summed inputs of some mini-batches of the stream: (steps, N, H, W, C)."""
+    """Return the summed inputs of some mini-batches of the stream: (steps, N, H, W, C)."""
     first, direction = _training(setting.layer, setting.seed)
     chosen, amount = (
         draw_batch_indices(setting)[np.asarray(steps)],
@@ -126,19 +132,19 @@ def stream_summed_inputs(setting: Setting, steps: Sequence[int] | np.ndarray = r
 
 
 def compute_moments(x: np.ndarray, field: Field) -> Moments:
-    """Mean and variance (1/m) over the boxes of a field of `own` and `full`; full axes leave the shape."""
+    """Return mean and variance (1/m) over a field whose axes are averaged or kept; averaged axes leave the shape."""
     v, mean = centre(x, field)
     full = tuple(axis for axis, rule in zip(range(-4, 0), field.rules, strict=True) if rule == FULL)
     return Moments(mean.squeeze(full), np.squeeze(compute_rms(v, field) ** 2, full))
 
 
 def compute_batch_statistics(x: np.ndarray) -> Moments:
-    """Mean and variance (1/m) of each unit over N, H, W: (…, N, H, W, C) -> (…, C)."""
+    """Return mean and variance (1/m) of each unit over N, H, W: (…, N, H, W, C) -> (…, C)."""
     return compute_moments(x, UNIT_FIELD)
 
 
 def trace_stream(setting: Setting, eps: float | None = None) -> StreamTrace:
-    """The whole stream through batch norm (Ioffe & Szegedy 2015, Algorithm 1)."""
+    """Run the whole stream through batch norm (Ioffe & Szegedy 2015, Algorithm 1)."""
     parts, middle = [], setting.side // 2
     for steps in np.split(np.arange(BATCHES), BATCHES // STEPS_PER_CHUNK):
         x = stream_summed_inputs(setting, steps)
@@ -150,7 +156,7 @@ def trace_stream(setting: Setting, eps: float | None = None) -> StreamTrace:
 
 
 def compute_population(setting: Setting) -> Moments:
-    """Mean and variance of all training digits under the weights of every step, (steps, C).
+    """Return mean and variance of all training digits under the weights of every step, (steps, C).
 
     The summed inputs are a + t·b, so their variance is Var a + 2 t Cov(a, b) + t² Var b.
     """
@@ -163,7 +169,7 @@ def compute_population(setting: Setting) -> Moments:
 
 
 def merge_moments(counts: Sequence[int] | np.ndarray, means: np.ndarray, variances: np.ndarray) -> Moments:
-    """Mean and variance (1/m) of a whole from those of its K parts: (K,), (K, …, C), (K, …, C) -> (…, C).
+    """Merge the statistics of K parts, (K,), (K, …, C), (K, …, C), into mean and variance (1/m) of the whole, (…, C).
 
     μ = Σ m_k μ_k / m,  σ² = Σ m_k (σ_k² + (μ_k - μ)²) / m    (Chan, Golub & LeVeque 1979, for K parts at once)
     """
@@ -175,7 +181,7 @@ def merge_moments(counts: Sequence[int] | np.ndarray, means: np.ndarray, varianc
 def compute_affine_map(
     mean: np.ndarray, variance: np.ndarray, eps: float, gain: np.ndarray | float = 1.0, bias: np.ndarray | float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Batch norm with given statistics as y = a x + b: a = γ / sqrt(σ² + ε), b = β - a μ.
+    """Return batch norm with given statistics as y = a x + b: a = γ / sqrt(σ² + ε), b = β - a μ.
 
     Source: Ioffe & Szegedy 2015, Algorithm 2, step 11.
     """
@@ -191,20 +197,24 @@ def normalize_in_inference(
     gain: np.ndarray | float = 1.0,
     bias: np.ndarray | float = 0.0,
 ) -> np.ndarray:
-    """Batch norm in evaluation, step by step: y = γ (x - μ) / sqrt(σ² + ε) + β, with given μ and σ², (…, C)."""
+    """Apply batch norm in evaluation: y = γ (x - μ) / sqrt(σ² + ε) + β, with given μ and σ², (…, C)."""
     return (x - mean) / _deviation(variance, eps) * gain + bias
 
 
 def fold_batch_norm(
     gain: np.ndarray, bias: np.ndarray, mean: np.ndarray, variance: np.ndarray, eps: float, weights: np.ndarray
 ) -> FoldedLayer:
-    """A layer x W and the batch norm behind it as one layer, W' = W a and b' = b, with a and b from `affine`."""
+    """Fold a batch norm into the layer x W before it: W' = W a and b' = b, with a and b of `compute_affine_map`."""
     factor, offset = compute_affine_map(mean, variance, eps, gain, bias)
     return FoldedLayer(weights * factor, offset)
 
 
 def _deviation(variance: np.ndarray, eps: float) -> np.ndarray:
-    """sqrt(σ² + ε) of given statistics, which have no example of their own to be 0/0 for."""
+    """Return sqrt(σ² + ε) of given statistics.
+
+    Raises:
+        InvalidInput: it is 0.
+    """
     if np.any(variance + eps <= 0):
         raise InvalidInput("a running variance is 0 and so is ε: evaluation would divide by 0; an ε of 10⁻⁵ would do.")
     return np.sqrt(variance + eps)
@@ -212,7 +222,7 @@ def _deviation(variance: np.ndarray, eps: float) -> np.ndarray:
 
 @lru_cache(maxsize=8)
 def _training(layer: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Summed inputs of the training digits under the first weights, and what a drift of 1 adds: (digits, H, W, C)."""
+    """Return the summed inputs of the training digits under the first weights, and those added by a drift of 1."""
     still, moved = Setting(layer, seed=seed), Setting(layer, drift=1.0, seed=seed)
     first = compute_summed_inputs(load_digit_split()[0], still)
     direction = compute_summed_inputs(load_digit_split()[0], moved, BATCHES - 1) - first
@@ -221,5 +231,5 @@ def _training(layer: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _drifted(setting: Setting, step: int | np.ndarray) -> np.ndarray:
-    """How far the weights have drifted by a step: 0 at the first, `drift` at the last."""
+    """Return the drift of the weights at a step: 0 at the first, `drift` at the last."""
     return setting.drift * np.asarray(step) / (BATCHES - 1)

@@ -15,7 +15,7 @@ from normviz.topics.running.figures import LEGEND_BELOW, ROLE_SYMBOLS, make_axis
 from normviz.topics.running.stream import MAX_SHOWN_DIGITS
 
 MODE_OFFSETS = {"training": -0.14, "inference": 0.14}
-"""By mode how far beside its digit an output stands, so that one does not cover the other."""
+"""Horizontal distance of an output from its digit, by mode, so that the two do not overlap."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class TrackedStatistic:
     population: np.ndarray
 
 
-def stream_figure(statistics: Sequence[TrackedStatistic], position: int, theme: str = "light") -> Figure:
-    """Statistics over the batches seen, one above the other, up to a position: dots, the running average, dashes.
+def draw_stream(statistics: Sequence[TrackedStatistic], position: int, theme: str = "light") -> Figure:
+    """Draw statistics over the batches seen, one below the other, up to a position: dots, running average, dashes.
 
-    The axes are those of the whole stream, so that nothing moves but what is drawn.
+    The axes are those of the whole stream, so that only the data move.
     """
     colours = THEMES[theme]
     figure = make_subplots(
@@ -80,7 +80,7 @@ def stream_figure(statistics: Sequence[TrackedStatistic], position: int, theme: 
 class BatchOutputs:
     """The first digits of a mini-batch: pictures (digits, 8, 8) from 0 to 1, classes, and x̂ by mode, each (digits,).
 
-    `span`: the largest |x̂| there may be; `size`: of the whole mini-batch.
+    `span`: the largest possible |x̂|; `size`: of the whole mini-batch.
     """
 
     pictures: np.ndarray
@@ -90,10 +90,10 @@ class BatchOutputs:
     size: int
 
 
-def batch_figure(batch: BatchOutputs, followed_digit: int, mode: str, theme: str = "light") -> Figure:
+def draw_batch(batch: BatchOutputs, followed_digit: int, mode: str, theme: str = "light") -> Figure:
     """Draw digits in a row, and below each its output: a filled marker with its value, a grey open one in another mode.
 
-    The digit that is followed stands in a frame. Axes and places are those of every mini-batch.
+    A frame marks the followed digit. Axes and places are the same for every mini-batch.
     """
     colours = THEMES[theme]
     count = len(batch.pictures)
@@ -137,7 +137,7 @@ def batch_figure(batch: BatchOutputs, followed_digit: int, mode: str, theme: str
     figure.update_xaxes(
         **ticks,
         showticklabels=False,
-        title=make_axis_title(f"{count} of {batch.size} digits in the batch"),
+        title=make_axis_title(f"{count} of {batch.size} digits in the batch · ● in training, ◇ in inference"),
         row=2,
         col=1,
     )
@@ -152,17 +152,17 @@ def batch_figure(batch: BatchOutputs, followed_digit: int, mode: str, theme: str
 
 
 def format_output(value: float) -> str:
-    """Return a normalized value with two decimals, without a sign where that is zero.
+    """Return a normalized value with two decimals, without a sign if that is zero.
 
     Example:
-        >>> write_output(-1.234), write_output(-0.001)
+        >>> format_output(-1.234), format_output(-0.001)
         ('−1.23', '0.00')
     """
     return f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
 
 
 def encode_picture_url(picture: np.ndarray, ink: str) -> str:
-    """A picture from 0 to 1 as an image in a link: ink where it is 1, nothing where it is 0."""
+    """Return a picture from 0 to 1 as an image URL: ink where it is 1, transparent where it is 0."""
     pixels = np.empty((*picture.shape, 4), np.uint8)
     pixels[..., :3] = [int(ink[k : k + 2], 16) for k in (1, 3, 5)]
     pixels[..., 3] = np.round(255 * picture)

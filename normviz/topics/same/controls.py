@@ -1,4 +1,4 @@
-"""The identities page's controls: shape, data and ε."""
+"""Controls of the page "Same or different?": shape, data and ε."""
 
 import streamlit as st
 
@@ -12,7 +12,7 @@ from normviz.web.components.picked import show_choice_bar
 
 
 def controls(view: View) -> None:
-    """Draw the shape in the sidebar, and data and ε under "Advanced"; nothing for the detector, which has arrays."""
+    """Draw the shape in the sidebar, and data and ε under "Advanced"; nothing for the detector."""
     if view["panel"] == "detect":
         return
     own = view["data"] == OWN_DATA and "own" in st.session_state

@@ -1,8 +1,8 @@
-"""Which normalizations are the same, and on which shapes: a row of data per identity.
+"""Pairs of normalizations that are the same, or are believed to be, with the shapes for which that holds.
 
-An identity says that two sides give one x̂ exactly where its condition on the shape holds. A belief says so too, and is
-refuted wherever its condition holds; elsewhere it is right, or says nothing. Both are measured on a tensor, by the
-largest difference of the two x̂.
+An identity states that both sides give the same x̂ exactly if its condition on the shape is met. A belief states the
+same wrongly: it is refuted on all shapes that meet its condition. Both are measured on a tensor, by the largest
+difference of the two x̂.
 """
 
 from collections.abc import Callable
@@ -12,24 +12,25 @@ import numpy as np
 
 from normviz.core.equality import compute_xhat, find_largest_difference
 from normviz.core.fields import AXES, Shape, find_divisors
-from normviz.core.normalize import centre, ignore_float_warnings
+from normviz.core.normalize import ignore_float_warnings
+from normviz.core.reductions import centre
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
 from normviz.core.windowed_scheme import make_windowed_scheme
 
 FULL_REACH_RADIUS = 16
-"""The radius of the windows that stand in for a whole axis: they reach across up to 17 indices."""
+"""Radius of windows that cover a whole axis of up to 17 indices."""
 
 
 @dataclass(frozen=True)
 class ShapeCondition:
-    """What a shape has to be: in words, as a test, and as the nearest shape that is so."""
+    """Condition on a shape: in words, as a test, and as a function to the nearest shape that meets it."""
 
     words: str
     met: Callable[[Shape], bool]
     mend: Callable[[Shape], Shape]
 
     def __and__(self, other: "ShapeCondition") -> "ShapeCondition":
-        """Both; the second mends last, so the two must not speak of one axis."""
+        """Return the condition that both are met; they must be on different axes."""
         return ShapeCondition(
             f"{self.words} and {other.words}",
             lambda shape: self.met(shape) and other.met(shape),
@@ -47,7 +48,7 @@ def _change(axes: str, shape: Shape, to: Callable[[int], int]) -> Shape:
 
 
 def require_single(axes: str) -> ShapeCondition:
-    """These axes have a single index: "H = W = 1"."""
+    """Return the condition that these axes have a single index: "H = W = 1"."""
     return ShapeCondition(
         f"{' = '.join(axes)} = 1",
         lambda shape: all(n == 1 for n in _lengths(axes, shape)),
@@ -56,7 +57,7 @@ def require_single(axes: str) -> ShapeCondition:
 
 
 def require_several(axes: str) -> ShapeCondition:
-    """One of these axes at least has several indices: "H > 1 or W > 1"; the first is lengthened where none has."""
+    """Return the condition that at least one of these axes has several indices: "H > 1 or W > 1"."""
     return ShapeCondition(
         " or ".join(f"{axis} > 1" for axis in axes),
         lambda shape: any(n > 1 for n in _lengths(axes, shape)),
@@ -65,7 +66,7 @@ def require_several(axes: str) -> ShapeCondition:
 
 
 def require_at_most(axes: str, longest: int) -> ShapeCondition:
-    """These axes are so short that a window reaches across them: "H, W, C ≤ 17"."""
+    """Return the condition that these axes have at most `longest` indices: "H, W, C ≤ 17"."""
     return ShapeCondition(
         f"{', '.join(axes)} ≤ {longest}",
         lambda shape: all(n <= longest for n in _lengths(axes, shape)),
@@ -81,13 +82,13 @@ XhatFunction = Callable[[np.ndarray, Scheme, float], np.ndarray]
 
 @ignore_float_warnings
 def compute_centred_xhat(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
-    """x̂ of the input minus its mean over the scheme's suppression field: x - E_B[x]."""
+    """Compute x̂ of x − E_B[x], the input minus its mean over the scheme's suppression field."""
     return compute_xhat(centre(x, scheme.fields[-1])[0], scheme, eps)
 
 
 @ignore_float_warnings
 def divide_by_length(w: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
-    """Every unit's weight vector over its length, v/‖v‖ (Salimans & Kingma 2016, eq. 2 with g = 1), 0/0 = 0."""
+    """Compute v/‖v‖ of every unit's weight vector (Salimans & Kingma 2016, eq. 2 with g = 1), with 0/0 = 0."""
     length = np.sqrt(np.sum(np.square(w), axis=(0, 1, 2)))
     return w / np.where(length == 0, 1, length)
 
@@ -97,10 +98,10 @@ class IdentitySide:
     """One side of an identity.
 
     Attributes:
-        scheme: on a shape.
-        compute: how x̂ is computed.
-        words: to add to the scheme's name.
-        lines: the names of the formulas that say so, of those in `notation.formulas`.
+        scheme: (shape) -> the scheme.
+        compute: function that computes x̂.
+        words: addition to the scheme's name.
+        lines: names of its formulas, of those of `notation.build_formulas`.
     """
 
     scheme: Callable[[Shape], Scheme]
@@ -111,16 +112,16 @@ class IdentitySide:
 
 @dataclass(frozen=True)
 class Identity:
-    """Two sides that are said to be the same.
+    """Two sides that are claimed to be the same.
 
     Attributes:
-        key: in links.
-        question: asks whether both sides give the same x̂.
-        left, right: the two sides.
-        because: why it is so, or is not.
-        condition: the shapes on which an identity holds, and on no others; or those that refute a belief.
+        key: name in links.
+        question: question whether both sides give the same x̂.
+        left, right: both sides.
+        because: reason of the answer.
+        condition: the only shapes on which an identity holds, or the shapes that refute a belief.
         holds: False for a belief, which is refuted.
-        sources: ids of the claims that say so.
+        sources: ids of the claims with this statement.
     """
 
     key: str
@@ -134,7 +135,7 @@ class Identity:
 
     @property
     def sides(self) -> tuple[IdentitySide, IdentitySide]:
-        """Left and right."""
+        """Both sides, left and right."""
         return self.left, self.right
 
 
@@ -151,13 +152,13 @@ def _whitening(count: Callable[[Shape], int]) -> IdentitySide:
 
 
 def _unequal(shape: Shape) -> int:
-    """The smallest number of groups, from 2, that is not also their size; 1 where there is one channel."""
+    """Return the smallest number of groups > 1 that differs from their size; 1 for a single channel."""
     channels = shape[-1]
     return next((g for g in find_divisors(channels) if g > 1 and g * g != channels), 1)
 
 
 def _widened(key: str, axes: str, question: str) -> Identity:
-    """Divisive normalization with windows that reach across the axes over which another scheme averages."""
+    """Return the identity of a scheme and divisive normalization whose windows cover the averaged axes."""
     scheme = make_windowed_scheme(SCHEMES[key], FULL_REACH_RADIUS)
     return Identity(
         f"windows-{key}",
@@ -327,15 +328,15 @@ _ROWS = (
 )
 
 IDENTITIES: dict[str, Identity] = {row.key: row for row in _ROWS}
-"""Every identity by key, in the order in which the app shows them; the refuted beliefs come last."""
+"""All identities by key; the refuted beliefs come last."""
 
 
 def evaluate_sides(identity: Identity, x: np.ndarray, eps: float = DEFAULT_EPS) -> tuple[np.ndarray, np.ndarray]:
-    """x̂ of the left and of the right side; x is (N, H, W, C), or read as (kh, kw, Cin, Cout) by schemes of weights."""
+    """Return x̂ of both sides; x is (N, H, W, C), or read as (kh, kw, Cin, Cout) by schemes of weights."""
     left, right = (side.compute(x, side.scheme(x.shape), eps) for side in identity.sides)
     return left, right
 
 
 def measure_residual(identity: Identity, x: np.ndarray, eps: float = DEFAULT_EPS) -> float:
-    """max|x̂_left - x̂_right| / max|x̂|, whether or not the condition holds."""
+    """Return max|x̂_left - x̂_right| / max|x̂|, whether or not the condition is met."""
     return find_largest_difference(*evaluate_sides(identity, x, eps)).residual

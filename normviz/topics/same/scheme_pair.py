@@ -1,4 +1,4 @@
-"""Two schemes beside each other: both cubes, and in words the element where their results are furthest apart."""
+"""Two schemes beside each other: both cubes, and an element in words."""
 
 import numpy as np
 
@@ -12,19 +12,19 @@ from normviz.ui.link import View
 
 
 def describe_element_position(scheme: Scheme, index: Index) -> str:
-    """Where an element is: "example 2, row 2, column 0, channel 4"."""
+    """Return the position of an element in words: "example 2, row 2, column 0, channel 4"."""
     return ", ".join(f"{AXIS_NAMES[axis].one} {i}" for axis, i in zip(scheme.axes, index, strict=True))
 
 
 def describe_shared_elements(scheme: Scheme, index: Index, shape: Shape) -> str:
-    """What an element shares its statistics with, or takes them over: a sentence for each of its fields."""
+    """Return sentences on the elements that share an element's statistics, one for each field."""
     return " ".join(box.sentence for box in describe_boxes(scheme, index, shape)) or "It shares nothing, and stays."
 
 
 def draw_two_cubes(
     schemes: tuple[Scheme, Scheme], x: np.ndarray, xhats: tuple[np.ndarray, np.ndarray], view: View, theme: str
 ) -> None:
-    """Draw a tensor twice, with the field of the chosen element in each scheme; `xhats`: of each, for the readout."""
+    """Draw a tensor twice, with the field of the chosen element in each scheme; `xhats`: x̂ of each, for the readout."""
     levels, legend = cube.make_plain_levels((2, *x.shape))
     focus = tuple(min(i, n - 1) for i, n in zip(view["focus"], x.shape, strict=True))
     show_cubes(schemes, x, xhats, levels, legend, view | {"focus": focus}, CAMERA, theme)

@@ -1,21 +1,22 @@
-"""The page "Same or different?": what its link holds, and the two schemes of one's own that are compared."""
+"""Page values of "Same or different?", and the two schemes that they select."""
 
 from typing import Any
 
 from normviz.core.fields import AXES, OWN, Field
 from normviz.core.layouts import ALL_LAYOUTS
 from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.settings import Choice, CustomValue, Switch
 from normviz.describe.snippets import FRAMEWORKS
 from normviz.topics.same.detection.examples import EXAMPLES
 from normviz.topics.same.identities import IDENTITIES
 from normviz.ui import cube_view as appearance
 from normviz.ui import scheme, tensor
-from normviz.ui.link import Param, View, create_switch_param, make_choice_fitter
+from normviz.ui.link import View, create_params, make_choice_fitter
 from normviz.ui.tensor import OWN_DATA, SIZE_NAMES
 
 PAGE = "identities"
 PREFIX = PAGE + " "
-"""Of the keys that are this page's own; the tensor's are those of the tensor lab, and follow from page to page."""
+"""Prefix of this page's own keys; the keys of the tensor are shared with the tensor lab."""
 
 PANELS = {
     "same": "Pairs",
@@ -23,7 +24,7 @@ PANELS = {
     "own": "Two of your own",
     "detect": "Detect a layer",
 }
-"""The panels, by their names in the link."""
+"""Titles of the panels, by their names in the link."""
 
 PAIRS = (
     "one-group", "rms-is-layer", "layer-is-over-the-batch", "one-case", "layer-is-batch-at-one-case", "all-groups",
@@ -39,25 +40,25 @@ PANELS_BY_VALUE = {
     **dict.fromkeys(("try", "layout"), ("detect",)),
     **dict.fromkeys(("row", "reveal"), ("same",)),
 }
-"""The panels in which a value means something, where these are not all."""
+"""Panels in which a value matters, for values that do not matter in all panels."""
 
 SHARED_TENSOR_VALUES = (*SIZE_NAMES, "data", "seed", "focus", "eps")
 CAMERA = appearance.create_camera_param(PREFIX)
 
 VARIANT_FRAMEWORKS = {name: name for name in FRAMEWORKS if name != "NumPy"}
-"""The frameworks in which a variant is shown."""
+"""Frameworks of a variant's code."""
 
 ANY_LAYOUT = "guess"
 LAYOUT_NAMES = {ANY_LAYOUT: "Any"} | {key: f"({', '.join(key)})" for key in ALL_LAYOUTS}
-"""The axes of one's own arrays; "Any": the detector tries all layouts with as many axes."""
+"""Labels of the layouts of uploaded arrays; "Any": the detector tries all layouts with as many axes."""
 
 OWN_FILES = "own"
 ARRAY_SOURCES = {key: example.name for key, example in EXAMPLES.items()} | {OWN_FILES: "Your own files"}
-"""The arrays that the detector looks at."""
+"""Names of the detector's examples and of the visitor's files."""
 
 SIDES = ("left", "right")
 FIELD_LABELS = {"mean": "mean over", "divide": "root mean square over"}
-"""The two fields of a scheme of one's own, by the last part of their names in the link."""
+"""Labels of the two fields of a typed scheme, by the last part of their names in the link."""
 
 FIELD_HELP = (
     "A rule for every axis that is not its own: full, groups(2) or window(1), as in N=full,C=groups(2). "
@@ -68,11 +69,11 @@ KNOWN_SCHEMES = {
     for key, row in SCHEMES.items()
     if row.acts_on in ("activation", "none") and row.is_general_form and key != "custom"
 }
-"""The schemes that fields alone make."""
+"""Schemes that are determined by their fields."""
 
 
 def format_field_text(field: Field | None) -> str:
-    """A field as one types it, without the axes that are their own: "H=full,W=full,C=groups(2)"; empty: no field."""
+    """Return a field as it is typed, without its own axes: "H=full,W=full,C=groups(2)"; empty for no field."""
     if field is None:
         return ""
     named = {axis: rule for axis, rule in field.named().items() if rule != str(OWN)}
@@ -80,13 +81,8 @@ def format_field_text(field: Field | None) -> str:
 
 
 def format_field_texts(scheme: Scheme) -> dict[str, str]:
-    """Both fields of a scheme as one types them, by the last part of their names in the link."""
+    """Return both fields of a scheme as they are typed, by the last part of their names in the link."""
     return dict(zip(FIELD_LABELS, map(format_field_text, (scheme.summation, scheme.suppression)), strict=True))
-
-
-def _typed(side: str, key: str) -> list[Param]:
-    defaults = format_field_texts(SCHEMES[key]).items()
-    return [Param(f"{PREFIX}{side}_{name}", text, lambda value, view: str(value)[:120]) for name, text in defaults]
 
 
 def _panel(value: Any, view: View) -> str:
@@ -94,36 +90,41 @@ def _panel(value: Any, view: View) -> str:
     return make_choice_fitter(list(PANELS))("same" if value == "belief" else value, view)
 
 
+VALUES = {
+    "panel": CustomValue(
+        "same", _panel, label="Show", shown=PANELS.__getitem__,
+        why=lambda given, view: "" if given == "belief" else None,
+    ),
+    "row": CustomValue(
+        PAIRS[0], lambda value, view: make_choice_fitter(PAIRS)(value or PAIRS[0], view), label="Pair",
+        shown=lambda key: f"“{IDENTITIES[key].question}”", why=lambda given, view: None if given else "",
+    ),
+    "reveal": Switch(False),
+    **{
+        f"{side}_{name}": CustomValue(text, lambda value, view: str(value)[:120])
+        for side, key in zip(SIDES, ("layer", "instance"), strict=True)
+        for name, text in format_field_texts(SCHEMES[key]).items()
+    },
+    "code": Choice("PyTorch", VARIANT_FRAMEWORKS, label="Framework"),
+    "try": Choice(next(iter(EXAMPLES)), ARRAY_SOURCES, label="Try"),
+    "layout": Choice(ANY_LAYOUT, LAYOUT_NAMES, label="Axes"),
+}  # fmt: skip
+
 PARAMS = (
     *(param for param in (*tensor.PARAMS, *scheme.PARAMS) if param.name in SHARED_TENSOR_VALUES),
     CAMERA,
-    Param(
-        f"{PREFIX}panel", "same", _panel, label="Show", words=PANELS.__getitem__,
-        why=lambda given, view: "" if given == "belief" else None,
-    ),
-    Param(
-        f"{PREFIX}row", PAIRS[0], lambda value, view: make_choice_fitter(PAIRS)(value or PAIRS[0], view), label="Pair",
-        words=lambda key: f"“{IDENTITIES[key].question}”", why=lambda given, view: None if given else "",
-    ),
-    create_switch_param(f"{PREFIX}reveal", False),
-    *_typed("left", "layer"),
-    *_typed("right", "instance"),
-    Param(f"{PREFIX}code", "PyTorch", make_choice_fitter(list(VARIANT_FRAMEWORKS)), label="Framework"),
-    Param(f"{PREFIX}try", next(iter(EXAMPLES)), make_choice_fitter(list(ARRAY_SOURCES)), label="Try",
-          words=ARRAY_SOURCES.__getitem__),
-    Param(f"{PREFIX}layout", ANY_LAYOUT, make_choice_fitter(list(LAYOUT_NAMES)), label="Axes",
-          words=LAYOUT_NAMES.__getitem__),
-)  # fmt: skip
+    *create_params(VALUES, PREFIX),
+)
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True if a value means something in this view."""
+    """Return True if a value matters in this view."""
     if name == "seed":
         return view["data"] != OWN_DATA
     return view["panel"] in PANELS_BY_VALUE.get(name, PANELS)
 
 
 def parse_side(view: View, side: str) -> Scheme:
-    """The scheme that is typed on one side; raises InvalidInput."""
+    """Return the scheme that is typed on one side; raises InvalidInput."""
     texts = (view[f"{side}_{name}"].strip() for name in FIELD_LABELS)
     return SCHEMES["custom"].with_fields(*(Field.parse(text) if text else None for text in texts))

@@ -1,4 +1,4 @@
-"""The three variants of layer norm, who uses which, and what each is invariant to."""
+"""The three variants of layer norm, their uses, and their invariances."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from normviz.core.theory import explain_degeneracy, predict
 from normviz.core.transformations import TRANSFORMATIONS
 
 VARIANTS = ("layer", "layer-channels", "layer-spatial")
-"""The keys of their schemes."""
+"""Keys of the variants' schemes."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class VariantUse:
         variant: the key of its scheme.
         who: a paper, a framework or a blog.
         url: the address of its text.
-        how: the name that it writes, and the axes that this averages.
+        how: name in the text, and the averaged axes.
     """
 
     variant: str
@@ -74,16 +74,16 @@ VARIANT_USES = (
         "instance norm: `nn.InstanceNorm2d(C, affine=True)`",
     ),
 )  # fmt: skip
-"""Papers, frameworks and blogs by variant."""
+"""Papers, frameworks and blogs, in the order of the variants."""
 
 SHAPES: dict[str, tuple[Shape, Shape]] = {
     "dense": ((8, 1, 1, 6), (1, 1, 5, 6)),
     "conv": ((8, 4, 4, 6), (3, 3, 5, 6)),
 }
-"""By layer, the shapes of pre-activations (N, H, W, C) and weights (kh, kw, Cin, Cout) of the invariances."""
+"""Shapes of pre-activations (N, H, W, C) and weights (kh, kw, Cin, Cout) by layer, for the invariances."""
 
 INVARIANCE_SIGNS = {True: "=\u00a0same", False: "≠\u00a0different", None: "0/0"}
-"""By invariance: the output of a changed layer, in a sign and a word; None: every field is one centred element."""
+"""Sign and word of a changed layer's output, by invariance; None: every field is one centred element."""
 
 
 def is_variant_invariant(scheme: Scheme, change: str, layer: str) -> bool | None:
@@ -95,7 +95,7 @@ def is_variant_invariant(scheme: Scheme, change: str, layer: str) -> bool | None
 
 
 def tabulate_invariance() -> dict[str, list[str]]:
-    """Return the invariances in columns: the change, then every variant on dense and on conv layers."""
+    """Return the invariances as columns: the change, then every variant on dense and on conv layers."""
     columns = {"Change": [f"{row.name}: {row.plain}" for row in TRANSFORMATIONS.values()]}
     for key in VARIANTS:
         for layer in SHAPES:

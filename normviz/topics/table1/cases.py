@@ -1,4 +1,4 @@
-"""A case of Table 1, one scheme and one change, in the words of the page."""
+"""Texts of a case of Table 1, one scheme and one change, on the page."""
 
 from typing import NamedTuple
 
@@ -15,14 +15,14 @@ from normviz.train.setting import Setting
 
 
 class ChangeWords(NamedTuple):
-    """One change in words.
+    """Texts of one change.
 
-    In braces: sign, "× 5" or "+ noise"; delta, δ; batch, the size of a batch; unit, of `UNITS`; added, "noise".
+    In braces: sign, "× 5" or "+ noise"; delta, δ; batch, size of a batch; unit, of `UNIT_WORDS`; added, "noise".
 
     Attributes:
-        title: what is changed, for the title of a case.
-        short: the same in two or three words, for the head of a column below its sign.
-        twin: what the twin has, in a sentence.
+        title: the change, for the title of a case.
+        short: the change in two or three words, for the head of a column below its sign.
+        twin: a sentence on the twin.
     """
 
     title: str
@@ -56,14 +56,14 @@ CHANGE_WORDS = {
         "In every batch of {batch}, the twin sees one image {delta} times as bright.",
     ),
 }
-"""By the key of a transformation."""
+"""Texts by the key of a transformation."""
 
 UNIT_WORDS = {"dense": "neuron", "conv": "channel"}
-"""An output of a layer, by the kind of the layer."""
+"""Word for an output of a layer, by the kind of the layer."""
 
 
 def shorten_scheme_name(scheme: Scheme) -> str:
-    """Return the name of a scheme as it is spoken: "batch norm"."""
+    """Return the spoken name of a scheme: "batch norm"."""
     return scheme.name.replace("no normalization", "no norm").replace("normalization", "norm")
 
 
@@ -73,7 +73,7 @@ def format_change_sign(change: Transformation, setting: Setting) -> str:
 
 
 def fill_change_words(text: str, change: Transformation, setting: Setting) -> str:
-    """Return a text of `CHANGES` with the words and numbers of a setting."""
+    """Return a text of `CHANGE_WORDS` with the words and numbers of a setting."""
     return text.format(
         sign=format_change_sign(change, setting), delta=typeset(setting.delta), batch=setting.batch,
         unit=UNIT_WORDS[setting.layer], added=_added(change, setting),
@@ -81,7 +81,7 @@ def fill_change_words(text: str, change: Transformation, setting: Setting) -> st
 
 
 def _added(change: Transformation, setting: Setting) -> str:
-    """Return what τ is: for a convolution of digits one number, else one for every pixel or weight."""
+    """Return the word for τ: "constant" on the images of a convolution, else "noise", for every pixel or weight."""
     return "constant" if change.on == "data" and setting.layer == "conv" else "noise"
 
 
@@ -94,7 +94,7 @@ def format_case_title(scheme: Scheme, change: Transformation, setting: Setting) 
 
 
 def describe_table_row(scheme: Scheme, setting: Setting) -> str:
-    """Return what a scheme does, in the few words that stand below its name: "normalizes each image"."""
+    """Return a scheme in a few words, to stand below its name: "normalizes each image"."""
     if scheme.acts_on == "none":
         return "to compare with"
     if scheme.key == "weight":
@@ -110,7 +110,7 @@ def describe_table_row(scheme: Scheme, setting: Setting) -> str:
 
 
 def describe_case_twin(change: Transformation, setting: Setting, follow: bool) -> str:
-    """Return in sentences how the twin differs from the network."""
+    """Return sentences on how the twin differs from the network."""
     said = fill_change_words(CHANGE_WORDS[change.key].twin, change, setting)
     factor = change.compute_rate_factor(setting.optimizer, setting.delta)
     if change.weight_factor is not None and factor != 1.0:
@@ -121,7 +121,7 @@ def describe_case_twin(change: Transformation, setting: Setting, follow: bool) -
 
 
 def describe_squares(change: Transformation, setting: Setting) -> str:
-    """Return what a square of the picture of a change is."""
+    """Return a sentence on the meaning of a square in the picture of a change."""
     if change.on == "data":
         return (
             f"Each square is one image; {min(MAX_PICTURED, setting.batch)} of the {setting.batch} in a batch are shown."
@@ -132,7 +132,7 @@ def describe_squares(change: Transformation, setting: Setting) -> str:
 
 
 def write_hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
-    """Return how a scheme normalizes, and the question to ask of the change; without the answer."""
+    """Return a hint: how a scheme normalizes, and a question about the change, without the answer."""
     if scheme.acts_on == "none":
         return "Nothing is subtracted, and nothing divides. Is there anything that could cancel the change?"
     about = scheme.about.partition(":")[0] + "." if scheme.acts_on == "both" else scheme.about  # behind it the answer
@@ -163,7 +163,7 @@ def describe_case_answer(cell: Cell, scheme: Scheme, change: Transformation) -> 
 
 
 def explain_case_answer(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> str:
-    """Return why the answer is so, in a sentence or two; for uncommon kinds of schemes as the theory says it."""
+    """Return the reason of the answer in a sentence or two; for uncommon kinds of schemes, the theory's."""
     if cell.degenerate or cell.unchanged:
         return cell.degenerate or "So nothing can be told."
     if cell.fades:

@@ -1,4 +1,4 @@
-"""The Table 1 page's controls: the choice of rows, and the settings that are rarely changed, each behind a click."""
+"""Controls of the Table 1 page, each behind a click: the choice of rows, and the settings."""
 
 import streamlit as st
 
@@ -12,18 +12,18 @@ from normviz.ui.scheme_picker import choose_schemes
 from normviz.ui.settings import Controls, get_limits
 
 LEFT, RIGHT = ("layer", "optimizer", "rate", "follow", "steps", "batch", "width"), ("dtype", "depth", "seed", "device")
-"""The settings in two columns; δ, τ and ε, which the page follows while they are dragged, stand above the second."""
+"""Names of the settings in two columns; δ, τ and ε stand above the second."""
 
 
 SUMMARIZED_SETTINGS = ("delta", "shift", "eps", "layer", "optimizer")
-"""The settings that the line beside the others names."""
+"""Names of the settings in the summary line."""
 
 ROWS, SETTINGS = "rows", "settings"
-"""The keys of the choice of rows and of the settings."""
+"""Keys of the choice of rows and of the settings."""
 
 
 def choose_rows(view: View) -> None:
-    """Show the choice of the normalizations that have a row."""
+    """Draw the choice of the normalizations that have a row."""
     place = draw_drawer(st.popover, "Add a normalization", ROWS, icon=":material/add:")
     if not place.open:
         return
@@ -35,7 +35,7 @@ def choose_rows(view: View) -> None:
 
 
 def show_table_settings(view: View) -> None:
-    """Show all settings behind a click, and a line with the usual ones where one of them is not its default."""
+    """Draw all settings behind a click, and a summary line if one of `SUMMARIZED_SETTINGS` is not its default."""
     page, words = Controls(Page, PREFIX, view, is_relevant), get_declarations(Page)
     line = f"δ = {typeset(view['delta'])}, τ = {typeset(view['shift'])}, ε = {typeset(view['eps'])}"
     layer, optimizer = (words[name].words(view[name]) for name in ("layer", "optimizer"))
@@ -55,10 +55,10 @@ def show_table_settings(view: View) -> None:
 
 
 def _exactly(view: View) -> None:
-    """δ as a number, also one that is refused: the page then says why.
+    """Draw an input of δ as a number; the page explains why it refuses a value.
 
-    Whenever something else moves δ, this is another widget. A browser that has not shown the new δ yet still sends the
-    number of before, with the clock by which the page follows a training, and that would count as typed.
+    The widget gets a new key whenever something else changes δ. Otherwise a browser that reruns the page before it has
+    drawn the new δ would send the old number, which would count as typed.
     """
     state, place = st.session_state, f"{PREFIX}delta exactly"
     moves, shown = state.get(place, (0, view["delta"]))
@@ -67,7 +67,7 @@ def _exactly(view: View) -> None:
     state[place], state[key] = (moves, view["delta"]), view["delta"]
 
     def typed() -> None:
-        if state[place] == (moves, view["delta"]):  # Streamlit also asks the widget that is no longer there
+        if state[place] == (moves, view["delta"]):  # Streamlit also calls this for a removed widget
             state[place] = moves, state[key]
             state[f"{PREFIX}delta"] = state[key]
 

@@ -1,4 +1,4 @@
-"""How far ε > 0 lets a re-scaling through, from the summed inputs alone: no kernel, no training.
+"""Effect of a re-scaling that ε > 0 lets through, computed from the pre-activations alone.
 
 A re-scaling by s multiplies v by s and E_B[v²] by s², but not ε:
 
@@ -21,9 +21,9 @@ from normviz.train.setting import Setting
 
 
 class Fade(NamedTuple):
-    """How far the outputs come: max|x̂' - x̂| / max|x̂|, as forward gaps are, and ‖x̂' - x̂‖ / ‖x̂‖, which losses follow.
+    """Relative change of outputs: max|x̂' - x̂| / max|x̂|, as forward gaps are, and ‖x̂' - x̂‖ / ‖x̂‖, as losses follow.
 
-    Where a field's spread is tiny, ε reaches its few elements alone, and the second is far smaller.
+    If only few fields have a tiny spread, ε affects few elements, and `typical` is far smaller.
     """
 
     largest: float
@@ -31,10 +31,10 @@ class Fade(NamedTuple):
 
 
 def compute_fades(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
-    """How far every re-scaling comes through in the first layer, on the first mini-batch, in float64.
+    """Compute the effect of every re-scaling on the first layer, on the first mini-batch, in float64.
 
-    Holds where s is constant inside every field and a shift is taken off, for a scheme that divides activations. Raises
-    InvalidInput where the scheme does not fit the setting.
+    Valid if s is constant inside every field and a shift cancels, for a scheme that divides activations. Raises
+    InvalidInput if the scheme does not fit the setting.
     """
     v, square, unit = compute_centred_squares(scheme, setting)
     axes = np.eye(v.shape[-1])
@@ -62,8 +62,8 @@ def compute_centred_squares(
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Return v and E_B[v²] of the first layer's sums on the first mini-batch, and the firing unit, in float64.
 
-    They are those of the original network, or of the one that `change` transforms. Raises InvalidInput where the
-    scheme, which is one on activations, does not fit the setting.
+    They are those of the original network, or of the network with `change`. The scheme acts on activations. Raises
+    InvalidInput if it does not fit the setting.
     """
     setting.check([scheme])
     problem = make_problem(replace(setting, steps=1), [ORIGINAL if change is None else find_network_index(change)])
@@ -79,7 +79,7 @@ def compute_centred_squares(
 
 
 def _by_the_front(scheme: Scheme, change: Transformation, setting: Setting) -> float:
-    """By what a change of the weights re-scales them all, as the singular value that divides them changes; else 1."""
+    """Return the factor by which spectral norm re-scales all weights under a change of the weights; else 1."""
     front = scheme.on_weights
     if front is None or not front.spectral or change.on != "weights":
         return 1.0
@@ -92,9 +92,9 @@ def _largest_singular_value(w: np.ndarray) -> float:
 
 
 def _eigenvectors(v: np.ndarray, groups: int) -> np.ndarray:
-    """Those of the covariance matrices of all groups of channels, in the columns of one matrix, (C, C).
+    """Return the eigenvectors of the covariance matrices of all groups of channels, as columns of a matrix (C, C).
 
-    Zeros stand for those along which v is rounding: only there would a tiny ε have something to divide.
+    Directions in which v is only rounding are zero, as even a tiny ε would act there.
     """
     size = v.shape[-1] // groups
     found = np.zeros((v.shape[-1], v.shape[-1]))
@@ -107,13 +107,13 @@ def _eigenvectors(v: np.ndarray, groups: int) -> np.ndarray:
 
 
 def _parts(x: np.ndarray, scheme: Scheme) -> tuple[np.ndarray, np.ndarray]:
-    """v and E_B[v²]; 1 where nothing divides."""
+    """Return v and E_B[v²], which is 1 if nothing divides."""
     v = x if scheme.summation is None else x - _average(x, scheme.summation)
     return v, np.ones(1) if scheme.suppression is None else _average(v**2, scheme.suppression)
 
 
 def _average(x: np.ndarray, field: Field) -> np.ndarray:
-    """The mean over every element's box, by a row-stochastic matrix for each axis."""
+    """Return the mean over every element's box, by a row-stochastic matrix for each axis."""
     for axis, (rule, n) in enumerate(zip(field.rules, x.shape, strict=True)):
         if rule.kind == "full":
             x = x.mean(axis, keepdims=True)
@@ -125,5 +125,5 @@ def _average(x: np.ndarray, field: Field) -> np.ndarray:
 
 
 def _ratio(v: np.ndarray, square: np.ndarray) -> np.ndarray:
-    """v / √square, where 0/0 is 0."""
+    """Return v / √square, with 0/0 = 0."""
     return v / np.sqrt(np.where(square > 0, square, 1.0))

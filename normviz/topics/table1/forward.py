@@ -1,4 +1,4 @@
-"""One forward pass: how far the normalized outputs of a transformed layer are from the original's."""
+"""Gaps between the normalized outputs of an original and a transformed first layer, in one forward pass."""
 
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from normviz.train.problem import BASE_POSITIONS, MEASURED_NETWORKS, make_proble
 from normviz.train.setting import Setting
 
 MAX_PIECE_ELEMENTS = 2**20
-"""Elements of laid out windows up to which a tensor is normalized at once: an eighth of a second."""
+"""Most elements of laid out windows that are normalized at once: an eighth of a second."""
 
 Slices = tuple[slice, ...]
 
@@ -26,9 +26,9 @@ Slices = tuple[slice, ...]
 def measure_forward_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
     """Return max|x̂' - x̂| / max|x̂| of the first normalized layer on the first mini-batch, (schemes, networks).
 
-    x̂' is a network's, x̂ that of its base: of the original, or of the network that a control is a disturbed copy of.
-    x̂ is what the layer's normalization gives: of a = Wx where the scheme normalizes activations, otherwise a itself,
-    with normalized W. A gap is infinite where a number is not finite, as when float16 overflows.
+    x̂' is of a network, x̂ of its base: the original, or the network of which a control is a disturbed copy.
+    x̂ is the output of the layer's normalization: of a = Wx if the scheme normalizes activations, otherwise a itself,
+    with normalized W. A gap is infinite if a number is not finite, as when float16 overflows.
     """
     gaps = np.empty((len(schemes), len(MEASURED_NETWORKS)))
     for row, scheme in enumerate(schemes):
@@ -39,18 +39,18 @@ def measure_forward_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndar
 
 @lru_cache(maxsize=1024)
 def reduce_to_first_layer(setting: Setting) -> Setting:
-    """A setting with what a forward pass of the first layer depends on, and the least of everything else."""
-    depth = setting.depth if setting.kernel == 2 else 1  # which filters a convolution has
+    """Return a setting with the values that a forward pass of the first layer depends on, and the least of others."""
+    depth = setting.depth if setting.kernel == 2 else 1  # the filters of such a convolution depend on it
     return replace(setting, steps=1, depth=depth, optimizer="sgd", rate=1.0, device="cpu")
 
 
 class ForwardMeasurement(NamedTuple):
-    """One row on a forward pass, as far as it has come.
+    """Measurement of one row in a forward pass, so far.
 
     Attributes:
-        gaps: of all networks, (networks,), NaN where there is none yet.
-        fades: how far ε lets every re-scaling through, by transformation; empty where it does nothing to the row, and
-            None as long as that is not known: it comes last.
+        gaps: gaps of all networks, (networks,), NaN if not measured yet.
+        fades: effect of every re-scaling through ε, by transformation; empty if the row has no ε, None until known,
+            which is last.
     """
 
     gaps: np.ndarray
@@ -64,13 +64,13 @@ def has_eps(scheme: Scheme) -> bool:
 
 
 def is_fading(scheme: Scheme, setting: Setting) -> bool:
-    """Return True if a positive ε is beside what a scheme divides activations by."""
+    """Return True if ε > 0 weakens the invariance of a scheme, as it divides activations."""
     return setting.eps > 0 and has_eps(scheme)
 
 
 @dataclass(frozen=True)
 class ForwardJob:
-    """Measure one row on a forward pass."""
+    """A job that measures one row in a forward pass."""
 
     kind: ClassVar[str] = "table1/forward"
     version: ClassVar[int] = 2
@@ -80,11 +80,11 @@ class ForwardJob:
 
     @classmethod
     def of(cls, scheme: Scheme, setting: Setting) -> "ForwardJob":
-        """The measurement of a scheme."""
+        """Return the job for a scheme."""
         return cls(SchemeSpec.of(scheme), reduce_to_first_layer(setting))
 
     def steps(self) -> Iterator[JobStep[ForwardMeasurement]]:
-        """Network by network, and at last how it fades."""
+        """Yield the gaps network by network, and last the fades."""
         scheme = self.row.scheme
         for gaps in iterate_forward_gaps(scheme, self.setting):
             yield JobStep(float(np.mean(~np.isnan(gaps))), partial(ForwardMeasurement, gaps))
@@ -93,10 +93,10 @@ class ForwardJob:
 
 
 def iterate_forward_gaps(scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
-    """`forward_gaps` of one scheme, network by network, so that the tensors of a few are there at a time, not of all.
+    """Yield the gaps of one scheme as they are measured, (networks,), NaN if not measured yet.
 
-    Yields after every network, and within one wherever it may be left, all gaps, (networks,), NaN where there is none
-    yet.
+    Only the tensors of a few networks are in memory. Yields after every network, and within it wherever the
+    computation may be stopped.
     """
     start = _start(reduce_to_first_layer(setting))
     outputs: dict[int, np.ndarray] = {}
@@ -117,7 +117,7 @@ def iterate_forward_gaps(scheme: Scheme, setting: Setting) -> Iterator[np.ndarra
 
 
 class _Start(NamedTuple):
-    """What all schemes of a setting are measured on; the attributes are those of `Problem`, of the first layer."""
+    """Inputs and weights of the first layer for all schemes of a setting; the attributes are those of `Problem`."""
 
     examples: np.ndarray
     factor: np.ndarray
@@ -125,7 +125,7 @@ class _Start(NamedTuple):
     weights: np.ndarray
 
 
-@lru_cache(maxsize=4)  # one scheme after the other is measured on the same
+@lru_cache(maxsize=4)  # schemes are measured one after the other on the same numbers
 def _start(setting: Setting) -> _Start:
     problem = make_problem(setting, range(len(MEASURED_NETWORKS)))
     weights = problem.weights[0].astype(setting.storage)
@@ -143,7 +143,7 @@ def compute_first_outputs(scheme: Scheme, setting: Setting, networks: Sequence[i
 
 
 def compute_pre_activations(x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting) -> np.ndarray:
-    """a = Wx, (N, H, W, C), of patches x (N, positions, fan-in), with W normalized where the scheme does that."""
+    """Return a = Wx, (N, H, W, C), of patches x (N, positions, fan-in), with W normalized if the scheme does so."""
     w = weights
     if scheme.on_weights is not None:
         w = _rounded(normalize(_rounded(w, setting), scheme.on_weights, 0.0).xhat, setting)
@@ -151,7 +151,7 @@ def compute_pre_activations(x: np.ndarray, weights: np.ndarray, scheme: Scheme, 
 
 
 def _output(x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
-    """What a layer's normalization gives, (N, H, W, C), for patches (N, positions, fan-in): the last one yielded."""
+    """Yield partial outputs of a layer, (N, H, W, C), for patches (N, positions, fan-in); the last is whole."""
     a, on_activations = compute_pre_activations(x, weights, scheme, setting), scheme.on_activations
     if on_activations is None:
         yield a
@@ -162,7 +162,7 @@ def _output(x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting
 
 
 def normalize_in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[np.ndarray]:
-    """x̂ of activations: the last that is yielded; a large tensor with windows in pieces, centred first.
+    """Yield partial x̂ of activations; the last is whole. Large tensors with windows are normalized in pieces.
 
     `normalize` lays the windows out, seventeen times the tensor at a radius of 8.
     """
@@ -185,7 +185,7 @@ def normalize_in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[n
 
 
 def _cuts(field: Field, shape: Shape) -> Iterator[tuple[Slices, Slices]]:
-    """Pieces of a tensor, each with what its statistics are of: along the longest axis on which boxes end somewhere."""
+    """Yield pieces of a tensor, each with the larger piece that its statistics need, along the longest free axis."""
     reach = [{"own": 0, "window": rule.number}.get(rule.kind, n) for rule, n in zip(field.rules, shape, strict=True)]
     axis = max(range(4), key=lambda axis: shape[axis] - 2 * reach[axis])
     n, near = shape[axis], min(reach[axis], shape[axis])

@@ -1,4 +1,4 @@
-"""Table 1 as data for the map of cases: pictograms, rows, and the answer of every case that is not covered."""
+"""Data for the map of all cases of Table 1: pictograms, rows, and the answer of every case that is not covered."""
 
 from collections.abc import Collection, Sequence
 
@@ -20,15 +20,15 @@ from normviz.train.setting import Setting
 
 ANSWER_SIGNS = {"yes": "=", "no": "≠", "fades": "≈", "none": "–"}
 ANSWER_LABELS = {"yes": "same", "no": "differs", "fades": "nearly", "none": "unclear"}
-"""Answers, as a sign and in a word: do the network and its twin learn the same?"""
+"""Answers as a sign and as a word, by key: whether the network and its twin learn the same."""
 
 UNCHANGED_TEXT = "δ = 1 changes nothing"
 
 MAX_ROW_NAME_LENGTH = 16
-"""Letters of a name that fits before its row; a longer one is shortened to the scheme's label."""
+"""Most letters of a row's name; instead of a longer name stands the scheme's label."""
 
 CASE_KEY = "case"
-"""The key of the element that shows the open case."""
+"""Key of the element that shows the open case."""
 
 
 def build_grid_data(
@@ -40,10 +40,9 @@ def build_grid_data(
     theme: str,
     small: bool,
 ) -> dict:
-    """Return what `ui.components.grid.grid` draws.
+    """Return the data of the map for `web.components.grid.show_grid`.
 
-    `covered`: the keys of the cells whose answers are not shown; `small`: whether the map stands back, as before the
-    first guess.
+    `covered`: keys of the cells whose answers are hidden; `small`: True if the map is small, as before the first guess.
     """
     by_key, colours = {get_cell_key(cell): cell for cell in cells}, THEMES[theme]
     return {
@@ -85,7 +84,7 @@ def get_cell_key(cell: Cell) -> str:
 
 
 def build_cell_data(cell: Cell, scheme: Scheme, setting: Setting, covered: bool) -> dict:
-    """Return one cell of the map; of a covered one nothing but its name."""
+    """Return the data of one cell of the map; only key and name if it is covered."""
     change = TRANSFORMATIONS[cell.transformation]
     name = format_case_title(scheme, change, setting)
     if covered:
@@ -104,7 +103,7 @@ def build_cell_data(cell: Cell, scheme: Scheme, setting: Setting, covered: bool)
 
 
 def classify_case_answer(cell: Cell) -> str:
-    """Return whether network and twin learn the same, as the theory predicts it: a key of `SIGNS`."""
+    """Return the answer that theory predicts, whether network and twin learn the same: a key of `ANSWER_SIGNS`."""
     if cell.degenerate or cell.unchanged:
         return "none"
     if cell.fades:
@@ -113,12 +112,12 @@ def classify_case_answer(cell: Cell) -> str:
 
 
 def select_training_gap(cell: Cell) -> float:
-    """Return the training gap that is judged."""
+    """Return the training gap of the learning rate that the verdict is about."""
     return cell.training_gap_equal_lr if cell.parted_by_rate else cell.training_gap
 
 
 def _note(scheme: Scheme, setting: Setting) -> str:
-    """Return what stands under the name of a row: what the scheme does, or which one a custom scheme is."""
+    """Return the note below the name of a row: the scheme in words, or the name that a custom scheme has."""
     if scheme.key != "custom":
         return describe_table_row(scheme, setting)
     twins = [format_scheme_label(other) for other in find_equal_schemes(scheme, setting.shapes[0])]

@@ -1,4 +1,4 @@
-"""What a half type breaks in a layer that computes its statistics in it, as many users' own code does."""
+"""Failures of a layer that computes its statistics in half precision, as many users' own code does."""
 
 from functools import lru_cache
 
@@ -17,7 +17,7 @@ LEAST, MOST = 2.0**-24, 65_504.0
 
 
 def find_half_failures(scheme: Scheme, change: Transformation, setting: Setting) -> list[str]:
-    """Where ε vanishes and where squares overflow, in sentences; nothing in the longer types."""
+    """Return sentences on a vanishing ε and on overflowing squares in half precision; none for longer types."""
     if setting.dtype not in HALF_DTYPES or scheme.acts_on == "weight" or scheme.suppression is None:
         return []
     usual, largest = _sizes(scheme, change.key, reduce_to_first_layer(setting))

@@ -1,4 +1,4 @@
-"""What the Table 1 page shows: one case with its question or its answer, and what is behind it for those who look."""
+"""Panels of the Table 1 page: one case with its question or its answer, and further panels behind a click."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -47,10 +47,10 @@ from normviz.web.components.plot import show_figure
 from normviz.web.components.twins import show_twin_curves
 
 GuessesByCell = dict[str, str]
-"""By cell, in the order of the guesses: what was guessed, a key of `GUESSES`."""
+"""Guesses, keys of `GUESS_WORDS`, by cell, in their order."""
 
 GUESS_WORDS = {"yes": "the same", "no": "differently", "fades": "nearly the same"}
-"""The answers to choose from; the last one only where ε > 0."""
+"""Labels of the guesses; the last one only if ε > 0."""
 
 ANSWER_SENTENCES = {
     "yes": "they learn the same",
@@ -58,13 +58,13 @@ ANSWER_SENTENCES = {
     "fades": "they learn nearly the same",
     "none": "nothing can be told",
 }
-"""The answers in words."""
+"""Answers in words."""
 
 CHANGES_BY_DIFFICULTY = (
     "dataset-rescaling", "case-rescaling", "weight-matrix-rescaling", "weight-vector-rescaling", "dataset-recentering",
     "weight-matrix-recentering",
 )  # fmt: skip
-"""The changes, the easy ones first: the order of the cases."""
+"""Keys of the changes, the easy ones first: the order of the cases."""
 
 LEGEND = "**=** learns the same · **≠** learns differently · **?** click and guess"
 
@@ -72,11 +72,11 @@ SCRIPT_NOTE = (
     "This case in plain PyTorch. The script prints the same verdict, unless it or the page gives no answer: the "
     "page also compares with float64, and allows for deeper layers that cancel a change."
 )
-"""What the script has in common with the page, and what it lacks."""
+"""Note on what the script shares with the page, and what it lacks."""
 
 
 def find_covered_cells(cells: Sequence[Cell], view: View) -> list[str]:
-    """Return the keys of the cells whose answers are not shown: those without a guess, unless something reveals them.
+    """Return the keys of the cells whose answers are hidden: cells without a guess that nothing reveals.
 
     A panel that shows the answers of all cases reveals all; the script of a case reveals that case.
     """
@@ -107,7 +107,7 @@ def show_case(
 
 
 def show_case_question(cell: Cell, scheme: Scheme, setting: Setting) -> None:
-    """Ask for a guess; nothing of the answer is in it."""
+    """Show the question of a case with its guesses and a hint, without any part of the answer."""
     st.markdown("### Do both networks learn the same?")
     with st.container(horizontal=True, key="guess"):
         for vote, text in GUESS_WORDS.items():
@@ -121,7 +121,7 @@ def show_case_question(cell: Cell, scheme: Scheme, setting: Setting) -> None:
 def show_case_answer(
     cell: Cell, scheme: Scheme, setting: Setting, cells: Sequence[Cell], covered: Sequence[str], view: View, theme: str
 ) -> None:
-    """Show the answer of a case: the curves, whether the guess was right, why, and what it was checked by."""
+    """Show the answer of a case: the curves, whether the guess was right, the reason, and the three checks."""
     change = TRANSFORMATIONS[cell.transformation]
     losses = get_table_results().losses(scheme, setting)[:, [ORIGINAL, find_network_index(change, view["follow"])]]
     shown, note = _plotted(cell, scheme, change, setting, losses)
@@ -148,7 +148,7 @@ def show_case_answer(
 
 
 def open_case(key: str) -> None:
-    """Open a case; the script of another one closes, as it would tell of this one."""
+    """Open a case, and close the script, which would reveal the new case."""
     _set("cell", key)
     if st.session_state[PREFIX + "panel"] == "script":
         _set("panel", "changed")
@@ -171,7 +171,7 @@ def show_reveal_button(covered: Sequence[str]) -> None:
 
 
 def choose_case_panel(covered: Sequence[str]) -> str:
-    """Show the choice of what stands below the case, and return it; a case has a button for its script."""
+    """Draw the choice of the panel below the case, and return it; the script has a button in its case instead."""
     with st.container(key="more", horizontal=True, vertical_alignment="center"):
         st.markdown("**More**" + (" (shows the answers)" if covered else ""), width="content")
         panel = str(st.session_state[PREFIX + "panel"])
@@ -189,7 +189,7 @@ def show_case_script(cell: Cell, scheme: Scheme, setting: Setting, follow: bool)
 
 
 def show_case_numbers(cells: Sequence[Cell]) -> None:
-    """Show what theory, forward pass and training say of every case, as a table and as a file."""
+    """Show the results of theory, forward pass and training for all cases, as a table and as a file."""
     st.caption(
         "Gaps between network and twin, relative: of their outputs x̂, and the largest of their losses. About 10⁻¹⁶ is "
         "rounding in float64, 10⁻⁷ in float32."
@@ -202,13 +202,13 @@ def show_case_numbers(cells: Sequence[Cell]) -> None:
 
 
 def tabulate_cells(cells: Sequence[Cell]) -> dict[str, list]:
-    """Return what is known of the cells as columns: a row a cell."""
+    """Return the results of the cells as columns, a row for each cell."""
     names = ("scheme", "transformation", "predicted", "forward_gap", "training_gap", "training_gap_equal_lr", "paper")
     return {name: [getattr(cell, name) for cell in cells] for name in names}
 
 
 def show_eps_sweep(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: str) -> None:
-    """ε against the gap, for all six transformations, one curve a scheme."""
+    """Show the gap over ε for all transformations, a curve for each scheme; `trained`: of losses, else of outputs."""
     settings = sweeps.build_eps_settings(setting)
     over = sweeps.collect_training_gaps if trained else sweeps.collect_forward_gaps
     found = over(schemes, settings, get_table_results())
@@ -234,7 +234,7 @@ def show_eps_sweep(schemes: Sequence[Scheme], setting: Setting, trained: bool, t
 
 
 def show_delta_sweep(scheme: Scheme, setting: Setting, theme: str) -> None:
-    """δ against the gap of one scheme, a curve a precision, for the transformations that have a factor."""
+    """Show the gap of one scheme over δ for the transformations with a factor, a curve for each precision."""
     found = sweeps.collect_forward_gaps([scheme], sweeps.build_delta_settings(setting), get_table_results())
     found = found.reshape(len(DTYPES), len(sweeps.DELTAS), -1)
     panels = {
@@ -271,7 +271,7 @@ def _vote(key: str, vote: str) -> None:
 
 
 def _count(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -> str:
-    """Return which case this is, and how many guesses were right: "Case 3 of 24 · 2 of 2 guesses right"."""
+    """Return the number of a case and the score: "Case 3 of 24 · 2 of 2 guesses right"."""
     answers = {get_cell_key(each): classify_case_answer(each) for each in cells}
     guessed = {key: vote for key, vote in get_votes().items() if key in answers}
     place = [*guessed, get_cell_key(cell)].index(get_cell_key(cell)) + 1
@@ -292,7 +292,7 @@ def _heading(vote: str | None, cell: Cell) -> str:
 def _plotted(
     cell: Cell, scheme: Scheme, change: Transformation, setting: Setting, losses: np.ndarray
 ) -> tuple[dict[str, Any], str]:
-    """Return what the plot shows, and a sentence where that is not the losses or nothing is to be seen in them."""
+    """Return the plot's data, and a sentence if it shows outputs instead of losses, or no visible difference."""
     shown = build_loss_plot(losses, setting)
     if len(losses) < setting.steps or classify_case_answer(cell) not in ("no", "fades") or is_visible(shown):
         return shown, ""
@@ -340,19 +340,19 @@ def _sign(together: bool | None) -> str:
 
 
 def _compared(what: str, gap: float, together: bool | None, why: str | None) -> str:
-    """Return how far the twin's outputs or losses are from the network's, in a sentence."""
+    """Return a sentence on the gap between the twin's outputs or losses and the network's."""
     if together:
         return f"The {what} are equal up to rounding."
     return f"The {what} differ by up to {format_gap(gap)} of the largest." if together is False else why or ""
 
 
 def _exactly(gap: float) -> str | None:
-    """Return the number behind "equal up to rounding"."""
+    """Return a sentence with the number behind "equal up to rounding"."""
     return f"Largest difference: {format_gap(gap)} of the largest" if format_gap(gap) else None
 
 
 def _notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
-    """Why there is no answer, where a network stopped being finite, and what a short type breaks."""
+    """Return sentences on missing answers, on networks that are not finite, and on failures of half precision."""
     untold = (cell.forward_unanswered, None if cell.pending else cell.unanswered)
     notes = [] if cell.unchanged else [why for why in dict.fromkeys(untold) if why]
     change, known = TRANSFORMATIONS[cell.transformation], get_table_results()

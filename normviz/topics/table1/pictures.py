@@ -1,4 +1,4 @@
-"""The picture of a change: four images, or the weights of four neurons, of the network and of its twin."""
+"""Picture of a change: four images, or the weights of four neurons, of the network and of its twin."""
 
 from base64 import b64encode
 from html import escape
@@ -12,7 +12,7 @@ from normviz.train.problem import make_changed_samples
 from normviz.train.setting import Setting
 
 SHADE_GAMMA = 0.5
-"""The exponent of the shades, so that an image a tenth as bright is still seen."""
+"""Exponent of the shades, so that an image a tenth as bright is still visible."""
 
 
 def render_change(change: Transformation, setting: Setting, sign: str) -> str:

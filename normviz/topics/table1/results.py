@@ -1,4 +1,4 @@
-"""What was measured and trained, kept by what it depends on: a setting that changes repeats what it affects alone."""
+"""Cache of measurements and trainings by the values they depend on, so that a changed setting repeats only these."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
@@ -27,9 +27,9 @@ class NetworkRecord(NamedTuple):
     """One trained network.
 
     Attributes:
-        losses: so far.
-        failure: where it stopped being finite, or None.
-        device: that computed it, in words.
+        losses: losses of the steps so far, (steps,).
+        failure: point where it stopped being finite, or None.
+        device: device that computed it, in words.
     """
 
     losses: np.ndarray
@@ -42,15 +42,15 @@ UNMEASURED = ForwardMeasurement(np.full(len(MEASURED_NETWORKS), np.nan))
 
 
 MAX_CACHED_ROWS = 512
-"""The rows of Table 1 whose cells are held."""
+"""Most rows of Table 1 whose cells are cached."""
 
 
 class TableResults:
-    """The most recently used forward gaps and trained networks; for any number of threads.
+    """Cache of the most recently used forward gaps and trained networks, safe for threads.
 
     Attributes:
-        version: another number whenever there is something new.
-        rows: cells of Table 1 by what they depend on, of rows of which nothing is missing.
+        version: counter of new results.
+        rows: cells of complete rows of Table 1, by the values they depend on.
     """
 
     def __init__(self, limit: int = 8192) -> None:
@@ -60,27 +60,27 @@ class TableResults:
         self._measured: BoundedStore[HashedKey, ForwardMeasurement] = BoundedStore(limit, replaces=_at_least_as_much)
 
     def forward(self, scheme: Scheme, setting: Setting) -> ForwardMeasurement:
-        """What a forward pass of all networks of a scheme has given so far."""
+        """Return the measurement of a scheme so far, of all networks."""
         return self._measured.get(_first_key(scheme, setting)) or UNMEASURED
 
     def plan_measurements(self, schemes: Sequence[Scheme], setting: Setting) -> list[ForwardJob]:
-        """What has to be measured on a forward pass: a job for every row, and one for two names of a computation."""
+        """Return the jobs of missing forward passes: one for each computation, even if two schemes share it."""
         lacks = {_first_key(each, setting): each for each in schemes if self.forward(each, setting).fades is None}
         return [ForwardJob.of(scheme, setting) for scheme in lacks.values()]
 
     def store_forward(self, job: ForwardJob, measured: ForwardMeasurement) -> None:
-        """Keep what was measured of a row, the whole or as far as it has come."""
+        """Store the measurement of a row, complete or not."""
         self.version += 1
         self._measured.put(_first_key(job.row.scheme, job.setting), measured)
 
     def losses(self, scheme: Scheme, setting: Setting) -> np.ndarray:
-        """The losses of all networks of a scheme, (steps so far, networks), as far as each of them has come."""
+        """Return the losses of all networks of a scheme, (steps that all have done, networks)."""
         found = [self._record(key).losses for key in _keys(scheme, setting)]
         done = min(setting.steps, *map(len, found))
         return np.stack([losses[:done] for losses in found], axis=1)
 
     def failure(self, scheme: Scheme, setting: Setting, network: int) -> Failure | None:
-        """Where a network stopped being finite, once that is known."""
+        """Return where a network stopped being finite; None if it did not, or not known yet."""
         return self._record(_keys(scheme, setting)[network]).failure
 
     def devices(self, schemes: Sequence[Scheme], setting: Setting) -> str:
@@ -89,7 +89,7 @@ class TableResults:
         return join_devices(record.device for record in records)
 
     def missing(self, schemes: Sequence[Scheme], setting: Setting) -> list[TableTrainingJob]:
-        """What has to be trained: jobs for the schemes that lack the same networks, as large as `cost` lets them be."""
+        """Return the jobs of missing trainings, as large as `cost` allows."""
         blocks: dict[tuple[int, ...], dict[HashedKey, Scheme]] = {}
         for scheme in schemes:
             keys = _keys(scheme, setting)
@@ -105,7 +105,7 @@ class TableResults:
         return jobs
 
     def keep(self, job: TableTrainingJob, outcome: TableTrainingOutcome) -> None:
-        """Keep what came out of a job, whole or as far as it has come; a longer run is never lost to a shorter one."""
+        """Store the outcome of a job, complete or not; a shorter run never replaces a longer one."""
         if len(outcome.losses) == 0:
             return
         for row, scheme in enumerate(job.schemes):
@@ -117,7 +117,7 @@ class TableResults:
                 self._records.put(keys[network], record)
 
     def fill(self, schemes: Sequence[Scheme], setting: Setting) -> None:
-        """Measure and train what is missing, here and now. Raises InvalidInput where a scheme does not fit."""
+        """Measure and train everything missing, in this thread. Raises InvalidInput if a scheme does not fit."""
         setting.check(schemes)
         for each in {setting, setting.exact}:
             for row in self.plan_measurements(schemes, each):
@@ -130,9 +130,9 @@ class TableResults:
 
 
 def plan_budget(setting: Setting) -> cost.Budget:
-    """Return the budget that jobs are cut by before they run: of a GPU all of its memory counts as free.
+    """Return the budget by which jobs are cut before they run, with all memory of a GPU counted as free.
 
-    What is free then, and how fast the GPU is, is measured by the job, which cuts itself into blocks.
+    The job itself measures free memory and speed, and cuts itself into blocks.
     """
     memory = 0 if setting.device == "cpu" else get_gpu_memory()
     return cost.compute_gpu_budget(memory) if memory else cost.CPU_BUDGET
@@ -147,7 +147,7 @@ def _at_least_as_much(new: ForwardMeasurement, old: ForwardMeasurement) -> bool:
 
 
 def _cut(whole: Sequence[Part], most: int) -> list[Sequence[Part]]:
-    """In parts of even length, of at most so many."""
+    """Return the parts of a sequence, of nearly equal lengths, with at most `most` elements."""
     parts = -(-len(whole) // most)
     ends = [len(whole) * part // parts for part in range(parts + 1)]
     return [whole[start:end] for start, end in pairwise(ends)]
@@ -159,7 +159,7 @@ def _without_idle_eps(scheme: Scheme, setting: Setting) -> Setting:
 
 @lru_cache(maxsize=4096)
 def _computed(scheme: Scheme, shapes: tuple[Shape, ...], weight_shapes: tuple[Shape, ...]) -> Hashable:
-    """What a scheme computes on layers of these shapes, whatever its name."""
+    """Return a key of the computation of a scheme on layers of these shapes, equal for all names of it."""
     on_activations, on_weights = scheme.on_activations, scheme.on_weights
     return (
         None if on_activations is None else tuple(map(on_activations.canonical, shapes)),
@@ -169,14 +169,14 @@ def _computed(scheme: Scheme, shapes: tuple[Shape, ...], weight_shapes: tuple[Sh
 
 @lru_cache(maxsize=4096)
 def _first_key(scheme: Scheme, setting: Setting) -> HashedKey:
-    """What the forward gaps of a scheme depend on."""
+    """Return the key of the values that the forward gaps of a scheme depend on."""
     first = reduce_to_first_layer(setting)
     return HashedKey(_computed(scheme, first.shapes, first.weight_shapes), _without_idle_eps(scheme, first))
 
 
 @lru_cache(maxsize=1024)
 def _keys(scheme: Scheme, setting: Setting) -> tuple[HashedKey, ...]:
-    """What the losses of every network depend on. Not on the number of steps: fewer are the first ones of more."""
+    """Return the key of each network's losses, without the steps: a shorter run is the start of a longer one."""
     computed = _computed(scheme, setting.shapes, setting.weight_shapes)
     both = replace(_without_idle_eps(scheme, setting), steps=1)
     own = {"factor": replace(both, shift=1.0), "shift": replace(both, delta=1.0)}

@@ -1,14 +1,15 @@
-"""One cell of Table 1 as a plain PyTorch script to show in class, which prints the verdict that the app shows.
+"""One cell of Table 1 as a plain PyTorch script that prints the verdict of the app.
 
-What the scheme, the transformation and the setting decide is decided here; the template lays it out. A script's
-tensors have PyTorch's axes: (N, C) and weights (Cin, Cout) in dense layers, (N, C, H, W) and (Cout, Cin, kh, kw) in
-convolutions. Its random numbers are drawn as `make_problem` draws them, so its losses are the app's.
+This module computes the values of the template. A script's tensors have PyTorch's axes: (N, C) and weights (Cin, Cout)
+in dense layers, (N, C, H, W) and (Cout, Cin, kh, kw) in convolutions. Its random numbers are drawn as in
+`make_problem`, so its losses are the app's.
 """
 
 from dataclasses import dataclass, replace
 from math import log2, prod
 
 from normviz.core.fields import AXIS_NAMES, Field, Rule
+from normviz.core.kinds.general import GENERAL
 from normviz.core.registry import Scheme
 from normviz.core.text import typeset
 from normviz.core.theory import explain_degeneracy, predict
@@ -22,19 +23,19 @@ from normviz.train.problem import PROBE_SIZE
 from normviz.train.setting import BETAS, GRADIENT_NOISE_FACTOR, HALF_DTYPES, INITIAL_BIAS, MOMENTUM, Setting
 
 SCRIPT_LINE_LENGTH = 100
-"""The longest line of a script."""
+"""Longest line of a script."""
 
 TORCH_AXES: dict[str, dict[str, tuple[str, ...]]] = {
     "dense": {"activation": ("N", "C"), "weight": ("Cin", "Cout")},
     "conv": CHANNELS_FIRST_AXES,
 }
-"""The axes of a layer's tensors in PyTorch."""
+"""Axes of a layer's tensors in PyTorch, by layer and tensor."""
 
 
 def write_cell_script(scheme: Scheme, transformation: Transformation, setting: Setting, follow: bool = True) -> str:
-    """A script that trains the original, its twin, the controls and the probe as the app does, and prints the verdict.
+    """Return a script that trains original, twin, controls and probe as the app does, and prints the verdict.
 
-    `follow`: whether the learning rate of re-scaled weights follows them.
+    `follow`: True if the learning rate of re-scaled weights follows them.
 
     Raises:
         InvalidInput: a field of the scheme does not fit the setting's layers.
@@ -79,7 +80,7 @@ def write_cell_script(scheme: Scheme, transformation: Transformation, setting: S
 
 
 def _conditions(change: Transformation, setting: Setting, eps: float | None, follow: bool) -> str:
-    """What the cell is measured under, in words: "2 conv layers, δ = 3, ε = 0, float64, sgd"."""
+    """Return the conditions of a cell: "2 conv layers, δ = 3, ε = 0, float64, sgd"."""
     parts = [f"{setting.depth} {setting.layer} layers" if setting.depth > 1 else setting.layer]
     parts += [f"δ = {typeset(setting.delta)}"] if change.factor is not None else []
     parts += [f"ε = {typeset(eps)}"] if eps is not None else []
@@ -89,14 +90,14 @@ def _conditions(change: Transformation, setting: Setting, eps: float | None, fol
 
 
 def _size(change: Transformation, setting: Setting) -> str:
-    """How large the change is, as `verdict.size_of` says."""
+    """Return Python code for the size of the change, as of `verdict.compute_change_size`."""
     if change.factor is not None:
         return "min(1.0, abs(delta - 1))"
     return str(min(1.0, setting.shift)) if change.on == "weights" else "min(1.0, tau.square().mean().sqrt().item())"
 
 
 def _numbers(change: Transformation, setting: Setting, eps: float | None) -> dict[str, float | None]:
-    """The numbers of the setting that the script uses, by name."""
+    """Return the numbers of the setting that the script uses, by name."""
     memory: dict[str, dict[str, float | None]]
     memory = {"momentum": {"momentum": MOMENTUM}, "adam": {"beta1": BETAS[0], "beta2": BETAS[1]}}
     numbers: dict[str, float | None] = {"rate": setting.rate}
@@ -107,9 +108,12 @@ def _numbers(change: Transformation, setting: Setting, eps: float | None) -> dic
 
 @dataclass(frozen=True)
 class ScriptAverage:
-    """The mean over the boxes of a field: over what, in words, and by which steps.
+    """A mean over the boxes of a field.
 
-    function: the name of the script's function for it; None where a mean over whole axes, or nothing, will do.
+    Attributes:
+        over: the averaged axes in words.
+        steps: the steps that compute it.
+        function: name of its function in the script; None if a mean over whole axes, or none, is enough.
     """
 
     over: str
@@ -119,17 +123,17 @@ class ScriptAverage:
 
 @dataclass(frozen=True)
 class ScriptNormalizer:
-    """A function of the script: of the weights w or the summed inputs a.
+    """A function of the script that normalizes the weights w or the pre-activations a.
 
     The general form, spectral norm, whitening, or f(αx + s) of every element.
 
     Attributes:
-        scheme: what it computes.
-        function, x, axes: its name, what it normalizes, and the axes of that as PyTorch has them.
-        centre, square: E_A and E_B; None: no such step.
-        takes_eps: whether the setting's ε is added under the root; where that is 0, 0/0 must be 0.
-        passed: f(αx + s) in code; empty where the scheme is not pointwise.
-        matrices: how many groups of channels are whitened; 0 if none are, or each is one channel, which is batch norm.
+        scheme: the scheme that it computes.
+        function, x, axes: its name, the name of its argument, and the argument's axes in PyTorch.
+        centre, square: E_A and E_B; None if there is no such step.
+        takes_eps: True if the setting's ε is added under the root.
+        passed: f(αx + s) in code; empty if the scheme is not pointwise.
+        matrices: number of whitened groups of channels; 0 for none, or if each is one channel, which is batch norm.
     """
 
     scheme: Scheme
@@ -144,17 +148,17 @@ class ScriptNormalizer:
 
     @property
     def averages(self) -> list[ScriptAverage]:
-        """E_A and E_B, each once."""
+        """Different means among E_A and E_B."""
         return list(dict.fromkeys(average for average in (self.centre, self.square) if average is not None))
 
     @property
     def letters(self) -> str:
-        """The indices of what is normalized."""
+        """Letters of the argument's indices."""
         return "".join(AXIS_NAMES[axis].letter for axis in self.axes)
 
     @property
     def what(self) -> str:
-        """What it computes, in words: "Mean and mean square over N, H, W"."""
+        """Description of the computation: "Mean and mean square over N, H, W"."""
         if self.scheme.pointwise is not None:
             return "Each element by itself"
         if self.scheme.spectral:
@@ -169,7 +173,7 @@ class ScriptNormalizer:
 
 
 def _normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
-    """The function for the part of a scheme that acts on the weights, or for the part that acts on the activations."""
+    """Return the function for the part of a scheme on the weights or on the activations."""
     weights = scheme.acts_on == "weight"
     tensor, suffix = ("weight", "_weights") if weights else ("activation", "")
     axes = TORCH_AXES[setting.layer][tensor]
@@ -184,7 +188,7 @@ def _normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
 
     matrices = scheme.matrices(shapes[0])
     if matrices == shapes[0][-1]:
-        scheme, matrices = replace(scheme, suppression=scheme.summation, whitens=False), 0
+        scheme, matrices = replace(scheme, suppression=scheme.summation, kind=GENERAL), 0
     alike = len(set(scheme.fields)) == 1
     return ScriptNormalizer(
         scheme=scheme,
@@ -200,7 +204,7 @@ def _normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
 
 
 def _average(rules: list[Rule], axes: tuple[str, ...], name: str) -> ScriptAverage:
-    """The mean over the boxes of a field with these rules, in a function of that name where it takes one."""
+    """Return the mean over the boxes of a field with these rules; `name`: of its function, if it needs one."""
     words = {"full": "{axes}", "groups": "each of {number} groups of {axes}", "window": "±{number} along {axes}"}
     taken = list_averaging_steps(rules)
     over = (
@@ -211,11 +215,11 @@ def _average(rules: list[Rule], axes: tuple[str, ...], name: str) -> ScriptAvera
 
 
 def _plain(rule: Rule, sizes: tuple[int, ...]) -> Rule:
-    """Groups and windows as own or full, where that is the same in every layer."""
+    """Return own or full in place of groups or windows that are the same in every layer."""
     same = {rule.canonical(n) for n in sizes}
     return same.pop() if rule.parameter is not None and len(same) == 1 else rule
 
 
 def _takes_eps(scheme: Scheme) -> bool:
-    """Whether the setting's ε enters: schemes on the weights have none."""
+    """Return True if the setting's ε enters a scheme; schemes on the weights have none."""
     return scheme.acts_on != "weight" and scheme.suppression is not None

@@ -1,4 +1,4 @@
-"""What would take less: settings near the one that is asked for, whose training is done soon."""
+"""Suggestions of smaller settings near a given one, whose training is fast."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -9,16 +9,16 @@ from normviz.core.settings import Integer, get_declarations
 from normviz.train.setting import Setting
 
 SettingChange = dict[str, Any]
-"""Values of a setting, by their names."""
+"""New values of a setting, by name."""
 
 COST_SETTINGS = ("steps", "width", "batch", "depth")
-"""What makes a training long."""
+"""Settings that make a training long."""
 
 
 def suggest_smaller_settings(setting: Setting, fits: Callable[[Setting], bool]) -> list[SettingChange]:
-    """One smaller value that is enough, for each that has one; where none has, several together.
+    """Return changes that make a setting fit: of one value each, or of several together if no single one is enough.
 
-    `fits`: whether a setting is small enough. The values are stops of the controls, the largest that fit.
+    `fits`: (setting) -> True if it is small enough. The values are the largest stops of the controls that fit.
     """
     alone: list[SettingChange] = []
     for name in COST_SETTINGS:
@@ -29,7 +29,7 @@ def suggest_smaller_settings(setting: Setting, fits: Callable[[Setting], bool]) 
 
 
 def _together(setting: Setting, fits: Callable[[Setting], bool]) -> SettingChange:
-    """Stop by stop the value that is the most above its default, until it fits or all are there."""
+    """Return values lowered stop by stop, the one farthest above its default first, until it fits or all are at it."""
     usual = Setting(layer=setting.layer)
     least = {name: getattr(usual, name) for name in COST_SETTINGS}
     change: SettingChange = {}
@@ -43,7 +43,7 @@ def _together(setting: Setting, fits: Callable[[Setting], bool]) -> SettingChang
 
 
 def _below(setting: Setting, name: str) -> list[int]:
-    """The smaller values that its control offers, the largest first."""
+    """Return the smaller values that the control of a setting offers, the largest first."""
     declared, now = get_declarations(Setting)[name], getattr(setting, name)
     assert isinstance(declared, Integer)
     return sorted((int(value) for value in declared.stops or range(1, now) if value < now), reverse=True)

@@ -1,4 +1,4 @@
-"""The state of the Table 1 page: what its link holds, and the schemes and the setting that it asks for."""
+"""Page values of Table 1, and the schemes and the setting that they select."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,13 +27,13 @@ from normviz.ui.link import View, create_params
 
 PAGE = "table"
 PREFIX = f"{PAGE} "
-"""Of all keys in the session: the lab has values of the same names."""
+"""Prefix of the page's session keys: the lab has values of the same names."""
 
 FIRST_ROWS = ("none", *PAPER_TABLE)
-"""The rows of the first view: no normalization, to compare with, and the paper's three."""
+"""Keys of the rows of the first view: no normalization, for comparison, and the paper's three."""
 
 ROW_ORDER = (*FIRST_ROWS, *(key for key in SCHEMES if key not in FIRST_ROWS))
-"""The rows to choose from."""
+"""Keys of all possible rows, in the order of the choice."""
 
 PANELS = {
     "changed": "The case only",
@@ -43,23 +43,23 @@ PANELS = {
     "delta": "Effect of δ",
     "numbers": "All numbers",
 }
-"""What is shown below the case; only that is computed."""
+"""Titles of the panels below the case; only the open one is computed."""
 
 CASE_PANELS = ("changed", "script")
-"""The panels that show no answer of another case."""
+"""Panels that show no answer of another case."""
 
 FOLLOW_LABELS = {
     key: f"Re-scaled weights: learning rate × {power}"
     for key, power in (("sgd", "δ²"), ("momentum", "δ²"), ("adam", "δ"))
 }
-"""By optimizer, what keeps the twins of re-scaled weights together."""
+"""Labels, by optimizer, of the learning rate that keeps the twins of re-scaled weights together."""
 
 RATE_EXPLANATION = (
     "If a scheme cancels δ, weights δ times as large get gradients 1/δ times as large, but must move δ times as far to "
     "compute the same as the original. So the learning rate is multiplied by δ². With Adam it is multiplied by δ, "
     "since the size of Adam's steps does not depend on the size of the gradient."
 )
-"""What that factor is for."""
+"""Reason of the learning rates of `FOLLOW_LABELS`."""
 
 
 def _cell(given: Any, view: EarlierValues) -> str:
@@ -71,10 +71,10 @@ def _cell(given: Any, view: EarlierValues) -> str:
 
 @dataclass(frozen=True)
 class Page(Setting):
-    """What the page's link holds: a setting, the rows, and what is shown of them.
+    """Values of the page's link: a setting, the rows, and the open case and panel.
 
-    δ, τ and the size of a batch are chosen so that the losses of twins that learn differently are seen to part on a
-    linear axis, by at least 12% of it in the first view.
+    The defaults of δ, τ and batch size make the losses of twins that learn differently part visibly on a linear axis,
+    by at least 12% of it in the first view.
     """
 
     delta: float = replace_default(Setting.delta, 10.0)
@@ -91,12 +91,12 @@ class Page(Setting):
 
 
 def build_shape_setting(view: View) -> Setting:
-    """A setting with the shape of the view, whatever else it says."""
+    """Return a setting with the view's shapes, and defaults for everything else."""
     return Setting(layer=view["layer"], batch=view["batch"], width=view["width"], depth=view["depth"])
 
 
 def get_layer_lengths(view: View) -> dict[str, int]:
-    """The length of every axis of the first normalized layer."""
+    """Return the length of every axis of the first normalized layer, by its name in links."""
     return dict(zip(SIZE_NAMES, build_shape_setting(view).shapes[0], strict=True))
 
 
@@ -104,7 +104,7 @@ PARAMS = (*create_params(Page, PREFIX), *custom.create_custom_params(get_layer_l
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Whether a value means anything to the rows that are shown: a link and the controls leave out what does not."""
+    """Return True if a value matters to the shown rows; links and controls omit the others."""
     if name == "cover":
         return False
     kinds = {kind for key in view["schemes"] for kind in SCHEMES[key].parameters if key != "custom"}
@@ -114,11 +114,11 @@ def is_relevant(view: View, name: str) -> bool:
 
 
 def get_row_schemes(view: View) -> list[Scheme]:
-    """The rows, with everything that the view says of them filled in."""
+    """Return the schemes of the rows with the view's parameters."""
     made = {"custom": custom.build_custom_scheme(view)}
     return [made.get(key) or get_scheme(key, view["groups"], view["radius"]) for key in view["schemes"]]
 
 
 def build_table_setting(view: View) -> Setting:
-    """The setting; raises InvalidInput, as for δ < 0."""
+    """Return the setting of a view; raises InvalidInput, as for δ < 0."""
     return build_settings(Setting, view)

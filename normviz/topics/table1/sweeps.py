@@ -1,4 +1,4 @@
-"""How invariance fades: gaps over ε, and over δ in several precisions."""
+"""Sweeps of gaps over ε, and over δ in several precisions."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,23 +18,23 @@ TWIN_POSITIONS = [find_network_index(change) for change in TRANSFORMATIONS.value
 
 
 def build_eps_settings(setting: Setting) -> list[Setting]:
-    """The setting once for every ε of the sweep."""
+    """Return the setting with every ε of the sweep."""
     return [replace(setting, eps=eps) for eps in EPSILONS]
 
 
 def build_delta_settings(setting: Setting) -> list[Setting]:
-    """The setting once for every precision and every δ of the sweep."""
+    """Return the setting with every precision and every δ of the sweep."""
     return [replace(setting, dtype=dtype, delta=delta) for dtype in DTYPES for delta in DELTAS]
 
 
 def collect_forward_gaps(schemes: Sequence[Scheme], settings: Sequence[Setting], results: TableResults) -> np.ndarray:
-    """Forward gaps, (settings, schemes, transformations); NaN where they are not there yet, or nothing is changed."""
+    """Return forward gaps, (settings, schemes, transformations); NaN if not measured yet, or if nothing is changed."""
     rows = [[results.forward(scheme, setting).gaps[TWIN_POSITIONS] for scheme in schemes] for setting in settings]
     return np.where([[_unchanged(setting)] for setting in settings], np.nan, rows)
 
 
 def collect_training_gaps(schemes: Sequence[Scheme], settings: Sequence[Setting], results: TableResults) -> np.ndarray:
-    """Training gaps, (settings, schemes, transformations); NaN where training is not over, or nothing is changed."""
+    """Return training gaps, (settings, schemes, transformations); NaN if not trained yet, or if nothing is changed."""
     found = np.full((len(settings), len(schemes), len(TWIN_POSITIONS)), np.nan)
     for i, setting in enumerate(settings):
         for j, scheme in enumerate(schemes):
@@ -45,5 +45,5 @@ def collect_training_gaps(schemes: Sequence[Scheme], settings: Sequence[Setting]
 
 
 def _unchanged(setting: Setting) -> np.ndarray:
-    """For every transformation, whether it changes nothing, as a factor of 1 does."""
+    """Return an array over transformations, True if one changes nothing, as a factor of 1 does."""
     return np.array([change.factor is not None and setting.delta == 1.0 for change in TRANSFORMATIONS.values()])

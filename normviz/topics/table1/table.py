@@ -1,4 +1,4 @@
-"""Table 1: for every scheme and every transformation three answers side by side, and the paper's."""
+"""Cells of Table 1: for every scheme and transformation three answers, and the paper's."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from normviz.train.problem import BASE_POSITIONS, MEASURED_NETWORKS, NETWORKS, O
 from normviz.train.setting import Setting
 
 FADE_TOLERANCE = 0.05
-"""How far, relative, a fading gap may be from what the fade predicts, beside rounding."""
+"""Relative tolerance of a fading gap around its prediction, besides rounding."""
 
 UNCHANGED_REASON = "δ = 1 changes nothing, so nothing can be told."
 
@@ -39,27 +39,27 @@ BELOW_ROUNDING_TEXT = "What ε lets through is far smaller than rounding to {}, 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: what is predicted and why, what was measured, and what the paper says.
+    """One cell: the prediction with its reason, the measurements, and the paper's answer.
 
     Attributes:
         scheme, transformation: their keys.
-        predicted, reason: the rule's answer, and why, in a sentence.
-        fades: whether invariance is lost only because ε > 0.
-        degenerate: why the question means nothing here, in a sentence; None where it has a meaning.
+        predicted, reason: the answer of the theory, and its reason in a sentence.
+        fades: True if invariance is lost only because ε > 0.
+        degenerate: reason that the question has no meaning here, in a sentence; None if it has.
         forward_gap, training_gap, training_gap_equal_lr: relative distances from the original: of the normalized
-            outputs, and of the losses at a learning rate that follows the weights and at the original's. Infinite where
-            a run did not stay finite, NaN where nothing has been measured or trained yet.
-        forward, trained: whether the twins are together, in their outputs and in their losses; None for no answer.
-        forward_unanswered, unanswered: why there is none, in a sentence; None where there is one.
-        paper: the answer in the paper's Table 1; None where it has no such row.
-        parted_by_rate: whether re-scaled weights kept the original's learning rate, so that the twins part in training
-            even where their outputs agree.
-        pending: whether training is not over.
-        unchanged: whether nothing was changed, as δ = 1.
-        rounding: the largest training gap that rounding explains; NaN where nothing has been trained.
-        fade: the forward gap of a cell that fades as ε, δ and the summed inputs predict it; 0 of all others.
-        faded: whether what was measured is that; true of all others.
-        front: key of the scheme of the weights in front of the scheme; None where there is none.
+            outputs, and of the losses at a learning rate that follows the weights and at the original's. Infinite if a
+            run did not stay finite, NaN if nothing has been measured or trained yet.
+        forward, trained: True if outputs, or losses, of the twins are equal up to rounding; None for no answer.
+        forward_unanswered, unanswered: reason of a missing answer, in a sentence; None if there is an answer.
+        paper: the answer in the paper's Table 1; None if it has no such row.
+        parted_by_rate: True if re-scaled weights kept the original's learning rate, so that the twins part in training
+            even if their outputs agree.
+        pending: True if training is not over.
+        unchanged: True if nothing was changed, as for δ = 1.
+        rounding: the largest training gap that rounding explains; NaN if nothing has been trained.
+        fade: predicted forward gap of a cell that fades, from ε, δ and the pre-activations; 0 for all others.
+        faded: True if the measured gap is the predicted one; True for all others.
+        front: key of the weight scheme in front of the scheme, or None.
     """
 
     scheme: str
@@ -86,12 +86,12 @@ class Cell:
 
     @property
     def row(self) -> str:
-        """The row's name on the command line: the scheme's key, and what was put in front of it."""
+        """Row's name on the command line: the scheme's key, and the weight scheme put in front of it."""
         return self.scheme if self.front == SCHEMES[self.scheme].weight else f"{self.scheme} behind {self.front}"
 
     @property
     def invariant(self) -> bool | None:
-        """What was measured: whether outputs and losses agree; None where that cannot be told."""
+        """True if outputs and losses were measured to agree; None if unknown."""
         if self.unchanged:
             return None
         if self.degenerate is not None or False in (self.forward, self.trained):
@@ -100,16 +100,13 @@ class Cell:
 
     @property
     def missing_reasons(self) -> str:
-        """Why something cannot be told, in sentences; empty where everything can."""
+        """Reasons of missing answers, in sentences; empty if none is missing."""
         why = (UNCHANGED_REASON,) if self.unchanged else (self.forward_unanswered, self.unanswered)
         return " ".join(text for text in dict.fromkeys(why) if text)
 
     @property
     def agrees(self) -> bool:
-        """Whether what was measured meets the prediction, as far as anything can be told.
-
-        A degenerate cell has nothing to meet, nor has one where nothing was changed.
-        """
+        """True if no measured answer contradicts the prediction; always for degenerate and unchanged cells."""
         if self.degenerate is not None or self.unchanged:
             return True
         if self.fades:
@@ -118,7 +115,7 @@ class Cell:
         return self.forward in (self.predicted, None) and self.trained in (together, None)
 
     def record(self) -> dict:
-        """The cell as plain data, as the command `table1 --json` prints it."""
+        """Return the cell as plain data, as the command `table1 --json` prints it."""
         return {
             "scheme": self.scheme,
             "front": self.front,
@@ -135,15 +132,15 @@ class Cell:
 
 
 def build_cells(schemes: Sequence[Scheme], setting: Setting, results: TableResults, follow: bool = True) -> list[Cell]:
-    """All cells of these schemes, from what has been measured and trained so far.
+    """Return all cells of these schemes, from the results so far.
 
-    `follow`: whether `trained` is about the twins whose learning rate follows the weights, or those at the original's.
+    `follow`: True if `trained` is about twins whose learning rate follows the weights, not the original's.
     """
     return [cell for scheme in schemes for cell in _row(scheme, setting, results, follow)]
 
 
 def _row(scheme: Scheme, setting: Setting, results: TableResults, follow: bool) -> list[Cell]:
-    """Return the cells of a scheme; those of a row with nothing missing are computed once."""
+    """Return the cells of a scheme; a complete row is computed once."""
     key = HashedKey(scheme, setting, follow)
     row = results.rows.get(key)
     if row is None:
@@ -160,16 +157,16 @@ def _row(scheme: Scheme, setting: Setting, results: TableResults, follow: bool) 
 
 
 def measure_cells(schemes: Sequence[Scheme], setting: Setting) -> list[Cell]:
-    """All cells of these schemes, once they are trained. Raises InvalidInput where one does not fit the setting."""
+    """Train these schemes, and return all their cells. Raises InvalidInput if one does not fit the setting."""
     results = TableResults()
     results.fill(schemes, setting)
     return build_cells(schemes, setting, results)
 
 
 def compute_loss_gaps(losses: np.ndarray) -> np.ndarray:
-    """|l' - l| / max|l| of every step and network, (steps, networks); l: the losses of its base, max|l| the original's.
+    """Return |l' - l| / max|l₀| of every step and network, (steps, networks); l: its base's losses, l₀: the original's.
 
-    Infinite where a loss is not finite.
+    Infinite if a loss is not finite.
     """
     original = losses[:, ORIGINAL]
     scale = np.abs(original[np.isfinite(original)]).max(initial=0.0) or 1.0
@@ -196,7 +193,7 @@ def _cell(
     largest: np.ndarray,
     follow: bool,
 ) -> Cell:
-    """Return one cell; `largest`: the largest gap of each network's losses."""
+    """Return the cell of a change; `largest`: the largest gap of each network's losses."""
     shape, twin, place = setting.shapes[0], find_network_index(change), find_network_index(change, follow)
     verdict = predict(scheme, change, setting.layer, shape, setting.weight_shapes[0], setting.eps)
     hollow = explain_degeneracy(scheme, shape, setting.eps, setting.dtype)
@@ -250,15 +247,15 @@ def _cell(
 
 
 def _gaps(measured: ForwardMeasurement) -> np.ndarray:
-    """Return all gaps of a row, which come as a whole."""
+    """Return the gaps of all networks of a row, NaN until all are measured."""
     return np.full(len(MEASURED_NETWORKS), np.nan) if measured.fades is None else measured.gaps
 
 
 def _held(answer: TwinVerdict, exact: TwinVerdict, gap: float, dtype: str) -> TwinVerdict:
-    """That twins are together or apart in a shorter type counts only where their outputs are so in float64.
+    """Return an answer in a shorter type, or none if the outputs in float64 do not have the same answer.
 
-    That goes for losses too: what is absorbed forward is absorbed in every step, as the learning rate follows. `gap`:
-    that of the outputs in float64.
+    This holds for losses too: a change that cancels in the outputs cancels in every step, as the learning rate
+    follows. `gap`: gap of the outputs in float64.
     """
     if answer.together in (None, exact.together):
         return answer
@@ -274,11 +271,11 @@ def _held(answer: TwinVerdict, exact: TwinVerdict, gap: float, dtype: str) -> Tw
 def _vouched(
     trained: TwinVerdict, forward: TwinVerdict, change: Transformation, parted: bool, deep: bool
 ) -> TwinVerdict:
-    """Return the answer that losses are together, or none where they might not show this very change.
+    """Return the answer that losses are together, or none if they might not show this very change.
 
-    The probe vouches for what it is like, a random change of everything. One unit or example may be dead, and a shift
-    may be slight. `deep`: whether the change fades before further layers. What ε lets through is a factor per field,
-    and the next layer can cancel it, as RMS norm does with a factor per example.
+    The probe is a random change of everything, so it does not prove that a change of one unit, which may be dead, or a
+    slight shift would show. `deep`: True if the change fades before further layers. The effect through ε is a factor
+    for each field, which the next layer can cancel, as RMS norm does with a factor of an example.
     """
     if parted:
         return TwinVerdict(None, "The learning rates differ, but in these steps the losses do not show it.")
@@ -292,7 +289,7 @@ def _vouched(
 
 
 def _as_predicted(fade: float, gap: float, rounding: float, trained: TwinVerdict) -> bool:
-    """Return True if a gap that fades is what the fade predicts: forward to rounding, in training not together."""
+    """Return True if a fading gap is as predicted: equal up to rounding forward, and not together in training."""
     forward = not np.isfinite(gap) or abs(gap - fade) <= FADE_TOLERANCE * fade + APART_FACTOR * rounding
     return forward and trained.together is not True
 

@@ -1,4 +1,4 @@
-"""The training of Table 1's networks as a job: plain data that say what to train, and the pure function of them."""
+"""Training of Table 1's networks as a job."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 LARGE_TRAINING_BYTES = 64 * 2**20
-"""Bytes of a training from which the memory is given back at its end."""
+"""Bytes of a training from which its memory is released at the end."""
 
 
 class TableTrainingOutcome(NamedTuple):
-    """What came out so far.
+    """Outcome of a training so far.
 
     Attributes:
-        losses: of every step, (steps, schemes, networks).
-        failures: where networks stopped being finite, by (scheme, network); filled in after the last step.
-        device: what it ran on, in words.
+        losses: losses of every step, (steps, schemes, networks).
+        failures: points where networks stopped being finite, by (scheme, network); known after the last step.
+        device: device of the training, in words.
     """
 
     losses: np.ndarray
@@ -38,7 +38,7 @@ class TableTrainingOutcome(NamedTuple):
 
 @dataclass(frozen=True)
 class TableTrainingJob:
-    """Train the networks at these positions of `NETWORKS` for every row, as one stack; and explain what went wrong."""
+    """A job that trains the networks at these positions of `NETWORKS` for every row, as one stack."""
 
     kind: ClassVar[str] = "table1/training"
     version: ClassVar[int] = 1
@@ -49,24 +49,24 @@ class TableTrainingJob:
 
     @classmethod
     def of(cls, schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int]) -> "TableTrainingJob":
-        """The training of these schemes."""
+        """Return the job for these schemes."""
         return cls(tuple(map(SchemeSpec.of, schemes)), setting, tuple(networks))
 
     @property
     def seconds(self) -> float:
-        """Return about how long it takes on the machine on which that was measured."""
+        """Estimated duration on the reference machine."""
         return cost.estimate_training_seconds(self.setting, len(self.rows), len(self.networks))
 
     @property
     def schemes(self) -> list[Scheme]:
-        """The schemes of the rows."""
+        """Schemes of the rows."""
         return [row.scheme for row in self.rows]
 
     def steps(self) -> Iterator[JobStep[TableTrainingOutcome]]:
-        """Step by step; where losses are not finite, once more to find out which tensor was the first.
+        """Yield the outcome step by step; if losses are not finite, train again to find the first such tensor.
 
-        The result has all its losses only when it also has the reasons. Raises InvalidInput where a field does not fit
-        the setting's layers, or there is no such device.
+        The result has all its losses only once it also has the failures. Raises InvalidInput if a field does not fit
+        the setting's layers, or the device is unknown.
         """
         try:
             yield from self._steps()

@@ -1,4 +1,4 @@
-"""What the plot of a case draws: the losses of network and twin, or outputs of the first layer that show more."""
+"""Data of the plot of a case: losses of network and twin, or outputs of the first layer that show more."""
 
 from math import prod
 from typing import Any
@@ -14,17 +14,17 @@ from normviz.train.problem import ORIGINAL, find_network_index
 from normviz.train.setting import Setting
 
 MIN_VISIBLE_SHARE = 0.05
-"""The share of the axis from which the distance of two curves is seen from the last row."""
+"""Share of the axis at which the distance of two curves is visible from the last row."""
 
 MAX_OUTPUT_ELEMENTS = 2**18
-"""Elements of a layer's output up to which a page computes it."""
+"""Most elements of a layer's output that a page computes."""
 
 MAX_LOSS_RATIO = 5.0
-"""The axis ends at this many times the loss of the network at its start: a loss that diverges leaves the plot."""
+"""End of the loss axis, as a multiple of the network's first loss: a diverging loss leaves the plot."""
 
 
 def is_visible(plot_data: dict[str, Any]) -> bool:
-    """Return True if the two curves of a plot are seen to part."""
+    """Return True if the two curves of a plot part visibly."""
     low, high = plot_data["low"], plot_data["high"]
     first, second = (np.nan_to_num(np.clip(plot_data[name], low, high), nan=high) for name in ("first", "second"))
     return bool(np.abs(second - first).max(initial=0.0) >= MIN_VISIBLE_SHARE * (high - low))
@@ -41,9 +41,9 @@ def build_loss_plot(losses: np.ndarray, setting: Setting) -> dict[str, Any]:
 
 @ignore_float_warnings
 def build_output_plot(scheme: Scheme, change: Transformation, setting: Setting) -> dict[str, Any] | None:
-    """Return x̂ of the first layer over its `UNITS`, at the example and position where the twin's differ most.
+    """Return x̂ of the first layer over its units, at the example and position where the twin's differ most.
 
-    None where the layer is so large that a page would wait for it.
+    None for a layer too large to compute while a page waits.
     """
     if prod(setting.shapes[0]) > MAX_OUTPUT_ELEMENTS:
         return None

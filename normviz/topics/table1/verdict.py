@@ -1,9 +1,9 @@
-"""What a measured gap says: together, apart, or nothing.
+"""Verdicts on a measured gap: together, apart, or no answer.
 
-Two scales stand beside every gap. What rounding can do is known from controls, copies that are disturbed by rounding;
-what a change can do is known from the probe, a copy that is disturbed by `PROBE_SIZE`. A twin is together with the
-original where rounding explains its gap and a change of its size would show above rounding; it is apart where rounding
-does not explain the gap, and the gap is not out of proportion to the change. Whatever is between is no answer.
+Every gap is compared with two scales. Controls, copies disturbed by rounding, show the effect of rounding; the probe, a
+copy disturbed by `PROBE_SIZE`, shows the effect of a change. A twin is together with the original if rounding explains
+its gap and a change of its size would show above rounding. It is apart if rounding does not explain the gap, and the
+gap is in proportion to the change. Everything between is no answer.
 """
 
 from typing import NamedTuple
@@ -26,31 +26,31 @@ from normviz.train.problem import (
 from normviz.train.setting import Setting
 
 APART_FACTOR = 4.0
-"""Twins are apart only from this many times what rounding explains: it may strike a twin that spared all controls."""
+"""Least gap of twins that are apart, in multiples of the largest that rounding explains, as controls may miss it."""
 
 MIN_PROPORTION = 1e-3
-"""A gap that is so much smaller than what a change of its size does to the outputs or losses is no answer to it."""
+"""Least gap of twins that are apart, as a share of the usual effect of a change of its size."""
 
 ROUNDING_SHARES = {"forward": 0.15, "training": 1.0}
-"""Rounding may be this share of what the probe shows, times the size of the change, for a twin to count as together."""
+"""Largest rounding for twins that are together, as a share of the probe's gap times the size of the change."""
 
 DIVERGENCE_FACTOR = 1e3
-"""A run has diverged when its loss has grown this many times over; its later losses say nothing about twins."""
+"""Growth of the loss from which a run has diverged; its later losses say nothing about twins."""
 
 
 CONTROL_POSITIONS = [place for place, network in enumerate(NETWORKS) if network.disturbed in ("rounding", "magnified")]
-"""The positions of all copies that say what rounding does."""
+"""Positions of all copies that show the effect of rounding."""
 
 
 class TwinVerdict(NamedTuple):
-    """Whether a twin is together with the original; None where that cannot be told, and why, in a sentence."""
+    """Verdict on a twin: True if it is together with the original, None if unknown, with the reason in a sentence."""
 
     together: bool | None
     why: str | None = None
 
 
 def compute_change_size(change: Transformation, setting: Setting) -> float:
-    """How large a change is beside weights or data, up to 1: |δ - 1| for a factor, and the size of τ for a shift."""
+    """Return the size of a change, at most 1: |δ - 1| for a factor, the root mean square of τ for a shift."""
     if change.factor is not None:
         return min(1.0, abs(setting.delta - 1.0))
     return min(1.0, setting.shift if change.on == "weights" else float(np.sqrt((draw_data_shift(setting) ** 2).mean())))
@@ -67,7 +67,7 @@ def bound_rounding_gap(gaps: np.ndarray, change: Transformation, setting: Settin
 
 
 def judge_outputs(gaps: np.ndarray, place: int, change: Transformation, size: float, setting: Setting) -> TwinVerdict:
-    """What the forward gaps of all networks say of the twin at this place."""
+    """Return the verdict on the outputs of the twin at `place`, from the forward gaps of all networks."""
     if np.isnan(gaps).any():
         return TwinVerdict(None, "Not measured yet.")
     if not np.isfinite(gaps[place]):
@@ -79,7 +79,7 @@ def judge_outputs(gaps: np.ndarray, place: int, change: Transformation, size: fl
 def judge_losses(
     losses: np.ndarray, gaps: np.ndarray, place: int, change: Transformation, size: float, setting: Setting
 ) -> TwinVerdict:
-    """What the losses of all networks, (steps so far, networks), and their largest gaps say of the twin there."""
+    """Return the verdict on the losses of the twin at `place`; `losses`: (steps, networks), `gaps`: their largest."""
     if len(losses) == 0:
         return TwinVerdict(None, "Not trained yet.")
     original = losses[:, ORIGINAL]
@@ -106,7 +106,7 @@ def judge_losses(
 
 
 def _judged(gap: float, rounding: float, probe: float, size: float, shows: float, what: str) -> TwinVerdict:
-    """A gap beside what rounding explains and what the probe shows."""
+    """Return the verdict on a gap, from the gaps of rounding and of the probe; `what`: "outputs" or "losses"."""
     usual = probe / PROBE_SIZE * size
     if gap > rounding:
         if gap > max(APART_FACTOR * rounding, MIN_PROPORTION * usual):

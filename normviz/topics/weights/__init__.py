@@ -1,1 +1,1 @@
-"""Normalized weights."""
+"""Weight normalization: weight norm and spectral norm."""

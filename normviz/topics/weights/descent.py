@@ -1,4 +1,4 @@
-"""SGD on w = g v/‖v‖ and on w itself: a logistic regression that tells two of the digits apart."""
+"""SGD on w = g v/‖v‖ and on w itself: a logistic regression that separates two of the digits."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -11,21 +11,21 @@ from normviz.data.digits import load_digits
 from normviz.topics.weights.weights import apply_weight_norm, backpropagate_weight_norm
 
 DIGIT_PAIR = (3, 8)
-"""The digits to be told apart."""
+"""The two classes."""
 
 STEPS = 200
 NEWTON_STEPS = 12
 DIGIT_COUNT = 357
-"""How many there are of the two classes."""
+"""Number of examples of the two classes."""
 
 
 INPUT_SIZES = {"plane": 2, "pixels": 64}
-"""Numbers that the regression sees of a digit: its first principal components, or all pixels."""
+"""Inputs of the regression: the first principal components of a digit, or all pixels, and their number."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A run of SGD: learning rate, batch size, ‖w‖ and ‖v‖ at the start, the seed of v and of the batches."""
+    """A run of SGD: learning rate, batch size, initial ‖w‖ and ‖v‖, and the seed of v and of the batches."""
 
     rate: float = real(
         3.0, 0.01, 1000.0, label="Learning rate", stops=tuple(m * 10.0**k for k in range(-2, 3) for m in (1, 3))
@@ -37,7 +37,7 @@ class Setting:
 
 
 class Regression(NamedTuple):
-    """Inputs (digits, size), centred, and classes -1 or 1."""
+    """A logistic regression: inputs (digits, size), centred, and classes -1 or 1."""
 
     x: np.ndarray
     target: np.ndarray
@@ -45,7 +45,7 @@ class Regression(NamedTuple):
 
 @cache
 def load_regression(inputs: str) -> Regression:
-    """The digits 3 (class -1) and 8 (class 1), as centred pixels or as their first principal components."""
+    """Return the digits 3 (class -1) and 8 (class 1), as centred pixels or as their first principal components."""
     images, labels = load_digits()
     chosen = np.isin(labels, DIGIT_PAIR)
     x = images[chosen].reshape(-1, images[0].size)
@@ -58,14 +58,14 @@ def load_regression(inputs: str) -> Regression:
 
 
 def compute_mean_loss(problem: Regression, w: np.ndarray) -> np.ndarray:
-    """The mean of log(1 + exp(-t w·x)) over all digits; w: (..., size)."""
+    """Return the mean of log(1 + exp(-t w·x)) over all digits; w: (..., size)."""
     return np.logaddexp(0, -problem.target * (w @ problem.x.T)).mean(axis=-1)
 
 
 def find_lowest_loss_weights(problem: Regression) -> np.ndarray:
     """Return the weights (size,) of the lowest loss, by Newton's method from w = 0.
 
-    Only where the classes overlap: where a line parts them, a longer w always has a lower loss.
+    It exists only if no line separates the classes; otherwise a longer w always has a lower loss.
     """
     w = np.zeros(problem.x.shape[1])
     for _ in range(NEWTON_STEPS):
@@ -76,14 +76,14 @@ def find_lowest_loss_weights(problem: Regression) -> np.ndarray:
 
 
 def compute_mean_gradient(problem: Regression, w: np.ndarray) -> np.ndarray:
-    """∂l/∂w of the mean loss over the digits of a problem; w: (size,)."""
+    """Return ∂l/∂w of the mean loss over the digits of a problem; w: (size,)."""
     margin = problem.target * (problem.x @ w)
     return -(problem.target * np.exp(-np.logaddexp(0, margin))) @ problem.x / len(margin)
 
 
 @dataclass(frozen=True)
 class Parametrization:
-    """How w is trained: by itself, or as g v/‖v‖, of which g or v may stay as it was."""
+    """A way to train w: directly, or as g v/‖v‖, with g or v fixed or both trained."""
 
     key: str
     normalized: bool
@@ -103,10 +103,13 @@ PARAMETRIZATIONS: dict[str, Parametrization] = {
 
 
 class DescentPath(NamedTuple):
-    """A run, by step: w and v (steps + 1, size), g (steps + 1,), the loss over all digits after each step, ∂l/∂w and
-    ∂l/∂v (steps, size) of the mini-batches, and the angle that v turned (steps,), in degrees.
+    """A run by step; for plain w, v is w and g its length.
 
-    For plain w, v is w and g its length.
+    Attributes:
+        w, v: (steps + 1, size).
+        g, losses: (steps + 1,); the loss over all digits.
+        dw, dv: gradients of the mini-batches, (steps, size).
+        turned: the angle by which each step turns v, in degrees, (steps,).
     """
 
     w: np.ndarray
@@ -115,7 +118,7 @@ class DescentPath(NamedTuple):
     losses: np.ndarray
     dw: np.ndarray
     dv: np.ndarray
-    turned: np.ndarray
+    turn_angles: np.ndarray
 
     @property
     def lengths(self) -> np.ndarray:
@@ -163,12 +166,12 @@ def run_sgd(
 
 
 def compute_angles(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The angle between vectors (..., size), exact for small ones too (Kahan's formula), in radians."""
+    """Return the angles between vectors (..., size) in radians, exact for small ones too (Kahan's formula)."""
     a, b = (x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), np.finfo(float).tiny) for x in (a, b))
     return 2 * np.arctan2(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1))
 
 
 def measure_growth_gap(path: DescentPath, rate: float) -> float:
-    """How far ‖v'‖² is from ‖v‖² + rate² ‖∂l/∂v‖², relatively, at most over all steps of a run with weight norm."""
+    """Return the largest relative difference of ‖v'‖² from ‖v‖² + rate² ‖∂l/∂v‖² over a run with weight norm."""
     before, after = path.lengths[:-1] ** 2, path.lengths[1:] ** 2
     return float((np.abs(before + rate**2 * np.sum(path.dv**2, axis=1) - after) / after).max(initial=0.0))

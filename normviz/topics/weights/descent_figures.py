@@ -1,6 +1,6 @@
-"""Weight norm under SGD in pictures: the paths of w over the loss, and the lengths of w and v by step.
+"""Charts of weight norm under SGD: the paths of w over the loss, and the lengths of w and v by step.
 
-Both grow with the step. Their axes are those of the whole run, so that nothing jumps; what is to come is faint.
+Both grow with the step. Their axes are those of the whole run, so that they stay; later steps are faint.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,27 +13,27 @@ from normviz.charts.style import LOG_AXIS_FLOOR, PANEL_TITLE_SIZE, apply_chart_s
 
 MARGIN = 0.12
 PICTURE_WIDTH = 360
-"""Of the picture in pixels, about: for the size of its labels."""
+"""Approximate width of the picture in pixels, for the size of its labels."""
 
 LABEL_SIDES = np.array([(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)])
-"""Where a label may stand beside its place."""
+"""The sides of its anchor on which a label may stand."""
 
 PATH_LOOKS = (0, 1, 3)
-"""Colour, dash and marker of each path, by `normviz.charts.style.line`."""
+"""The number of colour, dash and marker of each path."""
 
 GRID_POINTS = 61
 FAINT_OPACITY = 0.3
 CIRCLE_ANGLES = np.linspace(0, 2 * np.pi, 121)
 
 HEADLINE = "<b>g moves w along a line, v turns it on a circle</b>"
-"""Of the picture of the paths."""
+"""Title of the chart of the paths."""
 
 MAX_LINEAR_DECADES = 2
-"""Numbers of more orders of magnitude are drawn on a logarithmic axis."""
+"""Range in orders of magnitude above which an axis is logarithmic."""
 
 
 def make_square_grid(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a square grid's x and y that hold the origin and all points (k, 2), with a margin."""
+    """Return x and y of a square grid that holds the origin and all points (k, 2), with a margin."""
     points = np.concatenate([np.zeros((1, 2)), points])
     low, high = points.min(axis=0), points.max(axis=0)
     half = (0.5 + MARGIN) * float((high - low).max())
@@ -49,16 +49,16 @@ def draw_descent_paths(
     step: int,
     theme: str = "light",
 ) -> Figure:
-    """Draw paths of two weights from one start over the loss, up to a step, and the first one's w as an arrow.
+    """Draw paths of two weights from one start over the loss, up to a step, and the first path's w as an arrow.
 
-    With them: the circle of all weights as long as the start, and the line of all weights in its direction.
+    Also drawn: the circle of all weights as long as the start, and the line of all weights in its direction.
 
     Args:
-        grid: x and y of the losses, as of `extent`.
+        grid: x and y of the losses, of `make_square_grid`.
         losses: (y, x).
         lowest: the weights of the lowest loss, (2,).
         paths: by name, the weights of the whole run, (steps + 1, 2).
-        step: up to which they are drawn; what is to come is faint.
+        step: the last drawn step; later ones are faint.
         theme: "light" or "dark".
     """
     colours, (x, y) = THEMES[theme], grid
@@ -124,14 +124,14 @@ def _loss(figure: Figure, x: np.ndarray, y: np.ndarray, losses: np.ndarray, colo
 
 
 class LabelPlacer:
-    """Labels in a square picture, each where it covers the least of what is drawn and of the labels before it.
+    """Writer of labels in a square picture, each where it covers the least of the lines and of earlier labels.
 
-    They are placed for the whole run, so that they stay where they are while it plays.
+    Labels are placed for the whole run, so that they stay while it plays.
 
     Args:
-        figure: that they are written in.
+        figure: the figure of the labels.
         grid: x and y of the picture.
-        points: on all lines, (k, 2).
+        points: points of all lines, (k, 2).
     """
 
     def __init__(self, figure: Figure, grid: tuple[np.ndarray, np.ndarray], points: np.ndarray) -> None:
@@ -140,7 +140,7 @@ class LabelPlacer:
         self.boxes: list[tuple[np.ndarray, np.ndarray]] = []
 
     def write(self, anchors: np.ndarray, text: str, html: str = "") -> None:
-        """Write a text beside the best of some places (k, 2); `html`: the same with a look of its own."""
+        """Write a text beside the best of some places (k, 2); `html`: the same text with markup."""
         pixel = 2 * self.half / PICTURE_WIDTH
         half = pixel * np.array([4.0 * len(text), 10.0])
         sides = (half + 7 * pixel) * LABEL_SIDES
@@ -155,9 +155,9 @@ class LabelPlacer:
 
 
 def draw_lengths_by_step(curves: Mapping[str, np.ndarray], step: int, theme: str = "light") -> Figure:
-    """Draw lengths by name over the steps, up to a step; what is to come is faint.
+    """Draw lengths by name over the steps, up to a step; later ones are faint.
 
-    The axis is logarithmic where no number is below 0, and they are of more than two orders of magnitude.
+    The axis is logarithmic if no number is below 0 and they span more than two orders of magnitude.
     """
     colours = THEMES[theme]
     figure = Figure()
@@ -181,7 +181,7 @@ def draw_lengths_by_step(curves: Mapping[str, np.ndarray], step: int, theme: str
 def _draw_up_to_step(
     figure: Figure, name: str, points: Sequence[np.ndarray], step: int, look: dict, last: dict
 ) -> None:
-    """Draw a line up to its point of this number, which is marked, and faintly what is to come."""
+    """Draw a line up to a step with a marker at its end, and faintly the rest."""
     x, y = points
     figure.add_scatter(x=x, y=y, mode="lines", line=look, opacity=FAINT_OPACITY, hoverinfo="skip", showlegend=False)
     sizes = np.zeros(step + 1)

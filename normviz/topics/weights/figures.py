@@ -13,12 +13,12 @@ CIRCLE_ANGLES = np.linspace(0, 2 * np.pi, 121)
 
 
 def draw_ellipses(values: np.ndarray, estimate: float, least: float, theme: str = "light") -> Figure:
-    """Draw where a matrix maps the unit circle of its two most stretched directions: before and after a division.
+    """Draw the image of the unit circle of a matrix's two most stretched directions, before and after a division.
 
     Args:
         values: singular values, descending; the two largest are the half-axes.
-        estimate: the number that divides.
-        least: the smallest estimate of all steps, after which everything is still in the picture.
+        estimate: the divisor.
+        least: the smallest estimate of all steps, for which the picture has room.
         theme: "light" or "dark".
     """
     colours = THEMES[theme]

@@ -33,7 +33,7 @@ from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 
 ABOVE_ONE = 1 + 1e-9
-"""A ratio beyond this is above 1, and not rounded."""
+"""Smallest ratio that counts as above 1, beyond rounding."""
 
 
 def show_weight_norm(view: View, theme: str) -> None:
@@ -43,10 +43,10 @@ def show_weight_norm(view: View, theme: str) -> None:
     with st.container(horizontal=True, gap="medium"):
         for name in ("gradient of g", "gradient of v"):
             st.latex(WEIGHT_NORM_FORMULAS[name], width="content")
-    draw_download_button(lambda: descent_table(runs), "weight-norm")
+    draw_download_button(lambda: tabulate_descent(runs), "weight-norm")
 
 
-def descent_table(runs: dict[str, DescentPath]) -> dict[str, list]:
+def tabulate_descent(runs: dict[str, DescentPath]) -> dict[str, list]:
     """Return the lengths and losses of all runs at every step, in columns."""
     run = runs["weight"]
     losses = {f"loss, {name}": runs[key].losses for key, name in DRAWN_PATHS.items()}
@@ -64,13 +64,12 @@ def _steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int) -> 
         st.latex(WEIGHT_NORM_FORMULAS["weights"])
         ends = {key: format_signed(each.losses[step], 2) for key, each in runs.items()}
         st.markdown(
-            f"Two weights, the arrow **w**, learn to tell the digit {DIGIT_PAIR[0]} from {DIGIT_PAIR[1]}. The "
-            f"grey shows the loss, "
-            f"lowest at the star. It is {format_signed(run.losses[0], 2)} at the start. At step {step}:\n"
+            f"Two weights, the arrow **w**, learn to tell the digit {DIGIT_PAIR[0]} from {DIGIT_PAIR[1]}. The grey "
+            f"shows the loss, lowest at the star. It is {format_signed(run.losses[0], 2)} at the start. At step "
+            f"{step}:\n"
             f"- learn **g**, the length: {ends['length']}\n"
             f"- learn **v**, the direction: {ends['direction']}\n"
-            f"- learn **both**, weight norm: **{ends['weight']}**\n"
-            f"- plain SGD on w, not drawn: {ends['plain']}"
+            f"- learn **both**, weight norm: **{ends['weight']}**"
         )
     st.markdown(
         f"### v only gets longer: ‖v‖ from {format_signed(run.lengths[0], 3)} to {format_signed(run.lengths[step], 3)}"
@@ -106,15 +105,15 @@ def _plane(runs: dict[str, DescentPath], step: int, theme: str) -> None:
 
 
 def _growth(run: DescentPath, rate: float) -> str:
-    """Return why v only gets longer, and what follows for the turns."""
+    """Explain why v only gets longer, and the consequence for its turns."""
     gap = measure_growth_gap(run, rate)
     checked = "equal up to rounding" if gap <= RELATIVE_TOLERANCES["float64"] else f"within {format_number(gap, 2)}"
-    reason = ", although the gradient of v is larger there" if run.turned[-1] > run.turned[0] else ""
+    reason = ", although the gradient of v is larger there" if run.turn_angles[-1] > run.turn_angles[0] else ""
     return (
         f"A step of SGD is at right angles to v, so by Pythagoras ${WEIGHT_NORM_FORMULAS['growth']}$, with the "
         f"learning rate η "
         f"(in this run {checked}). The longer v is, the less the same gradient turns it: the first step turned v by "
-        f"{format_signed(run.turned[0], 2)}°, the last one by {format_signed(run.turned[-1], 2)}°{reason}."
+        f"{format_signed(run.turn_angles[0], 2)}°, the last one by {format_signed(run.turn_angles[-1], 2)}°{reason}."
     )
 
 
@@ -139,7 +138,7 @@ def show_spectral_norm(view: View, theme: str) -> None:
 def _power(run: PowerIteration, pairs: dict[str, np.ndarray], patches: bool, theme: str, step: int) -> None:
     """Show the weights divided by the estimate of a step, and pairs of digits before and after spectral norm.
 
-    `patches`: the layer is a convolution, whose weights see one patch at a time.
+    `patches`: True for a convolution, whose weights see one patch at a time.
     """
     sigma, first = run.sigma[step], run.values[0]
     outputs = "On one patch, outputs" if patches else "Outputs"

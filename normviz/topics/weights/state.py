@@ -33,7 +33,7 @@ from normviz.ui.player import SPEEDS
 PAGE = "weights"
 
 PREFIX = PAGE + " "
-"""Of all keys in the session: other pages have values of the same names."""
+"""Start of all the page's keys in the session, as other pages have values of the same names."""
 
 ITERATION_COUNT = 40
 
@@ -41,13 +41,13 @@ SHOWN = {"norm": "Weight norm", "spectral": "Spectral norm"}
 """The panels; only the open one is computed."""
 
 FORMER_PANEL = "all"
-"""The key of a panel that the page no longer has: spectral norm has the same layers."""
+"""Key of a former panel; spectral norm has the same layers."""
 
 BELONGS = {
     **dict.fromkeys(("rate", "length", "start", "batch", "step", "pace"), ("norm",)),
     **dict.fromkeys(("layer", "trained", "iteration", "iteration_pace"), ("spectral",)),
 }
-"""Where a value means something; one that is not here does everywhere."""
+"""The panels of each value that does not belong to all of them."""
 
 DRAWN_PATHS = {"weight": "learn both", "length": "learn g", "direction": "learn v"}
 """The parametrizations whose paths are drawn, and their names."""
@@ -74,13 +74,13 @@ PARAMS = create_params(Page, PREFIX)
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True if a value means something in the open panel; links and controls leave out all others."""
+    """Return True if a value belongs to the open panel; links and controls leave out all others."""
     return view["show"] in BELONGS.get(name, tuple(SHOWN))
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_descent_paths(setting: Setting) -> dict[str, DescentPath]:
-    """Return a whole run of each parametrization, by its key."""
+    """Return a whole run of each parametrization, by key."""
     return {key: run_sgd(form, setting) for key, form in PARAMETRIZATIONS.items()}
 
 
@@ -104,9 +104,9 @@ def get_layer_weights(layer: str, trained: int, seed: int) -> np.ndarray:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_stretch_ratios(w: np.ndarray, layer: str, seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Return how a layer changes the distance of pairs of digits, before and after spectral norm.
+    """Return the ratios of the distances of pairs of digits after and before a layer, without and with spectral norm.
 
-    With them the singular values of the whole layer after it, 0 for the directions of the input that it maps to 0.
+    Also returned: the singular values of the whole normalized layer, 0 for input directions that it maps to 0.
     """
     before, after = (
         build_operator_matrix(each, FIRST_LAYERS[layer]) for each in (w, normalize(w, SCHEMES["spectral"]).xhat)

@@ -1,7 +1,7 @@
-"""Weight and spectral norm of a real layer: its vectors, its singular values, and its Lipschitz bound.
+"""Weight and spectral norm of a trained layer: its vectors, its singular values, and its Lipschitz bound.
 
-A layer is a weight tensor (kh, kw, Cin, Cout) on digits, cut into squares of fan-in = kh·kw·Cin numbers. Its matrix M
-is (fan-in, Cout), a column a unit; a dense layer has one square, the whole digit.
+A layer is a weight tensor (kh, kw, Cin, Cout) on digits, cut into patches of fan-in = kh·kw·Cin numbers. Its matrix M
+is (fan-in, Cout), a column for each unit; a dense layer has one patch, the whole digit.
 """
 
 from dataclasses import dataclass
@@ -30,22 +30,22 @@ class FirstLayer:
 
     @property
     def fan_in(self) -> int:
-        """The numbers that a unit sees."""
+        """Number of inputs of a unit."""
         return prod(self.shape[:-1])
 
     @property
     def units(self) -> int:
-        """The columns of its matrix."""
+        """Number of units, the columns of the matrix."""
         return self.shape[-1]
 
     @property
     def side(self) -> int:
-        """Of the square that a unit sees."""
+        """Side of the patch that a unit sees."""
         return isqrt(self.fan_in)
 
     @property
     def overlap(self) -> int:
-        """How many squares a pixel is in, at most."""
+        """Largest number of patches that hold one pixel."""
         return min(self.side, DIGIT_SIDE - self.side + 1) ** 2
 
 
@@ -60,9 +60,9 @@ FIRST_LAYERS: dict[str, FirstLayer] = {
 
 
 def train_first_layer(layer: FirstLayer, steps: int, seed: int) -> np.ndarray:
-    """The layer's weights (kh, kw, Cin, Cout) after some steps of SGD on the digits, behind it ReLU and a classifier.
+    """Train a layer, ReLU and a classifier by SGD on the digits; return the layer's weights (kh, kw, Cin, Cout).
 
-    He's variance 2 / fan-in to start with, batches of 64, learning rate 0.3.
+    Initial variance 2 / fan-in (He), batches of 64, learning rate 0.3.
     """
     if not 0 <= steps <= MAX_TRAINING:
         raise InvalidInput(f"the layer is trained for 0 to {MAX_TRAINING} steps; {steps} were asked for.")
@@ -87,14 +87,15 @@ def train_first_layer(layer: FirstLayer, steps: int, seed: int) -> np.ndarray:
 
 
 def flatten_to_matrix(w: np.ndarray) -> np.ndarray:
-    """The (kh·kw·Cin, Cout) matrix of a weight tensor."""
+    """Return the (kh·kw·Cin, Cout) matrix of a weight tensor."""
     return w.reshape(-1, w.shape[-1])
 
 
 def build_operator_matrix(w: np.ndarray, layer: FirstLayer) -> np.ndarray:
-    """The whole layer on a whole picture as one matrix (64, squares·Cout): what it makes of each unit vector.
+    """Return the whole layer as one matrix (64, patches·Cout); its rows are the outputs for the unit vectors.
 
-    For a dense layer its matrix; for a convolution a larger one, whose singular values are not those of `matrix(w)`.
+    For a dense layer it equals the layer's matrix. For a convolution it is larger, with other singular values than
+    those of `flatten_to_matrix(w)`.
     """
     pixels = np.eye(DIGIT_SIDE * DIGIT_SIDE).reshape(-1, DIGIT_SIDE, DIGIT_SIDE)
     return (cut_patches(pixels, layer.side) @ flatten_to_matrix(w)).reshape(DIGIT_SIDE * DIGIT_SIDE, -1)
@@ -104,7 +105,7 @@ def build_operator_matrix(w: np.ndarray, layer: FirstLayer) -> np.ndarray:
 
 
 def apply_weight_norm(v: np.ndarray, g: np.ndarray | float) -> np.ndarray:
-    """w = g v / ‖v‖ for every column of v (fan-in, Cout) with its g (Cout,), or for one vector and one number.
+    """Return w = g v / ‖v‖ for every column of v (fan-in, Cout) with its g (Cout,), or for one vector and one number.
 
     Source: Salimans & Kingma 2016, eq. 2.
     """
@@ -112,9 +113,9 @@ def apply_weight_norm(v: np.ndarray, g: np.ndarray | float) -> np.ndarray:
 
 
 def backpropagate_weight_norm(v: np.ndarray, g: np.ndarray | float, dw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """∂l/∂v = g/‖v‖ (∂l/∂w - ∂l/∂g v/‖v‖), at right angles to v, and ∂l/∂g = ∂l/∂w · v/‖v‖; shapes as `weight_norm`.
+    """Return ∂l/∂v = g/‖v‖ (∂l/∂w - ∂l/∂g v/‖v‖), at right angles to v, and ∂l/∂g = ∂l/∂w · v/‖v‖.
 
-    Source: Salimans & Kingma 2016, eq. 3.
+    Shapes as in `apply_weight_norm`. Source: Salimans & Kingma 2016, eq. 3.
     """
     direction = _direction(v)
     dg = np.sum(dw * direction, axis=0)
@@ -134,10 +135,10 @@ def _direction(v: np.ndarray) -> np.ndarray:
 
 
 class PowerIteration(NamedTuple):
-    """The estimates of σ₁ and the vectors of a power iteration by step, from the start on; all singular values.
+    """A power iteration by step, from its start on, and all singular values.
 
     Attributes:
-        sigma: the estimates (steps + 1,).
+        sigma: the estimates of σ₁, (steps + 1,).
         u, v: vectors over units (steps + 1, Cout), and over inputs (steps + 1, fan-in).
         values: the singular values, descending.
     """
@@ -168,7 +169,7 @@ def run_power_iteration(m: np.ndarray, steps: int, seed: int = 0) -> PowerIterat
 
 
 def _unit(v: np.ndarray) -> np.ndarray:
-    """v/‖v‖; 0 stays 0: a start that M maps to nothing, of which there is no way on."""
+    """Return v/‖v‖; 0 stays 0, a start that M maps to nothing."""
     length = np.linalg.norm(v)
     return v / length if length else v
 
@@ -179,7 +180,7 @@ PAIR_COUNT = 2000
 
 
 def draw_digit_pairs(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of different handwritten digits, flat: two arrays (count, 64)."""
+    """Draw pairs of different handwritten digits as rows: two arrays (count, 64)."""
     images, _ = load_digits()
     flat = images.reshape(len(images), -1)
     rng = np.random.default_rng([seed, 1])
@@ -188,7 +189,7 @@ def draw_digit_pairs(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def make_singular_pairs(k: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Digits, and each moved by 0.1 along another singular direction of Kᵀx: two arrays (64, 64), most stretched first.
+    """Return digits, and each moved by 0.1 along another singular direction of Kᵀx, the most stretched first: (64, 64).
 
     Directions that K maps to nothing are among them.
     """
@@ -206,9 +207,9 @@ def compute_lipschitz_ratios(k: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.
 
 
 def measure_critic_slopes(k: np.ndarray, x: np.ndarray, seed: int) -> np.ndarray:
-    """‖∇f(x)‖ at every row of x for a critic f(x) = aᵀ max(Kᵀx, 0); never above σ₁(K).
+    """Return ‖∇f(x)‖ at every row of x for a critic f(x) = aᵀ max(Kᵀx, 0); never above σ₁(K).
 
-    The random a is spectrally normalized too, ‖a‖ = 1; ReLU lets a number through or makes it 0.
+    The random a is spectrally normalized too, ‖a‖ = 1, and ReLU multiplies by 0 or 1.
     """
     a = _unit(np.random.default_rng([seed, 3]).standard_normal((k.shape[1],)))
     return np.linalg.norm(((x @ k > 0) * a) @ k.T, axis=1)

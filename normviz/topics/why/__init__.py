@@ -1,1 +1,1 @@
-"""Why normalize at all: whitening, saturation, normalizing outside the gradient, style, and all schemes."""
+"""Reasons to normalize: learning, saturation, whitening, normalizing outside the gradient, style, and all schemes."""

@@ -1,4 +1,4 @@
-"""The controls of the page on why."""
+"""The controls of the page "Why normalize"."""
 
 import streamlit as st
 
@@ -16,11 +16,11 @@ PAGE_CONTROLS = {
     "whitening": ("stage",),
     "identity": ("part",),
 }
-"""Values whose controls stand beside what they change, by panel."""
+"""Values whose controls stand beside the charts that they change, by panel."""
 
 
 def controls(view: View) -> None:
-    """Show the controls of the panel in the sidebar, but for those in the page."""
+    """Draw the controls of the panel in the sidebar, except those in the page."""
     page = Controls(Page, PREFIX, view, is_relevant)
     with st.sidebar:
         page.rest(*PAGE_CONTROLS.get(view["show"], ()), "seed")
@@ -29,7 +29,7 @@ def controls(view: View) -> None:
 
 
 def draw_retrain_button() -> None:
-    """Show the button that trains the networks of the learning panel from seeds that were not used before."""
+    """Draw the button that trains the networks of the learning panel from seeds that were not used before."""
     st.button("Train again from other weights", icon=":material/replay:", on_click=_take_next_seeds)
 
 
@@ -39,7 +39,7 @@ def _take_next_seeds() -> None:
 
 
 def draw_page_controls(view: View) -> None:
-    """Show the controls of the panel that stand in the page, beside each other."""
+    """Draw the controls of the panel that stand in the page, beside each other."""
     page = Controls(Page, PREFIX, view, is_relevant)
     names = PAGE_CONTROLS[view["show"]]
     for column, name in zip(st.columns(max(len(names), 2)), names, strict=False):

@@ -1,4 +1,4 @@
-"""Charts of the page on why: networks that learn, clouds with their covariance, lines to the identity."""
+"""Charts of the page "Why normalize": learning curves, clouds with their covariance, lines to the identity."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from normviz.charts.style import DASHES, apply_chart_style, style_current_value_
 from normviz.data.digits import DIGIT_CLASSES
 
 MAX_DRAWN_POINTS = 500
-"""Of a cloud so many points are drawn."""
+"""Largest number of drawn points of a cloud."""
 
 
 @dataclass(frozen=True)
@@ -21,10 +21,10 @@ class Cloud:
 
     Attributes:
         points: (N, 2).
-        outlines: closed lines (k, 2) by the name of what they are; the first one is that of all points.
-        arrows: by name, from a point to a point: where the features point.
-        axes: what x and y are.
-        middle, half: the square that is shown.
+        outlines: closed lines (k, 2) by name; the first one is that of all points.
+        arrows: by name, two points: the directions of the features.
+        axes: the names of x and y.
+        middle, half: centre and half the side of the drawn square.
     """
 
     points: np.ndarray
@@ -35,8 +35,8 @@ class Cloud:
     half: float
 
 
-def cloud_figure(cloud: Cloud, theme: str = "light") -> Figure:
-    """A cloud with the ellipse of its covariance, and where the features point."""
+def draw_cloud(cloud: Cloud, theme: str = "light") -> Figure:
+    """Draw a cloud with the ellipse of its covariance, and the directions of the features."""
     colours, figure = THEMES[theme], Figure()
     points = cloud.points[:MAX_DRAWN_POINTS]
     figure.add_scatter(
@@ -65,19 +65,19 @@ def cloud_figure(cloud: Cloud, theme: str = "light") -> Figure:
 
 
 def _square(figure: Figure, axes: tuple[str, str]) -> None:
-    """Axes of one scale."""
+    """Give both axes one scale."""
     for update, name in ((figure.update_xaxes, axes[0]), (figure.update_yaxes, axes[1])):
         update(title={"text": name, "standoff": 4}, constrain="domain", nticks=6)
     figure.update_yaxes(scaleanchor="x")
 
 
-def learning_figure(title: str, steps: np.ndarray, accuracy: np.ndarray, look: int, theme: str = "light") -> Figure:
+def draw_learning(title: str, steps: np.ndarray, accuracy: np.ndarray, look: int, theme: str = "light") -> Figure:
     """Draw the test accuracy of networks of one kind by step: a line for each seed, and their mean.
 
     Args:
         title: of the figure.
-        steps: when it was measured, (looks,).
-        accuracy: in per cent, (looks, seeds).
+        steps: the steps of the measurements, (measurements,).
+        accuracy: in per cent, (measurements, seeds).
         look: the number of the kind's colour.
         theme: a key of THEMES.
     """
@@ -101,7 +101,7 @@ def learning_figure(title: str, steps: np.ndarray, accuracy: np.ndarray, look: i
 def draw_batch_ellipses(
     whole: np.ndarray, batches: Sequence[np.ndarray], axes: tuple[str, str], theme: str = "light"
 ) -> Figure:
-    """The ellipse of all points over those of mini-batches (k, 2), of which the first is drawn strongly."""
+    """Draw the ellipse of all points over those of mini-batches (k, 2), of which the first is bold."""
     colours, figure = THEMES[theme], Figure()
     for k, each in reversed(list(enumerate(batches))):
         name = "one mini-batch" if k == 0 else "other mini-batches"
@@ -121,7 +121,7 @@ def draw_batch_ellipses(
 def draw_identity_lines(
     x: Sequence[np.ndarray], y: Sequence[np.ndarray], ends: tuple[float, float], theme: str = "light"
 ) -> Figure:
-    """y over x, a line a channel, over the line y = x; `ends`: of the vertical axis."""
+    """Draw y over x, a line for each channel, and the line y = x; `ends`: of the vertical axis."""
     colours, figure = THEMES[theme], Figure()
     figure.add_scatter(
         x=list(ends), y=list(ends), mode="lines", name="y = x", hoverinfo="skip",

@@ -1,4 +1,4 @@
-"""When the schemes came: their papers' dates, and what came before them."""
+"""The dates of the schemes' papers, and their precursors."""
 
 from datetime import date
 
@@ -14,7 +14,7 @@ PRECURSORS = (
 
 
 def parse_arxiv_month(arxiv: str) -> date:
-    """Return the month in which a paper was submitted, from its number: 1502.03167 is of February 2015."""
+    """Return the month in which a preprint was submitted, from its number: 1502.03167 is of February 2015."""
     return date(2000 + int(arxiv[:2]), int(arxiv[2:4]), 1)
 
 

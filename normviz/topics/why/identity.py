@@ -1,7 +1,6 @@
-"""γ and β: that they can undo the normalization.
+"""γ and β that undo the normalization.
 
-Source: Ioffe & Szegedy 2015, arXiv 1502.03167, section 3: with γ = √Var[x], β = E[x] the original activations are
-recovered.
+Source: Ioffe & Szegedy 2015, arXiv 1502.03167, section 3: γ = √Var[x] and β = E[x] recover the original activations.
 """
 
 from typing import NamedTuple
@@ -13,7 +12,7 @@ from normviz.core.registry import SCHEMES
 from normviz.data.samples import SAMPLES
 
 SHAPE = (32, 8, 8, 4)
-"""Feature maps of digits: the layer that is undone."""
+"""Shape of the feature maps of digits that the layer normalizes."""
 
 
 class UndoneBatchNorm(NamedTuple):
@@ -29,7 +28,7 @@ class UndoneBatchNorm(NamedTuple):
 
 
 def undo_batch_norm(progress: float, eps: float, seed: int) -> UndoneBatchNorm:
-    """Batch norm of feature maps with γ and β on their way from 1 and 0 to √(σ²+ε) and μ; `part`: how far, 0 to 1."""
+    """Apply batch norm to feature maps, with γ and β moved from 1 and 0 towards √(σ²+ε) and μ by `progress` in 0..1."""
     x, scheme = SAMPLES["features"].make(SHAPE, seed), SCHEMES["batch"]
     plain = normalize(x, scheme, eps)
     assert plain.mean is not None

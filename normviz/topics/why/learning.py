@@ -1,4 +1,4 @@
-"""How robustly deep networks learn with and without batch norm: by learning rate and scale of the first weights.
+"""Deep networks with and without batch norm, by learning rate and scale of the initial weights.
 
 The results at depth 5 from seed 0 are shipped in `learning.npz`, since they take some minutes to compute. This command
 writes the file anew:
@@ -27,7 +27,7 @@ KIND_NAMES = {False: "without batch norm", True: "with batch norm"}
 Arrays = dict[str, np.ndarray]
 
 LEARNED_ACCURACY = 0.8
-"""A network that reads at least this share of the test digits has learned."""
+"""Smallest test accuracy of a network that has learned."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,9 @@ class Study:
         return self.scales.index(setting.start), self.rates.index(setting.rate)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train networks of one kind, scale and rate after the other.
+        """Train networks for each scale, rate and kind in turn.
 
-        The result has the fields of `Learned` by name, each with leading axes (scales, rates, kinds).
+        The result has the fields of `LearningResults` by name, each with leading axes (scales, rates, kinds).
         """
         cells = list(product(self.scales, self.rates, KIND_NAMES))
         found: list[LearningResults] = []
@@ -92,11 +92,11 @@ def read_study() -> Arrays:
 
 @dataclass(frozen=True)
 class RateSweep:
-    """The end of training at every learning rate, of networks of one kind and scale of the first weights.
+    """The accuracy at the end of training by learning rate, of networks of one kind and initial scale.
 
     Attributes:
         accuracy: on the test digits, (rates, seeds).
-        validation: accuracy on the validation digits, (rates, seeds).
+        validation: on the validation digits, (rates, seeds).
     """
 
     accuracy: np.ndarray
@@ -104,7 +104,7 @@ class RateSweep:
 
     @property
     def best(self) -> int:
-        """The position of the rate with the highest mean accuracy on the validation digits."""
+        """The index of the rate with the highest mean accuracy on the validation digits."""
         return choose_learning_rate(1 - self.validation)
 
     @property
@@ -114,7 +114,7 @@ class RateSweep:
 
 
 def find_shipped(setting: Setting) -> dict[str, LearningResults] | None:
-    """Return the shipped results of a setting by KINDS; None where none are shipped."""
+    """Return the shipped results of a setting by kind; None if there are none."""
     place = STUDY.place(setting)
     if place is None:
         return None
@@ -123,7 +123,7 @@ def find_shipped(setting: Setting) -> dict[str, LearningResults] | None:
 
 
 def find_sweeps(setting: Setting) -> dict[str, RateSweep] | None:
-    """Return the shipped results at all learning rates by KINDS; None where none are shipped."""
+    """Return the shipped results at all learning rates by kind; None if there are none."""
     place = STUDY.place(replace(setting, rate=STUDY.rates[0]))
     if place is None:
         return None

@@ -1,9 +1,9 @@
-"""Normalizing outside of the gradient: the step does not know that the mean follows the bias.
+"""Normalization outside of the gradient: the step ignores that the mean follows the bias.
 
     x = u + b,  x̂ = x − E[x],  l = ½ E[(x̂ − t)²]
 
-A step along −∂l/∂x̂ moves b as if E[x] stood still; u + (b + Δb) − E[u + (b + Δb)] = u + b − E[u + b], so neither x̂ nor
-the loss changes, and the next step is the same again.
+A step along −∂l/∂x̂ moves b as if E[x] were constant. But u + (b + Δb) − E[u + (b + Δb)] = u + b − E[u + b], so
+neither x̂ nor the loss changes, and the next step is the same again.
 
 Source: Ioffe & Szegedy 2015, arXiv 1502.03167, section 2.
 """
@@ -14,7 +14,7 @@ import numpy as np
 
 EXAMPLES = 64
 TARGET = 1.0
-"""The mean of what x̂ should be, which no x̂ can have."""
+"""Mean of the targets of x̂, which no x̂ can have."""
 
 
 class BiasDescent(NamedTuple):
@@ -25,15 +25,17 @@ class BiasDescent(NamedTuple):
 
 
 def make_examples(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """u, and what x̂ should be: u with noise, around TARGET; (EXAMPLES,) each."""
+    """Return u, and the targets of x̂: u with noise, around TARGET; (EXAMPLES,) each."""
     u, noise = np.random.default_rng([seed, 24]).standard_normal((2, EXAMPLES))
     t = u - u.mean() + 0.5 * (noise - noise.mean()) + TARGET
     return u, t
 
 
 def descend_bias(rate: float, steps: int, seed: int, through_normalization: bool) -> BiasDescent:
-    """Gradient descent on b: with the normalization inside of the gradient, ∂l/∂b = Σ_i ∂l/∂x_i, or as if E[x] were
-    a constant, ∂l/∂b = Σ_i ∂l/∂x̂_i."""
+    """Run gradient descent on b.
+
+    `through_normalization`: ∂l/∂b = Σ_i ∂l/∂x_i; otherwise E[x] counts as constant, ∂l/∂b = Σ_i ∂l/∂x̂_i.
+    """
     u, t = make_examples(seed)
     b, bs, losses = 0.0, [], []
     for step in range(steps + 1):

@@ -1,4 +1,4 @@
-"""Deep sigmoid networks that learn with and without batch norm: their accuracy, and how far their units saturate.
+"""Deep sigmoid networks with and without batch norm: accuracy and saturated units during training.
 
 Source: Ioffe & Szegedy 2015, arXiv 1502.03167, sections 2 and 4.1, figure 1.
 """
@@ -9,13 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.core.settings import integer, real
-from normviz.topics.why.network import (
-    DenseNetworks,
-    TrainingPlan,
-    load_split_rows,
-    measure_test_accuracy,
-    train_networks,
-)
+from normviz.topics.why.network import TrainingPlan, load_split_rows, measure_test_accuracy, train_networks
+from normviz.train.numpy_network import DenseNetworks
 
 WIDTH = 50
 STEPS = 500
@@ -23,27 +18,27 @@ MEASUREMENT_INTERVAL = 25
 """Steps between two measurements."""
 
 SEEDS = 8
-"""Networks of each kind, from seeds that follow each other."""
+"""Number of networks of each kind, from consecutive seeds."""
 
 QUANTILES = (0.15, 0.5, 0.85)
-"""Of figure 1 in the paper."""
+"""Quantiles of figure 1 in the paper."""
 
 SATURATION_SLOPE = 0.025
-"""A sigmoid unit is saturated where σ′ is below this: a tenth of the most that it can be, 1/4."""
+"""Slope σ′ below which a sigmoid unit is saturated: a tenth of the largest, 1/4."""
 
 SATURATION_INPUT = float(np.arccosh(0.5 / SATURATION_SLOPE - 1))
-"""The input beyond which that is so: σ′(a) = 1 / (2 + 2 cosh a)."""
+"""The magnitude of the input at that slope: σ′(a) = 1 / (2 + 2 cosh a)."""
 
 RATES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-"""Learning rates that are compared."""
+"""Compared learning rates."""
 
 SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)
-"""Scales of the first weights that are compared."""
+"""Compared scales of the initial weights."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A network: how many hidden layers, how large its weights are at first, how fast it learns, and the first seed."""
+    """Networks: number of hidden layers, scale of the initial weights, learning rate, and first seed."""
 
     depth: int = integer(5, 1, 6, label="Hidden layers", control="slider")
     start: float = real(
@@ -55,12 +50,12 @@ class Setting:
 
 
 class LearningResults(NamedTuple):
-    """Results of networks that learn from seeds that follow each other, with or without batch norm.
+    """Results of networks from consecutive seeds, with or without batch norm.
 
     Attributes:
-        accuracy: on the test digits, every EVERY steps from the first, (looks, seeds).
+        accuracy: on the test digits, every `MEASUREMENT_INTERVAL` steps, (measurements, seeds).
         validation: accuracy on the validation digits at the end, (seeds,).
-        saturated: the share of inputs with a slope below SLOPE at the end, (seeds, depth).
+        saturated: the share of saturated inputs at the end, (seeds, depth).
     """
 
     accuracy: np.ndarray
@@ -69,14 +64,14 @@ class LearningResults(NamedTuple):
 
 
 class LearningRun(NamedTuple):
-    """Networks that learn from seeds that follow each other, with or without batch norm.
+    """Measurements of networks from consecutive seeds, with or without batch norm.
 
     Attributes:
-        steps: the steps before which they were measured, and the last one, (looks,).
-        accuracy: on the test digits, (looks, seeds).
+        steps: the steps before the measurements, and the last one, (measurements,).
+        accuracy: on the test digits, (measurements, seeds).
         validation: accuracy on the validation digits at the end, (seeds,).
-        saturated: the share of inputs with a slope below SLOPE, (looks, seeds, depth).
-        quantiles: of the input of every unit's sigmoid, in the network of the first seed, (looks, quantiles, depth,
+        saturated: the share of saturated inputs, (measurements, seeds, depth).
+        quantiles: of the input of every unit, in the network of the first seed, (measurements, quantiles, depth,
             WIDTH).
     """
 
@@ -88,15 +83,15 @@ class LearningRun(NamedTuple):
 
     @property
     def learned(self) -> LearningResults:
-        """The results without the distributions on the way."""
+        """The results without the measurements during training, except the accuracy."""
         return LearningResults(self.accuracy, self.validation, self.saturated[-1])
 
 
 def train_and_measure(setting: Setting, normalized: bool, seeds: int = SEEDS) -> LearningRun:
     """Train networks side by side, and measure them as they learn.
 
-    The inputs of the sigmoids are those of test digits. Batch norm takes the mean and variance of these digits, as it
-    would of a mini-batch.
+    The measured inputs of the sigmoids are those of test digits; batch norm uses their mean and variance, as it does
+    with a mini-batch.
     """
     x, _ = load_split_rows("test")
     steps, read, saturated, quantiles = [], [], [], []
@@ -104,7 +99,7 @@ def train_and_measure(setting: Setting, normalized: bool, seeds: int = SEEDS) ->
     def watch(step: int, network: DenseNetworks) -> None:
         if step % MEASUREMENT_INTERVAL:
             return
-        given = np.stack([layer.a for layer in network.layers(x[None])], axis=2)  # (seeds, digits, depth, WIDTH)
+        given = np.stack([layer.a for layer in network.run(x).layers], axis=2)  # (seeds, digits, depth, WIDTH)
         steps.append(step)
         read.append(measure_test_accuracy(network))
         saturated.append((np.abs(given) > SATURATION_INPUT).mean((1, 3)))

@@ -1,20 +1,21 @@
-"""The state of the page on why: what its link holds, and what it computes once for all sessions."""
+"""The state of the page "Why normalize": the values in its link, and its cached results."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
 from normviz.core.locks import serialize_calls
 from normviz.core.registry import DEFAULT_EPS, Reference
-from normviz.core.settings import choice, get_declarations, integer, number_choice, real
+from normviz.core.settings import Choice, EarlierValues, choice, get_declarations, integer, number_choice, real
 from normviz.topics.why import identity, learning, outside, saturation, style, whitening
-from normviz.ui.link import Param, View, create_params
+from normviz.ui.link import View, create_params
 
 PAGE = "why"
 
 PREFIX = PAGE + " "
-"""Of all keys in the session: other pages have values of the same names."""
+"""Start of all the page's keys in the session, as other pages have values of the same names."""
 
 SHOWN = {
     "learning": "Learning",
@@ -25,10 +26,10 @@ SHOWN = {
     "style": "Style",
     "history": "All schemes",
 }
-"""The panels of the page; only the one that is shown is computed."""
+"""The panels of the page; only the open one is computed."""
 
 ADVANCED = ("outside", "identity", "style")
-"""The panels behind "Advanced"."""
+"""The panels under "Advanced"."""
 
 BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("points", "first", "second", "correlation", "ratio", "stage", "size"), ("whitening",)),
@@ -40,7 +41,7 @@ BELONGS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("part",), ("identity",)),
     **dict.fromkeys(("content", "contrast", "space", "kernel"), ("style",)),
 }
-"""Where a value means something; one that is not here does everywhere."""
+"""The panels of each value that does not belong to all of them."""
 
 ADAIN = Reference("Huang & Belongie 2017, Arbitrary Style Transfer", "1703.06868")
 """Instance norm with another picture's statistics."""
@@ -50,11 +51,28 @@ FEATURE_NAMES = {key: feature.name.capitalize() for key, feature in whitening.FE
 STAGE_NAMES = {key: stage.name for key, stage in whitening.STAGES.items()}
 
 
+class _PanelChoice(Choice):
+    """The panel of a link; without one, whitening if the link sets a value of that panel.
+
+    The page once opened on whitening, and its links did not name it.
+    """
+
+    def nearest(self, value: Any, given: EarlierValues) -> Any:
+        declared = get_declarations(Page)
+        whitening_set = (
+            name for name, panels in BELONGS.items() if "whitening" in panels and name != "seed"
+            if given[name] != declared[name].resolve_default(given)
+        )  # fmt: skip
+        return "whitening" if value is None and any(whitening_set) else super().nearest(value, given)
+
+
+_panel_choice: Callable[..., Any] = _PanelChoice  # as in normviz.core.settings
+
+
 @dataclass(frozen=True)
 class Page(saturation.Setting):
-    """What the page's link holds."""
+    """The values in the page's link."""
 
-    show: str = choice("learning", SHOWN)
     points: str = choice("digits", POINT_SOURCES, label="Points")
     first: str = choice("middle", FEATURE_NAMES, label="First feature")
     second: str = choice("all", FEATURE_NAMES, label="Second feature")
@@ -72,34 +90,14 @@ class Page(saturation.Setting):
     contrast: float = real(0.3, 0.0, 1.0, label="Its contrast", stops=(0.0, 0.01, 0.1, 0.3, 0.5, 1.0))
     space: str = choice("pixels", {"pixels": "Pixels", "features": "Random features"}, label="Statistics of")
     kernel: int = number_choice(3, (1, 3, 5), label="Patches of k × k pixels, k", control="segments")
+    show: str = _panel_choice("learning", SHOWN)  # last: its default depends on the others
 
 
-def _nearest_show(given: Any, view: View) -> str:
-    """Return the panel of a link; without one, whitening where the link sets a value of that panel.
-
-    The page opened on whitening before, and its links did not name it.
-    """
-    declared = get_declarations(Page)
-    whitening_set = (
-        name for name, panels in BELONGS.items() if "whitening" in panels and name != "seed"
-        if view[name] != declared[name].resolve_default(view)
-    )  # fmt: skip
-    if given is None and any(whitening_set):
-        return "whitening"
-    return declared["show"].nearest(given, view)
-
-
-def _params() -> tuple[Param, ...]:
-    """Return the values of the page, the panel last: in old links it follows from the others."""
-    *others, show = sorted(create_params(Page, PREFIX), key=lambda param: param.name == "show")
-    return (*others, replace(show, nearest=_nearest_show))
-
-
-PARAMS = _params()
+PARAMS = create_params(Page, PREFIX)
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Whether a value means anything to what is shown: a link and the controls leave out what does not."""
+    """Return True if a value belongs to what is open; links and controls leave out all others."""
     if name in ("first", "second") and view["points"] != "digits":
         return False
     if name in ("correlation", "ratio") and view["points"] != "own":
@@ -111,8 +109,7 @@ def is_relevant(view: View, name: str) -> bool:
 
 @st.cache_data(max_entries=1, show_spinner="Measuring …")
 def get_whitening_costs() -> whitening.WhiteningCosts:
-    """What whitening costs on this server, once for all sessions: measured at the same time they would disturb each
-    other."""
+    """Measure the costs of whitening, once for all sessions, as simultaneous runs would slow each other."""
     return whitening.measure_whitening_costs()
 
 
@@ -135,14 +132,14 @@ def _learned(setting: saturation.Setting) -> dict[str, saturation.LearningResult
 
 
 def get_learning_results(setting: saturation.Setting) -> tuple[dict[str, saturation.LearningResults], bool]:
-    """Return the results of the networks of a setting by kind, and whether they are shipped; else trained now."""
+    """Return the results of a setting by kind, and True if they are shipped; else train the networks."""
     shipped = learning.find_shipped(setting)
     return (_learned(setting), False) if shipped is None else (shipped, True)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_bias_descents(rate: float, steps: int, seed: int) -> dict[str, outside.BiasDescent]:
-    """Gradient descent outside of the gradient's sight, and inside."""
+    """Return gradient descent with the normalization outside of the gradient, and inside."""
     return {
         "outside": outside.descend_bias(rate, steps, seed, False),
         "inside": outside.descend_bias(rate, steps, seed, True),
@@ -151,11 +148,11 @@ def get_bias_descents(rate: float, steps: int, seed: int) -> dict[str, outside.B
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_undone_norm(part: float, eps: float, seed: int) -> identity.UndoneBatchNorm:
-    """A layer on its way to the identity."""
+    """Return a layer on its way to the identity."""
     return identity.undo_batch_norm(part, eps, seed)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def get_restyled_photo(content: str, contrast: float, kernel: int, eps: float, seed: int) -> style.RestyledPhoto:
-    """A photograph in the style of the other."""
+    """Return a photograph in the style of the other."""
     return style.restyle_photo(content, contrast, kernel, eps, seed)

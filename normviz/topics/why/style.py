@@ -1,11 +1,11 @@
-"""Style is statistics: one picture with the channel means and standard deviations of another.
+"""Style as statistics: a picture with the channel means and standard deviations of another.
 
-Instance norm takes a picture's own μ and σ, channel by channel; AdaIN puts another's in their place:
+Instance norm uses a picture's own μ and σ for each channel; AdaIN replaces them by another picture's:
 
     y = σ(style) · (x − μ(x)) / √(σ²(x) + ε) + μ(style)
 
-on pixels, or on features: all patches of k × k pixels in a random orthogonal basis, Q. Each pixel is in k² patches, so
-turning features back, dividing by k², is the pseudo-inverse: of features that nobody touched it gives back the picture.
+on pixels, or on features: all patches of k × k pixels in a random orthogonal basis Q. Each pixel is in k² patches, so
+mapping the features back and dividing by k² is the pseudo-inverse: it restores a picture from its own features.
 
 Source: Ulyanov et al. 2016, arXiv 1607.08022; Huang & Belongie 2017, arXiv 1703.06868, eq. 8, on the features of a
 trained network and with a trained decoder, which random features are not.
@@ -21,20 +21,20 @@ from normviz.data.samples import SAMPLES
 
 SIZE = (144, 192)
 PHOTOS = {"china": "Temple", "flower": "Flower"}
-"""In the order in which the sample has them."""
+"""The photographs, in the order of the sample."""
 
 INSTANCE_NORM = SCHEMES["instance"]
 
 
 class RestyledPhoto(NamedTuple):
-    """Pictures (H, W, 3): the content in its contrast, the style, x̂ as a picture, and the content in that style.
+    """Pictures (H, W, 3): the content with its contrast, the style, x̂ as a picture, and the content in that style.
 
     Attributes:
-        gap: how far channel means and deviations of the outcome are from the style's at most, over the largest
-            deviation of the style's, measured where they were put on.
-        seen_gap: the same in the features of the picture that is shown.
-        contrast_gap: how far x̂ is at most from that of full contrast.
-        channels: how many there are.
+        gap: the largest difference of channel means and deviations from the style's, over the style's largest
+            deviation, in the features where they were set.
+        seen_gap: the same in the features of the shown picture.
+        contrast_gap: the largest difference of x̂ from x̂ at full contrast.
+        channels: number of channels.
     """
 
     content: np.ndarray
@@ -48,25 +48,24 @@ class RestyledPhoto(NamedTuple):
 
 
 def load_photos() -> dict[str, np.ndarray]:
-    """Both photographs, (H, W, 3) in 0..1."""
+    """Return both photographs, (H, W, 3) in 0..1, by key."""
     return dict(zip(PHOTOS, SAMPLES["photo"].make((2, *SIZE, 3), 0), strict=True))
 
 
 def make_random_basis(kernel: int, seed: int) -> np.ndarray:
-    """Random orthogonal filters as columns, (k·k·3, k·k·3)."""
+    """Return random orthogonal filters as columns, (k·k·3, k·k·3)."""
     size = kernel * kernel * 3
     return np.linalg.qr(np.random.default_rng([seed, 25]).standard_normal((size, size)))[0]
 
 
 def extract_patch_features(x: np.ndarray, kernel: int, q: np.ndarray) -> np.ndarray:
-    """(H, W, 3) -> (H, W, k·k·3): the patch around every pixel in a basis; beyond the border the picture goes on from
-    its other side."""
+    """Return the patch around every pixel in a basis, (H, W, k·k·3); the borders wrap around."""
     shifts = [np.roll(x, (-i, -j), (0, 1)) for i, j in _offsets(kernel)]
     return np.concatenate(shifts, axis=-1) @ q
 
 
 def rebuild_picture(patch_features: np.ndarray, kernel: int, q: np.ndarray) -> np.ndarray:
-    """The picture whose features are nearest, in squares: every pixel is the mean over the patches that hold it."""
+    """Return the picture of the nearest features by least squares: means over the patches that hold a pixel."""
     patches = np.split(patch_features @ q.T, kernel * kernel, axis=-1)
     parts = [np.roll(each, (i, j), (0, 1)) for (i, j), each in zip(_offsets(kernel), patches, strict=True)]
     return np.mean(parts, axis=0)
@@ -78,12 +77,12 @@ def _offsets(kernel: int) -> list[tuple[int, int]]:
 
 
 def compute_channel_moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and standard deviation of every channel."""
+    """Return mean and standard deviation of every channel."""
     return x.mean((0, 1)), x.std((0, 1))
 
 
 def restyle_photo(content: str, contrast: float, kernel: int, eps: float, seed: int) -> RestyledPhoto:
-    """A photograph in the style of the other one; `kernel`: 0 for pixels, else the side of the patches."""
+    """Return a photograph in the style of the other one; `kernel`: 0 for pixels, else the side of the patches."""
     pictures = load_photos()
     whole, style = pictures.pop(content), pictures.popitem()[1]
     x = whole.mean((0, 1)) + contrast * (whole - whole.mean((0, 1)))
@@ -95,7 +94,7 @@ def restyle_photo(content: str, contrast: float, kernel: int, eps: float, seed: 
     unit = float(deviation.max())
 
     def gap(x: np.ndarray) -> float:
-        """How far its channels' statistics are from the style's."""
+        """Return the largest difference of the channels' statistics from the style's."""
         return (
             float(max(np.abs(a - b).max() for a, b in zip(compute_channel_moments(x), (mean, deviation), strict=True)))
             / unit

@@ -1,4 +1,4 @@
-"""Whitening in two dimensions, and what batch norm makes of it: one feature at a time, one mini-batch at a time."""
+"""Whitening in two dimensions, and its two simplifications in batch norm: single features, single mini-batches."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,24 +12,24 @@ from normviz.data.digits import DIGIT_SIDE, load_digits
 
 HALF_SIDE = DIGIT_SIDE // 2
 CLOUD_SIZE = 1000
-"""Of one's own cloud."""
+"""Number of points of a drawn cloud."""
 
 CLOUD_MEAN = (2.0, 1.0)
-"""Where one's own cloud lies before it is centred; its second feature has variance 1."""
+"""Mean of a drawn cloud; its second feature has variance 1."""
 
 ELLIPSE_RADIUS = 2.0
-"""Ellipses are drawn at so many standard deviations."""
+"""Radius of the ellipses, in standard deviations."""
 
 BATCH_COUNT = 200
-"""Mini-batches whose statistics are compared."""
+"""Number of mini-batches whose statistics are compared."""
 
 ZERO_VARIANCE_SHARE = 1e-12
-"""A direction with a smaller share of the largest variance than this has none: what is there is rounding."""
+"""Share of the largest variance below which a direction has no variance but rounding."""
 
 
 @dataclass(frozen=True)
 class DigitFeature:
-    """A number of a digit: its name, and (digits, 8, 8) -> (digits,), the mean of some pixels."""
+    """A feature of a digit: its name, and a function (digits, 8, 8) -> (digits,), the mean of some pixels."""
 
     name: str
     of: Callable[[np.ndarray], np.ndarray]
@@ -47,32 +47,32 @@ FEATURES = {
 
 
 def compute_digit_features(first: str, second: str) -> np.ndarray:
-    """Two features of all digits, (digits, 2)."""
+    """Return two features of all digits, (digits, 2)."""
     images, _ = load_digits()
     return np.stack([FEATURES[key].of(images) for key in (first, second)], axis=-1)
 
 
 def draw_normal_cloud(correlation: float, ratio: float, seed: int) -> np.ndarray:
-    """Normal points (POINTS, 2) of a correlation; the first feature's standard deviation is `ratio`, the other's 1."""
+    """Draw normal points (`CLOUD_SIZE`, 2) with a correlation; the standard deviations are `ratio` and 1."""
     a, b = np.random.default_rng([seed, 20]).standard_normal((2, CLOUD_SIZE))
     second = correlation * a + np.sqrt(max(1 - correlation**2, 0.0)) * b
     return np.stack([ratio * a, second], axis=-1) + CLOUD_MEAN
 
 
 def compute_covariance(x: np.ndarray) -> np.ndarray:
-    """Σ = E[(x − μ)(x − μ)ᵀ] over the examples of (…, N, C): (…, C, C), with 1/N as batch norm has it."""
+    """Return Σ = E[(x − μ)(x − μ)ᵀ] over the examples of (…, N, C): (…, C, C), with 1/N as in batch norm."""
     v = x - x.mean(-2, keepdims=True)
     return v.mT @ v / x.shape[-2]
 
 
 def compute_correlation(cov: np.ndarray) -> float:
-    """Σ₀₁ / √(Σ₀₀ Σ₁₁); 0 where a feature is constant."""
+    """Return Σ₀₁ / √(Σ₀₀ Σ₁₁); 0 if a feature is constant."""
     scale = float(np.sqrt(cov[0, 0]) * np.sqrt(cov[1, 1]))
     return float(cov[0, 1]) / scale if scale else 0.0
 
 
 def find_principal_directions(cov: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Variances λ from the largest, 0 where they are rounding, and directions as columns, their largest part > 0."""
+    """Return variances λ, descending, 0 if they are rounding, and directions as columns, their largest part > 0."""
     values, vectors = np.linalg.eigh(cov)
     values, vectors = values[::-1], vectors[:, ::-1]
     values = np.where(values > ZERO_VARIANCE_SHARE * max(float(values[0]), 0.0), values, 0.0)
@@ -81,7 +81,7 @@ def find_principal_directions(cov: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def make_whitening_matrix(cov: np.ndarray, eps: float, rotate_back: bool) -> np.ndarray:
-    """W with x̂ = W (x − μ): the inverse root of Σ + εI.
+    """Return W with x̂ = W (x − μ): the inverse root of Σ + εI.
 
     With Σ = E Λ Eᵀ, PCA whitening is W = (Λ + ε)^(−1/2) Eᵀ; rotated back, ZCA whitening is E (Λ + ε)^(−1/2) Eᵀ. A
     direction without variance gives 0, as `normalize` gives for a constant field.
@@ -94,15 +94,15 @@ def make_whitening_matrix(cov: np.ndarray, eps: float, rotate_back: bool) -> np.
 
 
 def _inverse_roots(variances: np.ndarray, eps: float) -> np.ndarray:
-    """1/√(σ² + ε); 0 where there is no variance."""
+    """Return 1/√(σ² + ε); 0 where there is no variance."""
     return np.divide(1.0, np.sqrt(variances + eps), out=np.zeros(len(variances)), where=variances > 0)
 
 
 @dataclass(frozen=True)
 class WhiteningStage:
-    """What can be made of a cloud: its name, its formula, and (Σ, ε) -> W with x̂ = W (x − μ).
+    """A transformation of a cloud: its name, its formula, and (Σ, ε) -> W with x̂ = W (x − μ).
 
-    `plain`: it is not brought to a common scale.
+    `plain`: the result keeps the cloud's scale.
     """
 
     name: str
@@ -111,7 +111,7 @@ class WhiteningStage:
     plain: bool = False
 
     def __call__(self, x: np.ndarray, eps: float) -> np.ndarray:
-        """W (x − μ) of all points (N, 2), by their own mean and covariance."""
+        """Return W (x − μ) of all points (N, 2), with their own mean and covariance."""
         return (x - x.mean(0)) @ self.matrix(compute_covariance(x), eps).T
 
 
@@ -131,11 +131,11 @@ STAGES = {
         lambda cov, eps: make_whitening_matrix(cov, eps, False),
     ),
 }  # fmt: skip
-"""By key, in the order in which one thing is added to the other."""
+"""The stages by key, each of which adds one step to the one before."""
 
 
 def make_covariance_ellipse(mean: np.ndarray, cov: np.ndarray) -> np.ndarray:
-    """Points (k, 2) at RADIUS standard deviations from the mean; flat where a direction has no variance."""
+    """Return points (k, 2) at `ELLIPSE_RADIUS` standard deviations from the mean."""
     values, vectors = find_principal_directions(cov)
     turn = np.linspace(0, 2 * np.pi, 97)
     circle = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
@@ -143,13 +143,13 @@ def make_covariance_ellipse(mean: np.ndarray, cov: np.ndarray) -> np.ndarray:
 
 
 def draw_mini_batches(x: np.ndarray, size: int, seed: int) -> np.ndarray:
-    """DRAWS mini-batches of distinct points, (DRAWS, size, 2)."""
+    """Draw `BATCH_COUNT` mini-batches of distinct points, (`BATCH_COUNT`, size, 2)."""
     rng = np.random.default_rng([seed, 21])
     return np.stack([x[rng.choice(len(x), size, replace=False)] for _ in range(BATCH_COUNT)])
 
 
 TIMED_EXAMPLES = 512
-"""Examples that costs are measured on."""
+"""Number of examples in the timing of costs."""
 
 TIMED_SIZES = tuple(2**k for k in range(1, 10))
 TIME_BUDGET = 1.5
@@ -159,7 +159,7 @@ TIMING_TRIES = 3
 
 
 class WhiteningCosts(NamedTuple):
-    """Seconds for COUNT examples by the number of features, each the least of some tries: x̂ alone, and x̂ and ∂l/∂x."""
+    """Seconds for `TIMED_EXAMPLES` by number of features, each the least of some tries: x̂ alone, and x̂ and ∂l/∂x."""
 
     sizes: np.ndarray
     per_feature: np.ndarray
@@ -169,7 +169,7 @@ class WhiteningCosts(NamedTuple):
 
 
 def normalize_per_feature(x: np.ndarray, g: np.ndarray | None = None) -> np.ndarray:
-    """Batch norm of (N, C), in as few words as NumPy needs; given g = ∂l/∂x̂, ∂l/∂x of it."""
+    """Apply batch norm to (N, C) in few NumPy operations; given g = ∂l/∂x̂, return its ∂l/∂x."""
     v = x - x.mean(0)
     inverse = 1 / np.sqrt((v * v).mean(0) + DEFAULT_EPS)
     xhat = v * inverse
@@ -177,9 +177,9 @@ def normalize_per_feature(x: np.ndarray, g: np.ndarray | None = None) -> np.ndar
 
 
 def whiten_jointly(x: np.ndarray, g: np.ndarray | None = None) -> np.ndarray:
-    """ZCA whitening of (N, C), x̂ = v W with W = (Σ + ε)^(−1/2); given g = ∂l/∂x̂, ∂l/∂x of it.
+    """Apply ZCA whitening to (N, C), x̂ = v W with W = (Σ + ε)^(−1/2); given g = ∂l/∂x̂, return its ∂l/∂x.
 
-    ∂l/∂v = g W + (2/N) v Q (K ∘ Qᵀ S Q) Qᵀ with the eigenvectors Q of Σ, S = ½ (vᵀg + gᵀv), and of every pair of
+    ∂l/∂v = g W + (2/N) v Q (K ∘ Qᵀ S Q) Qᵀ with the eigenvectors Q of Σ, S = ½ (vᵀg + gᵀv), and for every pair of
     eigenvalues, by their roots r = √(λ + ε), K_ij = −1 / (r_i r_j (r_i + r_j)).
 
     Source: Huang et al. 2018, arXiv 1804.08450; K: Daleckii & Krein 1965.
@@ -197,7 +197,7 @@ def whiten_jointly(x: np.ndarray, g: np.ndarray | None = None) -> np.ndarray:
 
 
 def measure_whitening_costs(sizes: Sequence[int] = TIMED_SIZES, budget: float = TIME_BUDGET) -> WhiteningCosts:
-    """How long both take on this machine, for sizes in turn while the next fits into the budget; two at least."""
+    """Time both on this machine, at least at two sizes, and at larger ones while the next fits into the budget."""
     end, rng = perf_counter() + budget, np.random.default_rng(0)
     found: list[tuple[float, ...]] = []
     for size in sizes:
@@ -220,7 +220,7 @@ def measure_whitening_costs(sizes: Sequence[int] = TIMED_SIZES, budget: float = 
 
 
 def _seconds(work: Callable[..., np.ndarray], *given: np.ndarray) -> float:
-    """Of the fastest of some tries."""
+    """Return the shortest time of some tries."""
     taken = []
     for _ in range(TIMING_TRIES):
         start = perf_counter()
@@ -230,5 +230,5 @@ def _seconds(work: Callable[..., np.ndarray], *given: np.ndarray) -> float:
 
 
 def count_statistics(features: int) -> tuple[int, int]:
-    """How many numbers are estimated: means and variances, and means and a symmetric covariance."""
+    """Return the number of estimated statistics: means and variances, and means and a symmetric covariance."""
     return 2 * features, features + features * (features + 1) // 2

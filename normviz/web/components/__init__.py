@@ -1,1 +1,1 @@
-"""Elements of the page of our own: each its Python, JavaScript and CSS."""
+"""Custom page elements: each has its Python, JavaScript and CSS."""

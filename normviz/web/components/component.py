@@ -1,4 +1,4 @@
-"""A component of the app's own: markup, and the module and the styles of its name in normviz/web."""
+"""A custom component: markup, and the module and styles of its name in normviz/web."""
 
 import struct
 import time
@@ -19,21 +19,21 @@ export default (given) => {{
   return end;
 }};
 """
-"""Fetches a component's script and runs it, and marks what it has filled: opening.js waits for that."""
+"""Script that fetches and runs a component's module, then marks the element as filled for opening.js."""
 
 
 def create_component(
     name: str, html: str, style_modules: Sequence[str] = (), isolate_styles: bool = True
 ) -> Callable[..., Any]:
-    """Return the function that shows a component, for a key, its data and the callbacks of what it sends.
+    """Return the function that shows a component, given a key, its data and callbacks for the values it sends.
 
-    Its module reads the data with `latest` of data.js: behind the number of their turn, which rises with every change.
+    Its module reads the data with `readLatest` of data.js, after a version number that rises with every change.
 
     Args:
-        name: of its module, `name.js`, and of its style, `name.css`.
+        name: of its module, `name.js`, and its style, `name.css`.
         html: its markup.
-        parts: modules that it imports and whose styles it needs, too.
-        isolate_styles: False for a component whose styles reach into the page.
+        style_modules: imported modules whose styles it also needs.
+        isolate_styles: False for a component whose styles apply to the page.
     """
     mount = _registered(name, html, tuple(style_modules), isolate_styles)
 
@@ -46,9 +46,9 @@ def create_component(
 
 @cache
 def _registered(name: str, html: str, parts: tuple[str, ...], isolate_styles: bool) -> Callable[..., Any]:
-    """Read and registered once, for all runs of all sessions.
+    """Read and register a component once for all sessions.
 
-    Streamlit sends a component's script with every change of its data; this one only fetches the real one, once.
+    Streamlit resends a component's script with every change of its data, so the script is only a loader.
     """
     js = LOADER_TEMPLATE.format(url=get_module_url(f"{name}.js"))
     css = read_styles((*parts, name))
@@ -56,8 +56,10 @@ def _registered(name: str, html: str, parts: tuple[str, ...], isolate_styles: bo
 
 
 def _turn(key: str, content: bytes) -> int:
-    """The number of these data in the session. The first is the time in milliseconds: a page that the server has
-    forgotten, as after a restart, has seen a lower one."""
+    """Return the version number of these data in the session; the first is the current time in milliseconds.
+
+    So it is higher than any number that the page saw before the server restarted.
+    """
     digest, held = hash(content), st.session_state.get(f"{key} turn")
     if held is None or held[0] != digest:
         turn = int(time.time() * 1000) if held is None else held[1] + 1

@@ -1,4 +1,4 @@
-"""A slider that the page follows while it is dragged; Streamlit's own tells its value when it is let go."""
+"""A slider that updates the page during dragging; Streamlit's own slider sends its value on release only."""
 
 from collections.abc import Callable, Sequence
 from itertools import count
@@ -13,14 +13,14 @@ _HTML = '<label class="nv-drag"><span></span><output></output><input type="range
 
 
 def show_drag_slider(label: str, texts: Sequence[str], index: int, key: str, on_change: Callable[[], Any]) -> None:
-    """Show a slider over some values in an element of the class `st-key-{key}`.
+    """Show a slider over given values, in an element of the class `st-key-{key}`.
 
-    It sends the next value only when the page has shown the last one: call it at the end of the page, in a container.
+    It sends the next value only after the page has shown the last one: call it at the end of the page, in a container.
 
     Args:
-        label: what it sets.
-        texts: the values in words; `index`: the one that is shown.
-        key: of the element, and of its state in the session: `st.session_state[f"{key} drag"].index`.
+        label: name of the setting.
+        texts: the values in words; `index`: of the current one.
+        key: of the element; its state in the session is `st.session_state[f"{key} drag"].index`.
         on_change: called when it is moved.
     """
     show = create_component("drag", _HTML)

@@ -1,4 +1,4 @@
-"""One element of a tensor beside its cube: its field in words, its indices, its numbers in formulas, flat pictures."""
+"""The panel of one element beside its cube: its field in words, indices, formulas with numbers, flat pictures."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,11 +23,11 @@ HTML = """
 
 
 def show_element(data: dict[str, Any], key: str, on_focus: Callable[[], Any]) -> None:
-    """Show an element in an element of the class `st-key-{key}`; which one, the cube on the page says.
+    """Show the panel of the element that is selected in the page's cube, in an element of the class `st-key-{key}`.
 
     Args:
-        data: `lab.beside.beside_data`.
-        key: of the element, and of its state in the session: `st.session_state[f"{key} shown"].focus`.
+        data: the data of `normviz.topics.lab.beside`.
+        key: of the element; its state in the session is `st.session_state[f"{key} shown"].focus`.
         on_focus: called when an index is changed.
     """
     show = create_component("element", HTML, isolate_styles=False)

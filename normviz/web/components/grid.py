@@ -1,4 +1,4 @@
-"""A table of cells that open: one component, redrawn in place."""
+"""A table of clickable cells, redrawn in place."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,10 +15,10 @@ def show_grid(data: dict, key: str, on_open: Callable[[], Any]) -> None:
 
     Args:
         data: label; colours (yes, no, changed, kept); open: a cell's key; shows: the key of the element that shows the
-            open cell; small: whether it stands back; groups: by `on` the heads above the columns; columns (on, one,
+            open cell; small: True for a reduced table; groups: by `on`, the heads above the columns; columns (on, one,
             added, sign, name); rows (name, note, cells). A cell has key, title and either covered or alert, answer,
             sign and word. Answers are yes, no, fades and none.
-        key: of the element, and of its state in the session: `st.session_state[f"{key} table"].open`.
+        key: of the element; its state in the session is `st.session_state[f"{key} table"].open`.
         on_open: called when a cell is clicked.
     """
     show = create_component("grid", HTML)

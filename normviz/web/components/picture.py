@@ -1,4 +1,4 @@
-"""Two pictures on each other, pixel by pixel, with a handle that wipes between them; a pixel can be picked."""
+"""Two pictures on top of each other with a handle that wipes between them; pixels can be selected."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -28,15 +28,16 @@ def show_picture_wipe(
     images: Mapping[str, np.ndarray], key: str, alt: str, right_label: str, focus: Sequence[int], colour: str,
     on_pick: Callable[[], Any],
 ) -> None:  # fmt: skip
-    """Show two pictures that are wiped between, in an element of the class `st-key-{key}`.
+    """Show two pictures with a handle that wipes between them, in an element of the class `st-key-{key}`.
 
     Args:
-        images: by the name on the handle, two results of `shades` of one size; the first is left of the handle.
-        key: of the element, and of its state in the session: `st.session_state[f"{key} picture"].focus`.
+        images: by the name on the handle, two results of `convert_to_pixels` of one size; the first is left of the
+            handle.
+        key: of the element; its state in the session is `st.session_state[f"{key} picture"].focus`.
         alt: the picture in a sentence.
-        half: name of the right half, below it.
-        focus: row and column of the pixel with a ring around it, in this colour.
-        on_pick: called when a click, a tap or the arrow keys pick another pixel.
+        right_label: name of the right half, written below it.
+        focus: row and column of the selected pixel, which has a ring in this colour.
+        on_pick: called when another pixel is selected.
     """
     height, width = next(iter(images.values())).shape[:2]
     data = {
@@ -55,9 +56,9 @@ def show_picture_wipe(
 
 
 def convert_to_pixels(values: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Numbers (height, width) as grey, or (height, width, 3) as red, green and blue, of 8 bits: `low` is 0, `high` 255.
+    """Convert numbers (height, width) to grey or (height, width, 3) to RGB, in 8 bits: `low` becomes 0, `high` 255.
 
-    What is beyond is drawn as the end, and what is no finite number in a colour of its own.
+    Numbers outside are clipped. NaN and Inf have a colour of their own.
     """
     finite = np.isfinite(values)
     halves = np.where(finite, values, low) / 2 - low / 2  # of numbers near the largest there are, the whole is infinite

@@ -1,4 +1,4 @@
-"""Figures in the page: one component for all of them, which redraws in place and keeps camera and zoom."""
+"""Figures in the page: one component for all, which redraws in place and keeps camera and zoom."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -51,19 +51,19 @@ def show_figure(
     """Show a figure in an element of the class `st-key-{key}`.
 
     Args:
-        figure: what to draw; drawn again only when it changes.
-        key: of the element, and of its state in the session: `st.session_state[f"{key} plot"].focus`.
+        figure: drawn again only when it changes.
+        key: of the element; its state in the session is `st.session_state[f"{key} plot"].focus`.
         alt: the picture in a sentence.
-        height: in CSS; None: style.css says it.
-        hover, focus, names, symbol: `figures.cube.hover_data`, the locked element, the letters of its indices
-            and of the tensor; without them the figure has no highlight.
-        labels: what the copies' results are called in the readout; x̂ where there is one copy.
+        height: in CSS; by default from style.css.
+        hover, focus, index_letters, symbol: result of `cube.build_hover_data`, the locked element, the letters of its
+            indices and of the tensor; without them there is no highlight.
+        labels: names of the copies' results in the readout; x̂ for a single copy.
         on_focus: called when a click or the keyboard locks another element.
-        axes: what the tensor's axes are called.
-        view: how a cube is looked at, `looking.Param` by name: its camera, and gaps and cut where there are such.
-        on_view: called when the browser has changed it; `st.session_state[f"{key} plot"].view` then has it.
-        legend: what the colours of a cube mean, as HTML; it makes way for the words of the stages that are played.
-        still: why there are no stages to be played in `hover`, where that is to be said.
+        axes: names of the tensor's axes.
+        view: camera, gaps and cut of a cube, by the names of `cube_view`.
+        on_view: called when the browser has changed the view, which is then in `st.session_state[f"{key} plot"].view`.
+        legend: meaning of the cube's colours, as HTML; hidden while stages are played.
+        no_stages_note: reason why `hover` has no stages to play, if it is to be shown.
     """
     # plotly.js keeps its styles in the page's head, where a shadow root does not look.
     show = create_component("plot", _HTML, ("player", "saving"), isolate_styles=False)

@@ -1,4 +1,4 @@
-"""A place below the first screen, whose content is computed only after it was scrolled into sight."""
+"""Content below the first screen that is computed only after it was scrolled into view."""
 
 import streamlit as st
 
@@ -8,9 +8,9 @@ HTML = '<div class="nv-sight" aria-hidden="true"></div>'
 
 
 def is_seen(key: str) -> bool:
-    """Return True if the place has been in sight in this session; until then, hold it open with an empty space.
+    """Return True if the place has been in view in this session; until then, hold it open with an empty space.
 
-    The page runs again when the place comes into sight. `key`: of the place, and of the answer in the session.
+    The page runs again when the place comes into view. `key`: of the place, and of the answer in the session.
     """
     if not st.session_state.get(key):
         create_component("sight", HTML)(

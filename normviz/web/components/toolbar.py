@@ -1,4 +1,4 @@
-"""What can be done with every page: copy its link, set it back, show it to a class."""
+"""The toolbar of every page: copy its link, reset it, present it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,8 +12,8 @@ def show_toolbar(presenting: bool, on_reset: Callable[[], Any], on_present: Call
     """Show the toolbar in an element of the class `st-key-toolbar`.
 
     Args:
-        presenting: whether the page is shown to a class: the browser then gives all room to it, in large type.
-        on_reset: called when the page is to be as it was at first.
+        presenting: True in presentation mode, in which the figure fills the window, in large type.
+        on_reset: called when the page is reset.
         on_present: called when a presentation begins or ends.
     """
     # Not isolated: it gives the whole page another look, and walks to other pages by their links.

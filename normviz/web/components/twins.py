@@ -1,4 +1,4 @@
-"""Two curves and the area between them, on linear axes; played in the browser."""
+"""Two curves and the area between them, on linear axes, animated in the browser."""
 
 from typing import Any
 
@@ -21,9 +21,9 @@ def show_twin_curves(data: dict[str, Any], key: str) -> None:
     """Show a plot in an element of the class `st-key-{key}`.
 
     Args:
-        data: alt: the plot in a sentence; x, y: names of the axes; count: of places along x, of which the first is 1;
-            low, high: ends of the y axis; first, second: the curves so far; plays: whether they are played; names and
-            colours: of both curves.
+        data: alt: the plot in a sentence; x, y: names of the axes; count: number of places along x, from 1; low, high:
+            ends of the y axis; first, second: the curves so far; plays: True to animate them; names, colours: of both
+            curves.
         key: of the element.
     """
     show = create_component("twins", HTML, ("player",))

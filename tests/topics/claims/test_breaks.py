@@ -56,10 +56,10 @@ Convention.correct_variances = lambda self, variances, count: variances
     ),
     "ε outside the root": Break(
         """
-import normviz.core.normalize as core
+import normviz.core.kinds.general as core
 
-root = core.root_mean_square
-core.root_mean_square = lambda v, field, eps=0.0: root(v, field) + eps
+root = core.compute_rms
+core.compute_rms = lambda v, field, eps=0.0: root(v, field) + eps
 """,
         {
             "B01",  # the variance is var/(var + ε)
@@ -77,16 +77,16 @@ import numpy as np
 
 import normviz.core.backward as core
 
-whole = core.gradients
+whole = core.compute_gradients
 
 
 def diagonal(x, dy, *rest):
     found = whole(x, dy, *rest)
-    alone = core.diagonal_only(np.broadcast_to(x, np.shape(dy)), found.dxhat, *rest[:2])
+    alone = core.compute_diagonal_gradient(np.broadcast_to(x, np.shape(dy)), found.dxhat, *rest[:2])
     return found._replace(dx=alone)
 
 
-core.gradients = diagonal
+core.compute_gradients = diagonal
 """,
         # With the weights times a, this gradient is 1/a of what it was just as the right one is: B05 and B06 stay.
         {

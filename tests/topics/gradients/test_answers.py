@@ -248,8 +248,8 @@ def test_gamma_and_beta_may_be_left_out_and_epsilon_be_given_beside():
 
 def test_every_mistake_says_what_it_is_and_what_to_do():
     assert all(key == row.key for key, row in MISTAKES.items())
-    assert all(row.told.endswith(".") and row.remedy.endswith(".") and row.name for row in MISTAKES.values())
-    assert len({row.told for row in MISTAKES.values()}) == len(MISTAKES)
+    assert all(row.description.endswith(".") and row.remedy.endswith(".") and row.name for row in MISTAKES.values())
+    assert len({row.description for row in MISTAKES.values()}) == len(MISTAKES)
     assert {mistake for of in OF.values() for mistake in of} - {"channels"} <= set(MISTAKES)
 
 

@@ -11,7 +11,7 @@ from normviz.core.backward import backward
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.topics.gradients.chain import LAST_STEP, PATHS, STEPS, compute_chain, list_step_terms
-from normviz.topics.gradients.chain_figures import GRAPH_EDGES, chain_figure, get_path_colours
+from normviz.topics.gradients.chain_figures import GRAPH_EDGES, draw_chain, get_path_colours
 
 NUMBERS = st.floats(-1000, 1000).map(lambda number: round(number, 3))
 FIELDS = st.integers(2, 4).flatmap(
@@ -51,7 +51,7 @@ def test_a_constant_field_without_eps_lets_nothing_through():
 def test_each_step_turns_arrows_and_adds_one_gradient(theme):
     one, backwards = compute_chain(np.array([1.0, 2, 4, 1]), np.array([1.0, 0, -1, 0.5]), 1e-5), []
     for step in range(LAST_STEP + 1):
-        figure = chain_figure(one, step, 0.0, theme)
+        figure = draw_chain(one, step, 0.0, theme)
         go.Figure(figure.to_dict())
         notes = figure.layout["annotations"]
         assert sum("∂l/∂" in note["text"] for note in notes) == step

@@ -21,7 +21,7 @@ from normviz.topics.gradients.chain_figures import get_path_colours
 from normviz.topics.gradients.exercise import SCHEMES as HOMEWORK
 from normviz.topics.gradients.exercise import pack_npz
 from normviz.topics.gradients.mistakes import MISTAKES
-from normviz.topics.gradients.panels.answer import verdict_words as verdict_words
+from normviz.topics.gradients.panels.answer import describe_verdict as describe_verdict
 from normviz.topics.gradients.panels.graph import STEP_HEADINGS
 from normviz.topics.gradients.state import BELONGS, PARAMS, PREFIX, SHOWN, build_exercise, is_relevant
 from normviz.ui.link import clean_values
@@ -320,4 +320,4 @@ def test_two_mistakes_that_are_not_tried_together_are_not_said_to_be_excluded():
     out = (1 + inputs["gamma"]) * (xhat + inputs["beta"])  # "gamma-plus-one" and "affine-order"
     verdict = answers.judge_answer(scheme, "NC", inputs, {"out": out})["out"]
     assert (verdict.right, verdict.mistake) == (False, None)
-    assert "nor do the pairs that are tried" in verdict_words("out", verdict)
+    assert "nor do the pairs that are tried" in describe_verdict("out", verdict)

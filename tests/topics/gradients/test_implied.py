@@ -59,7 +59,7 @@ def test_any_other_factor_and_shift_is_not_called_running_averages(spread):
     shift = 0.013 if spread == "one for all" else np.median(X, 0)
     assert named(GAMMA * (X - shift) / divisor + BETA) == ("other-statistics", None)
     assert named(GAMMA * DOUT / divisor, "dx") == ("other-statistics", None)
-    assert "a factor and a shift" in MISTAKES["other-statistics"].told
+    assert "a factor and a shift" in MISTAKES["other-statistics"].description
 
 
 # --- running averages -----------------------------------------------------------------------------------------------

@@ -8,7 +8,8 @@ from strategies import uneven_array
 
 from normviz.charts.cube import LEVELS_PER_HUE, build_stages_data
 from normviz.core.fields import FULL, OWN, Field, Rule
-from normviz.core.normalize import broadcast_statistic, normalize
+from normviz.core.normalize import normalize
+from normviz.core.reductions import broadcast_statistic
 from normviz.core.registry import SCHEMES
 from normviz.topics.lab.stages import COPIED, build_stages
 

@@ -15,9 +15,9 @@ from normviz.jobs.bounded_store import BoundedStore
 from normviz.jobs.executors import create_thread_pool
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.spec import run_to_end
-from normviz.topics.running import cases, network
+from normviz.topics.running import cases
 from normviz.topics.running.averages import CONVENTIONS
-from normviz.topics.running.figures import ModeRow, accuracy_figure
+from normviz.topics.running.figures import ModeRow, draw_accuracies
 from normviz.topics.running.network import NETWORK_COUNT, NetworkTraining
 from normviz.topics.running.panels import accuracy
 
@@ -194,7 +194,7 @@ def test_what_is_kept_is_bounded(monkeypatch):
     for seed in range(3):
         accuracy.store_networks(NetworkTraining(4, 1e-5, seed), whole)
     assert len(store) == 2
-    size = sum(array.nbytes for array in (*whole.network.each(), whole.means, whole.variances))
+    size = sum(array.nbytes for array in (*whole.network.parameters, whole.means, whole.variances))
     assert size < 2.5 * 2**20
 
 
@@ -202,7 +202,7 @@ def test_what_is_kept_is_bounded(monkeypatch):
 def test_the_chart_has_every_network_and_their_mean(theme):
     values = np.linspace(0.5, 0.7, NETWORK_COUNT)
     rows = [ModeRow("a", "ink", values), ModeRow("b", "training", values / 2), ModeRow("c", "inference", None)]
-    figure = checked(accuracy_figure(rows, 0.1, theme))
+    figure = checked(draw_accuracies(rows, 0.1, theme))
     assert [trace.name for trace in figure.data] == ["a", "a, mean", "b", "b, mean"]
     np.testing.assert_allclose(figure.data[0].x, 100 * values)
     np.testing.assert_allclose(figure.data[3].x, [30])
@@ -218,7 +218,7 @@ def test_the_chart_has_every_network_and_their_mean(theme):
 
 
 def test_the_network_is_the_one_that_is_described():
-    assert network.initialize_networks([np.random.default_rng(0)]).weights[0].shape == (1, 64, 32)
+    assert next(NetworkTraining(1, 1e-5, 0).steps()).result().network.weights[0].shape == (NETWORK_COUNT, 64, 32)
 
 
 @pytest.mark.parametrize("batch", [1, 2])

@@ -12,6 +12,7 @@ from normviz.jobs.spec import compute_digest, run_to_end
 from normviz.topics.running import cases, network
 from normviz.topics.running.averages import CONVENTIONS, Moments
 from normviz.topics.running.network import NETWORK_COUNT, STEPS, WIDTHS, NetworkTraining
+from normviz.train.numpy_network import initialize_networks
 
 PYTORCH, KERAS = CONVENTIONS["pytorch"], CONVENTIONS["keras"]
 
@@ -36,10 +37,10 @@ def torchs(one, eps, momentum=0.1):
     return model
 
 
-def uneven_network(seed):
+def uneven_network(seed, eps=1e-5):
     """A network whose gains and biases are not 1 and 0, as if they had been learned."""
     rng = np.random.default_rng(seed)
-    one = network.initialize_networks([rng])
+    one = initialize_networks([rng], WIDTHS, eps)
     for array in [*one.gains, *one.biases]:
         array += 0.3 * rng.standard_normal(array.shape)
     return one
@@ -48,9 +49,9 @@ def uneven_network(seed):
 @given(st.integers(0, 999), st.sampled_from([2, 5, 16]), st.sampled_from([1e-5, 0.1]))
 @settings(max_examples=10)
 def test_logits_and_gradients_are_torchs(seed, batch, eps):
-    one, (pictures, classes) = uneven_network(seed), network.load_input_rows()
+    one, (pictures, classes) = uneven_network(seed, eps), network.load_input_rows()
     chosen = np.random.default_rng(seed).permutation(len(pictures))[:batch]
-    passed = network.run_networks(one, pictures[chosen][None], eps)
+    passed = one.run(pictures[chosen])
     model = torchs(one, eps)
     logits = model(torch.as_tensor(pictures[chosen]))
     np.testing.assert_allclose(passed.logits[0], logits.detach(), rtol=1e-6, atol=1e-8)
@@ -60,7 +61,7 @@ def test_logits_and_gradients_are_torchs(seed, batch, eps):
     expected = [named[f"{3 * k}.weight"].grad.T for k in range(len(WIDTHS))] + [named[f"{last}.weight"].grad.T]
     expected += [named[f"{3 * k + 1}.{name}"].grad for name in ("weight", "bias") for k in range(len(WIDTHS))]
     expected += [named[f"{last}.bias"].grad]
-    for own, theirs in zip(network.compute_parameter_gradients(one, passed, classes[chosen]), expected, strict=True):
+    for own, theirs in zip(one.compute_gradients(passed, classes[chosen])[1], expected, strict=True):
         np.testing.assert_allclose(own[0].reshape(theirs.shape), theirs, rtol=1e-5, atol=1e-7)
 
 
@@ -68,23 +69,23 @@ def test_evaluation_is_torchs_after_the_same_batches():
     one, (pictures, _) = uneven_network(3), network.load_input_rows()
     model, eps = torchs(one, 1e-5), 1e-5
     batches = [pictures[k * 16 : (k + 1) * 16] for k in range(5)]
-    moments = [network.run_networks(one, batch[None], eps).moments for batch in batches]
+    moments = [network.join_moments(one.run(batch)) for batch in batches]
     for batch in batches:
         model(torch.as_tensor(batch))
     found = network.TrainedNetworks(one, *(np.stack(part) for part in zip(*moments, strict=True)))
     kept = cases.compute_training_averages(found, NetworkTraining(16, eps, 0), PYTORCH, 0.1).last
     tests, classes = network.load_input_rows(test=True)
-    logits = network.run_networks(one, tests, eps, kept).logits[0]
+    logits = one.run(tests, network.split_moments(kept)).logits[0]
     expected = model.eval()(torch.as_tensor(tests)).detach()
     np.testing.assert_allclose(logits, expected, rtol=1e-5, atol=1e-6)
     right = (expected.argmax(-1).numpy() == classes).mean()
-    np.testing.assert_allclose(cases.measure_frozen_accuracy(found, eps, kept), right)
+    np.testing.assert_allclose(cases.measure_frozen_accuracy(found, kept), right)
 
 
 def test_a_training_is_the_same_every_time_and_its_networks_differ():
     job = NetworkTraining(8, 1e-5, 12)
     one, two = run_to_end(job), run_to_end(job)
-    for a, b in zip(one.network.each(), two.network.each(), strict=True):
+    for a, b in zip(one.network.parameters, two.network.parameters, strict=True):
         np.testing.assert_array_equal(a, b)
     assert one.means.shape == (STEPS, NETWORK_COUNT, sum(WIDTHS))
     assert len(np.unique(one.network.weights[0].reshape(NETWORK_COUNT, -1)[:, 0])) == NETWORK_COUNT
@@ -130,17 +131,15 @@ def test_the_cases_are_what_they_say():
     cost = cases.measure_case_accuracies(found, job, KERAS, 0.1)
     labels = network.load_input_rows(test=True)[1]
     zero = Moments(np.zeros((NETWORK_COUNT, sum(WIDTHS))), np.ones((NETWORK_COUNT, sum(WIDTHS))))
-    np.testing.assert_array_equal(cost["fresh"], cases.measure_frozen_accuracy(found, job.eps, zero))
-    alone = network.run_networks(
-        found.network, network.load_input_rows(test=True)[0][:, None, None], job.eps
-    ).logits.argmax(-1)
+    np.testing.assert_array_equal(cost["fresh"], cases.measure_frozen_accuracy(found, zero))
+    alone = found.network.run(network.load_input_rows(test=True)[0][:, None, None]).logits.argmax(-1)
     assert all(len(np.unique(alone[:, k])) == 1 for k in range(NETWORK_COUNT))  # the same answer for every digit
     counts = np.bincount(labels, minlength=10) / len(labels)
     np.testing.assert_allclose(cost["one"], counts[alone[0, :, 0]])
     same = cases.measure_case_accuracies(found, job, KERAS, 0.5)
     np.testing.assert_array_equal(same["mixed"], same["running"])
-    whole = network.run_networks(found.network, network.load_input_rows()[0], job.eps)
-    np.testing.assert_allclose(whole.moments.mean, cases.compute_final_population(found, job.eps).mean)
+    whole = found.network.run(network.load_input_rows()[0])
+    np.testing.assert_allclose(network.join_moments(whole).mean, cases.compute_final_population(found).mean)
 
 
 def test_batches_of_unequal_size_count_by_their_digits():
@@ -148,13 +147,8 @@ def test_batches_of_unequal_size_count_by_their_digits():
     found = run_to_end(job)
     pictures, classes = network.load_input_rows(test=True)
     batches = np.split(np.arange(len(classes)), [3, 10, 40])
-    right = [
-        (network.run_networks(found.network, pictures[b], job.eps).logits.argmax(-1) == classes[b]).sum(-1)
-        for b in batches
-    ]
-    np.testing.assert_allclose(
-        cases.measure_unfrozen_accuracy(found, job.eps, batches), np.sum(right, axis=0) / len(classes)
-    )
+    right = [(found.network.run(pictures[b]).logits.argmax(-1) == classes[b]).sum(-1) for b in batches]
+    np.testing.assert_allclose(cases.measure_unfrozen_accuracy(found, batches), np.sum(right, axis=0) / len(classes))
 
 
 @given(st.integers(1, 128), st.sampled_from([0.0, 1e-5, 1e-3, 1.0]), st.integers(0, 9999), st.floats(0, 1))
@@ -162,7 +156,7 @@ def test_batches_of_unequal_size_count_by_their_digits():
 def test_whatever_the_setting_accuracies_are_shares(batch, eps, seed, share):
     job = NetworkTraining(batch, eps, seed)
     found = run_to_end(job)
-    assert all(np.isfinite(array).all() for array in found.network.each())
+    assert all(np.isfinite(array).all() for array in found.network.parameters)
     convention = KERAS if batch == 1 else PYTORCH
     for values in cases.measure_case_accuracies(found, job, convention, share).values():
         assert values.shape == (NETWORK_COUNT,)

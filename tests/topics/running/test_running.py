@@ -217,7 +217,7 @@ def test_the_standard_error_of_the_variance_is_that_of_all_batches(size, seed):
         whole = running.compute_batch_statistics(x)
         chosen = np.stack(np.meshgrid(*[np.arange(5)] * size), -1).reshape(-1, size)
         every = running.compute_batch_statistics(x[chosen]).variance.std(0)
-        exact = running_effects.standard_error_of_variance(own, whole, np.array([[size]]))[0]
+        exact = running_effects.compute_variance_error(own, whole, np.array([[size]]))[0]
         np.testing.assert_allclose(exact, every, rtol=1e-6)
 
 

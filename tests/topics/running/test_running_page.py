@@ -26,9 +26,9 @@ from normviz.topics.running.stream import Setting
 from normviz.topics.running.stream_figures import (
     BatchOutputs,
     TrackedStatistic,
-    batch_figure,
+    draw_batch,
+    draw_stream,
     format_output,
-    stream_figure,
 )
 
 SCRIPT = "pages/running.py"
@@ -162,7 +162,7 @@ def test_the_batch_figure_has_one_place_for_everything(theme):
     for count in (1, running.MAX_SHOWN_DIGITS):
         outputs = {name: rng.standard_normal(count) for name in MODES}
         batch = BatchOutputs(rng.random((count, 8, 8)), np.arange(count) % 10, outputs, 4.0, 16)
-        shown += [checked(batch_figure(batch, 0, mode, theme)) for mode in MODES]
+        shown += [checked(draw_batch(batch, 0, mode, theme)) for mode in MODES]
     for axis in ("xaxis", "xaxis2", "yaxis", "yaxis2"):
         assert len({tuple(figure.layout[axis].range) for figure in shown}) == 1
     assert [len(figure.layout.images) for figure in shown] == [1, 1, 8, 8]
@@ -374,7 +374,7 @@ def test_the_stream_figure_moves_only_what_is_drawn(theme):
     values = np.linspace(-1, 1, 10)
     kept = {"a": np.linspace(0, 3, 11), "b": np.zeros(11)}
     followed = [TrackedStatistic(title, "μ", values, running, values) for title, running in kept.items()]
-    shown = [checked(stream_figure(followed, position, theme)) for position in (0, 5, 10)]
+    shown = [checked(draw_stream(followed, position, theme)) for position in (0, 5, 10)]
     axes = [[figure.layout[name].range for name in ("xaxis", "yaxis", "yaxis2")] for figure in shown]
     assert axes[0] == axes[1] == axes[2]
     assert axes[0][1][1] > 3

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from browsing import ROOT
 
+from normviz.core.kinds.whitening import whiten
 from normviz.core.registry import get_scheme
-from normviz.core.whitening import whiten
 from normviz.topics.table1.fade import compute_fades
 from normviz.topics.table1.table import measure_cells
 from normviz.train.setting import Setting

@@ -121,7 +121,7 @@ def test_the_length_of_v_never_shrinks_and_grows_as_it_should(form, setting, inp
     assert np.all(lengths[1:] >= lengths[:-1] * (1 - 1e-14))
     assert measure_growth_gap(run, setting.rate) < 1e-12
     turned = np.degrees(np.arctan(setting.rate * np.linalg.norm(run.dv, axis=1) / lengths[:-1]))
-    np.testing.assert_allclose(run.turned, turned, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(run.turn_angles, turned, rtol=1e-7, atol=1e-9)
 
 
 def test_plain_sgd_does_not_follow_that_law():
@@ -135,7 +135,7 @@ def test_g_is_learned_and_without_it_the_loss_stays_high(inputs):
     assert np.all(kept.g == 1)
     assert learned.g[-1] > 3
     assert learned.losses[-1] < 0.5 * kept.losses[-1]
-    assert learned.turned[0] > 5 * learned.turned[-20:].mean()
+    assert learned.turn_angles[0] > 5 * learned.turn_angles[-20:].mean()
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -114,11 +114,11 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run():
     assert f"It is {run.losses[0]:.2g} at the start. At step 20:" in shown
     for key, words in (
         ("length", "learn **g**, the length: {}\n"), ("direction", "learn **v**, the direction: {}\n"),
-        ("weight", "learn **both**, weight norm: **{}**\n"), ("plain", "plain SGD on w, not drawn: {}"),
+        ("weight", "learn **both**, weight norm: **{}**"),
     ):  # fmt: skip
         assert words.format(f"{runs[key].losses[20]:.2g}") in shown
     assert f"v only gets longer: ‖v‖ from 0.5 to {run.lengths[20]:.3g}" in shown
-    assert f"the first step turned v by {run.turned[0]:.2g}°, the last one by {run.turned[-1]:.2g}°" in shown
+    assert f"the first step turned v by {run.turn_angles[0]:.2g}°, the last one by {run.turn_angles[-1]:.2g}°" in shown
     assert "in this run equal up to rounding" in shown
 
 
@@ -165,7 +165,7 @@ def test_a_g_below_zero_is_drawn_as_such():
 @pytest.mark.parametrize("link", [{}, {"rate": "1000", "batch": "1"}, {"rate": "0.01", "start": "0.1"}, {"rate": "10"}])
 def test_a_larger_turn_of_a_longer_v_has_a_reason(link):
     run = runs_of(Setting(**{k: type(getattr(Setting(), k))(v) for k, v in link.items()}))["weight"]
-    grown = run.turned[-1] > run.turned[0]
+    grown = run.turn_angles[-1] > run.turn_angles[0]
     assert ("although the gradient of v is larger there" in said(open_page(**link))) == grown
     assert not grown or np.linalg.norm(run.dv[-1]) > np.linalg.norm(run.dv[0])
 

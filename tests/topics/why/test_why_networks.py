@@ -1,4 +1,4 @@
-"""The small networks: their gradients, what the sigmoids see, and the bias outside of the gradient."""
+"""The small networks: what the sigmoids see, and the bias outside of the gradient."""
 
 from dataclasses import replace
 
@@ -11,26 +11,6 @@ from normviz.topics.why import learning, network, outside, saturation
 from normviz.topics.why.network import TrainingPlan
 
 PLAN = TrainingPlan((6, 5), "sigmoid", True, 0.5, 3, 2.0, (1.0, 0.5), (0.0, 0.3), (0, 1))
-
-
-@pytest.mark.parametrize("normalized", [True, False])
-@pytest.mark.parametrize("activation", ["sigmoid", "relu"])
-def test_gradients_are_central_differences(activation, normalized):
-    plan = replace(PLAN, activation=activation, normalized=normalized)
-    net, (x, labels) = network.make_initial_networks(plan), network.load_split_rows()
-    chosen = np.random.default_rng(0).integers(len(x), size=(2, 40))
-    parameters = [*net.weights, *(net.gains if normalized else []), *net.biases]
-    _, slopes = net.gradients(net.layers(x[chosen]), labels[chosen])
-    rng = np.random.default_rng(1)
-    for array, slope in zip(parameters, slopes, strict=True):
-        assert array.shape == slope.shape
-        way = rng.standard_normal(array.shape)
-        losses = []
-        for h in (1e-6, -1e-6):
-            array += h * way
-            losses.append(net.gradients(net.layers(x[chosen]), labels[chosen])[0])
-            array -= h * way
-        np.testing.assert_allclose((losses[0] - losses[1]) / 2e-6, (way * slope).sum((1, 2)), rtol=1e-4, atol=1e-8)
 
 
 def test_networks_side_by_side_are_networks_alone():
@@ -141,12 +121,13 @@ def test_unseen_digits_are_normalized_by_the_statistics_of_others():
         network.load_split_rows(),
         network.load_split_rows("test"),
     )
-    frozen = net.layers(x[None])
-    together = net.layers(unseen[None], frozen)[-1].y
-    np.testing.assert_allclose(net.layers(unseen[None, :1], frozen)[-1].y, together[:, :1], atol=1e-12)
-    one = net._replace(weights=[np.abs(weight) for weight in net.weights])
-    assert np.abs(one.layers(unseen[None])[0].a - one.layers(unseen[None], one.layers(x[None]))[0].a).max() > 1e-3
-    read = one.logits(one.layers(unseen[None], one.layers(x[None]))).argmax(-1)
+    frozen = net.run(x).moments
+    together = net.run(unseen, frozen).logits
+    np.testing.assert_allclose(net.run(unseen[:1], frozen).logits, together[:, :1], atol=1e-12)
+    one = replace(net, weights=[np.abs(weight) for weight in net.weights])
+    frozen = one.run(x).moments
+    assert np.abs(one.run(unseen).layers[0].a - one.run(unseen, frozen).layers[0].a).max() > 1e-3
+    read = one.run(unseen, frozen).logits.argmax(-1)
     np.testing.assert_allclose(
         network.measure_test_accuracy(one), (read == network.load_split_rows("test")[1]).mean(-1)
     )

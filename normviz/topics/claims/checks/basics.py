@@ -19,13 +19,8 @@ from normviz.topics.claims.claim import (
     list_seeds,
     repeat_over_seeds,
 )
-from normviz.topics.why.network import (
-    DenseNetworks,
-    TrainingPlan,
-    load_split_rows,
-    measure_test_accuracy,
-    train_networks,
-)
+from normviz.topics.why.network import TrainingPlan, load_split_rows, measure_test_accuracy, train_networks
+from normviz.train.numpy_network import DenseNetworks
 
 SINGLE_CONV_SHAPE: Shape = (1, *CONV_SHAPE[1:])
 """A batch of one example behind a convolution, (N, H, W, C)."""
@@ -65,7 +60,7 @@ class AffineNoise:
             array += added
         if step < self.last:
             x, _ = load_split_rows("test")
-            self.means.append(np.stack([each.a.mean(1) for each in network.layers(x[None])]))
+            self.means.append(np.stack([each.a.mean(1) for each in network.run(x).layers]))
 
 
 @lru_cache(maxsize=8)

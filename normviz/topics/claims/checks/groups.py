@@ -6,7 +6,7 @@ import numpy as np
 
 from normviz.core.equality import compute_xhat, find_largest_difference
 from normviz.core.fields import Shape
-from normviz.core.normalize import broadcast_statistic, centre, compute_rms
+from normviz.core.reductions import broadcast_statistic, centre, compute_rms
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
 from normviz.core.theory import find_invariances
 from normviz.data.samples import sample_normal, sample_uneven

@@ -68,7 +68,7 @@ def check_length_growth(seed: int) -> Evidence:
 
 def _measure_first_turns(seed: int, start: float) -> tuple[float, ...]:
     """Return the angle by which the first step turns w, in degrees, by seed."""
-    return repeat_over_seeds(seed, lambda each: train_parametrization("weight", each, start).turned[0])
+    return repeat_over_seeds(seed, lambda each: train_parametrization("weight", each, start).turn_angles[0])
 
 
 def check_direction_only(seed: int) -> Evidence:

@@ -1,1 +1,1 @@
-"""What the page on design shows: the answers to a question, and one of them in full."""
+"""Panels of the page "Find a scheme": the answers to a question, and one answer in full."""

@@ -1,4 +1,4 @@
-"""The schemes that the search has found: their cubes; and of one the changes it ignores, and its formula."""
+"""Panels on the schemes found: their cubes, and the ignored changes and the formula of one scheme."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -80,18 +80,18 @@ def tabulate_changes(scheme: Scheme, layer: str) -> dict[str, list[str]]:
 
 
 def find_registered_twin(scheme: Scheme, layer: str) -> Scheme:
-    """The registered scheme that computes the same on this layer, with what it learns; else the scheme itself."""
+    """Return the registered scheme that computes the same on this layer, else the scheme itself."""
     rows = [row for row in find_equal_schemes(scheme, SHAPES[layer][0]) if row.acts_on == scheme.acts_on]
     return min(rows, key=_is_put_behind) if scheme.key == "custom" and rows else scheme
 
 
 def _is_put_behind(row: Scheme) -> bool:
-    """Whether what stands in front is not of the row itself; in a link such goes with custom alone."""
+    """Return True if the weight scheme in front is not the row's own; in a link only custom can have such a front."""
     return row.weight != SCHEMES[row.key].weight
 
 
 def build_answer_links(scheme: Scheme, layer: str) -> dict[str, dict[str, Any]]:
-    """What the links to the lab and to Table 1 hold: this very scheme, by its name where it has one."""
+    """Return the query parameters of the links to the lab and to Table 1, by page, that open this scheme."""
     row = find_registered_twin(scheme, layer)
     row = scheme if _is_put_behind(row) else row
     on = 0 if row.on_activations is not None else 1
@@ -100,7 +100,7 @@ def build_answer_links(scheme: Scheme, layer: str) -> dict[str, dict[str, Any]]:
 
 
 def build_table_link(scheme: Scheme) -> dict[str, str]:
-    """Return what a link to Table 1 says of one scheme: its key, and of its rules what that page takes."""
+    """Return the query parameters of a link to Table 1: the scheme's key and the rules that the page accepts."""
     known = {param.name for param in table1.PARAMS}
     return {"schemes": scheme.key} | {name: value for name, value in make_scheme_link(scheme).items() if name in known}
 

@@ -1,4 +1,4 @@
-"""The answers to a question: photographs, the cubes of the answers, and one answer in full."""
+"""Panel with the answers to a question: photographs, the cubes of the answers, and one answer in full."""
 
 from functools import partial
 
@@ -31,10 +31,10 @@ from normviz.topics.design.wording import (
 from normviz.ui.link import View
 
 MAX_LISTED = 8
-"""Answers that are listed, at least if there are so many; more only if more have a name."""
+"""Most answers in the list, unless more of them have a name."""
 
 MAX_CUBES = 4
-"""Answers that have a cube."""
+"""Most answers that have a cube."""
 
 LIST_KEY = PREFIX + "pick of the list"
 
@@ -130,13 +130,13 @@ def _answers(asked: Demands, schemes: FoundSchemes, chosen: Scheme) -> None:
 
 
 def _said(scheme: Scheme, layer: str) -> str:
-    """Return the words of a scheme in the list: its name, if it has one, and its steps."""
+    """Return the label of a scheme in the list: its name, if it has one, and its steps."""
     name, what = find_scheme_name(scheme, layer), describe_scheme_steps(scheme, layer)
     return f"**{capitalize_first(name)}**{f': {what}' if what else ''}" if name else capitalize_first(what)
 
 
 def _pick() -> None:
-    """Take over the answer that was picked."""
+    """Store the answer picked in the list as the page's pick."""
     st.session_state[PREFIX + "pick"] = st.session_state[LIST_KEY]
 
 

@@ -1,4 +1,4 @@
-"""The panel on distance: what a step of the weights changes of the predictions, by the Fisher information."""
+"""The panel on the Fisher information: how far a step of the weights moves the predictions."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -18,12 +18,12 @@ from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 
 PLANE_HALF_WIDTH = 5.0
-"""The plane goes from -HALF to HALF, beyond the longest w."""
+"""Half the side of the drawn plane, longer than the longest w."""
 
 PowersByBlock = Mapping[tuple[str, str], fisher.ScalingPower]
 
 SCALING_LABELS = {"w": "W′ = 2W", "x": "x′ = 2x", "gain": "γ′ = 2γ"}
-"""How what is multiplied is said."""
+"""Labels of the scaled quantities of `fisher.SCALINGS`."""
 
 _RAISED = {-2: "¼", -1: "½", 0: "1", 1: "2", 2: "4"}
 
@@ -34,10 +34,10 @@ def show(view: View, theme: str) -> None:
     _planes(model, scheme, distance, theme)
     found = get_scaling_powers(model)
     _scales(model, scheme, found)
-    draw_download_button(lambda: distance_table(found), "fisher")
+    draw_download_button(lambda: tabulate_powers(found), "fisher")
 
 
-def distance_table(powers_by_scheme: Mapping[str, PowersByBlock]) -> dict[str, list]:
+def tabulate_powers(powers_by_scheme: Mapping[str, PowersByBlock]) -> dict[str, list]:
     """Return the exponents by which the blocks of F scale, a column for each scheme."""
     rows = list(product(fisher.PARAMETER_KINDS, SCALING_LABELS))
     return {"block": [f"{block}, {SCALING_LABELS[change]}" for block, change in rows]} | {
@@ -46,7 +46,7 @@ def distance_table(powers_by_scheme: Mapping[str, PowersByBlock]) -> dict[str, l
 
 
 def _planes(model: fisher.FisherModel, scheme: str, distance: float, theme: str) -> None:
-    """Equal distance around w, without normalization and with it."""
+    """Draw the weights at equal distance from w, without normalization and with it."""
     name = SCHEMES[scheme].name
     now = {key: fisher.compute_step_lengths(key, model, distance) for key in ("none", scheme)}
     twice = {key: fisher.compute_step_lengths(key, model, distance, 2.0) for key in ("none", scheme)}
@@ -93,7 +93,7 @@ def _planes(model: fisher.FisherModel, scheme: str, distance: float, theme: str)
 
 
 def _counts(scheme: str, is_open: bool) -> str:
-    """Return how the predictions depend on w; `is_open`: no w in the plane reaches the distance."""
+    """Describe how the predictions depend on w; `is_open`: no w in the plane reaches the distance."""
     if scheme == "layer":
         return (
             "the length of one unit still matters, since the units share μ and σ. A common factor of all units does "
@@ -111,7 +111,7 @@ def _counts(scheme: str, is_open: bool) -> str:
 
 
 def _scales(model: fisher.FisherModel, scheme: str, found: Mapping[str, PowersByBlock]) -> None:
-    """By what the blocks of F are multiplied when weights, data or gain are."""
+    """Show the factors of the blocks of F when weights, data or gain are doubled."""
     power = {key: each["w", "w"] for key, each in found.items()}
     st.markdown(
         f"### Doubling the weights multiplies their Fisher information by {_times(power[scheme])} with "
@@ -139,12 +139,12 @@ def _scales(model: fisher.FisherModel, scheme: str, found: Mapping[str, PowersBy
 
 
 def _times(power: fisher.ScalingPower) -> str:
-    """A power of two as what is multiplied by: ¼, 1, or about 0.58 where not all of the block scales as one."""
+    """Return a power of two as a factor: ¼, 1, or about 0.58 where the elements of the block scale differently."""
     return _RAISED[round(power.exponent)] if power.exact else f"about {_nearly(power)}"
 
 
 def _cell(power: fisher.ScalingPower) -> str:
-    """The same in a table."""
+    """Return the same for a cell of a table."""
     return f"× {_times(power)}" if power.exact else f"≈ {_nearly(power)}"
 
 

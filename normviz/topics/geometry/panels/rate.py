@@ -30,17 +30,17 @@ def show(view: View, theme: str) -> None:
     link = f"experiments?show=weight-decay&weight_decay_rate={training.rate}&weight_decay_steps={training.steps}"
     st.markdown(f"Weight decay makes W shorter. The [experiment on weight decay]({link}) shows its effect.")
     _twins(training)
-    draw_download_button(lambda: rate_table(course), "effective-rate")
+    draw_download_button(lambda: tabulate_run(course), "effective-rate")
 
 
-def rate_table(course: rate.TrainingCurves) -> dict[str, list]:
-    """Length, effective rate and loss of every step."""
+def tabulate_run(course: rate.TrainingCurves) -> dict[str, list]:
+    """Return length, effective rate and loss of every step, in columns."""
     rows = (("‖W‖", course.length[:-1]), ("η/‖W‖²", course.effective_rates), ("loss", course.losses))
     return {"step": list(range(len(course.losses)))} | {name: row[:, 0].tolist() for name, row in rows}
 
 
 def _draw_run(course: rate.TrainingCurves, theme: str) -> None:
-    """Draw the length of W and the effective rate by step, under what happened to them."""
+    """Draw the length of W and the effective rate by step, under a sentence on their course."""
     grown, shrunk = (
         course.length[-1, 0] / course.length[0, 0],
         course.effective_rates[-1, 0] / course.effective_rates[0, 0],
@@ -70,7 +70,7 @@ def _draw_run(course: rate.TrainingCurves, theme: str) -> None:
 
 
 def _growth(course: rate.TrainingCurves) -> str:
-    """Return why W only grows, and how closely the run follows the equation."""
+    """Explain why W only grows, and how closely the run follows the equation."""
     least = course.shortest[:, 0].min()
     if least < -ROUNDING:
         return f"**A weight vector got shorter** by {format_number(-least, 2)}, which only rounding can do."

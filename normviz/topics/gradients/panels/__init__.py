@@ -1,4 +1,4 @@
-"""What the page on gradients shows: one panel at a time."""
+"""The panels of the page "Gradients", of which one is open."""
 
 from collections.abc import Callable
 
@@ -14,4 +14,4 @@ PANELS: dict[str, Callable[[View, str], None]] = {
     "jacobian": show_jacobian,
     "answer": show_answer_check,
 }
-"""By a key of `state.SHOWN`: what draws it, for a view and a theme."""
+"""The function that draws each panel of `state.SHOWN`, for a view and a theme."""

@@ -1,4 +1,4 @@
-"""The backward pass of a scheme as a formula, and its numbers on a small tensor, also found in other ways."""
+"""The panel "Formula": the backward pass of a scheme, and its numbers on a small tensor, computed in several ways."""
 
 from collections.abc import Sequence
 
@@ -25,13 +25,13 @@ ROUNDING = RELATIVE_TOLERANCES["float64"]
 GRADIENT_NAMES = {"dx": "∂l/∂x", "dgain": "∂l/∂γ", "dbias": "∂l/∂β", "deps": "∂l/∂ε"}
 
 LINE_SYMBOLS = {"gain": "γ", "bias": "β", "smoothing": "ε"}
-"""By the name of a line, what else than x it is the gradient of."""
+"""The symbol of each line that is a gradient of something other than x."""
 
 WEIGHTS_PREFIX = "weights: "
-"""How the names of lines begin that belong to the weights in front."""
+"""Start of the names of lines about the weights before the layer."""
 
 _ROWS = (("incoming",), ("mean", "along"), ("divided",), ("input",), ("gain", "bias", "smoothing"), ("inside",))
-"""The lines that stand beside each other where there is room."""
+"""The lines that stand beside each other if there is room."""
 
 cached_comparison = st.cache_data(max_entries=64, show_spinner=False)(compare_gradients)
 cached_autograd = st.cache_data(max_entries=64, show_spinner="PyTorch computes the same …")(
@@ -40,7 +40,7 @@ cached_autograd = st.cache_data(max_entries=64, show_spinner="PyTorch computes t
 
 
 def show_formula(view: View, theme: str) -> None:
-    """The lines of the backward pass, what goes in and comes out, and the differences between ways."""
+    """Show the lines of the backward pass, its input and output, and the differences between ways to compute it."""
     scheme, eps, shape = get_page_scheme(view), get_page_eps(view), get_tensor_shape(view)
     scheme.check(shape)
     at = make_small_tensors(scheme, shape, view["seed"])
@@ -58,14 +58,14 @@ def show_formula(view: View, theme: str) -> None:
 
 
 def show_weight_scheme_note(scheme: Scheme) -> None:
-    """Of a scheme behind one of the weights, that the small tensor does not show it, and what does."""
+    """Say that the small tensor does not show a scheme of the weights, and link to the page that does."""
     said = wording.explain_front_scheme([scheme])
     if said:
         st.caption(f"{said} Table 1 trains a layer with weights.")
 
 
 def _lines(scheme: Scheme) -> None:
-    """The formulas; first those on the way to ∂l/∂x."""
+    """Show the formulas, first those on the way to ∂l/∂x."""
     lines = build_backward_formulas(scheme)
     there = {line.name for line in lines}
     inside = [] if scheme.pointwise is None else ["α"] if scheme.shift is None else ["α", "s"]
@@ -88,7 +88,7 @@ def _lines(scheme: Scheme) -> None:
 
 
 def _show_rows(lines: Sequence[Formula]) -> None:
-    """Formulas, those beside each other that belong together."""
+    """Show formulas, related ones beside each other."""
     for names in _ROWS:
         with st.container(horizontal=True, gap="medium", horizontal_alignment="center"):
             for line in lines:
@@ -97,7 +97,7 @@ def _show_rows(lines: Sequence[Formula]) -> None:
 
 
 def _in_and_out(scheme: Scheme, at: SmallTensors, both: GradientComparison, eps: float, theme: str) -> None:
-    """d and ∂l/∂x as pictures, and what the backward pass takes out, in one sentence and two rows of numbers."""
+    """Show d and ∂l/∂x as pictures, and the part of the gradient that the backward pass removes."""
     d, dx = both.formula.dxhat, both.formula.dx
     least = ROUNDING * both.frozen
     shown = (("incoming", "d comes in", d, 0.0), ("outgoing", "∂l/∂x goes out", dx, least))
@@ -116,7 +116,7 @@ def _in_and_out(scheme: Scheme, at: SmallTensors, both: GradientComparison, eps:
 
 
 def _describe_invariances(scheme: Scheme, eps: float) -> str:
-    """What is taken out of the gradient, which follows from the scheme: in bold, what to see."""
+    """Describe the part of the gradient that is removed, which follows from the scheme; the observation is in bold."""
     letter = "W" if scheme.acts_on == "weight" else "x"
     shift = f"a shift of all {letter} changes nothing, so ∂l/∂{letter} sums to 0"
     factor = f"a factor of all {letter} changes nothing, so {letter} · ∂l/∂{letter} sums to 0"
@@ -134,7 +134,7 @@ def _describe_invariances(scheme: Scheme, eps: float) -> str:
 
 
 def _show_comparison(scheme: Scheme, at: SmallTensors, both: GradientComparison, eps: float, torch: bool) -> None:
-    """A row for each gradient: how large it is, and how far other ways are from the formula."""
+    """Show a row for each gradient: its size, and the differences of the other ways from the formula."""
     exact = both.formula
     others = {"central differences": both.differences}
     if torch:
@@ -176,7 +176,7 @@ def _difference(exact: np.ndarray, found: np.ndarray | None, both: GradientCompa
 
 
 def _columns(at: SmallTensors, both: GradientComparison) -> dict[str, list]:
-    """Every element in a row."""
+    """Return every element in columns, a row for each."""
     index = np.indices(at.x.shape).reshape(4, -1).tolist()
     return dict(zip("nhwc", index, strict=True)) | {
         "x": at.x.ravel().tolist(),

@@ -6,7 +6,7 @@ import streamlit as st
 from normviz.charts.palette import THEMES
 from normviz.core.text import format_number, typeset
 from normviz.topics.gradients.chain import LAST_STEP, PATHS, STEPS, ChainValues, compute_chain, list_step_terms
-from normviz.topics.gradients.chain_figures import chain_figure, format_values, get_path_colours
+from normviz.topics.gradients.chain_figures import draw_chain, format_values, get_path_colours
 from normviz.topics.gradients.state import PREFIX, parse_numbers
 from normviz.ui.link import View
 from normviz.ui.player import Player
@@ -17,7 +17,7 @@ READING_SECONDS = 4.0
 """Seconds for a sentence to be read."""
 
 ORDINALS = ("1st", "2nd", "3rd", "4th")
-"""The elements, as the heads of a table."""
+"""The elements, as headings of a table."""
 
 STEP_HEADINGS = {
     "forward": "Forward: three paths from x to x̂",
@@ -39,7 +39,7 @@ PATH_SENTENCES = (
 
 
 def show_chain(view: View, theme: str) -> None:
-    """Show the graph at a step, the step in a sentence, and the parts that the step adds up."""
+    """Show the graph at a step, the step in a sentence, and the terms that the step adds up."""
     x, dxhat = (np.array(parse_numbers(view[name])) for name in ("x", "dy"))
     one = compute_chain(x, dxhat, view["eps"])
 
@@ -48,7 +48,7 @@ def show_chain(view: View, theme: str) -> None:
         said = describe_chain_step(one, STEPS[step], view["eps"])
         with left:
             alt = f"A graph from x to the loss, at step {step} of {LAST_STEP} back. {said.replace('**', '')}"
-            show_figure(chain_figure(one, step, _least(one), theme), "chain", alt, "min(26rem, 68vh)")
+            show_figure(draw_chain(one, step, _least(one), theme), "chain", alt, "min(26rem, 68vh)")
         with right:
             st.markdown(f"#### {STEP_HEADINGS[STEPS[step]]}")
             with st.container(key="said-of-step"):
@@ -90,7 +90,7 @@ def _formula(count: int, theme: str) -> str:
 
 
 def _table(one: ChainValues, step: str, added: dict[str, np.ndarray]) -> dict[str, list[str]]:
-    """Return the parts of a gradient, a row for each, and their sum: over the elements, or element by element."""
+    """Return the terms of a gradient, a row for each, and their sum: over the elements, or element by element."""
     total, least = getattr(one, step), _least(one)
     rows = dict(added)
     if np.ndim(total):
@@ -102,7 +102,7 @@ def _table(one: ChainValues, step: str, added: dict[str, np.ndarray]) -> dict[st
 
 
 def describe_chain_step(values: ChainValues, step: str, eps: float) -> str:
-    """Return the sentences on a step: what the gradient is, and where it comes from."""
+    """Return sentences on a step: the gradient, and its origin."""
     count, least = len(values.x), _least(values)
     dx_sum = float(values.dx.sum())
     constant = " All x are equal and ε is 0, so s = 0. We define 0/0 as 0." if values.root == 0 else ""
@@ -129,5 +129,5 @@ def describe_chain_step(values: ChainValues, step: str, eps: float) -> str:
 
 
 def _least(one: ChainValues) -> float:
-    """Return the size up to which a gradient is 0 to rounding."""
+    """Return the magnitude up to which a gradient is 0 to rounding."""
     return 1e-12 * float(np.abs(one.dxhat).max()) / (one.root or 1.0)

@@ -1,4 +1,4 @@
-"""The Jacobian ∂x̂/∂x as a matrix, with the elements that share their statistics framed."""
+"""The panel "Jacobian matrix": ∂x̂/∂x, with frames around the elements that share their statistics."""
 
 import numpy as np
 import streamlit as st
@@ -37,7 +37,7 @@ def show_jacobian(view: View, theme: str) -> None:
 
 
 def _structure(scheme: Scheme, laid: JacobianBlocks, fields: int) -> str:
-    """What the picture shows, which follows from the fields."""
+    """Describe the structure of the matrix, which follows from the fields."""
     if scheme.pointwise is not None:
         return "**Only the diagonal**: every x̂ depends on its own x alone."
     if not scheme.fields:

@@ -1,4 +1,4 @@
-"""The panels of the page "Training vs. inference", of which one is open and computed."""
+"""The panels of the page "Training vs. inference"; only the open one is computed."""
 
 from normviz.topics.running.panels import accuracy, companions, stream
 from normviz.ui.link import View

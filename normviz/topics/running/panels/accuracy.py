@@ -1,4 +1,4 @@
-"""The panel on what goes wrong: networks are trained outside of the page, and their accuracies compared."""
+"""The panel "What goes wrong": networks train in the background, and their accuracies are compared."""
 
 import numpy as np
 import streamlit as st
@@ -13,7 +13,7 @@ from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.spec import compute_digest
 from normviz.topics.running import cases
 from normviz.topics.running.averages import CONVENTIONS, Convention
-from normviz.topics.running.figures import ModeRow, accuracy_figure
+from normviz.topics.running.figures import ModeRow, draw_accuracies
 from normviz.topics.running.network import (
     NETWORK_COUNT,
     STEPS,
@@ -38,10 +38,10 @@ from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 
 CASES_NEEDING_OTHERS = ("stale", "batches")
-"""Cases that batches of one do not have: x̂ is 0 there, so the weights in front never move, and no digit has others."""
+"""Cases without a meaning at batch size 1: x̂ is 0 there, so the weights before it never move."""
 
 MAX_STORED_TRAININGS = 40
-"""Trainings that are kept for all sessions, of two megabytes each."""
+"""Number of stored trainings for all sessions, two megabytes each."""
 
 RUN_KEY = PREFIX + "training"
 """The key of the run in the session's state."""
@@ -90,7 +90,7 @@ def get_case_accuracies(
 
 
 def show(view: View, theme: str) -> None:
-    """What each mistake costs, at the page's batch size, ε, momentum and seed."""
+    """Show the cost of each mistake, at the page's batch size, ε, momentum and seed."""
     convention = CONVENTIONS[view["framework"]]
     if view["batch"] == 1 and convention.unbiased:
         raise InvalidInput(f"{convention.name} refuses to train this network, which is dense, on one digit at a time.")
@@ -105,16 +105,16 @@ def show(view: View, theme: str) -> None:
     rows = [ModeRow(*words[:2], measured.get(key)) for key, words in describe_cases(view, convention).items()]
     said = "; ".join(f"{row.name}: {format_mean_percent(row.accuracy)}" for row in rows if row.accuracy is not None)
     show_figure(
-        accuracy_figure(rows, 1 / DIGIT_CLASSES, theme), "effect",
+        draw_accuracies(rows, 1 / DIGIT_CLASSES, theme), "effect",
         f"Accuracy on unseen digits. {said or 'Training.'}", f"{3.2 * len(rows) + 3:g}rem",
     )  # fmt: skip
     if measured:
-        draw_download_button(lambda: accuracy_table(rows), "accuracy")
+        draw_download_button(lambda: tabulate_accuracies(rows), "accuracy")
     _reasons(view, convention, measured)
 
 
-def accuracy_table(rows: list[ModeRow]) -> dict[str, list]:
-    """The accuracy of every case that was measured, in columns: one for each network."""
+def tabulate_accuracies(rows: list[ModeRow]) -> dict[str, list]:
+    """Return the accuracy of every measured case, a column for each network."""
     found = {row.name: row.accuracy for row in rows if row.accuracy is not None}
     by_network = np.transpose(list(found.values()))
     return {"case": list(found)} | {f"network {k}": each.tolist() for k, each in enumerate(by_network)}
@@ -140,7 +140,7 @@ def show_training_status(run: PageRun, working: bool) -> None:
 
 
 def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, str, str]]:
-    """Return for every case its name, the role of its colour, and what was done and why that matters."""
+    """Return for every case its name, the role of its colour, and its description."""
     share, batch, few = view["share"], view["batch"], cases.TOO_SMALL_SHARE
     momentum, swapped, slow = (typeset(round(convention.convert_momentum(each), 9)) for each in (share, 1 - share, few))
     other, on = typeset(round(1 - share, 9)), f"{convention.training} left on"
@@ -193,7 +193,7 @@ def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, s
 
 
 def _headline(measured: dict[str, np.ndarray], view: View, convention: Convention) -> None:
-    """Show the costliest mistake and the next two, in lines that are as high before there are numbers."""
+    """Show the costliest mistake and the next two, in lines of the same height before there are numbers."""
     if not measured:
         st.markdown("### Accuracy …% → …%")
         st.markdown("Other mistakes: …")
@@ -207,7 +207,7 @@ def _headline(measured: dict[str, np.ndarray], view: View, convention: Conventio
 
 
 def _reasons(view: View, convention: Convention, measured: dict[str, np.ndarray]) -> None:
-    """What was done in every case and what it cost, by the mode that the network is in."""
+    """Show the description and the cost of every case, by the mode of the network."""
     words = describe_cases(view, convention)
     for column, role in zip(st.columns(2, gap="large"), ("inference", "training"), strict=True):
         lines = [

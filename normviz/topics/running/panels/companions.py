@@ -1,4 +1,4 @@
-"""The panel on the other examples in a batch: the output for one example in many mini-batches, by scheme."""
+"""The panel "Other examples": the output for one example in many mini-batches, by scheme."""
 
 import numpy as np
 import streamlit as st
@@ -19,7 +19,7 @@ cached_outputs = st.cache_data(max_entries=16, show_spinner=False)(
 def show(view: View, theme: str) -> None:
     """Show the output of one example in many mini-batches, by scheme."""
     setting, unit = build_stream_setting(view), view["unit"] - 1
-    found = {key: outputs[:, unit] for key, outputs in cached_outputs(setting.still, view["eps"]).items()}
+    found = {key: outputs[:, unit] for key, outputs in cached_outputs(setting.without_drift, view["eps"]).items()}
     spread = {key: float(np.ptp(outputs)) for key, outputs in found.items()}
     rows = {f"{SCHEMES[key].label}  <b>{format_decimals(spread[key])}</b>": outputs for key, outputs in found.items()}
     varying = [SCHEMES[key].name for key, width in spread.items() if width > 1e-9]

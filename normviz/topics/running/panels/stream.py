@@ -1,4 +1,4 @@
-"""The panel with the switch: a batch in both modes, the statistics that each uses, and their averages over a stream."""
+"""The panel "Training or inference": a batch in both modes, and the statistics of each over a stream."""
 
 from functools import partial
 
@@ -14,23 +14,27 @@ from normviz.topics.running.stream import BATCHES, MAX_SHOWN_DIGITS, StreamTrace
 from normviz.topics.running.stream_figures import (
     BatchOutputs,
     TrackedStatistic,
-    batch_figure,
+    draw_batch,
+    draw_stream,
     format_output,
-    stream_figure,
 )
 from normviz.ui.link import View, draw_segments
 from normviz.ui.player import Player
 from normviz.web.components.plot import show_figure
 
 MODE_MARKERS = {"training": "○●", "inference": "◇◆"}
-"""The markers of a mode's outputs: while another mode is on, and while it is."""
+"""The markers of a mode's outputs: in another mode, and in this one."""
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
-"""Names of the places of the digits that are shown."""
+"""Names of the places of the shown digits."""
 
 
 def show(view: View, theme: str) -> None:
-    """Show the switch between the modes, and a stream of batches to be played; raises InvalidInput."""
+    """Show the switch between the modes, and a stream of batches to play.
+
+    Raises:
+        InvalidInput: the framework refuses the batch.
+    """
     seen = get_trace(build_stream_setting(view), view["eps"])
     averages = compute_page_averages(view, seen)
     with st.container(horizontal=True, vertical_alignment="center", key="mode"):
@@ -41,7 +45,7 @@ def show(view: View, theme: str) -> None:
 
 
 def show_stream(view: View, stream_trace: StreamTrace, averages: RunningAverages, theme: str, position: int) -> None:
-    """Show the batch at a position with the statistics of both modes, then these over the stream."""
+    """Show the batch at a position with the statistics of both modes, then the statistics over the stream."""
     batch = compute_batch_at(build_stream_setting(view), stream_trace, averages, position, view["eps"])
     with st.container(key="now"):
         st.markdown(f"### {_sentence(view, batch)}")
@@ -60,7 +64,7 @@ def show_stream(view: View, stream_trace: StreamTrace, averages: RunningAverages
 
 
 def _sentence(view: View, batch: StreamBatch) -> str:
-    """Return the outputs of the digit that is followed, first that of the page's mode."""
+    """Return the outputs of the followed digit as a sentence, the page's mode first."""
     mode, digit, name = view["mode"], view["digit"], _name_digit(view, batch)
     if mode not in batch.output:
         return f"The {name}, has no output in inference, as the running variance and ε are 0. An ε of 10⁻⁵ would do."
@@ -70,7 +74,7 @@ def _sentence(view: View, batch: StreamBatch) -> str:
 
 
 def _name_digit(view: View, batch: StreamBatch) -> str:
-    """Return the place and the class of the digit that is followed: "first digit, a 1"."""
+    """Return place and class of the followed digit: "first digit, a 1"."""
     label = batch.classes[view["digit"]]
     return f"{ORDINALS[view['digit']]} digit, {'an' if label == 8 else 'a'} {label}"
 
@@ -90,11 +94,11 @@ def _digits(view: View, batch: StreamBatch, widest: float, theme: str) -> None:
         f"Batch {batch.step + 1}, {of} digits, of the classes {', '.join(map(str, batch.classes))}, and below each its "
         f"output at unit {view['unit']}, in {mode} filled. In the frame the {_name_digit(view, batch)}: {values}."
     )
-    show_figure(batch_figure(shown, followed, mode, theme), "batch", alt, "clamp(14rem, 36vh, 19rem)")
+    show_figure(draw_batch(shown, followed, mode, theme), "batch", alt, "clamp(14rem, 36vh, 19rem)")
 
 
 def _pairs(view: View, batch: StreamBatch, theme: str) -> str:
-    """Return the mean and the variance that each mode normalizes by, as HTML; the pair in use is marked."""
+    """Return the mean and variance of each mode as HTML; the pair in use is marked."""
     names = {"training": f"This batch of {view['batch']}", "inference": "Running averages"}
     cards = []
     for mode, name in names.items():
@@ -123,24 +127,24 @@ def _picture(view: View, seen: StreamTrace, averages: RunningAverages, position:
         f"Mean and variance of unit {view['unit']} over {BATCHES} mini-batches of {view['batch']}, up to batch "
         f"{position}: dots for the batches, a line for the running average, dashes for the population."
     )
-    show_figure(stream_figure(followed, position, theme), "stream", alt, "38rem")
+    show_figure(draw_stream(followed, position, theme), "stream", alt, "38rem")
 
 
 def _drift(population: np.ndarray) -> str:
-    """How far the population's statistic goes over the stream, as the weights drift."""
+    """Describe the change of the population's statistic over the stream, as the weights drift."""
     first, last = format_decimals(population[0]), format_decimals(population[-1])
     return f"population drifts {first} → {last}" if first != last else f"population stays at {first}"
 
 
 def _colour_latex(text: str, mode: str, theme: str) -> str:
-    """Return a number that a mode normalizes by, in LaTeX, in the mode's colour."""
+    """Return a number in LaTeX, in the colour of the mode that normalizes by it."""
     return rf"\textcolor{{{getattr(THEMES[theme], mode)}}}{{{text}}}"
 
 
 def _update(
     convention: Convention, view: View, seen: StreamTrace, averages: RunningAverages, position: int, theme: str
 ) -> None:
-    """running ← (1 − share) · running + share · batch, in numbers, for the mean and the variance."""
+    """Show the update running ← (1 − share) · running + share · batch in numbers, for mean and variance."""
     if not position:
         return
     unit, share, count = view["unit"] - 1, view["share"], build_stream_setting(view).count

@@ -6,21 +6,20 @@ from math import prod
 from typing import Any
 
 from normviz.core.equality import compute_behaviour_key
-from normviz.core.fields import Shape, find_divisors
+from normviz.core.fields import CHANNEL_FIELD, Shape, find_divisors
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.core.scheme import CHANNEL_FIELD
 from normviz.topics.same.variants import VARIANTS
 
 MAX_TRIED_GROUPS = 32
-"""A scheme with groups is tried with up to this number of groups."""
+"""Most groups with which a scheme is tried."""
 
 
 @lru_cache(maxsize=64)
 def list_candidates(shape: Shape) -> tuple[tuple[Scheme, ...], ...]:
     """Return the schemes to try on a shape (N, H, W, C); those that compute the same on it stand together.
 
-    Layer norm's variants come first, no normalization comes last. A number of groups is tried where it makes the scheme
-    another one than every scheme without groups. A scheme whose fields hold one element each is left out: its x̂ is 0.
+    Layer norm's variants come first, no normalization comes last. Numbers of groups that equal a scheme without groups
+    are omitted. So are schemes whose fields hold one element each: their x̂ is 0.
     """
     found: dict[tuple[Any, ...], list[Scheme]] = {}
     for scheme in CANDIDATE_SCHEMES:
@@ -37,21 +36,21 @@ def list_candidates(shape: Shape) -> tuple[tuple[Scheme, ...], ...]:
 def is_affine(schemes: Sequence[Scheme]) -> bool:
     """Return True if x̂ is x times a factor plus a shift, one of each for every channel of the batch.
 
-    `schemes`: schemes that compute the same, of which one may be batch norm only because there is a single example.
+    `schemes`: schemes that compute the same; with a single example, batch norm may be among them.
     """
     return any(each.is_general_form and all(field == CHANNEL_FIELD for field in each.fields) for each in schemes)
 
 
 def is_changed_by_gain(schemes: Sequence[Scheme]) -> bool:
-    """Return True if a γ makes these schemes another one: they are a shift of x, and learn none."""
+    """Return True if these schemes only shift x and learn no γ, so that a γ makes them other schemes."""
     return is_affine(schemes) and bool(schemes[0].fields) and schemes[0].gain is None
 
 
 def _rows() -> Iterator[Scheme]:
     """Yield the registry's candidates: schemes of activations without windows, and none.
 
-    A window has a radius for each axis, too many to try. Of rows with the same fields the ones that learn fewer gains
-    are left out: they are another row with some of its gains fixed.
+    A window has a radius for each axis, too many to try. Of rows with the same fields, those with fewer gains are left
+    out: they equal another row with some of its gains fixed.
     """
     rows = [row for row in SCHEMES.values() if row.acts_on in ("activation", "none") and row.key != "custom"]
     rows = [row for row in rows if not any(field.windows for field in row.fields)]
@@ -66,7 +65,7 @@ def _gains(scheme: Scheme) -> int:
 
 
 CANDIDATE_SCHEMES = tuple(_rows())
-"""The registry's rows that are tried, before they are given a number of groups."""
+"""Registered schemes to try, before they get a number of groups."""
 
 
 def _with_groups(row: Scheme, shape: Shape) -> Iterator[Scheme]:

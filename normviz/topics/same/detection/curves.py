@@ -9,25 +9,25 @@ from normviz.core.normalize import ignore_float_warnings
 from normviz.core.registry import Scheme
 
 INITIAL_ALPHAS = 2.0 ** np.arange(-3, 5)
-"""The α that are tried first, over the root mean square of x."""
+"""First guesses of α, times the root mean square of x."""
 
 MAX_SEARCH_ELEMENTS = 4096
-"""Elements with which α and s are searched; all others join at the end."""
+"""Most elements for the search of α and s; the last steps use all elements."""
 
 STEPS, LAST = 40, 4
 """Gauss-Newton steps with some elements, and with all of them."""
 
 BENT, BENT_FROM = 8, 0.02
-"""An estimate rests on this many elements whose slope f′ is between these parts of its largest value."""
+"""Least number of elements on the bend of f: with f′ from this share to one minus this share of its maximum."""
 
 
 class Estimate(NamedTuple):
     """The scheme with the estimated α and s.
 
     Attributes:
-        scheme: with these numbers.
-        bent: whether enough elements lie where f is a curve.
-        moved: |u f′(u)| of every element, u = αx + s: how far f goes for a relative change of u by 1.
+        scheme: the scheme with these numbers.
+        bent: True if enough elements lie where f is curved.
+        moved: |u f′(u)| of every element, u = αx + s: the change of f for a relative change of u.
     """
 
     scheme: Scheme
@@ -36,7 +36,7 @@ class Estimate(NamedTuple):
 
 
 def is_monotone(x: np.ndarray, y: np.ndarray, tolerance: float) -> bool:
-    """Return True if y only rises or only falls with x in every channel, where y may be off by so much."""
+    """Return True if y only rises or only falls with x in every channel, up to a tolerance."""
     flat, target = x.reshape(-1, x.shape[-1]), y.reshape(-1, x.shape[-1])
     rises = np.diff(np.take_along_axis(target, np.argsort(flat, axis=0), axis=0), axis=0)
     return bool(np.all(np.all(rises >= -tolerance, axis=0) | np.all(rises <= tolerance, axis=0)))
@@ -46,8 +46,8 @@ def is_monotone(x: np.ndarray, y: np.ndarray, tolerance: float) -> bool:
 def estimate_pointwise(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: bool) -> Estimate | None:
     """Estimate α and s of y = f(αx + s), or of y = γ f(αx + s) + β with γ and β by channel; None if x is constant.
 
-    Gauss-Newton steps, halved until the squares fall, from the best of `STARTS`; γ and β follow by least squares in
-    each step (variable projection).
+    Gauss-Newton steps, halved until the squares fall, from the best of `INITIAL_ALPHAS`; γ and β follow by least
+    squares in each step (variable projection).
 
     Source: Golub & Pereyra 1973, The Differentiation of Pseudo-Inverses and Nonlinear Least Squares.
     """
@@ -79,7 +79,7 @@ def estimate_pointwise(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: 
 
 
 class _Curve:
-    """f(αx + s) at one α and s, with the γ and β of least squares."""
+    """The curve f(αx + s) at one α and s, with γ and β of least squares."""
 
     def __init__(
         self, x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: bool, inner: tuple[float, float]
@@ -102,12 +102,12 @@ class _Curve:
         self.squares = float((self.rest**2).sum())
 
     def find_smaller_residual(self) -> "_Curve | None":
-        """Return the curve after one step, or None where no step makes the squares smaller."""
+        """Return the curve after one step, or None if no step makes the squares smaller."""
         x, y, scheme, with_gain = self.given
         columns = [self.gain * self.slope * x]
         if scheme.shift is not None:
             columns.append(self.gain * self.slope)
-        if with_gain:  # what γ and β take up of each column is no step of α and s
+        if with_gain:  # γ and β explain a part of each column, which leaves no step of α and s
             square = (self.value**2).sum(0)
             columns = [each - each.mean(0) for each in columns]
             parts = [(self.value * each).sum(0) / np.where(square > 0, square, 1) for each in columns]

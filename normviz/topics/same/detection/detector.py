@@ -1,9 +1,8 @@
-"""Which normalization made y of x: every candidate is fitted to the numbers, and all that fit are told.
+"""Detector of the normalization between two arrays x and y: fits every candidate and returns all that fit.
 
-y = γ x̂ + β, where x̂ is the candidate's at an unknown ε, and γ and β are missing, or there is one for each channel, or
-one for each of the elements that share a statistic. An explanation with fewer learned numbers goes before one with
-more. Candidates that explain y equally well are named together: which of them it was, these numbers cannot tell. So
-are those that compute the same from the arrays in another layout, or with any γ and β.
+The model is y = γ x̂ + β with an unknown ε. γ and β are absent, or one for each channel, or one for each of the elements
+that share a statistic. Explanations with fewer learned numbers are preferred. Candidates that explain y equally well
+are returned together, also those that compute the same from the arrays in another layout, or with any γ and β.
 """
 
 from dataclasses import dataclass, replace
@@ -23,17 +22,17 @@ from normviz.topics.same.detection.fitting import CHANNELS, NOTHING, CandidateFi
 from normviz.topics.same.detection.precision import find_precision
 
 MAX_ELEMENTS = 2**16
-"""The largest arrays that are looked at: some hundred fits are tried."""
+"""Most elements of an array: the detector tries some hundred fits."""
 
 
 @dataclass(frozen=True)
 class Detection:
-    """What made y of x.
+    """Answer of the detector for arrays x and y.
 
     Attributes:
-        fits: every candidate, in every layout that was tried.
-        constant: y is the same number, or one for each channel, whatever x is.
-        shapes: of the tensors (N, H, W, C), by layout.
+        fits: the fits of all candidates, in every layout tried.
+        constant: True if y is one number, or one for each channel, whatever x is.
+        shapes: shapes of the tensors (N, H, W, C), by layout.
     """
 
     fits: tuple[CandidateFit, ...]
@@ -42,7 +41,7 @@ class Detection:
 
     @cached_property
     def answer(self) -> tuple[CandidateFit, ...]:
-        """The simplest explanations, and what they cannot be told from; none where nothing fits, or y is constant."""
+        """The simplest fits and those indistinguishable from them; empty if nothing fits or y is constant."""
         good = [] if self.constant else [fit for fit in self.fits if fit.fits and fit.told]
         simplest = min((fit.level for fit in good), default=NOTHING)
         found = [fit for fit in good if fit.level == simplest]
@@ -52,7 +51,7 @@ class Detection:
         return (*found, *(replace(fit, level=CHANNELS, along=("C",)) for fit in hidden if fit not in found))
 
     def make_computation_key(self, fit: CandidateFit) -> tuple[object, ...]:
-        """Along what γ and β were fitted, what is averaged and what divides: in axes longer than 1, of any layout."""
+        """Return a key of a fit's computation on the arrays' axes longer than 1, equal in any layout."""
         shape, axes = self.shapes[fit.layout], ALL_LAYOUTS[fit.layout]
         long = [(k, axis) for k, axis in enumerate(axes) if shape[axis] > 1]
         fields = (fit.scheme.summation, fit.scheme.suppression)
@@ -62,11 +61,11 @@ class Detection:
         return fit.scheme.pointwise, fit.scheme.whitens, learned, *over
 
     def _hides(self, fit: CandidateFit, other: CandidateFit) -> bool:
-        """Whether a γ and a β for each channel make one candidate the other, or may where rounding hides the other.
+        """Return True if a γ and a β for each channel may turn one candidate into the other.
 
-        Any factor and shift for each channel are of every scheme that is one, and of those that fit although the
-        numbers do not show their division, as of a single example. Of an x whose spread is small beside its mean, a
-        scheme that does not centre leaves what the one that does leaves, but for γ and β.
+        Affine schemes turn into each other, and into schemes that fit although the numbers do not show their division,
+        as on a single example. If the spread of x is small beside its mean, a scheme without centring gives the x̂ of
+        the scheme with centring, up to γ and β.
         """
         if fit.level != CHANNELS or fit.layout != other.layout:
             return False
@@ -80,29 +79,29 @@ class Detection:
 
     @property
     def told(self) -> bool:
-        """Whether there is one answer: one scheme, or several that compute the same on this shape."""
+        """True if there is one answer: one scheme, or several that compute the same on this shape."""
         return len({(fit.axes, tuple((each.key, each.fields) for each in fit.schemes)) for fit in self.answer}) == 1
 
     @property
     def is_one_computation(self) -> bool:
-        """Whether all answers compute the same from the arrays, each in its own layout."""
+        """True if all answers compute the same from the arrays, each in its own layout."""
         return len({self.make_computation_key(fit) for fit in self.answer}) == 1
 
 
 def detect_normalization(x: np.ndarray, y: np.ndarray, layout: str | None = None) -> Detection:
-    """Which normalization made y of x.
+    """Detect the normalization that computes y from x.
 
     Args:
         x, y: input and output, arrays of one shape with two to four axes.
-        layout: a key of `ALL_LAYOUTS`; None: each that has as many axes is tried.
+        layout: a key of `ALL_LAYOUTS`; None tries every layout with as many axes.
 
     Raises:
-        InvalidInput: arrays that are too large, of two shapes, or not of finite real numbers, or another layout's.
+        InvalidInput: arrays too large, of two shapes, not finite real numbers, or not in the layout.
     """
     check_detector_arrays(x, y)
     fitting = [name for name, axes in ALL_LAYOUTS.items() if len(axes) == x.ndim]
     if is_likely_channels_first(x.shape):
-        fitting.reverse()  # the likelier one is told first
+        fitting.reverse()  # the likelier layout comes first
     if layout is not None:
         if layout not in ALL_LAYOUTS:
             raise InvalidInput(f"{layout!r} is not a layout; {', '.join(ALL_LAYOUTS)} are.")
@@ -117,7 +116,7 @@ def detect_normalization(x: np.ndarray, y: np.ndarray, layout: str | None = None
 
 
 def check_detector_arrays(x: np.ndarray, y: np.ndarray) -> None:
-    """Raise InvalidInput for what cannot be an input and its output."""
+    """Raise InvalidInput for arrays that cannot be a layer's input and output."""
     for name, array in (("x", x), ("y", y)):
         if array.dtype.kind not in "fiub":
             raise InvalidInput(f"{name} holds {array.dtype} values; real numbers are needed.")
@@ -139,6 +138,6 @@ def check_detector_arrays(x: np.ndarray, y: np.ndarray) -> None:
 
 
 def _is_constant(y: np.ndarray, name: str) -> bool:
-    """Whether y is, to rounding, one number, or one for each of several channels, whatever x is."""
+    """Return True if y is, up to rounding, one number, or one for each of several channels."""
     flat, off = y.reshape(-1, y.shape[-1]), ANSWER_ROUNDINGS * MACHINE_EPSILONS[name] * np.abs(y).max()
     return bool(np.ptp(y) <= off or (len(flat) > 1 and np.all(np.ptp(flat, axis=0) <= off)))

@@ -1,4 +1,4 @@
-"""Inputs and outputs to try the detector on, as layers of frameworks and papers give them."""
+"""Examples for the detector: inputs and outputs of layers of frameworks and papers."""
 
 from dataclasses import dataclass
 
@@ -14,15 +14,15 @@ SEED = 0
 
 @dataclass(frozen=True)
 class DetectorExample:
-    """An input and an output.
+    """A layer with a random input and its output.
 
     Attributes:
         name: the layer, and the shape in its layout.
-        scheme: the key of what it computes.
-        shape: of the tensor (N, H, W, C).
-        layout: of the arrays.
-        eps: its ε.
-        along: the axes along which γ and β vary; empty: a layer without them, or before it has learned.
+        scheme: key of the scheme.
+        shape: shape of the tensor (N, H, W, C).
+        layout: layout of the arrays.
+        eps: ε.
+        along: axes along which γ and β vary; empty for γ = 1 and β = 0.
     """
 
     name: str
@@ -33,7 +33,7 @@ class DetectorExample:
     along: tuple[str, ...] = ()
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """x and y in float32, from the seed 0; channels and examples differ in mean and spread."""
+        """Return x and y in float32, from `SEED`; channels and examples differ in mean and spread."""
         rng = np.random.default_rng(SEED)
         n, _, _, c = self.shape
         x = rng.standard_normal(self.shape) * rng.uniform(0.05, 2, (n, 1, 1, 1)) * rng.uniform(0.5, 1.5, c)
@@ -69,4 +69,4 @@ EXAMPLES = {
         "Layer norm with γ and β on one example (1, 5, 5, 6)", "layer", (1, 5, 5, 6), "NHWC", 1e-5, ("C",)
     ),
 }  # fmt: skip
-"""By the names in a link."""
+"""Examples by their names in a link."""

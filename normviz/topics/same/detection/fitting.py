@@ -1,4 +1,4 @@
-"""Fits of a candidate to an input and an output: y = γ x̂ + β, where ε, γ and β may be unknown."""
+"""Fits of candidates to an input and an output: y = γ x̂ + β, where ε, γ and β may be unknown."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -9,7 +9,8 @@ import numpy as np
 
 from normviz.core.fields import AXES, OWN
 from normviz.core.layouts import ALL_LAYOUTS
-from normviz.core.normalize import broadcast_statistic, centre, ignore_float_warnings, normalize, reduce_boxes
+from normviz.core.normalize import ignore_float_warnings, normalize
+from normviz.core.reductions import broadcast_statistic, centre, reduce_boxes
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
 from normviz.topics.same.detection.candidates import is_affine, is_changed_by_gain, list_candidates
@@ -18,42 +19,41 @@ from normviz.topics.same.detection.precision import bound_rounding_errors
 from normviz.topics.same.variants import VARIANTS
 
 TRIED_EPSILONS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-12, 0.0)
-"""The ε that are tried, the largest first."""
+"""Values of ε to try, the largest first."""
 
 MAX_ROUNDING_SHARE = 0.1
-"""Elements of which rounding may have taken this part are not looked at."""
+"""Elements of which rounding may have changed this share are ignored."""
 
 MIN_CLEAR_SHARE = 0.5
-"""This share of the elements must be looked at."""
+"""Least share of elements that are not ignored."""
 
 MIN_TOTAL_DIGITS = 9
-"""So many decimal digits of y must be explained, beyond what fitted numbers explain by themselves."""
+"""Least number of decimal digits of y in total that a fit explains, beyond the fitted numbers."""
 
 MIN_DIGITS_EACH = 0.5
-"""So many decimal digits of each number of y must be explained: a sum of many weak agreements says nothing."""
+"""Least number of decimal digits of each y that a fit explains: many weak agreements prove nothing."""
 
 FIRST_CHANNELS = 4
-"""Channels on which a candidate is tried first."""
+"""Number of channels on which a candidate is tried first."""
 
 NOTHING, EPS_ALONE, CHANNELS, ELEMENTS = range(4)
-"""What is fitted, the simplest first: nothing but one of `EPS`; any ε, or the numbers inside of a function; γ and β by
-channel; γ and β by element."""
+"""Levels of a fit, the simplest first: one of `TRIED_EPSILONS`; any ε, or α and s; γ and β by channel; by element."""
 
 
 @dataclass(frozen=True)
 class CandidateFit:
-    """How well a candidate explains y.
+    """Fit of a candidate to y.
 
     Attributes:
-        schemes: what it is; several where they compute the same on this shape.
-        layout: what the axes of the arrays were taken for.
-        level: what was fitted, of `NOTHING` to `ELEMENTS`.
-        along: the axes along which γ and β were fitted.
-        eps: those ε with which it fits, or the one with which it fits best.
-        residual: the largest |y − γ x̂ − β| over the largest |y|; infinite where a first look ruled the candidate out.
-        fits: whether that is no more than rounding.
-        told: whether that says anything: with too few numbers, anything fits.
-        gain, bias: whether γ is other than 1, β other than 0.
+        schemes: the candidate: schemes that compute the same on this shape.
+        layout: layout in which the arrays were read.
+        level: fitted numbers, from `NOTHING` to `ELEMENTS`.
+        along: axes along which γ and β were fitted.
+        eps: all ε that fit, else the best ε.
+        residual: max|y − γ x̂ − β| / max|y|; infinite if a quick test excluded the candidate.
+        fits: True if the residual is within rounding.
+        told: True if the numbers can decide; with too few, everything fits.
+        gain, bias: True if γ is not 1, β is not 0.
     """
 
     schemes: tuple[Scheme, ...]
@@ -69,26 +69,26 @@ class CandidateFit:
 
     @property
     def scheme(self) -> Scheme:
-        """The first of those that compute the same."""
+        """First of the schemes that compute the same."""
         return self.schemes[0]
 
     @property
     def axes(self) -> tuple[int, ...]:
-        """The axes of the array in which elements share a statistic."""
+        """Positions of the array's axes along which elements share a statistic."""
         field = self.scheme.field
         rules = (OWN,) * 4 if field is None else field.rules
         return tuple(k for k, axis in enumerate(ALL_LAYOUTS[self.layout]) if rules[axis] != OWN)
 
 
 class FitTrial(NamedTuple):
-    """A candidate's x̂ at one ε, and how rounding may change it.
+    """A candidate's x̂ at one ε, and its bound of rounding.
 
     Attributes:
         eps: ε.
         xhat: x̂.
-        lost: how far each element may be off, for a size of 1.
-        size: the size of the numbers that each element comes from; 1 where something divides.
-        linear: what x̂ would be without the division: x − E_B[x]. None where nothing divides.
+        lost: bound of the rounding error of each element, relative to its size.
+        size: size of the numbers that each element comes from; 1 if something divides.
+        linear: x̂ without the division: x − E_B[x]. None if nothing divides.
     """
 
     eps: float
@@ -98,13 +98,13 @@ class FitTrial(NamedTuple):
     linear: np.ndarray | None = None
 
     def part(self, channels: slice) -> "FitTrial":
-        """Return the same of some channels."""
+        """Return the trial restricted to some channels."""
         xhat, lost, size = (each[..., channels] for each in (self.xhat, self.lost, self.size))
         return FitTrial(self.eps, xhat, lost, size, None if self.linear is None else self.linear[..., channels])
 
 
 class FitOutcome(NamedTuple):
-    """What came of one ε: how y is explained, and how well."""
+    """Result of a fit at one ε; the attributes are those of `CandidateFit`."""
 
     eps: float
     residual: float
@@ -115,12 +115,12 @@ class FitOutcome(NamedTuple):
 
 
 def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Iterator[CandidateFit]:
-    """Yield for every candidate the simplest explanation that fits, or the nearest one.
+    """Yield for every candidate the simplest fit that explains y, or the nearest one.
 
     Args:
         x, y: the input and the output as tensors (N, H, W, C).
-        layout: the layout from which they come.
-        name: the type to which y is rounded.
+        layout: layout of the arrays they come from.
+        dtype: type to which y is rounded.
     """
     for schemes in list_candidates(x.shape):
         scheme = schemes[0]
@@ -146,7 +146,7 @@ def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Ite
 def _tried(
     y: np.ndarray, trials: list[FitTrial], own: list[FitTrial], schemes: tuple[Scheme, ...], layout: str
 ) -> Iterator[CandidateFit]:
-    """Yield the explanations by one candidate, the simplest first; `own`: its trial at an estimated ε, if any."""
+    """Yield the fits of one candidate, the simplest first; `own`: its trial at an estimated ε, if any."""
     yield _best([_without(y, each) for each in trials], schemes, layout, NOTHING, ())
     if own:
         yield _best([_without(y, each, 1) for each in own], schemes, layout, EPS_ALONE, ())
@@ -157,7 +157,7 @@ def _tried(
 
 
 def _elements(scheme: Scheme) -> tuple[str, ...]:
-    """The axes of γ and β where there is one for each of the elements that share a statistic."""
+    """Return the axes of γ and β if a variant of layer norm has one for each element of a field; else no axes."""
     if scheme.key not in VARIANTS or scheme.field is None:
         return ()
     return tuple(axis for axis, rule in zip(scheme.axes, scheme.field.rules, strict=True) if rule != OWN)
@@ -166,7 +166,7 @@ def _elements(scheme: Scheme) -> tuple[str, ...]:
 def _best(
     outcomes: list[FitOutcome], schemes: tuple[Scheme, ...], layout: str, level: int, along: tuple[str, ...]
 ) -> CandidateFit:
-    """The ε that fit, with the best of them; where none does, the nearest."""
+    """Return the fit over several ε: all that fit with the residual of the best; if none fits, the nearest."""
     best = min(outcomes, key=lambda each: (not (each.fits and each.told), each.residual))
     good = [each.eps for each in outcomes if each.fits and each.told] or [best.eps]
     eps = tuple(good) if schemes[0].suppression else ()
@@ -195,22 +195,22 @@ def _trials(x: np.ndarray, schemes: tuple[Scheme, ...], epsilons: tuple[float, .
 
 
 def _largest(x: np.ndarray, scheme: Scheme) -> np.ndarray:
-    """The largest |x| of every element's summation field."""
+    """Return the largest |x| in every element's first field, in the shape of x."""
     field = scheme.fields[0]
     return np.broadcast_to(broadcast_statistic(reduce_boxes(np.abs(x), field, np.max), field, x.shape), x.shape)
 
 
 def _without(y: np.ndarray, trial: FitTrial, fitted: int = 0) -> FitOutcome:
-    """y = x̂, after `fitted` numbers were chosen by y."""
+    """Judge y = x̂, after `fitted` numbers were chosen by y."""
     allowed = trial.lost * (np.abs(trial.xhat) + trial.size)
     clear = trial.lost < MAX_ROUNDING_SHARE
     return _judged(y, trial.xhat, allowed, clear, trial.eps, int(clear.sum()) - fitted, y - y.mean())
 
 
 def _with(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOutcome:
-    """y = γ x̂ + β, with γ and β along some axes.
+    """Fit y = γ x̂ + β, with γ and β along some axes.
 
-    Where x̂ without its division fits as well, nothing is told: these numbers do not show that anything divides.
+    If x̂ without its division fits as well, the numbers cannot decide (`told` is False).
     """
     found = _regressed(y, trial, along)
     if not (found.fits and found.told) or trial.linear is None:
@@ -221,7 +221,7 @@ def _with(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOutcome:
 
 @ignore_float_warnings
 def _regressed(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOutcome:
-    """γ and β along some axes, by least squares in which each element counts as it is exact."""
+    """Fit γ and β along some axes by least squares, each element weighted by its precision."""
     over = tuple(k for k, axis in enumerate(AXES["activation"]) if axis not in along)
     clear = trial.lost < MAX_ROUNDING_SHARE
     usual = np.sqrt((trial.xhat**2).mean(over, keepdims=True))
@@ -256,10 +256,10 @@ def _judged(
     free: int,
     varying: np.ndarray,
 ) -> FitOutcome:
-    """Whether y is what was fitted, to rounding, and whether that can be told from so many numbers.
+    """Judge whether y equals the fitted values up to rounding, and whether there are numbers enough to decide.
 
-    `clear`: the elements that are looked at; `free`: how many numbers of y are explained beyond those that were fitted;
-    `varying`: y without the constant that β explains, whose digits are what an explanation has to meet.
+    `clear`: elements that are not ignored; `free`: numbers of y minus fitted numbers; `varying`: y minus the constant
+    that β explains, whose digits a fit has to explain.
     """
     apart, largest = np.abs(y - fitted), float(np.abs(y).max())
     if not clear.any():
@@ -273,9 +273,9 @@ def _judged(
 
 @ignore_float_warnings
 def _estimate(x: np.ndarray, y: np.ndarray, scheme: Scheme) -> float | None:
-    """ε of y = x̂, by the field of the smallest variance, as y is v times 1/√(σ² + ε) in each.
+    """Return ε of y = x̂ = v/√(σ² + ε), from the field with the smallest variance.
 
-    None where there is nothing to tell it by: a single field, fields of one variance, or a matrix that divides.
+    None if it cannot be estimated: a single field, fields of one variance, or a matrix that divides.
     """
     field = scheme.suppression
     if field is None or scheme.whitens or prod(field.statistics_shape(x.shape)) < 2:
@@ -295,9 +295,9 @@ def _estimate(x: np.ndarray, y: np.ndarray, scheme: Scheme) -> float | None:
 
 
 def _is_linear(x: np.ndarray, y: np.ndarray, scheme: Scheme, name: str) -> bool:
-    """Return True if every channel of y may be a linear function of the channels of its group, as whitening makes it.
+    """Return True if every channel of y may be a linear function of its group's channels, as in whitening.
 
-    Without more vectors than channels in a group, anything is: False.
+    False if the vectors are too few to decide, at most one more than the channels of a group.
     """
     groups, count, channels = scheme.matrices(x.shape), prod(x.shape[:3]), x.shape[3]
     size = channels // groups
@@ -315,14 +315,14 @@ def _is_linear(x: np.ndarray, y: np.ndarray, scheme: Scheme, name: str) -> bool:
 
 
 def _fit_function(x: np.ndarray, y: np.ndarray, scheme: Scheme, layout: str, name: str) -> CandidateFit:
-    """The fit of a function of every element, with its α and s estimated: first without γ and β, then with them.
+    """Fit a function of every element, with estimated α and s: first without γ and β, then with them.
 
-    Where a factor and a shift fit as well, nothing is told: these numbers do not show the curve.
+    If a factor and a shift of x fit as well, the numbers cannot decide (`told` is False).
     """
     found = CandidateFit((scheme,), layout, CHANNELS, ("C",))
     if not is_monotone(x, y, 2 * ANSWER_ROUNDINGS * MACHINE_EPSILONS[name] * float(np.abs(y).max())):
         return found
-    lost = bound_rounding_errors(x, None, scheme, name) * (1 if name != "float64" else 16)  # what the estimates add
+    lost = bound_rounding_errors(x, None, scheme, name) * (1 if name != "float64" else 16)  # α and s are rounded too
     for level, along in ((EPS_ALONE, ()), (CHANNELS, ("C",))):
         estimated = estimate_pointwise(x, y, scheme, with_gain=bool(along))
         if estimated is None:

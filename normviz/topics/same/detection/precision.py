@@ -1,16 +1,17 @@
-"""How far rounding may take an output from what its scheme computes, when all that is known are the numbers."""
+"""Bounds of the rounding errors of an output, from the numbers alone."""
 
 import numpy as np
 
-from normviz.core.fields import Field
-from normviz.core.normalize import broadcast_statistic, centre, ignore_float_warnings, reduce_boxes
-from normviz.core.registry import CHANNEL_FIELD, Scheme
+from normviz.core.fields import CHANNEL_FIELD, Field
+from normviz.core.kinds.whitening import compute_steepest_slope
+from normviz.core.normalize import ignore_float_warnings
+from normviz.core.reductions import broadcast_statistic, centre, reduce_boxes
+from normviz.core.registry import Scheme
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
-from normviz.core.whitening import compute_steepest_slope
 
 
 def find_precision(y: np.ndarray) -> str:
-    """The shortest type that holds all numbers of an array: what they were rounded to, whatever the file's type."""
+    """Return the name of the shortest type that holds all numbers of an array, whatever its dtype."""
     with np.errstate(over="ignore"):
         single = y.astype(np.float32)
         if not np.array_equal(single, y):
@@ -21,7 +22,7 @@ def find_precision(y: np.ndarray) -> str:
 
 
 def is_rounded(x: np.ndarray, dtype: str) -> bool:
-    """Whether numbers of x are lost in the type of that name."""
+    """Return True if the type of this name cannot hold all numbers of x."""
     if dtype == "bfloat16":
         return find_precision(x) != dtype
     with np.errstate(over="ignore"):
@@ -32,12 +33,12 @@ def is_rounded(x: np.ndarray, dtype: str) -> bool:
 def bound_rounding_errors(
     x: np.ndarray, deviation: np.ndarray | None, scheme: Scheme, dtype: str, eps: float = 0.0
 ) -> np.ndarray:
-    """How far each element of x̂ may be off, for a size of x̂ of 1, where the output is in the type of that name.
+    """Return a bound of the rounding error of each element of x̂, relative to its size, for an output of type `dtype`.
 
-    Half precision is computed in float32, as frameworks do. What x loses beside the deviation counts, and twice where a
-    variance is a difference of squares. Infinite where a field is constant and nothing is added to its variance.
+    Half precision is computed in float32, as frameworks do. Rounding of x counts beside the deviation, and twice if the
+    variance is a difference of squares. Infinite if a field is constant and ε = 0.
 
-    `deviation`: √(σ² + ε) in the shape of the statistics; None where nothing divides, or a matrix does.
+    `deviation`: √(σ² + ε) in the shape of the statistics; None if nothing or a matrix divides.
     """
     last = MACHINE_EPSILONS[dtype]
     inner = MACHINE_EPSILONS["float64" if dtype == "float64" else "float32"]
@@ -53,13 +54,13 @@ def bound_rounding_errors(
 
 
 def _beside(x: np.ndarray, deviation: np.ndarray, field: Field) -> np.ndarray:
-    """The largest |x| of every element's field over what divides there."""
+    """Return the largest |x| of every element's field divided by its deviation."""
     with np.errstate(divide="ignore"):
         return broadcast_statistic(reduce_boxes(np.abs(x), field, np.max) / deviation, field, x.shape)
 
 
 def _beside_matrix(x: np.ndarray, scheme: Scheme, field: Field, eps: float) -> np.ndarray:
-    """The same where a group of channels is whitened: over its smallest √(λ + ε)."""
+    """Return the largest |x| of every element's field divided by the smallest √(λ + ε) of its whitened group."""
     v = centre(x, CHANNEL_FIELD)[0]
     least = compute_steepest_slope(v, scheme.matrices(x.shape), eps)
     return broadcast_statistic(reduce_boxes(np.abs(x), field, np.max) * least, field, x.shape)

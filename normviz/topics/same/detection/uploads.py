@@ -1,4 +1,4 @@
-"""An input and its output from files: nothing in them is run, and no more is unpacked than the bound says."""
+"""Input and output from uploaded files, without running code from them or unpacking more than a bound."""
 
 import numpy as np
 
@@ -9,18 +9,18 @@ from normviz.topics.same.detection.detector import check_detector_arrays
 SAVING_SNIPPET = """import numpy as np
 y = layer(x)
 np.savez("arrays.npz", x=x, y=y)  # PyTorch: x=x.detach().numpy(), and so y"""
-"""The lines that save one's own arrays."""
+"""Code that saves a layer's input and output."""
 
 ArrayPair = dict[str, np.ndarray]
 
 
 def read_pair(files: list[tuple[str, bytes]]) -> ArrayPair:
-    """x and y from one .npz file of two arrays or from two .npy files, by their names and contents.
+    """Return x and y from one .npz file of two arrays or from two .npy files, given as (name, content).
 
-    Of names that are not x and y the first is x: in a .npz as it was written, of files by the alphabet.
+    If the names are not x and y, the first is x: as written in a .npz, alphabetically for files.
 
     Raises:
-        InvalidInput: other files, files that are too large or not what their names say, or arrays that cannot be an
+        InvalidInput: other files, files too large or in another format than their ending, or arrays that cannot be an
             input and its output.
     """
     for name, content in files:

@@ -1,4 +1,4 @@
-"""What the detector found, in words."""
+"""The detector's answer in words."""
 
 from collections.abc import Sequence
 from math import isfinite
@@ -18,14 +18,14 @@ CONSTANT_OUTPUT = (
 
 
 def name_candidate(fit: CandidateFit) -> str:
-    """What a candidate is: "layer normalization = layer normalization over channels" where these are the same."""
+    """Return the names of a candidate: "layer normalization = layer normalization over channels"."""
     if fit.scheme.key == "none":
         return "no normalization: y is x" if fit.level == NOTHING else FACTOR_AND_SHIFT
     return " = ".join(format_scheme_name(scheme) for scheme in fit.schemes)
 
 
 def label_candidate(fit: CandidateFit) -> str:
-    """The same in fewer words: "Layer = Layer (channels)"."""
+    """Return the short labels of a candidate: "Layer = Layer (channels)"."""
     return (
         name_candidate(fit)
         if fit.scheme.key == "none"
@@ -34,12 +34,12 @@ def label_candidate(fit: CandidateFit) -> str:
 
 
 def label_kind(fit: CandidateFit) -> str:
-    """Return the label of a candidate; of a function without its α and s, which mean nothing where it is not told."""
+    """Return the label of a candidate; of a function without α and s, which mean nothing if it is undecided."""
     return label_candidate(fit) if fit.scheme.pointwise is None else fit.scheme.label
 
 
 def describe_array_axes(fits: Sequence[CandidateFit]) -> str:
-    """Over which axes of the arrays, in each of the layouts: "over axes 2 and 3 of (N, C, H, W)"."""
+    """Return the reduced axes of the arrays, in each layout: "over axes 2 and 3 of (N, C, H, W)"."""
     layouts = join_words([f"({', '.join(fit.layout)})" for fit in fits])
     if not fits[0].axes:
         return f"in {layouts}"
@@ -48,7 +48,7 @@ def describe_array_axes(fits: Sequence[CandidateFit]) -> str:
 
 
 def describe_fitted_eps(fit: CandidateFit) -> str:
-    """Return what is known of ε, or of α and s: "ε = 10⁻⁵", "ε ≤ 10⁻⁵", "α and s = 0.3 estimated"."""
+    """Return the known range of ε, or α and s: "ε = 10⁻⁵", "ε ≤ 10⁻⁵", "α and s = 0.3 estimated"."""
     if fit.scheme.pointwise is not None:
         return "α estimated" if fit.scheme.shift is None else f"α and s = {typeset(fit.scheme.shift, 3)} estimated"
     if not fit.eps:
@@ -65,7 +65,7 @@ def describe_fitted_eps(fit: CandidateFit) -> str:
 
 
 def describe_fitted_affine(fit: CandidateFit) -> str:
-    """What is known of γ and β: "γ and β for each channel", "no γ, no β"."""
+    """Return the fitted γ and β in words: "γ and β for each channel", "no γ, no β"."""
     if fit.level < CHANNELS or not (fit.gain or fit.bias):
         return "no γ, no β"
     each = "channel" if fit.level == CHANNELS else f"element along {', '.join(fit.along)}"
@@ -75,7 +75,7 @@ def describe_fitted_affine(fit: CandidateFit) -> str:
 
 
 def summarize_detection(detection: Detection) -> str:
-    """The answer in a sentence: what it was, that it was none of them, or that nobody can tell."""
+    """Return the answer in a sentence: the scheme, "None of these", or "Cannot tell"."""
     if detection.constant:
         return "Cannot tell."
     if not detection.answer:
@@ -90,7 +90,7 @@ def summarize_detection(detection: Detection) -> str:
 
 
 def explain_detection(detection: Detection) -> list[str]:
-    """What the answer rests on, in sentences."""
+    """Return the evidence for the answer, in sentences."""
     if detection.constant:
         return [CONSTANT_OUTPUT]
     if detection.answer:
@@ -114,14 +114,14 @@ def explain_detection(detection: Detection) -> list[str]:
 
 
 def _details(found: Detection) -> str:
-    """Over what, and with which ε, γ and β."""
+    """Return a sentence on the axes, ε, γ and β of the answer."""
     fit = found.answer[0]
     parts = (describe_array_axes(found.answer), describe_fitted_eps(fit), describe_fitted_affine(fit))
     return f"{capitalize_first('; '.join(filter(None, parts)))}."
 
 
 def _by_order(found: Detection) -> list[str]:
-    """Return what the same computation is called in each order of the axes, with its ε, γ and β."""
+    """Return a sentence for each order of the axes, with the computation's name there, and ε, γ and β."""
     return [
         f"If the axes are ({', '.join(fit.layout)}): "
         f"{'; '.join(filter(None, (name_candidate(fit), describe_fitted_eps(fit), describe_fitted_affine(fit))))}."
@@ -130,7 +130,7 @@ def _by_order(found: Detection) -> list[str]:
 
 
 def _same(found: Detection) -> list[str]:
-    """Why several schemes are one and the same here."""
+    """Return a sentence on why several schemes are the same on this shape; none for a single scheme."""
     schemes = found.answer[0].schemes
     if {each.key for each in schemes} <= {schemes[0].key, "instance"}:
         return []
@@ -141,7 +141,7 @@ def _same(found: Detection) -> list[str]:
 
 
 def _several(found: Detection) -> str:
-    """Why different schemes explain the same numbers."""
+    """Return a sentence on why different schemes explain the same numbers."""
     if any(fit.level >= CHANNELS for fit in found.answer):
         lost = any(not fit.told and not is_affine(fit.schemes) for fit in found.answer)
         doubt = ", or rounding hides that it cannot" if lost else ""

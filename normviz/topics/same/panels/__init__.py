@@ -1,4 +1,4 @@
-"""The panels of the page "Same or different?": one at a time, on the tensor of its link."""
+"""Panels of the page "Same or different?", one at a time, on the tensor of the link."""
 
 from collections.abc import Callable
 
@@ -20,11 +20,11 @@ from normviz.ui.tensor import get_view_shape, make_tensor
 from normviz.ui.tensor_controls import draw_fit_button
 
 Panel = Callable[[View, np.ndarray, str], None]
-"""A panel of a view, a tensor and a theme."""
+"""Function (view, tensor, theme) that shows a panel."""
 
 
 def show(view: View, theme: str) -> None:
-    """Show the panel of a view, or why its tensor cannot be shown."""
+    """Show the panel of a view, or the error if its tensor cannot be shown."""
     draw_segments(PREFIX + "panel", "Show", PANELS)
     with st.container():
         if view["panel"] == "detect":
@@ -34,13 +34,13 @@ def show(view: View, theme: str) -> None:
 
 
 def _show_pairs(view: View, x: np.ndarray, theme: str) -> None:
-    """Show a pair in two cubes; large tensors of several sessions one after the other."""
+    """Show a pair in two cubes; sessions with large tensors wait for each other."""
     with wait_for_turn(2 * x.size):
         show_pair(view, x, theme)
 
 
 def _show_variants(view: View, x: np.ndarray, theme: str) -> None:
-    """Show the three variants; large tensors of several sessions one after the other."""
+    """Show the three variants; sessions with large tensors wait for each other."""
     with wait_for_turn(x.size * len(VARIANTS)):
         show_variants(view, x, theme)
 
@@ -62,4 +62,4 @@ PANELS_ON_TENSOR: dict[str, tuple[Panel, int]] = {
     "variants": (_show_variants, MAX_VARIANT_ELEMENTS),
     "own": (show_own_pair, MAX_DRAWN_ELEMENTS // 2),
 }
-"""The panels that need the tensor of the link, with the most elements that they show."""
+"""Panels that need the tensor of the link, with the most elements that they show."""

@@ -1,4 +1,4 @@
-"""The detector on the page: an example or one's own files, and the layer that they come from."""
+"""Panel of the detector: an example or the visitor's files, and the layer that they come from."""
 
 from math import isfinite
 
@@ -37,7 +37,7 @@ detect_cached = st.cache_data(max_entries=64, show_spinner="Every candidate is f
 
 
 def show_detector(view: View) -> None:
-    """Show the input and output that were chosen, and the layer that they come from."""
+    """Show the choice of input and output, and the layer that they come from."""
     left, right = st.columns([1, 1], gap="large")
     with left:
         st.selectbox(
@@ -62,7 +62,7 @@ def show_detector(view: View) -> None:
 
 
 def _upload() -> None:
-    """The upload, how to save one's own arrays, and why the last files were not taken."""
+    """Draw the upload, code that saves arrays, and the error of the last files, if any."""
     st.file_uploader(
         "arrays.npz with x and y, or x.npy and y.npy", ["npz", "npy"], accept_multiple_files=True, key=UPLOAD_KEY,
         on_change=_take, help="Arrays only: nothing that you send is run. x is the layer's input, y its output.",
@@ -77,7 +77,7 @@ def _upload() -> None:
 
 
 def _take() -> None:
-    """Read the files into the session; what is there stays where they are no good."""
+    """Read the uploaded files into the session; bad files leave the arrays there unchanged."""
     state, files = st.session_state, st.session_state[UPLOAD_KEY]
     state[UPLOAD_ERROR_KEY] = None
     if not files:
@@ -94,7 +94,7 @@ def _swap() -> None:
 
 
 def _answer(arrays: ArrayPair, layout: str | None) -> None:
-    """The verdict, what it rests on, the code, and every candidate."""
+    """Show the verdict, its evidence, all candidates, and the code."""
     x, y = arrays["x"], arrays["y"]
     st.caption(f"x and y: {format_shape(x.shape)}, {x.dtype} and {y.dtype}")
     try:
@@ -115,7 +115,7 @@ def _answer(arrays: ArrayPair, layout: str | None) -> None:
 
 
 def tabulate_candidates(detection: Detection) -> dict[str, list[str]]:
-    """Every candidate, the nearest first, in columns."""
+    """Return a table of all candidates, the nearest first, as columns."""
     fits = sorted(detection.fits, key=lambda fit: (not fit.told, fit.residual))
     return {
         "Candidate": [capitalize_first(name_candidate(fit)) for fit in fits],
@@ -127,7 +127,7 @@ def tabulate_candidates(detection: Detection) -> dict[str, list[str]]:
 
 
 def _fitted(fit: CandidateFit) -> str:
-    """Return what was fitted of a candidate that was not ruled out at first sight."""
+    """Return the fitted ε, γ and β in words; empty for a candidate that a quick test excluded."""
     return (
         "; ".join(filter(None, (describe_fitted_eps(fit), describe_fitted_affine(fit))))
         if isfinite(fit.residual)
@@ -136,7 +136,7 @@ def _fitted(fit: CandidateFit) -> str:
 
 
 def _code(fit: CandidateFit, found: Detection) -> str:
-    """The scheme in PyTorch, from the array in its layout."""
+    """Return PyTorch code of the scheme, from the array in its layout."""
     scheme: Scheme = fit.scheme
     axes, lengths = ALL_LAYOUTS[fit.layout], found.shapes[fit.layout]
     order = sorted(range(len(axes)), key=axes.__getitem__)

@@ -1,4 +1,4 @@
-"""Two schemes of one's own, and whether they are equal: by their fields, and on random tensors."""
+"""Panel that compares two chosen schemes, by their fields and on random tensors."""
 
 from dataclasses import replace
 
@@ -28,11 +28,11 @@ from normviz.ui.link import PERSIST_STATE, View
 from normviz.ui.scheme_picker import format_scheme_choice
 
 TYPED_KEY = PREFIX + "typed"
-"""The key of the part in which axes are typed."""
+"""Key of the part in which axes are typed."""
 
 
 def show_own_pair(view: View, x: np.ndarray, theme: str) -> None:
-    """Show two schemes side by side, and whether they are equal on the shape of x."""
+    """Show two chosen schemes side by side, and whether they are equal on the shape of x."""
     told, cubes = st.columns([4, 5], gap="large")
     with told:
         left, right = (_choose_side(view, side, x.shape) for side in SIDES)
@@ -56,7 +56,7 @@ def show_own_pair(view: View, x: np.ndarray, theme: str) -> None:
 
 
 def _choose_side(view: View, side: str, shape: Shape) -> Scheme | None:
-    """Show the controls of one side, and its scope; return None where that is no scheme on this shape."""
+    """Show the controls of one side, and its scope; return its scheme, or None if that is invalid on this shape."""
     try:
         scheme, error = parse_side(view, side), ""
         scheme.check(shape, MAX_COMPARED_WINDOW_ELEMENTS)

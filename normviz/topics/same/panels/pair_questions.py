@@ -1,4 +1,4 @@
-"""Pairs of schemes as questions: a guess, then the answer, both cubes, and the parameters that differ."""
+"""Panel of pairs of schemes as questions: a guess, then the answer, both cubes, and differing parameters."""
 
 from dataclasses import replace
 from functools import partial
@@ -21,7 +21,7 @@ from normviz.ui.saving import draw_download_button
 from normviz.ui.tensor import OWN_DATA, SIZE_NAMES, make_tensor
 
 PAIR_GUESSES = {"yes": "= Same", "no": "≠ Different"}
-"""The answers to choose from."""
+"""Labels of the guesses."""
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -30,7 +30,7 @@ def _both(key: str, x: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def show_pair(view: View, x: np.ndarray, theme: str) -> None:
-    """Show a pair with its question, or with its answer once that was guessed or revealed."""
+    """Show a pair with its question, and with its answer once it is guessed or revealed."""
     identity = IDENTITIES[view["row"]]
     shape = identity.condition.mend(x.shape)
     drawn = x if shape == x.shape else _tensor_of(shape, view)
@@ -73,7 +73,7 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
 
 
 def get_pair_guesses() -> dict[str, str]:
-    """Return the guesses of this session, keys of `GUESSES` by pair, in their order."""
+    """Return the guesses of this session, keys of `PAIR_GUESSES` by pair, in their order."""
     return st.session_state.setdefault(PREFIX + "guesses", {})
 
 
@@ -96,7 +96,7 @@ def describe_measurement(identity: Identity, shape: Shape, equal: bool) -> str:
 
 
 def compare_learned_state(left: Scheme, right: Scheme) -> str:
-    """Return how the parameters and the states of two schemes differ."""
+    """Return sentences on how the parameters and the states of two schemes differ."""
     ours, theirs = _learned(left), _learned(right)
     told = [
         f"Both learn {ours}." if ours == theirs else f"**γ and β differ:** {ours} on the left, {theirs} on the right."
@@ -108,7 +108,7 @@ def compare_learned_state(left: Scheme, right: Scheme) -> str:
 
 
 def stack_formula(latex: str) -> str:
-    """Return a formula with its parts below each other, as a column is narrow."""
+    """Return a formula with its parts below each other, to fit a narrow column."""
     first, *more = latex.split(r"\quad")
     lines = r" \\ ".join([first, *more])
     return rf"\begin{{gathered}}{lines}\end{{gathered}}" if more else latex
@@ -165,13 +165,13 @@ def _learned(scheme: Scheme) -> str:
 
 
 def _tensor_of(shape: Shape, view: View) -> np.ndarray:
-    """Return the data of a view in another shape; uneven noise in place of one's own data."""
+    """Return the data of a view in another shape; uneven noise in place of uploaded data."""
     data = "uneven" if view["data"] == OWN_DATA else view["data"]
     return make_tensor({**view, **dict(zip(SIZE_NAMES, shape, strict=True)), "data": data})
 
 
 def _count(key: str) -> str:
-    """Return which pair this is, and how many guesses were right: "Pair 3 of 19 · 2 of 2 guesses right"."""
+    """Return the number of a pair and the score: "Pair 3 of 19 · 2 of 2 guesses right"."""
     made = get_pair_guesses()
     right = sum((guess == "yes") == IDENTITIES[pair].holds for pair, guess in made.items())
     score = f" · {right} of {len(made)} guesses right" if made else ""
@@ -179,7 +179,7 @@ def _count(key: str) -> str:
 
 
 def _next(identity: Identity) -> str:
-    """Return the next pair without a guess; the next one where all have one."""
+    """Return the next pair without a guess; simply the next if all have one."""
     at = PAIRS.index(identity.key) + 1
     following = [*PAIRS[at:], *PAIRS[: at - 1]]
     return next((key for key in following if key not in get_pair_guesses()), following[0])

@@ -1,11 +1,12 @@
-"""Three variants of layer norm side by side: cubes, formulas, uses, invariances and code."""
+"""Panel of three variants of layer norm side by side: cubes, formulas, uses, invariances and code."""
 
 import numpy as np
 import streamlit as st
 
 from normviz.charts import cube
 from normviz.core.fields import MAX_DRAWN_ELEMENTS, Shape
-from normviz.core.normalize import NormalizationResult, normalize
+from normviz.core.kinds.base import NormalizationResult
+from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, Scheme, find_equal_schemes
 from normviz.core.text import format_number, typeset
 from normviz.core.theory import explain_degeneracy
@@ -19,7 +20,7 @@ from normviz.ui.link import View, draw_segments
 
 VARIANT_SCHEMES = [SCHEMES[key] for key in VARIANTS]
 MAX_VARIANT_ELEMENTS = MAX_DRAWN_ELEMENTS // len(VARIANTS)
-"""The most elements of a tensor that is drawn three times."""
+"""Most elements of a tensor that is drawn once for each variant."""
 
 
 def show_variants(view: View, x: np.ndarray, theme: str) -> None:
@@ -77,7 +78,7 @@ def describe_coincidences(shape: Shape, eps: float) -> list[str]:
 
 
 def show_uses() -> None:
-    """Show who uses which variant."""
+    """Show a table of the variants and their uses."""
     rows = [
         {"Variant": SCHEMES[use.variant].label, "Who": f"[{use.who}]({use.url})", "In its words": use.how}
         for use in VARIANT_USES
@@ -91,7 +92,7 @@ def show_uses() -> None:
 
 
 def show_invariances() -> None:
-    """Show which changes of Table 1 leave the output of each variant as it was."""
+    """Show a table of the changes of Table 1 that leave the output of each variant the same."""
     st.table(tabulate_invariance(), border="horizontal")
     shown = "; ".join(f"{layer}: pre-activations {wording.format_shape(shape)}" for layer, (shape, _) in SHAPES.items())
     rows = ",".join(VARIANTS)

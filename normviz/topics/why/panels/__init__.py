@@ -1,4 +1,4 @@
-"""What the page on why shows: one panel at a time."""
+"""The panels of the page "Why normalize", of which one is open."""
 
 from collections.abc import Callable
 
@@ -14,4 +14,4 @@ PANELS: dict[str, Callable[[View, str], None]] = {
     "style": style.show,
     "history": history.show,
 }
-"""By a key of `state.SHOWN`: what draws it, for a view and a theme."""
+"""The function that draws each panel of `state.SHOWN`, for a view and a theme."""

@@ -1,4 +1,4 @@
-"""All schemes in the order of their papers, with what each does."""
+"""The panel with all schemes in the order of their papers."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""γ and β: they can undo the normalization."""
+"""The panel "γ and β": they can undo the normalization."""
 
 import numpy as np
 import streamlit as st
@@ -15,11 +15,11 @@ from normviz.ui.settings import Controls
 from normviz.web.components.plot import show_figure
 
 FIRST_VALUES = "experiments?show=start&start_schemes=batch"
-"""The experiment on the first values of γ and β, with batch norm."""
+"""Link to the experiment on the initial values of γ and β, with batch norm."""
 
 
 def show(view: View, theme: str) -> None:
-    """A layer on its way to doing nothing, and a link to the experiment on its first values."""
+    """Show a layer on its way to the identity, and a link to the experiment on the initial γ and β."""
     page = Controls(state.Page, state.PREFIX, view, state.is_relevant)
     page.draw("part")
     _undone(view, theme)
@@ -27,7 +27,7 @@ def show(view: View, theme: str) -> None:
 
 
 def _undone(view: View, theme: str) -> None:
-    """y over x."""
+    """Draw y over x."""
     found, start, there = (state.get_undone_norm(part, view["eps"], view["seed"]) for part in (view["part"], 0.0, 1.0))
     span = (float(min(start.y.min(), there.y.min())), float(max(start.y.max(), there.y.max())))
     least = RELATIVE_TOLERANCES["float64"] * float(np.abs(found.x).max())

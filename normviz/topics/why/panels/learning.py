@@ -1,4 +1,4 @@
-"""The same deep networks learning with and without batch norm, from eight seeds, and at every learning rate."""
+"""The panel "Learning": deep networks with and without batch norm, from eight seeds, and at every learning rate."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from normviz.core.text import typeset
 from normviz.describe.seeds import SIGNIFICANCE_LEVEL, compare_seed_by_seed, estimate_band, format_mean_percent
 from normviz.topics.why import state
 from normviz.topics.why.controls import draw_page_controls, draw_retrain_button
-from normviz.topics.why.figures import learning_figure
+from normviz.topics.why.figures import draw_learning
 from normviz.topics.why.learning import KIND_NAMES, LEARNED_ACCURACY, STUDY, RateSweep, find_sweeps
 from normviz.topics.why.network import BATCH, TEST_DIGITS, VALIDATION_DIGITS
 from normviz.topics.why.saturation import MEASUREMENT_INTERVAL, RATES, STEPS, WIDTH, LearningResults, Setting
@@ -38,7 +38,7 @@ def show(view: View, theme: str) -> None:
         with column:
             title = f"{name.capitalize()}: {levels[name]}"
             alt = f"Test accuracy by step, a line for each of {len(ends[name])} networks. At the end: {levels[name]}."
-            figure = learning_figure(title, LOOKS, 100 * run.accuracy, k, theme)
+            figure = draw_learning(title, LOOKS, 100 * run.accuracy, k, theme)
             key = "learning normalized" if k else "learning"
             show_figure(figure, key, f"{name.capitalize()}. {alt}", "min(22rem, 42vh)")
     draw_retrain_button()
@@ -49,7 +49,7 @@ def show(view: View, theme: str) -> None:
 
 
 def _robustness(sweeps: Mapping[str, RateSweep]) -> str:
-    """Say at how many learning rates the networks of all seeds learn."""
+    """Describe at how many learning rates the networks of all seeds learn."""
     plain, normed = sweeps[PLAIN].robust_count, sweeps[NORMED].robust_count
     only = f"at {'only ' * (plain < normed)}{plain}"
     counts = (
@@ -66,7 +66,7 @@ def _spoken(levels: Mapping[str, str]) -> str:
 
 
 def _caption(setting: Setting, seeds: int, is_shipped: bool) -> str:
-    """Say what was trained, and when."""
+    """Describe the training, and whether it is shipped."""
     origin = "computed in advance by this code" if is_shipped else "trained just now"
     return (
         f"{seeds} networks of each kind ({origin}), from seeds {setting.seed} to {setting.seed + seeds - 1}: "

@@ -1,4 +1,4 @@
-"""Normalizing outside of the gradient: the bias grows, and the loss stands still."""
+"""The panel "Outside the gradient": the bias grows, and the loss stays constant."""
 
 import numpy as np
 import streamlit as st
@@ -18,7 +18,7 @@ NAMES = {"outside": "E[x] taken for a constant", "inside": "the gradient knows o
 
 
 def show(view: View, theme: str) -> None:
-    """b and the loss by step, both ways."""
+    """Show b and the loss by step, with the normalization outside of the gradient and inside."""
     rate, steps = view["step_size"], view["steps"]
     found = state.get_bias_descents(rate, steps, view["seed"])
     out, inside = found["outside"], found["inside"]

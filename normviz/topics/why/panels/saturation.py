@@ -1,4 +1,4 @@
-"""The inputs of a sigmoid unit while the layers before it learn, and the share of saturated inputs by layer."""
+"""The panel "Saturated units": the inputs of a sigmoid unit during training, and the saturated share by layer."""
 
 from collections.abc import Mapping
 
@@ -32,10 +32,10 @@ from normviz.web.components.plot import show_figure
 
 PLAIN, NORMED = KIND_NAMES.values()
 STUCK = 2 / DIGIT_CLASSES
-"""Networks that read no more digits than this have learned nothing to speak of: guessing reads half as many."""
+"""Accuracy of networks that have learned nothing: twice that of guessing."""
 
 NOTHING = 0.005
-"""A smaller share is written 0%."""
+"""Shares below this are written 0%."""
 
 
 def show(view: View, theme: str) -> None:
@@ -90,7 +90,7 @@ def _bands(runs: Mapping[str, LearningRun], layer: int, unit: int, theme: str) -
 
 
 def _saturated(learned: Mapping[str, LearningResults], runs: Mapping[str, LearningRun], theme: str) -> None:
-    """Draw the share of saturated inputs by layer at the end, mean and interval over the seeds."""
+    """Draw the share of saturated inputs by layer at the end, with mean and interval over the seeds."""
     st.markdown(f"### {_saturated_words(learned, runs)}")
     layers = np.arange(learned[PLAIN].saturated.shape[1])
     lines = []
@@ -110,13 +110,13 @@ def _span(bands: list[np.ndarray]) -> tuple[float, float]:
 
 
 def _moved_words(seen: Mapping[str, np.ndarray]) -> str:
-    """Say how far the medians travel, over their whole way."""
+    """Describe how far the medians move during training."""
     plain, normed = (format_decimals(float(np.ptp(seen[name][:, 1])), 1) for name in (PLAIN, NORMED))
     return f"The median of this unit's input moves by {plain} without batch norm, by {normed} with it."
 
 
 def _saturated_words(learned: Mapping[str, LearningResults], runs: Mapping[str, LearningRun]) -> str:
-    """Say how much the layer saturates that saturates most without batch norm, and whether the networks learn."""
+    """Describe the layer that saturates most without batch norm, and whether the networks learn."""
     means = {name: estimate_mean(run.saturated, 0)[0] for name, run in learned.items()}
     layer = int(means[PLAIN].argmax())
     reads = {name: float(run.accuracy[-1].mean()) for name, run in learned.items()}

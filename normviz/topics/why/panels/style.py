@@ -1,4 +1,4 @@
-"""Style is statistics: what instance norm takes from a photograph, and another's put on."""
+"""The panel "Style": a photograph without its own channel statistics, and with another's."""
 
 import streamlit as st
 
@@ -13,13 +13,13 @@ from normviz.web.components.picture import convert_to_pixels
 from normviz.web.components.plot import show_figure
 
 GREY_LIMIT = 2.5
-"""x̂ from −SPREAD, black, to SPREAD, white."""
+"""Greys go from x̂ = −`GREY_LIMIT`, black, to `GREY_LIMIT`, white."""
 
 ADAIN = state.ADAIN
 
 
 def show(view: View, theme: str) -> None:
-    """The photograph, the other one, the first without its statistics, and with the other's."""
+    """Show the photograph, the other one, the first without its statistics, and with the other's."""
     kernel = view["kernel"] if view["space"] == "features" else 0
     found = state.get_restyled_photo(view["content"], view["contrast"], kernel, view["eps"], view["seed"])
     names = [PHOTOS[view["content"]], next(name for key, name in PHOTOS.items() if key != view["content"])]
@@ -53,7 +53,7 @@ def show(view: View, theme: str) -> None:
 
 
 def _seen(found: RestyledPhoto, names: list[str], kernel: int, contrast: float) -> str:
-    """What the last picture has of each."""
+    """Describe how far the last picture has the statistics of the style."""
     gap = format_number(found.gap, 2, 1e3 * RELATIVE_TOLERANCES["float64"])
     what = f"each of {found.channels} random features of {kernel} × {kernel} pixels" if kernel else "each colour"
     if not contrast:
@@ -65,7 +65,7 @@ def _seen(found: RestyledPhoto, names: list[str], kernel: int, contrast: float) 
 
 
 def _contrast_words(found: RestyledPhoto, contrast: float, eps: float) -> str:
-    """Whether x̂ notices the contrast."""
+    """Describe whether x̂ depends on the contrast."""
     if not contrast:
         return "**Instance norm takes the contrast**, but has nothing to work on where there is none."
     gap = format_number(found.contrast_gap, 2, 1e3 * RELATIVE_TOLERANCES["float64"])
@@ -76,7 +76,7 @@ def _contrast_words(found: RestyledPhoto, contrast: float, eps: float) -> str:
 
 
 def _honest_words(found: RestyledPhoto, kernel: int) -> str:
-    """What random features are, and what they are not."""
+    """Describe what random features can show, and what they cannot."""
     gap = format_number(found.seen_gap, 2, 1e3 * RELATIVE_TOLERANCES["float64"])
     if not kernel:
         return (

@@ -1,4 +1,4 @@
-"""Whitening, and the two simplifications that make batch norm of it."""
+"""The panel "Whitening", with the two simplifications that lead to batch norm."""
 
 import numpy as np
 import streamlit as st
@@ -10,7 +10,7 @@ from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe.notation import format_latex_number
 from normviz.topics.why import state
 from normviz.topics.why.controls import draw_page_controls
-from normviz.topics.why.figures import MAX_DRAWN_POINTS, Cloud, cloud_figure, draw_batch_ellipses
+from normviz.topics.why.figures import MAX_DRAWN_POINTS, Cloud, draw_batch_ellipses, draw_cloud
 from normviz.topics.why.whitening import (
     BATCH_COUNT,
     ELLIPSE_RADIUS,
@@ -32,25 +32,25 @@ from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 
 SYMBOLS = ("x₀", "x₁")
-"""The two features."""
+"""The symbols of the two features."""
 
 ROUNDING = RELATIVE_TOLERANCES["float64"]
 PLOT_HALF_WIDTH = 4.5
-"""What is brought to a common scale is drawn from −HALF to HALF."""
+"""Half the side of the drawn plane after scaling."""
 
 OUTLINED_BATCHES = 12
-"""Mini-batches whose ellipses are drawn."""
+"""Number of drawn ellipses of mini-batches."""
 
 OUTLINE_NAME = f"covariance, {ELLIPSE_RADIUS:g} standard deviations"
 
 WHITENING_SOURCE = SCHEMES["whitening"].reference
 
 COSTS_KEY = state.PREFIX + "costs"
-"""Where a session keeps that it asked for them."""
+"""Key of the session's request for the costs."""
 
 
 def show(view: View, theme: str) -> None:
-    """A cloud as it is and what is made of it; then what each of the two simplifications costs and spares."""
+    """Show a cloud and the result of a stage; then what each of the two simplifications costs and saves."""
     draw_page_controls(view)
     if view["points"] == "digits":
         x = compute_digit_features(view["first"], view["second"])
@@ -66,7 +66,7 @@ def show(view: View, theme: str) -> None:
 
 
 def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
-    """The cloud as it is, and at the chosen stage."""
+    """Show the cloud before, and at the chosen stage."""
     stage, eps = STAGES[view["stage"]], view["eps"]
     made, before = stage(x, eps), compute_covariance(x)
     after, w = compute_covariance(made), stage.matrix(before, eps)
@@ -99,7 +99,7 @@ def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) ->
             alt = (
                 f"A cloud of points, {name.lower()}, and its covariance as an ellipse: correlation {_correlation(cov)}."
             )
-            show_figure(cloud_figure(shown[key], theme), key, alt, "23rem")
+            show_figure(draw_cloud(shown[key], theme), key, alt, "23rem")
             st.latex(_matrix(cov))
     outside = int((np.abs(made) > PLOT_HALF_WIDTH).any(1).sum())
     st.caption(
@@ -116,12 +116,12 @@ def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) ->
 
 
 def _arrows(start: np.ndarray, reach: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Where each feature points."""
+    """Return an arrow for each feature, from a point along the feature's direction."""
     return {name: (start, start + way) for name, way in zip(SYMBOLS, reach, strict=True)}
 
 
 def _matrix(cov: np.ndarray) -> str:
-    """A covariance in LaTeX; what is 0 to rounding is 0."""
+    """Return a covariance in LaTeX; numbers that are 0 to rounding are 0."""
     least = ROUNDING * float(np.abs(cov).max())
     rows = (
         " & ".join(format_latex_number(0.0 if abs(value) <= least else float(value)) for value in row) for row in cov
@@ -130,7 +130,7 @@ def _matrix(cov: np.ndarray) -> str:
 
 
 def _describe_stage(key: str, before: np.ndarray, after: np.ndarray, made: np.ndarray, eps: float) -> str:
-    """What the right picture shows, in a sentence."""
+    """Describe the right picture in a sentence."""
     was, now = (_correlation(cov) for cov in (before, after))
     rank, mean = int((find_principal_directions(before)[0] > 0).sum()), np.abs(made.mean(0)).max()
     spreads = " and ".join(typeset(value, 4) for value in np.diag(after))
@@ -148,7 +148,7 @@ def _describe_stage(key: str, before: np.ndarray, after: np.ndarray, made: np.nd
 
 
 def _scaled_words(before: np.ndarray, after: np.ndarray, made: np.ndarray, eps: float) -> str:
-    """Say how closely batch norm has the mean and the variances that it should have."""
+    """Describe how closely batch norm attains mean 0 and variance 1."""
     predicted = np.diag(before) / (np.diag(before) + eps)
     gap, mean = _zero(np.abs(predicted - np.diag(after)).max()), _zero(np.abs(made.mean(0)).max())
     return f"Batch norm: mean {mean}, variances σ²/(σ²+ε) (difference {gap}). "
@@ -163,7 +163,7 @@ def _zero(gap: float) -> str:
 
 
 def _jointly(theme: str) -> None:
-    """The first simplification, by what it spares."""
+    """Show the first simplification, by its costs and savings."""
     st.markdown("## First simplification: a feature at a time")
     if not st.session_state.get(COSTS_KEY):
         per, joint = count_statistics(512)
@@ -206,7 +206,7 @@ def _request_costs() -> None:
 
 
 def _cost_words(found: WhiteningCosts) -> str:
-    """How much longer whitening takes, and how its time grows."""
+    """Describe how much longer whitening takes, and how its time grows."""
     there, back = found.whitened / found.per_feature, found.whitened_back / found.per_feature_back
     return (
         f"At C = {int(found.sizes[-1])}, whitening took {_times(there[-1])} times as long as batch norm, and with its "
@@ -219,7 +219,7 @@ def _times(ratio: float) -> str:
 
 
 def _by_mini_batch(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
-    """The second simplification: what a mini-batch knows of the whole set."""
+    """Show the second simplification: how statistics of a mini-batch differ from those of the whole set."""
     st.markdown("## Second simplification: a mini-batch at a time")
     size, whole = view["size"], compute_covariance(x)
     batches = draw_mini_batches(x, size, view["seed"])

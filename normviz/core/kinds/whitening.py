@@ -9,16 +9,69 @@ pseudo-inverse. There are such directions wherever a group has at least as many 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+import numpy as np
 from array_api_compat import array_namespace
 
 from normviz.core.arrays import Array
 from normviz.core.errors import InvalidInput
+from normviz.core.fields import CHANNEL_FIELD, FULL, MAX_WINDOW_ELEMENTS, Field, Index, Shape
+from normviz.core.kinds.base import Kind, NormalizationResult
+from normviz.core.kinds.general import GENERAL
+
+if TYPE_CHECKING:
+    from normviz.core.scheme import Scheme
 
 MAX_GROUP_CHANNELS = 4096
 """The most channels of a group for a derivative, which takes matrices over them: 128 MiB each in float64."""
+
+
+@dataclass(frozen=True)
+class Whitening(Kind):
+    """Multiplication of every group of channels by the inverse root of their covariance matrix."""
+
+    key: ClassVar[str] = "whitening"
+    statistic: ClassVar[str] = "covariance matrix"
+    decomposes: ClassVar[bool] = True
+    divides_by_matrix: ClassVar[bool] = True
+
+    def normalize(self, scheme: "Scheme", v: Array, eps: float) -> tuple[Array | None, Array]:
+        return None, whiten(v, scheme.matrices(v.shape[-4:]), eps)
+
+    def backpropagate(
+        self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float
+    ) -> tuple[Array, Array | None]:
+        return backpropagate_whitening(result.v, g, scheme.matrices(result.v.shape[-4:]), eps)
+
+    def differentiate_diagonally(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
+        return compute_whitening_diagonal(result.v, scheme.matrices(result.v.shape[-4:]), eps)
+
+    def split_contrast(self, scheme: "Scheme", result: NormalizationResult, index: Index) -> list[tuple[float, float]]:
+        shape = result.v.shape
+        position = int(np.ravel_multi_index(index[:-1], shape[:-1]))
+        each = project_on_eigenvectors(result.v, scheme.matrices(shape), position, index[-1])
+        return list(zip(*(numbers.tolist() for numbers in each), strict=True))
+
+    def check(self, scheme: "Scheme", shape: Shape, limit: int = MAX_WINDOW_ELEMENTS) -> None:
+        super().check(scheme, shape, limit)
+        rules = () if scheme.suppression is None else scheme.suppression.rules
+        if scheme.summation != CHANNEL_FIELD or rules[:3] != (FULL,) * 3 or rules[3].kind == "window":
+            raise InvalidInput(f"{scheme.name} is over N, H and W and within groups of C; it has no other fields.")
+
+    def simplify(self, summation: Field | None, suppression: Field | None) -> Kind:
+        return GENERAL if summation == suppression else self
+
+    def count_matrices(self, scheme: "Scheme", shape: Shape) -> int:
+        return 0 if scheme.suppression is None else scheme.suppression.rules[-1].count(shape[-1])
+
+    def find_divisor_field(self, scheme: "Scheme") -> Field:
+        return scheme.fields[0]
+
+
+WHITENING = Whitening()
 
 
 def whiten(v: Array, groups: int, eps: float) -> Array:

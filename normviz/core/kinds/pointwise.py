@@ -4,12 +4,19 @@ A new function is a row of `POINTWISE_FUNCTIONS` and a scheme that names it.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import pi
-from typing import NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from array_api_compat import array_namespace
 
 from normviz.core.arrays import Array
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import MAX_WINDOW_ELEMENTS, Index, Shape
+from normviz.core.kinds.base import Kind, NormalizationResult
+
+if TYPE_CHECKING:
+    from normviz.core.scheme import Scheme
 
 
 class PointwiseFunction(NamedTuple):
@@ -91,3 +98,36 @@ POINTWISE_FUNCTIONS: dict[str, PointwiseFunction] = {
     ),
 }
 """The functions by `Scheme.pointwise`."""
+
+
+@dataclass(frozen=True)
+class Pointwise(Kind):
+    """A function of every element by itself: x̂ = f(αx + s)."""
+
+    key: ClassVar[str] = "pointwise"
+    has_eps: ClassVar[bool] = False
+
+    def normalize(self, scheme: "Scheme", v: Array, eps: float) -> tuple[Array | None, Array]:
+        return None, POINTWISE_FUNCTIONS[str(self.function)].value(scheme.inside(v))
+
+    def backpropagate(
+        self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float
+    ) -> tuple[Array, Array | None]:
+        return g * self._slope(scheme, result.v), None
+
+    def differentiate_diagonally(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
+        return self._slope(scheme, result.v)
+
+    def split_contrast(self, scheme: "Scheme", result: NormalizationResult, index: Index) -> list[tuple[float, float]]:
+        return []
+
+    def check(self, scheme: "Scheme", shape: Shape, limit: int = MAX_WINDOW_ELEMENTS) -> None:
+        if scheme.fields:
+            raise InvalidInput(f"{scheme.name} is element by element; it has no fields.")
+
+    def explain_isolation(self) -> str | None:
+        return f"nothing is shared: each element passes through {self.function} by itself"
+
+    def _slope(self, scheme: "Scheme", x: Array) -> Array:
+        """Compute ∂x̂/∂x = α f'(αx + s), element by element."""
+        return scheme.alpha * POINTWISE_FUNCTIONS[str(self.function)].slope(scheme.inside(x))

@@ -1,0 +1,105 @@
+"""The general form: x̂ = scale · v / sqrt(ε + E_B[v²]), or x̂ = v without a suppression field.
+
+    ∂l/∂v = g/σ - v · E_Bᵀ[g·v/σ³]        with σ² = ε + E_B[v²], g = ∂l/∂x̂
+
+Nothing is divided by σ³: g·v/σ³ is (g·x̂)/σ², of which a power of the largest 1/σ in a window is taken out first. So
+1e20 and 1e-20 neither overflow nor vanish in float32. Where x̂ is 0/0, its derivative is 0, as x̂ itself is.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from normviz.core.arrays import Array
+from normviz.core.fields import Field, Index, Shape
+from normviz.core.kinds.base import Kind, NormalizationResult
+from normviz.core.reductions import (
+    average_windows,
+    broadcast_statistic,
+    compute_rms,
+    count_elements,
+    divide,
+    gather_windows,
+    invert,
+    lay_along,
+    reduce_boxes,
+)
+
+if TYPE_CHECKING:
+    from normviz.core.scheme import Scheme
+
+
+@dataclass(frozen=True)
+class General(Kind):
+    """Division by the root mean square over a field."""
+
+    key: ClassVar[str] = "general"
+
+    def normalize(self, scheme: "Scheme", v: Array, eps: float) -> tuple[Array | None, Array]:
+        if scheme.suppression is None:
+            return None, v
+        deviation = compute_rms(v, scheme.suppression, eps)
+        xhat = divide(v, broadcast_statistic(deviation, scheme.suppression, v.shape))
+        return deviation, xhat * scheme.scale(v.shape[-4:])
+
+    def backpropagate(
+        self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float
+    ) -> tuple[Array, Array | None]:
+        return (g, None) if scheme.suppression is None else _divided(g, result, scheme.suppression)
+
+    def differentiate_diagonally(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
+        summation, suppression, v = scheme.summation, scheme.suppression, result.v
+        if suppression is None or result.deviation is None:
+            return kept
+        shape = tuple(v.shape[-4:])
+        inverse = broadcast_statistic(invert(result.deviation), suppression, v.shape)
+        unit = v * inverse
+        through = unit  # Σ_j b_ij v_j ∂v_j/∂x_i, over σ and times the number of elements in B
+        if summation is not None:
+            both = v / count_elements(summation, shape, v)
+            through = unit - _sum_over_both(both, summation, suppression, shape) * inverse
+        return (kept - unit * through / count_elements(suppression, shape, v)) * inverse
+
+    def split_contrast(self, scheme: "Scheme", result: NormalizationResult, index: Index) -> list[tuple[float, float]]:
+        if scheme.suppression is None or result.deviation is None:
+            return []
+        at = scheme.suppression.statistic(index, result.v.shape)
+        return [(float(result.v[index]), float(result.deviation[at]))]
+
+
+def _divided(g: Array, result: NormalizationResult, field: Field) -> tuple[Array, Array]:
+    """Compute ∂l/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂l/∂ε = -½ Σ g·v/σ³."""
+    xp = array_namespace(g)
+    largest = invert(result.deviation)
+    inverse = broadcast_statistic(largest, field, g.shape)
+    along = g * (result.v * inverse)
+    deps = -0.5 * xp.sum(along * inverse * inverse, axis=tuple(range(-4, 0)))
+    total = reduce_boxes(along, field.blocks, xp.mean)
+    for axis, rule in field.windows:  # Σ over a window of (1/σ)² · along, in units of the window's largest (1/σ)²
+        sizes = lay_along(np.diff(rule.bounds(g.shape[axis]))[:, 0], axis, g)
+        near = gather_windows(largest, rule, axis)
+        most = xp.max(near, axis=axis, keepdims=True)
+        share = near / xp.where(most == 0, xp.ones_like(most), most)
+        total = average_windows(gather_windows(total / sizes, rule, axis) * share * share, rule, axis) * sizes
+        largest = xp.squeeze(most, axis=axis)
+    largest = broadcast_statistic(largest, field, g.shape)
+    return g * inverse - (result.v * largest) * (broadcast_statistic(total, field, g.shape) * largest), deps
+
+
+def _sum_over_both(x: Array, first: Field, second: Field, shape: Shape) -> Array:
+    """Sum, for every element, over the elements that are in both of its fields."""
+    xp = array_namespace(x)
+    for axis, ours, theirs in zip(range(-4, 0), first.bounds(shape), second.bounds(shape), strict=True):
+        lo, hi = np.maximum(ours[:, 0], theirs[:, 0]), np.minimum(ours[:, 1], theirs[:, 1])
+        if np.all(hi - lo == 1):
+            continue
+        sums = xp.cumulative_sum(x, axis=axis % x.ndim, include_initial=True)
+        lo, hi = (xp.asarray(index, device=x.device) for index in (lo, hi))
+        x = xp.take(sums, hi, axis=axis % x.ndim) - xp.take(sums, lo, axis=axis % x.ndim)
+    return x
+
+
+GENERAL = General()
+"""The kind of most schemes."""
