@@ -188,8 +188,8 @@ def _draw_courses(setting: Setting, begun: Outcomes) -> FigureSpec:
 def _draw_rates(setting: Setting, begun: Outcomes) -> FigureSpec:
     """Draw the covered modes and the share of samples near a mode over the learning rate."""
     kinds = (
-        ("modes covered", 1, (-0.4, MODES + 0.4), lambda each: each.modes),
-        ("samples near a mode, %", 100, (-4.0, 104.0), lambda each: each.quality),
+        ("modes covered", 1, (-0.4, MODES + 0.4), lambda each: each.covered_modes),
+        ("samples near a mode, %", 100, (-4.0, 104.0), lambda each: each.near_share),
     )
     panels = [
         CurvePanel(
