@@ -89,7 +89,7 @@ def main() -> None:
     print_row(row("none, called here", seconds_here, seconds_here, number))
     for size in sizes:
         with cluster(size) as address, Cluster(address) as executor:
-            many = JobQueue(executor, lease=PATIENCE, at_once=2 * size)
+            many = JobQueue(executor, lease=PATIENCE, jobs_per_request=2 * size)
             single = JobQueue(executor, lease=PATIENCE)
             print_row(
                 row(str(size), lambda jobs, desk=many: seconds_on(desk, jobs),

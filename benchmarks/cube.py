@@ -228,13 +228,13 @@ def _python(plan: Plan) -> Iterable[list[str]]:
     for shape in (*plan.shapes, *plan.slab):
         x = SAMPLES["uneven"].make(shape, 0)
         result, levels = normalize(x, scheme), cube.compute_value_levels(x)
-        figure = cube.draw_cube(shape, "folded", *levels)
+        figure = cube.draw_cube(compute_layout("folded", shape), *levels)
         steps: list[Callable] = [
             lambda shape=shape: normalize(SAMPLES["uneven"].make(shape, 0), scheme),
-            lambda shape=shape, levels=levels: cube.draw_cube(shape, "folded", *levels),
+            lambda shape=shape, levels=levels: cube.draw_cube(compute_layout("folded", shape), *levels),
             figure.to_message,
             lambda shape=shape, x=x, result=result: cube.build_hover_data(
-                shape, "folded", [(scheme.field, scheme.summation)], x, [result.xhat]
+                compute_layout("folded", shape), [(scheme.field, scheme.summation)], x, [result.xhat]
             ),
         ]
         yield [_size(shape)[0], *(f"{_timed(step, plan.runs):.1f}" for step in steps)]

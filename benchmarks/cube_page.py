@@ -15,7 +15,7 @@ from normviz.core.normalize import normalize
 from normviz.core.registry import get_scheme
 from normviz.data.samples import SAMPLES
 from normviz.ui.server import MIDDLEWARE
-from normviz.web.components.plot import show_figure
+from normviz.web.components.plot import CubeParts, show_figure
 from normviz.web.script_routes import create_routes
 
 HEIGHT = 480
@@ -34,11 +34,13 @@ if __name__ == "__main__":
     scheme = get_scheme("batch")
     x = SAMPLES["uneven"].make(shape, seed)
     result = normalize(x, scheme)
-    figure = cube.draw_cube(shape, "folded", *cube.compute_value_levels(x))
+    figure = cube.draw_cube(compute_layout("folded", shape), *cube.compute_value_levels(x))
     if mode == "chart":
         figure.data[1] |= grid(compute_layout("folded", shape))
         figure.data[0] |= mesh(compute_layout("folded", shape), shape, figure.data[0]["intensity"])
         st.plotly_chart(go.Figure(figure.to_dict()), key="cube", width="stretch", height=HEIGHT)
     else:
-        hover = cube.build_hover_data(shape, "folded", [(scheme.field, scheme.summation)], x, [result.xhat])
-        show_figure(figure, "cube", "A cube", f"{HEIGHT}px", hover, (0, 0, 0, 0), "nhwc")
+        hover = cube.build_hover_data(
+            compute_layout("folded", shape), [(scheme.field, scheme.summation)], x, [result.xhat]
+        )
+        show_figure(figure, "cube", "A cube", f"{HEIGHT}px", CubeParts(hover, (0, 0, 0, 0), "nhwc"))

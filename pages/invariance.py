@@ -34,7 +34,7 @@ def show(view: View, theme: str, case: DeltaGenerator, cases: DeltaGenerator, wo
         "delta": lambda: [((scheme,), each) for each in build_delta_settings(setting)],
     }
     sweep = swept.get(view["panel"], list)()
-    forward = training.open_measurements(((schemes, setting), (schemes, setting.exact), *sweep))
+    forward = training.open_measurements(((schemes, setting), (schemes, setting.in_float64), *sweep))
     sweep_settings = build_eps_settings(setting) if view["panel"] == "training" else ()
     run = training.open_training(schemes, [setting, *sweep_settings])
     working = are_running_after_wait(forward, run)  # asked before the cells are taken

@@ -104,13 +104,13 @@ class Control:
     def __init__(self, questions, error=None):
         self.left, self.error, self.told = questions, error, []
 
-    def stopped(self):
+    def should_stop(self):
         self.left -= 1
         if self.left < 0 and self.error:
             raise self.error
         return self.left < 0
 
-    def tell(self, share, result):
+    def report_progress(self, share, result):
         self.told.append(result)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.charts.chart import Figure
-from normviz.charts.cube_layout import Layout, compute_layout, compute_side_lengths
+from normviz.charts.cube_layout import Layout, compute_side_lengths
 from normviz.charts.palette import HUES, NOT_FINITE_COLOUR, THEMES, Theme
 from normviz.core.fields import Field, Shape
 from normviz.core.text import format_number
@@ -90,26 +90,13 @@ def compute_grey_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
     return levels, legend
 
 
-def draw_cube(
-    shape: Shape,
-    view: str,
-    levels: np.ndarray,
-    legend: dict,
-    theme: str = "light",
-    roles: tuple[int, int, int, int] = (0, 1, 2, 3),
-) -> Figure:
+def draw_cube(layout: Layout, levels: np.ndarray, legend: dict, theme: str = "light") -> Figure:
     """Draw the cube of a tensor.
 
-    Args:
-        shape: (N, H, W, C).
-        view: "folded" or "unfolded".
-        levels, legend: the result of one of the functions for levels above; for several copies, their levels
-            concatenated.
-        theme: "light" or "dark".
-        roles: the axes drawn in the places of N, H, W and C.
+    `levels`, `legend`: the result of one of the functions for levels above; for several copies, their levels
+    concatenated.
     """
     colours = THEMES[theme]
-    layout = compute_layout(view, shape, roles)
     traces = [
         _cells(levels, legend, colours),
         _EMPTY_LINES | {"name": "grid", "line": {"color": colours.grid, "width": 1.5}},
@@ -122,12 +109,10 @@ def draw_cube(
 
 
 def build_hover_data(
-    shape: Shape,
-    view: str,
+    layout: Layout,
     fields: Sequence[tuple[Field | None, Field | None]],
     x: np.ndarray,
     xhats: Sequence[np.ndarray],
-    roles: tuple[int, int, int, int] = (0, 1, 2, 3),
     filled: bool = True,
     stages: dict | None = None,
     labels: dict | None = None,
@@ -141,19 +126,18 @@ def build_hover_data(
     True if there are lines between the cells. framed: the largest number of parts or blocks that are outlined.
 
     Args:
-        shape, view, roles: as for `draw_cube`.
         fields: for each copy, the field and the summation field.
         x, xhats: the tensor, and the normalized tensor of each copy.
         filled: as above.
         stages: the result of `build_stages_data`, for the animation.
         labels: the result of `build_labels_data`; without it nothing is written around the copies.
     """
-    layout = compute_layout(view, shape, roles)
+    shape = layout.shape
     return {
         "shape": shape,
         "swell": compute_swell(layout),
         "offsets": layout.offsets,
-        "order": [roles[role] for role in (2, 1, 3, 0)],
+        "order": [layout.roles[role] for role in (2, 1, 3, 0)],
         "dimensions": layout.dimensions,
         "x": _readout(x),
         "copies": [
@@ -168,7 +152,7 @@ def build_hover_data(
         "fine": bool(layout.extent.max() <= MAX_SIDE_WITH_GRID),
         "framed": MAX_OUTLINED_BOXES,
         "stages": stages,
-        "labels": labels or build_labels_data(view, shape, [("", "", "")] * len(fields), [""] * len(fields), roles),
+        "labels": labels or build_labels_data(layout, [("", "", "")] * len(fields), [""] * len(fields)),
     }
 
 
@@ -176,9 +160,8 @@ def build_stages_data(stages: Sequence[CubeStage], shape: Shape, theme: str = "l
     """Return the data with which the browser plays the stages of a computation.
 
     list: for each stage its words, its values, and the indices of its place and its look. places: for each axis the
-    index
-    ranges whose cells are merged, or None for unmoved cells. looks: properties of the cells' trace, and the largest
-    value.
+    index ranges whose cells are merged, or None for unmoved cells. looks: properties of the cells' trace, and the
+    largest value.
     """
     places: list[list[np.ndarray] | None] = [None]
     looks: list[dict] = []
@@ -328,11 +311,9 @@ def _hues(colours: Theme) -> dict[str, str]:
 
 
 def build_labels_data(
-    view: str,
-    shape: Shape,
+    layout: Layout,
     titles: Sequence[Sequence[str]],
     headings: Sequence[str] = ("",),
-    roles: tuple[int, int, int, int] = (0, 1, 2, 3),
     block_name: tuple[str, str] = ("example", "n"),
     short_titles: Sequence[str] = (),
     colours: Sequence[Sequence[str]] = (),
@@ -343,14 +324,12 @@ def build_labels_data(
     and z, their colours, short titles (brief), the number of ticks, the heading and the names of its blocks.
 
     Args:
-        view, shape, roles: as for `draw_cube`.
         titles: for each copy, the titles of the x, y and z axes.
         headings: one for each copy.
         block_name: name of a block of the unfolded view, and the letter of its index.
         short_titles: titles for narrow frames, for all copies.
         colours: colours of the titles for each copy; by default the page's text colour.
     """
-    layout = compute_layout(view, shape, roles)
     blocks = {"name": block_name[0], "letter": block_name[1], "origins": layout.origins, "size": layout.block}
     several = len(layout.origins) > 1
     return {
@@ -361,7 +340,7 @@ def build_labels_data(
                 "titles": list(words),
                 "brief": list(short_titles or words),
                 "colours": list(hues),
-                "ticks": [0] * 3 if len(titles) > 1 else [_ticks(layout, shape, d) for d in range(3)],
+                "ticks": [0] * 3 if len(titles) > 1 else [_ticks(layout, d) for d in range(3)],
                 "heading": heading,
                 "blocks": blocks if several else None,
             }
@@ -370,9 +349,9 @@ def build_labels_data(
     }
 
 
-def _ticks(layout: Layout, shape: Shape, dimension: int) -> int:
+def _ticks(layout: Layout, dimension: int) -> int:
     """Return the number of ticks along a dimension: 0 if two axes share it or an index has several places."""
-    lengths = [shape[axis] for axis in layout.dimensions[dimension] if shape[axis] > 1]
+    lengths = [layout.shape[axis] for axis in layout.dimensions[dimension] if layout.shape[axis] > 1]
     if len(lengths) != 1 or layout.extent[dimension] > lengths[0] or lengths[0] > MAX_TICKS:
         return 0
     return lengths[0]

@@ -14,22 +14,31 @@ from normviz.core.fields import Box, Shape
 MIN_BLOCK_GAP = 2
 """Least space between the rows of blocks in the unfolded view, in cells."""
 
+AxisRoles = tuple[int, int, int, int]
+"""The axes of a tensor in the places of N, H, W and C: (2, 0, 1, 3) draws the input channels of weights as examples."""
+
+PLAIN_ROLES: AxisRoles = (0, 1, 2, 3)
+
 
 @dataclass(frozen=True, eq=False)
 class Layout:
     """The cells of a tensor in space.
 
     Attributes:
+        shape: of the tensor, (N, H, W, C).
         offsets: for each axis (N, H, W, C), an array (n, 3) of the offsets of its indices.
         origins: the first corner of each gapless block of cells, an array (blocks, 3).
         block: number of cells of a block along x, y and z.
         dimensions: the axes along x, y and z, and the axes between blocks.
+        roles: the axes of the tensor in the places of N, H, W and C.
     """
 
+    shape: Shape
     offsets: tuple[np.ndarray, ...]
     origins: np.ndarray
     block: tuple[int, int, int]
     dimensions: tuple[tuple[int, ...], ...]
+    roles: AxisRoles = PLAIN_ROLES
 
     @property
     def extent(self) -> np.ndarray:
@@ -41,7 +50,7 @@ def lay_out_folded(shape: Shape) -> Layout:
     """Lay out the tensor as one block C × N × H·W, as in the figure of Wu & He 2018."""
     n, h, w, c = shape
     offsets = (_along(n, 1), _along(h, 2, w), _along(w, 2), _along(c, 0))
-    return Layout(offsets, np.zeros((1, 3), int), (c, n, h * w), ((3,), (0,), (1, 2), ()))
+    return Layout(shape, offsets, np.zeros((1, 3), int), (c, n, h * w), ((3,), (0,), (1, 2), ()))
 
 
 def lay_out_unfolded(shape: Shape) -> Layout:
@@ -56,7 +65,7 @@ def lay_out_unfolded(shape: Shape) -> Layout:
     place = np.arange(n)
     origins = np.stack([place % columns * (w + aside), 0 * place, place // columns * (h + above)], axis=1)
     offsets = (origins, _along(h, 2), _along(w, 0), _along(c, 1))
-    return Layout(offsets, origins, (w, c, h), ((2,), (3,), (1,), (0,)))
+    return Layout(shape, offsets, origins, (w, c, h), ((2,), (3,), (1,), (0,)))
 
 
 def _above(shape: Shape, columns: int, aside: int) -> int:
@@ -77,16 +86,12 @@ LAYOUT_FUNCTIONS = {"folded": lay_out_folded, "unfolded": lay_out_unfolded}
 """The functions that lay out a tensor, by the name of the view."""
 
 
-def compute_layout(view: str, shape: Shape, roles: tuple[int, int, int, int] = (0, 1, 2, 3)) -> Layout:
-    """Return the layout of a view.
-
-    `roles`: the axes of the tensor in the places of N, H, W and C: (2, 0, 1, 3) for conv weights, whose input channels
-    are drawn like examples.
-    """
+def compute_layout(view: str, shape: Shape, roles: AxisRoles = PLAIN_ROLES) -> Layout:
+    """Return the layout of a view, "folded" or "unfolded", of a tensor (N, H, W, C)."""
     drawn = LAYOUT_FUNCTIONS[view](tuple(shape[axis] for axis in roles))
     offsets = tuple(drawn.offsets[roles.index(axis)] for axis in range(4))
     dimensions = tuple(tuple(roles[role] for role in along) for along in drawn.dimensions)
-    return replace(drawn, offsets=offsets, dimensions=dimensions)
+    return replace(drawn, shape=shape, offsets=offsets, dimensions=dimensions, roles=roles)
 
 
 def count_gapless_boxes(layout: Layout, box: Box) -> int:

@@ -23,7 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print of each array of an answer to homework whether it is right, or which mistake it is; 0 whatever it is."""
+    """Print for each array of a homework answer that it is right, or which mistake explains it."""
     scheme = parse_scheme(arguments)
     inputs, answer = (
         read_npz(read_bytes(path, MAX_UNPACKED_BYTES + 1)) for path in (arguments.inputs, arguments.answer)

@@ -18,11 +18,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Write ∂l/∂x of y = x̂ from two .npy files, x and ∂l/∂y, into a third, completely or not at all."""
+    """Read x and ∂l/∂y with y = x̂ from two .npy files, and write ∂l/∂x to a third, completely or not at all."""
     scheme = parse_scheme(arguments)
     x, dy = (read_tensor(path, scheme) for path in (arguments.input, arguments.gradient))
     if dy.shape != x.shape:
         raise InvalidInput(f"{arguments.gradient} has the shape {dy.shape}; that of {arguments.input} is {x.shape}.")
     dx = backward(x, dy, scheme, arguments.eps)
-    told = f"{arguments.input} or {arguments.gradient} holds numbers that are too large or small: they overflow"
-    write_finite(arguments.output, dx, told)
+    message = f"{arguments.input} or {arguments.gradient} holds numbers that are too large or small: they overflow"
+    write_finite(arguments.output, dx, message)

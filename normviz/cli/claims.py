@@ -1,4 +1,4 @@
-"""`normviz claims`: measure claims of the sources, and compare with the verdicts on record."""
+"""`normviz claims`: measure claims of papers, and compare them with the verdicts on record."""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ from normviz.jobs.failures import describe_error
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
-from normviz.jobs.run import catch_job_failures, create_queue, run_missing
+from normviz.jobs.run import create_queue, run_missing
 from normviz.topics.claims.claim import SEED_BOUND, Claim, Evidence, ExperimentCheck, build_claim_record
 from normviz.topics.claims.claim_list import CLAIMS, get_claims
 from normviz.topics.claims.jobs import find_evidence, list_claim_jobs, measure_claim
@@ -25,23 +25,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--id", action="append", default=[], metavar="ID,ID", help="of these claims; else the quick ones"
     )
-    parser.add_argument("--all", action="store_true", help="the long ones too, as jobs whose results are kept")
+    parser.add_argument("--all", action="store_true", help="long claims too, as jobs with cached results")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="first seed; 0 by default")
     parser.add_argument("--json", action="store_true")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure what the sources claim, and print verdicts and evidence; 1 where one is not the verdict on record.
+    """Measure claims, print verdicts and evidence, and return the exit code.
 
-    Also 1 where a check fails, and 130 where it is interrupted: what is done of the long ones then is kept.
+    The exit code is 1 if a verdict differs from the one on record, or a check fails.
     """
     claims = choose_claims([each for text in arguments.id for each in text.split(",")], arguments.all)
     archive = Archive(ResultCache())
-    with catch_job_failures() as code:
-        shown = sys.stderr.isatty()
-        found, failed = measure_claims(claims, arguments.seed, shown, archive, partial(create_queue, archive))
-    if code:
-        return code[0]
+    show_progress = sys.stderr.isatty()
+    found, failed = measure_claims(claims, arguments.seed, show_progress, archive, partial(create_queue, archive))
     print(
         json.dumps(found, ensure_ascii=False, indent=2)
         if arguments.json
@@ -54,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def choose_claims(ids: Sequence[str], everything: bool) -> list[Claim]:
-    """The claims of these ids, or all, or by default those that are quick; raises InvalidInput."""
+    """Return the claims of these ids, or all claims, by default the quick ones. Raises InvalidInput for unknown ids."""
     if ids:
         return get_claims(ids)
     return [claim for claim in CLAIMS.values() if everything or claim.is_quick]
@@ -63,11 +60,20 @@ def choose_claims(ids: Sequence[str], everything: bool) -> list[Claim]:
 def measure_claims(
     claims: Sequence[Claim], seed: int, show_progress: bool, archive: Archive, make_queue: Callable[[int], JobQueue]
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """A record of each claim that could be measured, and by id what failed with the others.
+    """Return the records of the measured claims, and the errors of the others by id.
 
-    Checks are measured here and now, on one core as a worker does; experiments are jobs, whose results are kept.
-    `desk`: for so many; `shown`: with a progress bar on stderr. Raises what `run_missing` does, and InvalidInput for
-    a seed that cannot be.
+    Checks run in this process on one core, as in a worker; experiments are jobs with cached results.
+
+    Args:
+        claims: the claims.
+        seed: the first seed.
+        show_progress: True to show a progress bar on stderr.
+        archive: stores the results of experiments.
+        make_queue: returns a queue for a number of jobs.
+
+    Raises:
+        JobsFailed: a job failed.
+        InvalidInput: the seed is not from 0 to SEED_BOUND - 1.
     """
     if not 0 <= seed < SEED_BOUND:
         raise InvalidInput(f"seed = {seed}; a whole number from 0 to {SEED_BOUND - 1} would do.")
@@ -77,7 +83,7 @@ def measure_claims(
     tried = [claim for claim in claims if isinstance(claim.check, ExperimentCheck)]
     parts = [*dict.fromkeys(part for claim in tried for part in list_claim_jobs(claim, seed))]
     run_missing(parts, archive, make_queue, show_progress)
-    results = archive.of(parts)
+    results = archive.find_results(parts)
     for claim in claims:
         try:
             evidence = find_evidence(claim, seed, results) if claim in tried else measure_claim(claim, seed)
@@ -92,13 +98,13 @@ def measure_claims(
 
 
 def format_claim_record(result: Mapping[str, Any]) -> str:
-    """A record for people."""
+    """Return a record as lines of text."""
     lines = [f"{result['id']}  {result['verdict']}: {result['claim']}", result["evidence"], result["condition"]]
     return "\n     ".join(line for line in lines if line)
 
 
 def describe_disagreements(records: Sequence[Mapping[str, Any]], failed: Mapping[str, str]) -> list[str]:
-    """A sentence for each claim whose measured verdict is not the one on record, or that could not be measured."""
+    """Return a sentence for each claim without a measurement, or with another verdict than on record."""
     return [
         *(f"{claim} cannot be measured: {fault}" for claim, fault in failed.items()),
         *(

@@ -1,4 +1,4 @@
-"""`normviz design`: schemes for demands, or why there are none; and all sets of invariances."""
+"""`normviz design`: find schemes with given invariances, or explain why none has them; count all sets."""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.data.output import print_message
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
-from normviz.jobs.run import catch_job_failures, create_queue, run_missing
+from normviz.jobs.run import create_queue, run_missing
 from normviz.topics.design.conditions import CONDITIONS
 from normviz.topics.design.reasons import describe_relaxation, explain_no_answer
 from normviz.topics.design.search import (
@@ -33,7 +33,7 @@ from normviz.topics.design.wording import format_scheme_line
 from normviz.train.setting import DEVICES
 
 MAX_SHOWN_SCHEMES = 12
-"""Schemes that are printed for people."""
+"""The maximal number of schemes printed as text."""
 
 DEFAULT_SAMPLES = {"dense": "all", "conv": "8"}
 """The default of --sample, by layer: it trains in seconds on a CPU."""
@@ -63,8 +63,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the schemes that have the invariances that are needed, or all sets that there are; 1 where none has."""
-    needed, without, conditions = map(keys, (arguments.need, arguments.without, arguments.condition))
+    """Print the schemes with the needed invariances, or all sets; return the exit code, 1 if no scheme has them."""
+    needed, without, conditions = map(split_keys, (arguments.need, arguments.without, arguments.condition))
     training = [name for name in ("trained", "sample", "seed", "device") if getattr(arguments, name) is not None]
     check_options((*needed, *without, *conditions), arguments.census, training)
     weights = parse_fronts(arguments.weights)
@@ -73,31 +73,25 @@ def run(arguments: argparse.Namespace) -> int:
         return train_schemes(arguments, weights)
     if arguments.census:
         sets = build_census_records(arguments.layer, weights)
-        print(json.dumps(sets, ensure_ascii=False, indent=2) if arguments.json else counted(sets))
+        print(json.dumps(sets, ensure_ascii=False, indent=2) if arguments.json else format_census(sets))
         return 0
     print(
         json.dumps(build_design_records(demands), ensure_ascii=False, indent=2)
         if arguments.json
         else format_schemes(demands)
     )
-    if not (there := bool(find_schemes(demands))):
+    if not (is_met := bool(find_schemes(demands))):
         print_message(explain_refusal(demands))
-    return 0 if there else 1
+    return 0 if is_met else 1
 
 
 def train_schemes(arguments: argparse.Namespace, weights: tuple[str, ...]) -> int:
-    """Train schemes with their twins, and print all sets of invariances with the results; 1 if an answer differs.
-
-    Also 1 if a job fails, and 130 if it is interrupted: finished jobs stay cached.
-    """
+    """Train schemes with their twins, print all sets with the results; return 1 if an answer differs."""
     layer, archive = arguments.layer, Archive(ResultCache())
     sample = parse_sample(DEFAULT_SAMPLES[layer] if arguments.sample is None else arguments.sample)
     jobs = plan_trainings(layer, weights, sample, arguments.seed or 0, arguments.device or "auto")
-    with catch_job_failures() as code:
-        run_missing(jobs, archive, partial(create_queue, archive), sys.stderr.isatty())
-    if code:
-        return code[0]
-    results, found = archive.of(jobs), build_census_records(layer, weights)
+    run_missing(jobs, archive, partial(create_queue, archive), sys.stderr.isatty())
+    results, found = archive.find_results(jobs), build_census_records(layer, weights)
     counts, (differing, missing) = count_by_set(jobs, results), describe_exceptions(results, layer)
     for kind in found:
         kind["trained"] = counts[tuple(kind["invariances"])]._asdict()
@@ -107,13 +101,13 @@ def train_schemes(arguments: argparse.Namespace, weights: tuple[str, ...]) -> in
     return 1 if differing else 0
 
 
-def keys(text: str) -> Invariances:
-    """Keys with commas between them."""
+def split_keys(text: str) -> Invariances:
+    """Return the distinct keys of a text with commas between them."""
     return tuple(dict.fromkeys(key.strip() for key in text.split(",") if key.strip()))
 
 
 def build_design_record(scheme: Scheme, invariances: Invariances, layer: str) -> dict[str, Any]:
-    """A scheme as plain data."""
+    """Return a scheme with its invariances as plain data."""
     *fields, weights = split_scheme(scheme)
     summation, suppression = (None if field is None else field.named() for field in fields)
     return {
@@ -126,7 +120,7 @@ def build_design_record(scheme: Scheme, invariances: Invariances, layer: str) ->
 
 
 def build_design_records(demands: Demands) -> list[dict[str, Any]]:
-    """The schemes that meet the demands, the simplest first."""
+    """Return the schemes that meet the demands as plain data, the simplest first."""
     return [build_design_record(scheme, absorbed, demands.layer) for scheme, absorbed in find_schemes(demands)]
 
 
@@ -149,12 +143,12 @@ def build_census_records(layer: str, weights: tuple[str, ...]) -> list[dict[str,
 
 
 def explain_refusal(demands: Demands) -> str:
-    """Why no scheme meets the demands, and what comes nearest."""
+    """Return sentences on why no scheme meets the demands, and which comes nearest."""
     return f"{explain_no_answer(demands)} {describe_relaxation(find_nearest_schemes(demands)[0], demands)}."
 
 
 def format_schemes(demands: Demands) -> str:
-    """The first of the schemes that meet the demands, and how many more there are."""
+    """Return a line for each of the first schemes that meet the demands, and the number of the others."""
     schemes = find_schemes(demands)
     lines = [format_scheme_line(scheme, demands.layer) for scheme, _ in schemes[:MAX_SHOWN_SCHEMES]]
     return "\n".join(
@@ -162,8 +156,8 @@ def format_schemes(demands: Demands) -> str:
     )
 
 
-def counted(sets: list[dict[str, Any]]) -> str:
-    """Return one line of text for each set of invariances."""
+def format_census(sets: list[dict[str, Any]]) -> str:
+    """Return one line for each set of invariances, with its number of schemes and their keys."""
     return "\n".join(
         f"{kind['schemes']:6,}  {', '.join(kind['invariances']) or 'nothing'}  [{_names(kind)}]" for kind in sets
     )
@@ -178,21 +172,23 @@ def _names(kind: dict[str, Any]) -> str:
 
 
 def check_options(demanded: Invariances, census_wanted: bool, training: Sequence[str] = ()) -> None:
-    """Raise InvalidInput where nothing is asked for, or two things, or options of the training without --trained."""
+    """Raise InvalidInput for options that do not go together, or if none says what to find."""
     if demanded and census_wanted:
         raise InvalidInput(
             "--census counts all sets of invariances; it goes without --need, --without and --condition."
         )
     if not demanded and not census_wanted:
-        told = f"--need names the changes to ignore: {join_words(TRANSFORMATIONS)}"
-        raise InvalidInput(f"{told}; --condition what else is to be: {join_words(CONDITIONS)}; or --census would do.")
+        choices = f"--need names the changes to ignore: {join_words(TRANSFORMATIONS)}"
+        raise InvalidInput(
+            f"{choices}; --condition what else is to be: {join_words(CONDITIONS)}; or --census would do."
+        )
     if training and not (census_wanted and "trained" in training):
         partner = "--census" if "trained" in training else "--census --trained"
         raise InvalidInput(f"--{training[0]} goes with {partner}.")
 
 
 def parse_sample(text: str) -> int | None:
-    """Return how many schemes of each set are trained; None for "all". Raises InvalidInput for other texts."""
+    """Return the number of schemes of each set to train, None for "all". Raises InvalidInput for other texts."""
     if text == "all":
         return None
     if text.isdecimal() and len(text) < 6 and int(text) > 0:
@@ -203,12 +199,12 @@ def parse_sample(text: str) -> int | None:
 def format_trained(records: list[dict[str, Any]], missing: Sequence[str]) -> str:
     """Return two lines for each set of invariances, and the first of the sentences on missing answers."""
     lines = []
-    for line, kind in zip(counted(records).splitlines(), records, strict=True):
+    for line, kind in zip(format_census(records).splitlines(), records, strict=True):
         count = kind["trained"]
         others = {"not as predicted": count["disagree"], "without an answer": count["unanswered"]}
-        told = [f"{count['agree']:,} of {count['of']:,} as predicted"]
-        told += [f"{number:,} {words}" for words, number in others.items() if number]
-        lines += [line, f"{'':8}{', '.join(told)}"]
+        words = [f"{count['agree']:,} of {count['of']:,} as predicted"]
+        words += [f"{number:,} {label}" for label, number in others.items() if number]
+        lines += [line, f"{'':8}{', '.join(words)}"]
     more = (
         [f"and {len(missing) - MAX_SHOWN_SCHEMES:,} more without an answer"] if len(missing) > MAX_SHOWN_SCHEMES else []
     )

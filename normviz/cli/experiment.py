@@ -17,7 +17,7 @@ from normviz.jobs.fallback import join_devices
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
-from normviz.jobs.run import catch_job_failures, create_queue, run_missing
+from normviz.jobs.run import create_queue, run_missing
 from normviz.jobs.spec import compute_digest
 from normviz.topics.experiments.catalogue import ALIASES, EXPERIMENTS, get_experiment
 from normviz.topics.experiments.experiment import Experiment
@@ -30,21 +30,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run an experiment, or a sweep of one over settings, and print what came out; without a name, list them all.
-
-    1 where a part fails, 130 where it is interrupted: what is done then is kept.
-    """
+    """Run an experiment or a sweep and print the results; without a name, list all experiments."""
     sweep = arguments.command == "sweep"
     if not arguments.words:
         print(format_experiment_list())
         return 0
-    asked = parse_words(arguments.words, is_sweep=sweep)
+    request = parse_words(arguments.words, is_sweep=sweep)
     archive = Archive(ResultCache())
-    with catch_job_failures() as code:
-        found = run_settings(asked, sys.stderr.isatty(), archive, partial(create_queue, archive))
-    if code:
-        return code[0]
-    if asked.as_json:
+    found = run_settings(request, sys.stderr.isatty(), archive, partial(create_queue, archive))
+    if request.as_json:
         print(json.dumps(found if sweep else found[0], ensure_ascii=False, indent=2))
     else:
         print("\n\n".join(map(format_experiment_record, found)))
@@ -54,9 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
 def run_settings(
     request: "CommandRequest", show_progress: bool, archive: Archive, make_queue: Callable[[int], JobQueue]
 ) -> list[dict[str, Any]]:
-    """Run all that is asked for and not kept, and give what came out of every setting; raises JobsFailed.
+    """Run the parts without a cached result, and return the record of every setting. Raises JobsFailed.
 
-    `desk`: for so many parts; `shown`: with a progress bar on stderr. Interrupted, it leaves on disk what is done.
+    `make_queue` returns a queue for a number of parts. If interrupted, finished parts stay cached.
     """
     experiment = request.experiment
     parts = dict.fromkeys(part for setting in request.settings for part in experiment.parts(setting))
@@ -65,9 +59,9 @@ def run_settings(
 
 
 def build_experiment_record(experiment: Experiment, setting: Any, archive: Archive) -> dict[str, Any]:
-    """An experiment that was run as plain data."""
+    """Return an experiment with its results as plain data."""
     parts = experiment.parts(setting)
-    found = archive.of(parts)
+    found = archive.find_results(parts)
     report = experiment.report(setting, found)
     configuration = {each.name: getattr(setting, each.name) for each in fields(setting)}
     return {
@@ -84,23 +78,23 @@ def build_experiment_record(experiment: Experiment, setting: Any, archive: Archi
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it, which knows no NaN."""
+    """Return a value as JSON has it: None for numbers that are not finite."""
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def format_experiment_list() -> str:
-    """All experiments, a line each."""
+    """Return a line for each experiment: name, question and claims."""
     return "\n".join(f"{key:16}{each.question}  [{', '.join(each.claims)}]" for key, each in EXPERIMENTS.items())
 
 
 def format_experiment_record(result: dict[str, Any]) -> str:
-    """A record for people."""
+    """Return a record as lines of text."""
     lines = [result["headline"], f"{VERDICT_TEXTS[result['verdict']]}: {result['says']}", result["condition"]]
     return "\n".join(line for line in lines if line)
 
 
 class CommandRequest(NamedTuple):
-    """What the words behind `experiment` or `sweep` ask for: an experiment, settings of it, and whether as JSON."""
+    """A request for an experiment with some settings; `as_json`: True to print JSON."""
 
     experiment: Experiment
     settings: list[Any]
@@ -108,9 +102,9 @@ class CommandRequest(NamedTuple):
 
 
 def parse_words(words: Sequence[str], is_sweep: bool = False) -> CommandRequest:
-    """What NAME and options ask for; raises InvalidInput.
+    """Return the request of the words NAME --KEY VALUE …. Raises InvalidInput for unknown names and values.
 
-    `several`: options have several values, with commas between them, and every combination is one setting.
+    `is_sweep`: an option has several values with commas between them; every combination is one setting.
     """
     name, *options = words
     experiment = get_experiment(name)
@@ -128,14 +122,14 @@ def parse_words(words: Sequence[str], is_sweep: bool = False) -> CommandRequest:
     for key, text in found.items():
         one = not is_sweep or isinstance(
             declared[key], MultipleChoice | CustomValue
-        )  # whose texts have commas of their own
+        )  # a text of theirs contains commas
         choices.append([_value(declared[key], each) for each in ([text] if one else text.split(","))])
     settings = [experiment.setting(**dict(zip(found, values, strict=True))) for values in product(*choices)]
     return CommandRequest(experiment, settings, as_json)
 
 
 def _value(declared: Declaration, text: str) -> Any:
-    """A value from its text as it is: out of bounds, the setting refuses it."""
+    """Return the value of a text. The setting checks its bounds later."""
     try:
         return declared.argparse_kwargs().get("type", str)(text)
     except ValueError as error:
@@ -145,7 +139,7 @@ def _value(declared: Declaration, text: str) -> Any:
 
 
 class ExperimentParser(argparse.ArgumentParser):
-    """Options whose errors are InvalidInput."""
+    """A parser of the options of an experiment, whose errors are InvalidInput."""
 
     def error(self, message: str) -> Never:
         """Raise InvalidInput with the message, where argparse would print the usage and exit."""

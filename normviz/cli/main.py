@@ -10,9 +10,10 @@ from typing import Never
 import normviz
 from normviz.core.errors import InvalidInput
 from normviz.data.output import buffer_stdout, print_message
+from normviz.jobs.failures import JobsFailed
 
 TRAIN_EXTRA = ("train", "torch", "sklearn", "tqdm")
-"""The extra that commands need which train, and its libraries."""
+"""The extra that training commands need, and its libraries."""
 
 APP_EXTRA = ("app", "streamlit", "plotly", "PIL", "sklearn", "torch", "jinja2")
 """The extra that the app needs, and its libraries."""
@@ -29,7 +30,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "design": ("find schemes with some invariances, or why there are none", ()),
     "serve": ("serve the app", APP_EXTRA),
 }
-"""Each command with its help, and the extra with the libraries that it needs. Its module has the same name."""
+"""Each command with its help text, and the extra and libraries that it needs; its module has the same name."""
 
 MODULE_NAMES = {"sweep": "experiment"}
 """Modules with another name than their command."""
@@ -83,11 +84,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InvalidInput as error:
         print_message(str(error))
         return 2
+    except JobsFailed as error:
+        print_message(str(error))
+        return 1
     except MemoryError:
         print_message("there is too little memory.")
         return 2
     except BrokenPipeError:
         return 1
-    except KeyboardInterrupt:
-        print_message("interrupted.")
+    except KeyboardInterrupt as error:
+        print_message(str(error) or "interrupted.")
         return 130

@@ -16,7 +16,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Normalize a .npy file into another, which is written completely or not at all."""
+    """Normalize the tensor of a .npy file, and write the result to another, completely or not at all."""
     scheme = parse_scheme(arguments)
     x = read_tensor(arguments.input, scheme)
     y = normalize(x, scheme, arguments.eps).y

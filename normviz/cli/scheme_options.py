@@ -1,4 +1,4 @@
-"""The options with which a command chooses a scheme."""
+"""The options of commands that choose a scheme."""
 
 import argparse
 
@@ -8,7 +8,7 @@ from normviz.core.registry import SCHEMES, Scheme, get_scheme
 
 
 def add_scheme_options(parser: argparse.ArgumentParser) -> None:
-    """The options that choose one scheme, its parameters and ε."""
+    """Add the options that choose one scheme, its parameters and ε."""
     parser.add_argument("--scheme", required=True, metavar="KEY", help=", ".join(SCHEMES))
     parser.add_argument("--groups", type=int, metavar="G", help="number of groups")
     parser.add_argument("--radius", type=int, metavar="R", help="radius of the windows")
@@ -22,20 +22,18 @@ def add_scheme_options(parser: argparse.ArgumentParser) -> None:
 
 
 def make_scheme(key: str, arguments: argparse.Namespace) -> Scheme:
-    """The scheme of that key with the parameters, and for the custom one the rules and the front, that were given."""
+    """Return the scheme of this key with the given parameters; the custom one with its field and weight scheme too."""
     scheme = get_scheme(key, arguments.groups, arguments.radius, getattr(arguments, "alpha", None))
     if scheme.key != "custom":
         return scheme
     if arguments.field is not None:
         field = Field.parse(arguments.field, scheme.axes)
         scheme = scheme.with_fields(field, field)
-    return scheme.with_weight_scheme(
-        getattr(arguments, "front", None)
-    )  # which goes with Table 1, where there are weights
+    return scheme.with_weight_scheme(getattr(arguments, "front", None))  # only table1 has this option
 
 
 def parse_scheme(arguments: argparse.Namespace) -> Scheme:
-    """The one scheme that --scheme names; raises InvalidInput for rules of one that has its own."""
+    """Return the scheme of --scheme. Raises InvalidInput for --field with any but the custom scheme."""
     scheme = make_scheme(arguments.scheme, arguments)
     if arguments.field is not None and scheme.key != "custom":
         raise InvalidInput(f"--field goes with --scheme custom; {scheme.name} has its own.")

@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def build_scheme_record(scheme: Scheme) -> dict[str, Any]:
-    """A scheme as plain data: what `normviz schemes --json` prints of it."""
+    """Return a scheme as plain data, as `normviz schemes --json` prints it."""
     named = {
         name: None if field is None else field.named(scheme.axes)
         for name, field in (

@@ -20,7 +20,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def port(text: str) -> int:
-    """A port as written on the command line, 1 to 65535."""
+    """Return the port of a text on the command line, 1 to 65535."""
     number = int(text)
     if not 1 <= number <= 65_535:
         raise argparse.ArgumentTypeError(f"a port is a number from 1 to 65535; this one is {number}.")
@@ -28,7 +28,7 @@ def port(text: str) -> int:
 
 
 def parse_address(text: str) -> str:
-    """Return an address of this machine as written on the command line, a name or a number."""
+    """Return a text on the command line if it is an address of this machine, by name or number."""
     family = socket.AF_INET6 if ":" in text else socket.AF_INET
     with suppress(OSError, UnicodeError), socket.socket(family) as probe:
         if text:  # an empty one would mean every network
@@ -43,10 +43,10 @@ def run(arguments: argparse.Namespace) -> None:
     """Serve the app from any folder until it is interrupted.
 
     Raises:
-        InvalidInput: a library is missing, or a variable of the environment has a value that it cannot have.
+        InvalidInput: a library is missing, or an environment variable has an invalid value.
     """
     check_environment(os.environ)
-    os.chdir(find_app_folder())  # where Streamlit looks for its settings, .streamlit/config.toml
+    os.chdir(find_app_folder())  # Streamlit looks here for .streamlit/config.toml
     options = {"--server.port": arguments.port, "--server.address": arguments.address}
     given = [word for name, value in options.items() if value is not None for word in (name, str(value))]
     # The server replaces this process, so that a signal to this process, as by Ctrl-C, ends the server.
@@ -54,6 +54,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def find_app_folder() -> Path:
-    """The folder of app.py, pages/ and .streamlit/: inside the package in an installation, otherwise the checkout."""
+    """Return the folder of app.py, pages/ and .streamlit/: in the installed package, otherwise the checkout."""
     package = Path(normviz.__file__).parent
     return next(folder for folder in (package / "app", package.parent) if (folder / "app.py").exists())

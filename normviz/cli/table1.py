@@ -14,7 +14,7 @@ from normviz.train.setting import Setting
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the rows, and every value that `Setting` declares."""
+    """Add the options of the rows, and one for every declared value of `Setting`."""
     parser.add_argument(
         "--schemes",
         default="batch,weight,layer",
@@ -36,7 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Predict, measure and train the cells of Table 1 (Ba et al. 2016), and print them; 1 where answers disagree."""
+    """Predict, measure, train and print the cells of Table 1 (Ba et al. 2016); return 1 if answers disagree."""
     keys = [key.strip() for key in arguments.schemes.split(",") if key.strip()]
     if (arguments.field, arguments.front) != (None, None) and "custom" not in keys:
         keys.append("custom")
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def report_disagreements(cells: Sequence[Cell]) -> int:
-    """Say on stderr which cells' answers disagree; 1 where there are any, else 0."""
+    """Print on stderr which cells' answers disagree; return the exit code, 1 if any do."""
     wrong = [cell for cell in cells if not cell.agrees]
     for cell in wrong:
         print_message(f"the answers on {cell.row} × {cell.transformation} disagree.")

@@ -1,1 +1,1 @@
-"""Work outside a page: what a job is, where it runs, who asked for it, and what is kept of it."""
+"""Jobs that run outside the page: their specification, queue, workers and cached results."""

@@ -1,4 +1,4 @@
-"""Results that are kept: a bounded number, of which those go first that were not used for the longest time."""
+"""Results in memory: a bounded number, of which the least recently used go first."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -10,15 +10,18 @@ Value = TypeVar("Value")
 
 
 class BoundedStore(Generic[Key, Value]):
-    """A bounded mapping for any number of threads. Reading and writing a value renews it.
+    """A bounded mapping for any number of threads, which drops the least recently used value.
+
+    Attributes:
+        version: a number that grows with every change of a value.
 
     Args:
-        limit: the most values that are kept.
-        replaces: whether a new value takes the place of an old one; by default always.
+        limit: the maximal number of values.
+        replaces: returns True if a new value replaces an old one of the same key; by default always.
     """
 
     def __init__(self, limit: int, replaces: Callable[[Value, Value], bool] = lambda new, old: True) -> None:
-        self.limit, self._replaces = limit, replaces
+        self.limit, self.version, self._replaces = limit, 0, replaces
         self._values: OrderedDict[Key, Value] = OrderedDict()
         self._lock = Lock()
 
@@ -26,7 +29,7 @@ class BoundedStore(Generic[Key, Value]):
         return len(self._values)
 
     def get(self, key: Key) -> Value | None:
-        """The value of a key, which is now the last to go; None where there is none."""
+        """Return the value of a key, None if there is none."""
         with self._lock:
             if key not in self._values:
                 return None
@@ -34,17 +37,18 @@ class BoundedStore(Generic[Key, Value]):
             return self._values[key]
 
     def put(self, key: Key, value: Value) -> None:
-        """Keep a value, and drop the one least recently used where there are too many."""
+        """Store a value, and drop the least recently used one where there are too many."""
         with self._lock:
             if key not in self._values or self._replaces(value, self._values[key]):
                 self._values[key] = value
+                self.version += 1
             self._values.move_to_end(key)
             if len(self._values) > self.limit:
                 self._values.popitem(last=False)
 
 
 class HashedKey:
-    """A key of many parts, such as all settings of a training, that is hashed once and looked up again and again."""
+    """A key of many parts, such as all settings of a training, whose hash is computed once for many look-ups."""
 
     __slots__ = ("hashed", "on")
 

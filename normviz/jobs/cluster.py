@@ -1,8 +1,8 @@
 """Jobs on a Dask cluster: `NORMVIZ_DASK=tcp://host:8786` names its scheduler, the extra `cluster` brings the library.
 
-A job that nobody wants any more is dropped by its client, and reads so in its worker's own state: nothing is asked over
-the network. It reports to the topic named as the client, of which the scheduler keeps the last 1,000 events and clears
-them when the client has long gone. A job whose worker dies is run again by another; that is Dask's doing.
+The client drops a job that no request wants any more, and the job finds this in its worker's own state, without a
+message over the network. It reports to a topic with the name of the client; the scheduler stores its last 1,000 events,
+and clears them some time after the client has gone. If a worker dies, Dask runs its job on another one.
 """
 
 import asyncio
@@ -29,31 +29,30 @@ if TYPE_CHECKING:
     import distributed
 
 DASK_VARIABLE = "NORMVIZ_DASK"
-"""The environment variable that holds the address of a scheduler."""
+"""The environment variable that holds the address of the scheduler."""
 
 ANSWER_TIMEOUT = 5.0
-"""Seconds within which a scheduler and its workers answer."""
+"""Seconds within which a scheduler and its workers have to answer."""
 
 
 def create_configured_cluster() -> "Cluster | None":
-    """The cluster that the environment names, None where it names none. Raises InvalidInput as `Cluster` does."""
+    """Return the cluster that the environment names, None if it names none. Raises InvalidInput as `Cluster` does."""
     address = os.environ.get(DASK_VARIABLE, "").strip()
     return Cluster(address) if address else None
 
 
 @dataclass
 class DaskControl:
-    """The control of one job on a worker: reads the worker's state, and logs events there."""
+    """The control of one job on a worker: it reads the worker's state and logs events there."""
 
     topic: str
     key: str
     begun: bool = False
 
-    def stopped(self) -> bool:
-        """Never True: raises Reschedule where the work is to end.
+    def should_stop(self) -> bool:
+        """Return False, or raise Reschedule if the job was cancelled or the worker closes.
 
-        What was done so far can then not be taken for the whole. Where it was cancelled, nobody hears of it; where only
-        the worker closes, another one does the job.
+        So a partial result is never taken for the whole one. If only the worker closes, another worker runs the job.
         """
         from distributed import Reschedule, Status, get_worker
 
@@ -68,8 +67,8 @@ class DaskControl:
             raise Reschedule
         return False
 
-    def tell(self, share: float, result: Any) -> None:
-        """Log it; the scheduler passes it on unread."""
+    def report_progress(self, share: float, result: Any) -> None:
+        """Log the share and the result so far as an event, which the scheduler passes on unread."""
         from distributed import get_worker
         from distributed.protocol import to_serialize
 
@@ -78,7 +77,7 @@ class DaskControl:
 
 @dataclass
 class SentJob:
-    """A job that was sent: its control here, what who sent it waits for, and what Dask calls it."""
+    """A job on the cluster: its control, the future of its sender, and the future of Dask."""
 
     control: Control
     future: Future[Any]
@@ -86,11 +85,10 @@ class SentJob:
 
 
 class SchedulerConnection:
-    """One connection to a scheduler, until that is lost, and the jobs that were sent over it.
+    """A connection to a scheduler, until it is lost, with the jobs that were sent over it.
 
-    A thread of its own tells the desk what comes back, and the cluster what nobody wants any more.
-
-    Raises InvalidInput where nobody answers, no worker is there, or versions differ.
+    A thread passes reports on to the queue, and cancellations to the cluster. Raises InvalidInput if no scheduler or
+    worker answers, or if versions differ.
     """
 
     def __init__(self, address: str) -> None:
@@ -98,24 +96,24 @@ class SchedulerConnection:
         self._checked: set[str] = set()
         self._sent: dict[str, SentJob] = {}
         self._news: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self._lock, self._over = Lock(), False
+        self._lock, self._is_closed = Lock(), False
         self._thread = Thread(target=self._pass_on, name="cluster", daemon=True)
         self.client.subscribe_topic(self.client.id, self._hear)
         self._thread.start()
 
     @property
-    def lost(self) -> bool:
-        """Whether nothing can be sent over it any more."""
-        return self._over or self.client.status != "running"
+    def is_lost(self) -> bool:
+        """True if nothing can be sent any more."""
+        return self._is_closed or self.client.status != "running"
 
     def check(self) -> None:
-        """Raise InvalidInput where the scheduler, or a worker that came since, has not the versions that are here."""
+        """Raise InvalidInput if the scheduler or a new worker has other versions than this machine."""
         soon: dict[str, Any] = {"callback_timeout": ANSWER_TIMEOUT}
         try:
             if not self._checked:
                 check_versions(
                     f"The Dask scheduler at {self.address}", self._of_scheduler(soon)
-                )  # it reads what is sent
+                )  # it unpickles the messages
             if not self._workers(soon):
                 self.client.wait_for_workers(1, timeout=ANSWER_TIMEOUT)
             new = self._workers(soon) - self._checked
@@ -129,17 +127,17 @@ class SchedulerConnection:
         except OSError as error:
             raise self._gone() from error
         for worker, there in found.items():
-            if not isinstance(there, OSError):  # a worker that has just gone
+            if not isinstance(there, OSError):  # a worker that has just left
                 check_versions(f"The Dask worker at {worker}", there)
                 self._checked.add(worker)
 
     def _workers(self, soon: dict[str, Any]) -> set[str]:
-        """The addresses of the workers that are there."""
+        """Return the addresses of the workers."""
         scheduler = self.client.scheduler
         return {*self.client.sync(scheduler.ncores, **soon)} if scheduler else set()
 
     def _of_scheduler(self, soon: dict[str, Any]) -> Any:
-        """Its versions, or what it raised."""
+        """Return the versions of the scheduler, or the error that it raised."""
         try:
             return self.client.run_on_scheduler(get_installed_versions, **soon)
         except OSError:
@@ -148,11 +146,11 @@ class SchedulerConnection:
             return error
 
     def send(self, function: Callable[..., Any], job: Any, control: Control, *more: Any) -> Future[Any]:
-        """Let a worker call the function with the job, a control that stands for this one, and what more there is."""
+        """Let a worker call the function with the job, a control and further arguments; return the future result."""
         key = f"normviz-{uuid4().hex}"
         there = DaskControl(self.client.id, key)
         with self._lock:
-            if self._over:
+            if self._is_closed:
                 raise self._gone()
             task = self.client.submit(function, job, there, *more, key=key, pure=False)
             sent = self._sent[key] = SentJob(control, Future(), task)
@@ -160,30 +158,30 @@ class SchedulerConnection:
         return sent.future
 
     def close(self, wait: bool) -> None:
-        """Give it up, at once or when all jobs have ended."""
+        """Close the connection, at once or when all jobs have ended."""
         if wait:
             futures.wait([sent.future for sent in [*self._sent.values()]])
-        self._over = True
+        self._is_closed = True
         self._thread.join()
 
     def _hear(self, event: tuple[float, Any]) -> None:
-        """An event of the client's topic: of a task, or one of Dask's own."""
+        """Take an event of the client's topic, from a job or from Dask itself."""
         _, message = event
         if isinstance(message, tuple):
-            self._news.put(partial(self._told, *message))
+            self._news.put(partial(self._report, *message))
 
-    def _told(self, key: str, share: float, result: Any) -> None:
-        """A worker has begun a job, or tells what it has so far."""
+    def _report(self, key: str, share: float, result: Any) -> None:
+        """Pass on that a worker has begun a job, or the job's share and result so far."""
         sent = self._sent.get(key)
         if sent is None:
             return
         if not sent.future.running():
             sent.future.set_running_or_notify_cancel()
         if result is not None:
-            sent.control.tell(share, result)
+            sent.control.report_progress(share, result)
 
     def _fetch(self, key: str, task: "distributed.Future") -> None:
-        """The outcome of a task that has ended. In Dask's own thread, as it may take a while to come."""
+        """Fetch the outcome of a task that has ended, in Dask's own thread, since that may take a while."""
         try:
             ended = partial(self._end, key, task.result())
         except Exception as error:
@@ -191,18 +189,18 @@ class SchedulerConnection:
         self._news.put(ended)
 
     def _end(self, key: str, result: Any, error: Exception | None = None) -> None:
-        """Give the desk the outcome of a task."""
+        """Set the outcome of a job in the future of its sender."""
         sent = self._sent.pop(key, None)
         if sent is None:
             return
-        if error is None or sent.control.stopped():
+        if error is None or sent.control.should_stop():
             sent.future.set_result(result)
         else:
             sent.future.set_exception(self._in_words(error))
 
     def _pass_on(self) -> None:
-        """Pass on until the connection is lost; then end what is still open."""
-        while not self.lost:
+        """Pass on reports and cancellations until the connection is lost; then end all open jobs."""
+        while not self.is_lost:
             try:
                 self._news.get(timeout=STOP_POLL_SECONDS)()
             except Empty:
@@ -210,16 +208,16 @@ class SchedulerConnection:
             except Exception:
                 logging.getLogger(__name__).exception("A report of a job could not be kept.")
             for sent in [*self._sent.values()]:
-                if not sent.task.done() and sent.control.stopped():
+                if not sent.task.done() and sent.control.should_stop():
                     sent.task.cancel()
         with self._lock:
-            self._over = True
+            self._is_closed = True
         for key in [*self._sent]:
             self._end(key, None, self._gone())
         self.client.close()
 
     def _in_words(self, error: Exception) -> Exception:
-        """What a page can show."""
+        """Return an error whose words a page can show."""
         from distributed import KilledWorker
 
         if isinstance(error, CancelledError):
@@ -239,14 +237,14 @@ class SchedulerConnection:
 
 
 class Cluster(Executor):
-    """A Dask cluster as an executor, which takes what a `JobQueue` hands in, as `ProcessExecutor` does.
+    """A Dask cluster as an executor, with the interface of `ProcessExecutor`.
 
-    It connects when a job comes, and anew where the connection was lost.
+    It connects for the first job, and again after the connection was lost.
 
     Args:
         address: of its scheduler, such as tcp://host:8786.
 
-    Raises InvalidInput where that is no address, or Dask is not installed.
+    Raises InvalidInput if this is no address, or Dask is not installed.
     """
 
     def __init__(self, address: str) -> None:
@@ -256,34 +254,34 @@ class Cluster(Executor):
                 f"{DASK_VARIABLE} is {address}, and Dask is not installed: pip install 'normviz[cluster]'."
             )
         self.address = address
-        self._link: SchedulerConnection | None = None
+        self._connection: SchedulerConnection | None = None
         self._lock, self._shut = Lock(), False
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        """The future of what the function makes of a job; raises InvalidInput as `Link` does."""
+        """Return the future result of the function for a job. Raises InvalidInput as `SchedulerConnection` does."""
         with self._lock:
             if self._shut:
                 raise RuntimeError("no job is taken after shutdown")
-            if self._link is None or self._link.lost:
-                self._link = SchedulerConnection(self.address)
-            self._link.check()
-            return self._link.send(function, *arguments)
+            if self._connection is None or self._connection.is_lost:
+                self._connection = SchedulerConnection(self.address)
+            self._connection.check()
+            return self._connection.send(function, *arguments)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Close the connection, by default when all jobs have ended."""
         with self._lock:
             self._shut = True
-        if self._link is not None:
-            self._link.close(wait and not cancel_futures)
+        if self._connection is not None:
+            self._connection.close(wait and not cancel_futures)
 
 
 def _endpoint(address: str) -> tuple[str, int]:
-    """The host and the port of an address."""
+    """Return the host and the port of an address. Raises InvalidInput for any other text."""
     try:
         parts = urlsplit(address)
         if parts.scheme in ("tcp", "tls") and parts.hostname and parts.port:
             return parts.hostname, parts.port
-    except ValueError:  # a port that is none
+    except ValueError:  # an invalid port
         pass
     raise InvalidInput(
         f"{DASK_VARIABLE} is {address!r}, which is no address of a Dask scheduler; tcp://host:8786 would be one."
@@ -291,7 +289,7 @@ def _endpoint(address: str) -> tuple[str, int]:
 
 
 def _connected(address: str) -> "distributed.Client":
-    """A client of the scheduler."""
+    """Return a client of the scheduler. Raises InvalidInput if none answers."""
     from distributed import Client
 
     try:
@@ -302,14 +300,14 @@ def _connected(address: str) -> "distributed.Client":
             f"{DASK_VARIABLE}."
         ) from error
     try:
-        asyncio.run(_greeted(address))
+        asyncio.run(_check_scheduler(address))
         return Client(address, timeout=ANSWER_TIMEOUT, set_as_default=False, name="normviz")
     except OSError as error:
         raise InvalidInput(f"What listens at {address} does not answer as a Dask scheduler does.") from error
 
 
-async def _greeted(address: str) -> None:
-    """Raise OSError where no scheduler answers, for which a client would wait without end."""
+async def _check_scheduler(address: str) -> None:
+    """Raise OSError if no scheduler answers; a client would wait for it without end."""
     from distributed import Security
     from distributed.comm import connect
 

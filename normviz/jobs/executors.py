@@ -1,7 +1,7 @@
-"""Where jobs run: anything shaped like an executor of `concurrent.futures`, and how a job there is heard and stopped.
+"""The work of a worker: run the steps of a job, report its progress, and stop when its control says so.
 
-A job's function knows nothing of this. `perform` takes its steps, and between them asks and tells a `Control`, which
-is the desk's own `Run` for jobs in threads.
+A job's own code knows nothing of this. `perform` takes its steps, and between them calls a `Control`. For jobs in
+threads this is the queue's own `JobRun`.
 """
 
 import ctypes
@@ -21,25 +21,25 @@ from normviz.jobs.limits import NO_LIMITS, Limits, read_resident_memory
 from normviz.jobs.spec import Job, JobStep, Result
 
 REPORT_SECONDS = 0.2
-"""Seconds between two reports of a job on what it has so far."""
+"""Seconds between two reports of a job on its result so far."""
 
 STOP_POLL_SECONDS = 0.05
-"""Seconds between two questions whether a job in another process is to stop."""
+"""Seconds between two checks whether a job in another process should stop."""
 
 WORKERS_VARIABLE = "NORMVIZ_WORKERS"
-"""The environment variable that holds how many jobs run at a time."""
+"""The environment variable that holds the number of jobs at a time."""
 
 MAX_THREADS = 4
-"""Most jobs at a time in threads of the server, which share one interpreter with all pages."""
+"""The maximal number of jobs at a time in threads of the server, which share one interpreter with all pages."""
 
 MAX_WORKERS = 256
-"""The most jobs that may run at a time."""
+"""The maximal number of jobs at a time."""
 
 
 def count_workers(environment: Mapping[str, str] = os.environ) -> int:
-    """Return how many jobs run at a time on this machine: NORMVIZ_WORKERS, or the cores that this process may use.
+    """Return the number of jobs at a time on this machine: NORMVIZ_WORKERS, or the cores that this process may use.
 
-    Raises InvalidInput where the variable holds anything but a whole number from 1 to MAX_WORKERS.
+    Raises InvalidInput if the variable holds anything but a whole number from 1 to MAX_WORKERS.
     """
     given = environment.get(WORKERS_VARIABLE, "").strip()
     if not given:
@@ -50,7 +50,7 @@ def count_workers(environment: Mapping[str, str] = os.environ) -> int:
 
 
 def count_threads() -> int:
-    """Return how many jobs run at a time in threads of the server: `count_workers`, but at most `MAX_THREADS`."""
+    """Return the number of jobs at a time in threads of the server: `count_workers`, but at most `MAX_THREADS`."""
     return min(count_workers(), MAX_THREADS)
 
 
@@ -62,20 +62,20 @@ def _count_cores() -> int:
 
 
 class Control(Protocol):
-    """What a job's worker asks and tells."""
+    """The connection of a worker with the queue."""
 
-    def stopped(self) -> bool:
-        """Whether the work is to end, as nobody wants it any more."""
+    def should_stop(self) -> bool:
+        """Return True if no request wants the job any more."""
 
-    def tell(self, share: float, result: Any) -> None:
-        """The share that is done, and the result so far."""
+    def report_progress(self, share: float, result: Any) -> None:
+        """Report the finished share, 0 to 1, and the result so far."""
 
 
 def perform(job: Job[Result], control: Control, limits: Limits = NO_LIMITS) -> Result | None:
-    """Take the steps of a job until its end, or until the control says stop; the result so far, None before any.
+    """Run a job to its end, or until its control says stop; return the result so far, None before the first step.
 
-    The first step is told at once, the others at intervals. A job whose GPU fails starts again on the CPU. Raises
-    OverLimit where the job takes more than it may.
+    The first step is reported at once, the others at intervals. A job whose GPU fails starts again on the CPU. Raises
+    LimitExceeded if the job exceeds a limit.
     """
     start, before = time.monotonic(), read_resident_memory()
     return run_or_fall_back(lambda steps: _perform(steps, control, limits, start, before), job)
@@ -84,35 +84,35 @@ def perform(job: Job[Result], control: Control, limits: Limits = NO_LIMITS) -> R
 def _perform(
     steps: Iterator[JobStep[Result]], control: Control, limits: Limits, start: float, before: int
 ) -> Result | None:
-    told, last = -math.inf, None
-    while not control.stopped():
+    reported, last = -math.inf, None
+    while not control.should_stop():
         step = next(steps, None)
         if step is None:
             break
         last, now = step, time.monotonic()
-        if step.share < 1 and now - told > REPORT_SECONDS:
-            control.tell(step.share, step.result())
-            told = time.monotonic()
+        if step.share < 1 and now - reported > REPORT_SECONDS:
+            control.report_progress(step.share, step.result())
+            reported = time.monotonic()
         if limits is not NO_LIMITS:
             limits.check(now - start, read_resident_memory() - before, get_peak_gpu_share())
     return None if last is None else last.result()
 
 
 def limit_to_one_core() -> None:
-    """What a worker of a server does first: its jobs are many and small, and would only wait for each other.
+    """Make torch use one core in this process: the jobs are many and small, and would wait for each other.
 
-    The same for all, since a sum over several cores is not the same to the last digit.
+    All workers do so, since a sum over several cores differs in its last digits.
     """
-    with suppress(ImportError):  # which the first training tells
+    with suppress(ImportError):  # the first training reports it
         import torch
 
         torch.set_num_threads(1)
 
 
 def initialize_cuda(job: object) -> None:
-    """Let CUDA set itself up for a job that will use it: one or two gigabytes of main memory that are not the job's.
+    """Initialize CUDA for a job that will use it, so that its one or two gigabytes do not count as the job's memory.
 
-    An error is the job's to meet.
+    Errors are ignored: the job meets them again.
     """
     if gpu.uses_gpu(job) and gpu.get_gpu_memory() > 0:
         import torch
@@ -124,12 +124,12 @@ def initialize_cuda(job: object) -> None:
 
 
 def release_memory() -> None:
-    """Return to the system what allocators keep after a large job: on Linux half a gigabyte, and a GPU's memory."""
-    with suppress(OSError, AttributeError, TypeError):  # elsewhere there is no such function, or no such library
+    """Return the memory that allocators keep after a large job: on Linux half a gigabyte, and a GPU's memory."""
+    with suppress(OSError, AttributeError, TypeError):  # other systems lack the function or the library
         ctypes.CDLL(None).malloc_trim(0)
     gpu.release_gpu_memory()
 
 
 def create_thread_pool(workers: int, initializer: Callable[[], object] | None = None) -> ThreadPoolExecutor:
-    """A pool of threads; each calls the initializer before its first job."""
+    """Return a pool of threads that call the initializer before their first job."""
     return ThreadPoolExecutor(workers, thread_name_prefix="job", initializer=initializer)

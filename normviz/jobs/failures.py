@@ -1,4 +1,4 @@
-"""Where an error of a job came from."""
+"""Words for the errors of jobs: the message, and the line that raised it."""
 
 import re
 from traceback import clear_frames, format_tb
@@ -9,14 +9,18 @@ from normviz.jobs.limits import LimitExceeded
 _FRAME = re.compile(r'File ".*?([^"/\\]+[/\\]normviz[/\\])?(normviz[/\\][^"]+)", line (\d+), in (\S+)')
 
 
+class JobsFailed(RuntimeError):  # noqa: N818 - the name says what it is
+    """The error for a run of jobs that ended early; its message is the reason."""
+
+
 class RemoteTraceback(Exception):  # noqa: N818 - the name says what it is
-    """The traceback that an error had in another process, as text: the cause of the error here."""
+    """The traceback of an error in another process, as text; it becomes the cause of the error here."""
 
 
 def locate_error(error: BaseException) -> str:
-    """The innermost line of this package that an error came through, as `file, line, in function`; empty if none.
+    """Return the innermost line of this package in a traceback, as `file, line, in function`; empty if none.
 
-    An error of another process has left its traceback there, and brings it along as the text of its cause.
+    The traceback of an error from another process is the text of its cause.
     """
     for text in (str(error.__cause__), "".join(format_tb(error.__traceback__))):
         if found := _FRAME.findall(text):
@@ -26,9 +30,9 @@ def locate_error(error: BaseException) -> str:
 
 
 def clear_error_frames(error: BaseException | None) -> None:
-    """Empty the frames that an error and those before it came through.
+    """Clear the local variables in the frames of an error and of its contexts.
 
-    They hold the tensors of the job: of a GPU that was full, all of them.
+    They hold the tensors of the job, which may fill a GPU.
     """
     while error is not None:
         clear_frames(error.__traceback__)
@@ -36,7 +40,7 @@ def clear_error_frames(error: BaseException | None) -> None:
 
 
 def describe_error(error: BaseException) -> str:
-    """An error in a line: what it says, and where it came from, unless it is one that says what would be right."""
+    """Return an error in one line, with its place in the code unless the message already says what would be right."""
     if isinstance(error, InvalidInput | LimitExceeded):
         return str(error)
     place, kind = locate_error(error), type(error).__name__

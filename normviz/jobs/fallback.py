@@ -1,9 +1,9 @@
-"""Jobs whose GPU fails start again on the CPU, and their results say so.
+"""Jobs whose GPU fails start again on the CPU, and their results name that device.
 
-A failure is any error that a job raises while it uses a GPU, except for those that say what a user may change. If the
+A failure is any error that a job raises while it uses a GPU, except for errors that say what a user may change. If the
 CPU raises as well, that error is the job's. Out of memory leaves the GPU usable for other jobs. After any other failure
-this process leaves it alone: a CUDA context that has failed fails at every later call. A worker ends when it is idle,
-and the next one tries anew.
+this process no longer uses it: a CUDA context that has failed fails at every later call. An idle worker ends, and the
+next one tries the GPU again.
 """
 
 import sys
@@ -27,25 +27,25 @@ Result = TypeVar("Result")
 Outcome = TypeVar("Outcome")
 
 MAX_REASON_LENGTH = 80
-"""Characters of an error's first line that are shown."""
+"""The maximal number of characters of an error that a reason shows."""
 
 
 class GpuFailures:
-    """What has failed in this process.
+    """The failures of the GPU in this process.
 
     Attributes:
-        reason: why the GPU is not used any more, in words; empty while it is.
-        said: reasons that are on stderr.
+        reason: why the GPU is no longer used, in words; empty while it is used.
+        reported: the reasons printed on stderr so far.
     """
 
     def __init__(self) -> None:
-        self.reason, self.said, self._lock = "", set[str](), Lock()
+        self.reason, self.reported, self._lock = "", set[str](), Lock()
 
     def report_once(self, reason: str) -> None:
-        """Say on stderr, once for each reason, what trained on the CPU and why."""
+        """Print on stderr, once for each reason, that a job trained on the CPU and why."""
         with self._lock:
-            new = reason not in self.said
-            self.said.add(reason)
+            new = reason not in self.reported
+            self.reported.add(reason)
         if new:
             print(f"normviz: Trained on the {describe_fallback_device(reason)}.", file=sys.stderr)
 
@@ -54,19 +54,19 @@ GPU_FAILURES = GpuFailures()
 
 
 def describe_fallback_device(reason: str) -> str:
-    """Return the device of a result that a GPU failed to give, in words."""
+    """Return the device of a result in words: the CPU, and the reason of the GPU's failure."""
     return f"CPU: the GPU failed ({reason})"
 
 
 def join_devices(devices: Iterable[str]) -> str:
-    """Return the different ones of these devices in words, to follow "on the"."""
+    """Return the distinct devices in words, to follow "on the"."""
     return " and the ".join(dict.fromkeys(filter(None, devices)))
 
 
 def run_or_fall_back(run: "Callable[[Iterator[JobStep[Result]]], Outcome]", job: "Job[Result]") -> Outcome:
-    """Return what `run` makes of the steps of a job; of its steps on the CPU, where the GPU fails.
+    """Return the outcome of `run` on the steps of a job; on its steps on the CPU if the GPU fails.
 
-    Raises what the job raises, where that is no failure of a GPU, and what `run` itself raises.
+    Raises the errors of `run`, and those of the job that are no failure of a GPU.
     """
     moved = move_to_cpu(job)
     if moved is job:
@@ -81,7 +81,7 @@ def run_or_fall_back(run: "Callable[[Iterator[JobStep[Result]]], Outcome]", job:
             if error not in raised or not has_gpu():
                 raise
             reason = summarize_error(error)
-            if isinstance(error, RuntimeError) and not is_out_of_memory(error):  # as all errors of torch are
+            if isinstance(error, RuntimeError) and not is_out_of_memory(error):  # torch raises no other errors
                 GPU_FAILURES.reason = reason
             clear_error_frames(error)
         raised.clear()
@@ -92,7 +92,7 @@ def run_or_fall_back(run: "Callable[[Iterator[JobStep[Result]]], Outcome]", job:
 
 
 def _noting(steps: "Iterator[JobStep[Result]]", raised: list[Exception]) -> "Iterator[JobStep[Result]]":
-    """Yield the steps, and note what they and their results raise: a caller may raise errors of its own."""
+    """Yield the steps, and append the errors of steps and results to `raised`: the caller may raise others."""
 
     def noted(call: Callable[[], Outcome]) -> Outcome:
         try:
@@ -106,7 +106,7 @@ def _noting(steps: "Iterator[JobStep[Result]]", raised: list[Exception]) -> "Ite
 
 
 def summarize_error(error: BaseException) -> str:
-    """Return an error in a few words."""
+    """Return the first line of an error, shortened to MAX_REASON_LENGTH."""
     if is_out_of_memory(error):
         return "out of memory"
     first = (str(error).splitlines() or [""])[0].strip().rstrip(".")
@@ -114,20 +114,20 @@ def summarize_error(error: BaseException) -> str:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return True if a GPU had too little memory, as the allocator or a library says it."""
+    """Return True if an error of the allocator or a library says that a GPU had too little memory."""
     return isinstance(error, RuntimeError) and any(
         text in str(error) for text in ("out of memory", "CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED")
     )
 
 
 def _renamed(steps: "Iterator[JobStep[Result]]", device: str) -> "Iterator[JobStep[Result]]":
-    """Yield the steps with results that name a device."""
+    """Yield the steps with this device in their results."""
     for step in steps:
         yield replace(step, result=partial(_on, step.result, device))
 
 
 def _on(result: Callable[[], Any], device: str) -> Any:
-    """Return a result with another device: a mapping with arrays, or a named tuple."""
+    """Return a result, a mapping of arrays or a named tuple, with this device."""
     found = result()
     if isinstance(found, dict) and "device" in found:
         return found | {"device": np.array(device)}

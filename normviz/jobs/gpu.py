@@ -1,4 +1,4 @@
-"""The GPU of this machine, as jobs meet it: whether there is one, which jobs use it, and how much memory they hold."""
+"""The GPU of this machine: its presence, its memory, and the jobs that use it."""
 
 import ctypes
 import sys
@@ -18,9 +18,9 @@ def get_loaded_torch() -> Any:
 
 
 def get_gpu_memory() -> int:
-    """Return the bytes of memory of the CUDA device that torch uses; 0 where there is none.
+    """Return the bytes of memory of the CUDA device that torch uses; 0 if there is none.
 
-    Asks the driver, so that neither torch is imported nor a context made: a server plans jobs by it.
+    The driver answers, so that a server which plans jobs neither imports torch nor creates a context.
     """
     torch = get_loaded_torch()
     if torch is not None and not torch.cuda.is_available():
@@ -36,17 +36,17 @@ def _driver_memory() -> int:
     with suppress(OSError, AttributeError):
         driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
         device, size = ctypes.c_int(), ctypes.c_size_t()
-        asked = (
+        failed = (
             driver.cuInit(0)
             or driver.cuDeviceGet(ctypes.byref(device), 0)
             or driver.cuDeviceTotalMem_v2(ctypes.byref(size), device)
         )
-        return 0 if asked else size.value
+        return 0 if failed else size.value
     return 0
 
 
 def move_to_cpu(job: Value) -> Value:
-    """Return a job with the CPU in each field `device`, also of its settings; itself where they name no other."""
+    """Return a job with the CPU in each field `device`, also of its settings; the same object if nothing changes."""
     if not is_dataclass(job) or isinstance(job, type):
         return job
     moved: dict[str, Any] = {}
@@ -70,7 +70,7 @@ def has_gpu() -> bool:
 
 
 def get_peak_gpu_share() -> float:
-    """Return the largest share of the GPU's memory that tensors of this process have held since `open_context`."""
+    """Return the largest share of the GPU's memory held by tensors of this process since `initialize_cuda`, 0 to 1."""
     torch = get_loaded_torch()
     if torch is None or not torch.cuda.is_initialized():
         return 0.0
@@ -78,8 +78,8 @@ def get_peak_gpu_share() -> float:
 
 
 def release_gpu_memory() -> None:
-    """Return to the system what the allocator of a GPU holds beside tensors."""
+    """Return to the system the memory that the allocator of a GPU holds beside tensors."""
     torch = get_loaded_torch()
     if torch is not None and torch.cuda.is_initialized():
-        with suppress(RuntimeError):  # a context that has failed raises from now on, whatever is asked of it
+        with suppress(RuntimeError):  # a context that has failed raises at every call
             torch.cuda.empty_cache()

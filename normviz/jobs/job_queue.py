@@ -1,11 +1,11 @@
-"""Work outside a page: the desk runs jobs on an executor, and ends those that nobody looks at any more.
+"""The queue that runs jobs outside the page on an executor, and ends those that no session waits for.
 
-Who asks for jobs holds a ticket, which is valid while they are there, and for a lease afterwards: a closed tab's
-lapses. Tickets that ask for the same job share one run of it, which stops when none of them wants it.
+A page holds a request, which is valid while its session is present, and for a lease afterwards: that of a closed tab
+ends. Requests for the same job share one run of it, which stops when none of them wants it.
 
-Tickets take turns: every job has a round, one later than the job before it in its ticket, and jobs start by round, then
-by ticket. A new ticket begins with the latest round that has started. So nobody with many jobs keeps out those with
-few, and what stands before a ticket's last job never grows while the same tickets wait, however long each job takes.
+Requests take turns: every job has a round, one later than the job before it in its request, and jobs start by round,
+then by request. A new request begins with the latest round that has started. So many jobs of one request do not block
+the few of another, and the number of jobs before a request's last job never grows while the same requests wait.
 """
 
 import time
@@ -25,7 +25,7 @@ from normviz.jobs.spec import Job, compute_digest
 from normviz.jobs.speed import MeasuredSeconds, SpeedEstimator, get_modelled_seconds
 
 LEASE_SECONDS = 10.0
-"""Seconds that a ticket stays valid when nobody is there, so that a connection may break and come back."""
+"""Seconds for which a request stays valid without a session, so that a broken connection may come back."""
 
 
 def _undone(job: Job[Any]) -> bool:
@@ -33,18 +33,18 @@ def _undone(job: Job[Any]) -> bool:
 
 
 class JobQueue:
-    """Where jobs are handed in.
+    """A queue of jobs in front of an executor.
 
     Args:
-        executor: where they run; shaped as in `concurrent.futures`, and given a job's run as its control.
-        lease: seconds that a ticket stays valid when nobody is there.
-        clock: the time in seconds.
-        at_once: how many jobs of a ticket may be at work at a time, or wait for a worker.
-        limits: what one job may take.
-        done: whether the result of a job is there, so that it need not be run.
-        warm: lets the executor get workers ready, and returns at once.
-        workers: how many jobs the executor runs at a time; the others wait here. None: it takes all, and has a queue.
-        speed: of the machine; of all desks of a server it is the same.
+        executor: runs the jobs, as in `concurrent.futures`; it gets a job's run as its control.
+        lease: seconds for which a request stays valid without a session.
+        clock: returns the time in seconds.
+        jobs_per_request: the maximal number of jobs of one request that run or wait for a worker.
+        limits: of one job.
+        is_done: returns True if a job has its result already, so that it need not run.
+        warm: makes the executor start its workers, and returns at once.
+        workers: the number of jobs that the executor runs at a time; the others wait here. None: it takes all.
+        speed: of the machine, shared by all queues of a server.
     """
 
     def __init__(
@@ -52,137 +52,141 @@ class JobQueue:
         executor: Executor,
         lease: float = LEASE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
-        at_once: int = 1,
+        jobs_per_request: int = 1,
         limits: Limits = NO_LIMITS,
         is_done: Callable[[Job[Any]], bool] = _undone,
         warm: Callable[[], object] = return_false,
         workers: int | None = None,
         speed: SpeedEstimator | None = None,
     ) -> None:
-        self.lease, self.clock, self.at_once, self.limits = lease, clock, at_once, limits
-        self.warm, self._done = warm, is_done
+        self.lease, self.clock, self.jobs_per_request, self.limits = lease, clock, jobs_per_request, limits
+        self.warm, self._is_done = warm, is_done
         self.workers, self.speed = workers, speed or SpeedEstimator()
         self._executor = executor
         self._runs: dict[str, JobRun] = {}
-        self._tickets: WeakSet[JobRequest] = WeakSet()  # held by who asks, and by their runs
+        self._requests: WeakSet[JobRequest] = WeakSet()  # held by pages and by their runs
         self._waiting: list[tuple[tuple[int, int], JobRun]] = []  # a heap by turn
-        self._handed, self._round, self._number = 0, 0, 0  # to the executor; the latest begun; of the last ticket
+        self._handed, self._round, self._number = (
+            0,
+            0,
+            0,
+        )  # jobs handed to the executor; latest round begun; number of the last request
         self._lock = RLock()
 
     def submit(
         self, jobs: Sequence[Job[Any]], store_result: ResultCallback, is_present: Callable[[], bool] = return_false
     ) -> JobRequest:
-        """A ticket for these jobs, in their order.
+        """Return a request for these jobs, which run in this order.
 
-        `keep` is called in the thread in which a result arrives; `there`, in any thread, says whether who asks is
-        there. Raises TypeError or ValueError where a job is not plain data.
+        `store_result` is called in the thread in which a result arrives; `is_present` returns True while the session is
+        connected, in any thread. Raises TypeError or ValueError for a job that is not plain data.
         """
-        ticket = JobRequest(self, jobs, store_result, is_present)
+        request = JobRequest(self, jobs, store_result, is_present)
         with self._lock:
-            self._tickets.add(ticket)
-        self.resume(ticket)
-        return ticket
+            self._requests.add(request)
+        self.resume(request)
+        return request
 
-    def at_work(self, jobs: Sequence[Job[Any]]) -> bool:
-        """Whether somebody has asked for all of these jobs, and one of them is at work or waits for a worker."""
+    def is_in_progress(self, jobs: Sequence[Job[Any]]) -> bool:
+        """Return True if one request holds all of these jobs, and one of them runs or waits for a worker."""
         names = {compute_digest(job) for job in jobs}
         with self._lock:
             runs = [self._runs[name] for name in names & self._runs.keys()]
-            tickets = [ticket for run in runs if not (run.over or run.stopped()) for ticket in run.tickets]
-        return any(ticket.wanted and names <= {name for name, _ in ticket.jobs} for ticket in tickets)
+            requests = [each for run in runs if not (run.is_over or run.should_stop()) for each in run.requests]
+        return any(each.is_wanted and names <= {name for name, _ in each.jobs} for each in requests)
 
     def count_ahead(self, request: JobRequest) -> int:
-        """Return how many unfinished jobs of others come before the last job of this ticket that waits."""
+        """Return the number of unfinished jobs of others before the last waiting job of this request."""
         with self._lock:
             return len(self._ahead(request))
 
     def seconds_left(self, request: JobRequest) -> float:
-        """Return the expected seconds until all jobs of this ticket are done, those of others before them included.
+        """Return the expected seconds until all jobs of this request are done, with the jobs of others before them.
 
-        `n` workers that share `total` seconds of jobs, of which the longest has `longest`, need at most
-        total / n + (1 - 1 / n) longest (Graham 1966). n is the number of workers for all jobs up to the ticket's last
-        one, and how many jobs a ticket may have at work for its own; the larger of the two counts.
+        n workers need at most total / n + (1 - 1 / n) longest for jobs of `total` seconds with a longest one of
+        `longest` seconds (Graham 1966). The larger of two bounds counts: that of all jobs up to the request's last one
+        on all workers, and that of its own jobs with n = `jobs_per_request`.
         """
         with self._lock:
             factors = self._factors()
             own = [self._seconds_of(name, request, factors) for name in dict.fromkeys(request.list_unfinished())]
             ahead = sum(self._seconds_of(name, other, factors) for name, other in self._ahead(request).items())
             workers = self.workers or max(sum(run.begun() for run in self._runs.values()), 1)
-        together = min(workers, self.at_once)
+        together = min(workers, self.jobs_per_request)
         longest = max(own, default=0.0)
         return max(_shared(ahead + sum(own), longest, workers), _shared(sum(own), longest, together))
 
     def estimate_seconds(self, jobs: Sequence[Job[Any]]) -> float:
-        """Return the expected seconds until these jobs are done where no job of others is before them."""
+        """Return the expected seconds until these jobs are done, without jobs of others before them."""
         with self._lock:
             factors = self._factors()
         seconds = [get_modelled_seconds(job) * factors(job.kind) for job in jobs]
-        return _shared(sum(seconds), max(seconds, default=0.0), min(self.workers or 1, self.at_once))
+        return _shared(sum(seconds), max(seconds, default=0.0), min(self.workers or 1, self.jobs_per_request))
 
     def start_next_jobs(self, request: JobRequest) -> None:
-        """Put the ticket's next jobs to work, or end it where there are none."""
-        self._queue(request)
+        """Start the next jobs of a request; end a request without further jobs."""
+        self._enqueue(request)
         self._hand_out()
 
     def resume(self, request: JobRequest) -> None:
-        """Let a ticket begin, or go on after a pause: its next job comes behind those of the latest round."""
+        """Start a request, or continue it after a pause: its next job comes after those of the latest round."""
         with self._lock:
             self._number += 1
             request.first_round, request.number = self._round - request.next_index, self._number
         self.start_next_jobs(request)
 
     def _ahead(self, request: JobRequest) -> dict[str, JobRequest]:
-        """Return the unfinished jobs of others before the last job of this ticket that waits, by name with a ticket."""
+        """Return the unfinished jobs of others before the last waiting job of this request: digests and requests."""
         last = request.find_last_turn()
         if last is None:
             return {}
-        others = [each for each in self._tickets if each is not request and each.wanted]
+        others = [each for each in self._requests if each is not request and each.is_wanted]
         found = {name: other for other in others for name in other.list_unfinished(last)}
         for name in request.list_unfinished():
             found.pop(name, None)
         return found
 
     def _seconds_of(self, name: str, request: JobRequest, factors: Callable[[str], float]) -> float:
-        """Return the expected seconds that a job of a ticket still takes once it runs."""
+        """Return the expected seconds left of a job of this request, without its waiting time."""
         kind, seconds = request.costs[name]
         run = self._runs.get(name)
         return seconds * factors(kind) * (1 - run.share if run else 1)
 
     def _factors(self) -> Callable[[str], float]:
-        """Return the function from a kind of job to measured over modelled seconds, with the jobs that run now."""
+        """Return a function from a kind of job to measured over modelled seconds, running jobs included."""
         running: dict[str, MeasuredSeconds] = {}
         for run in self._runs.values():
             kind, modelled = run.cost
             seconds, share = running.get(kind, (0.0, 0.0))
-            running[kind] = seconds + run.told_seconds, share + run.told_share * modelled
-        return cache(partial(self.speed.factor, running=running))
+            running[kind] = seconds + run.reported_seconds, share + run.reported_share * modelled
+        return cache(partial(self.speed.estimate_factor, running=running))
 
-    def _queue(self, request: JobRequest) -> None:
-        """Let the ticket's next jobs wait for a worker, or end it where there are none."""
+    def _enqueue(self, request: JobRequest) -> None:
+        """Put the next jobs of a request among the waiting runs; end a request without further jobs."""
         with self._lock:
-            while (index := request.find_next_job(self.at_once)) is not None:
+            while (index := request.find_next_job(self.jobs_per_request)) is not None:
                 name, job = request.jobs[index]
                 run = self._runs.get(name)
-                if self._done(job):  # by others, since the ticket was handed in
+                if self._is_done(job):  # by others, since the request was handed in
                     request.ran.append(JobRun(name, job, request, self.clock))
                 elif run is not None and run.join(request):
                     request.runs.append(run)
                     if request.turn(index) < run.turn and not run.handed:
                         run.turn = request.turn(index)
-                        heappush(self._waiting, (run.turn, run))  # beside its later turn, which comes to nothing
+                        heappush(self._waiting, (run.turn, run))  # beside its later turn, which is skipped
                 else:
                     run = self._runs[name] = JobRun(name, job, request, self.clock, request.turn(index))
                     request.runs.append(run)
                     heappush(self._waiting, (run.turn, run))
 
     def _hand_out(self) -> None:
-        """Hand the waiting runs to the executor, in the order of their turns, as many as it takes."""
+        """Hand waiting runs to the executor in the order of their turns, until its workers are busy."""
         while (run := self._next()) is not None:
             error: Exception | None = None
-            if not run.stopped():  # as one before it could not be handed in
+            if not run.should_stop():  # as after a run that could not be handed in
                 try:
                     future = self._executor.submit(perform, run.job, run, self.limits)
-                except Exception as raised:  # as of a pool whose processes have died
+                except Exception as raised:  # as from a pool whose processes have died
                     error = raised
                 else:
                     run.begun = future.running
@@ -191,7 +195,7 @@ class JobQueue:
             self._close(run, error)
 
     def _next(self) -> JobRun | None:
-        """Return the waiting run whose turn it is, None where none waits or no worker is free."""
+        """Return the waiting run with the smallest turn, None if none waits or no worker is free."""
         with self._lock:
             while self._waiting and self._handed != self.workers:
                 (started, _), run = heappop(self._waiting)
@@ -202,34 +206,34 @@ class JobQueue:
             return None
 
     def _take(self, run: JobRun, future: Future[Any]) -> None:
-        """Keep what came out."""
+        """Store the last result of a run or its error, and hand out the next runs."""
         error: Exception | None = None
         try:
             result = future.result()
             if result is not None:
-                run.tell(1.0, result, last=True)
+                run.report_progress(1.0, result, last=True)
         except Exception as raised:
-            clear_error_frames(raised)  # which the ticket keeps to show it
+            clear_error_frames(raised)  # the request holds the error
             error = raised
         self._close(run, error)
         self._hand_out()
 
     def _close(self, run: JobRun, error: Exception | None) -> None:
-        """Forget a run that was handed to the executor, and let its tickets go on or end."""
+        """Remove a run that was handed to the executor, and continue or end its requests."""
         kind, modelled = run.cost
-        if run.told_share > 0:
-            self.speed.add(kind, run.told_seconds, run.told_share * modelled)
+        if run.reported_share > 0:
+            self.speed.add(kind, run.reported_seconds, run.reported_share * modelled)
         with self._lock:
             self._handed -= 1
-            stopped, tickets = run.end()
+            stopped, requests = run.end()
             if self._runs.get(run.name) is run:
                 del self._runs[run.name]
-            for ticket in tickets:
-                ticket.close(run, error, stopped)
-        for ticket in tickets:
-            self._queue(ticket)
+            for request in requests:
+                request.close(run, error, stopped)
+        for request in requests:
+            self._enqueue(request)
 
 
 def _shared(total: float, longest: float, workers: int) -> float:
-    """Return the most seconds in which `workers` do jobs of `total` seconds, of which the longest has `longest`."""
+    """Return a bound of the seconds for `workers` to run jobs of `total` seconds with a longest one of `longest`."""
     return total / workers + (1 - 1 / workers) * longest

@@ -1,4 +1,4 @@
-"""What a job may take of the machine at most: time on the clock, and memory beyond what was taken when it began."""
+"""Limits of one job: seconds on the clock, and memory beyond what its process held when it began."""
 
 import math
 import os
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 
 class LimitExceeded(RuntimeError):  # noqa: N818 - the name says what it is
-    """Which limit a job has come to, and what would do; pages and the command line show it as it is."""
+    """The limit that a job exceeded and what would fit; pages and commands show this message as it is."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The most that one job may take.
+    """The maximal time and memory of one job.
 
     Attributes:
-        seconds: on the clock, from when a worker takes it.
-        memory: bytes of main memory that its process may grow by. Only in a process of its own is that the job's alone.
-        device: the share of a GPU's memory that its tensors may hold.
+        seconds: on the clock, from the moment a worker takes the job.
+        memory: bytes by which its process may grow. In a process with other jobs these count too.
+        device: the share of a GPU's memory that its tensors may hold, 0 to 1.
     """
 
     seconds: float = math.inf
@@ -25,7 +25,7 @@ class Limits:
     device: float = math.inf
 
     def check(self, seconds: float, memory_growth: int, device_share: float = 0.0) -> None:
-        """Raise OverLimit where a job has taken more than it may; `held`: its share of a GPU's memory."""
+        """Raise LimitExceeded if a job has exceeded a limit; `device_share`: its share of a GPU's memory, 0 to 1."""
         if seconds > self.seconds:
             raise LimitExceeded(
                 f"The job was ended after {self.seconds:g} s, the most that one may take here; fewer steps or a "
@@ -48,7 +48,7 @@ NO_LIMITS = Limits()
 
 
 def read_resident_memory(process: int | str = "self") -> int:
-    """Bytes of memory that a process of this machine holds now; 0 where the system does not tell, as outside Linux."""
+    """Return the bytes of main memory that a process holds; 0 outside Linux, where they are unknown."""
     with suppress(OSError), open(f"/proc/{process}/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     return 0

@@ -1,8 +1,8 @@
-"""Workers in processes of their own, so that the page's process stays free while they compute.
+"""Workers in processes of their own, so that the server's process stays free while they compute.
 
-A thread here stands for the job that its worker does: it passes on reports, says stop, holds the limits, and ends a
-worker that does not answer. The pools of `concurrent.futures` and of loky fail all jobs when one worker dies, cannot
-end one job alone, and need one more process to reach a job at work; the former also import the main module of a page.
+One thread here serves each worker: it passes on reports, tells it to stop, checks limits, and ends a worker that does
+not answer. The pools of `concurrent.futures` and of loky fail all jobs when one worker dies, cannot end one job alone,
+and need one more process to reach a running job; the former also import the main module of a page.
 """
 
 import math
@@ -21,38 +21,39 @@ from typing import Any, Protocol
 from normviz.jobs.executors import STOP_POLL_SECONDS, Control, limit_to_one_core
 from normviz.jobs.failures import RemoteTraceback
 from normviz.jobs.limits import NO_LIMITS, LimitExceeded, Limits, read_resident_memory
-from normviz.jobs.worker import BEGUN, DONE, LOST, RAISED, TOLD
+from normviz.jobs.worker import BEGUN, DONE, LOST, RAISED, REPORTED
 
 GRACE_SECONDS = 5.0
-"""Seconds that a job has to end its step once it is to stop or is over a limit; then its worker is ended."""
+"""Seconds for a job to end its step after a stop or an exceeded limit, before its worker is ended."""
 
 IDLE_SECONDS = 300.0
-"""Seconds after which a worker with nothing to do is ended, and gives back its memory, also that of a GPU."""
+"""Seconds after which an idle worker is ended, which frees its memory, also on a GPU."""
 
 ONE_CORE_VARIABLES = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-"""What libraries of linear algebra read when they are loaded."""
+"""Environment variables that limit libraries of linear algebra to one core."""
 
 
 class WorkerLost(RuntimeError):  # noqa: N818 - the name says what it is
-    """The process of a job has ended in the middle of it."""
+    """The error for a worker that died in the middle of a job."""
 
 
 class RestartableControl(Control, Protocol):
-    """The control of a job that another process may begin anew."""
+    """The control of a job that may start again in another process."""
 
     def restart(self) -> None:
-        """Forget how far the job has come."""
+        """Reset the reported progress of the job."""
 
 
 class IdleWorkerLost(WorkerLost):
-    """The process of earlier jobs had ended before it began this one, which another may do."""
+    """The error for a worker that died while it was idle, before it began the job it was chosen for."""
 
 
 class Worker:
-    """One process, which does one job at a time.
+    """One process, which runs one job at a time.
 
     Attributes:
-        number: of the process; since: when it had its last job, on the monotonic clock.
+        number: the id of the process.
+        since: the monotonic time when its last job ended.
     """
 
     def __init__(self, initializer: Callable[[], object]) -> None:
@@ -62,20 +63,20 @@ class Worker:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | ONE_CORE_VARIABLES | {"PYTHONPATH": paths},
         )  # fmt: skip
         self.number, self.since = self._process.pid, time.monotonic()
-        self._heard: SimpleQueue[tuple[str, Any]] = SimpleQueue()
+        self._messages: SimpleQueue[tuple[str, Any]] = SimpleQueue()
         self._ready, self._used = True, False
         Thread(target=self._listen, name="worker", daemon=True).start()
         self._send(pickle.dumps(initializer))
 
     @property
-    def ready(self) -> bool:
-        """Whether it can take a job: not while it has one, nor after one that did not end."""
+    def is_ready(self) -> bool:
+        """True if the worker can take a job: its process lives, and its last job has ended."""
         return self._ready and self._process.poll() is None
 
     def perform(self, function: Callable[..., Any], job: Any, control: Control, limits: Limits = NO_LIMITS) -> Any:
-        """What the function makes of the job there; None where the job was to stop, did not, and was ended.
+        """Return the function's result for the job; None if the job was stopped and did not end by itself.
 
-        Raises what the job raises, OverLimit, or WorkerLost; LostBefore where it died while it had nothing to do.
+        Raises the errors of the job, LimitExceeded, WorkerLost, or IdleWorkerLost if the worker died before the job.
         """
         task = pickle.dumps((function, job, limits))
         self._ready, over = False, None
@@ -85,10 +86,10 @@ class Worker:
             kind, value = self._next()
             if kind == BEGUN:
                 began, before, self._used = time.monotonic(), read_resident_memory(self.number), True
-            elif kind == TOLD:
-                control.tell(*value)
+            elif kind == REPORTED:
+                control.report_progress(*value)
             elif kind == LOST:
-                # Its end may not have been known when it was chosen: a process is there until it is waited for.
+                # It may have died before it was chosen: a process exists until its parent waits for it.
                 idle = self._used and began == math.inf
                 raise (IdleWorkerLost if idle else WorkerLost)(self._ended())
             elif kind in (DONE, RAISED):
@@ -98,12 +99,12 @@ class Worker:
                     raise error from RemoteTraceback(text)
                 return value
             if end == math.inf:
-                if control.stopped():
+                if control.should_stop():
                     self._send(None)
                     end = time.monotonic() + GRACE_SECONDS
                 try:
                     limits.check(time.monotonic() - began, read_resident_memory(self.number) - before)
-                except LimitExceeded as error:  # which the job sees by itself, if its step ends
+                except LimitExceeded as error:  # the job checks this limit too after its step
                     over, end = error, time.monotonic() + GRACE_SECONDS
         self.end()
         if over is not None:
@@ -111,36 +112,36 @@ class Worker:
         return None
 
     def end(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         assert self._process.stdin is not None
         self._process.kill()
         self._process.wait()
-        with suppress(OSError):  # what was not sent any more
+        with suppress(OSError):  # the rest of a message was not sent
             self._process.stdin.close()
 
     def _send(self, message: bytes | None) -> None:
         assert self._process.stdin is not None
-        with suppress(OSError):  # it has gone, which is also heard
+        with suppress(OSError):  # it has ended, which _listen notices
             pickle.dump(message, self._process.stdin)
             self._process.stdin.flush()
 
     def _next(self) -> tuple[str, Any]:
-        """What it tells next; nothing where it is silent for a while."""
+        """Return the next message; an empty kind if none comes within STOP_POLL_SECONDS."""
         try:
-            return self._heard.get(timeout=STOP_POLL_SECONDS)
+            return self._messages.get(timeout=STOP_POLL_SECONDS)
         except Empty:
             return "", None
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
-        with suppress(Exception), self._process.stdout as out:  # until it is cut off, wherever that is
+        with suppress(Exception), self._process.stdout as out:  # until the worker ends, perhaps within a message
             while True:
-                self._heard.put(pickle.load(out))
-        self._heard.put((LOST, None))
+                self._messages.put(pickle.load(out))
+        self._messages.put((LOST, None))
 
     def _ended(self) -> str:
-        """That it has ended and how, in words."""
-        self._process.kill()  # where it only closed its output
+        """Return a sentence on how the process ended."""
+        self._process.kill()  # it may only have closed its output
         code = self._process.wait()
         how = f"with exit code {code}" if code >= 0 else f"by signal {-code}"
         why = ", as when memory runs out" if code == -9 else ""
@@ -148,16 +149,15 @@ class Worker:
 
 
 class ProcessExecutor(Executor):
-    """An executor whose jobs run in processes of their own, a bounded number at a time; the others wait.
+    """An executor whose jobs run in a bounded number of processes; further jobs wait.
 
-    A job whose process dies is begun once more, in another process.
-
-    It takes what a `JobQueue` hands in: `submit(function, job, control, limits)`, where the control stays here.
+    A job whose process dies starts once more in another process. A `JobQueue` calls
+    `submit(function, job, control, limits)`; the control stays in this process.
 
     Args:
-        workers: how many processes there are at most; the first jobs start them.
-        idle: seconds after which a worker with nothing to do is ended, at twice that at the latest.
-        initializer: what each does first.
+        workers: the maximal number of processes; the first jobs start them.
+        idle_seconds: time after which an idle worker is ended; it may take twice as long.
+        initializer: a function that each process calls first.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class ProcessExecutor(Executor):
             thread.start()
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        """The future of what the function makes of a job; raises RuntimeError after `shutdown`."""
+        """Return the future result of the function for a job. Raises RuntimeError after `shutdown`."""
         if self._closed:
             raise RuntimeError("no job is taken after shutdown")
         future: Future[Any] = Future()
@@ -180,13 +180,13 @@ class ProcessExecutor(Executor):
         return future
 
     def warm(self) -> None:
-        """Start the workers that are not there yet, and do not wait until they have imported what they need."""
+        """Start all missing workers, without waiting for their imports."""
         with self._lock:
             while not self._closed and self._busy + len(self._free) < self._workers:
                 self._free.append(Worker(self._initializer))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Take no more jobs, and end the workers after what they have."""
+        """Refuse further jobs, and end the workers after their current jobs."""
         self._closed = True
         while cancel_futures and not self._tasks.empty():
             with suppress(Empty):
@@ -205,11 +205,11 @@ class ProcessExecutor(Executor):
                     future.set_result(self._perform(function, job, control, *limits))
                 except BaseException as error:
                     future.set_exception(error)
-            del task, future, job, control  # nothing of a job is held while none is there
+            del task, future, job, control  # an idle thread holds no memory of a job
         self._end_older_than(0.0)
 
     def _next(self) -> tuple[Any, ...] | None:
-        """The next task, None at the end."""
+        """Return the next task, None at the end; end idle workers while waiting."""
         while True:
             try:
                 return self._tasks.get(timeout=self._idle)
@@ -217,7 +217,7 @@ class ProcessExecutor(Executor):
                 self._end_older_than(self._idle)
 
     def _end_older_than(self, seconds: float) -> None:
-        """End the workers that had nothing to do for so long."""
+        """End the workers that have been idle for this time."""
         with self._lock:
             since = time.monotonic() - seconds
             old = [worker for worker in self._free if worker.since <= since]
@@ -226,18 +226,18 @@ class ProcessExecutor(Executor):
             worker.end()
 
     def _take(self) -> Worker:
-        """A worker that is there, or a new one."""
+        """Return an idle worker, or a new one."""
         with self._lock:
-            while self._free and not self._free[-1].ready:
-                self._free.pop().end()  # it has died of something else
+            while self._free and not self._free[-1].is_ready:
+                self._free.pop().end()  # it has died meanwhile
             worker = self._free.pop() if self._free else Worker(self._initializer)
             self._busy += 1
             return worker
 
     def _perform(self, function: Callable[..., Any], job: Any, control: RestartableControl, *limits: Limits) -> Any:
-        """Do a job; once more, in another process, where the first one died in the middle of it."""
+        """Run a job; once more, in another process, if the first process died in the middle of it."""
         died = False
-        while not control.stopped():
+        while not control.should_stop():
             try:
                 return self._perform_by(self._take(), function, job, control, *limits)
             except IdleWorkerLost:
@@ -257,7 +257,7 @@ class ProcessExecutor(Executor):
         finally:
             with self._lock:
                 self._busy -= 1
-                keep = worker.ready
+                keep = worker.is_ready
                 self._free += [worker] * keep
             if not keep:
                 worker.end()

@@ -1,4 +1,4 @@
-"""Results on disk, by the digest of their job: shared by all sessions and processes, and there after a restart."""
+"""Results on disk, by the digest of their job, shared by all processes and kept over a restart."""
 
 import io
 import os
@@ -22,19 +22,19 @@ Value = TypeVar("Value")
 Arrays = dict[str, np.ndarray]
 
 RESULTS_VARIABLE = "NORMVIZ_RESULTS"
-"""The variable of the environment that says in which file results are kept."""
+"""The environment variable that holds the path of the file."""
 
 DEFAULT_MAX_BYTES = 2**28
-"""Bytes of all results that are kept by default."""
+"""Bytes of all results by default."""
 
 READ_TIMEOUT, WRITE_TIMEOUT = 0.5, 10.0
-"""Seconds that a reader, for whom a page waits, and a writer wait for another process that writes."""
+"""Seconds that a reader and a writer wait for a process that writes; a page waits for the reader."""
 
 MAX_ROW_BYTES = MAX_UNPACKED_BYTES + 2**16
-"""SQLite refuses to load or write a larger row: a result, its digest and its checksum."""
+"""The largest row that SQLite loads or writes: a result, its digest and its checksum."""
 
 ATTEMPTS = 3
-"""How often a file is opened: others may set it aside at the same time."""
+"""Attempts to open the file, which another process may replace at the same time."""
 
 SETUP_SQL = """
     PRAGMA journal_mode = WAL;
@@ -44,7 +44,7 @@ SETUP_SQL = """
     CREATE TRIGGER IF NOT EXISTS dropped AFTER DELETE ON results
     BEGIN DELETE FROM contents WHERE digest = old.digest; END;
 """
-"""A use is written without the content, which SQLite would write again."""
+"""The tables. A use is recorded in a table of its own, since SQLite would write the content again."""
 
 FIND_SQL = "SELECT checksum, content FROM results LEFT JOIN contents USING (digest) WHERE digest = ?"
 NEXT_USE_SQL = "(SELECT coalesce(max(used), 0) + 1 FROM results)"
@@ -57,17 +57,17 @@ EVICT_SQL = """
 
 
 def find_results_path() -> Path:
-    """The file of the results: what the environment says, or one in the user's cache folder."""
+    """Return the path that the environment names, or a file in the user's cache folder."""
     named, cache = os.environ.get(RESULTS_VARIABLE), os.environ.get("XDG_CACHE_HOME")
     return Path(named) if named else (Path(cache) if cache else Path.home() / ".cache") / "normviz" / "results.sqlite"
 
 
 class DamagedFile(Exception):  # noqa: N818 - the name says what it is
-    """The file is no database any more, or an incomplete one.
+    """The error for a file that is no database any more, or an incomplete one.
 
     Attributes:
-        inode: that of the file.
-        is_empty: whether nothing is left in it.
+        inode: of the file.
+        is_empty: True if the file has no content.
     """
 
     def __init__(self, inode: int, is_empty: bool) -> None:
@@ -76,33 +76,33 @@ class DamagedFile(Exception):  # noqa: N818 - the name says what it is
 
 
 class ResultCache:
-    """A bounded store of results, of which those go first that were not used for the longest time.
+    """A bounded store of results on disk, for any number of threads and processes.
 
-    For any number of threads and processes. Where nothing can be kept, as on a full disk, it says so once on stderr and
-    is empty. A damaged result is not there until it is kept anew. A damaged file is set aside, with a line on stderr,
-    and a new one is begun.
+    The least recently used results are dropped first. If nothing can be written, as on a full disk, the cache prints
+    that once on stderr and is empty. A damaged result counts as missing. A damaged file is renamed, with a line on
+    stderr, and a new one is begun.
 
     Attributes:
-        failed: whether the last result could not be kept.
+        failed: True if the last result could not be written.
 
     Args:
-        path: the file; by default that of `place`.
-        most: bytes of all results.
+        path: the file; by default `find_results_path()`.
+        max_bytes: of all results.
     """
 
     def __init__(self, path: Path | None = None, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
-        self.most = max_bytes
-        self._path, self._said, self._lock = path, False, Lock()
-        self._lost: set[str] = set()
+        self.max_bytes = max_bytes
+        self._path, self._has_reported, self._lock = path, False, Lock()
+        self._damaged: set[str] = set()
         self.failed = False
         self._held: tuple[int, sqlite3.Connection] | None = None
 
     def get(self, digest: str) -> Arrays | None:
-        """The result of a job, which is now the last to go; None where there is none."""
+        """Return the result of a job, None if there is none."""
         return self.get_all([digest]).get(digest)
 
     def get_all(self, digests: Sequence[str]) -> dict[str, Arrays]:
-        """Return the results of those jobs of which there are any, as `get` does; the file is opened once."""
+        """Return the results of the jobs that have one, by digest; the file is opened once."""
 
         def read(store: sqlite3.Connection) -> dict[str, Arrays]:
             found = {digest: self._read(store, digest) for digest in digests}
@@ -111,14 +111,14 @@ class ResultCache:
         return (self._open(digests, READ_TIMEOUT, read) or {}) if digests else {}
 
     def put(self, digest: str, result: Mapping[str, np.ndarray]) -> None:
-        """Keep a result, and drop others where they are too many. Raises ValueError for objects.
+        """Store a result, and drop old ones beyond `max_bytes`. Raises ValueError for objects.
 
-        A result that is too large for `read_npz` is not kept.
+        A result that is too large for `read_npz` is not stored.
         """
         if len(result) > MAX_ARRAYS or sum(np.asarray(array).nbytes for array in result.values()) > MAX_UNPACKED_BYTES:
             return
         content = _packed(result)
-        if len(content) > min(self.most, MAX_UNPACKED_BYTES):
+        if len(content) > min(self.max_bytes, MAX_UNPACKED_BYTES):
             return
         row = digest, len(content), _checksum(digest, content)
 
@@ -126,16 +126,16 @@ class ResultCache:
             store.execute("BEGIN IMMEDIATE")
             store.execute(f"REPLACE INTO results (digest, used, size, checksum) VALUES (?, {NEXT_USE_SQL}, ?, ?)", row)
             store.execute("REPLACE INTO contents (digest, content) VALUES (?, ?)", (digest, content))
-            store.execute(EVICT_SQL, (self.most,))
+            store.execute(EVICT_SQL, (self.max_bytes,))
             store.execute("COMMIT")
 
         self.failed = False
         self._open([digest], WRITE_TIMEOUT, write)
-        self._lost.discard(digest)
+        self._damaged.discard(digest)
 
-    def lost(self, digest: str) -> bool:
-        """Whether the result that was kept was damaged, as this process has found, and none was kept since."""
-        return digest in self._lost
+    def is_damaged(self, digest: str) -> bool:
+        """Return True if this process found the stored result damaged, and none was stored since."""
+        return digest in self._damaged
 
     def _read(self, store: sqlite3.Connection, digest: str) -> Arrays | None:
         try:
@@ -146,18 +146,18 @@ class ResultCache:
             if checksum != _checksum(digest, content):
                 raise InvalidInput("this is not what was kept.")
             result = read_npz(content)
-        except (InvalidInput, TypeError, sqlite3.DataError):  # nothing instead of bytes, or more than a row may have
-            self._lost.add(digest)
+        except (InvalidInput, TypeError, sqlite3.DataError):  # NULL instead of bytes, or a row beyond the limit
+            self._damaged.add(digest)
             return None
-        with suppress(sqlite3.OperationalError):  # somebody else writes
+        with suppress(sqlite3.OperationalError):  # another process writes
             store.execute(f"UPDATE results SET used = {NEXT_USE_SQL} WHERE digest = ?", (digest,))
-        self._lost.discard(digest)
+        self._damaged.discard(digest)
         return result
 
     def _open(self, digests: Sequence[str], wait: float, work: Callable[[sqlite3.Connection], Value]) -> Value | None:
-        """Return the result of the work on the open store; None where it cannot be opened.
+        """Return the result of the work on the open store; None if it cannot be opened.
 
-        A damaged file is set aside first. Opened every time, as the file may be deleted or replaced while the server
+        A damaged file is set aside first. The file is opened for every call, since it may be replaced while the server
         runs.
         """
         try:
@@ -167,11 +167,11 @@ class ResultCache:
                 try:
                     return self._use(path, wait, work)
                 except DamagedFile as damage:
-                    self._lost.add(digests[0])
+                    self._damaged.add(digests[0])
                     _set_aside(path, damage, wait)
             raise OSError("one damaged file follows another")
-        except (sqlite3.Error, OSError, RuntimeError) as error:  # RuntimeError where there is no home
-            self._say(f"Results are not kept: {error}.")
+        except (sqlite3.Error, OSError, RuntimeError) as error:  # RuntimeError if there is no home folder
+            self._report(f"Results cannot be cached: {error}.")
         return None
 
     def _use(self, path: Path, wait: float, work: Callable[[sqlite3.Connection], Value]) -> Value:
@@ -195,31 +195,31 @@ class ResultCache:
                 self._hold(path, inode)
                 return work(store)
             except sqlite3.Error as error:
-                if _is_emptied(path):  # since it was opened: SQLite finds it locked from then on
+                if _is_emptied(path):  # emptied since it was opened: SQLite finds it locked
                     raise DamagedFile(inode, is_empty=True) from error
                 if _is_damage(error):
                     raise DamagedFile(inode, is_empty=False) from error
                 raise
 
     def _hold(self, path: Path, inode: int) -> None:
-        """Leave the file open: who closes it last waits until the disk has all."""
+        """Keep the file open: the last process to close it waits until the disk has everything."""
         if self._held is None or self._held[0] != inode:
             self._held = inode, sqlite3.connect(path, check_same_thread=False)
             self._held[1].execute("SELECT count(*) FROM sqlite_master").fetchall()
 
-    def _say(self, words: str) -> None:
-        """Once, on stderr."""
+    def _report(self, message: str) -> None:
+        """Print the first of these messages on stderr."""
         self.failed = True
-        if not self._said:
-            print(words, file=sys.stderr)
-        self._said = True
+        if not self._has_reported:
+            print(message, file=sys.stderr)
+        self._has_reported = True
 
 
 @contextmanager
 def _turn(path: Path, wait: float) -> Iterator[None]:
-    """Wait until no other thread or process sets up the file, or sets it aside.
+    """Hold a lock while the file is set up or set aside.
 
-    For this SQLite locks an empty file beside it, on every platform, and unlocks it where a process dies.
+    SQLite locks an empty file beside it: this works on every platform, and a process that dies unlocks it.
     """
     with closing(sqlite3.connect(path.with_name(f"{path.name}.lock"), timeout=wait, isolation_level=None)) as lock:
         lock.execute("BEGIN EXCLUSIVE")
@@ -227,45 +227,45 @@ def _turn(path: Path, wait: float) -> Iterator[None]:
 
 
 def _set_aside(path: Path, damage: DamagedFile, wait: float) -> None:
-    """Put a damaged file where the next one does not meet it, unless another process has."""
+    """Rename a damaged file, unless another process already has."""
     with _turn(path, wait):
         if not path.exists() or path.stat().st_ino != damage.inode or (damage.is_empty and not _is_emptied(path)):
             return
         aside = path.with_name(f"{path.name}.damaged")
-        path.replace(aside)  # before its log goes: SQLite leaves the log of a file that was moved alone
+        path.replace(aside)  # before its log is deleted: SQLite ignores the log of a moved file
         for ending in ("-wal", "-shm"):
             path.with_name(path.name + ending).unlink(missing_ok=True)
         print(f"Cached results were damaged: {path} is now {aside.name}, and a new file is begun.", file=sys.stderr)
 
 
 def _check_inode(path: Path, inode: int) -> None:
-    """Raise DamagedFile for a path that leads to another file by now, as another process has set aside what it was."""
+    """Raise DamagedFile if another process has set the file aside since it was opened."""
     if not path.exists() or path.stat().st_ino != inode:
         raise DamagedFile(inode, is_empty=False)
 
 
 def _is_set_up(store: sqlite3.Connection) -> bool:
-    """Return True if the file has the tables, of which the trigger is made last."""
+    """Return True if the file has the tables; the trigger is made last."""
     return store.execute("SELECT 1 FROM sqlite_master WHERE name = 'dropped'").fetchone() is not None
 
 
 def _is_emptied(path: Path) -> bool:
-    """Return True for a file without content that was a database: its index is there, and others may have it open.
+    """Return True for an empty file that was a database: its index still exists.
 
-    As long as they have, SQLite finds it locked. A new file has no index before it has content.
+    SQLite finds such a file locked while other processes have it open. A new file has no index before its content.
     """
     return path.stat().st_size == 0 and path.with_name(f"{path.name}-shm").exists()
 
 
 def _is_damage(error: sqlite3.Error) -> bool:
-    """Return True if an error is due to the content of the file, and not to a lock, the disk or permissions."""
+    """Return True if an error comes from the content of the file, not from a lock, the disk or permissions."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
-    kind = code & 0xFF  # the rest of it says more
+    kind = code & 0xFF  # the other bits give details
     return kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or code == sqlite3.SQLITE_IOERR_SHORT_READ
 
 
 def _packed(result: Mapping[str, np.ndarray]) -> bytes:
-    """As a .npz file, which holds no objects."""
+    """Return the result as the bytes of an .npz file without objects."""
     out = io.BytesIO()
     with ZipFile(out, "w") as archive:
         for name, array in result.items():

@@ -19,7 +19,7 @@ class Part(Job[Arrays], Protocol):
 
     @property
     def seconds(self) -> float:
-        """Estimated duration on the machine on which it was measured."""
+        """The modelled seconds of the part on the machine of the cost models."""
 
     def __hash__(self) -> int:
         """Return a hash: results are found by parts."""
@@ -29,50 +29,45 @@ Results = Mapping[Part, Arrays]
 """The results of the parts that have begun."""
 
 MAX_PARTS_IN_MEMORY = 512
-"""Parts whose results a server has at hand."""
+"""The maximal number of parts whose results a server keeps in memory."""
 
 
 class Archive:
-    """For all sessions and threads of a server; what is on disk is also there for others, and after a restart.
+    """The results of parts for all sessions and threads of a server, with complete ones on disk too."""
 
-    Attributes:
-        version: another number whenever there is something new.
-    """
-
-    def __init__(self, kept: ResultCache) -> None:
-        self.kept, self.version = kept, 0
+    def __init__(self, disk: ResultCache) -> None:
+        self.disk = disk
         self._at_hand: BoundedStore[str, Arrays] = BoundedStore(MAX_PARTS_IN_MEMORY, replaces=_further)
 
     def keep(self, part: Part, arrays: Arrays) -> None:
-        """Keep what has come out of a part so far; on disk, once it is done."""
+        """Store the result of a part so far; on disk too, once it is complete."""
         name = name_result(part)
         self._at_hand.put(name, arrays)
         if is_complete(arrays):
-            self.kept.put(name, arrays)
-        self.version += 1
+            self.disk.put(name, arrays)
 
-    def of(self, parts: Sequence[Part]) -> Results:
-        """The results of those parts of which there is anything."""
+    def find_results(self, parts: Sequence[Part]) -> Results:
+        """Return the results of the parts that have any."""
         names = {part: name_result(part) for part in parts}
         found = {name: arrays for name in names.values() if (arrays := self._at_hand.get(name)) is not None}
-        kept = self.kept.get_all([name for name in names.values() if name not in found or not is_complete(found[name])])
+        kept = self.disk.get_all([name for name in names.values() if name not in found or not is_complete(found[name])])
         for name, arrays in kept.items():
             self._at_hand.put(name, arrays)
         found |= kept
         return {part: found[name] for part, name in names.items() if name in found}
 
-    def missing(self, parts: Sequence[Part]) -> list[Part]:
-        """The parts that are not done."""
-        found = self.of(parts)
+    def find_missing(self, parts: Sequence[Part]) -> list[Part]:
+        """Return the parts without a complete result."""
+        found = self.find_results(parts)
         return [part for part in parts if part not in found or not is_complete(found[part])]
 
-    def damaged(self, parts: Sequence[Part]) -> int:
-        """How many of these were found damaged on disk since the server started, and are computed anew."""
-        return sum(self.kept.lost(name_result(part)) for part in parts)
+    def count_damaged(self, parts: Sequence[Part]) -> int:
+        """Return the number of these parts with a result found damaged on disk and not computed again yet."""
+        return sum(self.disk.is_damaged(name_result(part)) for part in parts)
 
 
 def is_complete(arrays: Arrays) -> bool:
-    """Whether a result is that of a whole part."""
+    """Return True if a result is that of a finished part."""
     return bool(arrays["share"] == 1)
 
 
@@ -87,5 +82,5 @@ def name_result(part: Part) -> str:
 
 @lru_cache(maxsize=1024)
 def _digest(part: Part, version: int) -> str:
-    """Return the digest of a part. Cached: a page that looks at a run asks twice a second, for each of its parts."""
+    """Return the digest of a part; cached, since a page asks for each part twice a second."""
     return compute_digest(part)

@@ -1,4 +1,4 @@
-"""What a job is: a frozen dataclass of plain data that says what is wanted, and a pure function of it."""
+"""The specification of a job: a frozen dataclass of plain data, whose steps are a pure function of it."""
 
 import json
 from collections import deque
@@ -15,11 +15,11 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 @dataclass(frozen=True)
 class JobStep(Generic[Result_co]):
-    """How far a job has come.
+    """The state of a job after a step.
 
     Attributes:
-        share: what is done of it, 0 to 1.
-        result: makes the result so far, as plain data. Called only when somebody is told, which most steps are not.
+        share: the finished share, 0 to 1.
+        result: returns the result so far, as plain data. It is called for few steps, so that most steps cost nothing.
     """
 
     share: float
@@ -27,22 +27,22 @@ class JobStep(Generic[Result_co]):
 
 
 class Job(Protocol[Result_co]):
-    """A frozen dataclass of plain data. Pickled by the name of its class, it runs in a thread, a process or a cluster.
+    """A frozen dataclass of plain data, which a thread, a process or a cluster can run.
 
     Attributes:
-        kind: what is done, as a name that stays when the class moves.
-        version: raised when the same data give another result than before.
+        kind: the name of the computation, which stays when the class moves to another module.
+        version: a number to raise when the same data give another result than before.
     """
 
     kind: ClassVar[str]
     version: ClassVar[int]
 
     def steps(self) -> Iterator[JobStep[Result_co]]:
-        """Do the work. It may be abandoned after every step; the result of the last step is that of the job."""
+        """Yield after every step of the work, where the caller may stop; the last step has the result of the job."""
 
 
 def run_to_end(job: Job[Result]) -> Result:
-    """Return the result of a job, run to its end here and now; on the CPU, where its GPU fails."""
+    """Run a job to its end in this thread and return its result; on the CPU if its GPU fails."""
     return run_or_fall_back(_last, job)
 
 
@@ -52,10 +52,10 @@ def _last(steps: Iterator[JobStep[Result]]) -> Result:
 
 
 def compute_digest(job: Job[Any]) -> str:
-    """SHA-256 over the kind, version and data of a job: the name of its result, in every process and on every machine.
+    """Return the SHA-256 of a job's kind, version and data: the name of its result on every machine.
 
-    Jobs that are equal have equal digests: 3 and 3.0 are written alike. Raises TypeError for what is not plain data,
-    and ValueError for numbers that are not finite.
+    Equal jobs have equal digests: 3 and 3.0 are written alike. Raises TypeError for fields that are not plain data, and
+    ValueError for numbers that are not finite.
     """
     named = {"kind": job.kind, "version": job.version, "data": _plain(job)}
     text = json.dumps(named, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -63,7 +63,7 @@ def compute_digest(job: Job[Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Dataclasses, tuples, texts, numbers and None as what JSON has."""
+    """Return a value as JSON types. Raises TypeError for any type that is not plain data."""
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, float):

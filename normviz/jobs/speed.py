@@ -1,4 +1,4 @@
-"""The speed of this machine: how many seconds a job takes for every second that the model of its cost says."""
+"""The speed of this machine: measured seconds of jobs over the seconds of their cost models."""
 
 import math
 import os
@@ -11,32 +11,32 @@ from typing import Any
 import numpy as np
 
 REMEMBERED_SECONDS = 10.0
-"""Modelled seconds of recent jobs that are remembered, of one kind: older jobs count less and less."""
+"""Modelled seconds of recent jobs of one kind that count; older jobs count less and less."""
 
 PRIOR_SECONDS = 1.0
-"""Modelled seconds that are assumed to have taken as long as guessed, so that a short job alone decides little."""
+"""The weight of the guess, as modelled seconds, so that one short job changes the factor little."""
 
 MAX_FACTOR = 20.0
-"""The largest factor; its inverse is the smallest."""
+"""The largest factor; the smallest is its inverse."""
 
 PROBE_SECONDS = 9.5e-4
-"""Seconds of CPU that `measure_processor` finds where jobs take as long as modelled."""
+"""CPU seconds of the probe in `measure_processor` on the machine of the cost models."""
 
 SETTLING_SECONDS = 3.0
-"""Seconds in which the seconds that are shown come two thirds of the way to a new estimate."""
+"""The time constant with which the displayed seconds approach a new estimate."""
 
 MeasuredSeconds = tuple[float, float]
-"""Seconds on the clock, and the seconds that were modelled for the same work."""
+"""Seconds on the clock, and modelled seconds of the same work."""
 
 
 def get_modelled_seconds(job: Any) -> float:
-    """Return the seconds that a job should take by the model of its cost, 1 where it has no model."""
+    """Return the seconds of a job by the model of its cost; 1 for a job without a model."""
     return float(getattr(job, "seconds", 1.0))
 
 
 @lru_cache(maxsize=1)
 def measure_processor() -> float:
-    """Return how many seconds of CPU this machine takes for a second of the models, by a computation of 5 ms."""
+    """Return the CPU seconds of this machine for one modelled second, measured by a computation of 5 ms."""
     weights = np.full((64, 64), 0.01, np.float32)
 
     def probe() -> float:
@@ -49,27 +49,27 @@ def measure_processor() -> float:
 
 
 def guess_factor() -> float:
-    """Return measured over modelled seconds that are likely before a job has run: slower while others use the cores."""
+    """Return a guess of measured over modelled seconds before any job has run, larger on busy cores."""
     cores = os.cpu_count() or 1
     busy = os.getloadavg()[0] / cores if hasattr(os, "getloadavg") else 0.0
     return measure_processor() * max(busy, 1.0)
 
 
 class Countdown:
-    """The seconds left as people read them: a new estimate changes them little by little, so that they do not swing."""
+    """The displayed seconds left, which approach a new estimate smoothly."""
 
     def __init__(self) -> None:
         self._last: tuple[float, float, float] | None = None
 
-    def follow(self, estimate: float, now: float) -> float:
-        """Return the seconds to show for an estimate at a time of the clock, both in seconds.
+    def update_estimate(self, estimate: float, now: float) -> float:
+        """Return the seconds to display for an estimate at the time `now`, all in seconds.
 
-        As long as the estimate falls with the clock, it is shown as it is. Where it jumps, its ratio to what is shown
-        shrinks by a factor of e in SETTLING_SECONDS.
+        An estimate that falls with the clock is displayed unchanged. After a jump the ratio of estimate to displayed
+        seconds approaches 1, by a factor of e in SETTLING_SECONDS.
 
         Example:
             >>> countdown = Countdown()
-            >>> [round(countdown.follow(*each)) for each in ((20, 0), (19, 1), (90, 2), (89, 3))]
+            >>> [round(countdown.update_estimate(*each)) for each in ((20, 0), (19, 1), (90, 2), (89, 3))]
             [20, 19, 30, 39]
         """
         if self._last is None or estimate <= 0:
@@ -84,10 +84,10 @@ class Countdown:
 
 
 class SpeedEstimator:
-    """Measured over modelled seconds of the jobs that a server has run lately, by kind of job; safe in threads.
+    """The ratio of measured to modelled seconds of recent jobs, for each kind of job; safe in threads.
 
     Args:
-        guess: returns the ratio that is expected of a kind before one of its jobs has run.
+        guess: returns the expected ratio of a kind before one of its jobs has run.
     """
 
     def __init__(self, guess: Callable[[], float] = lambda: 1.0) -> None:
@@ -96,19 +96,18 @@ class SpeedEstimator:
         self._lock = Lock()
 
     def add(self, kind: str, seconds: float, modelled: float) -> None:
-        """Count work of this kind that took `seconds` and was modelled to take `modelled` seconds."""
+        """Add finished work of a kind: its measured and its modelled seconds."""
         with self._lock:
             taken, model = self._sums.get(kind, (0.0, 0.0))
             taken, model = taken + seconds, model + modelled
             kept = min(1.0, REMEMBERED_SECONDS / model) if model else 1.0
             self._sums[kind] = taken * kept, model * kept
 
-    def factor(self, kind: str, running: Mapping[str, MeasuredSeconds] | None = None) -> float:
+    def estimate_factor(self, kind: str, running: Mapping[str, MeasuredSeconds] | None = None) -> float:
         """Return measured over modelled seconds for jobs of this kind, between 1 / MAX_FACTOR and MAX_FACTOR.
 
-        The factor of jobs of this kind that have ended, with the guess, counts as much as PRIOR_SECONDS of the work
-        that jobs of this kind have done so far: `running` holds that by kind. Other kinds say nothing: how far a model
-        is off differs from kind to kind.
+        `running` holds the measured and modelled seconds of unfinished jobs by kind. The finished jobs and the guess
+        together weigh as much as PRIOR_SECONDS of these. Other kinds do not count, since each model has its own error.
         """
         with self._lock:
             taken, model = self._sums.get(kind, (0.0, 0.0))

@@ -1,4 +1,4 @@
-"""What is installed on this machine that matters to a job, and whether another machine has the same."""
+"""Versions of the packages that matter to a job, compared with those of another machine."""
 
 import sys
 from importlib.metadata import PackageNotFoundError, version
@@ -7,11 +7,11 @@ import normviz
 from normviz.core.errors import InvalidInput
 
 PACKAGES = ("torch", "numpy", "distributed")
-"""Packages that decide, besides Python and normviz, which numbers come out, and what can be sent."""
+"""Packages besides Python and normviz that change results or messages between machines."""
 
 
 def get_installed_versions() -> dict[str, str]:
-    """The versions that are here."""
+    """Return the versions on this machine, by name; "missing" for a package that is not installed."""
     return {"Python": "{}.{}".format(*sys.version_info), "normviz": normviz.__version__} | {
         name: _version(name) for name in PACKAGES
     }
@@ -25,13 +25,16 @@ def _version(name: str) -> str:
 
 
 def check_versions(machine: str, versions: dict[str, str] | Exception) -> None:
-    """Raise InvalidInput where another machine has other versions, or raised an error when it was asked for them."""
+    """Raise InvalidInput if another machine has other versions, or failed with this error to return them.
+
+    `machine`: its name in the message.
+    """
     here = get_installed_versions()
     if isinstance(versions, Exception):
-        told = f"cannot run normviz {here['normviz']}: {versions}"
+        problem = f"cannot run normviz {here['normviz']}: {versions}"
     elif differ := [name for name in here if versions.get(name) != here[name]]:
         theirs, own = (" and ".join(f"{name} {found.get(name)}" for name in differ) for found in (versions, here))
-        told = f"has {theirs}; here is {own}"
+        problem = f"has {theirs}; here is {own}"
     else:
         return
-    raise InvalidInput(f"{machine} {told}. Install the same everywhere: pip install 'normviz[train,cluster]'.")
+    raise InvalidInput(f"{machine} {problem}. Install the same everywhere: pip install 'normviz[train,cluster]'.")

@@ -1,8 +1,8 @@
-"""A worker: a process that takes one job after the other from its standard input, and tells on its standard output.
+"""A worker: a process that reads jobs from its standard input and writes messages to its standard output.
 
-Messages are pickled, and go only between the process that started this one and itself. In come what to do first,
-then jobs, and None where the one at work is to stop; when the input ends, as its parent has gone, so does the worker.
-Out go kinds with values.
+Messages are pickled, and go only between this process and its parent. The input is an initializer, then jobs, and None
+to stop the current job; when the input ends, as the parent has ended, so does the worker. The output is pairs of a kind
+and a value.
 """
 
 import os
@@ -16,46 +16,46 @@ from typing import Any, BinaryIO
 
 from normviz.jobs.executors import initialize_cuda, release_memory
 
-BEGUN, TOLD, DONE, RAISED, LOST = "begun", "told", "done", "raised", "lost"
-"""What is told: a job was taken, and again once the GPU is set up for it; its result so far and share, its result, its
-error; and, by the parent, its end."""
+BEGUN, REPORTED, DONE, RAISED, LOST = "begun", "reported", "done", "raised", "lost"
+"""Kinds of messages: a job was taken, and again once the GPU is ready for it; its share and result so far; its result;
+its error; and, put there by the parent, the end of the worker."""
 
 NICENESS = 10
-"""How far a worker stands back when the processor is wanted by who serves pages; 0 to 19."""
+"""The niceness of a worker, 0 to 19, so that the server of the pages gets the processor first."""
 
 OOM_SCORE = 500
-"""How much sooner than others the kernel ends a worker when memory runs out; -1000 to 1000."""
+"""The kernel's preference to end a worker when memory runs out, -1000 to 1000."""
 
 
 class PipeControl:
-    """The control of the job at work: hears that it is to stop, and writes what it is told."""
+    """The control of the current job: it writes reports to a pipe, and stops when `stop` is set."""
 
     def __init__(self, out: BinaryIO) -> None:
         self.stop, self._out = Event(), out
 
-    def stopped(self) -> bool:
-        """Whether the work is to end."""
+    def should_stop(self) -> bool:
+        """Return True if the parent has asked the job to stop."""
         return self.stop.is_set()
 
-    def tell(self, share: float, result: Any) -> None:
-        """The share that is done, and the result so far."""
-        self.write(pickle.dumps((TOLD, (share, result))))
+    def report_progress(self, share: float, result: Any) -> None:
+        """Write the finished share, 0 to 1, and the result so far."""
+        self.write(pickle.dumps((REPORTED, (share, result))))
 
     def write(self, message: bytes) -> None:
-        """One message, whole."""
+        """Write a whole message."""
         self._out.write(message)
         self._out.flush()
 
 
 def run_worker() -> None:
-    """Do one job after the other, until the input ends."""
+    """Run one job after the other until the input ends."""
     source, out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)  # what a job prints is no message
+    os.dup2(2, 1)  # the output of a job is no message
     control, tasks = PipeControl(out), SimpleQueue[bytes]()
     Thread(target=_listen, args=(source, tasks, control.stop), daemon=True).start()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # meant for the parent, with whom it ends
-    _stand_back()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it, and ends this process
+    _lower_priority()
     pickle.loads(tasks.get())()
     while True:
         task = tasks.get()
@@ -73,23 +73,23 @@ def _listen(source: BinaryIO, tasks: SimpleQueue[bytes], stop: Event) -> None:
         if message is None:
             stop.set()
         else:
-            stop.clear()  # which was meant for the job before
+            stop.clear()  # it was set for the job before
             tasks.put(message)
 
 
 def _answer(task: bytes, control: PipeControl) -> bytes:
-    """Do a job; its result or its error, pickled."""
+    """Run a job; return its result or its error, pickled."""
     try:
         function, job, limits = pickle.loads(task)
         initialize_cuda(job)
         control.write(pickle.dumps((BEGUN, None)))  # once more: memory and time count from here
         return pickle.dumps((DONE, function(job, control, limits)))
     except Exception as error:
-        return pickle.dumps((RAISED, (_travelling(error), "".join(format_exception(error)))))
+        return pickle.dumps((RAISED, (_make_picklable(error), "".join(format_exception(error)))))
 
 
-def _travelling(error: Exception) -> Exception:
-    """The error, or one of the same words where it cannot be pickled."""
+def _make_picklable(error: Exception) -> Exception:
+    """Return the error, or a RuntimeError with the same words if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -97,8 +97,8 @@ def _travelling(error: Exception) -> Exception:
     return error
 
 
-def _stand_back() -> None:
-    """Let pages go first, and be the one that is ended when memory runs out."""
+def _lower_priority() -> None:
+    """Give the server of the pages priority, and let the kernel end this process first when memory runs out."""
     with suppress(AttributeError, OSError):
         os.nice(NICENESS)
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:

@@ -1,1 +1,1 @@
-"""Stacks of small networks that train side by side."""
+"""Stacks of small networks that are trained at the same time."""

@@ -1,4 +1,4 @@
-"""Batch norm that keeps running averages, as torch.nn.BatchNorm1d and 2d do, of a stack of networks."""
+"""Batch norm with running averages, as torch.nn.BatchNorm1d and 2d, for a stack of networks."""
 
 from collections.abc import Sequence
 
@@ -6,16 +6,16 @@ import torch
 
 
 class BatchNorm:
-    """Normalizes each channel of (schemes, networks, N, …, C): by the mini-batch, or by what it has kept of them.
+    """A batch norm of each channel of (schemes, networks, N, …, C), by the mini-batch or by running averages.
 
         running ← (1 - momentum) · running + momentum · batch,    from mean 0 and variance 1
 
-    with the variance times m/(m-1), for m values of a channel. Training takes no account of these averages, so that
-    those of several momenta are kept at a time.
+    with the variance times m/(m-1), for m values of a channel. Training does not use these averages, so that one
+    training computes those of several momenta.
 
     Args:
         channels: C.
-        momenta: the shares of a new batch, as PyTorch counts them.
+        momenta: the shares of a new batch, as in PyTorch.
         lead: (schemes, networks).
         eps: ε.
         like: a tensor of their type and device.
@@ -41,7 +41,7 @@ class BatchNorm:
         return (x - mean) * (variance + self.eps).rsqrt()
 
     def infer(self, x: torch.Tensor, momentum_index: int = 0) -> torch.Tensor:
-        """x̂ by the averages of one of the momenta."""
+        """Return x̂ by the running averages of one momentum."""
         mean, variance = (self._shaped(kept[momentum_index], x) for kept in (self.mean, self.variance))
         return (x - mean) * (variance + self.eps).rsqrt()
 

@@ -1,4 +1,4 @@
-"""Convolutional networks on digits: normalized layers of 3 × 3 filters and ReLU, of many schemes and seeds."""
+"""Convolutional networks on digits, with normalized 3 × 3 layers and ReLU, for many schemes and seeds at once."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -19,15 +19,15 @@ KERNEL_SIZE = 3
 """Height and width of the filters."""
 
 PICTURES_PER_PASS = 64
-"""Pictures that are looked at together: large tensors are new memory every time, which takes longer than the sums."""
+"""Pictures of one pass: larger tensors need new memory every time, which takes longer than the arithmetic."""
 
 
 class UnitResponse(NamedTuple):
-    """The response of a layer's units to pictures, by position: (schemes, networks, H, W), over all channels.
+    """The response of a layer's units to pictures at every position, (schemes, networks, H, W), over all channels.
 
     Attributes:
-        on: the share of pictures for which they are turned on.
-        deviation: the root mean square of the standard deviations of their pre-activations.
+        on: the share of pictures for which a unit is above 0.
+        deviation: the root mean square over channels of the standard deviations of pre-activations.
     """
 
     on: torch.Tensor
@@ -35,13 +35,13 @@ class UnitResponse(NamedTuple):
 
 
 class Conv:
-    """Networks of all schemes × seeds: every layer a = W ∗ x, ReLU(γ â + β); then a linear classifier of all units.
+    """Networks of all schemes × seeds: layers a = W ∗ x, ReLU(γ â + β), then a linear classifier of all units.
 
     Args:
-        schemes: by which a, or W, is normalized.
+        schemes: normalize a, or W.
         seeds: of the first weights, N(0, 2/fan-in), one network each.
-        shapes: (N, H, W, C) of the normalized layers. One as large as what it sees has zeros around that.
-        per_unit: whether every position of a channel has its own γ and β.
+        shapes: (N, H, W, C) of the normalized layers. A layer as large as its input pads it with zeros.
+        per_unit: True if every position of a channel has its own γ and β.
         eps: ε on activations.
     """
 
@@ -70,13 +70,16 @@ class Conv:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """All that is learned."""
+        """All learned tensors."""
         return [*self.weights, *self.gains, *self.biases, self.classifier, self.offset]
 
-    def layers(
+    def iterate_layers(
         self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.__call__
     ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """a and ReLU(γ â + β) of every layer, (schemes, networks, N, H, W, C), of pictures (networks or 1, N, H, W)."""
+        """Yield a and ReLU(γ â + β) of every layer, (schemes, networks, N, H, W, C).
+
+        `x`: pictures (networks or 1, N, H, W).
+        """
         x = x.unsqueeze(-1)
         layers = zip(self.norms, self.on_weights, self.weights, self.gains, self.biases, strict=True)
         for norm, on_weights, w, gain, bias in layers:
@@ -85,44 +88,48 @@ class Conv:
             yield summed, x
 
     def classify_units(self, units: torch.Tensor) -> torch.Tensor:
-        """Logits (schemes, networks, N, classes) of the last layer's units."""
+        """Return logits (schemes, networks, N, classes) of the last layer's units."""
         return units.flatten(3) @ self.classifier + self.offset
 
     @torch.no_grad()
-    def settle(self, x: torch.Tensor) -> None:
-        """Keep the statistics of pictures (1, N, H, W), whole mini-batches, for inference."""
-        self.logits(x, Norm.settle)
+    def collect_statistics(self, x: torch.Tensor) -> None:
+        """Store the statistics for inference of pictures (1, N, H, W), which fill whole mini-batches."""
+        self.logits(x, Norm.collect_statistics)
 
     @torch.no_grad()
     def measure_responses(
         self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.infer
     ) -> tuple[torch.Tensor, list[UnitResponse]]:
-        """Return the logits of pictures, and the look of every layer; some pictures at a time."""
+        """Return the logits of pictures, and the response of every layer's units to them."""
         logits, looks = [], [torch.zeros(())] * len(self.norms)
         for piece in x.split(PICTURES_PER_PASS, 1):
-            for layer, (summed, units) in enumerate(self.layers(piece, apply_norm)):
+            for layer, (summed, units) in enumerate(self.iterate_layers(piece, apply_norm)):
                 found = [(units > 0).to(x.dtype).sum(2), summed.sum(2), summed.square().sum(2)]
                 looks[layer] = looks[layer].to(x.device) + torch.stack(found) / x.shape[1]
             logits.append(self.classify_units(units))
-        return torch.cat(logits, 2), [_look(*found) for found in looks]
+        return torch.cat(logits, 2), [_summarize(*found) for found in looks]
 
     def logits(self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.__call__) -> torch.Tensor:
-        """(schemes, networks, N, classes) of pictures (networks or 1, N, H, W)."""
-        *_, (_, units) = self.layers(x, apply_norm)
+        """Return logits (schemes, networks, N, classes) of pictures (networks or 1, N, H, W)."""
+        *_, (_, units) = self.iterate_layers(x, apply_norm)
         return self.classify_units(units)
 
 
-def _look(on: torch.Tensor, mean: torch.Tensor, square: torch.Tensor) -> UnitResponse:
-    """Return the look of means over pictures, (schemes, networks, H, W, C): of units on, pre-activations, squares."""
+def _summarize(on: torch.Tensor, mean: torch.Tensor, square: torch.Tensor) -> UnitResponse:
+    """Return the response for means over pictures, (schemes, networks, H, W, C).
+
+    `on`: of units above 0; `mean`, `square`: of pre-activations and their squares.
+    """
     variance = (square - mean.square()).clamp(min=0)
     return UnitResponse(on.mean(-1), variance.mean(-1).sqrt())
 
 
 def convolve_stack(x: torch.Tensor, w: torch.Tensor, output_shape: Shape) -> torch.Tensor:
-    """(schemes, networks, N, H', W', C') of x (…, N, H, W, C) and w (schemes, networks, kh, kw, C, C'); shape: its end.
+    """Return the convolutions (schemes, networks, N, H', W', C') of x (…, N, H, W, C) with each network's filters w.
 
-    To torch, the networks are groups of channels; the result lies in memory as it does there, so that nothing is copied
-    between layers. Cutting patches out of x takes five times as long, a call for each network up to twice.
+    w is (schemes, networks, kh, kw, C, C'), and `output_shape` is (N, H', W', C'). The networks are groups of channels
+    to torch, and the result stays in this memory order, so that layers copy nothing. Cutting patches out of x takes
+    five times as long, one call for each network up to twice as long.
     """
     schemes, networks, kh, kw, into, out = w.shape
     x = x.expand(schemes, networks, *x.shape[-4:]).permute(2, 0, 1, 5, 3, 4)

@@ -1,8 +1,8 @@
-"""What a training takes, before it starts: memory and time, from the sizes of a setting alone; and how it is cut.
+"""The cost of a training, estimated from the sizes of a setting alone: memory, seconds, and its division into blocks.
 
-A stack is trained in blocks, of which one at a time holds its tensors; parameters and the optimizer's state of all of
-them are there all the time. How large a block may be is the device's `Budget`. The constants of the CPU were measured
-on one machine (`benchmarks/bounds.py`).
+A stack is trained in blocks. One block at a time holds its tensors; parameters and optimizer state of all blocks stay
+in memory. The device's `Budget` limits the size of a block. The constants of the CPU were measured on one machine
+(`benchmarks/bounds.py`).
 """
 
 from bisect import bisect_left, bisect_right
@@ -18,11 +18,11 @@ from normviz.train.setting import Setting
 
 
 class Budget(NamedTuple):
-    """What one training may take of a device.
+    """The limits of one training on a device.
 
     Attributes:
-        memory: bytes that it may hold, at most.
-        block: elements of the largest tensor of one block. On a CPU two stacks half as large are faster beyond.
+        memory: bytes.
+        block: elements of the largest tensor of one block. On a CPU larger blocks are slower than two of half the size.
     """
 
     memory: int
@@ -30,41 +30,41 @@ class Budget(NamedTuple):
 
 
 CPU_BUDGET = Budget(512 * 2**20, 2**18)
-"""The budget of a CPU. Beyond its block every temporary tensor is fresh memory from the system, which costs more than
-the calls that are saved (measured on convolutions)."""
+"""The budget of a CPU. In larger blocks every temporary tensor is new memory from the system, which costs more than the
+saved calls (measured on convolutions)."""
 
 MPS_BUDGET = Budget(CPU_BUDGET.memory, 2**26)
-"""The budget of an Apple GPU, which shares its memory with the CPU: one block where that fits."""
+"""The budget of an Apple GPU, which shares its memory with the CPU: one block if it fits."""
 
 GPU_MEMORY_SHARE = 0.25
-"""The share of a GPU's free memory for one training. A few may run at once, in threads and in another process."""
+"""The share of a GPU's free memory for one training, since a few may run at once."""
 
 MAX_PASS_SECONDS = 0.02
-"""Seconds that one pass over the largest tensor of a block may take on a GPU. A step makes about fifty passes, and can
-be left only between two blocks."""
+"""Seconds of one pass over the largest tensor of a block on a GPU. A step makes about fifty passes, and can be stopped
+only between two blocks."""
 
 TENSORS_PER_PARAMETER = {"sgd": 1, "momentum": 2, "adam": 3}
-"""Tensors that stay of every parameter: itself, and what the optimizer remembers."""
+"""Tensors in memory for every parameter: itself, and the optimizer's state."""
 
 ALLOCATOR_OVERHEAD = 1.4
-"""Times what the tensors of a block need: what the allocator holds beside them (measured)."""
+"""The memory of the allocator over that of the tensors of a block (measured)."""
 
 CALL, PRODUCT, PATCH, SUM, PARAMETER = 8e-4, 7.5e-11, 7.5e-9, 3e-8, 1.5e-8
-"""Seconds of a step in float64: for the calls of every layer of a block, and of every network for each multiplication,
-each element of its patches and of its summed inputs, and each number that it learns."""
+"""Seconds of a step in float64: CALL for every layer of a block; for every network PRODUCT for each multiplication,
+PATCH for each element of its patches, SUM for each pre-activation, and PARAMETER for each learned number."""
 
 
 TOTAL_DIGITS = 1797
-"""Digits to train and to test on, together."""
+"""The number of digits for training and test."""
 
 
 class TensorSizes(NamedTuple):
-    """What of a setting costs memory and time, of one network.
+    """The sizes of one network's tensors in a setting.
 
     Attributes:
-        sums: elements of the summed inputs of every layer.
-        patches: elements of what every layer's weights are multiplied with.
-        parameters: numbers that are learned.
+        sums: elements of the pre-activations of every layer.
+        patches: elements of the input patches of every layer.
+        parameters: learned numbers.
     """
 
     sums: list[int]
@@ -72,9 +72,9 @@ class TensorSizes(NamedTuple):
     parameters: int
 
 
-@lru_cache(maxsize=1024)  # a page that is run asks for the same again and again
+@lru_cache(maxsize=1024)  # every run of a page asks for the same
 def compute_tensor_sizes(setting: Setting) -> TensorSizes:
-    """The sizes of a setting's tensors."""
+    """Return the sizes of one network's tensors."""
     shapes, weights = setting.shapes, setting.weight_shapes
     patches = [prod(shape[:3]) * prod(each[:3]) for shape, each in zip(shapes, weights, strict=True)]
     features = prod(shapes[-1][1:])
@@ -83,27 +83,26 @@ def compute_tensor_sizes(setting: Setting) -> TensorSizes:
 
 
 def compute_gpu_budget(free: int, bandwidth: float = inf) -> Budget:
-    """Return the budget of a GPU with so many bytes free, which copies so many bytes a second; inf: not measured."""
+    """Return the budget of a GPU with `free` bytes, which copies `bandwidth` bytes a second; inf: not measured."""
     held = int(GPU_MEMORY_SHARE * free)
     return Budget(held, int(min(bandwidth * MAX_PASS_SECONDS, held)) // 8)
 
 
 def is_large(setting: Setting, budget: Budget) -> bool:
-    """Return True if one network alone is more than a block."""
+    """Return True if one network alone is larger than a block."""
     return max(compute_tensor_sizes(setting).sums) > budget.block
 
 
 def find_block_size(setting: Setting, budget: Budget) -> int:
-    """Return the most networks that are trained as one block, at least one."""
+    """Return the maximal number of networks in one block, at least one."""
     return max(budget.block // max(compute_tensor_sizes(setting).sums), 1)
 
 
 def find_max_schemes(setting: Setting, networks: int, budget: Budget | None = None) -> int:
-    """Return the most schemes of one training: as many as fit one block, within the budget, at least one.
+    """Return the maximal number of schemes of one training: those that fit one block within the budget, at least one.
 
-    Nothing is saved by training more than a block, and one that is done says more than many that are begun. A training
-    that is cut for a GPU fits the CPU as well, in smaller blocks, where it ends if the GPU fails. By default the budget
-    is that of a CPU.
+    More than a block saves no time, and one finished training shows more than many that have begun. A training divided
+    for a GPU fits the CPU as well, in smaller blocks, if the GPU fails. The default budget is that of a CPU.
     """
     budget = budget or CPU_BUDGET
     most = max(find_block_size(setting, budget) // networks, 1)
@@ -117,16 +116,16 @@ def find_max_schemes(setting: Setting, networks: int, budget: Budget | None = No
 
 
 def fits_as_one(setting: Setting, schemes: int, networks: int, budget: Budget) -> bool:
-    """Return True if all networks may be one block, with all their tensors there at once."""
+    """Return True if all networks fit one block, with all their tensors in memory at once."""
     count = schemes * networks
     fits = count * max(compute_tensor_sizes(setting).sums) <= budget.block
     return fits and estimate_memory(setting, schemes, networks, count) <= budget.memory
 
 
 def estimate_memory(setting: Setting, schemes: int, networks: int, networks_at_once: int = 0) -> int:
-    """Return the bytes that a training of so many schemes, and networks of each, holds at its largest.
+    """Return the maximal bytes of a training with this number of schemes, and of networks of each scheme.
 
-    `together`: how many networks' tensors are there at once; by default those of a block on a CPU.
+    `networks_at_once`: the number of networks whose tensors are in memory at once; by default those of a CPU's block.
     """
     size = 8 if setting.storage == "float64" else 4
     sums, patches, parameters = compute_tensor_sizes(setting)
@@ -139,17 +138,19 @@ def estimate_memory(setting: Setting, schemes: int, networks: int, networks_at_o
 
 
 def find_max_networks(setting: Setting, networks: int) -> int:
-    """Return the most networks of one scheme that one training holds within the budget of a CPU, at least one."""
+    """Return the maximal number of networks of one scheme within the budget of a CPU, at least one."""
     return max(
         bisect_right(range(1, networks + 1), CPU_BUDGET.memory, key=lambda count: estimate_memory(setting, 1, count)), 1
     )
 
 
 def estimate_training_seconds(setting: Setting, schemes: int, networks: int) -> float:
-    """Seconds that a training takes on the machine on which this was measured."""
+    """Return the seconds of a training on the machine of the measured constants."""
     blocks = -(-schemes * networks // find_block_size(setting, CPU_BUDGET))
     sums, patches, parameters = compute_tensor_sizes(setting)
-    products = 3 * (setting.width * sum(patches) + DIGIT_CLASSES * sums[-1])  # forward, and to weights and inputs
+    products = 3 * (
+        setting.width * sum(patches) + DIGIT_CLASSES * sums[-1]
+    )  # forward, and gradients of weights and inputs
     network = products * PRODUCT + sum(patches) * PATCH + sum(sums) * SUM + parameters * PARAMETER
     half = 1.0 if setting.storage == "float64" else 0.5
     return setting.steps * (blocks * setting.depth * CALL + schemes * networks * network * half)
@@ -158,12 +159,15 @@ def estimate_training_seconds(setting: Setting, schemes: int, networks: int) -> 
 def estimate_dense_seconds(
     schemes: Sequence[Scheme], networks: int, widths: Sequence[int], batch: int, steps: int, measurement_count: int = 0
 ) -> float:
-    """About the time of a stack of `normviz.train.dense` in float32; `measured`: so often on unseen digits."""
+    """Estimate the seconds of a training of `Dense` networks in float32.
+
+    `measurement_count`: the number of measurements on unseen digits.
+    """
     layers = [DIGIT_SIDE**2, *widths, DIGIT_CLASSES]
     learned = sum(into * out for into, out in pairwise(layers))
     units, stack = sum(layers[1:]), networks * len(schemes)
     decomposed = networks * sum(widths) * sum(scheme.spectral or scheme.whitens for scheme in schemes)
-    passed = 4e-11 * learned + 2e-9 * units  # of an example, forwards
+    passed = 4e-11 * learned + 2e-9 * units  # one example, forward
     step = 7e-4 * len(layers) + 2e-4 * len(schemes) * len(widths) + 3.5e-6 * decomposed
     step += stack * (8e-9 * learned + 3.5 * passed * batch)
     settled = 1.5e-6 * decomposed * TOTAL_DIGITS / batch + stack * passed * TOTAL_DIGITS

@@ -1,4 +1,4 @@
-"""Dense networks on digits whose pixels are in no order: normalized layers and ReLU, of many schemes and seeds."""
+"""Dense networks on digits, with normalized layers and ReLU, for many schemes and seeds at once."""
 
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -14,27 +14,27 @@ from normviz.train.learning import compute_error_rate, draw_initial_weights
 from normviz.train.norm import Norm, create_weight_norm, mask_gain
 
 COMPARISON_DTYPE = torch.float64
-"""The type of networks that are compared with each other to rounding."""
+"""The type of networks that are compared up to rounding."""
 
 ApplyNorm = Callable[[Norm, torch.Tensor], torch.Tensor]
-"""`Norm.__call__` in training, `Norm.settle` once behind it, `Norm.infer` from then on."""
+"""`Norm.__call__` in training, `Norm.collect_statistics` once after it, `Norm.infer` from then on."""
 
 OutputTransform = Callable[[torch.Tensor], torch.Tensor]
-"""What becomes of a hidden layer's outputs (schemes, networks, N, units) on their way to the next."""
+"""A function of a hidden layer's outputs (schemes, networks, N, units), as dropout."""
 
 
 def return_unchanged(outputs: torch.Tensor) -> torch.Tensor:
-    """They pass as they are."""
+    """Return the outputs unchanged."""
     return outputs
 
 
 class Dense:
-    """Networks of all schemes × seeds: every layer a = Wx, ReLU(γ â + β); then a linear classifier.
+    """Networks of all schemes × seeds: layers a = Wx, ReLU(γ â + β), then a linear classifier.
 
     Schemes without a gain, such as no normalization, have γ = 1.
 
     Args:
-        schemes: by which a, or W, is normalized.
+        schemes: normalize a, or W.
         seeds: of the first weights, N(0, 2/fan-in), one network each.
         widths: units of the normalized layers.
         batch: examples of a mini-batch.
@@ -67,13 +67,13 @@ class Dense:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """All that is learned."""
+        """All learned tensors."""
         return [*self.weights, *self.gains, *self.biases]
 
     def with_batches_of(self, size: int) -> "Dense":
-        """Return these networks, with the same parameters, for mini-batches of `size` examples.
+        """Return networks with the same parameters for mini-batches of `size` examples.
 
-        `Norm.settle` then normalizes every `size` examples along N by their own statistics.
+        Their `Norm.collect_statistics` normalizes every `size` examples along N by their own statistics.
         """
         resized = copy(self)
         resized.norms = self._norms(size)
@@ -82,7 +82,7 @@ class Dense:
     def logits(
         self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.__call__, transform: OutputTransform = return_unchanged
     ) -> torch.Tensor:
-        """(schemes, networks, N, classes) of pictures (networks or 1, N, pixels)."""
+        """Return logits (schemes, networks, N, classes) of pictures (networks or 1, N, pixels)."""
         for k in range(len(self.norms)):
             gain = mask_gain(self.gains[k], self.schemes)
             x = transform(torch.relu(gain * self._normalized(k, x, apply_norm) + self.biases[k]))
@@ -90,9 +90,9 @@ class Dense:
 
     @torch.no_grad()
     def start_from_data(self, x: torch.Tensor) -> None:
-        """Start weight normalization from a mini-batch: γ and β give every unit mean 0 and variance 1 there.
+        """Initialize weight normalization from a mini-batch: set γ and β so that every unit has mean 0 and variance 1.
 
-        Salimans & Kingma 2016, section 3. All other schemes stay as they are.
+        Salimans & Kingma 2016, section 3. Other schemes do not change.
 
         Args:
             x: pictures (networks or 1, N, pixels).
@@ -111,15 +111,15 @@ class Dense:
     def measure_errors(
         self, x: torch.Tensor, batch: int, unseen: Sequence[tuple[torch.Tensor, torch.Tensor]]
     ) -> list[torch.Tensor]:
-        """Return the share of wrong answers on each set of digits, (schemes, networks), in inference.
+        """Return the share of wrong answers in inference on each set of digits, (schemes, networks).
 
         Args:
-            x: the digits of which the running averages are taken, (N, pixels); or those of each network, (networks, N,
-                pixels), or of each scheme too.
+            x: the digits for the statistics of inference, (N, pixels), or (networks, N, pixels), or (schemes, networks,
+                N, pixels).
             batch: the size of a mini-batch.
             unseen: sets of digits and their classes.
         """
-        self.logits(trim_to_batches(x if x.ndim > 2 else x[None], batch), Norm.settle)
+        self.logits(trim_to_batches(x if x.ndim > 2 else x[None], batch), Norm.collect_statistics)
         return [compute_error_rate(self.logits(pictures[None], Norm.infer), answers) for pictures, answers in unseen]
 
     @torch.no_grad()
@@ -131,11 +131,13 @@ class Dense:
         Args:
             pictures: digits (N, pixels).
             answers: their classes.
-            size: the digits that are normalized together by their own statistics; a smaller rest is left out.
-            orders: which digits are next to each other, (networks, N).
+            size: the number of digits normalized together; a smaller rest is left out.
+            orders: the order of the digits for each network, (networks, N).
         """
         order = torch.from_numpy(orders[:, : len(pictures) // size * size]).to(pictures.device)
-        return compute_error_rate(self.with_batches_of(size).logits(pictures[order], Norm.settle), answers[order])
+        return compute_error_rate(
+            self.with_batches_of(size).logits(pictures[order], Norm.collect_statistics), answers[order]
+        )
 
     def _norms(self, batch: int) -> list[Norm]:
         """Return the normalization of every layer, for mini-batches of `batch` examples."""
@@ -143,20 +145,20 @@ class Dense:
         return [Norm(activations, (batch, 1, 1, width), self.eps, self.weights[0]) for width in self.widths]
 
     def _normalized(self, k: int, x: torch.Tensor, apply_norm: ApplyNorm) -> torch.Tensor:
-        """Return x̂ of a layer, (schemes, networks, N, units), of its inputs."""
+        """Return x̂ of layer k, (schemes, networks, N, units), for its inputs x."""
         w = self.on_weights[k](self.weights[k][:, :, None, None])[:, :, 0, 0]
         return apply_norm(self.norms[k], (x @ w)[:, :, :, None, None])[:, :, :, 0, 0]
 
 
 def load_rows(test: bool = False, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor]:
-    """Digits as rows of pixels in 0..1, (digits, 64), and their classes."""
+    """Return digits as rows of pixels in 0..1, (digits, 64), and their classes."""
     pictures, classes = load_digit_split(test)
     x = torch.tensor(pictures.reshape(len(pictures), -1), dtype=dtype)
     return x, torch.tensor(classes)
 
 
 def load_train_test(device: torch.device) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """On a device, the rows and classes to train on, and those to test on."""
+    """Return rows and classes to train on, and rows and classes to test on, on a device."""
     x, labels, unseen, answers = (each.to(device) for each in (*load_rows(), *load_rows(test=True)))
     return x, labels, unseen, answers
 
@@ -165,9 +167,9 @@ class Digits(NamedTuple):
     """Digits as rows of pixels, with their classes.
 
     Attributes:
-        train: rows (898, 64) and classes to learn from.
-        validation: those by which learning rates are chosen (449).
-        test: those that are used for nothing but the result (450).
+        train: rows (898, 64) and classes for training.
+        validation: 449 rows and classes for the choice of learning rates.
+        test: 450 rows and classes for the result alone.
     """
 
     train: tuple[torch.Tensor, torch.Tensor]
@@ -176,7 +178,7 @@ class Digits(NamedTuple):
 
 
 def split_digits(device: torch.device) -> Digits:
-    """Return the digits in three parts on a device: every third of those that are not for the test validates."""
+    """Return the digits in three parts on a device; every third digit outside the test part validates."""
     (x, labels), test = load_rows(), load_rows(test=True)
     held_out = torch.arange(len(x)) % 3 == 1
     parts = ((x[~held_out], labels[~held_out]), (x[held_out], labels[held_out]), test)
@@ -184,5 +186,5 @@ def split_digits(device: torch.device) -> Digits:
 
 
 def trim_to_batches(x: torch.Tensor, batch: int) -> torch.Tensor:
-    """Return as many examples (…, N, pixels) as fill mini-batches, for `Norm.settle`; at least one mini-batch."""
+    """Return the examples (…, N, pixels) that fill whole mini-batches; at least the first mini-batch."""
     return x[..., : max(x.shape[-2] // batch, 1) * batch, :]

@@ -1,4 +1,4 @@
-"""Devices that train: which one a name stands for, what its arithmetic is, and how much one training may take of it."""
+"""Devices for training: their names, exact arithmetic, and the budget of one training."""
 
 from functools import lru_cache
 
@@ -8,35 +8,35 @@ from normviz.core.errors import InvalidInput
 from normviz.train import cost
 
 PROBE_BYTES = 64 * 2**20
-"""Bytes that are copied on a device to measure its bandwidth."""
+"""Bytes copied on a device to measure its bandwidth."""
 
 EXACT_OPERATIONS = [
     *((torch.backends.cuda, "matmul"), (torch.backends.cudnn, "conv"), (torch.backends.cudnn, "rnn")),
     *((torch.backends.mkldnn, "matmul"), (torch.backends.mkldnn, "conv")),
 ]
-"""The operations of libraries that may round the factors of float32."""
+"""The operations of libraries that may round float32 factors."""
 
 
 def open_device(name: str, storage: str = "float32") -> torch.device:
-    """Return the device of a name, with exact arithmetic; everything that trains gets its device here.
+    """Return the device of a name, with exact arithmetic; all trainings get their device here.
 
     Args:
         name: a key of `DEVICES`.
-        storage: the type of the tensors that it will hold.
+        storage: the type of its tensors.
 
     Raises:
-        InvalidInput: where the device is not there or does not have the type.
+        InvalidInput: the device is missing or does not have the type.
     """
     force_exact_arithmetic()
     return torch.device(resolve_device(name, storage))
 
 
 def force_exact_arithmetic() -> None:
-    """Let torch compute float32 products and convolutions with all digits of their factors.
+    """Make torch compute float32 products and convolutions with all digits of their factors.
 
-    By default cuDNN rounds the factors of a convolution to ten bits (TF32), and NVIDIA's containers ask the same of
-    matrix products. No two networks are twins then. Both interfaces are set, the older one first: where they differ,
-    torch raises an error when the older one is read.
+    By default cuDNN rounds the factors of a convolution to ten bits (TF32), and NVIDIA's containers set the same for
+    matrix products. No two networks would be twins then. Both interfaces of torch are set, the older one first: if they
+    differ, torch raises an error when the older one is read.
     """
     torch.set_float32_matmul_precision("highest")
     torch.backends.cudnn.allow_tf32 = False
@@ -45,10 +45,10 @@ def force_exact_arithmetic() -> None:
 
 
 def resolve_device(name: str, storage: str) -> str:
-    """Return the device that a name stands for: for "auto" a GPU that has the type, where there is one.
+    """Return the device of a name: for "auto" a GPU that has the type, otherwise the CPU.
 
     Raises:
-        InvalidInput: where the device is not there or does not have the type, as MPS has no float64.
+        InvalidInput: the device is missing or does not have the type, as MPS has no float64.
     """
     there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if name == "mps" and storage == "float64":
@@ -68,7 +68,7 @@ def format_device_name(device: torch.device) -> str:
 
 
 def measure_budget(device: torch.device) -> cost.Budget:
-    """Return what one training may take of a device as it is now."""
+    """Return the budget of one training on a device with its memory free now."""
     if device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)
         unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
@@ -78,11 +78,11 @@ def measure_budget(device: torch.device) -> cost.Budget:
 
 @lru_cache(maxsize=8)
 def _measure_bandwidth(device: torch.device) -> float:
-    """Return how many bytes a second a GPU copies within its memory, measured once."""
+    """Return the bytes a second that a GPU copies within its memory, measured once."""
     source = torch.zeros(PROBE_BYTES, dtype=torch.uint8, device=device)
     target = torch.empty_like(source)
     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    target.copy_(source)  # loads what a copy needs
+    target.copy_(source)  # loads the kernel of a copy
     start.record()
     target.copy_(source)
     end.record()

@@ -1,4 +1,4 @@
-"""Dropout between the layers of a stack (Srivastava et al. 2014): what the rest gives is as much larger."""
+"""Dropout between the layers of a stack (Srivastava et al. 2014)."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ import torch
 
 
 class Dropout:
-    """Sets a share of all outputs to 0, and divides the others by 1 − share; which ones follows from the seed alone.
+    """A dropout that sets a share of all outputs to 0, drawn by the seed alone, and divides the others by 1 − share.
 
     Args:
         seeds: of the networks.
@@ -18,7 +18,7 @@ class Dropout:
         self.draws, self.share = [np.random.default_rng([seed, 4]) for seed in seeds], share
 
     def __call__(self, outputs: torch.Tensor) -> torch.Tensor:
-        """Of outputs (schemes, networks, N, units); those of all schemes lose the same ones."""
+        """Return outputs (schemes, networks, N, units) after dropout; all schemes lose the same units."""
         if self.share == 0:
             return outputs
         drawn = np.stack([draw.random(outputs.shape[2:], dtype=np.float32) for draw in self.draws])

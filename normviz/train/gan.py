@@ -1,7 +1,7 @@
 """Generators and discriminators of points in a plane, of many schemes and seeds (Goodfellow et al. 2014).
 
-The discriminators are normalized, the generators are not. What a network draws is of its seed alone: the same for all
-schemes.
+The discriminators are normalized, the generators are not. A network's random numbers depend on its seed alone and are
+the same for all schemes.
 """
 
 from collections.abc import Sequence
@@ -18,25 +18,25 @@ from normviz.train.norm import Norm, create_weight_norm
 from normviz.train.optimizers import Adam
 
 LATENT_SIZE = 8
-"""Numbers that a generator makes a point from, N(0, 1) each."""
+"""The number of latent numbers z of a point, N(0, 1) each."""
 
 GAN_BETAS = (0.5, 0.99)
 """Adam's β₁ and β₂. With the usual β₁ = 0.9 GANs oscillate (Radford et al. 2016); β₂ suits short trainings."""
 
 
 class Generator:
-    """Points of numbers z: two layers of ReLU units, then a linear one."""
+    """Generators of points from latent numbers z: two layers of ReLU units, then a linear one."""
 
     def __init__(self, schemes: int, seeds: Sequence[int], width: int, device: torch.device) -> None:
         self.weights, self.biases = _layers(schemes, seeds, (LATENT_SIZE, width, width, 2), 10, device)
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """All that is learned."""
+        """All learned tensors."""
         return [*self.weights, *self.biases]
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
-        """Points (schemes, networks, N, 2) of z (networks, N, LATENT)."""
+        """Return points (schemes, networks, N, 2) for z (networks, N, LATENT_SIZE)."""
         x = z
         for w, b in zip(self.weights[:-1], self.biases[:-1], strict=True):
             x = torch.relu(x @ w + b)
@@ -44,14 +44,14 @@ class Generator:
 
 
 class Discriminator:
-    """Logits that a point is one of the data: two layers a = Wx of ReLU(γ â + β), then a linear one.
+    """Discriminators of data from generated points: two layers a = Wx, ReLU(γ â + β), then a linear one.
 
-    A scheme on activations gives the â of both layers; one on weights gives the W of all three, as what it says of the
-    whole network holds only then (Miyato et al. 2018). γ is learned where the scheme has one, and stays 1 elsewhere:
-    behind a spectral norm it would undo the bound.
+    A scheme on activations normalizes a of both layers. A scheme on weights normalizes W of all three: its bound for
+    the whole network holds only then (Miyato et al. 2018). γ is learned if the scheme has one, and is 1 otherwise:
+    after a spectral norm it would undo the bound.
 
     Args:
-        schemes: by which a, or W, is normalized.
+        schemes: normalize a, or W.
         seeds: of the first weights, N(0, 2/fan-in), one network each.
         width: units of the normalized layers.
         batch: points of a mini-batch.
@@ -76,18 +76,18 @@ class Discriminator:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """All that is learned."""
+        """All learned tensors."""
         return [*self.weights, *self.biases, *(gain for gain in self.gains if gain is not None)]
 
-    def used(self) -> list[torch.Tensor]:
-        """The weights of the layers as they are used: normalized by the schemes that act on weights."""
+    def normalize_weights(self) -> list[torch.Tensor]:
+        """Return the weights of the layers, normalized by the schemes that act on weights."""
         normed = zip(self.on_weights, self.weights, strict=True)
         return [norm(w[:, :, None, None])[:, :, 0, 0] for norm, w in normed]
 
     def __call__(self, batches: torch.Tensor, used: Sequence[torch.Tensor]) -> torch.Tensor:
-        """Logits (schemes, networks, mini-batches, N) of points (schemes, networks, mini-batches, N, 2).
+        """Return logits (schemes, networks, mini-batches, N) of points (schemes, networks, mini-batches, N, 2).
 
-        Each mini-batch has statistics of its own: those of data are not mixed with those of a generator.
+        Each mini-batch has its own statistics, so that those of data and of generated points are not mixed.
         """
         count, x = batches.shape[2:4], batches.flatten(2, 3)
         for k, w in enumerate(used):
@@ -105,12 +105,12 @@ class Discriminator:
 
 @dataclass(frozen=True)
 class GaussianMixture:
-    """A mixture of Gaussians in the plane, in equal shares.
+    """A mixture of Gaussians of equal weight in the plane.
 
     Attributes:
         centres: (modes, 2).
         deviation: σ of each Gaussian along both axes.
-        scale: factor that points have when a discriminator reads them.
+        scale: the factor of points in the input of a discriminator.
     """
 
     centres: np.ndarray
@@ -126,19 +126,19 @@ class GaussianMixture:
 class GanTraining:
     """Generators against discriminators, for every scheme, learning rate and seed, on points of a mixture.
 
-    The discriminator learns to tell data from generated points. The generator learns to have its points taken for data.
-    Both minimize the cross-entropy. The generator's is -log D(G(z)), whose gradient does not vanish where it loses.
-    Networks are stacked by rate and then by seed; at all rates a seed has the same first weights, data and z.
+    The discriminator learns to tell data from generated points, the generator to have its points taken for data. Both
+    minimize a cross-entropy. The generator's is -log D(G(z)), whose gradient does not vanish when the discriminator is
+    right. Networks are stacked by rate and then by seed; a seed has the same first weights, data and z at all rates.
 
     Args:
         schemes: of the discriminators.
-        seeds: one network each at every rate.
+        seeds: of the networks, one for each seed and rate.
         rates: learning rates of Adam, of both networks.
-        data: what the discriminators compare generated points with.
+        data: the mixture of the data points.
         width: units of each hidden layer.
         batch: points of a mini-batch.
         eps: ε of schemes on activations.
-        device: on which all tensors are.
+        device: of all tensors.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class GanTraining:
         with torch.no_grad():
             generated = self.generator(self._draw_latent())
             batches = torch.stack([self._draw_data().expand_as(generated), generated], 2)
-        logits = self._judge(batches, self.discriminator.used())
+        logits = self._judge(batches, self.discriminator.normalize_weights())
         signs = logits.new_tensor([-1.0, 1.0])[:, None]
         losses = torch.nn.functional.softplus(signs * logits).sum(2).mean(-1)
         self._learners[1].step(losses)
@@ -168,7 +168,7 @@ class GanTraining:
     def train_generator(self) -> torch.Tensor:
         """Take one step of the generators and return their losses (schemes, networks)."""
         with torch.no_grad():
-            used = self.discriminator.used()
+            used = self.discriminator.normalize_weights()
         logits = self._judge(self.generator(self._draw_latent())[:, :, None], used)
         losses = torch.nn.functional.softplus(-logits).mean((2, 3))
         self._learners[0].step(losses)
@@ -176,14 +176,14 @@ class GanTraining:
 
     @torch.no_grad()
     def generate(self, z: torch.Tensor) -> torch.Tensor:
-        """Return points (schemes, networks, N, 2) of latent numbers z (seeds, N, LATENT)."""
+        """Return points (schemes, networks, N, 2) of latent numbers z (seeds, N, LATENT_SIZE)."""
         return self.generator(self._repeat(z))
 
     def _judge(self, batches: torch.Tensor, used: Sequence[torch.Tensor]) -> torch.Tensor:
         return self.discriminator(self.data.scale * batches, used)
 
     def _repeat(self, drawn: torch.Tensor) -> torch.Tensor:
-        """Repeat what was drawn for every seed for all rates."""
+        """Repeat the numbers drawn for every seed at all rates."""
         return drawn.to(self.device, torch.float32).repeat(len(self.rates), 1, 1)
 
     def _draw_latent(self) -> torch.Tensor:
@@ -196,7 +196,7 @@ class GanTraining:
 
 
 def draw_latent(seeds: Sequence[int], count: int, stream: int) -> torch.Tensor:
-    """Draw latent numbers (seeds, count, LATENT); `stream`: its number, 4 or more, as the lower ones train."""
+    """Draw latent numbers (seeds, count, LATENT_SIZE); `stream`: a number from 4, since training uses 0 to 3."""
     drawn = [np.random.default_rng([seed, stream]).standard_normal((count, LATENT_SIZE), np.float32) for seed in seeds]
     return torch.from_numpy(np.stack(drawn))
 
@@ -204,7 +204,7 @@ def draw_latent(seeds: Sequence[int], count: int, stream: int) -> torch.Tensor:
 def _layers(
     schemes: int, seeds: Sequence[int], sizes: Sequence[int], part: int, device: torch.device
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """First weights of layers of these sizes, and their biases, 0."""
+    """Return first weights of layers of these sizes, and biases of 0."""
     drawn, biases = [], []
     for k, (into, out) in enumerate(pairwise(sizes), part):
         drawn.append(

@@ -3,8 +3,8 @@
     v = x - E_A x,   σ² = ε + E_B v²,   x̂ = v / σ
     u = g/σ - v · E_Bᵀ[g·v/σ³],   ∂l/∂x = u - E_Aᵀ u        with g = ∂l/∂x̂
 
-`normalize` is the reference, and takes care of extreme numbers; this is for loops that train many networks. The
-schemes outside the form have derivatives of their own.
+`normalize` is the reference, and handles extreme numbers; this module is for loops that train many networks. Schemes
+outside the general form have derivatives of their own.
 """
 
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ from normviz.core.kinds.whitening import compute_divided_differences, invert_abo
 
 
 class FieldAverage:
-    """E, the average over the boxes of a field, and its transpose, for tensors (..., N, H, W, C) of one shape.
+    """E, the average over a field, and its transpose, for tensors (..., N, H, W, C) of one shape.
 
-    All axes with the rule "full" are averaged at once, each axis in groups block by block, and each axis with windows
+    All axes with the rule "full" are averaged at once, each axis with groups block by block, and each axis with windows
     by a banded, row-stochastic matrix.
     """
 
@@ -41,11 +41,11 @@ class FieldAverage:
                 self.windows.append((axis, inside / inside.sum(1, keepdim=True)))
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """E x, in a shape that broadcasts against x."""
+        """Return E x, in a shape that broadcasts against x."""
         return self._apply(x, transposed=False)
 
     def apply_transpose(self, x: torch.Tensor) -> torch.Tensor:
-        """Eᵀ x; averages over equal boxes are their own transpose."""
+        """Return Eᵀ x; averages over disjoint fields are their own transpose."""
         return self._apply(x, transposed=True)
 
     def _apply(self, x: torch.Tensor, transposed: bool) -> torch.Tensor:
@@ -64,31 +64,31 @@ _LOADING = Lock()
 
 
 def initialize_linear_algebra(device: torch.device) -> None:
-    """Let torch load its linear algebra for a device, in one thread at a time.
+    """Make torch load its linear algebra for a device, in one thread at a time.
 
-    On CUDA it does so at the first call, and a thread that calls meanwhile gets an error (pytorch/pytorch#90613).
+    CUDA loads it at the first call, and a call of another thread meanwhile fails (pytorch/pytorch#90613).
     """
-    if device.type != "mps":  # which need not have it: `_eigh` decomposes on the CPU then
+    if device.type != "mps":  # torch may lack it there: `_eigh` then uses the CPU
         with _LOADING:
             torch.linalg.eigh(torch.eye(1, device=device))
 
 
 def _eigh(gram: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Eigenvalues and eigenvectors of symmetric matrices, on their device; of MPS, by way of the CPU."""
-    there = gram.cpu() if gram.device.type == "mps" else gram  # torch has had this on MPS for a short time only
+    """Return eigenvalues and eigenvectors of symmetric matrices on their device; the CPU computes them for MPS."""
+    there = gram.cpu() if gram.device.type == "mps" else gram  # older versions of torch lack it on MPS
     values, vectors = torch.linalg.eigh(there)
     return values.to(gram.device), vectors.to(gram.device)
 
 
 @dataclass
 class GeneralForm:
-    """The general form on one shape: `forward` remembers what `backward` needs, which forgets it.
+    """The general form on one shape: `forward` stores the tensors for `backward`, which frees them.
 
-    Both overwrite the tensor that they are given: most of the time of a large stack went into new memory. Of a stack
-    in blocks only the one at work holds its tensors: all of them together would take gigabytes.
+    Both overwrite their tensor, since a large stack spent most of its time on new memory. Only the current block of a
+    stack holds its tensors: those of all blocks would take gigabytes.
 
     Attributes:
-        summation, suppression: E_A and E_B; None: no centring, or no division.
+        summation, suppression: E_A and E_B; None for no centring, or no division.
         eps: ε, one number, or one for every network in a shape that broadcasts.
         scale: a constant factor of x̂.
     """
@@ -99,7 +99,7 @@ class GeneralForm:
     scale: float = 1.0
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """x̂; where σ = 0 it is 0, its limit as ε goes to 0."""
+        """Return x̂; 0 where σ = 0, its limit as ε goes to 0."""
         v = x if self.summation is None else x.sub_(self.summation(x))
         if self.suppression is None:
             return v
@@ -111,10 +111,10 @@ class GeneralForm:
         return self.xhat
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """∂l/∂x from g = ∂l/∂x̂ of the last `forward`."""
+        """Return ∂l/∂x for g = ∂l/∂x̂ of the last `forward`."""
         if self.suppression is not None:
             g.mul_(self.inverse if self.scale == 1.0 else self.inverse * self.scale)
-            if self.suppression.windows:  # boxes overlap, so σ differs inside of one and stays under the average
+            if self.suppression.windows:  # fields overlap: σ varies within one, so it stays inside the average
                 g.addcmul_(
                     self.v, self.suppression.apply_transpose((g * self.xhat).mul_(self.inverse)), value=-1 / self.scale
                 )
@@ -128,7 +128,7 @@ class GeneralForm:
 
 @dataclass
 class Pointwise:
-    """x̂ = f(αx + s), and its derivative α f'(αx + s), element by element.
+    """The pointwise scheme x̂ = f(αx + s), and its derivative α f'(αx + s).
 
     Attributes:
         function: f, with its derivative.
@@ -140,26 +140,29 @@ class Pointwise:
     shift: float
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """x̂."""
-        self.inside = x.mul(self.alpha).add_(self.shift)  # not in place: x is where x̂ will be
+        """Return x̂."""
+        self.inside = x.mul(self.alpha).add_(self.shift)  # not in place: x becomes x̂
         return self.function.value(self.inside)
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """∂l/∂x from g = ∂l/∂x̂ of the last `forward`."""
+        """Return ∂l/∂x for g = ∂l/∂x̂ of the last `forward`."""
         g.mul_(self.function.slope(self.inside)).mul_(self.alpha)
         del self.inside
         return g
 
 
 class SpectralNorm:
-    """W / σ₁(W), and its derivative (G - ⟨G, Ŵ⟩ u vᵀ) / σ₁ with the leading singular vectors (Miyato et al. 2018)."""
+    """Spectral normalization W / σ₁(W), and its derivative (G - ⟨G, Ŵ⟩ u vᵀ) / σ₁ (Miyato et al. 2018).
+
+    u and v are the leading singular vectors.
+    """
 
     def forward(self, weight: torch.Tensor) -> torch.Tensor:
-        """Ŵ of weights (..., kh, kw, Cin, Cout), each seen as a matrix with one column for each unit."""
+        """Return Ŵ of weights (..., kh, kw, Cin, Cout), each taken as a matrix with one column for each unit."""
         matrix = weight.flatten(-4, -2)
-        wide = matrix.shape[-2] < matrix.shape[-1]  # then the transpose has the smaller Gram matrix
+        wide = matrix.shape[-2] < matrix.shape[-1]  # the transpose has the smaller Gram matrix
         tall = matrix.mT if wide else matrix
-        # Singular vectors do not depend on the scale, whose squares might overflow; and LAPACK must not see infinity.
+        # Singular vectors do not depend on the scale, whose square might overflow; LAPACK must not get infinity.
         unit = torch.nan_to_num(tall / tall.abs().amax((-2, -1), keepdim=True), posinf=0.0, neginf=0.0)
         gram = unit.mT @ unit
         v = _eigh(gram)[1][..., -1:]
@@ -172,7 +175,7 @@ class SpectralNorm:
         return self.xhat.view_as(weight)
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """∂l/∂W from ∂l/∂Ŵ."""
+        """Return ∂l/∂W for g = ∂l/∂Ŵ."""
         matrix = g.flatten(-4, -2)
         along = (matrix * self.xhat).sum((-2, -1), keepdim=True)
         out = ((matrix - along * (self.u @ self.v.mT)) / self.sigma).view_as(g)
@@ -182,11 +185,12 @@ class SpectralNorm:
 
 @dataclass
 class Whitening:
-    """(Σ + εI)^(-1/2) v of every group of channels over the batch, and its derivative (Huang et al. 2018).
+    """Whitening (Σ + εI)^(-1/2) v of every group of channels over the batch, and its derivative (Huang et al. 2018).
 
         u = g W + (1/M) v · Q (K ∘ Qᵀ (vᵀg + gᵀv) Q) Qᵀ,   ∂l/∂x = u - E u        with W = (Σ + εI)^(-1/2)
 
-    for M vectors in the rows of v and of g = ∂l/∂x̂, the eigenvectors Q of Σ = vᵀv / M, and the `divided_differences` K.
+    for M vectors in the rows of v and of g = ∂l/∂x̂, the eigenvectors Q of Σ = vᵀv / M, and the matrix K of
+    `compute_divided_differences`.
 
     Attributes:
         groups: of channels.
@@ -197,11 +201,11 @@ class Whitening:
     eps: float
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """x̂; a direction whose variance and ε are rounding is left out."""
+        """Return x̂; directions in which variance + ε is only rounding are 0."""
         rows = split_into_groups(x, self.groups)
         self.v = v = rows - rows.mean(-2, keepdim=True)
         size, together = v.shape[-2:]
-        # Squares take twice the digits; what LAPACK must not see is left to be NaN in the product.
+        # Squares take twice the digits; values that LAPACK must not get become NaN in the product.
         exact = torch.nan_to_num(v if v.device.type == "mps" else v.double(), posinf=0.0, neginf=0.0)
         values, self.vectors = _eigh(exact.mT @ exact / size)
         values = values.clamp(min=0)
@@ -213,7 +217,7 @@ class Whitening:
         return merge_groups(v @ self.matrix, x.shape)
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """∂l/∂x from g = ∂l/∂x̂ of the last `forward`."""
+        """Return ∂l/∂x for g = ∂l/∂x̂ of the last `forward`."""
         rows = split_into_groups(g, self.groups)
         product, q = (self.v.mT @ rows).to(self.vectors.dtype), self.vectors
         turned = compute_divided_differences(self.root, self.inverse) * (q.mT @ (product + product.mT) @ q)

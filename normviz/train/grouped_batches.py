@@ -1,4 +1,4 @@
-"""Mini-batches of groups that are normalized by themselves: digits of one class and a blank picture in each."""
+"""Mini-batches of separately normalized groups, each with digits of one class and a blank picture."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,16 +12,16 @@ from normviz.train.learning import compute_error_rate
 from normviz.train.norm import Norm
 
 ONE_CLASS, SHUFFLED = range(2)
-"""Groups of one class, and the same pictures in other groups."""
+"""The kinds of groups: of one class each, and of the same pictures in shuffled order."""
 
 
 class GroupedBatches(NamedTuple):
     """Mini-batches of ten groups, one of each class; and the same pictures in shuffled groups.
 
     Attributes:
-        pictures: positions in the digits (2, seeds, mini-batches, N), those in groups of one class first; the blank
-            picture is behind the last digit.
-        labels: their classes, of the same shape. A blank picture has the class of the group that it is drawn for.
+        pictures: indices into the digits, (2, seeds, mini-batches, N), first in groups of one class, then shuffled; the
+            index after the last digit is the blank picture.
+        labels: their classes, of the same shape. A blank picture has the class of its group.
     """
 
     pictures: np.ndarray
@@ -29,7 +29,7 @@ class GroupedBatches(NamedTuple):
 
     @classmethod
     def draw(cls, labels: np.ndarray, group: int, count: int, seeds: tuple[int, ...], stream: int) -> "GroupedBatches":
-        """Draw `count` mini-batches for every seed; those of another `use` are drawn anew."""
+        """Draw `count` mini-batches for every seed; another `stream` gives other mini-batches."""
         found = []
         for seed in seeds:
             rng = np.random.default_rng([seed, 7, stream])
@@ -43,7 +43,7 @@ class GroupedBatches(NamedTuple):
         pictures, classes = (np.stack(each, axis=1) for each in zip(*found, strict=True))
         return cls(pictures, classes)
 
-    def of(
+    def gather(
         self, digits: torch.Tensor, groups: Sequence[int], copies: int, steps: slice
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the pictures of some mini-batches, joined along N, and their classes.
@@ -51,7 +51,7 @@ class GroupedBatches(NamedTuple):
         Args:
             digits: rows of pixels (digits, pixels).
             groups: `ONE_CLASS` or `SHUFFLED` for each scheme.
-            copies: the networks of each seed.
+            copies: the number of networks of each seed.
             steps: the mini-batches.
 
         Returns:
@@ -65,7 +65,7 @@ class GroupedBatches(NamedTuple):
 
 
 def _draw_group(own: np.ndarray, blank: int, group: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Return groups (count, group) of different digits of one class, each with the blank picture."""
+    """Return groups (count, group) of distinct digits of one class, each with the blank picture."""
     chosen = rng.random((count, len(own))).argsort(axis=1)[:, : group - 1]
     return np.concatenate([own[chosen], np.full((count, 1), blank)], axis=1)
 
@@ -73,15 +73,15 @@ def _draw_group(own: np.ndarray, blank: int, group: int, count: int, rng: np.ran
 def measure_group_errors(
     network: Dense, pictures: torch.Tensor, labels: torch.Tensor, only_blank: bool = False
 ) -> torch.Tensor:
-    """Return the share of wrong answers, (schemes, networks), of pictures that their groups normalize.
+    """Return the share of wrong answers, (schemes, networks), for pictures normalized in their groups.
 
     Args:
         network: the stack.
-        pictures: mini-batches behind each other, (schemes, networks, N, pixels).
+        pictures: joined mini-batches, (schemes, networks, N, pixels).
         labels: their classes, (schemes, networks, N).
-        blank: whether the answers to blank pictures count, or those to all others.
+        only_blank: True to count the answers to blank pictures, False to count those to all others.
     """
     counts = (pictures.amax(-1) == 0) == only_blank
     with torch.no_grad():
-        answers = network.logits(pictures, Norm.settle)[counts].unflatten(0, (*counts.shape[:2], -1))
+        answers = network.logits(pictures, Norm.collect_statistics)[counts].unflatten(0, (*counts.shape[:2], -1))
         return compute_error_rate(answers, labels[counts].view(answers.shape[:-1]))

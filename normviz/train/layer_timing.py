@@ -1,7 +1,7 @@
-"""What a normalization takes, forward and backward: in PyTorch's own layers and in the general form as networks use it.
+"""Times of a normalization, forward and backward, in PyTorch's own layers and in the general form of this package.
 
-Each takes the tensor in the memory order that it is made for: PyTorch's layers over the last axis have the channels
-last, its other ones have them first; the general form has them last.
+Each implementation gets the tensor in its own memory order: PyTorch's layers over the last axis and the general form
+have the channels last, PyTorch's other layers have them first.
 """
 
 from collections.abc import Callable
@@ -20,17 +20,17 @@ from normviz.core.registry import Scheme
 from normviz.train.norm import Norm
 
 IMPLEMENTATIONS = ("torch", "general")
-"""PyTorch's own layer, and the general form."""
+"""The implementations: PyTorch's own layer, and the general form."""
 
 CHANNELS_LAST = ("layer-channels", "rms")
 """The schemes whose layers in PyTorch take channels last."""
 
 LayerFunction = Callable[..., torch.Tensor]
-"""(x, γ, β) -> y."""
+"""A function (x, γ, β) -> y."""
 
 
 def make_torch_layer(scheme: Scheme, eps: float) -> LayerFunction | None:
-    """PyTorch's own layer with γ and β where the scheme has them; None where it has no such layer."""
+    """Return PyTorch's own layer, with γ and β if the scheme has them; None if PyTorch has no such layer."""
 
     def channels(x: torch.Tensor) -> tuple[int, ...]:
         return tuple(x.shape[-1:])
@@ -48,7 +48,7 @@ def make_torch_layer(scheme: Scheme, eps: float) -> LayerFunction | None:
 
 
 def normalize_with_torch(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
-    """x̂ of (N, H, W, C) by PyTorch's own layer, at γ = 1 and β = 0; raises InvalidInput where it has no such layer."""
+    """Return x̂ of x (N, H, W, C) by PyTorch's own layer, at γ = 1 and β = 0. Raises InvalidInput if there is none."""
     layer = make_torch_layer(scheme, eps)
     if layer is None:
         raise InvalidInput(f"PyTorch has no layer for {scheme.name}.")
@@ -57,7 +57,7 @@ def normalize_with_torch(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarra
 
 
 def make_general_layer(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) -> LayerFunction:
-    """The same in the general form."""
+    """Return a layer of the general form, with γ and β if the scheme has them."""
     norm = Norm([scheme], shape, eps, like)
 
     def layer(x: torch.Tensor, gain: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
@@ -68,10 +68,10 @@ def make_general_layer(scheme: Scheme, shape: Shape, eps: float, like: torch.Ten
 
 
 class TimedLayer:
-    """One scheme in one of the `WAYS` on a tensor (N, H, W, C).
+    """One scheme in one of the `IMPLEMENTATIONS` on a tensor (N, H, W, C).
 
     Attributes:
-        operations: of PyTorch that a forward pass consists of.
+        operations: the number of PyTorch operations in a forward pass.
     """
 
     def __init__(self, layer: LayerFunction, scheme: Scheme, implementation: str, x: torch.Tensor) -> None:
@@ -80,7 +80,9 @@ class TimedLayer:
         shape = [n if axis in (scheme.gain or ()) else 1 for axis, n in zip(scheme.axes, x.shape, strict=True)]
         if first:
             shape = [shape[0], shape[3], *shape[1:3]]
-        sizes = shape[1:] if len(scheme.gain or ()) > 1 else [prod(shape)]  # γ of one number a channel has one axis
+        sizes = (
+            shape[1:] if len(scheme.gain or ()) > 1 else [prod(shape)]
+        )  # a γ with one number per channel has one axis
         self.gain = torch.ones(sizes, device=x.device, requires_grad=True)
         self.bias = None if scheme.bias is None else torch.zeros(sizes, device=x.device, requires_grad=True)
         self.gradient = torch.ones_like(self.x)
@@ -90,21 +92,21 @@ class TimedLayer:
 
     @torch.no_grad()
     def forward(self) -> torch.Tensor:
-        """y, and nothing for the way back."""
+        """Return y, without the graph for a backward pass."""
         return self.layer(self.x, self.gain, self.bias)
 
-    def both(self) -> list[torch.Tensor]:
-        """Forward, and backward to x, γ and β."""
+    def run_both_passes(self) -> list[torch.Tensor]:
+        """Run a forward and a backward pass; return the gradients of x, γ and β."""
         learned = [each for each in (self.x, self.gain, self.bias) if each is not None]
         y = self.layer(self.x, self.gain, self.bias)
         return list(torch.autograd.grad(y, learned, self.gradient))
 
 
 class LayerBenchmark:
-    """All schemes in both ways, and a copy of the tensor, timed in turn.
+    """A timing of all schemes in both implementations, and of a copy of the tensor.
 
     Attributes:
-        operations: of PyTorch in a forward pass, (ways, schemes); 0 where PyTorch has no such layer.
+        operations: of PyTorch in a forward pass, (implementations, schemes); 0 if PyTorch has no such layer.
     """
 
     def __init__(self, schemes: list[Scheme], shape: Shape, eps: float, seed: int, device: torch.device) -> None:
@@ -122,19 +124,19 @@ class LayerBenchmark:
         self._passes = [
             ((w, k, p), getattr(each, name))
             for w, way in enumerate(self.timed)
-            for p, name in enumerate(("forward", "both"))
+            for p, name in enumerate(("forward", "run_both_passes"))
             for k, each in enumerate(way)
             if each
         ]
 
-    def round(self, repeats: int) -> tuple[float, np.ndarray]:
-        """Time a copy of the tensor and every pass of every scheme several times, and keep the shortest times.
+    def time_layers(self, repeats: int) -> tuple[float, np.ndarray]:
+        """Time a copy of the tensor and every pass of every scheme `repeats` times, and return the shortest times.
 
-        Schemes are timed one after the other, in turns forwards and backwards, so that all of them meet the same load.
+        Schemes are timed one after the other, in alternating order, so that all of them meet the same load.
 
         Returns:
-            Seconds of a copy; and seconds (ways, schemes, 2) of a forward pass, and of a forward and a backward pass.
-            NaN where PyTorch has no such layer.
+            Seconds of a copy; and seconds (implementations, schemes, 2) of a forward pass, and of both passes. NaN if
+            PyTorch has no such layer.
         """
         copied, times = np.full(repeats, np.nan), np.full((repeats, *self.operations.shape, 2), np.nan)
         for repeat in range(repeats):
@@ -157,7 +159,7 @@ class LayerBenchmark:
 
 
 class _Counting(TorchDispatchMode):
-    """Counts what is computed; views of a tensor are nothing."""
+    """A counter of operations that does not count views."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
 """Dense networks whose smoothing terms are learned: ε = s², one s for every layer (Ren et al. 2017).
 
-x̂ is written in plain operations, so that torch differentiates it by s too. For inference it is `Norm`, with that ε.
+x̂ is written in plain operations, so that torch differentiates it by s too. In inference it is `Norm` with this ε.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,12 +20,12 @@ class LearnedEpsNorm(Norm):
 
     Args:
         schemes: as for `Norm`; all of the general form.
-        first: ε of each scheme before training, above 0.
-        networks: how many there are of each.
+        initial_eps: ε of each scheme before training, above 0.
+        networks: the number of networks of each scheme.
 
     Attributes:
         root: s, (schemes, networks).
-        size: the mean of |v| over the mini-batch that was normalized last, (schemes, networks).
+        size: the mean of |v| over the last mini-batch, (schemes, networks).
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class LearnedEpsNorm(Norm):
         return self.root.square()
 
     def normalize_in_training(self, x: torch.Tensor) -> torch.Tensor:
-        """x̂ in plain operations."""
+        """Return x̂ in plain operations."""
         xhat, sizes = x.clone(), x.abs().mean((2, 3, 4, 5))
         for where, form in self._forms():
             assert form.suppression is not None
@@ -54,7 +54,7 @@ class LearnedEpsNorm(Norm):
         return xhat
 
     def prepare(self, axes: int) -> None:
-        """The ε of now is that of `General`."""
+        """Copy the current ε to the general forms of inference."""
         for where, form in self._forms():
             form.eps = self._eps(where, axes).detach()
 
@@ -67,7 +67,7 @@ class LearnedEpsNorm(Norm):
 
 
 class LearnedEpsDense(Dense):
-    """`Dense` with smoothing terms that are parameters; `first`: ε of each scheme before training."""
+    """`Dense` networks that learn ε; `initial_eps`: ε of each scheme before training."""
 
     def __init__(
         self, schemes: Sequence[Scheme], seeds: Sequence[int], widths: Sequence[int], batch: int,
@@ -85,10 +85,10 @@ class LearnedEpsDense(Dense):
         """s of every layer, (schemes, networks)."""
         return [norm.root for norm in self.smoothed]
 
-    def terms(self) -> list[torch.Tensor]:
+    def list_eps(self) -> list[torch.Tensor]:
         """Return ε of every layer, (schemes, networks)."""
         return [norm.eps for norm in self.smoothed]
 
-    def sizes(self) -> torch.Tensor:
-        """The mean of |v| over all layers and the last mini-batch, (schemes, networks)."""
+    def measure_sizes(self) -> torch.Tensor:
+        """Return the mean of |v| over all layers and the last mini-batch, (schemes, networks)."""
         return torch.stack([norm.size for norm in self.smoothed]).mean(0)

@@ -1,7 +1,7 @@
-"""What networks of any architecture need to learn, side by side: mini-batches, losses, errors, steps of an optimizer.
+"""Training of stacks of networks of any architecture: mini-batches, losses, errors, steps of an optimizer.
 
-Parameters have two leading axes, (schemes, networks). The losses of all networks are summed, so that each has the
-gradient of its own loss alone; one that diverges leaves the others as they are.
+Parameters have two leading axes, (schemes, networks). The losses of all networks are summed, so that each network has
+the gradient of its own loss alone; a network that diverges does not change the others.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,30 +15,30 @@ from normviz.train.optimizers import OPTIMIZERS, Sgd
 
 
 def open_float32_device(name: str) -> torch.device:
-    """Return the device of a name, as `open_device` does; float32 is the type."""
+    """Return the device of a name for float32 tensors, as `open_device` does."""
     return devices.open_device(name)
 
 
 def get_thread_count() -> int:
-    """How many threads compute, on a CPU."""
+    """Return the number of threads with which torch computes on a CPU."""
     return torch.get_num_threads()
 
 
 def to_numpy(tensor: torch.Tensor) -> np.ndarray:
-    """A tensor as an array."""
+    """Return a tensor as a NumPy array."""
     return tensor.detach().cpu().numpy()
 
 
 LearningRate = float | np.ndarray | torch.Tensor
-"""A learning rate: one number, or (schemes, networks)."""
+"""A learning rate: one number, or an array (schemes, networks)."""
 
 
 class Trainer:
-    """Moves parameters by the gradients of losses.
+    """An optimizer of the summed losses of a stack.
 
     Args:
         parameters: leaves (schemes, networks, …).
-        optimizer: a key of `OPTIMIZERS`, or a function of parameters and their rates that returns an optimizer.
+        optimizer: a key of `OPTIMIZERS`, or a function that takes parameters and their rates and returns an optimizer.
         rate: the learning rate, one number or (schemes, networks); or one of these for each parameter.
     """
 
@@ -59,9 +59,9 @@ class Trainer:
         return rate if rate.ndim == 0 else rate.view(*rate.shape, *[1] * (like.ndim - rate.ndim))
 
     def step(self, losses: torch.Tensor, rate_share: torch.Tensor | None = None) -> None:
-        """One step down the losses of all networks, (schemes, networks); at a share of the rates, where one is given.
+        """Take one step for the losses of all networks, (schemes, networks).
 
-        `share`: (schemes, networks), or with 1 in place of either.
+        `rate_share`: a factor of the learning rates that broadcasts against (schemes, networks).
         """
         if rate_share is not None:
             shares = [self._shaped(rate_share, parameter) for parameter in self.parameters]
@@ -72,9 +72,9 @@ class Trainer:
 
 
 def shuffle_mini_batches(seeds: Sequence[int], count: int, steps: int, batch: int) -> torch.Tensor:
-    """Which of `count` examples each mini-batch has, (steps, networks, batch).
+    """Return the indices of the examples of each mini-batch, (steps, networks, batch), each below `count`.
 
-    Every network goes through all of them in turn, in an order of its seed that is shuffled anew each time.
+    Every network goes through all examples in an order of its seed, and shuffles them again for each epoch.
     """
     rounds = steps * batch // count + 1
     orders = []
@@ -88,19 +88,25 @@ def shuffle_mini_batches(seeds: Sequence[int], count: int, steps: int, batch: in
 def draw_initial_weights(
     seeds: Sequence[int], schemes: int, *shape: int, scale: float, part: int, dtype: torch.dtype = torch.float32
 ) -> torch.Tensor:
-    """First weights N(0, scale²), (schemes, networks, …): of a seed the same for all schemes; `part`: which weights."""
+    """Return first weights N(0, scale²), (schemes, networks, …), the same for all schemes of a seed.
+
+    `weight_index`: the number of this parameter, which gives it a random stream of its own.
+    """
     drawn = [np.random.default_rng([seed, 2, part]).standard_normal(shape) for seed in seeds]
     first = torch.from_numpy(scale * np.stack(drawn)).to(dtype)
     return first.expand(schemes, *first.shape).clone()
 
 
 def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """The mean over examples, (schemes, networks), of logits (schemes, networks, N, classes); labels (networks, N)."""
+    """Return the mean cross-entropy, (schemes, networks), of logits (schemes, networks, N, classes).
+
+    `labels`: (networks, N).
+    """
     chosen = labels.expand(logits.shape[:-1]).unsqueeze(-1)
     return (logits.logsumexp(-1) - logits.gather(-1, chosen).squeeze(-1)).mean(-1)
 
 
 def compute_error_rate(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """The share of examples that are told wrongly, (schemes, networks); 1 where a network gives no numbers."""
+    """Return the share of wrong answers, (schemes, networks); 1 for a network whose logits are not finite."""
     wrong = (logits.argmax(-1) != labels) | ~logits.isfinite().all(-1)
     return wrong.to(logits.dtype).mean(-1)

@@ -1,8 +1,8 @@
-"""One normalized layer of a stack of networks: x̂ in training, with its derivative, and by kept statistics afterwards.
+"""One normalized layer of a stack of networks: x̂ in training with its derivative, and x̂ in inference.
 
-For tensors (schemes, networks, N, H, W, C), in networks whose other layers are differentiated by torch. What a scheme
-averages over the examples of a mini-batch is, for inference, that of the training data: as in Algorithm 2 of Ioffe &
-Szegedy 2015, the mean over many mini-batches of the size that was trained on, of the variance times m/(m-1).
+Tensors are (schemes, networks, N, H, W, C); torch differentiates the other layers. In inference a statistic over the
+examples of a mini-batch is that of the training data, as in Algorithm 2 of Ioffe & Szegedy 2015: the mean over many
+mini-batches of the size in training, for the variance times m/(m-1).
 """
 
 from collections.abc import Sequence
@@ -21,10 +21,12 @@ from normviz.train.stack import StackNormalizer
 
 @dataclass
 class InferenceStatistics:
-    """What a layer keeps of a scheme for inference; None where that comes from the example itself.
+    """The statistics of a scheme for inference; None for a statistic of the example itself.
 
     Attributes:
-        mean: E[μ]; variance: E[m/(m-1) σ²], without ε. matrix: of whitening, E[(Σ + εI)^(-1/2)].
+        mean: E[μ].
+        variance: E[m/(m-1) σ²], without ε.
+        matrix: for whitening, E[(Σ + εI)^(-1/2)].
     """
 
     mean: torch.Tensor | None = None
@@ -36,7 +38,7 @@ class Norm:
     """The schemes of a stack on one layer's tensor (schemes, networks, N, H, W, C).
 
     Args:
-        schemes: one for each position of the first axis; None: nothing is normalized.
+        schemes: one for each position of the first axis; None for no normalization.
         shape: (N, H, W, C) in training.
         eps: ε of all schemes.
         like: a tensor of the networks' type and device.
@@ -45,40 +47,40 @@ class Norm:
     def __init__(self, schemes: Sequence[Scheme | None], shape: Shape, eps: float, like: torch.Tensor) -> None:
         self.schemes, self.shape = list(schemes), shape
         self.normalizer = StackNormalizer(schemes, shape, like.dtype, eps, like)
-        self.kept: dict[int, InferenceStatistics] = {}
+        self.statistics: dict[int, InferenceStatistics] = {}
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """x̂ by the statistics of x itself, as in training."""
+        """Return x̂ by the statistics of x itself, as in training."""
         return self.normalize_in_training(x)
 
     def normalize_in_training(self, x: torch.Tensor) -> torch.Tensor:
-        """What a call gives, with its derivative."""
+        """Return x̂ as `__call__` does, for tensors that need a gradient."""
         forms = [form for _, form in self.normalizer.parts if form is not None]
         return _Normalized.apply(x, self.normalizer) if forms else x
 
     def prepare(self, axes: int) -> None:
-        """What has to be done before x̂ is computed without derivative: of so many axes after (schemes, networks)."""
+        """Prepare for x̂ without a derivative, of tensors with this number of axes after (schemes, networks)."""
 
     @torch.no_grad()
-    def settle(self, x: torch.Tensor) -> torch.Tensor:
-        """x̂ of many mini-batches behind each other along N, each by its own statistics, which are kept in the mean."""
+    def collect_statistics(self, x: torch.Tensor) -> torch.Tensor:
+        """Return x̂ of mini-batches joined along N, each by its own statistics; store their means for `infer`."""
         self.prepare(5)
         out = x.clone()
         for number, (where, form) in enumerate(self.normalizer.parts):
             if form is not None:
                 cut = x[where].unflatten(2, (-1, self.shape[0]))
                 scheme = self._scheme(where)
-                out[where], self.kept[number] = _settled(scheme, form, cut, self.shape)
+                out[where], self.statistics[number] = _settled(scheme, form, cut, self.shape)
         return out
 
     @torch.no_grad()
     def infer(self, x: torch.Tensor) -> torch.Tensor:
-        """x̂ by what `settle` has kept, of any number of examples."""
+        """Return x̂ of any number of examples by the stored statistics."""
         self.prepare(4)
         out = x.clone()
         for number, (where, form) in enumerate(self.normalizer.parts):
             if form is not None:
-                out[where] = _inferred(form, x[where], self.kept[number])
+                out[where] = _inferred(form, x[where], self.statistics[number])
         return out
 
     def _scheme(self, where: Any) -> Scheme:
@@ -96,7 +98,7 @@ def mask_gain(gain: torch.Tensor, schemes: Sequence[Scheme]) -> torch.Tensor:
 
 
 def create_weight_norm(schemes: Sequence[Scheme], shape: Shape, like: torch.Tensor) -> Norm:
-    """The same for weights (schemes, networks, kh, kw, Cin, Cout), by the parts of the schemes that act on weights."""
+    """Return the normalization of weights (schemes, networks, kh, kw, Cin, Cout) by the schemes that act on weights."""
     return Norm([scheme.on_weights for scheme in schemes], shape, 0.0, like)
 
 
@@ -105,7 +107,7 @@ class _Normalized(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, normalizer: StackNormalizer) -> torch.Tensor:
-        ctx.normalizer = copy(normalizer)  # it remembers what the way back needs, at each of its uses
+        ctx.normalizer = copy(normalizer)  # each use stores its own tensors for the backward pass
         ctx.normalizer.parts = [(where, copy(form)) for where, form in normalizer.parts]
         return ctx.normalizer.forward(x.clone())
 
@@ -115,7 +117,7 @@ class _Normalized(torch.autograd.Function):
 
 
 def _settled(scheme: Scheme, form: Any, x: torch.Tensor, shape: Shape) -> tuple[torch.Tensor, InferenceStatistics]:
-    """x̂ of mini-batches (schemes, networks, mini-batches, N, H, W, C), and what is kept of their statistics."""
+    """Return x̂ of mini-batches (schemes, networks, mini-batches, N, H, W, C), and the means of their statistics."""
     form, kept = copy(form), InferenceStatistics()
     if isinstance(form, Whitening):
         mean = split_into_groups(x, form.groups).mean(-2, keepdim=True)
@@ -132,18 +134,18 @@ def _settled(scheme: Scheme, form: Any, x: torch.Tensor, shape: Shape) -> tuple[
             unbiased = size / (size - 1) if a == b and size > 1 else 1.0
             kept.variance = _over_examples(unbiased * _variance(form, x))
         return xhat.flatten(2, 3), kept
-    return form.forward(x.clone()).flatten(2, 3), kept  # a spectral norm, and a function, keep nothing of the data
+    return form.forward(x.clone()).flatten(2, 3), kept  # no statistics of data
 
 
 def _variance(form: GeneralForm, x: torch.Tensor) -> torch.Tensor:
-    """E_B v², without ε."""
+    """Return E_B v², without ε."""
     assert form.suppression is not None
     v = x if form.summation is None else x - form.summation(x)
     return form.suppression(v.square())
 
 
 def _inferred(form: Any, x: torch.Tensor, kept: InferenceStatistics) -> torch.Tensor:
-    """x̂ by kept statistics, and by the examples' own where none are kept."""
+    """Return x̂ by stored statistics, and by the examples' own where none is stored."""
     if kept.matrix is not None:
         return merge_groups((split_into_groups(x, form.groups) - kept.mean) @ kept.matrix, x.shape)
     if kept.mean is None and kept.variance is None:
@@ -157,10 +159,10 @@ def _inferred(form: Any, x: torch.Tensor, kept: InferenceStatistics) -> torch.Te
 
 
 def _mixes(field: Field, shape: Shape) -> bool:
-    """Whether a statistic is shared by several examples."""
+    """Return True if several examples share a statistic."""
     return field.canonical(shape).rules[0] != OWN
 
 
 def _over_examples(statistic: torch.Tensor) -> torch.Tensor:
-    """The mean over mini-batches and examples, (schemes, networks, 1, …)."""
+    """Return the mean over mini-batches and examples, (schemes, networks, 1, …)."""
     return statistic.mean((2, 3)).unsqueeze(2)

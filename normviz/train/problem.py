@@ -1,4 +1,4 @@
-"""What networks are trained on, in NumPy: digits, initial weights, and what each transformation does to them."""
+"""The start of a training in NumPy: digits, initial weights, and their transformed copies."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,19 +12,19 @@ from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE, cut_patches, load_dig
 from normviz.train.setting import Setting
 
 PROBE_SIZE = 0.1
-"""How far the first weights and the data of the probe are from the original's, relative: anyone should see that."""
+"""The relative deviation of the probe's first weights and data, large enough to show in the losses."""
 
 
 class NetworkSpec(NamedTuple):
     """One network of a stack.
 
     Attributes:
-        transformation: what is changed; None: nothing.
-        follows: whether the learning rate of re-scaled weights follows them.
-        disturbed: by how much its first layer's weights and its data are disturbed at random, beside that: "" for not
-            at all, by "rounding", by rounding "magnified" as `MAGNIFIED` says, or as a "probe", by `PROBE_SIZE`;
-            "twin" is rounding of a re-scaled twin.
-        draw: which random numbers disturb it.
+        transformation: the change of its weights or data; None for the original.
+        follows: True if the learning rate of re-scaled weights is scaled with them.
+        disturbed: the random disturbance of its first layer's weights and its data: "" for none, "rounding",
+            "magnified" for rounding times `MAGNIFIED`, "probe" for `PROBE_SIZE`, "twin" for rounding of a re-scaled
+            twin.
+        draw: the number of the random stream of its disturbance.
     """
 
     transformation: Transformation | None
@@ -44,21 +44,21 @@ NETWORKS = (
     *(NetworkSpec(None, disturbed="magnified", draw=draw) for draw in (2, 3)),
     NetworkSpec(None, disturbed="probe", draw=4),
 )
-"""The networks of every scheme. The original, its six twins, and the twins with re-scaled weights once more at the
-original's learning rate. The controls, which differ by rounding alone from the original or from a re-centred twin,
-whose sums are large beside what is left of them: how far they come from these is what rounding can do. And the probe,
-which differs from the original by so much that losses which do not show it show nothing."""
+"""The networks of every scheme: the original, its six twins, and the twins with re-scaled weights once more at the
+original's learning rate. Then the controls, which differ by rounding alone from the original or from a re-centred twin,
+whose sums are large beside their differences: their distance shows the effect of rounding. Last the probe, which
+differs so much from the original that losses which do not show it show nothing."""
 
 MEASURED_NETWORKS = (*NETWORKS, *(NetworkSpec(row, disturbed="twin") for row in RESCALINGS))
-"""The networks that a forward pass measures: those that are trained, and a control of every re-scaled twin. What
-rounding leaves of a constant field, or of a singular covariance matrix, is δ times as large in a re-scaled twin, while
-ε stays the same: there rounding can do more to the twin than to the original."""
+"""The networks that a forward pass measures: `NETWORKS`, and a control of every re-scaled twin. The rounding error of a
+constant field, or of a singular covariance matrix, is δ times as large in a re-scaled twin, while ε is the same: there
+rounding can change the twin more than the original."""
 
 ORIGINAL, PROBE = 0, len(NETWORKS) - 1
 
 
 def find_network_index(transformation: Transformation | None, follows: bool = True) -> int:
-    """The index in `NETWORKS` of a twin; a change that needs no other learning rate has the same one either way."""
+    """Return the index of a twin in `NETWORKS`; `follows` matters only for a change of the learning rate."""
     same_rate = transformation is None or transformation.weight_factor is None
     return NETWORKS.index(NetworkSpec(transformation, follows or same_rate))
 
@@ -66,19 +66,19 @@ def find_network_index(transformation: Transformation | None, follows: bool = Tr
 BASE_POSITIONS = [
     find_network_index(network.transformation) if network.disturbed else ORIGINAL for network in MEASURED_NETWORKS
 ]
-"""For every network of `MEASURED` the one that it is held against: controls against what they are a copy of."""
+"""The index of the network that each of `MEASURED_NETWORKS` is compared with; for a control, its original."""
 
 
 def find_controls(
     change: Transformation, disturbed: str, networks: Sequence[NetworkSpec] = MEASURED_NETWORKS
 ) -> list[int]:
-    """Return the positions of the networks that are so disturbed, and say what rounding can do to a twin."""
+    """Return the indices of the networks with this disturbance that show the effect of rounding on a twin."""
     found = [(place, network) for place, network in enumerate(networks) if network.disturbed == disturbed]
     return [place for place, network in found if network.transformation in (None, change)]
 
 
 class Failure(NamedTuple):
-    """Where a network stopped being finite: the step, counted from 1, and the tensor."""
+    """The first step, counted from 1, and the tensor at which a network was no longer finite."""
 
     step: int
     tensor: str
@@ -86,13 +86,14 @@ class Failure(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One training run before it starts; all networks start from the same seeded numbers.
+    """A training before its first step; all networks start from the same seeded numbers.
 
     Attributes:
-        inputs: all digits, (digits, positions, fan-in); labels: their classes.
+        inputs: all digits, (digits, positions, fan-in).
+        labels: their classes.
         order: the digits of every mini-batch, (steps, batch).
-        factor, shift: what a network's mini-batch is multiplied by and what is added to it, arrays that broadcast
-            against (networks, batch, positions, fan-in).
+        factor, shift: the change of a network's mini-batch, factor · x + shift; both broadcast against (networks,
+            batch, positions, fan-in).
         weights: of every normalized layer, transformed, (networks, kh, kw, Cin, Cout).
         rates: their learning rates, (networks, 1, 1, 1, Cout).
         classifier: the last layer's weights, (features, classes).
@@ -109,11 +110,11 @@ class Problem:
 
 
 def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS))) -> Problem:
-    """Return the problem of a setting, for the networks at these positions of `MEASURED`; `NETWORKS` come first.
+    """Return the problem of a setting, for the networks at these indices of `MEASURED_NETWORKS`; `NETWORKS` come first.
 
-    The order, τ of the data, every layer and the classifier each draw from a random stream of their own,
-    `default_rng([seed, k])`: more steps or another width leave the numbers of the others as they were. A disturbed
-    network's disturbance of the data or of the first layer comes from `default_rng([seed, k, draw])`.
+    The order, τ of the data, every layer and the classifier draw from random streams of their own,
+    `default_rng([seed, k])`, so that more steps or another width do not change the other numbers. The disturbance of a
+    network's data or first layer comes from `default_rng([seed, k, draw])`.
     """
     images, labels = load_digits()
     chosen = [MEASURED_NETWORKS[position] for position in networks]
@@ -141,16 +142,16 @@ def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS)
 
 
 MAX_PICTURED = 4
-"""Images or units of a network that are shown in a picture."""
+"""The maximal number of pictured images or units of a network."""
 
 
 def make_changed_samples(
     setting: Setting, change: Transformation, count: int = MAX_PICTURED
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return some of what a transformation changes, before and after: pictures, (count, height, width) each.
+    """Return pictures before and after a transformation, (count, height, width) each.
 
-    The first images of the first mini-batch, or the weights of some units of the first layer, among them the one that
-    a change of one unit is of. A unit of a dense layer has one weight for every pixel.
+    They show the first images of the first mini-batch, or the weights of some units of the first layer, with the unit
+    that a change of one unit is about. A unit of a dense layer has one weight for every pixel.
     """
     problem = make_problem(replace(setting, steps=1), [ORIGINAL, find_network_index(change)])
     count = min(count, setting.batch if change.on == "data" else setting.width)
@@ -168,7 +169,7 @@ def make_changed_samples(
 
 
 def compute_noise_levels(dtype: str) -> dict[str, float]:
-    """The standard deviation of every disturbance, relative; rounding's is about that of one rounding to a type."""
+    """Return the relative standard deviation of every disturbance; "rounding" is about one rounding to the type."""
     rounding = MACHINE_EPSILONS[dtype] / 4
     return {
         "rounding": rounding,
@@ -179,7 +180,7 @@ def compute_noise_levels(dtype: str) -> dict[str, float]:
 
 
 def _disturbance(network: NetworkSpec, setting: Setting, stream: int, shape: Sequence[int]) -> np.ndarray | float:
-    """What a network's data or first weights are multiplied by."""
+    """Return the random factors of a network's data or first weights."""
     if not network.disturbed:
         return 1.0
     rng = np.random.default_rng([setting.seed, stream, network.draw])
@@ -187,7 +188,7 @@ def _disturbance(network: NetworkSpec, setting: Setting, stream: int, shape: Seq
 
 
 def _data_changes(setting: Setting, networks: Sequence[NetworkSpec], fan_in: int) -> tuple[np.ndarray, np.ndarray]:
-    """Factor and shift of the data for every network; all examples get the same τ."""
+    """Return factor and shift of the data for every network; all examples get the same τ."""
     tau = draw_data_shift(setting)
     factor = np.ones((len(networks), setting.batch, 1, 1))
     shift = np.zeros((len(networks), 1, 1, fan_in))
@@ -209,18 +210,18 @@ def _data_changes(setting: Setting, networks: Sequence[NetworkSpec], fan_in: int
 
 
 def draw_data_shift(setting: Setting) -> np.ndarray:
-    """τ of the data: a number for every pixel, or for a convolution one for every input channel: digits have one."""
+    """Return τ of the data: a number for every pixel, for a convolution one for every input channel."""
     count = DIGIT_SIDE**2 if setting.layer == "dense" else 1
     return setting.shift * np.random.default_rng([setting.seed, 1]).standard_normal(count)
 
 
 def _seen(images: np.ndarray, setting: Setting) -> np.ndarray:
-    """What the first layer sees of pictures (n, side, side): (n, positions, fan-in)."""
+    """Return the inputs of the first layer, (n, positions, fan-in), for pictures (n, side, side)."""
     return cut_patches(images, setting.kernel) if setting.layer == "conv" else images.reshape(len(images), 1, -1)
 
 
 def transform_weights(weight: np.ndarray, change: Transformation | None, delta: float, tau: np.ndarray) -> np.ndarray:
-    """W' of weights W (kh, kw, Cin, Cout): δW, or one unit's vector times δ, or τ added to every unit's vector."""
+    """Return W' for weights W (kh, kw, Cin, Cout): δW, or one unit's vector times δ, or every unit's vector plus τ."""
     if change is None or change.on == "data":
         return weight
     if change.weight_factor is None:
@@ -232,7 +233,7 @@ def transform_weights(weight: np.ndarray, change: Transformation | None, delta: 
 
 
 def _rates(weight: np.ndarray, network: NetworkSpec, setting: Setting) -> np.ndarray:
-    """The learning rate of every unit's weights, (1, 1, 1, Cout)."""
+    """Return the learning rate of every unit's weights, (1, 1, 1, Cout)."""
     rates = np.full((1, 1, 1, weight.shape[-1]), setting.rate)
     if network.transformation is not None and network.follows:
         units = find_firing_unit(weight) if network.transformation.weight_factor else slice(None)
@@ -241,5 +242,5 @@ def _rates(weight: np.ndarray, network: NetworkSpec, setting: Setting) -> np.nda
 
 
 def find_firing_unit(weight: np.ndarray) -> int:
-    """The unit whose vector is re-scaled: that with the largest sum of weights, which inputs from 0 to 1 activate."""
+    """Return the index of the unit with the largest sum of weights, which inputs from 0 to 1 activate."""
     return int(weight.sum((0, 1, 2)).argmax())

@@ -1,20 +1,20 @@
-"""Recurrent networks on digits that are read a few pixels at a time, normalized at every step or on the way in.
+"""Recurrent networks on digits, read a few pixels at a time and normalized at every step or in the input.
 
     a_t = W h_{t-1} + U x_t,   h_t = tanh(γ â_t + β),   â_t: a_t normalized by itself
 
-as in Ba et al. 2016 (arXiv 1607.06450), section 3.1, with one γ and one β for all steps. A scheme sees the tensor
-(N, 1, 1, C) of one step, and so nothing that comes later. Normalized "apart" are both parts of a, each by itself, as in
-Cooijmans et al. 2016 (arXiv 1603.09025), here with one γ for both:
+as in Ba et al. 2016 (arXiv 1607.06450), section 3.1, with one γ and one β for all steps. A scheme normalizes the
+tensor (N, 1, 1, C) of one step, without later steps. "apart" normalizes both parts of a separately, as in Cooijmans et
+al. 2016 (arXiv 1603.09025), here with one γ for both:
 
     h_t = tanh(γ (ĉ_t + b̂_t) + β),   c_t = W h_{t-1},   b_t = U x_t
 
-Normalized as a "sequence" is the inputs' part alone, of all steps at once, as a tensor (N, T, 1, C), as in Laurent et
-al. 2016 (arXiv 1510.01378):
+"sequence" normalizes only the inputs' part, for all steps at once as a tensor (N, T, 1, C), as in Laurent et al. 2016
+(arXiv 1510.01378):
 
     h_t = tanh(W h_{t-1} + γ b̂_t + β)
 
-Sequences of a mini-batch may end at different steps. They stand in order, the longest first: those that are still read
-at a step are the first ones, and a statistic over examples is one over these.
+Sequences of a mini-batch may end at different steps. The longest comes first: the sequences still read at a step are
+the first ones, and a statistic over examples is over these.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,16 +35,16 @@ class Recurrent:
     """Networks of all schemes × seeds, with a linear classifier on the last state.
 
     Args:
-        schemes: by which a, or the matrix (W, U) of every unit's incoming weights, is normalized.
+        schemes: normalize a, or the matrix (W, U) of every unit's incoming weights.
         seeds: of the first weights: W from N(0, scale²/units), U from N(0, scale²/inputs), one network each.
-        inputs: numbers that are read at a step.
+        inputs: numbers read at a step.
         units: of the state.
-        still: how many sequences of a mini-batch are read at each step of a training, never more than before.
-        scale: of W and U, at first.
-        gain: γ at first.
+        read_counts: the number of sequences of a mini-batch still read at each step of a training, never increasing.
+        scale: of the first W and U.
+        gain: γ before training.
         eps: ε on activations.
         device, dtype: of all numbers.
-        normalized: "sum" for a at every step, "apart" for both of its parts, or "sequence" for the inputs' part of all
+        normalized: "sum" for a at every step, "apart" for both of its parts, "sequence" for the inputs' part of all
             steps at once.
     """
 
@@ -76,22 +76,22 @@ class Recurrent:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """All that is learned."""
+        """All learned tensors."""
         return [self.incoming, self.readout, self.gain, self.bias, self.offset]
 
-    def states(
+    def iterate_states(
         self, x: torch.Tensor, read_counts: Sequence[int], apply_norm: ApplyNorm = Norm.__call__
     ) -> Iterator[torch.Tensor]:
-        """The state after every step, each (schemes, networks, mini-batches, still read, units).
+        """Yield the state after every step, (schemes, networks, mini-batches, sequences still read, units).
 
-        At a step that no training has reached, what is kept for inference is that of the last one that it has.
+        Inference at steps beyond those of training uses the statistics of the last step.
 
         Args:
             x: (networks or 1, mini-batches, N, steps, inputs).
-            still: how many sequences of every mini-batch are read at each of the steps: the first ones.
-            how: as a `Norm` is called.
+            read_counts: the number of sequences of every mini-batch still read at each step, the first ones.
+            apply_norm: a method of `Norm`.
         """
-        back, into = self._used()
+        back, into = self._normalize_weights()
         driven = self.normalize_inputs(x, apply_norm) if self.sequence else None
         gain, state = mask_gain(self.gain, self.schemes), None
         for step, n in enumerate(read_counts):
@@ -104,7 +104,7 @@ class Recurrent:
             yield state
 
     def _normalized(self, step: int, parts: Sequence[torch.Tensor], apply_norm: ApplyNorm) -> torch.Tensor:
-        """Return x̂ of the sum of the parts of a at a step; or the sum of each part's x̂, where they are apart."""
+        """Return x̂ of the sum of the parts of a at a step; with "apart" the sum of each part's x̂."""
         if self.norms_back:
             both = zip((self.norms, self.norms_back), parts, strict=False)
         else:
@@ -116,55 +116,58 @@ class Recurrent:
         return sum(found[1:], found[0])
 
     def normalize_inputs(self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.__call__) -> torch.Tensor:
-        """γ b̂ + β of all steps of whole sequences, (schemes, networks, examples, steps, units)."""
+        """Return γ b̂ + β of all steps of whole sequences, (schemes, networks, examples, steps, units)."""
         gain = mask_gain(self.gain, self.schemes)
-        b = (x.flatten(1, 3) @ self._used()[1]).unflatten(2, (-1, x.shape[3], 1))
+        b = (x.flatten(1, 3) @ self._normalize_weights()[1]).unflatten(2, (-1, x.shape[3], 1))
         return torch.addcmul(self.bias.unsqueeze(2), gain.unsqueeze(2), apply_norm(self.norms[0], b).squeeze(-2))
 
-    def _used(self) -> tuple[torch.Tensor, ...]:
-        """W and U, normalized."""
+    def _normalize_weights(self) -> tuple[torch.Tensor, ...]:
+        """Return the normalized W and U."""
         used = self.on_weights(self.incoming[:, :, None, None])[:, :, 0, 0]
         return used.split([self.units, used.shape[2] - self.units], dim=2)
 
     @torch.no_grad()
-    def settle(self, x: torch.Tensor) -> None:
-        """Keep statistics for inference, of mini-batches (1, mini-batches, N, steps, inputs)."""
-        for _ in self.states(x, self.still, Norm.settle):
+    def collect_statistics(self, x: torch.Tensor) -> None:
+        """Store the statistics for inference of mini-batches (1, mini-batches, N, steps, inputs)."""
+        for _ in self.iterate_states(x, self.still, Norm.collect_statistics):
             pass
 
     @torch.no_grad()
-    def told(self, x: torch.Tensor) -> torch.Tensor:
-        """Logits at the end of sequences (N, steps, inputs) of one length, by what is kept."""
-        *_, state = self.states(x[None, None], [len(x)] * x.shape[1], Norm.infer)
+    def infer_logits(self, x: torch.Tensor) -> torch.Tensor:
+        """Return logits in inference at the end of sequences (N, steps, inputs) of one length."""
+        *_, state = self.iterate_states(x[None, None], [len(x)] * x.shape[1], Norm.infer)
         return self.logits(state)
 
     def logits(self, states: torch.Tensor) -> torch.Tensor:
-        """(schemes, networks, examples, classes) of states (schemes, networks, mini-batches, N, units)."""
+        """Return logits (schemes, networks, examples, classes).
+
+        `states`: (schemes, networks, mini-batches, N, units).
+        """
         return states.flatten(2, 3) @ self.readout + self.offset
 
 
 def measure_state_gradients(network: Recurrent, x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """‖∂l/∂h_t‖ over all examples and units, (steps, schemes, networks), of the loss at the end of sequences.
+    """Return ‖∂l/∂h_t‖ over all examples and units, (steps, schemes, networks), for the loss at the end of sequences.
 
     Args:
-        network: of which all sequences of a mini-batch are read at every step.
+        network: a network that reads all sequences of a mini-batch at every step.
         x: (networks, N, steps, inputs), with labels (networks, N).
     """
     network.incoming.requires_grad_()
-    states = list(network.states(x.unsqueeze(1), network.still))
+    states = list(network.iterate_states(x.unsqueeze(1), network.still))
     loss = cross_entropy(network.logits(states[-1]), labels)
     gradients = torch.stack(torch.autograd.grad(loss.sum(), states))
     return torch.linalg.vector_norm(gradients.double(), dim=(-3, -2, -1))
 
 
 def pool_statistics(norms: Sequence[Norm]) -> Norm:
-    """The layer that is one and the same at every step: for inference it keeps one statistic, of all steps together.
+    """Return one layer for all steps, with the statistics of inference pooled over the layers of the steps.
 
-    That is the mean of E[μ] over the steps, and of E[σ²], plus how far E[μ] is apart between them. Of whitening it is
-    the mean of the matrices.
+    The pooled mean is the mean of E[μ] over steps; the pooled variance is the mean of E[σ²] plus the variance of E[μ]
+    between steps. For whitening the matrices are averaged.
     """
     out = copy(norms[0])
-    out.kept = {number: _together([norm.kept[number] for norm in norms]) for number in out.kept}
+    out.statistics = {number: _together([norm.statistics[number] for norm in norms]) for number in out.statistics}
     return out
 
 
@@ -179,7 +182,7 @@ def _together(steps: Sequence[InferenceStatistics]) -> InferenceStatistics:
 
 
 def select_last_states(states: Sequence[torch.Tensor], read_counts: Sequence[int]) -> torch.Tensor:
-    """The state of every sequence after its own last step, in the order in which they stand."""
+    """Return the state of every sequence after its own last step, in the order of the sequences."""
     ends = [
         state[:, :, :, after:now]
         for state, (now, after) in zip(states, pairwise([*read_counts, 0]), strict=True)
@@ -189,9 +192,9 @@ def select_last_states(states: Sequence[torch.Tensor], read_counts: Sequence[int
 
 
 def convert_to_sequences(pictures: torch.Tensor, inputs: int, waits: Sequence[int], steps: int) -> torch.Tensor:
-    """Pictures (…, N, pixels) in 0..1 as sequences (…, N, steps, inputs) in −1..1, row by row.
+    """Return pictures (…, N, pixels) in 0..1 as sequences (…, N, steps, inputs) in −1..1, row by row.
 
-    `waits`: how many steps without ink, −1, each of the N waits first.
+    `waits`: the number of leading steps without ink, −1, of each of the N sequences.
     """
     rows = (2 * pictures - 1).unflatten(-1, (-1, inputs))
     out = rows.new_full((*rows.shape[:-2], steps, inputs), -1.0)
@@ -202,10 +205,12 @@ def convert_to_sequences(pictures: torch.Tensor, inputs: int, waits: Sequence[in
 
 
 def make_unequal_batch(batch: int, max_wait: int, steps: int) -> tuple[list[int], list[int]]:
-    """A mini-batch whose sequences wait 0 to `most` steps, equally many each, before they are read in so many steps.
+    """Return the lengths of a mini-batch whose sequences wait 0 to `max_wait` steps, each wait equally often.
+
+    `steps`: of a sequence without its wait.
 
     Returns:
-        The wait of every sequence, the longest first, and how many are still read at each step.
+        The wait of every sequence, the longest first, and the number of sequences still read at each step.
     """
     waits = [max_wait - k * (max_wait + 1) // batch for k in range(batch)]
     return waits, [sum(wait + steps > step for wait in waits) for step in range(steps + max_wait)]

@@ -1,4 +1,4 @@
-"""What a table is measured on: one record, declared once for the command line, the page and the tests."""
+"""The setting of a training of twins, declared once for the command line, the page and the tests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,29 +11,29 @@ from normviz.data.digits import DIGIT_SIDE
 
 DTYPES = ("float64", "float32", "bfloat16", "float16")
 HALF_DTYPES = DTYPES[2:]
-"""With one of these, as in mixed precision, the input and the output of the first layer's normalization are rounded
-to it; everything else, its sums too, is float32."""
+"""Half-precision types. As in mixed precision, only input and output of the first layer's normalization are rounded to
+the type; everything else, sums included, is float32."""
 
 DEVICES = {"auto": "Fastest available", "cpu": "CPU", "cuda": "CUDA", "mps": "Apple MPS"}
 DEFAULT_RATES = {"sgd": 0.1, "momentum": 0.02, "adam": 0.01}
 DEFAULT_WIDTHS = {"dense": 32, "conv": 8}
 
 INITIAL_BIAS = 0.1
-"""β of every normalized layer before training. At 0 a position without ink, where x̂ = 0 exactly, would sit on the kink
-of ReLU, and rounding would choose the derivative."""
+"""β of every normalized layer before training. At β = 0 a position without ink, where x̂ = 0 exactly, would lie on the
+kink of ReLU, and rounding would choose the derivative."""
 
 MOMENTUM, BETAS = 0.9, (0.9, 0.999)
 GRADIENT_NOISE_FACTOR = 64
-"""Adam takes a gradient for zero that is at most this many rounding errors of its tensor's largest, each times the
-largest weight of its unit: one that is zero but for rounding would move its weight as far as any other."""
+"""Adam treats a gradient as zero if it is at most this many rounding errors of its tensor's largest gradient, each
+times the largest weight of its unit: a gradient of rounding alone would move its weight as far as any other."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """How the twins are built, changed and trained; raises InvalidInput, in one line, for what is out of bounds.
+    """The networks of a training, their change and their optimizer. Raises InvalidInput for values out of bounds.
 
-    A convolution has filters of 3 × 3, and of 2 × 2 from four layers on. Momentum is 0.9, Adam's β 0.9 and 0.999, its ε
-    only just not 0. Where no learning rate or width is given, it is that of the optimizer or the layer.
+    A convolution has filters of 3 × 3, and of 2 × 2 from four layers on. Momentum is 0.9, Adam's β are 0.9 and 0.999,
+    and its ε is tiny. The default learning rate depends on the optimizer, the default width on the layer.
     """
 
     layer: str = choice("dense", LAYERS, label="Layer", shown=str.capitalize)
@@ -73,22 +73,22 @@ class Setting:
 
     @property
     def storage(self) -> str:
-        """The type of everything but the first layer's normalization."""
+        """The type of all tensors but the input and output of the first layer's normalization."""
         return "float32" if self.dtype in HALF_DTYPES else self.dtype
 
     @property
-    def exact(self) -> "Setting":
-        """The same in float64, which tells what a shorter type's rounding hides, and what it makes up."""
+    def in_float64(self) -> "Setting":
+        """This setting in float64, to tell effects of a shorter type's rounding from others."""
         return replace(self, dtype="float64")
 
     @property
     def kernel(self) -> int:
-        """Side of the filters: 1 for dense layers."""
+        """The side of the filters; 1 for dense layers."""
         return 1 if self.layer == "dense" else 3 if self.depth < 4 else 2
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
-        """Shape (N, H, W, C) of the summed inputs of every normalized layer."""
+        """The shapes (N, H, W, C) of the pre-activations of every normalized layer."""
         sides = (
             (DIGIT_SIDE - (self.kernel - 1) * (layer + 1)) if self.layer == "conv" else 1 for layer in range(self.depth)
         )
@@ -96,14 +96,14 @@ class Setting:
 
     @property
     def weight_shapes(self) -> tuple[Shape, ...]:
-        """Shape (kh, kw, Cin, Cout) of the weights of every normalized layer."""
+        """The shapes (kh, kw, Cin, Cout) of the weights of every normalized layer."""
         first = DIGIT_SIDE**2 if self.layer == "dense" else 1
         return tuple(
             (self.kernel, self.kernel, first if layer == 0 else self.width, self.width) for layer in range(self.depth)
         )
 
     def check(self, schemes: Sequence[Scheme]) -> None:
-        """Raise InvalidInput where a scheme's fields do not fit the layers."""
+        """Raise InvalidInput if the fields of a scheme do not fit the layers."""
         for scheme in schemes:
             for on, shapes in ((scheme.on_activations, self.shapes), (scheme.on_weights, self.weight_shapes)):
                 if on is not None:

@@ -1,4 +1,4 @@
-"""Digits that each network can learn by heart, as they are few or have random labels, and others to test it on."""
+"""Training sets that a network can memorize, few digits or random labels, with validation and test digits."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,19 +12,19 @@ from normviz.train.norm import Norm
 
 
 def draw_digits(seeds: Sequence[int], total: int, count: int) -> torch.Tensor:
-    """Return which `count` of `total` digits the network of each seed trains on, (seeds, count)."""
+    """Return the indices of `count` of `total` training digits for the network of each seed, (seeds, count)."""
     drawn = [np.random.default_rng([seed, 3]).choice(total, count, replace=False) for seed in seeds]
     return torch.from_numpy(np.stack(drawn))
 
 
 class SmallTrainingSet:
-    """The digits that each network trains on, drawn by its seed, and those that all of them are tested on.
+    """The training digits of each network, drawn by its seed, and the test digits of all networks.
 
     Args:
         seeds: of the networks.
-        count: digits that each trains on, at least one mini-batch; the others validate it.
+        count: training digits of each network, at least one mini-batch; the others validate it.
         batch: digits of a mini-batch.
-        relabelled: the share of the training labels that are drawn at random instead.
+        relabelled: the share of training labels that are replaced by random ones.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class SmallTrainingSet:
         self.unseen, self.answers = unseen[None].to(device), answers.to(device)
 
     def batches(self, steps: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """Mini-batches (networks, batch, pixels) with their classes (networks, batch), one a step."""
+        """Yield mini-batches (networks, batch, pixels) with their classes (networks, batch), one a step."""
         network = torch.arange(len(self.seeds))[:, None]
         for chosen in shuffle_mini_batches(self.seeds, self.x.shape[1], steps, self.batch):
             yield self.x[network, chosen], self.labels[network, chosen]
@@ -50,13 +50,13 @@ class SmallTrainingSet:
 
         Args:
             network: networks of these seeds.
-            between: of training, under which the statistics for inference are taken too.
+            transform: the transform of hidden outputs in training, also for the statistics of inference.
 
         Returns:
-            The error on the "training" digits, with the labels that they are trained on; on the "validation" digits
-            of each network; and on the "test" digits.
+            The error on the "training" digits with their training labels, on the "validation" digits of each network,
+            and on the "test" digits.
         """
-        network.logits(self.x[:, : self.x.shape[1] // self.batch * self.batch], Norm.settle, transform)
+        network.logits(self.x[:, : self.x.shape[1] // self.batch * self.batch], Norm.collect_statistics, transform)
         sets = {
             "training": (self.x, self.labels),
             "validation": (self.held_out, self.held_out_labels),
@@ -66,7 +66,7 @@ class SmallTrainingSet:
 
 
 def _relabel(labels: torch.Tensor, seeds: Sequence[int], share: float) -> torch.Tensor:
-    """Return labels (networks, digits) of which a share is drawn at random, by the seed of each network."""
+    """Return labels (networks, digits) with a share replaced by random ones, drawn by the seed of each network."""
     made = labels.clone()
     for row, seed in zip(made, seeds, strict=True):
         rng = np.random.default_rng([seed, 5])

@@ -1,8 +1,8 @@
 """Networks that differ in scheme and transformation, trained as one stack: forward and backward passes by hand.
 
-Every tensor has two leading axes, (schemes, networks). One matrix product serves the whole stack; only the
-normalization runs once for each different scheme. Nothing here waits for the device, except for the
-decompositions of spectral normalization and of whitening (`Stack.waits`).
+Every tensor has two leading axes, (schemes, networks). One matrix product computes the whole stack; only the
+normalization runs once for each different scheme. Nothing waits for the device, except for the decompositions of
+spectral normalization and of whitening (`Stack.waits_for_device`).
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -28,19 +28,19 @@ from normviz.train.setting import INITIAL_BIAS, Setting
 
 Value = TypeVar("Value")
 ResumableWork = Generator[None, None, Value]
-"""Work that may be left unfinished wherever it yields, and gives a value at its end."""
+"""Work that a caller may abandon at every yield; its return value is the result."""
 
 TensorWatcher = Callable[[str, torch.Tensor], object]
-"""Called with the name and the value of every tensor that a step computes, in the order in which it computes them."""
+"""A function called with the name and value of every tensor of a step, in the order of their computation."""
 
 
-def _nobody(name: str, tensor: torch.Tensor) -> None:
-    """Looks at nothing."""
+def _ignore(name: str, tensor: torch.Tensor) -> None:
+    """Ignore a tensor: watch nothing."""
 
 
 @dataclass
 class StackData:
-    """The mini-batches as every network sees them, on the device; the attributes are those of `Problem`."""
+    """The mini-batches of every network on the device; the attributes are those of `Problem`."""
 
     inputs: torch.Tensor
     labels: torch.Tensor
@@ -49,20 +49,19 @@ class StackData:
     shift: torch.Tensor
 
     def __call__(self, step: int | torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Inputs (networks, examples · positions, fan-in) and labels (examples,) of a step.
+        """Return inputs (networks, examples · positions, fan-in) and labels (examples,) of a step.
 
-        A step that is counted on the device comes as a tensor of shape (1,): to index with one of shape (), torch would
-        fetch its number.
+        A step counted on the device is a tensor of shape (1,): torch would fetch the number of a tensor of shape ().
         """
         chosen = self.order[step].flatten()
         return torch.addcmul(self.shift, self.inputs[chosen], self.factor).flatten(1, 2), self.labels[chosen]
 
 
 class StackNormalizer:
-    """The schemes of a stack on one tensor (schemes, networks, and its four axes); equal ones are computed together.
+    """The schemes of a stack on one tensor (schemes, networks, N, H, W, C); equal schemes are computed together.
 
-    Overwrites the tensor that it is given. Input and output are rounded to `dtype`; statistics are summed in the
-    tensor's own type, as PyTorch's kernels sum those of half precision in float32.
+    Both passes overwrite their tensor. Input and output are rounded to `dtype`; statistics are summed in the tensor's
+    own type, as PyTorch's kernels sum statistics of half precision in float32.
     """
 
     def __init__(
@@ -80,17 +79,17 @@ class StackNormalizer:
             self.parts.append((_span(same, like.device), _form(schemes[same[0]], shape, eps, like)))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """x̂ of every scheme."""
+        """Return x̂ of every scheme."""
         return self._each(x, "forward")
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """∂l/∂x from ∂l/∂x̂."""
+        """Return ∂l/∂x for g = ∂l/∂x̂."""
         return self._each(g, "backward")
 
     def _each(self, x: torch.Tensor, direction: str) -> torch.Tensor:
         for where, form in self.parts:
             if form is not None:
-                part = x[where]  # a view where `where` is a slice, otherwise a copy
+                part = x[where]  # a view if `where` is a slice, otherwise a copy
                 new = self._rounded(getattr(form, direction)(self._rounded(part)))
                 if new is not part or not isinstance(where, slice):
                     x[where] = new
@@ -101,9 +100,9 @@ class StackNormalizer:
 
 
 def _span(positions: list[int], device: torch.device) -> slice | torch.Tensor:
-    """Positions as an index: a slice where they are adjacent, which copies nothing, otherwise a tensor.
+    """Return positions as an index: a slice, which copies nothing, if they are adjacent, otherwise a tensor.
 
-    The tensor is put on the device here, so that no step has to.
+    The tensor is moved to the device once here, not at every step.
     """
     whole = slice(min(positions), max(positions) + 1)
     return whole if len(positions) == whole.stop - whole.start else torch.tensor(sorted(positions), device=device)
@@ -125,9 +124,9 @@ def _form(
 
 
 class Stack:
-    """All networks of all schemes, of `depth` normalized layers and a linear classifier.
+    """The networks of all schemes: `depth` normalized layers and a linear classifier.
 
-    A layer: a = Wx on patches of x, â = a normalized, and ReLU(γâ + β), the next layer's x.
+    A layer computes a = Wx on patches of x, its normalized â, and ReLU(γâ + β), the next layer's x.
 
     Args:
         schemes: one for each position of the first leading axis.
@@ -163,14 +162,14 @@ class Stack:
         self._add(like.new_zeros(*lead, 1, DIGIT_CLASSES), setting.rate)
         self.optimizer = OPTIMIZERS[setting.optimizer](self.parameters, self.rates)
 
-    def step(self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher = _nobody) -> torch.Tensor:
-        """Train on one mini-batch, as `Data` gives it; the losses before the update, (schemes, networks)."""
+    def step(self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher = _ignore) -> torch.Tensor:
+        """Train on one mini-batch of `StackData`; return the losses before the update, (schemes, networks)."""
         return run_all_pieces(self.step_by_layer(inputs, labels, watch))
 
     def step_by_layer(
-        self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher = _nobody
+        self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher = _ignore
     ) -> ResumableWork[torch.Tensor]:
-        """`step` layer by layer: a step that is left in between has changed nothing."""
+        """Take a step as `step` does, and yield after every layer; a step abandoned before its end changes nothing."""
         loss, gradients = yield from self._gradients(inputs, labels, watch)
         self.optimizer(gradients)
         return loss
@@ -178,9 +177,9 @@ class Stack:
     def _gradients(
         self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher
     ) -> ResumableWork[tuple[torch.Tensor, list[torch.Tensor]]]:
-        """The mean cross-entropy of every network, (schemes, networks), and its gradient for every parameter.
+        """Return the mean cross-entropy of every network, (schemes, networks), and its gradient for every parameter.
 
-        What a layer has put aside for the way back is let go there, as half of the memory is the patches.
+        The backward pass frees the tensors of each layer, as patches are half of the memory.
         """
         depth, k = self.setting.depth, self.setting.kernel
         weights, gains, biases = (self.parameters[depth * i : depth * (i + 1)] for i in range(3))
@@ -234,12 +233,12 @@ class Stack:
         return loss, gradients
 
     @staticmethod
-    def waits(scheme: Scheme) -> bool:
-        """Whether a step of this scheme waits for the device: torch checks on the host how a decomposition went."""
+    def waits_for_device(scheme: Scheme) -> bool:
+        """Return True if a step of this scheme waits for the device: torch checks its decompositions on the host."""
         return scheme.spectral or scheme.whitens
 
     def state(self) -> list[torch.Tensor]:
-        """Every tensor that a step updates."""
+        """Return every tensor that a step updates."""
         return [*self.parameters, *self.optimizer.state()]
 
     def _add(self, value: torch.Tensor, rate: torch.Tensor | float) -> None:
@@ -248,7 +247,7 @@ class Stack:
 
 
 def run_all_pieces(pieces: ResumableWork[Value]) -> Value:
-    """All pieces, one after the other."""
+    """Run resumable work to its end and return its value."""
     while True:
         try:
             next(pieces)
@@ -257,7 +256,7 @@ def run_all_pieces(pieces: ResumableWork[Value]) -> Value:
 
 
 def _each_scheme(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """x @ y, without a copy for every scheme of an x that all of them share."""
+    """Return x @ y, without a copy for every scheme of an x that all schemes share."""
     if x.ndim == y.ndim:
         return x @ y
     out = y.new_empty(*y.shape[:2], x.shape[-2], y.shape[-1])
@@ -267,7 +266,7 @@ def _each_scheme(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def _patches(h: torch.Tensor, k: int) -> torch.Tensor:
-    """(…, N, H, W, C) -> (…, N·H'·W', k·k·C): what a k × k filter without padding sees at every position."""
+    """Return the inputs of a k × k filter without padding at every position: (…, N, H, W, C) -> (…, N·H'·W', k·k·C)."""
     height, width = h.shape[-3] - k + 1, h.shape[-2] - k + 1
     if k == 1:
         return h.flatten(2, 4)
@@ -276,7 +275,7 @@ def _patches(h: torch.Tensor, k: int) -> torch.Tensor:
 
 
 def _unpatch(g: torch.Tensor, shape: torch.Size, k: int) -> torch.Tensor:
-    """The transpose of `_patches`: every element gets the sum over its copies."""
+    """Apply the transpose of `_patches`: every element gets the sum over its copies."""
     if k == 1:
         return g.view(shape)
     out = g.new_zeros(shape)

@@ -1,4 +1,4 @@
-"""Training steps that are run again and again: as they are, or captured once as a CUDA graph and replayed."""
+"""Functions that take a training step: directly, or captured once as a CUDA graph and replayed."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -9,14 +9,14 @@ import torch
 from normviz.train.stack import Stack, StackData
 
 StepFunction = Callable[[int], Iterable[None]]
-"""Trains one step, the one of this number, and writes down its losses; where it yields it may be left."""
+"""A function that takes the training step of this number and stores its losses; a caller may abandon it at a yield."""
 
 _CAPTURING = Lock()
-"""Two at once would share the one stream that torch has for captures."""
+"""A lock for captures, which share one stream of torch."""
 
 
 def make_eager_step(stack: Stack, data: StackData, losses: torch.Tensor) -> StepFunction:
-    """The step as it is. Its losses, (schemes, networks), go into `losses`, (steps, schemes, networks)."""
+    """Return a function that takes a step directly; its losses go into `losses`, (steps, schemes, networks)."""
 
     def advance(step: int) -> tuple[()]:
         losses[step] = stack.step(*data(step))
@@ -26,7 +26,7 @@ def make_eager_step(stack: Stack, data: StackData, losses: torch.Tensor) -> Step
 
 
 def make_layerwise_step(stack: Stack, data: StackData, losses: torch.Tensor) -> StepFunction:
-    """The step layer by layer, for networks so large that it takes long."""
+    """Return a function that takes a step layer by layer, for networks whose step takes long."""
 
     def advance(step: int) -> Iterator[None]:
         losses[step] = yield from stack.step_by_layer(*data(step))
@@ -34,8 +34,8 @@ def make_layerwise_step(stack: Stack, data: StackData, losses: torch.Tensor) -> 
     return advance
 
 
-def counted(stack: Stack, data: StackData, losses: torch.Tensor) -> tuple[Callable[[], None], torch.Tensor]:
-    """A step that never waits for the device, and the counter of steps that it keeps there, a tensor of shape (1,)."""
+def make_counted_step(stack: Stack, data: StackData, losses: torch.Tensor) -> tuple[Callable[[], None], torch.Tensor]:
+    """Return a step that never waits for the device, and its counter of steps there, a tensor of shape (1,)."""
     counter = torch.zeros(1, dtype=torch.long, device=losses.device)
 
     def step() -> None:
@@ -46,17 +46,17 @@ def counted(stack: Stack, data: StackData, losses: torch.Tensor) -> tuple[Callab
 
 
 def make_graph_step(stack: Stack, data: StackData, losses: torch.Tensor) -> StepFunction:
-    """The step captured once as a CUDA graph, which is replayed."""
-    step, counter = counted(stack, data, losses)
+    """Return a function that replays a step captured once as a CUDA graph."""
+    step, counter = make_counted_step(stack, data, losses)
     state = [*stack.state(), counter]
     before = [tensor.clone() for tensor in state]
     with _CAPTURING:
         captured = torch.cuda.CUDAGraph()
-        capturing = torch.cuda.graph(captured, capture_error_mode="thread_local")  # other threads may be at work
+        capturing = torch.cuda.graph(captured, capture_error_mode="thread_local")  # other threads may compute meanwhile
         stream = capturing.capture_stream
-        assert stream is not None  # torch has one for all captures
-        # Libraries and the allocator set themselves up in a first step, which they must not do in what is captured; on
-        # that stream as well, since cuBLAS keeps memory for every stream that it has seen.
+        assert stream is not None  # torch has one stream for all captures
+        # Libraries and the allocator initialize themselves in a first step, which a capture forbids. It runs on this
+        # stream, since cuBLAS holds memory for every stream.
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
             step()
@@ -73,10 +73,7 @@ def make_graph_step(stack: Stack, data: StackData, losses: torch.Tensor) -> Step
 
 
 def _capture(capturing: AbstractContextManager[object], step: Callable[[], None]) -> None:
-    """Run a step inside of a capture, and raise what the step raised.
-
-    An error leaves the capture broken, of which its exit complains in an error of its own.
-    """
+    """Run a step inside a capture, and raise the error of the step rather than that of the broken capture."""
     raised: Exception | None = None
     try:
         with capturing:

@@ -1,12 +1,12 @@
-"""Small transformers on digits, whose rows are the tokens, with the normalized layers in one place or another.
+"""Small transformers on digits, whose rows are the tokens, with different placements of the normalized layers.
 
-With f a branch, attention or a layer of ReLU units, and N a normalized layer, γ x̂ + β of its own:
+With f a branch, attention or a layer of ReLU units, and N a normalized layer with its own γ x̂ + β:
 
     none  x + f(x)         pre   x + f(N(x))
     post  N(x + f(x))      peri  x + N(f(N(x)))
 
-Behind all branches, pre and peri normalize once more. The classifier sees the mean over the tokens. A scheme sees the
-tensor (N, tokens, 1, channels): nothing has to be causal here, as a picture is there at once.
+After all branches, pre and peri normalize once more. The classifier reads the mean over tokens. A scheme normalizes the
+tensor (N, tokens, 1, channels): a whole picture is known at once, so nothing has to be causal.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,14 +20,14 @@ from normviz.train.learning import cross_entropy, draw_initial_weights, open_flo
 from normviz.train.norm import Norm
 
 NORM_POSITIONS = {"none": (), "post": ("sum",), "pre": ("before", "end"), "peri": ("before", "behind", "end")}
-"""Where each placement normalizes: before and behind a branch, the sum with it, and at the end of all."""
+"""The normalized positions of each placement: before and behind a branch, its sum with x, and the end of all."""
 
 EXAMPLES_PER_PASS = 64
-"""Examples that pass a network at a time in inference."""
+"""Examples of one pass in inference."""
 
 
 class NormPlace:
-    """A place where networks may normalize: there γ x̂ + β, and in the other networks x as it is."""
+    """A position of normalization: γ x̂ + β in the networks that normalize there, and x in the others."""
 
     def __init__(
         self, name: str, placements: Sequence[str], scheme: Scheme, shape: tuple[int, ...], eps: float,
@@ -41,7 +41,7 @@ class NormPlace:
         self.used = any(chosen)
 
     def __call__(self, x: torch.Tensor, apply_norm: ApplyNorm) -> torch.Tensor:
-        """Of x (placements, networks, N, tokens, 1, channels)."""
+        """Return γ x̂ + β or x, for x (placements, networks, N, tokens, 1, channels)."""
         if not self.used:
             return x
         return torch.addcmul(self.here * self.bias, 1 + self.here * (self.gain - 1), apply_norm(self.norm, x))
@@ -51,8 +51,8 @@ class Transformer:
     """Networks of all placements × seeds.
 
     Args:
-        placements: keys of `WHERE`, one for each position of the first axis; any may be there several times.
-        scheme: that normalizes activations (N, tokens, 1, channels).
+        placements: keys of `NORM_POSITIONS`, one for each position of the first axis.
+        scheme: normalizes activations (N, tokens, 1, channels).
         seeds: of the first weights, N(0, 1/fan-in), and N(0, 2/fan-in) before a ReLU; one network each.
         layers: of attention and ReLU units, two branches each.
         width: channels of a token; ReLU units are twice as many.
@@ -60,7 +60,7 @@ class Transformer:
         batch: examples of a mini-batch.
         eps: ε of the scheme.
         device, dtype: of all numbers.
-        attention: whether every other branch is attention; or all are ReLU units.
+        attention: True if every other branch is attention; otherwise all are ReLU units.
     """
 
     def __init__(
@@ -94,18 +94,18 @@ class Transformer:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """All that is learned."""
+        """All learned tensors."""
         places = [*(place for each in self.places for place in each.values()), self.end]
         normalized = [tensor for place in places if place.used for tensor in (place.gain, place.bias)]
         weights = [weight for branch in self.branches for weight in branch]
         return [self.embedding, self.positions, self.readout, self.offset, *weights, *normalized]
 
     def iterate_streams(self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.__call__) -> Iterator[torch.Tensor]:
-        """The stream (placements, networks, N, tokens, 1, channels), before any branch and behind each of them.
+        """Yield the stream (placements, networks, N, tokens, 1, channels), before all branches and after each of them.
 
         Args:
             x: pictures (networks or 1, N, rows, pixels).
-            how: as a `Norm` is called.
+            apply_norm: a method of `Norm`.
         """
         tokens = (x.flatten(1, 2) @ self.embedding).unflatten(2, x.shape[1:3]) + self.positions.unsqueeze(2)
         stream = tokens.unsqueeze(-2)
@@ -117,27 +117,27 @@ class Transformer:
             yield stream
 
     def logits(self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.__call__) -> torch.Tensor:
-        """(placements, networks, N, classes) of pictures (networks or 1, N, rows, pixels)."""
+        """Return logits (placements, networks, N, classes) of pictures (networks or 1, N, rows, pixels)."""
         *_, stream = self.iterate_streams(x, apply_norm)
         return self.end(stream, apply_norm).mean((3, 4)) @ self.readout + self.offset
 
     @torch.no_grad()
-    def settle(self, x: torch.Tensor) -> None:
-        """Keep statistics for inference, of mini-batches behind each other, (1, N, rows, pixels)."""
-        self.logits(x, Norm.settle)
+    def collect_statistics(self, x: torch.Tensor) -> None:
+        """Store the statistics for inference of joined mini-batches, (1, N, rows, pixels)."""
+        self.logits(x, Norm.collect_statistics)
 
     @torch.no_grad()
-    def told(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the logits by kept statistics, of some examples at a time: all at once take much memory."""
+    def infer_logits(self, x: torch.Tensor) -> torch.Tensor:
+        """Return the logits in inference, computed for some examples at a time to save memory."""
         return torch.cat([self.logits(part, Norm.infer) for part in x.split(EXAMPLES_PER_PASS, dim=1)], dim=2)
 
     @torch.no_grad()
     def measure_mean_squares(self, x: torch.Tensor) -> torch.Tensor:
-        """Of the stream before any branch and behind each of them, (1 + branches, placements, networks)."""
+        """Return the mean squares of the stream before and after every branch, (1 + branches, placements, networks)."""
         return torch.stack([stream.square().mean((2, 3, 4, 5)) for stream in self.iterate_streams(x)])
 
-    def gradients(self, x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """‖∂l/∂W‖ of every branch's last matrix, (branches, placements, networks)."""
+    def measure_gradient_norms(self, x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """Return ‖∂l/∂W‖ of every branch's last matrix, (branches, placements, networks)."""
         last = [branch[1].requires_grad_() for branch in self.branches]
         found = torch.autograd.grad(cross_entropy(self.logits(x), labels).sum(), last)
         return torch.stack([torch.linalg.vector_norm(each.double(), dim=(-2, -1)) for each in found])
@@ -156,7 +156,7 @@ class Transformer:
 
 
 def _units(first: Callable[..., torch.Tensor], width: int) -> list[torch.Tensor]:
-    """Into ReLU units and out of them: what comes out is in the mean as large as what goes in."""
+    """Return the weights into ReLU units and out of them, of scales that preserve the mean square."""
     return [first(width, 2 * width, 2.0), first(2 * width, width)]
 
 

@@ -1,4 +1,4 @@
-"""Dense networks with batch norm that learn one task, and then another of which there are few examples."""
+"""Dense networks with batch norm that learn one task, and then a second task from few examples."""
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
@@ -19,13 +19,13 @@ ApplyBatchNorm = Callable[[BatchNorm, torch.Tensor], torch.Tensor]
 
 @dataclass
 class TuningTask:
-    """Digits to learn, and others to choose a learning rate by and to be tested on.
+    """The digits of a task, for training, for the choice of a learning rate, and for the test.
 
     Attributes:
-        x: pictures to learn from, (networks, digits, pixels).
+        x: training pictures, (networks, digits, pixels).
         labels: their classes, (networks, digits).
-        validation: pictures (1, digits, pixels) and classes (digits,) that choose, the same for all networks.
-        test: those that choose nothing.
+        validation: pictures (1, digits, pixels) and classes (digits,) for the choice, the same for all networks.
+        test: pictures and classes for the result alone.
     """
 
     x: torch.Tensor
@@ -46,17 +46,17 @@ PICTURE_TRANSFORMS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "digits": lambda x: x,
     "same": lambda x: x,
 }
-"""The pictures 0..1 of the second task, by its name."""
+"""The functions of pictures in 0..1 that make the second task, by its name."""
 
 
 def make_tasks(name: str, seeds: Sequence[int], examples: int, device: torch.device) -> tuple[TuningTask, TuningTask]:
-    """Return the first task, and the second of a name, of which each network has few examples, drawn by its seed.
+    """Return the first task, and the second of this name with few examples for each network, drawn by its seed.
 
     Args:
-        name: a key of `PICTURES`. The classes of "digits" are 0 to 4 in the first task and 5 to 9 in the second.
+        name: a key of `PICTURE_TRANSFORMS`. The classes of "digits" are 0 to 4 in the first task, 5 to 9 in the second.
         seeds: of the networks.
-        examples: digits of the second task that a network learns from.
-        device: that of all tensors.
+        examples: training digits of the second task for each network.
+        device: of all tensors.
     """
     tasks = []
     for second in (False, True):
@@ -99,14 +99,14 @@ class TunedNetworks:
         self.old, self.new = ([w, torch.zeros(*lead, 1, DIGIT_CLASSES, device=device)] for w in (old, new))
 
     @property
-    def named(self) -> dict[str, list[torch.Tensor]]:
-        """What may be learned of the new task."""
+    def parameter_groups(self) -> dict[str, list[torch.Tensor]]:
+        """The tensors that may be learned for the new task, by name."""
         return {"weights": self.weights, "γ, β": [*self.gains, *self.biases], "classifier": self.new}
 
     def replicate(self, copies: int, momenta: Sequence[float], fresh_classifier: bool = True) -> "TunedNetworks":
-        """As it is now, so many times, and from now on with averages of these momenta.
+        """Return `copies` clones of these networks whose running averages use these momenta from now on.
 
-        `fresh`: whether the new classifier begins as it was drawn, or as a copy of the old one.
+        `fresh_classifier`: True to start the new classifier from its random weights, False from a copy of the old one.
         """
 
         def several(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
@@ -131,13 +131,13 @@ class TunedNetworks:
         Args:
             unseen: pictures (1, digits, pixels) and their classes (digits,).
             new: True for the classifier of the new task.
-            which: the position of the momentum whose running averages normalize.
+            momentum_index: of the momentum whose running averages normalize.
         """
         pictures, classes = unseen
         return compute_error_rate(self.logits(pictures, lambda norm, x: norm.infer(x, momentum_index), new), classes)
 
     def logits(self, x: torch.Tensor, apply_norm: ApplyBatchNorm, new: bool) -> torch.Tensor:
-        """(ways, networks, N, classes) of pictures (networks or 1, N, pixels), by the old or the new classifier."""
+        """Return logits (ways, networks, N, classes) of pictures (networks or 1, N, pixels), by one classifier."""
         for w, norm, gain, bias in zip(self.weights, self.norms, self.gains, self.biases, strict=True):
             x = torch.relu(gain * apply_norm(norm, x @ w) + bias)
         w, offset = self.new if new else self.old
@@ -145,8 +145,10 @@ class TunedNetworks:
 
 
 def measure_mean_drift(after: TunedNetworks, before: TunedNetworks, momentum_index: int = 0) -> torch.Tensor:
-    """How far the running means of a momentum are from what they were, (ways, networks): the root mean square over all
-    units, in standard deviations, the running ones before."""
+    """Return the drift of the running means of a momentum, (ways, networks).
+
+    It is the root mean square over all units, in running standard deviations before.
+    """
     away = [
         (norm.mean[momentum_index] - was.mean[momentum_index]) / (was.variance[momentum_index] + was.eps).sqrt()
         for norm, was in zip(after.norms, before.norms, strict=True)
@@ -156,10 +158,10 @@ def measure_mean_drift(after: TunedNetworks, before: TunedNetworks, momentum_ind
 
 @torch.no_grad()
 def measure_parameter_changes(after: TunedNetworks, before: TunedNetworks) -> dict[str, torch.Tensor]:
-    """By how much the parameters of every name have changed at most, (ways, networks)."""
+    """Return the maximal change of the parameters of every name, (ways, networks)."""
     return {
         name: torch.stack(
-            [(a - b).flatten(2).abs().amax(-1) for a, b in zip(some, before.named[name], strict=True)]
+            [(a - b).flatten(2).abs().amax(-1) for a, b in zip(some, before.parameter_groups[name], strict=True)]
         ).amax(0)
-        for name, some in after.named.items()
+        for name, some in after.parameter_groups.items()
     }

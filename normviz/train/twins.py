@@ -19,7 +19,7 @@ from normviz.train.step_functions import StepFunction, make_eager_step, make_gra
 
 
 class TrainingResult(NamedTuple):
-    """The losses of every step, (steps, schemes, networks), and what it ran on, in words."""
+    """The losses of every step, (steps, schemes, networks), and the device in words."""
 
     losses: np.ndarray
     device: str
@@ -29,11 +29,10 @@ class TrainingResult(NamedTuple):
 def train_stepwise(
     schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int] = range(len(NETWORKS))
 ) -> Iterator[torch.Tensor]:
-    """Train the networks at these positions of `NETWORKS`, of all schemes, as one stack in blocks.
+    """Train the networks at these indices of `NETWORKS`, for all schemes, as one stack in blocks.
 
-    Yields after every step, and within one wherever it may be left, the losses so far, (steps so far, schemes,
-    networks), on the device. Raises InvalidInput where a field does not fit the setting's layers, or there is no such
-    device.
+    Yields the losses so far, (steps so far, schemes, networks), on the device, after every step and at points within
+    one where it may be abandoned. Raises InvalidInput if a field does not fit the layers, or the device is missing.
     """
     setting.check(schemes)
     device, dtype = devices.open_device(setting.device, setting.storage), getattr(torch, setting.storage)
@@ -42,8 +41,10 @@ def train_stepwise(
     start = PreparedProblem.of(make_problem(setting, networks), device, dtype)
     as_one, advances = _as_one(schemes, len(networks), setting, device, budget), list[StepFunction]()
     for rows, columns in _blocks(schemes, len(networks), setting, as_one, budget):
-        data, stack = start.part(columns).build_stack(schemes[rows], setting)
-        advances.append(_how(schemes[rows], setting, device, as_one, budget)(stack, data, losses[:, rows, columns]))
+        data, stack = start.select_networks(columns).build_stack(schemes[rows], setting)
+        advances.append(
+            _choose_step_function(schemes[rows], setting, device, as_one, budget)(stack, data, losses[:, rows, columns])
+        )
     for step in range(setting.steps):
         for block, advance in enumerate(advances):
             if block:
@@ -56,15 +57,15 @@ def train_stepwise(
 def _as_one(
     schemes: Sequence[Scheme], networks: int, setting: Setting, device: torch.device, budget: cost.Budget
 ) -> bool:
-    """Return True if the whole stack is one block: on a GPU, where it fits into the budget."""
+    """Return True if the whole stack is one block: on a GPU, if it fits the budget."""
     return device.type != "cpu" and cost.fits_as_one(setting, len(schemes), networks, budget)
 
 
-def _how(
+def _choose_step_function(
     schemes: Sequence[Scheme], setting: Setting, device: torch.device, as_one: bool, budget: cost.Budget
 ) -> Callable[[Stack, StackData, torch.Tensor], StepFunction]:
-    """Return how a block takes its steps. A graph keeps its tensors for good: it is for what fits as one."""
-    if device.type == "cuda" and as_one and not Stack.waits(schemes[0]):
+    """Return the function that takes a block's steps; only a single block is a graph, whose tensors stay in memory."""
+    if device.type == "cuda" and as_one and not Stack.waits_for_device(schemes[0]):
         return make_graph_step
     return make_layerwise_step if cost.is_large(setting, budget) else make_eager_step
 
@@ -72,7 +73,7 @@ def _how(
 def train_twins(
     schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int] = range(len(NETWORKS))
 ) -> TrainingResult:
-    """All steps of `training` at once."""
+    """Train the networks as `train_stepwise` does, and return the result of all steps."""
     (losses,) = deque(train_stepwise(schemes, setting, networks), maxlen=1)
     return TrainingResult(losses.cpu().double().numpy(), format_device_name(losses.device))
 
@@ -80,13 +81,13 @@ def train_twins(
 def _blocks(
     schemes: Sequence[Scheme], networks: int, setting: Setting, as_one: bool, budget: cost.Budget
 ) -> Iterator[tuple[slice, slice]]:
-    """Cut the stack into blocks, as (schemes, networks), of at most as many networks as `cost.block` says.
+    """Yield the blocks of the stack, (schemes, networks), each of at most `cost.find_block_size` networks.
 
-    As one it is a single block, only without the schemes that wait for a GPU, which get blocks of their own.
+    With `as_one` the stack is a single block, but schemes that wait for a GPU get blocks of their own.
     """
     if as_one:
         start = 0
-        for _, same in groupby(schemes, Stack.waits):
+        for _, same in groupby(schemes, Stack.waits_for_device):
             stop = start + len(list(same))
             yield slice(start, stop), slice(0, networks)
             start = stop
@@ -104,10 +105,10 @@ def _blocks(
 def find_failures(
     schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int]
 ) -> Iterator[dict[tuple[int, int], Failure]]:
-    """Train the networks again to find for each, by its place (scheme, network), the first tensor that is not finite.
+    """Train the networks again to find the first tensor of each that is not finite.
 
-    Yields after every step what has been found so far, and ends once it is found for all. Networks that stay finite
-    are left out.
+    Yields the failures so far by position (scheme, network) after every step, and ends when all networks have one.
+    Networks that stay finite have none.
     """
     found: dict[tuple[int, int], Failure] = {}
 
@@ -121,7 +122,7 @@ def find_failures(
     start = PreparedProblem.of(make_problem(setting, networks), device, dtype)
     as_one = _as_one(schemes, len(networks), setting, device, budget)
     for rows, columns in _blocks(schemes, len(networks), setting, as_one, budget):
-        data, stack = start.part(columns).build_stack(schemes[rows], setting)
+        data, stack = start.select_networks(columns).build_stack(schemes[rows], setting)
         corner, size = (rows.start, columns.start), len(schemes[rows]) * len(networks[columns])
         before = len(found)
         for step in range(setting.steps):
@@ -135,12 +136,12 @@ def find_failures(
 def prepare_stack(
     schemes: Sequence[Scheme], setting: Setting, problem: Problem, device: torch.device, dtype: torch.dtype
 ) -> tuple[StackData, Stack]:
-    """A problem's data and its untrained networks on a device."""
+    """Return the data of a problem and its untrained networks on a device."""
     return PreparedProblem.of(problem, device, dtype).build_stack(schemes, setting)
 
 
 class PreparedProblem(NamedTuple):
-    """A problem on a device; of its parts all share the digits and their order."""
+    """A problem on a device; selections of its networks share the digits and their order."""
 
     data: StackData
     weights: list[torch.Tensor]
@@ -149,7 +150,7 @@ class PreparedProblem(NamedTuple):
 
     @classmethod
     def of(cls, problem: Problem, device: torch.device, dtype: torch.dtype) -> "PreparedProblem":
-        """The start of a problem."""
+        """Return a problem moved to a device."""
 
         def real(array: np.ndarray) -> torch.Tensor:
             return torch.tensor(array, dtype=dtype, device=device)
@@ -159,12 +160,12 @@ class PreparedProblem(NamedTuple):
         weights, rates = ([real(array) for array in arrays] for arrays in (problem.weights, problem.rates))
         return cls(data, weights, rates, real(problem.classifier))
 
-    def part(self, networks: slice) -> "PreparedProblem":
-        """That of some of the networks."""
+    def select_networks(self, networks: slice) -> "PreparedProblem":
+        """Return this problem for some of the networks."""
         data = replace(self.data, factor=self.data.factor[networks], shift=self.data.shift[networks])
         weights, rates = ([tensor[networks] for tensor in tensors] for tensors in (self.weights, self.rates))
         return PreparedProblem(data, weights, rates, self.classifier)
 
     def build_stack(self, schemes: Sequence[Scheme], setting: Setting) -> tuple[StackData, Stack]:
-        """The mini-batches, and the untrained networks of these schemes."""
+        """Return the mini-batches, and the untrained networks of these schemes."""
         return self.data, Stack(schemes, setting, self.weights, self.rates, self.classifier)

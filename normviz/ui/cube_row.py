@@ -8,22 +8,22 @@ import numpy as np
 from normviz.charts import cube
 from normviz.charts.cube_layout import Layout, compute_layout
 from normviz.charts.palette import THEMES, Theme
-from normviz.core.fields import AXIS_NAMES, Shape
+from normviz.core.fields import AXIS_NAMES
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.describe import wording
 from normviz.describe.notation import TENSOR_SYMBOLS
 from normviz.ui.cube_view import make_view_callback
 from normviz.ui.link import Param, View
 from normviz.ui.tensor import store_sent_focus
-from normviz.web.components.plot import show_figure
+from normviz.web.components.plot import CubeParts, show_figure
 
 SINGLE_CUBE_HEIGHT = "27rem"
 """Height of a single cube; for several, the browser derives it from the width."""
 
 
-def make_axis_titles(scheme: Scheme, layout: Layout, shape: Shape, colours: Theme) -> tuple[list[str], list[str]]:
+def make_axis_titles(scheme: Scheme, layout: Layout, colours: Theme) -> tuple[list[str], list[str]]:
     """Return the titles of x, y and z and their colours: averaged axes have the field's colour."""
-    along = layout.dimensions[:3]
+    along, shape = layout.dimensions[:3], layout.shape
     hues = [colours.field if wording.is_averaged(scheme, axes, shape) else colours.muted for axes in along]
     return [wording.format_axis_title(scheme, axes, shape) for axes in along], hues
 
@@ -44,37 +44,28 @@ def show_cubes(
     """
     layout = compute_layout("folded", x.shape)
     plain = replace(SCHEMES["none"], acts_on=schemes[0].acts_on)
-    brief, *titles = (make_axis_titles(scheme, layout, x.shape, THEMES[theme]) for scheme in (plain, *schemes))
+    brief, *titles = (make_axis_titles(scheme, layout, THEMES[theme]) for scheme in (plain, *schemes))
     labels = [scheme.label for scheme in schemes]
     alt = (
         f"The same tensor {wording.format_shape(x.shape)} in {len(schemes)} cubes, one a scheme: {', '.join(labels)}. "
     )
+    texts = cube.build_labels_data(
+        layout, [words for words, _ in titles], labels, short_titles=brief[0], colours=[hues for _, hues in titles]
+    )
+    fields, filled = [(scheme.field, scheme.summation) for scheme in schemes], legend["kind"] == "plain"
     show_figure(
-        cube.draw_cube(x.shape, "folded", levels, legend, theme),
+        cube.draw_cube(layout, levels, legend, theme),
         key="cubes",
         height=None if len(schemes) > 1 else SINGLE_CUBE_HEIGHT,
         alt=alt + "Lit in each is the field of the chosen element.",
-        hover=cube.build_hover_data(
-            x.shape,
-            "folded",
-            [(scheme.field, scheme.summation) for scheme in schemes],
-            x,
-            list(xhats),
-            filled=legend["kind"] == "plain",
-            labels=cube.build_labels_data(
-                "folded",
-                x.shape,
-                [words for words, _ in titles],
-                labels,
-                short_titles=brief[0],
-                colours=[hues for _, hues in titles],
-            ),
+        cube=CubeParts(
+            cube.build_hover_data(layout, fields, x, xhats, filled, labels=texts),
+            focus=view["focus"],
+            index_letters=[AXIS_NAMES[name].letter for name in plain.axes],
+            symbol=TENSOR_SYMBOLS.get(plain.acts_on, "x"),
+            labels=labels,
+            view={"camera": view["camera"]},
+            on_focus=lambda: store_sent_focus("cubes plot"),
+            on_view=make_view_callback("cubes plot", [camera]),
         ),
-        focus=view["focus"],
-        index_letters=[AXIS_NAMES[name].letter for name in plain.axes],
-        symbol=TENSOR_SYMBOLS.get(plain.acts_on, "x"),
-        labels=labels,
-        on_focus=lambda: store_sent_focus("cubes plot"),
-        view={"camera": view["camera"]},
-        on_view=make_view_callback("cubes plot", [camera]),
     )

@@ -178,8 +178,8 @@ PAGE_TEXTS = (
         title="Step size",
         section="Why it works",
         question="What does layer norm keep of an example?",
-        why="Only a direction: it subtracts the mean and divides by the standard deviation. Then a gradient step turns "
-        "a long vector less than a short one.",
+        why="Only a direction. Layer norm subtracts the mean and divides by the standard deviation. Dots on the axes "
+        "count units.",
         first="Press **Next stage** twice.",
         takeaway="Layer norm removes the mean of x, and at a small ε the length of v = x − μ. The longer v is, the "
         "smaller its gradient: v learns more slowly. With more than three channels the circle is a sphere.",

@@ -82,7 +82,7 @@ class PageRun:
 
     def estimate_seconds(self) -> float:
         """Return the expected seconds until all is done, with the jobs of others before it once it is handed in."""
-        if self.request is not None and not self.request.over:
+        if self.request is not None and not self.request.is_over:
             return self.request.seconds_left
         missing = self.find_missing()
         try:
@@ -94,7 +94,7 @@ class PageRun:
         """Return True if a job runs, waits or pauses; end the run if a job failed."""
         if self.request is not None and self.request.error is not None:
             self.stop(describe_error(self.request.error))
-        return self.request is not None and not self.request.over
+        return self.request is not None and not self.request.is_over
 
     def start(self) -> None:
         """Run the missing jobs, also after a pause or an end."""
@@ -118,7 +118,7 @@ class PageRun:
 
         `previous`: the request of the view before this one, of which the shared jobs go on.
         """
-        if self.request is not None and self.request.paused and self.request.over:
+        if self.request is not None and self.request.paused and self.request.is_over:
             self.stop()  # the lease ended in a pause: nothing starts without a click
         missing = [] if self.is_stopped else self.find_missing()
         # Complete results that are dropped later are not computed again by this.
@@ -168,7 +168,7 @@ def submit_or_reuse(
     if (
         current_request is not None
         and {*jobs} <= {job for _, job in current_request.jobs}
-        and (current_request.error or not current_request.over)
+        and (current_request.error or not current_request.is_over)
     ):
         current_request.renew()
         return current_request
@@ -191,7 +191,7 @@ def rerun_on_change(get_version: Callable[[], object], *runs: PageRun) -> None:
 
     @st.fragment(run_every=PAGE_POLL_SECONDS)
     def look() -> None:
-        news = get_version() != version or all(run.request is None or run.request.over for run in runs)
+        news = get_version() != version or all(run.request is None or run.request.is_over for run in runs)
         if news and time.monotonic() - looked > PAGE_POLL_SECONDS / 2:
             st.rerun()
 
@@ -215,7 +215,7 @@ def show_restart(run: PageRun, words: str, label: str, key: str) -> None:
 
 def format_waiting(request: JobRequest) -> str:
     """Return a sentence on a waiting request: when all of it is done, and how many jobs of others come before."""
-    ahead = request.position
+    ahead = request.jobs_ahead
     if not ahead:
         return "Waiting for a worker"
     jobs = "1 job is" if ahead == 1 else f"{ahead} jobs are"
@@ -224,7 +224,7 @@ def format_waiting(request: JobRequest) -> str:
 
 def format_progress(request: JobRequest, name: str) -> str:
     """Return how far `name` is and how long the rest takes, or the sentence on a waiting request."""
-    if request.waits:
+    if request.is_waiting:
         return format_waiting(request)
     left = request.seconds_left
     rest = f", about {format_duration(left)} to go" if left > MIN_SECONDS_SHOWN else ""

@@ -24,12 +24,12 @@ MESH = """Object.fromEntries("x,y,z,intensity".split(",").map((name) => [name, A
 def drawn(page, copies: int) -> tuple[np.ndarray, np.ndarray]:
     """The corners of each face, (faces, 4, 3), and their levels, (faces, 4), which are the numbers of the cells."""
     levels = np.arange(copies * prod(SHAPE)).reshape(-1, *SHAPE)
-    figure = cube.draw_cube(SHAPE, "folded", levels, {"kind": "plain"}, "light")
+    figure = cube.draw_cube(compute_layout("folded", SHAPE), levels, {"kind": "plain"}, "light")
     x = np.zeros(SHAPE)
     data = {
         "alt": "a cube", "figure": figure.to_message(), "library": f"data:text/javascript,{PLOTLY}",
         "focus": [0, 0, 0, 0],
-        "hover": cube.build_hover_data(SHAPE, "folded", [(None, None)] * copies, x, [x] * copies),
+        "hover": cube.build_hover_data(compute_layout("folded", SHAPE), [(None, None)] * copies, x, [x] * copies),
         "names": list("nhwc"),
         "symbol": "x", "labels": [], "view": {}, "axes": list("NHWC"),
     }  # fmt: skip

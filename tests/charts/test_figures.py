@@ -162,7 +162,7 @@ def test_a_picture_is_grey_from_black_to_white(low, high, ends):
     assert (legend["kind"], legend["low"], legend["high"], legend["gaps"]) == ("grey", *ends, False)
     shares = (x - ends[0]) / (ends[1] - ends[0] or 1)
     np.testing.assert_allclose(levels, cube.LEVELS_PER_HUE + shares * (255 - cube.LEVELS_PER_HUE), atol=0.5)
-    (cells, *_) = checked(cube.draw_cube(x.shape, "unfolded", levels, legend)).data
+    (cells, *_) = checked(cube.draw_cube(compute_layout("unfolded", x.shape), levels, legend)).data
     assert [hue for _, hue in cells.colorscale] == ["#000000", "#ffffff"]
     assert cells.showscale
 
@@ -173,7 +173,7 @@ def test_a_cell_of_a_picture_in_colour_has_the_colour_of_its_pixel():
     pixels = legend["rgb"].reshape(*x.shape, 3)
     for channel in range(3):
         np.testing.assert_array_equal(pixels[..., channel, :], np.rint(255 * x))
-    assert not checked(cube.draw_cube(x.shape, "unfolded", levels, legend)).data[0].showscale
+    assert not checked(cube.draw_cube(compute_layout("unfolded", x.shape), levels, legend)).data[0].showscale
     x[0, 0, 0, 0] = np.nan
     levels, legend = cube.compute_grey_levels(x)
     assert "rgb" not in legend
@@ -200,7 +200,7 @@ def levels_of(kind, shape):
 
 
 def figure_of(shape, view, kind="plain", theme="light", roles=PLAIN):
-    return checked(cube.draw_cube(shape, view, *levels_of(kind, shape), theme, roles))
+    return checked(cube.draw_cube(compute_layout(view, shape, roles), *levels_of(kind, shape), theme))
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -235,8 +235,9 @@ def test_only_values_have_a_colour_bar(kind, ticks):
         assert list(cells.colorbar.ticktext) == [*ticks[:-1], f"−{largest}", "0", largest]
 
 
-def labels_of(shape, view, **more):
-    return unpacked(pack_message(cube.build_labels_data(view, shape, [("x title", "y title", "z title")], **more)))
+def labels_of(shape, view, roles=PLAIN, **more):
+    layout = compute_layout(view, shape, roles)
+    return unpacked(pack_message(cube.build_labels_data(layout, [("x title", "y title", "z title")], **more)))
 
 
 def test_titles_numbers_and_names_of_blocks_are_those_of_the_layout():
@@ -272,8 +273,8 @@ def test_the_hover_data_decode_back(view, roles):
     x = uneven_array(shape, 1)
     result = normalize(x, scheme)
     fields = [(scheme.field, scheme.summation), (None, None)]
-    data = unpacked(pack_message(cube.build_hover_data(shape, view, fields, x, [result.xhat, x], roles)))
     layout = compute_layout(view, shape, roles)
+    data = unpacked(pack_message(cube.build_hover_data(layout, fields, x, [result.xhat, x])))
     first, second = data["copies"]
     for sent, values in ((data["x"], x), (first["xhat"], result.xhat), (second["xhat"], x)):
         np.testing.assert_array_equal(sent, values.ravel().astype(np.float32))
@@ -289,7 +290,7 @@ def test_the_hover_data_decode_back(view, roles):
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
 def test_hover_data_of_what_float32_does_not_hold(value):
     x = np.full((1, 1, 1, 2), value)
-    data = cube.build_hover_data(x.shape, "folded", [(None, None)], x, [x])
+    data = cube.build_hover_data(compute_layout("folded", x.shape), [(None, None)], x, [x])
     assert data["copies"][0]["bounds"] is None
     np.testing.assert_array_equal(data["x"], value if value != 1e300 else np.inf)
 
@@ -298,7 +299,9 @@ def test_only_a_summation_field_that_differs_is_dashed():
     shape, x = (2, 2, 2, 4), np.zeros((2, 2, 2, 4))
     field, wider = Field((OWN, FULL, FULL, OWN)), Field((OWN, FULL, FULL, Rule("groups", 2)))
     same = Field((OWN, Rule("window", 1), FULL, Rule("groups", 4)))  # in other words, on this shape
-    sent = cube.build_hover_data(shape, "folded", [(field, a) for a in (None, field, same, wider)], x, [x] * 4)
+    sent = cube.build_hover_data(
+        compute_layout("folded", shape), [(field, a) for a in (None, field, same, wider)], x, [x] * 4
+    )
     dashed = [copy["dashed"] for copy in sent["copies"]]
     assert dashed[:3] == [None] * 3
     for axis, bounds in zip(dashed[3], wider.bounds(shape), strict=True):
@@ -309,10 +312,10 @@ def test_only_a_summation_field_that_differs_is_dashed():
 def test_copies_have_levels_titles_and_headings_of_their_own(view):
     shape, names = (2, 3, 2, 4), ("Batch", "Layer", "None")
     levels = np.stack([np.full(shape, k + 1, np.uint8) for k in range(3)])
-    row = checked(cube.draw_cube(shape, view, levels, {"kind": "plain"}))
+    row = checked(cube.draw_cube(compute_layout(view, shape), levels, {"kind": "plain"}))
     np.testing.assert_array_equal(row.data[0].intensity, levels.ravel())
     titles = [[f"{d} of {name}" for d in "xyz"] for name in names]
-    each = cube.build_labels_data(view, shape, titles, names, short_titles=("C", "N", "H·W"))["each"]
+    each = cube.build_labels_data(compute_layout(view, shape), titles, names, short_titles=("C", "N", "H·W"))["each"]
     assert [(one["heading"], one["titles"]) for one in each] == list(zip(names, titles, strict=True))
     assert all(one["brief"] == ["C", "N", "H·W"] for one in each)
 
@@ -321,8 +324,8 @@ def test_copies_have_levels_titles_and_headings_of_their_own(view):
 @pytest.mark.parametrize("shape", [(4, 4, 4, 6), (1, 1, 1, 1), (2, 1, 1, 64), (1, 96, 128, 1)])
 def test_an_element_at_the_border_keeps_its_face(view, shape):
     figure = figure_of(shape, view)
-    swell = cube.build_hover_data(shape, view, [(None, None)], np.zeros(shape), [np.zeros(shape)])["swell"]
     layout = compute_layout(view, shape)
+    swell = cube.build_hover_data(layout, [(None, None)], np.zeros(shape), [np.zeros(shape)])["swell"]
     for axis, extent in zip("xyz", layout.extent, strict=True):
         low, high = sorted(figure.layout.scene[f"{axis}axis"].range)
         assert low < -swell, axis

@@ -20,7 +20,7 @@ from normviz.train.setting import Setting
 from normviz.train.stack import Stack
 from normviz.train.twins import train_stepwise, train_twins
 
-WITHOUT = [scheme for scheme in SCHEMES.values() if not Stack.waits(scheme)]
+WITHOUT = [scheme for scheme in SCHEMES.values() if not Stack.waits_for_device(scheme)]
 BETWEEN = [SCHEMES[key] for key in ("batch", "spectral", "layer", "rms", "spectral", "weight")]
 """Captured blocks with steps between that cannot be captured."""
 

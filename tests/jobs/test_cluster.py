@@ -59,7 +59,7 @@ def ended(*tickets):
 def refusal(cluster):
     """What is said of a job that is not taken."""
     ticket = JobQueue(cluster).submit([Count(1)], Kept())
-    assert ticket.over
+    assert ticket.is_over
     return str(ticket.error)
 
 
@@ -77,7 +77,7 @@ def address():
 @pytest.fixture(scope="module")
 def desk(address):
     with Cluster(address) as cluster:
-        yield JobQueue(cluster, lease=LEASE, at_once=2)
+        yield JobQueue(cluster, lease=LEASE, jobs_per_request=2)
 
 
 @pytest.mark.heavy
@@ -104,15 +104,15 @@ def test_the_jobs_of_a_ticket_fan_out_and_others_wait(desk):
     both = desk.submit([Endless("one"), Endless("two")], kept := Kept())
     until(lambda: kept.of(Endless("one")) and kept.of(Endless("two")))  # each worker has one thread
     third = desk.submit([Endless("three")], kept)
-    assert (both.waits, third.waits) == (False, True)
-    assert third.position == 2
+    assert (both.is_waiting, third.is_waiting) == (False, True)
+    assert third.jobs_ahead == 2
     both.cancel()
     until(lambda: kept.of(Endless("three")))
-    assert not third.waits
+    assert not third.is_waiting
     third.cancel()
     assert ended(both, third)
     assert both.error is third.error is None
-    assert not desk._executor._link._sent
+    assert not desk._executor._connection._sent
 
 
 @pytest.mark.heavy
@@ -149,7 +149,7 @@ def test_a_cluster_that_is_given_up_ends_its_jobs(address):
     ticket = desk.submit([Endless(), Count(1)], kept)
     until(lambda: kept.of(Endless()))
     cluster.shutdown(wait=False)
-    assert ticket.over
+    assert ticket.is_over
     assert "no job is taken after shutdown" in refusal(cluster)
 
 
@@ -168,7 +168,7 @@ def test_other_versions_are_refused(address, monkeypatch, name, value, said):
         told = refusal(cluster)
         assert told.startswith(f"The Dask scheduler at {address} has ")
         assert said in told
-        assert not cluster._link._sent  # nothing was made ready to be sent
+        assert not cluster._connection._sent  # nothing was made ready to be sent
 
 
 @pytest.mark.heavy
@@ -176,7 +176,7 @@ def test_a_worker_that_comes_later_with_other_versions_is_refused(address, monke
     with Cluster(address) as cluster:
         desk = JobQueue(cluster, lease=LEASE)
         assert ended(desk.submit([Count(1)], Kept()))
-        gone = cluster._link._checked.pop()
+        gone = cluster._connection._checked.pop()
         monkeypatch.setattr(versions, "sys", SimpleNamespace(version_info=(3, 99)))
         assert refusal(cluster).startswith(f"The Dask worker at {gone} has Python")
 

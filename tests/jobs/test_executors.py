@@ -25,11 +25,11 @@ class Counted:
     def __init__(self, steps):
         self.steps, self.told = steps, []
 
-    def stopped(self):
+    def should_stop(self):
         self.steps -= 1
         return self.steps < 0
 
-    def tell(self, share, result):
+    def report_progress(self, share, result):
         self.told.append((share, result[0]))
 
 

@@ -20,11 +20,11 @@ class Heard:
     def __init__(self):
         self.told, self.left = [], 100
 
-    def stopped(self):
+    def should_stop(self):
         self.left -= 1
         return self.left < 0
 
-    def tell(self, share, result):
+    def report_progress(self, share, result):
         self.told.append(result)
 
 

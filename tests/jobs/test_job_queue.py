@@ -25,7 +25,7 @@ def test_a_job_does_its_work_and_its_result_is_kept(desk):
     kept = Kept()
     ticket = desk.submit([Count(3)], kept)
     assert ticket.wait(SOON)
-    assert (ticket.over, ticket.progress, ticket.error) == (True, 1.0, None)
+    assert (ticket.is_over, ticket.progress, ticket.error) == (True, 1.0, None)
     assert [job for job, _ in kept] == [Count(3), Count(3)]
     assert [numbers for _, (numbers, _) in kept] == [(0,), (0, 1, 2)]  # the first step at once, and the whole
 
@@ -38,7 +38,7 @@ def test_what_there_is_so_far_is_kept_and_told(desk, monkeypatch):
     while len(kept) < 3 and time.monotonic() < deadline:
         time.sleep(0.002)
     assert ticket.progress == 0.5
-    assert not ticket.over
+    assert not ticket.is_over
     ended(ticket)
     steps = [step for _, step in kept]
     assert steps == sorted(steps)
@@ -53,7 +53,7 @@ def test_the_jobs_of_a_ticket_go_one_after_the_other(slow, later):
         assert [function for _, function, _ in later.waiting] == [executors.perform]
         later.work()
     assert later.waiting == []
-    assert ticket.over
+    assert ticket.is_over
     assert [job.n for job in dict(kept)] == [1, 2, 3]
 
 
@@ -70,17 +70,17 @@ def test_the_same_job_runs_once_for_all_who_ask_for_it(slow, later):
     tickets = [slow.submit([Count(3)], places[n]) for n in (0, 1, 1)]
     tickets.append(slow.submit([Count(2), Count(3)], places[0]))
     later.work()
-    assert [ticket.over for ticket in tickets] == [True, True, True, False]
+    assert [ticket.is_over for ticket in tickets] == [True, True, True, False]
     assert [len(place) for place in places] == [2, 2]  # once in each place
     later.work()
     later.work()
-    assert tickets[-1].over
+    assert tickets[-1].is_over
     assert [job.n for job in later.jobs] == [3, 2, 3]  # what is over is not kept at the desk
 
 
 def test_a_job_that_one_of_two_cancels_goes_on_for_the_other(desk):
     first, second = (desk.submit([Endless()], Kept()) for _ in range(2))
-    assert first.run is second.run
+    assert first.first_run is second.first_run
     first.cancel()
     assert not second.wait(0.1)
     second.cancel()
@@ -91,11 +91,11 @@ def test_a_job_that_one_of_two_cancels_goes_on_for_the_other(desk):
 def test_a_job_that_nobody_looks_at_ends(slow, later, clock):
     ticket = slow.submit([Endless(), Count(1)], Kept())
     clock.now = 10.0
-    assert not ticket.run.stopped()
+    assert not ticket.first_run.should_stop()
     clock.now = 10.1
-    assert ticket.run.stopped()
+    assert ticket.first_run.should_stop()
     later.work()
-    assert ticket.over
+    assert ticket.is_over
     assert later.jobs == [Endless()]
     assert ticket.error is None
 
@@ -105,12 +105,12 @@ def test_who_is_there_need_not_look(slow, clock):
     there = [True]
     ticket = slow.submit([Endless()], Kept(), is_present=lambda: there[0])
     for clock.now in range(0, 300, 60):
-        assert not ticket.run.stopped()
+        assert not ticket.first_run.should_stop()
     there[0] = False
     clock.now += 9.0
-    assert not ticket.run.stopped()
+    assert not ticket.first_run.should_stop()
     clock.now += 2.0
-    assert ticket.run.stopped()
+    assert ticket.first_run.should_stop()
 
 
 def test_who_comes_back_within_the_lease_is_not_missed(slow, clock):
@@ -118,22 +118,22 @@ def test_who_comes_back_within_the_lease_is_not_missed(slow, clock):
     ticket = slow.submit([Endless()], Kept(), is_present=lambda: there[0])
     for clock.now in range(0, 60, 6):
         there[0] = not there[0]
-        assert not ticket.run.stopped()
+        assert not ticket.first_run.should_stop()
 
 
 def test_a_job_that_is_looked_at_goes_on(slow, clock):
     ticket = slow.submit([Endless()], Kept())
     for clock.now in range(0, 60, 6):
-        assert not ticket.run.stopped()
+        assert not ticket.first_run.should_stop()
         ticket.renew()
 
 
 def test_a_ticket_that_comes_back_before_its_job_has_noticed_saves_it(slow, clock):
     ticket = slow.submit([Endless()], Kept())
     clock.now = 11.0
-    assert not ticket.wanted
+    assert not ticket.is_wanted
     ticket.renew()
-    assert not ticket.run.stopped()
+    assert not ticket.first_run.should_stop()
 
 
 def test_a_job_that_was_told_to_stop_is_not_revived(slow, later, clock):
@@ -141,16 +141,16 @@ def test_a_job_that_was_told_to_stop_is_not_revived(slow, later, clock):
     kept = Kept()
     ticket = slow.submit([Count(3), Count(4)], kept)
     clock.now = 11.0
-    assert ticket.run.stopped()
+    assert ticket.first_run.should_stop()
     ticket.renew()
-    assert ticket.run.stopped()
+    assert ticket.first_run.should_stop()
     again = slow.submit([Count(3)], kept)  # does not join the run that ends
     later.work()
-    assert ticket.over
+    assert ticket.is_over
     assert kept == []
-    assert not again.over
+    assert not again.is_over
     later.work()
-    assert again.over
+    assert again.is_over
     assert kept[-1][1][0] == (0, 1, 2)
     assert slow._runs == {}
 
@@ -160,8 +160,8 @@ def test_the_end_of_a_stopped_run_leaves_its_successor_to_be_shared(slow, later,
     old.cancel()
     new = slow.submit([Count(3)], Kept())
     later.work()
-    assert (old.over, new.over) == (True, False)
-    assert slow.submit([Count(3)], Kept()).run is new.run
+    assert (old.is_over, new.is_over) == (True, False)
+    assert slow.submit([Count(3)], Kept()).first_run is new.first_run
 
 
 def test_no_more_jobs_run_than_there_are_workers():
@@ -169,7 +169,7 @@ def test_no_more_jobs_run_than_there_are_workers():
         desk, kept = JobQueue(pool), Kept()
         first, second = (desk.submit([Endless(name)], kept) for name in "ab")
         assert not second.wait(0.1)
-        assert (first.waits, second.waits) == (False, True)
+        assert (first.is_waiting, second.is_waiting) == (False, True)
         second.cancel()  # while it waits
         ended(first, second)
     assert {job.name for job, _ in kept} == {"a"}
@@ -178,8 +178,8 @@ def test_no_more_jobs_run_than_there_are_workers():
 def test_an_error_is_kept_to_be_shown_and_ends_the_ticket(slow, later):
     ticket, other = (slow.submit([Fails("no such device"), Count(1)], Kept()) for _ in range(2))
     later.work()
-    assert ticket.over
-    assert other.over
+    assert ticket.is_over
+    assert other.is_over
     assert str(ticket.error) == str(other.error) == "no such device"
     assert later.waiting == []
 
@@ -228,7 +228,7 @@ def test_an_error_in_keeping_is_kept_as_well(slow, later):
 
     ticket = slow.submit([Count(1)], full)
     later.work()
-    assert ticket.over
+    assert ticket.is_over
     assert str(ticket.error) == "no space left"
 
 
@@ -236,7 +236,7 @@ def test_an_executor_that_takes_no_more_is_an_error_to_be_shown():
     pool = create_thread_pool(1)
     pool.shutdown()
     ticket = JobQueue(pool).submit([Count(1)], Kept())
-    assert ticket.over
+    assert ticket.is_over
     assert "shutdown" in str(ticket.error)
 
 
@@ -244,7 +244,7 @@ def test_a_future_that_is_cancelled_ends_its_ticket(slow, later):
     ticket = slow.submit([Count(1)], Kept())
     future, *_ = later.waiting.pop()
     assert future.cancel()
-    assert ticket.over
+    assert ticket.is_over
     assert ticket.error is not None
 
 
@@ -265,7 +265,7 @@ def test_a_job_whose_result_is_being_kept_is_not_joined(slow, later):
     tickets = [slow.submit([Count(1)], keep)]
     later.work()
     later.work()
-    assert all(ticket.over for ticket in tickets)
+    assert all(ticket.is_over for ticket in tickets)
     assert len(late) == 1
 
 
@@ -277,8 +277,8 @@ def test_a_job_that_is_not_plain_data_is_refused_at_once(slow, later):
 
 def test_a_report_that_the_whole_result_has_overtaken_is_dropped(slow, later):
     ticket = slow.submit([Count(3)], kept := Kept())
-    run = ticket.run
+    run = ticket.first_run
     later.work()
-    run.tell(0.3, "on its way since long ago")
+    run.report_progress(0.3, "on its way since long ago")
     assert len(kept) == 2
     assert ticket.progress == 1.0

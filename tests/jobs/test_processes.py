@@ -39,7 +39,7 @@ def desk(pool):
 class Stopped:
     """The control of a job that nobody wants."""
 
-    def stopped(self):
+    def should_stop(self):
         return True
 
 
@@ -128,10 +128,10 @@ def test_a_worker_that_died_while_it_had_nothing_to_do_is_not_missed(desk):
 
 def test_nor_where_its_end_was_not_known_yet_when_it_was_chosen(desk, monkeypatch):
     process = result(desk, "process")
-    really, believed = processes.Worker.ready.fget, iter([True])
+    really, believed = processes.Worker.is_ready.fget, iter([True])
     os.kill(process, 9)
     until(lambda: gone(process))
-    monkeypatch.setattr(processes.Worker, "ready", property(lambda worker: next(believed, False) or really(worker)))
+    monkeypatch.setattr(processes.Worker, "is_ready", property(lambda worker: next(believed, False) or really(worker)))
     assert result(desk, "process") != process
 
 
@@ -274,7 +274,7 @@ def test_after_shutdown_no_job_is_taken_and_those_that_wait_may_be_cancelled():
     first, second = (desk.submit([job], kept) for job in (Does("waits"), Count(1)))
     until(lambda: kept)
     pool.shutdown(wait=False, cancel_futures=True)
-    assert second.over
+    assert second.is_over
     first.cancel()
     assert first.wait(STARTED)
     assert "shutdown" in str(desk.submit([Count(2)], Kept()).error)

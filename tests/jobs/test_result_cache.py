@@ -120,12 +120,12 @@ def test_a_damaged_result_is_not_there_and_said_until_it_is_kept_anew(path, dama
     store.put("a", CURVE)
     store.put("b", KILOBYTE)
     change(path, damage)
-    assert not store.lost("a")
+    assert not store.is_damaged("a")
     assert store.get("a") is None
-    assert store.lost("a")
-    assert not store.lost("c")
+    assert store.is_damaged("a")
+    assert not store.is_damaged("c")
     store.put("a", KILOBYTE)
-    assert not store.lost("a")
+    assert not store.is_damaged("a")
     assert same(store.get("a"), KILOBYTE)
 
 
@@ -135,7 +135,7 @@ def test_a_damaged_file_is_set_aside_and_begun_anew(path, content):
     path.write_bytes(content)
     store = ResultCache(path)
     assert store.get("a") is None
-    assert store.lost("a")
+    assert store.is_damaged("a")
     assert path.with_name("results.sqlite.damaged").read_bytes() == content
     store.put("a", CURVE)
     assert same(ResultCache(path).get("a"), CURVE)
@@ -255,7 +255,7 @@ def test_a_file_that_is_locked_for_long_is_not_set_aside(path, monkeypatch, caps
         other.execute("BEGIN IMMEDIATE")
         store.put("b", CURVE)
         assert store.failed
-    assert capsys.readouterr().err == "Results are not kept: database is locked.\n"
+    assert capsys.readouterr().err == "Results cannot be cached: database is locked.\n"
     assert not path.with_name("results.sqlite.damaged").exists()
     assert same(store.get("a"), CURVE)
 
@@ -291,7 +291,7 @@ def test_a_row_beyond_the_bound_is_never_loaded(path, content):
     store.put("a", CURVE)
     change(path, f"UPDATE contents SET content = {content}")
     assert peak(lambda: store.get("a")) < 2**20
-    assert store.lost("a")
+    assert store.is_damaged("a")
     store.put("a", CURVE)
     assert same(store.get("a"), CURVE)
     assert not path.with_name("results.sqlite.damaged").exists()
@@ -310,7 +310,7 @@ def test_a_file_that_was_deleted_is_begun_anew(path):
     for file in path.parent.iterdir():
         file.unlink()
     assert store.get("a") is None
-    assert not store.lost("a")
+    assert not store.is_damaged("a")
     store.put("a", CURVE)
     assert same(store.get("a"), CURVE)
 
@@ -321,9 +321,9 @@ def test_where_nothing_can_be_kept_that_is_said_once(tmp_path, capsys):
     for _ in range(2):
         store.put("a", CURVE)
         assert store.get("a") is None
-    assert not store.lost("a")
+    assert not store.is_damaged("a")
     said = capsys.readouterr().err
-    assert said.startswith("Results are not kept: ")
+    assert said.startswith("Results cannot be cached: ")
     assert said.count("\n") == 1
 
 
@@ -336,11 +336,11 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
 store = ResultCache()
 for name in "bc":
     store.put(name, {"numbers": np.zeros(2**16)})
-print(store.get("a") is not None, store.get("b"), store.lost("b"))
+print(store.get("a") is not None, store.get("b"), store.is_damaged("b"))
 """
     found = run(path, script, check=True)
     assert found.stdout == "True None False\n"
-    assert found.stderr.startswith("Results are not kept: ")
+    assert found.stderr.startswith("Results cannot be cached: ")
     assert found.stderr.count("\n") == 1
     assert same(ResultCache(path).get("a"), CURVE)
     assert not path.with_name("results.sqlite.damaged").exists()

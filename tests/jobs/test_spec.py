@@ -23,8 +23,8 @@ PRINTED = """
 from normviz.core.registry import SCHEMES
 from normviz.jobs.spec import compute_digest
 from normviz.train.setting import Setting
-from normviz.topics.table1.training import Training
-print(compute_digest(Training.of([SCHEMES["batch"], SCHEMES["weight"]], Setting(steps=3), [0, 1])))
+from normviz.topics.table1.training import TableTrainingJob
+print(compute_digest(TableTrainingJob.of([SCHEMES["batch"], SCHEMES["weight"]], Setting(steps=3), [0, 1])))
 """
 
 

@@ -22,7 +22,7 @@ def submit(desk, jobs):
 @pytest.fixture
 def server(later, clock):
     """A desk of two workers, as of a server with two cores."""
-    return JobQueue(later, clock=clock, at_once=2, workers=2)
+    return JobQueue(later, clock=clock, jobs_per_request=2, workers=2)
 
 
 def finish_next(later, clock, random=None):
@@ -36,7 +36,7 @@ def finish_next(later, clock, random=None):
     future, _, (_, run, _) = chosen
     clock.now = max(clock.now, future.ends) if random is None else clock.now + random.random()
     for other, _, (job, control, _) in later.waiting if random is None else ():
-        control.tell(1 - (other.ends - clock.now) / job.seconds, None)  # as far as all have come by then
+        control.report_progress(1 - (other.ends - clock.now) / job.seconds, None)  # as far as all have come by then
     future.set_result("done")
     return run
 
@@ -51,23 +51,23 @@ def class_of_thirty(server):
 
 def test_the_last_of_thirty_is_told_the_wait_for_all_that_comes_before(server):
     tickets = [submit(server, [Count(4, pause=k), Count(4, pause=-1 - k)]) for k in range(CLASS)]
-    assert tickets[-1].position == 2 * (CLASS - 1)
+    assert tickets[-1].jobs_ahead == 2 * (CLASS - 1)
     assert tickets[-1].seconds_left == pytest.approx(2 * CLASS * 4 / 2, rel=0.05)
-    assert tickets[0].position == 0  # both are at work
-    assert tickets[1].position == 2 + CLASS - 2  # those, and one of each before its second
+    assert tickets[0].jobs_ahead == 0  # both are at work
+    assert tickets[1].jobs_ahead == 2 + CLASS - 2  # those, and one of each before its second
 
 
 def test_position_and_wait_never_grow_while_a_class_waits(class_of_thirty, later, clock):
-    before = [(ticket.position, ticket.seconds_left) for ticket in class_of_thirty]
+    before = [(ticket.jobs_ahead, ticket.seconds_left) for ticket in class_of_thirty]
     ended = {}
     while later.waiting:
         finish_next(later, clock)
-        now = [(ticket.position, ticket.seconds_left) for ticket in class_of_thirty]
+        now = [(ticket.jobs_ahead, ticket.seconds_left) for ticket in class_of_thirty]
         for (position, left), (position_before, left_before) in zip(now, before, strict=True):
             assert position <= position_before
             assert left <= left_before + 1e-9
         before = now
-        ended |= {k: clock.now for k, ticket in enumerate(class_of_thirty) if ticket.over and k not in ended}
+        ended |= {k: clock.now for k, ticket in enumerate(class_of_thirty) if ticket.is_over and k not in ended}
     assert before == [(0, 0)] * CLASS
     assert len(ended) == CLASS
 
@@ -77,17 +77,17 @@ def test_the_wait_that_is_told_comes_true(class_of_thirty, later, clock):
     took = {}
     while later.waiting:
         finish_next(later, clock)
-        took = {k: clock.now for k, ticket in enumerate(class_of_thirty) if ticket.over} | took
+        took = {k: clock.now for k, ticket in enumerate(class_of_thirty) if ticket.is_over} | took
     for k, seconds in enumerate(told):
         assert took[k] == pytest.approx(seconds, rel=0.15, abs=9)  # no better than the longest job
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_order_is_stable_however_long_each_job_takes(class_of_thirty, later, clock, seed):
-    random, before = Random(seed), [ticket.position for ticket in class_of_thirty]
+    random, before = Random(seed), [ticket.jobs_ahead for ticket in class_of_thirty]
     while later.waiting:
         finish_next(later, clock, random)
-        now = [ticket.position for ticket in class_of_thirty]
+        now = [ticket.jobs_ahead for ticket in class_of_thirty]
         assert all(place <= old for place, old in zip(now, before, strict=True))
         before = now
 
@@ -95,13 +95,13 @@ def test_the_order_is_stable_however_long_each_job_takes(class_of_thirty, later,
 def test_who_comes_later_is_put_behind_all_that_was_next(server, later):
     many = submit(server, [Count(n) for n in range(10, 20)])  # two of them at work
     few = submit(server, [Count(1)])
-    assert few.position == 2
+    assert few.jobs_ahead == 2
     one = submit(server, [Count(2)])
-    assert (few.position, one.position) == (2, 3)
+    assert (few.jobs_ahead, one.jobs_ahead) == (2, 3)
     later.work()
     later.work()
     assert [job.n for job in later.jobs] == [10, 11, 1, 2]
-    assert many.position == 2
+    assert many.jobs_ahead == 2
 
 
 def test_a_job_that_others_ask_for_earlier_has_the_earlier_turn(server, later):
@@ -118,12 +118,12 @@ def test_a_ticket_that_goes_on_after_a_pause_comes_after_those_of_the_latest_rou
     pausing = submit(server, [Count(n) for n in (10, 11, 12)])
     pausing.pause()
     others = [submit(server, [Count(n), Count(n + 1)]) for n in (20, 30)]
-    assert [ticket.position for ticket in others] == [3, 4]  # two at work, and not the one that does not begin
+    assert [ticket.jobs_ahead for ticket in others] == [3, 4]  # two at work, and not the one that does not begin
     for _ in range(3):
         later.work()
-    places = [ticket.position for ticket in others]
+    places = [ticket.jobs_ahead for ticket in others]
     pausing.resume()
-    assert [ticket.position for ticket in others] == places
+    assert [ticket.jobs_ahead for ticket in others] == places
 
 
 def test_the_time_that_is_left_is_modelled_before_anything_is_measured(slow):
@@ -138,7 +138,7 @@ def test_jobs_of_one_ticket_share_the_workers(server):
 
 def test_who_joins_a_job_waits_for_it_once(server):
     tickets = [submit(server, [Count(4), Count(8)]) for _ in range(CLASS)]
-    assert {ticket.position for ticket in tickets} == {0}
+    assert {ticket.jobs_ahead for ticket in tickets} == {0}
     assert {ticket.seconds_left for ticket in tickets} == {10.0}
 
 
@@ -147,10 +147,10 @@ def test_the_estimate_follows_the_machine_while_a_job_runs(slow, later, clock):
     waits = submit(slow, [Count(10)])
     control = later.take()
     clock.now = 7.0  # a worker that imports first
-    control.tell(0.05, None)
+    control.report_progress(0.05, None)
     assert ticket.seconds_left == pytest.approx(19.0)
     clock.now = 27.0
-    control.tell(0.3, None)  # five modelled seconds took twenty
+    control.report_progress(0.3, None)  # five modelled seconds took twenty
     assert ticket.seconds_left == pytest.approx(14 * 4, rel=0.15)
     assert waits.seconds_left == pytest.approx((14 + 10) * 4, rel=0.15)
 
@@ -158,7 +158,7 @@ def test_the_estimate_follows_the_machine_while_a_job_runs(slow, later, clock):
 def test_the_next_job_of_a_kind_is_expected_to_take_as_long_as_the_last_ones(slow, later, clock):
     submit(slow, [Count(20)])
     control = later.take()
-    control.tell(0.05, None)
+    control.report_progress(0.05, None)
     clock.now = 72.2
     later.waiting.pop(0)[0].set_result("all")
     assert slow.estimate_seconds([Count(20, pause=1.0)]) == pytest.approx(76.0, rel=0.1)
@@ -167,39 +167,39 @@ def test_the_next_job_of_a_kind_is_expected_to_take_as_long_as_the_last_ones(slo
 
 def test_one_short_job_decides_little_and_no_factor_is_beyond_bounds():
     told = SpeedEstimator()
-    assert told.factor("training") == 1.0
+    assert told.estimate_factor("training") == 1.0
     told.add("training", 0.3, 0.1)
-    assert told.factor("training") == pytest.approx(1.2, abs=0.05)
+    assert told.estimate_factor("training") == pytest.approx(1.2, abs=0.05)
     told.add("training", 600.0, 200.0)
-    assert told.factor("training") == pytest.approx(3.0, abs=0.2)
+    assert told.estimate_factor("training") == pytest.approx(3.0, abs=0.2)
     told.add("stuck", 1e6, 1.0)
-    assert told.factor("stuck") == MAX_FACTOR
+    assert told.estimate_factor("stuck") == MAX_FACTOR
     told.add("instant", 0.0, 1e6)
-    assert told.factor("instant") == pytest.approx(1 / 11)
+    assert told.estimate_factor("instant") == pytest.approx(1 / 11)
 
 
 def test_a_machine_that_is_free_again_is_soon_known_to_be():
     told = SpeedEstimator()
     for _ in range(10):
         told.add("training", 80.0, 20.0)
-    assert told.factor("training") > 3.5
+    assert told.estimate_factor("training") > 3.5
     told.add("training", 20.0, 20.0)
-    assert 1.0 < told.factor("training") < 2.1
+    assert 1.0 < told.estimate_factor("training") < 2.1
 
 
 def test_a_run_that_starts_anew_has_come_nowhere(slow, later, clock):
     ticket = submit(slow, [Count(10)])
     control = later.take()
-    control.tell(0.2, None)
+    control.report_progress(0.2, None)
     clock.now = 6.0
-    control.tell(0.8, None)
+    control.report_progress(0.8, None)
     assert ticket.progress == 0.8
     control.restart()
     assert (ticket.progress, ticket.seconds_left) == (0.0, 10.0)
     clock.now = 20.0
-    control.tell(0.1, None)
+    control.report_progress(0.1, None)
     clock.now = 21.0
-    control.tell(0.2, None)
+    control.report_progress(0.2, None)
     assert ticket.progress == 0.2
     assert ticket.seconds_left == pytest.approx(8.0)  # the time before it started anew is no measure
 
@@ -211,9 +211,9 @@ def test_a_machine_is_guessed_before_its_first_job(monkeypatch):
         monkeypatch.setattr("os.getloadavg", lambda load=load: (load, 0, 0), raising=False)
         assert speed.guess_factor() == factor
     told = SpeedEstimator(speed.guess_factor)
-    assert told.factor("training") == 6.0
+    assert told.estimate_factor("training") == 6.0
     told.add("training", 100.0, 100.0)
-    assert told.factor("training") < 1.5  # what is measured counts more
+    assert told.estimate_factor("training") < 1.5  # what is measured counts more
 
 
 def test_this_machine_is_measured():
@@ -227,7 +227,7 @@ def run_slowly(slow, later, clock, rate):
     while done < 7:
         clock.now += 0.5
         done += 0.5 * rate(clock.now)
-        control.tell(min(done / 7, 1.0), None)
+        control.report_progress(min(done / 7, 1.0), None)
         shown.append(ticket.seconds_left)
         past.append(clock.now)
     return shown, past[-1]

@@ -91,7 +91,7 @@ def test_batch_norm_infers_as_torch_nn_does(batches):
     one = Plain(network, "batch", 0, 0, PADDED)
     for batch in x:
         one(batch)
-    network.logits(x.flatten(0, 1)[None], Norm.settle)
+    network.logits(x.flatten(0, 1)[None], Norm.collect_statistics)
     unseen = split_pictures(CPU).test[0][:5]
     torch.testing.assert_close(network.logits(unseen[None], Norm.infer)[0, 0], one.eval()(unseen), rtol=1e-4, atol=1e-5)
 
@@ -99,7 +99,7 @@ def test_batch_norm_infers_as_torch_nn_does(batches):
 def test_units_are_look_at_one_by_one(batches):
     network = stack(["batch", "layer"], SHRINKING)
     x = batches[0].flatten(0, 1)[None]
-    summed, units = next(network.layers(x))
+    summed, units = next(network.iterate_layers(x))
     logits, (look, _) = network.measure_responses(x, Norm.__call__)
     torch.testing.assert_close(logits, network.logits(x))
     at = summed[1, 0, :, 2, 3]

@@ -53,7 +53,7 @@ def extremes():
 
 
 def test_no_training_is_over_the_budget():
-    jobs = [job for setting in extremes() for job in TableResults().missing(list(SCHEMES.values()), setting)]
+    jobs = [job for setting in extremes() for job in TableResults().find_missing(list(SCHEMES.values()), setting)]
     most = max(cost.estimate_memory(job.setting, len(job.rows), len(job.networks)) for job in jobs)
     assert cost.CPU_BUDGET.memory / 3 < most <= cost.CPU_BUDGET.memory
 
@@ -67,7 +67,7 @@ def test_a_training_holds_no_more_than_a_gpus_budget(name, monkeypatch):
     budget, device, found = GPUS[name], torch.device("cuda"), set()
     monkeypatch.setattr(results, "plan_budget", lambda setting: budget)
     for setting in extremes():
-        for job in TableResults().missing(list(SCHEMES.values()), setting):
+        for job in TableResults().find_missing(list(SCHEMES.values()), setting):
             schemes, networks = [row.scheme for row in job.rows], len(job.networks)
             as_one = twins._as_one(schemes, networks, setting, device, budget)
             sizes = [
@@ -83,7 +83,8 @@ def test_a_training_holds_no_more_than_a_gpus_budget(name, monkeypatch):
                 cost.estimate_memory(setting, len(schemes), networks) <= cost.CPU_BUDGET.memory
             )  # where the GPU fails
             captured = {
-                twins._how([scheme], setting, device, as_one, budget) is capture.make_graph_step for scheme in schemes
+                twins._choose_step_function([scheme], setting, device, as_one, budget) is capture.make_graph_step
+                for scheme in schemes
             }
             assert as_one or captured == {False}
             found.add(as_one)

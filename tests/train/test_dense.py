@@ -94,7 +94,7 @@ def test_two_steps_of_training_and_the_inference_behind_them_are_those_of_torch_
         optimizer.step()
         learner.step(cross_entropy(logits, labels))
     settling, unseen = examples(count=5 * BATCH)[0], examples(1000, 7)[0]
-    stack.logits(settling[None], Norm.settle)
+    stack.logits(settling[None], Norm.collect_statistics)
     if key == "batch":
         plain.norms.apply(lambda each: each.reset_running_stats() if hasattr(each, "reset_running_stats") else None)
     for each in settling.split(BATCH):
@@ -147,7 +147,7 @@ def test_every_scheme_gives_numbers_in_training_and_in_inference(key):
     stack = stacked((key,), dtype=torch.float32)
     x, labels = (each.to(dtype) for each, dtype in zip(examples(), (torch.float32, torch.int64), strict=True))
     Trainer(stack.parameters, "adam", 0.01).step(cross_entropy(stack.logits(x[None]), labels))
-    for how in (Norm.settle, Norm.infer):
+    for how in (Norm.collect_statistics, Norm.infer):
         assert stack.logits(x[None], how).isfinite().all()
 
 

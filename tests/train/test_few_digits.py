@@ -93,7 +93,7 @@ def test_errors_are_those_of_the_kept_statistics():
     few, network = SmallTrainingSet((3, 4), 20, BATCH, CPU), stack(["batch", "layer"], dtype=torch.float32)
     found = few.measure_errors(network)
     seen, unseen = found["training"], found["test"]
-    network.logits(few.x[:, :16], Norm.settle)
+    network.logits(few.x[:, :16], Norm.collect_statistics)
     told = network.logits(few.x, Norm.infer).argmax(-1)
     np.testing.assert_allclose(seen, (told != few.labels).float().mean(-1))
     assert unseen.shape == (2, 2)

@@ -94,7 +94,7 @@ def test_a_spectral_discriminator_is_no_steeper_than_one():
     for _ in range(20):
         played.train_discriminator()
         played.train_generator()
-    used = [w.detach() for w in played.discriminator.used()]
+    used = [w.detach() for w in played.discriminator.normalize_weights()]
     points = torch.randn(1, 2, 1, 400, 2, generator=torch.Generator().manual_seed(1), requires_grad=True)
     logits = played.discriminator(points.expand(2, -1, -1, -1, -1), used)
     steepest = [torch.autograd.grad(logits[k].sum(), points, retain_graph=True)[0].norm(dim=-1).max() for k in (0, 1)]
@@ -105,7 +105,7 @@ def test_a_spectral_discriminator_is_no_steeper_than_one():
 def test_a_discriminator_sees_data_and_generated_points_as_two_mini_batches():
     tells = game(("batch",)).discriminator
     a, b = torch.randn(2, 1, 2, 1, BATCH, 2, generator=torch.Generator().manual_seed(2))
-    used = tells.used()
+    used = tells.normalize_weights()
     torch.testing.assert_close(tells(torch.cat([a, b], 2), used), torch.cat([tells(a, used), tells(b, used)], 2))
 
 
@@ -124,6 +124,6 @@ def test_networks_at_several_rates_are_those_at_each_rate_alone():
 def test_a_discriminator_reads_scaled_points():
     played = game(("spectral",))
     points = torch.randn(1, 2, 1, BATCH, 2, generator=torch.Generator().manual_seed(3))
-    used = played.discriminator.used()
+    used = played.discriminator.normalize_weights()
     played.data = GaussianMixture(CENTRES, 0.1, scale=5.0)
     torch.testing.assert_close(played._judge(points, used), played.discriminator(5 * points, used))

@@ -194,11 +194,14 @@ class NoLists(TorchFunctionMode):
 @pytest.mark.parametrize("layer", ["dense", "conv"])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_a_step_never_waits_for_its_device(optimizer, layer, dtype):
-    setting, schemes = Setting(layer=layer, optimizer=optimizer, dtype=dtype), [s for s in MIXED if not Stack.waits(s)]
+    setting, schemes = (
+        Setting(layer=layer, optimizer=optimizer, dtype=dtype),
+        [s for s in MIXED if not Stack.waits_for_device(s)],
+    )
     meta, storage = torch.device("meta"), getattr(torch, setting.storage)  # computes nothing, and has no numbers
     losses = torch.empty(setting.steps, len(schemes), len(NETWORKS), device=meta, dtype=storage)
     data, stack = twins.prepare_stack(schemes, setting, make_problem(setting), meta, storage)
-    step, _ = capture.counted(stack, data, losses)
+    step, _ = capture.make_counted_step(stack, data, losses)
     with torch.inference_mode(), OnTheDevice(), NoLists():
         step()
 
@@ -206,7 +209,7 @@ def test_a_step_never_waits_for_its_device(optimizer, layer, dtype):
 def test_what_waits_for_a_device_is_no_part_of_what_is_captured():
     blocks = list(twins._blocks(MIXED, len(NETWORKS), Setting(), as_one=True, budget=cost.CPU_BUDGET))
     assert [scheme for rows, _ in blocks for scheme in MIXED[rows]] == MIXED
-    assert all(len({Stack.waits(scheme) for scheme in MIXED[rows]}) == 1 for rows, _ in blocks)
+    assert all(len({Stack.waits_for_device(scheme) for scheme in MIXED[rows]}) == 1 for rows, _ in blocks)
     assert all(columns == slice(0, len(NETWORKS)) for _, columns in blocks)
 
 

@@ -71,7 +71,7 @@ def test_what_is_given_is_not_overwritten():
     layer, x = norm(SCHEMES["batch"], SCHEMES["layer"]), numbers(2, 1, 2 * SHAPE[0], *SHAPE[1:])
     first = x.clone()
     layer(x[:, :, : SHAPE[0]])
-    layer.settle(x)
+    layer.collect_statistics(x)
     layer.infer(x)
     assert torch.equal(x, first)
 
@@ -79,7 +79,7 @@ def test_what_is_given_is_not_overwritten():
 def settled(scheme, count=5, shape=SHAPE):
     """A layer that has settled on mini-batches, and these, (mini-batches, N, H, W, C)."""
     layer, x = norm(scheme, shape=shape), 3 + 2 * numbers(1, 1, count * shape[0], *shape[1:])
-    xhat = layer.settle(x)
+    xhat = layer.collect_statistics(x)
     batches = x[0, 0].unflatten(0, (count, shape[0]))
     for each, mine in zip(batches, xhat[0, 0].unflatten(0, (count, shape[0])), strict=True):
         torch.testing.assert_close(mine, normalize(each, scheme, EPS).xhat)
@@ -153,7 +153,7 @@ def test_inference_without_centring_takes_the_mean_square_as_it_is():
 def test_an_example_is_inferred_without_the_others():
     schemes = [SCHEMES[key] for key in ON_ACTIVATIONS]
     layer = norm(*schemes)
-    layer.settle(numbers(1, 1, 3 * SHAPE[0], *SHAPE[1:]).expand(len(schemes), -1, -1, -1, -1, -1))
+    layer.collect_statistics(numbers(1, 1, 3 * SHAPE[0], *SHAPE[1:]).expand(len(schemes), -1, -1, -1, -1, -1))
     x = UNSEEN.expand(len(schemes), 2, *UNSEEN.shape)
     torch.testing.assert_close(layer.infer(x)[:, :, 2:3], layer.infer(x[:, :, 2:3]))
 
@@ -162,7 +162,7 @@ def test_an_example_is_inferred_without_the_others():
 def test_units_that_never_vary_are_0(eps):
     layer = norm(SCHEMES["batch"], eps=eps)
     x = torch.ones(1, 1, 2 * SHAPE[0], *SHAPE[1:], dtype=torch.float64)
-    assert (layer.settle(x) == 0).all()
+    assert (layer.collect_statistics(x) == 0).all()
     assert (layer.infer(x) == 0).all()
 
 
@@ -171,8 +171,8 @@ def test_a_network_that_diverges_leaves_the_others_as_they_are():
     layer, x = norm(*schemes), numbers(3, 2, 2 * SHAPE[0], *SHAPE[1:])
     bad = x.clone()
     bad[:, 0, 0] = np.inf
-    for how in (Norm.settle, Norm.infer):
+    for how in (Norm.collect_statistics, Norm.infer):
         good, mixed = how(layer, x), how(layer, bad)
         assert not mixed[:, 0].isfinite().all()
         torch.testing.assert_close(mixed[:, 1], good[:, 1])
-        layer.settle(bad)
+        layer.collect_statistics(bad)

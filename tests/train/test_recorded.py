@@ -16,7 +16,7 @@ from normviz.core.transformations import LAYERS, OPTIMIZERS
 from normviz.train import optimizers, stack, twins
 from normviz.train.problem import make_problem
 from normviz.train.setting import Setting
-from normviz.train.step_functions import counted
+from normviz.train.step_functions import make_counted_step
 from normviz.train.twins import prepare_stack
 
 CPU, EVERY = torch.device("cpu"), [get_scheme(key, groups=2) for key in SCHEMES]
@@ -42,7 +42,7 @@ def difference(setting):
     """
     losses = torch.zeros(STEPS, len(EVERY), len(NETWORKS), dtype=torch.float64)
     data, networks = started(setting, seed=1)
-    step, counter = counted(networks, data, losses)
+    step, counter = make_counted_step(networks, data, losses)
     state = [*networks.state(), counter]
     before = [tensor.clone() for tensor in state]
     recording = Recording()

@@ -93,7 +93,7 @@ def test_one_network_of_a_stack_trains_as_a_module_does(key, normalized):
     learner, other = Trainer(network.parameters, "sgd", 0.5), torch.optim.SGD(plain.parameters(), 0.5)
     for seed in range(3):
         x = sequences(1, len(STILL), seed)
-        loss = cross_entropy(network.logits(select_last_states(list(network.states(x, STILL)), STILL)), LABELS)
+        loss = cross_entropy(network.logits(select_last_states(list(network.iterate_states(x, STILL)), STILL)), LABELS)
         wanted = nn.functional.cross_entropy(plain(x[1, 0], STILL), LABELS[1])
         torch.testing.assert_close(loss[1, 1], wanted)
         learner.step(loss)
@@ -112,14 +112,14 @@ def test_inference_is_by_the_statistics_of_every_step_and_beyond_by_those_of_the
     plain = Plain(network, key, 1, 1, normalized == "apart")
     x = sequences(3, len(STILL))
     with torch.no_grad():
-        for _ in network.states(x, STILL, Norm.settle):
+        for _ in network.iterate_states(x, STILL, Norm.collect_statistics):
             pass
         for batch in x[1]:
             plain(batch, STILL)
         plain.eval()
         longer = sequences(1, len(STILL) + 3, seed=1)
         every = [BATCH] * longer.shape[3]
-        *_, state = network.states(longer, every, Norm.infer)
+        *_, state = network.iterate_states(longer, every, Norm.infer)
         torch.testing.assert_close(network.logits(state)[1, 1], plain(longer[1, 0], every))
 
 
@@ -127,10 +127,10 @@ def test_a_layer_that_is_the_same_at_every_step_keeps_what_all_of_them_see():
     network = stack(["batch"], still=[BATCH] * 3)
     x = sequences(4, 3)
     with torch.no_grad():
-        *_, _ = network.states(x, network.still, Norm.settle)
-        kept = pool_statistics(network.norms).kept[0]
-    means = torch.stack([norm.kept[0].mean for norm in network.norms])
-    variances = torch.stack([norm.kept[0].variance for norm in network.norms])
+        *_, _ = network.iterate_states(x, network.still, Norm.collect_statistics)
+        kept = pool_statistics(network.norms).statistics[0]
+    means = torch.stack([norm.statistics[0].mean for norm in network.norms])
+    variances = torch.stack([norm.statistics[0].variance for norm in network.norms])
     torch.testing.assert_close(kept.mean, means.mean(0))
     torch.testing.assert_close(kept.variance, (variances + means**2).mean(0) - means.mean(0) ** 2)
 
@@ -154,7 +154,7 @@ def test_nothing_of_later_steps_is_seen(key):
     x = sequences(1, len(STILL))
     changed = x.clone()
     changed[:, :, :, 3:] = 5.0
-    before, after = (list(network.states(each, STILL)) for each in (x, changed))
+    before, after = (list(network.iterate_states(each, STILL)) for each in (x, changed))
     assert all(torch.equal(one, other) for one, other in zip(before[:3], after[:3], strict=True))
     assert not torch.equal(before[3], after[3])
 
@@ -162,8 +162,8 @@ def test_nothing_of_later_steps_is_seen(key):
 def test_networks_are_as_they_would_be_alone():
     together, alone = stack(["batch", "layer"]), stack(["layer"], seeds=(7,))
     x = sequences(1, len(STILL))
-    both = select_last_states(list(together.states(x, STILL)), STILL)[1:, 1:]
-    torch.testing.assert_close(both, select_last_states(list(alone.states(x[1:], STILL)), STILL))
+    both = select_last_states(list(together.iterate_states(x, STILL)), STILL)[1:, 1:]
+    torch.testing.assert_close(both, select_last_states(list(alone.iterate_states(x[1:], STILL)), STILL))
 
 
 def test_sequences_of_a_mini_batch_wait_and_end_at_their_own_steps():

@@ -67,7 +67,7 @@ def test_with_a_fixed_smoothing_term_it_is_the_dense_network():
     for network in (smoothed, plain):
         learner = Trainer(network.parameters, "sgd", 0.1)
         learner.step(cross_entropy(network.logits(x[:, :8]), labels[:, :8]))
-        network.logits(x, Norm.settle)
+        network.logits(x, Norm.collect_statistics)
     for ours, theirs in zip(smoothed.parameters, plain.parameters, strict=True):
         torch.testing.assert_close(ours, theirs)
     torch.testing.assert_close(smoothed.logits(x, Norm.infer), plain.logits(x, Norm.infer))
@@ -86,7 +86,7 @@ def test_a_step_with_a_learned_smoothing_term_is_that_of_torch_nn():
     (torch.nn.functional.cross_entropy(h @ out, labels[1]) + penalty).backward()
     learner = Trainer([*network.parameters, *network.roots], "sgd", 0.3)
     logits = network.logits(x)
-    learner.step(cross_entropy(logits, labels) + 0.1 * network.sizes())
+    learner.step(cross_entropy(logits, labels) + 0.1 * network.measure_sizes())
     torch.testing.assert_close(network.weights[0][1, 1], (weights - 0.3 * weights.grad).detach())
     torch.testing.assert_close(network.roots[0][1, 1], (eps - 0.3 * eps.grad).detach())
 
@@ -96,7 +96,7 @@ def test_a_field_of_ones_own_is_smoothed_too():
     scheme = SCHEMES["custom"].with_fields(None, field)
     norm, x = LearnedEpsNorm([scheme], SHAPE, [0.7], 1, LIKE), drawn(1, 1)
     torch.testing.assert_close(norm(x)[0], normalize(x[0], scheme, 0.7).xhat)
-    norm.settle(x.repeat(1, 1, 3, 1, 1, 1))
+    norm.collect_statistics(x.repeat(1, 1, 3, 1, 1, 1))
     assert torch.isfinite(norm.infer(x)).all()
 
 
@@ -106,7 +106,7 @@ def test_for_inference_every_network_has_the_smoothing_term_that_it_has_learned(
     norm.root.add_(torch.from_numpy(np.random.default_rng(2).random((4, 2))))
     for batches in (2, 3):
         x = torch.cat([drawn(4, 2) * (k + 1) for k in range(batches)], dim=2)
-        settled, inferred = norm.settle(x), norm.infer(x)
+        settled, inferred = norm.collect_statistics(x), norm.infer(x)
         for k, key in enumerate(KEYS):
             for n in range(2):
                 scheme, eps = get_scheme(key, radius=2), norm.eps[k, n].item()

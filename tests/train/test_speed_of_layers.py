@@ -30,7 +30,7 @@ def test_torchs_layer_and_the_general_form_agree_forward_and_backward(key):
     theirs.gradient = weights if key in CHANNELS_LAST else weights.movedim(-1, -3)
     close = {"rtol": 1e-4, "atol": 1e-5}
     torch.testing.assert_close(channels_last(theirs.forward(), key), ours.forward(), **close)
-    found, wanted = theirs.both(), ours.both()
+    found, wanted = theirs.run_both_passes(), ours.run_both_passes()
     assert len(found) == len(wanted) == (2 if key == "rms" else 3)
     for one, other in zip(found, wanted, strict=True):
         torch.testing.assert_close(channels_last(one, key).squeeze(), other.squeeze(), **close)
@@ -51,7 +51,7 @@ def test_a_layer_that_torch_has_not_is_refused():
 
 def test_a_round_times_everything_once_and_says_where_torch_has_no_layer():
     timed = race("rms", "divisive", "whitening")
-    copied, times = timed.round(2)
+    copied, times = timed.time_layers(2)
     assert copied > 0
     assert times.shape == (2, 3, 2)
     assert np.isnan(times[0, 1:]).all()
@@ -64,7 +64,7 @@ def test_of_a_round_the_shortest_times_are_kept(monkeypatch):
     seconds = iter([9.0, 1.0, 2.0, 3.0, 4.0, 8.0, 0.5, 0.6, 0.7, 0.8])  # a copy, then four passes, forwards; backwards
     timed = race("divisive", "whitening")
     monkeypatch.setattr(timed, "_seconds", lambda call: next(seconds))
-    copied, times = timed.round(2)
+    copied, times = timed.time_layers(2)
     assert copied == 8
     assert times[1, :, 0].tolist() == [0.8, 0.7]
     assert times[1, :, 1].tolist() == [0.6, 0.5]

@@ -118,20 +118,20 @@ def test_one_network_of_a_stack_tells_as_a_module_does_by_what_it_keeps(key, pla
     network, position = stack(key), PLACEMENTS.index(placement)
     plain = Plain(network, placement, position, 1, key).double()
     x = pictures(count=3 * BATCH)
-    network.settle(x)
+    network.collect_statistics(x)
     with torch.no_grad():
         for batch in x[1].split(BATCH):
             plain(batch)
         plain.eval()
         unseen = pictures(seed=1, count=EXAMPLES_PER_PASS + 4)  # more than pass at a time
-        torch.testing.assert_close(network.told(unseen)[position, 1], plain(unseen[1]))
+        torch.testing.assert_close(network.infer_logits(unseen)[position, 1], plain(unseen[1]))
 
 
 def test_gradients_and_mean_squares_are_those_of_the_module():
     network, position = stack("layer-channels"), PLACEMENTS.index("pre")
     plain = Plain(network, "pre", position, 1, "layer-channels").double()
     x = pictures()
-    found = network.gradients(x, LABELS)[:, position, 1]
+    found = network.measure_gradient_norms(x, LABELS)[:, position, 1]
     nn.functional.cross_entropy(plain(x[1]), LABELS[1]).backward()
     torch.testing.assert_close(found[0], plain.branches[0].out_proj.weight.grad.norm())
     torch.testing.assert_close(found[-1], plain.branches[-1][2].weight.grad.norm())

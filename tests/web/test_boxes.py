@@ -17,7 +17,7 @@ PARTS = [Field.parse(text) for text in ("full,full,full,own", "own,full,full,gro
 
 def hover_of(view, field):
     x = np.zeros(SHAPE)
-    return cube.build_hover_data(SHAPE, view, [(field, None)], x, [x])
+    return cube.build_hover_data(compute_layout(view, SHAPE), [(field, None)], x, [x])
 
 
 def cells_of(boxes):

@@ -20,7 +20,7 @@ SHAPES = ((1, 1, 1, 1), (4, 4, 4, 6), (3, 2, 5, 4), (7, 1, 1, 3), (1, 8, 8, 3), 
 def hover_of(shape, view, roles=PLAIN, field=None):
     """What the browser has of a cube."""
     x = np.zeros(shape)
-    return cube.build_hover_data(shape, view, [(field, None)], x, [x], roles)
+    return cube.build_hover_data(compute_layout(view, shape, roles), [(field, None)], x, [x])
 
 
 def surface_of(shape, view, roles=PLAIN, expression="mesh"):

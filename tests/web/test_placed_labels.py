@@ -7,7 +7,7 @@ import pytest
 from node import evaluate
 
 from normviz.charts import cube
-from normviz.charts.cube_layout import LAYOUT_FUNCTIONS
+from normviz.charts.cube_layout import LAYOUT_FUNCTIONS, compute_layout
 
 EYES = (cube.INITIAL_CAMERA_EYE, (-1.3, -1.2, 0.9), (0.6, 1.6, 0.3), (0.2, -0.6, 1.8), (1.8, -0.2, -0.6))
 PLAIN, WEIGHTS = (0, 1, 2, 3), (2, 0, 1, 3)
@@ -64,9 +64,10 @@ def placed(name, eye, width, height):
     x = np.zeros(shape)
     headings = HEADINGS.get(name, [""])
     copies = len(headings)
-    labels = cube.build_labels_data(view, shape, [TITLES[view]] * copies, headings, roles, short_titles=BRIEF[view])
-    hover = cube.build_hover_data(shape, view, [(None, None)] * copies, x, [x] * copies, roles, labels=labels)
-    scene = cube.draw_cube(shape, view, np.zeros(shape), {"kind": "plain"}, roles=roles).layout["scene"]
+    layout = compute_layout(view, shape, roles)
+    labels = cube.build_labels_data(layout, [TITLES[view]] * copies, headings, short_titles=BRIEF[view])
+    hover = cube.build_hover_data(layout, [(None, None)] * copies, x, [x] * copies, labels=labels)
+    scene = cube.draw_cube(layout, np.zeros(shape), {"kind": "plain"}).layout["scene"]
     if copies > 1 and width < 300:
         height = copies * 200 + 38  # as high as `computeHeight` has copies below each other
     container = {"width": width, "height": height, "bar": BAR}

@@ -25,7 +25,7 @@ STEPS = {
 
 def hover_of(view, roles):
     x = np.zeros(SHAPE)
-    return cube.build_hover_data(SHAPE, view, [(None, None)], x, [x], roles)
+    return cube.build_hover_data(compute_layout(view, SHAPE, roles), [(None, None)], x, [x])
 
 
 def reached(view, roles, key, cut):

@@ -19,7 +19,7 @@ ALL_FILTER = "all"
 TABLE_KEY = "table-1"
 """Key of the topic, and of the group, of the entries of Table 1."""
 
-FIRST_CLAIMS = ("X14", "X12", "X11", "X10", "B17", "B09", "X13", "R02", "X08")
+FIRST_CLAIMS = ("X14", "X12", "X11", "X10", "B17", "L04", "X13", "R02", "X08")
 """Ids of the claims that the page begins with: common ones, and the most surprising."""
 
 GROUP_KEYS = ("first", "wrong", "holds-if", "open", TABLE_KEY, "holds", "opinion")

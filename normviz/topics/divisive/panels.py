@@ -41,14 +41,14 @@ def show_panels(view: View, theme: str) -> None:
     x = apply_fading_light(even, view["light"])
     result = normalize_picture(x, scheme, view["eps"])
     focus = find_focus(view, result.v)
-    st.markdown(_headline(view, x, result))
+    st.markdown(_write_headline(view, x, result))
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        _picture(even, x, result, focus, _side(view), theme)
-        st.caption(describe_picture_source(view) + _caption(bool(np.isfinite(x).all())))
+        _draw_picture(even, x, result, focus, _name_right_half(view), theme)
+        st.caption(describe_picture_source(view) + _write_caption(bool(np.isfinite(x).all())))
     with right:
         st.latex(FORMULA_IN_WORDS)
-        st.markdown(_nearby(view))
+        st.markdown(_describe_nearby(view))
         slider = st.container()
         st.markdown("**Larger ε**: faint details stay faint.")
     show_pixel_response(view, scheme, x, focus, theme)
@@ -56,14 +56,16 @@ def show_panels(view: View, theme: str) -> None:
         draw_eps_slider(view)
 
 
-def _picture(even: np.ndarray, x: np.ndarray, result: NormalizationResult, focus: Index, side: str, theme: str) -> None:
+def _draw_picture(
+    even: np.ndarray, x: np.ndarray, result: NormalizationResult, focus: Index, side: str, theme: str
+) -> None:
     """Draw the picture x in its light and x̂, with a handle that slides between them."""
-    shown = {"before": _drawn(x, focus), "after": _drawn(result.xhat, focus)}
-    ranges = (_ends(_drawn(even, focus)), (-GREY_LIMIT, GREY_LIMIT))
+    shown = {"before": _select_channels(x, focus), "after": _select_channels(result.xhat, focus)}
+    ranges = (_find_range(_select_channels(even, focus)), (-GREY_LIMIT, GREY_LIMIT))
     images = {
         name: convert_to_pixels(values, *ends) for (name, values), ends in zip(shown.items(), ranges, strict=True)
     }
-    before, after = ("{} to {}".format(*(typeset(end, 3) for end in _ends(values))) for values in shown.values())
+    before, after = ("{} to {}".format(*(typeset(end, 3) for end in _find_range(values))) for values in shown.values())
     alt = (
         f"The picture and its {side}: left of a handle x, from {before}, right of it x̂, from {after}; a ring marks "
         f"row {focus[1]}, column {focus[2]}; arrow keys move it."
@@ -71,24 +73,24 @@ def _picture(even: np.ndarray, x: np.ndarray, result: NormalizationResult, focus
     show_picture_wipe(images, "contrast", alt, side, focus[1:3], THEMES[theme].element, lock_picked_pixel)
 
 
-def _drawn(values: np.ndarray, focus: Index) -> np.ndarray:
+def _select_channels(values: np.ndarray, focus: Index) -> np.ndarray:
     """Return the drawn part of a picture (1, H, W, C): three channels as colours, else the one in focus."""
     return values[0] if values.shape[3] == 3 else values[0, :, :, focus[3]]
 
 
-def _ends(values: np.ndarray) -> tuple[float, float]:
+def _find_range(values: np.ndarray) -> tuple[float, float]:
     """Return the smallest and the largest finite number; 0 and 0 if there is none."""
     finite = values[np.isfinite(values)]
     return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
 
 
-def _caption(finite: bool) -> str:
+def _write_caption(finite: bool) -> str:
     """Return the units of the headline and of the grey values."""
     words = "Contrast: the standard deviation of a half’s pixels. Ring: the pixel of the curve below."
     return words if finite else f"{words} Purple: no finite number."
 
 
-def _nearby(view: View) -> str:
+def _describe_nearby(view: View) -> str:
     """Return the meaning of "nearby" in the formula, with the current radii."""
     own = view["radius_a"] not in ("same", str(view["radius"]))
     mean = f" ($R_A$ = {view['radius_a']} for the mean)" if own else ""
@@ -96,12 +98,12 @@ def _nearby(view: View) -> str:
     return f"**Nearby**: up to {view['radius']} pixels to each side{mean}{axes}."
 
 
-def _side(view: View) -> str:
+def _name_right_half(view: View) -> str:
     """Return the name of the right half, towards which the light falls."""
     return "dark half" if view["light"] < 1 else "right half"
 
 
-def _headline(view: View, x: np.ndarray, result: NormalizationResult) -> str:
+def _write_headline(view: View, x: np.ndarray, result: NormalizationResult) -> str:
     """Return the contrast of the right half before and after, or why nothing is left to compare."""
     if not view["over"]:
         return (
@@ -117,7 +119,7 @@ def _headline(view: View, x: np.ndarray, result: NormalizationResult) -> str:
     before, after = (compute_contrast_ratio(values) for values in (x, result.xhat))
     if not np.isfinite([before, after]).all():
         return "The contrast of the right half over that of the left is no finite number here."
-    return f"### The {_side(view)} has {before:.0%} of the other half’s contrast before, {after:.0%} after."
+    return f"### The {_name_right_half(view)} has {before:.0%} of the other half’s contrast before, {after:.0%} after."
 
 
 def show_pixel_response(view: View, scheme: Scheme, x: np.ndarray, focus: Index, theme: str) -> None:
@@ -125,14 +127,14 @@ def show_pixel_response(view: View, scheme: Scheme, x: np.ndarray, focus: Index,
     st.markdown("## One pixel as the contrast grows\nThe ring in the photo marks the pixel; a click moves it.")
     one = compute_saturation(x, scheme, focus)
     show_response_chart(one, view["eps"], theme)
-    st.markdown(_response_words(one, view["eps"]))
+    st.markdown(_describe_response(one, view["eps"]))
     with st.container(horizontal=True, gap="medium"):
         for line in notation.build_formulas(scheme):
             if line.name not in ("output", "where"):
                 st.latex(line.latex, width="content")
 
 
-def _response_words(one: SaturationCurve, eps: float) -> str:
+def _describe_response(one: SaturationCurve, eps: float) -> str:
     """Return slope, knee and level of the curve."""
     if not np.isfinite([one.v, one.root]).all():
         return "In the ring, or near it, is no finite number: there is no curve."

@@ -58,7 +58,7 @@ def list_wide_axes(view: View) -> list[str]:
     return [axis for axis, n in zip(AXES["activation"], get_picture_shape(view), strict=True) if n > 1]
 
 
-def _over(value: Any, view: View) -> list[str]:
+def _fit_window_axes(value: Any, view: View) -> list[str]:
     """Return the axes with windows: those given, none if the link says so, else rows and columns."""
     axes = list_wide_axes(view)
     if value in ([], NO_WINDOWS):
@@ -66,7 +66,7 @@ def _over(value: Any, view: View) -> list[str]:
     return [axis for axis in axes if axis in value] or [axis for axis in axes if axis in "HW"] or axes
 
 
-def _index(axis: str) -> Callable[[Any, View], int | None]:
+def _make_index_fitter(axis: str) -> Callable[[Any, View], int | None]:
     """Return a function that returns the nearest index along an axis, or None without one."""
 
     def nearest(value: Any, view: View) -> int | None:
@@ -84,10 +84,10 @@ VALUES = {
     "seed": _SHARED["seed"],
     "radius": replace_default(_SHARED["radius"], 4),
     "radius_a": _SHARED["radius_a"],
-    "over": CustomValue(["H", "W"], _over, lambda over: "".join(over) or NO_WINDOWS, label="Windows along"),
+    "over": CustomValue(["H", "W"], _fit_window_axes, lambda over: "".join(over) or NO_WINDOWS, label="Windows along"),
     "eps": _SHARED["eps"],
     "light": Real(0.03, LIGHT_STOPS[0], 1.0, label="Light at the right edge"),
-    **{name: CustomValue(None, _index(axis)) for name, axis in FOCUS_AXES.items()},
+    **{name: CustomValue(None, _make_index_fitter(axis)) for name, axis in FOCUS_AXES.items()},
 }
 
 PARAMS = create_params(VALUES, PREFIX)

@@ -113,15 +113,15 @@ class Part:
         learner = Trainer(network.parameters, "adam", np.repeat(self.rates, len(self.networks))[None])
         course = TrainingHistory(self.length, MEASUREMENT_COUNT, (len(NETWORK_NAMES), count, len(self.networks)))
         for step in range(self.length):
-            pictures, labels = training.of(digits.train[0], NETWORK_GROUPS, count, slice(step, step + 1))
+            pictures, labels = training.gather(digits.train[0], NETWORK_GROUPS, count, slice(step, step + 1))
             loss = cross_entropy(network.logits(pictures), labels)
             learner.step(loss)
             course.add_losses(loss)
             if course.is_measured:
-                seen = validation.of(digits.validation[0], NETWORK_GROUPS, count, slice(self.test_batch_count))
+                seen = validation.gather(digits.validation[0], NETWORK_GROUPS, count, slice(self.test_batch_count))
                 course.add_errors(validation=measure_group_errors(network, *seen))
             if course.share == 1:
-                late, _ = training.of(digits.train[0], NETWORK_GROUPS, count, slice(-self.test_batch_count, None))
+                late, _ = training.gather(digits.train[0], NETWORK_GROUPS, count, slice(-self.test_batch_count, None))
                 found = self._test(network, digits, late)
                 course.found = {name: course.reshape_to_grid(errors) for name, errors in found.items()}
             yield course.step(device)
@@ -143,7 +143,7 @@ class Part:
         batches, count = self._draw(digits, 2), len(self.rates)
         found = {}
         for name, groups in (("blank", NETWORK_GROUPS), ("same", [ONE_CLASS] * 3), ("mixed", [SHUFFLED] * 3)):
-            seen = batches.of(digits.test[0], groups, count, slice(self.test_batch_count))
+            seen = batches.gather(digits.test[0], groups, count, slice(self.test_batch_count))
             found[name] = measure_group_errors(network, *seen, only_blank=name == "blank")
         (found["inference"],) = network.measure_errors(late, DIGIT_CLASSES * self.group, [digits.test])
         return found

@@ -343,10 +343,9 @@ EXPERIMENT = Experiment(
     question="Who needs large batches?",
     claim="Layer normalization is “robust to the batch-sizes”, batch normalization is not (Ba et al. 2016, section 6.6 "
     "and figure 6).",
-    about=lambda _: f"{DIGITS_DESCRIPTION}, pixels in no order; {describe_hidden_layers(LAYER_WIDTHS)}; batches "
-                    f"of {BATCH_SIZES[0]} "
-                    f"to {BATCH_SIZES[-1]}.",
+    about=lambda _: f"{DIGITS_DESCRIPTION}, shuffled pixels; {describe_hidden_layers(LAYER_WIDTHS)}; "
+                    f"batches of {BATCH_SIZES[0]} to {BATCH_SIZES[-1]}.",
     setting=Setting, parts=parts, report=report,
-    why="The mean of N examples is off by about σ/√N, and batch norm passes this error on to each of them. Layer norm "
-    "averages within one example.",
+    why="The mean of few examples is noisy, and batch norm passes this noise on to each of them. Layer norm averages "
+    "within one example.",
 )  # fmt: skip

@@ -79,7 +79,7 @@ class ConvolutionGrid(SchemeJob):
             learner.step(loss)
             course.add_losses(loss)
             if course.is_measured:
-                network.settle(trim_to_batches(x[:STATISTICS_DIGITS], batch)[None])
+                network.collect_statistics(trim_to_batches(x[:STATISTICS_DIGITS], batch)[None])
                 logits, _ = network.measure_responses(digits.validation[0][None])
                 course.add_errors(validation=cross_entropy(logits, digits.validation[1]))
             if course.share == 1:

@@ -39,14 +39,14 @@ def get_experiment_queue() -> JobQueue:
 
 def find_missing_parts(parts: Sequence[Part]) -> list[Part]:
     """Return the parts without a complete result."""
-    return get_archive().missing(parts)
+    return get_archive().find_missing(parts)
 
 
 def join_running(missing: Sequence[Part]) -> bool:
     """Return True if another session runs all of these parts; start workers while the visitor reads."""
     try:
         get_experiment_queue().warm()
-        return get_experiment_queue().at_work(missing)
+        return get_experiment_queue().is_in_progress(missing)
     except InvalidInput:  # a cluster that cannot be reached, which a run says
         return False
 
@@ -67,7 +67,7 @@ def open_parts(parts: Sequence[Part], page: str = PAGE, key: str = RUN_KEY, want
 def find_results(run: PageRun) -> Results:
     """Return the results so far; wait FIRST_REPORT_SECONDS for those of a run that has just begun."""
     end = time.monotonic() + FIRST_REPORT_SECONDS
-    while not (results := get_archive().of(run.shown)) and _is_next(run) and time.monotonic() < end:
+    while not (results := get_archive().find_results(run.shown)) and _is_next(run) and time.monotonic() < end:
         time.sleep(0.02)
     return results
 
@@ -75,7 +75,7 @@ def find_results(run: PageRun) -> Results:
 def _is_next(run: PageRun) -> bool:
     """Return True if the run is active, and running or first in the queue."""
     request = run.request
-    return request is not None and not request.over and not (request.waits and request.position)
+    return request is not None and not request.is_over and not (request.is_waiting and request.jobs_ahead)
 
 
 def compute_share(run: PageRun, results: Results) -> float:

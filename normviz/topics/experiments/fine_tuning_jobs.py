@@ -95,7 +95,7 @@ class TuningJob:
         shape = (len(LEARNED_PARAMETERS), len(LEARNING_RATES), len(self.networks))
         fresh = self.task == "digits"
         before, network = (network.replicate(shape[0] * shape[1], self.momenta, fresh) for _ in range(2))
-        parameters = [(name, each) for name, some in network.named.items() for each in some]
+        parameters = [(name, each) for name, some in network.parameter_groups.items() for each in some]
         rates = [
             np.outer([name in learned for learned in LEARNED_PARAMETERS.values()], LEARNING_RATES)
             for name, _ in parameters

@@ -43,7 +43,7 @@ AUTOSTART_KEY = f"{state.PAGE} wanted"
 SEED_BOUND = 10_000
 """Bound of first seeds, exclusive."""
 
-LEAD_HEIGHT = "clamp(15rem, 46vh, 36rem)"
+LEAD_HEIGHT = "clamp(15rem, 41vh, 36rem)"
 """Height of the first figure, which fits the screen below the controls."""
 
 
@@ -162,7 +162,7 @@ def show_run_status(
             st.caption(f"Done: {whole} part{'s' if whole > 1 else ''} on the {devices}. {_kept_words()}")
     if run.error:
         show_error(run.error)
-    if damaged := experiment_runs.get_archive().damaged(run.shown):
+    if damaged := experiment_runs.get_archive().count_damaged(run.shown):
         st.caption(f"{damaged} kept result{'s were' if damaged > 1 else ' was'} damaged, and computed anew.")
 
 
@@ -170,7 +170,7 @@ def _progress_words(run: PageRun, ready: int) -> str:
     request, whole = run.request, len(run.shown)
     if request is None:
         return "Waiting for a worker"
-    if request.waits:
+    if request.is_waiting:
         return format_waiting(request)
     part = f"Part {min(ready + 1, whole)} of {whole}"
     if request.paused:
@@ -185,7 +185,7 @@ def _progress_words(run: PageRun, ready: int) -> str:
 def _kept_words() -> str:
     return (
         "On this server until it restarts: its disk takes no results."
-        if experiment_runs.get_archive().kept.failed
+        if experiment_runs.get_archive().disk.failed
         else CACHED_NOTE
     )
 
@@ -220,13 +220,15 @@ def show_report(report: Report, why: str, theme: str, working: bool, networks: i
 def draw_report_figure(spec: FigureSpec, theme: str, row_height: str = "", bands: str = "") -> None:
     """Draw a figure of a report with its caption, without its panels of chosen learning rates.
 
-    `tall`: the height of curves in CSS, by default that of `compute_figure_height`; `bands`: text before the caption.
+    `row_height`: the height of curves in CSS, by default that of `compute_figure_height`; `bands`: text above it.
     """
     found = [piece for piece in split_figure(spec) if not is_rate_figure(piece)]
+    if bands:
+        st.caption(bands)
     for k in range(0, len(found), spec.columns):
         row = found[k : k + spec.columns]
         for column, piece in zip(st.columns(len(row)), row, strict=True):
             with column:
                 show_figure(draw_figure(piece, theme), piece.key, piece.alt, compute_figure_height(piece, row_height))
-    if words := f"{bands} {spec.caption}".strip():
-        st.caption(words)
+    if spec.caption:
+        st.caption(spec.caption)

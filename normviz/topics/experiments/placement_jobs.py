@@ -86,9 +86,9 @@ class PlacementTraining(SchemeJob):
             learner.step(loss, share)
             course.add_losses(loss)
             if course.is_measured:
-                network.settle(x[None, : STATISTICS_DIGITS // self.batch * self.batch])
+                network.collect_statistics(x[None, : STATISTICS_DIGITS // self.batch * self.batch])
                 validation, test = (
-                    compute_error_rate(network.told(unseen[None]), classes) for unseen, classes in digits[1:]
+                    compute_error_rate(network.infer_logits(unseen[None]), classes) for unseen, classes in digits[1:]
                 )
                 course.add_errors(validation=validation, test=test)
             yield course.step(device)
@@ -129,7 +129,9 @@ class DepthGradients:
                 network = Transformer(
                     TRAINED_PLACEMENTS, self.row.scheme, [seed], layers, WIDE, WIDE_HEADS, WIDE_BATCH, self.eps, device
                 )
-                found = [to_numpy(network.gradients(x[chosen], labels[chosen])[-1, :, 0]) for chosen in batches]
+                found = [
+                    to_numpy(network.measure_gradient_norms(x[chosen], labels[chosen])[-1, :, 0]) for chosen in batches
+                ]
                 by_depth.append(np.mean(found, axis=0))
             norms.append(np.stack(by_depth))
             yield make_job_step(step / len(self.networks), device, lambda: {"norms": norms})

@@ -114,7 +114,7 @@ class SequenceTraining(SchemeJob):
             same = chosen.repeat(shape[0], 1)
             sequences = convert_to_sequences(x[same], self.inputs, ahead, len(still)).unsqueeze(1)
             loss = cross_entropy(
-                network.logits(select_last_states(list(network.states(sequences, still)), still)), labels[same]
+                network.logits(select_last_states(list(network.iterate_states(sequences, still)), still)), labels[same]
             )
             learner.step(loss)
             losses.append(to_numpy(loss).reshape(shape))
@@ -123,10 +123,10 @@ class SequenceTraining(SchemeJob):
         def errors(part: "tuple[torch.Tensor, torch.Tensor]", wait: int) -> np.ndarray:
             pictures, answers = part
             tested = convert_to_sequences(pictures, self.inputs, [wait] * len(pictures), wait + each)
-            return to_numpy(compute_error_rate(network.told(tested), answers)).reshape(shape)
+            return to_numpy(compute_error_rate(network.infer_logits(tested), answers)).reshape(shape)
 
         whole = x[: len(x) // self.batch * self.batch].unflatten(0, (-1, self.batch))
-        network.settle(convert_to_sequences(whole, self.inputs, ahead, len(still))[None])
+        network.collect_statistics(convert_to_sequences(whole, self.inputs, ahead, len(still))[None])
         validation = np.mean([errors(digits.validation, wait) for wait in range(self.wait + 1)], axis=0)
         found: dict[str, list[np.ndarray]] = {"by_step": [], "together": []}
         norms, lengths = (
@@ -249,13 +249,15 @@ class LayoutTraining:
         found: dict[str, StackableArrays] = {"losses": losses, "spreads": spreads}
         for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, self.batch), 1):
             same = chosen.repeat(shape[1], 1)
-            *_, state = network.states(x[same].unsqueeze(1), still)
+            *_, state = network.iterate_states(x[same].unsqueeze(1), still)
             loss = cross_entropy(network.logits(state), labels[same])
             learner.step(loss)
             losses.append(to_numpy(loss).reshape(shape))
             yield make_job_step(0.95 * step / self.length, device, lambda: found)
-        network.settle(x[: STATISTICS_DIGITS // self.batch * self.batch].unflatten(0, (-1, self.batch))[None])
+        network.collect_statistics(
+            x[: STATISTICS_DIGITS // self.batch * self.batch].unflatten(0, (-1, self.batch))[None]
+        )
         found["validation"], found["test"] = (
-            to_numpy(compute_error_rate(network.told(x), answers)).reshape(shape) for x, answers in unseen
+            to_numpy(compute_error_rate(network.infer_logits(x), answers)).reshape(shape) for x, answers in unseen
         )
         yield make_job_step(1.0, device, lambda: found)

@@ -78,13 +78,13 @@ class Part:
         for chosen in shuffle_mini_batches(self.networks, self.digits, self.length, BATCH_SIZE).to(device):
             same = few.gather(1, chosen).repeat(copies, 1)
             loss = cross_entropy(network.logits(x[same]), labels[same])
-            learner.step(loss + penalty * network.sizes())
+            learner.step(loss + penalty * network.measure_sizes())
             course.add_losses(loss)
             if course.is_measured:
                 seen = x[few].repeat(copies, 1, 1)
                 validation, test = network.measure_errors(seen, BATCH_SIZE, (digits.validation, digits.test))
                 course.add_errors(validation=validation, test=test)
-                course.found = {"eps": np.stack([course.reshape_to_grid(each) for each in network.terms()])}
+                course.found = {"eps": np.stack([course.reshape_to_grid(each) for each in network.list_eps()])}
             yield course.step(device)
 
 

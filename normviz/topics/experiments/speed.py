@@ -106,7 +106,7 @@ class Part:
 
         device = open_float32_device(self.device)
         race = LayerBenchmark([row.scheme for row in self.rows], self.shape, self.eps, self.seed, device)
-        race.round(TIMING_REPEATS)
+        race.time_layers(TIMING_REPEATS)
         processor = "a CPU" if device.type == "cpu" else f"the GPU {format_device_name(device)} beside"
         where = f"{processor} ({describe_machine()}, threads: {get_thread_count()})"
         rounds: list[tuple[float, np.ndarray]] = []
@@ -116,7 +116,7 @@ class Part:
             return {"copied": copied, "times": times, "operations": race.operations, "machine": np.array(where)}
 
         for number in range(1, self.rounds + 1):
-            rounds.append(race.round(TIMING_REPEATS))
+            rounds.append(race.time_layers(TIMING_REPEATS))
             yield make_job_step(number / self.rounds, device, collect)
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from normviz.core.errors import InvalidInput
+from normviz.jobs.failures import JobsFailed
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
-from normviz.jobs.run import JobsFailed, create_queue, run_missing
+from normviz.jobs.run import create_queue, run_missing
 from normviz.topics.experiments.catalogue import EXPERIMENTS, get_experiment
 from normviz.topics.experiments.examples import EXAMPLES_FOLDER, get_example_path, pack_results
 
@@ -32,7 +33,7 @@ def write_example(key: str) -> str:
         archive = Archive(ResultCache(Path(folder) / "results.sqlite"))
 
         run_missing(parts, archive, partial(create_queue, archive), sys.stderr.isatty())
-        results = archive.of(parts)
+        results = archive.find_results(parts)
     content = pack_results(experiment, results)
     EXAMPLES_FOLDER.mkdir(exist_ok=True)
     get_example_path(key).write_bytes(content)

@@ -116,13 +116,13 @@ def compute_output_variance(outputs: str, z: np.ndarray) -> np.ndarray:
 
 def compute_fisher_information(scheme: str, model: FisherModel, **times: float) -> np.ndarray:
     """Compute F exactly, (parameters, parameters), unit by unit; `times`: factors on `w`, `x` and `gain`."""
-    x, w, gain = _parts(model, **times)
+    x, w, gain = _scale_model(model, **times)
     j = _flatten_jacobian(scheme, x, w, gain)
     spread = compute_output_variance(model.outputs, compute_predictions(scheme, x, w, gain))
     return np.einsum("nip,ni,niq->pq", j, spread, j) / len(x)
 
 
-def _parts(
+def _scale_model(
     model: FisherModel, w: float = 1.0, x: float = 1.0, gain: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Return the data, the weights and the gain of a model, each multiplied by a factor."""

@@ -28,15 +28,15 @@ def draw_stage(one: ForwardPass, stage: str, theme: str = "light") -> Figure:
     """Draw x and v = x − μ on the plane; at the stage "divide" also x̂ on the circle or inside it."""
     colours = THEMES[theme]
     reach = max(MIN_REACH, 1.1 * float(np.linalg.norm(one.x)))
-    figure = _scene(reach, stage, colours)
+    figure = _create_scene(reach, stage, colours)
     origin = np.zeros(3)
     side = "middle right" if one.x @ _SCREEN_RIGHT > 0 else "middle left"  # as the camera is at first
-    _vector(figure, origin, one.x, "x", colours.lines[0], side)
-    _line(figure, one.x, one.v, colours.mean, dash="dash")
-    _text(figure, (one.x + one.v) / 2, "− μ", colours.mean, side)
-    _vector(figure, origin, one.v, "v = x − μ", colours.mean, "bottom center", width=8 if stage == "centre" else 3)
+    _draw_vector(figure, origin, one.x, "x", colours.lines[0], side)
+    _draw_line(figure, one.x, one.v, colours.mean, dash="dash")
+    _draw_text(figure, (one.x + one.v) / 2, "− μ", colours.mean, side)
+    _draw_vector(figure, origin, one.v, "v = x − μ", colours.mean, "bottom center", width=8 if stage == "centre" else 3)
     if stage == "divide":  # on v
-        _vector(figure, origin, one.xhat, "x̂ = v / s", colours.divides, "bottom right", share=0.5, width=14)
+        _draw_vector(figure, origin, one.xhat, "x̂ = v / s", colours.divides, "bottom right", share=0.5, width=14)
     return figure
 
 
@@ -45,37 +45,42 @@ def draw_step(long: DescentStep, short: DescentStep, theme: str = "light") -> Fi
     colours = THEMES[theme]
     ends = [step.before.v + step.change for step in (long, short)]
     reach = max(MIN_REACH, *(1.1 * float(np.linalg.norm(end)) for end in (long.before.v, *ends)))
-    figure = _scene(reach, "step", colours)
+    figure = _create_scene(reach, "step", colours)
     origin = np.zeros(3)
     for step, end, label in zip((long, short), ends, ("long: v", "short: ½ v"), strict=True):
-        _vector(figure, origin, step.before.v, label, colours.mean, "bottom right")
+        _draw_vector(figure, origin, step.before.v, label, colours.mean, "bottom right")
         if step.before.v.any():
-            _vector(figure, step.before.v, end, f"step: {step.angle:.0f}°", colours.lines[1], "top center")
-            _line(figure, origin, end, colours.lines[1], dash="dot")
+            _draw_vector(figure, step.before.v, end, f"step: {step.angle:.0f}°", colours.lines[1], "top center")
+            _draw_line(figure, origin, end, colours.lines[1], dash="dot")
     return figure
 
 
-def _scene(reach: float, stage: str, colours: Theme) -> Figure:
+def _create_scene(reach: float, stage: str, colours: Theme) -> Figure:
     """Return a figure with the three axes and the plane; at the stage "divide" also the circle."""
     figure = Figure()
-    ring, fan = _ring(), np.arange(1, CIRCLE_POINTS + 1)
+    ring, fan = _make_ring(), np.arange(1, CIRCLE_POINTS + 1)
     disc = 0.97 * reach * np.vstack([np.zeros(3), ring])
-    _surface(figure, disc, colours.mean, 0.14, i=np.zeros(CIRCLE_POINTS, int), j=fan, k=np.roll(fan, -1))
-    _text(figure, 0.82 * reach * (0.88 * _DEEP + 0.48 * _RIGHT), "plane: sum = 0", colours.mean)
+    _draw_surface(figure, disc, colours.mean, 0.14, i=np.zeros(CIRCLE_POINTS, int), j=fan, k=np.roll(fan, -1))
+    _draw_text(figure, 0.82 * reach * (0.88 * _DEEP + 0.48 * _RIGHT), "plane: sum = 0", colours.mean)
     if stage == "divide":
         x, y, z = (CIRCLE_RADIUS * np.vstack([ring, ring[:1]])).T
         figure.add("scatter3d", x=x, y=y, z=z, mode="lines", line={"color": colours.divides, "width": 6}, **_QUIET)
-        _text(figure, 1.35 * CIRCLE_RADIUS * (0.97 * _DEEP - 0.25 * _RIGHT), "circle: radius √3", colours.divides)
+        _draw_text(figure, 1.35 * CIRCLE_RADIUS * (0.97 * _DEEP - 0.25 * _RIGHT), "circle: radius √3", colours.divides)
     for channel, unit in enumerate(np.eye(3), 1):
-        _line(figure, np.zeros(3), 0.65 * reach * unit, colours.muted)
-        _text(figure, 0.66 * reach * unit, f"channel {channel}", colours.muted, "top center")
+        length = 0.65 * reach
+        _draw_line(figure, np.zeros(3), length * unit, colours.muted)
+        x, y, z = np.arange(1, int(length) + 1) * unit[:, None]
+        figure.add("scatter3d", x=x, y=y, z=z, mode="markers", marker={"color": colours.muted, "size": 3}, **_QUIET)
+        _draw_text(figure, 1.02 * length * unit, f"channel {channel}", colours.muted, "top center")
     apply_chart_style(figure, colours, {"l": 0, "r": 0, "t": 0, "b": 0})
     axes = {f"{axis}axis": {"range": [-reach, reach], "visible": False} for axis in "xyz"}
     figure.update_layout(
         showlegend=False,
         scene={
             **axes, "aspectmode": "manual", "aspectratio": dict.fromkeys("xyz", 2.5),
-            "camera": {"eye": _point(_EYE), "up": _point(PLANE_NORMAL), "projection": {"type": "orthographic"}},
+            "camera": {
+                "eye": _format_point(_EYE), "up": _format_point(PLANE_NORMAL), "projection": {"type": "orthographic"},
+            },
         },
     )  # fmt: skip
     return figure
@@ -84,20 +89,20 @@ def _scene(reach: float, stage: str, colours: Theme) -> Figure:
 _QUIET: dict[str, Any] = {"showlegend": False, "hoverinfo": "skip"}
 
 
-def _ring() -> np.ndarray:
+def _make_ring() -> np.ndarray:
     """Return the corners of the circle of radius 1 in the plane, (`CIRCLE_POINTS`, 3)."""
     turn = np.linspace(0, 2 * np.pi, CIRCLE_POINTS, endpoint=False)[:, None]
     return np.cos(turn) * _RIGHT + np.sin(turn) * _DEEP
 
 
-def _surface(figure: Figure, points: np.ndarray, colour: str, opacity: float, **triangles: Any) -> None:
+def _draw_surface(figure: Figure, points: np.ndarray, colour: str, opacity: float, **triangles: Any) -> None:
     """Draw a translucent surface of points (points, 3)."""
     x, y, z = points.T
     light = {"ambient": 0.9, "diffuse": 0.25, "specular": 0.0}
     figure.add("mesh3d", x=x, y=y, z=z, color=colour, opacity=opacity, lighting=light, **triangles, **_QUIET)
 
 
-def _vector(
+def _draw_vector(
     figure: Figure, start: np.ndarray, end: np.ndarray, label: str, colour: str, side: str, *, share: float = 1.0,
     width: float = 8,
 ) -> None:  # fmt: skip
@@ -117,13 +122,13 @@ def _vector(
         )  # fmt: skip
 
 
-def _line(figure: Figure, start: np.ndarray, end: np.ndarray, colour: str, dash: str = "solid") -> None:
+def _draw_line(figure: Figure, start: np.ndarray, end: np.ndarray, colour: str, dash: str = "solid") -> None:
     """Draw a thin line."""
     x, y, z = np.stack([start, end]).T
     figure.add("scatter3d", x=x, y=y, z=z, mode="lines", line={"color": colour, "width": 3, "dash": dash}, **_QUIET)
 
 
-def _text(figure: Figure, at: np.ndarray, text: str, colour: str, side: str = "middle center") -> None:
+def _draw_text(figure: Figure, at: np.ndarray, text: str, colour: str, side: str = "middle center") -> None:
     """Write a text at a point."""
     x, y, z = ([each] for each in at)
     font = {"color": colour, "size": 14}
@@ -132,6 +137,6 @@ def _text(figure: Figure, at: np.ndarray, text: str, colour: str, side: str = "m
     )
 
 
-def _point(at: np.ndarray) -> dict[str, float]:
+def _format_point(at: np.ndarray) -> dict[str, float]:
     """Return a point as plotly.js takes it."""
     return dict(zip("xyz", at.tolist(), strict=True))

@@ -82,7 +82,7 @@ def normalize_example(x: Sequence[float] | np.ndarray, eps: float) -> ForwardPas
         >>> normalize_example([3, 1, -1], 0).v.tolist()
         [2.0, 0.0, -2.0]
     """
-    result = normalize(_tensor(x), SCHEMES["layer"], eps)
+    result = normalize(_to_tensor(x), SCHEMES["layer"], eps)
     assert result.mean is not None
     assert result.deviation is not None
     mean, divisor = (float(np.ravel(each)[0]) for each in (result.mean, result.deviation))
@@ -98,11 +98,11 @@ def take_step(x: Sequence[float] | np.ndarray, eps: float) -> DescentStep:
         (8.8, 31.7)
     """
     before = normalize_example(x, eps)
-    change = -LEARNING_RATE * np.ravel(backward(_tensor(x), _tensor(INCOMING_GRADIENT), SCHEMES["layer"], eps))
+    change = -LEARNING_RATE * np.ravel(backward(_to_tensor(x), _to_tensor(INCOMING_GRADIENT), SCHEMES["layer"], eps))
     return DescentStep(before, change, normalize_example(before.x + change, eps))
 
 
-def _tensor(x: Sequence[float] | np.ndarray) -> np.ndarray:
+def _to_tensor(x: Sequence[float] | np.ndarray) -> np.ndarray:
     """Return three values as one example (1, 1, 1, 3)."""
     return np.reshape(np.asarray(x, float), (1, 1, 1, CHANNELS))
 

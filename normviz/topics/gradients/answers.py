@@ -134,12 +134,12 @@ def judge_answer(
         problems[name] = f"{name} is judged by dout, and the inputs hold none."
     if not given:
         raise InvalidInput(" ".join(problems.values()) or f"the answer holds none of {', '.join(ANSWER_NAMES)}.")
-    verdicts = {name: _judged(case, name, array) for name, array in given.items()}
+    verdicts = {name: _judge_array(case, name, array) for name, array in given.items()}
     verdicts |= {name: AnswerVerdict(False, None, problem=problem) for name, problem in problems.items()}
     return {name: verdicts[name] for name in sorted(verdicts, key=[*ANSWER_NAMES, *problems].index)}
 
 
-def _judged(case: HomeworkCase, name: str, array: np.ndarray) -> AnswerVerdict:
+def _judge_array(case: HomeworkCase, name: str, array: np.ndarray) -> AnswerVerdict:
     """Return the verdict on one array of an answer."""
     wanted, allowed = (
         case.to_layout_order(tensor) for tensor in np.broadcast_arrays(case.right[name], case.allowed[name])
@@ -154,7 +154,7 @@ def _judged(case: HomeworkCase, name: str, array: np.ndarray) -> AnswerVerdict:
         chain(generate_single_mistakes(case, name), generate_gamma_exchanges(case, name, flat)),
         generate_combined_mistakes(case, name),
     ):
-        keys = _nearest(flat, candidates, limits)
+        keys = _find_nearest_mistakes(flat, candidates, limits)
         if keys:
             return AnswerVerdict(False, error, *keys[:2])
     if error is None:
@@ -164,7 +164,7 @@ def _judged(case: HomeworkCase, name: str, array: np.ndarray) -> AnswerVerdict:
     return AnswerVerdict(False, error, find_statistics_mistake(case, name, flat, limits[-1]))
 
 
-def _nearest(flat: np.ndarray, candidates: MistakeCandidates, limits: Iterable[float]) -> MistakeKeys:
+def _find_nearest_mistakes(flat: np.ndarray, candidates: MistakeCandidates, limits: Iterable[float]) -> MistakeKeys:
     """Return the fewest mistakes that explain an array within the smallest possible limit; () if none do."""
     errors = [
         (keys, measure_relative_error(flat, array)) for keys, array in candidates if keys and array.shape == flat.shape

@@ -30,13 +30,13 @@ def find_jacobian_blocks(scheme: Scheme, shape: Shape) -> JacobianBlocks:
     if not fields:
         return JacobianBlocks(np.arange(count), np.arange(count + 1), True)
     field = fields[-1].coarse_field
-    keys = _statistics(field, shape)
+    keys = _index_statistics(field, shape)
     order = np.argsort(keys, kind="stable")
     edges = np.flatnonzero(np.diff(keys[order], prepend=-1, append=count))
     return JacobianBlocks(order, edges, (len(set(fields)) == 1 or scheme.whitens) and not fields[-1].windows)
 
 
-def _statistics(field: Field, shape: Shape) -> np.ndarray:
+def _index_statistics(field: Field, shape: Shape) -> np.ndarray:
     """Return the place of its statistic for every element in memory order."""
     counts = field.statistics_shape(shape)
     places = np.arange(int(np.prod(counts))).reshape(counts)

@@ -39,7 +39,7 @@ def generate_single_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates
             yield ("transposed",), wanted.transpose(order)
     for keys, tensor in _generate_tensor_mistakes(case, name):
         yield keys, case.to_layout_order(tensor)
-    for keys, array in _sums(case, name):
+    for keys, array in _generate_sum_mistakes(case, name):
         yield keys, array.squeeze()
 
 
@@ -53,16 +53,16 @@ def generate_combined_mistakes(case: HomeworkCase, name: str) -> MistakeCandidat
         *generate_wrong_formulas(scheme, right),
         *generate_wrong_fields(right, task.x.shape, case.layout),
     ):
-        for more, tensor in _answers(name, task, way):
+        for more, tensor in _generate_arrays(name, task, way):
             yield tuple(dict.fromkeys((*keys, *more))), case.to_layout_order(tensor)
     for keys, way in generate_wrong_denominators(right):
-        yield keys, case.to_layout_order(_answer(name, task, way))
+        yield keys, case.to_layout_order(_compute_array(name, task, way))
     for keys, placed in generate_wrong_fields(right, task.x.shape, case.layout):
         for more, way in generate_wrong_denominators(placed):
-            yield (*keys, *more), case.to_layout_order(_answer(name, task, way))
+            yield (*keys, *more), case.to_layout_order(_compute_array(name, task, way))
     for view in generate_misread_views(task, scheme, case.layout):
         if all(has_fitting_groups(field, view.order.shape) for field in scheme.fields):
-            for more, tensor in _answers(name, view.task, right):
+            for more, tensor in _generate_arrays(name, view.task, right):
                 yield (view.key, *more), case.to_layout_order(view.restore_order(tensor))
 
 
@@ -71,27 +71,27 @@ def _generate_tensor_mistakes(case: HomeworkCase, name: str) -> MistakeCandidate
     if name in ("dgamma", "dbeta"):
         yield ("swapped",), case.right["dbeta" if name == "dgamma" else "dgamma"]
     if case.scheme.spectral:
-        yield from _spectral(case, name)
+        yield from _generate_spectral_mistakes(case, name)
     if case.scheme.is_general_form and name != "dbeta":
-        yield from _in_the_form(case, name)
-    yield from _of_any_scheme(case, name)
+        yield from _generate_general_form_mistakes(case, name)
+    yield from _generate_any_scheme_mistakes(case, name)
 
 
-def _in_the_form(case: HomeworkCase, name: str) -> MistakeCandidates:
+def _generate_general_form_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
     """Yield the mistakes that are possible with a scheme of the general form."""
     task, scheme = case.task, case.scheme
     right = make_right_recipe(scheme, task.x.shape, case.eps)
-    yield from _answers(name, task, right)
+    yield from _generate_arrays(name, task, right)
     for keys, way in (
         *generate_wrong_formulas(scheme, right),
         *generate_wrong_fields(right, task.x.shape, case.layout),
     ):
-        yield keys, _answer(name, task, way)
+        yield keys, _compute_array(name, task, way)
     if "running mean" in scheme.keeps:
-        yield from _running(case, name)
+        yield from _generate_running_mistakes(case, name)
     for view in generate_misread_views(task, scheme, case.layout):
         if all(has_fitting_groups(field, view.order.shape) for field in scheme.fields):
-            yield (view.key,), view.restore_order(_answer(name, view.task, right))
+            yield (view.key,), view.restore_order(_compute_array(name, view.task, right))
     if name == "dx" and right.suppression is not None:
         assert task.dout is not None
         sample = replace(right, sample=True)
@@ -102,16 +102,16 @@ def _in_the_form(case: HomeworkCase, name: str) -> MistakeCandidates:
                 yield keys, tensor
     if right.suppression is not None:
         for variant in generate_min_max_variants(task.x, right.suppression, case.eps):
-            yield from _min_max(task, name, variant)
+            yield from _generate_min_max_mistakes(task, name, variant)
 
 
-def _min_max(task: HomeworkTask, name: str, variant: MinMaxScaling) -> MistakeCandidates:
+def _generate_min_max_mistakes(task: HomeworkTask, name: str, variant: MinMaxScaling) -> MistakeCandidates:
     """Yield the results of min–max scaling, also without γ and β."""
     if name == "out":
-        found = _affine(task, variant.xhat)
+        found = _generate_affine_mistakes(task, variant.xhat)
     elif name == "dgamma":
         assert task.dout is not None
-        found = iter([((), _summed(task.dout * variant.xhat, task.gamma))])
+        found = iter([((), _sum_to_parameter(task.dout * variant.xhat, task.gamma))])
     else:
         assert task.dout is not None
         found = iter([((), variant.backward(task.dout * task.gamma))])
@@ -119,7 +119,7 @@ def _min_max(task: HomeworkTask, name: str, variant: MinMaxScaling) -> MistakeCa
         yield ("min-max", *keys), tensor
 
 
-def _of_any_scheme(case: HomeworkCase, name: str) -> MistakeCandidates:
+def _generate_any_scheme_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
     """Yield the mistakes that are possible with every scheme."""
     task = case.task
     if name == "out":
@@ -131,7 +131,7 @@ def _of_any_scheme(case: HomeworkCase, name: str) -> MistakeCandidates:
         yield ("x-itself",), task.dout
 
 
-def _running(case: HomeworkCase, name: str) -> MistakeCandidates:
+def _generate_running_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
     """Yield the results of running averages in place of the batch's statistics, after none or one step."""
     task, field = case.task, case.scheme.suppression
     assert field is not None
@@ -146,12 +146,12 @@ def _running(case: HomeworkCase, name: str) -> MistakeCandidates:
                 yield ("running-statistics",), next(_generate_array_variants(name, task, way, steps))[1]
 
 
-def _spectral(case: HomeworkCase, name: str) -> MistakeCandidates:
+def _generate_spectral_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
     """Yield the mistakes with spectral norm, which is not of the general form."""
     task, xhat = case.task, case.normalized.xhat
     sigma = np.asarray(case.normalized.deviation)
     if name == "out":
-        yield from _affine(task, xhat)
+        yield from _generate_affine_mistakes(task, xhat)
         yield ("no-division",), task.x * task.gamma + task.beta
         yield ("no-root",), task.x / sigma**2 * task.gamma + task.beta
     elif name == "dx":
@@ -160,10 +160,10 @@ def _spectral(case: HomeworkCase, name: str) -> MistakeCandidates:
         yield ("forgot-gamma",), exact(task.x, task.dout, case.scheme, case.eps).dx
         yield ("sign",), -case.right["dx"]
     elif name == "dgamma":
-        yield ("x-for-xhat",), _summed(task.dout * task.x, task.gamma)
+        yield ("x-for-xhat",), _sum_to_parameter(task.dout * task.x, task.gamma)
 
 
-def _sums(case: HomeworkCase, name: str) -> MistakeCandidates:
+def _generate_sum_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
     """Yield gradients of a parameter summed over wrong axes, or averaged, in the layout of the answer."""
     if name not in ("dgamma", "dbeta"):
         return
@@ -183,12 +183,12 @@ def _sums(case: HomeworkCase, name: str) -> MistakeCandidates:
         yield ("mean-instead-of-sum",), total / m
 
 
-def _answer(name: str, task: HomeworkTask, way: NormalizationRecipe) -> np.ndarray:
+def _compute_array(name: str, task: HomeworkTask, way: NormalizationRecipe) -> np.ndarray:
     """Return an array of the answer that follows a recipe."""
     return next(_generate_array_variants(name, task, way, run_recipe(task.x, way)))[1]
 
 
-def _answers(name: str, task: HomeworkTask, way: NormalizationRecipe) -> MistakeCandidates:
+def _generate_arrays(name: str, task: HomeworkTask, way: NormalizationRecipe) -> MistakeCandidates:
     """Yield an array of the answer that follows a recipe, without and with each mistake of the array's own formula."""
     steps = run_recipe(task.x, way)
     yield from _generate_array_variants(name, task, way, steps)
@@ -201,14 +201,14 @@ def _generate_array_variants(
     name: str, task: HomeworkTask, way: NormalizationRecipe, steps: ForwardSteps
 ) -> MistakeCandidates:
     if name == "out":
-        return _affine(task, steps.xhat)
+        return _generate_affine_mistakes(task, steps.xhat)
     if name == "dgamma":
-        return _scaled(task, steps)
+        return _generate_gain_mistakes(task, steps)
     assert task.dout is not None
     return generate_input_gradients(task.x, task.dout * task.gamma, way, steps)
 
 
-def _affine(task: HomeworkTask, xhat: np.ndarray) -> MistakeCandidates:
+def _generate_affine_mistakes(task: HomeworkTask, xhat: np.ndarray) -> MistakeCandidates:
     yield (), xhat * task.gamma + task.beta
     yield ("forgot-gamma",), xhat + task.beta
     yield ("forgot-beta",), xhat * task.gamma
@@ -216,14 +216,14 @@ def _affine(task: HomeworkTask, xhat: np.ndarray) -> MistakeCandidates:
     yield ("forgot-gamma", "forgot-beta"), xhat
 
 
-def _scaled(task: HomeworkTask, steps: ForwardSteps) -> MistakeCandidates:
+def _generate_gain_mistakes(task: HomeworkTask, steps: ForwardSteps) -> MistakeCandidates:
     assert task.dout is not None
-    yield (), _summed(task.dout * steps.xhat, task.gamma)
+    yield (), _sum_to_parameter(task.dout * steps.xhat, task.gamma)
     for other in (task.x, steps.v, steps.xhat * task.gamma + task.beta):
-        yield ("x-for-xhat",), _summed(task.dout * other, task.gamma)
+        yield ("x-for-xhat",), _sum_to_parameter(task.dout * other, task.gamma)
 
 
-def _summed(terms: np.ndarray, parameter: np.ndarray) -> np.ndarray:
+def _sum_to_parameter(terms: np.ndarray, parameter: np.ndarray) -> np.ndarray:
     return terms.sum(tuple(axis for axis, n in enumerate(parameter.shape) if n == 1), keepdims=True)
 
 

@@ -43,7 +43,7 @@ def separate_usable_arrays(
 
     Usable are known names with up to `MAX_ELEMENTS` finite real numbers in at most four axes.
     """
-    problems = {name: _unknown(str(name), names, source) for name in arrays if name not in names}
+    problems = {name: _describe_unknown_name(str(name), names, source) for name in arrays if name not in names}
     usable = {}
     for name in names:
         if name in arrays:
@@ -56,7 +56,7 @@ def separate_usable_arrays(
     return usable, problems
 
 
-def _unknown(name: str, names: tuple[str, ...], told: str) -> str:
+def _describe_unknown_name(name: str, names: tuple[str, ...], told: str) -> str:
     """Describe an unknown name, and suggest the known name of the nearest spelling."""
     alike = get_close_matches(name[:40].lower(), names, n=1, cutoff=0.5)
     hint = f" Did you mean {alike[0]}?" if alike else ""
@@ -102,7 +102,7 @@ class HomeworkCase:
             eps = given
         self.eps = (scheme.eps or 0.0) if eps is None else eps
         gamma, beta = (
-            parameter_to_tensor(self._parameter(name).astype(float), scheme, name, layout, x.shape)
+            parameter_to_tensor(self._get_parameter(name).astype(float), scheme, name, layout, x.shape)
             for name in ("gamma", "beta")
         )
         dout = inputs.get("dout")
@@ -111,14 +111,14 @@ class HomeworkCase:
         above = None if dout is None else to_tensor(dout.astype(float), layout)
         self.task = HomeworkTask(to_tensor(x.astype(float), layout), gamma, beta, above)
         scheme.check(self.task.x.shape, MAX_WINDOW_NUMBERS)
-        self.right = self._right()
-        self.allowed, self.condition = self._allowed()
+        self.right = self._compute_right()
+        self.allowed, self.condition = self._compute_tolerances()
 
-    def _parameter(self, name: str) -> np.ndarray:
+    def _get_parameter(self, name: str) -> np.ndarray:
         shape = get_parameter_shape(self.scheme, name, self.layout, self.inputs["x"].shape)
         return self.inputs.get(name, np.full(shape, 1.0 if name == "gamma" else 0.0))
 
-    def _right(self) -> dict[str, np.ndarray]:
+    def _compute_right(self) -> dict[str, np.ndarray]:
         """Return the core's results, as tensors."""
         task, scheme = self.task, self.scheme
         self.normalized = normalize(task.x, scheme, self.eps, task.gamma, task.beta)
@@ -131,7 +131,7 @@ class HomeworkCase:
             right |= {"dx": found.dx, "dgamma": found.dgain, "dbeta": found.dbias}
         return right
 
-    def _inverse(self) -> np.ndarray:
+    def _compute_inverse(self) -> np.ndarray:
         """Return 1/σ of every field; with whitening, the largest factor of the matrix times its number of rows."""
         task, scheme = self.task, self.scheme
         if scheme.whitens:
@@ -139,7 +139,7 @@ class HomeworkCase:
             return compute_steepest_slope(self.normalized.v, groups, self.eps) * (task.x.shape[-1] // groups)
         return scheme.scale(task.x.shape) / np.asarray(self.normalized.deviation)
 
-    def _allowed(self) -> tuple[dict[str, np.ndarray], float]:
+    def _compute_tolerances(self) -> tuple[dict[str, np.ndarray], float]:
         """Return `allowed` and `condition`.
 
         x̂ loses the digits by which x exceeds σ, and σ those by which a mean square exceeds the variance.
@@ -149,7 +149,9 @@ class HomeworkCase:
         longest = 1
         r = np.full_like(xhat, max(scheme.alpha, 1.0) if scheme.pointwise else 1.0)
         if scheme.suppression is not None:
-            r = np.broadcast_to(broadcast_statistic(self._inverse(), scheme.suppression, xhat.shape), xhat.shape)
+            r = np.broadcast_to(
+                broadcast_statistic(self._compute_inverse(), scheme.suppression, xhat.shape), xhat.shape
+            )
         for field in scheme.fields:
             most = (
                 broadcast_statistic(

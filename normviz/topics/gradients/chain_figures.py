@@ -69,16 +69,16 @@ def draw_chain(values: ChainValues, step: int, least: float, theme: str = "light
     """
     colours = THEMES[theme]
     figure = Figure()
-    texts = {name: _lines(box, values, step, least) for name, box in BOXES.items()}
+    texts = {name: _write_box_lines(box, values, step, least) for name, box in BOXES.items()}
     for (start, end), path in GRAPH_EDGES.items():
         colour = colours.muted if path is None else get_path_colours(colours)[path]
         back = STEPS.index(BOXES[start].gradient)
         if back <= step:
-            _arrow(figure, end, start, texts, colour, 5.0 if back == step else 3.0)
+            _draw_arrow(figure, end, start, texts, colour, 5.0 if back == step else 3.0)
         else:
-            _arrow(figure, start, end, texts, colour, 2.0)
+            _draw_arrow(figure, start, end, texts, colour, 2.0)
     for name, box in BOXES.items():
-        _box(figure, box, texts[name], box.gradient == STEPS[step], colours)
+        _draw_box(figure, box, texts[name], box.gradient == STEPS[step], colours)
     for name, colour, (x, y, side) in zip(PATHS, get_path_colours(colours), PATH_LABELS, strict=True):
         text = f"<b>{name.replace('through the ', '')}</b>"
         figure.add_annotation(
@@ -97,7 +97,7 @@ def draw_chain(values: ChainValues, step: int, least: float, theme: str = "light
     return figure
 
 
-def _lines(box: GraphBox, one: ChainValues, step: int, least: float) -> list[str]:
+def _write_box_lines(box: GraphBox, one: ChainValues, step: int, least: float) -> list[str]:
     """Return the lines of a box: its formula, its value, and its gradient once it is computed."""
     if not box.field:
         return [box.formula]
@@ -107,7 +107,9 @@ def _lines(box: GraphBox, one: ChainValues, step: int, least: float) -> list[str
     return lines
 
 
-def _arrow(figure: Figure, start: str, end: str, texts: Mapping[str, list[str]], colour: str, width: float) -> None:
+def _draw_arrow(
+    figure: Figure, start: str, end: str, texts: Mapping[str, list[str]], colour: str, width: float
+) -> None:
     """Draw an arrow between two boxes, from border to border."""
     a, b = BOXES[start], BOXES[end]
     ends = {}
@@ -120,7 +122,7 @@ def _arrow(figure: Figure, start: str, end: str, texts: Mapping[str, list[str]],
     )  # fmt: skip
 
 
-def _box(figure: Figure, box: GraphBox, lines: list[str], now: bool, colours: Theme) -> None:
+def _draw_box(figure: Figure, box: GraphBox, lines: list[str], now: bool, colours: Theme) -> None:
     """Draw a box with its gradient in the colour of gradients; framed in the step that adds the gradient."""
     warm = colours.lines[1]
     formula, *values = lines

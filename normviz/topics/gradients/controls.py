@@ -29,7 +29,7 @@ def controls(view: View) -> None:
         if is_relevant(view, "scheme"):
             scheme = get_page_scheme(view)
             choose_scheme(PREFIX + "scheme")
-            _parameters(view, scheme)
+            _draw_parameters(view, scheme)
         if is_relevant(view, "x"):
             st.text_input(
                 f"x: 2 to {MAX_NUMBERS} numbers", key=PREFIX + "x", **PERSIST_STATE, help="Separated by commas."
@@ -43,11 +43,11 @@ def controls(view: View) -> None:
                     "∂l/∂x̂: a number for each x", key=PREFIX + "dy", **PERSIST_STATE, help="From the network."
                 )
             if is_relevant(view, "n"):
-                _shape(view, get_page_scheme(view))
+                _draw_shape(view, get_page_scheme(view))
             page.rest()
 
 
-def _parameters(view: View, scheme: Scheme) -> None:
+def _draw_parameters(view: View, scheme: Scheme) -> None:
     """Draw the controls of the scheme's own parameters, except ε."""
     if scheme.key == "custom":
         custom.draw_custom_controls(view, get_view_lengths, PREFIX)
@@ -60,7 +60,7 @@ def _parameters(view: View, scheme: Scheme) -> None:
         draw_value_slider(PREFIX + "alpha", ALPHA_LABEL, ALPHA_STEPS, view["alpha"])
 
 
-def _shape(view: View, scheme: Scheme) -> None:
+def _draw_shape(view: View, scheme: Scheme) -> None:
     """Draw the controls of the lengths of the small tensor."""
     columns = st.columns(2)
     called = wording.name_axes(scheme.axes, get_tensor_shape(view))

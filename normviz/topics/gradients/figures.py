@@ -27,7 +27,9 @@ def draw_tensor_map(values: np.ndarray, title: str, theme: str = "light", least:
         text=[[format_number(value, 2) for value in row] for row in flat] if labelled else None,
         texttemplate="%{text}" if labelled else None,
         textfont={"size": 14},
-        customdata=[[", ".join(map(str, np.unravel_index(k, values.shape))) for k in row] for row in _places(flat)],
+        customdata=[
+            [", ".join(map(str, np.unravel_index(k, values.shape))) for k in row] for row in _index_cells(flat)
+        ],
         hovertemplate="n, h, w, c = %{customdata}: %{z:.4g}<extra></extra>",
     )  # fmt: skip
     figure.update_layout(
@@ -38,6 +40,6 @@ def draw_tensor_map(values: np.ndarray, title: str, theme: str = "light", least:
     return apply_chart_style(figure, colours, {"t": 32, "l": 6, "r": 6, "b": 6})
 
 
-def _places(flat: np.ndarray) -> np.ndarray:
+def _index_cells(flat: np.ndarray) -> np.ndarray:
     """Return the place in memory of every cell of a matrix that is a reshaped tensor."""
     return np.arange(flat.size).reshape(flat.shape)

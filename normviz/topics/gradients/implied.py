@@ -117,13 +117,13 @@ def _are_running(case: HomeworkCase, field: Field, implied: ImpliedStatistics) -
             variance,
             variance * compute_bessel_factor(field, mean.shape),
         ):  # frameworks keep it with m − 1
-            share = _share(implied, mean, of_batch, start)
+            share = _fit_share(implied, mean, of_batch, start)
             if 0 <= share <= 1 and implied.measure_distance(share * mean, start + share * (of_batch - start)) <= bound:
                 return True
     return False
 
 
-def _share(implied: ImpliedStatistics, mean: np.ndarray, variance: np.ndarray, start: float) -> float:
+def _fit_share(implied: ImpliedStatistics, mean: np.ndarray, variance: np.ndarray, start: float) -> float:
     """Return the share of the batch in the nearest blend, by least squares in units of the implied σ."""
     moved, possible = (implied.variance - start) / implied.variance, (variance - start) / implied.variance
     products, squares = np.vdot(possible, moved), np.vdot(possible, possible)

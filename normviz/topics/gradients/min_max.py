@@ -29,7 +29,7 @@ class MinMaxScaling:
     scale: float
     shift: float
 
-    def _end(self, how: object) -> np.ndarray:
+    def _reduce_to_end(self, how: object) -> np.ndarray:
         """Return the field's smallest or largest value at every element."""
         return np.broadcast_to(
             broadcast_statistic(reduce_boxes(self.x, self.field, how), self.field, self.x.shape), self.x.shape
@@ -38,13 +38,13 @@ class MinMaxScaling:
     @property
     def xhat(self) -> np.ndarray:
         """The scaled tensor."""
-        low, high = self._end(np.min), self._end(np.max)
+        low, high = self._reduce_to_end(np.min), self._reduce_to_end(np.max)
         origin = broadcast_mean(self.x, self.field) if self.centred else low
         return self.scale * (self.x - origin) / (high - low + self.eps) + self.shift
 
     def backward(self, g: np.ndarray) -> np.ndarray:
         """Return ∂l/∂x from g = ∂l/∂x̂: the direct path, and the paths through the origin and through both ends."""
-        low, high = self._end(np.min), self._end(np.max)
+        low, high = self._reduce_to_end(np.min), self._reduce_to_end(np.max)
         m = self.field.sizes(self.x.shape)
         length = high - low + self.eps
         direct = self.scale * g / length

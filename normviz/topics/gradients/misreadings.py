@@ -17,21 +17,25 @@ def generate_wrong_fields(
     recipe: NormalizationRecipe, shape: Shape, layout: str
 ) -> Iterator[tuple[MistakeKeys, NormalizationRecipe]]:
     """Yield recipes in which other elements share a statistic: a misread array, miscounted groups, other axes."""
-    seen = {_canonical(recipe, shape)}
+    seen = {_make_canonical(recipe, shape)}
 
     def new(way: NormalizationRecipe) -> bool:
-        known = _canonical(way, shape)
+        known = _make_canonical(way, shape)
         if known in seen:
             return False
         seen.add(known)
         return True
 
-    for key, wrong in (*_misread(recipe, layout), *_miscounted(recipe, shape), *_other_axes(recipe, shape)):
+    for key, wrong in (
+        *_generate_misread_layouts(recipe, layout),
+        *_generate_miscounted_groups(recipe, shape),
+        *_generate_other_axes(recipe, shape),
+    ):
         if all(has_fitting_groups(field, shape) for field in (wrong.summation, wrong.suppression)) and new(wrong):
             yield (key,), wrong
 
 
-def _canonical(way: NormalizationRecipe, shape: Shape) -> tuple[Field | None, ...]:
+def _make_canonical(way: NormalizationRecipe, shape: Shape) -> tuple[Field | None, ...]:
     return tuple(None if f is None else f.canonical(shape) for f in (way.summation, way.suppression))
 
 
@@ -41,7 +45,7 @@ def has_fitting_groups(field: Field | None, shape: Shape) -> bool:
     return all(rule.kind != "groups" or n % rule.number == 0 for rule, n in rules)
 
 
-def _with(way: NormalizationRecipe, change: "dict[int, Rule] | Field") -> NormalizationRecipe:
+def _replace_fields(way: NormalizationRecipe, change: "dict[int, Rule] | Field") -> NormalizationRecipe:
     """Return the recipe with both fields replaced, or with some of their rules."""
 
     def changed(field: Field | None) -> Field | None:
@@ -54,7 +58,7 @@ def _with(way: NormalizationRecipe, change: "dict[int, Rule] | Field") -> Normal
     return replace(way, summation=changed(way.summation), suppression=changed(way.suppression))
 
 
-def _misread(way: NormalizationRecipe, layout: str) -> Iterator[tuple[str, NormalizationRecipe]]:
+def _generate_misread_layouts(way: NormalizationRecipe, layout: str) -> Iterator[tuple[str, NormalizationRecipe]]:
     """Yield the recipe for the array read with its channels at the other end."""
     read = {"NCHW": (0, 1, 2, 3), "NHWC": (0, 3, 1, 2), "BTC": (0, 3, 1)}.get(layout)
     if read is None:
@@ -68,21 +72,21 @@ def _misread(way: NormalizationRecipe, layout: str) -> Iterator[tuple[str, Norma
     yield key, replace(way, summation=permuted(way.summation), suppression=permuted(way.suppression))
 
 
-def _miscounted(way: NormalizationRecipe, shape: Shape) -> Iterator[tuple[str, NormalizationRecipe]]:
+def _generate_miscounted_groups(way: NormalizationRecipe, shape: Shape) -> Iterator[tuple[str, NormalizationRecipe]]:
     field = way.suppression or way.summation
     groups = {axis: rule for axis, rule in enumerate(field.rules if field else ()) if rule.kind == "groups"}
     for axis, rule in groups.items():
         if shape[axis] % rule.number == 0:
-            yield "group-size", _with(way, {axis: Rule("groups", shape[axis] // rule.number)})
+            yield "group-size", _replace_fields(way, {axis: Rule("groups", shape[axis] // rule.number)})
 
 
-def _other_axes(way: NormalizationRecipe, shape: Shape) -> Iterator[tuple[str, NormalizationRecipe]]:
+def _generate_other_axes(way: NormalizationRecipe, shape: Shape) -> Iterator[tuple[str, NormalizationRecipe]]:
     """Yield a recipe for every other choice of averaged axes."""
     long = [axis for axis, n in enumerate(shape) if n > 1]
     for chosen in product((True, False), repeat=len(long)):
         over = {axis for axis, full in zip(long, chosen, strict=True) if full}
         if over:
-            yield "wrong-axis", _with(way, Field(tuple(FULL if axis in over else OWN for axis in range(4))))
+            yield "wrong-axis", _replace_fields(way, Field(tuple(FULL if axis in over else OWN for axis in range(4))))
 
 
 class MisreadView(NamedTuple):

@@ -67,15 +67,15 @@ def measure_scaling_gaps(scheme: Scheme, linear_layer: LinearLayer, a: float, ep
     """Return the differences of a from a = 1."""
     one, other = run_scaled_layer(scheme, linear_layer, 1.0, eps), run_scaled_layer(scheme, linear_layer, a, eps)
     pairs = zip(one, other._replace(dw=a * other.dw), strict=True)
-    return ScalingGaps(*(_relative(before, after) for before, after in pairs))
+    return ScalingGaps(*(_measure_relative_gap(before, after) for before, after in pairs))
 
 
 def measure_sign_gap(scheme: Scheme, linear_layer: LinearLayer, a: float, eps: float) -> float:
     """Return the relative difference of x̂ of −aW from −x̂ of aW."""
-    return _relative(
+    return _measure_relative_gap(
         run_scaled_layer(scheme, linear_layer, a, eps).xhat, -run_scaled_layer(scheme, linear_layer, -a, eps).xhat
     )
 
 
-def _relative(before: np.ndarray, after: np.ndarray) -> float:
+def _measure_relative_gap(before: np.ndarray, after: np.ndarray) -> float:
     return float(np.abs(after - before).max()) / (float(np.abs(before).max()) or 1.0)

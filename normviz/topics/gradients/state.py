@@ -65,24 +65,24 @@ def parse_numbers(text: str) -> list[float]:
     return [round(min(max(each, -MAX_MAGNITUDE), MAX_MAGNITUDE), 3) + 0.0 for each in found[:MAX_NUMBERS]]
 
 
-def _x(value: Any, view: View) -> str:
+def _fit_x(value: Any, view: View) -> str:
     found = parse_numbers(value)
     if len(found) < 2:
         raise ValueError("a field has two elements at least")
-    return _text(found)
+    return _format_numbers(found)
 
 
-def _dy(value: Any, view: View) -> str:
+def _fit_dy(value: Any, view: View) -> str:
     """Return a text of as many numbers as x has; missing ones are 0."""
     count = len(parse_numbers(view["x"]))
-    return _text(([*parse_numbers(value), *[0.0] * count])[:count])
+    return _format_numbers(([*parse_numbers(value), *[0.0] * count])[:count])
 
 
-def _text(numbers: list[float]) -> str:
+def _format_numbers(numbers: list[float]) -> str:
     return ", ".join(map(format_exact, numbers))
 
 
-def _why(name: str) -> Callable[[Any, View], str | None]:
+def _make_explainer(name: str) -> Callable[[Any, View], str | None]:
     """Return a function that explains the repair of a value; "" if the repair kept the numbers."""
 
     def why(given: Any, view: View) -> str | None:
@@ -120,8 +120,8 @@ class Page:
 
 
 _NUMBERS = {
-    "x": CustomValue("1, 2, 4, 1", _x, label="x", why=_why("x")),
-    "dy": CustomValue("1, 0, -1, 0.5", _dy, label="∂l/∂x̂", why=_why("dy")),
+    "x": CustomValue("1, 2, 4, 1", _fit_x, label="x", why=_make_explainer("x")),
+    "dy": CustomValue("1, 0, -1, 0.5", _fit_dy, label="∂l/∂x̂", why=_make_explainer("dy")),
 }
 
 PARAMS = (

@@ -3,7 +3,7 @@
 import numpy as np
 
 from normviz.charts import cube
-from normviz.charts.cube_layout import compute_layout, count_gapless_boxes
+from normviz.charts.cube_layout import PLAIN_ROLES, AxisRoles, compute_layout, count_gapless_boxes
 from normviz.charts.palette import NOT_FINITE_COLOUR, THEMES
 from normviz.core.fields import AXIS_NAMES, Shape
 from normviz.core.kinds.base import NormalizationResult
@@ -18,7 +18,7 @@ from normviz.ui.cube_view import make_view_callback
 from normviz.ui.link import View
 from normviz.ui.scheme import get_effective_eps
 from normviz.ui.tensor import format_colour_name, is_picture, store_sent_focus
-from normviz.web.components.plot import show_figure
+from normviz.web.components.plot import CubeParts, show_figure
 
 HIGHLIGHT_WORDS = {
     "lock": "the chosen element",
@@ -27,8 +27,7 @@ HIGHLIGHT_WORDS = {
 }
 """Words for the highlighted element, by the reason of the highlight, which plot.js sets."""
 
-PLAIN_ROLES = (0, 1, 2, 3)
-AXIS_ROLES = {"weight": (2, 0, 1, 3)}
+AXIS_ROLES: dict[str, AxisRoles] = {"weight": (2, 0, 1, 3)}
 """Axes drawn in the places of N, H, W and C, by `acts_on`: input channels of weights take the place of examples."""
 
 
@@ -38,7 +37,7 @@ def show_lab_cube(view: View, scheme: Scheme, x: np.ndarray, result: Normalizati
     roles = AXIS_ROLES.get(scheme.acts_on, PLAIN_ROLES)
     levels, legend = _levels(view, scheme, x, result)
     layout = compute_layout(shown, x.shape, roles)
-    titles, hues = make_axis_titles(scheme, layout, x.shape, THEMES[theme])
+    titles, hues = make_axis_titles(scheme, layout, THEMES[theme])
     block = AXIS_NAMES[scheme.axes[roles[0]]]
     colour = format_colour_name(view["colour"], scheme).lower()
     still = (
@@ -52,31 +51,26 @@ def show_lab_cube(view: View, scheme: Scheme, x: np.ndarray, result: Normalizati
         scheme.field is None
         or count_gapless_boxes(layout, scheme.field.box(view["focus"], x.shape)) <= cube.MAX_OUTLINED_BOXES
     )
+    stages = None if still or len(played) < 2 else cube.build_stages_data(played, x.shape, theme)
+    labels = cube.build_labels_data(layout, [titles], block_name=(block.one, block.letter), colours=[hues])
+    fields, filled = [(scheme.field, scheme.summation)], legend["kind"] == "plain"
     show_figure(
-        cube.draw_cube(x.shape, shown, levels, legend, theme, roles),
+        cube.draw_cube(layout, levels, legend, theme),
         key="cube",
         alt=wording.describe_picture(scheme, x.shape, view["focus"], shown, colour),
-        hover=cube.build_hover_data(
-            x.shape,
-            shown,
-            [(scheme.field, scheme.summation)],
-            x,
-            [result.xhat],
-            roles,
-            legend["kind"] == "plain",
-            None if still or len(played) < 2 else cube.build_stages_data(played, x.shape, theme),
-            cube.build_labels_data(shown, x.shape, [titles], [""], roles, (block.one, block.letter), colours=[hues]),
+        cube=CubeParts(
+            cube.build_hover_data(layout, fields, x, [result.xhat], filled, stages, labels),
+            focus=view["focus"],
+            index_letters=[AXIS_NAMES[name].letter for name in scheme.axes],
+            symbol=TENSOR_SYMBOLS.get(scheme.acts_on, "x"),
+            axes=scheme.axes,
+            legend=describe_layout(shown, scheme, x.shape)
+            + format_cube_legend(view["colour"], scheme, x.shape, theme, framed, legend),
+            no_stages_note=still,
+            view={param.name: view[param.name] for param in LOOK_PARAMS},
+            on_focus=lambda: store_sent_focus("cube plot"),
+            on_view=make_view_callback("cube plot", LOOK_PARAMS),
         ),
-        no_stages_note=still,
-        focus=view["focus"],
-        index_letters=[AXIS_NAMES[name].letter for name in scheme.axes],
-        symbol=TENSOR_SYMBOLS.get(scheme.acts_on, "x"),
-        on_focus=lambda: store_sent_focus("cube plot"),
-        axes=scheme.axes,
-        view={param.name: view[param.name] for param in LOOK_PARAMS},
-        on_view=make_view_callback("cube plot", LOOK_PARAMS),
-        legend=format_cube_legend(view["colour"], scheme, x.shape, theme, framed, legend)
-        + describe_layout(shown, scheme, x.shape),
     )
 
 

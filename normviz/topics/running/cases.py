@@ -33,7 +33,7 @@ CORRECT_CASES = ("population", "running")
 def measure_frozen_accuracy(trained: TrainedNetworks, frozen: Moments, contrast: float = 1.0) -> np.ndarray:
     """Return the accuracy in evaluation, with frozen statistics of all units (networks, units)."""
     pictures, classes = load_input_rows(test=True)
-    return _right(trained.network.run(pictures * contrast, split_moments(frozen)).logits, classes)
+    return _compute_accuracy(trained.network.run(pictures * contrast, split_moments(frozen)).logits, classes)
 
 
 def measure_unfrozen_accuracy(trained: TrainedNetworks, batches: Sequence[np.ndarray]) -> np.ndarray:
@@ -42,7 +42,7 @@ def measure_unfrozen_accuracy(trained: TrainedNetworks, batches: Sequence[np.nda
     right = np.zeros(len(trained.network.weights[0]))
     for size in {len(chosen) for chosen in batches}:  # those of one size at once
         chosen = np.stack([each for each in batches if len(each) == size])[:, None]
-        right += size * _right(trained.network.run(pictures[chosen]).logits, classes[chosen]).sum(0)
+        right += size * _compute_accuracy(trained.network.run(pictures[chosen]).logits, classes[chosen]).sum(0)
     return right / sum(map(len, batches))
 
 
@@ -101,5 +101,5 @@ def measure_case_accuracies(
     )
 
 
-def _right(logits: np.ndarray, classes: np.ndarray) -> np.ndarray:
+def _compute_accuracy(logits: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return np.mean(logits.argmax(-1) == classes, axis=-1)

@@ -55,7 +55,7 @@ class NetworkTraining:
         pictures, classes = load_input_rows()
         generators = [np.random.default_rng([self.seed, 6, k]) for k in range(NETWORK_COUNT)]
         networks = initialize_networks(generators, WIDTHS, self.eps)
-        order = np.stack([_order(each, len(pictures), self.batch) for each in generators], axis=1)
+        order = np.stack([_order_mini_batches(each, len(pictures), self.batch) for each in generators], axis=1)
         means, variances = np.empty((2, STEPS, NETWORK_COUNT, sum(WIDTHS)), np.float32)
         velocities = [np.zeros_like(array) for array in networks.parameters]
         for step, chosen in enumerate(order):
@@ -87,7 +87,7 @@ def split_moments(moments: Moments) -> list[tuple[np.ndarray, np.ndarray]]:
     return list(zip(mean, variance, strict=True))
 
 
-def _order(rng: np.random.Generator, count: int, batch: int) -> np.ndarray:
+def _order_mini_batches(rng: np.random.Generator, count: int, batch: int) -> np.ndarray:
     """Return the digits of each mini-batch, (steps, batch): all of them in turn, shuffled anew each time."""
     rounds = STEPS * batch // count + 1
     return np.concatenate([rng.permutation(count) for _ in range(rounds)])[: STEPS * batch].reshape(STEPS, batch)

@@ -38,7 +38,7 @@ PACES = (1, 5)
 FRAMEWORK_NAMES = {key: row.name for key, row in CONVENTIONS.items()}
 
 
-def _momenta(share: float) -> str:
+def _format_momenta(share: float) -> str:
     """Return a share as the momentum of every framework: 0.1 / 0.9."""
     return " / ".join(f"{row.convert_momentum(share):g}" for row in CONVENTIONS.values())
 
@@ -49,7 +49,8 @@ class Page(Setting):
 
     framework: str = choice("pytorch", FRAMEWORK_NAMES, label="Convention")
     share: float = real(
-        CONVENTIONS["pytorch"].momentum, 0.0, 1.0, stops=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0), shown=_momenta,
+        CONVENTIONS["pytorch"].momentum, 0.0, 1.0, stops=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0),
+        shown=_format_momenta,
         # One label for both: with another label a slider loses its place.
         label=f"Momentum: {' / '.join(FRAMEWORK_NAMES.values())}",
     )  # fmt: skip

@@ -96,7 +96,7 @@ def compute_drifted_weights(setting: Setting, step: int = 0) -> np.ndarray:
     """Return the weights at a step, (fan-in, C): W_t = W_0 + drift · t / (steps - 1) · W_1, both N(0, 4/fan-in)."""
     fan_in = PATCH_SIDES[setting.layer] ** 2
     first, direction = np.random.default_rng([setting.seed, 0]).standard_normal((2, fan_in, UNITS))
-    return (first + _drifted(setting, step) * direction) * (WEIGHT_SCALE * fan_in**-0.5)
+    return (first + _compute_drift(setting, step) * direction) * (WEIGHT_SCALE * fan_in**-0.5)
 
 
 def make_affine_parameters(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
@@ -123,10 +123,10 @@ def draw_batch_indices(setting: Setting) -> np.ndarray:
 
 def stream_summed_inputs(setting: Setting, steps: Sequence[int] | np.ndarray = range(BATCHES)) -> np.ndarray:
     """Return the summed inputs of some mini-batches of the stream: (steps, N, H, W, C)."""
-    first, direction = _training(setting.layer, setting.seed)
+    first, direction = _compute_training_sums(setting.layer, setting.seed)
     chosen, amount = (
         draw_batch_indices(setting)[np.asarray(steps)],
-        _drifted(setting, np.asarray(steps))[:, None, None, None, None],
+        _compute_drift(setting, np.asarray(steps))[:, None, None, None, None],
     )
     return first[chosen] + amount * direction[chosen]
 
@@ -160,9 +160,9 @@ def compute_population(setting: Setting) -> Moments:
 
     The summed inputs are a + t·b, so their variance is Var a + 2 t Cov(a, b) + t² Var b.
     """
-    first, direction = _training(setting.layer, setting.seed)
+    first, direction = _compute_training_sums(setting.layer, setting.seed)
     (u, mean_u), (v, mean_v) = centre(first, UNIT_FIELD), centre(direction, UNIT_FIELD)
-    amount = _drifted(setting, np.arange(BATCHES))[:, None]
+    amount = _compute_drift(setting, np.arange(BATCHES))[:, None]
     variance, covariance, drift_variance = (np.mean(product, (0, 1, 2)) for product in (u * u, u * v, v * v))
     mean = mean_u.reshape(-1) + amount * mean_v.reshape(-1)
     return Moments(mean, variance + 2 * amount * covariance + amount**2 * drift_variance)
@@ -185,7 +185,7 @@ def compute_affine_map(
 
     Source: Ioffe & Szegedy 2015, Algorithm 2, step 11.
     """
-    factor = gain / _deviation(variance, eps)
+    factor = gain / _compute_deviation(variance, eps)
     return factor, bias - factor * mean
 
 
@@ -198,7 +198,7 @@ def normalize_in_inference(
     bias: np.ndarray | float = 0.0,
 ) -> np.ndarray:
     """Apply batch norm in evaluation: y = γ (x - μ) / sqrt(σ² + ε) + β, with given μ and σ², (…, C)."""
-    return (x - mean) / _deviation(variance, eps) * gain + bias
+    return (x - mean) / _compute_deviation(variance, eps) * gain + bias
 
 
 def fold_batch_norm(
@@ -209,7 +209,7 @@ def fold_batch_norm(
     return FoldedLayer(weights * factor, offset)
 
 
-def _deviation(variance: np.ndarray, eps: float) -> np.ndarray:
+def _compute_deviation(variance: np.ndarray, eps: float) -> np.ndarray:
     """Return sqrt(σ² + ε) of given statistics.
 
     Raises:
@@ -221,7 +221,7 @@ def _deviation(variance: np.ndarray, eps: float) -> np.ndarray:
 
 
 @lru_cache(maxsize=8)
-def _training(layer: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def _compute_training_sums(layer: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the summed inputs of the training digits under the first weights, and those added by a drift of 1."""
     still, moved = Setting(layer, seed=seed), Setting(layer, drift=1.0, seed=seed)
     first = compute_summed_inputs(load_digit_split()[0], still)
@@ -230,6 +230,6 @@ def _training(layer: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return first, direction
 
 
-def _drifted(setting: Setting, step: int | np.ndarray) -> np.ndarray:
+def _compute_drift(setting: Setting, step: int | np.ndarray) -> np.ndarray:
     """Return the drift of the weights at a step: 0 at the first, `drift` at the last."""
     return setting.drift * np.asarray(step) / (BATCHES - 1)

@@ -49,15 +49,18 @@ class TableResults:
     """Cache of the most recently used forward gaps and trained networks, safe for threads.
 
     Attributes:
-        version: counter of new results.
         rows: cells of complete rows of Table 1, by the values they depend on.
     """
 
     def __init__(self, limit: int = 8192) -> None:
-        self.version = 0
         self.rows: BoundedStore[HashedKey, list] = BoundedStore(MAX_CACHED_ROWS)
-        self._records: BoundedStore[HashedKey, NetworkRecord] = BoundedStore(limit, replaces=_at_least_as_long)
-        self._measured: BoundedStore[HashedKey, ForwardMeasurement] = BoundedStore(limit, replaces=_at_least_as_much)
+        self._records: BoundedStore[HashedKey, NetworkRecord] = BoundedStore(limit, replaces=_is_longer)
+        self._measured: BoundedStore[HashedKey, ForwardMeasurement] = BoundedStore(limit, replaces=_is_fuller)
+
+    @property
+    def version(self) -> int:
+        """A number that grows with every new result."""
+        return self._records.version + self._measured.version
 
     def forward(self, scheme: Scheme, setting: Setting) -> ForwardMeasurement:
         """Return the measurement of a scheme so far, of all networks."""
@@ -70,7 +73,6 @@ class TableResults:
 
     def store_forward(self, job: ForwardJob, measured: ForwardMeasurement) -> None:
         """Store the measurement of a row, complete or not."""
-        self.version += 1
         self._measured.put(_first_key(job.row.scheme, job.setting), measured)
 
     def losses(self, scheme: Scheme, setting: Setting) -> np.ndarray:
@@ -88,7 +90,7 @@ class TableResults:
         records = (self._record(key) for scheme in schemes for key in _keys(scheme, setting))
         return join_devices(record.device for record in records)
 
-    def missing(self, schemes: Sequence[Scheme], setting: Setting) -> list[TableTrainingJob]:
+    def find_missing(self, schemes: Sequence[Scheme], setting: Setting) -> list[TableTrainingJob]:
         """Return the jobs of missing trainings, as large as `cost` allows."""
         blocks: dict[tuple[int, ...], dict[HashedKey, Scheme]] = {}
         for scheme in schemes:
@@ -110,7 +112,6 @@ class TableResults:
             return
         for row, scheme in enumerate(job.schemes):
             keys = _keys(scheme, job.setting)
-            self.version += len(outcome.losses) > len(self._record(keys[job.networks[0]]).losses)
             for column, network in enumerate(job.networks):
                 losses = outcome.losses[:, row, column].copy()
                 record = NetworkRecord(losses, outcome.failures.get((row, column)), outcome.device)
@@ -119,10 +120,10 @@ class TableResults:
     def fill(self, schemes: Sequence[Scheme], setting: Setting) -> None:
         """Measure and train everything missing, in this thread. Raises InvalidInput if a scheme does not fit."""
         setting.check(schemes)
-        for each in {setting, setting.exact}:
+        for each in {setting, setting.in_float64}:
             for row in self.plan_measurements(schemes, each):
                 self.store_forward(row, run_to_end(row))
-        for job in self.missing(schemes, setting):
+        for job in self.find_missing(schemes, setting):
             self.keep(job, run_to_end(job))
 
     def _record(self, key: HashedKey) -> NetworkRecord:
@@ -138,12 +139,12 @@ def plan_budget(setting: Setting) -> cost.Budget:
     return cost.compute_gpu_budget(memory) if memory else cost.CPU_BUDGET
 
 
-def _at_least_as_long(new: NetworkRecord, old: NetworkRecord) -> bool:
-    return len(new.losses) >= len(old.losses)
+def _is_longer(new: NetworkRecord, old: NetworkRecord) -> bool:
+    return len(new.losses) > len(old.losses)
 
 
-def _at_least_as_much(new: ForwardMeasurement, old: ForwardMeasurement) -> bool:
-    return (new.fades is not None) or (old.fades is None and np.isnan(new.gaps).sum() <= np.isnan(old.gaps).sum())
+def _is_fuller(new: ForwardMeasurement, old: ForwardMeasurement) -> bool:
+    return old.fades is None and (new.fades is not None or np.isnan(new.gaps).sum() < np.isnan(old.gaps).sum())
 
 
 def _cut(whole: Sequence[Part], most: int) -> list[Sequence[Part]]:

@@ -157,7 +157,7 @@ class ScriptNormalizer:
         return "".join(AXIS_NAMES[axis].letter for axis in self.axes)
 
     @property
-    def what(self) -> str:
+    def description(self) -> str:
         """Description of the computation: "Mean and mean square over N, H, W"."""
         if self.scheme.pointwise is not None:
             return "Each element by itself"

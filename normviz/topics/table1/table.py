@@ -144,7 +144,7 @@ def _row(scheme: Scheme, setting: Setting, results: TableResults, follow: bool) 
     key = HashedKey(scheme, setting, follow)
     row = results.rows.get(key)
     if row is None:
-        measured, exact = results.forward(scheme, setting), results.forward(scheme, setting.exact)
+        measured, exact = results.forward(scheme, setting), results.forward(scheme, setting.in_float64)
         losses = results.losses(scheme, setting)
         largest = compute_loss_gaps(losses).max(0) if len(losses) else np.full(len(NETWORKS), np.nan)
         row = [
@@ -205,9 +205,9 @@ def _cell(
     rounding = bound_rounding_gap(gaps, change, setting, "forward")
     forward = judge_outputs(gaps, twin, change, of_x, setting)
     trained = judge_losses(losses, largest, place, change, of_loss, setting)
-    if setting.exact != setting:
+    if setting.in_float64 != setting:
         wide = _gaps(exact)
-        told = judge_outputs(wide, twin, change, of_x, setting.exact)
+        told = judge_outputs(wide, twin, change, of_x, setting.in_float64)
         forward = _held(forward, told, wide[twin], setting.dtype)
         trained = trained if parted else _held(trained, told, wide[twin], setting.dtype)
     if trained.together:

@@ -81,7 +81,7 @@ def find_missing_measurements(rows: Rows) -> list[ForwardJob]:
 
 def find_missing_trainings(rows: Rows) -> list[TableTrainingJob]:
     """Return the missing trainings."""
-    return [job for row in rows for job in get_table_results().missing(*row)]
+    return [job for row in rows for job in get_table_results().find_missing(*row)]
 
 
 def is_short(jobs: Sequence[TableTrainingJob]) -> bool:
@@ -153,7 +153,7 @@ def _show_devices(training: PageRun) -> None:
 def _question(training: PageRun, missing: Sequence[TableTrainingJob]) -> None:
     """Show the cost of the training, with buttons for cheaper settings and for training anyway."""
     schemes, shown = training.shown[0]
-    factor = get_table_queue().speed.factor(TableTrainingJob.kind)
+    factor = get_table_queue().speed.estimate_factor(TableTrainingJob.kind)
     size = max(cost.estimate_memory(job.setting, len(job.rows), len(job.networks)) for job in missing)
 
     def seconds(setting: Setting) -> float:

@@ -63,7 +63,7 @@ def draw_descent_paths(
     """
     colours, (x, y) = THEMES[theme], grid
     figure = Figure()
-    _loss(figure, x, y, losses, colours)
+    _draw_loss(figure, x, y, losses, colours)
     w, start = (next(iter(paths.values()))[k] for k in (step, 0))
     length, reach = float(np.linalg.norm(start)), 4 * max(np.ptp(x), np.ptp(y))
     across = start / length * reach
@@ -115,7 +115,7 @@ def _draw_arrow(figure: Figure, w: np.ndarray, colours: Theme) -> None:
     )
 
 
-def _loss(figure: Figure, x: np.ndarray, y: np.ndarray, losses: np.ndarray, colours: Theme) -> None:
+def _draw_loss(figure: Figure, x: np.ndarray, y: np.ndarray, losses: np.ndarray, colours: Theme) -> None:
     """Draw the loss as contours, coloured by its logarithm."""
     figure.add_contour(
         x=x, y=y, z=np.log(losses), ncontours=14, line={"width": 1, "color": colours.muted}, opacity=0.5,

@@ -39,7 +39,7 @@ ABOVE_ONE = 1 + 1e-9
 def show_weight_norm(view: View, theme: str) -> None:
     """Show the paths of w with and without weight norm, and below them the lengths of w and v."""
     runs = get_descent_paths(build_settings(Setting, view))
-    Player(PREFIX, "step", "Step of SGD", STEPS).show(partial(_steps, runs, view["rate"], theme))
+    Player(PREFIX, "step", "Step of SGD", STEPS).show(partial(_show_steps, runs, view["rate"], theme))
     with st.container(horizontal=True, gap="medium"):
         for name in ("gradient of g", "gradient of v"):
             st.latex(WEIGHT_NORM_FORMULAS[name], width="content")
@@ -54,12 +54,12 @@ def tabulate_descent(runs: dict[str, DescentPath]) -> dict[str, list]:
     return {"step": list(range(STEPS + 1))} | {name: values.tolist() for name, values in columns.items()}
 
 
-def _steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int) -> None:
+def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int) -> None:
     """Show the runs up to a step."""
     run = runs["weight"]
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        _plane(runs, step, theme)
+        _draw_plane(runs, step, theme)
     with right:
         st.latex(WEIGHT_NORM_FORMULAS["weights"])
         ends = {key: format_signed(each.losses[step], 2) for key, each in runs.items()}
@@ -81,10 +81,10 @@ def _steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int) -> 
     show_figure(
         draw_lengths_by_step(curves, step, theme), "lengths", f"Lengths up to step {step} of {STEPS}: {said}.", "18rem"
     )
-    st.markdown(_growth(run, rate))
+    st.markdown(_explain_growth(run, rate))
 
 
-def _plane(runs: dict[str, DescentPath], step: int, theme: str) -> None:
+def _draw_plane(runs: dict[str, DescentPath], step: int, theme: str) -> None:
     """Draw the plane of the two weights at a step."""
     drawn = {name: runs[key].w for key, name in DRAWN_PATHS.items()}
     best, start = get_best_weights(), runs["weight"].w[0]
@@ -104,7 +104,7 @@ def _plane(runs: dict[str, DescentPath], step: int, theme: str) -> None:
     )
 
 
-def _growth(run: DescentPath, rate: float) -> str:
+def _explain_growth(run: DescentPath, rate: float) -> str:
     """Explain why v only gets longer, and the consequence for its turns."""
     gap = measure_growth_gap(run, rate)
     checked = "equal up to rounding" if gap <= RELATIVE_TOLERANCES["float64"] else f"within {format_number(gap, 2)}"
@@ -127,15 +127,15 @@ def show_spectral_norm(view: View, theme: str) -> None:
     run = run_power_iteration(flatten_to_matrix(w), ITERATION_COUNT, view["seed"])
     pairs, values = get_stretch_ratios(w, view["layer"], view["seed"])
     Player(PREFIX, "iteration", "Step of the power iteration", ITERATION_COUNT, "iteration_pace").show(
-        partial(_power, run, pairs, FIRST_LAYERS[view["layer"]].overlap > 1, theme)
+        partial(_show_division, run, pairs, FIRST_LAYERS[view["layer"]].overlap > 1, theme)
     )
-    st.markdown(_bound(pairs["after"], values, FIRST_LAYERS[view["layer"]].overlap))
+    st.markdown(_describe_bounds(pairs["after"], values, FIRST_LAYERS[view["layer"]].overlap))
     with st.container(horizontal=True, gap="medium"):
         for formula in notation.build_formulas(SCHEMES["spectral"]):
             st.latex(formula.latex, width="content")
 
 
-def _power(run: PowerIteration, pairs: dict[str, np.ndarray], patches: bool, theme: str, step: int) -> None:
+def _show_division(run: PowerIteration, pairs: dict[str, np.ndarray], patches: bool, theme: str, step: int) -> None:
     """Show the weights divided by the estimate of a step, and pairs of digits before and after spectral norm.
 
     `patches`: True for a convolution, whose weights see one patch at a time.
@@ -161,7 +161,7 @@ def _power(run: PowerIteration, pairs: dict[str, np.ndarray], patches: bool, the
     )
 
 
-def _bound(ratios: np.ndarray, values: np.ndarray, overlap: int) -> str:
+def _describe_bounds(ratios: np.ndarray, values: np.ndarray, overlap: int) -> str:
     """Return the bounds on the stretch of a layer after spectral norm, from above and from below."""
     above, lost = int((ratios > ABOVE_ONE).sum()), int((values < 1e-9 * values[0]).sum())
     upper = (

@@ -109,7 +109,7 @@ def apply_weight_norm(v: np.ndarray, g: np.ndarray | float) -> np.ndarray:
 
     Source: Salimans & Kingma 2016, eq. 2.
     """
-    return g * _direction(v)
+    return g * _compute_direction(v)
 
 
 def backpropagate_weight_norm(v: np.ndarray, g: np.ndarray | float, dw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -117,12 +117,12 @@ def backpropagate_weight_norm(v: np.ndarray, g: np.ndarray | float, dw: np.ndarr
 
     Shapes as in `apply_weight_norm`. Source: Salimans & Kingma 2016, eq. 3.
     """
-    direction = _direction(v)
+    direction = _compute_direction(v)
     dg = np.sum(dw * direction, axis=0)
     return g / np.linalg.norm(v, axis=0) * (dw - dg * direction), dg
 
 
-def _direction(v: np.ndarray) -> np.ndarray:
+def _compute_direction(v: np.ndarray) -> np.ndarray:
     length = np.linalg.norm(v, axis=0)
     if not np.all((length > 0) & np.isfinite(length)):
         raise InvalidInput(
@@ -156,19 +156,19 @@ def run_power_iteration(m: np.ndarray, steps: int, seed: int = 0) -> PowerIterat
     """
     if m.ndim != 2 or not np.all(np.isfinite(m)) or not m.any():
         raise InvalidInput(f"power iteration needs a matrix of finite numbers that are not all 0; this is {m.shape}.")
-    v = _unit(np.random.default_rng(seed).standard_normal((len(m),)))
-    u = _unit(m.T @ v)
+    v = _make_unit_vector(np.random.default_rng(seed).standard_normal((len(m),)))
+    u = _make_unit_vector(m.T @ v)
     us, vs, sigma = [u], [v], [u @ m.T @ v]
     for _ in range(steps):
-        v = _unit(m @ u)
-        u = _unit(m.T @ v)
+        v = _make_unit_vector(m @ u)
+        u = _make_unit_vector(m.T @ v)
         us.append(u)
         vs.append(v)
         sigma.append(u @ m.T @ v)
     return PowerIteration(np.array(sigma), np.array(us), np.array(vs), np.linalg.svd(m, compute_uv=False))
 
 
-def _unit(v: np.ndarray) -> np.ndarray:
+def _make_unit_vector(v: np.ndarray) -> np.ndarray:
     """Return v/‖v‖; 0 stays 0, a start that M maps to nothing."""
     length = np.linalg.norm(v)
     return v / length if length else v
@@ -211,5 +211,5 @@ def measure_critic_slopes(k: np.ndarray, x: np.ndarray, seed: int) -> np.ndarray
 
     The random a is spectrally normalized too, ‖a‖ = 1, and ReLU multiplies by 0 or 1.
     """
-    a = _unit(np.random.default_rng([seed, 3]).standard_normal((k.shape[1],)))
+    a = _make_unit_vector(np.random.default_rng([seed, 3]).standard_normal((k.shape[1],)))
     return np.linalg.norm(((x @ k > 0) * a) @ k.T, axis=1)

@@ -58,13 +58,13 @@ def draw_cloud(cloud: Cloud, theme: str = "light") -> Figure:
             xshift=14 if end[0] >= start[0] else -14, yshift=14 if end[1] >= start[1] else -14,
         )  # fmt: skip
     (x, y), half = cloud.middle, cloud.half
-    _square(figure, cloud.axes)
+    _equalize_axes(figure, cloud.axes)
     figure.update_xaxes(range=[x - half, x + half])
     figure.update_yaxes(range=[y - half, y + half])
     return apply_chart_style(figure, colours, {"t": 34, "b": BOTTOM_MARGIN, "l": 62}, LEGEND_AT_BOTTOM, zero_lines="xy")
 
 
-def _square(figure: Figure, axes: tuple[str, str]) -> None:
+def _equalize_axes(figure: Figure, axes: tuple[str, str]) -> None:
     """Give both axes one scale."""
     for update, name in ((figure.update_xaxes, axes[0]), (figure.update_yaxes, axes[1])):
         update(title={"text": name, "standoff": 4}, constrain="domain", nticks=6)
@@ -114,7 +114,7 @@ def draw_batch_ellipses(
         x=whole[:, 0], y=whole[:, 1], mode="lines", name="all points", hoverinfo="skip",
         line={"color": colours.ink, "width": 3},
     )  # fmt: skip
-    _square(figure, axes)
+    _equalize_axes(figure, axes)
     return apply_chart_style(figure, colours, {"t": 10, "b": BOTTOM_MARGIN, "l": 62}, LEGEND_AT_BOTTOM)
 
 

@@ -89,11 +89,11 @@ def make_whitening_matrix(cov: np.ndarray, eps: float, rotate_back: bool) -> np.
     Source: Bell & Sejnowski 1997; Huang et al. 2018, arXiv 1804.08450, section 3.
     """
     values, vectors = find_principal_directions(cov)
-    w = _inverse_roots(values, eps)[:, None] * vectors.T
+    w = _compute_inverse_roots(values, eps)[:, None] * vectors.T
     return vectors @ w if rotate_back else w
 
 
-def _inverse_roots(variances: np.ndarray, eps: float) -> np.ndarray:
+def _compute_inverse_roots(variances: np.ndarray, eps: float) -> np.ndarray:
     """Return 1/√(σ² + ε); 0 where there is no variance."""
     return np.divide(1.0, np.sqrt(variances + eps), out=np.zeros(len(variances)), where=variances > 0)
 
@@ -119,7 +119,7 @@ STAGES = {
     "centred": WhiteningStage("Centred", r"x - \mu", lambda cov, eps: np.eye(len(cov)), plain=True),
     "scaled": WhiteningStage(
         "Scaled per feature", r"\hat{x}_c = \frac{x_c - \mu_c}{\sqrt{\sigma_c^2 + \varepsilon}}",
-        lambda cov, eps: np.diag(_inverse_roots(np.diag(cov), eps)),
+        lambda cov, eps: np.diag(_compute_inverse_roots(np.diag(cov), eps)),
     ),
     "zca": WhiteningStage(
         "Whitened (ZCA)",
@@ -210,7 +210,7 @@ def measure_whitening_costs(sizes: Sequence[int] = TIMED_SIZES, budget: float = 
             (
                 size,
                 *(
-                    _seconds(work, *given)
+                    _measure_seconds(work, *given)
                     for work in (normalize_per_feature, whiten_jointly)
                     for given in ((x,), (x, g))
                 ),
@@ -219,7 +219,7 @@ def measure_whitening_costs(sizes: Sequence[int] = TIMED_SIZES, budget: float = 
     return WhiteningCosts(*(np.array(column) for column in zip(*found, strict=True)))
 
 
-def _seconds(work: Callable[..., np.ndarray], *given: np.ndarray) -> float:
+def _measure_seconds(work: Callable[..., np.ndarray], *given: np.ndarray) -> float:
     """Return the shortest time of some tries."""
     taken = []
     for _ in range(TIMING_TRIES):

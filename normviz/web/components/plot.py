@@ -1,6 +1,7 @@
 """Figures in the page: one component for all, which redraws in place and keeps camera and zoom."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
@@ -31,39 +32,46 @@ _HTML = """
 """
 
 
-def show_figure(
-    figure: Figure,
-    key: str,
-    alt: str,
-    height: str | None = None,
-    hover: dict | None = None,
-    focus: Sequence[int] | None = None,
-    index_letters: Sequence[str] = (),
-    symbol: str = "x",
-    labels: Sequence[str] = (),
-    on_focus: Callable[[], Any] | None = None,
-    no_stages_note: str = "",
-    axes: Sequence[str] = (),
-    view: Mapping[str, Sequence[Any]] | None = None,
-    on_view: Callable[[], Any] | None = None,
-    legend: str = "",
-) -> None:
-    """Show a figure in an element of the class `st-key-{key}`.
+@dataclass(frozen=True)
+class CubeParts:
+    """The interactive parts of a figure that shows a cube.
+
+    Attributes:
+        hover: result of `cube.build_hover_data`.
+        focus: the locked element.
+        index_letters, symbol: letters of its indices and of the tensor.
+        axes: names of the tensor's axes.
+        labels: names of the copies' results in the readout; x̂ for a single copy.
+        legend: meaning of the colours, as HTML; hidden while stages are played.
+        no_stages_note: reason why `hover` has no stages to play, if it is to be shown.
+        view: camera, gaps and cut, by the names of `cube_view`.
+        on_focus: called when a click or the keyboard locks another element.
+        on_view: called when the browser has changed the view, which is then in `st.session_state[f"{key} plot"].view`.
+    """
+
+    hover: dict | None = None
+    focus: Sequence[int] | None = None
+    index_letters: Sequence[str] = ()
+    symbol: str = "x"
+    axes: Sequence[str] = ()
+    labels: Sequence[str] = ()
+    legend: str = ""
+    no_stages_note: str = ""
+    view: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    on_focus: Callable[[], Any] = lambda: None
+    on_view: Callable[[], Any] = lambda: None
+
+
+NO_CUBE = CubeParts()
+
+
+def show_figure(figure: Figure, key: str, alt: str, height: str | None = None, cube: CubeParts = NO_CUBE) -> None:
+    """Show a figure in an element of the class `st-key-{key}`; draw it again only when it changes.
 
     Args:
-        figure: drawn again only when it changes.
         key: of the element; its state in the session is `st.session_state[f"{key} plot"].focus`.
         alt: the picture in a sentence.
         height: in CSS; by default from style.css.
-        hover, focus, index_letters, symbol: result of `cube.build_hover_data`, the locked element, the letters of its
-            indices and of the tensor; without them there is no highlight.
-        labels: names of the copies' results in the readout; x̂ for a single copy.
-        on_focus: called when a click or the keyboard locks another element.
-        axes: names of the tensor's axes.
-        view: camera, gaps and cut of a cube, by the names of `cube_view`.
-        on_view: called when the browser has changed the view, which is then in `st.session_state[f"{key} plot"].view`.
-        legend: meaning of the cube's colours, as HTML; hidden while stages are played.
-        no_stages_note: reason why `hover` has no stages to play, if it is to be shown.
     """
     # plotly.js keeps its styles in the page's head, where a shadow root does not look.
     show = create_component("plot", _HTML, ("player", "saving"), isolate_styles=False)
@@ -73,18 +81,15 @@ def show_figure(
         "name": key,
         "alt": alt,
         "height": height,
-        "hover": hover,
-        "focus": None if focus is None else list(focus),
-        "names": list(index_letters),
-        "symbol": symbol,
-        "labels": list(labels),
-        "still": no_stages_note,
-        "legend": legend,
-        "axes": list(axes),
-        "view": {name: list(value) for name, value in (view or {}).items()},
+        "hover": cube.hover,
+        "focus": None if cube.focus is None else list(cube.focus),
+        "names": list(cube.index_letters),
+        "symbol": cube.symbol,
+        "labels": list(cube.labels),
+        "still": cube.no_stages_note,
+        "legend": cube.legend,
+        "axes": list(cube.axes),
+        "view": {name: list(value) for name, value in cube.view.items()},
     }
     with st.container(key=key):
-        show(key=f"{key} plot", data=data, on_focus_change=on_focus or _nothing, on_view_change=on_view or _nothing)
-
-
-def _nothing() -> None: ...
+        show(key=f"{key} plot", data=data, on_focus_change=cube.on_focus, on_view_change=cube.on_view)

@@ -48,7 +48,7 @@ def server(monkeypatch, tmp_path):
     monkeypatch.setattr(experiment_runs, "get_archive", lambda: archive)
     monkeypatch.setattr(jobs, "measure_claim", measure_claim)
     with create_thread_pool(2) as pool:
-        desk = JobQueue(pool, at_once=2)
+        desk = JobQueue(pool, jobs_per_request=2)
         monkeypatch.setattr(experiment_runs, "get_experiment_queue", lambda: desk)
         yield measured
 

@@ -24,7 +24,9 @@ def here(monkeypatch, tmp_path):
     monkeypatch.setenv("NORMVIZ_RESULTS", str(tmp_path / "results.sqlite"))
     with create_thread_pool(1) as pool:
         monkeypatch.setattr(
-            job_run, "create_default_queue", lambda workers, at_once, done: JobQueue(pool, at_once=at_once)
+            job_run,
+            "create_default_queue",
+            lambda workers, most, done: JobQueue(pool, jobs_per_request=most),
         )
         yield
 

@@ -9,13 +9,13 @@ import pytest
 from browsing import ROOT
 
 from normviz.cli import experiment
-from normviz.cli import experiment as command
 from normviz.cli.main import main
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import get_declarations
 from normviz.jobs import run as job_run
 from normviz.jobs.executors import create_thread_pool
 from normviz.jobs.job_queue import JobQueue
+from normviz.jobs.requests import JobRequest
 from normviz.topics.experiments.catalogue import EXPERIMENTS
 from normviz.topics.experiments.dense_grid import DenseGrid
 from normviz.topics.experiments.experiment import format_run_command as command_of
@@ -29,7 +29,9 @@ def here(monkeypatch, tmp_path):
     monkeypatch.setenv("NORMVIZ_RESULTS", str(tmp_path / "results.sqlite"))
     with create_thread_pool(1) as pool:
         monkeypatch.setattr(
-            job_run, "create_default_queue", lambda workers, at_once, done: JobQueue(pool, at_once=at_once)
+            job_run,
+            "create_default_queue",
+            lambda workers, most, done: JobQueue(pool, jobs_per_request=most),
         )
         yield
 
@@ -84,7 +86,7 @@ def test_a_run_that_is_interrupted_keeps_what_is_done(monkeypatch, capsys):
             raise MemoryError("there is no room")
         yield from real(self)
 
-    monkeypatch.setattr(job_run, "create_default_queue", lambda workers, at_once, done: JobQueue(pool))
+    monkeypatch.setattr(job_run, "create_default_queue", lambda workers, jobs_per_request, done: JobQueue(pool))
     monkeypatch.setattr(DenseGrid, "steps", steps)
     with create_thread_pool(1) as pool:
         assert run("experiment", *SMALL) == 1
@@ -103,7 +105,7 @@ def test_its_options_are_told(capsys):
 
 def test_nothing_is_started_for_what_is_kept(monkeypatch, capsys):
     assert run("experiment", *SMALL) == 0
-    monkeypatch.setattr(job_run, "create_default_queue", lambda *_: pytest.fail("a desk was asked for"))
+    monkeypatch.setattr(job_run, "create_default_queue", lambda *_: pytest.fail("a queue was made"))
     assert run("experiment", *SMALL) == 0
 
 
@@ -120,9 +122,9 @@ def test_an_interrupt_is_told_in_a_line(monkeypatch, capsys):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(command, "run_settings", interrupted)
+    monkeypatch.setattr(JobRequest, "wait", interrupted)
     assert run("experiment", *SMALL) == 130
-    assert "the same command goes on" in capsys.readouterr().err
+    assert "the same command continues" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

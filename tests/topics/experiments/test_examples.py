@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import normviz
-from normviz.jobs.run import JobsFailed
+from normviz.jobs.failures import JobsFailed
 from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments import batch_size, examples, write_examples
 from normviz.topics.experiments.catalogue import EXPERIMENTS

@@ -212,7 +212,7 @@ def test_schemes_have_the_colours_of_their_curves():
 def test_the_first_figure_says_what_its_bands_are_and_the_chosen_rates_are_folded():
     at = open_page()
     (words,) = (text for text in texts(at.caption) if text.startswith("Lines: "))
-    assert words.startswith("Lines: means of 8 networks. Bands: 95% intervals. All networks")
+    assert words == "Lines: means of 8 networks. Bands: 95% intervals."
     (folded,) = (each for each in at.expander if each.label == "Chosen learning rates")
     assert folded
     assert "sizes 1" in plots(at)
@@ -339,9 +339,9 @@ def test_a_cluster_that_cannot_be_is_said_and_the_page_stays(monkeypatch):
 
 
 def test_a_disk_that_takes_no_results_is_said(server):
-    experiment_runs.get_archive().kept.failed = True
+    experiment_runs.get_archive().disk.failed = True
     at = press(open_page(**SMALL), "start run")
-    experiment_runs.get_archive().kept.put = lambda *_: None
+    experiment_runs.get_archive().disk.put = lambda *_: None
     at = settled(at)
     assert any("its disk takes no results" in text for text in texts(at.caption))
 
@@ -373,7 +373,7 @@ def test_another_setting_ends_what_was_run_for_the_one_before(held):
     assert held.waits.wait(SOON)
     ticket = at.session_state[experiment_runs.RUN_KEY].request
     at = sound(at.number_input(key=f"{PREFIX}batch_size_seed").set_value(3).run())
-    assert not ticket.wanted
+    assert not ticket.is_wanted
     assert "start run" in keys(at)
 
 

@@ -85,7 +85,7 @@ def test_shuffled_groups_have_the_same_pictures_with_their_labels_in_another_ord
 def test_mini_batches_come_as_pictures_of_every_scheme_and_network():
     batches = GroupedBatches.draw(LABELS, 4, 3, (0, 1), stream=0)
     digits = torch.arange(60.0)[:, None] + 1
-    x, labels = batches.of(digits, [ONE_CLASS, SHUFFLED, ONE_CLASS], 3, slice(1, 3))
+    x, labels = batches.gather(digits, [ONE_CLASS, SHUFFLED, ONE_CLASS], 3, slice(1, 3))
     assert x.shape == (3, 3 * 2, 2 * 4 * DIGIT_CLASSES, 1)
     np.testing.assert_array_equal(x[0], x[2])
     chosen = batches.pictures[SHUFFLED, 1, 1:].ravel()

@@ -34,21 +34,27 @@ def verdict(*largest):
     ("largest", "word"),
     [
         ((0.1, 1, 0.32), "holds"),
-        ((0.1, 1, 0.1), "holds-if"),
-        ((0.1, 1, 0.032), "holds-if"),
-        ((0.1, 1, 0), "holds-if"),
+        ((0.1, 1, 0.1), "holds"),
+        ((0.1, 1, 0.032), "holds"),
+        ((0.1, 1, 0), "holds"),
         ((0.1, 0.1, 0.1), "open"),
-        ((0.1, 0.032, 0.1), "open"),
+        ((0.1, 0.032, 0.1), "wrong"),
         ((0.1, 0.032, 0.01), "wrong"),
         ((0.1, 0, 0), "wrong"),
         ((0, 1, 0.32), "holds"),
         ((0, 0, 0), "open"),
-        ((0, 0, 0.32), "holds-if"),
+        ((0, 0, 0.32), "open"),
         ((0.1, [0.032, 0.32, 1, 0.032], [0.1, 0.32, 0.1, 0.032]), "open"),
     ],
 )
-def test_words(largest, word):
+def test_the_verdict_is_on_batch_norm(largest, word):
     assert verdict(*largest).word == word
+
+
+@pytest.mark.parametrize(("largest", "word"), [((0.1, 1, 0.32), "holds"), ((0.1, 1, 0.1), "holds-if")])
+def test_without_batch_norm_the_verdict_is_on_all_schemes(largest, word):
+    setting = replace(SETTING, schemes=("none", "layer", "group"))
+    assert report(setting, made_up(*largest, setting=setting)).verdict.word == word
 
 
 def test_the_grid_has_four_rates_to_each_power_of_ten():

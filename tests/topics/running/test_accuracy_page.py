@@ -108,8 +108,8 @@ def test_who_waits_for_others_is_told_how_long(held, monkeypatch):
 def test_two_sessions_share_one_training(held):
     pages = [open_now(seed="21") for _ in range(2)]
     assert held.waits.wait(SOON)
-    asked = [at.session_state[accuracy.RUN_KEY] for at in pages]
-    assert asked[0].request.run is asked[1].request.run
+    asked = [at.session_state[accuracy.REQUEST_KEY] for at in pages]
+    assert asked[0].request.first_run is asked[1].request.first_run
     assert all("…%" in heading(at) for at in pages)
     held.go_on.set()
     pages = [settled(at) for at in pages]
@@ -123,7 +123,7 @@ def test_two_sessions_share_one_training(held):
 def test_it_can_be_stopped_and_taken_up_again(held):
     at = open_now(seed="22")
     assert held.waits.wait(SOON)
-    ticket = at.session_state[accuracy.RUN_KEY].request
+    ticket = at.session_state[accuracy.REQUEST_KEY].request
     at = sound(at.button(key="cancel networks").click().run())
     held.go_on.set()
     assert ticket.wait(SOON)
@@ -148,7 +148,7 @@ def test_what_goes_wrong_in_training_is_said(monkeypatch):
 
 def test_other_panels_train_nothing():
     at = open_now(panel="companions")
-    assert accuracy.RUN_KEY not in at.session_state
+    assert accuracy.REQUEST_KEY not in at.session_state
 
 
 @pytest.mark.heavy

@@ -44,11 +44,11 @@ class Until:
     def __init__(self, steps):
         self.steps, self.told = steps, []
 
-    def stopped(self):
+    def should_stop(self):
         self.steps -= 1
         return self.steps < 0
 
-    def tell(self, share, result):
+    def report_progress(self, share, result):
         self.told.append((share, result))
 
 
@@ -58,15 +58,15 @@ def keys(jobs):
 
 def fill_until(results, steps, schemes, setting):
     """What a run leaves that is stopped after so many steps of every job."""
-    for job in results.missing(schemes, setting):
+    for job in results.find_missing(schemes, setting):
         trained = perform(job, Until(steps))
         if trained is not None:
             results.keep(job, trained)
 
 
 def test_what_is_trained_is_not_missing(results):
-    assert results.missing(SCHEMES_3, SETTING) == []
-    assert TableResults().missing(SCHEMES_3, SETTING) == [TableTrainingJob.of(SCHEMES_3, SETTING, ALL)]
+    assert results.find_missing(SCHEMES_3, SETTING) == []
+    assert TableResults().find_missing(SCHEMES_3, SETTING) == [TableTrainingJob.of(SCHEMES_3, SETTING, ALL)]
     for row, scheme in enumerate(SCHEMES_3):
         trained = train_twins(SCHEMES_3, SETTING).losses[:, row]
         assert_repeated({"losses": results.losses(scheme, SETTING)}, {"losses": trained})
@@ -88,15 +88,15 @@ def test_what_is_trained_is_not_missing(results):
     ids=str,
 )
 def test_a_setting_retrains_what_it_affects_and_nothing_else(results, change, expected):
-    assert keys(results.missing(SCHEMES_3, replace(SETTING, **change))) == expected
+    assert keys(results.find_missing(SCHEMES_3, replace(SETTING, **change))) == expected
 
 
 def test_a_new_row_trains_alone_and_one_computation_once(results):
     rows = [*SCHEMES_3, SCHEMES["group"]]
-    assert keys(results.missing(rows, SETTING)) == [(["group"], ALL)]
+    assert keys(results.find_missing(rows, SETTING)) == [(["group"], ALL)]
     conv = replace(SETTING, layer="conv")
     alike = [SCHEMES["instance"], SCHEMES["layer-spatial"]]
-    assert [len(job.rows) for job in TableResults().missing(alike, conv)] == [1]
+    assert [len(job.rows) for job in TableResults().find_missing(alike, conv)] == [1]
 
 
 def test_what_was_kept_equals_what_is_trained_anew():
@@ -130,7 +130,7 @@ def test_a_stopped_run_leaves_a_beginning_and_open_answers():
     assert all(
         cell.trained is False for cell in cells if not cell.predicted and cell.transformation == "dataset-rescaling"
     )
-    assert results.missing(SCHEMES_3, SETTING) == [TableTrainingJob.of(SCHEMES_3, SETTING, ALL)]
+    assert results.find_missing(SCHEMES_3, SETTING) == [TableTrainingJob.of(SCHEMES_3, SETTING, ALL)]
 
 
 def test_a_run_that_is_stopped_before_its_first_step_leaves_nothing():
@@ -148,7 +148,7 @@ def test_a_longer_run_is_not_lost_to_a_shorter_one():
     for steps in (1, 3):
         job = TableTrainingJob.of(SCHEMES_3, SETTING, ALL)
         results.keep(job, perform(job, Until(steps)))
-    assert results.missing(SCHEMES_3, SETTING) == []
+    assert results.find_missing(SCHEMES_3, SETTING) == []
     assert np.array_equal(results.losses(SCHEMES_3[0], SETTING), whole)
 
 
@@ -170,7 +170,7 @@ def test_what_is_kept_is_bounded():
     "read",
     [
         lambda results, scheme: results.losses(scheme, SETTING),
-        lambda results, scheme: results.missing([scheme], SETTING),
+        lambda results, scheme: results.find_missing([scheme], SETTING),
         lambda results, scheme: [results.failure(scheme, SETTING, network) for network in ALL],
     ],
     ids=["losses", "missing", "failure"],
@@ -249,7 +249,7 @@ def test_a_run_that_is_stopped_while_it_is_explained_ends_there_and_is_not_whole
     fill_until(results, EXPLODING.steps + 1, [SCHEMES["none"]], EXPLODING)
     assert len(diagnosed) == 2
     assert len(results.losses(SCHEMES["none"], EXPLODING)) == EXPLODING.steps - 1
-    assert len(results.missing([SCHEMES["none"]], EXPLODING)) == 1  # whole losses come with their reasons
+    assert len(results.find_missing([SCHEMES["none"]], EXPLODING)) == 1  # whole losses come with their reasons
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def test_a_run_that_nobody_looks_at_any_more_ends(held, clock):
     ticket = asked(at).request
     clock.now = training_panels.get_table_queue().lease / 2
     assert not ticket.wait(0.2)
-    assert not ticket.run.stopped()
+    assert not ticket.first_run.should_stop()
     clock.lapse()  # the tab was closed: nothing has renewed the ticket
     held.go_on.set()
     assert ticket.wait(SOON)
@@ -118,7 +118,7 @@ def test_a_page_that_looks_again_renews_its_ticket(held, clock):
         clock.now += training_panels.get_table_queue().lease / 2
         at = sound(at.run())
         assert asked(at).request is ticket
-        assert not ticket.run.stopped()
+        assert not ticket.first_run.should_stop()
 
 
 def test_who_waits_for_others_is_told_how_long(held, clock, monkeypatch):
@@ -139,7 +139,7 @@ def test_a_page_that_was_merely_slow_trains_the_rest_by_itself(held, clock, monk
     assert held.waits.wait(SOON)
     ticket, wait = asked(at).request, JobRequest.wait
     clock.lapse()
-    assert ticket.run.stopped()
+    assert ticket.first_run.should_stop()
 
     def ends_meanwhile(self, seconds):
         held.go_on.set()
@@ -148,7 +148,7 @@ def test_a_page_that_was_merely_slow_trains_the_rest_by_itself(held, clock, monk
     with monkeypatch.context() as busy:
         busy.setattr(JobRequest, "wait", ends_meanwhile)
         at = sound(at.run())
-    assert ticket.over
+    assert ticket.is_over
     assert asked(at).find_missing()
     assert trains(at)
     assert not says_stopped(at)
@@ -165,16 +165,16 @@ def test_a_page_that_is_open_keeps_its_training_however_late_it_looks(held, cloc
     ticket = asked(at).request
     for _ in range(6):
         clock.now += 60.0
-        assert not ticket.run.stopped()
+        assert not ticket.first_run.should_stop()
     at.session_state[PRESENCE].page = "lab"
     clock.lapse()
-    assert ticket.run.stopped()
+    assert ticket.first_run.should_stop()
 
 
 def test_equal_pages_of_two_sessions_train_once(held):
     pages = [open_now(reveal="1", schemes="rms", seed="32", **SMALL) for _ in range(2)]
     assert held.waits.wait(SOON)
-    assert asked(pages[0]).request.run is asked(pages[1]).request.run
+    assert asked(pages[0]).request.first_run is asked(pages[1]).request.first_run
     pages[0] = sound(pages[0].button(key="cancel").click().run())
     assert says_stopped(pages[0])
     assert trains(sound(pages[1].run()))
@@ -189,11 +189,11 @@ def test_another_view_takes_the_place_of_the_old_one(held):
     assert held.waits.wait(SOON)
     old = asked(at).request
     assert asked(sound(at.run())).request is old
-    run = old.run
+    run = old.first_run
     at.session_state[PREFIX + "seed"] = 34
     at = sound(at.run())
-    assert run.stopped()
-    assert not asked(at).request.run.stopped()
+    assert run.should_stop()
+    assert not asked(at).request.first_run.should_stop()
     held.go_on.set()
     assert not asked(settled(at)).find_missing()
     assert old.wait(SOON)
@@ -202,11 +202,11 @@ def test_another_view_takes_the_place_of_the_old_one(held):
 def test_what_another_session_has_trained_meanwhile_is_not_waited_for(held):
     at = open_now(reveal="1", schemes="rms", seed="35", **SMALL)
     assert held.waits.wait(SOON)
-    (job,), run = asked(at).find_missing(), asked(at).request.run
+    (job,), run = asked(at).find_missing(), asked(at).request.first_run
     training_panels.get_table_results().keep(job, TableTrainingOutcome(np.ones((5, 1, len(NETWORKS))), {}, "CPU"))
     at = sound(at.run())
     assert not trains(at)
-    assert run.stopped()
+    assert run.should_stop()
 
 
 def test_cancel_stops_the_run_and_it_can_be_taken_up_again(held):
@@ -226,7 +226,7 @@ def test_cancel_stops_the_run_and_it_can_be_taken_up_again(held):
     at = sound(at.button(key="again").click().run())
     assert trains(at)
     again = asked(at).request
-    assert not again.over
+    assert not again.is_over
     again.cancel()
     held.go_on.set()
     assert again.wait(SOON)
@@ -297,9 +297,9 @@ def test_an_offer_is_taken_with_one_click_and_nothing_else_is_lost(idle):
 def test_another_panel_neither_starts_again_nor_ends_what_trains(held):
     at = open_now(schemes="rms", seed="62", **SMALL)
     assert held.waits.wait(SOON)
-    run = asked(at).request.run
+    run = asked(at).request.first_run
     for panel in ("delta", "training"):
         at.session_state[PREFIX + "panel"] = panel
         at = sound(at.run())
-        assert asked(at).request.run is run
-        assert not run.stopped()
+        assert asked(at).request.first_run is run
+        assert not run.should_stop()

@@ -62,11 +62,11 @@ CLAIMS: tuple[Claim, ...] = (
     make_experiment_claim(
         "B09",
         "004",
-        "holds-if",
+        "holds",
         "learning-rate",
         short="Batch norm allows higher learning rates.",
-        condition="Batch norm does; weight norm allows no higher ones. With batch norm the largest rate that trains is "
-        "7 to 10 times as large. With layer norm it is about twice as large, and with weight norm it is no larger.",
+        condition="Its largest learning rate is 7 to 10 times higher. With layer norm it is about twice as high, and "
+        "with weight norm it is no higher.",
     ),
     make_experiment_claim(
         "B11",
@@ -114,7 +114,8 @@ CLAIMS: tuple[Claim, ...] = (
         "wrong",
         "dropout",
         short="With batch norm, dropout can be removed or reduced.",
-        condition="Here dropout still lowers the test error of batch norm. Networks of two layers learn random labels "
+        condition="In our small networks dropout still lowers the test error. They have two layers, learn "
+        "random labels "
         "by heart, and batch norm alone does not lower the test error. The paper's networks were far larger and "
         "learned ImageNet.",
     ),
@@ -134,8 +135,9 @@ CLAIMS: tuple[Claim, ...] = (
         "holds-if",
         "speed",
         short="RMS norm is faster than layer norm.",
-        condition="On a CPU, PyTorch's layer norm is faster. PyTorch fuses layer norm there and not RMS norm. Where "
-        "nothing is fused, the forward pass of RMS norm is faster: it takes fewer operations.",
+        condition="It takes fewer operations, but PyTorch's layer norm is faster. That is on a CPU, where "
+        "PyTorch fuses "
+        "layer norm and not RMS norm. Where nothing is fused, the forward pass of RMS norm is faster.",
     ),
     make_experiment_claim(
         "D03",

@@ -31,9 +31,9 @@ _RAISED = {-2: "¼", -1: "½", 0: "1", 1: "2", 2: "4"}
 def show(view: View, theme: str) -> None:
     """Show the plane of one unit's weights, and how F scales."""
     model, scheme, distance = build_settings(fisher.FisherModel, view), view["scheme"], view["distance"]
-    _planes(model, scheme, distance, theme)
+    _show_planes(model, scheme, distance, theme)
     found = get_scaling_powers(model)
-    _scales(model, scheme, found)
+    _show_scaling(model, scheme, found)
     draw_download_button(lambda: tabulate_powers(found), "fisher")
 
 
@@ -45,7 +45,7 @@ def tabulate_powers(powers_by_scheme: Mapping[str, PowersByBlock]) -> dict[str, 
     }
 
 
-def _planes(model: fisher.FisherModel, scheme: str, distance: float, theme: str) -> None:
+def _show_planes(model: fisher.FisherModel, scheme: str, distance: float, theme: str) -> None:
     """Draw the weights at equal distance from w, without normalization and with it."""
     name = SCHEMES[scheme].name
     now = {key: fisher.compute_step_lengths(key, model, distance) for key in ("none", scheme)}
@@ -82,7 +82,7 @@ def _planes(model: fisher.FisherModel, scheme: str, distance: float, theme: str)
     st.markdown(
         f"Filled: all **w** whose predictions change by less ({EXACT}). Dashed: the same by the Fisher information "
         f"({QUADRATIC}). With {name} the curvature δᵀFδ along **w** is **{flat}** of the largest, and "
-        + _counts(scheme, found[scheme].is_open(model.w[0]))
+        + _describe_dependence(scheme, found[scheme].is_open(model.w[0]))
     )
     st.caption(
         f"A generalised linear model as in [{BA_REFERENCE.text}]({BA_REFERENCE.url}), section 5.2: "
@@ -92,7 +92,7 @@ def _planes(model: fisher.FisherModel, scheme: str, distance: float, theme: str)
     )
 
 
-def _counts(scheme: str, is_open: bool) -> str:
+def _describe_dependence(scheme: str, is_open: bool) -> str:
     """Describe how the predictions depend on w; `is_open`: no w in the plane reaches the distance."""
     if scheme == "layer":
         return (
@@ -110,17 +110,17 @@ def _counts(scheme: str, is_open: bool) -> str:
     )
 
 
-def _scales(model: fisher.FisherModel, scheme: str, found: Mapping[str, PowersByBlock]) -> None:
+def _show_scaling(model: fisher.FisherModel, scheme: str, found: Mapping[str, PowersByBlock]) -> None:
     """Show the factors of the blocks of F when weights, data or gain are doubled."""
     power = {key: each["w", "w"] for key, each in found.items()}
     st.markdown(
-        f"### Doubling the weights multiplies their Fisher information by {_times(power[scheme])} with "
-        f"{SCHEMES[scheme].name}, by {_times(power['none'])} without."
+        f"### Doubling the weights multiplies their Fisher information by {_format_factor(power[scheme])} with "
+        f"{SCHEMES[scheme].name}, by {_format_factor(power['none'])} without."
     )
     st.table(
         {"Block": [f"{block}, {change}" for block, change in product(fisher.PARAMETER_KINDS, SCALING_LABELS.values())]}
         | {
-            SCHEMES[key].label: [_cell(each[row]) for row in product(fisher.PARAMETER_KINDS, SCALING_LABELS)]
+            SCHEMES[key].label: [_format_cell(each[row]) for row in product(fisher.PARAMETER_KINDS, SCALING_LABELS)]
             for key, each in found.items()
         },
         border="horizontal",
@@ -138,14 +138,14 @@ def _scales(model: fisher.FisherModel, scheme: str, found: Mapping[str, PowersBy
     st.markdown("With ε > 0 this holds approximately. [Table 1](invariance?panel=eps) shows the gap over ε.")
 
 
-def _times(power: fisher.ScalingPower) -> str:
+def _format_factor(power: fisher.ScalingPower) -> str:
     """Return a power of two as a factor: ¼, 1, or about 0.58 where the elements of the block scale differently."""
     return _RAISED[round(power.exponent)] if power.exact else f"about {_nearly(power)}"
 
 
-def _cell(power: fisher.ScalingPower) -> str:
+def _format_cell(power: fisher.ScalingPower) -> str:
     """Return the same for a cell of a table."""
-    return f"× {_times(power)}" if power.exact else f"≈ {_nearly(power)}"
+    return f"× {_format_factor(power)}" if power.exact else f"≈ {_nearly(power)}"
 
 
 def _nearly(power: fisher.ScalingPower) -> str:

@@ -29,7 +29,7 @@ def show(view: View, theme: str) -> None:
     _draw_run(course, theme)
     link = f"experiments?show=weight-decay&weight_decay_rate={training.rate}&weight_decay_steps={training.steps}"
     st.markdown(f"Weight decay makes W shorter. The [experiment on weight decay]({link}) shows its effect.")
-    _twins(training)
+    _show_twins(training)
     draw_download_button(lambda: tabulate_run(course), "effective-rate")
 
 
@@ -61,7 +61,7 @@ def _draw_run(course: rate.TrainingCurves, theme: str) -> None:
             )
             show_figure(figure, key, alt, "23rem")
     losses = course.losses[:, 0]
-    st.markdown(_growth(course))
+    st.markdown(_explain_growth(course))
     st.caption(
         f"A network that learns the digits: {rate.UNITS} units with batch norm (ε = 0) and ReLU, then a linear "
         f"classifier. Mini-batches of {rate.BATCH}. The loss falls from {format_number(losses[0], 3)} to "
@@ -69,7 +69,7 @@ def _draw_run(course: rate.TrainingCurves, theme: str) -> None:
     )
 
 
-def _growth(course: rate.TrainingCurves) -> str:
+def _explain_growth(course: rate.TrainingCurves) -> str:
     """Explain why W only grows, and how closely the run follows the equation."""
     least = course.shortest[:, 0].min()
     if least < -ROUNDING:
@@ -87,7 +87,7 @@ def _growth(course: rate.TrainingCurves) -> str:
     )
 
 
-def _twins(training: rate.RateSetting) -> None:
+def _show_twins(training: rate.RateSetting) -> None:
     """Show twins that start from δW, at three learning rates, with SGD and with Adam."""
     delta = typeset(training.delta)
     found = get_twin_gaps(training)

@@ -40,7 +40,7 @@ def show(view: View, theme: str) -> None:
     with left:
         step = example.stage == "step"
         figure = draw_step(long, short, theme) if step else draw_stage(long.before, example.stage, theme)
-        show_figure(figure, "space", _alt(long, short, example.stage), "min(29rem, 72vw, 58vh)")
+        show_figure(figure, "space", _write_alt_text(long, short, example.stage), "min(29rem, 72vw, 58vh)")
     with right:
         st.markdown(f"### {write_stage_headline(long, short, example.stage)}")
         st.markdown(write_stage_explanation(long, short, example.eps, example.stage))
@@ -98,7 +98,7 @@ def write_stage_explanation(long: DescentStep, short: DescentStep, eps: float, s
     if stage == "divide":
         return (
             f"Divide by s = √(variance + ε) = {typeset(one.divisor, 3)}: **x̂ = v / s** = {format_vector(one.xhat)}. "
-            + _place(one, eps)
+            + _describe_place(one, eps)
         )
     if not one.v.any():
         return "v is 0 and has no direction that a step could turn."
@@ -115,7 +115,7 @@ def write_stage_explanation(long: DescentStep, short: DescentStep, eps: float, s
     )
 
 
-def _place(one: ForwardPass, eps: float) -> str:
+def _describe_place(one: ForwardPass, eps: float) -> str:
     """Describe the place of x̂: on the circle, inside it or at the origin."""
     if not one.v.any():
         return "v is 0, and so is x̂." + ("" if eps else " 0/0 counts as 0 here; PyTorch returns NaN.")
@@ -124,7 +124,7 @@ def _place(one: ForwardPass, eps: float) -> str:
     return "It ends on the **circle** of radius √3, as does every v at ε = 0. Only the direction of v is left."
 
 
-def _alt(long: DescentStep, short: DescentStep, stage: str) -> str:
+def _write_alt_text(long: DescentStep, short: DescentStep, stage: str) -> str:
     """Return the alternative text of the picture."""
     one = long.before
     drawn = {"x": one.x, "v on the plane of vectors whose sum is 0": one.v, "x̂ inside or on a circle": one.xhat}

@@ -47,10 +47,10 @@ def show_formula(view: View, theme: str) -> None:
     both = cached_comparison(scheme, at, eps)
     left, right = st.columns([5, 4], gap="large")
     with left:
-        _lines(scheme)
+        _show_lines(scheme)
         show_weight_scheme_note(scheme)
     with right:
-        _in_and_out(scheme, at, both, eps, theme)
+        _show_in_and_out(scheme, at, both, eps, theme)
     _show_comparison(scheme, at, both, eps, view["torch"])
     with st.expander("As code"):
         for tab, framework in zip(st.tabs(BACKWARD_FRAMEWORKS), BACKWARD_FRAMEWORKS, strict=True):
@@ -64,7 +64,7 @@ def show_weight_scheme_note(scheme: Scheme) -> None:
         st.caption(f"{said} Table 1 trains a layer with weights.")
 
 
-def _lines(scheme: Scheme) -> None:
+def _show_lines(scheme: Scheme) -> None:
     """Show the formulas, first those on the way to ∂l/∂x."""
     lines = build_backward_formulas(scheme)
     there = {line.name for line in lines}
@@ -96,7 +96,7 @@ def _show_rows(lines: Sequence[Formula]) -> None:
                     st.latex(line.latex, width="content")
 
 
-def _in_and_out(scheme: Scheme, at: SmallTensors, both: GradientComparison, eps: float, theme: str) -> None:
+def _show_in_and_out(scheme: Scheme, at: SmallTensors, both: GradientComparison, eps: float, theme: str) -> None:
     """Show d and ∂l/∂x as pictures, and the part of the gradient that the backward pass removes."""
     d, dx = both.formula.dxhat, both.formula.dx
     least = ROUNDING * both.frozen
@@ -155,7 +155,7 @@ def _show_comparison(scheme: Scheme, at: SmallTensors, both: GradientComparison,
         "others, relative to the largest number. Central differences have an error of their own, of a step that is "
         f"finite and of rounding{'; ∂l/∂ε takes them to one side, since ε may be 0' if 'deps' in rows else ''}."
     )
-    draw_download_button(lambda: _columns(at, both), f"{scheme.key}-gradients")
+    draw_download_button(lambda: _tabulate_elements(at, both), f"{scheme.key}-gradients")
 
 
 def _learned(scheme: Scheme, name: str) -> bool:
@@ -175,7 +175,7 @@ def _difference(exact: np.ndarray, found: np.ndarray | None, both: GradientCompa
     return format_number(gap, 2)
 
 
-def _columns(at: SmallTensors, both: GradientComparison) -> dict[str, list]:
+def _tabulate_elements(at: SmallTensors, both: GradientComparison) -> dict[str, list]:
     """Return every element in columns, a row for each."""
     index = np.indices(at.x.shape).reshape(4, -1).tolist()
     return dict(zip("nhwc", index, strict=True)) | {

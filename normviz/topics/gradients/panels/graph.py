@@ -48,7 +48,7 @@ def show_chain(view: View, theme: str) -> None:
         said = describe_chain_step(one, STEPS[step], view["eps"])
         with left:
             alt = f"A graph from x to the loss, at step {step} of {LAST_STEP} back. {said.replace('**', '')}"
-            show_figure(draw_chain(one, step, _least(one), theme), "chain", alt, "min(26rem, 68vh)")
+            show_figure(draw_chain(one, step, _compute_least(one), theme), "chain", alt, "min(26rem, 68vh)")
         with right:
             st.markdown(f"#### {STEP_HEADINGS[STEPS[step]]}")
             with st.container(key="said-of-step"):
@@ -56,10 +56,10 @@ def show_chain(view: View, theme: str) -> None:
                 if step == 0:
                     _show_paths(theme)
             if step == LAST_STEP:
-                st.latex(_formula(len(x), theme))
+                st.latex(_write_formula(len(x), theme))
             added = list_step_terms(one, STEPS[step])
             if added:
-                st.table(_table(one, STEPS[step], added), border="horizontal")
+                st.table(_tabulate_terms(one, STEPS[step], added), border="horizontal")
 
     Player(PREFIX, "back", "Step", LAST_STEP, period=READING_SECONDS, speeds=(1,)).show(show)
     draw_download_button(
@@ -74,7 +74,7 @@ def _show_paths(theme: str) -> None:
     st.html(f'<div class="nv-legend">{"".join(lines)}</div>')
 
 
-def _formula(count: int, theme: str) -> str:
+def _write_formula(count: int, theme: str) -> str:
     """Return the gradient of x as the sum of its paths in LaTeX, in the colours of the graph."""
     colours = THEMES[theme]
     terms = (
@@ -89,9 +89,9 @@ def _formula(count: int, theme: str) -> str:
     return r"\frac{\partial l}{\partial x} = " + " + ".join(added)
 
 
-def _table(one: ChainValues, step: str, added: dict[str, np.ndarray]) -> dict[str, list[str]]:
+def _tabulate_terms(one: ChainValues, step: str, added: dict[str, np.ndarray]) -> dict[str, list[str]]:
     """Return the terms of a gradient, a row for each, and their sum: over the elements, or element by element."""
-    total, least = getattr(one, step), _least(one)
+    total, least = getattr(one, step), _compute_least(one)
     rows = dict(added)
     if np.ndim(total):
         rows["**sum**"] = total
@@ -103,7 +103,7 @@ def _table(one: ChainValues, step: str, added: dict[str, np.ndarray]) -> dict[st
 
 def describe_chain_step(values: ChainValues, step: str, eps: float) -> str:
     """Return sentences on a step: the gradient, and its origin."""
-    count, least = len(values.x), _least(values)
+    count, least = len(values.x), _compute_least(values)
     dx_sum = float(values.dx.sum())
     constant = " All x are equal and ε is 0, so s = 0. We define 0/0 as 0." if values.root == 0 else ""
     texts = {
@@ -128,6 +128,6 @@ def describe_chain_step(values: ChainValues, step: str, eps: float) -> str:
     return texts[step]
 
 
-def _least(one: ChainValues) -> float:
+def _compute_least(one: ChainValues) -> float:
     """Return the magnitude up to which a gradient is 0 to rounding."""
     return 1e-12 * float(np.abs(one.dxhat).max()) / (one.root or 1.0)

@@ -27,7 +27,7 @@ def show_jacobian(view: View, theme: str) -> None:
     ordered = cached_jacobian(make_small_tensors(scheme, shape, view["seed"]).x, scheme, eps)[np.ix_(order, order)]
     names = [",".join(map(str, index)) for index in np.ndindex(*shape)]
     named = [names[k] for k in order]
-    said = _structure(scheme, laid, len(laid.edges) - 1)
+    said = _describe_structure(scheme, laid, len(laid.edges) - 1)
     st.markdown(said)
     alt = f"The Jacobian of {pluralize(len(names), 'element')} as a heat map. {said.replace('**', '')}"
     show_figure(draw_jacobian_map(ordered, named, laid.edges, theme), "jacobian", alt, "min(26rem, 100vw)")
@@ -36,7 +36,7 @@ def show_jacobian(view: View, theme: str) -> None:
     draw_download_button(lambda: {"d xhat / d x": named} | columns, f"{scheme.key}-jacobian")
 
 
-def _structure(scheme: Scheme, laid: JacobianBlocks, fields: int) -> str:
+def _describe_structure(scheme: Scheme, laid: JacobianBlocks, fields: int) -> str:
     """Describe the structure of the matrix, which follows from the fields."""
     if scheme.pointwise is not None:
         return "**Only the diagonal**: every x̂ depends on its own x alone."

@@ -43,7 +43,7 @@ CASES_NEEDING_OTHERS = ("stale", "batches")
 MAX_STORED_TRAININGS = 40
 """Number of stored trainings for all sessions, two megabytes each."""
 
-RUN_KEY = PREFIX + "training"
+REQUEST_KEY = PREFIX + "training"
 """The key of the run in the session's state."""
 
 
@@ -95,13 +95,13 @@ def show(view: View, theme: str) -> None:
     if view["batch"] == 1 and convention.unbiased:
         raise InvalidInput(f"{convention.name} refuses to train this network, which is dense, on one digit at a time.")
     job = NetworkTraining(view["batch"], view["eps"], view["seed"])
-    run = open_run(SOURCE, job, PAGE, RUN_KEY)
+    run = open_run(SOURCE, job, PAGE, REQUEST_KEY)
     working = are_running_after_wait(run)
     with st.container(key="work"):
         show_training_status(run, working)
     found = find_networks(job)
     measured = {} if found is None else get_case_accuracies(job, view["framework"], view["share"], found)
-    _headline(measured, view, convention)
+    _show_headline(measured, view, convention)
     rows = [ModeRow(*words[:2], measured.get(key)) for key, words in describe_cases(view, convention).items()]
     said = "; ".join(f"{row.name}: {format_mean_percent(row.accuracy)}" for row in rows if row.accuracy is not None)
     show_figure(
@@ -110,7 +110,7 @@ def show(view: View, theme: str) -> None:
     )  # fmt: skip
     if measured:
         draw_download_button(lambda: tabulate_accuracies(rows), "accuracy")
-    _reasons(view, convention, measured)
+    _show_reasons(view, convention, measured)
 
 
 def tabulate_accuracies(rows: list[ModeRow]) -> dict[str, list]:
@@ -192,7 +192,7 @@ def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, s
     return {key: row for key, row in words.items() if key not in missing}
 
 
-def _headline(measured: dict[str, np.ndarray], view: View, convention: Convention) -> None:
+def _show_headline(measured: dict[str, np.ndarray], view: View, convention: Convention) -> None:
     """Show the costliest mistake and the next two, in lines of the same height before there are numbers."""
     if not measured:
         st.markdown("### Accuracy …% → …%")
@@ -206,7 +206,7 @@ def _headline(measured: dict[str, np.ndarray], view: View, convention: Conventio
     st.markdown(f"Other mistakes: {following}.")
 
 
-def _reasons(view: View, convention: Convention, measured: dict[str, np.ndarray]) -> None:
+def _show_reasons(view: View, convention: Convention, measured: dict[str, np.ndarray]) -> None:
     """Show the description and the cost of every case, by the mode of the network."""
     words = describe_cases(view, convention)
     for column, role in zip(st.columns(2, gap="large"), ("inference", "training"), strict=True):

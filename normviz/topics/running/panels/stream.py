@@ -48,22 +48,22 @@ def show_stream(view: View, stream_trace: StreamTrace, averages: RunningAverages
     """Show the batch at a position with the statistics of both modes, then the statistics over the stream."""
     batch = compute_batch_at(build_stream_setting(view), stream_trace, averages, position, view["eps"])
     with st.container(key="now"):
-        st.markdown(f"### {_sentence(view, batch)}")
+        st.markdown(f"### {_describe_outputs(view, batch)}")
         left, right = st.columns([3, 1], gap="small", vertical_alignment="center")
         with left:
-            _digits(
+            _show_digits(
                 view, batch, float(compute_output_span(stream_trace, averages, view["eps"])[view["unit"] - 1]), theme
             )
         with right:
-            st.html(_pairs(view, batch, theme))
+            st.html(_write_statistics(view, batch, theme))
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _picture(view, stream_trace, averages, position, theme)
     with right, st.container(key="update"):
-        _update(CONVENTIONS[view["framework"]], view, stream_trace, averages, position, theme)
+        _show_update(CONVENTIONS[view["framework"]], view, stream_trace, averages, position, theme)
 
 
-def _sentence(view: View, batch: StreamBatch) -> str:
+def _describe_outputs(view: View, batch: StreamBatch) -> str:
     """Return the outputs of the followed digit as a sentence, the page's mode first."""
     mode, digit, name = view["mode"], view["digit"], _name_digit(view, batch)
     if mode not in batch.output:
@@ -79,7 +79,7 @@ def _name_digit(view: View, batch: StreamBatch) -> str:
     return f"{ORDINALS[view['digit']]} digit, {'an' if label == 8 else 'a'} {label}"
 
 
-def _digits(view: View, batch: StreamBatch, widest: float, theme: str) -> None:
+def _show_digits(view: View, batch: StreamBatch, widest: float, theme: str) -> None:
     """Show the digits of the batch, and their outputs at the page's unit."""
     unit, followed, mode = view["unit"] - 1, view["digit"], view["mode"]
     outputs = {name: values[:, unit] for name, values in batch.output.items()}
@@ -97,7 +97,7 @@ def _digits(view: View, batch: StreamBatch, widest: float, theme: str) -> None:
     show_figure(draw_batch(shown, followed, mode, theme), "batch", alt, "clamp(14rem, 36vh, 19rem)")
 
 
-def _pairs(view: View, batch: StreamBatch, theme: str) -> str:
+def _write_statistics(view: View, batch: StreamBatch, theme: str) -> str:
     """Return the mean and variance of each mode as HTML; the pair in use is marked."""
     names = {"training": f"This batch of {view['batch']}", "inference": "Running averages"}
     cards = []
@@ -116,7 +116,7 @@ def _picture(view: View, seen: StreamTrace, averages: RunningAverages, position:
     unit = view["unit"] - 1
     followed = [
         TrackedStatistic(
-            f"{title}<br>{_drift(whole[:, unit])}", symbol, batch[:, unit], running[:, unit], whole[:, unit]
+            f"{title}<br>{_describe_drift(whole[:, unit])}", symbol, batch[:, unit], running[:, unit], whole[:, unit]
         )
         for title, symbol, batch, running, whole in (
             (f"Mean of unit {view['unit']}", "μ", seen.mean, averages.mean, seen.population_mean),
@@ -130,7 +130,7 @@ def _picture(view: View, seen: StreamTrace, averages: RunningAverages, position:
     show_figure(draw_stream(followed, position, theme), "stream", alt, "38rem")
 
 
-def _drift(population: np.ndarray) -> str:
+def _describe_drift(population: np.ndarray) -> str:
     """Describe the change of the population's statistic over the stream, as the weights drift."""
     first, last = format_decimals(population[0]), format_decimals(population[-1])
     return f"population drifts {first} → {last}" if first != last else f"population stays at {first}"
@@ -141,7 +141,7 @@ def _colour_latex(text: str, mode: str, theme: str) -> str:
     return rf"\textcolor{{{getattr(THEMES[theme], mode)}}}{{{text}}}"
 
 
-def _update(
+def _show_update(
     convention: Convention, view: View, seen: StreamTrace, averages: RunningAverages, position: int, theme: str
 ) -> None:
     """Show the update running ← (1 − share) · running + share · batch in numbers, for mean and variance."""

@@ -22,11 +22,11 @@ def show(view: View, theme: str) -> None:
     """Show a layer on its way to the identity, and a link to the experiment on the initial γ and β."""
     page = Controls(state.Page, state.PREFIX, view, state.is_relevant)
     page.draw("part")
-    _undone(view, theme)
+    _show_undone(view, theme)
     st.markdown(f"Do the first values of γ and β matter? An [experiment]({FIRST_VALUES}) tries 49 pairs.")
 
 
-def _undone(view: View, theme: str) -> None:
+def _show_undone(view: View, theme: str) -> None:
     """Draw y over x."""
     found, start, there = (state.get_undone_norm(part, view["eps"], view["seed"]) for part in (view["part"], 0.0, 1.0))
     span = (float(min(start.y.min(), there.y.min())), float(max(start.y.max(), there.y.max())))

@@ -33,7 +33,7 @@ def show(view: View, theme: str) -> None:
     ends = {name: run.accuracy[-1] for name, run in runs.items()}
     levels = {name: format_mean_percent(end) for name, end in ends.items()}
     accuracies = f"Test accuracy: {levels[PLAIN]} without batch norm, {levels[NORMED]} with it."
-    st.markdown(f"### {accuracies if sweeps is None else _robustness(sweeps)}")
+    st.markdown(f"### {accuracies if sweeps is None else _describe_robustness(sweeps)}")
     for k, (column, (name, run)) in enumerate(zip(st.columns(2), runs.items(), strict=True)):
         with column:
             title = f"{name.capitalize()}: {levels[name]}"
@@ -42,13 +42,13 @@ def show(view: View, theme: str) -> None:
             key = "learning normalized" if k else "learning"
             show_figure(figure, key, f"{name.capitalize()}. {alt}", "min(22rem, 42vh)")
     draw_retrain_button()
-    st.caption(_caption(setting, len(ends[PLAIN]), is_shipped))
-    draw_download_button(lambda: _numbers(runs, setting.seed), "learning")
+    st.caption(_write_caption(setting, len(ends[PLAIN]), is_shipped))
+    draw_download_button(lambda: _tabulate_accuracies(runs, setting.seed), "learning")
     if sweeps is not None:
-        _sweep(sweeps, theme)
+        _show_sweep(sweeps, theme)
 
 
-def _robustness(sweeps: Mapping[str, RateSweep]) -> str:
+def _describe_robustness(sweeps: Mapping[str, RateSweep]) -> str:
     """Describe at how many learning rates the networks of all seeds learn."""
     plain, normed = sweeps[PLAIN].robust_count, sweeps[NORMED].robust_count
     only = f"at {'only ' * (plain < normed)}{plain}"
@@ -65,7 +65,7 @@ def _spoken(levels: Mapping[str, str]) -> str:
     return ", ".join(f"{level} {name}" for name, level in levels.items())
 
 
-def _caption(setting: Setting, seeds: int, is_shipped: bool) -> str:
+def _write_caption(setting: Setting, seeds: int, is_shipped: bool) -> str:
     """Describe the training, and whether it is shipped."""
     origin = "computed in advance by this code" if is_shipped else "trained just now"
     return (
@@ -76,7 +76,7 @@ def _caption(setting: Setting, seeds: int, is_shipped: bool) -> str:
     )
 
 
-def _numbers(runs: Mapping[str, LearningResults], first: int) -> dict[str, list]:
+def _tabulate_accuracies(runs: Mapping[str, LearningResults], first: int) -> dict[str, list]:
     """Return the accuracies by step, a column for each network."""
     columns = {
         f"{name}, seed {first + k}": accuracy.tolist()
@@ -86,7 +86,7 @@ def _numbers(runs: Mapping[str, LearningResults], first: int) -> dict[str, list]
     return {"step": LOOKS.tolist()} | columns
 
 
-def _sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
+def _show_sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
     """Show the accuracy at the end by learning rate, and compare the best rates."""
     st.markdown("## At which learning rates do they learn?")
     best = {name: sweep.accuracy[sweep.best] for name, sweep in sweeps.items()}
@@ -115,10 +115,10 @@ def _sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
         f"here if it reads at least {LEARNED_ACCURACY:.0%} of the test digits after {STEPS} steps; at low "
         f"rates, more steps help."
     )
-    draw_download_button(lambda: _rates(sweeps), "learning-rates")
+    draw_download_button(lambda: _tabulate_sweep(sweeps), "learning-rates")
 
 
-def _rates(sweeps: Mapping[str, RateSweep]) -> dict[str, list]:
+def _tabulate_sweep(sweeps: Mapping[str, RateSweep]) -> dict[str, list]:
     """Return the accuracies at the end, a row for each rate and seed."""
     columns = {
         f"{name}, {part}": getattr(sweep, attribute).ravel().tolist()

@@ -43,10 +43,10 @@ def show(view: View, theme: str) -> None:
     draw_page_controls(view)
     setting = build_settings(Setting, view)
     runs, layer, unit = state.get_learning_runs(setting), view["layer"], view["unit"]
-    _bands(runs, layer, unit, theme)
+    _draw_bands(runs, layer, unit, theme)
     st.markdown("## Which layers saturate?")
     learned, _ = state.get_learning_results(setting)
-    _saturated(learned, runs, theme)
+    _draw_saturation(learned, runs, theme)
     paper = SCHEMES["batch"].reference
     st.caption(
         f"{len(learned[PLAIN].validation)} networks of each kind, from seeds that follow each other: {view['depth']} "
@@ -54,14 +54,14 @@ def show(view: View, theme: str) -> None:
         "over the seeds. A layer receives what the layers before it compute, and that changes while they learn: "
         f"internal covariate shift ([{paper.text}]({paper.url}), sections 1, 2 and 4.1)."
     )
-    draw_download_button(lambda: _numbers(runs, layer, unit), "saturation")
+    draw_download_button(lambda: _tabulate_quantiles(runs, layer, unit), "saturation")
 
 
-def _bands(runs: Mapping[str, LearningRun], layer: int, unit: int, theme: str) -> None:
+def _draw_bands(runs: Mapping[str, LearningRun], layer: int, unit: int, theme: str) -> None:
     """Draw the quantiles of one unit's input by step."""
     seen = {name: run.quantiles[:, :, layer, unit] for name, run in runs.items()}
-    st.markdown(f"### {_moved_words(seen)}")
-    span = _span(list(seen.values()))
+    st.markdown(f"### {_describe_motion(seen)}")
+    span = _find_span(list(seen.values()))
     panels = [
         CurvePanel(
             name.capitalize(),
@@ -89,9 +89,9 @@ def _bands(runs: Mapping[str, LearningRun], layer: int, unit: int, theme: str) -
     )
 
 
-def _saturated(learned: Mapping[str, LearningResults], runs: Mapping[str, LearningRun], theme: str) -> None:
+def _draw_saturation(learned: Mapping[str, LearningResults], runs: Mapping[str, LearningRun], theme: str) -> None:
     """Draw the share of saturated inputs by layer at the end, with mean and interval over the seeds."""
-    st.markdown(f"### {_saturated_words(learned, runs)}")
+    st.markdown(f"### {_describe_saturation(learned, runs)}")
     layers = np.arange(learned[PLAIN].saturated.shape[1])
     lines = []
     for k, (name, run) in enumerate(learned.items()):
@@ -102,20 +102,20 @@ def _saturated(learned: Mapping[str, LearningResults], runs: Mapping[str, Learni
     show_figure(draw_curve_panels([panel], theme), "saturated", f"Share of saturated inputs by layer. {told}.", "22rem")
 
 
-def _span(bands: list[np.ndarray]) -> tuple[float, float]:
+def _find_span(bands: list[np.ndarray]) -> tuple[float, float]:
     """Return the ends of one vertical axis for all bands."""
     low, high = min(float(band.min()) for band in bands), max(float(band.max()) for band in bands)
     low, high = min(low, -SATURATION_INPUT), max(high, SATURATION_INPUT)
     return low - 0.06 * (high - low), high + 0.06 * (high - low)
 
 
-def _moved_words(seen: Mapping[str, np.ndarray]) -> str:
+def _describe_motion(seen: Mapping[str, np.ndarray]) -> str:
     """Describe how far the medians move during training."""
     plain, normed = (format_decimals(float(np.ptp(seen[name][:, 1])), 1) for name in (PLAIN, NORMED))
     return f"The median of this unit's input moves by {plain} without batch norm, by {normed} with it."
 
 
-def _saturated_words(learned: Mapping[str, LearningResults], runs: Mapping[str, LearningRun]) -> str:
+def _describe_saturation(learned: Mapping[str, LearningResults], runs: Mapping[str, LearningRun]) -> str:
     """Describe the layer that saturates most without batch norm, and whether the networks learn."""
     means = {name: estimate_mean(run.saturated, 0)[0] for name, run in learned.items()}
     layer = int(means[PLAIN].argmax())
@@ -129,19 +129,19 @@ def _saturated_words(learned: Mapping[str, LearningResults], runs: Mapping[str, 
         return f"{text}."
     if means[PLAIN].max() >= NOTHING:
         return f"{text}. Those without have not learned to read."
-    wide, narrow = (format_decimals(_width(runs[name]), 2) for name in (NORMED, PLAIN))
+    wide, narrow = (format_decimals(_measure_width(runs[name]), 2) for name in (NORMED, PLAIN))
     return (
         f"{text}. Yet those without have not learned to read: the middle 70% of a last unit's inputs lie within "
         f"{narrow}, with batch norm within {wide}."
     )
 
 
-def _width(run: LearningRun) -> float:
+def _measure_width(run: LearningRun) -> float:
     """Return the distance of the outer quantiles at the end, the median over the units of the last layer."""
     return float(np.median(run.quantiles[-1, -1, -1] - run.quantiles[-1, 0, -1]))
 
 
-def _numbers(runs: Mapping[str, LearningRun], layer: int, unit: int) -> dict[str, list]:
+def _tabulate_quantiles(runs: Mapping[str, LearningRun], layer: int, unit: int) -> dict[str, list]:
     """Return the quantiles of the unit's input in columns."""
     columns: dict[str, list] = {"step": runs[PLAIN].steps.tolist()}
     for name, run in runs.items():

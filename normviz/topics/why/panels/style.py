@@ -23,7 +23,7 @@ def show(view: View, theme: str) -> None:
     kernel = view["kernel"] if view["space"] == "features" else 0
     found = state.get_restyled_photo(view["content"], view["contrast"], kernel, view["eps"], view["seed"])
     names = [PHOTOS[view["content"]], next(name for key, name in PHOTOS.items() if key != view["content"])]
-    st.markdown(f"### {_seen(found, names, kernel, view['contrast'])}")
+    st.markdown(f"### {_describe_style(found, names, kernel, view['contrast'])}")
     shown = {
         "content": (f"{names[0]}: x", found.content, 0.0, 1.0),
         "style": (f"{names[1]}: its μ and σ", found.style, 0.0, 1.0),
@@ -39,8 +39,8 @@ def show(view: View, theme: str) -> None:
                 figure = draw_pictures({title: convert_to_pixels(image, low, high)}, [(low, high)], theme)
                 show_figure(figure, key, alt, "min(20rem, 75vw)")
     st.latex(r"y = \sigma_\text{style}\, \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \mu_\text{style}")
-    st.markdown(_contrast_words(found, view["contrast"], view["eps"]))
-    st.markdown(_honest_words(found, kernel))
+    st.markdown(_describe_contrast(found, view["contrast"], view["eps"]))
+    st.markdown(_describe_limits(found, kernel))
     clipped = float(((found.y < 0) | (found.y > 1)).mean())
     beyond = f", in the last picture {clipped:.1%} of all numbers" if clipped else ""
     instance = SCHEMES["instance"].reference
@@ -52,7 +52,7 @@ def show(view: View, theme: str) -> None:
     )
 
 
-def _seen(found: RestyledPhoto, names: list[str], kernel: int, contrast: float) -> str:
+def _describe_style(found: RestyledPhoto, names: list[str], kernel: int, contrast: float) -> str:
     """Describe how far the last picture has the statistics of the style."""
     gap = format_number(found.gap, 2, 1e3 * RELATIVE_TOLERANCES["float64"])
     what = f"each of {found.channels} random features of {kernel} × {kernel} pixels" if kernel else "each colour"
@@ -64,7 +64,7 @@ def _seen(found: RestyledPhoto, names: list[str], kernel: int, contrast: float) 
     )
 
 
-def _contrast_words(found: RestyledPhoto, contrast: float, eps: float) -> str:
+def _describe_contrast(found: RestyledPhoto, contrast: float, eps: float) -> str:
     """Describe whether x̂ depends on the contrast."""
     if not contrast:
         return "**Instance norm takes the contrast**, but has nothing to work on where there is none."
@@ -75,7 +75,7 @@ def _contrast_words(found: RestyledPhoto, contrast: float, eps: float) -> str:
     )
 
 
-def _honest_words(found: RestyledPhoto, kernel: int) -> str:
+def _describe_limits(found: RestyledPhoto, kernel: int) -> str:
     """Describe what random features can show, and what they cannot."""
     gap = format_number(found.seen_gap, 2, 1e3 * RELATIVE_TOLERANCES["float64"])
     if not kernel:

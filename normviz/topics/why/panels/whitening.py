@@ -60,9 +60,9 @@ def show(view: View, theme: str) -> None:
     _show_stage(view, x, axes, theme)
     left, right = st.columns(2, gap="large")
     with left:
-        _jointly(theme)
+        _show_joint_costs(theme)
     with right:
-        _by_mini_batch(view, x, axes, theme)
+        _show_mini_batches(view, x, axes, theme)
 
 
 def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
@@ -86,9 +86,10 @@ def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) ->
     made_axes = ("principal direction 0", "principal direction 1") if view["stage"] == "pca" else axes
     outline = {OUTLINE_NAME: make_covariance_ellipse(x.mean(0), before)}
     shown = {
-        "before": Cloud(x, outline, _arrows(x.mean(0), reach), axes, x.mean(0), half),
+        "before": Cloud(x, outline, _make_arrows(x.mean(0), reach), axes, x.mean(0), half),
         "made": Cloud(
-            made, {OUTLINE_NAME: make_covariance_ellipse(made.mean(0), after)} | aim, _arrows(np.zeros(2), pointing),
+            made, {OUTLINE_NAME: make_covariance_ellipse(made.mean(0), after)} | aim,
+            _make_arrows(np.zeros(2), pointing),
             made_axes, np.zeros(2), frame,
         ),
     }  # fmt: skip
@@ -100,10 +101,10 @@ def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) ->
                 f"A cloud of points, {name.lower()}, and its covariance as an ellipse: correlation {_correlation(cov)}."
             )
             show_figure(draw_cloud(shown[key], theme), key, alt, "23rem")
-            st.latex(_matrix(cov))
+            st.latex(_format_matrix(cov))
     outside = int((np.abs(made) > PLOT_HALF_WIDTH).any(1).sum())
     st.caption(
-        _scaled_words(before, after, made, eps)
+        _describe_scaled(before, after, made, eps)
         * (view["stage"] == "scaled")
         + f"{len(x):,} points, of which {MAX_DRAWN_POINTS} are drawn; mean and covariance are of all. Arrows: "
         f"{ELLIPSE_RADIUS:g} standard "
@@ -115,12 +116,12 @@ def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) ->
     draw_download_button(lambda: columns, "whitening")
 
 
-def _arrows(start: np.ndarray, reach: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def _make_arrows(start: np.ndarray, reach: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return an arrow for each feature, from a point along the feature's direction."""
     return {name: (start, start + way) for name, way in zip(SYMBOLS, reach, strict=True)}
 
 
-def _matrix(cov: np.ndarray) -> str:
+def _format_matrix(cov: np.ndarray) -> str:
     """Return a covariance in LaTeX; numbers that are 0 to rounding are 0."""
     least = ROUNDING * float(np.abs(cov).max())
     rows = (
@@ -147,7 +148,7 @@ def _describe_stage(key: str, before: np.ndarray, after: np.ndarray, made: np.nd
     )
 
 
-def _scaled_words(before: np.ndarray, after: np.ndarray, made: np.ndarray, eps: float) -> str:
+def _describe_scaled(before: np.ndarray, after: np.ndarray, made: np.ndarray, eps: float) -> str:
     """Describe how closely batch norm attains mean 0 and variance 1."""
     predicted = np.diag(before) / (np.diag(before) + eps)
     gap, mean = _zero(np.abs(predicted - np.diag(after)).max()), _zero(np.abs(made.mean(0)).max())
@@ -162,7 +163,7 @@ def _zero(gap: float) -> str:
     return format_number(gap, 2, 1e3 * ROUNDING)
 
 
-def _jointly(theme: str) -> None:
+def _show_joint_costs(theme: str) -> None:
     """Show the first simplification, by its costs and savings."""
     st.markdown("## First simplification: a feature at a time")
     if not st.session_state.get(COSTS_KEY):
@@ -171,7 +172,7 @@ def _jointly(theme: str) -> None:
         st.button("Measure the time on this server", key="measure costs", on_click=_request_costs)
         return
     found = state.get_whitening_costs()
-    st.markdown(f"### {_cost_words(found)}")
+    st.markdown(f"### {_describe_costs(found)}")
     lines = [
         Curve(name, found.sizes, 1e3 * seconds, look, points=True)
         for look, (name, seconds) in enumerate(
@@ -205,7 +206,7 @@ def _request_costs() -> None:
     st.session_state[COSTS_KEY] = True
 
 
-def _cost_words(found: WhiteningCosts) -> str:
+def _describe_costs(found: WhiteningCosts) -> str:
     """Describe how much longer whitening takes, and how its time grows."""
     there, back = found.whitened / found.per_feature, found.whitened_back / found.per_feature_back
     return (
@@ -218,7 +219,7 @@ def _times(ratio: float) -> str:
     return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
 
 
-def _by_mini_batch(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
+def _show_mini_batches(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
     """Show the second simplification: how statistics of a mini-batch differ from those of the whole set."""
     st.markdown("## Second simplification: a mini-batch at a time")
     size, whole = view["size"], compute_covariance(x)
