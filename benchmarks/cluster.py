@@ -49,12 +49,12 @@ def trainings(number: int) -> list[Job[Any]]:
 KINDS = {"empty jobs": empty, f"jobs of {1e3 * WAITS:g} ms": waiting, "trainings": trainings}
 
 
-def seconds_on(desk: JobQueue, jobs: Sequence[Job[Any]]) -> float:
+def seconds_on(queue: JobQueue, jobs: Sequence[Job[Any]]) -> float:
     """Return the seconds from handing in all jobs until they are done."""
     start = time.perf_counter()
-    ticket = desk.submit(jobs, lambda job, result: None)
-    if not ticket.wait(PATIENCE) or ticket.error is not None:
-        raise RuntimeError("The jobs were not done.") from ticket.error
+    request = queue.submit(jobs, lambda job, result: None)
+    if not request.wait(PATIENCE) or request.error is not None:
+        raise RuntimeError("The jobs were not done.") from request.error
     return time.perf_counter() - start
 
 
@@ -92,8 +92,8 @@ def main() -> None:
             many = JobQueue(executor, lease=PATIENCE, jobs_per_request=2 * size)
             single = JobQueue(executor, lease=PATIENCE)
             print_row(
-                row(str(size), lambda jobs, desk=many: seconds_on(desk, jobs),
-                    lambda jobs, desk=single: seconds_on(desk, jobs), number)
+                row(str(size), lambda jobs, queue=many: seconds_on(queue, jobs),
+                    lambda jobs, queue=single: seconds_on(queue, jobs), number)
             )  # fmt: skip
 
 

@@ -121,7 +121,7 @@ def _norm(scheme: Scheme, setting: Setting) -> nn.Module:
             return nn.Sequential(nn.RMSNorm(width, eps, elementwise_affine=False), affine)
         case "instance" | "layer-spatial" if conv:
             return nn.InstanceNorm2d(width, eps, affine=True)
-    if scheme.on_activations is None or (not scheme.fields and scheme.pointwise is None):
+    if scheme.on_activations is None or (not scheme.fields and scheme.function is None):
         return affine
     return nn.Sequential(Kernel(scheme, eps, (0, 2, 3, 1)), affine)
 

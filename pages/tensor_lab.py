@@ -5,6 +5,7 @@ import streamlit as st
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import MAX_DRAWN_ELEMENTS, check_shape
 from normviz.core.normalize import normalize
+from normviz.describe.wording import BoundScheme
 from normviz.topics.lab import controls, panels, state
 from normviz.topics.lab.picture import show_lab_cube
 from normviz.ui.frame import show_error
@@ -28,9 +29,9 @@ with above, sync_page_values("lab", state.PARAMS, state.is_relevant, fit_shape) 
         try:  # the picture before all else: the browser draws it while the rest is on its way
             check_shape(get_view_shape(view), scheme.axes, MAX_DRAWN_ELEMENTS)
             x = make_tensor(view)
-            result = normalize(x, scheme, eps, gain, bias)
+            result, bound = normalize(x, scheme, eps, gain, bias), BoundScheme(scheme, x.shape)
             with wait_for_turn(x.size):
-                show_lab_cube(view, scheme, x, result, theme)
+                show_lab_cube(view, bound, x, result, theme)
         except InvalidInput as error:
             show_error(error)
             draw_fit_button(view)
@@ -42,7 +43,7 @@ if x is None:
 with right:
     panels.show_scheme_heading(scheme, x, result, view["threshold"])
     panels.describe_non_finite(scheme, x, result)
-    panels.show_element_panel(view, scheme, x, result, (eps, gain, bias, view["threshold"]), theme)
+    panels.show_element_panel(view, bound, x, result, (eps, gain, bias, view["threshold"]), theme)
 
 tab_panels = {
     "statistics": lambda: panels.show_lab_statistics(scheme, x, result, view, theme),

@@ -14,7 +14,7 @@ from normviz.data.samples import SAMPLES
 from normviz.describe import live, wording
 from normviz.describe.mathml import convert_to_mathml
 from normviz.topics.lab.element_data import build_element_data, shorten_floats
-from normviz.topics.lab.picture import AXIS_ROLES, PLAIN_ROLES
+from normviz.topics.lab.picture import AXIS_ROLES
 
 SHAPES = [(4, 4, 4, 6), (1, 1, 1, 1), (2, 3, 2, 1), (3, 8, 1, 4), (5, 1, 1, 12)]
 SPOILT = (np.nan, np.inf, -np.inf, 1e300, -1e-300, 0.0)
@@ -58,24 +58,27 @@ def make_case(scheme: Scheme, x: np.ndarray, indices: list[Index]) -> Case:
     eps = 1e-3 if scheme.eps is not None and scheme.suppression is not None else 0.0
     gain, bias = (1.5 if scheme.gain is not None else 1.0), (-0.25 if scheme.bias is not None else 0.0)
     result = normalize(x, scheme, eps, gain, bias)
-    roles = AXIS_ROLES.get(scheme.acts_on, PLAIN_ROLES)
-    data = build_element_data({"focus": (0, 0, 0, 0)}, scheme, x, result, (eps, gain, bias), roles, "light")
+    roles = AXIS_ROLES[scheme.is_weight_scheme]
+    data = build_element_data(
+        {"focus": (0, 0, 0, 0)}, wording.BoundScheme(scheme, x.shape), x, result, (eps, gain, bias), roles, "light"
+    )
     numbers = live.compute_live_numbers(scheme, x, result, eps, gain, bias)
     lines = [*live.build_statistic_formulas(scheme), *live.build_step_formulas(scheme, x.shape)]
 
     def write_formulas(index: Index) -> list[str]:
-        form = int(numbers["form"].of(index, x.shape)) if "form" in numbers else 0
+        form = int(numbers["form"].look_up(index, x.shape)) if "form" in numbers else 0
         own = {
-            name: each._replace(values=shorten_floats(each.values)).of(index, x.shape) for name, each in numbers.items()
+            name: each._replace(values=shorten_floats(each.values)).look_up(index, x.shape)
+            for name, each in numbers.items()
         }
         own |= dict(zip("nhwc", index, strict=True))
         said = [written.said(convert_to_mathml(line.forms[form % len(line.forms)]), own.__getitem__) for line in lines]
         return ["".join(each.split()) for each in said]
 
-    taken = wording.find_field_statistics(scheme, x.shape)
+    taken = wording.BoundScheme(scheme, x.shape).statistics
 
     def write_fields(index: Index) -> list[str]:
-        boxes = wording.describe_boxes(scheme, index, x.shape)
+        boxes = wording.BoundScheme(scheme, x.shape).describe_boxes(index)
         return [
             wording.describe_field_box(part.field, index, x.shape, scheme.axes, box.shared)
             for part, box in zip(taken, boxes, strict=True)

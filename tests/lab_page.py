@@ -25,7 +25,7 @@ from normviz.ui.scheme_picker import COMMON_SCHEMES, make_state_key
 
 ROOT = Path(__file__).parents[1]
 TABS = ("Statistics", "Distribution", "Response", "Picture", "Formula", "Parameters and state", "Code")
-ACTIVATION = [key for key, scheme in SCHEMES.items() if scheme.acts_on != "weight"]
+ACTIVATION = [key for key, scheme in SCHEMES.items() if not scheme.is_weight_scheme]
 
 
 OPENED = (lab.BELOW_KEY, *map(get_open_key, (ADVANCED_DRAWER, LOOK, ROWS, SETTINGS)))
@@ -97,10 +97,10 @@ def live(at):
     )
     own = {"x": steps.x, "mean": steps.mean, "v": steps.v, "xhat": steps.xhat, "y": steps.y}
     own |= {"eps": eps, "gain": gain, "bias": bias, **dict(zip("nhwc", focus, strict=True))}
-    form = int(numbers["form"].of(focus, x.shape)) if "form" in numbers else 0
+    form = int(numbers["form"].look_up(focus, x.shape)) if "form" in numbers else 0
     if steps.deviation is not None:
-        own["divides"] = numbers["divides"].of(focus, x.shape)
-    if scheme.whitens:
+        own["divides"] = numbers["divides"].look_up(focus, x.shape)
+    if scheme.kind.divides_by_matrix:
         groups = scheme.matrices(x.shape)
         group, row = divmod(focus[3], x.shape[3] // groups)
         v = np.split(result.v, groups, axis=3)[group]
@@ -108,9 +108,8 @@ def live(at):
         own |= {f"w{k}": float(w) for k, w in enumerate(compute_inverse_root(result.v, groups, eps)[group, row])}
         own |= {f"v{k}": float(each) for k, each in enumerate(v[focus[:3]])}
     lines = [*formulas.build_statistic_formulas(scheme), *formulas.build_step_formulas(scheme, x.shape)]
-    boxes = zip(
-        wording.find_field_statistics(scheme, x.shape), wording.describe_boxes(scheme, focus, x.shape), strict=True
-    )
+    bound = wording.BoundScheme(scheme, x.shape)
+    boxes = zip(bound.statistics, bound.describe_boxes(focus), strict=True)
     words = [wording.describe_field_box(part.field, focus, x.shape, scheme.axes, box.shared) for part, box in boxes]
     return words + [
         written.said(convert_to_mathml(line.forms[form % len(line.forms)]), own.__getitem__) for line in lines

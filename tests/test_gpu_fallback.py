@@ -240,8 +240,8 @@ def test_the_page_of_an_experiment_says_so(gpu, monkeypatch, tmp_path):
     monkeypatch.setattr(experiment_runs, "get_archive", lambda: archive)
     gpu.fail_at("middle", FULL)
     with create_thread_pool(1) as pool:
-        desk = JobQueue(pool)
-        monkeypatch.setattr(experiment_runs, "get_experiment_queue", lambda: desk)
+        queue = JobQueue(pool)
+        monkeypatch.setattr(experiment_runs, "get_experiment_queue", lambda: queue)
         link = {"batch_size_steps": "20", "batch_size_seeds": "2", "batch_size_schemes": "layer"}
         at = open_lab("pages/experiments.py", show="batch-size", **link)
         at = sound(at.button(key="start run").click().run())

@@ -21,7 +21,7 @@ def gain_and_bias(scheme, shape, seed, dtype=torch.float64):
     """Seeded γ and β of the shape that the scheme learns, 1 and 0 where it learns none, as torch tensors."""
     rng = np.random.default_rng(seed)
     axes = (scheme.gain, scheme.bias)
-    if scheme.acts_on == "weight":
+    if scheme.is_weight_scheme:
         axes = tuple(None if a is None else ("C",) for a in axes)
     drawn = (parameter(a, shape, rng) for a in axes)
     return [
@@ -41,7 +41,7 @@ def torch_layer(scheme, shape, eps, dtype):
 def by_torch_nn(scheme, x, eps, gain, bias):
     """What torch.nn makes of x with these parameters."""
     layer = torch_layer(scheme, x.shape, eps, x.dtype)
-    if scheme.acts_on == "weight":
+    if scheme.is_weight_scheme:
         (change,) = layer.parametrizations.weight
         learned = (gain.reshape(-1, 1, 1, 1),) if scheme.gain else ()
         return change(*learned, x.permute(3, 2, 0, 1)).permute(2, 3, 1, 0)

@@ -19,7 +19,7 @@ from normviz.charts.style import (
 )
 from normviz.core.text import format_number
 
-MAX_HEATMAP_LABELS = 96  # cells of a heat map that still have room for their number
+MAX_HEATMAP_LABELS = 96  # most cells of a heat map whose numbers are written
 
 
 def draw_pictures(

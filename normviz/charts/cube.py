@@ -17,12 +17,17 @@ from normviz.charts.palette import HUES, NOT_FINITE_COLOUR, THEMES, Theme
 from normviz.core.fields import Field, Shape
 from normviz.core.text import format_number
 
-MAX_SIDE_WITH_GRID = 80  # cells along a side; beyond, the lines would hide them
-MAX_OUTLINED_BOXES = 1_000  # blocks, or parts of a field; outlines and names of more would hide them, and weigh more
-INITIAL_CAMERA_EYE = (1.1, -1.5, 0.8)  # where the camera stands at first
-MAX_TICKS = 1_000  # numbers along an axis; the browser writes those that have room
-SWELL, SWELL_RATIO = 0.07, 0.004  # how far the element stands out of its cell: by itself, and by the longest side
-LEVELS_PER_HUE = 24  # levels per hue, and from what is not finite (0) to the lowest value: WebGL blurs narrower ones
+MAX_SIDE_WITH_GRID = 80  # cells along a side; lines between more of them would hide the cells
+MAX_OUTLINED_BOXES = (
+    1_000  # blocks, or parts of a field, that are outlined and named; more would be hidden by their lines
+)
+INITIAL_CAMERA_EYE = (1.1, -1.5, 0.8)  # position of the camera on the first visit
+MAX_TICKS = 1_000  # most numbers along an axis; the browser omits those without room
+SWELL, SWELL_RATIO = (
+    0.07,
+    0.004,
+)  # how far the element sticks out of its cell: fixed part, and part per cell of the longest side
+LEVELS_PER_HUE = 24  # also between level 0 (not finite) and the lowest value: WebGL blurs narrower bands
 
 
 class CubeStage(NamedTuple):
@@ -80,7 +85,7 @@ def compute_grey_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
     held = x[finite]
     least, most = (float(held.min()), float(held.max())) if held.size else (0.0, 1.0)
     low, high = (0.0, 1.0) if least >= 0 and most <= 1 else (least, most)
-    halves = np.where(finite, x, low) / 2 - low / 2  # of numbers near the largest there are, the whole is infinite
+    halves = np.where(finite, x, low) / 2 - low / 2  # the full difference of huge numbers would overflow
     shares = halves / (high / 2 - low / 2 or 1.0)
     levels = np.where(finite, np.round(shares * (255 - LEVELS_PER_HUE)) + LEVELS_PER_HUE, 0).astype(np.uint8)
     legend: dict = {"kind": "grey", "low": low, "high": high, "gaps": not finite.all()}

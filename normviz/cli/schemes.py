@@ -40,7 +40,7 @@ def build_scheme_record(scheme: Scheme) -> dict[str, Any]:
         "name": scheme.name,
         "acts_on": scheme.acts_on,
         **named,
-        "pointwise": scheme.pointwise,
+        "pointwise": scheme.kind.function,
         "eps": scheme.eps,
         "gain": scheme.gain,
         "bias": scheme.bias,

@@ -83,7 +83,27 @@ class Scheme:
     @property
     def axes(self) -> tuple[str, ...]:
         """Names of the four axes of the tensor that is normalized."""
-        return AXES["weight" if self.acts_on == "weight" else "activation"]
+        return AXES["weight" if self.is_weight_scheme else "activation"]
+
+    @property
+    def is_weight_scheme(self) -> bool:
+        """True if it normalizes weights and no activations."""
+        return self.acts_on == "weight"
+
+    @property
+    def is_activation_scheme(self) -> bool:
+        """True if it normalizes activations and no weights."""
+        return self.acts_on == "activation"
+
+    @property
+    def is_baseline(self) -> bool:
+        """True if it normalizes nothing, by its definition."""
+        return self.acts_on == "none"
+
+    @property
+    def symbol(self) -> str:
+        """The letter of the tensor that is normalized."""
+        return "w" if self.is_weight_scheme else "x"
 
     @property
     def references(self) -> tuple[Reference, ...]:
@@ -104,21 +124,6 @@ class Scheme:
     def function(self) -> PointwiseFunction | None:
         """The function of a pointwise scheme; None for other schemes."""
         return None if self.kind.function is None else POINTWISE_FUNCTIONS[self.kind.function]
-
-    @property
-    def spectral(self) -> bool:
-        """True for spectral norm."""
-        return self.kind.key == "spectral"
-
-    @property
-    def whitens(self) -> bool:
-        """True for whitening."""
-        return self.kind.divides_by_matrix
-
-    @property
-    def pointwise(self) -> str | None:
-        """The name of the function of a pointwise scheme."""
-        return self.kind.function
 
     @property
     def acts(self) -> bool:
@@ -147,14 +152,14 @@ class Scheme:
 
         In front it has no ε: the one ε to set is that of the activations.
         """
-        if self.acts_on == "weight":
+        if self.is_weight_scheme:
             return self
         return None if self.weight is None else replace(SCHEMES[self.weight], eps=None)
 
     @property
     def on_activations(self) -> "Scheme | None":
         """The part that normalizes the pre-activations: the scheme itself, or None."""
-        return None if self.acts_on == "weight" else self
+        return None if self.is_weight_scheme else self
 
     @property
     def is_general_form(self) -> bool:
@@ -193,6 +198,10 @@ class Scheme:
         """Return the scheme with other fields."""
         return replace(self, summation=summation, suppression=suppression)
 
+    def remove_normalization(self) -> "Scheme":
+        """Return the scheme without normalization, for a tensor with the same axes."""
+        return replace(SCHEMES["none"], acts_on=self.acts_on)
+
     def with_weight_scheme(self, weight: str | None) -> "Scheme":
         """Return the scheme behind a weight scheme, given by its key, or behind none; its name says so.
 
@@ -203,14 +212,14 @@ class Scheme:
         if weight == self.weight:
             return self
         row = SCHEMES[self.key]
-        if row.acts_on != "activation":
+        if not row.is_activation_scheme:
             why = "does not normalize activations" if row.weight is None else "has its own in front"
             raise InvalidInput(f"{row.name} {why}: no scheme of weights can be put there.")
         plain = replace(self, acts_on=row.acts_on, weight=None, name=row.name, label=row.label, about=row.about)
         if weight is None:
             return plain
-        if weight not in SCHEMES or SCHEMES[weight].acts_on != "weight":
-            known = [key for key, each in SCHEMES.items() if each.acts_on == "weight"]
+        if weight not in SCHEMES or not SCHEMES[weight].is_weight_scheme:
+            known = [key for key, each in SCHEMES.items() if each.is_weight_scheme]
             raise InvalidInput(f"{weight!r} is not a scheme of weights; {', '.join(known)} are.")
         front = SCHEMES[weight]
         return replace(

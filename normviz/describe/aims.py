@@ -6,16 +6,12 @@ import numpy as np
 
 from normviz.core.fields import AXIS_NAMES, OWN, AxisNames, Field, Shape
 from normviz.core.kinds.base import NormalizationResult
-from normviz.core.kinds.spectral import compute_spectral_norm
 from normviz.core.normalize import ignore_float_warnings
 from normviz.core.reductions import reduce_boxes
 from normviz.core.registry import Scheme
-from normviz.core.statistics import compute_covariances
 from normviz.core.text import join_words, typeset
+from normviz.describe.kinds import AIM_TOLERANCE, KIND_FORMULAS, is_near
 from normviz.describe.wording import find_windowed_axes, name_axes
-
-AIM_TOLERANCE = 5e-4
-"""The largest distance from 0 or 1 at which a sentence says 0 or 1."""
 
 
 @ignore_float_warnings
@@ -24,9 +20,7 @@ def describe_aim(scheme: Scheme, x: np.ndarray, result: NormalizationResult, thr
 
     Everything in it is measured on x̂. Empty for windows, which share nothing, and where a number is not finite.
     """
-    if scheme.pointwise is not None:
-        return f"{_start(scheme, result, threshold)} every number lies between −1 and 1."
-    if not scheme.fields:
+    if not scheme.acts:
         return ""
     if any(find_windowed_axes(field, x.shape) for field in scheme.fields):
         return ""
@@ -52,15 +46,15 @@ def describe_scope(scheme: Scheme) -> str:
     >>> describe_scope(SCHEMES["rms"])
     'every position of every example alone, over all channels; no mean is subtracted'
     """
-    fields = scheme.fields[-1:] if scheme.whitens else scheme.fields
+    fields = scheme.fields[-1:] if scheme.kind.divides_by_matrix else scheme.fields
     scopes = list(dict.fromkeys(_scope(field, scheme.axes) for field in fields))
     if len(scopes) != 1:
-        alone = "every element alone" if scheme.pointwise else "nothing"
+        alone = "every element alone" if scheme.function else "nothing"
         return f"mean: {scopes[0]}; divisor: {scopes[1]}" if scopes else alone
     notes = {
         "no mean is subtracted": scheme.summation is None,
         "only the mean is subtracted": scheme.suppression is None,
-        "correlations are removed, too": scheme.whitens,
+        "correlations are removed, too": scheme.kind.divides_by_matrix,
     }
     return "; ".join([*scopes, *(note for note, holds in notes.items() if holds)])
 
@@ -107,14 +101,13 @@ def _start(scheme: Scheme, result: NormalizationResult, threshold: float) -> str
 
 def _reached(scheme: Scheme, shape: Shape, result: NormalizationResult) -> str:
     """Return what holds for every field: "every channel has mean 0 and variance 1"."""
-    if scheme.spectral:
-        return "the largest singular value is 1" if _is(compute_spectral_norm(result.xhat), 1) else ""
-    if scheme.whitens:
-        return _whitened(scheme, shape, result)
+    own = KIND_FORMULAS[scheme.kind.key].describe_aim(scheme, result)
+    if own is not None:
+        return own
     values = result.xhat if scheme.has_xhat else result.v
     mean, square = scheme.summation, scheme.suppression
     size = 1.0 if square is not None else float(np.abs(values).max()) or 1.0
-    centred = mean is not None and _is(reduce_boxes(values, mean, np.mean) / size, 0)
+    centred = mean is not None and is_near(reduce_boxes(values, mean, np.mean) / size, 0)
     if square is None:
         return f"{_every(scheme, mean, shape)} has mean 0" if mean is not None and centred else ""
     squares = reduce_boxes(values**2, square, np.mean)
@@ -123,7 +116,7 @@ def _reached(scheme: Scheme, shape: Shape, result: NormalizationResult) -> str:
     if scheme.per_fan_in:
         lengths = np.sqrt(reduce_boxes(values**2, square, np.sum))
         noun = name_field(square, scheme.axes, shape)
-        return f"the weights of every {noun} have length 1" if _is(lengths, 1) else ""
+        return f"the weights of every {noun} have length 1" if is_near(lengths, 1) else ""
     joint = mean is not None and mean.canonical(shape) == square.canonical(shape)
     name = "variance" if joint and centred else "mean square"
     measure = f"{name} {_range(squares, result, scheme)}"
@@ -133,28 +126,14 @@ def _reached(scheme: Scheme, shape: Shape, result: NormalizationResult) -> str:
     return ", and ".join([*clauses, f"{_every(scheme, square, shape)} has {measure}"])
 
 
-def _whitened(scheme: Scheme, shape: Shape, result: NormalizationResult) -> str:
-    groups = scheme.matrices(shape)
-    size = shape[-1] // groups
-    matrices = np.stack([compute_covariances(part) for part in np.split(result.xhat, groups, axis=-1)])
-    if not _is(matrices - np.eye(size), 0) or not _is(result.xhat.mean((0, 1, 2)), 0):
-        return ""
-    alone = "and no two channels are correlated" if groups == 1 else "and channels of one group are not correlated"
-    return f"every channel has mean 0 and variance 1{f', {alone}' if size > 1 else ''}"
-
-
 def _every(scheme: Scheme, field: Field | None, shape: Shape) -> str:
     noun = name_field(field, scheme.axes, shape) if field is not None else ""
     return f"every {noun}" if noun else "the whole tensor"
 
 
-def _is(values: np.ndarray, number: float) -> bool:
-    return bool((np.abs(np.asarray(values) - number) <= AIM_TOLERANCE).all())
-
-
 def _range(squares: np.ndarray, result: NormalizationResult, scheme: Scheme) -> str:
     """Return 1, or the range that is measured, with its reason: fields of equal numbers, or ε."""
-    if _is(squares, 1):
+    if is_near(squares, 1):
         return "1"
     low, high = (typeset(float(each), 3) for each in (squares.min(), squares.max()))
     wide = low if low == high else f"{low} to {high}"

@@ -3,25 +3,16 @@
 The browser fills in the numbers of the selected element.
 """
 
-from math import inf, prod
 from typing import NamedTuple
 
 import numpy as np
 
 from normviz.core.fields import Shape
 from normviz.core.kinds.base import NormalizationResult
-from normviz.core.kinds.whitening import compute_inverse_root
 from normviz.core.normalize import ignore_float_warnings
 from normviz.core.registry import Scheme
-from normviz.describe.notation import TENSOR_SYMBOLS, format_argument_latex, format_function_latex, format_gain_symbol
-
-ROOT, PLAIN, LIMIT = range(3)
-"""The forms of the divisor: sqrt(σ² + ε); plain, if its square is out of a float's range; and with an arrow, if 0/0 is
-replaced by its limit for ε towards 0."""
-
-
-MAX_SUM_TERMS = 3
-"""The most terms of a sum that are written out."""
+from normviz.describe.kinds import KIND_FORMULAS, MEAN_PART
+from normviz.describe.symbols import format_gain_symbol
 
 
 class LiveFormula(NamedTuple):
@@ -50,15 +41,17 @@ class ElementNumbers(NamedTuple):
 
 def build_step_formulas(scheme: Scheme, shape: Shape) -> list[LiveFormula]:
     """Build formulas for the steps of a scheme, with places for the numbers of `compute_live_numbers`."""
-    x, base = TENSOR_SYMBOLS.get(scheme.acts_on, "x"), "x"
+    x, base = scheme.symbol, "x"
     found = [LiveFormula("element", (rf"{x}_{{\num{{n}},\num{{h}},\num{{w}},\num{{c}}}} = \num{{x}}",))]
     symbol = x
     if scheme.summation is not None:
         mean = r"\part{mean}{\num*{mean}}"
-        symbol, base = rf"{x} - {_MEAN}", "v"
+        symbol, base = rf"{x} - {MEAN_PART}", "v"
         found.append(LiveFormula("centred", (rf"{symbol} = \num{{x}} - {mean} = \num{{v}}",)))
     if scheme.has_xhat:
-        found.append(LiveFormula("normalized", _normalized(scheme, shape, symbol, base)))
+        found.append(
+            LiveFormula("normalized", KIND_FORMULAS[scheme.kind.key].fill_normalized(scheme, shape, symbol, base))
+        )
         symbol, base = rf"\hat{{{x}}}", "xhat"
     if scheme.gain is not None or scheme.bias is not None:
         gain = scheme.gain is not None
@@ -81,12 +74,7 @@ def build_statistic_formulas(scheme: Scheme) -> list[LiveFormula]:
     if scheme.summation is not None:
         found.append(LiveFormula("mean", (r"\mu = \num{mean}",)))
     if scheme.suppression is not None:
-        square = _square(scheme)
-        if scheme.whitens:
-            return [*found, LiveFormula("divides", (rf"{square} = \num{{divides}}",))]
-        eps = "" if scheme.eps is None else r" + \varepsilon"
-        root, plain = rf"{square} = \num{{divides}}", rf"\sqrt{{{square}{eps}}} = \num{{divides}}"
-        found.append(LiveFormula("divides", (root, root if scheme.spectral else plain, root)))
+        found.append(LiveFormula("divides", KIND_FORMULAS[scheme.kind.key].fill_statistic(scheme)))
     return found
 
 
@@ -114,16 +102,9 @@ def compute_live_numbers(
     if scheme.summation is not None and result.mean is not None:
         found["mean"] = ElementNumbers(result.mean, result.mean.shape)
         found["v"] = ElementNumbers(result.v, x.shape)
-    if scheme.whitens:
-        found |= _whitened(scheme, result, eps)
-        found["xhat"] = ElementNumbers(result.xhat, x.shape)
-    elif scheme.suppression is not None and result.deviation is not None:
-        below, form = find_squares_under_root(result.deviation, eps, scheme.spectral)
-        found |= {"divides": ElementNumbers(below, below.shape), "form": ElementNumbers(form, below.shape)}
-        found["xhat"] = ElementNumbers(result.xhat, x.shape)
-    elif scheme.pointwise is not None:
-        inside = {"alpha": scheme.alpha, "s": scheme.shift or 0.0}
-        found |= {name: ElementNumbers(np.full(one, value), one) for name, value in inside.items()}
+    numbers = KIND_FORMULAS[scheme.kind.key].compute_numbers(scheme, result, eps)
+    found |= {name: ElementNumbers(*each) for name, each in numbers.items()}
+    if numbers:
         found["xhat"] = ElementNumbers(result.xhat, x.shape)
     if scheme.gain is not None or scheme.bias is not None or not scheme.acts:
         found["y"] = ElementNumbers(result.y, x.shape)
@@ -131,74 +112,3 @@ def compute_live_numbers(
         found["threshold"] = ElementNumbers(np.full(one, threshold), one)
         found["z"] = ElementNumbers(np.maximum(result.y, threshold), x.shape)
     return found
-
-
-_MEAN = r"\part{mean}{\mu}"
-
-
-def _normalized(scheme: Scheme, shape: Shape, symbol: str, base: str) -> tuple[str, ...]:
-    x = TENSOR_SYMBOLS.get(scheme.acts_on, "x")
-    if scheme.pointwise is not None:
-        numbers = format_argument_latex(scheme, r"\cdot \num*{x}", r"\num{alpha}", r"\num*{s}")
-        value = rf"\operatorname{{{scheme.pointwise}}}({numbers})"
-        return (rf"\hat{{{x}}} = {format_function_latex(scheme, x)} = {value} = \num{{xhat}}",)
-    if scheme.whitens:
-        return (_product(shape[-1] // scheme.matrices(shape)),)
-    eps = "" if scheme.eps is None else r" + \varepsilon"
-    given = "" if scheme.eps is None else r" + \num{eps}"
-    scale = rf"\frac{{1}}{{\sqrt{{{prod(shape[:-1])}}}}} \cdot " if scheme.per_fan_in else ""
-    square, number = rf"\part{{divides}}{{{_square(scheme)}}}", r"\part{divides}{\num{divides}}"
-    letters = square if scheme.spectral else rf"\sqrt{{{square}{eps}}}"
-    root = number if scheme.spectral else rf"\sqrt{{{number}{given}}}"
-    start = rf"\hat{{{x}}} = {scale}\frac{{{symbol}}}{{{letters}}} = {scale}"
-    forms = {ROOT: (root, "="), PLAIN: (number, "="), LIMIT: (root, r"\to")}
-    return tuple(rf"{start}\frac{{\num{{{base}}}}}{{{below}}} {sign} \num{{xhat}}" for below, sign in forms.values())
-
-
-def _product(channels: int) -> str:
-    """Format x̂ as a sum over the channels of a group, only the first and the last if there are many."""
-    terms = [rf"\num*{{w{k}}} \cdot \num*{{v{k}}}" for k in range(channels)]
-    terms[0] = terms[0].replace("*", "", 1)
-    if channels > MAX_SUM_TERMS:
-        terms = [terms[0], r"\cdots", terms[-1]]
-    root = r"\part{divides}{(\Sigma + \varepsilon I)^{-1/2}}"
-    return rf"\hat{{x}} = {root} (x - {_MEAN}) = {' + '.join(terms)} = \num{{xhat}}"
-
-
-def _whitened(scheme: Scheme, result: NormalizationResult, eps: float) -> dict[str, ElementNumbers]:
-    """Compute the numbers of a channel's variance, and of the terms of `_product`."""
-    shape = result.v.shape
-    groups = scheme.matrices(shape)
-    channels = shape[-1] // groups
-    variance = np.mean(np.square(result.v), axis=(0, 1, 2))
-    found = {"divides": ElementNumbers(variance, (1, 1, 1, shape[-1]))}
-    terms = list(range(channels) if channels <= MAX_SUM_TERMS else (0, channels - 1))
-    matrices = compute_inverse_root(result.v, groups, eps, terms)
-    for k, column in zip(terms, np.moveaxis(matrices, -1, 0), strict=True):
-        found[f"w{k}"] = ElementNumbers(column.ravel(), (1, 1, 1, shape[-1]))
-        found[f"v{k}"] = ElementNumbers(result.v[..., k::channels], (*shape[:3], groups))
-    return found
-
-
-def _square(scheme: Scheme) -> str:
-    """Format the square under the root of the divisor."""
-    if scheme.whitens:
-        return r"\Sigma_{cc}"
-    if scheme.spectral:
-        return r"\sigma_{\max}"
-    return r"\sigma^2" if scheme.summation is not None else rf"\overline{{{TENSOR_SYMBOLS.get(scheme.acts_on, 'x')}^2}}"
-
-
-@ignore_float_warnings
-def find_squares_under_root(deviation: np.ndarray, eps: float, spectral: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean squares beside ε under the root, and the form in which each is written.
-
-    Where the square leaves the range of a float, and of a spectral scheme, the deviation stands for it.
-    """
-    square = deviation * deviation
-    extreme = (deviation != 0) & np.isfinite(deviation) & ~((square > 1e-300) & (square < inf))
-    variance = square - eps
-    # What is left below this is the rounding of the deviation, in float32 at least.
-    variance = np.where(variance < 2**-22 * square, 0.0, variance)
-    form = np.where(deviation == 0, LIMIT, np.where(extreme, PLAIN, ROOT)).astype(np.uint8)
-    return np.where(extreme | spectral, deviation, variance), form

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from normviz.core.fields import AXIS_NAMES, FULL, Shape
 from normviz.core.registry import SCHEMES, Scheme
-from normviz.describe.wording import describe_statistic_counts
+from normviz.describe.wording import BoundScheme
 
 CHANNELS_FIRST_AXES: dict[str, tuple[str, ...]] = {
     "activation": ("N", "C", "H", "W"),
@@ -43,10 +43,10 @@ def list_parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
         rows = [
             _in_front(row) for row in list_parameter_shapes(SCHEMES[scheme.weight], (UNKNOWN_FAN_IN, 1, 1, shape[-1]))
         ]
-    if scheme.pointwise is not None:
+    if scheme.function is not None:
         inside = {"α": "learned factor"} | ({} if scheme.shift is None else {"s": "learned shift"})
         rows += [
-            ParameterRow(name, f"{role} inside {scheme.pointwise}, one for all", *_shapes_along(scheme, (), shape))
+            ParameterRow(name, f"{role} inside {scheme.kind.function}, one for all", *_shapes_along(scheme, (), shape))
             for name, role in inside.items()
         ]
     learned = (
@@ -100,7 +100,7 @@ def warn_about_keras_axis(scheme: Scheme, shape: Shape) -> str | None:
         if axis.names == {name for name, rule in rules.items() if rule.kind == kind}:
             axes = ", ".join(name for name in scheme.axes if name in axis.names)
             here = f"In Keras's {axis.layer}, {axis.argument} names {meaning} ({axes})"
-            return f"{here}: on this shape {describe_statistic_counts(scheme, shape)}. {elsewhere}"
+            return f"{here}: on this shape {BoundScheme(scheme, shape).describe_statistic_counts()}. {elsewhere}"
     return None
 
 
@@ -136,7 +136,7 @@ def _shapes_along(scheme: Scheme, axes: Collection[str], shape: Shape) -> tuple[
     """
     sizes = dict(zip(scheme.axes, shape, strict=True))
     here = tuple(int(sizes[axis]) for axis in scheme.axes if axis in axes)
-    weight = scheme.acts_on == "weight"
+    weight = scheme.is_weight_scheme
     order = CHANNELS_FIRST_AXES["weight" if weight else "activation"]
     torch = tuple(int(sizes[axis]) if axis in axes else 1 for axis in order if weight or axis in axes)
     return str(here), str(torch) if scheme.torch else "–", str(here) if scheme.keras else "–"

@@ -151,7 +151,7 @@ def _find_layer(
         return None
     parameters = {"groups": scheme.parameters.get("groups"), "radius": scheme.parameters.get("window")}
     sizes = dict(zip(scheme.axes, shape, strict=True))
-    takes_eps = scheme.suppression is not None and not scheme.spectral
+    takes_eps = scheme.suppression is not None and scheme.kind.has_eps
     rows = (row.with_parameters(**parameters) for row in SCHEMES.values() if row.weight is None)
     for row in (scheme, *rows):
         call = getattr(row, recipe)

@@ -1,6 +1,8 @@
 """Sentences about fields and statistics, derived from a scheme's rules."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import NamedTuple
 
@@ -87,37 +89,9 @@ class FieldStatistics(NamedTuple):
     field: Field
 
 
-def find_field_statistics(scheme: Scheme, shape: Shape) -> list[FieldStatistics]:
-    """Return the statistics of a scheme on this shape by field, the mean first; an empty list without fields.
-
-    E_B[v²] is a variance if v is centred over that very box and all of its elements have that box. It is a mean square
-    without centring, in windows, and if A and B differ. Whitening has a matrix if a group has several channels.
-    """
-    if scheme.spectral:
-        return [FieldStatistics(("largest singular value",), scheme.fields[-1])]
-    named = {"mean": scheme.summation, "covariance matrix" if scheme.whitens else "mean square": scheme.suppression}
-    parts = [FieldStatistics((name,), field) for name, field in named.items() if field is not None]
-    if len({part.field.canonical(shape) for part in parts}) == len(parts):
-        return parts
-    return [
-        FieldStatistics(
-            ("mean", "mean square" if find_windowed_axes(parts[-1].field, shape) else "variance"), parts[-1].field
-        )
-    ]
-
-
 def find_windowed_axes(field: Field, shape: Shape) -> list[int]:
     """Return the axes along which a field has windows that do not hold the whole of this shape's axis."""
     return [axis + 4 for axis, _ in field.canonical(shape).windows]
-
-
-def describe_sharing(scheme: Scheme, shape: Shape) -> str:
-    """Describe what elements share: "a mean and a variance", "every element has a mean of its own"."""
-    parts = find_field_statistics(scheme, shape)
-    if len(parts) == 2 and not any(find_windowed_axes(part.field, shape) for part in parts):
-        (mean,), (square,) = (part.names for part in parts)
-        return f"a {mean} over one field, a {square} over another"
-    return "; ".join(_own_words(part, scheme, shape) or _with_articles(part) for part in parts) or "nothing"
 
 
 class BoxDescription(NamedTuple):
@@ -139,51 +113,113 @@ class BoxDescription(NamedTuple):
     shared: dict[str, str]
 
 
-def describe_boxes(scheme: Scheme, index: Index, shape: Shape) -> list[BoxDescription]:
-    """Describe the fields of an element and the statistics shared in them, by field."""
-    return [_box(part, scheme, index, shape) for part in find_field_statistics(scheme, shape)]
+@dataclass(frozen=True)
+class BoundScheme:
+    """A scheme on tensors of one shape: its statistics, and words for what it does there."""
 
+    scheme: Scheme
+    shape: Shape
 
-def _box(part: FieldStatistics, scheme: Scheme, index: Index, shape: Shape) -> BoxDescription:
-    where = describe_field_box(part.field, index, shape, scheme.axes)
-    given, own = _with_articles(part), _own_words(part, scheme, shape)
-    if own:
-        return BoxDescription(
-            part.names, where, f"its window: {own}", f"It takes {given} of its own over {where}.", BOX_TEMPLATES
-        )
-    one = given if "largest" in given else f"one {' and '.join(part.names)}"
-    shared = BOX_TEMPLATES | {
-        "one": f"{{}} element has {given} of its own: {{}}",
-        "several": f"{{}} elements share {one}: {{}}",
-    }
-    if part.field.size(index, shape) == 1:
-        return BoxDescription(part.names, where, f"it has {given}", f"It has {given} of its own: {where}.", shared)
-    return BoxDescription(part.names, where, f"they share {given}", f"It shares {given} among {where}.", shared)
+    @cached_property
+    def statistics(self) -> list[FieldStatistics]:
+        """The statistics by field, the mean first; an empty list without fields.
+
+        E_B[v²] is a variance if v is centred over that very box and all of its elements have that box. It is a mean
+        square without centring, in windows, and if A and B differ. Whitening has a matrix if a group has several
+        channels.
+        """
+        scheme = self.scheme
+        named = {"mean": scheme.summation, scheme.kind.statistic: scheme.suppression}
+        parts = [FieldStatistics((name,), field) for name, field in named.items() if field is not None]
+        if len({part.field.canonical(self.shape) for part in parts}) == len(parts):
+            return parts
+        spread = "mean square" if find_windowed_axes(parts[-1].field, self.shape) else "variance"
+        return [FieldStatistics(("mean", spread), parts[-1].field)]
+
+    @cached_property
+    def axis_names(self) -> list[AxisNames]:
+        """The names of the scheme's axes for this shape."""
+        return name_axes(self.scheme.axes, self.shape)
+
+    def is_averaged(self, axes: Sequence[int]) -> bool:
+        """Return True if several indices along one of these axes share a statistic."""
+        fields = [field.canonical(self.shape) for field in self.scheme.fields]
+        return any(field.rules[axis].kind != "own" for field in fields for axis in axes if self.shape[axis] > 1)
+
+    def describe_sharing(self) -> str:
+        """Describe what elements share: "a mean and a variance", "every element has a mean of its own"."""
+        parts = self.statistics
+        if len(parts) == 2 and not any(find_windowed_axes(part.field, self.shape) for part in parts):
+            (mean,), (square,) = (part.names for part in parts)
+            return f"a {mean} over one field, a {square} over another"
+        return "; ".join(self._own_words(part) or _with_articles(part) for part in parts) or "nothing"
+
+    def describe_boxes(self, index: Index) -> list[BoxDescription]:
+        """Describe the fields of an element and the statistics shared in them, by field."""
+        return [self._box(part, index) for part in self.statistics]
+
+    def describe_statistic_counts(self) -> str:
+        """Count the statistics and their elements: "4 statistics, each of 96 elements"; if the fields differ,
+        "24 means, each of 16 elements; 4 mean squares, each of 96 elements".
+        """
+        nouns = ["statistic"] if len(self.statistics) == 1 else [part.names[0] for part in self.statistics]
+        counted = (_count(noun, part.field, self.shape) for noun, part in zip(nouns, self.statistics, strict=True))
+        return "; ".join(counted) or "no statistics"
+
+    def describe_axes(self, axes: Sequence[int], names: Sequence[str] = ()) -> str:
+        """Describe what the scheme does along axes: "N averaged", "H and W kept"; `names`: names of all four."""
+        names = names or self.scheme.axes
+        parts = [(names[axis], _done(self.scheme, axis, self.shape[axis])) for axis in axes]
+        if len({done for _, done in parts}) == 1:
+            return f"{' and '.join(name for name, _ in parts)} {parts[0][1]}".strip()
+        return ", ".join(f"{name} {done}" for name, done in parts)
+
+    def format_axis_title(self, axes: Sequence[int]) -> str:
+        """Format the title of a picture's axis: `describe_axes` without axes of length 1, "H (positions) kept"."""
+        called = zip(self.scheme.axes, self.axis_names, strict=True)
+        names = [f"{name} ({axis.many})" if axis is POSITION_AXIS else name for name, axis in called]
+        return self.describe_axes([axis for axis in axes if self.shape[axis] > 1], names)
+
+    def describe_picture(self, focus: Index, view: str, colour: str) -> str:
+        """Describe the picture in a sentence, for readers who do not see it."""
+        named = ", ".join(f"{name} = {n}" for name, n in zip(self.scheme.axes, self.shape, strict=True))
+        text = f"A tensor with {named}, drawn as cells in 3-D, {view}, coloured by {colour}. "
+        name, parts = capitalize_first(self.scheme.name), self.describe_boxes(focus)
+        if not parts:
+            return text + f"{name}: no elements share a statistic."
+        *dashed, lit = parts
+        of = f" of its {' and '.join(lit.names)}" if dashed else ""
+        text += f"{name}: lit is the field{of or ' of the chosen element'}, {lit.where}"
+        return text + "".join(f"; dashed that of its {box.names[0]}, {box.where}" for box in dashed) + "."
+
+    def _box(self, part: FieldStatistics, index: Index) -> BoxDescription:
+        where = describe_field_box(part.field, index, self.shape, self.scheme.axes)
+        given, own = _with_articles(part), self._own_words(part)
+        if own:
+            return BoxDescription(
+                part.names, where, f"its window: {own}", f"It takes {given} of its own over {where}.", BOX_TEMPLATES
+            )
+        one = given if "largest" in given else f"one {' and '.join(part.names)}"
+        shared = BOX_TEMPLATES | {
+            "one": f"{{}} element has {given} of its own: {{}}",
+            "several": f"{{}} elements share {one}: {{}}",
+        }
+        if part.field.size(index, self.shape) == 1:
+            return BoxDescription(part.names, where, f"it has {given}", f"It has {given} of its own: {where}.", shared)
+        return BoxDescription(part.names, where, f"they share {given}", f"It shares {given} among {where}.", shared)
+
+    def _own_words(self, part: FieldStatistics) -> str:
+        """Describe a window, which is not shared: "every row has a mean of its own"; empty without windows."""
+        moving = find_windowed_axes(part.field, self.shape)
+        if not moving:
+            return ""
+        alone = part.field.canonical(self.shape).blocks.sizes(self.shape).max() == 1
+        one = "element" if alone else " and ".join(self.axis_names[axis].one for axis in moving)
+        return f"every {one} has {_with_articles(part)} of its own"
 
 
 def _with_articles(part: FieldStatistics) -> str:
     return " and ".join(f"{'the' if 'largest' in name else 'a'} {name}" for name in part.names)
-
-
-def _own_words(part: FieldStatistics, scheme: Scheme, shape: Shape) -> str:
-    """Describe a window, which is not shared: "every row has a mean of its own"; empty without windows."""
-    moving = find_windowed_axes(part.field, shape)
-    if not moving:
-        return ""
-    alone = part.field.canonical(shape).blocks.sizes(shape).max() == 1
-    called = name_axes(scheme.axes, shape)
-    one = "element" if alone else " and ".join(called[axis].one for axis in moving)
-    return f"every {one} has {_with_articles(part)} of its own"
-
-
-def describe_statistic_counts(scheme: Scheme, shape: Shape) -> str:
-    """Count the statistics and their elements: "4 statistics, each of 96 elements"; if the fields differ,
-    "24 means, each of 16 elements; 4 mean squares, each of 96 elements".
-    """
-    parts = find_field_statistics(scheme, shape)
-    nouns = ["statistic"] if len(parts) == 1 else [part.names[0] for part in parts]
-    counted = (_count(noun, part.field, shape) for noun, part in zip(nouns, parts, strict=True))
-    return "; ".join(counted) or "no statistics"
 
 
 def _count(noun: str, field: Field, shape: Shape) -> str:
@@ -206,7 +242,7 @@ def format_argument_text(scheme: Scheme) -> str:
 
 def format_function_text(scheme: Scheme) -> str:
     """Format the function of a pointwise scheme: "tanh(αx)", "erf(αx + s)"."""
-    return f"{scheme.pointwise}({format_argument_text(scheme)})"
+    return f"{scheme.kind.function}({format_argument_text(scheme)})"
 
 
 def format_scheme_name(scheme: Scheme) -> str:
@@ -233,18 +269,18 @@ def summarize_scheme(scheme: Scheme) -> str:
     The summary has the averaged axes and the omitted steps, the divisor of weights, or the function. It is empty for a
     custom scheme and for one that computes nothing.
     """
-    if scheme.pointwise is not None:
+    if scheme.function is not None:
         return format_function_text(scheme)
     if scheme.key == "custom" or not scheme.fields:
         return ""
-    if scheme.acts_on == "weight":
-        divisor = "σ₁" if scheme.spectral else "‖w‖" if scheme.per_fan_in else "σ"
+    if scheme.is_weight_scheme:
+        divisor = "σ₁" if scheme.kind.divides_by_singular_value else "‖w‖" if scheme.per_fan_in else "σ"
         return f"− μ, ÷ {divisor}" if scheme.summation else f"÷ {divisor}"
     words = {"full": "{}", "groups": "{} in groups", "window": "{} windows"}
     rules = list(zip(scheme.axes, scheme.fields[-1].rules, strict=True))
     over = {kind: "·".join(axis for axis, rule in rules if rule.kind == kind) for kind in words}
     told = [text.format(over[kind]) for kind, text in words.items() if over[kind]]
-    told = [told[0], "÷ √Σ"] if scheme.whitens else told
+    told = [told[0], "÷ √Σ"] if scheme.kind.divides_by_matrix else told
     if scheme.suppression is None:
         return ", ".join([*told, "mean only"])
     alike = (row for row in SCHEMES.values() if row.key != scheme.key and row.acts_on == scheme.acts_on)
@@ -273,27 +309,6 @@ def format_shape(shape: Sequence[int]) -> str:
     return "\u00a0×\u00a0".join(map(str, shape))
 
 
-def describe_axes(scheme: Scheme, axes: Sequence[int], shape: Shape, names: Sequence[str] = ()) -> str:
-    """Describe axes by what the scheme does along them: "N averaged", "H and W kept"; `names`: names of all four."""
-    parts = [((names or scheme.axes)[axis], _done(scheme, axis, shape[axis])) for axis in axes]
-    if len({done for _, done in parts}) == 1:
-        return f"{' and '.join(name for name, _ in parts)} {parts[0][1]}".strip()
-    return ", ".join(f"{name} {done}" for name, done in parts)
-
-
-def format_axis_title(scheme: Scheme, axes: Sequence[int], shape: Shape) -> str:
-    """Format the title of a picture's axis: `describe_axes` without axes of length 1, "H (positions) kept"."""
-    called = zip(scheme.axes, name_axes(scheme.axes, shape), strict=True)
-    names = [f"{name} ({axis.many})" if axis is POSITION_AXIS else name for name, axis in called]
-    return describe_axes(scheme, [axis for axis in axes if shape[axis] > 1], shape, names)
-
-
-def is_averaged(scheme: Scheme, axes: Sequence[int], shape: Shape) -> bool:
-    """Return True if several indices along one of these axes share a statistic."""
-    fields = [field.canonical(shape) for field in scheme.fields]
-    return any(field.rules[axis].kind != "own" for field in fields for axis in axes if shape[axis] > 1)
-
-
 def describe_reduction(field: Field, axes: Sequence[str], shape: Shape) -> str:
     """Describe the averaged and the kept axes, without axes of length 1: "N, H, W averaged, C kept"."""
     done: dict[str, list[str]] = {}
@@ -301,19 +316,6 @@ def describe_reduction(field: Field, axes: Sequence[str], shape: Shape) -> str:
         if n > 1:
             done.setdefault(describe_rule(rule, n), []).append(name)
     return ", ".join(f"{', '.join(names)} {words}" for words, names in done.items()) or "one element alone"
-
-
-def describe_picture(scheme: Scheme, shape: Shape, focus: Index, view: str, colour: str) -> str:
-    """Describe the picture in a sentence, for readers who do not see it."""
-    named = ", ".join(f"{name} = {n}" for name, n in zip(scheme.axes, shape, strict=True))
-    text = f"A tensor with {named}, drawn as cells in 3-D, {view}, coloured by {colour}. "
-    parts = describe_boxes(scheme, focus, shape)
-    if not parts:
-        return text + f"{capitalize_first(scheme.name)}: no elements share a statistic."
-    *dashed, lit = parts
-    of = f" of its {' and '.join(lit.names)}" if dashed else ""
-    text += f"{capitalize_first(scheme.name)}: lit is the field{of or ' of the chosen element'}, {lit.where}"
-    return text + "".join(f"; dashed that of its {box.names[0]}, {box.where}" for box in dashed) + "."
 
 
 def pluralize(number: int, noun: str) -> str:

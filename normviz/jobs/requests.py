@@ -92,11 +92,6 @@ class JobRequest:
         return not self._cancelled and self._queue.clock() <= self._until
 
     @property
-    def first_run(self) -> "JobRun | None":
-        """The first of the request's runs, None without a run."""
-        return next(iter(self.runs), None)
-
-    @property
     def done_count(self) -> int:
         """The number of finished jobs."""
         return len(self.ran)

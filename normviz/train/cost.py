@@ -166,7 +166,7 @@ def estimate_dense_seconds(
     layers = [DIGIT_SIDE**2, *widths, DIGIT_CLASSES]
     learned = sum(into * out for into, out in pairwise(layers))
     units, stack = sum(layers[1:]), networks * len(schemes)
-    decomposed = networks * sum(widths) * sum(scheme.spectral or scheme.whitens for scheme in schemes)
+    decomposed = networks * sum(widths) * sum(scheme.kind.decomposes for scheme in schemes)
     passed = 4e-11 * learned + 2e-9 * units  # one example, forward
     step = 7e-4 * len(layers) + 2e-4 * len(schemes) * len(widths) + 3.5e-6 * decomposed
     step += stack * (8e-9 * learned + 3.5 * passed * batch)

@@ -157,12 +157,6 @@ def load_rows(test: bool = False, dtype: torch.dtype = torch.float32) -> tuple[t
     return x, torch.tensor(classes)
 
 
-def load_train_test(device: torch.device) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return rows and classes to train on, and rows and classes to test on, on a device."""
-    x, labels, unseen, answers = (each.to(device) for each in (*load_rows(), *load_rows(test=True)))
-    return x, labels, unseen, answers
-
-
 class Digits(NamedTuple):
     """Digits as rows of pixels, with their classes.
 

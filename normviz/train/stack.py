@@ -115,9 +115,9 @@ def _form(
         return None
     if scheme.function is not None:
         return Pointwise(scheme.function, scheme.alpha, scheme.shift or 0.0)
-    if scheme.spectral or scheme.whitens:
+    if scheme.kind.decomposes:
         initialize_linear_algebra(like.device)
-        return SpectralNorm() if scheme.spectral else Whitening(scheme.matrices(shape), eps)
+        return SpectralNorm() if scheme.kind.divides_by_singular_value else Whitening(scheme.matrices(shape), eps)
     fields = (scheme.summation, scheme.suppression)
     summation, suppression = (None if field is None else FieldAverage(field, shape, like) for field in fields)
     return GeneralForm(summation, suppression, eps, scheme.scale(shape))
@@ -235,7 +235,7 @@ class Stack:
     @staticmethod
     def waits_for_device(scheme: Scheme) -> bool:
         """Return True if a step of this scheme waits for the device: torch checks its decompositions on the host."""
-        return scheme.spectral or scheme.whitens
+        return scheme.kind.decomposes
 
     def state(self) -> list[torch.Tensor]:
         """Return every tensor that a step updates."""

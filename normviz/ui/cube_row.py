@@ -1,7 +1,6 @@
 """One tensor in several cubes side by side, one for each scheme."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -9,9 +8,8 @@ from normviz.charts import cube
 from normviz.charts.cube_layout import Layout, compute_layout
 from normviz.charts.palette import THEMES, Theme
 from normviz.core.fields import AXIS_NAMES
-from normviz.core.registry import SCHEMES, Scheme
-from normviz.describe import wording
-from normviz.describe.notation import TENSOR_SYMBOLS
+from normviz.core.registry import Scheme
+from normviz.describe.wording import BoundScheme, format_shape
 from normviz.ui.cube_view import make_view_callback
 from normviz.ui.link import Param, View
 from normviz.ui.tensor import store_sent_focus
@@ -21,11 +19,11 @@ SINGLE_CUBE_HEIGHT = "27rem"
 """Height of a single cube; for several, the browser derives it from the width."""
 
 
-def make_axis_titles(scheme: Scheme, layout: Layout, colours: Theme) -> tuple[list[str], list[str]]:
+def make_axis_titles(bound: BoundScheme, layout: Layout, colours: Theme) -> tuple[list[str], list[str]]:
     """Return the titles of x, y and z and their colours: averaged axes have the field's colour."""
-    along, shape = layout.dimensions[:3], layout.shape
-    hues = [colours.field if wording.is_averaged(scheme, axes, shape) else colours.muted for axes in along]
-    return [wording.format_axis_title(scheme, axes, shape) for axes in along], hues
+    along = layout.dimensions[:3]
+    hues = [colours.field if bound.is_averaged(axes) else colours.muted for axes in along]
+    return [bound.format_axis_title(axes) for axes in along], hues
 
 
 def show_cubes(
@@ -43,12 +41,10 @@ def show_cubes(
     `levels`, `legend`: for all copies together, as for `cube.draw_cube`; `camera`: the page's own.
     """
     layout = compute_layout("folded", x.shape)
-    plain = replace(SCHEMES["none"], acts_on=schemes[0].acts_on)
-    brief, *titles = (make_axis_titles(scheme, layout, THEMES[theme]) for scheme in (plain, *schemes))
+    plain = schemes[0].remove_normalization()
+    brief, *titles = (make_axis_titles(BoundScheme(each, x.shape), layout, THEMES[theme]) for each in (plain, *schemes))
     labels = [scheme.label for scheme in schemes]
-    alt = (
-        f"The same tensor {wording.format_shape(x.shape)} in {len(schemes)} cubes, one a scheme: {', '.join(labels)}. "
-    )
+    alt = f"The same tensor {format_shape(x.shape)} in {len(schemes)} cubes, one a scheme: {', '.join(labels)}. "
     texts = cube.build_labels_data(
         layout, [words for words, _ in titles], labels, short_titles=brief[0], colours=[hues for _, hues in titles]
     )
@@ -62,7 +58,7 @@ def show_cubes(
             cube.build_hover_data(layout, fields, x, xhats, filled, labels=texts),
             focus=view["focus"],
             index_letters=[AXIS_NAMES[name].letter for name in plain.axes],
-            symbol=TENSOR_SYMBOLS.get(plain.acts_on, "x"),
+            symbol=plain.symbol,
             labels=labels,
             view={"camera": view["camera"]},
             on_focus=lambda: store_sent_focus("cubes plot"),

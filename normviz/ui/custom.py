@@ -26,7 +26,7 @@ DEFAULT_RULES = {
 }
 """Keys of the custom scheme's rules, with axis and default: a_n … a_c for the mean, b_n … b_c for the divisor."""
 
-WEIGHT_SCHEME_LABELS = {"none": "Nothing"} | {key: row.label for key, row in SCHEMES.items() if row.acts_on == "weight"}
+WEIGHT_SCHEME_LABELS = {"none": "Nothing"} | {key: row.label for key, row in SCHEMES.items() if row.is_weight_scheme}
 """Labels of the weight schemes that can precede the custom scheme."""
 
 CUSTOM_KEYS = (*DEFAULT_RULES, "centre", "divide", "apart", "front")

@@ -13,7 +13,6 @@ from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.settings import CustomValue, choice, integer, value
 from normviz.data.files import PICTURE_SUFFIXES
 from normviz.data.samples import SAMPLES
-from normviz.describe.notation import TENSOR_SYMBOLS
 from normviz.describe.wording import name_axes
 from normviz.ui.link import Param, View, create_params, make_choice_fitter, make_integer_fitter
 
@@ -144,7 +143,7 @@ def list_colours(has_affine: bool) -> list[str]:
 
 def format_colour_name(colour: str, scheme: Scheme) -> str:
     """Return a colouring's name with the symbol of the scheme's tensor: x, or w for weights."""
-    return COLOUR_NAMES[colour].replace("x", TENSOR_SYMBOLS.get(scheme.acts_on, "x"))
+    return COLOUR_NAMES[colour].replace("x", scheme.symbol)
 
 
 def colour(has_affine: Callable[[View], bool]) -> Param:

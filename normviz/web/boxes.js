@@ -17,7 +17,7 @@ import { addVectors, DIMENSIONS, ORIGIN, trimRange } from "./cells.js";
  * @typedef {{x: (number | null)[], y: (number | null)[], z: (number | null)[]}} Lines
  */
 
-const SEEN = 300; // boxes that are framed one by one
+const SEEN = 300; // most boxes with edges of their own
 const XYZ = /** @type {const} */ (["x", "y", "z"]);
 export const BOX_CORNERS = [0, 1, 2, 3, 4, 5, 6, 7].map((n) => [n & 1, (n >> 1) & 1, (n >> 2) & 1]);
 export const BOX_SIDES = [

@@ -12,7 +12,7 @@
  * @typedef {{offsets: number[][][], size: number[], breaks: number[][]}} Pulled
  */
 
-const FREE = 0.54; // the most that all gaps add to a row of cells, as a share of its length
+const FREE = 0.54; // largest total length of the gaps in a row of cells, as a share of the row
 const WIDEST = 1; // the widest gap, in cells
 export const AXIS_NAMES = ["n", "h", "w", "c"];
 export const DIMENSIONS = [0, 1, 2];

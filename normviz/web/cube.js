@@ -33,7 +33,7 @@ import { SharedView } from "./view.js";
  * @typedef {{isTurned: boolean, isMoved: boolean}} Changes
  */
 
-const HEIGHT = 420; // pixels at which texts around a cube have their own size
+const HEIGHT = 420; // pixels of a cube whose texts have their normal size
 
 export class Cube {
   data = /** @type {CubeMessage} */ ({});
@@ -115,7 +115,7 @@ export class Cube {
     Object.assign(this.state, { staged: null, ...readCells(traces) });
     this.ruled = "";
     this.shown = this.selection.lock;
-    const larger = Math.max(1, Math.min(scale, height / HEIGHT)); // texts around a cube may only grow as it does
+    const larger = Math.max(1, Math.min(scale, height / HEIGHT)); // texts grow no faster than the cube
     const { fontFamily: family } = getComputedStyle(this.graph);
     const { hover } = this.state;
     // One cube stays where it is without a bar.

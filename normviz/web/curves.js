@@ -21,7 +21,7 @@ function findRuns(values, { count, low, high }) {
   Array.from(values).forEach((value, i) => {
     if (!Number.isFinite(value)) runs.push([]);
     else {
-      const down = 100 * Math.max(1 - (value - low) / (high - low), -1); // what is too large leaves the plot
+      const down = 100 * Math.max(1 - (value - low) / (high - low), -1); // values that are too large leave the plot
       runs[runs.length - 1].push(`${((100 * (i + 1)) / count).toFixed(2)} ${down.toFixed(2)}`);
     }
   });

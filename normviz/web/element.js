@@ -91,7 +91,7 @@ class ElementPanel {
     this.statistics = find(root, ".nv-statistics", HTMLElement);
     this.lines = find(root, ".nv-lines", HTMLElement);
     this.strip = new Strip(find(root, ".nv-strip", HTMLElement), data);
-    // A line that was broken for one element keeps its height for the next, or what is below would jump.
+    // A line that wrapped for one element keeps its height for the next, so that the content below does not jump.
     this.heights = new ResizeObserver((entries) => {
       for (const { target } of entries) {
         if (!(target instanceof HTMLElement)) continue;
@@ -209,7 +209,7 @@ class ElementPanel {
     this.lock = this.heard = index;
     sendEvent("nv-lock", { index });
     this.show();
-    this.setStateValue("focus", [...index, Date.now()]); // news also where it was locked before
+    this.setStateValue("focus", [...index, Date.now()]); // the time makes the same index a new value
   }
 
   /** Write the words and numbers of the cube's element, or of the locked one if that is out of the shape. */
@@ -237,7 +237,7 @@ class ElementPanel {
       if (place.textContent !== text) place.textContent = text;
     }
     for (const button of this.statistics.querySelectorAll("button")) {
-      // not every reader reads mathematics on a button
+      // some screen readers do not read MathML on a button
       button.setAttribute("aria-label", button.querySelector("span:not([hidden])")?.textContent ?? "");
     }
     this.strip.mark(index);

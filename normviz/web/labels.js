@@ -35,10 +35,10 @@ import { BOX_CORNERS } from "./boxes.js";
 
 const ROOM = 6;
 const TITLE = 16;
-const SMALL = 13; // pixels: between what is drawn and what is written, and sizes of text
-const BOLD = 1.1; // of the width of a text
+const SMALL = 13; // pixels: between the picture and its texts, and sizes of text
+const BOLD = 1.1; // ratio of the widths of bold and normal text
 const LEADER = 26; // pixels of a line from a note to the cube
-const NAMED_UP_TO = 64; // blocks
+const NAMED_UP_TO = 64; // most blocks with names
 const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 
 /** @type {CanvasRenderingContext2D | null} */

@@ -46,7 +46,7 @@ export function drawOutline(scene, found, swell, colour) {
   if (!group) {
     group = document.createElementNS("http://www.w3.org/2000/svg", "g");
     group.setAttribute("class", "nv-outline");
-    group.innerHTML = "<path/><path/>"; // around the line, the page's colour: it is seen on cells of its own
+    group.innerHTML = "<path/><path/>"; // a line in the page's colour below it keeps it visible on cells of the same colour
     scene.overlay.append(group);
   }
   const path = buildFacingSides(scene, found, swell);

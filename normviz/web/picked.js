@@ -10,7 +10,7 @@ import { find, findClosest } from "./dom.js";
 
 const NARROW = "(max-width: 768px)"; // where Streamlit starts with its sidebar closed
 const ONE = '.st-key-scheme [data-variant="pills"], .st-key-experiments-show [data-testid="stRadioOption"]';
-const GLIDE = 150; // ms after which the sidebar of Streamlit has followed a click
+const GLIDE = 150; // ms until the sidebar of Streamlit has moved after a click
 
 /** @type {WeakMap<HTMLElement, AbortController>} */
 const listening = new WeakMap();
@@ -48,7 +48,7 @@ export default function ({ data: sent, parentElement }) {
   listening.get(root)?.abort();
   const end = new AbortController();
   listening.set(root, end);
-  // Before Streamlit's own listeners, which keep a click to themselves; after what they do.
+  // In the capture phase, since Streamlit's listeners stop the event; the action runs after theirs.
   document.addEventListener(
     "click",
     (event) => {

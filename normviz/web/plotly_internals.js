@@ -112,7 +112,7 @@ export function disablePicking(graph) {
   if (!last || glplot.objects.every((object) => object.pickSlots === 0)) return;
   for (const object of glplot.objects) object.pickSlots = 0;
   glplot.remove(last);
-  glplot.add(last); // it only counts them then
+  glplot.add(last); // adding an object recounts the picking slots
   glplot.mouseListener.enabled = false;
 }
 

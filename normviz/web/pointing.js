@@ -23,7 +23,7 @@ import { isSameList } from "./indices.js";
  */
 
 const CLICK = 4;
-const TAP = 12; // pixels that a press may wander
+const TAP = 12; // most pixels that a pointer may move during a tap
 
 /**
  * Return the matrix product a b.
@@ -62,7 +62,7 @@ export function findFace(scene, { x, y, z }, clientX, clientY) {
   const at = createProjection(scene);
   const across = ((clientX - box.left) / box.width) * 2 - 1;
   const up = 1 - ((clientY - box.top) / box.height) * 2;
-  const [a0, b0, d0] = at(0, 0, 0); // the projection is affine: three directions say all of it
+  const [a0, b0, d0] = at(0, 0, 0); // the projection is affine: three directions determine it
   const [[ax, bx, dx], [ay, by, dy], [az, bz, dz]] = [at(1, 0, 0), at(0, 1, 0), at(0, 0, 1)].map(([a, b, d]) => [
     a - a0,
     b - b0,

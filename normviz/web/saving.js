@@ -71,7 +71,7 @@ export async function createFigureFile(graph, format, alt, texts) {
   }
   const scale = format === "png" ? 2 : 1;
   const url = await window.Plotly.toImage({ data, layout }, { format, width, height, scale });
-  const content = url.slice(url.indexOf(",") + 1); // of a data URL, which the app's policy does not let a page fetch
+  const content = url.slice(url.indexOf(",") + 1); // the app's security policy forbids fetching a data URL
   if (format === "png")
     return new Blob([Uint8Array.from(atob(content), (c) => c.charCodeAt(0))], { type: "image/png" });
   return createSvgFile(decodeURIComponent(content), alt);

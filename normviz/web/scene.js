@@ -19,7 +19,7 @@ import { createProjection } from "./pointing.js";
 
 /** @typedef {{words: string, box: Box, colour: string}} Mark */
 
-const REST = 500; // ms without a change before the camera has come to rest
+const REST = 500; // ms without a change after which the camera is at rest
 const NEAR = 1e-3; // cells
 
 /**

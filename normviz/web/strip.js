@@ -21,7 +21,7 @@ import { writeRange } from "./wording.js";
 
 const ACROSS = 36;
 const DOWN = 32;
-const MAP = 128; // cells that can be told apart, and of one map, which may be an image
+const MAP = 128; // most cells along a side of a map, which may be an image
 const TALL = 130;
 const APART = 8;
 const GAP = 2; // pixels: of a picture, between pictures, between maps

@@ -15,7 +15,7 @@ import { ORIGIN, placeElements } from "./cells.js";
  * @typedef {{cells: number[], sides: number[], mesh: SurfaceMesh}} Surface
  */
 
-const NORMALS = [2, 2, 1, 1, 0, 0]; // the axis that a side looks along
+const NORMALS = [2, 2, 1, 1, 0, 0]; // the axis of each side's normal
 
 /**
  * Return the visible faces of all cells, in every copy, as one mesh, and the cell behind each face of the first

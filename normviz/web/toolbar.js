@@ -39,10 +39,10 @@ const KEYS = new Map([
   ["Escape", "leave"],
 ]);
 const TAKES_KEYS = "input, textarea, select, [role=slider], [role=combobox], [role=listbox], [contenteditable]";
-const TOLD = 4000; // ms for which it is said that something was done
+const TOLD = 4000; // ms for which a message is shown
 
 let listening = new AbortController(); // to the keys of a clicker
-let told = 0; // the timer that takes back what was said
+let told = 0; // the timer that removes the message
 
 /**
  * @param {Act} act

@@ -25,8 +25,8 @@ import { Player, reducedMotion } from "./player.js";
  * @property {[string, string]} colours
  */
 
-const WHOLE = 6000; // ms in which the whole is played
-const STEPS = 10; // in so many steps where motion is reduced
+const WHOLE = 6000; // ms of the whole playback
+const STEPS = 10; // number of steps of the playback with reduced motion
 /** @type {WeakMap<HTMLElement, Training>} */
 const plots = new WeakMap();
 

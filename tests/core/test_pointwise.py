@@ -19,7 +19,7 @@ from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.theory import explain_degeneracy, predict
 from normviz.core.transformations import TRANSFORMATIONS
 
-POINTWISE = [key for key, row in SCHEMES.items() if row.pointwise]
+POINTWISE = [key for key, row in SCHEMES.items() if row.function]
 EVERY = pytest.mark.parametrize("key", POINTWISE)
 BOTH = pytest.mark.parametrize("name", POINTWISE_FUNCTIONS)
 SHAPE = (3, 2, 4, 6)
@@ -31,7 +31,7 @@ AROUND = np.concatenate([EDGES, np.negative(EDGES), np.linspace(-7, 7, 4001)])
 
 def direct(key, x, alpha):
     """f(αx) by the standard library, element by element."""
-    return np.vectorize(getattr(math, SCHEMES[key].pointwise))(alpha * x)
+    return np.vectorize(getattr(math, SCHEMES[key].kind.function))(alpha * x)
 
 
 def test_the_papers_are_named_with_their_first_values():
@@ -94,7 +94,7 @@ def test_x_hat_is_odd_bounded_and_alpha_x_where_that_is_small(key, shape, alpha,
     np.testing.assert_array_equal(normalize(-x, scheme).xhat, -xhat)
     assert np.abs(xhat).max() <= 1
     tiny = normalize(x, get_scheme(key, alpha=1e-9)).xhat
-    slope = {"tanh": 1.0, "erf": 2 / math.sqrt(math.pi)}[scheme.pointwise]
+    slope = {"tanh": 1.0, "erf": 2 / math.sqrt(math.pi)}[scheme.kind.function]
     np.testing.assert_allclose(tiny, slope * 1e-9 * x, rtol=1e-12)
 
 
@@ -142,7 +142,7 @@ def test_only_signs_are_left_where_alpha_x_is_large_and_they_do_not_notice_a_fac
 @EVERY
 def test_weights_in_front_absorb_what_they_absorb(key):
     behind = SCHEMES[key].with_weight_scheme("weight")
-    assert behind.acts_on == "both"
+    assert behind.weight is not None
     found = {
         change.key: predict(behind, change, "dense", (4, 1, 1, 6), (1, 1, 5, 6)).invariant
         for change in TRANSFORMATIONS.values()

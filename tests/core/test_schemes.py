@@ -82,7 +82,7 @@ def test_a_row_is_complete_and_consistent(key):
         assert reference.url is None or reference.url == f"https://arxiv.org/abs/{reference.arxiv}"
     assert {*(row.gain or ()), *(row.bias or ()), *(row.threshold or ())} <= set(row.axes)
     assert (row.eps is None) or (row.suppression is not None and row.eps > 0)
-    assert row.weight is None or SCHEMES[row.weight].acts_on == "weight"
+    assert row.weight is None or SCHEMES[row.weight].is_weight_scheme
 
 
 def test_names_and_labels_are_unique():
@@ -92,9 +92,9 @@ def test_names_and_labels_are_unique():
 
 def test_only_weight_norm_divides_by_the_fan_in_and_few_schemes_are_outside_the_form():
     assert [key for key, row in SCHEMES.items() if row.per_fan_in] == ["weight"]
-    assert [key for key, row in SCHEMES.items() if row.spectral] == ["spectral"]
-    assert [key for key, row in SCHEMES.items() if row.whitens] == ["whitening"]
-    pointwise = [key for key, row in SCHEMES.items() if row.pointwise]
+    assert [key for key, row in SCHEMES.items() if row.kind.divides_by_singular_value] == ["spectral"]
+    assert [key for key, row in SCHEMES.items() if row.kind.divides_by_matrix] == ["whitening"]
+    pointwise = [key for key, row in SCHEMES.items() if row.function]
     assert pointwise == ["dynamic-tanh", "dynamic-erf"]
     assert [key for key, row in SCHEMES.items() if not row.is_general_form] == ["whitening", *pointwise, "spectral"]
     assert {key: row.threshold for key, row in SCHEMES.items() if row.threshold} == {"filter-response": ("C",)}
@@ -198,7 +198,7 @@ def test_a_custom_scheme_is_named_when_it_equals_a_known_one():
     assert find_equal_schemes(custom.with_fields(None, field), SHAPE) == []
 
 
-FRONTS = [key for key, row in SCHEMES.items() if row.acts_on == "weight"]
+FRONTS = [key for key, row in SCHEMES.items() if row.is_weight_scheme]
 
 
 @pytest.mark.parametrize("front", FRONTS)
@@ -264,7 +264,7 @@ def test_what_cannot_stand_in_front_is_refused(key, front, told):
 def test_parameters_reach_the_rules_that_take_one_and_no_others(key):
     scheme = get_scheme(key, groups=3, radius=2, alpha=7.0)
     kinds = {rule.kind for field in SCHEMES[key].fields for rule in field.rules}
-    kinds |= {"alpha"} if scheme.pointwise else set()
+    kinds |= {"alpha"} if scheme.function else set()
     given = {"groups": 3, "window": 2, "alpha": 7.0}
     assert scheme.parameters == {kind: n for kind, n in given.items() if kind in kinds}
     assert scheme == SCHEMES[key] or scheme.parameters

@@ -40,7 +40,7 @@ def test_a_sign_is_no_more_said_once_epsilon_counts(key, shape, eps):
     scheme = get_scheme(key, groups=1)
     reason = explain_degeneracy(scheme, shape, eps)
     xhat = normalize(1 + noise(1, *shape), scheme, eps).xhat
-    if scheme.acts_on == "weight":
+    if scheme.is_weight_scheme:
         assert reason is None
     elif reason is None:
         assert not only(xhat, 0, 1)
@@ -63,7 +63,7 @@ def test_epsilon_counts_from_what_the_type_can_tell(dtype):
 @pytest.mark.parametrize("shape", [(2, 1, 1, 4), (4, 1, 1, 2), (4, 1, 1, 1)])
 def test_what_is_predicted_of_pairs_and_single_elements_beside_epsilon_is_what_comes_out(key, shape):
     scheme = get_scheme(key, groups=1)
-    if scheme.acts_on == "weight" or explain_degeneracy(scheme, shape, MUCH):
+    if scheme.is_weight_scheme or explain_degeneracy(scheme, shape, MUCH):
         return
     a = 1 + noise(2, *shape)
     for change in TRANSFORMATIONS.values():
@@ -76,7 +76,7 @@ def test_what_is_predicted_of_pairs_and_single_elements_beside_epsilon_is_what_c
             assert np.allclose(before, after) == predicted.invariant, (change.key, predicted.reason)
 
 
-@pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.acts_on in ("activation", "none")])
+@pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.on_weights is None])
 @pytest.mark.parametrize("change", [change for change in TRANSFORMATIONS.values() if change.factor is None])
 @pytest.mark.parametrize("layer", ["dense", "conv"])
 def test_a_shift_goes_with_the_mean_at_every_epsilon_or_comes_through_at_every_one(key, change, layer):

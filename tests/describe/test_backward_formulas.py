@@ -65,7 +65,7 @@ def test_every_scheme_says_what_it_learns_and_explains_its_letters(key):
     scheme = SCHEMES[key]
     found = lines(scheme)
     assert ("gain" in found, "bias" in found) == (scheme.gain is not None, scheme.bias is not None)
-    has_eps = scheme.eps is not None and scheme.suppression is not None and not scheme.spectral
+    has_eps = scheme.eps is not None and scheme.suppression is not None and scheme.kind.has_eps
     assert ("smoothing" in found) == has_eps
     forward = {line.latex for line in build_formulas(scheme) if line.name == "where"}
     assert forward <= {line.latex for line in build_backward_formulas(scheme)}

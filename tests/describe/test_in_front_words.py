@@ -15,7 +15,7 @@ from normviz.topics.compare.comparison import describe_inference_state, describe
 from normviz.topics.lab.element_data import describe_equal_schemes
 
 SHAPE = (2, 4, 3, 6)
-FRONTS = pytest.mark.parametrize("front", [key for key, row in SCHEMES.items() if row.acts_on == "weight"])
+FRONTS = pytest.mark.parametrize("front", [key for key, row in SCHEMES.items() if row.is_weight_scheme])
 FIELDS = {
     "both": ["own,full,own,groups(3)"] * 2,
     "named": ["own,full,full,groups(2)"] * 2,

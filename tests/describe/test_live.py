@@ -13,7 +13,7 @@ from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.core.statistics import compute_element_steps
-from normviz.describe import live
+from normviz.describe import kinds, live
 from normviz.describe.mathml import convert_to_mathml
 
 SHAPE = (2, 3, 4, 6)
@@ -110,7 +110,7 @@ def test_both_sides_of_every_line_are_equal(scheme, scale):
     assert [line.name for line in lines] == [
         "element",
         *(["centred"] if scheme.summation else []),
-        *(["normalized"] if scheme.suppression or scheme.pointwise else []),
+        *(["normalized"] if scheme.suppression or scheme.function else []),
         *(["output"] if scheme.gain is not None or scheme.bias is not None or scheme.key == "none" else []),
         *(["activation"] if scheme.threshold else []),
     ]
@@ -138,7 +138,7 @@ def test_the_numbers_of_every_element_are_those_that_the_core_computes(summation
         steps = compute_element_steps(x, result, scheme, index)
         found = {name: numbers[name].look_up(index, SHAPE) for name in ("x", "mean", "v", "xhat", "y")}
         assert found == {name: getattr(steps, name) for name in found}
-        if numbers["form"].look_up(index, SHAPE) == live.ROOT:
+        if numbers["form"].look_up(index, SHAPE) == kinds.ROOT:
             assert numbers["divides"].look_up(index, SHAPE) == pytest.approx(steps.deviation**2, abs=1e-12)
 
 

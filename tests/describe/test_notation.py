@@ -108,7 +108,7 @@ def test_the_lines_of_known_schemes(key):
 def test_only_the_lines_that_a_scheme_has(scheme):
     names = [name for name, _ in build_formulas(scheme) if not name.startswith("weights")]
     assert ("mean" in names) == ("centred" in names) == (scheme.summation is not None)
-    assert ("normalized" in names) == (scheme.suppression is not None or scheme.pointwise is not None)
+    assert ("normalized" in names) == (scheme.suppression is not None or scheme.function is not None)
     parametrized = scheme.gain is not None or scheme.bias is not None
     assert names.count("output") == (parametrized or scheme.key == "none")
     text = " ".join(latex for name, latex in build_formulas(scheme) if not name.startswith("weights"))

@@ -20,7 +20,7 @@ every_scheme = pytest.mark.parametrize("scheme", SCHEMES.values(), ids=lambda sc
 
 
 def shape_for(scheme):
-    return WEIGHTS if scheme.acts_on == "weight" else SHAPE
+    return WEIGHTS if scheme.is_weight_scheme else SHAPE
 
 
 # Parameters, compared with those of the layers
@@ -53,14 +53,14 @@ def filled(scheme, recipe, shape, layer):
 
 
 def torch_state(scheme, shape):
-    conv = nn.Conv2d(shape[2], shape[3], shape[:2], bias=False) if scheme.acts_on == "weight" else None
+    conv = nn.Conv2d(shape[2], shape[3], shape[:2], bias=False) if scheme.is_weight_scheme else None
     state = filled(scheme, scheme.torch, shape, conv).state_dict()
     left = ("num_batches_tracked", "parametrizations.weight.original", "parametrizations.weight.original1")
     return {name: tuple(value.shape) for name, value in state.items() if name not in left}
 
 
 def keras_state(scheme, shape):
-    conv = keras.layers.Conv2D(shape[3], shape[:2], use_bias=False) if scheme.acts_on == "weight" else None
+    conv = keras.layers.Conv2D(shape[3], shape[:2], use_bias=False) if scheme.is_weight_scheme else None
     layer = filled(scheme, scheme.keras, shape, conv)
     layer.build(shape if conv is None else (1, *shape[:3]))
     return {weight.name: tuple(weight.shape) for weight in layer.weights if weight.name != "kernel"}
@@ -92,7 +92,7 @@ def axes_of(scheme):
 def test_every_parameter_has_a_row(scheme):
     names = [row.name for row in list_parameter_shapes(scheme, shape_for(scheme))]
     learned = [name for name, axes in axes_of(scheme) if axes is not None]
-    inside = [] if scheme.pointwise is None else ["α"] if scheme.shift is None else ["α", "s"]
+    inside = [] if scheme.function is None else ["α"] if scheme.shift is None else ["α", "s"]
     assert [name for name in names if not name.endswith("of the weights")] == [*inside, *learned, *scheme.keeps]
 
 

@@ -37,7 +37,7 @@ every_scheme = pytest.mark.parametrize("scheme", SCHEMES.values(), ids=lambda sc
 
 
 def shapes(scheme):
-    return [*filter(scheme.fits, SHAPES["weight" if scheme.acts_on == "weight" else "activation"])]
+    return [*filter(scheme.fits, SHAPES["weight" if scheme.is_weight_scheme else "activation"])]
 
 
 @cache

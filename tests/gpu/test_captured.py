@@ -60,15 +60,15 @@ def test_what_is_read_on_the_way_is_what_it_stays(device):
 
 
 @pytest.mark.parametrize("workers", [2, 4])
-def test_a_desks_threads_train_at_once(workers, device):
+def test_a_queue_threads_train_at_once(workers, device):
     """The decompositions of spectral norm, captures, replays, and what a page reads meanwhile, in several threads."""
     settings = [Setting(steps=30, batch=8, width=8, seed=seed, eps=1e-2, device=device) for seed in range(8)]
     jobs, kept = [TableTrainingJob.of(BETWEEN, setting, (0, 1, 2)) for setting in settings], {}
     with create_thread_pool(workers) as pool:
-        desk = JobQueue(pool, lease=120.0)
-        tickets = [desk.submit([job], lambda job, outcome: kept.update({job: outcome})) for job in jobs]
-        assert all(ticket.wait(120.0) for ticket in tickets)
-    assert [ticket.error for ticket in tickets] == [None] * 8
+        queue = JobQueue(pool, lease=120.0)
+        requests = [queue.submit([job], lambda job, outcome: kept.update({job: outcome})) for job in jobs]
+        assert all(request.wait(120.0) for request in requests)
+    assert [request.error for request in requests] == [None] * 8
     for job, setting in zip(jobs, settings, strict=True):
         assert gap(kept[job].losses, train_twins(BETWEEN, setting, (0, 1, 2)).losses) <= allowed(setting)
 

@@ -12,7 +12,7 @@ def pool():
 
 
 @pytest.fixture
-def desk(pool):
+def queue(pool):
     return JobQueue(pool, lease=60.0)
 
 
@@ -28,5 +28,5 @@ def clock():
 
 @pytest.fixture
 def slow(later, clock):
-    """A desk whose jobs and time move when the test says so."""
+    """A queue whose jobs and time move when the test says so."""
     return JobQueue(later, lease=10.0, clock=clock)

@@ -52,15 +52,15 @@ def until(check):
         time.sleep(0.01)
 
 
-def ended(*tickets):
-    return all(ticket.wait(STARTED) for ticket in tickets)
+def ended(*requests):
+    return all(queued.wait(STARTED) for queued in requests)
 
 
 def refusal(cluster):
     """What is said of a job that is not taken."""
-    ticket = JobQueue(cluster).submit([Count(1)], Kept())
-    assert ticket.is_over
-    return str(ticket.error)
+    queued = JobQueue(cluster).submit([Count(1)], Kept())
+    assert queued.is_over
+    return str(queued.error)
 
 
 def port_of(address):
@@ -75,20 +75,20 @@ def address():
 
 
 @pytest.fixture(scope="module")
-def desk(address):
+def queue(address):
     with Cluster(address) as cluster:
         yield JobQueue(cluster, lease=LEASE, jobs_per_request=2)
 
 
 @pytest.mark.heavy
-def test_a_training_on_a_cluster_gives_the_same(desk):
+def test_a_training_on_a_cluster_gives_the_same(queue):
     job, kept = (
         TableTrainingJob.of([SCHEMES["none"], SCHEMES["layer"]], Setting(rate=1e6, steps=20, device="cpu"), [0, 3]),
         Kept(),
     )
-    ticket = desk.submit([job], kept)
-    assert ended(ticket)
-    assert ticket.error is None
+    queued = queue.submit([job], kept)
+    assert ended(queued)
+    assert queued.error is None
     with create_thread_pool(
         1, initializer=limit_to_one_core
     ) as pool:  # as each worker is: sums of several cores may differ
@@ -100,10 +100,10 @@ def test_a_training_on_a_cluster_gives_the_same(desk):
 
 
 @pytest.mark.heavy
-def test_the_jobs_of_a_ticket_fan_out_and_others_wait(desk):
-    both = desk.submit([Endless("one"), Endless("two")], kept := Kept())
+def test_the_jobs_of_a_request_fan_out_and_others_wait(queue):
+    both = queue.submit([Endless("one"), Endless("two")], kept := Kept())
     until(lambda: kept.of(Endless("one")) and kept.of(Endless("two")))  # each worker has one thread
-    third = desk.submit([Endless("three")], kept)
+    third = queue.submit([Endless("three")], kept)
     assert (both.is_waiting, third.is_waiting) == (False, True)
     assert third.jobs_ahead == 2
     both.cancel()
@@ -112,44 +112,44 @@ def test_the_jobs_of_a_ticket_fan_out_and_others_wait(desk):
     third.cancel()
     assert ended(both, third)
     assert both.error is third.error is None
-    assert not desk._executor._connection._sent
+    assert not queue._executor._connection._sent
 
 
 @pytest.mark.heavy
-def test_cancelling_stops_the_task_that_runs(desk):
+def test_cancelling_stops_the_task_that_runs(queue):
     """Two that never end take both workers; were they not stopped, nothing would come after them."""
     for _ in range(2):
-        ticket = desk.submit([Endless("one"), Endless("two")], kept := Kept())
+        queued = queue.submit([Endless("one"), Endless("two")], kept := Kept())
         until(lambda kept=kept: kept.of(Endless("one")) and kept.of(Endless("two")))
-        assert ticket.progress == 0.5
+        assert queued.progress == 0.5
         steps = kept.of(Endless("one"))
         assert steps == sorted(steps)
-        ticket.cancel()
-        assert ended(ticket)
-    ticket = desk.submit([Count(n) for n in range(1, 9)], kept := Kept())
-    assert ended(ticket)
+        queued.cancel()
+        assert ended(queued)
+    queued = queue.submit([Count(n) for n in range(1, 9)], kept := Kept())
+    assert ended(queued)
     assert [kept.of(Count(n))[-1][0] for n in range(1, 9)] == [tuple(range(n)) for n in range(1, 9)]
 
 
 @pytest.mark.heavy
-def test_an_error_on_a_worker_is_shown_here(desk):
-    ticket = desk.submit([Fails("no such device")], Kept())
-    assert ended(ticket)
-    assert repr(ticket.error) == "ValueError('no such device')"
-    ticket = desk.submit([Does("refuses")], Kept())
-    assert ended(ticket)
-    assert isinstance(ticket.error, InvalidInput)
-    assert re.fullmatch(r"normviz/core/\w+\.py, line \d+, in \w+", locate_error(ticket.error))
+def test_an_error_on_a_worker_is_shown_here(queue):
+    queued = queue.submit([Fails("no such device")], Kept())
+    assert ended(queued)
+    assert repr(queued.error) == "ValueError('no such device')"
+    queued = queue.submit([Does("refuses")], Kept())
+    assert ended(queued)
+    assert isinstance(queued.error, InvalidInput)
+    assert re.fullmatch(r"normviz/core/\w+\.py, line \d+, in \w+", locate_error(queued.error))
 
 
 @pytest.mark.heavy
 def test_a_cluster_that_is_given_up_ends_its_jobs(address):
     cluster = Cluster(address)
-    desk, kept = JobQueue(cluster, lease=LEASE), Kept()
-    ticket = desk.submit([Endless(), Count(1)], kept)
+    queue, kept = JobQueue(cluster, lease=LEASE), Kept()
+    queued = queue.submit([Endless(), Count(1)], kept)
     until(lambda: kept.of(Endless()))
     cluster.shutdown(wait=False)
-    assert ticket.is_over
+    assert queued.is_over
     assert "no job is taken after shutdown" in refusal(cluster)
 
 
@@ -174,8 +174,8 @@ def test_other_versions_are_refused(address, monkeypatch, name, value, said):
 @pytest.mark.heavy
 def test_a_worker_that_comes_later_with_other_versions_is_refused(address, monkeypatch):
     with Cluster(address) as cluster:
-        desk = JobQueue(cluster, lease=LEASE)
-        assert ended(desk.submit([Count(1)], Kept()))
+        queue = JobQueue(cluster, lease=LEASE)
+        assert ended(queue.submit([Count(1)], Kept()))
         gone = cluster._connection._checked.pop()
         monkeypatch.setattr(versions, "sys", SimpleNamespace(version_info=(3, 99)))
         assert refusal(cluster).startswith(f"The Dask worker at {gone} has Python")
@@ -183,24 +183,24 @@ def test_a_worker_that_comes_later_with_other_versions_is_refused(address, monke
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "asked to end"])
-def test_a_worker_that_ends_loses_no_result(desk, how):
+def test_a_worker_that_ends_loses_no_result(queue, how):
     job, kept = Count(40, pause=0.05), Kept()
-    ticket = desk.submit([job], kept)
+    queued = queue.submit([job], kept)
     until(lambda: kept.of(job))
     _, process = kept.of(job)[0]
     os.kill(process, how)
-    assert ended(ticket)
-    assert ticket.error is None
+    assert ended(queued)
+    assert queued.error is None
     numbers, other = kept.of(job)[-1]
     assert numbers == tuple(range(40))
     assert other not in (process, os.getpid())
 
 
 @pytest.mark.heavy
-def test_a_job_that_kills_its_workers_is_given_up(desk):
-    ticket = desk.submit([Does("killed")], Kept())
-    assert ended(ticket)
-    assert "2 workers of the Dask cluster died while they ran this job" in str(ticket.error)
+def test_a_job_that_kills_its_workers_is_given_up(queue):
+    queued = queue.submit([Does("killed")], Kept())
+    assert ended(queued)
+    assert "2 workers of the Dask cluster died while they ran this job" in str(queued.error)
 
 
 @pytest.mark.heavy
@@ -208,8 +208,8 @@ def test_a_scheduler_that_has_gone_is_told_and_the_job_can_be_started_again(tmp_
     with clusters.scheduler(tmp_path) as (address, process), clusters.workers(tmp_path, address, 1) as workers:
         cluster = Cluster(address)
         request.addfinalizer(partial(cluster.shutdown, wait=False))  # also after a failed assertion
-        desk, kept = JobQueue(cluster, lease=LEASE), Kept()
-        first, waiting = desk.submit([Endless()], kept), desk.submit([Count(1)], kept)
+        queue, kept = JobQueue(cluster, lease=LEASE), Kept()
+        first, waiting = queue.submit([Endless()], kept), queue.submit([Count(1)], kept)
         until(lambda: kept.of(Endless()))
         process.kill()
         assert ended(first, waiting)
@@ -223,7 +223,7 @@ def test_a_scheduler_that_has_gone_is_told_and_the_job_can_be_started_again(tmp_
             hurried.setattr(jobs_cluster, "PATIENCE", 0.5)
             assert f"The Dask cluster at {same} has no worker" in refusal(cluster)
         with clusters.workers(tmp_path, same, 1):
-            again = desk.submit([Count(2)], kept)
+            again = queue.submit([Count(2)], kept)
             assert ended(again)
             assert again.error is None
             assert kept.of(Count(2))[-1][0] == (0, 1)

@@ -35,7 +35,7 @@ class Counted:
 
 @pytest.fixture(scope="module")
 def processes():
-    """A desk whose jobs run in another process, which knows nothing of this one."""
+    """A queue whose jobs run in another process, which knows nothing of this one."""
     with ProcessExecutor(1) as pool:
         yield JobQueue(pool, lease=STARTED)
 
@@ -79,11 +79,11 @@ def test_a_training_in_another_process_gives_the_same(processes):
     with create_thread_pool(
         1, initializer=limit_to_one_core
     ) as pool:  # as each worker is: sums of several cores may differ
-        for name, desk in (("threads", JobQueue(pool)), ("processes", processes)):
+        for name, queue in (("threads", JobQueue(pool)), ("processes", processes)):
             kept[name] = Kept()
-            ticket = desk.submit([job], kept[name])
-            assert ticket.wait(STARTED)
-            assert ticket.error is None
+            request = queue.submit([job], kept[name])
+            assert request.wait(STARTED)
+            assert request.error is None
     (here,), (there,) = (kept[name].results.items() for name in ("threads", "processes"))
     assert here[0] == there[0]
     here, there = here[1][-1], there[1][-1]
@@ -95,29 +95,29 @@ def test_a_training_in_another_process_gives_the_same(processes):
 
 def test_another_process_tells_how_far_it_is_and_stops_when_it_is_cancelled(processes):
     kept = Kept()
-    ticket = processes.submit([Endless()], kept)
-    ((name, _),) = ticket.jobs
+    request = processes.submit([Endless()], kept)
+    ((name, _),) = request.jobs
     until(lambda: len(kept.results.get(name, ())) >= 2)
-    assert ticket.progress == 0.5
+    assert request.progress == 0.5
     steps = kept.results[name]
     assert 0 < steps[0] < steps[1]
-    ticket.cancel()
-    assert ticket.wait(STARTED)
-    assert ticket.error is None
+    request.cancel()
+    assert request.wait(STARTED)
+    assert request.error is None
     assert steps == sorted(steps)
 
 
 def test_another_process_stops_when_nobody_looks(processes):
-    ticket = processes.submit([Endless("closed tab")], Kept())
-    until(lambda: ticket.progress > 0)
-    ticket.lease = 0.0
-    ticket.renew()
-    assert ticket.wait(STARTED)
+    request = processes.submit([Endless("closed tab")], Kept())
+    until(lambda: request.progress > 0)
+    request.lease = 0.0
+    request.renew()
+    assert request.wait(STARTED)
 
 
 def test_an_error_in_another_process_is_shown_here(processes):
-    ticket = processes.submit([Count(1), Fails("no such device")], kept := Kept())
-    assert ticket.wait(STARTED)
-    assert str(ticket.error) == "no such device"
+    request = processes.submit([Count(1), Fails("no such device")], kept := Kept())
+    assert request.wait(STARTED)
+    assert str(request.error) == "no such device"
     ((_, process),) = kept.results[compute_digest(Count(1))]
     assert process != os.getpid()

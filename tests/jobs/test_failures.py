@@ -20,9 +20,9 @@ def test_an_error_says_the_innermost_line_of_this_package():
 
 def test_an_error_of_a_job_in_a_thread_says_its_line_after_its_frames_were_let_go():
     with create_thread_pool(1) as pool:
-        ticket = JobQueue(pool).submit([Does("refuses")], Kept())
-        assert ticket.wait(SOON)
-    assert re.fullmatch(r"normviz/core/fields\.py, line \d+, in \w+", locate_error(ticket.error))
+        request = JobQueue(pool).submit([Does("refuses")], Kept())
+        assert request.wait(SOON)
+    assert re.fullmatch(r"normviz/core/fields\.py, line \d+, in \w+", locate_error(request.error))
 
 
 def test_an_error_from_elsewhere_says_where_it_was_there():

@@ -57,9 +57,9 @@ def test_a_job_that_takes_too_much_of_a_gpu_is_ended(monkeypatch):
 
 def test_what_a_gpu_takes_of_main_memory_to_set_itself_up_is_not_the_jobs():
     with ProcessExecutor(1, initializer=set_up_a_gpu) as pool:
-        ticket = JobQueue(pool, limits=Limits(memory=CONTEXT // 2), lease=60.0).submit([Trains()], kept := Kept())
-        assert ticket.wait(60.0)
-    assert ticket.error is None
+        request = JobQueue(pool, limits=Limits(memory=CONTEXT // 2), lease=60.0).submit([Trains()], kept := Kept())
+        assert request.wait(60.0)
+    assert request.error is None
     assert kept[-1][1] == CONTEXT
 
 
@@ -71,11 +71,11 @@ def test_limits_that_are_nowhere_set_are_never_met():
     NO_LIMITS.check(1e300, 10**30)
 
 
-def test_the_limits_of_a_desk_hold_for_its_jobs():
+def test_the_limits_of_a_queue_hold_for_its_jobs():
     with create_thread_pool(1) as pool:
-        ticket = JobQueue(pool, limits=Limits(seconds=0.0)).submit([Endless(), Count(1)], Kept())
-        assert ticket.wait(SOON)
-        assert isinstance(ticket.error, LimitExceeded)
+        request = JobQueue(pool, limits=Limits(seconds=0.0)).submit([Endless(), Count(1)], Kept())
+        assert request.wait(SOON)
+        assert isinstance(request.error, LimitExceeded)
 
 
 def test_the_memory_of_a_process_is_what_it_holds():

@@ -1,4 +1,4 @@
-"""The desk: jobs that are shared, cancelled, and ended when nobody looks any more; one at a time for every ticket."""
+"""The queue: jobs that are shared, cancelled, and ended when nobody looks any more; one at a time for every request."""
 
 import time
 from dataclasses import dataclass
@@ -15,49 +15,49 @@ from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.spec import JobStep
 
 
-def ended(*tickets):
-    for ticket in tickets:
-        ticket.cancel()
-    assert all(ticket.wait(SOON) for ticket in tickets)
+def ended(*requests):
+    for request in requests:
+        request.cancel()
+    assert all(request.wait(SOON) for request in requests)
 
 
-def test_a_job_does_its_work_and_its_result_is_kept(desk):
+def test_a_job_does_its_work_and_its_result_is_kept(queue):
     kept = Kept()
-    ticket = desk.submit([Count(3)], kept)
-    assert ticket.wait(SOON)
-    assert (ticket.is_over, ticket.progress, ticket.error) == (True, 1.0, None)
+    request = queue.submit([Count(3)], kept)
+    assert request.wait(SOON)
+    assert (request.is_over, request.progress, request.error) == (True, 1.0, None)
     assert [job for job, _ in kept] == [Count(3), Count(3)]
     assert [numbers for _, (numbers, _) in kept] == [(0,), (0, 1, 2)]  # the first step at once, and the whole
 
 
-def test_what_there_is_so_far_is_kept_and_told(desk, monkeypatch):
+def test_what_there_is_so_far_is_kept_and_told(queue, monkeypatch):
     monkeypatch.setattr(executors, "REPORT_SECONDS", 0.0)
     kept = Kept()
-    ticket = desk.submit([Endless()], kept)
+    request = queue.submit([Endless()], kept)
     deadline = time.monotonic() + SOON
     while len(kept) < 3 and time.monotonic() < deadline:
         time.sleep(0.002)
-    assert ticket.progress == 0.5
-    assert not ticket.is_over
-    ended(ticket)
+    assert request.progress == 0.5
+    assert not request.is_over
+    ended(request)
     steps = [step for _, step in kept]
     assert steps == sorted(steps)
     assert len(steps) >= 3
     assert steps[-1] >= steps[-2]  # and all that was done when it was stopped
 
 
-def test_the_jobs_of_a_ticket_go_one_after_the_other(slow, later):
-    ticket = slow.submit([Count(1), Count(2), Count(3)], kept := Kept())
+def test_the_jobs_of_a_request_go_one_after_the_other(slow, later):
+    request = slow.submit([Count(1), Count(2), Count(3)], kept := Kept())
     for done in range(3):
-        assert ticket.progress == pytest.approx(done / 3)
+        assert request.progress == pytest.approx(done / 3)
         assert [function for _, function, _ in later.waiting] == [executors.perform]
         later.work()
     assert later.waiting == []
-    assert ticket.is_over
+    assert request.is_over
     assert [job.n for job in dict(kept)] == [1, 2, 3]
 
 
-def test_tickets_take_turns(slow, later):
+def test_requests_take_turns(slow, later):
     for first in (10, 20):
         slow.submit([Count(first), Count(first + 1)], Kept())
     while later.waiting:
@@ -67,20 +67,20 @@ def test_tickets_take_turns(slow, later):
 
 def test_the_same_job_runs_once_for_all_who_ask_for_it(slow, later):
     places = [Kept(), Kept()]
-    tickets = [slow.submit([Count(3)], places[n]) for n in (0, 1, 1)]
-    tickets.append(slow.submit([Count(2), Count(3)], places[0]))
+    requests = [slow.submit([Count(3)], places[n]) for n in (0, 1, 1)]
+    requests.append(slow.submit([Count(2), Count(3)], places[0]))
     later.work()
-    assert [ticket.is_over for ticket in tickets] == [True, True, True, False]
+    assert [request.is_over for request in requests] == [True, True, True, False]
     assert [len(place) for place in places] == [2, 2]  # once in each place
     later.work()
     later.work()
-    assert tickets[-1].is_over
-    assert [job.n for job in later.jobs] == [3, 2, 3]  # what is over is not kept at the desk
+    assert requests[-1].is_over
+    assert [job.n for job in later.jobs] == [3, 2, 3]  # what is over is not kept at the queue
 
 
-def test_a_job_that_one_of_two_cancels_goes_on_for_the_other(desk):
-    first, second = (desk.submit([Endless()], Kept()) for _ in range(2))
-    assert first.first_run is second.first_run
+def test_a_job_that_one_of_two_cancels_goes_on_for_the_other(queue):
+    first, second = (queue.submit([Endless()], Kept()) for _ in range(2))
+    assert first.runs[0] is second.runs[0]
     first.cancel()
     assert not second.wait(0.1)
     second.cancel()
@@ -89,64 +89,64 @@ def test_a_job_that_one_of_two_cancels_goes_on_for_the_other(desk):
 
 
 def test_a_job_that_nobody_looks_at_ends(slow, later, clock):
-    ticket = slow.submit([Endless(), Count(1)], Kept())
+    request = slow.submit([Endless(), Count(1)], Kept())
     clock.now = 10.0
-    assert not ticket.first_run.should_stop()
+    assert not request.runs[0].should_stop()
     clock.now = 10.1
-    assert ticket.first_run.should_stop()
+    assert request.runs[0].should_stop()
     later.work()
-    assert ticket.is_over
+    assert request.is_over
     assert later.jobs == [Endless()]
-    assert ticket.error is None
+    assert request.error is None
 
 
 def test_who_is_there_need_not_look(slow, clock):
     """A tab in the background looks once a minute, and a busy server lets every look come late."""
     there = [True]
-    ticket = slow.submit([Endless()], Kept(), is_present=lambda: there[0])
+    request = slow.submit([Endless()], Kept(), is_present=lambda: there[0])
     for clock.now in range(0, 300, 60):
-        assert not ticket.first_run.should_stop()
+        assert not request.runs[0].should_stop()
     there[0] = False
     clock.now += 9.0
-    assert not ticket.first_run.should_stop()
+    assert not request.runs[0].should_stop()
     clock.now += 2.0
-    assert ticket.first_run.should_stop()
+    assert request.runs[0].should_stop()
 
 
 def test_who_comes_back_within_the_lease_is_not_missed(slow, clock):
     there = [True]
-    ticket = slow.submit([Endless()], Kept(), is_present=lambda: there[0])
+    request = slow.submit([Endless()], Kept(), is_present=lambda: there[0])
     for clock.now in range(0, 60, 6):
         there[0] = not there[0]
-        assert not ticket.first_run.should_stop()
+        assert not request.runs[0].should_stop()
 
 
 def test_a_job_that_is_looked_at_goes_on(slow, clock):
-    ticket = slow.submit([Endless()], Kept())
+    request = slow.submit([Endless()], Kept())
     for clock.now in range(0, 60, 6):
-        assert not ticket.first_run.should_stop()
-        ticket.renew()
+        assert not request.runs[0].should_stop()
+        request.renew()
 
 
-def test_a_ticket_that_comes_back_before_its_job_has_noticed_saves_it(slow, clock):
-    ticket = slow.submit([Endless()], Kept())
+def test_a_request_that_comes_back_before_its_job_has_noticed_saves_it(slow, clock):
+    request = slow.submit([Endless()], Kept())
     clock.now = 11.0
-    assert not ticket.is_wanted
-    ticket.renew()
-    assert not ticket.first_run.should_stop()
+    assert not request.is_wanted
+    request.renew()
+    assert not request.runs[0].should_stop()
 
 
 def test_a_job_that_was_told_to_stop_is_not_revived(slow, later, clock):
     """It may have heard it, and would end unfinished while its page waits for the rest."""
     kept = Kept()
-    ticket = slow.submit([Count(3), Count(4)], kept)
+    request = slow.submit([Count(3), Count(4)], kept)
     clock.now = 11.0
-    assert ticket.first_run.should_stop()
-    ticket.renew()
-    assert ticket.first_run.should_stop()
+    assert request.runs[0].should_stop()
+    request.renew()
+    assert request.runs[0].should_stop()
     again = slow.submit([Count(3)], kept)  # does not join the run that ends
     later.work()
-    assert ticket.is_over
+    assert request.is_over
     assert kept == []
     assert not again.is_over
     later.work()
@@ -161,13 +161,13 @@ def test_the_end_of_a_stopped_run_leaves_its_successor_to_be_shared(slow, later,
     new = slow.submit([Count(3)], Kept())
     later.work()
     assert (old.is_over, new.is_over) == (True, False)
-    assert slow.submit([Count(3)], Kept()).first_run is new.first_run
+    assert slow.submit([Count(3)], Kept()).runs[0] is new.runs[0]
 
 
 def test_no_more_jobs_run_than_there_are_workers():
     with create_thread_pool(1) as pool:
-        desk, kept = JobQueue(pool), Kept()
-        first, second = (desk.submit([Endless(name)], kept) for name in "ab")
+        queue, kept = JobQueue(pool), Kept()
+        first, second = (queue.submit([Endless(name)], kept) for name in "ab")
         assert not second.wait(0.1)
         assert (first.is_waiting, second.is_waiting) == (False, True)
         second.cancel()  # while it waits
@@ -175,12 +175,12 @@ def test_no_more_jobs_run_than_there_are_workers():
     assert {job.name for job, _ in kept} == {"a"}
 
 
-def test_an_error_is_kept_to_be_shown_and_ends_the_ticket(slow, later):
-    ticket, other = (slow.submit([Fails("no such device"), Count(1)], Kept()) for _ in range(2))
+def test_an_error_is_kept_to_be_shown_and_ends_the_request(slow, later):
+    request, other = (slow.submit([Fails("no such device"), Count(1)], Kept()) for _ in range(2))
     later.work()
-    assert ticket.is_over
+    assert request.is_over
     assert other.is_over
-    assert str(ticket.error) == str(other.error) == "no such device"
+    assert str(request.error) == str(other.error) == "no such device"
     assert later.waiting == []
 
 
@@ -216,9 +216,9 @@ HELD = []
 def test_an_error_that_is_kept_keeps_nothing_of_what_the_job_held():
     HELD.clear()
     with create_thread_pool(1) as pool:
-        ticket = JobQueue(pool).submit([Overflows()], Kept())
-        assert ticket.wait(SOON)
-    assert str(ticket.error) == "the capture failed as well"
+        request = JobQueue(pool).submit([Overflows()], Kept())
+        assert request.wait(SOON)
+    assert str(request.error) == "the capture failed as well"
     assert [tensor() for tensor in HELD] == [None, None]
 
 
@@ -226,26 +226,26 @@ def test_an_error_in_keeping_is_kept_as_well(slow, later):
     def full(job, result):
         raise OSError("no space left")
 
-    ticket = slow.submit([Count(1)], full)
+    request = slow.submit([Count(1)], full)
     later.work()
-    assert ticket.is_over
-    assert str(ticket.error) == "no space left"
+    assert request.is_over
+    assert str(request.error) == "no space left"
 
 
 def test_an_executor_that_takes_no_more_is_an_error_to_be_shown():
     pool = create_thread_pool(1)
     pool.shutdown()
-    ticket = JobQueue(pool).submit([Count(1)], Kept())
-    assert ticket.is_over
-    assert "shutdown" in str(ticket.error)
+    request = JobQueue(pool).submit([Count(1)], Kept())
+    assert request.is_over
+    assert "shutdown" in str(request.error)
 
 
-def test_a_future_that_is_cancelled_ends_its_ticket(slow, later):
-    ticket = slow.submit([Count(1)], Kept())
+def test_a_future_that_is_cancelled_ends_its_request(slow, later):
+    request = slow.submit([Count(1)], Kept())
     future, *_ = later.waiting.pop()
     assert future.cancel()
-    assert ticket.is_over
-    assert ticket.error is not None
+    assert request.is_over
+    assert request.error is not None
 
 
 def test_what_is_over_is_forgotten(slow, later):
@@ -260,12 +260,12 @@ def test_a_job_whose_result_is_being_kept_is_not_joined(slow, later):
     late = Kept()
 
     def keep(job, result):
-        tickets.append(slow.submit([Count(1)], late))
+        requests.append(slow.submit([Count(1)], late))
 
-    tickets = [slow.submit([Count(1)], keep)]
+    requests = [slow.submit([Count(1)], keep)]
     later.work()
     later.work()
-    assert all(ticket.is_over for ticket in tickets)
+    assert all(request.is_over for request in requests)
     assert len(late) == 1
 
 
@@ -276,9 +276,9 @@ def test_a_job_that_is_not_plain_data_is_refused_at_once(slow, later):
 
 
 def test_a_report_that_the_whole_result_has_overtaken_is_dropped(slow, later):
-    ticket = slow.submit([Count(3)], kept := Kept())
-    run = ticket.first_run
+    request = slow.submit([Count(3)], kept := Kept())
+    run = request.runs[0]
     later.work()
     run.report_progress(0.3, "on its way since long ago")
     assert len(kept) == 2
-    assert ticket.progress == 1.0
+    assert request.progress == 1.0

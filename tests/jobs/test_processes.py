@@ -1,4 +1,4 @@
-"""Workers in processes of their own: whatever becomes of one, its job's ticket says so and the next job works."""
+"""Workers in processes of their own: whatever becomes of one, its job's request says so and the next job works."""
 
 import os
 import re
@@ -32,7 +32,7 @@ def pool():
 
 
 @pytest.fixture
-def desk(pool):
+def queue(pool):
     return JobQueue(pool, lease=STARTED)
 
 
@@ -50,11 +50,11 @@ def until(check):
         time.sleep(0.005)
 
 
-def result(desk, what):
-    ticket = desk.submit([Does(what)], kept := Kept())
-    assert ticket.wait(STARTED)
-    if ticket.error is not None:
-        raise ticket.error
+def result(queue, what):
+    request = queue.submit([Does(what)], kept := Kept())
+    assert request.wait(STARTED)
+    if request.error is not None:
+        raise request.error
     return kept[-1][1]
 
 
@@ -65,8 +65,8 @@ def gone(process):
         return True
 
 
-def test_one_worker_does_one_job_after_the_other(desk):
-    assert result(desk, "process") == result(desk, "process") != os.getpid()
+def test_one_worker_does_one_job_after_the_other(queue):
+    assert result(queue, "process") == result(queue, "process") != os.getpid()
 
 
 def test_a_worker_has_one_core_stands_back_and_knows_nothing_of_the_page():
@@ -77,21 +77,21 @@ def test_a_worker_has_one_core_stands_back_and_knows_nothing_of_the_page():
 
 def test_a_worker_that_cannot_start_is_an_error_of_the_job():
     with ProcessExecutor(1, initializer=leaves) as pool:
-        ticket = JobQueue(pool, lease=STARTED).submit([Count(1)], Kept())
-        assert ticket.wait(STARTED)
-    assert "exit code 3" in str(ticket.error)
+        request = JobQueue(pool, lease=STARTED).submit([Count(1)], Kept())
+        assert request.wait(STARTED)
+    assert "exit code 3" in str(request.error)
 
 
 @pytest.mark.parametrize(
     ("what", "words"),
     [("killed", "by signal 9, as when memory runs out"), ("leaves", "with exit code 3")],
 )
-def test_a_worker_that_dies_is_an_error_of_its_job_alone(desk, what, words):
-    ticket = desk.submit([Does(what), Count(1)], Kept())
-    waiting = desk.submit([Count(2)], kept := Kept())
-    assert ticket.wait(STARTED)
-    assert isinstance(ticket.error, WorkerLost)
-    assert words in str(ticket.error)
+def test_a_worker_that_dies_is_an_error_of_its_job_alone(queue, what, words):
+    request = queue.submit([Does(what), Count(1)], Kept())
+    waiting = queue.submit([Count(2)], kept := Kept())
+    assert request.wait(STARTED)
+    assert isinstance(request.error, WorkerLost)
+    assert words in str(request.error)
     assert waiting.wait(STARTED)
     assert waiting.error is None
     assert kept[-1][1][0] == (0, 1)
@@ -100,51 +100,51 @@ def test_a_worker_that_dies_is_an_error_of_its_job_alone(desk, what, words):
 def test_a_job_whose_worker_dies_once_is_done_by_another(tmp_path, monkeypatch):
     monkeypatch.setenv("KILLED_ONCE", str(tmp_path / "first"))
     with ProcessExecutor(1, initializer=process) as pool:
-        ticket = JobQueue(pool, lease=STARTED).submit([Does("killed_once")], kept := Kept())
-        assert ticket.wait(STARTED)
-    assert ticket.error is None
+        request = JobQueue(pool, lease=STARTED).submit([Does("killed_once")], kept := Kept())
+        assert request.wait(STARTED)
+    assert request.error is None
     dead = int((tmp_path / "first").read_text())
     first, *_, last = [told for _, told in kept]
     assert first == dead != last
     assert gone(dead)
-    assert ticket.progress == 1.0
+    assert request.progress == 1.0
 
 
 def test_a_job_whose_worker_dies_twice_is_not_tried_again(tmp_path, monkeypatch):
     monkeypatch.setenv("KILLED_ONCE", str(tmp_path / "first"))
     with ProcessExecutor(1, initializer=process) as pool:
-        ticket = JobQueue(pool, lease=STARTED).submit([Does("killed")], kept := Kept())
-        assert ticket.wait(STARTED)
-    assert isinstance(ticket.error, WorkerLost)
+        request = JobQueue(pool, lease=STARTED).submit([Does("killed")], kept := Kept())
+        assert request.wait(STARTED)
+    assert isinstance(request.error, WorkerLost)
     assert len({told for _, told in kept}) == 2
 
 
-def test_a_worker_that_died_while_it_had_nothing_to_do_is_not_missed(desk):
-    process = result(desk, "process")
+def test_a_worker_that_died_while_it_had_nothing_to_do_is_not_missed(queue):
+    process = result(queue, "process")
     os.kill(process, 9)
     until(lambda: gone(process))
-    assert result(desk, "process") != process
+    assert result(queue, "process") != process
 
 
-def test_nor_where_its_end_was_not_known_yet_when_it_was_chosen(desk, monkeypatch):
-    process = result(desk, "process")
+def test_nor_where_its_end_was_not_known_yet_when_it_was_chosen(queue, monkeypatch):
+    process = result(queue, "process")
     really, believed = processes.Worker.is_ready.fget, iter([True])
     os.kill(process, 9)
     until(lambda: gone(process))
     monkeypatch.setattr(processes.Worker, "is_ready", property(lambda worker: next(believed, False) or really(worker)))
-    assert result(desk, "process") != process
+    assert result(queue, "process") != process
 
 
-def test_a_job_that_does_not_stop_in_its_step_is_ended_after_a_while(desk, monkeypatch):
+def test_a_job_that_does_not_stop_in_its_step_is_ended_after_a_while(queue, monkeypatch):
     monkeypatch.setattr(processes, "GRACE_SECONDS", 0.0)
-    ticket = desk.submit([Does("hangs"), Count(1)], kept := Kept())
+    request = queue.submit([Does("hangs"), Count(1)], kept := Kept())
     until(lambda: kept)  # its first step, which tells the process
-    ticket.cancel()
-    assert ticket.wait(STARTED)
-    assert ticket.error is None
+    request.cancel()
+    assert request.wait(STARTED)
+    assert request.error is None
     assert gone(kept[0][1])
     assert len(kept) == 1
-    assert result(desk, "process") != kept[0][1]
+    assert result(queue, "process") != kept[0][1]
 
 
 @pytest.mark.parametrize(
@@ -156,49 +156,49 @@ def test_a_job_that_does_not_stop_in_its_step_is_ended_after_a_while(desk, monke
 )
 def test_a_job_over_its_limits_in_one_step_is_ended_after_a_while(pool, monkeypatch, what, limits, words):
     monkeypatch.setattr(processes, "GRACE_SECONDS", 0.0)
-    ticket = JobQueue(pool, lease=STARTED, limits=limits).submit([Does(what)], kept := Kept())
-    assert ticket.wait(STARTED)
-    assert isinstance(ticket.error, LimitExceeded)
-    assert words in str(ticket.error)
+    request = JobQueue(pool, lease=STARTED, limits=limits).submit([Does(what)], kept := Kept())
+    assert request.wait(STARTED)
+    assert isinstance(request.error, LimitExceeded)
+    assert words in str(request.error)
     assert len(kept) <= 1  # it is not begun again
 
 
-def test_a_job_over_its_limits_ends_by_itself_and_its_worker_goes_on(desk, pool):
-    process = result(desk, "process")
+def test_a_job_over_its_limits_ends_by_itself_and_its_worker_goes_on(queue, pool):
+    process = result(queue, "process")
     for job, limits, words in (
         (Endless(), Limits(seconds=0.0), "after 0 s"),
         (Does("holds_on"), Limits(memory=2**27), "128 MB is the most here"),
     ):
-        ticket = JobQueue(pool, lease=STARTED, limits=limits).submit([job], Kept())
-        assert ticket.wait(STARTED)
-        assert isinstance(ticket.error, LimitExceeded)
-        assert words in str(ticket.error)
-    assert result(desk, "process") == process
+        request = JobQueue(pool, lease=STARTED, limits=limits).submit([job], Kept())
+        assert request.wait(STARTED)
+        assert isinstance(request.error, LimitExceeded)
+        assert words in str(request.error)
+    assert result(queue, "process") == process
 
 
-def test_numbers_that_are_not_finite_come_through(desk):
-    assert np.array_equal(result(desk, "not_finite")["losses"], [np.nan, np.inf, -np.inf, -0.0], equal_nan=True)
+def test_numbers_that_are_not_finite_come_through(queue):
+    assert np.array_equal(result(queue, "not_finite")["losses"], [np.nan, np.inf, -np.inf, -0.0], equal_nan=True)
 
 
-def test_what_a_job_prints_is_no_message(desk):
-    assert result(desk, "talks") == ""
-    assert result(desk, "process") > 0
+def test_what_a_job_prints_is_no_message(queue):
+    assert result(queue, "talks") == ""
+    assert result(queue, "process") > 0
 
 
-def test_a_result_that_cannot_travel_is_an_error_in_words(desk):
+def test_a_result_that_cannot_travel_is_an_error_in_words(queue):
     with pytest.raises(Exception, match="pickle"):
-        result(desk, "cannot_be_pickled")
-    assert result(desk, "process") > 0
+        result(queue, "cannot_be_pickled")
+    assert result(queue, "process") > 0
 
 
-def test_an_error_that_cannot_travel_comes_in_its_words(desk):
+def test_an_error_that_cannot_travel_comes_in_its_words(queue):
     with pytest.raises(RuntimeError, match="AwkwardError: one and two"):
-        result(desk, "raises_awkwardly")
+        result(queue, "raises_awkwardly")
 
 
-def test_an_error_says_where_it_was_in_the_other_process(desk):
+def test_an_error_says_where_it_was_in_the_other_process(queue):
     with pytest.raises(InvalidInput) as raised:
-        result(desk, "refuses")
+        result(queue, "refuses")
     assert re.fullmatch(r"normviz/core/fields\.py, line \d+, in \w+", locate_error(raised.value))
 
 
@@ -208,35 +208,35 @@ def test_a_job_that_nobody_wants_any_more_when_its_turn_comes_takes_no_worker():
         assert pool._free == []
 
 
-def test_a_job_stops_when_nobody_looks_at_it_any_more(desk):
-    ticket = desk.submit([Endless("closed tab")], kept := Kept())
+def test_a_job_stops_when_nobody_looks_at_it_any_more(queue):
+    request = queue.submit([Endless("closed tab")], kept := Kept())
     until(lambda: kept)
-    ticket.lease = 0.0
-    ticket.renew()
-    assert ticket.wait(STARTED)
-    assert ticket.error is None
+    request.lease = 0.0
+    request.renew()
+    assert request.wait(STARTED)
+    assert request.error is None
 
 
-def test_a_job_that_stops_leaves_its_worker_to_the_next(desk):
-    before = result(desk, "process")
-    ticket = desk.submit([Endless("cancelled")], kept := Kept())
+def test_a_job_that_stops_leaves_its_worker_to_the_next(queue):
+    before = result(queue, "process")
+    request = queue.submit([Endless("cancelled")], kept := Kept())
     until(lambda: kept)
-    ticket.cancel()
-    assert ticket.wait(STARTED)
-    assert result(desk, "process") == before
+    request.cancel()
+    assert request.wait(STARTED)
+    assert result(queue, "process") == before
 
 
-def test_an_error_in_keeping_a_report_is_an_error_of_the_job_and_ends_it(desk):
+def test_an_error_in_keeping_a_report_is_an_error_of_the_job_and_ends_it(queue):
     def full(job, process):
         told.append(process)
         raise OSError("no space left")
 
     told = []
-    ticket = desk.submit([Does("hangs")], full)
-    assert ticket.wait(STARTED)
-    assert str(ticket.error) == "no space left"
+    request = queue.submit([Does("hangs")], full)
+    assert request.wait(STARTED)
+    assert str(request.error) == "no space left"
     until(lambda: gone(told[0]))
-    assert result(desk, "process") > 0
+    assert result(queue, "process") > 0
 
 
 def test_workers_are_warmed_once_and_no_more_than_there_may_be():
@@ -251,33 +251,33 @@ def test_workers_are_warmed_once_and_no_more_than_there_may_be():
 
 def test_two_jobs_are_at_work_at_once():
     with ProcessExecutor(2, initializer=process) as pool:
-        desk, kept = JobQueue(pool, lease=STARTED), [Kept(), Kept()]
-        tickets = [desk.submit([Endless(name)], place) for name, place in zip("ab", kept, strict=True)]
+        queue, kept = JobQueue(pool, lease=STARTED), [Kept(), Kept()]
+        requests = [queue.submit([Endless(name)], place) for name, place in zip("ab", kept, strict=True)]
         until(lambda: all(kept))
-        for ticket in tickets:
-            ticket.cancel()
-        assert all(ticket.wait(STARTED) for ticket in tickets)
+        for request in requests:
+            request.cancel()
+        assert all(request.wait(STARTED) for request in requests)
 
 
 def test_a_worker_with_nothing_to_do_goes_after_a_while():
     with ProcessExecutor(1, idle_seconds=0.01, initializer=process) as pool:
-        desk = JobQueue(pool, lease=STARTED)
-        first = result(desk, "process")
+        queue = JobQueue(pool, lease=STARTED)
+        first = result(queue, "process")
         until(lambda: gone(first))
-        assert result(desk, "process") != first
+        assert result(queue, "process") != first
 
 
 def test_after_shutdown_no_job_is_taken_and_those_that_wait_may_be_cancelled():
     pool = ProcessExecutor(1, initializer=process)
-    desk = JobQueue(pool, lease=STARTED)
+    queue = JobQueue(pool, lease=STARTED)
     kept = Kept()
-    first, second = (desk.submit([job], kept) for job in (Does("waits"), Count(1)))
+    first, second = (queue.submit([job], kept) for job in (Does("waits"), Count(1)))
     until(lambda: kept)
     pool.shutdown(wait=False, cancel_futures=True)
     assert second.is_over
     first.cancel()
     assert first.wait(STARTED)
-    assert "shutdown" in str(desk.submit([Count(2)], Kept()).error)
+    assert "shutdown" in str(queue.submit([Count(2)], Kept()).error)
     pool.shutdown()
     assert gone(kept[0][1])
 

@@ -1,4 +1,4 @@
-"""How long a ticket waits and what stands before it: estimates in seconds, measured speed, an order that is stable."""
+"""How long a request waits and what stands before it: estimates in seconds, measured speed, an order that is stable."""
 
 from itertools import pairwise
 from random import Random
@@ -14,14 +14,14 @@ from normviz.jobs.speed import MAX_FACTOR, SpeedEstimator
 CLASS = 30
 
 
-def submit(desk, jobs):
-    """A ticket of somebody who stays."""
-    return desk.submit(jobs, Kept(), lambda: True)
+def submit(queue, jobs):
+    """A request of somebody who stays."""
+    return queue.submit(jobs, Kept(), lambda: True)
 
 
 @pytest.fixture
 def server(later, clock):
-    """A desk of two workers, as of a server with two cores."""
+    """A queue of two workers, as of a server with two cores."""
     return JobQueue(later, clock=clock, jobs_per_request=2, workers=2)
 
 
@@ -43,51 +43,51 @@ def finish_next(later, clock, random=None):
 
 @pytest.fixture
 def class_of_thirty(server):
-    """Thirty tickets of one to nine jobs, of one to nine seconds each."""
+    """Thirty requests of one to nine jobs, of one to nine seconds each."""
     random = Random(0)
     jobs = [[Count(random.randint(1, 9), pause=100 * k + n) for n in range(random.randint(1, 9))] for k in range(CLASS)]
     return [submit(server, each) for each in jobs]
 
 
 def test_the_last_of_thirty_is_told_the_wait_for_all_that_comes_before(server):
-    tickets = [submit(server, [Count(4, pause=k), Count(4, pause=-1 - k)]) for k in range(CLASS)]
-    assert tickets[-1].jobs_ahead == 2 * (CLASS - 1)
-    assert tickets[-1].seconds_left == pytest.approx(2 * CLASS * 4 / 2, rel=0.05)
-    assert tickets[0].jobs_ahead == 0  # both are at work
-    assert tickets[1].jobs_ahead == 2 + CLASS - 2  # those, and one of each before its second
+    requests = [submit(server, [Count(4, pause=k), Count(4, pause=-1 - k)]) for k in range(CLASS)]
+    assert requests[-1].jobs_ahead == 2 * (CLASS - 1)
+    assert requests[-1].seconds_left == pytest.approx(2 * CLASS * 4 / 2, rel=0.05)
+    assert requests[0].jobs_ahead == 0  # both are at work
+    assert requests[1].jobs_ahead == 2 + CLASS - 2  # those, and one of each before its second
 
 
 def test_position_and_wait_never_grow_while_a_class_waits(class_of_thirty, later, clock):
-    before = [(ticket.jobs_ahead, ticket.seconds_left) for ticket in class_of_thirty]
+    before = [(request.jobs_ahead, request.seconds_left) for request in class_of_thirty]
     ended = {}
     while later.waiting:
         finish_next(later, clock)
-        now = [(ticket.jobs_ahead, ticket.seconds_left) for ticket in class_of_thirty]
+        now = [(request.jobs_ahead, request.seconds_left) for request in class_of_thirty]
         for (position, left), (position_before, left_before) in zip(now, before, strict=True):
             assert position <= position_before
             assert left <= left_before + 1e-9
         before = now
-        ended |= {k: clock.now for k, ticket in enumerate(class_of_thirty) if ticket.is_over and k not in ended}
+        ended |= {k: clock.now for k, request in enumerate(class_of_thirty) if request.is_over and k not in ended}
     assert before == [(0, 0)] * CLASS
     assert len(ended) == CLASS
 
 
 def test_the_wait_that_is_told_comes_true(class_of_thirty, later, clock):
-    told = [ticket.seconds_left for ticket in class_of_thirty]
+    told = [request.seconds_left for request in class_of_thirty]
     took = {}
     while later.waiting:
         finish_next(later, clock)
-        took = {k: clock.now for k, ticket in enumerate(class_of_thirty) if ticket.is_over} | took
+        took = {k: clock.now for k, request in enumerate(class_of_thirty) if request.is_over} | took
     for k, seconds in enumerate(told):
         assert took[k] == pytest.approx(seconds, rel=0.15, abs=9)  # no better than the longest job
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_order_is_stable_however_long_each_job_takes(class_of_thirty, later, clock, seed):
-    random, before = Random(seed), [ticket.jobs_ahead for ticket in class_of_thirty]
+    random, before = Random(seed), [request.jobs_ahead for request in class_of_thirty]
     while later.waiting:
         finish_next(later, clock, random)
-        now = [ticket.jobs_ahead for ticket in class_of_thirty]
+        now = [request.jobs_ahead for request in class_of_thirty]
         assert all(place <= old for place, old in zip(now, before, strict=True))
         before = now
 
@@ -114,44 +114,44 @@ def test_a_job_that_others_ask_for_earlier_has_the_earlier_turn(server, later):
     assert [job.n for job in later.jobs] == [10, 11, 12, 20, 13]
 
 
-def test_a_ticket_that_goes_on_after_a_pause_comes_after_those_of_the_latest_round(server, later):
+def test_a_request_that_goes_on_after_a_pause_comes_after_those_of_the_latest_round(server, later):
     pausing = submit(server, [Count(n) for n in (10, 11, 12)])
     pausing.pause()
     others = [submit(server, [Count(n), Count(n + 1)]) for n in (20, 30)]
-    assert [ticket.jobs_ahead for ticket in others] == [3, 4]  # two at work, and not the one that does not begin
+    assert [request.jobs_ahead for request in others] == [3, 4]  # two at work, and not the one that does not begin
     for _ in range(3):
         later.work()
-    places = [ticket.jobs_ahead for ticket in others]
+    places = [request.jobs_ahead for request in others]
     pausing.resume()
-    assert [ticket.jobs_ahead for ticket in others] == places
+    assert [request.jobs_ahead for request in others] == places
 
 
 def test_the_time_that_is_left_is_modelled_before_anything_is_measured(slow):
     assert submit(slow, [Count(5), Count(15)]).seconds_left == 20.0
 
 
-def test_jobs_of_one_ticket_share_the_workers(server):
+def test_jobs_of_one_request_share_the_workers(server):
     assert server.estimate_seconds([Count(4)]) == 4.0
     assert server.estimate_seconds([Count(4, pause=k) for k in range(8)]) == 18.0  # 16 where all end at once
     assert submit(server, [Count(4, pause=k) for k in range(8)]).seconds_left == 18.0
 
 
 def test_who_joins_a_job_waits_for_it_once(server):
-    tickets = [submit(server, [Count(4), Count(8)]) for _ in range(CLASS)]
-    assert {ticket.jobs_ahead for ticket in tickets} == {0}
-    assert {ticket.seconds_left for ticket in tickets} == {10.0}
+    requests = [submit(server, [Count(4), Count(8)]) for _ in range(CLASS)]
+    assert {request.jobs_ahead for request in requests} == {0}
+    assert {request.seconds_left for request in requests} == {10.0}
 
 
 def test_the_estimate_follows_the_machine_while_a_job_runs(slow, later, clock):
-    ticket = submit(slow, [Count(20)])
+    request = submit(slow, [Count(20)])
     waits = submit(slow, [Count(10)])
     control = later.take()
     clock.now = 7.0  # a worker that imports first
     control.report_progress(0.05, None)
-    assert ticket.seconds_left == pytest.approx(19.0)
+    assert request.seconds_left == pytest.approx(19.0)
     clock.now = 27.0
     control.report_progress(0.3, None)  # five modelled seconds took twenty
-    assert ticket.seconds_left == pytest.approx(14 * 4, rel=0.15)
+    assert request.seconds_left == pytest.approx(14 * 4, rel=0.15)
     assert waits.seconds_left == pytest.approx((14 + 10) * 4, rel=0.15)
 
 
@@ -188,20 +188,20 @@ def test_a_machine_that_is_free_again_is_soon_known_to_be():
 
 
 def test_a_run_that_starts_anew_has_come_nowhere(slow, later, clock):
-    ticket = submit(slow, [Count(10)])
+    request = submit(slow, [Count(10)])
     control = later.take()
     control.report_progress(0.2, None)
     clock.now = 6.0
     control.report_progress(0.8, None)
-    assert ticket.progress == 0.8
+    assert request.progress == 0.8
     control.restart()
-    assert (ticket.progress, ticket.seconds_left) == (0.0, 10.0)
+    assert (request.progress, request.seconds_left) == (0.0, 10.0)
     clock.now = 20.0
     control.report_progress(0.1, None)
     clock.now = 21.0
     control.report_progress(0.2, None)
-    assert ticket.progress == 0.2
-    assert ticket.seconds_left == pytest.approx(8.0)  # the time before it started anew is no measure
+    assert request.progress == 0.2
+    assert request.seconds_left == pytest.approx(8.0)  # the time before it started anew is no measure
 
 
 def test_a_machine_is_guessed_before_its_first_job(monkeypatch):
@@ -222,13 +222,13 @@ def test_this_machine_is_measured():
 
 def run_slowly(slow, later, clock, rate):
     """What is shown twice a second of a job of seven seconds, with what is true; `rate`: of its work, by the time."""
-    ticket = submit(slow, [Count(7)])
-    shown, control, done, past = [ticket.seconds_left], later.take(), 0.0, []
+    request = submit(slow, [Count(7)])
+    shown, control, done, past = [request.seconds_left], later.take(), 0.0, []
     while done < 7:
         clock.now += 0.5
         done += 0.5 * rate(clock.now)
         control.report_progress(min(done / 7, 1.0), None)
-        shown.append(ticket.seconds_left)
+        shown.append(request.seconds_left)
         past.append(clock.now)
     return shown, past[-1]
 

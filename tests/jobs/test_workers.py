@@ -52,13 +52,13 @@ def test_any_other_setting_is_refused_in_words(monkeypatch, given):
     ],
     ids=["experiments", "running", "table1"],
 )
-def test_the_desks_of_a_server_have_as_many_workers(monkeypatch, create_queue, most, number):
+def test_the_queue_of_a_server_have_as_many_workers(monkeypatch, create_queue, most, number):
     """Jobs in threads of the server have a bound of their own, since all pages share its interpreter."""
     monkeypatch.setenv(WORKERS_VARIABLE, str(number))
     monkeypatch.delenv("NORMVIZ_DASK", raising=False)
-    desk = create_queue.__wrapped__()
-    assert desk.workers == min(number, most)
-    desk._executor.shutdown()
+    queue = create_queue.__wrapped__()
+    assert queue.workers == min(number, most)
+    queue._executor.shutdown()
 
 
 @pytest.mark.parametrize(

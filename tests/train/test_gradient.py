@@ -43,9 +43,9 @@ def agree(scheme, eps, seed=0):
     reference = normalize(z, scheme, eps).xhat
     (wanted,) = torch.autograd.grad(reference, z, g)
     with torch.no_grad():
-        if scheme.spectral:
+        if scheme.kind.divides_by_singular_value:
             form = SpectralNorm()
-        elif scheme.whitens:
+        elif scheme.kind.divides_by_matrix:
             form = Whitening(scheme.matrices(SHAPE), eps)
         else:
             averages = (

@@ -14,7 +14,7 @@ from normviz.train.norm import Norm, create_weight_norm
 SHAPE = (4, 3, 2, 6)
 EPS = 1e-3
 LIKE = torch.empty(0, dtype=torch.float64)
-ON_ACTIVATIONS = [key for key, scheme in SCHEMES.items() if scheme.fields and scheme.acts_on != "weight"]
+ON_ACTIVATIONS = [key for key, scheme in SCHEMES.items() if scheme.fields and not scheme.is_weight_scheme]
 ON_WEIGHTS = [key for key, scheme in SCHEMES.items() if scheme.on_weights]
 GHOST = SCHEMES["custom"].with_fields(*[Field.parse("groups(2), full, full, own")] * 2)
 

@@ -36,6 +36,7 @@ class Kind:
         key: the name under which other layers register what they need for this kind.
         statistic: the name of the statistic that divides.
         decomposes: True if x̂ takes a matrix decomposition.
+        divides_by_singular_value: True if one singular value divides the whole tensor, seen as a matrix.
         divides_by_matrix: True if the divisor is a matrix for each group of channels.
         has_eps: True if ε stands beside the statistic that divides.
         function: the name of the function that every element passes by itself; None for kinds with statistics.
@@ -44,6 +45,7 @@ class Kind:
     key: ClassVar[str]
     statistic: ClassVar[str] = "mean square"
     decomposes: ClassVar[bool] = False
+    divides_by_singular_value: ClassVar[bool] = False
     divides_by_matrix: ClassVar[bool] = False
     has_eps: ClassVar[bool] = True
     function: str | None = None

@@ -97,7 +97,7 @@ POINTWISE_FUNCTIONS: dict[str, PointwiseFunction] = {
         imports="from math import erf",
     ),
 }
-"""The functions by `Scheme.pointwise`."""
+"""The functions by `Kind.function`."""
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ class Spectral(General):
     key: ClassVar[str] = "spectral"
     statistic: ClassVar[str] = "largest singular value"
     decomposes: ClassVar[bool] = True
+    divides_by_singular_value: ClassVar[bool] = True
     has_eps: ClassVar[bool] = False
 
     def normalize(self, scheme: "Scheme", v: Array, eps: float) -> tuple[Array | None, Array]:

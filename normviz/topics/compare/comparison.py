@@ -8,10 +8,7 @@ from normviz.core.registry import DEFAULT_EPS, Scheme, find_equal_schemes
 from normviz.core.theory import explain_degeneracy, explain_sign_only
 from normviz.describe.parameters import list_parameter_shapes, list_states
 from normviz.describe.wording import (
-    describe_axes,
-    describe_sharing,
-    describe_statistic_counts,
-    find_field_statistics,
+    BoundScheme,
     format_scheme_label,
     format_shape,
 )
@@ -29,7 +26,7 @@ def describe_reduced_axes(scheme: Scheme, shape: Shape) -> str:
     done: dict[str, list[str]] = {}
     for axis, name in enumerate(scheme.axes):
         if is_shared_along(scheme, name, shape):
-            words = describe_axes(scheme, [axis], long).removeprefix(f"{name} ")
+            words = BoundScheme(scheme, long).describe_axes([axis]).removeprefix(f"{name} ")
             done.setdefault(words, []).append(name)
     plain = done.pop("averaged", [])
     parts = [", ".join(plain)] if plain else []
@@ -38,11 +35,12 @@ def describe_reduced_axes(scheme: Scheme, shape: Shape) -> str:
 
 def describe_statistics(scheme: Scheme, shape: Shape) -> str:
     """Return the number of statistics, the number of elements of each, and their shapes."""
-    shapes = [format_shape(part.field.statistics_shape(shape)) for part in find_field_statistics(scheme, shape)]
-    if scheme.whitens and len(shapes) == 2:
+    bound = BoundScheme(scheme, shape)
+    shapes = [format_shape(part.field.statistics_shape(shape)) for part in bound.statistics]
+    if scheme.kind.divides_by_matrix and len(shapes) == 2:
         groups = scheme.matrices(shape)
         shapes[1] = format_shape((groups, shape[-1] // groups, shape[-1] // groups))
-    return "; ".join([describe_statistic_counts(scheme, shape), *([f"shape {' and '.join(shapes)}"] if shapes else [])])
+    return "; ".join([bound.describe_statistic_counts(), *([f"shape {' and '.join(shapes)}"] if shapes else [])])
 
 
 def describe_learned(scheme: Scheme, shape: Shape) -> str:
@@ -108,7 +106,7 @@ def describe_sequence_use(scheme: Scheme, shape: Shape) -> str:
 
 PROPERTY_DESCRIBERS: dict[str, Callable[[Scheme, Shape, float], str]] = {
     "A statistic runs over": lambda scheme, shape, eps: describe_reduced_axes(scheme, shape),
-    "Shared": lambda scheme, shape, eps: describe_sharing(scheme, shape),
+    "Shared": lambda scheme, shape, eps: BoundScheme(scheme, shape).describe_sharing(),
     "Statistics": lambda scheme, shape, eps: describe_statistics(scheme, shape),
     "Learned": lambda scheme, shape, eps: describe_learned(scheme, shape),
     "State for inference": lambda scheme, shape, eps: describe_inference_state(scheme),

@@ -24,7 +24,7 @@ def show_compared_cubes(
     show_cubes(schemes, x, [result.xhat for result in results], levels, legend, view, CAMERA, theme)
     for column, scheme in zip(st.columns(len(schemes)), schemes, strict=True):
         column.markdown(comparison.summarize_batch_use(scheme, x.shape, view["eps"]))
-    dashed = any(len(wording.find_field_statistics(scheme, x.shape)) == 2 for scheme in schemes)
+    dashed = any(len(wording.BoundScheme(scheme, x.shape).statistics) == 2 for scheme in schemes)
     lines = " Dashed: the elements that share the mean, if they are others." if dashed else ""
     st.caption(f"The two lines below each cube hold in training.{lines}")
 
@@ -73,7 +73,7 @@ def show_comparison_table(view: View, schemes: list[Scheme], x: np.ndarray, resu
 
 def _fields_words(scheme: Scheme, focus: Index, shape: Shape) -> str:
     """Return the field of an element in words, or of each of its statistics if they differ."""
-    boxes = wording.describe_boxes(scheme, focus, shape)
+    boxes = wording.BoundScheme(scheme, shape).describe_boxes(focus)
     if len(boxes) == 1:
         return boxes[0].where
     return "; ".join(f"{box.names[0]}: {box.where}" for box in boxes) or "–"

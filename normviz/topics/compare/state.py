@@ -3,15 +3,15 @@
 from typing import Any
 
 from normviz.core.registry import SCHEMES, Scheme, get_scheme
-from normviz.core.settings import CustomValue
+from normviz.core.settings import CustomValue, MultipleChoice
 from normviz.ui import cube_view as appearance
 from normviz.ui import custom, scheme, tensor
-from normviz.ui.link import Param, View, make_choice_fitter
+from normviz.ui.link import Param, View
 
 PAGE = "compare"
 PREFIX = PAGE + " "
 FEWEST, MOST = 2, 6
-COMPARABLE_KEYS = [key for key, scheme in SCHEMES.items() if scheme.acts_on != "weight"]
+COMPARABLE_KEYS = [key for key, scheme in SCHEMES.items() if not scheme.is_weight_scheme]
 """Keys of the schemes that act on the same tensor; schemes of weights have a page of their own."""
 
 SHARED_LAB_VALUES = (*tensor.SIZE_NAMES, "groups", "radius", "eps", "data", "seed", "colour", "focus")
@@ -19,10 +19,7 @@ SHARED_LAB_VALUES = (*tensor.SIZE_NAMES, "groups", "radius", "eps", "data", "see
 
 
 def _schemes(value: Any, view: View) -> list[str]:
-    given = value.split(",") if isinstance(value, str) else value
-    return list(dict.fromkeys(make_choice_fitter(COMPARABLE_KEYS)(key.strip(), view) for key in given if key.strip()))[
-        :MOST
-    ]
+    return MultipleChoice((), COMPARABLE_KEYS).fit(value, view)[:MOST]
 
 
 def _labels(keys: list[str]) -> str:

@@ -34,7 +34,7 @@ SHAPES: dict[str, tuple[Shape, Shape]] = {
 }
 """Shapes of pre-activations (N, H, W, C) and weights (kh, kw, Cin, Cout) by layer: two groups hold several each."""
 
-FRONT_KEYS = ("none", *(key for key, row in SCHEMES.items() if row.acts_on == "weight"))
+FRONT_KEYS = ("none", *(key for key, row in SCHEMES.items() if row.is_weight_scheme))
 """Keys of the possible fronts: "none", or a scheme of the weights."""
 
 ANY_FRONT = "any"
@@ -209,7 +209,7 @@ def split_scheme(scheme: Scheme) -> tuple[Field | None, Field | None, str | None
 
 def compute_invariances(scheme: Scheme, layer: str) -> Invariances:
     """Return the invariances of a scheme on a layer at ε = 0, by the rule of `theory`; none without normalization."""
-    if scheme.acts_on == "none":
+    if scheme.is_baseline:
         return ()
     return find_invariances(scheme, layer, *SHAPES[layer])
 
@@ -369,10 +369,10 @@ def group_scheme_names(rows: Iterable[Scheme], layer: str) -> NamedSchemes:
     counted: dict[object, list[str]] = {}
     uncounted = []
     for row in rows:
-        shape = SHAPES[layer][row.acts_on == "weight"]
+        shape = SHAPES[layer][row.is_weight_scheme]
         rules = [rule for field in row.fields for rule in field.canonical(shape).rules]
         # A scheme of weights alone is the front itself, with no step behind it.
-        if row.acts_on == "weight" or (row.is_general_form and {*rules} <= {*SEARCHED_RULES}):
+        if row.is_weight_scheme or (row.is_general_form and {*rules} <= {*SEARCHED_RULES}):
             counted.setdefault(row.canonical(shape), []).append(row.key)
         else:
             uncounted.append(row.key)
@@ -391,7 +391,9 @@ def list_registered_schemes(layer: str, front_keys: tuple[str, ...]) -> list[Sch
 def _is_step(scheme: Scheme, layer: str) -> bool:
     """Return True if x̂ is more than zeros and signs, as it is unless a field holds a single element or a pair."""
     shape = CONDITION_SHAPES[layer]
-    return scheme.on_activations is None or (not scheme.whitens and explain_degeneracy(scheme, shape, 0.0) is None)
+    return scheme.on_activations is None or (
+        not scheme.kind.divides_by_matrix and explain_degeneracy(scheme, shape, 0.0) is None
+    )
 
 
 def is_answer(scheme: Scheme, demands: Demands) -> bool:

@@ -134,18 +134,20 @@ def show_pixel_response(view: View, scheme: Scheme, x: np.ndarray, focus: Index,
                 st.latex(line.latex, width="content")
 
 
-def _describe_response(one: SaturationCurve, eps: float) -> str:
+def _describe_response(curve: SaturationCurve, eps: float) -> str:
     """Return slope, knee and level of the curve."""
-    if not np.isfinite([one.v, one.root]).all():
+    if not np.isfinite([curve.v, curve.root]).all():
         return "In the ring, or near it, is no finite number: there is no curve."
-    if not one.v:
+    if not curve.v:
         return "v = 0 in the ring: x̂ is 0 at every contrast."
-    level = f"$v / \\sqrt{{E_B[v^2]}}$ = {typeset(one.v, 3)} / {typeset(one.root, 3)} = **{typeset(one.level, 3)}**"
+    level = (
+        f"$v / \\sqrt{{E_B[v^2]}}$ = {typeset(curve.v, 3)} / {typeset(curve.root, 3)} = **{typeset(curve.level, 3)}**"
+    )
     if not eps:
         return f"Without ε there is no linear part: at every contrast x̂ is saturated at {level}."
     return (
         f"The pixel in the ring, thick: far below the knee at $c = \\sqrt{{\\varepsilon / E_B[v^2]}}$ = "
-        f"**{typeset(one.knee(eps), 3)}**, x̂ is proportional to c, with slope $v/\\sqrt{{\\varepsilon}}$ = "
-        f"{typeset(one.slope(eps), 3)}; far beyond, it is saturated at {level}. The dotted line is the picture as it "
+        f"**{typeset(curve.knee(eps), 3)}**, x̂ is proportional to c, with slope $v/\\sqrt{{\\varepsilon}}$ = "
+        f"{typeset(curve.slope(eps), 3)}; far beyond, it is saturated at {level}. The dotted line is the picture as it "
         "is, c = 1."
     )

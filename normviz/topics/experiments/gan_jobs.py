@@ -58,7 +58,7 @@ class Part(SchemeJob):
     @property
     def seconds(self) -> float:
         """Expected seconds; the decompositions of spectral norm and of whitening add to every step."""
-        count, slow = len(LEARNING_RATES) * len(self.networks), self.row.scheme.spectral or self.row.scheme.whitens
+        count, slow = len(LEARNING_RATES) * len(self.networks), self.row.scheme.kind.decomposes
         each = (1.1e-3 + 8e-5 * count) + slow * (4e-4 + 1.2e-4 * count)
         return self.length * (self.ahead + 1) * each
 

@@ -49,7 +49,7 @@ from normviz.topics.experiments.reports import (
 PLACEMENT_LABELS = {"none": "None", "post": "Post", "pre": "Pre", "peri": "Peri"}
 """Names of the placements in figures."""
 
-FITTING_SCHEMES = {key: scheme.label for key, scheme in SCHEMES.items() if scheme.acts_on == "activation"}
+FITTING_SCHEMES = {key: scheme.label for key, scheme in SCHEMES.items() if scheme.is_activation_scheme}
 """Schemes that can normalize between branches: all that normalize activations."""
 
 RATIO_LOOK = 4

@@ -45,7 +45,7 @@ class Setting(ComparisonSetting):
     )
     schemes: tuple[str, ...] = declare_schemes(
         ("layer-channels", "rms", "batch", "group"),
-        tuple(key for key, scheme in SCHEMES.items() if scheme.acts_on == "activation"),
+        tuple(key for key, scheme in SCHEMES.items() if scheme.is_activation_scheme),
     )
     channels: int = number_choice(256, (16, 64, 256, 512), label="Channels")
     groups: int = number_choice(2, find_divisors(16), label="Groups G")
@@ -93,7 +93,7 @@ class Part:
         each = len(self.rows) * (3e-3 + 3e-8 * elements)
         for row in self.rows:
             scheme = row.scheme
-            if scheme.whitens:
+            if scheme.kind.divides_by_matrix:
                 each += 0.01 + 2e-7 * elements + 1.5e-9 * channels**3
             elif any(field.windows for field in scheme.fields):
                 each += 3e-7 * elements

@@ -243,28 +243,28 @@ def compute_step_lengths(scheme: str, model: FisherModel, distance: float, weigh
     return StepLengths(float(across), float(ahead), float(along @ own @ along / np.linalg.eigvalsh(own)[-1]))
 
 
-def _get_unit_block(scheme: str, model: FisherModel, times: float = 1.0) -> np.ndarray:
+def _get_unit_block(scheme: str, model: FisherModel, weight_factor: float = 1.0) -> np.ndarray:
     """Return the block of unit 0's weights, (2, 2)."""
-    return get_fisher_block(compute_fisher_information(scheme, model, w=times), "w")[:INPUTS, :INPUTS]
+    return get_fisher_block(compute_fisher_information(scheme, model, w=weight_factor), "w")[:INPUTS, :INPUTS]
 
 
-def _compute_quadratic_radii(own: np.ndarray, ways: np.ndarray, distance: float) -> np.ndarray:
+def _compute_quadratic_radii(block: np.ndarray, directions: np.ndarray, distance: float) -> np.ndarray:
     """Return the lengths r with ½ r² uᵀFu = distance; very long but finite where uᵀFu is 0 to rounding."""
-    curvature = np.einsum("...i,ij,...j->...", ways, own, ways)
-    return np.sqrt(2 * distance / np.maximum(curvature, 1e-14 * np.abs(own).max()))
+    curvature = np.einsum("...i,ij,...j->...", directions, block, directions)
+    return np.sqrt(2 * distance / np.maximum(curvature, 1e-14 * np.abs(block).max()))
 
 
-def _find_contour_radii(scheme: str, model: FisherModel, ways: np.ndarray, distance: float) -> np.ndarray:
+def _find_contour_radii(scheme: str, model: FisherModel, directions: np.ndarray, distance: float) -> np.ndarray:
     """Find the radius along each direction at which KL first reaches the distance, at most `SEARCH_RADIUS`."""
     x, w = model.x, model.w
     z = compute_predictions(scheme, x, w, model.gain)
 
     def beyond(radii: np.ndarray) -> np.ndarray:
         moved = np.broadcast_to(w, (*radii.shape, *w.shape)).copy()
-        moved[..., 0, :] += radii[..., None] * (ways[:, None] if radii.ndim > 1 else ways)
+        moved[..., 0, :] += radii[..., None] * (directions[:, None] if radii.ndim > 1 else directions)
         return compute_kl_divergence(model.outputs, z, compute_predictions(scheme, x, moved, model.gain)) >= distance
 
-    found = beyond(np.broadcast_to(SEARCH_RADII, (len(ways), len(SEARCH_RADII))))
+    found = beyond(np.broadcast_to(SEARCH_RADII, (len(directions), len(SEARCH_RADII))))
     at = np.argmax(found, axis=1)
     near, far = np.where(at > 0, SEARCH_RADII[at - 1], 0.0), SEARCH_RADII[at]
     for _ in range(BISECTION_STEPS):

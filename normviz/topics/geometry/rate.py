@@ -135,10 +135,10 @@ def train_single(training: RateSetting) -> TrainingCurves:
     return train_side_by_side(training.seed, (1.0,), np.full((training.steps, 1), training.rate), (0,))
 
 
-def measure_pythagoras_gap(course: TrainingCurves) -> float:
+def measure_pythagoras_gap(curves: TrainingCurves) -> float:
     """Return the largest relative difference of ‖W'‖² from ‖W‖² + η²‖∂l/∂W‖² over a run."""
-    squares = course.length[:, 0] ** 2
-    expected = squares[:-1] + (course.rates[:, 0] * course.slope[:, 0]) ** 2
+    squares = curves.length[:, 0] ** 2
+    expected = squares[:-1] + (curves.rates[:, 0] * curves.slope[:, 0]) ** 2
     return float(np.max(np.abs(squares[1:] - expected) / squares[1:]))
 
 

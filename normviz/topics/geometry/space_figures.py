@@ -24,19 +24,21 @@ _SCREEN_RIGHT = 0.4 * _DEEP - 0.73 * _RIGHT
 _EYE = 2.2 * (0.55 * PLANE_NORMAL + 0.4 * _RIGHT + 0.73 * _DEEP)
 
 
-def draw_stage(one: ForwardPass, stage: str, theme: str = "light") -> Figure:
+def draw_stage(forward: ForwardPass, stage: str, theme: str = "light") -> Figure:
     """Draw x and v = x − μ on the plane; at the stage "divide" also x̂ on the circle or inside it."""
     colours = THEMES[theme]
-    reach = max(MIN_REACH, 1.1 * float(np.linalg.norm(one.x)))
+    reach = max(MIN_REACH, 1.1 * float(np.linalg.norm(forward.x)))
     figure = _create_scene(reach, stage, colours)
     origin = np.zeros(3)
-    side = "middle right" if one.x @ _SCREEN_RIGHT > 0 else "middle left"  # as the camera is at first
-    _draw_vector(figure, origin, one.x, "x", colours.lines[0], side)
-    _draw_line(figure, one.x, one.v, colours.mean, dash="dash")
-    _draw_text(figure, (one.x + one.v) / 2, "− μ", colours.mean, side)
-    _draw_vector(figure, origin, one.v, "v = x − μ", colours.mean, "bottom center", width=8 if stage == "centre" else 3)
+    side = "middle right" if forward.x @ _SCREEN_RIGHT > 0 else "middle left"  # as the camera is at first
+    _draw_vector(figure, origin, forward.x, "x", colours.lines[0], side)
+    _draw_line(figure, forward.x, forward.v, colours.mean, dash="dash")
+    _draw_text(figure, (forward.x + forward.v) / 2, "− μ", colours.mean, side)
+    _draw_vector(
+        figure, origin, forward.v, "v = x − μ", colours.mean, "bottom center", width=8 if stage == "centre" else 3
+    )
     if stage == "divide":  # on v
-        _draw_vector(figure, origin, one.xhat, "x̂ = v / s", colours.divides, "bottom right", share=0.5, width=14)
+        _draw_vector(figure, origin, forward.xhat, "x̂ = v / s", colours.divides, "bottom right", share=0.5, width=14)
     return figure
 
 
@@ -128,15 +130,15 @@ def _draw_line(figure: Figure, start: np.ndarray, end: np.ndarray, colour: str, 
     figure.add("scatter3d", x=x, y=y, z=z, mode="lines", line={"color": colour, "width": 3, "dash": dash}, **_QUIET)
 
 
-def _draw_text(figure: Figure, at: np.ndarray, text: str, colour: str, side: str = "middle center") -> None:
+def _draw_text(figure: Figure, position: np.ndarray, text: str, colour: str, side: str = "middle center") -> None:
     """Write a text at a point."""
-    x, y, z = ([each] for each in at)
+    x, y, z = ([each] for each in position)
     font = {"color": colour, "size": 14}
     figure.add(
         "scatter3d", x=x, y=y, z=z, mode="text", text=[f"<b>{text}</b>"], textposition=side, textfont=font, **_QUIET
     )
 
 
-def _format_point(at: np.ndarray) -> dict[str, float]:
+def _format_point(position: np.ndarray) -> dict[str, float]:
     """Return a point as plotly.js takes it."""
-    return dict(zip("xyz", at.tolist(), strict=True))
+    return dict(zip("xyz", position.tolist(), strict=True))

@@ -33,7 +33,9 @@ def find_jacobian_blocks(scheme: Scheme, shape: Shape) -> JacobianBlocks:
     keys = _index_statistics(field, shape)
     order = np.argsort(keys, kind="stable")
     edges = np.flatnonzero(np.diff(keys[order], prepend=-1, append=count))
-    return JacobianBlocks(order, edges, (len(set(fields)) == 1 or scheme.whitens) and not fields[-1].windows)
+    return JacobianBlocks(
+        order, edges, (len(set(fields)) == 1 or scheme.kind.divides_by_matrix) and not fields[-1].windows
+    )
 
 
 def _index_statistics(field: Field, shape: Shape) -> np.ndarray:

@@ -70,7 +70,7 @@ def _generate_tensor_mistakes(case: HomeworkCase, name: str) -> MistakeCandidate
     """Yield the result of each mistake, as a tensor or a parameter; the more common mistake first."""
     if name in ("dgamma", "dbeta"):
         yield ("swapped",), case.right["dbeta" if name == "dgamma" else "dgamma"]
-    if case.scheme.spectral:
+    if case.scheme.kind.divides_by_singular_value:
         yield from _generate_spectral_mistakes(case, name)
     if case.scheme.is_general_form and name != "dbeta":
         yield from _generate_general_form_mistakes(case, name)
@@ -183,29 +183,29 @@ def _generate_sum_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
         yield ("mean-instead-of-sum",), total / m
 
 
-def _compute_array(name: str, task: HomeworkTask, way: NormalizationRecipe) -> np.ndarray:
+def _compute_array(name: str, task: HomeworkTask, recipe: NormalizationRecipe) -> np.ndarray:
     """Return an array of the answer that follows a recipe."""
-    return next(_generate_array_variants(name, task, way, run_recipe(task.x, way)))[1]
+    return next(_generate_array_variants(name, task, recipe, run_recipe(task.x, recipe)))[1]
 
 
-def _generate_arrays(name: str, task: HomeworkTask, way: NormalizationRecipe) -> MistakeCandidates:
+def _generate_arrays(name: str, task: HomeworkTask, recipe: NormalizationRecipe) -> MistakeCandidates:
     """Yield an array of the answer that follows a recipe, without and with each mistake of the array's own formula."""
-    steps = run_recipe(task.x, way)
-    yield from _generate_array_variants(name, task, way, steps)
+    steps = run_recipe(task.x, recipe)
+    yield from _generate_array_variants(name, task, recipe, steps)
     if name == "dx" and task.dout is not None:
-        for keys, tensor in generate_input_gradients(task.x, task.dout, way, steps):
+        for keys, tensor in generate_input_gradients(task.x, task.dout, recipe, steps):
             yield ("forgot-gamma", *keys), tensor
 
 
 def _generate_array_variants(
-    name: str, task: HomeworkTask, way: NormalizationRecipe, steps: ForwardSteps
+    name: str, task: HomeworkTask, recipe: NormalizationRecipe, steps: ForwardSteps
 ) -> MistakeCandidates:
     if name == "out":
         return _generate_affine_mistakes(task, steps.xhat)
     if name == "dgamma":
         return _generate_gain_mistakes(task, steps)
     assert task.dout is not None
-    return generate_input_gradients(task.x, task.dout * task.gamma, way, steps)
+    return generate_input_gradients(task.x, task.dout * task.gamma, recipe, steps)
 
 
 def _generate_affine_mistakes(task: HomeworkTask, xhat: np.ndarray) -> MistakeCandidates:

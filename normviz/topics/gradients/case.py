@@ -56,11 +56,11 @@ def separate_usable_arrays(
     return usable, problems
 
 
-def _describe_unknown_name(name: str, names: tuple[str, ...], told: str) -> str:
+def _describe_unknown_name(name: str, names: tuple[str, ...], source: str) -> str:
     """Describe an unknown name, and suggest the known name of the nearest spelling."""
     alike = get_close_matches(name[:40].lower(), names, n=1, cutoff=0.5)
     hint = f" Did you mean {alike[0]}?" if alike else ""
-    return f"{name[:40]!r} is no name in the {told}; {', '.join(names)} are.{hint}"
+    return f"{name[:40]!r} is no name in the {source}; {', '.join(names)} are.{hint}"
 
 
 def _find_problem(name: str, array: np.ndarray) -> str | None:
@@ -134,7 +134,7 @@ class HomeworkCase:
     def _compute_inverse(self) -> np.ndarray:
         """Return 1/σ of every field; with whitening, the largest factor of the matrix times its number of rows."""
         task, scheme = self.task, self.scheme
-        if scheme.whitens:
+        if scheme.kind.divides_by_matrix:
             groups = scheme.matrices(task.x.shape)
             return compute_steepest_slope(self.normalized.v, groups, self.eps) * (task.x.shape[-1] // groups)
         return scheme.scale(task.x.shape) / np.asarray(self.normalized.deviation)
@@ -147,7 +147,7 @@ class HomeworkCase:
         task, scheme, xhat = self.task, self.scheme, np.abs(self.normalized.xhat)
         beside = np.ones((1, 1, 1, 1))
         longest = 1
-        r = np.full_like(xhat, max(scheme.alpha, 1.0) if scheme.pointwise else 1.0)
+        r = np.full_like(xhat, max(scheme.alpha, 1.0) if scheme.function else 1.0)
         if scheme.suppression is not None:
             r = np.broadcast_to(
                 broadcast_statistic(self._compute_inverse(), scheme.suppression, xhat.shape), xhat.shape

@@ -58,18 +58,18 @@ def get_path_colours(colours: Theme) -> tuple[str, str, str]:
     return colours.lines[0], colours.mean, colours.divides
 
 
-def draw_chain(values: ChainValues, step: int, least: float, theme: str = "light") -> Figure:
+def draw_chain(values: ChainValues, step: int, zero_limit: float, theme: str = "light") -> Figure:
     """Draw the forward pass, and the gradients up to a step; arrows and frames of the step itself are thick.
 
     Args:
         values: the values and gradients.
         step: an index in `chain.STEPS`.
-        least: the largest magnitude of a gradient that is 0 to rounding.
+        zero_limit: the largest magnitude of a gradient that is 0 to rounding.
         theme: "light" or "dark".
     """
     colours = THEMES[theme]
     figure = Figure()
-    texts = {name: _write_box_lines(box, values, step, least) for name, box in BOXES.items()}
+    texts = {name: _write_box_lines(box, values, step, zero_limit) for name, box in BOXES.items()}
     for (start, end), path in GRAPH_EDGES.items():
         colour = colours.muted if path is None else get_path_colours(colours)[path]
         back = STEPS.index(BOXES[start].gradient)
@@ -97,13 +97,13 @@ def draw_chain(values: ChainValues, step: int, least: float, theme: str = "light
     return figure
 
 
-def _write_box_lines(box: GraphBox, one: ChainValues, step: int, least: float) -> list[str]:
+def _write_box_lines(box: GraphBox, values: ChainValues, step: int, zero_limit: float) -> list[str]:
     """Return the lines of a box: its formula, its value, and its gradient once it is computed."""
     if not box.field:
         return [box.formula]
-    lines = [box.formula, format_values(getattr(one, box.field))]
+    lines = [box.formula, format_values(getattr(values, box.field))]
     if STEPS.index(box.gradient) <= step:
-        lines.append(f"{box.symbol}: {format_values(getattr(one, box.gradient), least)}")
+        lines.append(f"{box.symbol}: {format_values(getattr(values, box.gradient), zero_limit)}")
     return lines
 
 
@@ -122,7 +122,7 @@ def _draw_arrow(
     )  # fmt: skip
 
 
-def _draw_box(figure: Figure, box: GraphBox, lines: list[str], now: bool, colours: Theme) -> None:
+def _draw_box(figure: Figure, box: GraphBox, lines: list[str], is_current: bool, colours: Theme) -> None:
     """Draw a box with its gradient in the colour of gradients; framed in the step that adds the gradient."""
     warm = colours.lines[1]
     formula, *values = lines
@@ -130,11 +130,13 @@ def _draw_box(figure: Figure, box: GraphBox, lines: list[str], now: bool, colour
     shown += [f'<span style="color:{warm}"><b>{line}</b></span>' for line in values[1:]]
     figure.add_annotation(
         x=box.x, y=box.y, text="<br>".join([formula, *shown]), showarrow=False,
-        own={"size": 14, "color": colours.ink}, bgcolor=colours.middle, bordercolor=warm if now else colours.muted,
-        borderwidth=3 if now else 1.5, borderpad=4,
+        own={"size": 14, "color": colours.ink}, bgcolor=colours.middle,
+        bordercolor=warm if is_current else colours.muted, borderwidth=3 if is_current else 1.5, borderpad=4,
     )  # fmt: skip
 
 
-def format_values(value: float | np.ndarray, least: float = 0.0) -> str:
-    """Return one number, or several between commas, with few digits."""
-    return ", ".join("0" if abs(each) <= least else format_number(each, 3) for each in np.atleast_1d(value).tolist())
+def format_values(value: float | np.ndarray, zero_limit: float = 0.0) -> str:
+    """Return one number, or several between commas, with few digits; up to `zero_limit` they are 0."""
+    return ", ".join(
+        "0" if abs(each) <= zero_limit else format_number(each, 3) for each in np.atleast_1d(value).tolist()
+    )

@@ -11,14 +11,14 @@ MAX_LABELLED_CELLS = 6, 6
 """Rows and columns of cells with room for their number."""
 
 
-def draw_tensor_map(values: np.ndarray, title: str, theme: str = "light", least: float = 0.0) -> Figure:
+def draw_tensor_map(values: np.ndarray, title: str, theme: str = "light", zero_limit: float = 0.0) -> Figure:
     """Draw a tensor (N, H, W, C) as a matrix, N and H down, W and C across, in a colour scale centred at 0.
 
-    `least`: the largest magnitude that is 0 to rounding.
+    `zero_limit`: the largest magnitude that is 0 to rounding.
     """
     colours = THEMES[theme]
     n, h, w, c = values.shape
-    flat = np.where(np.abs(values) <= least, 0.0, values).reshape(n * h, w * c)
+    flat = np.where(np.abs(values) <= zero_limit, 0.0, values).reshape(n * h, w * c)
     largest = float(np.abs(flat).max()) or 1.0
     labelled = flat.shape[0] <= MAX_LABELLED_CELLS[0] and flat.shape[1] <= MAX_LABELLED_CELLS[1]
     figure = Figure()

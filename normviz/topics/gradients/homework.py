@@ -45,7 +45,7 @@ class NormalizationRecipe:
         sample: True if squares are averaged with m - 1.
         sample_mean: True if the mean is a sum over m - 1, too.
         absolute: True if absolute values are averaged, in place of squares.
-        around: True if the squared numbers are centred, w = v; otherwise w = x.
+        centred_squares: True if the squared numbers are centred, w = v; otherwise w = x.
         scale: a constant factor of x̂.
     """
 
@@ -56,7 +56,7 @@ class NormalizationRecipe:
     sample: bool = False
     sample_mean: bool = False
     absolute: bool = False
-    around: bool = True
+    centred_squares: bool = True
     scale: float = 1.0
 
 
@@ -94,7 +94,7 @@ def run_recipe(x: np.ndarray, recipe: NormalizationRecipe) -> ForwardSteps:
     if recipe.suppression is None:
         one = np.ones_like(x)
         return ForwardSteps(v, v, one, np.zeros_like(x), v * recipe.scale)
-    w = v if recipe.around else x
+    w = v if recipe.centred_squares else x
     factor = compute_bessel_factor(recipe.suppression, x.shape) if recipe.sample else np.ones_like(x)
     s = broadcast_mean(np.abs(w) if recipe.absolute else w * w, recipe.suppression) * factor
     if recipe.root == "inside":
@@ -133,8 +133,8 @@ def generate_input_gradients(
         return np.zeros_like(x) if a is None else np.broadcast_to(apply_transposed_average(z * times, a), x.shape)
 
     through = reach()
-    inner = through if recipe.around else 0.0  # through v, or straight to x
-    outer = 0.0 if recipe.around else through
+    inner = through if recipe.centred_squares else 0.0  # through v, or straight to x
+    outer = 0.0 if recipe.centred_squares else through
     dx = direct + inner - back(direct + inner) + outer
     yield (), dx
     if a is not None:
@@ -142,7 +142,11 @@ def generate_input_gradients(
     if b is not None:
         yield ("variance-path",), direct - back(direct)
         yield ("constant-statistics",), direct
-    if recipe.root == "inside" and recipe.around and not (recipe.sample or recipe.sample_mean or recipe.absolute):
+    if (
+        recipe.root == "inside"
+        and recipe.centred_squares
+        and not (recipe.sample or recipe.sample_mean or recipe.absolute)
+    ):
         own = SCHEMES["custom"].with_fields(a, b)
         yield ("diagonal-gradient",), compute_diagonal_gradient(x, g * recipe.scale, own, recipe.eps)
         if b is not None:
@@ -161,7 +165,7 @@ def generate_input_gradients(
         yield ("sign",), dv - of_mean * back(dv)
     for m in {x.size, x.shape[0], 1 if b is None else int(b.sizes(x.shape).max())}:
         yield ("mean-instead-of-sum",), dx / m
-    if b is not None and recipe.around and not recipe.sample_mean:
+    if b is not None and recipe.centred_squares and not recipe.sample_mean:
         # m − 1 in the forward pass only, in the backward pass only, and in the sums through the mean as well.
         more = compute_bessel_factor(b, x.shape)
         of_means = [1.0] if a is None else [1.0, compute_bessel_factor(a, x.shape)]
@@ -191,7 +195,7 @@ def generate_wrong_formulas(
         yield ("no-eps",), replace(recipe, eps=0.0)
     if recipe.summation is not None:
         yield ("no-centring",), replace(recipe, summation=None)
-        yield ("mean-square",), replace(recipe, around=False)
+        yield ("mean-square",), replace(recipe, centred_squares=False)
     else:
         yield ("centred",), replace(recipe, summation=recipe.suppression)
     yield ("no-division",), replace(recipe, suppression=None)

@@ -35,8 +35,8 @@ def generate_wrong_fields(
             yield (key,), wrong
 
 
-def _make_canonical(way: NormalizationRecipe, shape: Shape) -> tuple[Field | None, ...]:
-    return tuple(None if f is None else f.canonical(shape) for f in (way.summation, way.suppression))
+def _make_canonical(recipe: NormalizationRecipe, shape: Shape) -> tuple[Field | None, ...]:
+    return tuple(None if f is None else f.canonical(shape) for f in (recipe.summation, recipe.suppression))
 
 
 def has_fitting_groups(field: Field | None, shape: Shape) -> bool:
@@ -45,7 +45,7 @@ def has_fitting_groups(field: Field | None, shape: Shape) -> bool:
     return all(rule.kind != "groups" or n % rule.number == 0 for rule, n in rules)
 
 
-def _replace_fields(way: NormalizationRecipe, change: "dict[int, Rule] | Field") -> NormalizationRecipe:
+def _replace_fields(recipe: NormalizationRecipe, change: "dict[int, Rule] | Field") -> NormalizationRecipe:
     """Return the recipe with both fields replaced, or with some of their rules."""
 
     def changed(field: Field | None) -> Field | None:
@@ -55,10 +55,10 @@ def _replace_fields(way: NormalizationRecipe, change: "dict[int, Rule] | Field")
             return change
         return Field(tuple(change.get(axis, rule) for axis, rule in enumerate(field.rules)))
 
-    return replace(way, summation=changed(way.summation), suppression=changed(way.suppression))
+    return replace(recipe, summation=changed(recipe.summation), suppression=changed(recipe.suppression))
 
 
-def _generate_misread_layouts(way: NormalizationRecipe, layout: str) -> Iterator[tuple[str, NormalizationRecipe]]:
+def _generate_misread_layouts(recipe: NormalizationRecipe, layout: str) -> Iterator[tuple[str, NormalizationRecipe]]:
     """Yield the recipe for the array read with its channels at the other end."""
     read = {"NCHW": (0, 1, 2, 3), "NHWC": (0, 3, 1, 2), "BTC": (0, 3, 1)}.get(layout)
     if read is None:
@@ -69,24 +69,27 @@ def _generate_misread_layouts(way: NormalizationRecipe, layout: str) -> Iterator
         return None if field is None else Field(tuple(field.rules[there.get(axis, axis)] for axis in range(4)))
 
     key = "channels-last" if layout == "NCHW" else "channels-first"
-    yield key, replace(way, summation=permuted(way.summation), suppression=permuted(way.suppression))
+    yield key, replace(recipe, summation=permuted(recipe.summation), suppression=permuted(recipe.suppression))
 
 
-def _generate_miscounted_groups(way: NormalizationRecipe, shape: Shape) -> Iterator[tuple[str, NormalizationRecipe]]:
-    field = way.suppression or way.summation
+def _generate_miscounted_groups(recipe: NormalizationRecipe, shape: Shape) -> Iterator[tuple[str, NormalizationRecipe]]:
+    field = recipe.suppression or recipe.summation
     groups = {axis: rule for axis, rule in enumerate(field.rules if field else ()) if rule.kind == "groups"}
     for axis, rule in groups.items():
         if shape[axis] % rule.number == 0:
-            yield "group-size", _replace_fields(way, {axis: Rule("groups", shape[axis] // rule.number)})
+            yield "group-size", _replace_fields(recipe, {axis: Rule("groups", shape[axis] // rule.number)})
 
 
-def _generate_other_axes(way: NormalizationRecipe, shape: Shape) -> Iterator[tuple[str, NormalizationRecipe]]:
+def _generate_other_axes(recipe: NormalizationRecipe, shape: Shape) -> Iterator[tuple[str, NormalizationRecipe]]:
     """Yield a recipe for every other choice of averaged axes."""
     long = [axis for axis, n in enumerate(shape) if n > 1]
     for chosen in product((True, False), repeat=len(long)):
         over = {axis for axis, full in zip(long, chosen, strict=True) if full}
         if over:
-            yield "wrong-axis", _replace_fields(way, Field(tuple(FULL if axis in over else OWN for axis in range(4))))
+            yield (
+                "wrong-axis",
+                _replace_fields(recipe, Field(tuple(FULL if axis in over else OWN for axis in range(4)))),
+            )
 
 
 class MisreadView(NamedTuple):

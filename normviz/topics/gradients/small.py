@@ -58,8 +58,8 @@ def compare_gradients(scheme: Scheme, tensors: SmallTensors, eps: float) -> Grad
     """Compute the gradients both ways; the tensors for the differences of ∂l/∂x are stacked."""
     x, dy, gain, bias = tensors
     result = normalize(x, scheme, eps)
-    inverse = np.full(x.shape, scheme.alpha if scheme.pointwise else 1.0)
-    if scheme.whitens and scheme.suppression is not None:
+    inverse = np.full(x.shape, scheme.alpha if scheme.function else 1.0)
+    if scheme.kind.divides_by_matrix and scheme.suppression is not None:
         least = compute_steepest_slope(result.v, scheme.matrices(x.shape), eps)
         inverse = np.broadcast_to(broadcast_statistic(least, scheme.suppression, x.shape), x.shape)
     elif scheme.suppression is not None:
@@ -85,7 +85,7 @@ def compare_gradients(scheme: Scheme, tensors: SmallTensors, eps: float) -> Grad
         found["deps"] = np.array((4 * near[1] - near[2] - 3 * near[0]) / (2 * h))
     exact = compute_gradients(x, dy, scheme, eps, gain, bias)
     held = exact.dxhat * inverse * scheme.scale(x.shape)
-    if scheme.whitens:
+    if scheme.kind.divides_by_matrix:
         held = apply_inverse_power(exact.dxhat, result.v, scheme.matrices(x.shape), eps)
     frozen = float(np.abs(held).max())
     return GradientComparison(exact, found, frozen or 1.0)

@@ -15,7 +15,6 @@ from normviz.core.text import join_words, typeset
 from normviz.describe import live, wording
 from normviz.describe.aims import name_field
 from normviz.describe.mathml import convert_to_mathml
-from normviz.describe.notation import TENSOR_SYMBOLS
 from normviz.ui.link import View
 
 TYPICAL_MAX = 3.0
@@ -23,15 +22,15 @@ TYPICAL_MAX = 3.0
 
 
 def build_element_data(
-    view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult, affine: tuple[float, ...],
+    view: View, bound: wording.BoundScheme, x: np.ndarray, result: NormalizationResult, affine: tuple[float, ...],
     roles: tuple[int, int, int, int], theme: str,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the data from which the browser describes any element: words for its fields, formulas, and all numbers.
 
     `affine`: ε, γ, β and τ; `roles`: the axes drawn in the places of N, H, W and C.
     """
-    shape, colours = x.shape, THEMES[theme]
-    boxes, taken = wording.describe_boxes(scheme, view["focus"], shape), wording.find_field_statistics(scheme, shape)
+    scheme, shape, colours = bound.scheme, bound.shape, THEMES[theme]
+    boxes = bound.describe_boxes(view["focus"])
     fields = [
         {
             "part": None if len(boxes) == 1 else part,
@@ -40,7 +39,7 @@ def build_element_data(
             "words": box.shared,
             "what": "" if box.shared != wording.BOX_TEMPLATES else box.what,
         }
-        for part, each, box in zip(("mean", "divides"), taken, boxes, strict=False)
+        for part, each, box in zip(("mean", "divides"), bound.statistics, boxes, strict=False)
     ]
     numbers = live.compute_live_numbers(scheme, x, result, *affine)
     pictures = _pictures(scheme, x, result)
@@ -50,7 +49,7 @@ def build_element_data(
         "roles": list(roles),
         "axes": [(AXIS_NAMES[name].letter, n - 1) for name, n in zip(scheme.axes, shape, strict=True)],
         "fields": fields,
-        "says": _all_words(scheme, x),
+        "says": _all_words(bound),
         "words": {"cut": "Shown: {}."},
         "ranges": wording.format_ranges(Field((FULL,) * 4), scheme.axes, shape),
         "statistics": _written(live.build_statistic_formulas(scheme)),
@@ -78,18 +77,19 @@ def _note(scheme: Scheme) -> str:
     return f"{'; '.join(notes)}." if notes else ""
 
 
-def _all_words(scheme: Scheme, x: np.ndarray) -> str:
-    if scheme.pointwise is not None:
+def _all_words(bound: wording.BoundScheme) -> str:
+    scheme, shape = bound.scheme, bound.shape
+    if scheme.function is not None:
         return (
             f"<b>Nothing is shared:</b> every element passes through {wording.format_function_text(scheme)} by itself."
         )
     if scheme.field is None:
         return "<b>Nothing is shared:</b> every element stays as it is."
-    (first, *others) = wording.find_field_statistics(scheme, x.shape)
-    noun = name_field(first.field, scheme.axes, x.shape)
-    if others or not noun or wording.find_windowed_axes(first.field, x.shape):
-        return f"In all: {wording.describe_statistic_counts(scheme, x.shape)}."
-    count = prod(first.field.statistics_shape(x.shape))
+    (first, *others) = bound.statistics
+    noun = name_field(first.field, scheme.axes, shape)
+    if others or not noun or wording.find_windowed_axes(first.field, shape):
+        return f"In all: {bound.describe_statistic_counts()}."
+    count = prod(first.field.statistics_shape(shape))
     counted = " and ".join(wording.pluralize(count, name) for name in first.names)
     return f"In all: {counted}, one for every {noun}."
 
@@ -101,9 +101,9 @@ def describe_equal_schemes(scheme: Scheme, shape: tuple[int, ...]) -> str:
     """
     same = find_equal_schemes(scheme, shape) if scheme.acts or scheme.weight else []
     # Whitening of single channels, or one group of all channels, adds nothing to the scheme itself.
-    news = [other for other in same if scheme.whitens or not other.whitens]
+    news = [other for other in same if scheme.kind.divides_by_matrix or not other.kind.divides_by_matrix]
     twins = [wording.format_scheme_name(other) for other in news if other.parameters.get("groups") != 1]
-    hat = f"{TENSOR_SYMBOLS.get(scheme.acts_on, 'x')}̂"
+    hat = f"{scheme.symbol}̂"
     # Without a step of its own, the scheme equals the weight scheme in front of it.
     verb = f"On this shape, {hat} is that of" if scheme.acts else "This is"
     return f"{verb} {join_words(twins, 'and')}." if twins else ""
@@ -136,12 +136,12 @@ def _pictures(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> lis
 
     The scale of x̂ does not depend on ε, so that the effect of ε shows.
     """
-    symbol = TENSOR_SYMBOLS.get(scheme.acts_on, "x")
+    symbol = scheme.symbol
     largest = _largest(x)
     pictures = [{"name": "x", "title": symbol, "largest": largest}]
     if scheme.has_xhat:
-        usual = 1.0 if scheme.pointwise else TYPICAL_MAX * scheme.scale(x.shape)  # a function's values are bounded by 1
-        after = _largest(result.xhat) if scheme.spectral else usual
+        usual = 1.0 if scheme.function else TYPICAL_MAX * scheme.scale(x.shape)  # a function's values are bounded by 1
+        after = _largest(result.xhat) if scheme.kind.divides_by_singular_value else usual
         pictures.append({"name": "xhat", "title": f"{symbol}̂", "largest": after})
     elif scheme.summation is not None:
         pictures.append({"name": "v", "title": "v", "largest": largest})

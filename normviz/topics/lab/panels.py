@@ -27,7 +27,7 @@ from normviz.describe.aims import describe_aim
 from normviz.describe.parameters import list_parameter_shapes, warn_about_keras_axis
 from normviz.topics.lab.element_data import build_element_data, describe_equal_schemes
 from normviz.topics.lab.figures import draw_histograms
-from normviz.topics.lab.picture import AXIS_ROLES, PLAIN_ROLES
+from normviz.topics.lab.picture import AXIS_ROLES
 from normviz.topics.lab.state import FRAMEWORK_LABELS, STATISTIC_NAMES
 from normviz.ui.link import PERSIST_STATE, View
 from normviz.ui.response_charts import show_pointwise_chart, show_response_chart
@@ -55,7 +55,7 @@ def describe_non_finite(scheme: Scheme, x: np.ndarray, result: NormalizationResu
     if scheme.field is not None:
         table = build_statistics_table(x, scheme, result)
         of_each = table["divisor" if "divisor" in table else "mean"]
-        if scheme.whitens:
+        if scheme.kind.divides_by_matrix:
             of_each = split_into_groups(result.xhat, scheme.matrices(x.shape)).sum((-2, -1))
         spoilt = sum(~np.isfinite(of_each))
         text += (
@@ -67,13 +67,14 @@ def describe_non_finite(scheme: Scheme, x: np.ndarray, result: NormalizationResu
 
 
 def show_element_panel(
-    view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult, affine: tuple[float, ...], theme: str
-) -> None:
+    view: View, bound: wording.BoundScheme, x: np.ndarray, result: NormalizationResult, affine: tuple[float, ...],
+    theme: str,
+) -> None:  # fmt: skip
     """Show the chosen element of the cube: its field, indices and numbers; `affine`: ε, γ, β and τ."""
-    roles = AXIS_ROLES.get(scheme.acts_on, PLAIN_ROLES)
-    data = build_element_data(view, scheme, x, result, affine, roles, theme)
+    roles = AXIS_ROLES[bound.scheme.is_weight_scheme]
+    data = build_element_data(view, bound, x, result, affine, roles, theme)
     show_element(data, "element", lambda: store_sent_focus("element shown"))
-    twins = describe_equal_schemes(scheme, x.shape)
+    twins = describe_equal_schemes(bound.scheme, bound.shape)
     if twins:
         st.info(twins, icon=":material/equal:")
 
@@ -82,7 +83,7 @@ def show_lab_statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResu
     """Show a table with a row per statistic, and a heat map of the statistics."""
     if not scheme.fields:
         each = (
-            f"each element passes through {wording.format_function_text(scheme)} by itself" if scheme.pointwise else ""
+            f"each element passes through {wording.format_function_text(scheme)} by itself" if scheme.function else ""
         )
         st.write(f"No statistics: {each or 'the tensor passes unchanged'}.")
         return
@@ -93,7 +94,7 @@ def show_lab_statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResu
     if scheme.suppression is not None and result.deviation is not None:
         divisor = result.deviation / scheme.scale(x.shape)
         kinds["divisor"] = _map("divisor", divisor, scheme, scheme.suppression, view["focus"], x.shape)
-    elif scheme.whitens and x.shape[-1] ** 2 <= MAX_DRAWN_ELEMENTS:
+    elif scheme.kind.divides_by_matrix and x.shape[-1] ** 2 <= MAX_DRAWN_ELEMENTS:
         kinds["divisor"] = _covariance_map(scheme, result.v, view["focus"][-1])
     left, right = st.columns(2)
     with left:
@@ -158,7 +159,7 @@ def show_lab_distribution(scheme: Scheme, x: np.ndarray, result: NormalizationRe
     """Show histograms before and after normalization, of all elements and of the field."""
     box = scheme.field.box(focus, x.shape) if scheme.field else tuple((i, i + 1) for i in focus)
     inside = tuple(slice(lo, hi) for lo, hi in box)
-    symbol = notation.TENSOR_SYMBOLS.get(scheme.acts_on, "x")
+    symbol = scheme.symbol
     ends = ((f"before: {symbol}", x), (f"after: {symbol}̂", result.xhat))
     panels = [(title, values, values[inside]) for title, values in ends]
     if scheme.field:
@@ -182,7 +183,7 @@ def show_lab_distribution(scheme: Scheme, x: np.ndarray, result: NormalizationRe
 
 def show_response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float, theme: str) -> None:
     """Show x̂ of the locked element over the contrast of the whole tensor, for several ε or α."""
-    if scheme.pointwise is not None:
+    if scheme.function is not None:
         show_pointwise_chart(scheme, float(x[focus]), theme)
         st.caption(
             "While α c |x| is small beside 1, x̂ grows with the contrast; beyond 3 it is saturated, near 1 or −1. "
@@ -195,10 +196,14 @@ def show_response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float
     if scheme.eps is None:
         st.write("What divides here has no ε: x̂ does not depend on the contrast.")
         return
-    one = compute_whitened_saturation(x, scheme, focus) if scheme.whitens else compute_saturation(x, scheme, focus)
+    one = (
+        compute_whitened_saturation(x, scheme, focus)
+        if scheme.kind.divides_by_matrix
+        else compute_saturation(x, scheme, focus)
+    )
     show_response_chart(one, eps, theme)
-    square = "the variance along an eigenvector of Σ" if scheme.whitens else "E_B[v²]"
-    part = "that part of x̂" if scheme.whitens else "x̂"
+    square = "the variance along an eigenvector of Σ" if scheme.kind.divides_by_matrix else "E_B[v²]"
+    part = "that part of x̂" if scheme.kind.divides_by_matrix else "x̂"
     st.caption(
         f"Where c² · {square} is small beside ε, {part} grows with the contrast; beyond, it is saturated, and the "
         "contrast is normalized away. ε = 0 saturates at once. The dotted line is the tensor as it is, c = 1."
@@ -214,7 +219,7 @@ def show_example_pictures(
 ) -> None:
     """Show the locked element's example as a picture, before and after: in colour, or the locked channel in grey."""
     n, _, _, c = focus
-    if scheme.acts_on == "weight" or min(x.shape[1:3]) == 1:
+    if scheme.is_weight_scheme or min(x.shape[1:3]) == 1:
         st.write("No picture: it takes examples with rows and columns, as “One image” or “Photograph” has them.")
         return
     what, where = ("in colour", n) if coloured else (f"channel {c}", (n, ..., c))

@@ -5,12 +5,11 @@ import numpy as np
 from normviz.charts import cube
 from normviz.charts.cube_layout import PLAIN_ROLES, AxisRoles, compute_layout, count_gapless_boxes
 from normviz.charts.palette import NOT_FINITE_COLOUR, THEMES
-from normviz.core.fields import AXIS_NAMES, Shape
+from normviz.core.fields import AXIS_NAMES
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.registry import Scheme
 from normviz.core.text import capitalize_first, join_words
-from normviz.describe import wording
-from normviz.describe.notation import TENSOR_SYMBOLS
+from normviz.describe.wording import BoundScheme, find_windowed_axes, format_signed
 from normviz.topics.lab.stages import MAX_ANIMATED_ELEMENTS, build_stages
 from normviz.topics.lab.state import LOOK_PARAMS, get_affine_values, get_cube_view
 from normviz.ui.cube_row import make_axis_titles
@@ -27,17 +26,18 @@ HIGHLIGHT_WORDS = {
 }
 """Words for the highlighted element, by the reason of the highlight, which plot.js sets."""
 
-AXIS_ROLES: dict[str, AxisRoles] = {"weight": (2, 0, 1, 3)}
-"""Axes drawn in the places of N, H, W and C, by `acts_on`: input channels of weights take the place of examples."""
+AXIS_ROLES: dict[bool, AxisRoles] = {False: PLAIN_ROLES, True: (2, 0, 1, 3)}
+"""Axes drawn in the places of N, H, W and C, True for weights: their input channels take the place of examples."""
 
 
-def show_lab_cube(view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult, theme: str) -> None:
+def show_lab_cube(view: View, bound: BoundScheme, x: np.ndarray, result: NormalizationResult, theme: str) -> None:
     """Show the cube with the locked element's field, and the legend of its colours."""
+    scheme = bound.scheme
     shown = get_cube_view(view, scheme)
-    roles = AXIS_ROLES.get(scheme.acts_on, PLAIN_ROLES)
+    roles = AXIS_ROLES[scheme.is_weight_scheme]
     levels, legend = _levels(view, scheme, x, result)
     layout = compute_layout(shown, x.shape, roles)
-    titles, hues = make_axis_titles(scheme, layout, THEMES[theme])
+    titles, hues = make_axis_titles(bound, layout, THEMES[theme])
     block = AXIS_NAMES[scheme.axes[roles[0]]]
     colour = format_colour_name(view["colour"], scheme).lower()
     still = (
@@ -57,15 +57,14 @@ def show_lab_cube(view: View, scheme: Scheme, x: np.ndarray, result: Normalizati
     show_figure(
         cube.draw_cube(layout, levels, legend, theme),
         key="cube",
-        alt=wording.describe_picture(scheme, x.shape, view["focus"], shown, colour),
+        alt=bound.describe_picture(view["focus"], shown, colour),
         cube=CubeParts(
             cube.build_hover_data(layout, fields, x, [result.xhat], filled, stages, labels),
             focus=view["focus"],
             index_letters=[AXIS_NAMES[name].letter for name in scheme.axes],
-            symbol=TENSOR_SYMBOLS.get(scheme.acts_on, "x"),
+            symbol=scheme.symbol,
             axes=scheme.axes,
-            legend=describe_layout(shown, scheme, x.shape)
-            + format_cube_legend(view["colour"], scheme, x.shape, theme, framed, legend),
+            legend=describe_layout(shown, bound) + format_cube_legend(view["colour"], bound, theme, framed, legend),
             no_stages_note=still,
             view={param.name: view[param.name] for param in LOOK_PARAMS},
             on_focus=lambda: store_sent_focus("cube plot"),
@@ -77,7 +76,7 @@ def show_lab_cube(view: View, scheme: Scheme, x: np.ndarray, result: Normalizati
 def _levels(view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> tuple[np.ndarray, dict]:
     values = {"value": x, "normalized": result.xhat, "output": result.y}
     colour = view["colour"]
-    if colour == "value" and is_picture(view, x.shape) and scheme.acts_on != "weight":
+    if colour == "value" and is_picture(view, x.shape) and not scheme.is_weight_scheme:
         return cube.compute_grey_levels(x)
     if colour in values:
         return cube.compute_value_levels(values[colour])
@@ -86,9 +85,10 @@ def _levels(view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResu
     return cube.compute_statistic_levels(x.shape, scheme.field)
 
 
-def describe_layout(shown: str, scheme: Scheme, shape: Shape) -> str:
+def describe_layout(shown: str, bound: BoundScheme) -> str:
     """Return a line, as HTML, on how axes share the sides of the picture; empty where each has a side of its own."""
-    block, rows, columns, _ = AXIS_ROLES.get(scheme.acts_on, PLAIN_ROLES)
+    scheme, shape = bound.scheme, bound.shape
+    block, rows, columns, _ = AXIS_ROLES[scheme.is_weight_scheme]
     called = [AXIS_NAMES[name] for name in scheme.axes]
     if shown == "unfolded":
         return f"<p>One block for each {called[block].one}.</p>" if shape[block] > 1 else ""
@@ -98,7 +98,7 @@ def describe_layout(shown: str, scheme: Scheme, shape: Shape) -> str:
     return f"<p>{both} run along one side, row after row.</p>"
 
 
-def format_cube_legend(colour: str, scheme: Scheme, shape: Shape, theme: str, framed: bool, drawn: dict) -> str:
+def format_cube_legend(colour: str, bound: BoundScheme, theme: str, framed: bool, drawn: dict) -> str:
     """Return the legend as HTML: a patch and words for each colour, and how to choose an element."""
     colours = THEMES[theme]
     shown = "".join(f'<span class="nv-by-{by}">{words}</span>' for by, words in HIGHLIGHT_WORDS.items())
@@ -107,27 +107,27 @@ def format_cube_legend(colour: str, scheme: Scheme, shape: Shape, theme: str, fr
     filled = "filled and " * (colour == "field" and framed) or "filled" * (colour == "field")
     how = filled + "framed" * framed
     how = how or f"not framed, as it has more than {cube.MAX_OUTLINED_BOXES:,} parts"
-    taken = wording.find_field_statistics(scheme, shape)
+    taken = bound.statistics
     if len(taken) == 2:
         entries += [
             (hue, f"{how}: the field of its {taken[1].names[0]}"),
             (colours.ink, "dashed: the field of its mean"),
         ]
     elif taken:
-        verb = "set" if wording.find_windowed_axes(taken[0].field, shape) else "share"
+        verb = "set" if find_windowed_axes(taken[0].field, bound.shape) else "share"
         field = f"its field: elements that {verb} its {join_words(taken[0].names, 'and')}"
         entries.append((hue, field if colour == "field" and framed else f"{field}, {how}"))
     text = {
         "field": "",
         "statistic": "Cells of one hue that touch share a statistic; hues come round again."
-        if scheme.field
+        if bound.scheme.field
         else "No elements share a statistic.",
         "value": "Colour is the value x.",
         "normalized": "Colour is the normalized value x̂.",
         "output": "Colour is what comes out, y.",
     }[colour]
     if drawn["kind"] == "grey":
-        low, high = (wording.format_signed(drawn[end], 3) for end in ("low", "high"))
+        low, high = (format_signed(drawn[end], 3) for end in ("low", "high"))
         text = f"Brightness is the value x: {low} is black, {high} white."
         if "rgb" in drawn:
             text = f"Every cell has the colour of its pixel, mixed of three channels: {low} is none of one, {high} all."

@@ -11,8 +11,7 @@ from normviz.core.kinds.base import NormalizationResult
 from normviz.core.reductions import broadcast_statistic
 from normviz.core.registry import Scheme
 from normviz.core.text import typeset
-from normviz.describe import live, wording
-from normviz.describe.notation import TENSOR_SYMBOLS
+from normviz.describe import kinds, wording
 
 MAX_ANIMATED_ELEMENTS = 16_384
 """Most elements that a browser animates smoothly."""
@@ -31,19 +30,19 @@ def build_stages(
 
     A pointwise scheme has x → x̂ → y. Where σ² leaves the range of a float, √(σ² + ε) stands for it.
     """
-    symbol = TENSOR_SYMBOLS.get(scheme.acts_on, "x")
+    symbol = scheme.symbol
     v, hat = (symbol if scheme.summation is None else f"{symbol} − μ"), f"{symbol}̂"
     yield CubeStage(symbol, f"{symbol}, the tensor as it comes: {wording.pluralize(x.size, 'number')}.", x, "element")
     if scheme.summation is not None and result.mean is not None:
         mean = np.broadcast_to(broadcast_statistic(result.mean, scheme.summation, x.shape), x.shape)
         yield from _reduced(scheme, scheme.summation, mean, "μ", f"mean μ of {symbol}", "centred")
         yield CubeStage(v, f"Subtract its mean from every element: {v}.", result.v, "centred")
-    if scheme.pointwise is not None:
+    if scheme.function is not None:
         inside = f"α = {typeset(scheme.alpha)}"
         inside += "" if scheme.shift is None else f" and s = {typeset(scheme.shift)}"
         says = f"Every element passes through {wording.format_function_text(scheme)} by itself, with {inside}."
         yield CubeStage(hat, says, result.xhat, "normalized", scale=1)
-    elif scheme.whitens:
+    elif scheme.kind.divides_by_matrix:
         groups, size = scheme.matrices(x.shape), x.shape[-1] // scheme.matrices(x.shape)
         matrices = wording.pluralize(groups, "covariance matrix")
         says = (
@@ -83,7 +82,7 @@ def _along(scheme: Scheme, rule: Rule, n: int) -> tuple[int, str]:
     """Return the number of statistics along an axis of length n, and words for the reduction along it."""
     if n == 1:
         return 1, ""
-    return rule.count(n), "one matrix" if scheme.spectral else wording.describe_rule(rule, n)
+    return rule.count(n), "one matrix" if scheme.kind.divides_by_singular_value else wording.describe_rule(rule, n)
 
 
 class Divisor(NamedTuple):
@@ -98,14 +97,14 @@ class Divisor(NamedTuple):
 def _divisor(scheme: Scheme, v: str, result: NormalizationResult, eps: float) -> Divisor:
     """Return the mean square that a scheme divides by, or its root if the square leaves the range of a float."""
     assert result.deviation is not None
-    if scheme.spectral:
+    if scheme.kind.divides_by_singular_value:
         return Divisor("σ₁", "largest singular value", result.deviation, "σ₁")
     symbol = "σ²" if scheme.summation is not None else f"mean {v}²"
     square = f"mean σ² of ({v})²" if scheme.summation is not None else f"mean of {v}²"
     eps_too = " + ε" if scheme.eps is not None else ""
     root = f"√({symbol}{eps_too})"
-    values, form = live.find_squares_under_root(result.deviation, eps)
-    if (form == live.PLAIN).any():
+    values, form = kinds.find_squares_under_root(result.deviation, eps)
+    if (form == kinds.PLAIN).any():
         return Divisor(root, f"{square}{eps_too}, and its root", result.deviation, root)
     return Divisor(symbol, square, values, root)
 
@@ -115,7 +114,11 @@ def _reduced(
 ) -> Iterator[CubeStage]:
     """Yield the two stages of a statistic: the elements of its field come together, and it is copied back to them."""
     shape, field = values.shape, field.canonical(values.shape)
-    how = "of all of it as one matrix" if scheme.spectral else wording.describe_reduction(field, scheme.axes, shape)
+    how = (
+        "of all of it as one matrix"
+        if scheme.kind.divides_by_singular_value
+        else wording.describe_reduction(field, scheme.axes, shape)
+    )
     axes = [_along(scheme, rule, n) for rule, n in zip(field.rules, shape, strict=True)]
     if field.windows and field.blocks.least(shape) == 1:
         says = f"The {what}: {how}. Each element has its own window: nothing collapses."

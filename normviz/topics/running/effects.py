@@ -88,7 +88,7 @@ def sample_batch_statistics(setting: Setting, sizes: Sequence[int] = BATCH_SIZES
     )
 
 
-def compute_variance_error(digit_moments: Moments, whole: Moments, n: np.ndarray) -> np.ndarray:
+def compute_variance_error(digit_moments: Moments, population: Moments, n: np.ndarray) -> np.ndarray:
     """Compute the exact standard deviation of σ² of n digits drawn independently: (K, C) for n of (K, 1).
 
     For a digit with mean m and variance s², a = m - μ and b = s² + a², so a batch has σ² = b̄ - ā². Then
@@ -97,7 +97,7 @@ def compute_variance_error(digit_moments: Moments, whole: Moments, n: np.ndarray
 
     For a dense layer, with one number for each digit, b = a², and it is (n-1)/n³ · ((n-1) E[a⁴] - (n-3) σ⁴).
     """
-    squares = (digit_moments.mean - whole.mean) ** 2
+    squares = (digit_moments.mean - population.mean) ** 2
     within = digit_moments.variance + squares
     covariance = np.mean(within * squares, 0) - within.mean(0) * squares.mean(0)
     fourth, second = np.mean(squares**2, 0), squares.mean(0)

@@ -5,7 +5,7 @@ import numpy as np
 from normviz.charts import cube
 from normviz.core.fields import AXIS_NAMES, Index, Shape
 from normviz.core.registry import Scheme
-from normviz.describe.wording import describe_boxes
+from normviz.describe.wording import BoundScheme
 from normviz.topics.same.state import CAMERA
 from normviz.ui.cube_row import show_cubes
 from normviz.ui.link import View
@@ -18,7 +18,8 @@ def describe_element_position(scheme: Scheme, index: Index) -> str:
 
 def describe_shared_elements(scheme: Scheme, index: Index, shape: Shape) -> str:
     """Return sentences on the elements that share an element's statistics, one for each field."""
-    return " ".join(box.sentence for box in describe_boxes(scheme, index, shape)) or "It shares nothing, and stays."
+    boxes = BoundScheme(scheme, shape).describe_boxes(index)
+    return " ".join(box.sentence for box in boxes) or "It shares nothing, and stays."
 
 
 def draw_two_cubes(

@@ -65,9 +65,7 @@ FIELD_HELP = (
     "Empty: no such step."
 )
 KNOWN_SCHEMES = {
-    key: row
-    for key, row in SCHEMES.items()
-    if row.acts_on in ("activation", "none") and row.is_general_form and key != "custom"
+    key: row for key, row in SCHEMES.items() if row.on_weights is None and row.is_general_form and key != "custom"
 }
 """Schemes that are determined by their fields."""
 

@@ -95,11 +95,11 @@ def format_case_title(scheme: Scheme, change: Transformation, setting: Setting) 
 
 def describe_table_row(scheme: Scheme, setting: Setting) -> str:
     """Return a scheme in a few words, to stand below its name: "normalizes each image"."""
-    if scheme.acts_on == "none":
+    if scheme.is_baseline:
         return "to compare with"
     if scheme.key == "weight":
         return f"divides each {UNIT_WORDS[setting.layer]}'s weights by their length"
-    if scheme.acts_on == "weight":
+    if scheme.is_weight_scheme:
         return f"weights {menu_hint(scheme)}"
     if scheme.suppression is None or scheme.suppression.windows:
         return menu_hint(scheme)
@@ -133,12 +133,12 @@ def describe_squares(change: Transformation, setting: Setting) -> str:
 
 def write_hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
     """Return a hint: how a scheme normalizes, and a question about the change, without the answer."""
-    if scheme.acts_on == "none":
+    if scheme.is_baseline:
         return "Nothing is subtracted, and nothing divides. Is there anything that could cancel the change?"
-    about = scheme.about.partition(":")[0] + "." if scheme.acts_on == "both" else scheme.about  # behind it the answer
+    about = scheme.about.partition(":")[0] + "." if scheme.weight is not None else scheme.about  # behind it the answer
     does = f" {describe_table_row(scheme, setting)}." if scheme.key in PAPER_TABLE else f": {about}"
     how = f"{capitalize_first(shorten_scheme_name(scheme))}{does}"
-    if scheme.acts_on == "weight":
+    if scheme.is_weight_scheme:
         return f"{how} Does the change pass through that division?"
     if change.factor is None:
         return f"{how} Is the same number added to all the values that are averaged together?"
@@ -147,9 +147,7 @@ def write_hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
 
 def describe_case_answer(cell: Cell, scheme: Scheme, change: Transformation) -> str:
     """Return the answer in a sentence that introduces "invariant"."""
-    name = (
-        "A network without normalization" if scheme.acts_on == "none" else capitalize_first(shorten_scheme_name(scheme))
-    )
+    name = "A network without normalization" if scheme.is_baseline else capitalize_first(shorten_scheme_name(scheme))
     if cell.degenerate or cell.unchanged:
         return "δ = 1 changes nothing." if cell.unchanged else f"{name} has nothing to compare here."
     if cell.fades:
@@ -170,10 +168,10 @@ def explain_case_answer(cell: Cell, scheme: Scheme, change: Transformation, sett
         return f"ε = {typeset(setting.eps)} is added under the root and is not re-scaled, so part of the change stays."
     if cell.predicted and cell.parted_by_rate:
         return "The twin's weights are of another size, so steps of the same size change its outputs by another amount."
-    uncommon = scheme.spectral or scheme.whitens or scheme.pointwise or scheme.weight or scheme.acts_on == "both"
+    uncommon = not scheme.is_general_form or scheme.weight is not None
     if uncommon or any(field.windows for field in scheme.fields):
         return capitalize_first(cell.reason.removeprefix(f"{capitalize_first(change.name)}: "))
-    if scheme.acts_on == "weight":
+    if scheme.is_weight_scheme:
         return _weight_reason(cell, scheme, change, UNIT_WORDS[setting.layer])
     return _activation_reason(cell, scheme, change, setting)
 

@@ -38,7 +38,7 @@ def compute_fades(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
     """
     v, square, unit = compute_centred_squares(scheme, setting)
     axes = np.eye(v.shape[-1])
-    if scheme.whitens:
+    if scheme.kind.divides_by_matrix:
         axes = _eigenvectors(v, scheme.matrices(v.shape))
         v = v @ axes
         square = (v**2).mean((0, 1, 2))  # of each direction
@@ -72,7 +72,7 @@ def compute_centred_squares(
     unit = find_firing_unit(w)
     if scheme.on_weights is not None:
         v, square = _parts(w, scheme.on_weights)
-        below = _largest_singular_value(w) if scheme.on_weights.spectral else np.sqrt(square)
+        below = _largest_singular_value(w) if scheme.on_weights.kind.divides_by_singular_value else np.sqrt(square)
         w = v / below * scheme.on_weights.scale(w.shape)
     a = (x.reshape(-1, x.shape[-1]) @ w.reshape(-1, w.shape[-1])).reshape(setting.shapes[0])
     return *_parts(a, scheme), unit
@@ -81,7 +81,7 @@ def compute_centred_squares(
 def _by_the_front(scheme: Scheme, change: Transformation, setting: Setting) -> float:
     """Return the factor by which spectral norm re-scales all weights under a change of the weights; else 1."""
     front = scheme.on_weights
-    if front is None or not front.spectral or change.on != "weights":
+    if front is None or not front.kind.divides_by_singular_value or change.on != "weights":
         return 1.0
     before, after = make_problem(replace(setting, steps=1), [ORIGINAL, find_network_index(change)]).weights[0]
     return _largest_singular_value(before) / _largest_singular_value(after)

@@ -18,7 +18,7 @@ LEAST, MOST = 2.0**-24, 65_504.0
 
 def find_half_failures(scheme: Scheme, change: Transformation, setting: Setting) -> list[str]:
     """Return sentences on a vanishing ε and on overflowing squares in half precision; none for longer types."""
-    if setting.dtype not in HALF_DTYPES or scheme.acts_on == "weight" or scheme.suppression is None:
+    if setting.dtype not in HALF_DTYPES or scheme.is_weight_scheme or scheme.suppression is None:
         return []
     usual, largest = _sizes(scheme, change.key, reduce_to_first_layer(setting))
     eps, dtype = setting.eps, setting.dtype

@@ -222,7 +222,9 @@ def show_eps_sweep(schemes: Sequence[Scheme], setting: Setting, trained: bool, t
     show_figure(figure, "sweep", alt, "34rem")
     without = [scheme.label for scheme in schemes if not has_eps(scheme)]
     note = f" ε does nothing to {join_words(without, 'and')}." if without else ""
-    if any(scheme.on_weights.spectral for scheme in schemes if scheme.on_weights and scheme.weight):
+    if any(
+        scheme.on_weights.kind.divides_by_singular_value for scheme in schemes if scheme.on_weights and scheme.weight
+    ):
         note += " Behind spectral norm, a shift of the weights fades too."
     unchanged = f"{UNCHANGED_TEXT}, so re-scalings have no gap here. " if setting.delta == 1.0 else ""
     st.caption(

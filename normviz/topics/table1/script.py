@@ -159,9 +159,9 @@ class ScriptNormalizer:
     @property
     def description(self) -> str:
         """Description of the computation: "Mean and mean square over N, H, W"."""
-        if self.scheme.pointwise is not None:
+        if self.scheme.function is not None:
             return "Each element by itself"
-        if self.scheme.spectral:
+        if self.scheme.kind.divides_by_singular_value:
             return "The matrix of w over its largest singular value"
         if self.matrices:
             groups = "all channels" if self.matrices == 1 else f"each of {self.matrices} groups of C"
@@ -174,7 +174,7 @@ class ScriptNormalizer:
 
 def _normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
     """Return the function for the part of a scheme on the weights or on the activations."""
-    weights = scheme.acts_on == "weight"
+    weights = scheme.is_weight_scheme
     tensor, suffix = ("weight", "_weights") if weights else ("activation", "")
     axes = TORCH_AXES[setting.layer][tensor]
     shapes = setting.weight_shapes if weights else setting.shapes
@@ -222,4 +222,4 @@ def _plain(rule: Rule, sizes: tuple[int, ...]) -> Rule:
 
 def _takes_eps(scheme: Scheme) -> bool:
     """Return True if the setting's ε enters a scheme; schemes on the weights have none."""
-    return scheme.acts_on != "weight" and scheme.suppression is not None
+    return not scheme.is_weight_scheme and scheme.suppression is not None

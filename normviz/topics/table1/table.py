@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -147,10 +148,8 @@ def _row(scheme: Scheme, setting: Setting, results: TableResults, follow: bool) 
         measured, exact = results.forward(scheme, setting), results.forward(scheme, setting.in_float64)
         losses = results.losses(scheme, setting)
         largest = compute_loss_gaps(losses).max(0) if len(losses) else np.full(len(NETWORKS), np.nan)
-        row = [
-            _cell(scheme, change, setting, measured, exact, losses, largest, follow)
-            for change in TRANSFORMATIONS.values()
-        ]
+        found = _RowResults(measured, exact, losses, largest)
+        row = [_cell(scheme, change, setting, found, follow) for change in TRANSFORMATIONS.values()]
         if len(losses) == setting.steps and measured.fades is not None and exact.fades is not None:
             results.rows.put(key, row)
     return row
@@ -183,17 +182,24 @@ def _trains_on_rounding(scheme: Scheme, setting: Setting) -> bool:
     return any(explain_sign_only(weights, shape) is not None for shape in setting.weight_shapes[1:])
 
 
+class _RowResults(NamedTuple):
+    """The results of a scheme: outputs at the setting and at its exact one, losses, and each network's largest gap."""
+
+    measured: ForwardMeasurement
+    exact: ForwardMeasurement
+    losses: np.ndarray
+    largest: np.ndarray
+
+
 def _cell(
     scheme: Scheme,
     change: Transformation,
     setting: Setting,
-    measured: ForwardMeasurement,
-    exact: ForwardMeasurement,
-    losses: np.ndarray,
-    largest: np.ndarray,
+    row: _RowResults,
     follow: bool,
 ) -> Cell:
-    """Return the cell of a change; `largest`: the largest gap of each network's losses."""
+    """Return the cell of a change."""
+    measured, exact, losses, largest = row
     shape, twin, place = setting.shapes[0], find_network_index(change), find_network_index(change, follow)
     verdict = predict(scheme, change, setting.layer, shape, setting.weight_shapes[0], setting.eps)
     hollow = explain_degeneracy(scheme, shape, setting.eps, setting.dtype)

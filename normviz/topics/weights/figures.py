@@ -12,13 +12,13 @@ BINS = 45
 CIRCLE_ANGLES = np.linspace(0, 2 * np.pi, 121)
 
 
-def draw_ellipses(values: np.ndarray, estimate: float, least: float, theme: str = "light") -> Figure:
+def draw_ellipses(values: np.ndarray, estimate: float, least_estimate: float, theme: str = "light") -> Figure:
     """Draw the image of the unit circle of a matrix's two most stretched directions, before and after a division.
 
     Args:
         values: singular values, descending; the two largest are the half-axes.
         estimate: the divisor.
-        least: the smallest estimate of all steps, for which the picture has room.
+        least_estimate: the smallest estimate of all steps, for which the picture has room.
         theme: "light" or "dark".
     """
     colours = THEMES[theme]
@@ -38,12 +38,12 @@ def draw_ellipses(values: np.ndarray, estimate: float, least: float, theme: str 
             line=look,
             hoverinfo="skip",
         )
-    reach = 1.1 * max(first, first / least, 1.0)
+    reach = 1.1 * max(first, first / least_estimate, 1.0)
     figure.update_layout(showlegend=True)
     figure.update_xaxes(
         range=[-reach, reach], title={"text": "direction stretched the most", "standoff": 4}, constrain="domain"
     )
-    tall = 1.1 * max(second, second / least, 1.0)
+    tall = 1.1 * max(second, second / least_estimate, 1.0)
     figure.update_yaxes(range=[-tall, tall], title="second direction", scaleanchor="x", constrain="domain")
     return apply_chart_style(figure, colours, {"l": 60}, {"y": -0.22}, zero_lines="xy")
 

@@ -99,7 +99,7 @@ def draw_learning(title: str, steps: np.ndarray, accuracy: np.ndarray, look: int
 
 
 def draw_batch_ellipses(
-    whole: np.ndarray, batches: Sequence[np.ndarray], axes: tuple[str, str], theme: str = "light"
+    points: np.ndarray, batches: Sequence[np.ndarray], axes: tuple[str, str], theme: str = "light"
 ) -> Figure:
     """Draw the ellipse of all points over those of mini-batches (k, 2), of which the first is bold."""
     colours, figure = THEMES[theme], Figure()
@@ -111,7 +111,7 @@ def draw_batch_ellipses(
             opacity=1.0 if k == 0 else 0.5,
         )  # fmt: skip
     figure.add_scatter(
-        x=whole[:, 0], y=whole[:, 1], mode="lines", name="all points", hoverinfo="skip",
+        x=points[:, 0], y=points[:, 1], mode="lines", name="all points", hoverinfo="skip",
         line={"color": colours.ink, "width": 3},
     )  # fmt: skip
     _equalize_axes(figure, axes)

@@ -32,7 +32,7 @@ class DigitFeature:
     """A feature of a digit: its name, and a function (digits, 8, 8) -> (digits,), the mean of some pixels."""
 
     name: str
-    of: Callable[[np.ndarray], np.ndarray]
+    compute: Callable[[np.ndarray], np.ndarray]
 
 
 FEATURES = {
@@ -49,7 +49,7 @@ FEATURES = {
 def compute_digit_features(first: str, second: str) -> np.ndarray:
     """Return two features of all digits, (digits, 2)."""
     images, _ = load_digits()
-    return np.stack([FEATURES[key].of(images) for key in (first, second)], axis=-1)
+    return np.stack([FEATURES[key].compute(images) for key in (first, second)], axis=-1)
 
 
 def draw_normal_cloud(correlation: float, ratio: float, seed: int) -> np.ndarray:

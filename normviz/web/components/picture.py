@@ -61,7 +61,7 @@ def convert_to_pixels(values: np.ndarray, low: float, high: float) -> np.ndarray
     Numbers outside are clipped. NaN and Inf have a colour of their own.
     """
     finite = np.isfinite(values)
-    halves = np.where(finite, values, low) / 2 - low / 2  # of numbers near the largest there are, the whole is infinite
+    halves = np.where(finite, values, low) / 2 - low / 2  # the full difference of huge numbers would overflow
     with np.errstate(over="ignore"):
         scaled = halves / (high / 2 - low / 2 or np.finfo(float).tiny)
     drawn = np.rint(255 * np.clip(scaled, 0, 1)).astype(np.uint8)

@@ -39,8 +39,8 @@ def test_the_page_has_the_same_numbers(capsys):
     with ProcessExecutor(1) as pool:
         kept = {}
         jobs = [Measurement(each, 3, "here") for each in ids]
-        ticket = JobQueue(pool, lease=STARTED).submit(jobs, lambda job, result: kept.update({job.id: result}))
-        assert ticket.wait(STARTED)
+        request = JobQueue(pool, lease=STARTED).submit(jobs, lambda job, result: kept.update({job.id: result}))
+        assert request.wait(STARTED)
     found = {each: json.loads(str(result["evidence"])) for each, result in kept.items()}
     assert {one["id"]: one["trials"] for one in json.loads(out)} == {each: found[each]["trials"] for each in ids}
 

@@ -48,8 +48,8 @@ def server(monkeypatch, tmp_path):
     monkeypatch.setattr(experiment_runs, "get_archive", lambda: archive)
     monkeypatch.setattr(jobs, "measure_claim", measure_claim)
     with create_thread_pool(2) as pool:
-        desk = JobQueue(pool, jobs_per_request=2)
-        monkeypatch.setattr(experiment_runs, "get_experiment_queue", lambda: desk)
+        queue = JobQueue(pool, jobs_per_request=2)
+        monkeypatch.setattr(experiment_runs, "get_experiment_queue", lambda: queue)
         yield measured
 
 

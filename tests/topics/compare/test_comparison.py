@@ -19,7 +19,7 @@ from normviz.topics.compare.comparison import (
     tabulate_properties,
 )
 
-OPTIONS = [key for key, scheme in SCHEMES.items() if scheme.acts_on != "weight"]
+OPTIONS = [key for key, scheme in SCHEMES.items() if not scheme.is_weight_scheme]
 SHAPE = (4, 3, 2, 6)
 
 

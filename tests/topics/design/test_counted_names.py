@@ -27,7 +27,7 @@ MAPS = list(product(LAYERS, FRONTS))
 
 def computed(scheme, layer):
     """x̂ of a random tensor as one row, rounded, so that equal schemes give equal bytes."""
-    x = np.random.default_rng(0).normal(size=SHAPES[layer][scheme.acts_on == "weight"])
+    x = np.random.default_rng(0).normal(size=SHAPES[layer][scheme.is_weight_scheme])
     return (np.round(normalize(x, scheme, 0.0).xhat, 9) + 0.0).tobytes()
 
 
@@ -59,11 +59,10 @@ def test_layers_behind_schemes_of_weights_are_counted_with_them(layer):
     counted = {key for kind in take_census(layer, FRONT_KEYS) for keys in kind.names.counted for key in keys}
     for front in FRONT_KEYS:
         found = {
-            scheme.canonical(SHAPES[layer][scheme.acts_on == "weight"])
-            for scheme, _ in iterate_schemes(layer, (front,))
+            scheme.canonical(SHAPES[layer][scheme.is_weight_scheme]) for scheme, _ in iterate_schemes(layer, (front,))
         }
         here = {key for kind in take_census(layer, (front,)) for keys in kind.names.counted for key in keys}
-        assert all(SCHEMES[key].canonical(SHAPES[layer][SCHEMES[key].acts_on == "weight"]) in found for key in here)
+        assert all(SCHEMES[key].canonical(SHAPES[layer][SCHEMES[key].is_weight_scheme]) in found for key in here)
         assert here <= counted
 
 

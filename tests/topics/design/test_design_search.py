@@ -82,7 +82,7 @@ def measured(scheme, layer, seed=0):
 @pytest.mark.parametrize("weights", FRONTS)
 def test_forward_passes_agree_on_a_sample(layer, weights):
     rng = np.random.default_rng(7)
-    every = [each for each in iterate_schemes(layer, FRONTS[weights]) if each[0].acts_on != "none"]
+    every = [each for each in iterate_schemes(layer, FRONTS[weights]) if not each[0].is_baseline]
     for k in rng.choice(len(every), min(300, len(every)), replace=False):
         scheme, predicted = every[k]
         assert measured(scheme, layer) == predicted, scheme
@@ -125,7 +125,7 @@ def test_every_demand_has_a_scheme_that_meets_it_or_a_reason(layer, weights, wan
     if schemes:
         assert find_conflict(demands) == ()
         scheme = schemes[0][0]
-        assert (measured(scheme, layer) if scheme.acts_on != "none" else ()) == need
+        assert (measured(scheme, layer) if not scheme.is_baseline else ()) == need
         return
     near = find_nearest_schemes(demands)[0]
     rest = Demands(

@@ -110,7 +110,7 @@ def test_the_layer_that_is_trained_has_the_invariances_of_the_census(layer, fron
     setting = setting_of(layer)
     more = ("dataset-recentering",) if (layer, front) == ("conv", "weight-standardization") else ()
     for scheme, each in iterate_schemes(layer, (front,)):
-        if scheme.acts_on != "none":
+        if not scheme.is_baseline:
             found = theory.find_invariances(scheme, layer, setting.shapes[0], setting.weight_shapes[0])
             assert {*found} == {*each, *more}, scheme
             assert theory.explain_degeneracy(scheme, setting.shapes[0], 0.0) is None
@@ -203,10 +203,10 @@ def test_a_cancelled_job_ends_between_steps():
     with create_thread_pool(1) as pool:
         reported, begun = [], Event()
         part = plan_trainings("conv")[3]
-        ticket = JobQueue(pool, lease=60).submit([part], lambda job, arrays: (reported.append(arrays), begun.set()))
+        request = JobQueue(pool, lease=60).submit([part], lambda job, arrays: (reported.append(arrays), begun.set()))
         assert begun.wait(60)
-        ticket.cancel()
-        assert ticket.wait(60)
+        request.cancel()
+        assert request.wait(60)
     assert float(reported[-1]["share"]) < 1
 
 

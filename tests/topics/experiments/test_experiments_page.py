@@ -41,7 +41,7 @@ class Clock:
 
 @pytest.fixture(autouse=True)
 def server(monkeypatch, tmp_path):
-    """A server of its own for every test: its desk and what it keeps."""
+    """A server of its own for every test: its queue and what it keeps."""
 
     class Server:
         def restart(self):
@@ -51,8 +51,8 @@ def server(monkeypatch, tmp_path):
     with create_thread_pool(1) as pool:
         new = Server()
         new.clock = Clock()
-        desk = JobQueue(pool, clock=new.clock)  # whose time stands still
-        monkeypatch.setattr(experiment_runs, "get_experiment_queue", lambda: desk)
+        queue = JobQueue(pool, clock=new.clock)  # whose time stands still
+        monkeypatch.setattr(experiment_runs, "get_experiment_queue", lambda: queue)
         new.restart()
         yield new
 
@@ -173,10 +173,10 @@ def test_a_shipped_result_is_shown_until_a_run_is_the_visitors_own(shipped, held
 def test_a_run_that_is_cancelled_leaves_the_shipped_result(shipped, held):
     at = press(open_page(**SMALL), "start run")
     assert held.waits.wait(SOON)
-    ticket = at.session_state[experiment_runs.RUN_KEY].request
+    request = at.session_state[experiment_runs.RUN_KEY].request
     at = press(at, "cancel run")
     held.go_on.set()
-    assert ticket.wait(SOON)
+    assert request.wait(SOON)
     assert headlines(sound(at.run())) == ["### Smallest batches: layer norm has 25% test error."]
 
 
@@ -263,10 +263,10 @@ def test_what_is_asked_for_without_a_browser_is_the_same():
 def test_it_is_cancelled_and_the_rest_run_later(held):
     at = press(open_page(**SMALL), "start run")
     assert held.waits.wait(SOON)
-    ticket = at.session_state[experiment_runs.RUN_KEY].request
+    request = at.session_state[experiment_runs.RUN_KEY].request
     at = press(at, "cancel run")
     held.go_on.set()
-    assert ticket.wait(SOON)
+    assert request.wait(SOON)
     at = sound(at.run())
     assert "start run" in keys(at)
     begun = len(held.parts)
@@ -281,10 +281,10 @@ def test_a_pause_ends_no_part_and_starts_none(held):
     assert held.waits.wait(SOON)
     at = press(at, "pause run")
     assert "resume run" in keys(at)
-    ticket = at.session_state[experiment_runs.RUN_KEY].request
+    request = at.session_state[experiment_runs.RUN_KEY].request
     held.go_on.set()
     deadline = time.monotonic() + SOON
-    while ticket.runs:
+    while request.runs:
         assert time.monotonic() < deadline
     at = sound(at.run())
     assert len(held.parts) == 1
@@ -298,10 +298,10 @@ def test_a_pause_that_lapses_is_still_one(held, server):
     at = press(open_page(**SMALL), "start run")
     assert held.waits.wait(SOON)
     at = press(at, "pause run")
-    ticket = at.session_state[experiment_runs.RUN_KEY].request
-    server.clock.now += ticket.lease + 1  # while the page was not there
+    request = at.session_state[experiment_runs.RUN_KEY].request
+    server.clock.now += request.lease + 1  # while the page was not there
     held.go_on.set()
-    assert ticket.wait(SOON)
+    assert request.wait(SOON)
     at = sound(at.run())
     assert "start run" in keys(at)
     assert len(held.parts) == 1
@@ -311,10 +311,10 @@ def test_a_pause_that_lapses_is_still_one(held, server):
 def test_what_lapsed_while_it_was_wanted_goes_on(held, server):
     at = press(open_page(**SMALL), "start run")
     assert held.waits.wait(SOON)
-    ticket = at.session_state[experiment_runs.RUN_KEY].request
-    server.clock.now += ticket.lease + 1
+    request = at.session_state[experiment_runs.RUN_KEY].request
+    server.clock.now += request.lease + 1
     held.go_on.set()
-    assert ticket.wait(SOON)
+    assert request.wait(SOON)
     at = settled(sound(at.run()))
     assert "start run" not in keys(at)
 
@@ -327,10 +327,10 @@ def test_who_shares_a_part_only_is_not_made_to_run(held):
 
 
 def test_a_cluster_that_cannot_be_is_said_and_the_page_stays(monkeypatch):
-    def desk():
+    def queue():
         raise InvalidInput("the address is wrong.")
 
-    monkeypatch.setattr(experiment_runs, "get_experiment_queue", desk)
+    monkeypatch.setattr(experiment_runs, "get_experiment_queue", queue)
     at = open_page(**SMALL)
     assert "start run" in keys(at)
     at = press(at, "start run")
@@ -371,9 +371,9 @@ def test_who_comes_second_is_told_so(held):
 def test_another_setting_ends_what_was_run_for_the_one_before(held):
     at = press(open_page(**SMALL), "start run")
     assert held.waits.wait(SOON)
-    ticket = at.session_state[experiment_runs.RUN_KEY].request
+    request = at.session_state[experiment_runs.RUN_KEY].request
     at = sound(at.number_input(key=f"{PREFIX}batch_size_seed").set_value(3).run())
-    assert not ticket.is_wanted
+    assert not request.is_wanted
     assert "start run" in keys(at)
 
 

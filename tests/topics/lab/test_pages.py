@@ -102,7 +102,7 @@ def test_every_scheme_in_every_view_and_colour(key):
     colours = tensor.list_colours(lab.has_affine(SCHEMES[key]))
     names = [tensor.format_colour_name(colour, SCHEMES[key]) for colour in colours]
     assert at.segmented_control(key="colour").options == names
-    assert ("w" in names, "w\u0302" in names) == (SCHEMES[key].acts_on == "weight",) * 2
+    assert ("w" in names, "w\u0302" in names) == (SCHEMES[key].is_weight_scheme,) * 2
     for number, (colour, named) in enumerate(zip(colours, names, strict=True)):
         view = list(LAYOUT_FUNCTIONS)[(number + first) % 2]
         at.segmented_control(key="view shown").set_value(view)
@@ -393,7 +393,9 @@ def test_the_words_and_the_formula_follow_the_focus(key):
         assert at.session_state["focus"] == focus
         assert at.query_params["focus"] == ",".join(map(str, focus))
         assert plots(at)["cube"]["focus"] == list(focus)
-        assert beside(at)[0].endswith(wording.describe_boxes(scheme, focus, x.shape)[0].where.partition(": ")[2])
+        assert beside(at)[0].endswith(
+            wording.BoundScheme(scheme, x.shape).describe_boxes(focus)[0].where.partition(": ")[2]
+        )
         assert beside(at) == live(at)
 
 
@@ -575,7 +577,7 @@ def test_histograms_name_the_tensor_and_what_is_chosen(key):
     scheme = SCHEMES[key]
     at = open_lab(scheme=key, tab="distribution")
     figure = plots(at)["histograms"]["figure"]
-    symbol = "w" if scheme.acts_on == "weight" else "x"
+    symbol = "w" if scheme.is_weight_scheme else "x"
     titles = [each["text"] for each in figure["layout"]["annotations"][:2]]
     assert titles == [f"before: {symbol}", f"after: {symbol}̂"]
     chosen = "the field" if scheme.fields else "the element"

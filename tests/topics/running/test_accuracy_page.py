@@ -93,8 +93,8 @@ def test_the_page_opens_on_what_mistakes_cost(framework):
 
 def test_who_waits_for_others_is_told_how_long(held, monkeypatch):
     with create_thread_pool(1) as pool:
-        desk = JobQueue(pool, workers=1)
-        monkeypatch.setattr(accuracy, "get_training_queue", lambda: desk)
+        queue = JobQueue(pool, workers=1)
+        monkeypatch.setattr(accuracy, "get_training_queue", lambda: queue)
         open_now(seed="31")
         assert held.waits.wait(SOON)
         other = open_now(seed="32")
@@ -109,7 +109,7 @@ def test_two_sessions_share_one_training(held):
     pages = [open_now(seed="21") for _ in range(2)]
     assert held.waits.wait(SOON)
     asked = [at.session_state[accuracy.REQUEST_KEY] for at in pages]
-    assert asked[0].request.first_run is asked[1].request.first_run
+    assert asked[0].request.runs[0] is asked[1].request.runs[0]
     assert all("…%" in heading(at) for at in pages)
     held.go_on.set()
     pages = [settled(at) for at in pages]
@@ -123,10 +123,10 @@ def test_two_sessions_share_one_training(held):
 def test_it_can_be_stopped_and_taken_up_again(held):
     at = open_now(seed="22")
     assert held.waits.wait(SOON)
-    ticket = at.session_state[accuracy.REQUEST_KEY].request
+    request = at.session_state[accuracy.REQUEST_KEY].request
     at = sound(at.button(key="cancel networks").click().run())
     held.go_on.set()
-    assert ticket.wait(SOON)
+    assert request.wait(SOON)
     at = sound(at.run())
     assert not trains(at)
     assert any("Training was stopped" in text for text in texts(at.markdown))

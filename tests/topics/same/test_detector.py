@@ -313,7 +313,7 @@ def test_other_schemes_of_the_registry_are_named(key, layout, with_gain):
     assert found.told, summarize_detection(found)
     answer = found.answer[0].scheme
     assert (answer.key, answer.fields) == (key, scheme.fields)
-    if scheme.pointwise:
+    if scheme.function:
         assert answer.alpha == pytest.approx(scheme.alpha, rel=1e-9)
         assert answer.shift == (None if scheme.shift is None else pytest.approx(scheme.shift, rel=1e-6))
 

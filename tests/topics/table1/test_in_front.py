@@ -20,7 +20,7 @@ from normviz.train.setting import Setting
 sys.path.insert(0, str(ROOT / "benchmarks"))
 from exact import exact_gaps
 
-WEIGHTS = [key for key, row in SCHEMES.items() if row.acts_on == "weight"]
+WEIGHTS = [key for key, row in SCHEMES.items() if row.is_weight_scheme]
 FRONTS = pytest.mark.parametrize("front", WEIGHTS)
 LAYERS = pytest.mark.parametrize("layer", ["dense", "conv"])
 SMALL = Setting(steps=12, batch=8, width=6, device="cpu")

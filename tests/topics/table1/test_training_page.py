@@ -31,7 +31,7 @@ SOON = 60  # seconds that a test waits at most for what should come at once
 
 @pytest.fixture
 def held(monkeypatch, clock):
-    """Trainings that wait after their third step, however long the test takes to get there: no ticket lapses."""
+    """Trainings that wait after their third step, however long the test takes to get there: no request lapses."""
 
     class Held:
         waits, go_on, schemes = Event(), Event(), []
@@ -52,7 +52,7 @@ def held(monkeypatch, clock):
 
 
 class Clock:
-    """The desk's time, which passes when the test says so."""
+    """The queue's time, which passes when the test says so."""
 
     now = 0.0
 
@@ -60,7 +60,7 @@ class Clock:
         return self.now
 
     def lapse(self):
-        """Let every ticket lapse that is not renewed."""
+        """Let every request lapse that is not renewed."""
         self.now += training_panels.get_table_queue().lease + 0.1
 
 
@@ -80,7 +80,7 @@ def clock(monkeypatch):
 
 
 def asked(at):
-    """What the page has asked for, with its ticket."""
+    """What the page has asked for, with its request."""
     return at.session_state[training_panels.KEY]
 
 
@@ -100,31 +100,31 @@ def test_a_run_that_nobody_looks_at_any_more_ends(held, clock):
     at = open_now(schemes="batch", seed="99", **SMALL)
     assert trains(at)
     assert held.waits.wait(SOON)
-    ticket = asked(at).request
+    request = asked(at).request
     clock.now = training_panels.get_table_queue().lease / 2
-    assert not ticket.wait(0.2)
-    assert not ticket.first_run.should_stop()
-    clock.lapse()  # the tab was closed: nothing has renewed the ticket
+    assert not request.wait(0.2)
+    assert not request.runs[0].should_stop()
+    clock.lapse()  # the tab was closed: nothing has renewed the request
     held.go_on.set()
-    assert ticket.wait(SOON)
+    assert request.wait(SOON)
     assert count_steps("batch", 99) < int(SMALL["steps"])
 
 
-def test_a_page_that_looks_again_renews_its_ticket(held, clock):
+def test_a_page_that_looks_again_renews_its_request(held, clock):
     at = open_now(reveal="1", schemes="rms", seed="30", **SMALL)
     assert held.waits.wait(SOON)
-    ticket = asked(at).request
+    request = asked(at).request
     for _ in range(4):
         clock.now += training_panels.get_table_queue().lease / 2
         at = sound(at.run())
-        assert asked(at).request is ticket
-        assert not ticket.first_run.should_stop()
+        assert asked(at).request is request
+        assert not request.runs[0].should_stop()
 
 
 def test_who_waits_for_others_is_told_how_long(held, clock, monkeypatch):
     with create_thread_pool(1) as pool:
-        desk = JobQueue(pool, workers=1, clock=clock)
-        monkeypatch.setattr(training_panels, "get_table_queue", lambda: desk)
+        queue = JobQueue(pool, workers=1, clock=clock)
+        monkeypatch.setattr(training_panels, "get_table_queue", lambda: queue)
         open_now(reveal="1", schemes="rms", seed="70", **SMALL)
         assert held.waits.wait(SOON)
         other = open_now(reveal="1", schemes="rms", seed="71", **SMALL)
@@ -134,12 +134,12 @@ def test_who_waits_for_others_is_told_how_long(held, clock, monkeypatch):
 
 
 def test_a_page_that_was_merely_slow_trains_the_rest_by_itself(held, clock, monkeypatch):
-    """On a busy machine a ticket lapses and its job is told; then the page looks again, and meanwhile the job ends."""
+    """On a busy machine a request lapses and its job is told; then the page looks again, and meanwhile the job ends."""
     at = open_now(schemes="none,batch", rate="1e6", seed="31", **(SMALL | {"steps": "50"}))
     assert held.waits.wait(SOON)
-    ticket, wait = asked(at).request, JobRequest.wait
+    request, wait = asked(at).request, JobRequest.wait
     clock.lapse()
-    assert ticket.first_run.should_stop()
+    assert request.runs[0].should_stop()
 
     def ends_meanwhile(self, seconds):
         held.go_on.set()
@@ -148,7 +148,7 @@ def test_a_page_that_was_merely_slow_trains_the_rest_by_itself(held, clock, monk
     with monkeypatch.context() as busy:
         busy.setattr(JobRequest, "wait", ends_meanwhile)
         at = sound(at.run())
-    assert ticket.is_over
+    assert request.is_over
     assert asked(at).find_missing()
     assert trains(at)
     assert not says_stopped(at)
@@ -162,19 +162,19 @@ def test_a_page_that_is_open_keeps_its_training_however_late_it_looks(held, cloc
     monkeypatch.setattr(Presence, "on", lambda presence, page: presence.page == page)
     at = open_now(reveal="1", schemes="rms", seed="36", **SMALL)
     assert held.waits.wait(SOON)
-    ticket = asked(at).request
+    request = asked(at).request
     for _ in range(6):
         clock.now += 60.0
-        assert not ticket.first_run.should_stop()
+        assert not request.runs[0].should_stop()
     at.session_state[PRESENCE].page = "lab"
     clock.lapse()
-    assert ticket.first_run.should_stop()
+    assert request.runs[0].should_stop()
 
 
 def test_equal_pages_of_two_sessions_train_once(held):
     pages = [open_now(reveal="1", schemes="rms", seed="32", **SMALL) for _ in range(2)]
     assert held.waits.wait(SOON)
-    assert asked(pages[0]).request.first_run is asked(pages[1]).request.first_run
+    assert asked(pages[0]).request.runs[0] is asked(pages[1]).request.runs[0]
     pages[0] = sound(pages[0].button(key="cancel").click().run())
     assert says_stopped(pages[0])
     assert trains(sound(pages[1].run()))
@@ -189,11 +189,11 @@ def test_another_view_takes_the_place_of_the_old_one(held):
     assert held.waits.wait(SOON)
     old = asked(at).request
     assert asked(sound(at.run())).request is old
-    run = old.first_run
+    run = old.runs[0]
     at.session_state[PREFIX + "seed"] = 34
     at = sound(at.run())
     assert run.should_stop()
-    assert not asked(at).request.first_run.should_stop()
+    assert not asked(at).request.runs[0].should_stop()
     held.go_on.set()
     assert not asked(settled(at)).find_missing()
     assert old.wait(SOON)
@@ -202,7 +202,7 @@ def test_another_view_takes_the_place_of_the_old_one(held):
 def test_what_another_session_has_trained_meanwhile_is_not_waited_for(held):
     at = open_now(reveal="1", schemes="rms", seed="35", **SMALL)
     assert held.waits.wait(SOON)
-    (job,), run = asked(at).find_missing(), asked(at).request.first_run
+    (job,), run = asked(at).find_missing(), asked(at).request.runs[0]
     training_panels.get_table_results().keep(job, TableTrainingOutcome(np.ones((5, 1, len(NETWORKS))), {}, "CPU"))
     at = sound(at.run())
     assert not trains(at)
@@ -212,10 +212,10 @@ def test_what_another_session_has_trained_meanwhile_is_not_waited_for(held):
 def test_cancel_stops_the_run_and_it_can_be_taken_up_again(held):
     at = open_now(reveal="1", schemes="batch", seed="98", **SMALL)
     assert held.waits.wait(SOON)
-    ticket = asked(at).request
+    request = asked(at).request
     at = sound(at.button(key="cancel").click().run())
     held.go_on.set()
-    assert ticket.wait(SOON)
+    assert request.wait(SOON)
     assert count_steps("batch", 98) < int(SMALL["steps"])
     for _ in range(2):
         at = sound(at.run())
@@ -237,7 +237,7 @@ def test_cancel_stops_the_run_and_it_can_be_taken_up_again(held):
 
 @pytest.fixture
 def idle(monkeypatch):
-    """The desks for trainings, at which nothing is done."""
+    """The queues for trainings, at which nothing is done."""
 
     class Idle(Executor):
         handed_in = 0
@@ -249,8 +249,8 @@ def idle(monkeypatch):
             return future
 
     for name in ("get_table_queue", "get_long_queue"):
-        desk = JobQueue(Idle(), workers=1)
-        monkeypatch.setattr(training_panels, name, lambda desk=desk: desk)
+        queue = JobQueue(Idle(), workers=1)
+        monkeypatch.setattr(training_panels, name, lambda queue=queue: queue)
     return Idle
 
 
@@ -297,9 +297,9 @@ def test_an_offer_is_taken_with_one_click_and_nothing_else_is_lost(idle):
 def test_another_panel_neither_starts_again_nor_ends_what_trains(held):
     at = open_now(schemes="rms", seed="62", **SMALL)
     assert held.waits.wait(SOON)
-    run = asked(at).request.first_run
+    run = asked(at).request.runs[0]
     for panel in ("delta", "training"):
         at.session_state[PREFIX + "panel"] = panel
         at = sound(at.run())
-        assert asked(at).request.first_run is run
+        assert asked(at).request.runs[0] is run
         assert not run.should_stop()

@@ -208,7 +208,7 @@ def test_epsilon_that_vanishes_and_squares_that_overflow():
 
 def test_the_help_on_epsilon_is_so_for_every_scheme():
     """Weight and spectral norm divide, too, and have no ε."""
-    assert not any(forward.has_eps(scheme) for scheme in SCHEMES.values() if scheme.acts_on == "weight")
+    assert not any(forward.has_eps(scheme) for scheme in SCHEMES.values() if scheme.is_weight_scheme)
     assert forward.has_eps(SCHEMES["layer-weight"])
     assert "divides activations" in get_declarations(Setting)["eps"].help
 

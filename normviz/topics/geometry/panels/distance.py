@@ -110,9 +110,9 @@ def _describe_dependence(scheme: str, is_open: bool) -> str:
     )
 
 
-def _show_scaling(model: fisher.FisherModel, scheme: str, found: Mapping[str, PowersByBlock]) -> None:
+def _show_scaling(model: fisher.FisherModel, scheme: str, powers_by_scheme: Mapping[str, PowersByBlock]) -> None:
     """Show the factors of the blocks of F when weights, data or gain are doubled."""
-    power = {key: each["w", "w"] for key, each in found.items()}
+    power = {key: each["w", "w"] for key, each in powers_by_scheme.items()}
     st.markdown(
         f"### Doubling the weights multiplies their Fisher information by {_format_factor(power[scheme])} with "
         f"{SCHEMES[scheme].name}, by {_format_factor(power['none'])} without."
@@ -121,12 +121,14 @@ def _show_scaling(model: fisher.FisherModel, scheme: str, found: Mapping[str, Po
         {"Block": [f"{block}, {change}" for block, change in product(fisher.PARAMETER_KINDS, SCALING_LABELS.values())]}
         | {
             SCHEMES[key].label: [_format_cell(each[row]) for row in product(fisher.PARAMETER_KINDS, SCALING_LABELS)]
-            for key, each in found.items()
+            for key, each in powers_by_scheme.items()
         },
         border="horizontal",
     )
     error, square, of_gain = fisher.compute_gain_factors(scheme, model)
-    gains = {change: [key for key, each in found.items() if _same(each["γ", change])] for change in ("w", "x")}
+    gains = {
+        change: [key for key, each in powers_by_scheme.items() if _same(each["γ", change])] for change in ("w", "x")
+    }
     st.markdown(
         f"**Learning the gain γ.** Doubling the weights leaves its block unchanged with "
         f"{join_scheme_names(gains['w'])}. Doubling "

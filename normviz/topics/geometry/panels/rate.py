@@ -33,25 +33,25 @@ def show(view: View, theme: str) -> None:
     draw_download_button(lambda: tabulate_run(course), "effective-rate")
 
 
-def tabulate_run(course: rate.TrainingCurves) -> dict[str, list]:
+def tabulate_run(curves: rate.TrainingCurves) -> dict[str, list]:
     """Return length, effective rate and loss of every step, in columns."""
-    rows = (("‖W‖", course.length[:-1]), ("η/‖W‖²", course.effective_rates), ("loss", course.losses))
-    return {"step": list(range(len(course.losses)))} | {name: row[:, 0].tolist() for name, row in rows}
+    rows = (("‖W‖", curves.length[:-1]), ("η/‖W‖²", curves.effective_rates), ("loss", curves.losses))
+    return {"step": list(range(len(curves.losses)))} | {name: row[:, 0].tolist() for name, row in rows}
 
 
-def _draw_run(course: rate.TrainingCurves, theme: str) -> None:
+def _draw_run(curves: rate.TrainingCurves, theme: str) -> None:
     """Draw the length of W and the effective rate by step, under a sentence on their course."""
     grown, shrunk = (
-        course.length[-1, 0] / course.length[0, 0],
-        course.effective_rates[-1, 0] / course.effective_rates[0, 0],
+        curves.length[-1, 0] / curves.length[0, 0],
+        curves.effective_rates[-1, 0] / curves.effective_rates[0, 0],
     )
     st.markdown(
         f"### SGD makes W {format_number(100 * (grown - 1), 2)}% longer. Its effective learning rate η/‖W‖² falls by "
         f"{format_number(100 * (1 - shrunk), 2)}%."
     )
     panels = {
-        "lengths": ("Length of W, ‖W‖", course.length[:-1, 0]),
-        "effective": ("Effective learning rate, η/‖W‖²", course.effective_rates[:, 0]),
+        "lengths": ("Length of W, ‖W‖", curves.length[:-1, 0]),
+        "effective": ("Effective learning rate, η/‖W‖²", curves.effective_rates[:, 0]),
     }
     for column, (key, (title, row)) in zip(st.columns(2, gap="medium"), panels.items(), strict=True):
         with column:
@@ -60,8 +60,8 @@ def _draw_run(course: rate.TrainingCurves, theme: str) -> None:
                 title, {"batch norm": StyledCurve(np.arange(len(row)), row, 0)}, "step", theme=theme
             )
             show_figure(figure, key, alt, "23rem")
-    losses = course.losses[:, 0]
-    st.markdown(_explain_growth(course))
+    losses = curves.losses[:, 0]
+    st.markdown(_explain_growth(curves))
     st.caption(
         f"A network that learns the digits: {rate.UNITS} units with batch norm (ε = 0) and ReLU, then a linear "
         f"classifier. Mini-batches of {rate.BATCH}. The loss falls from {format_number(losses[0], 3)} to "
@@ -69,12 +69,12 @@ def _draw_run(course: rate.TrainingCurves, theme: str) -> None:
     )
 
 
-def _explain_growth(course: rate.TrainingCurves) -> str:
+def _explain_growth(curves: rate.TrainingCurves) -> str:
     """Explain why W only grows, and how closely the run follows the equation."""
-    least = course.shortest[:, 0].min()
+    least = curves.shortest[:, 0].min()
     if least < -ROUNDING:
         return f"**A weight vector got shorter** by {format_number(-least, 2)}, which only rounding can do."
-    error = rate.measure_pythagoras_gap(course)
+    error = rate.measure_pythagoras_gap(curves)
     checked = (
         "In this run both sides are equal up to rounding."
         if error <= ROUNDING

@@ -115,12 +115,12 @@ def write_stage_explanation(long: DescentStep, short: DescentStep, eps: float, s
     )
 
 
-def _describe_place(one: ForwardPass, eps: float) -> str:
+def _describe_place(forward: ForwardPass, eps: float) -> str:
     """Describe the place of x̂: on the circle, inside it or at the origin."""
-    if not one.v.any():
+    if not forward.v.any():
         return "v is 0, and so is x̂." + ("" if eps else " 0/0 counts as 0 here; PyTorch returns NaN.")
-    if _is_inside(one):
-        return f"Its length is {typeset(float(np.linalg.norm(one.xhat)), 3)}, less than the radius √3."
+    if _is_inside(forward):
+        return f"Its length is {typeset(float(np.linalg.norm(forward.xhat)), 3)}, less than the radius √3."
     return "It ends on the **circle** of radius √3, as does every v at ε = 0. Only the direction of v is left."
 
 
@@ -133,6 +133,6 @@ def _write_alt_text(long: DescentStep, short: DescentStep, stage: str) -> str:
     return f"Vectors in space. {said}{turns}."
 
 
-def _is_inside(one: ForwardPass) -> bool:
+def _is_inside(forward: ForwardPass) -> bool:
     """Return True if ε keeps x̂ visibly inside the circle."""
-    return float(1 - np.linalg.norm(one.xhat) / CIRCLE_RADIUS) > CIRCLE_TOLERANCE
+    return float(1 - np.linalg.norm(forward.xhat) / CIRCLE_RADIUS) > CIRCLE_TOLERANCE

@@ -10,8 +10,8 @@ from normviz.core.text import format_number, join_words, typeset
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe import wording
 from normviz.describe.backward import build_backward_formulas
-from normviz.describe.notation import Formula
 from normviz.describe.snippets import BACKWARD_FRAMEWORKS, write_backward_snippet
+from normviz.describe.symbols import Formula
 from normviz.topics.gradients import autograd
 from normviz.topics.gradients.figures import draw_tensor_map
 from normviz.topics.gradients.small import GradientComparison, SmallTensors, compare_gradients, make_small_tensors
@@ -68,7 +68,7 @@ def _show_lines(scheme: Scheme) -> None:
     """Show the formulas, first those on the way to ∂l/∂x."""
     lines = build_backward_formulas(scheme)
     there = {line.name for line in lines}
-    inside = [] if scheme.pointwise is None else ["α"] if scheme.shift is None else ["α", "s"]
+    inside = [] if scheme.function is None else ["α"] if scheme.shift is None else ["α", "s"]
     found = join_words(["∂l/∂x", *(symbol for name, symbol in LINE_SYMBOLS.items() if name in there), *inside], "and")
     st.markdown(
         f"**{wording.capitalize_first(wording.format_scheme_name(scheme))}, backwards**: from ∂l/∂y to {found}."
@@ -96,19 +96,21 @@ def _show_rows(lines: Sequence[Formula]) -> None:
                     st.latex(line.latex, width="content")
 
 
-def _show_in_and_out(scheme: Scheme, at: SmallTensors, both: GradientComparison, eps: float, theme: str) -> None:
+def _show_in_and_out(
+    scheme: Scheme, tensors: SmallTensors, comparison: GradientComparison, eps: float, theme: str
+) -> None:
     """Show d and ∂l/∂x as pictures, and the part of the gradient that the backward pass removes."""
-    d, dx = both.formula.dxhat, both.formula.dx
-    least = ROUNDING * both.frozen
+    d, dx = comparison.formula.dxhat, comparison.formula.dx
+    least = ROUNDING * comparison.frozen
     shown = (("incoming", "d comes in", d, 0.0), ("outgoing", "∂l/∂x goes out", dx, least))
     for key, title, values, zero in shown:
         largest = format_number(np.abs(values).max(), zero_threshold=zero)
-        alt = f"{title}: a heat map of {wording.format_shape(at.x.shape)} numbers, the largest {largest}."
+        alt = f"{title}: a heat map of {wording.format_shape(tensors.x.shape)} numbers, the largest {largest}."
         show_figure(draw_tensor_map(values, title, theme, zero), key, alt, "11.5rem")
     st.markdown(_describe_invariances(scheme, eps))
     rows: dict[str, list[str]] = {"": [], "d": [], "∂l/∂x": []}
-    for name, factor in (("sum", np.ones(at.x.shape)), ("sum of x times it", at.x)):
-        least = ROUNDING * both.frozen * float(np.abs(factor).sum())
+    for name, factor in (("sum", np.ones(tensors.x.shape)), ("sum of x times it", tensors.x)):
+        least = ROUNDING * comparison.frozen * float(np.abs(factor).sum())
         rows[""].append(name)
         rows["d"].append(format_number((factor * d).sum(), 4, ROUNDING * float(np.abs(factor * d).sum())))
         rows["∂l/∂x"].append(format_number((factor * dx).sum(), 4, least))
@@ -117,7 +119,7 @@ def _show_in_and_out(scheme: Scheme, at: SmallTensors, both: GradientComparison,
 
 def _describe_invariances(scheme: Scheme, eps: float) -> str:
     """Describe the part of the gradient that is removed, which follows from the scheme; the observation is in bold."""
-    letter = "W" if scheme.acts_on == "weight" else "x"
+    letter = "W" if scheme.is_weight_scheme else "x"
     shift = f"a shift of all {letter} changes nothing, so ∂l/∂{letter} sums to 0"
     factor = f"a factor of all {letter} changes nothing, so {letter} · ∂l/∂{letter} sums to 0"
     if eps:
@@ -128,60 +130,62 @@ def _describe_invariances(scheme: Scheme, eps: float) -> str:
         *([factor] if scheme.suppression is not None else []),
     ]
     said = "; ".join(parts) or "nothing is taken out, since nothing is normalized"
-    if scheme.pointwise is not None:
+    if scheme.function is not None:
         said = "nothing is shared: each element has a slope of its own, which is near 0 where it is saturated"
     return f"**{wording.capitalize_first(said)}.**"
 
 
-def _show_comparison(scheme: Scheme, at: SmallTensors, both: GradientComparison, eps: float, torch: bool) -> None:
+def _show_comparison(
+    scheme: Scheme, tensors: SmallTensors, comparison: GradientComparison, eps: float, torch: bool
+) -> None:
     """Show a row for each gradient: its size, and the differences of the other ways from the formula."""
-    exact = both.formula
-    others = {"central differences": both.differences}
+    exact = comparison.formula
+    others = {"central differences": comparison.differences}
     if torch:
-        others["autograd (PyTorch)"] = cached_autograd(scheme, at, eps)
-    rows = [name for name in GRADIENT_NAMES if name in both.differences and _learned(scheme, name)]
+        others["autograd (PyTorch)"] = cached_autograd(scheme, tensors, eps)
+    rows = [name for name in GRADIENT_NAMES if name in comparison.differences and _learned(scheme, name)]
     columns = {"": [GRADIENT_NAMES[name].replace("γ", scheme.gain_symbol) for name in rows]}
     columns["numbers"] = [f"{np.size(getattr(exact, name))}" for name in rows]
-    columns["the largest, by the formula"] = [_largest(exact, name, both) for name in rows]
+    columns["the largest, by the formula"] = [_largest(exact, name, comparison) for name in rows]
     for other, found in others.items():
         columns[f"difference from {other}"] = [
-            _difference(getattr(exact, name), found.get(name), both, name) for name in rows
+            _difference(getattr(exact, name), found.get(name), comparison, name) for name in rows
         ]
     st.table(columns, border="horizontal")
-    held = f"μ and {'Σ' if scheme.whitens else 'σ'} were constants"
-    held = "nothing were saturated" if scheme.pointwise else held
+    held = f"μ and {'Σ' if scheme.kind.divides_by_matrix else 'σ'} were constants"
+    held = "nothing were saturated" if scheme.function else held
     st.caption(
         f"Differences of ∂l/∂x: the largest, relative to the largest ∂l/∂x that there would be if {held}; of the "
         "others, relative to the largest number. Central differences have an error of their own, of a step that is "
         f"finite and of rounding{'; ∂l/∂ε takes them to one side, since ε may be 0' if 'deps' in rows else ''}."
     )
-    draw_download_button(lambda: _tabulate_elements(at, both), f"{scheme.key}-gradients")
+    draw_download_button(lambda: _tabulate_elements(tensors, comparison), f"{scheme.key}-gradients")
 
 
 def _learned(scheme: Scheme, name: str) -> bool:
     return {"dgain": scheme.gain, "dbias": scheme.bias}.get(name, ()) is not None
 
 
-def _largest(exact: object, name: str, both: GradientComparison) -> str:
+def _largest(exact: object, name: str, comparison: GradientComparison) -> str:
     value = np.abs(getattr(exact, name)).max()
-    return format_number(value, 4, ROUNDING * both.frozen if name == "dx" else 0.0)
+    return format_number(value, 4, ROUNDING * comparison.frozen if name == "dx" else 0.0)
 
 
-def _difference(exact: np.ndarray, found: np.ndarray | None, both: GradientComparison, name: str) -> str:
-    if found is None:
+def _difference(exact: np.ndarray, other: np.ndarray | None, comparison: GradientComparison, name: str) -> str:
+    if other is None:
         return "–"
-    scale = both.frozen if name == "dx" else float(np.abs(exact).max()) or 1.0
-    gap = float(np.abs(exact - found).max()) / scale
+    scale = comparison.frozen if name == "dx" else float(np.abs(exact).max()) or 1.0
+    gap = float(np.abs(exact - other).max()) / scale
     return format_number(gap, 2)
 
 
-def _tabulate_elements(at: SmallTensors, both: GradientComparison) -> dict[str, list]:
+def _tabulate_elements(tensors: SmallTensors, comparison: GradientComparison) -> dict[str, list]:
     """Return every element in columns, a row for each."""
-    index = np.indices(at.x.shape).reshape(4, -1).tolist()
+    index = np.indices(tensors.x.shape).reshape(4, -1).tolist()
     return dict(zip("nhwc", index, strict=True)) | {
-        "x": at.x.ravel().tolist(),
-        "dl/dy": at.dy.ravel().tolist(),
-        "d": both.formula.dxhat.ravel().tolist(),
-        "dl/dx by the formula": both.formula.dx.ravel().tolist(),
-        "dl/dx by central differences": both.differences["dx"].ravel().tolist(),
+        "x": tensors.x.ravel().tolist(),
+        "dl/dy": tensors.dy.ravel().tolist(),
+        "d": comparison.formula.dxhat.ravel().tolist(),
+        "dl/dx by the formula": comparison.formula.dx.ravel().tolist(),
+        "dl/dx by central differences": comparison.differences["dx"].ravel().tolist(),
     }

@@ -48,7 +48,7 @@ def show_chain(view: View, theme: str) -> None:
         said = describe_chain_step(one, STEPS[step], view["eps"])
         with left:
             alt = f"A graph from x to the loss, at step {step} of {LAST_STEP} back. {said.replace('**', '')}"
-            show_figure(draw_chain(one, step, _compute_least(one), theme), "chain", alt, "min(26rem, 68vh)")
+            show_figure(draw_chain(one, step, _find_zero_limit(one), theme), "chain", alt, "min(26rem, 68vh)")
         with right:
             st.markdown(f"#### {STEP_HEADINGS[STEPS[step]]}")
             with st.container(key="said-of-step"):
@@ -89,21 +89,21 @@ def _write_formula(count: int, theme: str) -> str:
     return r"\frac{\partial l}{\partial x} = " + " + ".join(added)
 
 
-def _tabulate_terms(one: ChainValues, step: str, added: dict[str, np.ndarray]) -> dict[str, list[str]]:
+def _tabulate_terms(values: ChainValues, step: str, terms: dict[str, np.ndarray]) -> dict[str, list[str]]:
     """Return the terms of a gradient, a row for each, and their sum: over the elements, or element by element."""
-    total, least = getattr(one, step), _compute_least(one)
-    rows = dict(added)
+    total, least = getattr(values, step), _find_zero_limit(values)
+    rows = dict(terms)
     if np.ndim(total):
         rows["**sum**"] = total
     columns = {"": list(rows)} | {
-        ORDINALS[k]: [format_values(row[k], least) for row in rows.values()] for k in range(len(one.x))
+        ORDINALS[k]: [format_values(row[k], least) for row in rows.values()] for k in range(len(values.x))
     }
     return columns if np.ndim(total) else columns | {"sum": [f"**{format_values(total, least)}**"]}
 
 
 def describe_chain_step(values: ChainValues, step: str, eps: float) -> str:
     """Return sentences on a step: the gradient, and its origin."""
-    count, least = len(values.x), _compute_least(values)
+    count, least = len(values.x), _find_zero_limit(values)
     dx_sum = float(values.dx.sum())
     constant = " All x are equal and ε is 0, so s = 0. We define 0/0 as 0." if values.root == 0 else ""
     texts = {
@@ -128,6 +128,6 @@ def describe_chain_step(values: ChainValues, step: str, eps: float) -> str:
     return texts[step]
 
 
-def _compute_least(one: ChainValues) -> float:
+def _find_zero_limit(values: ChainValues) -> float:
     """Return the magnitude up to which a gradient is 0 to rounding."""
-    return 1e-12 * float(np.abs(one.dxhat).max()) / (one.root or 1.0)
+    return 1e-12 * float(np.abs(values.dxhat).max()) / (values.root or 1.0)

@@ -36,21 +36,24 @@ def show_jacobian(view: View, theme: str) -> None:
     draw_download_button(lambda: {"d xhat / d x": named} | columns, f"{scheme.key}-jacobian")
 
 
-def _describe_structure(scheme: Scheme, laid: JacobianBlocks, fields: int) -> str:
+def _describe_structure(scheme: Scheme, blocks: JacobianBlocks, field_count: int) -> str:
     """Describe the structure of the matrix, which follows from the fields."""
-    if scheme.pointwise is not None:
+    if scheme.function is not None:
         return "**Only the diagonal**: every x̂ depends on its own x alone."
     if not scheme.fields:
         return "**Only the diagonal**: x̂ = x."
-    if scheme.spectral:
+    if scheme.kind.divides_by_singular_value:
         return "**One block**: all weights share one largest singular value, so each weight affects all."
-    if not laid.alone:
+    if not blocks.alone:
         return (
             "**Fields overlap, or differ between mean and divisor**: an element depends on all elements of its "
             "fields. Its gradient adds up all elements whose fields contain it."
         )
-    sizes = np.diff(laid.edges)
+    sizes = np.diff(blocks.edges)
     of = pluralize(int(sizes[0]), "element")
-    if fields == 1:
+    if field_count == 1:
         return f"**One block of {of}**: all elements share their statistics, so each affects all."
-    return f"**Each of the {fields} blocks is a field of {of}**: elements of different fields do not affect each other."
+    return (
+        f"**Each of the {field_count} blocks is a field of {of}**: elements of different fields do not "
+        f"affect each other."
+    )

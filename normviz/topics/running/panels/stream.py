@@ -112,15 +112,21 @@ def _write_statistics(view: View, batch: StreamBatch, theme: str) -> str:
     return f'<div class="nv-pairs"><p>{words}</p>{"".join(cards)}</div>'
 
 
-def _picture(view: View, seen: StreamTrace, averages: RunningAverages, position: int, theme: str) -> None:
+def _picture(view: View, stream_trace: StreamTrace, averages: RunningAverages, position: int, theme: str) -> None:
     unit = view["unit"] - 1
     followed = [
         TrackedStatistic(
             f"{title}<br>{_describe_drift(whole[:, unit])}", symbol, batch[:, unit], running[:, unit], whole[:, unit]
         )
         for title, symbol, batch, running, whole in (
-            (f"Mean of unit {view['unit']}", "μ", seen.mean, averages.mean, seen.population_mean),
-            (f"Variance of unit {view['unit']}", "σ²", seen.variance, averages.variance, seen.population_variance),
+            (f"Mean of unit {view['unit']}", "μ", stream_trace.mean, averages.mean, stream_trace.population_mean),
+            (
+                f"Variance of unit {view['unit']}",
+                "σ²",
+                stream_trace.variance,
+                averages.variance,
+                stream_trace.population_variance,
+            ),
         )
     ]
     alt = (
@@ -142,7 +148,7 @@ def _colour_latex(text: str, mode: str, theme: str) -> str:
 
 
 def _show_update(
-    convention: Convention, view: View, seen: StreamTrace, averages: RunningAverages, position: int, theme: str
+    convention: Convention, view: View, stream_trace: StreamTrace, averages: RunningAverages, position: int, theme: str
 ) -> None:
     """Show the update running ← (1 − share) · running + share · batch in numbers, for mean and variance."""
     if not position:
@@ -151,8 +157,8 @@ def _show_update(
     unbiased = rf"\tfrac{{{count}}}{{{count - 1}}}" if convention.unbiased else ""
     lines = []
     for symbol, average, batch, factor in (
-        (r"\mu", averages.mean, seen.mean, ""),
-        (r"\sigma^2", averages.variance, seen.variance, unbiased),
+        (r"\mu", averages.mean, stream_trace.mean, ""),
+        (r"\sigma^2", averages.variance, stream_trace.variance, unbiased),
     ):
         times = count / (count - 1) if factor else 1.0
         rest, part, *terms = format_update(share, times, average[position - 1, unit], batch[position - 1, unit])

@@ -30,7 +30,7 @@ def list_candidates(shape: Shape) -> tuple[tuple[Scheme, ...], ...]:
         if compute_behaviour_key(scheme, shape) not in plain:
             found.setdefault(compute_behaviour_key(scheme, shape), []).append(scheme)
     there = [each for key, each in found.items() if key[1] != "zero"]
-    return tuple(tuple(each) for each in sorted(there, key=lambda each: each[0].acts_on == "none"))
+    return tuple(tuple(each) for each in sorted(there, key=lambda each: each[0].is_baseline))
 
 
 def is_affine(schemes: Sequence[Scheme]) -> bool:
@@ -52,10 +52,10 @@ def _rows() -> Iterator[Scheme]:
     A window has a radius for each axis, too many to try. Of rows with the same fields, those with fewer gains are left
     out: they equal another row with some of its gains fixed.
     """
-    rows = [row for row in SCHEMES.values() if row.acts_on in ("activation", "none") and row.key != "custom"]
+    rows = [row for row in SCHEMES.values() if row.on_weights is None and row.key != "custom"]
     rows = [row for row in rows if not any(field.windows for field in row.fields)]
     for row in sorted(rows, key=lambda row: row.key not in VARIANTS):
-        alike = [other for other in rows if (other.fields, other.pointwise) == (row.fields, row.pointwise)]
+        alike = [other for other in rows if (other.fields, other.function) == (row.fields, row.function)]
         if _gains(row) == max(map(_gains, alike)):
             yield row
 

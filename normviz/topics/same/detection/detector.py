@@ -58,7 +58,7 @@ class Detection:
         rules = [field and [(k, field.rules[axis]) for k, axis in long] for field in fields]
         over = (each and tuple((k, rule) for k, rule in each if rule != OWN) for each in rules)
         learned = tuple(k for k, axis in long if AXES["activation"][axis] in fit.along)
-        return fit.scheme.pointwise, fit.scheme.whitens, learned, *over
+        return fit.scheme.function, fit.scheme.kind.divides_by_matrix, learned, *over
 
     def _hides(self, fit: CandidateFit, other: CandidateFit) -> bool:
         """Return True if a γ and a β for each channel may turn one candidate into the other.
@@ -72,7 +72,7 @@ class Detection:
         if is_affine(fit.schemes) and is_affine(other.schemes):
             return not (fit.gain and is_changed_by_gain(other.schemes))
         if is_affine(fit.schemes) and other.fits and not other.told:
-            return other.level == CHANNELS and other.scheme.pointwise is None
+            return other.level == CHANNELS and other.scheme.function is None
         divides, also = self.make_computation_key(fit)[-1], self.make_computation_key(other)[-1]
         centred = (fit.scheme.summation is None) != (other.scheme.summation is None)
         return not other.told and centred and divides == also != ()

@@ -124,7 +124,7 @@ def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Ite
     """
     for schemes in list_candidates(x.shape):
         scheme = schemes[0]
-        if scheme.whitens and not _is_linear(x, y, scheme, dtype):
+        if scheme.kind.divides_by_matrix and not _is_linear(x, y, scheme, dtype):
             yield CandidateFit(schemes, layout, CHANNELS, ("C",))
             continue
         if scheme.function is not None:
@@ -185,7 +185,7 @@ def _trials(x: np.ndarray, schemes: tuple[Scheme, ...], epsilons: tuple[float, .
         return
     size, linear = np.ones(x.shape), None if is_affine(schemes) else centre(x, field)[0]
     for eps in epsilons:
-        if scheme.whitens:
+        if scheme.kind.divides_by_matrix:
             xhat, deviation = normalize(x, scheme, eps).xhat, None
         else:
             deviation = np.hypot(np.asarray(result.deviation), eps**0.5)
@@ -278,7 +278,7 @@ def _estimate(x: np.ndarray, y: np.ndarray, scheme: Scheme) -> float | None:
     None if it cannot be estimated: a single field, fields of one variance, or a matrix that divides.
     """
     field = scheme.suppression
-    if field is None or scheme.whitens or prod(field.statistics_shape(x.shape)) < 2:
+    if field is None or scheme.kind.divides_by_matrix or prod(field.statistics_shape(x.shape)) < 2:
         return None
     result = normalize(x, scheme, 0.0)
     square = np.asarray(result.deviation) ** 2

@@ -35,7 +35,7 @@ def label_candidate(fit: CandidateFit) -> str:
 
 def label_kind(fit: CandidateFit) -> str:
     """Return the label of a candidate; of a function without α and s, which mean nothing if it is undecided."""
-    return label_candidate(fit) if fit.scheme.pointwise is None else fit.scheme.label
+    return label_candidate(fit) if fit.scheme.function is None else fit.scheme.label
 
 
 def describe_array_axes(fits: Sequence[CandidateFit]) -> str:
@@ -49,7 +49,7 @@ def describe_array_axes(fits: Sequence[CandidateFit]) -> str:
 
 def describe_fitted_eps(fit: CandidateFit) -> str:
     """Return the known range of ε, or α and s: "ε = 10⁻⁵", "ε ≤ 10⁻⁵", "α and s = 0.3 estimated"."""
-    if fit.scheme.pointwise is not None:
+    if fit.scheme.function is not None:
         return "α estimated" if fit.scheme.shift is None else f"α and s = {typeset(fit.scheme.shift, 3)} estimated"
     if not fit.eps:
         return ""

@@ -8,7 +8,7 @@ import streamlit as st
 
 from normviz.core.equality import find_largest_difference, is_rounding
 from normviz.core.fields import Shape
-from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.registry import Scheme
 from normviz.core.text import format_number
 from normviz.describe import notation
 from normviz.describe.aims import describe_scope
@@ -133,7 +133,7 @@ def _cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, theme: 
     schemes = [side.scheme(x.shape) for side in identity.sides]
     left, right = (replace(scheme, label=format_scheme_label(scheme)) for scheme in schemes)
     if covered:
-        right = replace(SCHEMES["none"], acts_on=left.acts_on, label=f"{right.label}: ?")
+        right = replace(left.remove_normalization(), label=f"{right.label}: ?")
     draw_two_cubes((left, right), x, _both(identity.key, x, view["eps"]), view, theme)
     shown = f"Blue: the field of the orange element in a tensor of {format_shape(x.shape)}"
     st.caption(f"{shown}, for {left.label} alone." if covered else f"{shown}. Click another element.")

@@ -48,9 +48,10 @@ def _variant(scheme: Scheme, result: NormalizationResult, focus: tuple[int, ...]
     lines = {line.name: line.latex for line in notation.build_main_formulas(scheme)}
     st.latex(lines["mean"])
     st.latex(lines["normalized"])
-    box = wording.describe_boxes(scheme, focus, shape)[0]
+    bound = wording.BoundScheme(scheme, shape)
+    box = bound.describe_boxes(focus)[0]
     st.markdown(
-        f"{wording.capitalize_first(wording.describe_statistic_counts(scheme, shape))}.  \nField of the chosen "
+        f"{wording.capitalize_first(bound.describe_statistic_counts())}.  \nField of the chosen "
         f"element: {box.where}.  \n"
         f"Its **x̂ = {format_number(result.xhat[focus])}**."
     )

@@ -52,10 +52,10 @@ def show(view: View, theme: str) -> None:
     )
 
 
-def _describe_style(found: RestyledPhoto, names: list[str], kernel: int, contrast: float) -> str:
+def _describe_style(photo: RestyledPhoto, names: list[str], kernel: int, contrast: float) -> str:
     """Describe how far the last picture has the statistics of the style."""
-    gap = format_number(found.gap, 2, 1e3 * RELATIVE_TOLERANCES["float64"])
-    what = f"each of {found.channels} random features of {kernel} × {kernel} pixels" if kernel else "each colour"
+    gap = format_number(photo.gap, 2, 1e3 * RELATIVE_TOLERANCES["float64"])
+    what = f"each of {photo.channels} random features of {kernel} × {kernel} pixels" if kernel else "each colour"
     if not contrast:
         return "Without contrast nothing is left: x̂ = 0, and in its place stands the mean of the other picture."
     return (
@@ -64,20 +64,20 @@ def _describe_style(found: RestyledPhoto, names: list[str], kernel: int, contras
     )
 
 
-def _describe_contrast(found: RestyledPhoto, contrast: float, eps: float) -> str:
+def _describe_contrast(photo: RestyledPhoto, contrast: float, eps: float) -> str:
     """Describe whether x̂ depends on the contrast."""
     if not contrast:
         return "**Instance norm takes the contrast**, but has nothing to work on where there is none."
-    gap = format_number(found.contrast_gap, 2, 1e3 * RELATIVE_TOLERANCES["float64"])
+    gap = format_number(photo.contrast_gap, 2, 1e3 * RELATIVE_TOLERANCES["float64"])
     return (
         f"**Instance norm takes the contrast**: at contrast × {typeset(contrast)} and ε = {typeset(eps)}, x̂ is at most "
         f"{gap} from that of full contrast. The smaller ε is beside σ², the nearer."
     )
 
 
-def _describe_limits(found: RestyledPhoto, kernel: int) -> str:
+def _describe_limits(photo: RestyledPhoto, kernel: int) -> str:
     """Describe what random features can show, and what they cannot."""
-    gap = format_number(found.seen_gap, 2, 1e3 * RELATIVE_TOLERANCES["float64"])
+    gap = format_number(photo.seen_gap, 2, 1e3 * RELATIVE_TOLERANCES["float64"])
     if not kernel:
         return (
             "**On pixels the style is colour and contrast.** Style transfer proper works on features: choose *Random "

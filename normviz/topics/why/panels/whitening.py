@@ -130,10 +130,10 @@ def _format_matrix(cov: np.ndarray) -> str:
     return r"\mathrm{Cov} = \begin{pmatrix}" + r" \\ ".join(rows) + r"\end{pmatrix}"
 
 
-def _describe_stage(key: str, before: np.ndarray, after: np.ndarray, made: np.ndarray, eps: float) -> str:
+def _describe_stage(key: str, before: np.ndarray, after: np.ndarray, result: np.ndarray, eps: float) -> str:
     """Describe the right picture in a sentence."""
     was, now = (_correlation(cov) for cov in (before, after))
-    rank, mean = int((find_principal_directions(before)[0] > 0).sum()), np.abs(made.mean(0)).max()
+    rank, mean = int((find_principal_directions(before)[0] > 0).sum()), np.abs(result.mean(0)).max()
     spreads = " and ".join(typeset(value, 4) for value in np.diag(after))
     if key == "centred":
         return f"Centred: the mean is {_zero(mean)}, the covariance as it was, and the correlation still {now}."
@@ -148,10 +148,10 @@ def _describe_stage(key: str, before: np.ndarray, after: np.ndarray, made: np.nd
     )
 
 
-def _describe_scaled(before: np.ndarray, after: np.ndarray, made: np.ndarray, eps: float) -> str:
+def _describe_scaled(before: np.ndarray, after: np.ndarray, result: np.ndarray, eps: float) -> str:
     """Describe how closely batch norm attains mean 0 and variance 1."""
     predicted = np.diag(before) / (np.diag(before) + eps)
-    gap, mean = _zero(np.abs(predicted - np.diag(after)).max()), _zero(np.abs(made.mean(0)).max())
+    gap, mean = _zero(np.abs(predicted - np.diag(after)).max()), _zero(np.abs(result.mean(0)).max())
     return f"Batch norm: mean {mean}, variances σ²/(σ²+ε) (difference {gap}). "
 
 
@@ -206,12 +206,12 @@ def _request_costs() -> None:
     st.session_state[COSTS_KEY] = True
 
 
-def _describe_costs(found: WhiteningCosts) -> str:
+def _describe_costs(costs: WhiteningCosts) -> str:
     """Describe how much longer whitening takes, and how its time grows."""
-    there, back = found.whitened / found.per_feature, found.whitened_back / found.per_feature_back
+    there, back = costs.whitened / costs.per_feature, costs.whitened_back / costs.per_feature_back
     return (
-        f"At C = {int(found.sizes[-1])}, whitening took {_times(there[-1])} times as long as batch norm, and with its "
-        f"gradient {_times(back[-1])} times; at C = {int(found.sizes[0])} it was {_times(there[0])} times."
+        f"At C = {int(costs.sizes[-1])}, whitening took {_times(there[-1])} times as long as batch norm, and with its "
+        f"gradient {_times(back[-1])} times; at C = {int(costs.sizes[0])} it was {_times(there[0])} times."
     )
 
 

@@ -1,0 +1,94 @@
+"""Symbols that the formulas of schemes are made of, in LaTeX."""
+
+from typing import NamedTuple
+
+from normviz.core.fields import AXIS_NAMES
+from normviz.core.registry import Scheme
+from normviz.describe.averages import AverageFormula, build_averages, format_axis_size, format_subscript
+
+
+class Formula(NamedTuple):
+    """One line: what it says in words (mean, centred, variance, mean square, normalized, output, …), and LaTeX."""
+
+    name: str
+    latex: str
+
+
+class FormulaParts(NamedTuple):
+    """The parts of a scheme's formulas, in LaTeX.
+
+    Attributes:
+        tensor: the letter of the tensor that is normalized; centred: the letter of the dividend.
+        element: the index of an element, as a subscript.
+        hat: the normalized element; below: the root that divides it.
+        averages: the averages over the fields A and B, if the scheme has them.
+    """
+
+    tensor: str
+    centred: str
+    element: str
+    hat: str
+    below: str
+    averages: dict[str, AverageFormula]
+
+
+def format_argument_latex(scheme: Scheme, x: str, alpha: str = r"\alpha", shift: str = "s") -> str:
+    """Format αx + s of a pointwise scheme, in LaTeX."""
+    return f"{alpha} {x}" + ("" if scheme.shift is None else f" + {shift}")
+
+
+def format_function_latex(scheme: Scheme, x: str) -> str:
+    """Format f(αx + s) of a pointwise scheme, in LaTeX."""
+    return rf"\operatorname{{{scheme.kind.function}}}({format_argument_latex(scheme, x)})"
+
+
+def format_gain_symbol(scheme: Scheme) -> str:
+    """Return the symbol of the gain, in LaTeX."""
+    return {"γ": r"\gamma"}.get(scheme.gain_symbol, scheme.gain_symbol)
+
+
+def format_centred(scheme: Scheme) -> str:
+    """Return the symbol of the dividend: v, or the tensor's symbol if nothing is centred."""
+    return scheme.symbol if scheme.summation is None else "v"
+
+
+def format_hat(scheme: Scheme) -> str:
+    """Format the normalized element x̂."""
+    return rf"\hat{{{scheme.symbol}}}{format_element(scheme)}"
+
+
+def format_element(scheme: Scheme) -> str:
+    """Return the index of an element, as a subscript."""
+    return format_subscript("".join(AXIS_NAMES[axis].letter for axis in scheme.axes))
+
+
+def format_neighbour(scheme: Scheme) -> str:
+    """Return the index of another channel j at the same position."""
+    return format_subscript("".join(AXIS_NAMES[axis].letter for axis in scheme.axes[:-1]) + "j")
+
+
+def format_difference(scheme: Scheme) -> str:
+    """Format x − μ of an element."""
+    return rf"{scheme.symbol}{format_element(scheme)}-\mu{build_averages(scheme)['A'].index}"
+
+
+def format_mean_square(scheme: Scheme) -> str:
+    """Format the mean square: σ² of a centred tensor, otherwise a bar over the square."""
+    symbol = rf"\overline{{{scheme.symbol}^2}}" if scheme.summation is None else r"\sigma^2"
+    return symbol + build_averages(scheme)["B"].index
+
+
+def format_fan_in(scheme: Scheme) -> str:
+    """Format the number of weights of a unit."""
+    return "".join(map(format_axis_size, scheme.axes[:-1]))
+
+
+def format_derivative(variable: str) -> str:
+    """Format ∂l/∂ of a variable."""
+    return rf"\frac{{\partial l}}{{\partial {variable}}}"
+
+
+def format_sum(scheme: Scheme, kept: tuple[str, ...]) -> str:
+    """Format the sum over all axes except the kept ones."""
+    letters = [AXIS_NAMES[axis].letter for axis in scheme.axes if axis not in kept]
+    return rf"\sum_{{{','.join(letters)}}} " if letters else ""
