@@ -34,7 +34,7 @@ def draw_pictures(
     for column, (image, (low, high)) in enumerate(zip(images.values(), grey_ranges, strict=True), 1):
         place = {"row": 1, "col": column}
         if image.ndim == 3:
-            figure.add("image", source=_png(image), hoverinfo="skip", **place)
+            figure.add("image", source=encode_data_url(image[..., :3]), hoverinfo="skip", **place)
         else:
             scale = {"colorscale": [[0, "#000000"], [1, "#ffffff"]], "showscale": False, "zmin": low, "zmax": high}
             figure.add_heatmap(z=image, hovertemplate="%{z:.4g}<extra></extra>", **scale, **place)
@@ -53,13 +53,13 @@ def find_finite_range(*values: np.ndarray) -> tuple[float, float]:
     return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
 
 
-def _png(pixels: np.ndarray) -> str:
-    """Return bytes (height, width, 3) as the data URL of a picture."""
+def encode_data_url(pixels: np.ndarray, kind: str = "png") -> str:
+    """Return the data URL of a picture of bytes, (height, width) or (height, width, 3 or 4); `kind`: or "jpeg"."""
     from PIL import Image  # imported here: most charts need no pictures
 
     buffer = BytesIO()
-    Image.fromarray(pixels[..., :3]).save(buffer, "png")
-    return f"data:image/png;base64,{b64encode(buffer.getvalue()).decode()}"
+    Image.fromarray(pixels).save(buffer, kind, quality=88)
+    return f"data:image/{kind};base64,{b64encode(buffer.getvalue()).decode()}"
 
 
 def draw_statistics_map(

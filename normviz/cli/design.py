@@ -16,17 +16,9 @@ from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
 from normviz.jobs.run import create_queue, run_missing
 from normviz.topics.design.conditions import CONDITIONS
+from normviz.topics.design.demands import Demands, Invariances, parse_fronts
 from normviz.topics.design.reasons import describe_relaxation, explain_no_answer
-from normviz.topics.design.search import (
-    Demands,
-    Invariances,
-    find_nearest_schemes,
-    find_scheme_name,
-    find_schemes,
-    parse_fronts,
-    split_scheme,
-    take_census,
-)
+from normviz.topics.design.search import find_nearest_schemes, find_scheme_name, find_schemes, split_scheme, take_census
 from normviz.topics.design.training import plan_trainings
 from normviz.topics.design.training_results import count_by_set, describe_exceptions
 from normviz.topics.design.wording import format_scheme_line

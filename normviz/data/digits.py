@@ -43,6 +43,12 @@ def load_digit_split(test: bool = False) -> tuple[np.ndarray, np.ndarray]:
     return images[chosen], labels[chosen]
 
 
+def order_mini_batches(rng: np.random.Generator, count: int, steps: int, batch: int) -> np.ndarray:
+    """Return the indices of each mini-batch, (steps, batch): all `count` examples in turn, shuffled anew each time."""
+    rounds = steps * batch // count + 1
+    return np.concatenate([rng.permutation(count) for _ in range(rounds)])[: steps * batch].reshape(steps, batch)
+
+
 def cut_patches(images: np.ndarray, kernel: int) -> np.ndarray:
     """Cut (digits, side, side) into (digits, positions, kernel²): a convolution without padding as a dense layer."""
     windows = np.lib.stride_tricks.sliding_window_view(images, (kernel, kernel), axis=(1, 2))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
+from normviz.data.digits import order_mini_batches
 from normviz.train import devices
 from normviz.train.devices import format_device_name as format_device_name
 from normviz.train.optimizers import OPTIMIZERS, Sgd
@@ -76,12 +77,7 @@ def shuffle_mini_batches(seeds: Sequence[int], count: int, steps: int, batch: in
 
     Every network goes through all examples in an order of its seed, and shuffles them again for each epoch.
     """
-    rounds = steps * batch // count + 1
-    orders = []
-    for seed in seeds:
-        rng = np.random.default_rng([seed, 1])
-        order = np.concatenate([rng.permutation(count) for _ in range(rounds)])
-        orders.append(order[: steps * batch].reshape(steps, batch))
+    orders = [order_mini_batches(np.random.default_rng([seed, 1]), count, steps, batch) for seed in seeds]
     return torch.from_numpy(np.stack(orders, axis=1))
 
 

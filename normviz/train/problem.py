@@ -8,7 +8,7 @@ import numpy as np
 
 from normviz.core.tolerances import CONTROL_ROUNDINGS, MACHINE_EPSILONS
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
-from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE, cut_patches, load_digits
+from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE, cut_patches, load_digits, order_mini_batches
 from normviz.train.setting import Setting
 
 PROBE_SIZE = 0.1
@@ -119,9 +119,7 @@ def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS)
     images, labels = load_digits()
     chosen = [MEASURED_NETWORKS[position] for position in networks]
     rng = np.random.default_rng([setting.seed, 0])
-    epochs = setting.steps * setting.batch // len(images) + 1
-    order = np.concatenate([rng.permutation(len(images)) for _ in range(epochs)])
-    order = order[: setting.steps * setting.batch].reshape(setting.steps, setting.batch)
+    order = order_mini_batches(rng, len(images), setting.steps, setting.batch)
     inputs = _seen(images, setting)
     factor, shift = _data_changes(setting, chosen, inputs.shape[-1])
     weights, rates = [], []

@@ -27,19 +27,15 @@ def make_axis_titles(bound: BoundScheme, layout: Layout, colours: Theme) -> tupl
 
 
 def show_cubes(
-    schemes: Sequence[Scheme],
-    x: np.ndarray,
-    xhats: Sequence[np.ndarray],
-    levels: np.ndarray,
-    legend: dict,
-    view: View,
-    camera: Param,
-    theme: str,
-) -> None:
+    schemes: Sequence[Scheme], x: np.ndarray, xhats: Sequence[np.ndarray], view: View, camera: Param, theme: str,
+    colouring: tuple[np.ndarray, dict] | None = None,
+) -> None:  # fmt: skip
     """Show cubes in a row, in one scene, as the element `cubes`; each highlights its field of the locked element.
 
-    `levels`, `legend`: for all copies together, as for `cube.draw_cube`; `camera`: the page's own.
+    `camera`: the page's own; `colouring`: levels and legend of all copies together, as for `cube.draw_cube`, by
+    default plain.
     """
+    levels, legend = colouring or cube.make_plain_levels((len(schemes), *x.shape))
     layout = compute_layout("folded", x.shape)
     plain = schemes[0].remove_normalization()
     brief, *titles = (make_axis_titles(BoundScheme(each, x.shape), layout, THEMES[theme]) for each in (plain, *schemes))

@@ -264,15 +264,16 @@ def draw_value_slider(
 
 
 def draw_segments(
-    key: str, label: str, names: Mapping[str, str], options: Sequence[str] | None = None, **widget_options: Any
-) -> None:
-    """Draw a choice of one name as buttons, with a label for screen readers only; `key`: in the session.
+    key: str, label: str, names: Mapping[str, str], options: Sequence[str] | None = None, is_labelled: bool = False,
+    **widget_options: Any,
+) -> None:  # fmt: skip
+    """Draw a choice of one name as buttons; `key`: in the session.
 
-    `options`: the available names, by default all.
+    `options`: the available names, by default all. Unless `is_labelled`, the label is for screen readers only.
     """
     st.segmented_control(
         label, list(names) if options is None else options, key=key, **PERSIST_STATE, required=True,
-        format_func=names.__getitem__, label_visibility="collapsed", **widget_options,
+        format_func=names.__getitem__, label_visibility="visible" if is_labelled else "collapsed", **widget_options,
     )  # fmt: skip
 
 

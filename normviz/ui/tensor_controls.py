@@ -18,6 +18,7 @@ from normviz.ui import custom
 from normviz.ui.custom import MAX_RADIUS
 from normviz.ui.frame import show_error
 from normviz.ui.link import PERSIST_STATE, Param, View, clean_values
+from normviz.ui.scheme import find_grouped_axes, list_group_counts
 from normviz.ui.tensor import DATA_NAMES, OWN_DATA, PRESETS, SIZE_NAMES, fit_shape, format_length_label
 
 
@@ -94,6 +95,12 @@ def draw_fit_button(view: View, limit: int = MAX_DRAWN_ELEMENTS) -> None:
     if fitting.items() <= view.items():
         return
     st.button(f"Use {format_shape(list(fitting.values()))}", on_click=lambda: st.session_state.update(fitting))
+
+
+def draw_group_control(view: View) -> None:
+    """Draw the number of groups."""
+    cut = ", ".join(f"{axis} = {n}" for axis, n in find_grouped_axes(view).items())
+    st.selectbox(f"Groups G (divisors of {cut})", list_group_counts(view), key="groups", **PERSIST_STATE)
 
 
 def draw_window_controls(axes: Sequence[str], prefix: str = "") -> None:

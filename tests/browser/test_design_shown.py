@@ -79,6 +79,7 @@ def test_both_themes_and_no_barriers(page, server, link):
 def test_on_a_phone_nothing_is_cut(phone, server):
     open_page(phone, server)
     assert phone.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= 390
+    assert phone.locator(".nv-answers img").first.bounding_box()["width"] >= 160
     assert cut_off(phone) == []
 
 

@@ -65,6 +65,12 @@ def test_a_guess_shows_the_answer(page, server):
     settle(page)
 
 
+def test_a_presented_answer_has_its_next_pair_in_the_window(page, server):
+    page.set_viewport_size({"width": 1280, "height": 800})
+    open_page(page, server, "identities", "?present=1&reveal=1&row=weight-length")
+    expect(page.get_by_role("button", name="Next pair")).to_be_in_viewport(ratio=1)
+
+
 def test_on_a_phone_panels_beside_each_other_scroll_for_themselves(page, server):
     page.set_viewport_size({"width": 390, "height": 844})
     visit(page, f"{server}/invariance?panel=eps&steps=20")

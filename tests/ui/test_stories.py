@@ -5,7 +5,8 @@ import pytest
 from normviz.core.registry import SCHEMES
 from normviz.core.theory import predict
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.topics.design.search import parse_fronts, take_census
+from normviz.topics.design.demands import parse_fronts
+from normviz.topics.design.search import take_census
 from normviz.train.setting import Setting
 from normviz.ui.page_texts import PAGE_TEXTS
 

@@ -6,12 +6,16 @@ from normviz.core.registry import SCHEMES
 from normviz.describe.wording import format_shape
 from normviz.topics.compare.state import COMPARABLE_KEYS, MOST, PREFIX, SHARED_TENSOR_PARAMS, get_compared_schemes
 from normviz.ui import custom
-from normviz.ui.custom import MAX_RADIUS
-from normviz.ui.link import PERSIST_STATE, View, draw_value_slider
-from normviz.ui.scheme import EPS_STEPS, find_grouped_axes, list_group_counts
+from normviz.ui.link import View, draw_segments, draw_value_slider
+from normviz.ui.scheme import EPS_STEPS
 from normviz.ui.scheme_picker import choose_schemes
 from normviz.ui.tensor import COLOUR_NAMES, get_view_lengths, get_view_shape, list_colours
-from normviz.ui.tensor_controls import draw_data_controls, draw_shape_controls
+from normviz.ui.tensor_controls import (
+    draw_data_controls,
+    draw_group_control,
+    draw_radius_control,
+    draw_shape_controls,
+)
 from normviz.web.components.picked import show_choice_bar
 
 
@@ -23,22 +27,14 @@ def controls(view: View) -> None:
             custom.draw_custom_controls(view, get_view_lengths)
         kinds = {kind for key in view["schemes"] if key != "custom" for kind in SCHEMES[key].parameters}
         if "groups" in kinds:
-            cut = ", ".join(f"{axis} = {n}" for axis, n in find_grouped_axes(view).items())
-            st.selectbox(f"Groups G (divisors of {cut})", list_group_counts(view), key="groups", **PERSIST_STATE)
+            draw_group_control(view)
         if "window" in kinds:
-            st.slider("Radius R of the windows", 0, MAX_RADIUS, key="radius", **PERSIST_STATE)
+            draw_radius_control(label="Radius R of the windows")
         draw_value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
         st.divider()
         draw_shape_controls(view, SCHEMES["batch"], SHARED_TENSOR_PARAMS)
         st.divider()
         draw_data_controls(view)
-        st.segmented_control(
-            "Colour by",
-            list_colours(False),
-            key="colour",
-            **PERSIST_STATE,
-            required=True,
-            format_func=COLOUR_NAMES.__getitem__,
-        )
+        draw_segments("colour", "Colour by", COLOUR_NAMES, list_colours(False), is_labelled=True)
     names = ", ".join(scheme.label for scheme in get_compared_schemes(view))
     show_choice_bar(f"{names or 'No scheme'} on {format_shape(get_view_shape(view))}")

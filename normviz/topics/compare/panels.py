@@ -20,8 +20,8 @@ def show_compared_cubes(
     view: View, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult], theme: str
 ) -> None:
     """Show the cubes of all schemes in a row, in one scene, with the field of the chosen element in each."""
-    levels, legend = _levels(view["colour"], schemes, x, results)
-    show_cubes(schemes, x, [result.xhat for result in results], levels, legend, view, CAMERA, theme)
+    colouring = _levels(view["colour"], schemes, x, results)
+    show_cubes(schemes, x, [result.xhat for result in results], view, CAMERA, theme, colouring)
     for column, scheme in zip(st.columns(len(schemes)), schemes, strict=True):
         column.markdown(comparison.summarize_batch_use(scheme, x.shape, view["eps"]))
     dashed = any(len(wording.BoundScheme(scheme, x.shape).statistics) == 2 for scheme in schemes)

@@ -45,9 +45,8 @@ def select_present_axes(axes: tuple[str, ...], layer: str) -> list[str]:
 
 def _apart(scheme: Scheme, axes: tuple[str, ...], shape: Shape) -> bool:
     """Return True if no statistic of the pre-activations is shared along these axes; axes of length 1 do not count."""
-    lengths = zip(AXES["activation"], shape, strict=True)
-    there = [axis for axis, n in lengths if axis in axes and n > 1]
-    return scheme.on_activations is None or not any(is_shared_along(scheme, axis, shape) for axis in there)
+    long = [axis for axis, n in zip(AXES["activation"], shape, strict=True) if axis in axes and n > 1]
+    return scheme.on_activations is None or not any(is_shared_along(scheme, axis, shape) for axis in long)
 
 
 def _keeps_nothing(scheme: Scheme, shape: Shape) -> bool:
@@ -59,54 +58,40 @@ def _centres_nothing(scheme: Scheme, shape: Shape) -> bool:
     return all(part.summation is None for part in (scheme.on_activations, scheme.on_weights) if part is not None)
 
 
+def _name_several(axes: tuple[str, ...], layer: str) -> str:
+    return join_words(AXIS_NAMES[axis].many for axis in select_present_axes(axes, layer))
+
+
 def _not_over(axes: tuple[str, ...]) -> Callable[[str], str]:
-    return lambda layer: (
-        f"no field may reach over several "
-        f"{join_words(AXIS_NAMES[axis].many for axis in select_present_axes(axes, layer))}"
-    )
+    return lambda layer: f"no field may reach over several {_name_several(axes, layer)}"
 
 
 def _within_an_example(layer: str) -> str:
-    return (
-        f"every field has to reach over several "
-        f"{join_words(AXIS_NAMES[axis].many for axis in select_present_axes(('H', 'W', 'C'), layer))}"
-    )
+    return f"every field has to reach over several {_name_several(('H', 'W', 'C'), layer)}"
 
 
 _EXAMPLES = ("N",)
 _PLACES = ("N", "H", "W")
 
-CONDITIONS = {
-    each.key: each
-    for each in (
-        Condition(
-            "single",
-            "work for a batch of one",
-            _within_an_example,
-            lambda scheme, shape: scheme.on_activations is None or not explain_single_failure(scheme, shape),
-        ),
-        Condition("nothing-kept", "store nothing for inference", _not_over(_EXAMPLES), _keeps_nothing, _EXAMPLES),
-        Condition(
-            "independent",
-            "treat each example alone",
-            _not_over(_EXAMPLES),
-            lambda scheme, shape: _apart(scheme, _EXAMPLES, shape),
-            _EXAMPLES,
-        ),
-        Condition(
-            "unequal-lengths",
-            "accept sequences of unequal lengths",
-            _not_over(_PLACES),
-            lambda scheme, shape: _apart(scheme, _PLACES, shape),
-            _PLACES,
-        ),
-        Condition(
-            "gain-only",
-            "learn γ alone",
-            lambda layer: "no mean may be subtracted, because only β can restore one",
-            _centres_nothing,
-            unbiased=True,
-        ),
-    )
-}
+_ROWS = (
+    Condition(
+        "single", "work for a batch of one", _within_an_example,
+        lambda scheme, shape: scheme.on_activations is None or not explain_single_failure(scheme, shape),
+    ),
+    Condition("nothing-kept", "store nothing for inference", _not_over(_EXAMPLES), _keeps_nothing, _EXAMPLES),
+    Condition(
+        "independent", "treat each example alone", _not_over(_EXAMPLES),
+        lambda scheme, shape: _apart(scheme, _EXAMPLES, shape), _EXAMPLES,
+    ),
+    Condition(
+        "unequal-lengths", "accept sequences of unequal lengths", _not_over(_PLACES),
+        lambda scheme, shape: _apart(scheme, _PLACES, shape), _PLACES,
+    ),
+    Condition(
+        "gain-only", "learn γ alone", lambda layer: "no mean may be subtracted, because only β can restore one",
+        _centres_nothing, unbiased=True,
+    ),
+)  # fmt: skip
+
+CONDITIONS = {each.key: each for each in _ROWS}
 """All conditions by key."""

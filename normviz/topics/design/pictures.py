@@ -4,14 +4,13 @@ The layer is a convolution of 1 × 1. Its four channels are the red, green and b
 which group norm needs for two groups. So a change of its weights is seen as a change of the photograph.
 """
 
-from base64 import b64encode
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from io import BytesIO
 from typing import NamedTuple
 
 import numpy as np
 
+from normviz.charts.common_charts import encode_data_url
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.tolerances import INVARIANCE_TOLERANCES
@@ -88,7 +87,8 @@ def render_picture_table(changes: Sequence[str]) -> str:
     Rows of the other picture follow a change of one picture. `changes`: a tuple of keys of `PICTURE_CHANGES`.
     """
     names = ("no normalization", *(f"{SCHEMES[key].label}<small>{_per(SCHEMES[key])}</small>" for key in BEST_KNOWN))
-    rows = ["".join(f"<th scope=col>{name}</th>" for name in ("", *names)), _row("before", changes[0], 0, False)]
+    heads = (f'<th scope=col style="order:{place}">{name}</th>' for place, name in enumerate(("", *names)))
+    rows = ["".join(heads), _row("before", changes[0], 0, False)]
     rows += [_row(PICTURE_CHANGES[change].name, change, 0, True) for change in changes]
     if FIRST_PICTURE_CHANGE in changes:
         rows += [
@@ -100,11 +100,12 @@ def render_picture_table(changes: Sequence[str]) -> str:
 def _row(name: str, change: str, which: int, is_after: bool) -> str:
     """Return the cells of a row: a picture before or after a change, without normalization and by each scheme."""
     cells = [f"<th scope=row>{name}</th>"]
-    for key in ("none", *BEST_KNOWN):
+    for place, key in enumerate(("none", *BEST_KNOWN), 1):
         pair = compare_pictures(key, change, which)
         words, sort = ("= the same", "same") if pair.same else ("≠ changed", "changed")
         verdict = f'<b class="{sort}">{words}</b>' if is_after and key != "none" else ""
-        cells.append(f"<td>{_image(pair.after if is_after else pair.before, pair.before)}{verdict}</td>")
+        image = _image(pair.after if is_after else pair.before, pair.before)
+        cells.append(f'<td style="order:{place}" title="{name}">{image}{verdict}</td>')
     return "".join(cells)
 
 
@@ -116,12 +117,9 @@ def _per(scheme: Scheme) -> str:
 
 def _image(values: np.ndarray, scale: np.ndarray) -> str:
     """Return a picture as HTML; black and white are the 1% darkest and brightest of `scale`, or 0 and 1."""
-    from PIL import Image  # imported here: the page's other parts need no pictures
 
     values, scale = values[..., :3], scale[..., :3]
     is_plain = scale.min() >= 0 and scale.max() <= 1
     low, high = (0.0, 1.0) if is_plain else np.quantile(scale, (0.01, 0.99))
     pixels = np.rint(255 * np.clip((values - low) / (high - low), 0, 1)).astype(np.uint8)
-    buffer = BytesIO()
-    Image.fromarray(pixels).save(buffer, "jpeg", quality=88)
-    return f'<img alt="" src="data:image/jpeg;base64,{b64encode(buffer.getvalue()).decode()}">'
+    return f'<img alt="" src="{encode_data_url(pixels, "jpeg")}">'

@@ -6,8 +6,9 @@ from functools import lru_cache
 from normviz.core.registry import SCHEMES
 from normviz.core.text import capitalize_first, join_words
 from normviz.core.transformations import TRANSFORMATIONS
+from normviz.topics.design.demands import Demands
 from normviz.topics.design.reasons import format_demand
-from normviz.topics.design.search import Demands, FoundSchemes, find_schemes, is_answer
+from normviz.topics.design.search import FoundSchemes, find_schemes, is_answer
 from normviz.topics.design.wording import LAYER_WORDS
 from normviz.ui.link import View
 
@@ -43,55 +44,41 @@ class Question:
 
 QUESTIONS = (
     Question(
-        "one-picture",
-        "One picture gets brighter",
-        need=("case-rescaling",),
+        "one-picture", "One picture gets brighter", need=("case-rescaling",),
         because="A scheme ignores the brightness of one picture if it averages inside one picture only. Batch "
         "norm divides all pictures of the batch by the same number, so a brighter one makes the other one darker.",
     ),
     Question(
-        "all-pictures",
-        "All pictures get brighter",
-        need=("dataset-rescaling",),
+        "all-pictures", "All pictures get brighter", need=("dataset-rescaling",),
         because="A factor of all pictures is a factor of every field. Every scheme that divides by a "
         "statistic ignores it at ε = 0.",
     ),
     Question(
-        "colour",
-        "A colour is added to all pictures",
-        need=("dataset-recentering",),
+        "colour", "A colour is added to all pictures", need=("dataset-recentering",),
         because="A scheme ignores the added colour if it subtracts a mean from each channel by itself. Layer "
         "norm subtracts one mean from all channels, so the colour stays.",
     ),
     Question(
-        "companions",
-        "The other pictures are left out",
-        conditions=("single", "independent"),
+        "companions", "The other pictures are left out", conditions=("single", "independent"),
         because="A scheme ignores the other pictures if it averages inside one picture only. Batch norm "
         "averages over all pictures of the batch, so it needs running averages at test time.",
     ),
     Question(
-        "weights",
-        "All weights are doubled",
-        need=("weight-matrix-rescaling",),
+        "weights", "All weights are doubled", need=("weight-matrix-rescaling",),
         because="Twice the weights give twice the pre-activations. Every scheme that divides by a statistic "
         "ignores this at ε = 0.",
     ),
     Question(
-        "one-channel",
-        "The weights of one channel are doubled",
-        need=("weight-vector-rescaling",),
+        "one-channel", "The weights of one channel are doubled", need=("weight-vector-rescaling",),
         because="A scheme ignores the factor if it divides each channel by a statistic of that channel alone, "
         "as batch and instance norm do.",
     ),
     Question(
-        "constant",
-        "A constant is added to all weights",
-        need=("weight-matrix-recentering",),
+        "constant", "A constant is added to all weights", need=("weight-matrix-recentering",),
         because="The constant adds the same number to all channels of a position, and another number at "
         "other positions. A scheme ignores it if it subtracts the mean over the channels of each position.",
     ),
-)
+)  # fmt: skip
 """Questions in the order of their buttons; the first is the default."""
 
 

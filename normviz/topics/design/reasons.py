@@ -10,17 +10,8 @@ from normviz.core.theory import predict
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.wording import pluralize
 from normviz.topics.design.conditions import CONDITIONS, select_present_axes
-from normviz.topics.design.search import (
-    FRONT_KEYS,
-    SHAPES,
-    Demand,
-    Demands,
-    NearMiss,
-    evaluate_behind_front,
-    find_conflict,
-    find_schemes,
-    make_probe_scheme,
-)
+from normviz.topics.design.demands import FRONT_KEYS, SHAPES, Demand, Demands
+from normviz.topics.design.search import NearMiss, evaluate_behind_front, find_conflict, find_schemes, make_probe_scheme
 from normviz.topics.design.wording import LAYER_WORDS
 
 

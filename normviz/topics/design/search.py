@@ -8,102 +8,33 @@ evaluated, and the others are built only on access.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, combinations, product
 from typing import NamedTuple, overload
 
 import numpy as np
 
-from normviz.core.errors import InvalidInput
-from normviz.core.fields import FULL, OWN, Field, Rule, Shape
+from normviz.core.fields import FULL, OWN, Field, Rule
 from normviz.core.locks import serialize_calls
 from normviz.core.registry import SCHEMES, Scheme, find_equal_schemes
-from normviz.core.text import join_words
 from normviz.core.theory import explain_degeneracy, find_invariances
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.topics.design.conditions import CONDITION_SHAPES, CONDITIONS, find_met_conditions
+from normviz.topics.design.conditions import CONDITION_SHAPES, find_met_conditions
+from normviz.topics.design.demands import (
+    DEMANDABLE,
+    FRONT_KEYS,
+    SHAPES,
+    Demand,
+    Demands,
+    Invariances,
+    adapt_to_demands,
+    check_layer,
+)
 
 SEARCHED_RULES = (OWN, FULL, Rule("groups", 2))
 """Rules of a field along an axis; other numbers of groups have the invariances of two."""
-
-SHAPES: dict[str, tuple[Shape, Shape]] = {
-    "dense": ((8, 1, 1, 8), (1, 1, 16, 8)),
-    "conv": ((8, 4, 4, 8), (3, 3, 4, 8)),
-}
-"""Shapes of pre-activations (N, H, W, C) and weights (kh, kw, Cin, Cout) by layer: two groups hold several each."""
-
-FRONT_KEYS = ("none", *(key for key, row in SCHEMES.items() if row.is_weight_scheme))
-"""Keys of the possible fronts: "none", or a scheme of the weights."""
-
-ANY_FRONT = "any"
-"""Stands for all of `FRONT_KEYS`."""
-
-Invariances = tuple[str, ...]
-"""Keys of transformations, in the order of `TRANSFORMATIONS`."""
-
-DEMANDABLE = (*TRANSFORMATIONS, *CONDITIONS)
-"""Keys of everything that may be demanded: transformations and conditions."""
-
-Demand = tuple[str, bool]
-"""A key of `DEMANDABLE`, and True if a scheme must have it, False if it must not."""
-
-
-@dataclass(frozen=True)
-class Demands:
-    """Invariances and conditions that a scheme must have, and invariances that it must not have.
-
-    Attributes:
-        layer: "dense" or "conv".
-        need, without: keys of transformations that must, or must not, cancel.
-        weights: allowed fronts, of `FRONT_KEYS`.
-        conditions: keys of `CONDITIONS` that must be met.
-
-    Raises:
-        InvalidInput: an unknown layer, transformation, weight scheme or condition, or one transformation both ways.
-    """
-
-    layer: str
-    need: Invariances = ()
-    without: Invariances = ()
-    weights: tuple[str, ...] = ("none",)
-    conditions: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_layer(self.layer)
-        for key in (*self.need, *self.without):
-            if key not in TRANSFORMATIONS:
-                raise InvalidInput(f"{key!r} is not a transformation; {join_words(TRANSFORMATIONS)} would do.")
-        for key in self.weights:
-            if key not in FRONT_KEYS:
-                raise InvalidInput(
-                    f"{key!r} is not a scheme of weights; {join_words([ANY_FRONT, *FRONT_KEYS])} would do."
-                )
-        for key in self.conditions:
-            if key not in CONDITIONS:
-                raise InvalidInput(f"{key!r} is not a condition; {join_words(CONDITIONS)} would do.")
-        if both := set(self.need) & set(self.without):
-            raise InvalidInput(f"{join_words(sorted(both), 'and')} cannot be both needed and excluded.")
-
-    @property
-    def each(self) -> tuple[Demand, ...]:
-        """All demands."""
-        asked = dict.fromkeys((*self.need, *self.conditions), True) | dict.fromkeys(self.without, False)
-        return tuple((key, asked[key]) for key in DEMANDABLE if key in asked)
-
-    def met(self, properties: Collection[str]) -> bool:
-        """Return True if a scheme with these properties, of `DEMANDABLE`, meets all demands."""
-        return not self.missed(properties)
-
-    def missed(self, properties: Collection[str]) -> tuple[str, ...]:
-        """Return the keys of the demands that a scheme with these properties does not meet."""
-        return tuple(key for key, wanted in self.each if (key in properties) != wanted)
-
-
-def demand_exactly(transformations: Invariances, layer: str, weights: tuple[str, ...] = ("none",)) -> Demands:
-    """Return the demands to have these invariances and no others."""
-    return Demands(layer, transformations, tuple(key for key in TRANSFORMATIONS if key not in transformations), weights)
 
 
 @dataclass(frozen=True)
@@ -154,26 +85,15 @@ class NearMiss:
     names: NamedSchemes
 
 
-def check_layer(layer: str) -> None:
-    """Raise InvalidInput for an unknown layer."""
-    if layer not in SHAPES:
-        raise InvalidInput(f"layer {layer!r} is unknown; {join_words(SHAPES)} would do.")
-
-
 def find_varying_axes(layer: str) -> tuple[int, ...]:
     """Return the positions of the axes longer than 1: N and C of a dense layer, all of a convolution."""
     return tuple(axis for axis, n in enumerate(SHAPES[layer][0]) if n > 1)
 
 
-def parse_fronts(text: str) -> tuple[str, ...]:
-    """Return the keys of fronts that a text allows: "any", "none" or the key of a scheme of weights."""
-    return FRONT_KEYS if text == ANY_FRONT else (text,)
-
-
-def list_fields(layer: str, rules: Sequence[Rule] = SEARCHED_RULES) -> list[Field | None]:
+def list_fields(layer: str) -> list[Field | None]:
     """Return all fields of a layer; None in place of the field that is own on every axis."""
     axes, found = find_varying_axes(layer), []
-    for chosen in product(rules, repeat=len(axes)):
+    for chosen in product(SEARCHED_RULES, repeat=len(axes)):
         # On an axis of length 1, averaging changes nothing.
         given = dict(zip(axes, chosen, strict=True))
         own = all(rule == OWN for rule in chosen)
@@ -190,14 +110,9 @@ def build_from_fields(summation: Field | None, suppression: Field | None, weight
     )
 
 
-def adapt_to_demands(scheme: Scheme, demands: Demands) -> Scheme:
-    """Return a scheme without β if the demands say that γ alone is learned, else unchanged."""
-    return replace(scheme, bias=None) if any(CONDITIONS[key].unbiased for key in demands.conditions) else scheme
-
-
 def get_front_key(scheme: Scheme) -> str:
     """Return the front of a scheme, of `FRONT_KEYS`; for a scheme of weights, its own key."""
-    return split_scheme(scheme)[-1] or "none"
+    return "none" if scheme.on_weights is None else scheme.on_weights.key
 
 
 def split_scheme(scheme: Scheme) -> tuple[Field | None, Field | None, str | None]:
@@ -252,15 +167,9 @@ def _index(layer: str) -> _Index:
         {*absorbs[_reaches(pair)], *find_met_conditions(build_from_fields(*pair[1:], pair[0]), layer)} for pair in pairs
     ]
     counts = np.bincount(number)
-    return _Index(
-        every,
-        number,
-        np.outer(counts, counts),
-        np.array([[key in row for key in DEMANDABLE] for row in rows]).reshape(
-            len(FRONT_KEYS), *[len(patterns)] * 2, -1
-        ),
-        _simplest(every, layer),
-    )
+    has = np.array([[key in row for key in DEMANDABLE] for row in rows])
+    has = has.reshape(len(FRONT_KEYS), len(patterns), len(patterns), -1)
+    return _Index(every, number, np.outer(counts, counts), has, _simplest(every, layer))
 
 
 def _pattern(field: Field | None) -> Field | None:
@@ -341,11 +250,6 @@ def find_schemes(demands: Demands) -> FoundSchemes:
     chosen[fronts] = answers.all(-1)
     each = chosen[:, index.pattern[:, None], index.pattern[None, :]]
     return FoundSchemes(demands, index.order[each.ravel()[index.order]])
-
-
-def iterate_schemes(layer: str, weights: Iterable[str] = ("none",)) -> Iterator[tuple[Scheme, Invariances]]:
-    """Return all schemes of a layer with their invariances; the simplest first."""
-    return iter(find_schemes(Demands(layer, weights=tuple(weights))))
 
 
 @lru_cache(maxsize=64)

@@ -8,10 +8,9 @@ from normviz.core.registry import SCHEMES
 from normviz.core.scheme import Scheme
 from normviz.core.settings import Choice, CustomValue, choice, multiple_choice
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
-from normviz.topics.design import search
 from normviz.topics.design.conditions import CONDITIONS
+from normviz.topics.design.demands import ANY_FRONT, SHAPES, Demands, parse_fronts
 from normviz.topics.design.questions import QUESTIONS
-from normviz.topics.design.search import ANY_FRONT, SHAPES, Demands
 from normviz.topics.experiments.experiment import format_custom_scheme, parse_custom_scheme
 from normviz.ui import cube_view as appearance
 from normviz.ui.custom import WEIGHT_SCHEME_LABELS
@@ -92,11 +91,11 @@ def is_relevant(view: View, name: str) -> bool:
 
 def read_demands(view: View) -> Demands:
     """Return the demands of a view; those of the first question where it has none."""
-    need, without = (tuple(key for key in TRANSFORMATIONS if view[key] == asked) for asked in ("need", "without"))
+    need, without = (tuple(key for key in TRANSFORMATIONS if view[key] == label) for label in ("need", "without"))
     conditions = tuple(view["conditions"])
     if not (need or without or conditions):
         need, conditions = QUESTIONS[0].need, QUESTIONS[0].conditions
-    return Demands(view["layer"], need, without, search.parse_fronts(view["weights"]), conditions)
+    return Demands(view["layer"], need, without, parse_fronts(view["weights"]), conditions)
 
 
 FORMER_NAMES = ("show", "set", "train", "page", "source", "scheme", "function", "alpha", "delta", "seed", "code")

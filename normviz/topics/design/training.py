@@ -17,7 +17,8 @@ from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.jobs.results import Arrays
 from normviz.jobs.spec import JobStep, run_to_end
-from normviz.topics.design.search import Demands, FoundSchemes, Invariances, demand_exactly, find_schemes, take_census
+from normviz.topics.design.demands import Demands, Invariances, demand_exactly
+from normviz.topics.design.search import FoundSchemes, find_schemes, take_census
 from normviz.topics.table1.forward import ForwardJob
 from normviz.topics.table1.results import TableResults
 from normviz.topics.table1.table import Cell, build_cells

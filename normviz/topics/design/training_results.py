@@ -9,7 +9,7 @@ import numpy as np
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.jobs.results import Results
-from normviz.topics.design.search import Invariances
+from normviz.topics.design.demands import Invariances
 from normviz.topics.design.training import ANSWER_CODES, TwinTraining
 from normviz.topics.design.wording import format_scheme_line
 

@@ -1,7 +1,5 @@
 """Controls of the tensor lab. Every widget's key is that of a value in `lab.state.PARAMS`, which it shows and sets."""
 
-from functools import partial
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -10,12 +8,13 @@ from normviz.describe.wording import format_scheme_label, format_shape
 from normviz.topics.lab.state import COMPUTED_PARAMS, get_cube_view, has_advanced_changes, has_affine, has_parameter
 from normviz.ui import custom
 from normviz.ui.drawers import draw_drawer, open_drawer
-from normviz.ui.link import PERSIST_STATE, View, draw_value_slider, is_phone
-from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS, find_grouped_axes, list_group_counts
+from normviz.ui.link import PERSIST_STATE, View, draw_segments, draw_value_slider, is_phone
+from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS
 from normviz.ui.scheme_picker import choose_scheme
 from normviz.ui.tensor import OWN_DATA, VIEW_NAMES, format_colour_name, get_view_lengths, get_view_shape, list_colours
 from normviz.ui.tensor_controls import (
     draw_data_controls,
+    draw_group_control,
     draw_mean_window_controls,
     draw_radius_control,
     draw_seed_control,
@@ -54,33 +53,18 @@ def draw_picture_controls(view: View, scheme: Scheme) -> None:
     if not place.open:
         return
     with place:
+        colours = {name: format_colour_name(name, scheme) for name in list_colours(has_affine(scheme))}
+        draw_segments("colour", "Colour by", colours, is_labelled=True)
         st.segmented_control(
-            "Colour by",
-            list_colours(has_affine(scheme)),
-            key="colour",
-            **PERSIST_STATE,
-            required=True,
-            format_func=partial(format_colour_name, scheme=scheme),
-        )
-        st.segmented_control(
-            "View",
-            list(VIEW_NAMES),
-            key="view shown",
-            required=True,
-            format_func=VIEW_NAMES.__getitem__,
-            on_change=_choose_view,
-        )
-
-
-def _choose_view() -> None:
-    st.session_state["view"] = st.session_state["view shown"]
+            "View", VIEW_NAMES, key="view shown", required=True, format_func=VIEW_NAMES.__getitem__,
+            on_change=lambda: st.session_state.update(view=st.session_state["view shown"]),
+        )  # fmt: skip
 
 
 def _parameters(view: View, scheme: Scheme) -> None:
     """Draw the control of the scheme's main parameter: G, R or α."""
     if has_parameter(scheme, "groups"):
-        cut = ", ".join(f"{axis} = {n}" for axis, n in find_grouped_axes(view).items())
-        st.selectbox(f"Groups G (divisors of {cut})", list_group_counts(view), key="groups", **PERSIST_STATE)
+        draw_group_control(view)
     if has_parameter(scheme, "radius"):
         draw_radius_control()
     if has_parameter(scheme, "alpha"):

@@ -29,7 +29,7 @@ from normviz.topics.lab.element_data import build_element_data, describe_equal_s
 from normviz.topics.lab.figures import draw_histograms
 from normviz.topics.lab.picture import AXIS_ROLES
 from normviz.topics.lab.state import FRAMEWORK_LABELS, STATISTIC_NAMES
-from normviz.ui.link import PERSIST_STATE, View
+from normviz.ui.link import PERSIST_STATE, View, draw_segments
 from normviz.ui.response_charts import show_pointwise_chart, show_response_chart
 from normviz.ui.saving import draw_download_button
 from normviz.ui.tensor import store_sent_focus
@@ -160,23 +160,15 @@ def show_lab_distribution(scheme: Scheme, x: np.ndarray, result: NormalizationRe
     box = scheme.field.box(focus, x.shape) if scheme.field else tuple((i, i + 1) for i in focus)
     inside = tuple(slice(lo, hi) for lo, hi in box)
     symbol = scheme.symbol
-    ends = ((f"before: {symbol}", x), (f"after: {symbol}̂", result.xhat))
-    panels = [(title, values, values[inside]) for title, values in ends]
-    if scheme.field:
-        of = "field"
-        said = (
-            f"{title}: mean {format_number(part.mean(), 3, estimate_rounding(everything))}, standard deviation "
-            f"{format_number(part.std(), 3, estimate_rounding(everything))} in the field"
-            for title, everything, part in panels
-        )
-    else:
-        of = "element"
-        said = (
-            f"{title} = {format_number(part.item(), 3, estimate_rounding(everything))}"
-            for title, everything, part in panels
-        )
+    of, panels, values_words = "field" if scheme.field else "element", [], []
+    for title, values in ((f"before: {symbol}", x), (f"after: {symbol}̂", result.xhat)):
+        part, rounding = values[inside], estimate_rounding(values)
+        mean, deviation = (format_number(value, 3, rounding) for value in (part.mean(), part.std()))
+        panels.append((title, values, part))
+        in_field = f"{title}: mean {mean}, standard deviation {deviation} in the field"
+        values_words.append(in_field if scheme.field else f"{title} = {mean}")
     what = f"Histograms of {symbol} before and {symbol}̂ after, of all elements and of the chosen {of}."
-    alt = f"{what} {'; '.join(said)}"
+    alt = f"{what} {'; '.join(values_words)}"
     show_figure(draw_histograms(panels, theme, f"the {of}"), "histograms", alt, "22rem")
     st.caption(alt.partition(". ")[2])
 
@@ -225,13 +217,9 @@ def show_example_pictures(
     what, where = ("in colour", n) if coloured else (f"channel {c}", (n, ..., c))
     before, after = x[where], result.xhat[where]
     scale = st.segmented_control(
-        "Black to white",
-        list(PICTURE_SCALES),
-        default="one",
-        required=True,
-        key="brightness",
+        "Black to white", list(PICTURE_SCALES), default="one", required=True, key="brightness",
         format_func=PICTURE_SCALES.__getitem__,
-    )
+    )  # fmt: skip
     both = find_finite_range(before, after)
     ends = [both, both] if scale == "one" else [find_finite_range(before), find_finite_range(after)]
     images = {f"before: x of example {n}, {what}": before, "after: x̂": after}
@@ -280,19 +268,9 @@ def show_scheme_parameters(scheme: Scheme, x: np.ndarray) -> None:
 
 def show_scheme_code(scheme: Scheme, x: np.ndarray, eps: float, gain: float, bias: float, view: View) -> None:
     """Show runnable code in a choice of frameworks, and offer the tensor as a file."""
-    st.segmented_control(
-        "Framework",
-        list(FRAMEWORK_LABELS),
-        key="framework",
-        **PERSIST_STATE,
-        required=True,
-        format_func=FRAMEWORK_LABELS.__getitem__,
-    )
+    draw_segments("framework", "Framework", FRAMEWORK_LABELS, is_labelled=True)
     plain = view["data"] == "normal" and view["seed"] == 0  # the code draws this tensor by itself
     source = None if plain else 'x = np.load("tensor.npy").astype(np.float64)'
-    st.code(
-        snippets.write_snippet(
-            scheme, FRAMEWORK_LABELS[view["framework"]], x.shape, eps, gain, bias, source, view["threshold"]
-        )
-    )
+    framework, threshold = FRAMEWORK_LABELS[view["framework"]], view["threshold"]
+    st.code(snippets.write_snippet(scheme, framework, x.shape, eps, gain, bias, source, threshold))
     st.download_button("Download tensor.npy", lambda: encode_npy(x), "tensor.npy", on_click="ignore")

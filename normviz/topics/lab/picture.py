@@ -26,6 +26,9 @@ HIGHLIGHT_WORDS = {
 }
 """Words for the highlighted element, by the reason of the highlight, which plot.js sets."""
 
+STILL_NOTE = f"Up to {MAX_ANIMATED_ELEMENTS:,} elements it can be watched step by step."
+"""Note on a cube that is too large to be animated."""
+
 AXIS_ROLES: dict[bool, AxisRoles] = {False: PLAIN_ROLES, True: (2, 0, 1, 3)}
 """Axes drawn in the places of N, H, W and C, True for weights: their input channels take the place of examples."""
 
@@ -40,37 +43,24 @@ def show_lab_cube(view: View, bound: BoundScheme, x: np.ndarray, result: Normali
     titles, hues = make_axis_titles(bound, layout, THEMES[theme])
     block = AXIS_NAMES[scheme.axes[roles[0]]]
     colour = format_colour_name(view["colour"], scheme).lower()
-    still = (
-        ""
-        if x.size <= MAX_ANIMATED_ELEMENTS
-        else f"Up to {MAX_ANIMATED_ELEMENTS:,} elements it can be watched step by step."
-    )
+    still = "" if x.size <= MAX_ANIMATED_ELEMENTS else STILL_NOTE
     affine = *get_affine_values(view, scheme), view["threshold"]
     played = [] if still else list(build_stages(scheme, x, result, get_effective_eps(view, scheme), *affine))
-    framed = (
-        scheme.field is None
-        or count_gapless_boxes(layout, scheme.field.box(view["focus"], x.shape)) <= cube.MAX_OUTLINED_BOXES
-    )
-    stages = None if still or len(played) < 2 else cube.build_stages_data(played, x.shape, theme)
+    parts = 0 if scheme.field is None else count_gapless_boxes(layout, scheme.field.box(view["focus"], x.shape))
+    words = format_cube_legend(view["colour"], bound, theme, parts <= cube.MAX_OUTLINED_BOXES, legend)
+    stages = cube.build_stages_data(played, x.shape, theme) if len(played) > 1 else None
     labels = cube.build_labels_data(layout, [titles], block_name=(block.one, block.letter), colours=[hues])
     fields, filled = [(scheme.field, scheme.summation)], legend["kind"] == "plain"
-    show_figure(
-        cube.draw_cube(layout, levels, legend, theme),
-        key="cube",
-        alt=bound.describe_picture(view["focus"], shown, colour),
-        cube=CubeParts(
-            cube.build_hover_data(layout, fields, x, [result.xhat], filled, stages, labels),
-            focus=view["focus"],
-            index_letters=[AXIS_NAMES[name].letter for name in scheme.axes],
-            symbol=scheme.symbol,
-            axes=scheme.axes,
-            legend=describe_layout(shown, bound) + format_cube_legend(view["colour"], bound, theme, framed, legend),
-            no_stages_note=still,
-            view={param.name: view[param.name] for param in LOOK_PARAMS},
-            on_focus=lambda: store_sent_focus("cube plot"),
-            on_view=make_view_callback("cube plot", LOOK_PARAMS),
-        ),
-    )
+    alt = bound.describe_picture(view["focus"], shown, colour)
+    cube_parts = CubeParts(
+        cube.build_hover_data(layout, fields, x, [result.xhat], filled, stages, labels),
+        focus=view["focus"], index_letters=[AXIS_NAMES[name].letter for name in scheme.axes],
+        symbol=scheme.symbol, axes=scheme.axes,
+        legend=describe_layout(shown, bound) + words, no_stages_note=still,
+        view={param.name: view[param.name] for param in LOOK_PARAMS}, on_focus=lambda: store_sent_focus("cube plot"),
+        on_view=make_view_callback("cube plot", LOOK_PARAMS),
+    )  # fmt: skip
+    show_figure(cube.draw_cube(layout, levels, legend, theme), key="cube", alt=alt, cube=cube_parts)
 
 
 def _levels(view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> tuple[np.ndarray, dict]:

@@ -18,14 +18,9 @@ MAX_ANIMATED_ELEMENTS = 16_384
 
 
 def build_stages(
-    scheme: Scheme,
-    x: np.ndarray,
-    result: NormalizationResult,
-    eps: float,
-    gain: float,
-    bias: float,
+    scheme: Scheme, x: np.ndarray, result: NormalizationResult, eps: float, gain: float, bias: float,
     threshold: float = 0.0,
-) -> Iterator[CubeStage]:
+) -> Iterator[CubeStage]:  # fmt: skip
     """Yield the stages of the general form, x → μ → x − μ → σ² → x̂ → y, and max(y, τ), as far as a scheme has them.
 
     A pointwise scheme has x → x̂ → y. Where σ² leaves the range of a float, √(σ² + ε) stands for it.

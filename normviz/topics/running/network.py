@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from normviz.data.digits import load_digit_split
+from normviz.data.digits import load_digit_split, order_mini_batches
 from normviz.jobs.spec import JobStep
 from normviz.topics.running.averages import Moments
 from normviz.train.numpy_network import DenseNetworks, NetworkPass, initialize_networks
@@ -55,7 +55,7 @@ class NetworkTraining:
         pictures, classes = load_input_rows()
         generators = [np.random.default_rng([self.seed, 6, k]) for k in range(NETWORK_COUNT)]
         networks = initialize_networks(generators, WIDTHS, self.eps)
-        order = np.stack([_order_mini_batches(each, len(pictures), self.batch) for each in generators], axis=1)
+        order = np.stack([order_mini_batches(each, len(pictures), STEPS, self.batch) for each in generators], axis=1)
         means, variances = np.empty((2, STEPS, NETWORK_COUNT, sum(WIDTHS)), np.float32)
         velocities = [np.zeros_like(array) for array in networks.parameters]
         for step, chosen in enumerate(order):
@@ -85,9 +85,3 @@ def split_moments(moments: Moments) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the mean and variance (networks, units) of all layers as `DenseNetworks.run` takes them, by layer."""
     mean, variance = (np.split(part[:, None], np.cumsum(WIDTHS)[:-1], -1) for part in moments)
     return list(zip(mean, variance, strict=True))
-
-
-def _order_mini_batches(rng: np.random.Generator, count: int, batch: int) -> np.ndarray:
-    """Return the digits of each mini-batch, (steps, batch): all of them in turn, shuffled anew each time."""
-    rounds = STEPS * batch // count + 1
-    return np.concatenate([rng.permutation(count) for _ in range(rounds)])[: STEPS * batch].reshape(STEPS, batch)

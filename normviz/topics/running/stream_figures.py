@@ -1,14 +1,12 @@
 """Charts of the stream: its statistics with their running averages, and one mini-batch with its outputs."""
 
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 
 import numpy as np
-from PIL import Image
 
 from normviz.charts.chart import Figure, make_subplots
+from normviz.charts.common_charts import encode_data_url
 from normviz.charts.palette import THEMES
 from normviz.charts.style import apply_chart_style, style_current_value_line
 from normviz.topics.running.figures import LEGEND_BELOW, ROLE_SYMBOLS, make_axis_title
@@ -166,6 +164,4 @@ def encode_picture_url(picture: np.ndarray, ink: str) -> str:
     pixels = np.empty((*picture.shape, 4), np.uint8)
     pixels[..., :3] = [int(ink[k : k + 2], 16) for k in (1, 3, 5)]
     pixels[..., 3] = np.round(255 * picture)
-    file = BytesIO()
-    Image.fromarray(pixels).save(file, "PNG")
-    return f"data:image/png;base64,{b64encode(file.getvalue()).decode()}"
+    return encode_data_url(pixels)

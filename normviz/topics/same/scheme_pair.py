@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from normviz.charts import cube
 from normviz.core.fields import AXIS_NAMES, Index, Shape
 from normviz.core.registry import Scheme
 from normviz.describe.wording import BoundScheme
@@ -26,6 +25,5 @@ def draw_two_cubes(
     schemes: tuple[Scheme, Scheme], x: np.ndarray, xhats: tuple[np.ndarray, np.ndarray], view: View, theme: str
 ) -> None:
     """Draw a tensor twice, with the field of the chosen element in each scheme; `xhats`: x̂ of each, for the readout."""
-    levels, legend = cube.make_plain_levels((2, *x.shape))
     focus = tuple(min(i, n - 1) for i, n in zip(view["focus"], x.shape, strict=True))
-    show_cubes(schemes, x, xhats, levels, legend, view | {"focus": focus}, CAMERA, theme)
+    show_cubes(schemes, x, xhats, view | {"focus": focus}, CAMERA, theme)

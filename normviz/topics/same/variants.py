@@ -76,10 +76,7 @@ VARIANT_USES = (
 )  # fmt: skip
 """Papers, frameworks and blogs, in the order of the variants."""
 
-SHAPES: dict[str, tuple[Shape, Shape]] = {
-    "dense": ((8, 1, 1, 6), (1, 1, 5, 6)),
-    "conv": ((8, 4, 4, 6), (3, 3, 5, 6)),
-}
+SHAPES: dict[str, tuple[Shape, Shape]] = {"dense": ((8, 1, 1, 6), (1, 1, 5, 6)), "conv": ((8, 4, 4, 6), (3, 3, 5, 6))}
 """Shapes of pre-activations (N, H, W, C) and weights (kh, kw, Cin, Cout) by layer, for the invariances."""
 
 INVARIANCE_SIGNS = {True: "=\u00a0same", False: "≠\u00a0different", None: "0/0"}

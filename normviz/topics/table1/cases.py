@@ -32,30 +32,27 @@ class ChangeWords(NamedTuple):
 
 CHANGE_WORDS = {
     "weight-matrix-rescaling": ChangeWords(
-        "all weights {sign}", "all {unit}s", "The twin starts with all its weights {delta} times as large."
+        "all weights {sign}", "all {unit}s", "The twin starts with all its weights {delta} times as large.",
     ),
     "weight-matrix-recentering": ChangeWords(
-        "all weights {sign}",
-        "the same for all",
+        "all weights {sign}", "the same for all",
         "The twin starts with the same noise, τ, added to the weights of every {unit}.",
     ),
     "weight-vector-rescaling": ChangeWords(
-        "the weights of one {unit} {sign}",
-        "one {unit}",
+        "the weights of one {unit} {sign}", "one {unit}",
         "The twin starts with the weights of one {unit} (one output of the layer) {delta} times as large.",
     ),
     "dataset-rescaling": ChangeWords(
-        "every image {sign}", "all images", "The twin sees every image {delta} times as bright."
+        "every image {sign}", "all images", "The twin sees every image {delta} times as bright.",
     ),
     "dataset-recentering": ChangeWords(
-        "every image {sign}", "the same for all", "The twin sees every image with the same {added}, τ, added."
+        "every image {sign}", "the same for all", "The twin sees every image with the same {added}, τ, added.",
     ),
     "case-rescaling": ChangeWords(
-        "one image of each batch {sign}",
-        "one image",
+        "one image of each batch {sign}", "one image",
         "In every batch of {batch}, the twin sees one image {delta} times as bright.",
     ),
-}
+}  # fmt: skip
 """Texts by the key of a transformation."""
 
 UNIT_WORDS = {"dense": "neuron", "conv": "channel"}
@@ -154,8 +151,8 @@ def describe_case_answer(cell: Cell, scheme: Scheme, change: Transformation) -> 
         return f"{name} is **invariant** to {change.name} at ε = 0 only."
     if cell.predicted and cell.parted_by_rate:
         return (
-            f"The outputs of {shorten_scheme_name(scheme)} are **invariant** to {change.name}, but the "
-            f"learning rates differ."
+            f"The outputs of {shorten_scheme_name(scheme)} are **invariant** to {change.name}, but the learning rates "
+            "differ."
         )
     return f"{name} is {'**invariant**' if cell.predicted else '**not invariant**'} to this change."
 
@@ -181,8 +178,8 @@ def _weight_reason(cell: Cell, scheme: Scheme, change: Transformation, unit: str
         if cell.predicted:
             return cell.reason
         return (
-            f"{capitalize_first(shorten_scheme_name(scheme))} changes only the weights, so a change of the "
-            f"images passes through."
+            f"{capitalize_first(shorten_scheme_name(scheme))} changes only the weights, so a change of the images "
+            "passes through."
         )
     if cell.predicted:
         return f"Each {unit}'s weights are divided by their own size. This cancels the factor before any image is seen."

@@ -32,14 +32,9 @@ CASE_KEY = "case"
 
 
 def build_grid_data(
-    cells: Sequence[Cell],
-    schemes: Sequence[Scheme],
-    setting: Setting,
-    open_key: str,
-    covered: Collection[str],
-    theme: str,
-    small: bool,
-) -> dict:
+    cells: Sequence[Cell], schemes: Sequence[Scheme], setting: Setting, open_key: str, covered: Collection[str],
+    theme: str, small: bool,
+) -> dict:  # fmt: skip
     """Return the data of the map for `web.components.grid.show_grid`.
 
     `covered`: keys of the cells whose answers are hidden; `small`: True if the map is small, as before the first guess.
@@ -54,9 +49,7 @@ def build_grid_data(
         "groups": {"weights": f"Weights: a bar per {UNIT_WORDS[setting.layer]}", "data": "Images: a square each"},
         "columns": [
             {
-                "on": change.on,
-                "one": bool(change.factor),
-                "added": change.factor is None,
+                "on": change.on, "one": bool(change.factor), "added": change.factor is None,
                 "sign": format_change_sign(change, setting),
                 "name": fill_change_words(CHANGE_WORDS[change.key].short, change, setting),
             }
@@ -75,7 +68,7 @@ def build_grid_data(
             }
             for scheme in schemes
         ],
-    }
+    }  # fmt: skip
 
 
 def get_cell_key(cell: Cell) -> str:
@@ -92,14 +85,9 @@ def build_cell_data(cell: Cell, scheme: Scheme, setting: Setting, covered: bool)
     answer = classify_case_answer(cell)
     word = ANSWER_LABELS[answer] if cell.agrees else "disagree"
     return {
-        "key": get_cell_key(cell),
-        "title": f"{name}: {word}",
-        "covered": False,
-        "alert": not cell.agrees,
-        "answer": answer,
-        "sign": ANSWER_SIGNS[answer],
-        "word": word,
-    }
+        "key": get_cell_key(cell), "title": f"{name}: {word}", "covered": False, "alert": not cell.agrees,
+        "answer": answer, "sign": ANSWER_SIGNS[answer], "word": word,
+    }  # fmt: skip
 
 
 def classify_case_answer(cell: Cell) -> str:

@@ -112,7 +112,7 @@ def show_case_question(cell: Cell, scheme: Scheme, setting: Setting) -> None:
     with st.container(horizontal=True, key="guess"):
         for vote, text in GUESS_WORDS.items():
             if vote != "fades" or setting.eps:
-                on = partial(_vote, get_cell_key(cell), vote)
+                on = partial(get_votes().__setitem__, get_cell_key(cell), vote)
                 st.button(f"{ANSWER_SIGNS[vote]} {text}", f"vote {vote}", on_click=on)
     with st.expander("Hint"):
         st.markdown(write_hint(scheme, TRANSFORMATIONS[cell.transformation], setting))
@@ -247,10 +247,9 @@ def show_delta_sweep(scheme: Scheme, setting: Setting, theme: str) -> None:
     alt = f"Gap of the forward pass of {scheme.name} over δ, a curve a precision."
     show_figure(draw_gap_panels(sweeps.DELTAS, panels, "δ", setting.delta, theme), "sweep", alt, "34rem")
     st.caption(
-        f"{capitalize_first(scheme.name)}, forward pass. What holds exactly on paper holds to rounding: float64 "
-        f"keeps 53 bits, "
-        "float32 24, float16 11 and bfloat16 8. A δ that is a power of two re-scales without rounding; δ = 1 changes "
-        "nothing, and has no gap. float16 ends at 65,504."
+        f"{capitalize_first(scheme.name)}, forward pass. What holds exactly on paper holds to rounding: float64 keeps "
+        "53 bits, float32 24, float16 11 and bfloat16 8. A δ that is a power of two re-scales without rounding; δ = 1 "
+        "changes nothing, and has no gap. float16 ends at 65,504."
     )
 
 
@@ -266,10 +265,6 @@ def _start_again() -> None:
     st.session_state["votes"] = {}
     _set("reveal", False)
     _set("panel", "changed")
-
-
-def _vote(key: str, vote: str) -> None:
-    get_votes()[key] = vote
 
 
 def _count(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -> str:

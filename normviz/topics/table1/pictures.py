@@ -1,11 +1,10 @@
 """Picture of a change: four images, or the weights of four neurons, of the network and of its twin."""
 
-from base64 import b64encode
 from html import escape
-from io import BytesIO
 
 import numpy as np
 
+from normviz.charts.common_charts import encode_data_url
 from normviz.core.transformations import Transformation
 from normviz.topics.table1.cases import UNIT_WORDS
 from normviz.train.problem import make_changed_samples
@@ -33,11 +32,7 @@ def render_change(change: Transformation, setting: Setting, sign: str) -> str:
 
 def _square(values: np.ndarray, marked: bool, largest: float, signed: bool) -> str:
     """Return one picture; numbers of both signs have 0 as middle grey."""
-    from PIL import Image  # imported here: the page's other parts need no pictures
 
     share = np.sign(values) * np.abs(values / largest) ** SHADE_GAMMA
     shades = np.clip(255 * ((share + 1) / 2 if signed else share), 0, 255).astype(np.uint8)
-    buffer = BytesIO()
-    Image.fromarray(shades).save(buffer, "png")
-    source = b64encode(buffer.getvalue()).decode()
-    return f'<img alt="" src="data:image/png;base64,{source}"{" class=changed" if marked else ""}>'
+    return f'<img alt="" src="{encode_data_url(shades)}"{" class=changed" if marked else ""}>'

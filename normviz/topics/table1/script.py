@@ -45,13 +45,8 @@ def write_cell_script(scheme: Scheme, transformation: Transformation, setting: S
     normalizers = [_normalizer(part, setting) for part in parts]
     eps = setting.eps if any(map(_takes_eps, parts)) else None
     return render_template(
-        "cell_script.py.jinja",
-        scheme=scheme,
-        change=transformation,
-        setting=setting,
-        line=SCRIPT_LINE_LENGTH,
-        conditions=_conditions(transformation, setting, eps, follow),
-        numbers=_numbers(transformation, setting, eps),
+        "cell_script.py.jinja", scheme=scheme, change=transformation, setting=setting, line=SCRIPT_LINE_LENGTH,
+        conditions=_conditions(transformation, setting, eps, follow), numbers=_numbers(transformation, setting, eps),
         normalizers=normalizers,
         windows=any(step.kind == "window" for part in normalizers for mean in part.averages for step in mean.steps),
         half=setting.dtype in HALF_DTYPES,
@@ -64,19 +59,11 @@ def write_cell_script(scheme: Scheme, transformation: Transformation, setting: S
         fades=predict(
             scheme, transformation, setting.layer, setting.shapes[0], setting.weight_shapes[0], setting.eps
         ).fades,
-        margins=CONTROL_MARGINS[setting.dtype],
-        shows=ROUNDING_SHARES,
-        apart=APART_FACTOR,
-        out_of_proportion=MIN_PROPORTION,
-        magnified=CONTROL_ROUNDINGS[setting.dtype],
-        probe=PROBE_SIZE,
-        diverged=int(DIVERGENCE_FACTOR),
-        side=DIGIT_SIDE,
-        classes=DIGIT_CLASSES,
-        shift=setting.shift,
-        first_bias=INITIAL_BIAS,
-        noise=GRADIENT_NOISE_FACTOR,
-    )
+        margins=CONTROL_MARGINS[setting.dtype], shows=ROUNDING_SHARES, apart=APART_FACTOR,
+        out_of_proportion=MIN_PROPORTION, magnified=CONTROL_ROUNDINGS[setting.dtype], probe=PROBE_SIZE,
+        diverged=int(DIVERGENCE_FACTOR), side=DIGIT_SIDE, classes=DIGIT_CLASSES, shift=setting.shift,
+        first_bias=INITIAL_BIAS, noise=GRADIENT_NOISE_FACTOR,
+    )  # fmt: skip
 
 
 def _conditions(change: Transformation, setting: Setting, eps: float | None, follow: bool) -> str:
@@ -191,16 +178,12 @@ def _normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
         scheme, matrices = replace(scheme, suppression=scheme.summation, kind=GENERAL), 0
     alike = len(set(scheme.fields)) == 1
     return ScriptNormalizer(
-        scheme=scheme,
-        function="normalize" + suffix,
-        x="w" if weights else "a",
-        axes=axes,
+        scheme=scheme, function="normalize" + suffix, x="w" if weights else "a", axes=axes,
         centre=average(scheme.summation, "average" if alike else "centre_average"),
-        square=average(scheme.suppression, "average" if alike else "square_average"),
-        takes_eps=_takes_eps(scheme),
+        square=average(scheme.suppression, "average" if alike else "square_average"), takes_eps=_takes_eps(scheme),
         passed="" if scheme.function is None else scheme.function.torch.format(u=format_argument_code(scheme, "a")),
         matrices=matrices,
-    )
+    )  # fmt: skip
 
 
 def _average(rules: list[Rule], axes: tuple[str, ...], name: str) -> ScriptAverage:

@@ -117,16 +117,11 @@ class Cell:
 
     def record(self) -> dict:
         """Return the cell as plain data, as the command `table1 --json` prints it."""
+        gaps = {name: getattr(self, name) for name in ("forward_gap", "training_gap", "training_gap_equal_lr")}
         return {
-            "scheme": self.scheme,
-            "front": self.front,
-            "transformation": self.transformation,
-            "predicted": self.predicted,
-            "forward_gap": _finite(self.forward_gap),
-            "training_gap": _finite(self.training_gap),
-            "training_gap_equal_lr": _finite(self.training_gap_equal_lr),
-            "invariant": self.invariant,
-            "paper": self.paper,
+            **{name: getattr(self, name) for name in ("scheme", "front", "transformation", "predicted")},
+            **{name: gap if np.isfinite(gap) else None for name, gap in gaps.items()},
+            **{name: getattr(self, name) for name in ("invariant", "paper")},
             "degenerate": self.degenerate is not None,
             "reason": self.degenerate or (UNCHANGED_REASON if self.unchanged else self.reason),
         }
@@ -213,9 +208,9 @@ def _cell(
     trained = judge_losses(losses, largest, place, change, of_loss, setting)
     if setting.in_float64 != setting:
         wide = _gaps(exact)
-        told = judge_outputs(wide, twin, change, of_x, setting.in_float64)
-        forward = _held(forward, told, wide[twin], setting.dtype)
-        trained = trained if parted else _held(trained, told, wide[twin], setting.dtype)
+        exact_forward = judge_outputs(wide, twin, change, of_x, setting.in_float64)
+        forward = _held(forward, exact_forward, wide[twin], setting.dtype)
+        trained = trained if parted else _held(trained, exact_forward, wide[twin], setting.dtype)
     if trained.together:
         trained = _vouched(trained, forward, change, parted, verdict.fades and setting.depth > 1)
     elif (
@@ -228,28 +223,17 @@ def _cell(
     elif trained.together is False and not parted and _trains_on_rounding(scheme, setting):
         trained = TwinVerdict(None, NO_GRADIENT_TEXT)
     return Cell(
-        scheme=scheme.key,
-        transformation=change.key,
-        predicted=verdict.invariant and hollow is None,
-        fades=verdict.fades,
-        reason=capitalize_first(verdict.reason),
-        degenerate=hollow,
-        forward_gap=float(gaps[twin]),
+        scheme=scheme.key, transformation=change.key, predicted=verdict.invariant and hollow is None,
+        fades=verdict.fades, reason=capitalize_first(verdict.reason), degenerate=hollow, forward_gap=float(gaps[twin]),
         training_gap=float(largest[twin]),
-        training_gap_equal_lr=float(largest[find_network_index(change, follows=False)]),
-        forward=forward.together,
-        forward_unanswered=forward.why,
-        trained=trained.together,
-        unanswered=trained.why,
-        paper=look_up_paper_cell(scheme.key, change.key),
-        parted_by_rate=parted,
-        pending=len(losses) < setting.steps,
+        training_gap_equal_lr=float(largest[find_network_index(change, follows=False)]), forward=forward.together,
+        forward_unanswered=forward.why, trained=trained.together, unanswered=trained.why,
+        paper=look_up_paper_cell(scheme.key, change.key), parted_by_rate=parted, pending=len(losses) < setting.steps,
         unchanged=change.factor is not None and setting.delta == 1.0,
         rounding=float(bound_rounding_gap(largest, change, setting, "training")),
-        fade=0.0 if fade is None else fade.largest,
-        front=scheme.weight,
+        fade=0.0 if fade is None else fade.largest, front=scheme.weight,
         faded=fade is None or _as_predicted(fade.largest, gaps[twin], rounding, trained),
-    )
+    )  # fmt: skip
 
 
 def _gaps(measured: ForwardMeasurement) -> np.ndarray:
@@ -298,7 +282,3 @@ def _as_predicted(fade: float, gap: float, rounding: float, trained: TwinVerdict
     """Return True if a fading gap is as predicted: equal up to rounding forward, and not together in training."""
     forward = not np.isfinite(gap) or abs(gap - fade) <= FADE_TOLERANCE * fade + APART_FACTOR * rounding
     return forward and trained.together is not True
-
-
-def _finite(gap: float) -> float | None:
-    return gap if np.isfinite(gap) else None

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -21,15 +22,7 @@ from normviz.train import cost
 from normviz.train.problem import NETWORKS
 from normviz.train.setting import Setting
 from normviz.ui.frame import show_error
-from normviz.ui.runs import (
-    PageRun,
-    RunSource,
-    get_server_speed,
-    open_run,
-    rerun_on_change,
-    show_progress,
-    show_restart,
-)
+from normviz.ui.runs import PageRun, RunSource, get_server_speed, open_run, rerun_on_change, show_progress, show_restart
 
 Rows = tuple[tuple[tuple[Scheme, ...], Setting], ...]
 """Schemes, each group with the setting in which they are measured or trained."""
@@ -169,8 +162,8 @@ def _question(training: PageRun, missing: Sequence[TableTrainingJob]) -> None:
     with st.container(border=True):
         st.markdown(
             f"Training this takes about **{format_duration(get_table_queue().estimate_seconds(missing))}** on this "
-            f"machine, and up to "
-            f"{max(round(size / 2**20, -1), 10):.0f} MB of its memory. The answers of the theory need no training."
+            f"machine, and up to {max(round(size / 2**20, -1), 10):.0f} MB of its memory. The answers of the theory "
+            "need no training."
         )
         with st.container(horizontal=True):
             for change in suggest_smaller_settings(shown, fits):
@@ -178,16 +171,12 @@ def _question(training: PageRun, missing: Sequence[TableTrainingJob]) -> None:
                     f"{capitalize_first(format_duration(seconds(replace(shown, **change))))}: "
                     f"{_in_words(change, shown.layer)}"
                 )
-                st.button(label, on_click=_take, args=(change,), key=f"offer {' '.join(change)}", type="primary")
+                values = {PREFIX + name: value for name, value in change.items()}
+                on = partial(st.session_state.update, values)
+                st.button(label, on_click=on, key=f"offer {' '.join(change)}", type="primary")
             st.button("Train anyway", on_click=training.start, key="anyway")
 
 
 def _in_words(change: SettingChange, layer: str) -> str:
     texts = OFFER_WORDS | {"width": WIDTH_WORDS[layer]}
     return ", ".join(texts[name].format(value) for name, value in change.items())
-
-
-def _take(change: SettingChange) -> None:
-    """Set the values of an offer."""
-    for name, value in change.items():
-        st.session_state[PREFIX + name] = value

@@ -125,8 +125,7 @@ def _judged(gap: float, rounding: float, probe: float, size: float, shows: float
     if rounding > shows * probe * size:
         return TwinVerdict(
             None,
-            f"Too small to tell from the {what}: rounding alone can part equal networks by "
-            f"{format_gap(rounding)} here, "
-            "and a change of this size need not do more.",
+            f"Too small to tell from the {what}: rounding alone can part equal networks by {format_gap(rounding)} "
+            "here, and a change of this size need not do more.",
         )
     return TwinVerdict(True)

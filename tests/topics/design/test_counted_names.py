@@ -9,16 +9,8 @@ import pytest
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.core.transformations import LAYERS
-from normviz.topics.design.search import (
-    FRONT_KEYS,
-    SHAPES,
-    Demands,
-    build_from_fields,
-    find_nearest_schemes,
-    iterate_schemes,
-    list_fields,
-    take_census,
-)
+from normviz.topics.design.demands import FRONT_KEYS, SHAPES, Demands
+from normviz.topics.design.search import build_from_fields, find_nearest_schemes, find_schemes, list_fields, take_census
 from normviz.topics.design.wording import format_named_labels
 
 FRONTS = (*((key,) for key in FRONT_KEYS), FRONT_KEYS)
@@ -59,7 +51,8 @@ def test_layers_behind_schemes_of_weights_are_counted_with_them(layer):
     counted = {key for kind in take_census(layer, FRONT_KEYS) for keys in kind.names.counted for key in keys}
     for front in FRONT_KEYS:
         found = {
-            scheme.canonical(SHAPES[layer][scheme.is_weight_scheme]) for scheme, _ in iterate_schemes(layer, (front,))
+            scheme.canonical(SHAPES[layer][scheme.is_weight_scheme])
+            for scheme, _ in find_schemes(Demands(layer, weights=(front,)))
         }
         here = {key for kind in take_census(layer, (front,)) for keys in kind.names.counted for key in keys}
         assert all(SCHEMES[key].canonical(SHAPES[layer][SCHEMES[key].is_weight_scheme]) in found for key in here)

@@ -6,7 +6,8 @@ import pytest
 from browsing import ROOT
 
 from normviz.cli.main import main
-from normviz.topics.design.search import FRONT_KEYS, take_census
+from normviz.topics.design.demands import FRONT_KEYS
+from normviz.topics.design.search import take_census
 
 
 def run(capsys, *words):

@@ -15,6 +15,7 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe import wording
 from normviz.topics.design import state
 from normviz.topics.design.controls import QUESTION_KEY
+from normviz.topics.design.demands import FRONT_KEYS, SHAPES, Demands, adapt_to_demands
 from normviz.topics.design.panels.answer import (
     INVARIANCE_MARKS,
     build_answer_links,
@@ -38,10 +39,6 @@ from normviz.topics.design.questions import (
 )
 from normviz.topics.design.reasons import describe_relaxation, explain_no_answer
 from normviz.topics.design.search import (
-    FRONT_KEYS,
-    SHAPES,
-    Demands,
-    adapt_to_demands,
     compute_invariances,
     find_nearest_schemes,
     find_properties,
@@ -49,7 +46,6 @@ from normviz.topics.design.search import (
     find_scheme_name,
     find_schemes,
     is_answer,
-    iterate_schemes,
 )
 from normviz.topics.design.state import PREFIX, format_pick, parse_pick
 from normviz.ui.page_texts import PAGE_TEXTS
@@ -268,7 +264,7 @@ def test_a_link_to_what_is_no_answer_here_shows_the_best_known(pick):
 def some_schemes():
     rng = np.random.default_rng(2)
     for layer in SHAPES:
-        every = list(iterate_schemes(layer, FRONT_KEYS))
+        every = list(find_schemes(Demands(layer, weights=FRONT_KEYS)))
         simple = find_registered_answers(Demands(layer, weights=FRONT_KEYS))
         for scheme in [*simple, *(every[k][0] for k in rng.choice(len(every), 4, replace=False))]:
             yield pytest.param(scheme, layer, id=f"{layer}-{format_pick(scheme, layer)}")
@@ -310,7 +306,7 @@ def test_the_links_of_the_page_lead_there():
 
 @pytest.mark.parametrize("layer", SHAPES)
 def test_what_is_picked_comes_back_from_its_text(layer):
-    for scheme, _ in list(iterate_schemes(layer, FRONT_KEYS))[::37]:
+    for scheme, _ in list(find_schemes(Demands(layer, weights=FRONT_KEYS)))[::37]:
         assert parse_pick(format_pick(scheme, layer)) == scheme
     for row in find_registered_answers(Demands(layer, weights=FRONT_KEYS)):
         shape = SHAPES[layer][0 if row.on_activations else 1]

@@ -11,10 +11,8 @@ from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.design.conditions import CONDITIONS
+from normviz.topics.design.demands import FRONT_KEYS, SHAPES, Demands
 from normviz.topics.design.search import (
-    FRONT_KEYS,
-    SHAPES,
-    Demands,
     build_from_fields,
     compute_invariances,
     find_conflict,
@@ -23,7 +21,6 @@ from normviz.topics.design.search import (
     find_scheme_name,
     find_schemes,
     get_front_key,
-    iterate_schemes,
     list_fields,
     take_census,
 )
@@ -82,7 +79,7 @@ def measured(scheme, layer, seed=0):
 @pytest.mark.parametrize("weights", FRONTS)
 def test_forward_passes_agree_on_a_sample(layer, weights):
     rng = np.random.default_rng(7)
-    every = [each for each in iterate_schemes(layer, FRONTS[weights]) if not each[0].is_baseline]
+    every = [each for each in find_schemes(Demands(layer, weights=FRONTS[weights])) if not each[0].is_baseline]
     for k in rng.choice(len(every), min(300, len(every)), replace=False):
         scheme, predicted = every[k]
         assert measured(scheme, layer) == predicted, scheme
@@ -106,7 +103,7 @@ def test_the_census(layer, weights, sets, schemes, most):
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_the_census_counts_what_is_searched(layer):
-    absorbed = [each for _, each in iterate_schemes(layer)]
+    absorbed = [each for _, each in find_schemes(Demands(layer))]
     assert {kind.invariances: kind.schemes for kind in take_census(layer)} == {
         each: absorbed.count(each) for each in set(absorbed)
     }
@@ -145,7 +142,7 @@ def test_named_schemes_are_where_they_belong(layer):
 
 
 def test_known_ones_are_called_by_name():
-    names = {find_scheme_name(scheme, "conv") for scheme, _ in iterate_schemes("conv")}
+    names = {find_scheme_name(scheme, "conv") for scheme, _ in find_schemes(Demands("conv"))}
     assert {SCHEMES[key].name for key in ("batch", "layer", "layer-channels", "instance", "group", "rms")} <= names
 
 
@@ -194,7 +191,7 @@ def test_own_everywhere_is_no_step():
 @pytest.mark.parametrize("layer", LAYERS)
 def test_what_is_found_is_all_that_meets_the_demands(layer, count):
     rng = np.random.default_rng(3)
-    every = list(iterate_schemes(layer, FRONT_KEYS))
+    every = list(find_schemes(Demands(layer, weights=FRONT_KEYS)))
     answers = [find_properties(scheme, layer) for scheme, _ in rng.choice(np.array(every, object), 300)]
     for _ in range(count):
         demands = some_demands(rng, layer)

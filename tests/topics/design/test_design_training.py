@@ -18,7 +18,8 @@ from normviz.jobs.executors import create_thread_pool
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.spec import compute_digest, run_to_end
 from normviz.topics.design import search, training
-from normviz.topics.design.search import FRONT_KEYS, iterate_schemes, take_census
+from normviz.topics.design.demands import FRONT_KEYS, Demands
+from normviz.topics.design.search import find_schemes, take_census
 from normviz.topics.design.training import FIRST_SAMPLE_SIZE, MAX_JOB_SCHEMES, TwinTraining, plan_trainings
 from normviz.topics.design.training_results import TwinCount, count_by_set, describe_exceptions, list_twin_answers
 from normviz.topics.design.wording import format_scheme_line
@@ -33,7 +34,7 @@ NO_ANSWER = SchemeSpec("custom", "own,groups(2),own,own", "own,groups(2),own,own
 
 def draw_job(layer, count, seed):
     """Return a job of random schemes, with any scheme of the weights in front."""
-    every, rng = [*iterate_schemes(layer, FRONT_KEYS)], np.random.default_rng(seed)
+    every, rng = [*find_schemes(Demands(layer, weights=FRONT_KEYS))], np.random.default_rng(seed)
     chosen = [every[k] for k in rng.choice(len(every), count, replace=False)]
     rows, absorbed = zip(*((SchemeSpec.of(scheme), each) for scheme, each in chosen), strict=True)
     return TwinTraining(rows, absorbed, setting_of(layer, seed))
@@ -109,7 +110,7 @@ def test_a_false_rule_shows_for_its_scheme_alone(monkeypatch, key):
 def test_the_layer_that_is_trained_has_the_invariances_of_the_census(layer, front):
     setting = setting_of(layer)
     more = ("dataset-recentering",) if (layer, front) == ("conv", "weight-standardization") else ()
-    for scheme, each in iterate_schemes(layer, (front,)):
+    for scheme, each in find_schemes(Demands(layer, weights=(front,))):
         if not scheme.is_baseline:
             found = theory.find_invariances(scheme, layer, setting.shapes[0], setting.weight_shapes[0])
             assert {*found} == {*each, *more}, scheme
@@ -150,7 +151,7 @@ def test_a_sample_has_some_of_every_set_and_all_has_each_scheme_once(layer, fron
 def test_the_first_job_has_the_simplest_of_every_set(layer):
     first = plan_trainings(layer, sample=FIRST_SAMPLE_SIZE)[0]
     simplest = {}
-    for scheme, each in iterate_schemes(layer):
+    for scheme, each in find_schemes(Demands(layer)):
         simplest.setdefault(each, SchemeSpec.of(scheme))
     assert dict(zip(first.absorbed, first.rows, strict=True)) == simplest
     assert len(first.rows) == len(take_census(layer))

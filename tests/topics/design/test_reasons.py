@@ -7,18 +7,9 @@ import pytest
 from pairs import mark_heavy_except
 
 from normviz.core.transformations import TRANSFORMATIONS
+from normviz.topics.design.demands import DEMANDABLE, FRONT_KEYS, SHAPES, Demands
 from normviz.topics.design.reasons import describe_requirement, explain_no_answer, format_demand, restrict_demands
-from normviz.topics.design.search import (
-    DEMANDABLE,
-    FRONT_KEYS,
-    SHAPES,
-    Demands,
-    find_conflict,
-    find_nearest_schemes,
-    find_properties,
-    find_schemes,
-    iterate_schemes,
-)
+from normviz.topics.design.search import find_conflict, find_nearest_schemes, find_properties, find_schemes
 
 LAYERS = list(SHAPES)
 FRONTS = {**{key: (key,) for key in FRONT_KEYS}, "any": FRONT_KEYS}
@@ -47,7 +38,7 @@ def sets():
     for layer in LAYERS:
         for front in FRONT_KEYS:
             rows = {}
-            for scheme, _ in iterate_schemes(layer, (front,)):
+            for scheme, _ in find_schemes(Demands(layer, weights=(front,))):
                 rows.setdefault(reaching(scheme), scheme)
             every[layer, front] = {frozenset(find_properties(scheme, layer)): scheme for scheme in rows.values()}
     return every

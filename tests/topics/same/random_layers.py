@@ -160,7 +160,7 @@ def attack(count: int, seed: int) -> tuple[Counter, list[str]]:
         except InvalidInput:  # infinite in half precision
             found["refused"] += 1
             continue
-        if not answer.told:
+        if not answer.is_unique:
             found["several" if answer.answer else "none"] += 1
         elif is_right(case, answer.answer[0], x, y):
             found["right"] += 1

@@ -72,14 +72,14 @@ def test_it_was(key, layout, kind, dtype, eps, seed):
     x, y = made(key, layout, kind=kind, dtype=dtype, eps=eps, seed=seed)
     found = detect_normalization(x, y, layout)
     if key == "layer-spatial" and layout == "NC":  # 0/0, and β
-        assert (found.constant, found.told, found.answer) == (True, False, ())
+        assert (found.constant, found.is_unique, found.answer) == (True, False, ())
         return
     assert key in keys(found)
     if key == "batch" and kind != "nothing":
-        assert not found.told
+        assert not found.is_unique
         assert keys(found) == {"batch", "none"}  # any factor and shift of a channel
         return
-    assert found.told
+    assert found.is_unique
     fit = found.answer[0]
     assert min(fit.eps) <= eps <= max(fit.eps)
     assert (fit.gain, fit.bias) == ((kind != "nothing",) * 2)
@@ -91,7 +91,7 @@ def test_it_was(key, layout, kind, dtype, eps, seed):
 @pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
 def test_the_layout_is_found_where_it_matters(key, layout):
     found = detect_normalization(*made(key, layout))
-    assert found.told
+    assert found.is_unique
     assert key in keys(found)
     assert {fit.layout for fit in found.answer} == ({"NHWC", "NCHW"} if key == "layer" else {layout})
 
@@ -128,7 +128,7 @@ ONE_AND_THE_SAME = {
 @pytest.mark.parametrize(("key", "shape"), ONE_AND_THE_SAME)
 def test_what_is_the_same_on_a_shape_is_named_together(key, shape):
     found = detect_normalization(*made(key, "NHWC", shape), "NHWC")
-    assert found.told
+    assert found.is_unique
     assert keys(found) == ONE_AND_THE_SAME[key, shape]
 
 
@@ -148,7 +148,7 @@ def test_what_is_the_same_on_a_shape_is_named_together(key, shape):
     ],
 )
 def test_nobody_can_tell(key, shape, kind):
-    assert not detect_normalization(*made(key, "NHWC", shape, kind), "NHWC").told
+    assert not detect_normalization(*made(key, "NHWC", shape, kind), "NHWC").is_unique
 
 
 def test_nothing_is_told_of_an_input_or_an_output_that_stands_still():
@@ -156,14 +156,14 @@ def test_nothing_is_told_of_an_input_or_an_output_that_stands_still():
     shifts = np.arange(5.0)
     for pair in ((x, 0 * x), (x, still), (x, still * shifts), (still, 0 * still), (still, still * shifts)):
         found = detect_normalization(*pair, "NHWC")
-        assert (found.constant, found.told) == (True, False)
+        assert (found.constant, found.is_unique) == (True, False)
     assert not detect_normalization(still, x, "NHWC").answer
 
 
 def test_examples_that_are_all_alike_say_nothing_of_a_gain_for_each_element():
     x = np.repeat(uneven((1, 3, 3, 5)), 4, axis=0)
     y = normalize(x, SCHEMES["layer"], 1e-5, *learned(SCHEMES["layer"], "elements", (4, 3, 3, 5))).y
-    assert not detect_normalization(x, y, "NHWC").told
+    assert not detect_normalization(x, y, "NHWC").is_unique
     assert keys(detect_normalization(x, normalize(x, SCHEMES["layer"], 1e-5).y, "NHWC")) == {"layer"}
 
 
@@ -186,7 +186,7 @@ def test_none_of_them(number, dtype):
     y = list(none_of_them(x.astype(float)))[number].astype(dtype)
     found = detect_normalization(x, y)
     assert found.answer == ()
-    assert all(fit.told for fit in found.fits)
+    assert all(fit.is_decided for fit in found.fits)
 
 
 def test_y_that_is_x():
@@ -197,7 +197,7 @@ def test_y_that_is_x():
 def test_numbers_that_rounding_has_taken_are_not_judged():
     x = (uneven((5, 3, 4, 6)) + 10_000).astype(np.float32)
     found = detect_normalization(x, normalize(x.astype(float), SCHEMES["layer"], 1e-5).y.astype(np.float32), "NHWC")
-    assert not any(fit.scheme.key == "layer" and fit.told for fit in found.fits)
+    assert not any(fit.scheme.key == "layer" and fit.is_decided for fit in found.fits)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
@@ -216,7 +216,7 @@ def test_layers_of_torch_in_every_type(layer, key, dtype):
     x, y = (each.detach().to(torch.float64).numpy() for each in (x, layer.to(dtype)(x)))
     assert find_precision(y) == str(dtype).removeprefix("torch.")
     found = detect_normalization(x, y, "NCHW")
-    assert found.told
+    assert found.is_unique
     assert key in keys(found)
 
 
@@ -225,7 +225,7 @@ def test_layer_norm_over_the_last_axis_of_torch_is_that_over_channels():
     layer = torch.nn.LayerNorm(6).double()
     torch.nn.init.uniform_(layer.weight, 0.5, 2)
     found = detect_normalization(x.numpy(), layer(x).detach().numpy())
-    assert not found.told
+    assert not found.is_unique
     assert {(fit.layout, fit.scheme.key) for fit in found.answer} == {
         ("BTC", "layer-channels"),
         ("BCT", "layer-spatial"),
@@ -249,7 +249,7 @@ def channels_first(seed, dtype="float32"):
 def test_batch_norm_of_sequences_with_channels_first(seed):
     x = channels_first(seed)
     found = detect_normalization(x, of_torch(NN.BatchNorm1d(6), x))
-    assert found.told
+    assert found.is_unique
     assert [(fit.scheme.key, fit.layout) for fit in found.answer] == [("batch", "BCT")]
 
 
@@ -258,7 +258,7 @@ def test_instance_norm_of_sequences_and_layer_norm_over_the_last_axis_are_both_n
     x = channels_first(seed)
     y = of_torch(NN.InstanceNorm1d(6), x)
     found = detect_normalization(x, y)
-    assert not found.told
+    assert not found.is_unique
     named = {(scheme.key, fit.layout) for fit in found.answer for scheme in fit.schemes}
     assert named == {("layer-channels", "BTC"), ("layer-spatial", "BCT"), ("instance", "BCT")}
     assert summarize_detection(found) == "Normalized over axis 2. The name depends on the order of the axes."
@@ -267,7 +267,7 @@ def test_instance_norm_of_sequences_and_layer_norm_over_the_last_axis_are_both_n
     assert "If the axes are (B, C, T):" in said
     assert "instance normalization" in said
     assert "instance" in keys(detect_normalization(x, y, "BCT"))
-    assert detect_normalization(x, y, "BCT").told
+    assert detect_normalization(x, y, "BCT").is_unique
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ def test_softmax_is_no_normalization(scale, shape, dtype):
     x = (torch.tensor(np.random.default_rng(3).standard_normal(shape)) * scale).to(dtype)
     for axis in range(1, len(shape)):
         y = torch.softmax(x, axis)
-        assert not detect_normalization(x.double().numpy(), y.double().numpy()).told
+        assert not detect_normalization(x.double().numpy(), y.double().numpy()).is_unique
 
 
 OF_THE_REGISTRY = {
@@ -307,10 +307,10 @@ def test_other_schemes_of_the_registry_are_named(key, layout, with_gain):
     y = normalize(x, scheme, 1e-5, gain, bias).y
     found = detect_normalization(from_tensor(x, layout), from_tensor(y, layout))
     if key == "mean-only-batch" and with_gain:  # a shift of every channel
-        assert not found.told
+        assert not found.is_unique
         assert {"mean-only-batch", "none"} <= keys(found)
         return
-    assert found.told, summarize_detection(found)
+    assert found.is_unique, summarize_detection(found)
     answer = found.answer[0].scheme
     assert (answer.key, answer.fields) == (key, scheme.fields)
     if scheme.function:
@@ -365,7 +365,7 @@ def test_batch_norm_and_any_factor_and_shift_are_named_together_or_not_at_all(ca
     layer, shape, *rest = ANY_FACTOR[case]
     channels = ("NC", "BTC", "NCHW")[len(shape) - 2]
     found = detect_normalization(*layer_of_torch(layer, shape, *rest, channels_last=channels == "BTC"), channels)
-    assert not found.told
+    assert not found.is_unique
     assert ("batch" in keys(found)) == ("none" in keys(found))
 
 
@@ -380,7 +380,7 @@ ROUNDED = {
 def test_rms_norm_and_layer_norm_are_not_told_apart_where_one_is_lost_in_rounding(case):
     layer, *rest = ROUNDED[case]
     found = detect_normalization(*layer_of_torch(trained(layer), *rest))
-    assert not found.told
+    assert not found.is_unique
     if found.answer:
         assert {"layer-channels", "rms"} <= keys(found)
         assert "rounding hides" in explain_detection(found)[0]
@@ -394,10 +394,10 @@ def test_rms_norm_and_layer_norm_are_not_told_apart_where_one_is_lost_in_roundin
 def test_what_is_the_same_of_two_layouts_is_told_by_the_layout_alone(sizes, shape, channels_last, change):
     x, y = layer_of_torch(change(NN.LayerNorm(sizes)), shape, 3, F64, channels_last)
     true = "layer-channels" if channels_last else "layer-spatial"
-    assert detect_normalization(x, y, "NCHW").told
+    assert detect_normalization(x, y, "NCHW").is_unique
     assert keys(detect_normalization(x, y, "NCHW")) >= {true}
     found = detect_normalization(x, y)
-    assert not found.told
+    assert not found.is_unique
     assert {fit.layout for fit in found.answer} == {"NCHW", "NHWC"}
     assert {true, "layer-channels", "layer-spatial"} <= keys(found)
     assert summarize_detection(found).endswith("The name depends on the order of the axes.")
@@ -407,7 +407,7 @@ def test_rms_norm_of_a_single_channel_stands_still_to_rounding():
     x, y = layer_of_torch(trained(NN.RMSNorm(1, eps=1e-6)), (2, 7, 1), 100, F32)
     found = detect_normalization(x, y)
     assert np.ptp(y) > 0
-    assert (found.constant, found.told) == (True, False)
+    assert (found.constant, found.is_unique) == (True, False)
 
 
 X = np.ones((2, 3))
@@ -485,7 +485,7 @@ def test_more_examples_are_not_promised_to_tell_what_rounding_hides():
         x = (np.random.default_rng(0).standard_normal((n, 7, 6, 2)) + 100).astype(np.float32)
         return detect_normalization(x, normalize(x.astype(float), SCHEMES["batch"], 1e-5).y.astype(np.float32))
 
-    assert batch_of(2).told
+    assert batch_of(2).is_unique
     found = batch_of(16)
     assert len(found.answer) > 1
     assert "More examples would tell" not in " ".join(explain_detection(found))

@@ -51,8 +51,10 @@ def test_every_example_is_found(key):
     example, arrays = EXAMPLES[key], EXAMPLES[key].arrays()
     found = detect_normalization(arrays["x"], arrays["y"])
     assert example.scheme in {scheme.key for fit in found.answer for scheme in fit.schemes}
-    assert found.told == (key not in ("batch", "one", "torch-tokens"))
-    assert summarize_detection(found).startswith(("It was ",) if found.told else ("Cannot tell: ", "Normalized over "))
+    assert found.is_unique == (key not in ("batch", "one", "torch-tokens"))
+    assert summarize_detection(found).startswith(
+        ("It was ",) if found.is_unique else ("Cannot tell: ", "Normalized over ")
+    )
     assert str(arrays["x"].shape) in example.name
 
 

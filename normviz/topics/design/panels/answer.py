@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 import numpy as np
 import streamlit as st
 
-from normviz.charts import cube
 from normviz.core.normalize import normalize
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, find_equal_schemes
 from normviz.core.scheme import Scheme
@@ -17,7 +16,8 @@ from normviz.core.theory import explain_degeneracy, predict
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.data.samples import SAMPLES
 from normviz.describe.wording import format_scheme_name
-from normviz.topics.design.search import SHAPES, find_scheme_name
+from normviz.topics.design.demands import SHAPES
+from normviz.topics.design.search import find_scheme_name
 from normviz.topics.design.state import CAMERA
 from normviz.topics.design.wording import describe_scheme_steps
 from normviz.topics.lab.panels import show_scheme_formula
@@ -50,23 +50,25 @@ def show_scheme_answer(scheme: Scheme, view: View) -> None:
 def describe_found_scheme(scheme: Scheme, layer: str) -> str:
     """Return sentences on a scheme: its steps, and the other schemes with the same x̂ on this layer."""
     what = describe_scheme_steps(scheme, layer)
-    told = [f"{capitalize_first(what)}."] if what else [scheme.about]
+    sentences = [f"{capitalize_first(what)}."] if what else [scheme.about]
     name = find_scheme_name(scheme, layer)
     others = [format_scheme_name(other) for other in find_equal_schemes(scheme, SHAPES[layer][0]) if other.name != name]
     if others:
-        told.append(f"On this layer, {join_words(others, 'and')} {'give' if len(others) > 1 else 'gives'} the same x̂.")
+        sentences.append(
+            f"On this layer, {join_words(others, 'and')} {'give' if len(others) > 1 else 'gives'} the same x̂."
+        )
     if scheme.on_activations is not None and scheme.weight is not None:
-        told.append(SCHEMES[scheme.weight].about)
+        sentences.append(SCHEMES[scheme.weight].about)
     row = find_registered_twin(scheme, layer)
     if row.on_activations is not None and row.fields and row.gain is not None and None in (row.bias, scheme.bias):
-        told.append("It learns γ alone.")
+        sentences.append("It learns γ alone.")
     if (
         scheme.fields
         and scheme.on_activations is not None
         and (hollow := explain_degeneracy(scheme, SHAPES[layer][0], 0.0))
     ):
-        told.append(f"On the shape of the picture: {hollow[0].lower()}{hollow[1:]}")
-    return " ".join(told)
+        sentences.append(f"On the shape of the picture: {hollow[0].lower()}{hollow[1:]}")
+    return " ".join(sentences)
 
 
 def tabulate_changes(scheme: Scheme, layer: str) -> dict[str, list[str]]:
@@ -120,8 +122,7 @@ def draw_cubes(schemes: Sequence[Scheme], view: View, theme: str) -> None:
         for each in schemes
     ]
     xhats = [np.asarray(normalize(x, each, _eps(each)).xhat) for each in shown]
-    levels, legend = cube.make_plain_levels((len(shown), *x.shape))
-    show_cubes(shown, x, xhats, levels, legend, view, CAMERA, theme)
+    show_cubes(shown, x, xhats, view, CAMERA, theme)
     if any(each.fields for each in shown):
         st.caption(
             "The pre-activations of a layer. Lit: the elements that share a mean and variance with the chosen element. "

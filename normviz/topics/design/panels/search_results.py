@@ -7,14 +7,13 @@ import streamlit as st
 from normviz.core.scheme import Scheme
 from normviz.core.text import capitalize_first
 from normviz.core.transformations import TRANSFORMATIONS
+from normviz.topics.design.demands import Demands, adapt_to_demands
 from normviz.topics.design.panels.answer import draw_cubes, show_scheme_answer
 from normviz.topics.design.pictures import PICTURE_CHANGES, render_picture_table
 from normviz.topics.design.questions import BEST_KNOWN, describe_answer_count, describe_known_answers, find_question
 from normviz.topics.design.reasons import describe_relaxation, explain_no_answer
 from normviz.topics.design.search import (
-    Demands,
     FoundSchemes,
-    adapt_to_demands,
     find_nearest_schemes,
     find_registered_answers,
     find_scheme_name,
@@ -41,18 +40,18 @@ LIST_KEY = PREFIX + "pick of the list"
 
 def show(view: View, theme: str) -> None:
     """Show the photographs, the cubes of the answers, and one answer in full; or the reason why there is none."""
-    asked = read_demands(view)
-    schemes = find_schemes(asked)
-    chosen = _chosen(view, asked, schemes)
+    demands = read_demands(view)
+    schemes = find_schemes(demands)
+    chosen = _chosen(view, demands, schemes)
     if chosen is None:
-        _none(asked)
+        _none(demands)
         return
-    st.markdown(f"### {describe_known_answers(asked)}")
-    changes = tuple(key for key in PICTURE_CHANGES if key in dict(asked.each))
-    is_pictured = bool(changes) and asked.layer == "conv"
+    st.markdown(f"### {describe_known_answers(demands)}")
+    changes = tuple(key for key in PICTURE_CHANGES if key in dict(demands.each))
+    is_pictured = bool(changes) and demands.layer == "conv"
     if is_pictured:
         st.html(render_picture_table(changes))
-    if (question := find_question(asked)) is not None:
+    if (question := find_question(demands)) is not None:
         st.markdown(f"**Why?** {question.because}")
     if is_pictured:
         st.caption(
@@ -61,72 +60,72 @@ def show(view: View, theme: str) -> None:
         )
     st.markdown("## Which elements do they average?")
     with st.container(key="answers"):
-        draw_cubes(choose_drawn_schemes(asked, schemes, chosen, bool(view["pick"])), view, theme)
+        draw_cubes(choose_drawn_schemes(demands, schemes, chosen, bool(view["pick"])), view, theme)
     left, right = st.columns([2, 3], gap="medium")
     with left:
-        _answers(asked, schemes, chosen)
+        _answers(demands, schemes, chosen)
     with right:
         show_scheme_answer(chosen, view)
 
 
-def choose_drawn_schemes(asked: Demands, schemes: FoundSchemes, chosen: Scheme, is_picked: bool) -> list[Scheme]:
+def choose_drawn_schemes(demands: Demands, schemes: FoundSchemes, chosen: Scheme, is_picked: bool) -> list[Scheme]:
     """Return the schemes whose cubes are drawn: the best known of the answers, then the simplest.
 
     A scheme without fields has no picture of its own. It is drawn if the visitor has picked it, or if no answer has
     fields. `is_picked`: whether the chosen scheme was picked, and is not only the first of the list.
     """
     drawn: dict[str, Scheme] = {}
-    for each in [*_known(asked), *(scheme for scheme, _ in schemes[: 2 * MAX_CUBES])]:
+    for each in [*_known(demands), *(scheme for scheme, _ in schemes[: 2 * MAX_CUBES])]:
         if each.on_activations and each.fields:
-            drawn.setdefault(format_pick(each, asked.layer), each)
+            drawn.setdefault(format_pick(each, demands.layer), each)
     first = dict([*drawn.items()][:MAX_CUBES])
-    own = format_pick(chosen, asked.layer)
+    own = format_pick(chosen, demands.layer)
     if own not in first and (is_picked or chosen.fields or not first):
         return [*[*first.values()][: MAX_CUBES - 1], chosen]
     return [*first.values()]
 
 
-def _known(asked: Demands) -> list[Scheme]:
+def _known(demands: Demands) -> list[Scheme]:
     """Return the registered schemes that meet the demands, the best known first."""
     return sorted(
-        find_registered_answers(asked),
+        find_registered_answers(demands),
         key=lambda row: BEST_KNOWN.index(row.key) if row.key in BEST_KNOWN else len(BEST_KNOWN),
     )
 
 
-def _chosen(view: View, asked: Demands, schemes: FoundSchemes) -> Scheme | None:
+def _chosen(view: View, demands: Demands, schemes: FoundSchemes) -> Scheme | None:
     """Return the scheme that is picked, if it is an answer; else the best known; None if there is no answer."""
     given = parse_pick(view["pick"])
-    if given is not None and is_answer(given, asked):
-        return adapt_to_demands(given, asked)
-    known = [row for row in _known(asked) if row.on_activations and row.fields]
+    if given is not None and is_answer(given, demands):
+        return adapt_to_demands(given, demands)
+    known = [row for row in _known(demands) if row.on_activations and row.fields]
     if known:
-        return adapt_to_demands(known[0], asked)
+        return adapt_to_demands(known[0], demands)
     return schemes[0][0] if schemes else None
 
 
-def list_answers(asked: Demands, schemes: FoundSchemes, chosen: Scheme) -> dict[str, str]:
+def list_answers(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -> dict[str, str]:
     """Return the listed answers by their texts in the link: those with a name, the simplest, and the chosen one."""
     labels: dict[str, list[str]] = {}
-    for row in _known(asked):
-        labels.setdefault(format_pick(row, asked.layer), []).append(row.label)
+    for row in _known(demands):
+        labels.setdefault(format_pick(row, demands.layer), []).append(row.label)
     listed = {text: f"**{', '.join(some)}**" for text, some in labels.items()}
     for scheme in (*(each for each, _ in schemes[:MAX_LISTED]), chosen):
-        text = format_pick(scheme, asked.layer)
+        text = format_pick(scheme, demands.layer)
         if len(listed) < MAX_LISTED or scheme is chosen:
-            listed.setdefault(text, _said(scheme, asked.layer))
+            listed.setdefault(text, _said(scheme, demands.layer))
     return listed
 
 
-def _answers(asked: Demands, schemes: FoundSchemes, chosen: Scheme) -> None:
+def _answers(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -> None:
     """Draw the list of answers, in which one is picked."""
-    listed = list_answers(asked, schemes, chosen)
-    st.session_state[LIST_KEY] = format_pick(chosen, asked.layer)
+    listed = list_answers(demands, schemes, chosen)
+    st.session_state[LIST_KEY] = format_pick(chosen, demands.layer)
     st.radio(
         "Known schemes, then the simplest of the others", list(listed), key=LIST_KEY, on_change=_pick,
         format_func=listed.__getitem__,
     )  # fmt: skip
-    st.caption(f"{describe_answer_count(asked, schemes)} {describe_counted_schemes(asked.layer)}")
+    st.caption(f"{describe_answer_count(demands, schemes)} {describe_counted_schemes(demands.layer)}")
 
 
 def _said(scheme: Scheme, layer: str) -> str:
@@ -140,20 +139,20 @@ def _pick() -> None:
     st.session_state[PREFIX + "pick"] = st.session_state[LIST_KEY]
 
 
-def _none(asked: Demands) -> None:
+def _none(demands: Demands) -> None:
     """Show why there is no answer, and the schemes that miss the fewest demands."""
-    why = explain_no_answer(asked)
+    why = explain_no_answer(demands)
     assert why is not None
-    layer = LAYER_WORDS[asked.layer]
+    layer = LAYER_WORDS[demands.layer]
     *before, last = map(capitalize_first, why.asks)
     together = "No scheme can meet these together:" if before else "No scheme can meet this:"
     lines = "\n".join(f"- {each}." for each in before) + f"\n- {last}{why.end}."
     st.markdown(f"### No scheme on a {layer} layer does all of this\n{together}\n{lines}\n\n{why.elsewhere}")
     st.markdown("**The nearest schemes:**")
-    for near in find_nearest_schemes(asked):
+    for near in find_nearest_schemes(demands):
         known = f" With a name: {format_named_labels(near.names).removesuffix('.')}." if near.names.keys else ""
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f"{describe_relaxation(near, asked)}.{known}", width="stretch")
+            st.markdown(f"{describe_relaxation(near, demands)}.{known}", width="stretch")
             st.button(
                 f"Show {near.schemes:,}",
                 key=f"{PREFIX}without {','.join(near.missed)}",

@@ -42,7 +42,7 @@ class Detection:
     @cached_property
     def answer(self) -> tuple[CandidateFit, ...]:
         """The simplest fits and those indistinguishable from them; empty if nothing fits or y is constant."""
-        good = [] if self.constant else [fit for fit in self.fits if fit.fits and fit.told]
+        good = [] if self.constant else [fit for fit in self.fits if fit.fits and fit.is_decided]
         simplest = min((fit.level for fit in good), default=NOTHING)
         found = [fit for fit in good if fit.level == simplest]
         computed = {self.make_computation_key(fit) for fit in found}
@@ -71,14 +71,14 @@ class Detection:
             return False
         if is_affine(fit.schemes) and is_affine(other.schemes):
             return not (fit.gain and is_changed_by_gain(other.schemes))
-        if is_affine(fit.schemes) and other.fits and not other.told:
+        if is_affine(fit.schemes) and other.fits and not other.is_decided:
             return other.level == CHANNELS and other.scheme.function is None
         divides, also = self.make_computation_key(fit)[-1], self.make_computation_key(other)[-1]
         centred = (fit.scheme.summation is None) != (other.scheme.summation is None)
-        return not other.told and centred and divides == also != ()
+        return not other.is_decided and centred and divides == also != ()
 
     @property
-    def told(self) -> bool:
+    def is_unique(self) -> bool:
         """True if there is one answer: one scheme, or several that compute the same on this shape."""
         return len({(fit.axes, tuple((each.key, each.fields) for each in fit.schemes)) for fit in self.answer}) == 1
 

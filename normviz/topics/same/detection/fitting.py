@@ -52,7 +52,7 @@ class CandidateFit:
         eps: all ε that fit, else the best ε.
         residual: max|y − γ x̂ − β| / max|y|; infinite if a quick test excluded the candidate.
         fits: True if the residual is within rounding.
-        told: True if the numbers can decide; with too few, everything fits.
+        is_decided: True if the numbers can decide; with too few, everything fits.
         gain, bias: True if γ is not 1, β is not 0.
     """
 
@@ -63,7 +63,7 @@ class CandidateFit:
     eps: tuple[float, ...] = ()
     residual: float = inf
     fits: bool = False
-    told: bool = True
+    is_decided: bool = True
     gain: bool = False
     bias: bool = False
 
@@ -109,7 +109,7 @@ class FitOutcome(NamedTuple):
     eps: float
     residual: float
     fits: bool
-    told: bool
+    is_decided: bool
     gain: bool = False
     bias: bool = False
 
@@ -135,12 +135,12 @@ def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Ite
         own = [] if estimated is None else list(_trials(x, schemes, (estimated,), dtype))
         few = slice(0, FIRST_CHANNELS)
         first = list(_tried(y[..., few], [t.part(few) for t in trials], [t.part(few) for t in own], schemes, layout))
-        if x.shape[3] > FIRST_CHANNELS and not any(fit.fits or not fit.told for fit in first):
+        if x.shape[3] > FIRST_CHANNELS and not any(fit.fits or not fit.is_decided for fit in first):
             yield min(first, key=lambda fit: fit.residual)
             continue
         tried = list(_tried(y, trials, own, schemes, layout))
-        good = (fit for fit in tried if fit.fits and fit.told)
-        yield next(good, None) or min(tried, key=lambda fit: (fit.told, fit.residual))
+        good = (fit for fit in tried if fit.fits and fit.is_decided)
+        yield next(good, None) or min(tried, key=lambda fit: (fit.is_decided, fit.residual))
 
 
 def _tried(
@@ -167,8 +167,8 @@ def _best(
     outcomes: list[FitOutcome], schemes: tuple[Scheme, ...], layout: str, level: int, along: tuple[str, ...]
 ) -> CandidateFit:
     """Return the fit over several ε: all that fit with the residual of the best; if none fits, the nearest."""
-    best = min(outcomes, key=lambda each: (not (each.fits and each.told), each.residual))
-    good = [each.eps for each in outcomes if each.fits and each.told] or [best.eps]
+    best = min(outcomes, key=lambda each: (not (each.fits and each.is_decided), each.residual))
+    good = [each.eps for each in outcomes if each.fits and each.is_decided] or [best.eps]
     eps = tuple(good) if schemes[0].suppression else ()
     found = CandidateFit(schemes, layout, level, along, eps, *best[1:])
     return replace(found, fits=False) if found.gain and is_changed_by_gain(schemes) else found
@@ -210,13 +210,13 @@ def _without(y: np.ndarray, trial: FitTrial, fitted: int = 0) -> FitOutcome:
 def _with(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOutcome:
     """Fit y = γ x̂ + β, with γ and β along some axes.
 
-    If x̂ without its division fits as well, the numbers cannot decide (`told` is False).
+    If x̂ without its division fits as well, the numbers cannot decide (`is_decided` is False).
     """
     found = _regressed(y, trial, along)
-    if not (found.fits and found.told) or trial.linear is None:
+    if not (found.fits and found.is_decided) or trial.linear is None:
         return found
     plain = _regressed(y, trial._replace(xhat=trial.linear, size=np.zeros(y.shape)), along)
-    return found._replace(told=not plain.fits)
+    return found._replace(is_decided=not plain.fits)
 
 
 @ignore_float_warnings
@@ -248,14 +248,9 @@ def _regressed(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOut
 
 
 def _judged(
-    y: np.ndarray,
-    fitted: np.ndarray,
-    allowed: np.ndarray,
-    clear: np.ndarray,
-    eps: float,
-    free: int,
+    y: np.ndarray, fitted: np.ndarray, allowed: np.ndarray, clear: np.ndarray, eps: float, free: int,
     varying: np.ndarray,
-) -> FitOutcome:
+) -> FitOutcome:  # fmt: skip
     """Judge whether y equals the fitted values up to rounding, and whether there are numbers enough to decide.
 
     `clear`: elements that are not ignored; `free`: numbers of y minus fitted numbers; `varying`: y minus the constant
@@ -267,8 +262,8 @@ def _judged(
     residual = float(apart[clear].max()) / (largest or 1.0)
     size = float(np.sqrt(np.mean(varying[clear] ** 2)))
     digits = -log10(min(max(float(np.median(allowed[clear])) / (size or inf), 1e-16), 1.0)) if size else 0.0
-    told = digits >= MIN_DIGITS_EACH and free * digits >= MIN_TOTAL_DIGITS and clear.mean() >= MIN_CLEAR_SHARE
-    return FitOutcome(eps, residual, bool(np.all(apart[clear] <= allowed[clear])), told)
+    is_decided = digits >= MIN_DIGITS_EACH and free * digits >= MIN_TOTAL_DIGITS and clear.mean() >= MIN_CLEAR_SHARE
+    return FitOutcome(eps, residual, bool(np.all(apart[clear] <= allowed[clear])), is_decided)
 
 
 @ignore_float_warnings
@@ -317,7 +312,7 @@ def _is_linear(x: np.ndarray, y: np.ndarray, scheme: Scheme, name: str) -> bool:
 def _fit_function(x: np.ndarray, y: np.ndarray, scheme: Scheme, layout: str, name: str) -> CandidateFit:
     """Fit a function of every element, with estimated α and s: first without γ and β, then with them.
 
-    If a factor and a shift of x fit as well, the numbers cannot decide (`told` is False).
+    If a factor and a shift of x fit as well, the numbers cannot decide (`is_decided` is False).
     """
     found = CandidateFit((scheme,), layout, CHANNELS, ("C",))
     if not is_monotone(x, y, 2 * ANSWER_ROUNDINGS * MACHINE_EPSILONS[name] * float(np.abs(y).max())):
@@ -326,16 +321,16 @@ def _fit_function(x: np.ndarray, y: np.ndarray, scheme: Scheme, layout: str, nam
     for level, along in ((EPS_ALONE, ()), (CHANNELS, ("C",))):
         estimated = estimate_pointwise(x, y, scheme, with_gain=bool(along))
         if estimated is None:
-            return replace(found, told=False)
+            return replace(found, is_decided=False)
         xhat = normalize(x, estimated.scheme, 0.0).xhat
         trial = FitTrial(0.0, xhat, lost, estimated.moved)
         outcome = _regressed(y, trial, along) if along else _without(y, trial, 2)
         straight = _regressed(y, FitTrial(0.0, x, lost, np.zeros(x.shape)), ("C",))
         exact = not along or name in ("float64", "float32")  # γ, β, α and s bend to any curve of a half precision
-        told = outcome.told and exact and estimated.bent and not (outcome.fits and straight.fits)
+        is_decided = outcome.is_decided and exact and estimated.bent and not (outcome.fits and straight.fits)
         found = CandidateFit(
-            (estimated.scheme,), layout, level, along, (), outcome.residual, outcome.fits, told, *outcome[4:]
+            (estimated.scheme,), layout, level, along, (), outcome.residual, outcome.fits, is_decided, *outcome[4:]
         )
-        if found.fits and found.told:
+        if found.fits and found.is_decided:
             break
     return found

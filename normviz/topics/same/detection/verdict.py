@@ -79,8 +79,8 @@ def summarize_detection(detection: Detection) -> str:
     if detection.constant:
         return "Cannot tell."
     if not detection.answer:
-        return "Cannot tell." if any(not fit.told for fit in detection.fits) else "None of these."
-    if detection.told:
+        return "Cannot tell." if any(not fit.is_decided for fit in detection.fits) else "None of these."
+    if detection.is_unique:
         return f"It was {name_candidate(detection.answer[0])}."
     if detection.is_one_computation:
         axes = detection.answer[0].axes
@@ -94,56 +94,57 @@ def explain_detection(detection: Detection) -> list[str]:
     if detection.constant:
         return [CONSTANT_OUTPUT]
     if detection.answer:
-        if detection.is_one_computation and not detection.told:
+        if detection.is_one_computation and not detection.is_unique:
             return [*_by_order(detection), "Choose the order under “Axes”: these numbers cannot tell it."]
-        return [_details(detection), *_same(detection)] if detection.told else [_several(detection)]
-    nearest = min((fit.residual for fit in detection.fits if fit.told and isfinite(fit.residual)), default=None)
-    said = [] if nearest is None else [f"What was decided is off by {format_gap(nearest)} of the largest |y| or more."]
-    untold = [fit for fit in detection.fits if not fit.told]
-    if untold:
-        said.append(
-            f"Not decided: {join_words(dict.fromkeys(map(label_kind, untold)), 'and')}. The numbers are too few for a "
-            f"γ and a "
-            "β of their own, or too coarse, or they lie where a function is straight. More examples, a larger spread "
-            "or a higher precision may decide."
+        return [_details(detection), *_same(detection)] if detection.is_unique else [_several(detection)]
+    nearest = min((fit.residual for fit in detection.fits if fit.is_decided and isfinite(fit.residual)), default=None)
+    sentences = (
+        [] if nearest is None else [f"What was decided is off by {format_gap(nearest)} of the largest |y| or more."]
+    )
+    undecided = [fit for fit in detection.fits if not fit.is_decided]
+    if undecided:
+        names = join_words(dict.fromkeys(map(label_kind, undecided)), "and")
+        sentences.append(
+            f"Not decided: {names}. The numbers are too few for a γ and a β of their own, or too coarse, or they lie "
+            "where a function is straight. More examples, a larger spread or a higher precision may decide."
         )
     return [
-        *said,
+        *sentences,
         f"Behind a γ or a β only these ε are tried: {join_words([typeset(eps) for eps in TRIED_EPSILONS], 'and')}.",
     ]
 
 
-def _details(found: Detection) -> str:
+def _details(detection: Detection) -> str:
     """Return a sentence on the axes, ε, γ and β of the answer."""
-    fit = found.answer[0]
-    parts = (describe_array_axes(found.answer), describe_fitted_eps(fit), describe_fitted_affine(fit))
+    fit = detection.answer[0]
+    parts = (describe_array_axes(detection.answer), describe_fitted_eps(fit), describe_fitted_affine(fit))
     return f"{capitalize_first('; '.join(filter(None, parts)))}."
 
 
-def _by_order(found: Detection) -> list[str]:
+def _by_order(detection: Detection) -> list[str]:
     """Return a sentence for each order of the axes, with the computation's name there, and ε, γ and β."""
     return [
         f"If the axes are ({', '.join(fit.layout)}): "
         f"{'; '.join(filter(None, (name_candidate(fit), describe_fitted_eps(fit), describe_fitted_affine(fit))))}."
-        for fit in found.answer
+        for fit in detection.answer
     ]
 
 
-def _same(found: Detection) -> list[str]:
+def _same(detection: Detection) -> list[str]:
     """Return a sentence on why several schemes are the same on this shape; none for a single scheme."""
-    schemes = found.answer[0].schemes
+    schemes = detection.answer[0].schemes
     if {each.key for each in schemes} <= {schemes[0].key, "instance"}:
         return []
-    shape = found.shapes[found.answer[0].layout]
+    shape = detection.shapes[detection.answer[0].layout]
     single = [axis for axis, n in zip(AXES["activation"], shape, strict=True) if n == 1]
     because = f", where {' = '.join(single)} = 1," if single else ""
     return [f"On this shape{because} these are one and the same computation: no numbers tell them apart."]
 
 
-def _several(found: Detection) -> str:
+def _several(detection: Detection) -> str:
     """Return a sentence on why different schemes explain the same numbers."""
-    if any(fit.level >= CHANNELS for fit in found.answer):
-        lost = any(not fit.told and not is_affine(fit.schemes) for fit in found.answer)
+    if any(fit.level >= CHANNELS for fit in detection.answer):
+        lost = any(not fit.is_decided and not is_affine(fit.schemes) for fit in detection.answer)
         doubt = ", or rounding hides that it cannot" if lost else ""
         return (
             f"With a γ and a β that are not known, each of these can come to this y{doubt}. The layer's weights would "

@@ -10,7 +10,7 @@ from normviz.core.fields import AXES, MAX_DRAWN_ELEMENTS, check_shape
 from normviz.topics.same.panels.detection import show_detector
 from normviz.topics.same.panels.own_pair import show_own_pair
 from normviz.topics.same.panels.pair_questions import show_pair
-from normviz.topics.same.panels.variants import MAX_VARIANT_ELEMENTS, show_variants
+from normviz.topics.same.panels.variants import show_variants
 from normviz.topics.same.state import PANELS, PREFIX
 from normviz.topics.same.variants import VARIANTS
 from normviz.ui.frame import show_error
@@ -33,20 +33,9 @@ def show(view: View, theme: str) -> None:
             _show_on_tensor(view, theme, *PANELS_ON_TENSOR[view["panel"]])
 
 
-def _show_pairs(view: View, x: np.ndarray, theme: str) -> None:
-    """Show a pair in two cubes; sessions with large tensors wait for each other."""
-    with wait_for_turn(2 * x.size):
-        show_pair(view, x, theme)
-
-
-def _show_variants(view: View, x: np.ndarray, theme: str) -> None:
-    """Show the three variants; sessions with large tensors wait for each other."""
-    with wait_for_turn(x.size * len(VARIANTS)):
-        show_variants(view, x, theme)
-
-
-def _show_on_tensor(view: View, theme: str, panel: Panel, limit: int) -> None:
-    """Show a panel on the tensor of a view, or offer a shape with at most `limit` elements."""
+def _show_on_tensor(view: View, theme: str, panel: Panel, copies: int) -> None:
+    """Show a panel that draws `copies` of the tensor of a view, or offer a shape if the tensor is too large."""
+    limit = MAX_DRAWN_ELEMENTS // copies
     try:
         check_shape(get_view_shape(view), AXES["activation"], limit)
         x = make_tensor(view)
@@ -54,12 +43,11 @@ def _show_on_tensor(view: View, theme: str, panel: Panel, limit: int) -> None:
         show_error(error)
         draw_fit_button(view, limit)
         return
-    panel(view, x, theme)
+    with wait_for_turn(copies * x.size):
+        panel(view, x, theme)
 
 
 PANELS_ON_TENSOR: dict[str, tuple[Panel, int]] = {
-    "same": (_show_pairs, MAX_DRAWN_ELEMENTS // 2),
-    "variants": (_show_variants, MAX_VARIANT_ELEMENTS),
-    "own": (show_own_pair, MAX_DRAWN_ELEMENTS // 2),
-}
-"""Panels that need the tensor of the link, with the most elements that they show."""
+    "same": (show_pair, 2), "variants": (show_variants, len(VARIANTS)), "own": (show_own_pair, 2),
+}  # fmt: skip
+"""Panels that need the tensor of the link, with the number of its copies that they draw."""

@@ -41,12 +41,9 @@ def show_detector(view: View) -> None:
     left, right = st.columns([1, 1], gap="large")
     with left:
         st.selectbox(
-            "Input and output",
-            list(ARRAY_SOURCES),
-            key=PREFIX + "try",
-            **PERSIST_STATE,
+            "Input and output", list(ARRAY_SOURCES), key=PREFIX + "try", **PERSIST_STATE,
             format_func=ARRAY_SOURCES.__getitem__,
-        )
+        )  # fmt: skip
         if view["try"] == OWN_FILES:
             _upload()
         st.selectbox(
@@ -99,28 +96,28 @@ def _answer(arrays: ArrayPair, layout: str | None) -> None:
     st.caption(f"x and y: {format_shape(x.shape)}, {x.dtype} and {y.dtype}")
     try:
         with wait_for_turn(x.size * (len(ALL_LAYOUTS) if layout is None else 1)):
-            found = detect_cached(x, y, layout)
+            detection = detect_cached(x, y, layout)
     except InvalidInput as error:
         show_error(capitalize_first(str(error)))
         return
-    show, icon = (st.success, ":material/check:") if found.told else (st.warning, ":material/question_mark:")
-    show("  \n".join([f"**{summarize_detection(found)}**", *explain_detection(found)]), icon=icon)
-    rows = tabulate_candidates(found)
-    with st.expander(f"All {len(found.fits)} candidates"):
+    show, icon = (st.success, ":material/check:") if detection.is_unique else (st.warning, ":material/question_mark:")
+    show("  \n".join([f"**{summarize_detection(detection)}**", *explain_detection(detection)]), icon=icon)
+    rows = tabulate_candidates(detection)
+    with st.expander(f"All {len(detection.fits)} candidates"):
         st.table(rows, border="horizontal")
         draw_download_button(lambda: rows, "candidates")
-    if found.told:
+    if detection.is_unique:
         with st.expander("The code that does it"):
-            st.code(_code(found.answer[0], found), wrap_lines=True)
+            st.code(_code(detection.answer[0], detection), wrap_lines=True)
 
 
 def tabulate_candidates(detection: Detection) -> dict[str, list[str]]:
     """Return a table of all candidates, the nearest first, as columns."""
-    fits = sorted(detection.fits, key=lambda fit: (not fit.told, fit.residual))
+    fits = sorted(detection.fits, key=lambda fit: (not fit.is_decided, fit.residual))
     return {
         "Candidate": [capitalize_first(name_candidate(fit)) for fit in fits],
         "Axes": [f"({', '.join(fit.layout)})" for fit in fits],
-        "": ["? too few numbers" if not fit.told else "✓ fits" if fit.fits else "✗ differs" for fit in fits],
+        "": ["? too few numbers" if not fit.is_decided else "✓ fits" if fit.fits else "✗ differs" for fit in fits],
         "Residual": [format_gap(fit.residual) if isfinite(fit.residual) else "–" for fit in fits],
         "Fitted": [_fitted(fit) for fit in fits],
     }
@@ -135,10 +132,10 @@ def _fitted(fit: CandidateFit) -> str:
     )
 
 
-def _code(fit: CandidateFit, found: Detection) -> str:
+def _code(fit: CandidateFit, detection: Detection) -> str:
     """Return PyTorch code of the scheme, from the array in its layout."""
     scheme: Scheme = fit.scheme
-    axes, lengths = ALL_LAYOUTS[fit.layout], found.shapes[fit.layout]
+    axes, lengths = ALL_LAYOUTS[fit.layout], detection.shapes[fit.layout]
     order = sorted(range(len(axes)), key=axes.__getitem__)
     turned = "" if order == list(range(len(axes))) else f".transpose{tuple(order)}"
     source = f'x = np.load("arrays.npz")["x"]{turned}.reshape{lengths}.astype(float)'

@@ -33,8 +33,8 @@ TYPED_KEY = PREFIX + "typed"
 
 def show_own_pair(view: View, x: np.ndarray, theme: str) -> None:
     """Show two chosen schemes side by side, and whether they are equal on the shape of x."""
-    told, cubes = st.columns([4, 5], gap="large")
-    with told:
+    words, cubes = st.columns([4, 5], gap="large")
+    with words:
         left, right = (_choose_side(view, side, x.shape) for side in SIDES)
         if left is not None and right is not None:
             _verdict(left, right, x.shape, view)
@@ -47,12 +47,9 @@ def show_own_pair(view: View, x: np.ndarray, theme: str) -> None:
         for side, column in zip(SIDES, typed.columns(len(SIDES), gap="large"), strict=True):
             for name, label in FIELD_LABELS.items():
                 column.text_input(
-                    f"{capitalize_first(side)}: {label}",
-                    key=f"{PREFIX}{side}_{name}",
-                    **PERSIST_STATE,
-                    placeholder="no such step",
-                    help=FIELD_HELP,
-                )
+                    f"{capitalize_first(side)}: {label}", key=f"{PREFIX}{side}_{name}", **PERSIST_STATE,
+                    placeholder="no such step", help=FIELD_HELP,
+                )  # fmt: skip
 
 
 def _choose_side(view: View, side: str, shape: Shape) -> Scheme | None:
@@ -69,14 +66,9 @@ def _choose_side(view: View, side: str, shape: Shape) -> Scheme | None:
     if st.session_state.get(key) not in matching:
         st.session_state[key] = matching[-1] if matching else None  # instance, rather than its other name
     st.selectbox(
-        capitalize_first(side),
-        list(KNOWN_SCHEMES),
-        key=key,
-        format_func=format_scheme_choice,
-        placeholder="Your own",
-        on_change=_fill,
-        args=(side,),
-    )
+        capitalize_first(side), list(KNOWN_SCHEMES), key=key, format_func=format_scheme_choice, placeholder="Your own",
+        on_change=_fill, args=(side,),
+    )  # fmt: skip
     with st.container():
         if scheme is None:
             show_error(capitalize_first(error))
@@ -100,15 +92,13 @@ def _fill(side: str) -> None:
         )
 
 
-@st.cache_data(max_entries=16, show_spinner=False)
-def _compare(left: Scheme, right: Scheme, shape: Shape, eps: float, seed: int) -> SchemeComparison:
-    return compare_schemes(left, right, shape, eps, seed)
+compare_cached = st.cache_data(max_entries=16, show_spinner=False)(compare_schemes)
 
 
 def _verdict(left: Scheme, right: Scheme, shape: Shape, view: View) -> None:
     """Show whether two schemes are equal on a shape, with a counter-example if not."""
     try:
-        found = _compare(left, right, shape, view["eps"], view["seed"])
+        found = compare_cached(left, right, shape, view["eps"], view["seed"])
     except InvalidInput as error:
         show_error(capitalize_first(str(error)))
         return
@@ -123,8 +113,7 @@ def _verdict(left: Scheme, right: Scheme, shape: Shape, view: View) -> None:
         st.info(
             f"**They differ.** {found_text}  \nCounter-example: x = {format_number(found.x[worst.index])} at "
             f"{describe_element_position(left, worst.index)} becomes {format_number(worst.left)} on the left, "
-            f"{format_number(worst.right)} on the "
-            "right.",
+            f"{format_number(worst.right)} on the right.",
             icon=":material/close:",
         )
 

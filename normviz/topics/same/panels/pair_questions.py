@@ -35,8 +35,8 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
     shape = identity.condition.mend(x.shape)
     drawn = x if shape == x.shape else _tensor_of(shape, view)
     covered = not view["reveal"] and identity.key not in get_pair_guesses()
-    told, cubes = st.columns([4, 5], gap="large")
-    with told, st.container(key="pair", gap="small"):
+    words, cubes = st.columns([4, 5], gap="large")
+    with words, st.container(key="pair", gap="small"):
         st.caption(_count(identity.key))
         st.markdown(f"## {identity.question}")
         for side in identity.sides:
@@ -47,7 +47,8 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
             st.markdown("Do both always give the same x̂?")
             with st.container(horizontal=True, key="guess"):
                 for guess, label in PAIR_GUESSES.items():
-                    st.button(label, f"vote {guess}", on_click=partial(_guess, identity.key, guess))
+                    on = partial(get_pair_guesses().__setitem__, identity.key, guess)
+                    st.button(label, f"vote {guess}", on_click=on)
         else:
             _answer(identity, drawn.shape)
     with cubes:
@@ -58,7 +59,7 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
                 describe_measurement(identity, x.shape, is_rounding(found, x.dtype)),
                 help=f"Largest difference of both x̂ on your tensor, relative to the largest x̂: {format_gap(found)}.",
             )
-    with told, st.container(horizontal=True, vertical_alignment="bottom"):
+    with words, st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
             "All pairs", PAIRS, key=PREFIX + "row", **PERSIST_STATE, format_func=lambda key: IDENTITIES[key].question
         )
@@ -98,13 +99,13 @@ def describe_measurement(identity: Identity, shape: Shape, equal: bool) -> str:
 def compare_learned_state(left: Scheme, right: Scheme) -> str:
     """Return sentences on how the parameters and the states of two schemes differ."""
     ours, theirs = _learned(left), _learned(right)
-    told = [
+    sentences = [
         f"Both learn {ours}." if ours == theirs else f"**γ and β differ:** {ours} on the left, {theirs} on the right."
     ]
     for scheme in (left, right):
         if scheme.keeps and left.keeps != right.keeps:
-            told.append(f"For inference, {scheme.name} keeps a {' and a '.join(scheme.keeps)}.")
-    return " ".join(told)
+            sentences.append(f"For inference, {scheme.name} keeps a {' and a '.join(scheme.keeps)}.")
+    return " ".join(sentences)
 
 
 def stack_formula(latex: str) -> str:
@@ -123,9 +124,8 @@ def _answer(identity: Identity, drawn: Shape) -> None:
     shapes = "every shape" if identity.condition is ANY_SHAPE else f"shapes with {identity.condition.words}"
     st.markdown(f"### {PAIR_GUESSES[right]} x̂\n{identity.because} This holds for {shapes}.")
     st.markdown(compare_learned_state(*(side.scheme(drawn) for side in identity.sides)))
-    st.button(
-        "Next pair", icon=":material/arrow_forward:", type="primary", on_click=_set, args=("row", _next(identity))
-    )
+    on = partial(_set, "row", _next(identity))
+    st.button("Next pair", "next pair", icon=":material/arrow_forward:", type="primary", on_click=on)
 
 
 def _cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, theme: str) -> None:
@@ -183,10 +183,6 @@ def _next(identity: Identity) -> str:
     at = PAIRS.index(identity.key) + 1
     following = [*PAIRS[at:], *PAIRS[: at - 1]]
     return next((key for key in following if key not in get_pair_guesses()), following[0])
-
-
-def _guess(key: str, guess: str) -> None:
-    get_pair_guesses()[key] = guess
 
 
 def _set(name: str, value: object) -> None:

@@ -3,8 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from normviz.charts import cube
-from normviz.core.fields import MAX_DRAWN_ELEMENTS, Shape
+from normviz.core.fields import Shape
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, Scheme, find_equal_schemes
@@ -19,15 +18,12 @@ from normviz.ui.cube_row import show_cubes
 from normviz.ui.link import View, draw_segments
 
 VARIANT_SCHEMES = [SCHEMES[key] for key in VARIANTS]
-MAX_VARIANT_ELEMENTS = MAX_DRAWN_ELEMENTS // len(VARIANTS)
-"""Most elements of a tensor that is drawn once for each variant."""
 
 
 def show_variants(view: View, x: np.ndarray, theme: str) -> None:
     """Show the three variants on this tensor, their uses, their invariances and their code."""
     results = [normalize(x, scheme, view["eps"]) for scheme in VARIANT_SCHEMES]
-    levels, legend = cube.make_plain_levels((len(VARIANT_SCHEMES), *x.shape))
-    show_cubes(VARIANT_SCHEMES, x, [each.xhat for each in results], levels, legend, view, CAMERA, theme)
+    show_cubes(VARIANT_SCHEMES, x, [each.xhat for each in results], view, CAMERA, theme)
     columns = st.columns(len(VARIANT_SCHEMES), gap="medium", border=True)
     for column, scheme, result in zip(columns, VARIANT_SCHEMES, results, strict=True):
         with column:
@@ -49,11 +45,9 @@ def _variant(scheme: Scheme, result: NormalizationResult, focus: tuple[int, ...]
     st.latex(lines["mean"])
     st.latex(lines["normalized"])
     bound = wording.BoundScheme(scheme, shape)
-    box = bound.describe_boxes(focus)[0]
+    box, counts = bound.describe_boxes(focus)[0], wording.capitalize_first(bound.describe_statistic_counts())
     st.markdown(
-        f"{wording.capitalize_first(bound.describe_statistic_counts())}.  \nField of the chosen "
-        f"element: {box.where}.  \n"
-        f"Its **x̂ = {format_number(result.xhat[focus])}**."
+        f"{counts}.  \nField of the chosen element: {box.where}.  \nIts **x̂ = {format_number(result.xhat[focus])}**."
     )
 
 
@@ -98,9 +92,8 @@ def show_invariances() -> None:
     shown = "; ".join(f"{layer}: pre-activations {wording.format_shape(shape)}" for layer, (shape, _) in SHAPES.items())
     rows = ",".join(VARIANTS)
     st.caption(
-        f"Predicted from the fields, at ε = 0 ({shown}). 0/0: every field is a single element. "
-        f"Train it: Table 1 of these rows, [dense](/invariance?schemes={rows}) and "
-        f"[conv](/invariance?schemes={rows}&layer=conv)."
+        f"Predicted from the fields, at ε = 0 ({shown}). 0/0: every field is a single element. Train it: Table 1 of "
+        f"these rows, [dense](/invariance?schemes={rows}) and [conv](/invariance?schemes={rows}&layer=conv)."
     )
 
 

@@ -1,0 +1,101 @@
+"""Demands on a scheme: invariances and conditions that it must have or must not have."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import Shape
+from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.text import join_words
+from normviz.core.transformations import TRANSFORMATIONS
+from normviz.topics.design.conditions import CONDITIONS
+
+SHAPES: dict[str, tuple[Shape, Shape]] = {"dense": ((8, 1, 1, 8), (1, 1, 16, 8)), "conv": ((8, 4, 4, 8), (3, 3, 4, 8))}
+"""Shapes of pre-activations (N, H, W, C) and weights (kh, kw, Cin, Cout) by layer: two groups hold several each."""
+
+FRONT_KEYS = ("none", *(key for key, row in SCHEMES.items() if row.is_weight_scheme))
+"""Keys of the possible fronts: "none", or a scheme of the weights."""
+
+ANY_FRONT = "any"
+"""Stands for all of `FRONT_KEYS`."""
+
+Invariances = tuple[str, ...]
+"""Keys of transformations, in the order of `TRANSFORMATIONS`."""
+
+DEMANDABLE = (*TRANSFORMATIONS, *CONDITIONS)
+"""Keys of everything that may be demanded: transformations and conditions."""
+
+Demand = tuple[str, bool]
+"""A key of `DEMANDABLE`, and True if a scheme must have it, False if it must not."""
+
+
+@dataclass(frozen=True)
+class Demands:
+    """Invariances and conditions that a scheme must have, and invariances that it must not have.
+
+    Attributes:
+        layer: "dense" or "conv".
+        need, without: keys of transformations that must, or must not, cancel.
+        weights: allowed fronts, of `FRONT_KEYS`.
+        conditions: keys of `CONDITIONS` that must be met.
+
+    Raises:
+        InvalidInput: an unknown layer, transformation, weight scheme or condition, or one transformation both ways.
+    """
+
+    layer: str
+    need: Invariances = ()
+    without: Invariances = ()
+    weights: tuple[str, ...] = ("none",)
+    conditions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_layer(self.layer)
+        for key in (*self.need, *self.without):
+            if key not in TRANSFORMATIONS:
+                raise InvalidInput(f"{key!r} is not a transformation; {join_words(TRANSFORMATIONS)} would do.")
+        for key in self.weights:
+            if key not in FRONT_KEYS:
+                raise InvalidInput(
+                    f"{key!r} is not a scheme of weights; {join_words([ANY_FRONT, *FRONT_KEYS])} would do."
+                )
+        for key in self.conditions:
+            if key not in CONDITIONS:
+                raise InvalidInput(f"{key!r} is not a condition; {join_words(CONDITIONS)} would do.")
+        if both := set(self.need) & set(self.without):
+            raise InvalidInput(f"{join_words(sorted(both), 'and')} cannot be both needed and excluded.")
+
+    @property
+    def each(self) -> tuple[Demand, ...]:
+        """All demands."""
+        asked = dict.fromkeys((*self.need, *self.conditions), True) | dict.fromkeys(self.without, False)
+        return tuple((key, asked[key]) for key in DEMANDABLE if key in asked)
+
+    def met(self, properties: Collection[str]) -> bool:
+        """Return True if a scheme with these properties, of `DEMANDABLE`, meets all demands."""
+        return not self.missed(properties)
+
+    def missed(self, properties: Collection[str]) -> tuple[str, ...]:
+        """Return the keys of the demands that a scheme with these properties does not meet."""
+        return tuple(key for key, wanted in self.each if (key in properties) != wanted)
+
+
+def demand_exactly(transformations: Invariances, layer: str, weights: tuple[str, ...] = ("none",)) -> Demands:
+    """Return the demands to have these invariances and no others."""
+    return Demands(layer, transformations, tuple(key for key in TRANSFORMATIONS if key not in transformations), weights)
+
+
+def check_layer(layer: str) -> None:
+    """Raise InvalidInput for an unknown layer."""
+    if layer not in SHAPES:
+        raise InvalidInput(f"layer {layer!r} is unknown; {join_words(SHAPES)} would do.")
+
+
+def parse_fronts(text: str) -> tuple[str, ...]:
+    """Return the keys of fronts that a text allows: "any", "none" or the key of a scheme of weights."""
+    return FRONT_KEYS if text == ANY_FRONT else (text,)
+
+
+def adapt_to_demands(scheme: Scheme, demands: Demands) -> Scheme:
+    """Return a scheme without β if the demands say that γ alone is learned, else unchanged."""
+    return replace(scheme, bias=None) if any(CONDITIONS[key].unbiased for key in demands.conditions) else scheme
