@@ -127,7 +127,7 @@ class GeneralForm:
 
 
 @dataclass
-class Pointwise:
+class PointwiseForm:
     """The pointwise scheme x̂ = f(αx + s), and its derivative α f'(αx + s).
 
     Attributes:
@@ -151,7 +151,7 @@ class Pointwise:
         return g
 
 
-class SpectralNorm:
+class SpectralForm:
     """Spectral normalization W / σ₁(W), and its derivative (G - ⟨G, Ŵ⟩ u vᵀ) / σ₁ (Miyato et al. 2018).
 
     u and v are the leading singular vectors.
@@ -184,7 +184,7 @@ class SpectralNorm:
 
 
 @dataclass
-class Whitening:
+class WhiteningForm:
     """Whitening (Σ + εI)^(-1/2) v of every group of channels over the batch, and its derivative (Huang et al. 2018).
 
         u = g W + (1/M) v · Q (K ∘ Qᵀ (vᵀg + gᵀv) Q) Qᵀ,   ∂l/∂x = u - E u        with W = (Σ + εI)^(-1/2)

@@ -15,7 +15,7 @@ import torch
 from normviz.core.fields import OWN, Field, Shape
 from normviz.core.kinds.whitening import merge_groups, split_into_groups
 from normviz.core.registry import Scheme
-from normviz.train.gradient import GeneralForm, Whitening
+from normviz.train.gradient import GeneralForm, WhiteningForm
 from normviz.train.stack import StackNormalizer
 
 
@@ -119,7 +119,7 @@ class _Normalized(torch.autograd.Function):
 def _settled(scheme: Scheme, form: Any, x: torch.Tensor, shape: Shape) -> tuple[torch.Tensor, InferenceStatistics]:
     """Return x̂ of mini-batches (schemes, networks, mini-batches, N, H, W, C), and the means of their statistics."""
     form, kept = copy(form), InferenceStatistics()
-    if isinstance(form, Whitening):
+    if isinstance(form, WhiteningForm):
         mean = split_into_groups(x, form.groups).mean(-2, keepdim=True)
         xhat = form.forward(x.clone())
         kept.mean, kept.matrix = mean.mean(2), form.matrix.mean(2)

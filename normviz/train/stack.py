@@ -18,9 +18,9 @@ from normviz.data.digits import DIGIT_CLASSES
 from normviz.train.gradient import (
     FieldAverage,
     GeneralForm,
-    Pointwise,
-    SpectralNorm,
-    Whitening,
+    PointwiseForm,
+    SpectralForm,
+    WhiteningForm,
     initialize_linear_algebra,
 )
 from normviz.train.optimizers import OPTIMIZERS
@@ -110,14 +110,14 @@ def _span(positions: list[int], device: torch.device) -> slice | torch.Tensor:
 
 def _form(
     scheme: Scheme | None, shape: Shape, eps: float, like: torch.Tensor
-) -> GeneralForm | Pointwise | SpectralNorm | Whitening | None:
+) -> GeneralForm | PointwiseForm | SpectralForm | WhiteningForm | None:
     if scheme is None or not scheme.acts:
         return None
     if scheme.function is not None:
-        return Pointwise(scheme.function, scheme.alpha, scheme.shift or 0.0)
+        return PointwiseForm(scheme.function, scheme.alpha, scheme.shift or 0.0)
     if scheme.kind.decomposes:
         initialize_linear_algebra(like.device)
-        return SpectralNorm() if scheme.kind.divides_by_singular_value else Whitening(scheme.matrices(shape), eps)
+        return SpectralForm() if scheme.kind.divides_by_singular_value else WhiteningForm(scheme.matrices(shape), eps)
     fields = (scheme.summation, scheme.suppression)
     summation, suppression = (None if field is None else FieldAverage(field, shape, like) for field in fields)
     return GeneralForm(summation, suppression, eps, scheme.scale(shape))

@@ -18,7 +18,7 @@ from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.train import cost, twins
 from normviz.train import step_functions as capture
-from normviz.train.gradient import FieldAverage, GeneralForm, SpectralNorm, Whitening
+from normviz.train.gradient import FieldAverage, GeneralForm, SpectralForm, WhiteningForm
 from normviz.train.problem import NETWORKS, make_problem
 from normviz.train.setting import Setting
 from normviz.train.stack import INITIAL_BIAS, Stack
@@ -44,9 +44,9 @@ def agree(scheme, eps, seed=0):
     (wanted,) = torch.autograd.grad(reference, z, g)
     with torch.no_grad():
         if scheme.kind.divides_by_singular_value:
-            form = SpectralNorm()
+            form = SpectralForm()
         elif scheme.kind.divides_by_matrix:
-            form = Whitening(scheme.matrices(SHAPE), eps)
+            form = WhiteningForm(scheme.matrices(SHAPE), eps)
         else:
             averages = (
                 None if f is None else FieldAverage(f, SHAPE, z) for f in (scheme.summation, scheme.suppression)
@@ -75,7 +75,7 @@ def test_whitening_of_fewer_examples_than_channels(size, dtype):
     z = z.clone().requires_grad_()
     reference = normalize(z, scheme, 0.0).xhat
     (wanted,) = torch.autograd.grad(reference, z, g)
-    form, bound = Whitening(1, 0.0), 1e-8 if dtype == torch.float64 else 1e-4
+    form, bound = WhiteningForm(1, 0.0), 1e-8 if dtype == torch.float64 else 1e-4
     with torch.no_grad():
         assert torch.allclose(form.forward(z), reference, rtol=bound, atol=bound)
         assert torch.allclose(form.backward(g), wanted, rtol=bound, atol=bound * wanted.abs().max())
@@ -84,7 +84,7 @@ def test_whitening_of_fewer_examples_than_channels(size, dtype):
 def test_whitening_passes_on_numbers_that_are_not_finite():
     z = torch.randn(2, *SHAPE, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     z[0, 0, 0, 0, 1], z[0, 1, 0, 0, 5] = torch.nan, torch.inf
-    form = Whitening(2, 0.1)
+    form = WhiteningForm(2, 0.1)
     xhat = form.forward(z.clone())
     assert not torch.isfinite(xhat[0]).any()
     assert torch.allclose(xhat[1], normalize(z, get_scheme("whitening", groups=2), 0.1).xhat[1])
