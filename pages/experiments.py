@@ -1,12 +1,12 @@
 """Experiments: claims of the papers, tested by training small networks over several seeds."""
 
 from normviz.topics.experiments import panels, state
-from normviz.topics.experiments.controls import controls, heading
+from normviz.topics.experiments.controls import controls, show_question
 from normviz.ui.frame import show_view
 from normviz.ui.link import sync_page_values
 
 state.follow_aliases()
 with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant) as view:
-    heading(view)
+    show_question(view)
     controls(view)
 show_view(panels.show, view)

@@ -22,7 +22,7 @@ from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
 from normviz.jobs.spec import run_to_end
 from normviz.topics.design.training import plan_trainings
-from normviz.topics.experiments import batch_size, work
+from normviz.topics.experiments import batch_size, experiment_runs
 from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import twins
 from normviz.train.setting import Setting
@@ -238,11 +238,11 @@ def test_the_page_of_table_1_says_so(failure, gpu, monkeypatch):
 @pytest.mark.heavy
 def test_the_page_of_an_experiment_says_so(gpu, monkeypatch, tmp_path):
     archive = Archive(ResultCache(tmp_path / "results.sqlite"))
-    monkeypatch.setattr(work, "get_archive", lambda: archive)
+    monkeypatch.setattr(experiment_runs, "get_archive", lambda: archive)
     gpu.fail_at("middle", FULL)
     with create_thread_pool(1) as pool:
         queue = JobQueue(pool)
-        monkeypatch.setattr(work, "get_experiment_queue", lambda: queue)
+        monkeypatch.setattr(experiment_runs, "get_experiment_queue", lambda: queue)
         link = {"batch_size_steps": "20", "batch_size_seeds": "2", "batch_size_schemes": "layer"}
         at = open_lab("pages/experiments.py", show="batch-size", **link)
         at = sound(at.button(key="start run").click().run())

@@ -15,9 +15,9 @@ from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
 from normviz.jobs.run import create_queue, run_missing
-from normviz.topics.claims.claim import SEEDS, Claim, Evidence, Tried, record
-from normviz.topics.claims.jobs import find_evidence, measure_claim, parts_of
-from normviz.topics.claims.ledger import CLAIMS, get_claims
+from normviz.topics.claims.claim import SEED_BOUND, Claim, Evidence, ExperimentCheck, build_claim_record
+from normviz.topics.claims.claim_list import CLAIMS, get_claims
+from normviz.topics.claims.jobs import find_evidence, list_claim_jobs, measure_claim
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +54,7 @@ def choose_claims(ids: Sequence[str], everything: bool) -> list[Claim]:
     """Return the claims of these ids, or all claims, by default the quick ones. Raises InvalidInput for unknown ids."""
     if ids:
         return get_claims(ids)
-    return [claim for claim in CLAIMS.values() if everything or claim.quick]
+    return [claim for claim in CLAIMS.values() if everything or claim.is_quick]
 
 
 def measure_claims(
@@ -73,15 +73,15 @@ def measure_claims(
 
     Raises:
         JobsFailed: a job failed.
-        InvalidInput: the seed is not from 0 to SEEDS - 1.
+        InvalidInput: the seed is not from 0 to SEED_BOUND - 1.
     """
-    if not 0 <= seed < SEEDS:
-        raise InvalidInput(f"seed = {seed}; a whole number from 0 to {SEEDS - 1} would do.")
+    if not 0 <= seed < SEED_BOUND:
+        raise InvalidInput(f"seed = {seed}; a whole number from 0 to {SEED_BOUND - 1} would do.")
     limit_to_one_core()
     found: dict[str, Evidence] = {}
     failed: dict[str, str] = {}
-    tried = [claim for claim in claims if isinstance(claim.check, Tried)]
-    parts = [*dict.fromkeys(part for claim in tried for part in parts_of(claim, seed))]
+    tried = [claim for claim in claims if isinstance(claim.check, ExperimentCheck)]
+    parts = [*dict.fromkeys(part for claim in tried for part in list_claim_jobs(claim, seed))]
     run_missing(parts, archive, make_queue, show_progress)
     results = archive.find_results(parts)
     for claim in claims:
@@ -94,7 +94,7 @@ def measure_claims(
             failed[claim.id] = "there is no result."
         else:
             found[claim.id] = evidence
-    return [record(claim, found[claim.id]) for claim in claims if claim.id in found], failed
+    return [build_claim_record(claim, found[claim.id]) for claim in claims if claim.id in found], failed
 
 
 def format_claim_record(result: Mapping[str, Any]) -> str:

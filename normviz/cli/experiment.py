@@ -21,7 +21,7 @@ from normviz.jobs.run import create_queue, run_missing
 from normviz.jobs.spec import compute_digest
 from normviz.topics.experiments.catalogue import ALIASES, EXPERIMENTS, get_experiment
 from normviz.topics.experiments.experiment import Experiment
-from normviz.topics.experiments.reports import WORDS
+from normviz.topics.experiments.reports import VERDICT_TEXTS
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -89,7 +89,7 @@ def format_experiment_list() -> str:
 
 def format_experiment_record(result: dict[str, Any]) -> str:
     """Return a record as lines of text."""
-    lines = [result["headline"], f"{WORDS[result['verdict']]}: {result['says']}", result["condition"]]
+    lines = [result["headline"], f"{VERDICT_TEXTS[result['verdict']]}: {result['says']}", result["condition"]]
     return "\n".join(line for line in lines if line)
 
 

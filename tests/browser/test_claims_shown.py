@@ -9,8 +9,8 @@ from patience import settle, visit
 from playwright.sync_api import expect
 
 from normviz.charts.palette import THEMES
-from normviz.topics.claims.ledger import CLAIMS
-from normviz.topics.claims.state import FIRST
+from normviz.topics.claims.claim_list import CLAIMS
+from normviz.topics.claims.state import FIRST_CLAIMS
 
 MEASURED = 300_000  # milliseconds that a check may take on a busy machine
 OPENED = "?open=wrong"
@@ -33,7 +33,7 @@ def evidence(page, claim):
 def test_the_first_screen_has_claims_with_their_verdicts_and_few_controls(page, server):
     page.set_viewport_size({"width": 1280, "height": 800})
     open_page(page, server)
-    for claim in FIRST:
+    for claim in FIRST_CLAIMS:
         summary = row(page, claim).locator("summary")
         expect(summary).to_be_in_viewport(ratio=1)
         expect(summary).to_contain_text(re.compile("✘\\sWrong|◐\\sIt\\sdepends"))

@@ -9,7 +9,7 @@ from browsing import ROOT
 
 from normviz.core.errors import InvalidInput
 from normviz.jobs.executors import MAX_THREADS, MAX_WORKERS, WORKERS_VARIABLE, count_workers
-from normviz.topics.experiments import work
+from normviz.topics.experiments import experiment_runs
 from normviz.topics.running.panels import accuracy
 from normviz.topics.table1 import training_panels
 
@@ -46,7 +46,7 @@ def test_any_other_setting_is_refused_in_words(monkeypatch, given):
 @pytest.mark.parametrize(
     ("create_queue", "most"),
     [
-        (work.get_experiment_queue, MAX_WORKERS),
+        (experiment_runs.get_experiment_queue, MAX_WORKERS),
         (accuracy.get_training_queue, MAX_THREADS),
         (training_panels.get_table_queue, MAX_THREADS),
     ],

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from normviz.topics.experiments.fine_tuning import TASKS
+from normviz.topics.experiments.fine_tuning import TASK_NAMES
 from normviz.train.batch_norm import BatchNorm
 from normviz.train.learning import Trainer, cross_entropy
 from normviz.train.tuning import TunedNetworks, make_tasks
@@ -102,7 +102,7 @@ def test_what_is_copied_leaves_the_first_as_it_was():
     assert before.weights[0].equal(kept[1])
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", TASK_NAMES)
 def test_a_task_has_few_digits_for_every_network_to_learn_and_others_to_be_tested_on(name):
     first, second = make_tasks(name, (0, 7), 64, CPU)
     assert second.x.shape == (2, 64, 64)

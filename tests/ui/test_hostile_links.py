@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from unpacked import shown
 from wandering import ROOT, STATES, TYPED
 
-from normviz.topics.claims.ledger import CLAIMS
+from normviz.topics.claims.claim_list import CLAIMS
 from normviz.ui.link import PRESENTING_PARAM, clean_values
 from normviz.ui.unknown_names import LONGEST, describe_unknown_names, find_unknown_names, list_known_names
 

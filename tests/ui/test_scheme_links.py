@@ -76,9 +76,9 @@ def test_a_link_to_table_1_and_to_an_experiment_leads_to_the_same_scheme(layer, 
     for show, weighted in (("batch-size", True), ("speed", False)):
         view, _ = clean_values(
             experiments.PARAMS,
-            custom.make_custom_link(scheme) | {"show": show, f"{experiments.under(show)}schemes": "custom"},
+            custom.make_custom_link(scheme) | {"show": show, f"{experiments.make_name_prefix(show)}schemes": "custom"},
         )
-        (row,) = experiments.setting_of(view).rows
+        (row,) = experiments.build_shown_setting(view).rows
         assert row.scheme.weight == (front if weighted else None)
         assert experiments.is_relevant(view, "front") == weighted
         assert experiments.is_relevant(view, "a_n")

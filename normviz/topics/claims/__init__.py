@@ -1,4 +1,4 @@
-"""What the sources say, checked: every claim with the measurement that supports, limits or refutes it.
+"""Claims of the sources, each with the measurement that supports, limits or refutes it.
 
-Above the other topics, as it asks each of them for what it has measured.
+This topic may import all others, since its checks use their measurements.
 """

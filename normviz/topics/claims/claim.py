@@ -1,4 +1,4 @@
-"""What a claim is, what evidence is, and the rule that makes a verdict of it."""
+"""Claims, their evidence, and the rule that derives a verdict."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -9,26 +9,26 @@ import numpy as np
 from normviz.core.text import format_number
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.topics.claims.sources import SOURCES
-from normviz.topics.experiments.reports import WORDS, Verdict, Word, joined
+from normviz.topics.experiments.reports import VERDICT_TEXTS, Verdict, VerdictKey, combine_verdicts
 
-COUNT = 5
-"""Seeds that a measurement is repeated with."""
+SEED_COUNT = 5
+"""Number of seeds of a repeated measurement."""
 
-SEEDS = 10_000
-"""A seed is 0 to 9999 wherever the app takes one."""
+SEED_BOUND = 10_000
+"""Bound of all seeds, exclusive."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """The claim, tried once in one setting.
+    """One measurement of a claim in one setting.
 
     Attributes:
-        what: what was measured and where, in words that the numbers follow: "largest difference of x̂ at N = 1"; in
+        what: the measurement and its setting, in words before the numbers: "largest difference of x̂ at N = 1"; in
             small letters but for names and symbols.
-        holds: whether what is claimed was so.
-        values: the numbers, one a seed; or one that depends on no seed; or none.
-        fact: whether this is not the claim itself but something that its verdict rests on, which has to hold: that the
-            case at hand is not empty, what is right where the claim is wrong, or the condition.
+        holds: True if the measurement agrees with the claim.
+        values: the numbers, one per seed; or one number that depends on no seed; or none.
+        fact: True for a premise of the verdict instead of the claim itself. It has to hold: for example that the
+            case is not empty, the right statement where the claim is wrong, or the condition.
     """
 
     what: str
@@ -46,11 +46,11 @@ class Trial:
 
     @property
     def says(self) -> str:
-        """In a sentence without its full stop."""
+        """The measurement in a sentence without its full stop."""
         return f"{self.what}: {self.number}" if self.values else self.what
 
     def record(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return this as plain data, for JSON."""
         return {
             "what": self.what,
             "holds": bool(self.holds),
@@ -61,12 +61,12 @@ class Trial:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was measured about a claim.
+    """The measurements of a claim.
 
     Attributes:
         trials: in the order in which they are read.
-        opinion: whether no number can decide; the trials are then what speaks for each side.
-        verdicts: of experiments, which have judged what they tried themselves.
+        opinion: True if no number can decide; the trials then support either side.
+        verdicts: the verdicts of experiments on their own results.
     """
 
     trials: Sequence[Trial]
@@ -74,47 +74,50 @@ class Evidence:
     verdicts: Sequence[Verdict] = ()
 
     @property
-    def verdict(self) -> Word:
-        """Holds where all trials do, is wrong where none does, and else holds under a condition.
+    def verdict(self) -> VerdictKey:
+        """The verdict: "holds" if all trials do, "wrong" if none does, else "holds-if".
 
-        It is open where a fact does not hold: then there is nothing that a verdict could rest on.
+        It is "open" if a premise does not hold, and "opinion" if no number can decide.
         """
         if not all(trial.holds for trial in self.trials if trial.fact):
             return "open"
-        tried: list[Word] = ["holds" if trial.holds else "wrong" for trial in self.trials if not trial.fact]
-        return "opinion" if self.opinion else joined([*tried, *(each.word for each in self.verdicts)])
+        tried: list[VerdictKey] = ["holds" if trial.holds else "wrong" for trial in self.trials if not trial.fact]
+        return "opinion" if self.opinion else combine_verdicts([*tried, *(each.word for each in self.verdicts)])
 
     @property
     def says(self) -> str:
-        """All trials with their numbers, and what experiments say, with what that depends on."""
+        """All trials with their numbers, then the verdicts of experiments with their conditions, in sentences."""
         measured = "; ".join(trial.says.rstrip(".") for trial in self.trials)
         said = [f"{measured}."] if measured else []
         for each in self.verdicts:
-            said += [f"{WORDS[each.word]}: {each.says}", *([f"Conditions: {each.condition}"] if each.condition else [])]
+            said += [
+                f"{VERDICT_TEXTS[each.word]}: {each.says}",
+                *([f"Conditions: {each.condition}"] if each.condition else []),
+            ]
         return " ".join(said)
 
     def record(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return this as plain data, for JSON."""
         trials, verdicts = [trial.record() for trial in self.trials], [asdict(each) for each in self.verdicts]
         return {"opinion": self.opinion, "trials": trials, "verdicts": verdicts}
 
     @staticmethod
-    def of(record: Mapping[str, Any]) -> "Evidence":
-        """That of a record."""
+    def from_record(record: Mapping[str, Any]) -> "Evidence":
+        """Return the evidence of a record."""
         trials = [Trial(**{**each, "values": tuple(map(_number, each["values"]))}) for each in record["trials"]]
         return Evidence(trials, record["opinion"], [Verdict(**each) for each in record["verdicts"]])
 
 
 @dataclass(frozen=True)
-class Tried:
-    """A check by experiments, which run as jobs: their keys, and what is not as by default."""
+class ExperimentCheck:
+    """A check by experiments, which run as jobs: their keys, and settings other than the defaults."""
 
     experiments: tuple[str, ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-Check = Callable[[int], Evidence] | Tried
-"""Of a first seed, the evidence; or the experiments that give it."""
+Check = Callable[[int], Evidence] | ExperimentCheck
+"""A function from the first seed to the evidence; or the experiments that decide the claim."""
 
 
 @dataclass(frozen=True)
@@ -123,23 +126,23 @@ class Claim:
 
     Attributes:
         id: in links and on the command line.
-        sources: keys of `SOURCES`, of those that say so.
-        says: what is claimed, in our own words, a sentence.
+        sources: keys of `SOURCES`.
+        says: the claim in our own words, a sentence.
         short: the same in a few words, where `says` is long.
-        how: what is measured and how, a sentence.
+        how: the measurement, a sentence.
         expected: the verdict on record.
-        check: what measures it.
-        see: the link to the view of the app that shows it: "/compare?schemes=layer,instance".
-        condition: why its verdict is so, in a sentence of at most ten words; then where it holds, or what is right.
-        long: whether the check takes more than a second.
-        asked: whether the sources ask it as a question; what is said is then this app's answer.
+        check: the measurement.
+        see: the link to the page that shows it: "/compare?schemes=layer,instance".
+        condition: the reason of the verdict in at most ten words; then its conditions, or the correct statement.
+        long: True if the check takes more than a second.
+        asked: True if the sources ask a question, which this claim answers.
     """
 
     id: str
     sources: tuple[str, ...]
     says: str
     how: str
-    expected: Word
+    expected: VerdictKey
     check: Check
     see: str
     condition: str
@@ -157,65 +160,65 @@ class Claim:
         """The first sentence of the condition.
 
         Example:
-            >>> Claim("A", ("000",), "So.", "", "wrong", Tried(()), "/", "It is 0.5. Here it is 1.").reason
+            >>> Claim("A", ("000",), "So.", "", "wrong", ExperimentCheck(()), "/", "It is 0.5. Here it is 1.").reason
             'It is 0.5.'
         """
         return self.condition.partition(". ")[0].removesuffix(".") + "."
 
     @property
-    def quick(self) -> bool:
-        """Whether the check takes less than a second."""
-        return not self.long and not isinstance(self.check, Tried)
+    def is_quick(self) -> bool:
+        """True if the check takes less than a second."""
+        return not self.long and not isinstance(self.check, ExperimentCheck)
 
 
 def _plain(value: float) -> float | None:
-    """A number of a record; JSON has none that is not finite."""
+    """Return a number for JSON: None if it is not finite."""
     return float(value) if np.isfinite(value) else None
 
 
 def _number(value: float | None) -> float:
-    """What `_plain` made of a number."""
+    """Return the number of a record: NaN for None."""
     return float("nan") if value is None else value
 
 
-def seeds_from(seed: int, count: int = COUNT) -> list[int]:
-    """So many seeds, from the first one; behind the last seed comes 0."""
-    return [(seed + k) % SEEDS for k in range(count)]
+def list_seeds(seed: int, count: int = SEED_COUNT) -> list[int]:
+    """Return `count` seeds from the first one on; 0 follows the largest seed."""
+    return [(seed + k) % SEED_BOUND for k in range(count)]
 
 
-def over(seed: int, measure: Callable[[int], float], count: int = COUNT) -> tuple[float, ...]:
-    """A measurement with so many seeds, from the first one."""
-    return tuple(float(measure(each)) for each in seeds_from(seed, count))
+def repeat_over_seeds(seed: int, measure: Callable[[int], float], count: int = SEED_COUNT) -> tuple[float, ...]:
+    """Return the measurements of `count` seeds, from the first one on."""
+    return tuple(float(measure(each)) for each in list_seeds(seed, count))
 
 
-def same(what: str, values: Iterable[float], fact: bool = False) -> Trial:
-    """A trial that holds where all relative differences are those of sums in another order, in float64."""
-    return below(what, values, RELATIVE_TOLERANCES["float64"], fact)
+def expect_equal(description: str, values: Iterable[float], fact: bool = False) -> Trial:
+    """Return a trial that holds if all relative differences are at most the rounding of float64."""
+    return expect_at_most(description, values, RELATIVE_TOLERANCES["float64"], fact)
 
 
-def apart(what: str, values: Iterable[float], least: float, fact: bool = False) -> Trial:
-    """A trial that holds where every number is at least `least`."""
+def expect_at_least(description: str, values: Iterable[float], minimum: float, fact: bool = False) -> Trial:
+    """Return a trial that holds if every number is at least `least`."""
     found = tuple(values)
-    return Trial(what, all(np.isfinite(each) and each >= least for each in found), found, fact)
+    return Trial(description, all(np.isfinite(each) and each >= minimum for each in found), found, fact)
 
 
-def below(what: str, values: Iterable[float], most: float, fact: bool = False) -> Trial:
-    """A trial that holds where every number is at most `most`."""
+def expect_at_most(description: str, values: Iterable[float], maximum: float, fact: bool = False) -> Trial:
+    """Return a trial that holds if every number is at most `most`."""
     found = tuple(values)
-    return Trial(what, all(each <= most for each in found), found, fact)
+    return Trial(description, all(each <= maximum for each in found), found, fact)
 
 
-def record(claim: Claim, found: Evidence) -> dict[str, Any]:
-    """A claim with its evidence, as plain data."""
+def build_claim_record(claim: Claim, evidence: Evidence) -> dict[str, Any]:
+    """Return a claim with its evidence, as plain data."""
     return {
         "id": claim.id,
         "source": "; ".join(SOURCES[each].citation for each in claim.sources),
         "claim": claim.says,
-        "verdict": found.verdict,
+        "verdict": evidence.verdict,
         "expected": claim.expected,
-        "evidence": found.says,
+        "evidence": evidence.says,
         "condition": claim.condition,
         "see": claim.see,
-        "trials": [trial.record() for trial in found.trials],
-        "experiments": [asdict(verdict) for verdict in found.verdicts],
+        "trials": [trial.record() for trial in evidence.trials],
+        "experiments": [asdict(verdict) for verdict in evidence.verdicts],
     }

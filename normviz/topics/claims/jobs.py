@@ -1,4 +1,4 @@
-"""The checks as jobs: each by itself, and experiments as their parts."""
+"""The checks of claims as jobs: one job per check, and the parts of experiments."""
 
 import json
 from collections.abc import Iterator
@@ -15,16 +15,16 @@ import numpy as np
 import normviz
 from normviz.jobs.results import Arrays, Part, Results, is_complete
 from normviz.jobs.spec import JobStep
-from normviz.topics.claims.claim import Claim, Evidence, Tried
-from normviz.topics.claims.ledger import CLAIMS
+from normviz.topics.claims.claim import Claim, Evidence, ExperimentCheck
+from normviz.topics.claims.claim_list import CLAIMS
 from normviz.topics.experiments.catalogue import get_experiment
 from normviz.topics.experiments.experiment import Experiment
 
 QUICK_SECONDS, LONG_SECONDS = 0.1, 5.0
-"""About the time of a check."""
+"""Expected seconds of a quick and of a long check."""
 
 
-def _code() -> str:
+def _describe_code() -> str:
     found = sha256()
     for path in sorted(Path(normviz.__file__).parent.rglob("*.py")):
         found.update(path.read_bytes())
@@ -32,14 +32,14 @@ def _code() -> str:
     return f"{found.hexdigest()[:16]} Python {python_version()}{''.join(libraries)}"
 
 
-CODE = _code()
-"""What tells this code, and the libraries that do its arithmetic, from any other: a result is of one code. Read when it
-is imported, as files may change below a server that runs."""
+CODE_VERSION = _describe_code()
+"""Version of this code and of its numeric libraries; cached results are valid for one version. Computed on
+import, since files may change below a running server."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """The check of one claim: its id, the first seed, and the code that it is of."""
+    """The job that measures one claim: its id, the first seed, and the version of the code."""
 
     kind: ClassVar[str] = "claims"
     version: ClassVar[int] = 2
@@ -50,8 +50,8 @@ class Measurement:
 
     @property
     def seconds(self) -> float:
-        """About the time that it takes."""
-        return QUICK_SECONDS if CLAIMS[self.id].quick else LONG_SECONDS
+        """Expected seconds of the check."""
+        return QUICK_SECONDS if CLAIMS[self.id].is_quick else LONG_SECONDS
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
         """Measure the evidence."""
@@ -63,30 +63,30 @@ def _arrays(found: Evidence) -> Arrays:
 
 
 def measure_claim(claim: Claim, seed: int) -> Evidence:
-    """Measure the evidence of a claim that no experiment decides, here and now."""
-    if isinstance(claim.check, Tried):
+    """Measure the evidence of a claim that no experiment decides, in this process."""
+    if isinstance(claim.check, ExperimentCheck):
         raise TypeError(f"{claim.id} is decided by experiments")
     return claim.check(seed)
 
 
-def parts_of(claim: Claim, seed: int) -> tuple[Part, ...]:
+def list_claim_jobs(claim: Claim, seed: int) -> tuple[Part, ...]:
     """Return the jobs that measure a claim; claims share those of an experiment."""
-    if not isinstance(claim.check, Tried):
-        return (Measurement(claim.id, seed, CODE),)
+    if not isinstance(claim.check, ExperimentCheck):
+        return (Measurement(claim.id, seed, CODE_VERSION),)
     return tuple(part for each, setting in _settings(claim.check, seed) for part in each.parts(setting))
 
 
-def _settings(check: Tried, seed: int) -> list[tuple[Experiment, Any]]:
+def _settings(check: ExperimentCheck, seed: int) -> list[tuple[Experiment, Any]]:
     experiments = map(get_experiment, check.experiments)
     return [(each, each.setting(seed=seed, **check.settings)) for each in experiments]
 
 
 def find_evidence(claim: Claim, seed: int, results: Results) -> Evidence | None:
-    """Return the evidence of a claim from the results of its jobs; None where one of them is not done."""
-    parts = parts_of(claim, seed)
+    """Return the evidence of a claim from the results of its jobs; None if one of them is not done."""
+    parts = list_claim_jobs(claim, seed)
     if not all(part in results and is_complete(results[part]) for part in parts):
         return None
-    if not isinstance(claim.check, Tried):
-        return Evidence.of(json.loads(str(results[parts[0]]["evidence"])))
+    if not isinstance(claim.check, ExperimentCheck):
+        return Evidence.from_record(json.loads(str(results[parts[0]]["evidence"])))
     reports = (each.report(setting, results) for each, setting in _settings(claim.check, seed))
-    return Evidence((), verdicts=[report.verdict_on(claim.id) for report in reports])
+    return Evidence((), verdicts=[report.get_verdict(claim.id) for report in reports])

@@ -1,4 +1,4 @@
-"""The page on claims: how many hold, and the claims with their verdicts, the surprising ones first."""
+"""The page on claims: the number of each verdict, and the claims with their verdicts, the surprising ones first."""
 
 from collections.abc import Sequence
 
@@ -7,23 +7,23 @@ import streamlit as st
 from normviz.describe.markdown import escape_markdown
 from normviz.describe.wording import format_duration
 from normviz.topics.claims import wording
-from normviz.topics.claims.claim import Claim, Evidence, Tried, record
-from normviz.topics.claims.jobs import find_evidence, parts_of
-from normviz.topics.claims.ledger import CLAIMS
+from normviz.topics.claims.claim import Claim, Evidence, ExperimentCheck, build_claim_record
+from normviz.topics.claims.claim_list import CLAIMS
+from normviz.topics.claims.jobs import find_evidence, list_claim_jobs
 from normviz.topics.claims.shipped import find_shipped_evidence
 from normviz.topics.claims.state import (
-    FOLDED,
-    OPEN,
+    FOLDED_GROUPS,
+    OPEN_CLAIMS_KEY,
+    OPEN_GROUPS_KEY,
     PAGE,
     PARAMS,
     PREFIX,
-    UNFOLDED,
     group_claims,
     is_unfolded,
     select_claims,
 )
-from normviz.topics.claims.verdicts import VERDICTS, counts
-from normviz.topics.experiments import work
+from normviz.topics.claims.verdicts import VERDICTS, format_verdict_counts
+from normviz.topics.experiments import experiment_runs
 from normviz.ui.frame import draw_page_link, show_error
 from normviz.ui.link import View
 from normviz.ui.runs import PAGE_POLL_SECONDS
@@ -31,8 +31,10 @@ from normviz.ui.saving import draw_download_button
 
 
 def show(view: View) -> None:
-    """Show all of the page. Nothing is measured before a visitor asks for it."""
-    st.markdown(f"**{len(CLAIMS)} claims, tested:** {counts([claim.expected for claim in CLAIMS.values()])}")
+    """Show the whole page; nothing is measured before a visitor presses a button."""
+    st.markdown(
+        f"**{len(CLAIMS)} claims, tested:** {format_verdict_counts([claim.expected for claim in CLAIMS.values()])}"
+    )
     passing = select_claims(view)
     with st.container(key="claims"):  # opening.js: the first that a link opens is in sight
         if not passing:
@@ -42,23 +44,23 @@ def show(view: View) -> None:
             if is_unfolded(view, group, claims):
                 with st.container(gap="xsmall"):
                     for claim in claims:
-                        row(claim, view)
+                        show_claim(claim, view)
     with st.container(horizontal=True, vertical_alignment="center", key="count"):
         st.markdown(f"Selected: **{len(passing)}** of {len(CLAIMS)} claims.", width="content")
         if passing:
-            draw_download_button(lambda: claim_table(passing), PAGE)
+            draw_download_button(lambda: tabulate_claims(passing), PAGE)
 
 
 def _heading(group: str, claims: Sequence[Claim], view: View) -> None:
-    """Show the words of a group; of one that is folded, or opened by its button, as a button."""
-    words = wording.group_words(group, len(claims))
-    if group in FOLDED and (group in view["open"] or not is_unfolded(view, group, claims)):
+    """Show the title of a group; as a button if the group can be folded."""
+    words = wording.describe_group(group, len(claims))
+    if group in FOLDED_GROUPS and (group in view["open"] or not is_unfolded(view, group, claims)):
         icon = "expand_less" if group in view["open"] else "expand_more"
         st.button(
             words,
             key=f"{PREFIX}fold {group}",
             icon=f":material/{icon}:",
-            on_click=_unfold,
+            on_click=_toggle_group,
             args=(group,),
             width="stretch",
         )
@@ -66,68 +68,68 @@ def _heading(group: str, claims: Sequence[Claim], view: View) -> None:
         st.markdown(f"### {words}")
 
 
-def _unfold(group: str) -> None:
-    """Open or close a group, in the link too."""
-    others = [each for each in st.session_state[UNFOLDED] if each != group]
-    st.session_state[UNFOLDED] = others if group in st.session_state[UNFOLDED] else [*others, group]
+def _toggle_group(group: str) -> None:
+    """Open or close a group, and update the link."""
+    others = [each for each in st.session_state[OPEN_GROUPS_KEY] if each != group]
+    st.session_state[OPEN_GROUPS_KEY] = others if group in st.session_state[OPEN_GROUPS_KEY] else [*others, group]
 
 
-def row(claim: Claim, view: View) -> None:
-    """Show a claim with its verdict; if it is open, with its evidence and source."""
+def show_claim(claim: Claim, view: View) -> None:
+    """Show a claim with its verdict; if it is unfolded, also its evidence and source."""
     key = f"{PREFIX}row {claim.id}"
     st.session_state[key] = claim.id in view["claim"]
-    box = st.expander(wording.row(claim), key=key, on_change=_toggle, args=(claim.id, key))
+    box = st.expander(wording.format_claim_row(claim), key=key, on_change=_toggle_claim, args=(claim.id, key))
     if box.open:
         with box:
-            detail(claim, view)
+            show_claim_details(claim, view)
 
 
-def _toggle(claim: str, key: str) -> None:
-    """Open or close a claim, in the link too."""
-    others = [each for each in st.session_state[OPEN] if each != claim]
-    st.session_state[OPEN] = [*others, claim] if st.session_state[key] else others
+def _toggle_claim(claim: str, key: str) -> None:
+    """Open or close a claim, and update the link."""
+    others = [each for each in st.session_state[OPEN_CLAIMS_KEY] if each != claim]
+    st.session_state[OPEN_CLAIMS_KEY] = [*others, claim] if st.session_state[key] else others
 
 
-def detail(claim: Claim, view: View) -> None:
-    """Show why the verdict is so, the evidence, the source, the page that shows it, and how to measure it again."""
+def show_claim_details(claim: Claim, view: View) -> None:
+    """Show the reason of the verdict, the evidence, the source, the page that shows it, and the command."""
     st.markdown(f"**Why.** {escape_markdown(claim.condition)}\n\n**Measured.** {escape_markdown(claim.how)}")
     if shipped := find_shipped_evidence(claim.id):
         show_evidence(shipped.evidence)
-        st.caption(wording.provenance(shipped.version, isinstance(claim.check, Tried)))
-    st.markdown(wording.sources(claim))
+        st.caption(wording.describe_provenance(shipped.version, isinstance(claim.check, ExperimentCheck)))
+    st.markdown(wording.format_claim_sources(claim))
     draw_page_link(claim.see, "See it in", ":material/visibility:")
-    measure_again(claim, view)
-    st.code(wording.without_a_browser(claim, view["seed"]), language="bash", wrap_lines=True)
+    show_measurement(claim, view)
+    st.code(wording.format_measure_command(claim, view["seed"]), language="bash", wrap_lines=True)
 
 
-def show_evidence(found: Evidence) -> None:
-    """Show the trials in a table, and what experiments say."""
-    if found.trials:
-        st.markdown(wording.table(found))
-    if any(trial.fact for trial in found.trials):
+def show_evidence(evidence: Evidence) -> None:
+    """Show the trials in a table, and the verdicts of experiments."""
+    if evidence.trials:
+        st.markdown(wording.format_evidence_table(evidence))
+    if any(trial.fact for trial in evidence.trials):
         st.caption("A fact is not what is claimed, but what the verdict rests on.")
-    for verdict in found.verdicts:
-        st.markdown(wording.tried(verdict))
+    for verdict in evidence.verdicts:
+        st.markdown(wording.format_experiment_verdict(verdict))
 
 
-def measure_again(claim: Claim, view: View) -> None:
-    """Show the button that measures a claim on this server, then its progress, and then its evidence."""
+def show_measurement(claim: Claim, view: View) -> None:
+    """Show the button that measures a claim on this server, then the progress, then the evidence."""
     key, seed = f"{PREFIX}again {claim.id}", view["seed"]
     if not st.session_state.get(f"{key} wanted"):
-        seconds = format_duration(sum(part.seconds for part in parts_of(claim, seed)))
+        seconds = format_duration(sum(part.seconds for part in list_claim_jobs(claim, seed)))
         label = f"Measure it again on this server, from seed {seed} · about {seconds}"
-        st.button(label, key=key, on_click=_want, args=(key,))
+        st.button(label, key=key, on_click=_request_measurement, args=(key,))
         return
-    run = work.open_parts(parts_of(claim, seed), PAGE, f"{key} work", wanted=True)
+    run = experiment_runs.open_parts(list_claim_jobs(claim, seed), PAGE, f"{key} work", wanted=True)
     working = run.is_active()
 
     @st.fragment(run_every=PAGE_POLL_SECONDS if working else None)
     def look() -> None:
-        found = work.find_results(run)
+        found = experiment_runs.find_results(run)
         if run.is_active() != working or any(st.session_state[p.key] != view[p.name] for p in PARAMS):
             st.rerun()  # the whole page, which sets the clock and writes the link
         if run.is_active():
-            st.progress(work.compute_share(run, found), "Measuring")
+            st.progress(experiment_runs.compute_share(run, found), "Measuring")
             st.button("Cancel", key=f"{key} cancel", on_click=run.stop)
         elif run.error:
             show_error(run.error)
@@ -141,13 +143,13 @@ def measure_again(claim: Claim, view: View) -> None:
     look()
 
 
-def _want(key: str) -> None:
+def _request_measurement(key: str) -> None:
     st.session_state[f"{key} wanted"] = True
 
 
-def claim_table(claims: Sequence[Claim]) -> dict[str, list[str]]:
+def tabulate_claims(claims: Sequence[Claim]) -> dict[str, list[str]]:
     """Return the claims with their shipped evidence, in columns."""
     found = [(claim, find_shipped_evidence(claim.id)) for claim in claims]
-    records = [record(claim, shipped.evidence) for claim, shipped in found if shipped]
+    records = [build_claim_record(claim, shipped.evidence) for claim, shipped in found if shipped]
     columns = ("id", "source", "claim", "verdict", "expected", "evidence", "condition", "see")
     return {name: [each[name] for each in records] for name in columns}

@@ -1,4 +1,4 @@
-"""The evidence of every claim as it comes with the package, so that the page measures nothing before it is asked to.
+"""The evidence of every claim as shipped with the package, so that the page needs no measurement.
 
 `python -m normviz.topics.claims.shipped` measures the checks and writes the file. Claims that experiments decide have
 the shipped results of these experiments.
@@ -11,67 +11,68 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import normviz
-from normviz.topics.claims.claim import Evidence, Tried
+from normviz.topics.claims.claim import Evidence, ExperimentCheck
+from normviz.topics.claims.claim_list import CLAIMS
 from normviz.topics.claims.jobs import find_evidence, measure_claim
-from normviz.topics.claims.ledger import CLAIMS
 from normviz.topics.experiments.catalogue import get_experiment
 from normviz.topics.experiments.examples import find_example
 
-PATH = Path(__file__).with_name("evidence.json")
-"""Where the file is."""
+EVIDENCE_PATH = Path(__file__).with_name("evidence.json")
+"""Path of the file of shipped evidence."""
 
-DIGITS = 4
-"""Significant digits of a number in the file."""
+SIGNIFICANT_DIGITS = 4
+"""Number of significant digits in the file."""
 
 
-class Shipped(NamedTuple):
-    """The evidence of a claim, measured from seed 0 on, and the version of normviz that measured it."""
+class ShippedEvidence(NamedTuple):
+    """The shipped evidence of a claim, measured from seed 0 on, and the version of normviz that measured it."""
 
     version: str
     evidence: Evidence
 
 
 @lru_cache(maxsize=256)
-def find_shipped_evidence(id: str) -> Shipped | None:
+def find_shipped_evidence(id: str) -> ShippedEvidence | None:
     """Return the shipped evidence of a claim; None if an experiment has no result of its default setting."""
     check = CLAIMS[id].check
-    if not isinstance(check, Tried):
+    if not isinstance(check, ExperimentCheck):
         content = _read()
-        return Shipped(content["version"], Evidence.of(content["evidence"][id]))
+        return ShippedEvidence(content["version"], Evidence.from_record(content["evidence"][id]))
     experiments = map(get_experiment, check.experiments)
     examples = [find_example(each.key, each.parts(each.setting())) for each in experiments]
     results = {part: arrays for example in examples if example for part, arrays in example.results.items()}
     found = find_evidence(CLAIMS[id], 0, results)
-    return None if found is None else Shipped(next(each.version for each in examples if each), found)
+    return None if found is None else ShippedEvidence(next(each.version for each in examples if each), found)
 
 
 @lru_cache(maxsize=1)
 def _read() -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(PATH.read_text("utf-8"))
+    content: dict[str, Any] = json.loads(EVIDENCE_PATH.read_text("utf-8"))
     return content
 
 
-def shorten_values(record: dict[str, Any]) -> dict[str, Any]:
+def round_values(record: dict[str, Any]) -> dict[str, Any]:
     """Return the record of some evidence with all numbers in `DIGITS` significant digits."""
     short = [
-        each | {"values": [None if value is None else float(f"{value:.{DIGITS}g}") for value in each["values"]]}
+        each
+        | {"values": [None if value is None else float(f"{value:.{SIGNIFICANT_DIGITS}g}") for value in each["values"]]}
         for each in record["trials"]
     ]
     return record | {"trials": short}
 
 
 def main() -> None:
-    """Write the file."""
-    checks = [claim for claim in CLAIMS.values() if not isinstance(claim.check, Tried)]
+    """Measure all checks and write the file."""
+    checks = [claim for claim in CLAIMS.values() if not isinstance(claim.check, ExperimentCheck)]
     lines = [
-        f"{json.dumps(claim.id)}: {json.dumps(shorten_values(measure_claim(claim, 0).record()), ensure_ascii=False)}"
+        f"{json.dumps(claim.id)}: {json.dumps(round_values(measure_claim(claim, 0).record()), ensure_ascii=False)}"
         for claim in checks
     ]
-    PATH.write_text(wrap_lines(normviz.__version__, lines), "utf-8")
+    EVIDENCE_PATH.write_text(format_evidence_file(normviz.__version__, lines), "utf-8")
 
 
-def wrap_lines(version: str, lines: Sequence[str]) -> str:
-    """Return the file: JSON with a line for each claim, so that a change of one is seen."""
+def format_evidence_file(version: str, lines: Sequence[str]) -> str:
+    """Return the content of the file: JSON with one line per claim, so that a diff shows the changed claims."""
     joined = ",\n".join(lines)
     return f'{{"version": {json.dumps(version)}, "evidence": {{\n{joined}\n}}}}\n'
 

@@ -1,4 +1,4 @@
-"""Where the claims come from: pages and slides that report papers, and what this app has measured itself."""
+"""The sources of the claims: pages and slides that report papers, and this app's own measurements."""
 
 from dataclasses import dataclass
 
@@ -7,13 +7,13 @@ from normviz.core.registry import BA_REFERENCE, IOFFE_REFERENCE, REN_REFERENCE
 
 @dataclass(frozen=True)
 class Source:
-    """One source.
+    """One source of claims.
 
     Attributes:
         key: in records.
         name: short, for filters.
-        citation: what it is, and the papers that it reports.
-        url: where it can be read; None where that is not known.
+        citation: the kind of source, and the papers that it reports.
+        url: its address; None if it is unknown.
     """
 
     key: str
@@ -47,4 +47,4 @@ SOURCES: dict[str, Source] = {
         ),
     )
 }
-"""By key."""
+"""All experiments by key."""

@@ -1,20 +1,20 @@
-"""Verdicts as the page writes them: each has a sign, a word and a colour, and says in words how many there are."""
+"""The appearance of verdicts on the page: sign, word and colour."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from normviz.charts.palette import ORANGE, PURPLE, SKY, THEMES, VERMILION
-from normviz.topics.experiments.reports import SHAPES
+from normviz.topics.experiments.reports import VERDICT_SIGNS
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What a claim is found to be.
+class VerdictStyle:
+    """The appearance of a verdict.
 
     Attributes:
-        sign: tells it apart where colours cannot.
-        word: what it is called.
-        one, many: what one claim, and several, are then: "holds", "hold".
+        sign: distinguishes it without colours.
+        word: its name.
+        one, many: its verb for one claim and for several: "holds", "hold".
         colour: behind black letters.
     """
 
@@ -26,37 +26,41 @@ class Verdict:
 
     @property
     def name(self) -> str:
-        """Sign and word."""
+        """The sign and the word."""
         return f"{self.sign} {self.word}"
 
     @property
     def chip(self) -> str:
-        """The same in its colour, as Markdown."""
-        return coloured(self.name, self.colour)
+        """The sign and the word in the verdict's colour, as Markdown."""
+        return colour_text(self.name, self.colour)
 
-    def counted(self, count: int) -> str:
-        """So many of them, in words."""
+    def format_count(self, count: int) -> str:
+        """Return a number of claims with the verb: "1 holds", "3 hold"."""
         return f"{self.sign} {count} {self.one if count == 1 else self.many}"
 
 
 VERDICTS = {
-    "holds": Verdict(SHAPES["holds"], "Holds", "holds", "hold", SKY),
-    "holds-if": Verdict(SHAPES["holds-if"], "It depends", "depends on a condition", "depend on a condition", ORANGE),
-    "wrong": Verdict(SHAPES["wrong"], "Wrong", "is wrong", "are wrong", VERMILION),
-    "opinion": Verdict(SHAPES["opinion"], "Opinion", "is an opinion", "are opinions", PURPLE),
-    "open": Verdict(SHAPES["open"], "Undecided", "is undecided", "are undecided", THEMES["light"].cell),
+    "holds": VerdictStyle(VERDICT_SIGNS["holds"], "Holds", "holds", "hold", SKY),
+    "holds-if": VerdictStyle(
+        VERDICT_SIGNS["holds-if"], "It depends", "depends on a condition", "depend on a condition", ORANGE
+    ),
+    "wrong": VerdictStyle(VERDICT_SIGNS["wrong"], "Wrong", "is wrong", "are wrong", VERMILION),
+    "opinion": VerdictStyle(VERDICT_SIGNS["opinion"], "Opinion", "is an opinion", "are opinions", PURPLE),
+    "open": VerdictStyle(VERDICT_SIGNS["open"], "Undecided", "is undecided", "are undecided", THEMES["light"].cell),
 }
-"""By key."""
+"""All experiments by key."""
 
 
-def coloured(text: str, colour: str) -> str:
-    """Black letters on a colour, in one line, as Markdown."""
+def colour_text(text: str, colour: str) -> str:
+    """Return text in black on a colour, in one line, as Markdown."""
     whole = text.replace(" ", "\N{NO-BREAK SPACE}")
     return f':color[{whole}]{{foreground="#000" background="{colour}"}}'
 
 
-def counts(keys: Sequence[str]) -> str:
-    """How many there are of each verdict, of those that there are, as Markdown."""
+def format_verdict_counts(keys: Sequence[str]) -> str:
+    """Return the number of claims of each verdict that occurs, as Markdown."""
     return " ".join(
-        coloured(verdict.counted(keys.count(key)), verdict.colour) for key, verdict in VERDICTS.items() if key in keys
+        colour_text(verdict.format_count(keys.count(key)), verdict.colour)
+        for key, verdict in VERDICTS.items()
+        if key in keys
     )

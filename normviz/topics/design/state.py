@@ -11,7 +11,7 @@ from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.topics.design.conditions import CONDITIONS
 from normviz.topics.design.demands import ANY_FRONT, SHAPES, Demands, parse_fronts
 from normviz.topics.design.questions import QUESTIONS
-from normviz.topics.experiments.experiment import own_scheme, own_text
+from normviz.topics.experiments.experiment import format_custom_scheme, parse_custom_scheme
 from normviz.ui import cube_view as appearance
 from normviz.ui.custom import WEIGHT_SCHEME_LABELS
 from normviz.ui.link import Param, View, create_params
@@ -33,7 +33,9 @@ def format_pick(scheme: Scheme, layer: str) -> str:
     if scheme.on_activations is None or not scheme.fields:
         return scheme.key
     shape, fields = SHAPES[layer][0], (scheme.summation, scheme.suppression)
-    return own_text(scheme.with_fields(*(None if field is None else field.canonical(shape) for field in fields)))
+    return format_custom_scheme(
+        scheme.with_fields(*(None if field is None else field.canonical(shape) for field in fields))
+    )
 
 
 def parse_pick(text: str) -> Scheme | None:
@@ -41,7 +43,7 @@ def parse_pick(text: str) -> Scheme | None:
     if not text:
         return None
     row = SCHEMES.get(text)
-    return own_scheme(text) if row is None or (row.on_activations and row.fields) else row
+    return parse_custom_scheme(text) if row is None or (row.on_activations and row.fields) else row
 
 
 def validate_pick(given: Any, view: View) -> str:

@@ -1,1 +1,1 @@
-"""Does it train better? What the papers promise, tried out on small real data: each experiment a small file."""
+"""Experiments that test the papers' claims on small real data; one small module each."""

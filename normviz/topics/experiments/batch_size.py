@@ -16,53 +16,59 @@ from normviz.data.digits import DIGIT_SIDE, DIGITS_DESCRIPTION, load_digit_split
 from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_clear_signs
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import JobStep
-from normviz.topics.experiments.course import to_percent
-from normviz.topics.experiments.dense_grid import RATES, WIDTHS, DenseGrid
-from normviz.topics.experiments.experiment import Comparison, Experiment, foremost, hidden_layers
+from normviz.topics.experiments.dense_grid import LAYER_WIDTHS, LEARNING_RATES, DenseGrid
+from normviz.topics.experiments.experiment import (
+    ComparisonSetting,
+    Experiment,
+    choose_headline_schemes,
+    describe_hidden_layers,
+)
 from normviz.topics.experiments.grid_outcome import GridOutcome
-from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, draw_band
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, make_band_curve
+from normviz.topics.experiments.training_history import to_percent
 
-SIZES = (2, 4, 8, 16, 32, 128)
+BATCH_SIZES = (2, 4, 8, 16, 32, 128)
 """Batch sizes that are compared."""
 
-PAIR = (128, 2)
+SHOWN_SIZES = (128, 2)
 """Batch sizes whose curves are shown, the large one first."""
 
-SMALL = (2, 4)
+SMALL_SIZES = (2, 4)
 """Batch sizes at which the verdict compares schemes."""
 
-MIDDLE = 16
-"""The batch size that takes the steps of the setting where all sizes see as many examples."""
+REFERENCE_SIZE = 16
+"""Batch size that takes the setting's steps if all sizes see the same number of examples."""
 
-LEARNS = 0.5
+MAX_LEARNED_ERROR = 0.5
 """A scheme learns if its mean test error is less than this at some batch size."""
 
 
 @dataclass(frozen=True)
-class Setting(Comparison):
-    """What is compared over batch sizes."""
+class Setting(ComparisonSetting):
+    """Settings of the comparison over batch sizes."""
 
-    layer: ClassVar[tuple[int, int]] = (max(PAIR), WIDTHS[0])
+    layer: ClassVar[tuple[int, int]] = (max(SHOWN_SIZES), LAYER_WIDTHS[0])
 
     steps: int = integer(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
     equal: str = choice(
         "steps", {"steps": "Steps", "examples": "Examples"}, label="Same for all sizes",
-        help=f"With the same number of examples, batches of {MIDDLE} take the steps above, and smaller ones more.",
+        help=f"With the same number of examples, batches of {REFERENCE_SIZE} take the steps above, and smaller "
+             f"ones more.",
     )  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for size in SIZES:
+        for size in BATCH_SIZES:
             self.check((size, *self.shape[1:]))
 
     def length(self, size: int) -> int:
         """Return the number of steps at a batch size."""
-        return self.steps if self.equal == "steps" else max(self.steps * MIDDLE // size, 1)
+        return self.steps if self.equal == "steps" else max(self.steps * REFERENCE_SIZE // size, 1)
 
 
 @dataclass(frozen=True)
-class Noise:
-    """Compare the mean and the deviation of mini-batches with those of all training digits, by batch size.
+class BatchStatisticsNoise:
+    """Errors of the mean and the deviation of mini-batches against all training digits, by batch size.
 
     Measured on the pre-activations of the first layer before training, as root mean squares in units of σ.
     """
@@ -75,22 +81,22 @@ class Noise:
 
     @property
     def seconds(self) -> float:
-        """The expected time."""
+        """Expected seconds."""
         return 0.1 * len(self.networks)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Measure network by network."""
+        """Measure network by network, and yield the result so far after each."""
         pictures, _ = load_digit_split()
         x = pictures.reshape(len(pictures), -1)
         found: list[list[list[float]]] = []
         for done, seed in enumerate(self.networks, 1):
             # The first weights of the networks, as `normviz.train.learning.started` draws them.
-            weights = np.random.default_rng([seed, 2, 0]).standard_normal((DIGIT_SIDE**2, WIDTHS[0]))
+            weights = np.random.default_rng([seed, 2, 0]).standard_normal((DIGIT_SIDE**2, LAYER_WIDTHS[0]))
             summed = x @ weights
             mean, deviation = summed.mean(0), summed.std(0)
             rng = np.random.default_rng([seed, 3])
             off = []
-            for size in SIZES:
+            for size in BATCH_SIZES:
                 batches = summed[rng.integers(len(x), size=(self.draws, size))]
                 by = ((batches.mean(1) - mean) / deviation, batches.std(1) / deviation - 1)
                 off.append([float(np.sqrt(np.mean(each**2))) for each in by])
@@ -104,17 +110,23 @@ def _collect(found: list[list[list[float]]], share: float) -> Arrays:
     return {"mean": mean, "deviation": deviation, "share": np.array(share), "device": np.array("CPU")}
 
 
-def parts(setting: Setting) -> list[DenseGrid | Noise]:
-    """Return a part for every batch size and scheme, those whose curves are shown first; and the noise."""
+def parts(setting: Setting) -> list[DenseGrid | BatchStatisticsNoise]:
+    """Return a job for every batch size and scheme, those of the shown curves first; and the noise."""
     grids = [
         DenseGrid.of(
-            setting, row, rates=RATES, optimizer="adam", widths=WIDTHS, batch=size, length=setting.length(size)
+            setting,
+            row,
+            rates=LEARNING_RATES,
+            optimizer="adam",
+            widths=LAYER_WIDTHS,
+            batch=size,
+            length=setting.length(size),
         )
-        for size in dict.fromkeys((*PAIR, *SIZES))
+        for size in dict.fromkeys((*SHOWN_SIZES, *BATCH_SIZES))
         for row in setting.rows
     ]
-    shown = len(PAIR) * len(setting.rows)
-    return [*grids[:shown], Noise(setting.networks), *grids[shown:]]
+    shown = len(SHOWN_SIZES) * len(setting.rows)
+    return [*grids[:shown], BatchStatisticsNoise(setting.networks), *grids[shown:]]
 
 
 Outcomes = Mapping[int, Mapping[int, GridOutcome]]
@@ -122,7 +134,7 @@ Outcomes = Mapping[int, Mapping[int, GridOutcome]]
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return the test error over the batch size, its course at two sizes, and the noise of the statistics."""
+    """Report the test error over the batch size, by step at two sizes, and the noise of the statistics."""
     begun: dict[int, dict[int, GridOutcome]] = {}
     ended: dict[int, dict[int, GridOutcome]] = {}
     figures: list[FigureSpec] = []
@@ -131,13 +143,13 @@ def report(setting: Setting, results: Results) -> Report:
         result = results.get(part)
         if result is None:
             continue
-        if isinstance(part, Noise):
+        if isinstance(part, BatchStatisticsNoise):
             figures.extend(_draw_noise(result))
         elif len(result["measured"]):
             k = places[part.row]
-            outcome = GridOutcome.of(setting, k, RATES, result)
+            outcome = GridOutcome.of(setting, k, LEARNING_RATES, result)
             begun.setdefault(part.batch, {})[k] = outcome
-            if outcome.ended:
+            if outcome.is_ended:
                 ended.setdefault(part.batch, {})[k] = outcome
     ended = {size: each for size, each in sorted(ended.items()) if len(each) == len(setting.rows)}
     figures = [*_draw_sizes(setting, ended), *_draw_curves(begun), *figures]
@@ -153,7 +165,7 @@ def _tabulate(setting: Setting, ended: Outcomes) -> dict[str, list[Any]]:
     for k, row in enumerate(setting.rows):
         table[f"{row.key}, learning rate"] = [each[k].rate for each in ended.values() for _ in setting.networks]
         table[f"{row.key}, validation error"] = [
-            float(one) for each in ended.values() for one in each[k].at_best("validation")[-1]
+            float(one) for each in ended.values() for one in each[k].get_at_best_rate("validation")[-1]
         ]
         table[f"{row.key}, test error"] = [float(one) for each in ended.values() for one in each[k].last]
     return table
@@ -161,14 +173,14 @@ def _tabulate(setting: Setting, ended: Outcomes) -> dict[str, list[Any]]:
 
 def _draw_curves(begun: Outcomes) -> Iterator[FigureSpec]:
     """Draw the test error by step, at two batch sizes."""
-    sizes = [size for size in PAIR if begun.get(size)]
+    sizes = [size for size in SHOWN_SIZES if begun.get(size)]
     if not sizes:
         return
     panels = [
         CurvePanel(
             f"Batches of {size}",
             [
-                draw_band(each.label, each.result["measured"], each.at_best("test"), k, to_percent)
+                make_band_curve(each.label, each.result["measured"], each.get_at_best_rate("test"), k, to_percent)
                 for k, each in sorted(begun[size].items())
             ],
             "step", "test error, %", "y",
@@ -190,11 +202,13 @@ def _draw_sizes(setting: Setting, ended: Outcomes) -> Iterator[FigureSpec]:
     errors, rates = [], []
     for k, label in enumerate(setting.labels):
         found = [each[k] for each in ended.values()]
-        errors.append(draw_band(label, sizes, np.stack([each.last for each in found]), k, to_percent, points=True))
+        errors.append(
+            make_band_curve(label, sizes, np.stack([each.last for each in found]), k, to_percent, points=True)
+        )
         rates.append(Curve(label, sizes, np.array([each.rate for each in found]), k, points=True))
     panels = [
-        CurvePanel("Test error at the end", errors, "batch size N", "test error, %", "xy", marks=SIZES),
-        CurvePanel("Best learning rate", rates, "batch size N", "learning rate", "xy", marks=SIZES),
+        CurvePanel("Test error at the end", errors, "batch size N", "test error, %", "xy", marks=BATCH_SIZES),
+        CurvePanel("Best learning rate", rates, "batch size N", "learning rate", "xy", marks=BATCH_SIZES),
     ]
     said = "; ".join(f"at {size} {_levels(each)}" for size, each in ended.items())
     idle = [label for k, label in enumerate(setting.labels) if not _learns(ended, k)]
@@ -210,21 +224,23 @@ def _draw_sizes(setting: Setting, ended: Outcomes) -> Iterator[FigureSpec]:
 
 
 def _draw_noise(noise: Arrays) -> Iterator[FigureSpec]:
-    """Draw how far the statistics of a mini-batch are off."""
-    sizes = np.array(SIZES)
+    """Draw the errors of the statistics of a mini-batch."""
+    sizes = np.array(BATCH_SIZES)
     curves = [
-        draw_band(name, sizes, noise[what], k, points=True)
+        make_band_curve(name, sizes, noise[what], k, points=True)
         for k, (name, what) in enumerate((("μ of a mini-batch", "mean"), ("σ of a mini-batch", "deviation")))
     ]
     curves.append(Curve("1/√N", sizes, sizes**-0.5, 2))
-    mean, deviation = (dict(zip(SIZES, np.mean(noise[what], axis=1), strict=True)) for what in ("mean", "deviation"))
-    large, small = PAIR
+    mean, deviation = (
+        dict(zip(BATCH_SIZES, np.mean(noise[what], axis=1), strict=True)) for what in ("mean", "deviation")
+    )
+    large, small = SHOWN_SIZES
     said = (
         f"Of {small} examples μ is off by {mean[small]:.2f} σ and σ by {deviation[small]:.0%}; "
         f"of {large} by {mean[large]:.2f} σ and {deviation[large]:.0%}."
     )
     panel = CurvePanel(
-        "How far the statistics of a mini-batch are off", curves, "batch size N", "in σ", "xy", marks=SIZES
+        "How far the statistics of a mini-batch are off", curves, "batch size N", "in σ", "xy", marks=BATCH_SIZES
     )
     yield FigureSpec(
         "noise", [panel], f"Errors of μ and σ by batch size, falling as one over the root of N. {said}",
@@ -239,10 +255,10 @@ def _levels(outcomes: Mapping[int, GridOutcome]) -> str:
 
 def _learns(ended: Outcomes, k: int) -> bool:
     """Return True if a scheme learns at some batch size."""
-    return min(float(np.mean(each[k].last)) for each in ended.values()) < LEARNS
+    return min(float(np.mean(each[k].last)) for each in ended.values()) < MAX_LEARNED_ERROR
 
 
-def _mixes(row: SchemeSpec, shape: Shape) -> bool:
+def _mixes_examples(row: SchemeSpec, shape: Shape) -> bool:
     """Return True if a scheme has statistics of several examples."""
     scheme = row.scheme.on_activations
     return scheme is not None and any(field.canonical(shape).rules[0] != OWN for field in scheme.fields)
@@ -253,7 +269,7 @@ def _choose_pair(setting: Setting, ended: Outcomes) -> tuple[int, int] | None:
     where they are there.
     """
     learning = [k for k in range(len(setting.rows)) if _learns(ended, k)]
-    mixing = [k for k in learning if _mixes(setting.rows[k], setting.shape)]
+    mixing = [k for k in learning if _mixes_examples(setting.rows[k], setting.shape)]
     others = [k for k in learning if k not in mixing]
     # Without normalization only where nothing else is there.
     order = {"batch": 0, "layer": 0, "none": 2}
@@ -264,31 +280,31 @@ def _choose_pair(setting: Setting, ended: Outcomes) -> tuple[int, int] | None:
 def _compare_at(ended: Outcomes, pair: tuple[int, int], size: int) -> MeanDifference:
     """Compare the test errors of two schemes at a batch size.
 
-    The p-value is the larger of that of the difference and that of its growth from the large size. Both have to be
+    The p-value is the larger one of the difference and of its growth from the large size. Both have to be
     clear: a scheme that is worse at all sizes is not worse because of small batches.
     """
     first, second = pair
-    here, large = (ended[n][first].last - ended[n][second].last for n in (size, PAIR[0]))
+    here, large = (ended[n][first].last - ended[n][second].last for n in (size, SHOWN_SIZES[0]))
     difference, growth = compare_seed_by_seed(here, np.zeros_like(here)), compare_seed_by_seed(here, large)
     same_sign = difference.mean * growth.mean > 0
     return difference._replace(p_value=max(difference.p_value, growth.p_value) if same_sign else 1.0)
 
 
 def _headline(setting: Setting, begun: Outcomes, ended: Outcomes) -> str:
-    """Say the test errors at the smallest batch size."""
+    """Return the headline: the test errors at the smallest batch size."""
     if not ended:
         return f"Training on batches of {join_words(begun)} has begun." if begun else "Nothing is trained yet."
     small = min(ended)
-    first, *others = _choose_pair(setting, ended) or foremost(setting.rows, 2)
+    first, *others = _choose_pair(setting, ended) or choose_headline_schemes(setting.rows, 2)
     levels = {k: f"{np.mean(ended[small][k].last):.0%}" for k in (first, *others)}
-    batches = "Smallest batches" if small == SIZES[0] else f"Batches of {small}"
+    batches = "Smallest batches" if small == BATCH_SIZES[0] else f"Batches of {small}"
     rest = "".join(f", {setting.names[k]} {levels[k]}" for k in others)
     return f"{batches}: {setting.names[first]} has {levels[first]} test error{rest}."
 
 
 def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
-    """Say whether small batches cost batch norm more than layer norm in test error."""
-    if len(ended) < len(SIZES):
+    """Judge whether small batches raise the test error of batch norm more than that of layer norm."""
+    if len(ended) < len(BATCH_SIZES):
         return Verdict("open", "Not all batch sizes are trained yet.")
     pair = _choose_pair(setting, ended)
     if pair is None:
@@ -297,19 +313,23 @@ def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
             "norm, or another that normalizes each example alone.",
         )  # fmt: skip
     name, other = (setting.names[k] for k in pair)
-    found = [_compare_at(ended, pair, size) for size in SMALL]
+    found = [_compare_at(ended, pair, size) for size in SMALL_SIZES]
     signs = find_clear_signs(found)
     words = []
-    for size, difference, sign in zip(SMALL, found, signs, strict=True):
+    for size, difference, sign in zip(SMALL_SIZES, found, signs, strict=True):
         levels = f"{ended[size][pair[0]].level} with {name}, {ended[size][pair[1]].level} with {other}"
         points = f"a difference of {difference.text(100)} points" if sign else "no clear difference"
         words.append(f"on batches of {size}, {levels} ({points})")
-    large = ended[PAIR[0]]
-    words.append(f"on batches of {PAIR[0]}, {large[pair[0]].level} and {large[pair[1]].level}")
+    large = ended[SHOWN_SIZES[0]]
+    words.append(f"on batches of {SHOWN_SIZES[0]}, {large[pair[0]].level} and {large[pair[1]].level}")
     says = f"Test error: {'; '.join(words)}."
     condition = (
         f"Each scheme has its best learning rate at each size, for {setting.steps} steps of Adam"
-        + ("" if setting.equal == "steps" else f" on batches of {MIDDLE}, and as many examples at all other sizes")
+        + (
+            ""
+            if setting.equal == "steps"
+            else f" on batches of {REFERENCE_SIZE}, and as many examples at all other sizes"
+        )
         + ". Test digits are normalized by the mean statistics of all training digits; running averages would add "
         "noise of their own."
     )
@@ -323,8 +343,8 @@ EXPERIMENT = Experiment(
     question="Who needs large batches?",
     claim="Layer normalization is “robust to the batch-sizes”, batch normalization is not (Ba et al. 2016, section 6.6 "
     "and figure 6).",
-    about=lambda _: f"{DIGITS_DESCRIPTION}, shuffled pixels; {hidden_layers(WIDTHS)}; batches of {SIZES[0]} "
-                    f"to {SIZES[-1]}.",
+    about=lambda _: f"{DIGITS_DESCRIPTION}, shuffled pixels; {describe_hidden_layers(LAYER_WIDTHS)}; "
+                    f"batches of {BATCH_SIZES[0]} to {BATCH_SIZES[-1]}.",
     setting=Setting, parts=parts, report=report,
     why="The mean of few examples is noisy, and batch norm passes this noise on to each of them. Layer norm averages "
     "within one example.",

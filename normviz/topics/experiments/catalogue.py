@@ -1,26 +1,26 @@
-"""All experiments, by topic, in the order in which they are offered."""
+"""All experiments, by topic, in the order of the page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from normviz.core.errors import InvalidInput
 from normviz.core.text import join_words
+from normviz.topics.experiments import batch_leak as leak
 from normviz.topics.experiments import (
     batch_size,
     convolution,
     dropout,
     fine_tuning,
     gan,
-    leak,
     learning_rate,
     placement,
     recurrent,
-    repair,
     smoothing,
     speed,
-    start,
     weight_decay,
 )
+from normviz.topics.experiments import initial_gain_bias as start
+from normviz.topics.experiments import statistics_repair as repair
 from normviz.topics.experiments.experiment import Experiment
 
 TOPICS: dict[str, tuple[Experiment, ...]] = {
@@ -38,16 +38,16 @@ TOPICS: dict[str, tuple[Experiment, ...]] = {
 """The experiments of each topic."""
 
 EXPERIMENTS: dict[str, Experiment] = {each.key: each for topic in TOPICS.values() for each in topic}
-"""All of them by key."""
+"""All experiments by key."""
 
 
 @dataclass(frozen=True)
-class Alias:
-    """An experiment that has become part of another one.
+class ExperimentAlias:
+    """A former experiment that is now part of another one.
 
     Attributes:
         key: of the other one.
-        settings: the names of its settings that the other one has too, with their names there.
+        settings: the other one's names of its settings, by their former names.
     """
 
     key: str
@@ -56,12 +56,12 @@ class Alias:
 
 _SAME = ("seeds", "seed", "device", "schemes", "groups", "radius", "own", "digits", "steps")
 
-ALIASES = {"sparsity": Alias("smoothing", {**{name: name for name in _SAME}, "first": "eps"})}
-"""By the key in old links and commands."""
+ALIASES = {"sparsity": ExperimentAlias("smoothing", {**{name: name for name in _SAME}, "first": "eps"})}
+"""Former experiments, by their keys in old links and commands."""
 
 
 def get_experiment(key: str) -> Experiment:
-    """Return the experiment of a key or of an alias; raises InvalidInput where there is none."""
+    """Return the experiment of a key or of an alias; raise InvalidInput for an unknown key."""
     key = ALIASES[key].key if key in ALIASES else key
     if key not in EXPERIMENTS:
         raise InvalidInput(f"experiment {key!r} is unknown; {join_words(EXPERIMENTS)} would do.")

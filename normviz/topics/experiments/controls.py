@@ -1,4 +1,4 @@
-"""The controls of the page on experiments: which experiment, its main settings, and all others one click away."""
+"""The controls of the page on experiments: the list, the main settings, and all others one click away."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -10,47 +10,56 @@ from normviz.charts.style import style_curve
 from normviz.core.registry import SCHEMES
 from normviz.core.settings import Choice, get_declarations
 from normviz.topics.experiments.catalogue import TOPICS
-from normviz.topics.experiments.state import PREFIX, chosen, describe_changes, lengths, matters, shown, under, values
+from normviz.topics.experiments.state import (
+    PREFIX,
+    compute_axis_lengths,
+    describe_changes,
+    get_chosen_schemes,
+    get_shown_experiment,
+    get_shown_values,
+    is_value_relevant,
+    make_name_prefix,
+)
 from normviz.ui import custom
 from normviz.ui.link import View
 from normviz.ui.scheme_picker import ListEntry, choose_frequent, choose_list_entry, colour_frequent, list_frequent
 from normviz.ui.settings import Controls
 from normviz.web.components.picked import show_choice_bar
 
-MAIN = ("scheme", "ways", "task")
-"""Settings that stand beside the figure, besides the schemes that are compared; the others are under "Settings"."""
+MAIN_SETTINGS = ("scheme", "ways", "task")
+"""Settings beside the figure, in addition to the schemes; the others are under "Settings"."""
 
-FREQUENT = ("none", "batch", "layer", "group")
+FREQUENT_SCHEMES = ("none", "batch", "layer", "group")
 """Schemes that are one click away."""
 
 
-def heading(view: View) -> None:
+def show_question(view: View) -> None:
     """Show the question of the experiment and the claim that it tests."""
-    experiment = shown(view)
+    experiment = get_shown_experiment(view)
     with st.container(key="question"):
         st.markdown(f"# {experiment.question}\n**Claim:** {experiment.claim}")
 
 
 def controls(view: View) -> None:
-    """Draw the list of experiments in the sidebar, and the settings of the one that is shown."""
+    """Draw the list of experiments in the sidebar, and the settings of the shown experiment."""
     topics = {
         topic: [ListEntry(each.key, each.title, each.question) for each in experiments]
         for topic, experiments in TOPICS.items()
     }
     with st.sidebar:
         choose_list_entry(PREFIX + "show", topics)
-    show_choice_bar(shown(view).title)
-    experiment, given = shown(view), values(view)
-    prefix = PREFIX + under(experiment.key)
-    page = Controls(experiment.setting, prefix, given, matters)
+    show_choice_bar(get_shown_experiment(view).title)
+    experiment, given = get_shown_experiment(view), get_shown_values(view)
+    prefix = PREFIX + make_name_prefix(experiment.key)
+    page = Controls(experiment.setting, prefix, given, is_value_relevant)
     declared = get_declarations(experiment.setting)
     with st.container(horizontal=True, vertical_alignment="center", key="settings"):
         if "schemes" in given:
-            choose_frequent(prefix + "schemes", _options(view), FREQUENT)
-        page.draw(*(name for name in MAIN if name in declared))
+            choose_frequent(prefix + "schemes", _options(view), FREQUENT_SCHEMES)
+        page.draw(*(name for name in MAIN_SETTINGS if name in declared))
         with st.popover("Settings"):
-            if "custom" in chosen(given):
-                custom.draw_custom_controls(view, lengths, PREFIX, experiment.setting.weighted)
+            if "custom" in get_chosen_schemes(given):
+                custom.draw_custom_controls(view, compute_axis_lengths, PREFIX, experiment.setting.weighted)
             page.rest("schemes", "seeds", "seed", "device")
             page.draw("seeds", "seed", "device")
         if changes := describe_changes(view):
@@ -58,19 +67,19 @@ def controls(view: View) -> None:
 
 
 def colour_schemes(view: View, looks: Mapping[str, int], theme: str) -> None:
-    """Give the buttons of the schemes the colours of their curves; `looks`: of the curves, by the schemes' labels."""
-    given = values(view)
+    """Colour the buttons of the schemes as their curves; `looks`: the curves' styles, by the schemes' labels."""
+    given = get_shown_values(view)
     if "schemes" in given:
-        row = list_frequent(_options(view), FREQUENT, given["schemes"])
+        row = list_frequent(_options(view), FREQUENT_SCHEMES, given["schemes"])
         labels = {each: SCHEMES[each].label for each in given["schemes"]}
         colours = {
             each: str(style_curve(looks[label], THEMES[theme])["color"])
             for each, label in labels.items()
             if label in looks
         }
-        colour_frequent(PREFIX + under(view["show"]) + "schemes", row, colours)
+        colour_frequent(PREFIX + make_name_prefix(view["show"]) + "schemes", row, colours)
 
 
 def _options(view: View) -> Sequence[str]:
     """Return the schemes that the experiment can compare."""
-    return cast(Choice, get_declarations(shown(view).setting)["schemes"]).options(values(view))
+    return cast(Choice, get_declarations(get_shown_experiment(view).setting)["schemes"]).options(get_shown_values(view))

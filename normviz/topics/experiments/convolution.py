@@ -13,18 +13,18 @@ from normviz.core.text import typeset
 from normviz.data.digits import DIGIT_SIDE, DIGITS_DESCRIPTION
 from normviz.describe.seeds import format_mean
 from normviz.jobs.results import Results
-from normviz.topics.experiments.convolution_jobs import LAYERS, RATES, ConvolutionGrid
-from normviz.topics.experiments.convolution_verdict import Outcome, Outcomes, find_excess, judge
-from normviz.topics.experiments.experiment import Comparison, Experiment
-from normviz.topics.experiments.reports import FigureSpec, Report, draw_band, percent, tabulate
+from normviz.topics.experiments.convolution_jobs import LAYER_COUNT, LEARNING_RATES, ConvolutionGrid
+from normviz.topics.experiments.convolution_verdict import Outcome, Outcomes, compute_loss_excess, judge_paper_claims
+from normviz.topics.experiments.experiment import ComparisonSetting, Experiment
+from normviz.topics.experiments.reports import FigureSpec, Report, format_percent, make_band_curve, tabulate
 
 PADDINGS = {"zeros": "Zeros around the picture", "none": "No padding"}
 """The two kinds of networks that the experiment compares."""
 
 
 @dataclass(frozen=True)
-class Setting(Comparison):
-    """What is compared on convolutions."""
+class Setting(ComparisonSetting):
+    """Settings of the comparison on convolutions."""
 
     channels: int = number_choice(8, (4, 8), label="Channels")
     learned: str = choice(
@@ -43,45 +43,49 @@ class Setting(Comparison):
     def shapes(self, padding: str) -> tuple[Shape, ...]:
         """Return (N, H, W, C) of the normalized layers; without padding each layer loses two rows and columns."""
         lost = 0 if padding == "zeros" else 2
-        return tuple((self.batch, *[DIGIT_SIDE - lost * layer] * 2, self.channels) for layer in range(1, LAYERS + 1))
+        return tuple(
+            (self.batch, *[DIGIT_SIDE - lost * layer] * 2, self.channels) for layer in range(1, LAYER_COUNT + 1)
+        )
 
     @property
     def shape(self) -> Shape:
-        """Of the first normalized layer, with padding."""
+        """(N, H, W, C) of the first normalized layer, with padding."""
         return self.shapes("zeros")[0]
 
 
-def make_part(setting: Setting, padding: str, k: int) -> ConvolutionGrid:
-    """Return the part of the scheme at a position, with a key of `PADDINGS`."""
+def make_grid_job(setting: Setting, padding: str, k: int) -> ConvolutionGrid:
+    """Return the job of the scheme at position `k`, with a key of `PADDINGS`."""
     shapes, per_unit = setting.shapes(padding), setting.learned == "unit"
-    return ConvolutionGrid.of(setting, setting.rows[k], rates=RATES, shapes=shapes, per_unit=per_unit)
+    return ConvolutionGrid.of(setting, setting.rows[k], rates=LEARNING_RATES, shapes=shapes, per_unit=per_unit)
 
 
 def parts(setting: Setting) -> list[ConvolutionGrid]:
-    """Return a part for every scheme, with padding and without."""
-    return [make_part(setting, padding, k) for padding in PADDINGS for k in range(len(setting.rows))]
+    """Return a job for every scheme, with padding and without."""
+    return [make_grid_job(setting, padding, k) for padding in PADDINGS for k in range(len(setting.rows))]
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return the training loss and the border's statistics by padding, and the loss over the rate and by step."""
+    """Report the training loss and the border's statistics by padding, and the loss over the rate and by step."""
     begun: dict[str, dict[str, Outcome]] = {padding: {} for padding in PADDINGS}
     for padding, found in begun.items():
         for k, row in enumerate(setting.rows):
-            result = results.get(make_part(setting, padding, k), {})
+            result = results.get(make_grid_job(setting, padding, k), {})
             if len(result.get("measured", ())):
-                found[row.key] = Outcome.of(setting, k, RATES, result)
+                found[row.key] = Outcome.of(setting, k, LEARNING_RATES, result)
     ended = {
         padding: {key: each for key, each in found.items() if each.result["share"] == 1}
         for padding, found in begun.items()
     }
     figures = [*_draw_paddings(ended), *_draw_rates(ended), *_draw_curves(begun), *_draw_borders(ended["zeros"])]
-    verdict, lead = judge(ended, setting.schemes, f"{setting.steps} steps of Adam on batches of {setting.batch}")
+    verdict, lead = judge_paper_claims(
+        ended, setting.schemes, f"{setting.steps} steps of Adam on batches of {setting.batch}"
+    )
     return Report(_headline(ended), figures, verdict, _tabulate(setting, ended), {"B16": lead})
 
 
 def _curve(outcome: Outcome, x: np.ndarray, values: np.ndarray, points: bool = True) -> Curve:
-    """Return the curve of a scheme, of values (…, seeds); where a network diverged there is none."""
-    return draw_band(outcome.label, x, np.where(np.isfinite(values), values, np.nan), outcome.look, points=points)
+    """Return the curve of a scheme, of values (…, seeds); diverged networks leave a gap."""
+    return make_band_curve(outcome.label, x, np.where(np.isfinite(values), values, np.nan), outcome.look, points=points)
 
 
 def _draw_paddings(ended: Outcomes) -> Iterator[FigureSpec]:
@@ -120,14 +124,14 @@ def _draw_rates(ended: Outcomes) -> Iterator[FigureSpec]:
         return
     panels = [
         CurvePanel(
-            PADDINGS[padding], [_curve(each, np.array(RATES), each.losses) for each in found.values()],
-            "learning rate", "mean training loss", "xy", marks=RATES,
+            PADDINGS[padding], [_curve(each, np.array(LEARNING_RATES), each.losses) for each in found.values()],
+            "learning rate", "mean training loss", "xy", marks=LEARNING_RATES,
         )
         for padding, found in ended.items()
     ]  # fmt: skip
     said = "; ".join(
         f"{PADDINGS[padding].lower()}, "
-        + ", ".join(f"{each.name} {typeset(RATES[each.best])}" for each in found.values())
+        + ", ".join(f"{each.name} {typeset(LEARNING_RATES[each.best])}" for each in found.values())
         for padding, found in ended.items()
         if found
     )
@@ -163,10 +167,11 @@ def _draw_borders(found: Mapping[str, Outcome]) -> Iterator[FigureSpec]:
     """Draw the statistics of the last layer by the distance from the border."""
     if not found:
         return
+    distances = np.arange(DIGIT_SIDE // 2)
     panels = [
         CurvePanel(
             title,
-            [_curve(each, np.arange(DIGIT_SIDE // 2), factor * each.by_distance(name).T) for each in found.values()],
+            [_curve(each, distances, factor * each.get_by_distance(name).T) for each in found.values()],
             "distance from the border", axis, marks=range(DIGIT_SIDE // 2),
         )
         for name, title, axis, factor in (
@@ -175,9 +180,9 @@ def _draw_borders(found: Mapping[str, Outcome]) -> Iterator[FigureSpec]:
         )
     ]  # fmt: skip
     said = "; ".join(
-        f"{each.name} {percent(border.mean())} at the border and {percent(inside.mean())} inside"
+        f"{each.name} {format_percent(border.mean())} at the border and {format_percent(inside.mean())} inside"
         for each in found.values()
-        for border, inside in [each.border_and_inside("on")]
+        for border, inside in [each.average_border_and_inside("on")]
     )
     yield FigureSpec(
         "borders", panels, f"Units of the last layer by their distance from the border. Turned on: {said}.",
@@ -186,28 +191,28 @@ def _draw_borders(found: Mapping[str, Outcome]) -> Iterator[FigureSpec]:
 
 
 def _headline(ended: Outcomes) -> str:
-    """Say by how much layer norm's training loss exceeds batch norm's, with and without padding."""
+    """Return the headline: layer norm's training loss against batch norm's, with and without padding."""
     pairs = [found for found in ended.values() if "layer" in found and "batch" in found]
     if len(pairs) < len(PADDINGS):
         return "Training has begun." if any(ended.values()) else "Nothing is trained yet."
-    padded, bare = (float(find_excess(found).mean()) for found in pairs)
+    padded, bare = (float(compute_loss_excess(found).mean()) for found in pairs)
     if not np.isfinite([padded, bare]).all():
         return "Some networks of layer norm or batch norm diverged at every rate."
     return f"Layer norm's training loss exceeds batch norm's by {typeset(padded, 2)}, unpadded by {typeset(bare, 2)}."
 
 
 def _tabulate(setting: Setting, ended: Outcomes) -> dict[str, list[Any]]:
-    """Return all numbers, a row for every padding, scheme and seed."""
+    """Tabulate all numbers, one row per padding, scheme and seed."""
     rows = [
         {
-            "padding": padding, "scheme": key, "learning rate": RATES[each.best], "seed": seed,
+            "padding": padding, "scheme": key, "learning rate": LEARNING_RATES[each.best], "seed": seed,
             "mean training loss": float(each.loss[n]), "test error": float(each.error[n]),
             **{
-                f"{what}, {where}": float(each.border_and_inside(name)[side][n])
+                f"{what}, {where}": float(each.average_border_and_inside(name)[side][n])
                 for name, what in (("on", "turned on"), ("deviation", "standard deviation"))
                 for side, where in enumerate(("border", "inside"))
             },
-            **{f"mean training loss at {rate}": float(each.losses[k, n]) for k, rate in enumerate(RATES)},
+            **{f"mean training loss at {rate}": float(each.losses[k, n]) for k, rate in enumerate(LEARNING_RATES)},
         }
         for padding, found in ended.items()
         for key, each in found.items()
@@ -222,7 +227,7 @@ EXPERIMENT = Experiment(
     claim="“Layer normalization offers a speedup over the baseline model without normalization, but batch "
     "normalization outperforms the other methods”, perhaps as units near the border “are rarely turned on” (Ba et al. "
     "2016, section 6.7).",
-    about=lambda setting: f"{DIGITS_DESCRIPTION}; {LAYERS} layers of {setting.channels} filters of 3 × 3 "
+    about=lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 "
                           f"pixels; with zeros "
     "around the picture, or without.",
     setting=Setting, parts=parts, report=report,

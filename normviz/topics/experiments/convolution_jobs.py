@@ -1,4 +1,4 @@
-"""The networks of the experiment on convolutions: one scheme, trained at every learning rate of a grid."""
+"""The job of the experiment on convolutions: one scheme, trained at every learning rate of a grid."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,23 +9,23 @@ import numpy as np
 from normviz.core.fields import Shape
 from normviz.jobs.results import Arrays
 from normviz.jobs.spec import JobStep
-from normviz.topics.experiments.course import Course
 from normviz.topics.experiments.scheme_job import SchemeJob
+from normviz.topics.experiments.training_history import TrainingHistory
 
-LAYERS = 2
+LAYER_COUNT = 2
 """Normalized layers, each of 3 × 3 filters."""
 
-RATES = (0.001, 0.003, 0.01, 0.02, 0.03, 0.1)
+LEARNING_RATES = (0.001, 0.003, 0.01, 0.02, 0.03, 0.1)
 """Learning rates of Adam of the grid."""
 
-POINTS = 8
+MEASUREMENT_COUNT = 8
 """Steps of a training at which the validation loss is measured."""
 
-SETTLED = 256
+STATISTICS_DIGITS = 256
 """Training digits from which statistics for inference are taken."""
 
-EXAMPLES = 450
-"""Validation digits, and test digits."""
+HELD_OUT_DIGITS = 450
+"""Number of validation digits, and of test digits."""
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,14 @@ class ConvolutionGrid(SchemeJob):
 
     @property
     def seconds(self) -> float:
-        """The expected time of its steps on the machine on which that was measured."""
+        """Expected seconds of all steps on the reference machine."""
         batch, height, width, channels = self.shapes[0]
-        digits = self.length * batch + (POINTS + 1) * (EXAMPLES + SETTLED) / 2
+        digits = self.length * batch + (MEASUREMENT_COUNT + 1) * (HELD_OUT_DIGITS + STATISTICS_DIGITS) / 2
         count = len(self.rates) * len(self.networks)
         return self.length * 2e-3 + digits * count * height * width * channels * (2e-8 + 2e-9 * channels)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train step by step."""
+        """Train, and yield the result so far after every step."""
         from normviz.train.conv import Conv, split_pictures
         from normviz.train.dense import trim_to_batches
         from normviz.train.learning import (
@@ -72,19 +72,19 @@ class ConvolutionGrid(SchemeJob):
         batch, shape = self.shapes[0][0], (len(self.rates), len(self.networks))
         network = Conv([self.row.scheme], self.networks * shape[0], self.shapes, self.per_unit, self.eps, device)
         learner = Trainer(network.parameters, "adam", np.repeat(self.rates, shape[1])[None])
-        course = Course(self.length, POINTS, shape)
+        course = TrainingHistory(self.length, MEASUREMENT_COUNT, shape)
         for chosen in shuffle_mini_batches(self.networks, len(x), self.length, batch):
             same = chosen.repeat(shape[0], 1)
             loss = cross_entropy(network.logits(x[same]), labels[same])
             learner.step(loss)
             course.add_losses(loss)
-            if course.marked:
-                network.collect_statistics(trim_to_batches(x[:SETTLED], batch)[None])
+            if course.is_measured:
+                network.collect_statistics(trim_to_batches(x[:STATISTICS_DIGITS], batch)[None])
                 logits, _ = network.measure_responses(digits.validation[0][None])
                 course.add_errors(validation=cross_entropy(logits, digits.validation[1]))
             if course.share == 1:
                 logits, looks = network.measure_responses(digits.test[0][None])
-                course.found["test"] = course.as_grid(compute_error_rate(logits, digits.test[1]))
+                course.found["test"] = course.reshape_to_grid(compute_error_rate(logits, digits.test[1]))
                 for layer, look in enumerate(looks, 1):
                     for name, values in look._asdict().items():
                         maps = to_numpy(values)[0]
@@ -92,7 +92,7 @@ class ConvolutionGrid(SchemeJob):
             yield course.step(device)
 
 
-def distances(side: int) -> np.ndarray:
+def compute_border_distances(side: int) -> np.ndarray:
     """Return the distance of each position of a square map from its border, 0 at it, (side, side)."""
     along = np.minimum(np.arange(side), np.arange(side)[::-1])
     return np.minimum(along[:, None], along)
@@ -100,5 +100,5 @@ def distances(side: int) -> np.ndarray:
 
 def average_by_distance(maps: np.ndarray) -> np.ndarray:
     """Average maps (…, H, W) over the positions at each distance from the border, (…, distances)."""
-    away = distances(maps.shape[-1])
+    away = compute_border_distances(maps.shape[-1])
     return np.stack([maps[..., away == k].mean(-1) for k in range(away.max() + 1)], -1)

@@ -1,4 +1,4 @@
-"""The outcomes of the experiment on convolutions, and their verdicts on the paper's order and on its explanation."""
+"""Outcomes of the experiment on convolutions, and the verdicts on the paper's order and explanation."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,14 +7,14 @@ import numpy as np
 from normviz.core.text import join_words, typeset
 from normviz.describe.comparisons import Comparisons
 from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, format_mean, format_mean_percent
-from normviz.topics.experiments.convolution_jobs import LAYERS, RATES, distances
+from normviz.topics.experiments.convolution_jobs import LAYER_COUNT, LEARNING_RATES, compute_border_distances
 from normviz.topics.experiments.grid_outcome import GridOutcome
-from normviz.topics.experiments.reports import Verdict, Word, percent
+from normviz.topics.experiments.reports import Verdict, VerdictKey, format_percent
 
-LEARNS = 0.5
+MAX_LEARNED_ERROR = 0.5
 """A network learns if its mean test error is less than this."""
 
-KEYS = ("none", "batch", "layer")
+VERDICT_SCHEMES = ("none", "batch", "layer")
 """The schemes that the verdict compares."""
 
 
@@ -23,7 +23,7 @@ class Outcome(GridOutcome):
 
     @property
     def best(self) -> int:
-        """The position of that rate."""
+        """The position of the learning rate with the lowest mean validation loss."""
         return choose_learning_rate(self.result["validation"].mean(0))
 
     @property
@@ -41,20 +41,20 @@ class Outcome(GridOutcome):
         """The test error at the end, by seed."""
         return self.result["test"][self.best]
 
-    def by_distance(self, name: str) -> np.ndarray:
+    def get_by_distance(self, name: str) -> np.ndarray:
         """Return a statistic of the last layer, "on" or "deviation", by seed and distance from the border."""
-        return self.result[f"{name}-{LAYERS}"][self.best]
+        return self.result[f"{name}-{LAYER_COUNT}"][self.best]
 
-    def border_and_inside(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the mean of that statistic at the border, and over all other positions, by seed."""
-        values = self.by_distance(name)
-        counts = np.bincount(distances(2 * values.shape[1]).ravel())  # all sides are even
+    def average_border_and_inside(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the mean of a statistic, "on" or "deviation", at the border and at all other positions, by seed."""
+        values = self.get_by_distance(name)
+        counts = np.bincount(compute_border_distances(2 * values.shape[1]).ravel())  # all sides are even
         return values[:, 0], np.average(values[:, 1:], axis=1, weights=counts[1:])
 
     @property
     def contrast(self) -> np.ndarray:
         """The standard deviation at the border of the last layer over that inside, by seed; NaN where that is 0."""
-        border, inside = self.border_and_inside("deviation")
+        border, inside = self.average_border_and_inside("deviation")
         return border / np.where(np.isfinite(inside) & (inside > 0), inside, np.nan)
 
 
@@ -62,14 +62,14 @@ Outcomes = Mapping[str, Mapping[str, Outcome]]
 """Outcomes by padding and by the key of the scheme."""
 
 
-def find_excess(found: Mapping[str, Outcome]) -> np.ndarray:
+def compute_loss_excess(outcomes: Mapping[str, Outcome]) -> np.ndarray:
     """Return the training loss of layer norm minus that of batch norm, by seed; NaN where both diverged."""
     with np.errstate(invalid="ignore"):  # ∞ − ∞
-        return found["layer"].loss - found["batch"].loss
+        return outcomes["layer"].loss - outcomes["batch"].loss
 
 
-def judge(ended: Outcomes, schemes: Sequence[str], budget: str) -> tuple[Verdict, Verdict]:
-    """Return the verdict on the paper's order and explanation, and that on batch norm against layer norm alone.
+def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], budget: str) -> tuple[Verdict, Verdict]:
+    """Return two verdicts: on the paper's order and explanation, and on batch norm against layer norm alone.
 
     Args:
         ended: the outcomes with padding, "zeros", and without, "none".
@@ -77,7 +77,7 @@ def judge(ended: Outcomes, schemes: Sequence[str], budget: str) -> tuple[Verdict
         budget: the steps and the batch size in words.
     """
     padded, bare = ended["zeros"], ended["none"]
-    if missing := [key.capitalize() for key in KEYS if key not in schemes]:
+    if missing := [key.capitalize() for key in VERDICT_SCHEMES if key not in schemes]:
         return (Verdict("open", f"This takes None, Batch and Layer; choose {join_words(missing, 'and')} as well."),) * 2
     if any(key not in found for key in schemes for found in (padded, bare)):
         return (Verdict("open", "Not all networks are trained yet."),) * 2
@@ -85,20 +85,20 @@ def judge(ended: Outcomes, schemes: Sequence[str], budget: str) -> tuple[Verdict
         f"{budget}, each scheme at its best rate. Without padding the maps have 6 × 6 and 4 × 4 positions, so the "
         "network is smaller too."
     )
-    if min(float(np.mean(padded[key].error)) for key in ("batch", "layer")) > LEARNS:
+    if min(float(np.mean(padded[key].error)) for key in ("batch", "layer")) > MAX_LEARNED_ERROR:
         return (Verdict("open", "Neither batch norm nor layer norm learns in so few steps.", condition),) * 2
     found = _compare_all(padded, bare)
     reason = _judge_reason(found)
     says = " ".join([_order_words(found, padded), _rates_words(found), _border_words(found, padded, bare)])
     condition += f" Holm's correction is for {len(found.differences)} comparisons."
-    whole = Verdict(_judge_order(found, reason), says, f"{REASONS[reason]} {condition}", REASONS[reason])
+    whole = Verdict(_judge_order(found, reason), says, f"{REASON_TEXTS[reason]} {condition}", REASON_TEXTS[reason])
     return whole, Verdict(_judge_lead(found), _order_words(found, padded), condition)
 
 
 def _compare_all(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome]) -> Comparisons:
     """Compare the three schemes, with padding and without."""
-    plain, batch, layer = (padded[key] for key in KEYS)
-    with_zeros, without = find_excess(padded), find_excess(bare)
+    plain, batch, layer = (padded[key] for key in VERDICT_SCHEMES)
+    with_zeros, without = compute_loss_excess(padded), compute_loss_excess(bare)
     nothing = np.zeros_like(with_zeros)
     return Comparisons.of(
         {
@@ -108,21 +108,21 @@ def _compare_all(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome]) -> 
             "growth": compare_seed_by_seed(without, with_zeros),
             "contrast": compare_seed_by_seed(bare["layer"].contrast, layer.contrast),
             "error": compare_seed_by_seed(layer.error, batch.error),
-            **{f"rate {k}": compare_seed_by_seed(layer.losses[k], plain.losses[k]) for k in range(len(RATES))},
+            **{f"rate {k}": compare_seed_by_seed(layer.losses[k], plain.losses[k]) for k in range(len(LEARNING_RATES))},
         }
     )
 
 
-REASONS = {
+REASON_TEXTS = {
     "supported": "The border may be why: without its contrast, layer norm trails by less.",
     "contradicted": "Here the border is not why: without its contrast, layer norm trails all the same.",
     "undecided": "These runs do not decide whether the border is why.",
 }
-"""The judgement of the paper's explanation."""
+"""Texts of the judgement of the paper's explanation."""
 
 
 def _judge_reason(found: Comparisons) -> str:
-    """Judge the explanation by the border: return a key of `REASONS`."""
+    """Judge the explanation by the border; return a key of `REASON_TEXTS`."""
     if found.sides["contrast"] != "more":
         return "undecided"
     if found.sides["growth"] == "less":
@@ -130,7 +130,7 @@ def _judge_reason(found: Comparisons) -> str:
     return "contradicted" if found.sides["bare"] == "more" else "undecided"
 
 
-def _judge_order(found: Comparisons, reason: str) -> Word:
+def _judge_order(found: Comparisons, reason: str) -> VerdictKey:
     """Judge the order of the three schemes, together with its explanation."""
     order = (found.sides["plain"], found.sides["padded"])
     if order[0] == "more" or order[1] == "less":
@@ -140,7 +140,7 @@ def _judge_order(found: Comparisons, reason: str) -> Word:
     return "holds" if order == ("less", "more") and reason == "supported" else "holds-if"
 
 
-def _judge_lead(found: Comparisons) -> Word:
+def _judge_lead(found: Comparisons) -> VerdictKey:
     """Judge whether batch norm outperforms layer norm: in training loss, and in test error too."""
     if found.sides["padded"] == "more":
         return "holds" if found.sides["error"] == "more" else "holds-if"
@@ -148,9 +148,11 @@ def _judge_lead(found: Comparisons) -> Word:
 
 
 def _order_words(found: Comparisons, padded: Mapping[str, Outcome]) -> str:
-    """Return the levels with padding, and how layer norm differs from the two others."""
-    levels = ", ".join(f"{format_mean(padded[key].loss, 3)} with {padded[key].name}" for key in KEYS)
-    errors = " and ".join(f"{format_mean_percent(padded[key].error)} with {padded[key].name}" for key in KEYS[1:])
+    """Return a sentence with the losses with padding, and layer norm's differences from the two others."""
+    levels = ", ".join(f"{format_mean(padded[key].loss, 3)} with {padded[key].name}" for key in VERDICT_SCHEMES)
+    errors = " and ".join(
+        f"{format_mean_percent(padded[key].error)} with {padded[key].name}" for key in VERDICT_SCHEMES[1:]
+    )
     return (
         f"Training loss, mean over all steps, with zeros around the picture: {levels}. Layer norm against no "
         f"normalization: {found.text('plain')}. Layer norm against batch norm: {found.text('padded')}. Test error at "
@@ -159,20 +161,20 @@ def _order_words(found: Comparisons, padded: Mapping[str, Outcome]) -> str:
 
 
 def _rates_words(found: Comparisons) -> str:
-    """Return at which rates layer norm has a clearly lower or higher training loss than no normalization."""
+    """Return a sentence with the rates at which layer norm's loss clearly differs from no normalization."""
     words = {"less": "less", "more": "more", "unclear": "not clearly different"}
     said = []
     for side, word in words.items():
-        rates = [typeset(rate) for k, rate in enumerate(RATES) if found.sides[f"rate {k}"] == side]
+        rates = [typeset(rate) for k, rate in enumerate(LEARNING_RATES) if found.sides[f"rate {k}"] == side]
         if rates:
             said.append(f"{word} at {join_words(rates, 'and')}")
     return f"At the same rate, the loss with layer norm is, against no normalization, {', '.join(said)}."
 
 
 def _border_words(found: Comparisons, padded: Mapping[str, Outcome], bare: Mapping[str, Outcome]) -> str:
-    """Return the contrast of the border, with padding and without, beside the lead of batch norm."""
+    """Return sentences on the contrast of the border and the lead of batch norm, with and without padding."""
     plain, layer = padded["none"], padded["layer"]
-    border, inside = (percent(each.mean()) for each in layer.border_and_inside("on"))
+    border, inside = (format_percent(each.mean()) for each in layer.average_border_and_inside("on"))
     return (
         f"In the last layer, σ at the border over σ inside is {format_mean(layer.contrast, 3)} with layer norm and "
         f"{format_mean(plain.contrast, 3)} without normalization. With layer norm, units at the border are "

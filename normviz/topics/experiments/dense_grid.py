@@ -1,4 +1,4 @@
-"""Dense networks of one scheme, trained on digits at every learning rate of a grid: a part of several experiments."""
+"""A job of several experiments: dense networks of one scheme, trained on digits at every learning rate of a grid."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,20 +8,20 @@ import numpy as np
 
 from normviz.jobs.results import Arrays
 from normviz.jobs.spec import JobStep
-from normviz.topics.experiments.course import Course
 from normviz.topics.experiments.scheme_job import SchemeJob
+from normviz.topics.experiments.training_history import TrainingHistory
 from normviz.train.cost import estimate_dense_seconds
 
 if TYPE_CHECKING:
     from normviz.train.dense import Dense, Digits
 
-RATES = (0.001, 0.002, 0.005, 0.01, 0.02)
+LEARNING_RATES = (0.001, 0.002, 0.005, 0.01, 0.02)
 """Learning rates of Adam of a grid over wide layers."""
 
-WIDTHS = (64, 64)
+LAYER_WIDTHS = (64, 64)
 """Units of wide normalized layers."""
 
-POINTS = 12
+MEASUREMENT_COUNT = 12
 """Steps of a training at which the errors are measured."""
 
 
@@ -42,12 +42,12 @@ class DenseGrid(SchemeJob):
 
     @property
     def seconds(self) -> float:
-        """The expected time of its steps on the machine on which that was measured."""
+        """Expected seconds of all steps on the reference machine."""
         count = len(self.rates) * len(self.networks)
-        return estimate_dense_seconds([self.row.scheme], count, self.widths, self.batch, self.length, POINTS)
+        return estimate_dense_seconds([self.row.scheme], count, self.widths, self.batch, self.length, MEASUREMENT_COUNT)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train step by step."""
+        """Train, and yield the result so far after every step."""
         from normviz.train.dense import Dense, split_digits
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device, shuffle_mini_batches
 
@@ -57,7 +57,7 @@ class DenseGrid(SchemeJob):
         shape = (len(self.rates), len(self.networks))
         network = Dense([self.row.scheme], self.networks * shape[0], self.widths, self.batch, self.eps, device)
         learner = Trainer(network.parameters, self.optimizer, np.repeat(self.rates, shape[1])[None])
-        course = Course(self.length, POINTS, shape)
+        course = TrainingHistory(self.length, MEASUREMENT_COUNT, shape)
         for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, self.batch)):
             same = chosen.repeat(shape[0], 1)
             if step == 0:
@@ -65,18 +65,18 @@ class DenseGrid(SchemeJob):
             loss = cross_entropy(network.logits(x[same]), labels[same])
             learner.step(loss)
             course.add_losses(loss)
-            if course.marked:
+            if course.is_measured:
                 validation, test = network.measure_errors(x, self.batch, (digits.validation, digits.test))
                 course.add_errors(validation=validation, test=test)
             if course.share == 1:
-                course.found = self.examine(network, digits)
+                course.found = self.measure_extra_results(network, digits)
             yield course.step(device)
 
-    def examine(self, network: "Dense", digits: "Digits") -> Arrays:
-        """Return further results of the trained networks, whose last axes are (rates, seeds): here, none.
+    def measure_extra_results(self, network: "Dense", digits: "Digits") -> Arrays:
+        """Return further results of the trained networks, with last axes (rates, seeds); none in this class.
 
         Args:
-            network: the stack, with the statistics of inference.
-            digits: as it was trained, validated and tested on.
+            network: the trained stack, with the statistics of inference.
+            digits: the training, validation and test digits.
         """
         return {}

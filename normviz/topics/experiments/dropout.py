@@ -13,36 +13,43 @@ from normviz.data.digits import DIGITS_DESCRIPTION
 from normviz.describe.seeds import compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import JobStep
-from normviz.topics.experiments.course import Course
-from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, hidden_layers
+from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes, describe_hidden_layers
 from normviz.topics.experiments.grid_outcome import GridOutcome
-from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word, draw_band, joined
+from normviz.topics.experiments.reports import (
+    FigureSpec,
+    Report,
+    Verdict,
+    VerdictKey,
+    combine_verdicts,
+    make_band_curve,
+)
 from normviz.topics.experiments.scheme_job import SchemeJob
+from normviz.topics.experiments.training_history import TrainingHistory
 from normviz.train.cost import estimate_dense_seconds
 
-RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01)
+LEARNING_RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01)
 """Learning rates of Adam of the grid."""
 
-WIDTHS = (64, 64)
+LAYER_WIDTHS = (64, 64)
 """Units of the normalized layers."""
 
-BATCH = 32
+BATCH_SIZE = 32
 """Digits of a mini-batch."""
 
-POINTS = 12
+MEASUREMENT_COUNT = 12
 """Steps of a training at which the errors are measured."""
 
 
 @dataclass(frozen=True)
-class Setting(Comparison):
-    """What is trained with dropout and without."""
+class Setting(ComparisonSetting):
+    """Settings of the trainings with dropout and without."""
 
-    layer: ClassVar[tuple[int, int]] = (BATCH, WIDTHS[0])
+    layer: ClassVar[tuple[int, int]] = (BATCH_SIZE, LAYER_WIDTHS[0])
 
-    schemes: tuple[str, ...] = comparing(("none", "batch"))
+    schemes: tuple[str, ...] = declare_schemes(("none", "batch"))
     share: float = real(0.5, 0.05, 0.9, label="Dropped share", stops=(0.1, 0.2, 0.3, 0.5, 0.7))
     digits: int = integer(
-        900, BATCH, 1200, label="Digits to train on", stops=(100, 200, 400, 900, 1200), control="stops"
+        900, BATCH_SIZE, 1200, label="Digits to train on", stops=(100, 200, 400, 900, 1200), control="stops"
     )
     relabelled: float = real(
         0.3, 0.0, 0.9, label="Random training labels", stops=(0.0, 0.1, 0.2, 0.3, 0.5), shown="{:.0%}".format,
@@ -67,37 +74,42 @@ class Part(SchemeJob):
 
     @property
     def seconds(self) -> float:
-        """The expected time of its steps on the machine on which that was measured."""
+        """Expected seconds of all steps on the reference machine."""
         return estimate_dense_seconds(
-            [self.row.scheme], len(RATES) * len(self.networks), WIDTHS, BATCH, self.length, POINTS
+            [self.row.scheme],
+            len(LEARNING_RATES) * len(self.networks),
+            LAYER_WIDTHS,
+            BATCH_SIZE,
+            self.length,
+            MEASUREMENT_COUNT,
         )
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train step by step."""
+        """Train, and yield the result so far after every step."""
         from normviz.train.dense import Dense
         from normviz.train.dropout import Dropout
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device
         from normviz.train.small_training_set import SmallTrainingSet
 
         device = open_float32_device(self.device)
-        shape, seeds = (len(RATES), len(self.networks)), self.networks * len(RATES)
-        few = SmallTrainingSet(seeds, self.digits, BATCH, device, self.relabelled)
-        network = Dense([self.row.scheme], seeds, WIDTHS, BATCH, self.eps, device)
-        learner = Trainer(network.parameters, "adam", np.repeat(RATES, shape[1])[None])
-        dropout, course = Dropout(seeds, self.share), Course(self.length, POINTS, shape)
+        shape, seeds = (len(LEARNING_RATES), len(self.networks)), self.networks * len(LEARNING_RATES)
+        few = SmallTrainingSet(seeds, self.digits, BATCH_SIZE, device, self.relabelled)
+        network = Dense([self.row.scheme], seeds, LAYER_WIDTHS, BATCH_SIZE, self.eps, device)
+        learner = Trainer(network.parameters, "adam", np.repeat(LEARNING_RATES, shape[1])[None])
+        dropout, course = Dropout(seeds, self.share), TrainingHistory(self.length, MEASUREMENT_COUNT, shape)
         for step, (x, labels) in enumerate(few.batches(self.length)):
             if step == 0:
                 network.start_from_data(x)
             loss = cross_entropy(network.logits(x, transform=dropout), labels)
             learner.step(loss)
             course.add_losses(loss)
-            if course.marked:
+            if course.is_measured:
                 course.add_errors(**few.measure_errors(network, Dropout(seeds, self.share)))
             yield course.step(device)
 
 
 def parts(setting: Setting) -> list[Part]:
-    """Return a part for every scheme without dropout, and one with it."""
+    """Return a job for every scheme without dropout, and one with it."""
     return [
         Part.of(setting, row, share=share, digits=setting.digits, relabelled=setting.relabelled)
         for row in setting.rows
@@ -106,34 +118,34 @@ def parts(setting: Setting) -> list[Part]:
 
 
 def _name_networks(setting: Setting, k: int, dropped: bool) -> tuple[str, str]:
-    """Return what the networks of a scheme are called in a sentence, "batch norm with dropout", and in a figure."""
+    """Return the name of a scheme's networks in sentences, "batch norm with dropout", and in figures."""
     if setting.rows[k].key == "none":
         return ("dropout alone", "Dropout") if dropped else ("neither", "Neither")
     return setting.names[k] + " with dropout" * dropped, setting.labels[k] + " + dropout" * dropped
 
 
 Outcomes = Mapping[tuple[int, bool], GridOutcome]
-"""Outcomes by the position of the scheme, and whether with dropout."""
+"""Outcomes by the position of the scheme, and True with dropout."""
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return the test error by step of all schemes, with dropout and without, and what dropout changes."""
+    """Report the test error by step of all schemes, with dropout and without."""
     begun: dict[tuple[int, bool], GridOutcome] = {}
     wanted = [(k, share) for k in range(len(setting.rows)) for share in (0.0, setting.share)]
     table: dict[str, list[Any]] = {
-        "learning rate": [rate for rate in RATES for _ in setting.networks],
-        "seed": [*setting.networks] * len(RATES),
+        "learning rate": [rate for rate in LEARNING_RATES for _ in setting.networks],
+        "seed": [*setting.networks] * len(LEARNING_RATES),
     }
     for (k, share), part in zip(wanted, parts(setting), strict=True):
         result = results.get(part)
         if result is None or not len(result["test"]):
             continue
         names = _name_networks(setting, k, share > 0)
-        begun[k, share > 0] = outcome = GridOutcome(*names, len(begun), RATES, result)
-        if outcome.ended:
+        begun[k, share > 0] = outcome = GridOutcome(*names, len(begun), LEARNING_RATES, result)
+        if outcome.is_ended:
             for name in ("test", "validation", "training"):
                 table[f"{outcome.name}, {name} error"] = [float(each) for each in result[name][-1].flat]
-    ended = {place: each for place, each in begun.items() if each.ended}
+    ended = {place: each for place, each in begun.items() if each.is_ended}
     figures = [_draw(begun)] if begun else []
     return Report(_headline(setting, begun, ended), figures, _verdict(setting, ended), table)
 
@@ -141,7 +153,8 @@ def report(setting: Setting, results: Results) -> Report:
 def _draw(begun: Outcomes) -> FigureSpec:
     """Draw the test error by step, a panel for every two schemes."""
     curves = [
-        draw_band(each.label, each.result["measured"], 100 * each.at_best("test"), each.look) for each in begun.values()
+        make_band_curve(each.label, each.result["measured"], 100 * each.get_at_best_rate("test"), each.look)
+        for each in begun.values()
     ]
     panels = [CurvePanel("", curves[k : k + 4], "step", "test error, %", "y") for k in range(0, len(curves), 4)]
     levels = ", ".join(f"{each.name} {each.level}" for each in begun.values())
@@ -152,7 +165,7 @@ def _draw(begun: Outcomes) -> FigureSpec:
 
 
 def _headline(setting: Setting, begun: Outcomes, ended: Outcomes) -> str:
-    """Say what dropout changes without normalization and with the first scheme."""
+    """Return the headline: the test errors without normalization and with the first scheme."""
     if not ended:
         return (
             f"Training of {join_words([each.name for each in begun.values()], 'and')} has begun."
@@ -167,12 +180,12 @@ def _headline(setting: Setting, begun: Outcomes, ended: Outcomes) -> str:
     )
 
 
-def _judge(regularizes: bool, dropout_helps: bool) -> Word:
-    """Return the verdict on one scheme: is dropout superfluous with it?
+def _judge(regularizes: bool, dropout_helps: bool) -> VerdictKey:
+    """Judge whether dropout is superfluous with one scheme.
 
     Args:
-        regularizes: whether the scheme alone clearly lowers the test error.
-        dropout_helps: whether dropout clearly lowers it further.
+        regularizes: True if the scheme alone clearly lowers the test error.
+        dropout_helps: True if dropout clearly lowers it further.
     """
     if regularizes:
         return "holds-if" if dropout_helps else "holds"
@@ -180,7 +193,7 @@ def _judge(regularizes: bool, dropout_helps: bool) -> Word:
 
 
 def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
-    """Say whether normalization makes dropout superfluous."""
+    """Judge whether normalization makes dropout superfluous."""
     if len(ended) < 2 * len(setting.rows):
         return Verdict("open", "Not all networks are trained yet.")
     plain = next((k for k, row in enumerate(setting.rows) if row.key == "none"), None)
@@ -198,14 +211,16 @@ def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
         for place, base in pairs.items()
     ]
     levels = ", ".join(f"{each.name} {each.level}" for each in ended.values())
-    learnt = ", ".join(f"{each.name} {format_mean_percent(each.at_best('training')[-1])}" for each in ended.values())
+    learnt = ", ".join(
+        f"{each.name} {format_mean_percent(each.get_at_best_rate('training')[-1])}" for each in ended.values()
+    )
     rates = ", ".join(f"{each.name} {typeset(each.rate)}" for each in ended.values())
     return Verdict(
-        joined(_judge(signs[k, False] < 0, signs[k, True] < 0) for k in others),
+        combine_verdicts(_judge(signs[k, False] < 0, signs[k, True] < 0) for k in others),
         f"Test error: {levels}. Changes in points: {'; '.join(said)}.",
         f"{setting.relabelled:.0%} of the labels of {setting.digits} training digits are drawn at random, so that "
-        f"learning them by heart costs accuracy. Error on these labels: {learnt}. Networks of {len(WIDTHS)} × "
-        f"{WIDTHS[0]} units, {setting.steps} steps of Adam at the rate that is best for each: {rates}.",
+        f"learning them by heart costs accuracy. Error on these labels: {learnt}. Networks of {len(LAYER_WIDTHS)} × "
+        f"{LAYER_WIDTHS[0]} units, {setting.steps} steps of Adam at the rate that is best for each: {rates}.",
     )
 
 
@@ -215,7 +230,7 @@ EXPERIMENT = Experiment(
     claim="Dropout “can be either removed or reduced in strength” in a batch-normalized network (Ioffe & Szegedy 2015, "
     "section 3.4).",
     about=lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}, {setting.relabelled:.0%} with a random label; "
-    f"{hidden_layers(WIDTHS)}; dropout behind every ReLU.",
+    f"{describe_hidden_layers(LAYER_WIDTHS)}; dropout behind every ReLU.",
     setting=Setting, parts=parts, report=report,
     why="Dropout hides units at random in every step, which makes wrong labels harder to learn by heart. Batch norm "
     "only adds the noise of its batch statistics.",

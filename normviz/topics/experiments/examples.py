@@ -1,7 +1,7 @@
-"""Results of the default settings that come with the package, so that a page has a result before anything is run.
+"""Shipped results of the default settings, so that a page has a result before the first run.
 
-One file an experiment holds the arrays that its report reads, by the digests of its parts. A part whose data or version
-has changed is not found, and `make results` computes the file anew.
+One file per experiment holds the arrays that its report reads, by the digests of its jobs. A job whose data or version
+has changed is not found; `make results` computes the files anew.
 """
 
 import io
@@ -20,45 +20,45 @@ from normviz.jobs.results import Arrays, Part, Results, name_result
 from normviz.topics.experiments.experiment import Experiment
 from normviz.topics.experiments.reports import Report
 
-FOLDER = Path(__file__).with_name("example_results")
-"""Where the files are."""
+EXAMPLES_FOLDER = Path(__file__).with_name("example_results")
+"""Folder of the files."""
 
-MAX_BYTES = 300_000
-"""The most bytes of one file."""
+MAX_EXAMPLE_BYTES = 300_000
+"""Largest size of one file, in bytes."""
 
-VERSION = "version"
-"""The name of the array that holds the version of normviz that computed a file."""
+VERSION_KEY = "version"
+"""Name of the array with the version of normviz that computed the file."""
 
-NEEDED = ("share", "device")
+NEEDED_ARRAYS = ("share", "device")
 """Arrays of a result that the page reads besides the report."""
 
 
-class Example(NamedTuple):
-    """The results of a setting as they come with the package.
+class ExampleResults(NamedTuple):
+    """The shipped results of a setting.
 
     Attributes:
-        version: of normviz, which computed them.
-        results: by part.
+        version: the version of normviz that computed them.
+        results: the results by job.
     """
 
     version: str
     results: Results
 
 
-def find_example(key: str, parts: Sequence[Part]) -> Example | None:
-    """Return the shipped results of these parts of an experiment; None where one of them is not there."""
+def find_example(key: str, parts: Sequence[Part]) -> ExampleResults | None:
+    """Return the shipped results of an experiment's jobs; None if one of them is missing."""
     version, results = _read(key)
     names = [_name(part) for part in parts]
     if not all(name in results for name in names):
         return None
-    return Example(version, {part: results[name] for part, name in zip(parts, names, strict=True)})
+    return ExampleResults(version, {part: results[name] for part, name in zip(parts, names, strict=True)})
 
 
-def pack(experiment: Experiment, results: Results) -> bytes:
-    """Return the file of an experiment, with what its report reads of the results of its default setting.
+def pack_results(experiment: Experiment, results: Results) -> bytes:
+    """Return the content of an experiment's file: the arrays of the default setting that its report reads.
 
-    Floats are in single precision if the report of the file is then the same, otherwise in double. Raises ValueError
-    where it is another one in both, or the file would be larger than MAX_BYTES.
+    Floats have single precision if the report stays the same, otherwise double. Raises ValueError if the report
+    differs with both, or the file would be larger than `MAX_EXAMPLE_BYTES`.
     """
     setting = experiment.setting()
     recorded = {part: _Recorder(arrays) for part, arrays in results.items()}
@@ -71,19 +71,19 @@ def pack(experiment: Experiment, results: Results) -> bytes:
     }
     for precision in (np.float32, np.float64):
         content = _compress({name: _convert(array, precision) for name, array in read.items()})
-        _, found = unpack(content)
+        _, found = unpack_results(content)
         if _words(experiment.report(setting, {part: found[_name(part)] for part in results})) == expected:
             break
     else:
         raise ValueError(f"{experiment.key}: the report of what is packed is another one.")
-    if len(content) > MAX_BYTES:
-        raise ValueError(f"{experiment.key}: {len(content):,} bytes; at most {MAX_BYTES:,} would do.")
+    if len(content) > MAX_EXAMPLE_BYTES:
+        raise ValueError(f"{experiment.key}: {len(content):,} bytes; at most {MAX_EXAMPLE_BYTES:,} would do.")
     return content
 
 
 def _compress(arrays: Arrays) -> bytes:
     out = io.BytesIO()
-    np.savez(out, allow_pickle=False, **arrays | {VERSION: np.array(normviz.__version__)})
+    np.savez(out, allow_pickle=False, **arrays | {VERSION_KEY: np.array(normviz.__version__)})
     return lzma.compress(out.getvalue())  # all arrays together: half the size of each by itself
 
 
@@ -91,8 +91,8 @@ def _convert(array: np.ndarray, precision: type[np.floating]) -> np.ndarray:
     return array.astype(precision) if array.dtype.kind == "f" else array
 
 
-def unpack(content: bytes) -> tuple[str, dict[str, Arrays]]:
-    """Return the version and the results in a file, by the names of the parts; floats in double precision."""
+def unpack_results(content: bytes) -> tuple[str, dict[str, Arrays]]:
+    """Return the version and the results of a file, by the names of the jobs; floats in double precision."""
     found: dict[str, Arrays] = {}
     unpacked = lzma.LZMADecompressor().decompress(content, MAX_UNPACKED_BYTES)
     with np.load(io.BytesIO(unpacked), allow_pickle=False) as archive:
@@ -100,28 +100,28 @@ def unpack(content: bytes) -> tuple[str, dict[str, Arrays]]:
             name, _, array = key.partition(" ")
             if array:
                 found.setdefault(name, {})[array] = _convert(archive[key], np.float64)
-        return str(archive[VERSION]), found
+        return str(archive[VERSION_KEY]), found
 
 
-def path_of(key: str) -> Path:
+def get_example_path(key: str) -> Path:
     """Return the path of an experiment's file."""
-    return FOLDER / f"{key}.npz.xz"
+    return EXAMPLES_FOLDER / f"{key}.npz.xz"
 
 
 @lru_cache(maxsize=32)
 def _read(key: str) -> tuple[str, Mapping[str, Arrays]]:
-    """Return what `unpack` does of an experiment's file; nothing where there is none."""
-    path = path_of(key)
-    return unpack(path.read_bytes()) if path.exists() else ("", {})
+    """Return the version and the results of an experiment's file; empty without a file."""
+    path = get_example_path(key)
+    return unpack_results(path.read_bytes()) if path.exists() else ("", {})
 
 
 def _name(part: Part) -> str:
-    """Return the beginning of a part's digest, which is enough to tell the parts of an experiment apart."""
+    """Return the beginning of a job's digest, which identifies it within an experiment."""
     return name_result(part)[:16]
 
 
 def _words(report: Report) -> tuple[Any, ...]:
-    """Return all sentences of a report."""
+    """Return all texts of a report."""
     figures = [(shown.key, shown.alt, shown.caption) for shown in report.figures]
     return report.headline, report.verdict, dict(report.verdicts), figures
 
@@ -131,7 +131,7 @@ class _Recorder(UserDict[str, np.ndarray]):
 
     def __init__(self, arrays: Arrays) -> None:
         super().__init__(arrays)
-        self.names = {*NEEDED}
+        self.names = {*NEEDED_ARRAYS}
 
     def __getitem__(self, name: str) -> np.ndarray:
         self.names.add(name)

@@ -1,8 +1,8 @@
-"""What an experiment is: a setting, the jobs that it consists of, and what is to be seen in their results.
+"""The parts of an experiment: a setting, the jobs that it needs, and the report of their results.
 
-Its parts are frozen plain data, each run by itself, in any order and in any process; their results are named arrays,
-kept by the digest of the part. What a setting leaves as it was is not computed again, and what was finished before an
-interruption is not lost.
+Jobs are frozen plain data that run in any order and in any process. Their results are named arrays, cached by the
+digest of the job. So a change of a setting recomputes only the jobs that it changes, and an interruption loses no
+finished job.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,20 +32,20 @@ from normviz.train.setting import DEVICES
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment.
+    """One experiment: its texts, its setting, its jobs and its report.
 
     Attributes:
-        key: in links and on the command line.
-        title: on the page.
-        question: what it answers.
-        claims: ids of the claims that it tests, as the list of claims has them.
-        claim: what is claimed, in a sentence, with its source.
-        about: (setting) -> the data and the network in a line.
-        rules: how networks are compared, by default by choosing learning rates on validation digits.
-        why: an explanation of what the verdict says, in a sentence that holds for every setting.
+        key: its name in links and on the command line.
+        title: its title on the page.
+        question: the question that it answers.
+        claims: ids of the claims that it tests.
+        claim: the claim in a sentence, with its source.
+        about: (setting) -> the data and the network, in a line.
+        rules: the rules of the comparison; by default, learning rates are chosen on validation digits.
+        why: the explanation of the verdict, in a sentence that holds for every setting.
         setting: a frozen dataclass of declarations, `Setting` or one built on it; it raises InvalidInput.
-        parts: (setting) -> what is to be computed.
-        report: (setting, results) -> what is to be seen. Of any part of the results, also none.
+        parts: (setting) -> its jobs.
+        report: (setting, results) -> the report; also of some results, or none.
     """
 
     key: str
@@ -61,15 +61,15 @@ class Experiment:
     why: str = ""
 
     def seconds(self, setting: Any) -> float:
-        """About how long all of it takes on one core of the machine on which that was measured."""
+        """Return the expected seconds of all jobs on one core of the reference machine."""
         return sum(part.seconds for part in self.parts(setting))
 
 
-def hidden_layers(widths: Sequence[int]) -> str:
-    """Return layers of one width in words.
+def describe_hidden_layers(widths: Sequence[int]) -> str:
+    """Describe hidden layers of one width in words.
 
     Example:
-        >>> hidden_layers((64, 64)), hidden_layers((32,))
+        >>> describe_hidden_layers((64, 64)), describe_hidden_layers((32,))
         ('2 hidden layers of 64 units', '1 hidden layer of 32 units')
     """
     return f"{len(widths)} hidden layer{'s' * (len(widths) > 1)} of {widths[0]} units"
@@ -77,7 +77,7 @@ def hidden_layers(widths: Sequence[int]) -> str:
 
 @dataclass(frozen=True)
 class Setting:
-    """What every experiment may be asked: from which seed, over how many of them, and on which device."""
+    """Settings of every experiment: the seeds of the networks, and the device."""
 
     seeds: int = integer(
         8, 2, 16, label="Networks of each kind", help="Each from a seed of its own. Bands are 95% intervals."
@@ -86,32 +86,32 @@ class Setting:
     device: str = choice("auto", DEVICES, label="Train on")
 
     weighted: ClassVar[bool] = True
-    """Whether a layer's weights stand in front of what is normalized, so that a scheme of the weights may."""
+    """True if the normalized values come from a layer's weights, so that weight schemes apply."""
 
     @property
     def networks(self) -> tuple[int, ...]:
-        """The seeds of the networks."""
+        """The seed of each network."""
         return tuple(range(self.seed, self.seed + self.seeds))
 
 
-def read_own(given: Any, _: EarlierValues) -> str:
-    """A scheme of one's own, as `own_text` writes it."""
-    own_scheme(str(given))
-    return str(given)
+def validate_custom_scheme(text: Any, _: EarlierValues) -> str:
+    """Return the text of a custom scheme unchanged; raise InvalidInput if it cannot be parsed."""
+    parse_custom_scheme(str(text))
+    return str(text)
 
 
-def own_text(scheme: Scheme) -> str:
-    """A scheme of one's own as one text: what is averaged, what divides and, where there is one, what stands in front.
+def format_custom_scheme(scheme: Scheme) -> str:
+    """Return a custom scheme as text: summation field, suppression field and, if any, weight scheme.
 
-    Bars are between them: "own,full,full,full|own,full,full,full|weight".
+    Bars separate them: "own,full,full,full|own,full,full,full|weight".
     """
     row = SchemeSpec.of(scheme)
     fields = "|".join(field or "" for field in (row.summation, row.suppression))
     return fields if row.weight is None else f"{fields}|{row.weight}"
 
 
-def own_scheme(text: str) -> Scheme:
-    """The scheme of one's own that a text says, the custom one where it is empty; raises InvalidInput."""
+def parse_custom_scheme(text: str) -> Scheme:
+    """Return the custom scheme of a text; the registered one for an empty text. Raise InvalidInput for bad text."""
     if not text:
         return SCHEMES["custom"]
     summation, bar, rest = text.partition("|")
@@ -121,29 +121,29 @@ def own_scheme(text: str) -> Scheme:
     return SchemeSpec("custom", summation or None, suppression or None, weight or None).scheme
 
 
-def refuse_front(row: SchemeSpec) -> None:
-    """Raise InvalidInput where a scheme of the weights stands in front of what no layer's weights stand in front of."""
+def reject_weight_scheme(row: SchemeSpec) -> None:
+    """Raise InvalidInput if a scheme has a weight scheme where no weights precede the normalized values."""
     if row.weight is not None:
-        fields = own_text(row.scheme.with_weight_scheme(None))
+        fields = format_custom_scheme(row.scheme.with_weight_scheme(None))
         raise InvalidInput(f"own: no weights stand in front of what is normalized here; {fields} alone would do.")
 
 
-def comparing(default: Sequence[str], keys: Sequence[str] = tuple(SCHEMES)) -> Any:
-    """The declaration of the schemes that an experiment compares: those it starts with, and those to choose from."""
+def declare_schemes(default: Sequence[str], keys: Sequence[str] = tuple(SCHEMES)) -> Any:
+    """Declare the schemes of a comparison: the default ones, and all that can be chosen."""
     return multiple_choice(tuple(default), {key: SCHEMES[key].label for key in keys}, label="Schemes")
 
 
 @dataclass(frozen=True)
-class Comparison(Setting):
-    """An experiment that compares schemes on normalized layers; it gives `layer`, or a `shape` of its own."""
+class ComparisonSetting(Setting):
+    """Settings of an experiment that compares schemes; subclasses define `layer` or override `shape`."""
 
     layer: ClassVar[tuple[int, int]]
-    """The examples of a mini-batch, and the units of the first normalized layer."""
+    """Examples of a mini-batch, and units of the first normalized layer."""
 
-    schemes: Sequence[str] = comparing(("none", "batch", "layer"))
+    schemes: Sequence[str] = declare_schemes(("none", "batch", "layer"))
     groups: int = number_choice(2, find_divisors(64), label="Groups G")
     radius: int = integer(1, 0, 63, label="Radius R", help="Of the windows of divisive normalization.")
-    own: str = value("", read_own)
+    own: str = value("", validate_custom_scheme)
     eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-8, 1e-5, 1e-3, 0.1))
 
     def __post_init__(self) -> None:
@@ -152,7 +152,7 @@ class Comparison(Setting):
         self.check(self.shape)
 
     def check(self, shape: Shape) -> None:
-        """Raise InvalidInput where a scheme's fields do not fit summed inputs of this shape."""
+        """Raise InvalidInput if a scheme's fields do not fit pre-activations of this shape."""
         for row in self.rows:
             scheme = row.scheme.on_activations
             if scheme is not None:
@@ -161,7 +161,7 @@ class Comparison(Setting):
     @property
     def rows(self) -> tuple[SchemeSpec, ...]:
         """The schemes as plain data, with their parameters."""
-        made = {"custom": own_scheme(self.own)}
+        made = {"custom": parse_custom_scheme(self.own)}
         return tuple(
             SchemeSpec.of(made.get(key) or get_scheme(key, self.groups, self.radius))
             for key in dict.fromkeys(self.schemes)
@@ -169,33 +169,33 @@ class Comparison(Setting):
 
     @property
     def shape(self) -> Shape:
-        """(N, H, W, C) of the first normalized layer: what a scheme of one's own is laid out on."""
+        """(N, H, W, C) of the first normalized layer, on which a custom scheme is defined."""
         batch, units = self.layer
         return batch, 1, 1, units
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What the schemes are called in figures."""
+        """The names of the schemes in figures."""
         return tuple(row.scheme.label for row in self.rows)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the schemes are called in sentences."""
+        """The names of the schemes in sentences."""
         return tuple(
             row.scheme.name if row.key == "none" else row.scheme.name.replace("normalization", "norm")
             for row in self.rows
         )
 
 
-def foremost(rows: Sequence[SchemeSpec], most: int = 4) -> list[int]:
-    """Positions of the schemes for which a headline has room, in their order; those that most claims are of first."""
+def choose_headline_schemes(rows: Sequence[SchemeSpec], max_count: int = 4) -> list[int]:
+    """Return the positions of at most `most` schemes for a headline; batch, layer and none are preferred."""
     asked = ("batch", "layer", "none")
     ranked = sorted(range(len(rows)), key=lambda k: (rows[k].key not in asked, k))
-    return sorted(ranked[:most])
+    return sorted(ranked[:max_count])
 
 
-def command(experiment: Experiment, setting: Any) -> str:
-    """What runs the same without a browser."""
+def format_run_command(experiment: Experiment, setting: Any) -> str:
+    """Return the command that runs an experiment with this setting."""
     usual = experiment.setting()
     options = [
         f" --{name.replace('_', '-')} {quote(each.text(getattr(setting, name)))}"

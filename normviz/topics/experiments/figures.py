@@ -1,4 +1,4 @@
-"""What a report shows, as figures."""
+"""The figures of a report as Plotly figures."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,50 +12,50 @@ from normviz.charts.style import apply_chart_style
 from normviz.topics.experiments.reports import FigureSpec, HeatMap
 
 
-def pieces(shown: FigureSpec) -> list[FigureSpec]:
-    """A part of a report as figures that stand beside each other, or on a phone below; a map or planes are one."""
-    panels = shown.panels
+def split_figure(spec: FigureSpec) -> list[FigureSpec]:
+    """Split a figure into one figure per panel, so that a phone stacks them; maps and planes stay whole."""
+    panels = spec.panels
     if isinstance(panels, HeatMap) or len(panels) < 2 or any(panel.square for panel in panels):
-        return [shown]
+        return [spec]
     return [
-        replace(shown, key=f"{shown.key} {number}" if number else shown.key, panels=[panel], alt=_alt(shown, panel))
+        replace(spec, key=f"{spec.key} {number}" if number else spec.key, panels=[panel], alt=_alt(spec, panel))
         for number, panel in enumerate(panels)
     ]
 
 
-def _alt(shown: FigureSpec, panel: CurvePanel) -> str:
-    return f"{panel.title}. {shown.alt}" if panel.title else shown.alt
+def _alt(spec: FigureSpec, panel: CurvePanel) -> str:
+    return f"{panel.title}. {spec.alt}" if panel.title else spec.alt
 
 
-def height(shown: FigureSpec, tall: str = "") -> str:
-    """Return the height of a figure in CSS; `tall`: that of curves in one row, by default 26rem."""
-    if isinstance(shown.panels, HeatMap):
-        return f"{9.5 + 3 * len(shown.panels.rows):g}rem"
-    rows = -(-len(shown.panels) // shown.columns)
-    return tall or "26rem" if rows == 1 else f"{7 + 17 * rows:g}rem"
+def compute_figure_height(spec: FigureSpec, row_height: str = "") -> str:
+    """Return the height of a figure in CSS; `tall`: the height of curves in one row, by default 26rem."""
+    if isinstance(spec.panels, HeatMap):
+        return f"{9.5 + 3 * len(spec.panels.rows):g}rem"
+    rows = -(-len(spec.panels) // spec.columns)
+    return row_height or "26rem" if rows == 1 else f"{7 + 17 * rows:g}rem"
 
 
-def shows_rates(shown: FigureSpec) -> bool:
-    """Return True if a figure shows nothing but learning rates that were chosen: how the comparison was made."""
-    panels = () if isinstance(shown.panels, HeatMap) else shown.panels
+def is_rate_figure(spec: FigureSpec) -> bool:
+    """Return True if a figure shows only chosen learning rates, which are a detail of the comparison."""
+    panels = () if isinstance(spec.panels, HeatMap) else spec.panels
     return bool(panels) and all(panel.y == "learning rate" for panel in panels)
 
 
-def band_words(shown: FigureSpec, networks: int) -> str:
-    """Return what the bands of a figure's curves are; nothing where there are none, or where its caption says it."""
-    panels = () if isinstance(shown.panels, HeatMap) else shown.panels
+def describe_bands(spec: FigureSpec, networks: int) -> str:
+    """Return a sentence on the bands of a figure's curves; empty without bands, or if the caption explains them."""
+    panels = () if isinstance(spec.panels, HeatMap) else spec.panels
     banded = any(curve.low is not None and not curve.apart for panel in panels for curve in panel.curves)
-    said = not banded or "95% interval" in shown.caption
+    said = not banded or "95% interval" in spec.caption
     return "" if said else f"Lines: means of {networks} networks. Bands: 95% intervals."
 
 
-def follows_steps(shown: FigureSpec) -> bool:
+def has_step_axis(spec: FigureSpec) -> bool:
     """Return True if a figure has curves over the steps of a training."""
-    return not isinstance(shown.panels, HeatMap) and any(panel.x.startswith("step") for panel in shown.panels)
+    return not isinstance(spec.panels, HeatMap) and any(panel.x.startswith("step") for panel in spec.panels)
 
 
-def find_looks(figures: Sequence[FigureSpec]) -> dict[str, int]:
-    """Return the looks of curves by their names, of those names that have the same look in all figures."""
+def find_common_looks(figures: Sequence[FigureSpec]) -> dict[str, int]:
+    """Return the look of each curve name that has the same look in all figures."""
     found: dict[str, set[int]] = {}
     for shown in figures:
         for panel in () if isinstance(shown.panels, HeatMap) else shown.panels:
@@ -64,20 +64,20 @@ def find_looks(figures: Sequence[FigureSpec]) -> dict[str, int]:
     return {name: looks.pop() for name, looks in found.items() if len(looks) == 1}
 
 
-def figure_of(shown: FigureSpec, theme: str = "light") -> Figure:
-    """The figure of a part of a report."""
-    if isinstance(shown.panels, HeatMap):
-        return heat_map(shown.panels, theme)
-    return draw_curve_panels(shown.panels, theme, shown.columns)
+def draw_figure(spec: FigureSpec, theme: str = "light") -> Figure:
+    """Draw a figure of a report."""
+    if isinstance(spec.panels, HeatMap):
+        return draw_heat_map(spec.panels, theme)
+    return draw_curve_panels(spec.panels, theme, spec.columns)
 
 
-def blank(theme: str = "light") -> Figure:
-    """Empty axes, where there is no figure yet."""
+def draw_empty_axes(theme: str = "light") -> Figure:
+    """Draw empty axes, for a report without figures."""
     return draw_curve_panels([CurvePanel("", [])], theme)
 
 
-def heat_map(heat: HeatMap, theme: str = "light") -> Figure:
-    """Numbers by rows and columns, each written in its cell; what is good is strong in colour."""
+def draw_heat_map(heat: HeatMap, theme: str = "light") -> Figure:
+    """Draw a heat map with each number in its cell; good numbers have strong colours."""
     colours, figure = THEMES[theme], Figure()
     low, high = heat.ends
     scale = [[0, colours.middle], [1, colours.high]]

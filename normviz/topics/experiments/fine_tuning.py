@@ -1,4 +1,4 @@
-"""Fine-tuning with batch norm: what moves in a network whose parameters are frozen, and what each mode costs."""
+"""Fine-tuning with batch norm: the running averages move although parameters are frozen, and the cost of each mode."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,15 +13,22 @@ from normviz.data.digits import DIGITS_DESCRIPTION
 from normviz.describe.comparisons import Comparisons
 from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, format_mean_percent
 from normviz.jobs.results import Arrays, Results
-from normviz.topics.experiments.experiment import Experiment, hidden_layers
+from normviz.topics.experiments.experiment import Experiment, describe_hidden_layers
 from normviz.topics.experiments.experiment import Setting as Seeded
-from normviz.topics.experiments.fine_tuning_jobs import BEFORE_MOMENTUM, LEARNED, MOMENTA, RATES, WIDTHS, Tuning
-from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word, draw_band, tabulate
+from normviz.topics.experiments.fine_tuning_jobs import (
+    BEFORE_MOMENTUM,
+    LAYER_WIDTHS,
+    LEARNED_PARAMETERS,
+    LEARNING_RATES,
+    MOMENTA,
+    TuningJob,
+)
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, VerdictKey, make_band_curve, tabulate
 
-MODES = {"train": "training mode", "infer": "evaluation mode"}
+MODE_NAMES = {"train": "training mode", "infer": "evaluation mode"}
 """The mode of batch norm while a network is tuned."""
 
-TASKS = {
+TASK_NAMES = {
     "faint": "Faint and bright pictures",
     "inverted": "Inverted pictures",
     "digits": "Digits 5 to 9 after 0 to 4",
@@ -29,27 +36,27 @@ TASKS = {
 }
 """The task that a network is tuned to."""
 
-WORDS = {"nothing": "nothing", "head": "classifier", "weights": "all but γ, β", "all": "all"}
-"""What is learned, a key of `LEARNED`, as the page says it."""
+LEARNED_NAMES = {"nothing": "nothing", "head": "classifier", "weights": "all but γ, β", "all": "all"}
+"""Names of the learned parameters on the page, by the keys of `LEARNED_PARAMETERS`."""
 
-WAYS = {
-    f"{mode}-{learned}": f"{'Training' if mode == 'train' else 'Evaluation'}: {WORDS[learned]}"
-    for mode in MODES
-    for learned in LEARNED
+TUNING_WAYS = {
+    f"{mode}-{learned}": f"{'Training' if mode == 'train' else 'Evaluation'}: {LEARNED_NAMES[learned]}"
+    for mode in MODE_NAMES
+    for learned in LEARNED_PARAMETERS
 }
-"""The ways to tune a network: a mode, and what is learned."""
+"""The ways to tune a network: a mode, and the learned parameters."""
 
-BOTH = {"old": "First task", "new": "New task"}
+TASK_TITLES = {"old": "First task", "new": "New task"}
 """The two tasks on which errors are measured."""
 
 
 @dataclass(frozen=True)
 class Setting(Seeded):
-    """What is tuned to what, and how."""
+    """Settings of the fine-tuning."""
 
-    task: str = choice("faint", TASKS, label="New task", control="menu")
+    task: str = choice("faint", TASK_NAMES, label="New task", control="menu")
     ways: Sequence[str] = multiple_choice(
-        ("train-nothing", "train-all", "infer-nothing", "infer-all"), WAYS, label="Shown",
+        ("train-nothing", "train-all", "infer-nothing", "infer-all"), TUNING_WAYS, label="Shown",
         help="The mode of batch norm, and what is learned of the network.",
     )  # fmt: skip
     momentum: float = real(
@@ -60,17 +67,19 @@ class Setting(Seeded):
     steps: int = integer(100, 10, 1000, label="Steps", stops=(20, 50, 100, 200, 500, 1000), control="stops")
 
 
-def make_part(setting: Setting, mode: str, task: str) -> Tuning:
+def make_tuning_job(setting: Setting, mode: str, task: str) -> TuningJob:
     """Return the networks that are tuned to a task in a mode."""
     momentum = setting.momentum if mode == "train" else BEFORE_MOMENTUM
-    return Tuning(
+    return TuningJob(
         setting.networks, mode, task, momentum, setting.examples, setting.batch, setting.steps, setting.device
     )
 
 
-def parts(setting: Setting) -> list[Tuning]:
+def parts(setting: Setting) -> list[TuningJob]:
     """Return the networks of both modes on the new task, and on the same task again."""
-    return [*dict.fromkeys(make_part(setting, mode, task) for task in (setting.task, "same") for mode in MODES)]
+    return [
+        *dict.fromkeys(make_tuning_job(setting, mode, task) for task in (setting.task, "same") for mode in MODE_NAMES)
+    ]
 
 
 @dataclass(frozen=True)
@@ -80,7 +89,7 @@ class Outcome:
     Attributes:
         name: of the way in figures.
         result: of all networks in its mode.
-        row: the position of what is learned.
+        row: the position of the learned parameters.
         best: the position of the rate.
         look: its colour in figures.
     """
@@ -93,15 +102,15 @@ class Outcome:
 
     @classmethod
     def of(cls, way: str, result: Arrays, look: int = 0) -> "Outcome":
-        """Return the outcome of a key of `WAYS`, from the result of its mode."""
-        row = [*LEARNED].index(way.partition("-")[2])
-        return cls(WAYS[way], result, row, choose_learning_rate(result["validation"][-1, row]), look)
+        """Return the outcome of a key of `TUNING_WAYS`, from the result of its mode."""
+        row = [*LEARNED_PARAMETERS].index(way.partition("-")[2])
+        return cls(TUNING_WAYS[way], result, row, choose_learning_rate(result["validation"][-1, row]), look)
 
     def errors(self, name: str) -> np.ndarray:
         """Return the test errors on a task, "old" or "new", (measured steps, seeds)."""
         return self.result[name][:, self.row, self.best]
 
-    def by_momentum(self) -> np.ndarray:
+    def get_errors_by_momentum(self) -> np.ndarray:
         """Return the test errors on the first task at the end, (momenta, seeds)."""
         return self.result["old by momentum"][:, self.row, self.best]
 
@@ -111,8 +120,8 @@ class Outcome:
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return the errors on both tasks by step, over the learning rate, and over the momentum."""
-    found = {mode: results.get(make_part(setting, mode, setting.task), {}) for mode in MODES}
+    """Report the errors on both tasks by step, over the learning rate, and over the momentum."""
+    found = {mode: results.get(make_tuning_job(setting, mode, setting.task), {}) for mode in MODE_NAMES}
     begun = {mode: each for mode, each in found.items() if len(each.get("measured", ()))}
     shown = [
         Outcome.of(way, begun[mode], look)
@@ -132,7 +141,7 @@ def report(setting: Setting, results: Results) -> Report:
 
 def _curve(outcome: Outcome, x: np.ndarray, shares: np.ndarray, points: bool = False) -> Curve:
     """Return the curve of a way, of shares (…, seeds) in per cent."""
-    return draw_band(outcome.name, x, 100 * shares, outcome.look, points=points)
+    return make_band_curve(outcome.name, x, 100 * shares, outcome.look, points=points)
 
 
 def _draw_curves(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
@@ -145,7 +154,7 @@ def _draw_curves(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
             [_curve(each, each.result["measured"], each.errors(name)) for each in outcomes],
             "step", "test error, %",
         )
-        for name, title in BOTH.items()
+        for name, title in TASK_TITLES.items()
     ]  # fmt: skip
     said = "; ".join(
         f"{each.name} {each.level('old')} on the first task, {each.level('new')} on the new one" for each in outcomes
@@ -163,12 +172,12 @@ def _draw_rates(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     panels = [
         CurvePanel(
             f"{title}: test error at the end",
-            [_curve(each, np.array(RATES), each.result[name][-1, each.row], points=True) for each in outcomes],
-            "learning rate", "test error, %", "x", marks=RATES,
+            [_curve(each, np.array(LEARNING_RATES), each.result[name][-1, each.row], points=True) for each in outcomes],
+            "learning rate", "test error, %", "x", marks=LEARNING_RATES,
         )
-        for name, title in BOTH.items()
+        for name, title in TASK_TITLES.items()
     ]  # fmt: skip
-    said = ", ".join(f"{each.name} {typeset(RATES[each.best])}" for each in outcomes)
+    said = ", ".join(f"{each.name} {typeset(LEARNING_RATES[each.best])}" for each in outcomes)
     yield FigureSpec(
         "rates", panels, f"Test errors at the end over the learning rate. Best rates: {said}.",
         "The best rate of a way has the lowest error on validation digits of the new task.",
@@ -180,17 +189,17 @@ def _draw_momenta(setting: Setting, outcomes: Sequence[Outcome]) -> Iterator[Fig
     trained = [each for each in outcomes if len(each.result["old by momentum"]) > 1]
     if not trained:
         return
-    momenta = np.array(make_part(setting, "train", setting.task).momenta)
+    momenta = np.array(make_tuning_job(setting, "train", setting.task).momenta)
     panel = CurvePanel(
         "First task: test error at the end",
-        [_curve(each, momenta, each.by_momentum(), points=True) for each in trained],
+        [_curve(each, momenta, each.get_errors_by_momentum(), points=True) for each in trained],
         "momentum", "test error, %", "x", marks=MOMENTA,
     )  # fmt: skip
     said = "; ".join(
         f"{each.name}: {format_mean_percent(errors[0])} at {typeset(momenta[0])}, {format_mean_percent(errors[-1])} at "
         f"{typeset(momenta[-1])}"
         for each in trained
-        for errors in [each.by_momentum()]
+        for errors in [each.get_errors_by_momentum()]
     )
     yield FigureSpec(
         "momenta", [panel], f"Error on the first task over the momentum of the running averages. {said}.",
@@ -200,12 +209,13 @@ def _draw_momenta(setting: Setting, outcomes: Sequence[Outcome]) -> Iterator[Fig
 
 
 def _judge(setting: Setting, whole: Mapping[str, Mapping[str, Arrays]]) -> tuple[str, Verdict]:
-    """Return the headline, and the verdict on networks whose parameters are frozen and on those that learn."""
-    if any(len(each) < len(MODES) for each in whole.values()):
+    """Return the headline, and the verdict on frozen networks and on networks that learn."""
+    if any(len(each) < len(MODE_NAMES) for each in whole.values()):
         waiting = "Not all networks are tuned yet."
         return waiting, Verdict("open", waiting)
     now, again = (
-        {way: Outcome.of(way, whole[task][way.partition("-")[0]]) for way in WAYS} for task in (setting.task, "same")
+        {way: Outcome.of(way, whole[task][way.partition("-")[0]]) for way in TUNING_WAYS}
+        for task in (setting.task, "same")
     )
     frozen, kept = now["train-nothing"], now["infer-nothing"]
     train, infer = now["train-all"], now["infer-all"]
@@ -234,7 +244,7 @@ def _judge(setting: Setting, whole: Mapping[str, Mapping[str, Arrays]]) -> tuple
         f"{frozen.level('new')}. In evaluation mode {'nothing moves' if still else 'the averages move too'}. "
         f"{_learning_words(now, again, found)}"
     )
-    word: Word = "holds" if found.sides["frozen"] == "more" else "holds-if"
+    word: VerdictKey = "holds" if found.sides["frozen"] == "more" else "holds-if"
     if not (nothing_learned and still and (moved > 0).all()):
         word = "wrong"
     condition = f"{_condition(setting, frozen)} Holm's correction is for {len(found.differences)} comparisons."
@@ -242,14 +252,15 @@ def _judge(setting: Setting, whole: Mapping[str, Mapping[str, Arrays]]) -> tuple
 
 
 def _learning_words(now: Mapping[str, Outcome], again: Mapping[str, Outcome], found: Comparisons) -> str:
-    """Return the errors of networks of which all is learned: on both tasks, over the rate, and without a new task."""
+    """Return sentences on networks that learn all parameters: errors on both tasks, and without a new task."""
     train, infer = now["train-all"], now["infer-all"]
     differences = (
         compare_seed_by_seed(infer.result["new"][-1, infer.row, k], train.result["new"][-1, train.row, k])
-        for k in range(len(RATES))
+        for k in range(len(LEARNING_RATES))
     )
     rates = ", ".join(
-        f"{difference.text(100)} at {typeset(rate)}" for difference, rate in zip(differences, RATES, strict=True)
+        f"{difference.text(100)} at {typeset(rate)}"
+        for difference, rate in zip(differences, LEARNING_RATES, strict=True)
     )
     return (
         f"All parameters learned, each mode at its best rate: the error on the first task is {train.level('old')} in "
@@ -261,31 +272,33 @@ def _learning_words(now: Mapping[str, Outcome], again: Mapping[str, Outcome], fo
     )
 
 
-CANCELLED = (
+CANCELLED_NOTE = (
     " The new pictures are 0.6 + 0.4 x, which batch norm cancels: in training mode there is nothing new to learn."
 )
 """The reason why faint pictures need no learning in training mode."""
 
 
 def _condition(setting: Setting, frozen: Outcome) -> str:
-    """Return what the numbers depend on."""
-    momenta = make_part(setting, "train", setting.task).momenta
-    ends = [f"{format_mean_percent(frozen.by_momentum()[k])} at {typeset(momenta[k])}" for k in (0, -1)]
+    """Return the conditions of the numbers, in sentences."""
+    momenta = make_tuning_job(setting, "train", setting.task).momenta
+    ends = [f"{format_mean_percent(frozen.get_errors_by_momentum()[k])} at {typeset(momenta[k])}" for k in (0, -1)]
     return (
-        f"{TASKS[setting.task]}; {setting.steps} steps of Adam on batches of {setting.batch} of {setting.examples} "
+        f"{TASK_NAMES[setting.task]}; {setting.steps} steps of Adam on batches of {setting.batch} of "
+        f"{setting.examples} "
         f"digits, momentum {typeset(setting.momentum)}. By the momentum, all frozen, the error on the first task ends "
-        f"at {ends[0]} and {ends[1]}.{CANCELLED if setting.task == 'faint' else ''}"
+        f"at {ends[0]} and {ends[1]}.{CANCELLED_NOTE if setting.task == 'faint' else ''}"
     )
 
 
 def _tabulate(setting: Setting, whole: Mapping[str, Mapping[str, Arrays]]) -> dict[str, list[Any]]:
-    """Return all numbers, a row for every task, mode, choice of what is learned, and seed."""
+    """Tabulate all numbers, one row per task, mode, choice of learned parameters, and seed."""
     rows = [
         {
-            "task": TASKS[task], "mode": MODES[mode], "learned": words, "learning rate": RATES[each.best], "seed": seed,
+            "task": TASK_NAMES[task], "mode": MODE_NAMES[mode], "learned": words,
+            "learning rate": LEARNING_RATES[each.best], "seed": seed,
             **{
                 f"{title.lower()}, error {when}": float(each.errors(name)[step, k])
-                for name, title in BOTH.items()
+                for name, title in TASK_TITLES.items()
                 for when, step in (("before", 0), ("after", -1))
             },
             "running means moved": float(result["moved"][-1, each.row, each.best, k]),
@@ -297,7 +310,7 @@ def _tabulate(setting: Setting, whole: Mapping[str, Mapping[str, Arrays]]) -> di
         }
         for task, modes in whole.items()
         for mode, result in modes.items()
-        for learned, words in WORDS.items()
+        for learned, words in LEARNED_NAMES.items()
         for each in [Outcome.of(f"{mode}-{learned}", result)]
         for k, seed in enumerate(setting.networks)
     ]  # fmt: skip
@@ -310,9 +323,10 @@ EXPERIMENT = Experiment(
     claim="Frozen parameters do not freeze batch norm: “during training this layer keeps running estimates” (PyTorch's "
     "documentation of BatchNorm1d). Evaluation mode does: it “is simply a linear transform” (Ioffe & Szegedy 2015, "
     "section 3.1).",
-    about=lambda setting: f"{DIGITS_DESCRIPTION}; {hidden_layers(WIDTHS)} with batch norm; then tuned to "
+    about=lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)} with batch norm; then "
+                          f"tuned to "
                           f"{setting.examples} "
-    f"examples: {TASKS[setting.task].lower()}.",
+    f"examples: {TASK_NAMES[setting.task].lower()}.",
     setting=Setting, parts=parts, report=report,
     why="In training mode every batch updates the running averages, even if no parameter learns. In evaluation mode "
     "batch norm only reads them.",

@@ -1,4 +1,4 @@
-"""The networks of the experiment on fine-tuning: they learn one task, and are tuned to another at every rate."""
+"""The job of the experiment on fine-tuning: networks learn one task, and are tuned to another at every rate."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,34 +9,34 @@ import numpy as np
 from normviz.core.registry import DEFAULT_EPS
 from normviz.jobs.results import Arrays
 from normviz.jobs.spec import JobStep
-from normviz.topics.experiments.course import make_step, marks
+from normviz.topics.experiments.training_history import choose_measured_steps, make_job_step
 
-WIDTHS = (64, 64)
+LAYER_WIDTHS = (64, 64)
 """Units of the normalized layers."""
 
 BEFORE, BEFORE_BATCH, BEFORE_RATE, BEFORE_MOMENTUM = 200, 64, 0.003, 0.1
-"""Of the training on the first task: steps, batch size, learning rate of Adam, and PyTorch's default momentum."""
+"""Steps, batch size, learning rate of Adam and momentum (PyTorch's default) of the training on the first task."""
 
-RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03)
+LEARNING_RATES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03)
 """Learning rates of Adam of the grid, at which networks are tuned."""
 
 MOMENTA = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Shares of a new batch in the running averages that are compared."""
 
-POINTS = 10
+MEASUREMENT_COUNT = 10
 """Steps of the tuning at which errors are measured."""
 
-LEARNED: dict[str, tuple[str, ...]] = {
+LEARNED_PARAMETERS: dict[str, tuple[str, ...]] = {
     "nothing": (),
     "head": ("classifier",),
     "weights": ("classifier", "weights"),
     "all": ("classifier", "weights", "γ, β"),
 }
-"""The parameters that are learned in the tuning, by the choice; all others are frozen."""
+"""The parameters that the tuning changes, by the choice; all others are frozen."""
 
 
 @dataclass(frozen=True)
-class Tuning:
+class TuningJob:
     """Networks of all seeds that learn the first task, then tuned in one mode, as one stack.
 
     The stack has every choice of what is learned at every learning rate. Its result holds
@@ -44,7 +44,7 @@ class Tuning:
     - "measured": the steps of the tuning at which the errors were measured, from 0 on;
     - "old", "new", "validation": errors on test digits of both tasks, and on validation digits of the new one, each
       (measured steps, choices, rates, seeds);
-    - "moved": the distance of the running means from those before the tuning, in standard deviations, of that shape;
+    - "moved": the distance of the running means from their values before the tuning, in standard deviations,
     - "old by momentum": at the end, the error on the first task, (momenta, choices, rates, seeds);
     - "changed: …": at the end, the largest change of parameters, (choices, rates, seeds).
     """
@@ -63,38 +63,43 @@ class Tuning:
 
     @property
     def momenta(self) -> tuple[float, ...]:
-        """The momenta of the averages that are kept; in evaluation mode none changes."""
+        """The momenta of the running averages; in evaluation mode none changes."""
         return tuple(sorted({*MOMENTA, self.momentum})) if self.mode == "train" else (self.momentum,)
 
     @property
     def seconds(self) -> float:
-        """The expected time of its steps on the machine on which that was measured."""
-        count = len(self.networks) * len(LEARNED) * len(RATES)
-        looks = 1350 * POINTS / 3 + 450 * len(self.momenta) / 3
-        trained = BEFORE * BEFORE_BATCH / (len(LEARNED) * len(RATES)) + self.length * self.batch + looks
+        """Expected seconds of all steps on the reference machine."""
+        count = len(self.networks) * len(LEARNED_PARAMETERS) * len(LEARNING_RATES)
+        looks = 1350 * MEASUREMENT_COUNT / 3 + 450 * len(self.momenta) / 3
+        trained = (
+            BEFORE * BEFORE_BATCH / (len(LEARNED_PARAMETERS) * len(LEARNING_RATES)) + self.length * self.batch + looks
+        )
         return 2e-3 * BEFORE + 3e-3 * self.length + 2.5e-6 * count * trained
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train step by step."""
+        """Train, and yield the result so far after every step."""
         from normviz.train.batch_norm import BatchNorm
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device, to_numpy
         from normviz.train.tuning import TunedNetworks, make_tasks, measure_mean_drift, measure_parameter_changes
 
         device = open_float32_device(self.device)
         first, second = make_tasks(self.task, self.networks, self.examples, device)
-        network = TunedNetworks(self.networks, WIDTHS, BEFORE_MOMENTUM, DEFAULT_EPS, device)
+        network = TunedNetworks(self.networks, LAYER_WIDTHS, BEFORE_MOMENTUM, DEFAULT_EPS, device)
         learner = Trainer([*network.weights, *network.gains, *network.biases, *network.old], "adam", BEFORE_RATE)
         found: dict[str, list[np.ndarray]] = {"measured": [], "old": [], "new": [], "validation": [], "moved": []}
         count = BEFORE + self.length
         for step, (x, labels) in enumerate(first.batches(self.networks, BEFORE, BEFORE_BATCH), 1):
             learner.step(cross_entropy(network.logits(x, BatchNorm.train, new=False), labels))
-            yield make_step(step / count, device, lambda: found)
+            yield make_job_step(step / count, device, lambda: found)
 
-        shape = (len(LEARNED), len(RATES), len(self.networks))
+        shape = (len(LEARNED_PARAMETERS), len(LEARNING_RATES), len(self.networks))
         fresh = self.task == "digits"
         before, network = (network.replicate(shape[0] * shape[1], self.momenta, fresh) for _ in range(2))
         parameters = [(name, each) for name, some in network.parameter_groups.items() for each in some]
-        rates = [np.outer([name in learned for learned in LEARNED.values()], RATES) for name, _ in parameters]
+        rates = [
+            np.outer([name in learned for learned in LEARNED_PARAMETERS.values()], LEARNING_RATES)
+            for name, _ in parameters
+        ]
         learner = Trainer(
             [each for _, each in parameters], "adam", [network.old[0].new_tensor(r).view(-1, 1) for r in rates]
         )
@@ -110,7 +115,7 @@ class Tuning:
             found["moved"].append(to_numpy(measure_mean_drift(network, before, chosen)).reshape(shape))
 
         last: Arrays = {}
-        measured = marks(self.length, POINTS)
+        measured = choose_measured_steps(self.length, MEASUREMENT_COUNT)
         measure(0)
         for step, (x, labels) in enumerate(second.batches(self.networks, self.length, self.batch), 1):
             learner.step(cross_entropy(network.logits(x, normalize, new=True), labels))
@@ -121,4 +126,4 @@ class Tuning:
                 last["old by momentum"] = np.stack([to_numpy(each).reshape(shape) for each in errors])
                 for name, each in measure_parameter_changes(network, before).items():
                     last[f"changed: {name}"] = to_numpy(each).reshape(shape)
-            yield make_step((BEFORE + step) / count, device, lambda: {**found, **last})
+            yield make_job_step((BEFORE + step) / count, device, lambda: {**found, **last})

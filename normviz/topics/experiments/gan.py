@@ -19,36 +19,42 @@ from normviz.describe.seeds import (
     format_mean_percent,
 )
 from normviz.jobs.results import Results
-from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, foremost, hidden_layers
+from normviz.topics.experiments.experiment import (
+    ComparisonSetting,
+    Experiment,
+    choose_headline_schemes,
+    declare_schemes,
+    describe_hidden_layers,
+)
 from normviz.topics.experiments.gan_jobs import (
     BATCH,
-    ENDS,
+    FINAL_MEASUREMENTS,
+    LEARNING_RATES,
     LEAST,
     MODES,
     MOST,
-    NEAR,
+    NEAR_SIGMAS,
     POINTS,
     RADIUS,
-    RATES,
     WIDTH,
     Part,
-    centres,
-    covered,
+    compute_mode_centres,
+    count_covered_modes,
 )
 from normviz.topics.experiments.grid_outcome import GridOutcome
-from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word, draw_band, tabulate
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, VerdictKey, make_band_curve, tabulate
 
-TIMES = (0.25, 0.5, 1.0)
+SHOWN_SHARES = (0.25, 0.5, 1.0)
 """Shares of the training at which the points are shown."""
 
 
 @dataclass(frozen=True)
-class Setting(Comparison):
-    """What plays against what, for how long."""
+class Setting(ComparisonSetting):
+    """Settings of the GAN and its training."""
 
     layer: ClassVar[tuple[int, int]] = (BATCH, WIDTH)
 
-    schemes: tuple[str, ...] = comparing(("none", "spectral"))
+    schemes: tuple[str, ...] = declare_schemes(("none", "spectral"))
     ahead: int = integer(
         3, 1, 6, label="Steps of the discriminator", help="For each of the generator; compared with 1."
     )
@@ -70,7 +76,7 @@ def _part(setting: Setting, row: SchemeSpec, ahead: int) -> Part:
 
 
 def parts(setting: Setting) -> list[Part]:
-    """Return a part for every scheme and number of steps; those with more steps of the discriminator come first."""
+    """Return a job for every scheme and number of steps; more steps of the discriminator come first."""
     return [_part(setting, row, ahead) for ahead in setting.sides for row in setting.rows]
 
 
@@ -79,33 +85,35 @@ class Outcome(GridOutcome):
 
     @property
     def best(self) -> int:
-        """The position of the rate at which most modes are covered, by samples that are not among those shown."""
-        return choose_learning_rate(1 - covered(self.result["validation"][-ENDS:]).mean(0) / MODES)
+        """The position of the rate at which most modes are covered, by samples other than the shown ones."""
+        return choose_learning_rate(
+            1 - count_covered_modes(self.result["validation"][-FINAL_MEASUREMENTS:]).mean(0) / MODES
+        )
 
     @property
-    def modes(self) -> np.ndarray:
+    def covered_modes(self) -> np.ndarray:
         """Covered modes, (measured, rates, seeds)."""
-        return covered(self.result["near"])
+        return count_covered_modes(self.result["near"])
 
     @property
-    def quality(self) -> np.ndarray:
+    def near_share(self) -> np.ndarray:
         """Shares of samples near some mode, (measured, rates, seeds)."""
         return self.result["near"].sum(-1)
 
     @property
-    def last_modes(self) -> np.ndarray:
+    def final_covered_modes(self) -> np.ndarray:
         """Covered modes at the end and the best rate, by seed."""
-        return self.modes[-ENDS:, self.best].mean(0)
+        return self.covered_modes[-FINAL_MEASUREMENTS:, self.best].mean(0)
 
     @property
-    def last_quality(self) -> np.ndarray:
+    def final_near_share(self) -> np.ndarray:
         """Shares of samples near some mode at the end and the best rate, by seed."""
-        return self.quality[-ENDS:, self.best].mean(0)
+        return self.near_share[-FINAL_MEASUREMENTS:, self.best].mean(0)
 
     @property
     def level(self) -> str:
         """The mean of the covered modes with its interval: "6.3 ± 1.1"."""
-        return format_mean(self.last_modes, 1)
+        return format_mean(self.final_covered_modes, 1)
 
 
 Outcomes = Mapping[tuple[int, int], Outcome]
@@ -113,14 +121,14 @@ Outcomes = Mapping[tuple[int, int], Outcome]
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return the covered modes by step and by learning rate, and points of the first seed."""
+    """Report the covered modes by step and by learning rate, and points of the first seed."""
     begun: dict[tuple[int, int], Outcome] = {}
     for ahead in setting.sides:
         for k, row in enumerate(setting.rows):
             result = results.get(_part(setting, row, ahead))
             if result is not None and len(result["measured"]):
-                begun[ahead, k] = Outcome.of(setting, k, RATES, result)
-    ended = {place: each for place, each in begun.items() if each.ended}
+                begun[ahead, k] = Outcome.of(setting, k, LEARNING_RATES, result)
+    ended = {place: each for place, each in begun.items() if each.is_ended}
     figures = [_draw_courses(setting, begun), _draw_points(setting, begun), _draw_rates(setting, begun)]
     return Report(
         _headline(setting, begun, ended), figures if begun else [], _verdict(setting, ended), _tabulate(setting, ended)
@@ -128,27 +136,28 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _tabulate(setting: Setting, ended: Outcomes) -> dict[str, list[Any]]:
-    """Return all numbers, a row for every scheme, number of steps, learning rate and seed."""
+    """Tabulate all numbers, one row per scheme, number of steps, learning rate and seed."""
     return tabulate([
         {
             "scheme": setting.rows[k].key, "steps of the discriminator": ahead, "learning rate": rate,
-            "best rate": r == each.best, "seed": seed, "modes covered": float(each.modes[-ENDS:, r, s].mean()),
-            "share near a mode": float(each.quality[-ENDS:, r, s].mean()),
+            "best rate": r == each.best, "seed": seed,
+            "modes covered": float(each.covered_modes[-FINAL_MEASUREMENTS:, r, s].mean()),
+            "share near a mode": float(each.near_share[-FINAL_MEASUREMENTS:, r, s].mean()),
         }
         for (ahead, k), each in ended.items()
-        for r, rate in enumerate(RATES)
+        for r, rate in enumerate(LEARNING_RATES)
         for s, seed in enumerate(setting.networks)
     ])  # fmt: skip
 
 
-def _sided(ahead: int) -> str:
+def _format_steps_ahead(ahead: int) -> str:
     return f"{ahead} step{'s' * (ahead > 1)} of the discriminator"
 
 
 def _levels(outcomes: Outcomes) -> str:
     """Return the covered modes of all outcomes in words."""
     return "; ".join(
-        f"with {_sided(ahead)}, {each.name} {each.level} at {typeset(each.rate)}"
+        f"with {_format_steps_ahead(ahead)}, {each.name} {each.level} at {typeset(each.rate)}"
         for (ahead, _), each in outcomes.items()
     )
 
@@ -157,9 +166,9 @@ def _draw_courses(setting: Setting, begun: Outcomes) -> FigureSpec:
     """Draw the covered modes by step at the best rate of each scheme."""
     panels = [
         CurvePanel(
-            _sided(ahead),
+            _format_steps_ahead(ahead),
             [
-                draw_band(each.label, each.result["measured"], each.modes[:, each.best], each.look)
+                make_band_curve(each.label, each.result["measured"], each.covered_modes[:, each.best], each.look)
                 for (side, _), each in begun.items()
                 if side == ahead
             ],
@@ -172,38 +181,41 @@ def _draw_courses(setting: Setting, begun: Outcomes) -> FigureSpec:
         "curves", panels, f"Modes covered, of {MODES}, by step at the best rate of each scheme. At the end: "
         f"{_levels(begun)}.",
         f"Means over the seeds with 95% intervals. A mode is covered if {LEAST / MODES:.1%} of the samples are within "
-        f"{NEAR:g} σ of it and more than {MOST:.0%} are near some mode: a smeared ring covers none.",
+        f"{NEAR_SIGMAS:g} σ of it and more than {MOST:.0%} are near some mode: a smeared ring covers none.",
     )  # fmt: skip
 
 
 def _draw_rates(setting: Setting, begun: Outcomes) -> FigureSpec:
     """Draw the covered modes and the share of samples near a mode over the learning rate."""
     kinds = (
-        ("modes covered", 1, (-0.4, MODES + 0.4), lambda each: each.modes),
-        ("samples near a mode, %", 100, (-4.0, 104.0), lambda each: each.quality),
+        ("modes covered", 1, (-0.4, MODES + 0.4), lambda each: each.covered_modes),
+        ("samples near a mode, %", 100, (-4.0, 104.0), lambda each: each.near_share),
     )
     panels = [
         CurvePanel(
-            _sided(ahead),
+            _format_steps_ahead(ahead),
             [
-                draw_band(each.label, np.array(RATES), scale * values(each)[-ENDS:].mean(0), each.look, points=True)
+                make_band_curve(
+                    each.label, np.array(LEARNING_RATES), scale * values(each)[-FINAL_MEASUREMENTS:].mean(0), each.look,
+                    points=True,
+                )
                 for (side, _), each in begun.items()
                 if side == ahead
             ],
-            "learning rate", axis, "x", span=span, marks=RATES,
+            "learning rate", axis, "x", span=span, marks=LEARNING_RATES,
         )
         for axis, scale, span, values in kinds
         for ahead in setting.sides
         if any(side == ahead for side, _ in begun)
     ]  # fmt: skip
     near_modes = "; ".join(
-        f"with {_sided(ahead)}, {each.name} {format_mean_percent(each.last_quality)}"
+        f"with {_format_steps_ahead(ahead)}, {each.name} {format_mean_percent(each.final_near_share)}"
         for (ahead, _), each in begun.items()
     )
     return FigureSpec(
         "rates", panels, f"Modes covered and samples near a mode, by learning rate. At the best rates {near_modes} of "
         "the samples are near a mode.",
-        f"Means over the last {ENDS} of {POINTS} measurements and the seeds, with 95% intervals.",
+        f"Means over the last {FINAL_MEASUREMENTS} of {POINTS} measurements and the seeds, with 95% intervals.",
     )  # fmt: skip
 
 
@@ -216,45 +228,48 @@ def _draw_points(setting: Setting, begun: Outcomes) -> FigureSpec:
         if each is None:
             continue
         measured = each.result["measured"]
-        for share in TIMES:
+        for share in SHOWN_SHARES:
             at = int(np.abs(measured - share * setting.steps).argmin())
             if measured[at] < share * setting.steps - setting.steps / POINTS:
                 continue  # not trained so far yet
             x, y = each.result["points"][at, each.best].T
             cloud = Curve(label, x, y, k, apart=True, size=4)
             panels.append(CurvePanel(f"{label}, step {measured[at]}", [ring, cloud], square=1.6 * RADIUS))
-            words.append(f"{label}, step {measured[at]}: {each.modes[at, each.best, 0]} modes")
+            words.append(f"{label}, step {measured[at]}: {each.covered_modes[at, each.best, 0]} modes")
     return FigureSpec(
         "points", panels or [CurvePanel("", [ring], square=1.6 * RADIUS)],
-        f"Points of the generator of seed {setting.seed}, {_sided(setting.ahead)} for each of its own. "
+        f"Points of the generator of seed {setting.seed}, {_format_steps_ahead(setting.ahead)} for each of its own. "
         f"{'; '.join(words) or 'None yet'}.",
-        f"Circles are {NEAR:g} σ around the centres of the data. Seed {setting.seed}, {_sided(setting.ahead)}, at the "
+        f"Circles are {NEAR_SIGMAS:g} σ around the centres of the data. Seed {setting.seed}, "
+        f"{_format_steps_ahead(setting.ahead)}, at the "
         "best learning rate of each scheme.",
-        len(TIMES),
+        len(SHOWN_SHARES),
     )  # fmt: skip
 
 
 def _ring(deviation: float) -> Curve:
     """Return a circle around each mode, with gaps between the circles."""
     angles = np.append(np.linspace(0, 2 * np.pi, 25), np.nan)
-    circle = NEAR * deviation * np.stack([np.cos(angles), np.sin(angles)], 1)
-    x, y = (centres()[:, None] + circle).reshape(-1, 2).T
+    circle = NEAR_SIGMAS * deviation * np.stack([np.cos(angles), np.sin(angles)], 1)
+    x, y = (compute_mode_centres()[:, None] + circle).reshape(-1, 2).T
     return Curve("a mode of the data", x, y, -1)
 
 
 def _headline(setting: Setting, begun: Outcomes, ended: Outcomes) -> str:
-    """Say the covered modes of two schemes where the discriminator takes most steps."""
+    """Return the headline: the covered modes of two schemes at the larger number of discriminator steps."""
     wanted = [k for k, row in enumerate(setting.rows) if row.key in ("none", "spectral")]
-    pair = wanted if len(wanted) == 2 else foremost(setting.rows, 2)
+    pair = wanted if len(wanted) == 2 else choose_headline_schemes(setting.rows, 2)
     found = [ended[setting.ahead, k] for k in pair if (setting.ahead, k) in ended]
     if len(found) < len(pair):
         return "Training has begun." if begun else "Nothing is trained yet."
-    levels = [f"{each.last_modes.mean():.1f} with {each.name}".replace("with no ", "without ") for each in found]
+    levels = [
+        f"{each.final_covered_modes.mean():.1f} with {each.name}".replace("with no ", "without ") for each in found
+    ]
     return f"Modes covered: {join_words(levels, 'and')}."
 
 
 def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
-    """Say whether spectral norm covers more modes than no normalization, by the steps of the discriminator."""
+    """Judge whether spectral norm covers more modes than no normalization, by the steps of the discriminator."""
     keys = [row.key for row in setting.rows]
     if not {"none", "spectral"} <= set(keys):
         return Verdict("open", "The claim compares spectral norm with no normalization: choose both.")
@@ -262,17 +277,21 @@ def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
     if any((ahead, k) not in ended for ahead in setting.sides for k in (first, second)):
         return Verdict("open", "Not all networks are trained yet.")
     pairs = [(ended[ahead, first], ended[ahead, second]) for ahead in setting.sides]
-    changes = [compare_seed_by_seed(one.last_modes, other.last_modes) for one, other in pairs]
+    changes = [compare_seed_by_seed(one.final_covered_modes, other.final_covered_modes) for one, other in pairs]
     signs = find_clear_signs(changes)
     says = []
     for ahead, (one, other), change, sign in zip(setting.sides, pairs, changes, signs, strict=True):
         difference = f"a difference of {change.text()}" if sign else "no clear difference"
         says.append(
-            f"With {_sided(ahead)} for each of the generator, samples cover {one.level} of {MODES} modes with spectral "
-            f"norm and {other.level} without normalization ({difference}); {format_mean_percent(one.last_quality)} and "
-            f"{format_mean_percent(other.last_quality)} of them are near a mode."
+            f"With {_format_steps_ahead(ahead)} for each of the generator, samples cover {one.level} of {MODES} "
+            f"modes with spectral "
+            f"norm and {other.level} without normalization ({difference}); "
+            f"{format_mean_percent(one.final_near_share)} and "
+            f"{format_mean_percent(other.final_near_share)} of them are near a mode."
         )
-    word: Word = "holds" if min(signs) > 0 else "holds-if" if max(signs) > 0 else "wrong" if min(signs) < 0 else "open"
+    word: VerdictKey = (
+        "holds" if min(signs) > 0 else "holds-if" if max(signs) > 0 else "wrong" if min(signs) < 0 else "open"
+    )
     return Verdict(
         word,
         " ".join(says),
@@ -289,7 +308,7 @@ EXPERIMENT = Experiment(
     claim="Spectral normalization serves “to stabilize the training of the discriminator” of a GAN (Miyato et al. "
     "2018, abstract). A tutorial says that it was introduced against mode collapse.",
     about=lambda _: f"Points from {MODES} Gaussians on a ring; a generator and a discriminator, each with "
-    f"{hidden_layers((WIDTH, WIDTH))}.",
+    f"{describe_hidden_layers((WIDTH, WIDTH))}.",
     setting=Setting, parts=parts, report=report,
     why="Spectral norm bounds the slope of the discriminator. So several of its steps do not carry it far ahead of "
     "the generator.",

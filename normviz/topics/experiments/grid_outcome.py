@@ -1,4 +1,4 @@
-"""What a grid of learning rates gives: the networks at the rate that validation digits choose."""
+"""The outcome of a grid of learning rates: the networks at the rate chosen on validation digits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 
 from normviz.describe.seeds import choose_learning_rate, format_mean_percent
 from normviz.jobs.results import Arrays
-from normviz.topics.experiments.experiment import Comparison
+from normviz.topics.experiments.experiment import ComparisonSetting
 
 
 @dataclass(frozen=True)
@@ -16,8 +16,8 @@ class GridOutcome:
     """Networks that differ in their seeds, at the learning rate with the lowest mean validation error at the end.
 
     Attributes:
-        name: of the networks in a sentence.
-        label: of the networks in a figure.
+        name: their name in sentences.
+        label: their name in figures.
         look: their colour in figures.
         rates: the learning rates of the grid.
         result: arrays by name; "validation" and "test" are errors (measured steps, rates, seeds).
@@ -30,8 +30,8 @@ class GridOutcome:
     result: Arrays
 
     @classmethod
-    def of(cls, setting: Comparison, k: int, rates: Sequence[float], result: Arrays) -> Self:
-        """Return the outcome of the scheme at a position."""
+    def of(cls, setting: ComparisonSetting, k: int, rates: Sequence[float], result: Arrays) -> Self:
+        """Return the outcome of the scheme at position `k` of the setting."""
         return cls(setting.names[k], setting.labels[k], k, rates, result)
 
     @property
@@ -45,23 +45,23 @@ class GridOutcome:
         return self.rates[self.best]
 
     @property
-    def ended(self) -> bool:
+    def is_ended(self) -> bool:
         """True if the training is over."""
         return bool(self.result["share"] == 1)
 
-    def at_best(self, name: str) -> np.ndarray:
+    def get_at_best_rate(self, name: str) -> np.ndarray:
         """Return an array of the result (…, rates, seeds) at the best learning rate, (…, seeds)."""
         return self.result[name][..., self.best, :]
 
     @property
-    def by_rate(self) -> np.ndarray:
+    def errors_by_rate(self) -> np.ndarray:
         """The test errors at the end, (rates, seeds)."""
         return self.result["test"][-1]
 
     @property
     def last(self) -> np.ndarray:
         """The test errors at the end, by seed."""
-        return self.by_rate[self.best]
+        return self.errors_by_rate[self.best]
 
     @property
     def level(self) -> str:

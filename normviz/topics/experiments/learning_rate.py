@@ -13,11 +13,11 @@ from normviz.core.text import capitalize_first, join_words, typeset
 from normviz.data.digits import DIGITS_DESCRIPTION
 from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_clear_signs
 from normviz.jobs.results import Results
-from normviz.topics.experiments.course import to_percent
 from normviz.topics.experiments.dense_grid import DenseGrid
-from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, hidden_layers
+from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes, describe_hidden_layers
 from normviz.topics.experiments.grid_outcome import GridOutcome
-from normviz.topics.experiments.reports import FigureSpec, HeatMap, Report, Verdict, draw_band, percent
+from normviz.topics.experiments.reports import FigureSpec, HeatMap, Report, Verdict, format_percent, make_band_curve
+from normviz.topics.experiments.training_history import to_percent
 
 
 def _grid(low: float, high: float) -> tuple[float, ...]:
@@ -26,24 +26,24 @@ def _grid(low: float, high: float) -> tuple[float, ...]:
     return tuple(float(f"{10**power:.2g}") for power in powers)
 
 
-RATES = {"sgd": _grid(0.01, 100), "momentum": _grid(0.001, 10), "adam": _grid(0.0001, 1)}
+RATES_BY_OPTIMIZER = {"sgd": _grid(0.01, 100), "momentum": _grid(0.001, 10), "adam": _grid(0.0001, 1)}
 """The learning rates of the grid, by the optimizer."""
 
-RESOLUTION = 0.25
+LOG_RATE_SPACING = 0.25
 """The distance of neighbouring rates, in powers of ten."""
 
-OPTIMIZERS = {"sgd": "SGD", "momentum": "Momentum", "adam": "Adam"}
+OPTIMIZER_NAMES = {"sgd": "SGD", "momentum": "Momentum", "adam": "Adam"}
 
-WIDTH = 32
+LAYER_WIDTH = 32
 """Units of a layer."""
 
 
 @dataclass(frozen=True)
-class Setting(Comparison):
-    """What is trained at all rates."""
+class Setting(ComparisonSetting):
+    """Settings of the trainings at all rates."""
 
-    schemes: Sequence[str] = comparing(("none", "batch", "layer", "rms", "weight"))
-    optimizer: str = choice("sgd", OPTIMIZERS, label="Optimizer")
+    schemes: Sequence[str] = declare_schemes(("none", "batch", "layer", "rms", "weight"))
+    optimizer: str = choice("sgd", OPTIMIZER_NAMES, label="Optimizer")
     depth: int = integer(4, 1, 8, label="Normalized layers")
     steps: int = integer(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
     batch: int = integer(32, 4, 128, label="Batch size", stops=(4, 8, 16, 32, 64, 128), control="stops")
@@ -54,16 +54,16 @@ class Setting(Comparison):
 
     @property
     def shape(self) -> Shape:
-        """Of every normalized layer."""
-        return self.batch, 1, 1, WIDTH
+        """(N, 1, 1, units) of every normalized layer."""
+        return self.batch, 1, 1, LAYER_WIDTH
 
 
 def parts(setting: Setting) -> list[DenseGrid]:
-    """Return a part for every scheme."""
+    """Return a job for every scheme."""
     return [
         DenseGrid.of(
-            setting, row, rates=RATES[setting.optimizer], optimizer=setting.optimizer,
-            widths=(WIDTH,) * setting.depth, batch=setting.batch,
+            setting, row, rates=RATES_BY_OPTIMIZER[setting.optimizer], optimizer=setting.optimizer,
+            widths=(LAYER_WIDTH,) * setting.depth, batch=setting.batch,
         )
         for row in setting.rows
     ]  # fmt: skip
@@ -87,25 +87,25 @@ class Outcome(GridOutcome):
         return np.where(largest > 0, largest, np.nan)
 
     @property
-    def log_largest(self) -> np.ndarray:
-        """The log₁₀ of the largest rate, or that of a rate below all others where a network trains at none."""
-        return np.log10(np.where(np.isnan(self.largest), self.rates[0] * 10**-RESOLUTION, self.largest))
+    def log_largest_rate(self) -> np.ndarray:
+        """log₁₀ of the largest rate; for a network that trains at none, of a rate below all others."""
+        return np.log10(np.where(np.isnan(self.largest), self.rates[0] * 10**-LOG_RATE_SPACING, self.largest))
 
     @property
-    def up_to(self) -> float:
+    def mean_largest_rate(self) -> float:
         """The geometric mean of the largest rates over the seeds; NaN where a network trains at none."""
         return float(10 ** np.mean(np.log10(self.largest)))
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return the map of rates and schemes, the error over the rate, and the course at every scheme's best rate."""
+    """Report the error by rate and scheme, over the rate, and by step at every scheme's best rate."""
     wanted = parts(setting)
     begun = {k: results[part] for k, part in enumerate(wanted) if part in results and len(results[part]["test"])}
-    rates = RATES[setting.optimizer]
+    rates = RATES_BY_OPTIMIZER[setting.optimizer]
     outcomes = {
         k: Outcome(setting.names[k], setting.labels[k], k, rates, result, setting.most) for k, result in begun.items()
     }
-    ended = {k: each for k, each in outcomes.items() if each.ended}
+    ended = {k: each for k, each in outcomes.items() if each.is_ended}
     table: dict[str, list[Any]] = {
         "learning rate": [rate for rate in rates for _ in setting.networks],
         "seed": [*setting.networks] * len(rates),
@@ -119,10 +119,10 @@ def report(setting: Setting, results: Results) -> Report:
 
 def _draw_map(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
     """Draw the mean test error by scheme and rate."""
-    rates = RATES[setting.optimizer]
+    rates = RATES_BY_OPTIMIZER[setting.optimizer]
     values = np.full((len(setting.rows), len(rates)), np.nan)
     for k, each in outcomes.items():
-        values[k] = np.mean(each.by_rate, axis=1)
+        values[k] = np.mean(each.errors_by_rate, axis=1)
     heat = HeatMap(
         "Test error at the end", values, setting.labels, [typeset(rate) for rate in rates], x="learning rate",
         ends=(0.0, 0.9), written=lambda error: f"{100 * error:.0f}",
@@ -135,12 +135,13 @@ def _draw_map(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
 
 def _draw_curves(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
     """Draw the test error over the rate, and by step at the rate that is best for each scheme."""
-    rates = np.array(RATES[setting.optimizer])
+    rates = np.array(RATES_BY_OPTIMIZER[setting.optimizer])
     over = [
-        draw_band(each.label, rates, each.by_rate, each.look, to_percent, points=True) for each in outcomes.values()
+        make_band_curve(each.label, rates, each.errors_by_rate, each.look, to_percent, points=True)
+        for each in outcomes.values()
     ]
     course = [
-        draw_band(each.label, each.result["measured"], each.at_best("test"), each.look, to_percent)
+        make_band_curve(each.label, each.result["measured"], each.get_at_best_rate("test"), each.look, to_percent)
         for each in outcomes.values()
     ]
     panels = [
@@ -162,15 +163,19 @@ def _levels(outcomes: Iterable[Outcome]) -> str:
 
 
 def _headline(setting: Setting, outcomes: dict[int, Outcome], ended: dict[int, Outcome]) -> str:
-    """Say which scheme gains most over the network without normalization."""
+    """Return the headline: the scheme that gains most over the network without normalization."""
     if not outcomes:
         return "Nothing is trained yet."
-    plain, others = _sides(setting, ended)
+    plain, others = _split_by_normalization(setting, ended)
     if plain is None or not others:
         return f"Training of {join_words([each.name for each in outcomes.values()], 'and')} has begun."
-    gains = [(each, compare_seed_by_seed(each.log_largest, plain.log_largest, RESOLUTION)) for each in others]
-    if np.isnan(plain.up_to):
-        return f"Without normalization, some networks train at none of these {OPTIMIZERS[setting.optimizer]} rates."
+    gains = [
+        (each, compare_seed_by_seed(each.log_largest_rate, plain.log_largest_rate, LOG_RATE_SPACING)) for each in others
+    ]
+    if np.isnan(plain.mean_largest_rate):
+        return (
+            f"Without normalization, some networks train at none of these {OPTIMIZER_NAMES[setting.optimizer]} rates."
+        )
     best, gain = max(gains, key=lambda one: one[1].mean)
     if find_clear_signs([gain for _, gain in gains])[gains.index((best, gain))] <= 0:
         return "No scheme clearly trains at larger learning rates than without normalization."
@@ -179,8 +184,8 @@ def _headline(setting: Setting, outcomes: dict[int, Outcome], ended: dict[int, O
     )
 
 
-def _sides(setting: Setting, ended: dict[int, Outcome]) -> tuple[Outcome | None, list[Outcome]]:
-    """Return the network without normalization and all others, of those that are trained."""
+def _split_by_normalization(setting: Setting, ended: dict[int, Outcome]) -> tuple[Outcome | None, list[Outcome]]:
+    """Return the trained network without normalization, if any, and all other trained ones."""
     plain = next((each for k, each in ended.items() if setting.rows[k].key == "none"), None)
     return plain, [each for k, each in ended.items() if setting.rows[k].key != "none"]
 
@@ -189,19 +194,23 @@ def _verdict(setting: Setting, ended: dict[int, Outcome]) -> Verdict:
     """Say whether batch norm, or without it every scheme, trains at larger rates than no normalization."""
     if len(ended) < len(setting.rows):
         return Verdict("open", "Not all schemes are trained yet.")
-    plain, others = _sides(setting, ended)
+    plain, others = _split_by_normalization(setting, ended)
     if plain is None or not others:
         return Verdict("open", "This takes networks with and without normalization: None beside another scheme.")
     condition = (
-        f"It depends on the optimizer, here {OPTIMIZERS[setting.optimizer]}, and on the depth, here {setting.depth}. A "
+        f"It depends on the optimizer, here {OPTIMIZER_NAMES[setting.optimizer]}, and on the depth, here "
+        f"{setting.depth}. A "
         f"network counts as trained if its validation error is at most {setting.most:.0%} after {setting.steps} steps "
         f"on batches of {setting.batch}."
     )
     if all(np.isnan(each.largest).all() for each in (plain, *others)):
         return Verdict("open", "No scheme trains at any of these rates; more steps may help.", condition)
-    gains = [compare_seed_by_seed(each.log_largest, plain.log_largest, RESOLUTION) for each in others]
+    gains = [compare_seed_by_seed(each.log_largest_rate, plain.log_largest_rate, LOG_RATE_SPACING) for each in others]
     signs = find_clear_signs(gains)
-    said = [_ceiling(plain), *(_gain(*each, plain) for each in zip(others, gains, signs, strict=True))]
+    said = [
+        _describe_largest_rate(plain),
+        *(_describe_gain(*each, plain) for each in zip(others, gains, signs, strict=True)),
+    ]
     says = f"The largest rate that trains: {'; '.join(said)}. Test error at the best rate: {_levels([plain, *others])}."
     keys = [setting.rows[k].key for k in ended if setting.rows[k].key != "none"]
     signs = [
@@ -212,29 +221,29 @@ def _verdict(setting: Setting, ended: dict[int, Outcome]) -> Verdict:
     return Verdict("wrong" if max(signs) < 0 else "open", says, condition)
 
 
-def _ceiling(outcome: Outcome) -> str:
+def _describe_largest_rate(outcome: Outcome) -> str:
     """Return the largest rate of a scheme in words."""
     missing = np.isnan(outcome.largest).mean()
     if missing:
-        return f"{outcome.name} none of these for {percent(missing)} of the seeds"
-    return f"{outcome.name} {typeset(outcome.up_to, 2)}"
+        return f"{outcome.name} none of these for {format_percent(missing)} of the seeds"
+    return f"{outcome.name} {typeset(outcome.mean_largest_rate, 2)}"
 
 
-def _gain(outcome: Outcome, gain: MeanDifference, sign: int, plain: Outcome) -> str:
-    """Return the largest rate of a scheme and its ratio to that without normalization, in words, if that is clear."""
+def _describe_gain(outcome: Outcome, gain: MeanDifference, sign: int, plain: Outcome) -> str:
+    """Return the largest rate of a scheme in words and, if clear, its ratio to the rate without normalization."""
     if np.isnan([*outcome.largest, *plain.largest]).any():  # a rate below all of the grid is no number to divide by
-        return f"{_ceiling(outcome)}{'' if sign else ' (no clear difference)'}"
+        return f"{_describe_largest_rate(outcome)}{'' if sign else ' (no clear difference)'}"
     low, mean, high = (typeset(10 ** (gain.mean + sign * gain.half_width), 2) for sign in (-1, 0, 1))
     times = f"{mean} times as large, {low} to {high}" if sign else "no clear difference"
-    return f"{_ceiling(outcome)} ({times})"
+    return f"{_describe_largest_rate(outcome)} ({times})"
 
 
 EXPERIMENT = Experiment(
     key="learning-rate", title="Learning rate", claims=("B09",),
     question="Which schemes allow high learning rates?",
     claim="“Batch Normalization enables higher learning rates” (Ioffe & Szegedy 2015, section 3.3).",
-    about=lambda setting: f"{DIGITS_DESCRIPTION}; {hidden_layers((WIDTH,) * setting.depth)}; "
-    f"{len(RATES[setting.optimizer])} learning rates.",
+    about=lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; "
+    f"{len(RATES_BY_OPTIMIZER[setting.optimizer])} learning rates.",
     setting=Setting, parts=parts, report=report,
     why="The larger the weights in front of batch norm, the smaller their gradient (Ioffe & Szegedy 2015, section "
     "3.3). So a step that was too large is followed by smaller ones.",

@@ -1,4 +1,4 @@
-"""What the page on experiments shows: the run and its curves, the verdict, and how networks are compared."""
+"""The page on experiments: the run and its curves, the verdict, and the rules of the comparison."""
 
 from collections.abc import Callable
 from functools import partial
@@ -8,130 +8,134 @@ import streamlit as st
 from normviz.describe.wording import format_duration
 from normviz.jobs.fallback import join_devices
 from normviz.jobs.results import Results, is_complete
-from normviz.topics.experiments import state, work
+from normviz.topics.experiments import experiment_runs, state
 from normviz.topics.experiments.controls import colour_schemes
-from normviz.topics.experiments.examples import Example, find_example
-from normviz.topics.experiments.experiment import Setting, command
+from normviz.topics.experiments.examples import ExampleResults, find_example
+from normviz.topics.experiments.experiment import Setting, format_run_command
 from normviz.topics.experiments.figures import (
-    band_words,
-    blank,
-    figure_of,
-    find_looks,
-    follows_steps,
-    height,
-    pieces,
-    shows_rates,
+    compute_figure_height,
+    describe_bands,
+    draw_empty_axes,
+    draw_figure,
+    find_common_looks,
+    has_step_axis,
+    is_rate_figure,
+    split_figure,
 )
-from normviz.topics.experiments.reports import SHAPES, WORDS, FigureSpec, Report
+from normviz.topics.experiments.reports import VERDICT_SIGNS, VERDICT_TEXTS, FigureSpec, Report
 from normviz.ui.frame import show_error
 from normviz.ui.link import View, reset_values
 from normviz.ui.runs import PAGE_POLL_SECONDS, PageRun, format_waiting
 from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 
-KEPT = "Kept for this link."
+CACHED_NOTE = "Kept for this link."
 
-RUN = ("Run", "Run the rest")
-"""Labels of the button that starts a run, and of the one that goes on with it."""
+RUN_LABELS = ("Run", "Run the rest")
+"""Labels of the buttons that start and continue a run."""
 
-AGAIN = ("Run it yourself", "Run the rest")
-"""The same beside an example result."""
+EXAMPLE_RUN_LABELS = ("Run it yourself", "Run the rest")
+"""Labels of these buttons beside an example result."""
 
-WANTED = f"{state.PAGE} wanted"
-"""Where the session holds that the next setting starts by itself."""
+AUTOSTART_KEY = f"{state.PAGE} wanted"
+"""Session key of the request that the next setting starts by itself."""
 
-MAX_SEED = 10_000
-"""All first seeds are below."""
+SEED_BOUND = 10_000
+"""Bound of first seeds, exclusive."""
 
-LEAD = "clamp(15rem, 41vh, 36rem)"
-"""The height of the first figure, which is in sight with the controls above it."""
+LEAD_HEIGHT = "clamp(15rem, 41vh, 36rem)"
+"""Height of the first figure, which fits the screen below the controls."""
 
 
 def show(view: View, theme: str) -> None:
-    """Show an experiment and its results as they come; raises InvalidInput for a setting that cannot be."""
-    experiment, setting = state.shown(view), state.setting_of(view)
+    """Show an experiment and its results as they arrive; raise InvalidInput for an invalid setting."""
+    experiment, setting = state.get_shown_experiment(view), state.build_shown_setting(view)
     with st.container(key="data"):
         st.caption(f"**Data and network:** {experiment.about(setting)}")
-    run = work.open_parts(tuple(experiment.parts(setting)), wanted=st.session_state.pop(WANTED, False))
+    run = experiment_runs.open_parts(
+        tuple(experiment.parts(setting)), wanted=st.session_state.pop(AUTOSTART_KEY, False)
+    )
     with st.container(key="work", gap="small"):
-        follow(run, view, setting, theme)
+        show_run(run, view, setting, theme)
     with st.container(key="method"):
         if experiment.rules:
             st.caption(f"**Comparison.** {experiment.rules}")
         with st.expander("Without a browser"):
-            st.code(command(experiment, setting), language="bash", wrap_lines=True)
+            st.code(format_run_command(experiment, setting), language="bash", wrap_lines=True)
 
 
-def follow(run: PageRun, view: View, setting: Setting, theme: str) -> None:
-    """Show how far the run is and its results so far, again and again as long as it runs.
+def show_run(run: PageRun, view: View, setting: Setting, theme: str) -> None:
+    """Show the progress of a run and its results so far, and refresh them while it runs.
 
-    Without a complete result of this server, the example result that comes with the package is shown.
+    Without a complete result on this server, the shipped example result is shown.
     """
-    experiment, working = state.shown(view), run.is_active()
+    experiment, working = state.get_shown_experiment(view), run.is_active()
 
     @st.fragment(run_every=PAGE_POLL_SECONDS if working else None)
     def look() -> None:
-        found = work.find_results(run)
+        found = experiment_runs.find_results(run)
         complete = len(found) == len(run.shown) and all(map(is_complete, found.values()))
         if run.is_active() != working or (working and complete):  # complete: perhaps by others
             st.rerun()  # the whole page, which sets the clock
         example = None if working or complete else find_example(experiment.key, run.shown)
-        labels, note = (AGAIN, _example_words(example, found, run)) if example else (RUN, "")
-        status(run, found, labels, note, partial(change_seeds, view))
+        labels, note = (EXAMPLE_RUN_LABELS, _example_words(example, found, run)) if example else (RUN_LABELS, "")
+        show_run_status(run, found, labels, note, partial(rerun_with_new_seeds, view))
         results = example.results if example else found
         with st.container(key="outcome"):  # style.css: as high from the start of a run as with its first figures
             if results or working:
                 report = experiment.report(setting, results)
-                outcome(report, experiment.why, theme, working, len(setting.networks))
-                colour_schemes(view, find_looks(report.figures), theme)
+                show_report(report, experiment.why, theme, working, len(setting.networks))
+                colour_schemes(view, find_common_looks(report.figures), theme)
                 if any(report.table.values()):
                     draw_download_button(lambda: report.table, experiment.key)
             else:
-                invite(view)
+                show_invitation(view)
 
     look()
 
 
-def change_seeds(view: View) -> None:
-    """Set the seeds that follow those of the view, and start the run."""
-    prefix, given = state.PREFIX + state.under(view["show"]), state.values(view)
-    st.session_state[prefix + "seed"] = (given["seed"] + given["seeds"]) % MAX_SEED
-    st.session_state[WANTED] = True
+def rerun_with_new_seeds(view: View) -> None:
+    """Replace the seeds of the view by the next ones, and start the run."""
+    prefix, given = state.PREFIX + state.make_name_prefix(view["show"]), state.get_shown_values(view)
+    st.session_state[prefix + "seed"] = (given["seed"] + given["seeds"]) % SEED_BOUND
+    st.session_state[AUTOSTART_KEY] = True
 
 
-def _example_words(example: Example, found: Results, run: PageRun) -> str:
+def _example_words(example: ExampleResults, found: Results, run: PageRun) -> str:
     words = f"Example result (version {example.version})."
     ready = sum(map(is_complete, found.values()))
     return f"{words} {ready} of {len(run.shown)} parts are done on this server." if ready else words
 
 
-def invite(view: View) -> None:
-    """Say that there is nothing to see of a setting yet, and lead to the default setting if its result is there."""
-    experiment = state.shown(view)
+def show_invitation(view: View) -> None:
+    """Show that a setting has no result yet, with a button to the default setting if that has one."""
+    experiment = state.get_shown_experiment(view)
     with st.container(border=True, key="invitation"):
         st.markdown("Press **Run** to train the networks. Their curves grow here while they learn.")
         if find_example(experiment.key, experiment.parts(experiment.setting())):
             st.markdown("The default setting has a result already.")
-            st.button("Show the default", on_click=reset_values, args=(state.own_params(view),), key="show default")
+            st.button(
+                "Show the default", on_click=reset_values, args=(state.list_shown_params(view),), key="show default"
+            )
 
 
-def status(
+def show_run_status(
     run: PageRun,
-    found: Results,
-    labels: tuple[str, str] = RUN,
+    results: Results,
+    labels: tuple[str, str] = RUN_LABELS,
     note: str = "",
     on_again: Callable[[], None] | None = None,
 ) -> None:
-    """Show how far a run is, with the buttons that start, pause and cancel it.
+    """Show the progress of a run, with the buttons that start, pause and cancel it.
 
     Args:
-        run: of the parts.
+        run: the run.
         found: their results so far.
-        labels: of the button that starts all parts, or the rest of them.
-        note: the words beside that button; by default how many parts are done.
-        on_again: starts a run with other seeds when this one is done; None: there is no button for it.
+        labels: labels of the button that starts all jobs, or the rest of them.
+        note: the text beside that button; by default the number of done parts.
+        on_again: callback of the button that runs other seeds when this run is done; None: no button.
     """
-    ready, whole = sum(map(is_complete, found.values())), len(run.shown)
+    ready, whole = sum(map(is_complete, results.values())), len(run.shown)
     with st.container(horizontal=True, vertical_alignment="center", key="run"):
         if run.is_active():
             st.button("Cancel", on_click=run.stop, key="cancel run")
@@ -140,7 +144,7 @@ def status(
                 st.button("Resume", on_click=run.start, key="resume run", type="primary")
             else:
                 st.button("Pause", on_click=run.pause, key="pause run")
-            st.progress(work.compute_share(run, found), _progress_words(run, ready), width="stretch")
+            st.progress(experiment_runs.compute_share(run, results), _progress_words(run, ready), width="stretch")
         elif ready < whole:
             label = labels[ready > 0]
             st.button(
@@ -149,16 +153,16 @@ def status(
                 key="start run",
                 type="primary",
             )
-            told = f"{ready} of {whole} parts are done." if found else "Not run yet with this setting."
+            told = f"{ready} of {whole} parts are done." if results else "Not run yet with this setting."
             st.markdown(note or told, width="content")
         else:
             if on_again is not None:
                 st.button("Run with other seeds", on_click=on_again, key="run again")
-            devices = join_devices(str(arrays["device"]) for arrays in found.values())
+            devices = join_devices(str(arrays["device"]) for arrays in results.values())
             st.caption(f"Done: {whole} part{'s' if whole > 1 else ''} on the {devices}. {_kept_words()}")
     if run.error:
         show_error(run.error)
-    if damaged := work.get_archive().count_damaged(run.shown):
+    if damaged := experiment_runs.get_archive().count_damaged(run.shown):
         st.caption(f"{damaged} kept result{'s were' if damaged > 1 else ' was'} damaged, and computed anew.")
 
 
@@ -179,48 +183,52 @@ def _progress_words(run: PageRun, ready: int) -> str:
 
 
 def _kept_words() -> str:
-    return "On this server until it restarts: its disk takes no results." if work.get_archive().disk.failed else KEPT
+    return (
+        "On this server until it restarts: its disk takes no results."
+        if experiment_runs.get_archive().disk.failed
+        else CACHED_NOTE
+    )
 
 
-def outcome(report: Report, why: str, theme: str, working: bool, networks: int) -> None:
+def show_report(report: Report, why: str, theme: str, working: bool, networks: int) -> None:
     """Show a report: headline, verdict and reason above the first figure, below it the numbers and the other figures.
 
-    While networks train, the curves over the steps of training come first; learning rates that were chosen are folded.
-    `networks`: how many a curve is the mean of.
+    While networks train, curves over the training steps come first. Figures of chosen learning rates are folded.
+    `networks`: number of networks behind the mean of a curve.
     """
-    figures = sorted(report.figures, key=lambda each: working and not follows_steps(each))
+    figures = sorted(report.figures, key=lambda each: working and not has_step_axis(each))
     verdict = report.verdict
     why = f" {verdict.why or why}" if verdict.word != "open" else ""
     st.markdown(f"### {report.headline}")
-    st.markdown(f"**{SHAPES[verdict.word]} The claim: {WORDS[verdict.word].lower()}.**{why}")
+    st.markdown(f"**{VERDICT_SIGNS[verdict.word]} The claim: {VERDICT_TEXTS[verdict.word].lower()}.**{why}")
     with st.container(key="lead"):
         if figures:
-            draw(figures[0], theme, LEAD, band_words(figures[0], networks))
+            draw_report_figure(figures[0], theme, LEAD_HEIGHT, describe_bands(figures[0], networks))
         else:
-            show_figure(blank(theme), "blank", "Empty axes: there is nothing to draw yet.", LEAD)
+            show_figure(draw_empty_axes(theme), "blank", "Empty axes: there is nothing to draw yet.", LEAD_HEIGHT)
     with st.container(border=True, key="verdict"):
         st.markdown(verdict.says)
         if verdict.condition:
             st.caption(verdict.condition)
     for shown in figures[1:]:
-        draw(shown, theme)
-    for piece in (piece for shown in figures for piece in pieces(shown) if shows_rates(piece)):
+        draw_report_figure(shown, theme)
+    for piece in (piece for shown in figures for piece in split_figure(shown) if is_rate_figure(piece)):
         with st.expander("Chosen learning rates"):
-            show_figure(figure_of(piece, theme), piece.key, piece.alt, height(piece))
+            show_figure(draw_figure(piece, theme), piece.key, piece.alt, compute_figure_height(piece))
 
 
-def draw(shown: FigureSpec, theme: str, tall: str = "", bands: str = "") -> None:
+def draw_report_figure(spec: FigureSpec, theme: str, row_height: str = "", bands: str = "") -> None:
     """Draw a figure of a report with its caption, without its panels of chosen learning rates.
 
-    `tall`: the height of curves in CSS, by default that of `height`; `bands`: the words above the figure.
+    `row_height`: the height of curves in CSS, by default that of `compute_figure_height`; `bands`: text above it.
     """
-    found = [piece for piece in pieces(shown) if not shows_rates(piece)]
+    found = [piece for piece in split_figure(spec) if not is_rate_figure(piece)]
     if bands:
         st.caption(bands)
-    for k in range(0, len(found), shown.columns):
-        row = found[k : k + shown.columns]
+    for k in range(0, len(found), spec.columns):
+        row = found[k : k + spec.columns]
         for column, piece in zip(st.columns(len(row)), row, strict=True):
             with column:
-                show_figure(figure_of(piece, theme), piece.key, piece.alt, height(piece, tall))
-    if shown.caption:
-        st.caption(shown.caption)
+                show_figure(draw_figure(piece, theme), piece.key, piece.alt, compute_figure_height(piece, row_height))
+    if spec.caption:
+        st.caption(spec.caption)

@@ -26,29 +26,36 @@ from normviz.topics.experiments import experiment
 from normviz.topics.experiments.experiment import Experiment
 from normviz.topics.experiments.grid_outcome import GridOutcome
 from normviz.topics.experiments.placement_jobs import (
-    DEPTHS,
-    KINDS,
+    LAYER_COUNTS,
+    LEARNING_RATES,
     PLACEMENTS,
-    RATES,
-    TRAINED,
+    TRAINED_PLACEMENTS,
+    WARMUP_KINDS,
     WIDE,
     WIDTH,
-    Chain,
-    Depth,
-    Training,
+    DepthGradients,
+    PlacementTraining,
+    ResidualChain,
 )
-from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word, draw_band, joined
+from normviz.topics.experiments.reports import (
+    FigureSpec,
+    Report,
+    Verdict,
+    VerdictKey,
+    combine_verdicts,
+    make_band_curve,
+)
 
-LABELS = {"none": "None", "post": "Post", "pre": "Pre", "peri": "Peri"}
-"""The placements in figures."""
+PLACEMENT_LABELS = {"none": "None", "post": "Post", "pre": "Pre", "peri": "Peri"}
+"""Names of the placements in figures."""
 
-FITTING = {key: scheme.label for key, scheme in SCHEMES.items() if scheme.is_activation_scheme}
-"""Schemes that can stand in a place between branches: those that normalize activations."""
+FITTING_SCHEMES = {key: scheme.label for key, scheme in SCHEMES.items() if scheme.is_activation_scheme}
+"""Schemes that can normalize between branches: all that normalize activations."""
 
-RATIO = 4
+RATIO_LOOK = 4
 """The look of a curve that belongs to two placements."""
 
-LEARNS = 0.5
+MAX_LEARNED_ERROR = 0.5
 """A placement learns at a rate where its mean validation error is less than this."""
 
 DOUBLED, EVEN = 0.25, 0.5
@@ -57,12 +64,12 @@ DOUBLED, EVEN = 0.25, 0.5
 
 @dataclass(frozen=True)
 class Setting(experiment.Setting):
-    """The scheme in all places, and its training."""
+    """Settings: the scheme in all places, and the training."""
 
-    scheme: str = choice("layer-channels", FITTING, label="Scheme")
+    scheme: str = choice("layer-channels", FITTING_SCHEMES, label="Scheme")
     groups: int = number_choice(2, find_divisors(WIDTH), label="Groups G")
     radius: int = integer(1, 0, WIDTH - 1, label="Radius R", help="Of the windows of divisive normalization.")
-    own: str = value("", experiment.read_own)
+    own: str = value("", experiment.validate_custom_scheme)
     eps: float = real(DEFAULT_EPS, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-8, 1e-5, 1e-3, 0.1))
     layers: int = integer(4, 1, 8, label="Layers", help="Each is attention, then ReLU units: two branches.")
     batch: int = number_choice(16, (8, 16), label="Batch size N")
@@ -73,7 +80,7 @@ class Setting(experiment.Setting):
     weighted: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        experiment.refuse_front(self.row)
+        experiment.reject_weight_scheme(self.row)
         self.row.scheme.check(self.shape)
 
     @property
@@ -81,7 +88,7 @@ class Setting(experiment.Setting):
         """The scheme as plain data."""
         own = self.scheme == "custom"
         return SchemeSpec.of(
-            experiment.own_scheme(self.own) if own else get_scheme(self.scheme, self.groups, self.radius)
+            experiment.parse_custom_scheme(self.own) if own else get_scheme(self.scheme, self.groups, self.radius)
         )
 
     @property
@@ -90,25 +97,27 @@ class Setting(experiment.Setting):
         return self.batch, DIGIT_SIDE, 1, WIDTH
 
 
-def parts(setting: Setting) -> list[Depth | Chain | Training]:
-    """Return the gradients by depth, the chain, and a training of each placement."""
+def parts(setting: Setting) -> list[DepthGradients | ResidualChain | PlacementTraining]:
+    """Return the jobs: gradients by depth, the chain, and a training of each placement."""
     s = setting
     return [
-        Depth(s.row, s.networks, s.eps, s.device),
-        Chain(s.row, s.networks, s.pairs, s.eps, s.device),
+        DepthGradients(s.row, s.networks, s.eps, s.device),
+        ResidualChain(s.row, s.networks, s.pairs, s.eps, s.device),
         *(
-            Training.of(s, s.row, placement=placement, layers=s.layers, batch=s.batch, warm=s.warm)
-            for placement in TRAINED
+            PlacementTraining.of(s, s.row, placement=placement, layers=s.layers, batch=s.batch, warm=s.warm)
+            for placement in TRAINED_PLACEMENTS
         ),
     ]
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")  # networks that diverge
 def report(setting: Setting, results: Results) -> Report:
-    """Return the last layer's gradient by depth, the test error by learning rate, and the growth along a chain."""
+    """Report the last layer's gradient by depth, the test error by learning rate, and the growth along a chain."""
     depth, chain, *trained = (results.get(part, {}) for part in parts(setting))
-    begun = {name: each for name, each in zip(TRAINED, trained, strict=True) if len(each.get("test", ()))}
-    runs = {name: [_find_outcome(name, result, kind) for kind in range(len(KINDS))] for name, result in begun.items()}
+    begun = {name: each for name, each in zip(TRAINED_PLACEMENTS, trained, strict=True) if len(each.get("test", ()))}
+    runs = {
+        name: [_find_outcome(name, result, kind) for kind in range(len(WARMUP_KINDS))] for name, result in begun.items()
+    }
     ended = {name: outcomes for name, outcomes in runs.items() if begun[name]["share"] == 1}
     figures = []
     if "norms" in depth:
@@ -121,46 +130,51 @@ def report(setting: Setting, results: Results) -> Report:
     condition = (
         f"Trained: {setting.layers} layer{'s' * (setting.layers > 1)} of {WIDTH} channels, {setting.row.scheme.name}, "
         f"Adam on batches of {setting.batch} for {setting.steps} steps, a warm-up of {setting.warm} steps. Each "
-        f"placement has its best learning rate of {join_words(map(typeset, RATES), 'and')} where no rate is "
+        f"placement has its best learning rate of {join_words(map(typeset, LEARNING_RATES), 'and')} where no rate is "
         f"named. Before "
         f"training: networks of {WIDE} channels with random weights."
     )
-    verdict = Verdict(joined(word for word, _ in found), " ".join(says for _, says in found), condition)
+    verdict = Verdict(combine_verdicts(word for word, _ in found), " ".join(says for _, says in found), condition)
     return Report(_headline(depth, runs), figures, verdict, _tabulate(setting, ended))
 
 
 def _find_outcome(name: str, result: Arrays, kind: int) -> GridOutcome:
     """Return the outcome of a placement with a warm-up (0) or without (1)."""
     errors = {kept: result[kept][:, kind] for kept in ("validation", "test")}
-    return GridOutcome(f"{name} norm", LABELS[name], PLACEMENTS.index(name), RATES, errors)
+    return GridOutcome(f"{name} norm", PLACEMENT_LABELS[name], PLACEMENTS.index(name), LEARNING_RATES, errors)
 
 
-Runs = Mapping[str, list[GridOutcome]]
+PlacementOutcomes = Mapping[str, list[GridOutcome]]
 """Outcomes of each placement, with a warm-up and without."""
 
 
 def _draw_placements(x: np.ndarray, values: Mapping[str, np.ndarray], points: bool = True) -> list[Curve]:
     """Return a curve of each placement, of values (…, seeds)."""
-    return [draw_band(LABELS[name], x, each, PLACEMENTS.index(name), points=points) for name, each in values.items()]
+    return [
+        make_band_curve(PLACEMENT_LABELS[name], x, each, PLACEMENTS.index(name), points=points)
+        for name, each in values.items()
+    ]
 
 
-def _ratios(norms: np.ndarray) -> np.ndarray:
+def _compute_log_ratios(norms: np.ndarray) -> np.ndarray:
     """Return the logarithms of the ratio of post to pre, (depths, seeds), of norms (seeds, depths, placements)."""
     logs = np.log(norms)
-    return (logs[..., TRAINED.index("post")] - logs[..., TRAINED.index("pre")]).T
+    return (logs[..., TRAINED_PLACEMENTS.index("post")] - logs[..., TRAINED_PLACEMENTS.index("pre")]).T
 
 
 def _draw_depth(norms: np.ndarray) -> FigureSpec:
     """Draw the gradient of the last layer over the number of layers, as a ratio and by placement."""
-    layers = np.array(DEPTHS)
-    ratio = draw_band("Post / pre", layers, _ratios(norms), RATIO, np.exp, points=True)
+    layers = np.array(LAYER_COUNTS)
+    ratio = make_band_curve("Post / pre", layers, _compute_log_ratios(norms), RATIO_LOOK, np.exp, points=True)
     root = Curve("√L", layers, np.sqrt(layers), -1)
-    each = _draw_placements(layers, {name: norms[..., k].T for k, name in enumerate(TRAINED)})
+    each = _draw_placements(layers, {name: norms[..., k].T for k, name in enumerate(TRAINED_PLACEMENTS)})
     panels = [
-        CurvePanel("Gradient of the last layer, post / pre", [ratio, root], "layers L", "ratio", "xy", marks=DEPTHS),
-        CurvePanel("Gradient of the last layer", each, "layers L", "‖∂l/∂W‖", "xy", marks=DEPTHS),
+        CurvePanel(
+            "Gradient of the last layer, post / pre", [ratio, root], "layers L", "ratio", "xy", marks=LAYER_COUNTS
+        ),
+        CurvePanel("Gradient of the last layer", each, "layers L", "‖∂l/∂W‖", "xy", marks=LAYER_COUNTS),
     ]
-    said = ", ".join(f"{typeset(one, 2)} at L = {count}" for one, count in zip(ratio.y, DEPTHS, strict=True))
+    said = ", ".join(f"{typeset(one, 2)} at L = {count}" for one, count in zip(ratio.y, LAYER_COUNTS, strict=True))
     return FigureSpec(
         "depth", panels, f"Ratio of the last layer's gradient, post to pre, before training: {said}. Beside it √L.",
         "Before training. W is the last matrix of the last layer. The ratio is a geometric mean over the seeds with "
@@ -168,18 +182,21 @@ def _draw_depth(norms: np.ndarray) -> FigureSpec:
     )  # fmt: skip
 
 
-def _draw_rates(setting: Setting, runs: Runs) -> FigureSpec:
+def _draw_rates(setting: Setting, runs: PlacementOutcomes) -> FigureSpec:
     """Draw the test error over the learning rate, with a warm-up and without."""
     panels = [
         CurvePanel(
             title,
-            _draw_placements(np.array(RATES), {name: 100 * each[kind].by_rate for name, each in runs.items()}),
-            "learning rate", "test error, %", "x", marks=RATES, span=(0, 100),
+            _draw_placements(
+                np.array(LEARNING_RATES), {name: 100 * each[kind].errors_by_rate for name, each in runs.items()}
+            ),
+            "learning rate", "test error, %", "x", marks=LEARNING_RATES, span=(0, 100),
         )
         for kind, title in enumerate(("With a warm-up", "Without a warm-up"))
     ]  # fmt: skip
     said = "; ".join(
-        f"{LABELS[name]} {', '.join(f'{_level(each, k)} at {typeset(rate)}' for k, rate in enumerate(RATES))}"
+        f"{PLACEMENT_LABELS[name]} "
+        f"{', '.join(f'{_format_level(each, k)} at {typeset(rate)}' for k, rate in enumerate(LEARNING_RATES))}"
         for name, (_, each) in runs.items()
     )
     beyond = ", no shorter than the whole training" if setting.warm >= setting.steps else ""
@@ -190,72 +207,78 @@ def _draw_rates(setting: Setting, runs: Runs) -> FigureSpec:
 
 
 def _draw_chain(squares: np.ndarray) -> FigureSpec:
-    """Draw the mean square of the stream over the branches that it has passed."""
-    relative = _relative(squares)
+    """Draw the mean square of the residual stream over the number of passed branches."""
+    relative = _divide_by_input(squares)
     values = {name: relative[..., k].T for k, name in enumerate(PLACEMENTS)}
     panel = CurvePanel(
         "Mean square along a residual chain", _draw_placements(np.arange(relative.shape[1]), values, False), "branches",
         "relative to the input", "y",
     )  # fmt: skip
-    said = ", ".join(f"{LABELS[name]} {typeset(float(estimate_mean(each)[0][-1]), 2)}" for name, each in values.items())
+    said = ", ".join(
+        f"{PLACEMENT_LABELS[name]} {typeset(float(estimate_mean(each)[0][-1]), 2)}" for name, each in values.items()
+    )
     return FigureSpec(
         "chain", [panel], f"Mean square behind the last of {relative.shape[1] - 1} branches: {said}.",
         "Before training. Means over the seeds with 95% intervals.",
     )  # fmt: skip
 
 
-def _relative(squares: np.ndarray) -> np.ndarray:
-    """Return mean squares (seeds, 1 + branches, placements) relative to the input's."""
+def _divide_by_input(squares: np.ndarray) -> np.ndarray:
+    """Return mean squares (seeds, 1 + branches, placements) relative to the mean square of the input."""
     return squares / squares[:, :1]
 
 
-def _level(outcome: GridOutcome, k: int) -> str:
-    """Return the test error at the rate at a position, with its interval."""
-    return format_mean_percent(outcome.by_rate[k])
+def _format_level(outcome: GridOutcome, k: int) -> str:
+    """Return the test error at the rate at position `k`, with its interval."""
+    return format_mean_percent(outcome.errors_by_rate[k])
 
 
-def _headline(depth: Arrays, runs: Runs) -> str:
-    """Say the ratio of the gradients in the deepest networks."""
+def _headline(depth: Arrays, runs: PlacementOutcomes) -> str:
+    """Return the headline: the ratio of the gradients in the deepest networks."""
     if "norms" in depth:
-        ratio = float(np.exp(np.mean(_ratios(depth["norms"])[-1])))
-        return f"At {DEPTHS[-1]} layers, post norm's last-layer gradient is {typeset(ratio, 2)} times pre norm's."
+        ratio = float(np.exp(np.mean(_compute_log_ratios(depth["norms"])[-1])))
+        return f"At {LAYER_COUNTS[-1]} layers, post norm's last-layer gradient is {typeset(ratio, 2)} times pre norm's."
     if runs:
         return f"Training of {join_words([f'{name} norm' for name in runs], 'and')} has begun."
     return "Nothing is trained yet."
 
 
-def _judge_gradients(depth: Arrays) -> tuple[Word, str]:
-    """Say whether the last layer's gradient falls with depth for pre norm in comparison with post norm."""
+def _judge_gradients(depth: Arrays) -> tuple[VerdictKey, str]:
+    """Judge whether the last layer's gradient falls with depth for pre norm in comparison with post norm."""
     if depth.get("share") != 1:
         return "open", "The gradients by depth are not computed yet."
-    x = np.log(DEPTHS) - np.mean(np.log(DEPTHS))
+    x = np.log(LAYER_COUNTS) - np.mean(np.log(LAYER_COUNTS))
     norms = depth["norms"]
-    slopes = {name: np.einsum("d,sd->s", x, np.log(norms[..., k])) / (x @ x) for k, name in enumerate(TRAINED)}
+    slopes = {
+        name: np.einsum("d,sd->s", x, np.log(norms[..., k])) / (x @ x) for k, name in enumerate(TRAINED_PLACEMENTS)
+    }
     growth = compare_seed_by_seed(slopes["post"], slopes["pre"])
     if np.isnan(growth.p_value):
         return "open", "The gradients by depth are not finite."
-    mean, low, high = (np.exp(each[-1]) for each in estimate_band(_ratios(norms)))
+    mean, low, high = (np.exp(each[-1]) for each in estimate_band(_compute_log_ratios(norms)))
     each = {name: compare_seed_by_seed(slope, np.zeros_like(slope)).text() for name, slope in slopes.items()}
     says = (
-        f"With {DEPTHS[-1]} layers, the last layer's gradient before training is {typeset(float(mean), 2)} times as "
+        f"With {LAYER_COUNTS[-1]} layers, the last layer's gradient before training is "
+        f"{typeset(float(mean), 2)} times as "
         f"large for post norm as for pre norm ({typeset(float(low), 2)} to {typeset(float(high), 2)}; √L is "
-        f"{typeset(DEPTHS[-1] ** 0.5, 2)}). The ratio grows as L to the power of {growth.text()} (theory 0.5): post "
+        f"{typeset(LAYER_COUNTS[-1] ** 0.5, 2)}). The ratio grows as L to the power of {growth.text()} (theory "
+        f"0.5): post "
         f"{each['post']} (theory 0), pre {each['pre']} (theory −0.5)."
     )
     clear = find_clear_differences([growth])[0]
     return "holds" if clear and growth.mean > 0 else "wrong" if clear else "open", says
 
 
-def _judge_warmup(begun: Mapping[str, Arrays], ended: Runs) -> tuple[Word, str]:
-    """Say whether post norm needs a warm-up, and more of one than pre norm, at a large rate and at the best of each."""
-    if len(ended) < len(TRAINED):
+def _judge_warmup(begun: Mapping[str, Arrays], ended: PlacementOutcomes) -> tuple[VerdictKey, str]:
+    """Judge whether post norm needs a warm-up more than pre norm does, at a large rate and at the best of each."""
+    if len(ended) < len(TRAINED_PLACEMENTS):
         return "open", "The networks are not trained yet."
     pair = {name: ended[name] for name in ("post", "pre")}
     large = _choose_large(pair["post"][0])
     if large is None:
         return "open", "Post norm does not learn here, even with the warm-up; more steps may help."
     found = [
-        _compare_harm(*(without.by_rate[large] - warm.by_rate[large] for warm, without in pair.values())),
+        _compare_harm(*(without.errors_by_rate[large] - warm.errors_by_rate[large] for warm, without in pair.values())),
         _compare_harm(*(without.last - warm.last for warm, without in pair.values())),
     ]
     clear = find_clear_differences(found)
@@ -264,43 +287,44 @@ def _judge_warmup(begun: Mapping[str, Arrays], ended: Runs) -> tuple[Word, str]:
         "post norm clearly needs it more" if each else "post norm does not clearly need it more" for each in needed
     ]
     said = [
-        f"At rate {typeset(RATES[large])}, the largest at which post norm learns with the warm-up, {words[0]}: "
+        f"At rate {typeset(LEARNING_RATES[large])}, the largest at which post norm learns with the warm-up, "
+        f"{words[0]}: "
         f"{_both_levels(pair, large)}.",
         f"At the best rate of each, {words[1]}: {_both_levels(pair)}.",
-        _undertrained(begun, pair),
+        _warn_if_undertrained(begun, pair),
     ]
-    word: Word = "holds" if needed[1] else "holds-if" if needed[0] else "wrong" if any(clear) else "open"
+    word: VerdictKey = "holds" if needed[1] else "holds-if" if needed[0] else "wrong" if any(clear) else "open"
     return word, " ".join(said).rstrip()
 
 
 def _choose_large(warm: GridOutcome) -> int | None:
     """Return the position of the largest rate at which a placement learns with the warm-up, by validation digits."""
-    learning = np.flatnonzero(warm.result["validation"][-1].mean(-1) < LEARNS)
+    learning = np.flatnonzero(warm.result["validation"][-1].mean(-1) < MAX_LEARNED_ERROR)
     return int(learning[-1]) if len(learning) else None
 
 
 def _compare_harm(post: np.ndarray, pre: np.ndarray) -> MeanDifference:
     """Return the rise of post norm's error without the warm-up.
 
-    Its p-value is the larger of its own and that of its excess over pre norm's rise: both have to be clear.
+    Its p-value is the larger one of the rise and of its excess over pre norm's rise: both have to be clear.
     """
     rise, excess = compare_seed_by_seed(post, np.zeros_like(post)), compare_seed_by_seed(post, pre)
     return rise._replace(p_value=max(rise.p_value, excess.p_value) if rise.mean * excess.mean > 0 else 1.0)
 
 
-def _both_levels(pair: Runs, k: int | None = None) -> str:
+def _both_levels(pair: PlacementOutcomes, k: int | None = None) -> str:
     """Return the test errors with the warm-up and without, at the rate at a position or at the best of each."""
     words = []
     for name, outcomes in pair.items():
-        warm, without = (_level(each, each.best if k is None else k) for each in outcomes)
+        warm, without = (_format_level(each, each.best if k is None else k) for each in outcomes)
         at = ["", ""] if k is not None else [f" (rate {typeset(each.rate)})" for each in outcomes]
         words.append(f"{name} norm {warm}{at[0]} with it, {without}{at[1]} without")
     return "; ".join(words)
 
 
-def _undertrained(begun: Mapping[str, Arrays], pair: Runs) -> str:
-    """Return a warning that the errors at the best rates still fall at the end; empty where they do not."""
-    declines = [each.at_best("test")[-2:][0] - each.last for outcomes in pair.values() for each in outcomes]
+def _warn_if_undertrained(begun: Mapping[str, Arrays], pair: PlacementOutcomes) -> str:
+    """Return a warning if the errors at the best rates still fall at the end, else an empty text."""
+    declines = [each.get_at_best_rate("test")[-2:][0] - each.last for outcomes in pair.values() for each in outcomes]
     decline = np.mean(declines, axis=0)
     fall = compare_seed_by_seed(decline, np.zeros_like(decline))
     if not find_clear_differences([fall])[0] or fall.mean <= 0:
@@ -311,13 +335,13 @@ def _undertrained(begun: Mapping[str, Arrays], pair: Runs) -> str:
     )
 
 
-def _judge_chain(chain: Arrays) -> tuple[Word, str]:
-    """Say whether the mean square doubles without normalization, and grows linearly with pre norm."""
+def _judge_chain(chain: Arrays) -> tuple[VerdictKey, str]:
+    """Judge whether the mean square doubles without normalization, and grows linearly with pre norm."""
     if chain.get("share") != 1:
         return "open", "The residual chain is not computed yet."
     if not np.isfinite(chain["squares"]).all():
         return "open", "The residual chain overflows."
-    relative = _relative(chain["squares"])
+    relative = _divide_by_input(chain["squares"])
     branches = relative.shape[1] - 1
     half = branches // 2
     none, pre = (relative[..., PLACEMENTS.index(name)] for name in ("none", "pre"))
@@ -333,16 +357,16 @@ def _judge_chain(chain: Arrays) -> tuple[Word, str]:
     return "holds" if doubles and even else "holds-if" if doubles or even else "wrong", says
 
 
-def _tabulate(setting: Setting, ended: Runs) -> dict[str, list[Any]]:
-    """Return all errors at the end, a row for every rate and seed."""
+def _tabulate(setting: Setting, ended: PlacementOutcomes) -> dict[str, list[Any]]:
+    """Tabulate all errors at the end, one row per rate and seed."""
     table: dict[str, list[Any]] = {
-        "learning rate": [rate for rate in RATES for _ in setting.networks],
-        "seed": [*setting.networks] * len(RATES),
+        "learning rate": [rate for rate in LEARNING_RATES for _ in setting.networks],
+        "seed": [*setting.networks] * len(LEARNING_RATES),
     }
     for name, outcomes in ended.items():
-        for kind, outcome in zip(KINDS, outcomes, strict=True):
+        for kind, outcome in zip(WARMUP_KINDS, outcomes, strict=True):
             table[f"{name}, {kind}, validation error"] = [float(each) for each in outcome.result["validation"][-1].flat]
-            table[f"{name}, {kind}, test error"] = [float(each) for each in outcome.by_rate.flat]
+            table[f"{name}, {kind}, test error"] = [float(each) for each in outcome.errors_by_rate.flat]
     return table if ended else {}
 
 

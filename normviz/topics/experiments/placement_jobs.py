@@ -9,8 +9,8 @@ import numpy as np
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.results import Arrays
 from normviz.jobs.spec import JobStep
-from normviz.topics.experiments.course import Course, make_step
 from normviz.topics.experiments.scheme_job import SchemeJob
+from normviz.topics.experiments.training_history import TrainingHistory, make_job_step
 
 WIDTH, HEADS = 16, 2
 """Channels of a token, and heads of attention, of the networks that are trained."""
@@ -18,33 +18,33 @@ WIDTH, HEADS = 16, 2
 WIDE, WIDE_HEADS, WIDE_BATCH = 64, 2, 32
 """Channels, heads and digits of a mini-batch before training: in wide networks, chance decides less."""
 
-BATCHES = 2
+GRADIENT_BATCHES = 2
 """Mini-batches over which gradients before training are averaged."""
 
-DEPTHS = (1, 2, 4, 8, 16)
+LAYER_COUNTS = (1, 2, 4, 8, 16)
 """Layers of the networks whose gradients are compared before training."""
 
-RATES = (0.001, 0.003, 0.01, 0.03)
+LEARNING_RATES = (0.001, 0.003, 0.01, 0.03)
 """Learning rates of Adam of the grid."""
 
-TRAINED = ("post", "pre", "peri")
+TRAINED_PLACEMENTS = ("post", "pre", "peri")
 """Placements that are trained. The claim compares the first two."""
 
-PLACEMENTS = ("none", *TRAINED)
+PLACEMENTS = ("none", *TRAINED_PLACEMENTS)
 """Placements of the residual chain."""
 
-KINDS = ("warm-up", "no warm-up")
+WARMUP_KINDS = ("warm-up", "no warm-up")
 """The two trainings of every network, in their order."""
 
-POINTS = 3
+MEASUREMENT_COUNT = 3
 """Steps of a training at which the errors are measured: the first, the middle and the last."""
 
-SETTLED = 256
+STATISTICS_DIGITS = 256
 """Digits from which the statistics for inference are taken."""
 
 
 @dataclass(frozen=True)
-class Training(SchemeJob):
+class PlacementTraining(SchemeJob):
     """The networks of one placement at all learning rates, from all seeds, each with and without a warm-up.
 
     Its result holds "losses", "validation" and "test", each (measured steps, kinds, rates, seeds).
@@ -60,32 +60,33 @@ class Training(SchemeJob):
 
     @property
     def seconds(self) -> float:
-        """The expected time of the steps and of the measured errors."""
-        count = len(KINDS) * len(RATES) * len(self.networks)
-        return self.layers * count * (self.length * (2.5e-5 + 1e-5 * self.batch) + POINTS * 6e-3)
+        """Expected seconds of the steps and of the measured errors."""
+        count = len(WARMUP_KINDS) * len(LEARNING_RATES) * len(self.networks)
+        return self.layers * count * (self.length * (2.5e-5 + 1e-5 * self.batch) + MEASUREMENT_COUNT * 6e-3)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train step by step."""
+        """Train, and yield the result so far after every step."""
         from normviz.train.learning import Trainer, compute_error_rate, cross_entropy, shuffle_mini_batches
         from normviz.train.transformer import Transformer, load_token_pictures
 
         device, digits = load_token_pictures(self.device)
         x, labels = digits.train
-        shape = (len(KINDS), len(RATES), len(self.networks))
+        shape = (len(WARMUP_KINDS), len(LEARNING_RATES), len(self.networks))
         network = Transformer(
-            [self.placement] * len(KINDS), self.row.scheme, self.networks * len(RATES), self.layers, WIDTH, HEADS,
+            [self.placement] * len(WARMUP_KINDS), self.row.scheme, self.networks * len(LEARNING_RATES), self.layers,
+            WIDTH, HEADS,
             self.batch, self.eps, device,
         )  # fmt: skip
-        learner = Trainer(network.parameters, "adam", np.repeat(RATES, shape[2])[None])
-        course = Course(self.length, POINTS, shape)
+        learner = Trainer(network.parameters, "adam", np.repeat(LEARNING_RATES, shape[2])[None])
+        course = TrainingHistory(self.length, MEASUREMENT_COUNT, shape)
         for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, self.batch), 1):
-            same = chosen.repeat(len(RATES), 1)
+            same = chosen.repeat(len(LEARNING_RATES), 1)
             share = x.new_tensor([min(step / self.warm, 1.0), 1.0])[:, None]
             loss = cross_entropy(network.logits(x[same]), labels[same])
             learner.step(loss, share)
             course.add_losses(loss)
-            if course.marked:
-                network.collect_statistics(x[None, : SETTLED // self.batch * self.batch])
+            if course.is_measured:
+                network.collect_statistics(x[None, : STATISTICS_DIGITS // self.batch * self.batch])
                 validation, test = (
                     compute_error_rate(network.infer_logits(unseen[None]), classes) for unseen, classes in digits[1:]
                 )
@@ -94,7 +95,7 @@ class Training(SchemeJob):
 
 
 @dataclass(frozen=True)
-class Depth:
+class DepthGradients:
     """‖∂l/∂W‖ of the last layer's last matrix before training, by the number of layers.
 
     Its result holds "norms", (seeds, depths, placements that are trained).
@@ -110,11 +111,11 @@ class Depth:
 
     @property
     def seconds(self) -> float:
-        """The expected time of a few passes forward and back at every depth."""
+        """Expected seconds of a few passes forward and back at every depth."""
         return 0.05 + 0.35 * len(self.networks)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Measure network by network."""
+        """Measure network by network, and yield the result so far after each."""
         from normviz.train.learning import shuffle_mini_batches, to_numpy
         from normviz.train.transformer import Transformer, load_token_pictures
 
@@ -122,22 +123,22 @@ class Depth:
         x, labels = digits.train
         norms: list[np.ndarray] = []
         for step, seed in enumerate(self.networks, 1):
-            batches = shuffle_mini_batches([seed], len(x), BATCHES, WIDE_BATCH)
+            batches = shuffle_mini_batches([seed], len(x), GRADIENT_BATCHES, WIDE_BATCH)
             by_depth = []
-            for layers in DEPTHS:
+            for layers in LAYER_COUNTS:
                 network = Transformer(
-                    TRAINED, self.row.scheme, [seed], layers, WIDE, WIDE_HEADS, WIDE_BATCH, self.eps, device
+                    TRAINED_PLACEMENTS, self.row.scheme, [seed], layers, WIDE, WIDE_HEADS, WIDE_BATCH, self.eps, device
                 )
                 found = [
                     to_numpy(network.measure_gradient_norms(x[chosen], labels[chosen])[-1, :, 0]) for chosen in batches
                 ]
                 by_depth.append(np.mean(found, axis=0))
             norms.append(np.stack(by_depth))
-            yield make_step(step / len(self.networks), device, lambda: {"norms": norms})
+            yield make_job_step(step / len(self.networks), device, lambda: {"norms": norms})
 
 
 @dataclass(frozen=True)
-class Chain:
+class ResidualChain:
     """The mean square of the stream along a chain of residual branches of ReLU units, before training.
 
     Its result holds "squares", (seeds, 1 + branches, placements).
@@ -154,11 +155,11 @@ class Chain:
 
     @property
     def seconds(self) -> float:
-        """The expected time of a pass forward."""
+        """Expected seconds of a pass forward."""
         return 0.05 + self.pairs * len(PLACEMENTS) * len(self.networks) * 1.5e-3
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Measure network by network."""
+        """Measure network by network, and yield the result so far after each."""
         from normviz.train.learning import to_numpy
         from normviz.train.transformer import Transformer, load_token_pictures
 
@@ -170,4 +171,4 @@ class Chain:
                 PLACEMENTS, self.row.scheme, [seed], self.pairs, WIDE, 1, WIDE_BATCH, self.eps, device, attention=False
             )
             squares.append(to_numpy(network.measure_mean_squares(x)[..., 0]))
-            yield make_step(step / len(self.networks), device, lambda: {"squares": squares})
+            yield make_job_step(step / len(self.networks), device, lambda: {"squares": squares})

@@ -13,18 +13,35 @@ from normviz.core.text import join_words, typeset
 from normviz.data.digits import DIGITS_DESCRIPTION
 from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
-from normviz.topics.experiments.experiment import Comparison, Experiment, comparing
+from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes
 from normviz.topics.experiments.grid_outcome import GridOutcome
 from normviz.topics.experiments.recurrent_gradients import draw_gains, draw_scales, judge_gradients, summarize_gains
-from normviz.topics.experiments.recurrent_jobs import GAINS, PIXELS, RATES, SCALES, UNITS, Back, Layouts, Reading, waits
-from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word, draw_band, joined
+from normviz.topics.experiments.recurrent_jobs import (
+    DIGIT_PIXELS,
+    FIRST_GAINS,
+    LEARNING_RATES,
+    STATE_UNITS,
+    WEIGHT_SCALES,
+    LayoutTraining,
+    SequenceTraining,
+    StateGradients,
+    list_leading_steps,
+)
+from normviz.topics.experiments.reports import (
+    FigureSpec,
+    Report,
+    Verdict,
+    VerdictKey,
+    combine_verdicts,
+    make_band_curve,
+)
 
 
 @dataclass(frozen=True)
-class Setting(Comparison):
-    """The schemes, the sequences and the training."""
+class Setting(ComparisonSetting):
+    """Settings of the schemes, the sequences and the training."""
 
-    schemes: Sequence[str] = comparing(("none", "batch", "layer", "rms"))
+    schemes: Sequence[str] = declare_schemes(("none", "batch", "layer", "rms"))
     inputs: int = number_choice(8, (8, 4), label="Pixels a step", help="8 is a row of the picture.")
     wait: int = number_choice(
         3, (0, 1, 3, 7), label="Empty steps ahead, at most", help="In training; each number as often."
@@ -42,16 +59,16 @@ class Setting(Comparison):
     @property
     def shape(self) -> Shape:
         """(N, 1, 1, units) of a step of a whole mini-batch."""
-        return self.batch, 1, 1, UNITS
+        return self.batch, 1, 1, STATE_UNITS
 
     @property
     def read(self) -> int:
         """Number of steps of a digit."""
-        return PIXELS // self.inputs
+        return DIGIT_PIXELS // self.inputs
 
     @property
     def keeps(self) -> tuple[bool, ...]:
-        """Whether each scheme keeps statistics for inference, since they are of several examples."""
+        """True for each scheme that keeps statistics for inference, as they are of several examples."""
         acting = [row.scheme.on_activations for row in self.rows]
         return tuple(
             act is not None and any(field.canonical(self.shape).rules[0] != OWN for field in act.fields)
@@ -59,30 +76,30 @@ class Setting(Comparison):
         )
 
 
-def parts(setting: Setting) -> list[Back | Reading | Layouts]:
-    """Return the gradients by γ, with both parts together and apart, and by scale; the trainings; the two layouts."""
+def parts(setting: Setting) -> list[StateGradients | SequenceTraining | LayoutTraining]:
+    """Return the jobs: gradients by γ, with both parts together and apart, and by scale; trainings; two layouts."""
     s = setting
 
-    def back(points: Sequence[tuple[float, float]], apart: bool) -> Back:
-        return Back(s.rows, s.networks, s.inputs, s.batch, tuple(points), apart, s.eps, s.device)
+    def back(points: Sequence[tuple[float, float]], apart: bool) -> StateGradients:
+        return StateGradients(s.rows, s.networks, s.inputs, s.batch, tuple(points), apart, s.eps, s.device)
 
-    by_gain = [(1.0, gain) for gain in GAINS]
+    by_gain = [(1.0, gain) for gain in FIRST_GAINS]
     return [
         back(by_gain, False),
         back(by_gain, True),
-        back([(scale, s.gain) for scale in SCALES], False),
-        *(Reading.of(s, row, inputs=s.inputs, wait=s.wait, batch=s.batch, gain=s.gain) for row in s.rows),
-        Layouts(s.networks, s.inputs, s.batch, s.steps, s.gain, s.eps, s.device),
+        back([(scale, s.gain) for scale in WEIGHT_SCALES], False),
+        *(SequenceTraining.of(s, row, inputs=s.inputs, wait=s.wait, batch=s.batch, gain=s.gain) for row in s.rows),
+        LayoutTraining(s.networks, s.inputs, s.batch, s.steps, s.gain, s.eps, s.device),
     ]
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")  # networks that diverge
 def report(setting: Setting, results: Results) -> Report:
-    """Return the gradient's factor by γ and by scale, errors by length, and the two layouts."""
+    """Report the gradient's factor by γ and by scale, errors by length, and the two layouts."""
     together, apart, scaled, *readings, layouts = (results.get(part, {}) for part in parts(setting))
     begun = {k: each for k, each in enumerate(readings) if "losses" in each}
     runs = {
-        k: Run(setting.names[k], setting.labels[k], k, RATES, each, setting.wait + 1)
+        k: SequenceOutcome(setting.names[k], setting.labels[k], k, LEARNING_RATES, each, setting.wait + 1)
         for k, each in begun.items()
         if "by_step" in each
     }
@@ -95,33 +112,35 @@ def report(setting: Setting, results: Results) -> Report:
         figures.append(_draw_reading(setting, begun, runs))
     if "losses" in layouts:
         figures.append(_draw_layouts(layouts))
-    condition = f"{CONDITION} Trained for {setting.steps} steps of Adam on batches of {setting.batch}."
+    condition = f"{CONDITION_NOTE} Trained for {setting.steps} steps of Adam on batches of {setting.batch}."
     found = [_judge_sequences(setting, runs, layouts), judge_gradients(setting, setting.gain, together, apart, scaled)]
     verdicts = [Verdict(word, says, condition) for word, says in found]
-    verdict = Verdict(joined(each.word for each in verdicts), " ".join(each.says for each in verdicts), condition)
+    verdict = Verdict(
+        combine_verdicts(each.word for each in verdicts), " ".join(each.says for each in verdicts), condition
+    )
     of_claims = dict(zip(EXPERIMENT.claims, verdicts, strict=True))
     return Report(_headline(setting, together, begun), figures, verdict, _tabulate(setting, runs), of_claims)
 
 
-LAYOUT = (
+LAYOUT_NOTE = (
     "BatchNorm1d takes the second axis for the channels. Fed with (B, T, C) it normalizes every step over all examples "
     "and units. Right, before training: batch norm gives all units one standard deviation. A layer that keeps the "
     "steps has as many statistics as there are steps, so it accepts sequences of no other length."
 )
 
-CONDITION = (
+CONDITION_NOTE = (
     "The networks have 32 tanh units and Gaussian first weights. Where Wh + Ux is normalized, a small γ leaves Wh a "
     "small share of the sum, and gradients vanish. Where Wh and Ux are normalized apart, Wh keeps its share. "
     "Cooijmans et al. (2016, arXiv 1603.09025) normalize them apart, in an LSTM, and start at γ = 0.1. Errors on "
     "longer sequences depend on the lengths of the training."
 )
 
-LEARNS = 0.5
+MAX_LEARNED_ERROR = 0.5
 """A scheme learns if its mean test error is less than this."""
 
 
 @dataclass(frozen=True)
-class Run(GridOutcome):
+class SequenceOutcome(GridOutcome):
     """The networks of one scheme: test errors with the statistics of every step, and with one for all steps.
 
     Attributes:
@@ -136,28 +155,28 @@ class Run(GridOutcome):
         return choose_learning_rate(self.result["validation"])
 
     @property
-    def known(self) -> np.ndarray:
+    def known_length_errors(self) -> np.ndarray:
         """Errors on lengths of the training."""
-        return self.at_best("by_step")[: self.trained].mean(0)
+        return self.get_at_best_rate("by_step")[: self.trained].mean(0)
 
     @property
-    def longer(self) -> np.ndarray:
+    def longer_length_errors(self) -> np.ndarray:
         """Errors on longer sequences."""
-        return self.at_best("by_step")[self.trained :].mean(0)
+        return self.get_at_best_rate("by_step")[self.trained :].mean(0)
 
     @property
-    def pooled(self) -> np.ndarray:
+    def pooled_statistic_errors(self) -> np.ndarray:
         """Errors on lengths of the training with one statistic for all steps."""
-        return self.at_best("together")[: self.trained].mean(0)
+        return self.get_at_best_rate("together")[: self.trained].mean(0)
 
     @property
     def levels(self) -> str:
         """The mean errors on lengths of the training and on longer sequences, in words."""
-        return f"{format_mean_percent(self.known)} and {format_mean_percent(self.longer)}"
+        return f"{format_mean_percent(self.known_length_errors)} and {format_mean_percent(self.longer_length_errors)}"
 
 
-Runs = Mapping[int, Run]
-"""Runs by the position of the scheme."""
+SequenceOutcomes = Mapping[int, SequenceOutcome]
+"""Outcomes by the position of the scheme."""
 
 
 def _draw_losses(names: Sequence[str], losses: Sequence[np.ndarray]) -> CurvePanel:
@@ -166,19 +185,19 @@ def _draw_losses(names: Sequence[str], losses: Sequence[np.ndarray]) -> CurvePan
     for k, (name, each) in enumerate(zip(names, losses, strict=True)):
         cut = np.array_split(each, min(30, len(each)))
         steps = np.cumsum([len(stretch) for stretch in cut])
-        lines.append(draw_band(name, steps, np.stack([stretch.mean(0) for stretch in cut]), k))
+        lines.append(make_band_curve(name, steps, np.stack([stretch.mean(0) for stretch in cut]), k))
     return CurvePanel("In training", lines, "step", "loss", "y")
 
 
-def _draw_reading(setting: Setting, begun: Mapping[int, Arrays], runs: Runs) -> FigureSpec:
+def _draw_reading(setting: Setting, begun: Mapping[int, Arrays], runs: SequenceOutcomes) -> FigureSpec:
     """Draw the loss at the best rate of each scheme, and the test error over the length of the sequences."""
-    best = {k: runs[k].best if k in runs else len(RATES) // 2 for k in begun}
+    best = {k: runs[k].best if k in runs else len(LEARNING_RATES) // 2 for k in begun}
     panels = []
     if runs:
         panels.append(_draw_lengths(setting, runs))
     panels.append(_draw_losses([setting.labels[k] for k in begun], [begun[k]["losses"][:, best[k]] for k in begun]))
     trained = f"{setting.read} to {setting.read + setting.wait}" if setting.wait else f"{setting.read}"
-    rates = join_words([f"{setting.labels[k]} {typeset(RATES[best[k]])}" for k in begun], "and")
+    rates = join_words([f"{setting.labels[k]} {typeset(LEARNING_RATES[best[k]])}" for k in begun], "and")
     said = "; ".join(f"{run.name} {run.levels}" for run in runs.values())
     return FigureSpec(
         "reading", panels,
@@ -187,75 +206,92 @@ def _draw_reading(setting: Setting, begun: Mapping[int, Arrays], runs: Runs) -> 
     )  # fmt: skip
 
 
-def _draw_lengths(setting: Setting, runs: Runs) -> CurvePanel:
-    """Draw the test error over the length, also with one statistic for all steps where statistics are kept."""
-    steps = setting.read + np.array(waits(setting.wait))
-    drawn = [(run.label, run.at_best("by_step"), run.look) for run in runs.values()]
+def _draw_lengths(setting: Setting, runs: SequenceOutcomes) -> CurvePanel:
+    """Draw the test error over the length, also with one statistic for all steps if a scheme keeps statistics."""
+    steps = setting.read + np.array(list_leading_steps(setting.wait))
+    drawn = [(run.label, run.get_at_best_rate("by_step"), run.look) for run in runs.values()]
     drawn += [
-        (f"{run.label}, one for all steps", run.at_best("together"), len(setting.labels) + k)
+        (f"{run.label}, one for all steps", run.get_at_best_rate("together"), len(setting.labels) + k)
         for k, run in runs.items()
         if setting.keeps[k]
     ]
-    lines = [draw_band(name, steps, 100 * errors.astype(float), look, points=True) for name, errors, look in drawn]
+    lines = [
+        make_band_curve(name, steps, 100 * errors.astype(float), look, points=True) for name, errors, look in drawn
+    ]
     return CurvePanel("At the end, over the length", lines, "steps of a sequence", "test error, %")
 
 
 def _draw_layouts(layouts: Arrays) -> FigureSpec:
-    """Draw the loss of both layouts, and how far the outputs of their units spread before training."""
+    """Draw the loss of both layouts, and the spread of the outputs of their units before training."""
     names = ("(B, C, T)", "(B, T, C)")
     best = (
         [choose_learning_rate(each) for each in layouts["validation"]]
         if "validation" in layouts
-        else [len(RATES) // 2] * 2
+        else [len(LEARNING_RATES) // 2] * 2
     )
-    units = np.arange(1, UNITS + 1)
-    lines = [draw_band(name, units, layouts["spreads"][k].T, k) for k, name in enumerate(names)]
+    units = np.arange(1, STATE_UNITS + 1)
+    lines = [make_band_curve(name, units, layouts["spreads"][k].T, k) for k, name in enumerate(names)]
     losses = [layouts["losses"][:, k, place] for k, place in enumerate(best)]
     panels = [
         _draw_losses(names, losses),
         CurvePanel("Spread of each unit", lines, "unit, by its spread", "standard deviation"),
     ]
     ends = (f"{name} {typeset(float(each[-1].mean()), 2)}" for name, each in zip(names, losses, strict=True))
-    return FigureSpec("layouts", panels, f"Loss after {len(layouts['losses'])} steps: {', '.join(ends)}.", LAYOUT)
+    return FigureSpec("layouts", panels, f"Loss after {len(layouts['losses'])} steps: {', '.join(ends)}.", LAYOUT_NOTE)
 
 
 def _headline(setting: Setting, together: Arrays, begun: Mapping[int, Arrays]) -> str:
-    """Say the range of the gradient's factor over γ."""
+    """Return the headline: the range of the gradient's factor over γ."""
     gains = summarize_gains(setting, together["norms"]) if "norms" in together else ""
     if gains or not begun:
         return gains or "Nothing is trained yet."
     return f"Training of {join_words([setting.names[k] for k in begun], 'and')} has begun."
 
 
-def _judge_sequences(setting: Setting, runs: Runs, layouts: Arrays) -> tuple[Word, str]:
-    """Say whether batch norm can be used on sequences."""
+def _judge_sequences(setting: Setting, runs: SequenceOutcomes, layouts: Arrays) -> tuple[VerdictKey, str]:
+    """Judge whether batch norm can be used on sequences."""
     keys = [row.key for row in setting.rows]
     if "batch" not in keys:
         return "open", "Batch norm is not among the schemes."
     if len(runs) < len(keys) or "test" not in layouts:
         return "open", "Batch norm on sequences: not trained yet."
     batch = runs[keys.index("batch")]
-    if min(run.known.mean() for run in runs.values()) > LEARNS:
+    if min(run.known_length_errors.mean() for run in runs.values()) > MAX_LEARNED_ERROR:
         return "open", "No scheme learns here; more steps may help."
-    if batch.known.mean() > LEARNS:
-        return "holds", f"Batch norm step by step does not learn: {format_mean_percent(batch.known)} errors."
-    others = [k for k in runs if not setting.keeps[k] and runs[k].known.mean() <= LEARNS]
+    if batch.known_length_errors.mean() > MAX_LEARNED_ERROR:
+        return (
+            "holds",
+            f"Batch norm step by step does not learn: {format_mean_percent(batch.known_length_errors)} errors.",
+        )
+    others = [k for k in runs if not setting.keeps[k] and runs[k].known_length_errors.mean() <= MAX_LEARNED_ERROR]
     other = next((k for k in others if keys[k] == "layer"), others[-1] if others else None)
     right, trap = (layouts["test"][k, choose_learning_rate(each)] for k, each in enumerate(layouts["validation"]))
-    found = [compare_seed_by_seed(batch.pooled, batch.known), compare_seed_by_seed(trap, right)]
+    found = [
+        compare_seed_by_seed(batch.pooled_statistic_errors, batch.known_length_errors),
+        compare_seed_by_seed(trap, right),
+    ]
     if other is not None:
-        found.append(compare_seed_by_seed(batch.longer - batch.known, runs[other].longer - runs[other].known))
+        found.append(
+            compare_seed_by_seed(
+                batch.longer_length_errors - batch.known_length_errors,
+                runs[other].longer_length_errors - runs[other].known_length_errors,
+            )
+        )
     signs = find_clear_signs(found)
     rises = [
         f"{each.text(100)} points" if sign else "no clear difference" for each, sign in zip(found, signs, strict=True)
     ]
-    said = [f"Batch norm step by step: test error {format_mean_percent(batch.known)} on lengths of the training."]
+    said = [
+        f"Batch norm step by step: test error {format_mean_percent(batch.known_length_errors)} on lengths of the "
+        "training."
+    ]
     if other is not None:
         said.append(
-            f"On longer sequences, which have steps without statistics, {format_mean_percent(batch.longer)}; "
+            "On longer sequences, which have steps without statistics, "
+            f"{format_mean_percent(batch.longer_length_errors)}; "
             f"{setting.names[other]} {runs[other].levels} (difference of the rises: {rises[2]})."
         )
-    said.append(f"With one statistic for all steps {format_mean_percent(batch.pooled)} ({rises[0]}).")
+    said.append(f"With one statistic for all steps {format_mean_percent(batch.pooled_statistic_errors)} ({rises[0]}).")
     said.append(
         f"Layout (B, T, C) in place of (B, C, T) raises no error: {format_mean_percent(trap)} against "
         f"{format_mean_percent(right)} "
@@ -265,11 +301,11 @@ def _judge_sequences(setting: Setting, runs: Runs, layouts: Arrays) -> tuple[Wor
     return "holds-if" if max(harms) > 0 else "wrong" if all(harms) else "open", " ".join(said)
 
 
-def _tabulate(setting: Setting, runs: Runs) -> dict[str, list[Any]]:
-    """Return the test errors at the best rates, a row for every length and seed."""
+def _tabulate(setting: Setting, runs: SequenceOutcomes) -> dict[str, list[Any]]:
+    """Tabulate the test errors at the best rates, one row per length and seed."""
     if not runs:
         return {}
-    steps = [setting.read + wait for wait in waits(setting.wait)]
+    steps = [setting.read + wait for wait in list_leading_steps(setting.wait)]
     table: dict[str, list[Any]] = {
         "steps": [step for step in steps for _ in setting.networks],
         "seed": [*setting.networks] * len(steps),
@@ -277,9 +313,9 @@ def _tabulate(setting: Setting, runs: Runs) -> dict[str, list[Any]]:
     for k, run in runs.items():
         key = setting.rows[k].key
         table[f"{key}, learning rate"] = [run.rate] * (len(steps) * setting.seeds)
-        table[key] = [float(each) for each in run.at_best("by_step").flat]
+        table[key] = [float(each) for each in run.get_at_best_rate("by_step").flat]
         if setting.keeps[k]:
-            table[f"{key}, one for all steps"] = [float(each) for each in run.at_best("together").flat]
+            table[f"{key}, one for all steps"] = [float(each) for each in run.get_at_best_rate("together").flat]
     return table
 
 
@@ -289,7 +325,7 @@ EXPERIMENT = Experiment(
     claim="“Batch normalization cannot be used on time sequence data” (a tutorial on layer norm). Layer norm “results "
     "in much more stable hidden-to-hidden dynamics” (Ba et al. 2016, section 3.1).",
     about=lambda setting: f"{DIGITS_DESCRIPTION}, read {setting.inputs} pixels a step; a recurrent layer of "
-                          f"{UNITS} tanh units, "
+                          f"{STATE_UNITS} tanh units, "
     "normalized with statistics of each step.",
     setting=Setting, parts=parts, report=report,
     why="At a small ε, normalization cancels the scale of the weights, but γ scales the sum again at every step. Batch "

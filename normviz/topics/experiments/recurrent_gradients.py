@@ -8,110 +8,111 @@ from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.text import join_words, typeset
 from normviz.describe.seeds import compare_seed_by_seed, estimate_mean, find_clear_differences, format_mean
 from normviz.jobs.results import Arrays
-from normviz.topics.experiments.experiment import Comparison
-from normviz.topics.experiments.recurrent_jobs import BACK, GAINS, SCALES
-from normviz.topics.experiments.reports import FigureSpec, Word, draw_band
+from normviz.topics.experiments.experiment import ComparisonSetting
+from normviz.topics.experiments.recurrent_jobs import FIRST_GAINS, STEPS_BACK, WEIGHT_SCALES
+from normviz.topics.experiments.reports import FigureSpec, VerdictKey, make_band_curve
 
-LIMIT = 10.0
-"""A gradient that is so many times smaller or larger has vanished or exploded."""
+FOLD_LIMIT = 10.0
+"""Factor below or above which a gradient has vanished or exploded."""
 
-SAME = 1.02
+INVARIANCE_FACTOR = 1.02
 """A scheme whose factors over all scales differ by less than this factor is invariant to the scale."""
 
-SMALL = 1e-3
-"""With a larger ε, layers are not invariant to the scale of the first weights."""
+SMALL_EPS = 1e-3
+"""Largest ε at which layers are invariant to the scale of the first weights."""
 
 
-def _factors(norms: np.ndarray) -> np.ndarray:
+def _compute_step_factors(norms: np.ndarray) -> np.ndarray:
     """Return the factor of the gradient for a step back, (points, schemes, seeds): a geometric mean over the steps."""
-    return (norms[:, 0] / norms[:, -1]) ** (1 / (BACK - 1))
+    return (norms[:, 0] / norms[:, -1]) ** (1 / (STEPS_BACK - 1))
 
 
-def _draw_factors(setting: Comparison, norms: np.ndarray, x: Sequence[float]) -> list[Curve]:
+def _draw_factors(setting: ComparisonSetting, norms: np.ndarray, x: Sequence[float]) -> list[Curve]:
     """Return a curve of each scheme over the points."""
     return [
-        draw_band(label, np.array(x[: len(norms)]), _factors(norms)[:, k], k, points=True)
+        make_band_curve(label, np.array(x[: len(norms)]), _compute_step_factors(norms)[:, k], k, points=True)
         for k, label in enumerate(setting.labels)
     ]
 
 
-def draw_gains(setting: Comparison, together: np.ndarray, apart: np.ndarray | None) -> FigureSpec:
+def draw_gains(setting: ComparisonSetting, together: np.ndarray, apart: np.ndarray | None) -> FigureSpec:
     """Draw the factor over γ, with Wh and Ux normalized together and apart."""
     drawn = [("Wh + Ux normalized together", together)]
     if apart is not None:
         drawn.append(("Wh and Ux normalized apart", apart))
-    means = np.concatenate([estimate_mean(_factors(norms))[0].ravel() for _, norms in drawn])
+    means = np.concatenate([estimate_mean(_compute_step_factors(norms))[0].ravel() for _, norms in drawn])
     top = 1.1 * max(means[np.isfinite(means)], default=1.0)
     panels = [
         CurvePanel(
-            title, _draw_factors(setting, norms, GAINS), "γ at first", "factor of the gradient, a step back", "x",
-            levels=(1.0,), marks=GAINS, span=(0.0, max(top, 1.1)),
+            title, _draw_factors(setting, norms, FIRST_GAINS), "γ at first", "factor of the gradient, a step back", "x",
+            levels=(1.0,), marks=FIRST_GAINS, span=(0.0, max(top, 1.1)),
         )
         for title, norms in drawn
     ]  # fmt: skip
     return FigureSpec(
-        "gains", panels, f"Factor of the gradient for each step back, over γ: {_ends(setting, together)}.",
-        f"Before training, ‖∂l/∂h‖ over {BACK - 1} steps back. At 1 it keeps its size. Means with 95% intervals. A "
-        f"gradient vanishes or explodes where it clearly changes more than {LIMIT:g}-fold over these steps. "
+        "gains", panels, f"Factor of the gradient for each step back, over γ: {_describe_range(setting, together)}.",
+        f"Before training, ‖∂l/∂h‖ over {STEPS_BACK - 1} steps back. At 1 it keeps its size. Means with 95% intervals. "
+        f"A gradient vanishes or explodes where it clearly changes more than {FOLD_LIMIT:g}-fold over these steps. "
         "The network without normalization has no γ.",
     )  # fmt: skip
 
 
-def draw_scales(setting: Comparison, norms: np.ndarray, gain: float) -> FigureSpec:
+def draw_scales(setting: ComparisonSetting, norms: np.ndarray, gain: float) -> FigureSpec:
     """Draw the factor over the scale of the first weights."""
     panel = CurvePanel(
-        f"γ = {typeset(gain)}", _draw_factors(setting, norms, SCALES), "first weights times",
+        f"γ = {typeset(gain)}", _draw_factors(setting, norms, WEIGHT_SCALES), "first weights times",
         "factor of the gradient, a step back", "x", levels=(1.0,), marks=(0.25, 0.5, 1, 2, 4),
     )  # fmt: skip
     return FigureSpec(
-        "scales", [panel], f"Factor of the gradient for each step back, over the scale: {_ends(setting, norms)}.",
+        "scales", [panel], f"Factor of the gradient for each step back, over the scale: "
+                           f"{_describe_range(setting, norms)}.",
         "Before training. A flat line: the scheme is invariant to the scale of the weights.",
     )  # fmt: skip
 
 
-def _ends(setting: Comparison, norms: np.ndarray) -> str:
+def _describe_range(setting: ComparisonSetting, norms: np.ndarray) -> str:
     """Return the smallest and the largest mean factor of each scheme over the points, in words."""
-    means = estimate_mean(_factors(norms))[0]
+    means = estimate_mean(_compute_step_factors(norms))[0]
     return "; ".join(
         f"{label} {typeset(float(low), 2)} to {typeset(float(high), 2)}"
         for label, low, high in zip(setting.labels, means.min(0), means.max(0), strict=True)
     )
 
 
-def _choose_main(setting: Comparison) -> int | None:
+def _choose_main(setting: ComparisonSetting) -> int | None:
     """Return the position of layer norm, or of the first scheme that normalizes; None without any."""
     acting = [k for k, row in enumerate(setting.rows) if row.key != "none"]
     return next((k for k in acting if setting.rows[k].key == "layer"), acting[0] if acting else None)
 
 
-def summarize_gains(setting: Comparison, together: np.ndarray) -> str:
+def summarize_gains(setting: ComparisonSetting, together: np.ndarray) -> str:
     """Return a headline with the range of the factor over γ; empty without a scheme that normalizes."""
     main = _choose_main(setting)
     if main is None:
         return ""
-    means = estimate_mean(_factors(together)[:, main])[0]
+    means = estimate_mean(_compute_step_factors(together)[:, main])[0]
     low, high = (typeset(float(each), 2) for each in (means.min(), means.max()))
     return f"Each step back multiplies {setting.names[main]}'s gradient by {low} to {high}."
 
 
 def judge_gradients(
-    setting: Comparison, gain: float, together: Arrays, apart: Arrays, scaled: Arrays
-) -> tuple[Word, str]:
-    """Say whether invariance to re-scaling keeps gradients from vanishing and exploding, whatever γ is."""
+    setting: ComparisonSetting, gain: float, together: Arrays, apart: Arrays, scaled: Arrays
+) -> tuple[VerdictKey, str]:
+    """Judge whether invariance to re-scaling keeps gradients from vanishing and exploding, whatever γ is."""
     if any(each.get("share") != 1 for each in (together, apart, scaled)):
         return "open", "Gradients back in time: not computed yet."
-    factors = _factors(scaled["norms"])
+    factors = _compute_step_factors(scaled["norms"])
     changes = (factors.max(0) / factors.min(0)).mean(-1)
     keys = [row.key for row in setting.rows]
     acting = [k for k, key in enumerate(keys) if key != "none" and np.isfinite(changes[k])]
-    same = [k for k in acting if changes[k] < SAME]
+    same = [k for k in acting if changes[k] < INVARIANCE_FACTOR]
     if "none" not in keys or not acting:
         return "open", "To compare gradients takes networks with normalization, and without."
     none = estimate_mean(factors[:, keys.index("none")])[0]
-    span = f"the first weights times {typeset(SCALES[0])} to {typeset(SCALES[-1])}"
+    span = f"the first weights times {typeset(WEIGHT_SCALES[0])} to {typeset(WEIGHT_SCALES[-1])}"
     if not same:
         says = f"No scheme keeps a step's factor of the gradient the same over {span}."
-        if setting.eps > SMALL:
+        if setting.eps > SMALL_EPS:
             return "open", f"{says} With ε = {typeset(setting.eps)} they are not invariant to it."
         return "wrong", says
     each = ", ".join(f"{format_mean(factors[0, k], 2)} with {setting.names[k]}" for k in same)
@@ -120,15 +121,15 @@ def judge_gradients(
         f"normalization. With it, the scale has no effect: {each} at γ = {typeset(gain)}."
     ]
     fates = _find_fates(together["norms"][:, :, same])
-    over_gains = _factors(together["norms"])
+    over_gains = _compute_step_factors(together["norms"])
     said += [
-        f"From γ = {typeset(GAINS[0])} to {typeset(GAINS[-1])} the factor of {setting.names[k]} goes from "
+        f"From γ = {typeset(FIRST_GAINS[0])} to {typeset(FIRST_GAINS[-1])} the factor of {setting.names[k]} goes from "
         f"{format_mean(over_gains[0, k], 2)} to {format_mean(over_gains[-1, k], 2)}: {_fate_words(fate)}."
         for k, fate in zip(same, fates, strict=True)
     ]
     main = _choose_main(setting)
     k = main if main in same else same[0]
-    ends = " to ".join(f"{each:.2f}" for each in estimate_mean(_factors(apart["norms"])[[0, -1], k])[0])
+    ends = " to ".join(f"{each:.2f}" for each in estimate_mean(_compute_step_factors(apart["norms"])[[0, -1], k])[0])
     said.append(f"Where Wh and Ux are normalized apart, that of {setting.names[k]} goes from {ends}.")
     kept = fates[same.index(k)] == 0
     return "holds" if all(kept) else "holds-if" if any(kept) else "wrong", " ".join(said)
@@ -138,7 +139,7 @@ def _find_fates(norms: np.ndarray) -> np.ndarray:
     """Return −1 where the gradient clearly vanishes, 1 where it clearly explodes, else 0, (schemes, points)."""
     logs = np.log(norms[:, 0] / norms[:, -1])
     signs = np.sign(logs.mean(-1))
-    limits = signs * np.log(LIMIT)
+    limits = signs * np.log(FOLD_LIMIT)
     found = [
         compare_seed_by_seed(each, np.full_like(each, limit))
         for each, limit in zip(logs.reshape(-1, logs.shape[-1]), limits.flat, strict=True)
@@ -153,8 +154,10 @@ def _find_fates(norms: np.ndarray) -> np.ndarray:
 def _fate_words(fate: np.ndarray) -> str:
     """Return the values of γ at which a gradient vanishes or explodes, in words."""
     places = {
-        word: [typeset(gain) for gain, each in zip(GAINS, fate, strict=True) if each == sign]
+        word: [typeset(gain) for gain, each in zip(FIRST_GAINS, fate, strict=True) if each == sign]
         for word, sign in (("vanishes", -1), ("explodes", 1))
     }
     found = [f"{word} at γ = {join_words(gains, 'and')}" for word, gains in places.items() if gains]
-    return f"over {BACK - 1} steps the gradient {' and '.join(found) if found else 'neither vanishes nor explodes'}"
+    return (
+        f"over {STEPS_BACK - 1} steps the gradient {' and '.join(found) if found else 'neither vanishes nor explodes'}"
+    )

@@ -9,47 +9,47 @@ import numpy as np
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.results import Arrays
 from normviz.jobs.spec import JobStep
-from normviz.topics.experiments.course import Series, make_step
 from normviz.topics.experiments.scheme_job import SchemeJob
+from normviz.topics.experiments.training_history import StackableArrays, make_job_step
 
 if TYPE_CHECKING:
     import torch
 
-UNITS = 32
-"""Of the state."""
+STATE_UNITS = 32
+"""Number of units of the state."""
 
-PIXELS = 64
-"""Of a digit."""
+DIGIT_PIXELS = 64
+"""Number of pixels of a digit."""
 
-SCALES = tuple(2.0 ** (k / 2) for k in range(-4, 5))
-"""By which the first weights are multiplied, 1/4 to 4."""
+WEIGHT_SCALES = tuple(2.0 ** (k / 2) for k in range(-4, 5))
+"""Factors of the first weights, 1/4 to 4."""
 
-GAINS = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0)
+FIRST_GAINS = (0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0)
 """First values of γ at which gradients are measured; Cooijmans et al. (2016) start at 0.1."""
 
-RATES = (0.005, 0.01, 0.02, 0.05)
+LEARNING_RATES = (0.005, 0.01, 0.02, 0.05)
 """Learning rates of Adam of the grid."""
 
-BACK = 24
+STEPS_BACK = 24
 """Steps over which the gradient goes back before training."""
 
-LAYOUTS = (
+LAYOUT_SCHEMES = (
     SchemeSpec("batch", "full,full,full,own", "full,full,full,own"),
     SchemeSpec("custom", "full,own,full,full", "full,own,full,full"),
 )
-"""BatchNorm1d of all steps at once: as (B, C, T), which keeps the channels, and as (B, T, C), which keeps the steps."""
+"""BatchNorm1d over all steps at once: fed (B, C, T), it keeps the channels; fed (B, T, C), it keeps the steps."""
 
-SETTLED = 512
-"""Digits from which the statistics of `LAYOUTS` for inference are taken."""
+STATISTICS_DIGITS = 512
+"""Digits from which the statistics of `LAYOUT_SCHEMES` for inference are taken."""
 
 
-def waits(most: int) -> range:
-    """Empty steps ahead of the sequences that test what was trained on 0 to `most`."""
-    return range(2 * most + 5)
+def list_leading_steps(max_wait: int) -> range:
+    """Return the numbers of empty leading steps of the test sequences, for a training with 0 to `most`."""
+    return range(2 * max_wait + 5)
 
 
 @dataclass(frozen=True)
-class Reading(SchemeJob):
+class SequenceTraining(SchemeJob):
     """The networks of one scheme at all learning rates, from all seeds, trained on sequences of unequal length.
 
     Its result holds "losses", (steps, rates, seeds). At the end it has "validation", the errors on lengths of the
@@ -67,14 +67,14 @@ class Reading(SchemeJob):
 
     @property
     def seconds(self) -> float:
-        """The expected time of the steps, forward and back, and of the tests."""
-        count = len(RATES) * len(self.networks)
-        steps = PIXELS // self.inputs + self.wait
-        tested = sum(PIXELS // self.inputs + wait for wait in waits(self.wait))
+        """Expected seconds of the steps, forward and back, and of the tests."""
+        count = len(LEARNING_RATES) * len(self.networks)
+        steps = DIGIT_PIXELS // self.inputs + self.wait
+        tested = sum(DIGIT_PIXELS // self.inputs + wait for wait in list_leading_steps(self.wait))
         return self.length * steps * (5e-4 + count * (5e-6 + 5e-7 * self.batch)) + 4e-4 * count * tested
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train step by step, then test length by length."""
+        """Train, then test on every length; yield the result so far after every step and length."""
         from normviz.train.dense import split_digits
         from normviz.train.learning import (
             Trainer,
@@ -94,13 +94,21 @@ class Reading(SchemeJob):
 
         device = open_float32_device(self.device)
         digits = split_digits(device)
-        (x, labels), shape = digits.train, (len(RATES), len(self.networks))
-        each = PIXELS // self.inputs
+        (x, labels), shape = digits.train, (len(LEARNING_RATES), len(self.networks))
+        each = DIGIT_PIXELS // self.inputs
         ahead, still = make_unequal_batch(self.batch, self.wait, each)
         network = Recurrent(
-            [self.row.scheme], self.networks * shape[0], self.inputs, UNITS, still, 1.0, self.gain, self.eps, device
+            [self.row.scheme],
+            self.networks * shape[0],
+            self.inputs,
+            STATE_UNITS,
+            still,
+            1.0,
+            self.gain,
+            self.eps,
+            device,
         )
-        learner = Trainer(network.parameters, "adam", np.repeat(RATES, shape[1])[None])
+        learner = Trainer(network.parameters, "adam", np.repeat(LEARNING_RATES, shape[1])[None])
         losses: list[np.ndarray] = []
         for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, self.batch), 1):
             same = chosen.repeat(shape[0], 1)
@@ -110,7 +118,7 @@ class Reading(SchemeJob):
             )
             learner.step(loss)
             losses.append(to_numpy(loss).reshape(shape))
-            yield make_step(0.9 * step / self.length, device, lambda: {"losses": losses})
+            yield make_job_step(0.9 * step / self.length, device, lambda: {"losses": losses})
 
         def errors(part: "tuple[torch.Tensor, torch.Tensor]", wait: int) -> np.ndarray:
             pictures, answers = part
@@ -121,17 +129,20 @@ class Reading(SchemeJob):
         network.collect_statistics(convert_to_sequences(whole, self.inputs, ahead, len(still))[None])
         validation = np.mean([errors(digits.validation, wait) for wait in range(self.wait + 1)], axis=0)
         found: dict[str, list[np.ndarray]] = {"by_step": [], "together": []}
-        norms, lengths = {"by_step": network.norms, "together": [pool_statistics(network.norms)]}, waits(self.wait)
+        norms, lengths = (
+            {"by_step": network.norms, "together": [pool_statistics(network.norms)]},
+            list_leading_steps(self.wait),
+        )
         for wait in lengths:
             for name, network.norms in norms.items():
                 found[name].append(errors(digits.test, wait))
-            yield make_step(0.9 + 0.09 * (wait + 1) / len(lengths), device, lambda: {"losses": losses})
-        yield make_step(1.0, device, lambda: {"losses": losses, "validation": validation, **found})
+            yield make_job_step(0.9 + 0.09 * (wait + 1) / len(lengths), device, lambda: {"losses": losses})
+        yield make_job_step(1.0, device, lambda: {"losses": losses, "validation": validation, **found})
 
 
 @dataclass(frozen=True)
-class Back:
-    """‖∂l/∂h_t‖ at the start, of the loss behind the last of `BACK` steps, at every point.
+class StateGradients:
+    """‖∂l/∂h_t‖ before training, of the loss behind the last of `STEPS_BACK` steps, at every point.
 
     A point is a pair: the factor of the first weights, and γ. Its result holds "norms", (points, steps, schemes,
     seeds).
@@ -151,36 +162,36 @@ class Back:
 
     @property
     def seconds(self) -> float:
-        """The expected time of a pass forward and back at each point."""
+        """Expected seconds of a pass forward and back at each point."""
         count = len(self.rows) * len(self.networks)
-        return len(self.points) * BACK * (5e-4 + count * (5e-6 + 4e-7 * self.batch))
+        return len(self.points) * STEPS_BACK * (5e-4 + count * (5e-6 + 4e-7 * self.batch))
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Measure point by point; every network reads digits behind each other, those of its first mini-batches."""
+        """Measure point by point; every network reads the digits of its first mini-batches one after another."""
         from normviz.train.dense import split_digits
         from normviz.train.learning import open_float32_device, shuffle_mini_batches, to_numpy
         from normviz.train.recurrent import Recurrent, convert_to_sequences, measure_state_gradients
 
         device = open_float32_device(self.device)
         x, labels = split_digits(device).train
-        each = PIXELS // self.inputs
-        order = shuffle_mini_batches(self.networks, len(x), -(-BACK // each), self.batch)
+        each = DIGIT_PIXELS // self.inputs
+        order = shuffle_mini_batches(self.networks, len(x), -(-STEPS_BACK // each), self.batch)
         digits = convert_to_sequences(x[order], self.inputs, [0] * self.batch, each)
-        sequences = digits.permute(1, 2, 0, 3, 4).flatten(2, 3)[:, :, -BACK:]
-        schemes, still = [row.scheme for row in self.rows], [self.batch] * BACK
+        sequences = digits.permute(1, 2, 0, 3, 4).flatten(2, 3)[:, :, -STEPS_BACK:]
+        schemes, still = [row.scheme for row in self.rows], [self.batch] * STEPS_BACK
         norms: list[np.ndarray] = []
         for k, (scale, gain) in enumerate(self.points, 1):
             network = Recurrent(
-                schemes, self.networks, self.inputs, UNITS, still, scale, gain, self.eps, device,
+                schemes, self.networks, self.inputs, STATE_UNITS, still, scale, gain, self.eps, device,
                 normalized="apart" if self.apart else "sum",
             )  # fmt: skip
             norms.append(to_numpy(measure_state_gradients(network, sequences, labels[order[-1]])))
-            yield make_step(k / len(self.points), device, lambda: {"norms": norms})
+            yield make_job_step(k / len(self.points), device, lambda: {"norms": norms})
 
 
 @dataclass(frozen=True)
-class Layouts:
-    """Networks whose inputs' part is normalized over all steps at once, in each of `LAYOUTS`, at all learning rates.
+class LayoutTraining:
+    """Networks that normalize Ux over all steps at once, in each of `LAYOUT_SCHEMES`, at all learning rates.
 
     Its result holds "losses", (steps, layouts, rates, seeds), and "spreads", the standard deviation of every unit
     before training, the largest first, (layouts, seeds, units). At the end it has "validation" and "test", the errors
@@ -200,12 +211,12 @@ class Layouts:
 
     @property
     def seconds(self) -> float:
-        """The expected time of the steps, forward and back, and of the tests."""
-        count = len(LAYOUTS) * len(RATES) * len(self.networks)
-        return self.length * PIXELS // self.inputs * (3e-4 + count * (1e-5 + 5e-7 * self.batch)) + 0.02 * count
+        """Expected seconds of the steps, forward and back, and of the tests."""
+        count = len(LAYOUT_SCHEMES) * len(LEARNING_RATES) * len(self.networks)
+        return self.length * DIGIT_PIXELS // self.inputs * (3e-4 + count * (1e-5 + 5e-7 * self.batch)) + 0.02 * count
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train step by step."""
+        """Train, and yield the result so far after every step."""
         from normviz.train.dense import split_digits
         from normviz.train.learning import (
             Trainer,
@@ -218,32 +229,35 @@ class Layouts:
         from normviz.train.recurrent import Recurrent, convert_to_sequences
 
         device = open_float32_device(self.device)
-        each = PIXELS // self.inputs
+        each = DIGIT_PIXELS // self.inputs
         digits = [
             (convert_to_sequences(x, self.inputs, [0] * len(x), each), labels) for x, labels in split_digits(device)
         ]
         (x, labels), *unseen = digits
-        shape, still = (len(LAYOUTS), len(RATES), len(self.networks)), [self.batch] * each
+        shape, still = (len(LAYOUT_SCHEMES), len(LEARNING_RATES), len(self.networks)), [self.batch] * each
         network = Recurrent(
-            [row.scheme for row in LAYOUTS], self.networks * shape[1], self.inputs, UNITS, still, 1.0, self.gain,
+            [row.scheme for row in LAYOUT_SCHEMES], self.networks * shape[1], self.inputs, STATE_UNITS, still, 1.0,
+            self.gain,
             self.eps, device, normalized="sequence",
         )  # fmt: skip
-        learner = Trainer(network.parameters, "adam", np.repeat(RATES, shape[2])[None])
+        learner = Trainer(network.parameters, "adam", np.repeat(LEARNING_RATES, shape[2])[None])
         first = (
             network.normalize_inputs(x[None, None, : self.batch])[:, : shape[2]] / self.gain
         )  # networks start alike at all rates
         spreads = to_numpy(first.std((2, 3)).sort(descending=True).values)
         losses: list[np.ndarray] = []
-        found: dict[str, Series] = {"losses": losses, "spreads": spreads}
+        found: dict[str, StackableArrays] = {"losses": losses, "spreads": spreads}
         for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, self.batch), 1):
             same = chosen.repeat(shape[1], 1)
             *_, state = network.iterate_states(x[same].unsqueeze(1), still)
             loss = cross_entropy(network.logits(state), labels[same])
             learner.step(loss)
             losses.append(to_numpy(loss).reshape(shape))
-            yield make_step(0.95 * step / self.length, device, lambda: found)
-        network.collect_statistics(x[: SETTLED // self.batch * self.batch].unflatten(0, (-1, self.batch))[None])
+            yield make_job_step(0.95 * step / self.length, device, lambda: found)
+        network.collect_statistics(
+            x[: STATISTICS_DIGITS // self.batch * self.batch].unflatten(0, (-1, self.batch))[None]
+        )
         found["validation"], found["test"] = (
             to_numpy(compute_error_rate(network.infer_logits(x), answers)).reshape(shape) for x, answers in unseen
         )
-        yield make_step(1.0, device, lambda: found)
+        yield make_job_step(1.0, device, lambda: found)

@@ -1,4 +1,4 @@
-"""What an experiment reports: a headline, figures, a table, and a verdict on its claim."""
+"""The report of an experiment: a headline, figures, a table, and a verdict on its claim."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,39 +9,39 @@ import numpy as np
 from normviz.charts.curves import Curve, CurvePanel
 from normviz.describe.seeds import estimate_band
 
-Word = Literal["holds", "holds-if", "wrong", "opinion", "open"]
-WORDS: dict[Word, str] = {
+VerdictKey = Literal["holds", "holds-if", "wrong", "opinion", "open"]
+VERDICT_TEXTS: dict[VerdictKey, str] = {
     "holds": "Holds here",
     "holds-if": "Holds under a condition",
     "wrong": "Does not hold here",
     "opinion": "No number decides it",
     "open": "Not yet known",
 }
-"""What an experiment may say of its claim, and how that is written."""
+"""Texts of the possible verdicts."""
 
-SHAPES: dict[Word, str] = {"holds": "✔", "holds-if": "◐", "wrong": "✘", "opinion": "◇", "open": "…"}
-"""A sign for each of them."""
+VERDICT_SIGNS: dict[VerdictKey, str] = {"holds": "✔", "holds-if": "◐", "wrong": "✘", "opinion": "◇", "open": "…"}
+"""Signs of the possible verdicts."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an experiment says of its claim.
+    """The verdict of an experiment on its claim.
 
     Attributes:
-        word: a key of WORDS.
-        says: why, in a sentence with numbers.
-        condition: what that depends on, in a sentence.
-        why: an explanation, in place of that of the experiment.
+        word: a key of `VERDICT_TEXTS`.
+        says: the reason, in a sentence with numbers.
+        condition: the conditions of the numbers, in a sentence.
+        why: an explanation that replaces the experiment's.
     """
 
-    word: Word
+    word: VerdictKey
     says: str
     condition: str = ""
     why: str = ""
 
 
-def joined(words: Iterable[Word]) -> Word:
-    """One word for several: theirs where they agree; not known where one of them is not; else it depends."""
+def combine_verdicts(words: Iterable[VerdictKey]) -> VerdictKey:
+    """Combine several verdicts: "open" if one is, the common one if all agree, else "holds-if"."""
     found = set(words)
     if "open" in found:
         return "open"
@@ -50,9 +50,9 @@ def joined(words: Iterable[Word]) -> Word:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """Numbers by rows and columns, as a map of colours in which each is written; NaN: nothing is known there.
+    """A heat map of numbers by row and column; NaN leaves a cell empty.
 
-    `ends`: the numbers at the two ends of the colours; `good`: whether "low" or "high" numbers are.
+    `ends`: the numbers at both ends of the colour scale; `good`: the better end, "low" or "high".
     """
 
     title: str
@@ -71,11 +71,11 @@ class FigureSpec:
     """One figure of a report.
 
     Attributes:
-        key: of its element on the page.
-        panels: of curves, which stand beside each other; or one map.
+        key: the key of its element on the page.
+        panels: panels of curves, beside each other; or one heat map.
         alt: the figure in words.
-        caption: what to know to read it.
-        columns: so many panels stand beside each other.
+        caption: the explanation below it.
+        columns: number of panels in a row.
     """
 
     key: str
@@ -87,14 +87,14 @@ class FigureSpec:
 
 @dataclass(frozen=True)
 class Report:
-    """What is to be seen in the results so far.
+    """The report of the results so far.
 
     Attributes:
-        headline: what came out, in a sentence with numbers.
-        figures: in the order in which they stand.
+        headline: the main result, in a sentence with numbers.
+        figures: in the order of the page.
         verdict: on the claim.
         table: all numbers, in columns of one length.
-        verdicts: by id, on claims of which the experiment decides less than all that it is about.
+        verdicts: by id, verdicts on claims that cover only a part of the experiment.
     """
 
     headline: str
@@ -103,12 +103,12 @@ class Report:
     table: Mapping[str, Sequence[Any]]
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
 
-    def verdict_on(self, claim: str) -> Verdict:
-        """The verdict on one of the experiment's claims."""
+    def get_verdict(self, claim: str) -> Verdict:
+        """Return the verdict on one of the experiment's claims."""
         return self.verdicts.get(claim, self.verdict)
 
 
-def draw_band(
+def make_band_curve(
     name: str,
     x: np.ndarray,
     values: np.ndarray,
@@ -120,11 +120,11 @@ def draw_band(
     """Return the curve of means over the seeds, with a band of 95% intervals.
 
     Args:
-        name: of the curve.
-        x: a number for each of the values.
+        name: the name of the curve.
+        x: the positions of the values, (…).
         values: (…, seeds).
         look: the colour of the curve.
-        scale: applied to the means and to the ends of the intervals, such as `to_percent`.
+        scale: function of the means and of the ends of the intervals, such as `to_percent`.
         points: True to mark each value.
         apart: True to draw nothing between the values.
     """
@@ -133,10 +133,10 @@ def draw_band(
 
 
 def tabulate(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Return the columns of rows that have the same names; without rows, no columns."""
+    """Return the columns of rows with the same keys; without rows, no columns."""
     return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """Return a share in per cent: 3.2%, 100.0%."""
     return f"{100 * float(share):.1f}%".replace("-", "−")

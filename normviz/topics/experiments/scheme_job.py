@@ -1,4 +1,4 @@
-"""The data of a job that trains the networks of one scheme."""
+"""The base class of jobs that train the networks of one scheme."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -9,7 +9,7 @@ from normviz.core.scheme_spec import SchemeSpec
 
 @dataclass(frozen=True, kw_only=True)
 class SchemeJob:
-    """The networks of one scheme, as a part of an experiment.
+    """A job that trains the networks of one scheme.
 
     Attributes:
         row: the scheme.
@@ -26,8 +26,8 @@ class SchemeJob:
     device: str
 
     @classmethod
-    def of(cls, setting: Any, row: SchemeSpec, **own: Any) -> Self:
-        """Return the job of a scheme with a setting; `own`: the fields beside those that the setting gives."""
+    def of(cls, setting: Any, row: SchemeSpec, **extra_fields: Any) -> Self:
+        """Return the job of a scheme with a setting; `own`: fields that the setting does not give."""
         eps = getattr(setting, "eps", DEFAULT_EPS)
         given = {"networks": setting.networks, "length": setting.steps, "eps": eps, "device": setting.device}
-        return cls(row=row, **{**given, **own})
+        return cls(row=row, **{**given, **extra_fields})

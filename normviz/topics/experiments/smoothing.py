@@ -20,43 +20,52 @@ from normviz.describe.seeds import (
     format_mean_percent,
 )
 from normviz.jobs.results import Results
-from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, hidden_layers
-from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word, draw_band, joined
-from normviz.topics.experiments.smoothing_jobs import BATCH, PENALTIES, RATES, WIDTH, Part
+from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes, describe_hidden_layers
+from normviz.topics.experiments.reports import (
+    FigureSpec,
+    Report,
+    Verdict,
+    VerdictKey,
+    combine_verdicts,
+    make_band_curve,
+)
+from normviz.topics.experiments.smoothing_jobs import BATCH_SIZE, L1_FACTORS, LAYER_WIDTH, LEARNING_RATES, Part
 
-FIRST = (1.0, 0.1)
+FIRST_EPS = (1.0, 0.1)
 """First values of a learned ε, beside that of the setting."""
 
 PLAIN, SMOOTHING, L1, BOTH = "neither", "learned ε", "L1 term", "both"
 VARIANTS = {PLAIN: (False, False), SMOOTHING: (True, False), L1: (False, True), BOTH: (True, True)}
-"""Whether ε is learned, and whether there is an L1 term."""
+"""The variants: is ε learned, is there an L1 term."""
 
-LEAST = 1e-8
-"""An ε below this is drawn there."""
+MIN_DRAWN_EPS = 1e-8
+"""Smallest drawn ε; smaller ones are drawn here."""
 
-APART = 0.15
-"""The distance of points that stand beside each other, as a share of the way to the next scheme."""
+POINT_OFFSET = 0.15
+"""Distance of points beside each other, as a share of the distance to the next scheme."""
 
-SMOOTHED = tuple(
+SMOOTHED_SCHEMES = tuple(
     key for key, scheme in SCHEMES.items() if scheme.on_activations and scheme.suppression and scheme.is_general_form
 )
 """The schemes that have an ε under a root."""
 
 
 @dataclass(frozen=True)
-class Setting(Comparison):
-    """How the networks are trained whose ε is learned."""
+class Setting(ComparisonSetting):
+    """Settings of the trainings with a learned ε."""
 
-    layer: ClassVar[tuple[int, int]] = (BATCH, WIDTH)
+    layer: ClassVar[tuple[int, int]] = (BATCH_SIZE, LAYER_WIDTH)
 
-    schemes: tuple[str, ...] = comparing(("batch", "layer", "divisive"), SMOOTHED)
+    schemes: tuple[str, ...] = declare_schemes(("batch", "layer", "divisive"), SMOOTHED_SCHEMES)
     radius: int = integer(4, 0, 63, label="Radius R", help="Of the windows of divisive normalization.")
     eps: float = real(
         0.01, 1e-6, 10.0, label="ε at the start, beside 1 and 0.1", symbol="ε",
         stops=(1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.3, 3.0),
     )  # fmt: skip
     depth: int = integer(4, 2, 8, label="Normalized layers", control="slider")
-    digits: int = integer(200, BATCH, 898, label="Digits to train on", stops=(50, 100, 200, 400, 898), control="stops")
+    digits: int = integer(
+        200, BATCH_SIZE, 898, label="Digits to train on", stops=(50, 100, 200, 400, 898), control="stops"
+    )
     steps: int = integer(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
 
     def __post_init__(self) -> None:
@@ -65,12 +74,12 @@ class Setting(Comparison):
             raise InvalidInput("own: a scheme that divides by nothing has no ε to learn; one with a field B would do.")
 
     @property
-    def firsts(self) -> tuple[float, ...]:
+    def first_eps_values(self) -> tuple[float, ...]:
         """First values of a learned ε, from the largest."""
-        return tuple(sorted({*FIRST, self.eps}, reverse=True))
+        return tuple(sorted({*FIRST_EPS, self.eps}, reverse=True))
 
     def part(self, k: int, first: float | None) -> Part:
-        """Return the part of the scheme at a position, with ε learned from `first`; or, without it, fixed."""
+        """Return the job of the scheme at position `k`, with ε learned from `first`; None: fixed."""
         return Part(
             self.rows[k], self.networks, DEFAULT_EPS if first is None else first, first is not None, self.depth,
             self.digits, self.steps, self.device,
@@ -78,22 +87,22 @@ class Setting(Comparison):
 
 
 def parts(setting: Setting) -> list[Part]:
-    """Return parts for every scheme: one where ε is fixed, and one for each first value of a learned ε."""
-    return [setting.part(k, first) for k in range(len(setting.rows)) for first in (None, *setting.firsts)]
+    """Return jobs for every scheme: one with a fixed ε, and one for each first value of a learned ε."""
+    return [setting.part(k, first) for k in range(len(setting.rows)) for first in (None, *setting.first_eps_values)]
 
 
-Levels = Mapping[str, np.ndarray]
+VariantErrors = Mapping[str, np.ndarray]
 """Test errors of a scheme by variant, each by seed."""
 
 
-def choose_levels(setting: Setting, k: int, results: Results) -> Levels:
+def choose_variant_errors(setting: Setting, k: int, results: Results) -> VariantErrors:
     """Return the test errors of a scheme, each variant at its choice with the lowest mean validation error.
 
-    Chosen are the learning rate, and where they apply the first ε and the factor of the L1 term.
+    The choice is of the learning rate and, if they apply, of the first ε and the factor of the L1 term.
     """
     levels = {}
     for name, (learned, sparse) in VARIANTS.items():
-        found = [results[setting.part(k, first)] for first in (setting.firsts if learned else (None,))]
+        found = [results[setting.part(k, first)] for first in (setting.first_eps_values if learned else (None,))]
         factors = slice(1, None) if sparse else slice(0, 1)
         validation, test = (
             np.concatenate([each[kind][-1, factors].reshape(-1, setting.seeds) for each in found])
@@ -105,11 +114,11 @@ def choose_levels(setting: Setting, k: int, results: Results) -> Levels:
 
 def collect_eps(setting: Setting, k: int, results: Results) -> np.ndarray:
     """Return the learned ε of a scheme without an L1 term, (layers, first values, rates, seeds)."""
-    return np.stack([results[setting.part(k, first)]["eps"][:, 0] for first in setting.firsts], axis=1)
+    return np.stack([results[setting.part(k, first)]["eps"][:, 0] for first in setting.first_eps_values], axis=1)
 
 
 def correlate_with_depth(eps: np.ndarray) -> np.ndarray:
-    """Return the rank correlations (…) of ε (layers, …) with the layer: −1 where each is below the one before.
+    """Return the rank correlations (…) of ε (layers, …) with the layer: −1 if ε falls from layer to layer.
 
     Example:
         >>> correlate_with_depth(np.array([[0.3], [0.2], [0.1]])).tolist()
@@ -122,14 +131,14 @@ def correlate_with_depth(eps: np.ndarray) -> np.ndarray:
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return the test error of every scheme and variant, and the learned ε by layer."""
+    """Report the test error of every scheme and variant, and the learned ε by layer."""
     ended = {part for part in parts(setting) if part in results and results[part]["share"] == 1}
     schemes = [
         k
         for k in range(len(setting.rows))
-        if ended.issuperset(setting.part(k, first) for first in (None, *setting.firsts))
+        if ended.issuperset(setting.part(k, first) for first in (None, *setting.first_eps_values))
     ]
-    levels = {k: choose_levels(setting, k, results) for k in schemes}
+    levels = {k: choose_variant_errors(setting, k, results) for k in schemes}
     eps = {k: collect_eps(setting, k, results) for k in schemes}
     figures = [_draw_levels(setting, levels), _draw_eps(setting, eps)] if schemes else []
     verdicts = {"D03": _judge_depth(setting, eps), "D04": _judge_error(setting, levels)}
@@ -140,20 +149,22 @@ def report(setting: Setting, results: Results) -> Report:
         "test error": [float(one) for each in levels.values() for errors in each.values() for one in errors],
     }
     both = Verdict(
-        joined(each.word for each in verdicts.values()),
+        combine_verdicts(each.word for each in verdicts.values()),
         " ".join(dict.fromkeys(each.says for each in verdicts.values())),
         " ".join(dict.fromkeys(each.condition for each in verdicts.values())),
     )
     return Report(_headline(setting, levels), figures, both, table, verdicts)
 
 
-def _draw_levels(setting: Setting, levels: Mapping[int, Levels]) -> FigureSpec:
+def _draw_levels(setting: Setting, levels: Mapping[int, VariantErrors]) -> FigureSpec:
     """Draw the test error by scheme and variant."""
     places = np.arange(len(levels))
     curves = []
     for look, name in enumerate(VARIANTS):
         errors = 100 * np.stack([each[name] for each in levels.values()])
-        curves.append(draw_band(name, places + APART * (look - (len(VARIANTS) - 1) / 2), errors, look, apart=True))
+        curves.append(
+            make_band_curve(name, places + POINT_OFFSET * (look - (len(VARIANTS) - 1) / 2), errors, look, apart=True)
+        )
     names = [setting.labels[k] for k in levels]
     panel = CurvePanel("Test error at the end", curves, "", "test error, %", marks=places.tolist(), names=names)
     said = "; ".join(
@@ -170,12 +181,12 @@ def _draw_levels(setting: Setting, levels: Mapping[int, Levels]) -> FigureSpec:
 def _draw_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> FigureSpec:
     """Draw the learned ε by layer, for every learning rate."""
     panels, said = [], []
-    for j, rate in enumerate(RATES):
+    for j, rate in enumerate(LEARNING_RATES):
         curves = []
         for k, each in eps.items():
-            means = np.log10(np.maximum(each[:, :, j], LEAST)).mean(1)
+            means = np.log10(np.maximum(each[:, :, j], MIN_DRAWN_EPS)).mean(1)
             layers = np.arange(1, len(each) + 1)
-            curves.append(draw_band(setting.labels[k], layers, means, k, lambda logs: 10**logs, points=True))
+            curves.append(make_band_curve(setting.labels[k], layers, means, k, lambda logs: 10**logs, points=True))
         panels.append(
             CurvePanel(f"Learning rate {typeset(rate)}", curves, "layer", "learned ε", "y", marks=curves[0].x.tolist())
         )  # fmt: skip
@@ -183,13 +194,14 @@ def _draw_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> FigureSpec:
         said.append(f"At {typeset(rate)}, from the first layer to the last: {ends}")
     return FigureSpec(
         "eps", panels, f"The learned ε by layer. {'; '.join(said)}.",
-        f"Geometric means over the first values {_listed(setting.firsts)}, without an L1 term; 95% intervals over the "
+        f"Geometric means over the first values {_join_numbers(setting.first_eps_values)}, without an L1 term; 95% "
+        f"intervals over the "
         "seeds.",
     )  # fmt: skip
 
 
-def _headline(setting: Setting, levels: Mapping[int, Levels]) -> str:
-    """Say in how many schemes both together lower the test error."""
+def _headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> str:
+    """Return the headline: the number of schemes whose test error both together lower."""
     if not levels:
         return "Not all networks are trained yet."
     effects = _effects(levels)
@@ -197,13 +209,13 @@ def _headline(setting: Setting, levels: Mapping[int, Levels]) -> str:
     return f"Learned ε and L1 term: clear gain in {count} of {len(effects)} schemes."
 
 
-Effects = list[tuple[int, list[tuple[MeanDifference, str]]]]
-"""By the position of a scheme: the change of the error that both together bring, that a learned ε brings, and that the
-L1 term adds; each with "better", "worse" or "unclear"."""
+VariantEffects = list[tuple[int, list[tuple[MeanDifference, str]]]]
+"""Changes of the error by the position of a scheme: by both together, by a learned ε alone, and by the
+additional L1 term; each with "better", "worse" or "unclear"."""
 
 
-def _effects(levels: Mapping[int, Levels]) -> Effects:
-    """Return the changes of all schemes, which are clear by Holm's correction for their number."""
+def _effects(levels: Mapping[int, VariantErrors]) -> VariantEffects:
+    """Return the changes of all schemes, judged by Holm's correction for their number."""
     pairs = ((BOTH, PLAIN), (SMOOTHING, PLAIN), (BOTH, SMOOTHING))
     found = [compare_seed_by_seed(each[a], each[b]) for each in levels.values() for a, b in pairs]
     words = {-1: "better", 0: "unclear", 1: "worse"}
@@ -211,8 +223,8 @@ def _effects(levels: Mapping[int, Levels]) -> Effects:
     return [(k, named[n * len(pairs) : (n + 1) * len(pairs)]) for n, k in enumerate(levels)]
 
 
-def _judge_error(setting: Setting, levels: Mapping[int, Levels]) -> Verdict:
-    """Say whether a learned ε and an L1 term together lower the error of the schemes; the claim is about all."""
+def _judge_error(setting: Setting, levels: Mapping[int, VariantErrors]) -> Verdict:
+    """Judge whether a learned ε and an L1 term together lower the error of all schemes."""
     if len(levels) < len(setting.rows):
         return Verdict("open", "Not all networks are trained yet.")
     texts, together = [], []
@@ -220,12 +232,12 @@ def _judge_error(setting: Setting, levels: Mapping[int, Levels]) -> Verdict:
         plain, learned, all_of_it = (format_mean_percent(levels[k][name]) for name in (PLAIN, SMOOTHING, BOTH))
         texts.append(
             f"{capitalize_first(setting.names[k])}: {plain} with neither, {learned} with a learned ε "
-            f"({_change(*alone)}), "
-            f"{all_of_it} with both ({_change(*both)}); the L1 term adds {_change(*more)}."
+            f"({_format_change(*alone)}), "
+            f"{all_of_it} with both ({_format_change(*both)}); the L1 term adds {_format_change(*more)}."
         )
         together.append(both[1])
     shares = {effect: together.count(effect) / len(together) for effect in ("better", "worse")}
-    word: Word = "open"
+    word: VerdictKey = "open"
     if shares["better"] > 1 / 2:
         word = "holds" if shares["better"] == 1 else "holds-if"
     elif shares["worse"] > 1 / 2:
@@ -234,15 +246,17 @@ def _judge_error(setting: Setting, levels: Mapping[int, Levels]) -> Verdict:
         word,
         f"Test error: {' '.join(texts)}",
         f"The claim is about all schemes; both together clearly help {together.count('better')} of {len(together)}. "
-        f"{setting.depth} layers of {WIDTH} units, {setting.steps} steps of Adam on {setting.digits} digits. The "
-        f"learning rate (of {_listed(RATES)}), the first ε (of {_listed(setting.firsts)}) and the factor of the L1 "
-        f"term (of {_listed(PENALTIES[1:])}) are chosen on validation digits. Holm's correction is for "
+        f"{setting.depth} layers of {LAYER_WIDTH} units, {setting.steps} steps of Adam on {setting.digits} digits. The "
+        f"learning rate (of {_join_numbers(LEARNING_RATES)}), the first ε (of "
+        f"{_join_numbers(setting.first_eps_values)}) "
+        f"and the factor of the L1 "
+        f"term (of {_join_numbers(L1_FACTORS[1:])}) are chosen on validation digits. Holm's correction is for "
         f"{3 * len(together)} comparisons.",
     )
 
 
 def _judge_depth(setting: Setting, eps: Mapping[int, np.ndarray]) -> Verdict:
-    """Say at which learning rates ε falls with depth; the claim is about divisive normalization."""
+    """Judge whether ε falls with depth, by learning rate; the claim is about divisive normalization."""
     if len(eps) < len(setting.rows):
         return Verdict("open", "Not all networks are trained yet.")
     trends = [each for k in eps for each in correlate_with_depth(eps[k]).mean(0)]
@@ -250,14 +264,14 @@ def _judge_depth(setting: Setting, eps: Mapping[int, np.ndarray]) -> Verdict:
     effects = [{-1: "falls", 0: "has no clear trend", 1: "rises"}[sign] for sign in find_clear_signs(found)]
     texts, judged = [], []
     for n, (k, row) in enumerate(zip(eps, setting.rows, strict=True)):
-        own = slice(n * len(RATES), (n + 1) * len(RATES))
+        own = slice(n * len(LEARNING_RATES), (n + 1) * len(LEARNING_RATES))
         said = ", ".join(
             f"it {effect} at {typeset(rate)} ({trend.text()})"
-            for rate, effect, trend in zip(RATES, effects[own], found[own], strict=True)
+            for rate, effect, trend in zip(LEARNING_RATES, effects[own], found[own], strict=True)
         )
         texts.append(f"{capitalize_first(setting.names[k])}: {said}.")
         judged += effects[own] if row.key == "divisive" else []
-    word: Word = "open"
+    word: VerdictKey = "open"
     if "falls" in judged:
         word = "holds" if set(judged) == {"falls"} else "holds-if"
     elif "rises" in judged:
@@ -267,17 +281,18 @@ def _judge_depth(setting: Setting, eps: Mapping[int, np.ndarray]) -> Verdict:
         word,
         f"The learned ε over the layers, by the learning rate: {' '.join(texts)}{missing}",
         "In brackets the rank correlation of ε with the layer, −1 where every layer has less than the one before; its "
-        f"mean over the first values {_listed(setting.firsts)}. It depends on the learning rate. Holm's correction is "
+        f"mean over the first values {_join_numbers(setting.first_eps_values)}. It depends on the learning "
+        f"rate. Holm's correction is "
         f"for {len(found)} trends.",
     )
 
 
-def _listed(numbers: Sequence[float]) -> str:
+def _join_numbers(numbers: Sequence[float]) -> str:
     """Return numbers as a sentence lists them: "1, 0.1 and 0.01"."""
     return join_words(map(typeset, numbers), "and")
 
 
-def _change(change: MeanDifference, effect: str) -> str:
+def _format_change(change: MeanDifference, effect: str) -> str:
     """Return a change in points."""
     return "no clear change" if effect == "unclear" else f"{change.text(100)} points"
 
@@ -288,7 +303,8 @@ EXPERIMENT = Experiment(
     claim="“… a small modification to these normalization schemes, in conjunction with a sparse regularizer on the "
     "activations, leads to significant benefits over standard normalization techniques” (Ren et al. 2017, arXiv "
     "1611.04520, abstract).",
-    about=lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}; {hidden_layers((WIDTH,) * setting.depth)}; "
+    about=lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}; "
+                          f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; "
     "ε = s² fixed or learned, with an L1 term of the centred inputs or without.",
     setting=Setting, parts=parts, report=report,
     why="A large ε keeps a layer from amplifying small inputs. How far training moves ε depends on the learning rate.",

@@ -1,4 +1,4 @@
-"""Networks with a smoothing term that is learned or fixed, with and without an L1 term: the part of `smoothing`."""
+"""The job of the experiment on smoothing: networks with a learned or fixed ε, with and without an L1 term."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,29 +9,29 @@ import numpy as np
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.results import Arrays
 from normviz.jobs.spec import JobStep
-from normviz.topics.experiments.course import Course
+from normviz.topics.experiments.training_history import TrainingHistory
 
-RATES = (0.003, 0.01, 0.03)
+LEARNING_RATES = (0.003, 0.01, 0.03)
 """Learning rates of Adam of the grid."""
 
-PENALTIES = (0.0, 0.003, 0.03)
+L1_FACTORS = (0.0, 0.003, 0.03)
 """Factors of the L1 term; the first one is none."""
 
-WIDTH = 32
+LAYER_WIDTH = 32
 """Units of every layer."""
 
-BATCH = 32
+BATCH_SIZE = 32
 """Digits of a mini-batch."""
 
-POINTS = 3
+MEASUREMENT_COUNT = 3
 """Steps of a training at which the errors are measured."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """The networks of one scheme and first ε, at all factors of the L1 term and learning rates, from all seeds.
+    """The job: networks of one scheme and first ε, at all factors of the L1 term and learning rates, from all seeds.
 
-    Its result holds "losses", "validation" and "test", (measured steps, penalties, rates, seeds), and the ε of now,
+    Its result holds "losses", "validation" and "test", (measured steps, penalties, rates, seeds), and the current ε,
     "eps" (layers, penalties, rates, seeds).
     """
 
@@ -49,45 +49,45 @@ class Part:
 
     @property
     def seconds(self) -> float:
-        """The expected time of its steps on the machine on which that was measured."""
-        count = len(PENALTIES) * len(RATES) * len(self.networks)
+        """Expected seconds of all steps on the reference machine."""
+        count = len(L1_FACTORS) * len(LEARNING_RATES) * len(self.networks)
         step = self.depth * (8e-4 + 4e-5 * count)
-        return self.length * step + POINTS * self.depth * count * (2e-5 + 3e-7 * self.digits)
+        return self.length * step + MEASUREMENT_COUNT * self.depth * count * (2e-5 + 3e-7 * self.digits)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train step by step."""
+        """Train, and yield the result so far after every step."""
         from normviz.train.dense import split_digits
         from normviz.train.learned_eps import LearnedEpsDense
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device, shuffle_mini_batches
         from normviz.train.small_training_set import draw_digits
 
-        device, copies = open_float32_device(self.device), len(PENALTIES) * len(RATES)
-        shape = (len(PENALTIES), len(RATES), len(self.networks))
+        device, copies = open_float32_device(self.device), len(L1_FACTORS) * len(LEARNING_RATES)
+        shape = (len(L1_FACTORS), len(LEARNING_RATES), len(self.networks))
         digits = split_digits(device)
         x, labels = digits.train
         few = draw_digits(self.networks, len(x), self.digits).to(device)
         network = LearnedEpsDense(
-            [self.row.scheme], self.networks * copies, [WIDTH] * self.depth, BATCH, [self.first], device
+            [self.row.scheme], self.networks * copies, [LAYER_WIDTH] * self.depth, BATCH_SIZE, [self.first], device
         )  # fmt: skip
         factors, rates = (
-            np.broadcast_to(each, shape).reshape(1, -1) for each in (_column(PENALTIES, 2), _column(RATES, 1))
+            np.broadcast_to(each, shape).reshape(1, -1) for each in (_column(L1_FACTORS, 2), _column(LEARNING_RATES, 1))
         )
         penalty = x.new_tensor(factors)
         learner = Trainer([*network.parameters, *(network.roots if self.learned else [])], "adam", rates)
-        course = Course(self.length, POINTS, shape)
-        for chosen in shuffle_mini_batches(self.networks, self.digits, self.length, BATCH).to(device):
+        course = TrainingHistory(self.length, MEASUREMENT_COUNT, shape)
+        for chosen in shuffle_mini_batches(self.networks, self.digits, self.length, BATCH_SIZE).to(device):
             same = few.gather(1, chosen).repeat(copies, 1)
             loss = cross_entropy(network.logits(x[same]), labels[same])
             learner.step(loss + penalty * network.measure_sizes())
             course.add_losses(loss)
-            if course.marked:
+            if course.is_measured:
                 seen = x[few].repeat(copies, 1, 1)
-                validation, test = network.measure_errors(seen, BATCH, (digits.validation, digits.test))
+                validation, test = network.measure_errors(seen, BATCH_SIZE, (digits.validation, digits.test))
                 course.add_errors(validation=validation, test=test)
-                course.found = {"eps": np.stack([course.as_grid(each) for each in network.list_eps()])}
+                course.found = {"eps": np.stack([course.reshape_to_grid(each) for each in network.list_eps()])}
             yield course.step(device)
 
 
 def _column(values: tuple[float, ...], axes: int) -> np.ndarray:
-    """Return an array of values with so many axes behind."""
+    """Return an array of values with `axes` trailing axes of length 1."""
     return np.array(values).reshape(-1, *[1] * axes)

@@ -17,31 +17,33 @@ from normviz.core.text import capitalize_first, join_words, typeset
 from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_clear_signs
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import JobStep
-from normviz.topics.experiments.course import make_step
-from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, refuse_front
-from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word, tabulate
+from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes, reject_weight_scheme
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, VerdictKey, tabulate
+from normviz.topics.experiments.training_history import make_job_step
 
 EXAMPLES, SIDE = (1, 8, 64), 8
-"""N of the tensors that are normalized, and their H and W."""
+"""N of the normalized tensors, and their H and W."""
 
-WAYS = ("PyTorch’s layers", "the general form")
-"""As `normviz.train.layer_timing.WAYS`, in words."""
+IMPLEMENTATION_NAMES = ("PyTorch’s layers", "the general form")
+"""Names of the implementations that `normviz.train.layer_timing` times, in their order."""
 
-PASSES = ("forward", "forward and backward")
+PASS_NAMES = ("forward", "forward and backward")
 
-REPEATS = 3
-"""Number of times that a round times everything; the shortest time counts, as other processes only lengthen it."""
+TIMING_REPEATS = 3
+"""Timings of everything in a round; the shortest counts, since other processes only lengthen a time."""
 
 SIMPLER, OTHER = "rms", "layer-channels"
-"""The two that the claim compares: both are over the channels of a position."""
+"""The two schemes of the claim, both over the channels of a position."""
 
 
 @dataclass(frozen=True)
-class Setting(Comparison):
-    """What is timed, on what."""
+class Setting(ComparisonSetting):
+    """Settings of the timing."""
 
-    seeds: int = integer(20, 5, 60, label="Rounds", help=f"In each, everything is timed {REPEATS} times, in turn.")
-    schemes: tuple[str, ...] = comparing(
+    seeds: int = integer(
+        20, 5, 60, label="Rounds", help=f"In each, everything is timed {TIMING_REPEATS} times, in turn."
+    )
+    schemes: tuple[str, ...] = declare_schemes(
         ("layer-channels", "rms", "batch", "group"),
         tuple(key for key, scheme in SCHEMES.items() if scheme.is_activation_scheme),
     )
@@ -53,24 +55,24 @@ class Setting(Comparison):
     def __post_init__(self) -> None:
         super().__post_init__()
         for row in self.rows:
-            refuse_front(row)
+            reject_weight_scheme(row)
 
     @property
     def shape(self) -> Shape:
-        """Of the largest tensor."""
+        """The shape of the largest tensor."""
         return max(EXAMPLES), SIDE, SIDE, self.channels
 
 
 @dataclass(frozen=True)
 class Part:
-    """All schemes in turn on one tensor.
+    """The job: all schemes in turn on one tensor.
 
     Its result holds the shortest seconds of a round, "copied" (rounds,) and "times" (rounds, ways, schemes, passes).
 
     Attributes:
         rounds: number of rounds.
-        seed: of the numbers in the tensor.
-        machine: on which this was asked for: another one measures anew.
+        seed: the seed of the numbers in the tensor.
+        machine: the machine of the request, so that another machine measures anew.
     """
 
     kind: ClassVar[str] = "experiments/speed"
@@ -86,7 +88,7 @@ class Part:
 
     @property
     def seconds(self) -> float:
-        """The expected time: rounds of every scheme, and what the slowest schemes add."""
+        """Expected seconds of all rounds, with a supplement for the slowest schemes."""
         elements, channels = int(np.prod(self.shape)), self.shape[-1]
         each = len(self.rows) * (3e-3 + 3e-8 * elements)
         for row in self.rows:
@@ -95,16 +97,16 @@ class Part:
                 each += 0.01 + 2e-7 * elements + 1.5e-9 * channels**3
             elif any(field.windows for field in scheme.fields):
                 each += 3e-7 * elements
-        return REPEATS * (self.rounds + 1) * each
+        return TIMING_REPEATS * (self.rounds + 1) * each
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Time round by round, after one that is not counted."""
+        """Time round by round, and yield the result so far; a first round is not counted."""
         from normviz.train.layer_timing import LayerBenchmark
         from normviz.train.learning import format_device_name, get_thread_count, open_float32_device
 
         device = open_float32_device(self.device)
         race = LayerBenchmark([row.scheme for row in self.rows], self.shape, self.eps, self.seed, device)
-        race.time_layers(REPEATS)
+        race.time_layers(TIMING_REPEATS)
         processor = "a CPU" if device.type == "cpu" else f"the GPU {format_device_name(device)} beside"
         where = f"{processor} ({describe_machine()}, threads: {get_thread_count()})"
         rounds: list[tuple[float, np.ndarray]] = []
@@ -114,12 +116,12 @@ class Part:
             return {"copied": copied, "times": times, "operations": race.operations, "machine": np.array(where)}
 
         for number in range(1, self.rounds + 1):
-            rounds.append(race.time_layers(REPEATS))
-            yield make_step(number / self.rounds, device, collect)
+            rounds.append(race.time_layers(TIMING_REPEATS))
+            yield make_job_step(number / self.rounds, device, collect)
 
 
 def parts(setting: Setting) -> list[Part]:
-    """Return a part for every tensor, the smallest first."""
+    """Return a job for every tensor, the smallest first."""
     return [
         Part(
             setting.rows, (examples, *setting.shape[1:]), setting.seeds, setting.seed, setting.eps, setting.device,
@@ -129,11 +131,11 @@ def parts(setting: Setting) -> list[Part]:
     ]  # fmt: skip
 
 
-class Ratio(NamedTuple):
-    """A ratio of times that were measured in the same rounds; NaN where there are no times.
+class TimeRatio(NamedTuple):
+    """A ratio of times measured in the same rounds; NaN without times.
 
     Attributes:
-        low, middle, high: the geometric mean over the rounds, between the ends of its 95% interval.
+        low, middle, high: the geometric mean over the rounds, and the ends of its 95% interval.
         log: the mean difference of the natural logarithms, with its interval and p-value.
     """
 
@@ -143,11 +145,11 @@ class Ratio(NamedTuple):
     log: MeanDifference
 
     @classmethod
-    def from_times(cls, times: np.ndarray, others: np.ndarray) -> "Ratio":
+    def from_times(cls, times: np.ndarray, others: np.ndarray) -> "TimeRatio":
         """Return the ratio of `times` to `others`, paired by round.
 
         Example:
-            >>> Ratio.of(np.array([2.0, 4.0, 6.0]), np.array([1.0, 2.0, 3.0])).text
+            >>> TimeRatio.from_times(np.array([2.0, 4.0, 6.0]), np.array([1.0, 2.0, 3.0])).text
             '2 (2 to 2)'
         """
         log = compare_seed_by_seed(np.log(times), np.log(others))
@@ -160,12 +162,12 @@ class Ratio(NamedTuple):
         return f"{typeset(self.middle, 2)} ({typeset(self.low, 2)} to {typeset(self.high, 2)})"
 
 
-Compared = Mapping[tuple[int, int], Sequence[Ratio]]
+TimeRatios = Mapping[tuple[int, int], Sequence[TimeRatio]]
 """Layer norm's times over RMS norm's by way and pass, from the smallest to the largest tensor."""
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return layer norm's times over RMS norm's, and the times of all schemes over that of a copy."""
+    """Report layer norm's times over RMS norm's, and the times of all schemes over the time of a copy."""
     found = {part.shape: results[part] for part in parts(setting) if part in results}
     ended = {shape: each for shape, each in found.items() if each["share"] == 1}
     figures = [_draw_times(setting, found)] if found else []
@@ -175,17 +177,17 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _tabulate(setting: Setting, ended: Mapping[Shape, Arrays]) -> dict[str, list[Any]]:
-    """Return all numbers, a row for every size, way, scheme and pass."""
+    """Tabulate all numbers, one row per size, implementation, scheme and pass."""
     keys = [row.key for row in setting.rows]
     rows = []
     for (shape, each), (w, way), (k, key), (p, name) in product(
-        ended.items(), enumerate(WAYS), enumerate(keys), enumerate(PASSES)
+        ended.items(), enumerate(IMPLEMENTATION_NAMES), enumerate(keys), enumerate(PASS_NAMES)
     ):
         times = each["times"][:, w, k, p]
         other = each["times"][:, w, keys.index(OTHER), p] if OTHER in keys else np.full_like(times, np.nan)
         ratios = {
-            "over a copy": Ratio.from_times(times, each["copied"]),
-            "layer norm over it": Ratio.from_times(other, times),
+            "over a copy": TimeRatio.from_times(times, each["copied"]),
+            "layer norm over it": TimeRatio.from_times(other, times),
         }
         row = {
             "scheme": key, "elements": int(np.prod(shape)), "computed by": way, "pass": name,
@@ -199,12 +201,12 @@ def _tabulate(setting: Setting, ended: Mapping[Shape, Arrays]) -> dict[str, list
 
 
 def _draw_times(setting: Setting, found: Mapping[Shape, Arrays]) -> FigureSpec:
-    """Draw times over that of a copy, by size and scheme, in a panel for each way and each pass."""
+    """Draw times over the time of a copy, by size and scheme, one panel per implementation and pass."""
     panels, words = [], []
-    for w, way in enumerate(WAYS):
-        for p, which in enumerate(PASSES):
+    for w, way in enumerate(IMPLEMENTATION_NAMES):
+        for p, which in enumerate(PASS_NAMES):
             ratios = {
-                label: [Ratio.from_times(of["times"][:, w, k, p], of["copied"]) for of in found.values()]
+                label: [TimeRatio.from_times(of["times"][:, w, k, p], of["copied"]) for of in found.values()]
                 for k, label in enumerate(setting.labels)
                 if any(of["operations"][w, k] for of in found.values())  # else PyTorch has no such layer
             }
@@ -223,17 +225,19 @@ def _draw_times(setting: Setting, found: Mapping[Shape, Arrays]) -> FigureSpec:
     )
 
 
-def _draw_ratios(compared: Compared, found: Mapping[Shape, Arrays]) -> FigureSpec:
-    """Draw layer norm's times over RMS norm's by size, in a panel for each way."""
+def _draw_ratios(compared: TimeRatios, found: Mapping[Shape, Arrays]) -> FigureSpec:
+    """Draw layer norm's times over RMS norm's by size, one panel per implementation."""
     panels = [
         _panel(
-            capitalize_first(way), {which: compared[w, p] for p, which in enumerate(PASSES)}, range(len(PASSES)), found,
+            capitalize_first(way), {which: compared[w, p] for p, which in enumerate(PASS_NAMES)},
+            range(len(PASS_NAMES)), found,
             "layer norm / RMS norm",
         )
-        for w, way in enumerate(WAYS)
+        for w, way in enumerate(IMPLEMENTATION_NAMES)
     ]  # fmt: skip
     words = (
-        f"{WAYS[w]}, {PASSES[p]}: {', '.join(each.text for each in ratios)}" for (w, p), ratios in compared.items()
+        f"{IMPLEMENTATION_NAMES[w]}, {PASS_NAMES[p]}: {', '.join(each.text for each in ratios)}"
+        for (w, p), ratios in compared.items()
     )
     return FigureSpec(
         "ratio",
@@ -244,7 +248,11 @@ def _draw_ratios(compared: Compared, found: Mapping[Shape, Arrays]) -> FigureSpe
 
 
 def _panel(
-    title: str, ratios: Mapping[str, Sequence[Ratio]], looks: Sequence[int], found: Mapping[Shape, Arrays], axis: str
+    title: str,
+    ratios: Mapping[str, Sequence[TimeRatio]],
+    looks: Sequence[int],
+    found: Mapping[Shape, Arrays],
+    axis: str,
 ) -> CurvePanel:
     """Return a panel of ratios by size, with all ratios of one size beside each other."""
     shift = 0.7 / len(ratios)
@@ -257,21 +265,21 @@ def _panel(
     return CurvePanel(title, each, "elements", axis, "y", (1.0,), marks=tuple(range(len(sizes))), names=sizes)
 
 
-def _compare_times(setting: Setting, found: Mapping[Shape, Arrays]) -> Compared:
-    """Return layer norm's times over RMS norm's; nothing where one of them is not chosen."""
+def _compare_times(setting: Setting, found: Mapping[Shape, Arrays]) -> TimeRatios:
+    """Return layer norm's times over RMS norm's; empty if one of them is not chosen."""
     keys = [row.key for row in setting.rows]
     if not found or not {SIMPLER, OTHER} <= set(keys):
         return {}
     one, other = keys.index(SIMPLER), keys.index(OTHER)
     return {
-        (w, p): [Ratio.from_times(of["times"][:, w, other, p], of["times"][:, w, one, p]) for of in found.values()]
-        for w in range(len(WAYS))
-        for p in range(len(PASSES))
+        (w, p): [TimeRatio.from_times(of["times"][:, w, other, p], of["times"][:, w, one, p]) for of in found.values()]
+        for w in range(len(IMPLEMENTATION_NAMES))
+        for p in range(len(PASS_NAMES))
     }
 
 
 def _headline(setting: Setting, ended: Mapping[Shape, Arrays]) -> str:
-    """Say from which to which ratio it reaches, over all sizes, ways and passes."""
+    """Return the headline: the range of the ratio over all sizes, implementations and passes."""
     if len(ended) < len(EXAMPLES):
         return f"{len(ended)} of {len(EXAMPLES)} sizes are timed."
     middles = [each.middle for ratios in _compare_times(setting, ended).values() for each in ratios]
@@ -281,7 +289,7 @@ def _headline(setting: Setting, ended: Mapping[Shape, Arrays]) -> str:
 
 
 def _judge_sizes(signs: Sequence[float], sizes: Sequence[int]) -> str:
-    """Return for which sizes RMS norm is faster or slower: "RMS norm is faster at all sizes"."""
+    """Return the sizes at which RMS norm is faster or slower, in words: "RMS norm is faster at all sizes"."""
     words = []
     for sign, word in ((1, "faster"), (-1, "slower")):
         here = [f"{size:,}" for size, each in zip(sizes, signs, strict=True) if each == sign]
@@ -293,7 +301,7 @@ def _judge_sizes(signs: Sequence[float], sizes: Sequence[int]) -> str:
 
 
 def _verdict(setting: Setting, ended: Mapping[Shape, Arrays]) -> Verdict:
-    """Say at which sizes RMS norm takes less time than layer norm, for each of the ways and passes."""
+    """Judge whether RMS norm takes less time than layer norm, by size, implementation and pass."""
     keys = [row.key for row in setting.rows]
     if not {SIMPLER, OTHER} <= set(keys):
         return Verdict("open", f"The claim compares {SCHEMES[SIMPLER].name} with {SCHEMES[OTHER].name}: choose both.")
@@ -305,10 +313,13 @@ def _verdict(setting: Setting, ended: Mapping[Shape, Arrays]) -> Verdict:
     signs = dict(zip(compared, np.reshape(found, (len(compared), -1)).tolist(), strict=True))
     sizes = [int(np.prod(shape)) for shape in ended]
     says = "; ".join(
-        f"in {WAYS[w]}, {PASSES[p]}, {', '.join(each.text for each in compared[w, p])}: {_judge_sizes(each, sizes)}"
+        f"in {IMPLEMENTATION_NAMES[w]}, {PASS_NAMES[p]}, {', '.join(each.text for each in compared[w, p])}: "
+        f"{_judge_sizes(each, sizes)}"
         for (w, p), each in signs.items()
     )
-    word: Word = "holds" if min(found) > 0 else "holds-if" if max(found) > 0 else "wrong" if min(found) < 0 else "open"
+    word: VerdictKey = (
+        "holds" if min(found) > 0 else "holds-if" if max(found) > 0 else "wrong" if min(found) < 0 else "open"
+    )
     first = next(iter(ended.values()))
     (theirs, their_other), (ours, our_other) = first["operations"][:, [keys.index(SIMPLER), keys.index(OTHER)]]
     why = ""
@@ -337,6 +348,7 @@ EXPERIMENT = Experiment(
     why="RMS norm computes and subtracts no mean. Yet a layer that runs as one fused operation may be faster than one "
     "that runs as several.",
     rules="Ratios are geometric means over the rounds with 95% intervals (Student's t on logarithms). In each round "
-    f"everything is timed {REPEATS} times in turn, and the shortest times count, so that both schemes meet the same "
+    f"everything is timed {TIMING_REPEATS} times in turn, and the shortest times count, so that both schemes "
+    f"meet the same "
     "load. A difference is called clear where Holm's correction for the number of comparisons rejects chance at 5%.",
 )  # fmt: skip

@@ -17,44 +17,44 @@ from normviz.data.digits import DIGITS_DESCRIPTION
 from normviz.describe.seeds import compare_seed_by_seed, estimate_mean, find_clear_differences
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import JobStep
-from normviz.topics.experiments.course import Series, make_step, marks
-from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, hidden_layers
-from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, draw_band, tabulate
+from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes, describe_hidden_layers
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, make_band_curve, tabulate
 from normviz.topics.experiments.scheme_job import SchemeJob
+from normviz.topics.experiments.training_history import StackableArrays, choose_measured_steps, make_job_step
 
-WIDTHS = (32, 32)
+LAYER_WIDTHS = (32, 32)
 """Units of the normalized layers."""
 
-BATCH = 64
+BATCH_SIZE = 64
 """Digits of a mini-batch."""
 
-RUNS = ("weight decay", "no decay, same rate", "no decay, matched rate", "one rounding")
-"""The twins; the last has weight decay, and starts from weights that are longer by one rounding."""
+TWIN_NAMES = ("weight decay", "no decay, same rate", "no decay, matched rate", "one rounding")
+"""The twins; the last one has weight decay, and its first weights are longer by one rounding."""
 DECAYED, PLAIN, MATCHED, ROUNDED = range(4)
 
-SAME = 1e-9
-"""Losses that differ by no more than this, relatively, are those of one function in float64."""
+EQUALITY_TOLERANCE = 1e-9
+"""Largest relative difference of losses that count as equal in float64."""
 
-MARGIN = 1000
-"""A gap may be so many times that of the twin that is off by one rounding, and still be what rounding does."""
+ROUNDING_MARGIN = 1000
+"""Largest ratio of a gap to the gap of one rounding that still counts as rounding."""
 
-FLOOR = 2.0**-56
-"""Where a gap of 0 stands on a logarithmic axis."""
+MIN_DRAWN_GAP = 2.0**-56
+"""Position of a gap of 0 on a logarithmic axis."""
 
-POINTS = 100
-"""Steps of a training of which results are kept."""
+MEASUREMENT_COUNT = 100
+"""Number of measured steps of a training."""
 
-LAST = 20
+LAST_BATCHES = 20
 """Mini-batches at the end whose losses are averaged."""
 
 
 @dataclass(frozen=True)
-class Setting(Comparison):
-    """How the twins are trained."""
+class Setting(ComparisonSetting):
+    """Settings of the training of the twins."""
 
-    layer: ClassVar[tuple[int, int]] = (BATCH, WIDTHS[0])
+    layer: ClassVar[tuple[int, int]] = (BATCH_SIZE, LAYER_WIDTHS[0])
 
-    schemes: tuple[str, ...] = comparing(("none", "batch", "layer"))
+    schemes: tuple[str, ...] = declare_schemes(("none", "batch", "layer"))
     eps: float = real(0.0, 0.0, 1.0, label="ε (smoothing term)", symbol="ε", stops=(0.0, 1e-8, 1e-5, 1e-3, 0.1))
     rate: float = real(0.1, 1e-3, 1.0, label="Learning rate η (SGD)", symbol="η", stops=(0.01, 0.03, 0.1, 0.3, 1.0))
     decay: float = real(
@@ -65,7 +65,7 @@ class Setting(Comparison):
 
 @dataclass(frozen=True)
 class Part(SchemeJob):
-    """The twins of one scheme.
+    """The job: the twins of one scheme.
 
     Its result holds, for the "measured" steps, "gaps", the largest relative difference of the losses from those with
     weight decay so far, and "effective", η/‖W‖² of the first layer, both (measured steps, twins, seeds); and "losses",
@@ -80,35 +80,39 @@ class Part(SchemeJob):
 
     @property
     def seconds(self) -> float:
-        """By the step and the network."""
-        return self.length * (2e-3 + 2.5e-4 * len(RUNS) * len(self.networks))
+        """Expected seconds by step and network."""
+        return self.length * (2e-3 + 2.5e-4 * len(TWIN_NAMES) * len(self.networks))
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Step by step: w ← w − η (∂l/∂w + λw), and its twins."""
+        """Train w ← w − η (∂l/∂w + λw) and its twins, and yield the result so far after every step."""
         from normviz.train.dense import COMPARISON_DTYPE, Dense, load_rows
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device, shuffle_mini_batches, to_numpy
 
         device = open_float32_device(self.device)
         x, labels = (each.to(device) for each in load_rows(dtype=COMPARISON_DTYPE))
         network = Dense(
-            [self.row.scheme] * len(RUNS), self.networks, WIDTHS, BATCH, self.eps, device, COMPARISON_DTYPE
+            [self.row.scheme] * len(TWIN_NAMES), self.networks, LAYER_WIDTHS, BATCH_SIZE, self.eps, device,
+            COMPARISON_DTYPE
         )  # fmt: skip
-        normalized = network.weights[: len(WIDTHS)]
+        normalized = network.weights[: len(LAYER_WIDTHS)]
         for weights in normalized:
             weights[ROUNDED] *= 1 + MACHINE_EPSILONS["float64"]
         decays = x.new_tensor([self.decay, 0.0, 0.0, self.decay])[:, None]
-        rates = [x.new_full((len(RUNS), len(self.networks)), self.rate) for _ in network.parameters]
+        rates = [x.new_full((len(TWIN_NAMES), len(self.networks)), self.rate) for _ in network.parameters]
         learner = Trainer(network.parameters, "sgd", rates)
         losses: list[np.ndarray] = []
         gaps: list[np.ndarray] = []
         effective: list[np.ndarray] = []
-        largest, measured = np.zeros((len(RUNS), len(self.networks))), marks(self.length, POINTS)
+        largest, measured = (
+            np.zeros((len(TWIN_NAMES), len(self.networks))),
+            choose_measured_steps(self.length, MEASUREMENT_COUNT),
+        )
 
-        def collect() -> dict[str, Series]:
-            ends = {"measured": measured[: len(gaps)], "losses": np.mean(losses[-LAST:], axis=0)}
+        def collect() -> dict[str, StackableArrays]:
+            ends = {"measured": measured[: len(gaps)], "losses": np.mean(losses[-LAST_BATCHES:], axis=0)}
             return {**ends, "gaps": gaps, "effective": effective}
 
-        for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, BATCH), 1):
+        for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, BATCH_SIZE), 1):
             squares = [weights.detach().square().sum((-2, -1)) for weights in normalized]
             for rate, square in zip(rates, squares, strict=False):
                 rate[MATCHED] = self.rate / (1 - self.rate * self.decay) * square[MATCHED] / square[DECAYED]
@@ -116,15 +120,15 @@ class Part(SchemeJob):
             penalty = sum(weights.square().sum((-2, -1)) for weights in normalized)
             learner.step(loss + decays / 2 * penalty)
             losses.append(to_numpy(loss))
-            largest = np.maximum(largest, measure_gaps(losses[-1]))
+            largest = np.maximum(largest, compute_twin_gaps(losses[-1]))
             if step in measured:
                 gaps.append(largest)
                 effective.append(to_numpy(rates[0] / squares[0]))
-            yield make_step(step / self.length, device, collect)
+            yield make_job_step(step / self.length, device, collect)
 
 
 def parts(setting: Setting) -> list[Part]:
-    """A part for every scheme."""
+    """Return a job for every scheme."""
     return [Part.of(setting, row, rate=setting.rate, decay=setting.decay) for row in setting.rows]
 
 
@@ -134,7 +138,7 @@ class Outcome(NamedTuple):
     Attributes:
         gaps: the largest relative difference of a twin's losses from those with weight decay, (twins, seeds).
         losses: of the last mini-batches, (twins, seeds).
-        ratio: η/‖W‖² with weight decay over that without it at the same rate, in the last step, (seeds,).
+        ratio: η/‖W‖² with weight decay over η/‖W‖² without it at the same rate, in the last step, (seeds,).
     """
 
     gaps: np.ndarray
@@ -151,23 +155,23 @@ class Outcome(NamedTuple):
 
     @property
     def kind(self) -> Literal["same", "apart", "rounding", "nothing", "diverged"]:
-        """Whether the matched twin is the same function as the one with weight decay, for every seed.
+        """The relation of the matched twin to the twin with weight decay, over all seeds.
 
-        "same" or "apart"; "rounding" where a single rounding separates twins as far; "nothing" where weight decay
-        changes nothing in these networks; "diverged" where their losses are no numbers.
+        "same" or "apart"; "rounding" if a single rounding separates twins as far; "nothing" if weight decay
+        changes nothing in these networks; "diverged" if losses are not finite.
         """
         plain, matched, rounded = self.gaps[PLAIN], self.gaps[MATCHED], self.gaps[ROUNDED]
         if not np.isfinite(rounded).all():
             return "diverged"
-        if (matched <= SAME).all():
+        if (matched <= EQUALITY_TOLERANCE).all():
             return "same" if plain.min() > 100 * max(matched.max(), MACHINE_EPSILONS["float64"]) else "nothing"
-        return "rounding" if matched.max() <= MARGIN * rounded.max() else "apart"
+        return "rounding" if matched.max() <= ROUNDING_MARGIN * rounded.max() else "apart"
 
 
-def measure_gaps(losses: np.ndarray) -> np.ndarray:
-    """Return |l − l'| / max(l, l') for the loss l of every twin, (twins, seeds), where l' is the one with weight decay.
+def compute_twin_gaps(losses: np.ndarray) -> np.ndarray:
+    """Return |l − l'| / max(l, l') for the loss l of every twin, (twins, seeds); l' is the loss with weight decay.
 
-    The gap is infinite where a loss is not finite.
+    The gap is infinite if a loss is not finite.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         other = losses[DECAYED]
@@ -175,15 +179,15 @@ def measure_gaps(losses: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(gap), gap, np.inf)
 
 
-def is_invariant(setting: Setting, row: SchemeSpec) -> bool:
+def is_length_invariant(setting: Setting, row: SchemeSpec) -> bool:
     """Return True if Table 1 predicts that the layer is invariant to the length of its weights at ε = 0."""
     return predict(
-        row.scheme, TRANSFORMATIONS["weight-matrix-rescaling"], "dense", setting.shape, (1, 1, *WIDTHS), eps=0.0
+        row.scheme, TRANSFORMATIONS["weight-matrix-rescaling"], "dense", setting.shape, (1, 1, *LAYER_WIDTHS), eps=0.0
     ).invariant
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return the gaps between the losses of the twins, and their effective learning rates."""
+    """Report the gaps between the losses of the twins, and their effective learning rates."""
     found = {part.row: results[part] for part in parts(setting) if part in results}
     outcomes = {row: Outcome.of(each) for row, each in found.items()}
     ended = {row: each for row, each in outcomes.items() if found[row]["share"] == 1}
@@ -192,7 +196,7 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _table(setting: Setting, outcomes: dict[SchemeSpec, Outcome]) -> dict[str, list[Any]]:
-    """Return a row for every twin and seed: its largest gap and its last losses."""
+    """Tabulate the largest gap and the last losses, one row per twin and seed."""
     return tabulate([
         {
             "scheme": row.key, "seed": seed, "twin": name, "largest gap": float(each.gaps[twin, k]),
@@ -200,7 +204,7 @@ def _table(setting: Setting, outcomes: dict[SchemeSpec, Outcome]) -> dict[str, l
         }
         for row, each in outcomes.items()
         for k, seed in enumerate(setting.networks)
-        for twin, name in enumerate(RUNS)
+        for twin, name in enumerate(TWIN_NAMES)
     ])  # fmt: skip
 
 
@@ -208,13 +212,15 @@ def _draw_gaps(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outco
     """Draw the gaps of every scheme's twins by step."""
     panels = [
         CurvePanel(
-            row.scheme.label, _lines(each["measured"], np.clip(each["gaps"], FLOOR, 1.0), (PLAIN, MATCHED, ROUNDED)),
+            row.scheme.label,
+            _make_twin_curves(each["measured"], np.clip(each["gaps"], MIN_DRAWN_GAP, 1.0), (PLAIN, MATCHED, ROUNDED)),
             "step", "largest gap so far", "y",
         )
         for row, each in found.items()
     ]  # fmt: skip
     said = "; ".join(
-        f"{row.scheme.label}: " + ", ".join(f"{RUNS[twin]} {_geometric(each.gaps[twin])}" for twin in (PLAIN, MATCHED))
+        f"{row.scheme.label}: "
+        + ", ".join(f"{TWIN_NAMES[twin]} {_format_geometric_mean(each.gaps[twin])}" for twin in (PLAIN, MATCHED))
         for row, each in outcomes.items()
     )
     return FigureSpec(
@@ -229,14 +235,14 @@ def _draw_rates(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outc
     panels = [
         CurvePanel(
             row.scheme.label,
-            _lines(each["measured"], each["effective"], (DECAYED, PLAIN, MATCHED)),
+            _make_twin_curves(each["measured"], each["effective"], (DECAYED, PLAIN, MATCHED)),
             "step",
             "η/‖W‖²",
             "y",
         )
         for row, each in found.items()
     ]
-    said = "; ".join(f"{row.scheme.label} {_geometric(each.ratio)}" for row, each in outcomes.items())
+    said = "; ".join(f"{row.scheme.label} {_format_geometric_mean(each.ratio)}" for row, each in outcomes.items())
     return FigureSpec(
         "rates", panels, f"Effective learning rate by step. At the end, with weight decay over without: {said} times.",
         "η/‖W‖² of the first layer: weight decay keeps W short. The matched twin has no decay, and its η grows as its "
@@ -244,23 +250,25 @@ def _draw_rates(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outc
     )  # fmt: skip
 
 
-def _lines(steps: np.ndarray, values: np.ndarray, twins: tuple[int, ...]) -> list[Curve]:
+def _make_twin_curves(steps: np.ndarray, values: np.ndarray, twins: tuple[int, ...]) -> list[Curve]:
     """Return curves of some twins from (measured steps, twins, seeds), on a logarithmic axis."""
     with np.errstate(invalid="ignore", divide="ignore"):
         logarithms = np.log10(values)
-    return [draw_band(RUNS[twin], steps, logarithms[:, twin], twin, lambda logs: 10**logs) for twin in twins]
+    return [
+        make_band_curve(TWIN_NAMES[twin], steps, logarithms[:, twin], twin, lambda logs: 10**logs) for twin in twins
+    ]
 
 
-def _geometric(values: np.ndarray) -> str:
+def _format_geometric_mean(values: np.ndarray) -> str:
     """Return the geometric mean of positive numbers with its 95% interval: "2·10⁻¹⁴ (1·10⁻¹⁴ to 4·10⁻¹⁴)"."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean, half_width = estimate_mean(np.log10(np.maximum(values, FLOOR)))
+        mean, half_width = estimate_mean(np.log10(np.maximum(values, MIN_DRAWN_GAP)))
     middle, low, high = (typeset(float(10**each), 2) for each in (mean, mean - half_width, mean + half_width))
     return middle if "NaN" in (low, high) or low == high else f"{middle} ({low} to {high})"
 
 
 def _headline(setting: Setting, ended: dict[SchemeSpec, Outcome]) -> str:
-    """Say what weight decay changes with batch norm, or with the first scheme."""
+    """Return the headline: the effect of weight decay with batch norm, or with the first scheme."""
     row = next((row for row in ended if row.key == "batch"), next(iter(ended), None))
     if row is None:
         return "No scheme is trained yet."
@@ -274,20 +282,22 @@ def _headline(setting: Setting, ended: dict[SchemeSpec, Outcome]) -> str:
 
 
 def _verdict(setting: Setting, ended: dict[SchemeSpec, Outcome]) -> Verdict:
-    """Say whether the matched twins coincide where the layer is invariant to the length of its weights."""
+    """Judge whether the matched twins coincide if the layer is invariant to the length of its weights."""
     if len(ended) < len(setting.rows):
         return Verdict("open", "Not all schemes are trained yet.")
     condition = (
         f"ε = {typeset(setting.eps)}, {setting.steps} steps of plain SGD with η = {typeset(setting.rate)}, and λ = "
         f"{typeset(setting.decay)} on the weights in front of the normalization alone: the classifier, γ and β have "
         "none. With momentum or Adam the matched rate is another one. Losses are those of the last "
-        f"{min(LAST, setting.steps)} mini-batches."
+        f"{min(LAST_BATCHES, setting.steps)} mini-batches."
     )
     clear = find_clear_differences(
         [compare_seed_by_seed(each.losses[PLAIN], each.losses[DECAYED]) for each in ended.values()]
     )
-    text = " ".join(_sentence(setting, row, ended[row], is_clear) for row, is_clear in zip(ended, clear, strict=True))
-    invariant = {row: each for row, each in ended.items() if is_invariant(setting, row)}
+    text = " ".join(
+        _describe_outcome(setting, row, ended[row], is_clear) for row, is_clear in zip(ended, clear, strict=True)
+    )
+    invariant = {row: each for row, each in ended.items() if is_length_invariant(setting, row)}
     if invariant and "batch" not in {row.key for row in invariant}:
         text += " Batch norm is not among the schemes: the others are judged in its place."
     strays = [each for each in invariant.values() if each.kind == "apart"]
@@ -310,13 +320,13 @@ _KINDS = {
 }
 
 
-def _sentence(setting: Setting, row: SchemeSpec, found: Outcome, is_clear: bool) -> str:
-    """Return the losses of the twins of a scheme, and what follows."""
+def _describe_outcome(setting: Setting, row: SchemeSpec, found: Outcome, is_clear: bool) -> str:
+    """Return a sentence on the losses of the twins of a scheme, and its conclusion."""
     why = ""
-    if setting.eps and is_invariant(setting, row):
+    if setting.eps and is_length_invariant(setting, row):
         why = f", since at ε = {typeset(setting.eps)} the output depends on the length"
-    gap = f", by up to {_geometric(found.gaps[MATCHED])}" if np.isfinite(found.gaps[MATCHED]).all() else ""
-    kind = _KINDS[found.kind].format(gap=gap, rounded=_geometric(found.gaps[ROUNDED]), why=why)
+    gap = f", by up to {_format_geometric_mean(found.gaps[MATCHED])}" if np.isfinite(found.gaps[MATCHED]).all() else ""
+    kind = _KINDS[found.kind].format(gap=gap, rounded=_format_geometric_mean(found.gaps[ROUNDED]), why=why)
     name = capitalize_first(setting.names[setting.rows.index(row)])
     if found.kind == "diverged":
         return f"{name}: {kind[0].lower()}{kind[1:]}."
@@ -337,7 +347,8 @@ EXPERIMENT = Experiment(
     claim="“… L2 regularization has no regularizing effect when combined with normalization. Instead, regularization "
     "has an influence on the scale of weights, and thereby on the effective learning rate” (van Laarhoven 2017, arXiv "
     "1706.05350, abstract).",
-    about=lambda _: f"{DIGITS_DESCRIPTION}; {hidden_layers(WIDTHS)}. Three twins: weight decay, none, and none "
+    about=lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Three twins: weight decay, "
+                    f"none, and none "
                     f"with the learning "
     "rate that gives the same η/‖W‖².",
     setting=Setting, parts=parts, report=report,

@@ -1,6 +1,6 @@
-"""Compute the results that come with the package: `python -m normviz.topics.experiments.write_examples [KEY …]`.
+"""Compute the shipped results: `python -m normviz.topics.experiments.write_examples [KEY …]`.
 
-Everything is trained anew by the code as it is, whatever results are cached. Without a key, all experiments are run.
+Everything is trained anew, whatever results are cached. Without a key, all experiments run.
 """
 
 import sys
@@ -15,16 +15,16 @@ from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
 from normviz.jobs.run import create_queue, run_missing
 from normviz.topics.experiments.catalogue import EXPERIMENTS, get_experiment
-from normviz.topics.experiments.examples import FOLDER, pack, path_of
+from normviz.topics.experiments.examples import EXAMPLES_FOLDER, get_example_path, pack_results
 
 
 def write_example(key: str) -> str:
     """Run an experiment with its default setting, write its file, and return a line on it.
 
     Raises:
-        InvalidInput: no experiment has this key.
-        JobsFailed: a part has failed.
-        ValueError: what `pack` raises.
+        InvalidInput: if no experiment has this key.
+        JobsFailed: if a job failed.
+        ValueError: as `pack_results`.
     """
     experiment = get_experiment(key)
     parts = experiment.parts(experiment.setting())
@@ -34,15 +34,15 @@ def write_example(key: str) -> str:
 
         run_missing(parts, archive, partial(create_queue, archive), sys.stderr.isatty())
         results = archive.find_results(parts)
-    content = pack(experiment, results)
-    FOLDER.mkdir(exist_ok=True)
-    path_of(key).write_bytes(content)
+    content = pack_results(experiment, results)
+    EXAMPLES_FOLDER.mkdir(exist_ok=True)
+    get_example_path(key).write_bytes(content)
     report = experiment.report(experiment.setting(), results)
     return f"{key}: {len(content):,} bytes. {report.headline} {report.verdict.word}."
 
 
 def main(keys: Sequence[str]) -> int:
-    """Write the files of these experiments, of all where none is named; return the exit code."""
+    """Write the files of these experiments, or of all without a key; return the exit code."""
     for key in keys or EXPERIMENTS:
         try:
             print(write_example(key), flush=True)

@@ -6,9 +6,9 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from pairs import mark_heavy_except
 
-from normviz.topics.claims.claim import Evidence, Trial, over
+from normviz.topics.claims.claim import Evidence, Trial, repeat_over_seeds
+from normviz.topics.claims.claim_list import CLAIMS, TOPICS
 from normviz.topics.claims.jobs import measure_claim
-from normviz.topics.claims.ledger import CLAIMS, TOPICS
 from normviz.topics.claims.shipped import find_shipped_evidence
 from normviz.topics.claims.sources import SOURCES
 from normviz.ui.link import clean_values
@@ -17,7 +17,7 @@ from normviz.ui.page_texts import PAGE_TEXTS
 LINE = 88
 """Characters that a row of the page has room for."""
 
-QUICK = [claim.id for claim in CLAIMS.values() if claim.quick]
+QUICK = [claim.id for claim in CLAIMS.values() if claim.is_quick]
 FOLDERS = {"": "lab", "invariance": "table1", "identities": "same"}
 PAGES = {
     story.page: FOLDERS.get(story.page, story.page) for story in PAGE_TEXTS if story.page != "tensor_lab"
@@ -100,7 +100,7 @@ def test_a_verdict_comes_of_the_trials_and_is_open_where_a_fact_fails(trials, ve
 
 
 def test_behind_the_last_seed_comes_the_first():
-    assert over(9998, float) == (9998, 9999, 0, 1, 2)
+    assert repeat_over_seeds(9998, float) == (9998, 9999, 0, 1, 2)
 
 
 def test_an_opinion_is_one_as_long_as_what_it_rests_on_holds():

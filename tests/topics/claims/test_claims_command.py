@@ -8,8 +8,8 @@ import pytest
 from normviz.cli.main import main
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.process_executor import ProcessExecutor
+from normviz.topics.claims.claim_list import CLAIMS
 from normviz.topics.claims.jobs import Measurement
-from normviz.topics.claims.ledger import CLAIMS
 
 STARTED = 120.0  # seconds that a worker and its checks may take on a busy machine
 ID = "G02"

@@ -15,16 +15,24 @@ from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
 from normviz.topics.claims import jobs, panels, shipped
 from normviz.topics.claims.claim import Evidence, Trial
-from normviz.topics.claims.ledger import CLAIMS, TOPICS
-from normviz.topics.claims.shipped import find_shipped_evidence, shorten_values
+from normviz.topics.claims.claim_list import CLAIMS, TOPICS
+from normviz.topics.claims.shipped import find_shipped_evidence, round_values
 from normviz.topics.claims.sources import SOURCES
-from normviz.topics.claims.state import FIRST, FOLDED, KEYS, OPEN, PREFIX, TABLE, find_group
+from normviz.topics.claims.state import (
+    FIRST_CLAIMS,
+    FOLDED_GROUPS,
+    OPEN_CLAIMS_KEY,
+    PREFIX,
+    TABLE_KEY,
+    TOPIC_NAMES,
+    find_group,
+)
 from normviz.topics.claims.verdicts import VERDICTS
-from normviz.topics.experiments import work
+from normviz.topics.experiments import experiment_runs
 
 SOON = 60  # seconds that a test waits at most
 ONE = CLAIMS["L04"]
-EVERY = ",".join(FOLDED)
+EVERY = ",".join(FOLDED_GROUPS)
 
 
 @pytest.fixture(autouse=True)
@@ -37,11 +45,11 @@ def server(monkeypatch, tmp_path):
         return Evidence([Trial("here and now", True, (0.25, 0.5, 0.75))])
 
     archive = Archive(ResultCache(tmp_path / "results.sqlite"))
-    monkeypatch.setattr(work, "get_archive", lambda: archive)
+    monkeypatch.setattr(experiment_runs, "get_archive", lambda: archive)
     monkeypatch.setattr(jobs, "measure_claim", measure_claim)
     with create_thread_pool(2) as pool:
         queue = JobQueue(pool, jobs_per_request=2)
-        monkeypatch.setattr(work, "get_experiment_queue", lambda: queue)
+        monkeypatch.setattr(experiment_runs, "get_experiment_queue", lambda: queue)
         yield measured
 
 
@@ -79,9 +87,9 @@ def shown(at):
 
 def test_the_page_opens_on_what_beginners_hear_and_measures_nothing(server):
     at = open_page()
-    assert [*shown(at)] == list(FIRST)
-    assert {CLAIMS[each].expected for each in FIRST} <= {"wrong", "holds-if"}
-    assert len([each for each in at.button if each.key.startswith(PREFIX + "fold ")]) == len(FOLDED)
+    assert [*shown(at)] == list(FIRST_CLAIMS)
+    assert {CLAIMS[each].expected for each in FIRST_CLAIMS} <= {"wrong", "holds-if"}
+    assert len([each for each in at.button if each.key.startswith(PREFIX + "fold ")]) == len(FOLDED_GROUPS)
     assert "start" not in " ".join(str(each.key) for each in at.button)
     assert server == []
 
@@ -92,7 +100,7 @@ def test_every_verdict_is_there_at_once_and_counted():
     headline = next(text for text in texts(at.markdown) if " claims, tested:" in text)
     for key, verdict in VERDICTS.items():
         count = sum(claim.expected == key for claim in CLAIMS.values())
-        assert verdict.counted(count) in headline.replace("\N{NO-BREAK SPACE}", " ")
+        assert verdict.format_count(count) in headline.replace("\N{NO-BREAK SPACE}", " ")
     assert at.query_params == {"open": EVERY}
 
 
@@ -101,7 +109,7 @@ def test_no_row_shows_an_id():
     assert not any(re.search(r"\b[A-Z]+\d\d\b", each.label) for each in at.expander)
 
 
-@pytest.mark.parametrize("group", FOLDED)
+@pytest.mark.parametrize("group", FOLDED_GROUPS)
 def test_a_folded_group_opens_in_the_link_and_closes(group):
     at = open_page()
     before = [*shown(at)]
@@ -109,7 +117,7 @@ def test_a_folded_group_opens_in_the_link_and_closes(group):
     assert at.query_params["open"] == group
     more = {*shown(at)} - {*before}
     assert more == {claim.id for claim in CLAIMS.values() if find_group(claim) == group} != set()
-    assert (more <= {claim.id for claim in TOPICS["Table 1"]}) == (group == TABLE)
+    assert (more <= {claim.id for claim in TOPICS["Table 1"]}) == (group == TABLE_KEY)
     at = sound(at.button(key=f"{PREFIX}fold {group}").click().run())
     assert [*shown(at)] == before
     assert at.query_params == {}
@@ -121,7 +129,10 @@ def test_a_link_to_a_claim_of_a_folded_group_shows_it():
 
 
 FILTERS = [
-    *(pytest.param({"topic": key}, lambda claim, key=key: claim in TOPICS[KEYS[key]], id=key) for key in KEYS),
+    *(
+        pytest.param({"topic": key}, lambda claim, key=key: claim in TOPICS[TOPIC_NAMES[key]], id=key)
+        for key in TOPIC_NAMES
+    ),
     *(pytest.param({"source": key}, lambda claim, key=key: key in claim.sources, id=key) for key in SOURCES),
     *(pytest.param({"verdict": key}, lambda claim, key=key: claim.expected == key, id=key) for key in VERDICTS),
     pytest.param(
@@ -147,9 +158,9 @@ def test_a_filter_is_chosen_on_the_page():
     assert {*shown(at)} == {claim.id for claim in TOPICS["Layer norm"]}
 
 
-@pytest.mark.parametrize("topic", KEYS)
+@pytest.mark.parametrize("topic", TOPIC_NAMES)
 def test_an_open_claim_shows_what_there_is_about_it(topic):
-    claims = {claim.id: claim for claim in TOPICS[KEYS[topic]]}
+    claims = {claim.id: claim for claim in TOPICS[TOPIC_NAMES[topic]]}
     at = open_page(topic=topic, claim=",".join(claims), seed="7")
     lines = {escape_markdown(claim.line): claim for claim in claims.values()}
     seen = []
@@ -174,7 +185,7 @@ def test_several_are_open_and_each_closes_by_itself():
     ids = ["L04", "L06"]
     at = open_page(claim=",".join(ids))
     assert len(at.get("page_link")) == 2
-    at.session_state[OPEN] = ids[1:]
+    at.session_state[OPEN_CLAIMS_KEY] = ids[1:]
     at = sound(at.run())
     assert len(at.get("page_link")) == 1
     assert at.query_params["claim"] == ids[1]
@@ -217,7 +228,7 @@ def test_a_claim_without_a_shipped_result_still_opens(monkeypatch):
     try:
         at = open_page(claim="B17")
         assert escape_markdown(CLAIMS["B17"].condition) in said(at)
-        assert "B17" not in panels.claim_table([CLAIMS["B17"], ONE])["id"]
+        assert "B17" not in panels.tabulate_claims([CLAIMS["B17"], ONE])["id"]
     finally:
         find_shipped_evidence.cache_clear()
 
@@ -232,7 +243,7 @@ def test_nonsense_in_a_link_is_replaced_and_said():
 
 
 def test_a_table_has_what_is_shown():
-    table = panels.claim_table([*CLAIMS.values()])
+    table = panels.tabulate_claims([*CLAIMS.values()])
     assert table["id"] == [*CLAIMS]
     assert table["verdict"] == table["expected"]
     assert {len(column) for column in table.values()} == {len(CLAIMS)}
@@ -240,4 +251,4 @@ def test_a_table_has_what_is_shown():
 
 def test_shipped_numbers_have_four_digits():
     record = Evidence([Trial("so", True, (1.23456789e-7, float("nan")))]).record()
-    assert shorten_values(record)["trials"][0]["values"] == [1.235e-7, None]
+    assert round_values(record)["trials"][0]["values"] == [1.235e-7, None]

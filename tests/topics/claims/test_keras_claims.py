@@ -11,15 +11,15 @@ import pytest
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.data.samples import sample_uneven
-from normviz.topics.claims.checks.tensors import DENSE
-from normviz.topics.claims.checks.weights import divide_by_deviation, in_keras
-from normviz.topics.claims.ledger import CLAIMS
+from normviz.topics.claims.checks.tensors import DENSE_SHAPE
+from normviz.topics.claims.checks.weights import check_keras_rms_norm, divide_by_deviation
+from normviz.topics.claims.claim_list import CLAIMS
 
 EPS = 1e-3
 
 
 def outputs_of(layer):
-    return keras.ops.convert_to_numpy(layer(sample_uneven(DENSE, 0).astype("float32"))).astype(float)
+    return keras.ops.convert_to_numpy(layer(sample_uneven(DENSE_SHAPE, 0).astype("float32"))).astype(float)
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +29,13 @@ def rms_scaled():
 
 
 def test_rms_scaling_divides_by_the_deviation(rms_scaled):
-    np.testing.assert_allclose(rms_scaled, divide_by_deviation(sample_uneven(DENSE, 0), EPS), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        rms_scaled, divide_by_deviation(sample_uneven(DENSE_SHAPE, 0), EPS), rtol=1e-4, atol=1e-5
+    )
 
 
 def test_rms_scaling_is_not_rms_norm_and_the_newer_layer_is(rms_scaled):
-    ours = normalize(sample_uneven(DENSE, 0), SCHEMES["rms"], EPS).xhat
+    ours = normalize(sample_uneven(DENSE_SHAPE, 0), SCHEMES["rms"], EPS).xhat
     np.testing.assert_allclose(outputs_of(keras.layers.RMSNormalization(epsilon=EPS)), ours, rtol=1e-4, atol=1e-5)
     assert np.abs(rms_scaled - ours).max() > 0.01 * np.abs(ours).max()  # far from rounding
 
@@ -41,7 +43,7 @@ def test_rms_scaling_is_not_rms_norm_and_the_newer_layer_is(rms_scaled):
 def test_the_record_names_what_the_option_divides_by():
     claim = CLAIMS["R04"]
     assert "not RMS norm" in claim.condition
-    trial = next(trial for trial in in_keras(0).trials if "rms_scaling" in trial.what)
+    trial = next(trial for trial in check_keras_rms_norm(0).trials if "rms_scaling" in trial.what)
     assert trial.fact
     assert trial.holds
     assert min(trial.values) > 0.1

@@ -6,14 +6,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from normviz.cli.claims import describe_disagreements, record
+from normviz.cli.claims import build_claim_record, describe_disagreements
 from normviz.topics.claims import jobs
-from normviz.topics.claims.claim import Claim, Evidence, Tried
-from normviz.topics.claims.ledger import CLAIMS
+from normviz.topics.claims.claim import Claim, Evidence, ExperimentCheck
+from normviz.topics.claims.claim_list import CLAIMS
 from normviz.topics.experiments.catalogue import EXPERIMENTS
-from normviz.topics.experiments.reports import Report, Verdict, joined
+from normviz.topics.experiments.reports import Report, Verdict, combine_verdicts
 
-TRIED = {claim.id: claim.check for claim in CLAIMS.values() if isinstance(claim.check, Tried)}
+TRIED = {claim.id: claim.check for claim in CLAIMS.values() if isinstance(claim.check, ExperimentCheck)}
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ TRIED = {claim.id: claim.check for claim in CLAIMS.values() if isinstance(claim.
     ],
 )
 def test_experiments_that_differ_give_a_condition_and_one_that_is_open_leaves_all_so(words, verdict):
-    assert joined(words) == verdict
+    assert combine_verdicts(words) == verdict
     assert Evidence((), verdicts=[Verdict(word, "So.") for word in words]).verdict == verdict
 
 
@@ -42,7 +42,7 @@ def test_the_evidence_is_what_the_experiments_say_each_with_its_condition():
 
 @pytest.mark.parametrize("claim", [claim for claim in TRIED if CLAIMS[claim].expected != "open"])
 def test_what_is_not_known_is_no_agreement(claim):
-    found = record(CLAIMS[claim], Evidence((), verdicts=[Verdict("open", "Not trained yet.")]))
+    found = build_claim_record(CLAIMS[claim], Evidence((), verdicts=[Verdict("open", "Not trained yet.")]))
     assert "measured open" in describe_disagreements([found], {})[0]
 
 
@@ -65,7 +65,7 @@ def test_a_claim_has_the_verdict_that_is_on_it_once_all_experiments_are_done(mon
     experiments = {"first": made_up("first", whole, X=own), "second": made_up("second", whole)}
     monkeypatch.setattr(jobs, "get_experiment", experiments.__getitem__)
     claims = [
-        Claim(id, ("000",), "So.", "So.", "holds", Tried(keys), "/", "So.")
+        Claim(id, ("000",), "So.", "So.", "holds", ExperimentCheck(keys), "/", "So.")
         for id, keys in {"X": ("first",), "Y": ("first",), "Z": ("first", "second")}.items()
     ]
     results = {Part("first"): {"share": np.array(1.0)}, Part("second"): {"share": np.array(0.5)}}

@@ -7,9 +7,19 @@ import pytest
 
 from normviz.core.errors import InvalidInput
 from normviz.jobs.spec import run_to_end
-from normviz.topics.experiments.batch_size import MIDDLE, PAIR, RATES, SIZES, SMALL, Noise, Setting, parts, report
+from normviz.topics.experiments.batch_size import (
+    BATCH_SIZES,
+    LEARNING_RATES,
+    REFERENCE_SIZE,
+    SHOWN_SIZES,
+    SMALL_SIZES,
+    BatchStatisticsNoise,
+    Setting,
+    parts,
+    report,
+)
 from normviz.topics.experiments.dense_grid import DenseGrid
-from normviz.topics.experiments.figures import figure_of
+from normviz.topics.experiments.figures import draw_figure
 
 SETTING = Setting(seeds=4, schemes=("none", "batch", "layer"))
 OFF = np.array([0.0, 0.002, -0.001, 0.001])
@@ -26,8 +36,8 @@ def made_up(batch, layer, setting=SETTING):
         k = setting.rows.index(part.row)
         # Each seed has an offset of its own, which schemes share, and a little that they do not.
         errors = [0.03, batch(part.batch), layer(part.batch)][k] + OFF + 0.1 * np.roll(OFF, k)
-        test = np.stack([errors if rate == BEST else errors * 0 for rate in range(len(RATES))])[None]
-        validation = np.stack([errors + (rate != BEST) for rate in range(len(RATES))])[None]
+        test = np.stack([errors if rate == BEST else errors * 0 for rate in range(len(LEARNING_RATES))])[None]
+        validation = np.stack([errors + (rate != BEST) for rate in range(len(LEARNING_RATES))])[None]
         found[part] = {
             "losses": validation, "validation": validation, "test": test, "measured": np.array([1]),
             "share": np.array(1.0), "device": np.array("CPU"),
@@ -45,7 +55,7 @@ def word(batch, layer=lambda n: 0.02):
 
 def test_batch_norm_that_suffers_from_few_examples_holds():
     assert word(lambda n: 0.02 + 1 / n) == "holds"
-    assert word(lambda n: 0.3 if n == SMALL[0] else 0.02) == "holds"
+    assert word(lambda n: 0.3 if n == SMALL_SIZES[0] else 0.02) == "holds"
 
 
 def test_what_small_batches_cost_all_is_not_batch_norms():
@@ -55,7 +65,7 @@ def test_what_small_batches_cost_all_is_not_batch_norms():
 
 
 def test_what_is_not_seen_at_the_smallest_size_is_a_condition():
-    assert word(lambda n: 0.3 if n == SMALL[1] else 0.02) == "holds-if"
+    assert word(lambda n: 0.3 if n == SMALL_SIZES[1] else 0.02) == "holds-if"
 
 
 def test_batch_norm_that_is_better_on_few_is_wrong():
@@ -82,7 +92,7 @@ def test_the_caption_says_what_a_larger_batch_changes_besides(equal, words):
     (shown,) = (each for each in report(setting, made_up(lambda n: 0.02, lambda n: 0.02, setting)).figures
                 if each.key == "sizes")  # fmt: skip
     assert f"larger batches mean {words}" in shown.caption
-    titles = [figure_of(shown).layout[axis]["title"]["text"] for axis in ("xaxis", "yaxis")]
+    titles = [draw_figure(shown).layout[axis]["title"]["text"] for axis in ("xaxis", "yaxis")]
     assert titles == ["batch size N (log scale)", "test error, % (log scale)"]
 
 
@@ -105,14 +115,14 @@ def test_a_scheme_that_does_not_learn_is_named():
 
 def test_the_table_names_the_rate_that_validation_digits_chose():
     table = report(SETTING, made_up(lambda n: 0.02 + 1 / n, lambda n: 0.02)).table
-    assert {len(column) for column in table.values()} == {len(SIZES) * SETTING.seeds}
-    assert set(table["batch, learning rate"]) == {RATES[BEST]}
+    assert {len(column) for column in table.values()} == {len(BATCH_SIZES) * SETTING.seeds}
+    assert set(table["batch, learning rate"]) == {LEARNING_RATES[BEST]}
 
 
 def test_the_same_number_of_steps_or_of_examples():
     assert {part.length for part in parts(SETTING) if isinstance(part, DenseGrid)} == {SETTING.steps}
     equal = replace(SETTING, equal="examples", steps=256)
-    assert {part.batch * part.length for part in parts(equal) if isinstance(part, DenseGrid)} == {256 * MIDDLE}
+    assert {part.batch * part.length for part in parts(equal) if isinstance(part, DenseGrid)} == {256 * REFERENCE_SIZE}
 
 
 def test_groups_of_examples_have_to_fit_all_sizes():
@@ -121,8 +131,8 @@ def test_groups_of_examples_have_to_fit_all_sizes():
 
 
 def test_the_mean_of_few_examples_is_off_by_one_over_the_root_of_their_number():
-    found = run_to_end(Noise((0, 1, 2)))
-    np.testing.assert_allclose(found["mean"], np.tile(np.array(SIZES)[:, None] ** -0.5, 3), rtol=0.1)
+    found = run_to_end(BatchStatisticsNoise((0, 1, 2)))
+    np.testing.assert_allclose(found["mean"], np.tile(np.array(BATCH_SIZES)[:, None] ** -0.5, 3), rtol=0.1)
     assert (np.diff(found["deviation"], axis=0) < 0).all()
 
 
@@ -133,11 +143,11 @@ def test_the_noise_is_that_of_the_networks_first_weights():
     first = draw_initial_weights((7,), 1, 64, 64, scale=(2 / 64) ** 0.5, part=0)[0, 0].double().numpy()
     x = load_rows()[0].double().numpy()
     summed = x @ first
-    chosen = np.random.default_rng([7, 3]).integers(len(x), size=(200, SIZES[0]))
+    chosen = np.random.default_rng([7, 3]).integers(len(x), size=(200, BATCH_SIZES[0]))
     off = (summed[chosen].mean(1) - summed.mean(0)) / summed.std(0)
-    assert run_to_end(Noise((7,)))["mean"][0, 0] == pytest.approx(np.sqrt(np.mean(off**2)), rel=1e-4)
+    assert run_to_end(BatchStatisticsNoise((7,)))["mean"][0, 0] == pytest.approx(np.sqrt(np.mean(off**2)), rel=1e-4)
 
 
 def test_the_pair_comes_first():
     sizes = [part.batch for part in parts(SETTING) if isinstance(part, DenseGrid)]
-    assert [*dict.fromkeys(sizes[: len(PAIR) * len(SETTING.rows)])] == list(PAIR)
+    assert [*dict.fromkeys(sizes[: len(SHOWN_SIZES) * len(SETTING.rows)])] == list(SHOWN_SIZES)

@@ -18,7 +18,7 @@ from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.requests import JobRequest
 from normviz.topics.experiments.catalogue import EXPERIMENTS
 from normviz.topics.experiments.dense_grid import DenseGrid
-from normviz.topics.experiments.experiment import command as command_of
+from normviz.topics.experiments.experiment import format_run_command as command_of
 
 SMALL = ("batch-size", "--steps", "20", "--seeds", "2", "--schemes", "layer")
 

@@ -7,8 +7,13 @@ from repeated import assert_repeated
 from normviz.charts.curves import draw_curve_panels
 from normviz.core.errors import InvalidInput
 from normviz.jobs.spec import compute_digest, run_to_end
-from normviz.topics.experiments.convolution import PADDINGS, Setting, make_part, parts, report
-from normviz.topics.experiments.convolution_jobs import LAYERS, RATES, average_by_distance, distances
+from normviz.topics.experiments.convolution import PADDINGS, Setting, make_grid_job, parts, report
+from normviz.topics.experiments.convolution_jobs import (
+    LAYER_COUNT,
+    LEARNING_RATES,
+    average_by_distance,
+    compute_border_distances,
+)
 from normviz.topics.experiments.convolution_verdict import Outcome
 
 TINY = Setting(seeds=2, channels=4, batch=8, steps=20, schemes=("none", "batch", "layer"))
@@ -20,14 +25,14 @@ ORDER = {"none": 0.4, "batch": 0.2, "layer": 0.3}
 def made_up(setting=Setting(), padded=ORDER, bare=ORDER, contrast=(0.5, 1.0), errors=0.1):  # noqa: B008
     """Results in which schemes have these mean losses at the best rate, by padding, and the border these contrasts."""
     results, noise = {}, NOISE[: setting.seeds]
-    slower = 0.1 * np.abs(np.arange(len(RATES)) - BEST)[:, None]
+    slower = 0.1 * np.abs(np.arange(len(LEARNING_RATES)) - BEST)[:, None]
     for padding, losses, border in zip(PADDINGS, (padded, bare), contrast, strict=True):
         for k, row in enumerate(setting.rows):
-            part = make_part(setting, padding, k)
+            part = make_grid_job(setting, padding, k)
             loss = losses.get(row.key, 0.5) * (1 + noise[:: (-1) ** k]) + slower
             statistics = {}
             for layer, (_, side, *_) in enumerate(part.shapes, 1):
-                values = np.ones((len(RATES), setting.seeds, side // 2))
+                values = np.ones((len(LEARNING_RATES), setting.seeds, side // 2))
                 statistics[f"on-{layer}"] = 0.5 * values
                 values[..., 0] = border * (1 + noise)
                 statistics[f"deviation-{layer}"] = values
@@ -43,16 +48,16 @@ def judge(setting=Setting(steps=20), **how):  # noqa: B008
 
 
 def test_distances_are_measured_from_the_nearest_edge():
-    assert distances(4).tolist() == [[0, 0, 0, 0], [0, 1, 1, 0], [0, 1, 1, 0], [0, 0, 0, 0]]
-    maps = np.where(distances(4) == 0, 1.0, 3.0)[None]
+    assert compute_border_distances(4).tolist() == [[0, 0, 0, 0], [0, 1, 1, 0], [0, 1, 1, 0], [0, 0, 0, 0]]
+    maps = np.where(compute_border_distances(4) == 0, 1.0, 3.0)[None]
     np.testing.assert_allclose(average_by_distance(maps), [[1, 3]])
 
 
 def test_inside_is_the_mean_over_all_positions_that_are_not_at_the_border():
     setting = Setting(seeds=2)
-    maps = np.random.default_rng(0).random((len(RATES), 2, 8, 8))
-    result = made_up(setting)[make_part(setting, "zeros", 0)] | {f"on-{LAYERS}": average_by_distance(maps)}
-    border, inside = Outcome.of(setting, 0, RATES, result).border_and_inside("on")
+    maps = np.random.default_rng(0).random((len(LEARNING_RATES), 2, 8, 8))
+    result = made_up(setting)[make_grid_job(setting, "zeros", 0)] | {f"on-{LAYER_COUNT}": average_by_distance(maps)}
+    border, inside = Outcome.of(setting, 0, LEARNING_RATES, result).average_border_and_inside("on")
     np.testing.assert_allclose(inside, maps[BEST, :, 1:-1, 1:-1].mean((1, 2)))
     np.testing.assert_allclose(28 * border + 36 * inside, maps[BEST].sum((1, 2)))
 
@@ -64,15 +69,15 @@ def test_validation_digits_choose_the_rate():
         result["validation"][:, 4] = 0.01
         result["test"][BEST] = 0.0
     table = report(setting, results).table
-    assert set(table["learning rate"]) == {RATES[4]}
+    assert set(table["learning rate"]) == {LEARNING_RATES[4]}
     assert min(table["test error"]) > 0
 
 
 def test_the_loss_is_the_mean_over_all_steps_however_they_are_measured():
     setting = Setting(seeds=2, steps=20)
-    result = made_up(setting)[make_part(setting, "zeros", 0)]
+    result = made_up(setting)[make_grid_job(setting, "zeros", 0)]
     result |= {"measured": np.array([1, 20]), "losses": np.stack([result["losses"][0], 0 * result["losses"][0]])}
-    outcome = Outcome.of(setting, 0, RATES, result)
+    outcome = Outcome.of(setting, 0, LEARNING_RATES, result)
     np.testing.assert_allclose(outcome.loss, result["losses"][0, BEST] / 20)
 
 
@@ -88,10 +93,10 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
     setting = replace(TINY, learned="unit", schemes=("batch",))
     results = {part: run_to_end(part) for part in parts(setting)}
     for padding, side in (("zeros", 8), ("none", 4)):
-        result = results[make_part(setting, padding, 0)]
-        assert result[f"deviation-{LAYERS}"].shape == (len(RATES), 2, side // 2)
+        result = results[make_grid_job(setting, padding, 0)]
+        assert result[f"deviation-{LAYER_COUNT}"].shape == (len(LEARNING_RATES), 2, side // 2)
     again, alone = (
-        run_to_end(part := make_part(setting, "none", 0)),
+        run_to_end(part := make_grid_job(setting, "none", 0)),
         run_to_end(replace(part, networks=part.networks[1:])),
     )
     assert_repeated(result, again)
@@ -141,7 +146,7 @@ def test_the_run_without_padding_decides_the_explanation(bare, contrast, word, r
 )
 def test_that_batch_norm_outperforms_layer_norm_takes_fewer_errors_too_whatever_the_border_is(layer, errors, word):
     seen = judge(padded=ORDER | {"layer": layer}, errors=errors)
-    assert seen.verdict_on("B16").word == word
+    assert seen.get_verdict("B16").word == word
 
 
 def test_it_does_not_hold_where_layer_norm_is_slower_than_no_normalization_or_faster_than_batch_norm():
@@ -158,7 +163,7 @@ def test_equal_schemes_leave_it_open():
 def test_the_verdict_says_at_which_rates_layer_norm_is_faster_than_no_normalization():
     setting = Setting(steps=20)
     results = made_up(setting)
-    layer = results[make_part(setting, "zeros", setting.schemes.index("layer"))]
+    layer = results[make_grid_job(setting, "zeros", setting.schemes.index("layer"))]
     layer["losses"][:, -1] += 0.5
     says = report(setting, results).verdict.says
     assert "less at 0.001, 0.003, 0.01, 0.02 and 0.03, more at 0.1." in says
@@ -179,7 +184,7 @@ def test_without_one_of_the_three_schemes_nothing_is_said():
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_networks_that_diverge_do_not_break_it(bad):
     seen = judge(padded=ORDER | {"layer": bad})
-    assert seen.verdict_on("B16").word == "open"
+    assert seen.get_verdict("B16").word == "open"
     assert all(draw_curve_panels(shown.panels).data for shown in seen.figures)
     assert len(seen.figures) == 4
 

@@ -41,4 +41,4 @@ def report(key, **changes):
 def test_other_seeds_and_twice_the_steps_give_the_same_verdict(key, seed, times):
     found = report(key, seed=seed, steps=times * get_experiment(key).setting().steps)
     assert found.verdict.word == VERDICTS[key]
-    assert {claim: found.verdict_on(claim).word for claim in CLAIMS.get(key, {})} == CLAIMS.get(key, {})
+    assert {claim: found.get_verdict(claim).word for claim in CLAIMS.get(key, {})} == CLAIMS.get(key, {})

@@ -9,7 +9,7 @@ from repeated import assert_repeated
 from normviz.core.errors import InvalidInput
 from normviz.describe.seeds import compare_seed_by_seed
 from normviz.jobs.spec import compute_digest, run_to_end
-from normviz.topics.experiments.dropout import EXPERIMENT, RATES, Setting, parts, report
+from normviz.topics.experiments.dropout import EXPERIMENT, LEARNING_RATES, Setting, parts, report
 
 TINY = Setting(seeds=2, digits=32, steps=20, share=0.3)
 SETTING = Setting()
@@ -23,7 +23,7 @@ def made_up(*means, setting=SETTING, best=2):
     """
     found = {}
     for mean, part, shift in zip(means, parts(setting), range(len(means)), strict=True):
-        test = np.zeros((2, len(RATES), setting.seeds))
+        test = np.zeros((2, len(LEARNING_RATES), setting.seeds))
         test[:, best] = mean + np.roll(NOISE, shift)[: setting.seeds]
         validation = np.ones_like(test)
         validation[:, best] = 0.1
@@ -56,7 +56,7 @@ def test_levels_changes_and_rates_are_those_of_the_rate_chosen_on_validation_dig
     assert "batch norm 12.0 ± 0.2%" in found.verdict.says
     assert "batch norm with dropout against batch norm −6 ± " in found.verdict.says
     assert "dropout alone against neither 0 ± 0.41 (no clear difference)" in found.verdict.says
-    assert f"batch norm {RATES[3]:g}" in found.verdict.condition
+    assert f"batch norm {LEARNING_RATES[3]:g}" in found.verdict.condition
     (figure,) = found.figures
     (panel,) = figure.panels
     assert [curve.name for curve in panel.curves] == ["Neither", "Dropout", "Batch", "Batch + dropout"]
@@ -109,7 +109,7 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
     part = parts(TINY)[3]
     whole, again = run_to_end(part), run_to_end(part)
     assert_repeated(whole, again)
-    assert whole["test"].shape[1:] == whole["validation"].shape[1:] == (len(RATES), 2)
+    assert whole["test"].shape[1:] == whole["validation"].shape[1:] == (len(LEARNING_RATES), 2)
     alone = run_to_end(replace(part, networks=part.networks[1:]))
     for name in ("training", "validation", "test"):
         np.testing.assert_allclose(alone[name][:, :, 0], whole[name][:, :, 1], atol=0.05)
@@ -120,7 +120,7 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
 
 def test_what_is_measured_does_not_change_what_is_trained(monkeypatch):
     often = run_to_end(parts(TINY)[1])
-    monkeypatch.setattr("normviz.topics.experiments.dropout.POINTS", 3)
+    monkeypatch.setattr("normviz.topics.experiments.dropout.MEASUREMENT_COUNT", 3)
     seldom = run_to_end(parts(TINY)[1])
     assert len(seldom["measured"]) < len(often["measured"])
     assert_repeated({"test": often["test"][-1]}, {"test": seldom["test"][-1]})

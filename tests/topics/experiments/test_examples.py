@@ -12,7 +12,14 @@ from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments import batch_size, examples, write_examples
 from normviz.topics.experiments.catalogue import EXPERIMENTS
 from normviz.topics.experiments.dense_grid import DenseGrid
-from normviz.topics.experiments.examples import FOLDER, MAX_BYTES, find_example, pack, path_of, unpack
+from normviz.topics.experiments.examples import (
+    EXAMPLES_FOLDER,
+    MAX_EXAMPLE_BYTES,
+    find_example,
+    get_example_path,
+    pack_results,
+    unpack_results,
+)
 from normviz.topics.experiments.reports import Report, Verdict
 
 PENDING: set[str] = set()
@@ -41,12 +48,12 @@ def test_every_part_of_the_default_has_its_result(key):
 
 
 def test_the_files_are_those_of_the_experiments_that_are_not_pending():
-    assert {path.name for path in FOLDER.iterdir()} == {path_of(key).name for key in SHIPPED}
+    assert {path.name for path in EXAMPLES_FOLDER.iterdir()} == {get_example_path(key).name for key in SHIPPED}
 
 
 def test_the_files_are_small():
-    sizes = [path.stat().st_size for path in FOLDER.iterdir()]
-    assert max(sizes) <= MAX_BYTES
+    sizes = [path.stat().st_size for path in EXAMPLES_FOLDER.iterdir()]
+    assert max(sizes) <= MAX_EXAMPLE_BYTES
     assert sum(sizes) <= MAX_TOTAL_BYTES
 
 
@@ -99,17 +106,17 @@ def test_only_what_the_report_reads_is_packed():
 def test_a_report_that_would_change_is_refused(monkeypatch):
     parts = batch_size.parts(batch_size.Setting())
     _, results = find_example("batch-size", parts)
-    read = examples.unpack
-    monkeypatch.setattr(examples, "unpack", lambda content: read(path_of("batch-size").read_bytes()))
+    read = examples.unpack_results
+    monkeypatch.setattr(examples, "unpack_results", lambda content: read(get_example_path("batch-size").read_bytes()))
     results = {
         part: arrays | {"test": arrays["test"] / 2} if "test" in arrays else arrays for part, arrays in results.items()
     }
     with pytest.raises(ValueError, match="batch-size: the report of what is packed is another one"):
-        pack(batch_size.EXPERIMENT, results)
+        pack_results(batch_size.EXPERIMENT, results)
 
 
 def test_a_report_that_needs_double_precision_has_it():
-    part = batch_size.Noise((0, 1))
+    part = batch_size.BatchStatisticsNoise((0, 1))
     said = 1.0 + 1e-12
     experiment = replace(
         batch_size.EXPERIMENT,
@@ -118,21 +125,21 @@ def test_a_report_that_needs_double_precision_has_it():
     )
     for number in (0.5, said):
         arrays = {"mean": np.array(number), "share": np.array(1.0), "device": np.array("CPU")}
-        _, found = unpack(pack(experiment, {part: arrays}))
+        _, found = unpack_results(pack_results(experiment, {part: arrays}))
         assert found[examples._name(part)]["mean"] == number
 
 
 def test_a_file_that_is_too_large_is_refused(monkeypatch):
     _, results = find_example("batch-size", batch_size.parts(batch_size.Setting()))
-    monkeypatch.setattr(examples, "MAX_BYTES", 100)
+    monkeypatch.setattr(examples, "MAX_EXAMPLE_BYTES", 100)
     with pytest.raises(ValueError, match="at most 100 would do"):
-        pack(batch_size.EXPERIMENT, results)
+        pack_results(batch_size.EXPERIMENT, results)
 
 
 def test_packed_results_are_read_as_they_were():
     parts = batch_size.parts(batch_size.Setting())
     version, results = find_example("batch-size", parts)
-    again, found = unpack(pack(batch_size.EXPERIMENT, results))
+    again, found = unpack_results(pack_results(batch_size.EXPERIMENT, results))
     assert again == version == normviz.__version__
     for part in parts:
         for name, array in results[part].items():
@@ -143,7 +150,7 @@ def test_objects_are_not_read(tmp_path):
     out = tmp_path / "objects.npz"
     np.savez(out, version=np.array([object()], dtype=object))
     with pytest.raises(ValueError, match="allow_pickle"):
-        unpack(examples.lzma.compress(out.read_bytes()))
+        unpack_results(examples.lzma.compress(out.read_bytes()))
 
 
 def test_the_command_ends_with_1_where_it_cannot_write(monkeypatch, capsys):

@@ -26,9 +26,9 @@ from normviz.core.settings import (
 from normviz.data.digits import DIGITS_DESCRIPTION, load_digits
 from normviz.jobs.spec import compute_digest
 from normviz.topics.experiments.catalogue import ALIASES, EXPERIMENTS, get_experiment
-from normviz.topics.experiments.experiment import Comparison, own_scheme, own_text
-from normviz.topics.experiments.figures import figure_of
-from normviz.topics.experiments.reports import WORDS, HeatMap
+from normviz.topics.experiments.experiment import ComparisonSetting, format_custom_scheme, parse_custom_scheme
+from normviz.topics.experiments.figures import draw_figure
+from normviz.topics.experiments.reports import VERDICT_TEXTS, HeatMap
 
 KEYS = list(EXPERIMENTS)
 LONG, ALL = 600, 2400
@@ -158,12 +158,12 @@ def tiny(key):
 def reported(run, results):
     """The report of some results, looked through: figures that plotly takes, and sentences."""
     report = run.experiment.report(run.setting, results)
-    assert report.verdict.word in WORDS
+    assert report.verdict.word in VERDICT_TEXTS
     texts = [report.headline, report.verdict.says]
     for shown in report.figures:
         assert len(shown.alt) > 20
         texts += [shown.alt, shown.caption]
-        checked(figure_of(shown))
+        checked(draw_figure(shown))
         if not isinstance(shown.panels, HeatMap):
             assert isinstance(shown.panels, Sequence)
     assert report.headline
@@ -230,24 +230,24 @@ def test_a_report_of_networks_that_came_to_no_numbers(key, bad):
     reported(run, run.last | dict(list(results.items())[::2]))
 
 
-@pytest.mark.parametrize("key", [key for key in KEYS if issubclass(EXPERIMENTS[key].setting, Comparison)])
+@pytest.mark.parametrize("key", [key for key in KEYS if issubclass(EXPERIMENTS[key].setting, ComparisonSetting)])
 def test_a_comparison_of_nothing_is_refused(key):
     with pytest.raises(InvalidInput, match="scheme"):
         EXPERIMENTS[key].setting(schemes=())
 
 
 def test_a_scheme_of_ones_own_as_text():
-    scheme = own_scheme("own,full,full,groups(2)|")
-    assert own_text(scheme) == "own,full,full,groups(2)|"
-    assert own_scheme(own_text(scheme)) == scheme
-    assert own_scheme("").key == "custom"
+    scheme = parse_custom_scheme("own,full,full,groups(2)|")
+    assert format_custom_scheme(scheme) == "own,full,full,groups(2)|"
+    assert parse_custom_scheme(format_custom_scheme(scheme)) == scheme
+    assert parse_custom_scheme("").key == "custom"
     for text in ("own,full,full,own", "own,full|own", "all,all,all,all|"):
         with pytest.raises(InvalidInput):
-            own_scheme(text)
+            parse_custom_scheme(text)
 
 
 def test_a_comparison_holds_its_schemes_as_plain_data():
-    class Here(Comparison):
+    class Here(ComparisonSetting):
         shape = (8, 1, 1, 64)
 
     setting = Here(schemes=("batch", "group", "custom", "batch"), groups=4, own="full,full,full,own|")

@@ -17,11 +17,11 @@ from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Archive
 from normviz.jobs.spec import run_to_end
-from normviz.topics.experiments import batch_size, panels, work
+from normviz.topics.experiments import batch_size, experiment_runs, panels
 from normviz.topics.experiments.catalogue import EXPERIMENTS
 from normviz.topics.experiments.dense_grid import DenseGrid
-from normviz.topics.experiments.examples import Example, path_of
-from normviz.topics.experiments.state import PAGE, PARAMS, PREFIX, is_relevant, under
+from normviz.topics.experiments.examples import ExampleResults, get_example_path
+from normviz.topics.experiments.state import PAGE, PARAMS, PREFIX, is_relevant, make_name_prefix
 
 SCRIPT = "pages/experiments.py"
 SMALL = {"show": "batch-size", "batch_size_steps": "20", "batch_size_seeds": "2", "batch_size_schemes": "layer"}
@@ -46,13 +46,13 @@ def server(monkeypatch, tmp_path):
     class Server:
         def restart(self):
             archive = Archive(ResultCache(tmp_path / "results.sqlite"))
-            monkeypatch.setattr(work, "get_archive", lambda: archive)
+            monkeypatch.setattr(experiment_runs, "get_archive", lambda: archive)
 
     with create_thread_pool(1) as pool:
         new = Server()
         new.clock = Clock()
         queue = JobQueue(pool, clock=new.clock)  # whose time stands still
-        monkeypatch.setattr(work, "get_experiment_queue", lambda: queue)
+        monkeypatch.setattr(experiment_runs, "get_experiment_queue", lambda: queue)
         new.restart()
         yield new
 
@@ -112,7 +112,7 @@ def test_every_experiment_is_asked_for_before_it_runs(key, theme):
     assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
     assert at.code[0].value == f"normviz experiment {key}"
     assert sum(rules in text for text in texts(at.caption) for rules in [EXPERIMENTS[key].rules] if rules) <= 1
-    if path_of(key).exists():
+    if get_example_path(key).exists():
         assert f"Example result (version {normviz.__version__})." in texts(at.markdown)
         assert plots(at).keys() - {"blank"}
     else:
@@ -147,7 +147,7 @@ def shipped(monkeypatch):
     for arrays in results.values():
         if "test" in arrays:
             arrays["test"] = np.full_like(arrays["test"], 0.25)
-    example = Example("0.0.1", results)
+    example = ExampleResults("0.0.1", results)
     monkeypatch.setattr(panels, "find_example", lambda key, asked: example if set(asked) == set(parts) else None)
 
 
@@ -173,7 +173,7 @@ def test_a_shipped_result_is_shown_until_a_run_is_the_visitors_own(shipped, held
 def test_a_run_that_is_cancelled_leaves_the_shipped_result(shipped, held):
     at = press(open_page(**SMALL), "start run")
     assert held.waits.wait(SOON)
-    request = at.session_state[work.KEY].request
+    request = at.session_state[experiment_runs.RUN_KEY].request
     at = press(at, "cancel run")
     held.go_on.set()
     assert request.wait(SOON)
@@ -227,7 +227,10 @@ def test_every_control_that_means_something_is_offered(key):
     widgets = [*at.button_group, *at.number_input, *at.slider, *at.select_slider, *at.selectbox, *at.toggle]
     view = {param.name: at.session_state[param.key] for param in PARAMS}
     offered = {each.key.removeprefix(PREFIX) for each in widgets if " of " not in each.key}
-    wanted = {param.name for param in PARAMS if is_relevant(view, param.name)} - {"show", under(key) + "schemes"}
+    wanted = {param.name for param in PARAMS if is_relevant(view, param.name)} - {
+        "show",
+        make_name_prefix(key) + "schemes",
+    }
     assert offered == wanted
 
 
@@ -235,7 +238,7 @@ def test_every_control_that_means_something_is_offered(key):
     "key", [key for key, each in EXPERIMENTS.items() if "schemes" in get_declarations(each.setting)]
 )
 def test_a_link_without_schemes_asks_for_one_and_the_page_stays(key):
-    at = open_page(show=key, **{under(key) + "schemes": ""})
+    at = open_page(show=key, **{make_name_prefix(key) + "schemes": ""})
     assert [each.value for each in at.error] == ["no scheme is chosen; one would do."]
 
 
@@ -260,7 +263,7 @@ def test_what_is_asked_for_without_a_browser_is_the_same():
 def test_it_is_cancelled_and_the_rest_run_later(held):
     at = press(open_page(**SMALL), "start run")
     assert held.waits.wait(SOON)
-    request = at.session_state[work.KEY].request
+    request = at.session_state[experiment_runs.RUN_KEY].request
     at = press(at, "cancel run")
     held.go_on.set()
     assert request.wait(SOON)
@@ -278,7 +281,7 @@ def test_a_pause_ends_no_part_and_starts_none(held):
     assert held.waits.wait(SOON)
     at = press(at, "pause run")
     assert "resume run" in keys(at)
-    request = at.session_state[work.KEY].request
+    request = at.session_state[experiment_runs.RUN_KEY].request
     held.go_on.set()
     deadline = time.monotonic() + SOON
     while request.runs:
@@ -295,7 +298,7 @@ def test_a_pause_that_lapses_is_still_one(held, server):
     at = press(open_page(**SMALL), "start run")
     assert held.waits.wait(SOON)
     at = press(at, "pause run")
-    request = at.session_state[work.KEY].request
+    request = at.session_state[experiment_runs.RUN_KEY].request
     server.clock.now += request.lease + 1  # while the page was not there
     held.go_on.set()
     assert request.wait(SOON)
@@ -308,7 +311,7 @@ def test_a_pause_that_lapses_is_still_one(held, server):
 def test_what_lapsed_while_it_was_wanted_goes_on(held, server):
     at = press(open_page(**SMALL), "start run")
     assert held.waits.wait(SOON)
-    request = at.session_state[work.KEY].request
+    request = at.session_state[experiment_runs.RUN_KEY].request
     server.clock.now += request.lease + 1
     held.go_on.set()
     assert request.wait(SOON)
@@ -327,7 +330,7 @@ def test_a_cluster_that_cannot_be_is_said_and_the_page_stays(monkeypatch):
     def queue():
         raise InvalidInput("the address is wrong.")
 
-    monkeypatch.setattr(work, "get_experiment_queue", queue)
+    monkeypatch.setattr(experiment_runs, "get_experiment_queue", queue)
     at = open_page(**SMALL)
     assert "start run" in keys(at)
     at = press(at, "start run")
@@ -336,9 +339,9 @@ def test_a_cluster_that_cannot_be_is_said_and_the_page_stays(monkeypatch):
 
 
 def test_a_disk_that_takes_no_results_is_said(server):
-    work.get_archive().disk.failed = True
+    experiment_runs.get_archive().disk.failed = True
     at = press(open_page(**SMALL), "start run")
-    work.get_archive().disk.put = lambda *_: None
+    experiment_runs.get_archive().disk.put = lambda *_: None
     at = settled(at)
     assert any("its disk takes no results" in text for text in texts(at.caption))
 
@@ -368,7 +371,7 @@ def test_who_comes_second_is_told_so(held):
 def test_another_setting_ends_what_was_run_for_the_one_before(held):
     at = press(open_page(**SMALL), "start run")
     assert held.waits.wait(SOON)
-    request = at.session_state[work.KEY].request
+    request = at.session_state[experiment_runs.RUN_KEY].request
     at = sound(at.number_input(key=f"{PREFIX}batch_size_seed").set_value(3).run())
     assert not request.is_wanted
     assert "start run" in keys(at)
@@ -389,7 +392,7 @@ def test_links_name_the_values_of_every_experiment_apart():
     names = [param.name for param in PARAMS]
     assert len(names) == len(set(names))
     for key, each in EXPERIMENTS.items():
-        assert {under(key) + name for name in get_declarations(each.setting)} <= set(names)
+        assert {make_name_prefix(key) + name for name in get_declarations(each.setting)} <= set(names)
     assert SCRIPT.partition("/")[2].removesuffix(".py") == PAGE
 
 

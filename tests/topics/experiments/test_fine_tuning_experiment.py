@@ -7,8 +7,16 @@ from repeated import assert_repeated
 from normviz.charts.curves import draw_curve_panels
 from normviz.core.errors import InvalidInput
 from normviz.jobs.spec import compute_digest, run_to_end
-from normviz.topics.experiments.fine_tuning import WAYS, WORDS, Outcome, Setting, make_part, parts, report
-from normviz.topics.experiments.fine_tuning_jobs import LEARNED, RATES
+from normviz.topics.experiments.fine_tuning import (
+    LEARNED_NAMES,
+    TUNING_WAYS,
+    Outcome,
+    Setting,
+    make_tuning_job,
+    parts,
+    report,
+)
+from normviz.topics.experiments.fine_tuning_jobs import LEARNED_PARAMETERS, LEARNING_RATES
 
 TINY = Setting(seeds=2, steps=10, examples=64, batch=8)
 NOISE = 0.001 * np.array([1, -1, 2, 0, -2, 1, 0, -1])
@@ -20,13 +28,13 @@ def made_up(setting=Setting(), cost=0.3, gain=0.05, moved=1.0, still=0.0, change
     results = {}
     for part in parts(setting):
         train, shift = part.mode == "train", part.task != "same"
-        ways = np.ones((len(LEARNED), len(RATES), setting.seeds))
+        ways = np.ones((len(LEARNED_PARAMETERS), len(LEARNING_RATES), setting.seeds))
         after = (0.05 + cost * train * shift + NOISE[: setting.seeds]) * ways
         old = np.stack([0.05 * ways, after])
         new = np.stack([0.5 * ways, (0.05 + gain * (not train) * shift) * ways + NOISE[: setting.seeds][::-1]])
         results[part] = {
             "measured": np.array([0, setting.steps]), "old": old, "new": new,
-            "validation": new + 0.1 * np.abs(np.arange(len(RATES)) - BEST)[:, None],
+            "validation": new + 0.1 * np.abs(np.arange(len(LEARNING_RATES)) - BEST)[:, None],
             "moved": np.stack([0 * ways, (moved if train else still) * ways]),
             "old by momentum": np.stack([old[-1]] * len(part.momenta)),
             **{f"changed: {name}": changed * ways for name in ("weights", "γ, β", "classifier")},
@@ -41,14 +49,14 @@ def judge(**how):
 
 @pytest.fixture(scope="module")
 def tiny():
-    return {each: run_to_end(each) for each in (make_part(TINY, mode, "faint") for mode in ("train", "infer"))}
+    return {each: run_to_end(each) for each in (make_tuning_job(TINY, mode, "faint") for mode in ("train", "infer"))}
 
 
 def test_what_is_frozen_does_not_change_but_for_the_averages_in_training_mode(tiny):
-    train, infer = (tiny[make_part(TINY, mode, "faint")] for mode in ("train", "infer"))
+    train, infer = (tiny[make_tuning_job(TINY, mode, "faint")] for mode in ("train", "infer"))
     for result in (train, infer):
         for name in ("weights", "γ, β", "classifier"):
-            for learned, change in zip(LEARNED.values(), result[f"changed: {name}"], strict=True):
+            for learned, change in zip(LEARNED_PARAMETERS.values(), result[f"changed: {name}"], strict=True):
                 assert (change > 0).all() if name in learned else not change.any()
     assert (train["moved"][1:] > 0).all()
     assert not infer["moved"].any()
@@ -56,18 +64,18 @@ def test_what_is_frozen_does_not_change_but_for_the_averages_in_training_mode(ti
 
 
 def test_a_larger_rate_changes_more(tiny):
-    change = tiny[make_part(TINY, "infer", "faint")]["changed: weights"][-1]
+    change = tiny[make_tuning_job(TINY, "infer", "faint")]["changed: weights"][-1]
     assert (np.diff(change, axis=0) > 0).all()
 
 
 def test_errors_by_momentum_are_those_of_the_momentum_that_is_set(tiny):
-    train = make_part(TINY, "train", "faint")
+    train = make_tuning_job(TINY, "train", "faint")
     which = train.momenta.index(TINY.momentum)
     assert np.array_equal(tiny[train]["old by momentum"][which], tiny[train]["old"][-1])
 
 
 def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone(tiny):
-    train = make_part(TINY, "train", "faint")
+    train = make_tuning_job(TINY, "train", "faint")
     again, alone = run_to_end(train), run_to_end(replace(train, networks=train.networks[1:]))
     assert_repeated(tiny[train], again)
     np.testing.assert_allclose(alone["moved"][..., 0], tiny[train]["moved"][..., 1], rtol=1e-3)
@@ -78,7 +86,7 @@ def test_the_report_has_all_figures_and_a_row_for_every_network():
     seen = report(Setting(), made_up())
     assert [shown.key for shown in seen.figures] == ["curves", "rates", "momenta"]
     assert len(set(map(len, seen.table.values()))) == 1
-    assert len(seen.table["seed"]) == 4 * len(LEARNED) * Setting().seeds
+    assert len(seen.table["seed"]) == 4 * len(LEARNED_PARAMETERS) * Setting().seeds
     assert report(TINY, {}).verdict.word == "open"
 
 
@@ -86,7 +94,7 @@ def test_figures_grow_with_the_results(tiny):
     seen = report(TINY, tiny)
     assert seen.verdict.word == "open"
     assert [shown.key for shown in seen.figures] == ["curves", "rates", "momenta"]
-    part = make_part(TINY, "train", "faint")
+    part = make_tuning_job(TINY, "train", "faint")
     for step in part.steps():
         result = step.result()
         seen = report(TINY, {part: result})
@@ -99,16 +107,16 @@ def test_the_momentum_and_what_is_shown_change_no_more_than_they_must():
     def digests(**changes):
         return {compute_digest(each) for each in parts(replace(TINY, **changes))}
 
-    assert digests(ways=tuple(WAYS)) == digests()
+    assert digests(ways=tuple(TUNING_WAYS)) == digests()
     assert digests(momentum=0.3) & digests() == {
-        compute_digest(make_part(TINY, "infer", task)) for task in ("faint", "same")
+        compute_digest(make_tuning_job(TINY, "infer", task)) for task in ("faint", "same")
     }
     assert len(digests(task="same")) == 2
 
 
 def test_validation_digits_of_the_new_task_choose_the_rate():
-    result = made_up()[make_part(Setting(), "infer", "faint")]
-    assert RATES[Outcome.of("infer-all", result).best] == RATES[BEST]
+    result = made_up()[make_tuning_job(Setting(), "infer", "faint")]
+    assert LEARNING_RATES[Outcome.of("infer-all", result).best] == LEARNING_RATES[BEST]
     result["validation"][-1, -1, 4] = 0.0
     assert Outcome.of("infer-all", result).best == 4
     assert Outcome.of("infer-head", result).best == BEST
@@ -137,7 +145,7 @@ def test_it_does_not_hold_where_averages_rest_or_frozen_parameters_move():
 
 
 def test_networks_that_diverge_do_not_break_it():
-    setting = Setting(ways=tuple(WAYS))
+    setting = Setting(ways=tuple(TUNING_WAYS))
     results = made_up(setting, cost=0.95)
     for each in results.values():
         each["moved"][:, 1:] = np.nan
@@ -152,10 +160,10 @@ def test_without_ways_to_show_there_are_no_curves():
 
 
 def test_every_choice_of_what_is_learned_has_a_name():
-    assert list(WORDS) == list(LEARNED)
+    assert list(LEARNED_NAMES) == list(LEARNED_PARAMETERS)
 
 
 def test_the_new_task_never_has_more_digits_than_there_are():
-    assert run_to_end(replace(make_part(TINY, "infer", "digits"), examples=384, networks=(0,)))["share"] == 1
+    assert run_to_end(replace(make_tuning_job(TINY, "infer", "digits"), examples=384, networks=(0,)))["share"] == 1
     with pytest.raises(InvalidInput, match="examples"):
         Setting(examples=512)

@@ -7,7 +7,14 @@ from repeated import assert_repeated
 from normviz.core.errors import InvalidInput
 from normviz.jobs.spec import compute_digest, run_to_end
 from normviz.topics.experiments.gan import Setting, parts, report
-from normviz.topics.experiments.gan_jobs import LEAST, MODES, RATES, centres, covered, near
+from normviz.topics.experiments.gan_jobs import (
+    LEARNING_RATES,
+    LEAST,
+    MODES,
+    compute_mode_centres,
+    compute_near_shares,
+    count_covered_modes,
+)
 
 TINY = Setting(seeds=2, steps=20, ahead=2)
 SETTING = Setting(seeds=4)
@@ -28,13 +35,15 @@ def made_up(setting, modes, share=1.0, validation=None):
     """
     results = {}
     for part in parts(setting):
-        judged = np.broadcast_to(shares(modes[part.row.key, part.ahead]), (20, len(RATES), setting.seeds, MODES))
+        judged = np.broadcast_to(
+            shares(modes[part.row.key, part.ahead]), (20, len(LEARNING_RATES), setting.seeds, MODES)
+        )
         chosen = judged
         if validation is not None:
             chosen = np.broadcast_to(shares(np.array(validation))[:, None], judged.shape)
         results[part] = {
             "measured": np.arange(1, 21), "near": judged, "validation": chosen,
-            "points": np.zeros((20, len(RATES), 5, 2)), "share": np.array(share), "device": np.array("CPU"),
+            "points": np.zeros((20, len(LEARNING_RATES), 5, 2)), "share": np.array(share), "device": np.array("CPU"),
         }  # fmt: skip
     return results
 
@@ -45,15 +54,17 @@ def verdict(with_more, without_more, with_one, without_one):
 
 
 def test_samples_are_near_a_mode_within_three_deviations():
-    points = np.concatenate([np.add(centres()[:1], [[0.29, 0.0], [0.0, 0.31]]), centres()[3:4], [[np.nan, 0.0]]])
-    assert near(points, 0.1).tolist() == [0.25, 0, 0, 0.25, 0, 0, 0, 0]
+    points = np.concatenate(
+        [np.add(compute_mode_centres()[:1], [[0.29, 0.0], [0.0, 0.31]]), compute_mode_centres()[3:4], [[np.nan, 0.0]]]
+    )
+    assert compute_near_shares(points, 0.1).tolist() == [0.25, 0, 0, 0.25, 0, 0, 0, 0]
 
 
 def test_draws_of_the_data_cover_every_mode():
     rng = np.random.default_rng(0)
-    drawn = centres()[rng.integers(MODES, size=1000)] + 0.1 * rng.standard_normal((1000, 2))
-    found = near(drawn, 0.1)
-    assert covered(found) == MODES
+    drawn = compute_mode_centres()[rng.integers(MODES, size=1000)] + 0.1 * rng.standard_normal((1000, 2))
+    found = compute_near_shares(drawn, 0.1)
+    assert count_covered_modes(found) == MODES
     assert found.sum() == pytest.approx(0.989, abs=0.01)
 
 
@@ -62,8 +73,8 @@ def test_draws_of_the_data_cover_every_mode():
 def test_a_smeared_ring_covers_no_mode(deviation, smear):
     """Samples all along the ring, most of them between the modes."""
     drawn = RING + smear * np.random.default_rng(0).standard_normal(RING.shape)
-    found = near(drawn, deviation)
-    assert covered(found) == 0
+    found = compute_near_shares(drawn, deviation)
+    assert count_covered_modes(found) == 0
     if deviation == 0.1 and smear == 0:
         assert (found > LEAST / MODES).all()  # which alone would make it eight
         assert found.sum() == pytest.approx(0.38, abs=0.01)
@@ -71,8 +82,8 @@ def test_a_smeared_ring_covers_no_mode(deviation, smear):
 
 def test_samples_near_a_few_modes_cover_these_alone():
     rng = np.random.default_rng(0)
-    drawn = centres()[rng.integers(3, size=1000)] + 0.1 * rng.standard_normal((1000, 2))
-    assert covered(near(drawn, 0.1)) == 3
+    drawn = compute_mode_centres()[rng.integers(3, size=1000)] + 0.1 * rng.standard_normal((1000, 2))
+    assert count_covered_modes(compute_near_shares(drawn, 0.1)) == 3
 
 
 def test_the_verdict_has_levels_and_differences_for_both_numbers_of_steps():
@@ -120,8 +131,10 @@ def test_the_rate_is_chosen_by_other_samples_than_those_that_are_counted():
     modes = {("spectral", 1): ALL, ("none", 1): FEW}
     setting = replace(SETTING, ahead=1)
     table = report(setting, made_up(setting, modes, validation=[0, 1, 5, 3])).table
-    assert {rate for rate, best in zip(table["learning rate"], table["best rate"], strict=True) if best} == {RATES[2]}
-    assert len(table["seed"]) == 2 * len(RATES) * setting.seeds
+    assert {rate for rate, best in zip(table["learning rate"], table["best rate"], strict=True) if best} == {
+        LEARNING_RATES[2]
+    }
+    assert len(table["seed"]) == 2 * len(LEARNING_RATES) * setting.seeds
 
 
 def test_nothing_is_said_of_what_is_not_there():
@@ -155,9 +168,9 @@ def test_a_tiny_run_is_told():
 
 
 def test_networks_without_numbers_cover_nothing():
-    found = near(np.full((1000, 2), np.nan), 0.1)
+    found = compute_near_shares(np.full((1000, 2), np.nan), 0.1)
     assert np.isfinite(found).all()
-    assert covered(found) == 0
+    assert count_covered_modes(found) == 0
 
 
 def test_a_scheme_that_does_not_fit_is_refused():

@@ -8,7 +8,7 @@ import torch
 
 from normviz.data.digits import DIGIT_CLASSES
 from normviz.jobs.spec import run_to_end
-from normviz.topics.experiments.leak import NETWORKS, RATES, TESTS, Setting, parts, report
+from normviz.topics.experiments.batch_leak import LEARNING_RATES, NETWORK_NAMES, TEST_NAMES, Setting, parts, report
 from normviz.train.grouped_batches import ONE_CLASS, SHUFFLED, GroupedBatches, measure_group_errors
 
 SETTING = Setting(seeds=4)
@@ -21,8 +21,8 @@ LABELS = np.arange(60) % DIGIT_CLASSES
 
 def made_up(blank=0.1, inference=0.8, validation=0.1):
     """Return a result in which the network with groups of one class has these errors."""
-    shape = (len(NETWORKS), len(RATES), SETTING.seeds)
-    found = {name: np.zeros(shape) for name in TESTS}
+    shape = (len(NETWORK_NAMES), len(LEARNING_RATES), SETTING.seeds)
+    found = {name: np.zeros(shape) for name in TEST_NAMES}
     for network, (unread, wrong) in enumerate(((blank, inference), (0.9, 0.03), (0.9, 0.03))):
         noise = 0.1 * np.roll(OFF, network) + OFF
         found["blank"][network, BEST], found["inference"][network, BEST] = unread + noise, wrong + noise
@@ -59,7 +59,7 @@ def test_levels_are_those_of_the_rate_that_validation_digits_chose():
     assert found.headline == "Batch norm names 90% of blank pictures, from their companions."
     assert "batch norm, one class 10.1 ± 0.2%" in found.verdict.says
     assert "lower the first by 80" in found.verdict.says
-    assert set(found.table["learning rate"]) == {RATES[BEST]}
+    assert set(found.table["learning rate"]) == {LEARNING_RATES[BEST]}
     assert [figure.key for figure in found.figures] == ["tests", "course"]
 
 

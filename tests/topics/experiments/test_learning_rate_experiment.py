@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from normviz.topics.experiments.learning_rate import RATES, RESOLUTION, Setting, parts, report
+from normviz.topics.experiments.learning_rate import LOG_RATE_SPACING, RATES_BY_OPTIMIZER, Setting, parts, report
 
 SETTING = Setting(seeds=4, schemes=("none", "batch", "layer"))
-GRID = np.array(RATES["sgd"])
+GRID = np.array(RATES_BY_OPTIMIZER["sgd"])
 
 
 def made_up(*largest, setting=SETTING, test=None):
@@ -58,8 +58,8 @@ def test_without_batch_norm_the_verdict_is_on_all_schemes(largest, word):
 
 
 def test_the_grid_has_four_rates_to_each_power_of_ten():
-    for rates in RATES.values():
-        np.testing.assert_allclose(np.diff(np.log10(rates)), RESOLUTION, atol=0.02)
+    for rates in RATES_BY_OPTIMIZER.values():
+        np.testing.assert_allclose(np.diff(np.log10(rates)), LOG_RATE_SPACING, atol=0.02)
 
 
 def test_how_many_times_as_large():

@@ -9,8 +9,17 @@ from repeated import assert_repeated
 from normviz.core.errors import InvalidInput
 from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments.placement import Setting, parts, report
-from normviz.topics.experiments.placement_jobs import DEPTHS, KINDS, PLACEMENTS, RATES, TRAINED, Chain, Depth, Training
-from normviz.topics.experiments.reports import joined
+from normviz.topics.experiments.placement_jobs import (
+    LAYER_COUNTS,
+    LEARNING_RATES,
+    PLACEMENTS,
+    TRAINED_PLACEMENTS,
+    WARMUP_KINDS,
+    DepthGradients,
+    PlacementTraining,
+    ResidualChain,
+)
+from normviz.topics.experiments.reports import combine_verdicts
 
 TINY = Setting(seeds=2, steps=20, warm=5, batch=8, layers=1, pairs=2)
 SETTING = Setting(seeds=5)
@@ -29,21 +38,21 @@ def made_up(post=(0, 0), pre=(0, 0), factor=2.0, exponents=(0.0, -0.5), setting=
     depth, chain, *trainings = parts(setting)
     branches = np.arange(2 * setting.pairs + 1)
     squares = {"none": factor**branches, "post": np.ones(len(branches)), "pre": 1.0 + branches, "peri": 1.0 + branches}
-    powers = dict(zip(TRAINED, (*exponents, -0.5), strict=True))
-    norms = np.stack([np.array(DEPTHS, float) ** powers[name] for name in TRAINED], axis=1)
+    powers = dict(zip(TRAINED_PLACEMENTS, (*exponents, -0.5), strict=True))
+    norms = np.stack([np.array(LAYER_COUNTS, float) ** powers[name] for name in TRAINED_PLACEMENTS], axis=1)
     results = {
         depth: {"norms": norms * (1 + OFF[:, None, None] * np.outer([0, 1, 0, 1, 0], [1, -1, 0])), **DONE},
         chain: {"squares": np.stack([np.stack([squares[name] for name in PLACEMENTS], axis=1)] * 5), **DONE},
     }
     for training in trainings:
-        errors = np.full((2, len(KINDS), len(RATES), 5), 0.2) + OFF
+        errors = np.full((2, len(WARMUP_KINDS), len(LEARNING_RATES), 5), 0.2) + OFF
         errors[:, 1] += OFF[::-1] - OFF
         places = (slice(BEST + 1), LARGE)
         for place, more in zip(places, {"post": post, "pre": pre}.get(training.placement, (0, 0)), strict=True):
             errors[:, 1, place] += more
         errors[0] += fall + OFF[[1, 3, 0, 2, 4]]
         errors[:, :, LARGE + 1 :] = 0.9
-        validation = errors + 0.1 * (np.arange(len(RATES)) != BEST)[:, None]
+        validation = errors + 0.1 * (np.arange(len(LEARNING_RATES)) != BEST)[:, None]
         results[training] = {
             "losses": errors, "test": errors, "validation": validation, "measured": np.array([200, 400]), **DONE
         }  # fmt: skip
@@ -61,7 +70,9 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
         assert_repeated(result, run_to_end(part))
     for part in results:
         alone = run_to_end(replace(part, networks=part.networks[1:]))
-        name, axis = {Depth: ("norms", 0), Chain: ("squares", 0), Training: ("losses", -1)}[type(part)]
+        name, axis = {DepthGradients: ("norms", 0), ResidualChain: ("squares", 0), PlacementTraining: ("losses", -1)}[
+            type(part)
+        ]
         np.testing.assert_allclose(alone[name], results[part][name].take([1], axis), rtol=1e-3)
     found = report(TINY, results)
     assert [shown.key for shown in found.figures] == ["depth", "rates", "chain"]
@@ -96,7 +107,7 @@ def test_the_warm_up_reaches_the_full_rate_and_changes_what_is_learned():
     ],
 )
 def test_post_needs_a_warm_up_where_leaving_it_out_costs_more_than_with_pre(post, pre, word):
-    assert judge(post, pre).word == joined(["holds", word])
+    assert judge(post, pre).word == combine_verdicts(["holds", word])
 
 
 def test_levels_are_said_at_the_largest_rate_that_learns_and_at_the_best():
@@ -169,4 +180,4 @@ def test_schemes_on_weights_and_fields_that_do_not_fit_are_refused():
 def test_gradients_before_training_do_not_depend_on_how_it_is_trained():
     first, second = (parts(each)[:2] for each in (TINY, replace(TINY, warm=2, steps=30)))
     assert first == second
-    assert [type(each) for each in first] == [Depth, Chain]
+    assert [type(each) for each in first] == [DepthGradients, ResidualChain]

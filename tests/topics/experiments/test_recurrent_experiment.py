@@ -10,7 +10,17 @@ from repeated import assert_repeated
 from normviz.core.errors import InvalidInput
 from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments.recurrent import Setting, parts, report
-from normviz.topics.experiments.recurrent_jobs import BACK, GAINS, RATES, SCALES, UNITS, Back, Layouts, Reading, waits
+from normviz.topics.experiments.recurrent_jobs import (
+    FIRST_GAINS,
+    LEARNING_RATES,
+    STATE_UNITS,
+    STEPS_BACK,
+    WEIGHT_SCALES,
+    LayoutTraining,
+    SequenceTraining,
+    StateGradients,
+    list_leading_steps,
+)
 from normviz.topics.experiments.reports import Verdict
 
 TINY = Setting(seeds=2, steps=20, batch=8, wait=1, schemes=("none", "batch", "layer"))
@@ -24,15 +34,15 @@ BEST = 2
 def at_best(errors):
     """Return errors (…, seeds) at the best rate, and none at all at other rates, (…, rates, seeds)."""
     errors = np.asarray(errors)
-    return np.stack([errors if rate == BEST else 0 * errors for rate in range(len(RATES))], axis=-2)
+    return np.stack([errors if rate == BEST else 0 * errors for rate in range(len(LEARNING_RATES))], axis=-2)
 
 
-VALIDATION = np.stack([OFF + (rate != BEST) for rate in range(len(RATES))])
+VALIDATION = np.stack([OFF + (rate != BEST) for rate in range(len(LEARNING_RATES))])
 
 
 def gradients(factors, points):
     """Return norms (points, steps, schemes, seeds) of the factors of a step, a function of the point each."""
-    powers = np.arange(BACK)[::-1]
+    powers = np.arange(STEPS_BACK)[::-1]
     noise = np.exp(OFF)
     return np.stack([np.stack([(f(p) * noise) ** powers[:, None] for f in factors], axis=1) for p in points])
 
@@ -49,17 +59,17 @@ def made_up(
     scaled, gained = ([each if callable(each) else constant(each) for each in some] for some in (scaled, gained))
     by_gain, apart, by_scale, *readings, layouts = parts(setting)
     done = {"share": np.array(1.0), "device": np.array("CPU")}
-    losses = np.full((20, len(RATES), 5), 0.5)
+    losses = np.full((20, len(LEARNING_RATES), 5), 0.5)
     results = {
-        by_gain: {"norms": gradients(gained, GAINS), **done},
-        apart: {"norms": gradients([*map(constant, (0.7, 0.8, 0.8))], GAINS), **done},
-        by_scale: {"norms": gradients(scaled, SCALES), **done},
+        by_gain: {"norms": gradients(gained, FIRST_GAINS), **done},
+        apart: {"norms": gradients([*map(constant, (0.7, 0.8, 0.8))], FIRST_GAINS), **done},
+        by_scale: {"norms": gradients(scaled, WEIGHT_SCALES), **done},
         layouts: {
-            "losses": np.stack([losses] * 2, axis=1), "spreads": np.ones((2, 5, UNITS)),
+            "losses": np.stack([losses] * 2, axis=1), "spreads": np.ones((2, 5, STATE_UNITS)),
             "validation": np.stack([VALIDATION] * 2), "test": at_best([0.04 + OFF, trap + OFF[::-1]]), **done,
         },
     }  # fmt: skip
-    trained = np.arange(len(waits(setting.wait)))[:, None] <= setting.wait
+    trained = np.arange(len(list_leading_steps(setting.wait)))[:, None] <= setting.wait
     for k, reading in enumerate(readings):
         by_step = np.where(trained, known[k] + OFF, longer[k] + OFF[::-1])
         pooled = np.broadcast_to(together + OFF[::-1], by_step.shape) if k == 1 else by_step
@@ -70,7 +80,7 @@ def made_up(
 
 
 def judge(claim, **options):
-    return report(SETTING, made_up(**options)).verdict_on(claim)
+    return report(SETTING, made_up(**options)).get_verdict(claim)
 
 
 def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
@@ -79,7 +89,7 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_one_seed_alone():
         assert result["share"] == 1
         assert_repeated(result, run_to_end(part))
         alone = run_to_end(replace(part, networks=part.networks[1:]))
-        name = "norms" if isinstance(part, Back) else "losses"
+        name = "norms" if isinstance(part, StateGradients) else "losses"
         np.testing.assert_allclose(alone[name][..., 0], result[name][..., 1], rtol=1e-3)
     found = report(TINY, results)
     assert [shown.key for shown in found.figures] == ["gains", "scales", "reading", "layouts"]
@@ -100,7 +110,7 @@ def test_the_first_figure_and_the_headline_are_on_gradients_over_the_initial_gai
     found = report(SETTING, made_up())
     together, apart = found.figures[0].panels
     assert [curve.name for curve in together.curves] == ["None", "Batch", "Layer"]
-    np.testing.assert_allclose(together.curves[2].y, 0.3 + 0.33 * np.array(GAINS), rtol=1e-3)
+    np.testing.assert_allclose(together.curves[2].y, 0.3 + 0.33 * np.array(FIRST_GAINS), rtol=1e-3)
     np.testing.assert_allclose(apart.curves[2].y, 0.8, rtol=1e-3)
     assert together.span == apart.span
     assert found.headline == "Each step back multiplies layer norm's gradient by 0.33 to 1.3."
@@ -134,10 +144,10 @@ def test_a_factor_of_one_at_every_gain_holds_and_none_that_is_kept_is_wrong():
 
 def test_each_of_both_claims_has_a_verdict_of_its_own():
     found = report(SETTING, made_up(gained=(0.7, 1.0, 1.02)))
-    assert {claim: found.verdict_on(claim).word for claim in ("B15", "L02")} == {"B15": "holds-if", "L02": "holds"}
-    assert "longer sequences" in found.verdict_on("B15").says
-    assert "longer sequences" not in found.verdict_on("L02").says
-    assert found.verdict.says == f"{found.verdict_on('B15').says} {found.verdict_on('L02').says}"
+    assert {claim: found.get_verdict(claim).word for claim in ("B15", "L02")} == {"B15": "holds-if", "L02": "holds"}
+    assert "longer sequences" in found.get_verdict("B15").says
+    assert "longer sequences" not in found.get_verdict("L02").says
+    assert found.verdict.says == f"{found.get_verdict('B15').says} {found.get_verdict('L02').says}"
 
 
 def test_what_is_not_clear_leaves_it_open():
@@ -166,7 +176,7 @@ def test_where_no_scheme_learns_nothing_is_said_of_batch_norm():
 def test_factors_that_move_with_the_scale_are_not_kept():
     for eps, word in ((1e-5, "wrong"), (0.1, "open")):  # where ε is large, the layers are not invariant
         setting = replace(SETTING, eps=eps)
-        found = report(setting, made_up(scaled=(lambda s: s,) * 3, setting=setting)).verdict_on("L02")
+        found = report(setting, made_up(scaled=(lambda s: s,) * 3, setting=setting)).get_verdict("L02")
         assert found.word == word
         assert "No scheme keeps" in found.says
         assert ("not invariant" in found.says) == (word == "open")
@@ -174,7 +184,7 @@ def test_factors_that_move_with_the_scale_are_not_kept():
 
 def test_test_digits_choose_no_rate():
     table = report(SETTING, made_up()).table  # whose test errors are 0 at all other rates
-    assert set(table["batch, learning rate"]) == {RATES[BEST]}
+    assert set(table["batch, learning rate"]) == {LEARNING_RATES[BEST]}
     assert min(table["batch"]) > 0.03
 
 
@@ -197,6 +207,6 @@ def test_groups_of_examples_have_to_fit_every_step():
 def test_gradients_before_training_do_not_depend_on_how_it_is_trained():
     first, second = (parts(each) for each in (TINY, replace(TINY, steps=30, wait=3)))
     assert first[:3] == second[:3]
-    assert [type(each) for each in first] == [*[Back] * 3, *[Reading] * 3, Layouts]
+    assert [type(each) for each in first] == [*[StateGradients] * 3, *[SequenceTraining] * 3, LayoutTraining]
     more = parts(replace(TINY, gain=0.1))  # of the three, only the sweep over scales has one γ
     assert [one == other for one, other in zip(first[:3], more[:3], strict=True)] == [True, True, False]

@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from normviz.jobs.spec import run_to_end
-from normviz.topics.experiments.repair import (
-    LEVELS,
-    MIDDLE,
-    RATES,
-    SHIFTS,
-    SIZES,
+from normviz.topics.experiments.statistics_repair import (
+    HEADLINE_LEVEL,
+    LEARNING_RATES,
+    SHIFT_LEVELS,
+    SHIFT_NAMES,
+    TEST_BATCH_SIZES,
     Part,
     Setting,
     parts,
@@ -33,13 +33,13 @@ def made_up(recalculated, running=lambda level: 0.02 + level / 2):
     found = {}
     for number, part in enumerate(parts(SETTING)):
         noise = np.roll(OFF, number)
-        old, new = (np.array([f(level) for level in LEVELS])[:, None] + noise for f in (running, recalculated))
+        old, new = (np.array([f(level) for level in SHIFT_LEVELS])[:, None] + noise for f in (running, recalculated))
         new = new + 0.1 * OFF
-        by_rate = {name: np.zeros((len(LEVELS), len(RATES), 4)) for name in ("running", "recalculated")}
+        by_rate = {name: np.zeros((len(SHIFT_LEVELS), len(LEARNING_RATES), 4)) for name in ("running", "recalculated")}
         by_rate["running"][:, BEST], by_rate["recalculated"][:, BEST] = old, new
-        own = np.zeros((len(SIZES), len(LEVELS), len(RATES), 4))
+        own = np.zeros((len(TEST_BATCH_SIZES), len(SHIFT_LEVELS), len(LEARNING_RATES), 4))
         own[:, :, BEST] = new + 0.05
-        validation = np.ones((1, len(RATES), 4))
+        validation = np.ones((1, len(LEARNING_RATES), 4))
         validation[:, BEST] = 0
         found[part] = {
             **by_rate, "own": own, "losses": validation, "validation": validation, "test": validation,
@@ -68,7 +68,7 @@ def test_levels_are_those_of_the_rate_that_validation_digits_chose():
     assert "clearly at 4 of 4 strengths" in found.verdict.says
     assert [figure.key for figure in found.figures] == ["levels", "sizes"]
     assert len(found.figures[0].panels[0].curves) == 4
-    assert len(found.table["seed"]) == len(LEVELS) * 4
+    assert len(found.table["seed"]) == len(SHIFT_LEVELS) * 4
 
 
 def test_nothing_is_said_before_both_are_trained():
@@ -78,11 +78,11 @@ def test_nothing_is_said_before_both_are_trained():
     assert report(SETTING, {}).headline == "The network with batch norm is not trained yet."
 
 
-@pytest.mark.parametrize("shift", SHIFTS)
+@pytest.mark.parametrize("shift", SHIFT_NAMES)
 def test_pictures_stay_between_0_and_1_and_level_0_changes_nothing(shift):
     x = torch.linspace(0, 1, 11)
     np.testing.assert_array_equal(shift_pictures(x, shift, 0.0), x)
-    for level in LEVELS:
+    for level in SHIFT_LEVELS:
         shifted = shift_pictures(x, shift, level)
         assert shifted.min() >= 0
         assert shifted.max() <= 1
@@ -93,7 +93,9 @@ def trained():
     """The results of a short training, by shift and scheme."""
     setting = Setting(seeds=2, steps=20)
     return {
-        (shift, part.row.key): run_to_end(part) for shift in SHIFTS for part in parts(replace(setting, shift=shift))
+        (shift, part.row.key): run_to_end(part)
+        for shift in SHIFT_NAMES
+        for part in parts(replace(setting, shift=shift))
     }
 
 
@@ -106,7 +108,7 @@ def test_new_statistics_undo_a_shift_and_a_factor_of_all_pixels(trained):
 
 
 def test_layer_norm_has_no_statistics_to_recalculate_and_is_invariant_to_a_factor(trained):
-    for shift in SHIFTS:
+    for shift in SHIFT_NAMES:
         found = trained[shift, "layer"]
         np.testing.assert_array_equal(found["running"], found["recalculated"])
     dim = trained["dim", "layer"]["running"]
@@ -134,6 +136,6 @@ def test_a_part_is_the_dense_grid_with_more_results(trained):
     part = parts(Setting(seeds=2, steps=20))[0]
     assert isinstance(part, Part)
     found = trained["bright", "batch"]
-    assert found["test"].shape[1:] == found["running"].shape[1:] == (len(RATES), 2)
+    assert found["test"].shape[1:] == found["running"].shape[1:] == (len(LEARNING_RATES), 2)
     np.testing.assert_array_equal(found["running"][0], found["test"][-1])
-    assert LEVELS.index(MIDDLE)
+    assert SHIFT_LEVELS.index(HEADLINE_LEVEL)

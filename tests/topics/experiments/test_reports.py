@@ -5,20 +5,20 @@ import pytest
 import torch
 
 from normviz.describe.seeds import MeanDifference, find_clear_differences, find_clear_signs
-from normviz.topics.experiments.course import Course, make_step, to_percent
 from normviz.topics.experiments.grid_outcome import GridOutcome
-from normviz.topics.experiments.reports import draw_band, tabulate
+from normviz.topics.experiments.reports import make_band_curve, tabulate
+from normviz.topics.experiments.training_history import TrainingHistory, make_job_step, to_percent
 
 ERRORS = np.array([[[0.9, 0.7], [0.5, 0.5]], [[0.1, 0.3], [0.2, 0.4]]])
 """Of two measured steps, two rates and two seeds."""
 
 
 def test_a_course_has_the_mean_losses_since_the_step_that_was_marked_before():
-    course, cpu = Course(4, 2, (2, 1)), torch.device("cpu")
+    course, cpu = TrainingHistory(4, 2, (2, 1)), torch.device("cpu")
     assert course.marks.tolist() == [1, 4]
     for step in range(1, 5):
         course.add_losses(torch.tensor([[step, 10.0 * step]]))
-        if course.marked:
+        if course.is_measured:
             course.add_errors(test=torch.tensor([[0.1 * step, 0.2]]))
         result = course.step(cpu).result()
         assert (result["share"], str(result["device"])) == (step / 4, "CPU")
@@ -28,7 +28,7 @@ def test_a_course_has_the_mean_losses_since_the_step_that_was_marked_before():
 
 def test_the_result_of_a_step_is_made_when_it_is_asked_for():
     losses = [np.ones(2)]
-    step = make_step(0.5, torch.device("cpu"), lambda: {"losses": losses})
+    step = make_job_step(0.5, torch.device("cpu"), lambda: {"losses": losses})
     losses.append(np.zeros(2))
     assert step.result()["losses"].tolist() == [[1.0, 1.0], [0.0, 0.0]]
 
@@ -36,14 +36,14 @@ def test_the_result_of_a_step_is_made_when_it_is_asked_for():
 def test_an_outcome_is_at_the_rate_that_validation_digits_choose():
     result = {"validation": ERRORS[:, ::-1], "test": ERRORS, "share": np.array(1.0)}
     outcome = GridOutcome("batch norm", "Batch", 0, (0.1, 0.3), result)
-    assert (outcome.best, outcome.rate, outcome.ended) == (1, 0.3, True)
+    assert (outcome.best, outcome.rate, outcome.is_ended) == (1, 0.3, True)
     assert outcome.last.tolist() == [0.2, 0.4]
-    assert outcome.at_best("validation").tolist() == [[0.9, 0.7], [0.1, 0.3]]
+    assert outcome.get_at_best_rate("validation").tolist() == [[0.9, 0.7], [0.1, 0.3]]
     assert outcome.level.startswith("30.0 ±")
 
 
 def test_a_band_is_scaled_with_its_ends():
-    curve = draw_band("Batch", np.arange(2), np.array([[0.1, 0.3], [0.0, 0.0]]), 3, to_percent, points=True)
+    curve = make_band_curve("Batch", np.arange(2), np.array([[0.1, 0.3], [0.0, 0.0]]), 3, to_percent, points=True)
     assert (curve.look, curve.points, curve.apart) == (3, True, False)
     assert curve.y.tolist() == pytest.approx([20.0, 0.1])
     assert curve.low[0] == 0.1

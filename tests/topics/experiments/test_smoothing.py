@@ -12,7 +12,7 @@ from normviz.jobs.spec import compute_digest, run_to_end
 from normviz.topics.experiments.smoothing import (
     BOTH,
     PLAIN,
-    SMOOTHED,
+    SMOOTHED_SCHEMES,
     SMOOTHING,
     Setting,
     collect_eps,
@@ -20,7 +20,7 @@ from normviz.topics.experiments.smoothing import (
     parts,
     report,
 )
-from normviz.topics.experiments.smoothing_jobs import PENALTIES, RATES
+from normviz.topics.experiments.smoothing_jobs import L1_FACTORS, LEARNING_RATES
 
 SETTING = Setting(schemes=("batch", "divisive"), depth=6)
 TINY = Setting(seeds=2, steps=20, digits=32, depth=3, schemes=("batch", "divisive"))
@@ -40,7 +40,7 @@ def made_up(alone=(0.0, 0.0), both=(0.0, 0.0), eps=(FALLS, FALLS, FALLS)):
     results = {}
     for part in parts(SETTING):
         k = SETTING.rows.index(part.row)
-        shape = (1, len(PENALTIES), len(RATES), SETTING.seeds)
+        shape = (1, len(L1_FACTORS), len(LEARNING_RATES), SETTING.seeds)
         validation, test = np.ones(shape), np.zeros(shape)
         for penalty, change in ((0, alone[k] if part.learned else 0), (BEST, both[k] if part.learned else 0)):
             validation[0, penalty, BEST] = 0.5 + (part.first not in (1, 1e-5))
@@ -141,19 +141,19 @@ def test_a_tiny_run_gives_the_same_numbers_again_and_for_a_seed_alone():
     fixed, part = parts(TINY)[-4], parts(TINY)[-1]
     found, again = run_to_end(part), run_to_end(part)
     assert_repeated(found, again)
-    assert found["eps"].shape == (3, len(PENALTIES), len(RATES), 2)
+    assert found["eps"].shape == (3, len(L1_FACTORS), len(LEARNING_RATES), 2)
     assert (found["eps"][:, :, 1:] != part.first).all()
     results = {each: run_to_end(each) for each in parts(TINY)[1:4]}
-    assert collect_eps(TINY, 0, results).shape == (3, 3, len(RATES), 2)
+    assert collect_eps(TINY, 0, results).shape == (3, 3, len(LEARNING_RATES), 2)
     np.testing.assert_allclose(run_to_end(fixed)["eps"], fixed.first, rtol=1e-6)
     alone = run_to_end(replace(part, networks=part.networks[1:]))
     np.testing.assert_allclose(alone["losses"][0, :, :, 0], found["losses"][0, :, :, 1], rtol=1e-4)
 
 
 def test_only_schemes_with_a_smoothing_term_are_compared():
-    assert {"none", "weight", "spectral", "whitening"}.isdisjoint(SMOOTHED)
-    assert {"batch", "layer", "divisive", "rms", "custom"} <= set(SMOOTHED)
-    assert set(SMOOTHED) < set(SCHEMES)
+    assert {"none", "weight", "spectral", "whitening"}.isdisjoint(SMOOTHED_SCHEMES)
+    assert {"batch", "layer", "divisive", "rms", "custom"} <= set(SMOOTHED_SCHEMES)
+    assert set(SMOOTHED_SCHEMES) < set(SCHEMES)
     with pytest.raises(InvalidInput, match="would do"):
         Setting(schemes=("none",))
     with pytest.raises(InvalidInput, match="field B"):

@@ -6,7 +6,7 @@ import pytest
 from normviz.core.errors import InvalidInput
 from normviz.core.machine import describe_machine
 from normviz.jobs.spec import compute_digest, run_to_end
-from normviz.topics.experiments.speed import EXAMPLES, Ratio, Setting, parts, report
+from normviz.topics.experiments.speed import EXAMPLES, Setting, TimeRatio, parts, report
 
 SETTING = Setting(schemes=("layer-channels", "rms"), seeds=8)
 NOISE = 1 + 0.02 * np.array([1, -1] * 4)
@@ -34,15 +34,15 @@ def reported(torch, torch_back, general, general_back):
 def test_a_ratio_is_paired_by_round():
     """A load that slows both contenders of a round cancels; unpaired, the interval would reach from 0.5 to 8."""
     load = np.array([1, 1, 1, 9, 1, 1, 20, 1])
-    ratio = Ratio.from_times(2 * NOISE * load, load)
+    ratio = TimeRatio.from_times(2 * NOISE * load, load)
     assert ratio.middle == pytest.approx(2, rel=1e-3)
     assert 1.9 < ratio.low < 2 < ratio.high < 2.1
     assert ratio.text == "2 (2 to 2)"
-    assert np.isnan(Ratio.from_times(np.full(8, np.nan), np.ones(8)).middle)
+    assert np.isnan(TimeRatio.from_times(np.full(8, np.nan), np.ones(8)).middle)
 
 
 def test_a_ratio_and_its_inverse_agree():
-    ratio, inverse = Ratio.from_times(3 * NOISE, np.ones(8)), Ratio.from_times(np.ones(8), 3 * NOISE)
+    ratio, inverse = TimeRatio.from_times(3 * NOISE, np.ones(8)), TimeRatio.from_times(np.ones(8), 3 * NOISE)
     assert [ratio.low, ratio.middle, ratio.high] == pytest.approx(
         [1 / inverse.high, 1 / inverse.middle, 1 / inverse.low]
     )

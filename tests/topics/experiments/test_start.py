@@ -7,7 +7,7 @@ from repeated import assert_repeated
 
 from normviz.core.registry import SCHEMES
 from normviz.jobs.spec import run_to_end
-from normviz.topics.experiments.start import BIASES, GAINS, Setting, parts, report
+from normviz.topics.experiments.initial_gain_bias import FIRST_BIASES, FIRST_GAINS, Setting, parts, report
 
 TINY = Setting(seeds=2, steps=20)
 NOISE = 0.002 * np.array([1, -1, 1, -1, 0, 1, 0, -1])
@@ -19,8 +19,8 @@ def made_up(setting, error):
     """Return results in which the networks end with these errors: (γ, β) -> mean, over which the seeds scatter."""
     results = {}
     for part in parts(setting):
-        test = np.zeros((len(BIASES), len(part.rates), 8))
-        for k, bias in enumerate(BIASES):
+        test = np.zeros((len(FIRST_BIASES), len(part.rates), 8))
+        for k, bias in enumerate(FIRST_BIASES):
             test[k, BEST] = error(part.gain, bias) + NOISE * (k % 2 * 2 - 1) * (1 + 0.1 * k)
         validation = np.ones_like(test)
         validation[:, BEST] = 0.5
@@ -48,7 +48,7 @@ def test_the_verdict_counts_clear_differences(error, word, said):
     assert said in told.verdict.says
     assert told.verdict.condition.startswith("It does for ") == (word == "holds-if")
     assert [shown.key for shown in told.figures] == ["lines", "map-layer"]
-    assert len(told.table["seed"]) == len(GAINS) * len(BIASES) * 8
+    assert len(told.table["seed"]) == len(FIRST_GAINS) * len(FIRST_BIASES) * 8
 
 
 def test_the_level_of_the_usual_first_values_is_said_at_the_rate_that_validation_digits_chose():
@@ -92,4 +92,4 @@ def test_the_first_values_are_those_of_the_layers_and_not_of_the_classifier():
         torch.nn.init.constant_(norm.bias, 2.0)
         h = torch.relu(norm(h @ weights[0, 1]))
     theirs = torch.nn.functional.cross_entropy(h @ first.weights[2][0, 1], labels[chosen])
-    assert run_to_end(part)["losses"][0, BIASES.index(2.0), 0, 1] == pytest.approx(theirs.item(), rel=1e-5)
+    assert run_to_end(part)["losses"][0, FIRST_BIASES.index(2.0), 0, 1] == pytest.approx(theirs.item(), rel=1e-5)

@@ -11,11 +11,11 @@ from normviz.topics.experiments.weight_decay import (
     MATCHED,
     PLAIN,
     ROUNDED,
-    RUNS,
+    TWIN_NAMES,
     Outcome,
     Setting,
-    is_invariant,
-    measure_gaps,
+    compute_twin_gaps,
+    is_length_invariant,
     parts,
     report,
 )
@@ -27,7 +27,7 @@ def made_up(setting, **apart):
     """Return results with these gaps of every scheme's twins: (plain, matched, rounded)."""
     results = {}
     for part in parts(setting):
-        gaps, effective = np.zeros((2, len(RUNS), setting.seeds)), np.ones((2, len(RUNS), setting.seeds))
+        gaps, effective = np.zeros((2, len(TWIN_NAMES), setting.seeds)), np.ones((2, len(TWIN_NAMES), setting.seeds))
         for twin, gap in zip((PLAIN, MATCHED, ROUNDED), apart[part.row.key], strict=True):
             gaps[-1, twin] = gap
         effective[-1, DECAYED] = 7
@@ -85,17 +85,17 @@ def test_nothing_is_said_while_a_scheme_is_missing():
 
 
 def test_a_loss_that_is_no_number_is_an_infinite_gap():
-    losses = np.ones((len(RUNS), 1))
+    losses = np.ones((len(TWIN_NAMES), 1))
     losses[MATCHED] = np.nan
-    assert measure_gaps(losses)[:, 0].tolist() == [0, 0, np.inf, 0]
+    assert compute_twin_gaps(losses)[:, 0].tolist() == [0, 0, np.inf, 0]
     losses[DECAYED] = np.nan
-    assert Outcome(measure_gaps(losses), losses, losses[0]).kind == "diverged"
-    assert Outcome(np.zeros((len(RUNS), 2)), losses, losses[0]).kind == "nothing"
+    assert Outcome(compute_twin_gaps(losses), losses, losses[0]).kind == "diverged"
+    assert Outcome(np.zeros((len(TWIN_NAMES), 2)), losses, losses[0]).kind == "nothing"
 
 
 def test_who_is_invariant_is_the_rule_of_table_1():
     setting = Setting()
-    blind = {row.key for row in Setting(schemes=tuple(SCHEMES)).rows if is_invariant(setting, row)}
+    blind = {row.key for row in Setting(schemes=tuple(SCHEMES)).rows if is_length_invariant(setting, row)}
     assert "none" not in blind
     assert {"batch", "layer", "group", "rms", "weight", "spectral", "layer-weight"} <= blind
 

@@ -1,1 +1,1 @@
-"""The records of the claims, each beside the check that measures it; a module for every topic of theirs."""
+"""The claims and the checks that measure them, one module per topic."""

@@ -1,4 +1,4 @@
-"""What beginners hear first about normalization."""
+"""Claims that beginners hear first about normalization."""
 
 from functools import lru_cache
 
@@ -9,29 +9,37 @@ from normviz.core.fields import Shape
 from normviz.core.normalize import normalize
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
 from normviz.data.samples import sample_normal, sample_uneven
-from normviz.topics.claims.checks.tensors import CONV, between
-from normviz.topics.claims.claim import Claim, Evidence, apart, below, over, same, seeds_from
+from normviz.topics.claims.checks.tensors import CONV_SHAPE, measure_scheme_gap
+from normviz.topics.claims.claim import (
+    Claim,
+    Evidence,
+    expect_at_least,
+    expect_at_most,
+    expect_equal,
+    list_seeds,
+    repeat_over_seeds,
+)
 from normviz.topics.why.network import TrainingPlan, load_split_rows, measure_test_accuracy, train_networks
 from normviz.train.numpy_network import DenseNetworks
 
-ONE: Shape = (1, *CONV[1:])
+SINGLE_CONV_SHAPE: Shape = (1, *CONV_SHAPE[1:])
 """A batch of one example behind a convolution, (N, H, W, C)."""
 
-ONE_DENSE: Shape = (1, 1, 1, 12)
-"""The same behind a dense layer."""
+SINGLE_DENSE_SHAPE: Shape = (1, 1, 1, 12)
+"""A batch of one example behind a dense layer, (N, 1, 1, C)."""
 
-NOISE = 0.7
-"""The standard deviation of what is added to γ and β, drawn anew in every step."""
+NOISE_DEVIATION = 0.7
+"""Standard deviation of the noise on γ and β, drawn anew in every step."""
 
-DRAWN = 4096
-"""Examples that stand for all data."""
+POPULATION_SIZE = 4096
+"""Number of examples that stand for all data."""
 
-EXAMPLES = (0, 1, 2)
+BATCH_NORM_AXES = (0, 1, 2)
 """The axes that batch norm averages over: N, H, W."""
 
 
-class NoisyShift:
-    """Noise on γ and β of all hidden layers, another one in each step, so that the inputs of a layer never settle.
+class AffineNoise:
+    """Noise on γ and β of all hidden layers, drawn anew in each step, so that the inputs of a layer never settle.
 
     Attributes:
         means: the mean input of every unit in each step, over the test digits.
@@ -43,7 +51,7 @@ class NoisyShift:
         self.means: list[np.ndarray] = []
 
     def __call__(self, step: int, network: DenseNetworks) -> None:
-        """Take off the noise of the step before, and add that of this step, but after the last one."""
+        """Replace the noise of the step before by new noise; after the last step, only remove it."""
         arrays = [*network.gains, *network.biases[:-1]]
         for array, added in zip(arrays, self.added, strict=False):
             array -= added
@@ -56,98 +64,121 @@ class NoisyShift:
 
 
 @lru_cache(maxsize=8)
-def learn(normalized: bool, noise: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def measure_accuracy_and_shift(normalized: bool, noise: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Train deep sigmoid networks; return the test accuracy of each, and its mean shift.
 
     The shift is the change of the mean input of a unit from one step to the next, over all hidden units and steps.
     """
-    seeds = tuple(seeds_from(seed))
+    seeds = tuple(list_seeds(seed))
     ones, zeros = (1.0,) * len(seeds), (0.0,) * len(seeds)
     plan = TrainingPlan((50,) * 5, "sigmoid", normalized, 3.0, 300, 4.0, ones, zeros, seeds)
-    watch = NoisyShift(noise, plan.steps, seed)
+    watch = AffineNoise(noise, plan.steps, seed)
     network, _ = train_networks(plan, watch)
     return measure_test_accuracy(network), np.abs(np.diff(watch.means, axis=0)).mean((0, 1, 3))
 
 
-def reduces_covariate_shift(seed: int) -> Evidence:
-    """Networks without batch norm, with it, and with noise behind it that makes the shift larger than without it."""
+def check_covariate_shift(seed: int) -> Evidence:
+    """Measure the accuracy and the mean shift of networks without batch norm, with it, and with noise behind it."""
     (plain, shift), (normed, small), (noisy, large) = (
-        learn(normalized, noise, seed) for normalized, noise in ((False, 0.0), (True, 0.0), (True, NOISE))
+        measure_accuracy_and_shift(normalized, noise, seed)
+        for normalized, noise in ((False, 0.0), (True, 0.0), (True, NOISE_DEVIATION))
     )
     return Evidence(
         [
-            apart(
+            expect_at_least(
                 "share of the gain in accuracy that is lost with the noise", (normed - noisy) / (normed - plain), 0.5
             ),
-            apart("gain in accuracy with batch norm", normed - plain, 0.05, fact=True),
-            apart("gain in accuracy with batch norm and noise", noisy - plain, 0.05, fact=True),
-            apart("shift without batch norm, minus the shift with it", shift - small, 0.01, fact=True),
-            apart("shift with batch norm and noise, minus the shift without both", large - shift, 0.01, fact=True),
+            expect_at_least("gain in accuracy with batch norm", normed - plain, 0.05, fact=True),
+            expect_at_least("gain in accuracy with batch norm and noise", noisy - plain, 0.05, fact=True),
+            expect_at_least("shift without batch norm, minus the shift with it", shift - small, 0.01, fact=True),
+            expect_at_least(
+                "shift with batch norm and noise, minus the shift without both", large - shift, 0.01, fact=True
+            ),
         ]
     )
 
 
-def same_for_one_example(seed: int) -> Evidence:
-    """x̂ of batch norm beside that of layer norm and of instance norm, for a batch of one example."""
+def check_single_example(seed: int) -> Evidence:
+    """Compare x̂ of batch norm with that of layer norm and of instance norm, for a batch of one example."""
     return Evidence(
         [
-            same("difference of batch norm's x̂ from layer norm's, convolution", between("batch", "layer", ONE, seed)),
-            same(
+            expect_equal(
+                "difference of batch norm's x̂ from layer norm's, convolution",
+                measure_scheme_gap("batch", "layer", SINGLE_CONV_SHAPE, seed),
+            ),
+            expect_equal(
                 "difference of batch norm's x̂, which is 0, from layer norm's, dense layer",
-                over(
+                repeat_over_seeds(
                     seed,
-                    lambda each: float(np.abs(normalize(sample_uneven(ONE_DENSE, each), SCHEMES["layer"]).xhat).max()),
+                    lambda each: float(
+                        np.abs(normalize(sample_uneven(SINGLE_DENSE_SHAPE, each), SCHEMES["layer"]).xhat).max()
+                    ),
                 ),
             ),
-            same(
+            expect_equal(
                 "difference of batch norm's x̂ from instance norm's, convolution",
-                between("batch", "instance", ONE, seed),
+                measure_scheme_gap("batch", "instance", SINGLE_CONV_SHAPE, seed),
                 fact=True,
             ),
         ]
     )
 
 
-def same_at_test_time(seed: int) -> Evidence:
-    """x̂ of a batch with its own mean and variance, beside x̂ with those of all data."""
+def check_test_time_output(seed: int) -> Evidence:
+    """Compare x̂ of a batch with its own mean and variance, and with the mean and variance of all data."""
 
     def gap(each: int) -> float:
-        x = sample_normal((DRAWN, 1, 1, 4), each)
+        x = sample_normal((POPULATION_SIZE, 1, 1, 4), each)
         batch = x[:8]
         trained = normalize(batch, SCHEMES["batch"]).xhat
-        tested = (batch - x.mean(EXAMPLES)) / np.sqrt(x.var(EXAMPLES) + DEFAULT_EPS)
+        tested = (batch - x.mean(BATCH_NORM_AXES)) / np.sqrt(x.var(BATCH_NORM_AXES) + DEFAULT_EPS)
         return find_largest_difference(trained, tested).residual
-
-    return Evidence([below("difference of x̂ in training from x̂ at test time, batches of 8", over(seed, gap), 0.01)])
-
-
-def bias_is_cancelled(seed: int) -> Evidence:
-    """x̂ of batch norm with a bias added to each channel in front of it, and without."""
-
-    def change(key: str, each: int) -> float:
-        x, bias = sample_uneven(CONV, each), np.arange(1.0, 1 + CONV[-1])
-        return find_largest_difference(normalize(x + bias, SCHEMES[key]).xhat, normalize(x, SCHEMES[key]).xhat).residual
 
     return Evidence(
         [
-            apart("change of batch norm's x̂ by a bias", over(seed, lambda each: change("batch", each)), 1e-6),
-            apart("change of layer norm's x̂ by a bias", over(seed, lambda each: change("layer", each)), 0.1, fact=True),
+            expect_at_most(
+                "difference of x̂ in training from x̂ at test time, batches of 8", repeat_over_seeds(seed, gap), 0.01
+            )
         ]
     )
 
 
-def is_bounded(seed: int) -> Evidence:
-    """The largest |x̂| of normal noise, and its mean square."""
+def check_bias_cancellation(seed: int) -> Evidence:
+    """Compare x̂ of batch norm with and without a bias added to each channel in front of it."""
+
+    def change(key: str, each: int) -> float:
+        x, bias = sample_uneven(CONV_SHAPE, each), np.arange(1.0, 1 + CONV_SHAPE[-1])
+        return find_largest_difference(normalize(x + bias, SCHEMES[key]).xhat, normalize(x, SCHEMES[key]).xhat).residual
+
+    return Evidence(
+        [
+            expect_at_least(
+                "change of batch norm's x̂ by a bias", repeat_over_seeds(seed, lambda each: change("batch", each)), 1e-6
+            ),
+            expect_at_least(
+                "change of layer norm's x̂ by a bias",
+                repeat_over_seeds(seed, lambda each: change("layer", each)),
+                0.1,
+                fact=True,
+            ),
+        ]
+    )
+
+
+def check_bounded_output(seed: int) -> Evidence:
+    """Measure the largest |x̂| of normal noise, and its mean square."""
 
     def xhat(each: int) -> np.ndarray:
         return np.asarray(normalize(sample_normal((64, 4, 4, 8), each), SCHEMES["batch"], 0.0).xhat)
 
     return Evidence(
         [
-            below("largest |x̂| of normal noise", over(seed, lambda each: np.abs(xhat(each)).max()), 1.0),
-            same(
+            expect_at_most(
+                "largest |x̂| of normal noise", repeat_over_seeds(seed, lambda each: np.abs(xhat(each)).max()), 1.0
+            ),
+            expect_equal(
                 "distance of the mean of x̂² from 1",
-                over(seed, lambda each: abs(float(np.mean(xhat(each) ** 2)) - 1)),
+                repeat_over_seeds(seed, lambda each: abs(float(np.mean(xhat(each) ** 2)) - 1)),
                 fact=True,
             ),
         ]
@@ -162,7 +193,7 @@ CLAIMS: tuple[Claim, ...] = (
         how="Deep networks on digits: without batch norm, with it, and with it and noise on γ and β that differs in "
         "every step. The shift is the change of a unit's mean input from one step to the next.",
         expected="wrong",
-        check=reduces_covariate_shift,
+        check=check_covariate_shift,
         see="/why",
         condition="With more of this shift, networks learn as well. Batch norm reduces it. With noise behind it "
         "the shift is larger than without both, and the networks learn as well as without the noise. Santurkar et al. "
@@ -175,7 +206,7 @@ CLAIMS: tuple[Claim, ...] = (
         says="At a batch size of 1, batch norm and layer norm are the same.",
         how="x̂ of both for one example, behind a convolution and behind a dense layer.",
         expected="wrong",
-        check=same_for_one_example,
+        check=check_single_example,
         see="/compare?n=1&schemes=batch,layer",
         condition="Batch norm is then instance norm: a mean per channel. Behind a dense layer only 0 is left.",
     ),
@@ -185,7 +216,7 @@ CLAIMS: tuple[Claim, ...] = (
         says="Batch norm computes the same in training and at test time.",
         how="x̂ of batches of 8 with their own mean and variance, and with those of 4096 examples.",
         expected="wrong",
-        check=same_at_test_time,
+        check=check_test_time_output,
         see="/running",
         condition="Training uses the mini-batch, inference running averages.",
     ),
@@ -195,7 +226,7 @@ CLAIMS: tuple[Claim, ...] = (
         says="A layer in front of batch norm needs a bias.",
         how="x̂ with another bias added to each channel, and without, by batch norm and by layer norm.",
         expected="wrong",
-        check=bias_is_cancelled,
+        check=check_bias_cancellation,
         see="/?scheme=batch",
         condition="Batch norm subtracts the mean, and the bias with it. β is the bias that remains.",
     ),
@@ -205,9 +236,9 @@ CLAIMS: tuple[Claim, ...] = (
         says="After normalization, all values lie between −1 and 1.",
         how="x̂ of normal noise by batch norm at ε = 0.",
         expected="wrong",
-        check=is_bounded,
+        check=check_bounded_output,
         see="/?scheme=batch",
         condition="The variance is 1, but single values can be larger.",
     ),
 )
-"""Its claims."""
+"""The claims of this topic, in the order of the page."""

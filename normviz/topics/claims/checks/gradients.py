@@ -1,4 +1,4 @@
-"""Gradients, the geometry of a step, learning rates, and what the notes ask about the invariances."""
+"""Claims about gradients, the geometry of a step, learning rates and the invariances."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -13,7 +13,16 @@ from normviz.core.fields import Shape
 from normviz.core.registry import SCHEMES
 from normviz.core.text import typeset
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.topics.claims.claim import Claim, Evidence, Trial, apart, below, over, same, seeds_from
+from normviz.topics.claims.claim import (
+    Claim,
+    Evidence,
+    Trial,
+    expect_at_least,
+    expect_at_most,
+    expect_equal,
+    list_seeds,
+    repeat_over_seeds,
+)
 from normviz.topics.geometry import fisher, rate
 from normviz.topics.gradients.autograd import differentiate_by_autograd
 from normviz.topics.gradients.small import make_small_tensors
@@ -22,116 +31,118 @@ from normviz.topics.table1.forward import measure_forward_gaps
 from normviz.topics.table1.sweeps import TWIN_POSITIONS
 from normviz.train.setting import Setting
 
-LAYER = SCHEMES["layer"]
+LAYER_NORM = SCHEMES["layer"]
 
-EXAMPLES: Shape = (4, 1, 1, 4)
+BATCH_SHAPE: Shape = (4, 1, 1, 4)
 """A mini-batch behind a dense layer, (N, H, W, C)."""
 
-UNITS: Shape = (1, 1, 1, 4)
-"""One example of it, which is what the notes differentiate."""
+EXAMPLE_SHAPE: Shape = (1, 1, 1, 4)
+"""One example of that mini-batch, the case that the notes differentiate."""
 
-SMOOTHING = 0.01
-"""ε = s², where a derivative by s is taken."""
+SMOOTHING_EPS = 0.01
+"""ε = s², at which the derivative by s is taken."""
 
-FADING = (1e-5, 1e-3, 1e-1)
-"""ε over which invariances fade."""
+FADING_EPS = (1e-5, 1e-3, 1e-1)
+"""Values of ε over which invariances fade."""
 
 RESCALINGS = ("weight-matrix-rescaling", "dataset-rescaling", "case-rescaling")
-"""What layer norm absorbs because it divides."""
+"""Transformations that cancel because layer norm divides."""
 
-STEPS = 50
-"""Of the networks that are trained here."""
+TRAINING_STEPS = 50
+"""Training steps of the networks of this module."""
 
 
-def by_name(seed: int, measure: Callable[[int], Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
-    """Several measurements of the same thing over seeds, by what each is."""
-    found = [measure(each) for each in seeds_from(seed)]
+def repeat_named_over_seeds(seed: int, measure: Callable[[int], Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
+    """Return several measurements, by name, each repeated over seeds."""
+    found = [measure(each) for each in list_seeds(seed)]
     return {name: tuple(float(row[name]) for row in found) for name in found[0]}
 
 
-def off(found: np.ndarray, exact: np.ndarray) -> float:
-    """The largest difference of two arrays, relative to the largest number."""
-    return find_largest_difference(np.asarray(found), np.asarray(exact)).residual
+def compute_residual(computed: np.ndarray, exact: np.ndarray) -> float:
+    """Return the largest difference of two arrays, relative to the largest number."""
+    return find_largest_difference(np.asarray(computed), np.asarray(exact)).residual
 
 
-def gain_and_bias(seed: int) -> Evidence:
-    """∂l/∂γ and ∂l/∂β as the notes print them for an example, summed over a few, beside autograd's."""
+def check_affine_gradients(seed: int) -> Evidence:
+    """Compare the notes' ∂l/∂γ and ∂l/∂β of an example, summed over a mini-batch, with autograd's."""
 
     def gaps(each: int) -> dict[str, float]:
-        at = make_small_tensors(LAYER, EXAMPLES, each)
-        exact = differentiate_by_autograd(LAYER, at, 0.0)
+        at = make_small_tensors(LAYER_NORM, BATCH_SHAPE, each)
+        exact = differentiate_by_autograd(LAYER_NORM, at, 0.0)
         xhat = (at.x - at.x.mean(-1, keepdims=True)) / at.x.std(-1, keepdims=True)
         return {
-            "largest difference from autograd's ∂l/∂γ": off((at.dy * xhat).sum(0, keepdims=True), exact["dgain"]),
-            "from its ∂l/∂β": off(at.dy.sum(0, keepdims=True), exact["dbias"]),
+            "largest difference from autograd's ∂l/∂γ": compute_residual(
+                (at.dy * xhat).sum(0, keepdims=True), exact["dgain"]
+            ),
+            "from its ∂l/∂β": compute_residual(at.dy.sum(0, keepdims=True), exact["dbias"]),
         }
 
-    return Evidence([same(what, values) for what, values in by_name(seed, gaps).items()])
+    return Evidence([expect_equal(what, values) for what, values in repeat_named_over_seeds(seed, gaps).items()])
 
 
-def through_its_own_unit(seed: int) -> Evidence:
-    """∂l/∂hᵢ · ∂hᵢ/∂aᵢ, the sum of such terms over all units, and autograd's ∂l/∂aᵢ."""
+def check_diagonal_gradient(seed: int) -> Evidence:
+    """Compare ∂l/∂hᵢ · ∂hᵢ/∂aᵢ, and the sum of these terms over all units, with autograd's ∂l/∂aᵢ."""
 
     def gaps(each: int) -> dict[str, float]:
-        at = make_small_tensors(LAYER, UNITS, each)
-        exact = differentiate_by_autograd(LAYER, at, 0.0)["dx"]
-        own = np.diag(compute_jacobian(at.x, LAYER, 0.0)).reshape(UNITS)
+        at = make_small_tensors(LAYER_NORM, EXAMPLE_SHAPE, each)
+        exact = differentiate_by_autograd(LAYER_NORM, at, 0.0)["dx"]
+        own = np.diag(compute_jacobian(at.x, LAYER_NORM, 0.0)).reshape(EXAMPLE_SHAPE)
         return {
-            "alone": off(compute_diagonal_gradient(at.x, at.dy * at.gain, LAYER, 0.0), exact),
-            "all": off(compute_gradients(at.x, at.dy, LAYER, 0.0, at.gain).dx, exact),
-            "own": off(compute_diagonal_gradient(at.x, np.ones(UNITS), LAYER, 0.0), own),
+            "alone": compute_residual(compute_diagonal_gradient(at.x, at.dy * at.gain, LAYER_NORM, 0.0), exact),
+            "all": compute_residual(compute_gradients(at.x, at.dy, LAYER_NORM, 0.0, at.gain).dx, exact),
+            "own": compute_residual(compute_diagonal_gradient(at.x, np.ones(EXAMPLE_SHAPE), LAYER_NORM, 0.0), own),
         }
 
-    found = by_name(seed, gaps)
+    found = repeat_named_over_seeds(seed, gaps)
     return Evidence(
         [
-            same("largest difference from autograd's ∂l/∂aᵢ: of the term through hᵢ alone", found["alone"]),
-            same("of the sum over all units", found["all"], fact=True),
-            same("of the printed ∂hᵢ/∂aᵢ from the Jacobian's diagonal", found["own"], fact=True),
+            expect_equal("largest difference from autograd's ∂l/∂aᵢ: of the term through hᵢ alone", found["alone"]),
+            expect_equal("of the sum over all units", found["all"], fact=True),
+            expect_equal("of the printed ∂hᵢ/∂aᵢ from the Jacobian's diagonal", found["own"], fact=True),
         ]
     )
 
 
-def by_the_smoothing_term(seed: int) -> Evidence:
-    """What the notes print as ∂l/∂s, of one unit and summed over all, beside ∂l/∂s = 2s ∂l/∂ε."""
+def check_smoothing_gradient(seed: int) -> Evidence:
+    """Compare the notes' ∂l/∂s, of one unit and summed over all, with 2s ∂l/∂ε."""
 
     def gaps(each: int) -> dict[str, float]:
-        at, s = make_small_tensors(LAYER, UNITS, each), SMOOTHING**0.5
+        at, s = make_small_tensors(LAYER_NORM, EXAMPLE_SHAPE, each), SMOOTHING_EPS**0.5
         v = at.x - at.x.mean()
         sigma = np.sqrt(s**2 + np.mean(v**2))
         terms = at.dy * at.gain * v * -s / sigma**3
-        exact = 2 * s * compute_gradients(at.x, at.dy, LAYER, SMOOTHING, at.gain).deps
-        return {"sum": off(terms.sum(), exact), "first": off(terms.ravel()[0], exact)}
+        exact = 2 * s * compute_gradients(at.x, at.dy, LAYER_NORM, SMOOTHING_EPS, at.gain).deps
+        return {"sum": compute_residual(terms.sum(), exact), "first": compute_residual(terms.ravel()[0], exact)}
 
-    found = by_name(seed, gaps)
+    found = repeat_named_over_seeds(seed, gaps)
     return Evidence(
         [
-            same("difference from ∂l/∂s, relative: of the formula summed over the units", found["sum"]),
-            same("of the formula at the first unit alone", found["first"]),
+            expect_equal("difference from ∂l/∂s, relative: of the formula summed over the units", found["sum"]),
+            expect_equal("of the formula at the first unit alone", found["first"]),
         ]
     )
 
 
-def powers(seed: int, block: str, change: str, outputs: str = "normal") -> dict[str, tuple[float, ...]]:
-    """By normalization the power of what is multiplied, in a block of the Fisher information, over seeds."""
+def measure_fisher_powers(seed: int, block: str, change: str, outputs: str = "normal") -> dict[str, tuple[float, ...]]:
+    """Measure the power of a factor in a block of the Fisher information, by normalization, over seeds."""
 
     def measure(each: int) -> dict[str, float]:
         model = fisher.FisherModel(outputs, seed=each)
         return {key: fisher.compute_scaling_powers(key, model)[block, change].exponent for key in fisher.SCHEME_KEYS}
 
-    return by_name(seed, measure)
+    return repeat_named_over_seeds(seed, measure)
 
 
-def power(what: str, found: tuple[float, ...], expected: int, fact: bool = False) -> Trial:
-    """A trial that holds where all powers are the expected one."""
-    return Trial(what, all(is_rounding(abs(each - expected)) for each in found), found, fact)
+def expect_power(description: str, values: tuple[float, ...], expected: int, fact: bool = False) -> Trial:
+    """Return a trial that holds if all powers equal the expected one."""
+    return Trial(description, all(is_rounding(abs(each - expected)) for each in values), values, fact)
 
 
-def length_sets_the_rate(seed: int) -> Evidence:
-    """How F of the weights scales with their length, and what that length makes of steps of SGD behind batch norm."""
+def check_effective_rate(seed: int) -> Evidence:
+    """Measure how the Fisher information and the effective SGD step scale with the length of the weights."""
 
     def measure(each: int) -> dict[str, float]:
-        training = rate.RateSetting(steps=STEPS, seed=each)
+        training = rate.RateSetting(steps=TRAINING_STEPS, seed=each)
         course, twins = rate.train_single(training), rate.measure_twin_gaps(training, "sgd")
         return {
             "rate": course.effective_rates[-1, 0] / course.effective_rates[0, 0],
@@ -139,24 +150,34 @@ def length_sets_the_rate(seed: int) -> Evidence:
             "other": twins[0],
         }
 
-    block, found = powers(seed, "w", "w"), by_name(seed, measure)
+    block, found = measure_fisher_powers(seed, "w", "w"), repeat_named_over_seeds(seed, measure)
     return Evidence(
         [
-            power("power of ‖w‖ in the Fisher information of w: behind batch norm", block["batch"], -2),
-            power("power of ‖w‖ in the Fisher information of w: behind layer norm", block["layer"], -2),
-            power("power of ‖w‖ in the Fisher information of w: without normalization", block["none"], 0, fact=True),
-            below(f"η/‖W‖² after {STEPS} steps of SGD, which lengthen W, over that at first", found["rate"], 0.999),
-            same("how far the scores of a twin that starts from 3W come away, at 3² times η", found["same"]),
-            apart("how far the scores of a twin that starts from 3W come away, at the same η", found["other"], 0.01),
+            expect_power("power of ‖w‖ in the Fisher information of w: behind batch norm", block["batch"], -2),
+            expect_power("power of ‖w‖ in the Fisher information of w: behind layer norm", block["layer"], -2),
+            expect_power(
+                "power of ‖w‖ in the Fisher information of w: without normalization", block["none"], 0, fact=True
+            ),
+            expect_at_most(
+                f"η/‖W‖² after {TRAINING_STEPS} steps of SGD, which lengthen W, over that at first",
+                found["rate"],
+                0.999,
+            ),
+            expect_equal("how far the scores of a twin that starts from 3W come away, at 3² times η", found["same"]),
+            expect_at_least(
+                "how far the scores of a twin that starts from 3W come away, at the same η", found["other"], 0.01
+            ),
         ]
     )
 
 
-def gain_by_the_error(seed: int) -> Evidence:
-    """How F of the gain scales with the weights and with the data, and what it is for normal outputs."""
+def check_gain_learning(seed: int) -> Evidence:
+    """Measure how the Fisher information of the gain scales with the weights and with the data."""
 
     def scaled(change: str, *keys: str) -> tuple[float, ...]:
-        rows = [powers(seed, "γ", change, outputs)[key] for outputs in fisher.OUTPUT_KINDS for key in keys]
+        rows = [
+            measure_fisher_powers(seed, "γ", change, outputs)[key] for outputs in fisher.OUTPUT_KINDS for key in keys
+        ]
         return tuple(max(column, key=abs) for column in zip(*rows, strict=True))
 
     def off(outputs: str) -> tuple[float, ...]:
@@ -166,71 +187,77 @@ def gain_by_the_error(seed: int) -> Evidence:
             ]
             return max(abs(part.information / part.error - 1) for part in parts)
 
-        return over(seed, furthest)
+        return repeat_over_seeds(seed, furthest)
 
     return Evidence(
         [
-            power(
+            expect_power(
                 "power of ‖w‖ in the Fisher information of γ: behind batch and layer norm",
                 scaled("w", "batch", "layer"),
                 0,
             ),
-            power("power of the scale of the data in it, there", scaled("x", "batch", "layer"), 0),
-            power(
-                "power of ‖w‖ in it without normalization, normal outputs", powers(seed, "γ", "w")["none"], 2, fact=True
+            expect_power("power of the scale of the data in it, there", scaled("x", "batch", "layer"), 0),
+            expect_power(
+                "power of ‖w‖ in it without normalization, normal outputs",
+                measure_fisher_powers(seed, "γ", "w")["none"],
+                2,
+                fact=True,
             ),
-            same("relative difference of it from the squared prediction error, normal outputs", off("normal")),
-            apart("that difference with Bernoulli outputs", off("bernoulli"), 1e-3, fact=True),
+            expect_equal("relative difference of it from the squared prediction error, normal outputs", off("normal")),
+            expect_at_least("that difference with Bernoulli outputs", off("bernoulli"), 1e-3, fact=True),
         ]
     )
 
 
 @lru_cache(maxsize=256)
-def layer_gaps(key: str, seed: int, eps: float = 0.0, layer: str = "dense") -> dict[str, float]:
-    """How far each transformation of a layer, with δ = 3, comes through a normalization, by key."""
+def measure_layer_gaps(key: str, seed: int, eps: float = 0.0, layer: str = "dense") -> dict[str, float]:
+    """Measure how far each transformation of a layer, with δ = 3, changes the normalized output, by key."""
     found = measure_forward_gaps([SCHEMES[key]], Setting(layer, eps=eps, seed=seed))[0, TWIN_POSITIONS]
     return dict(zip(TRANSFORMATIONS, map(float, found), strict=True))
 
 
-def gap(key: str, change: str, seed: int, eps: float = 0.0, layer: str = "dense") -> tuple[float, ...]:
-    """One of these gaps over seeds."""
-    return over(seed, lambda each: layer_gaps(key, each, eps, layer)[change])
+def measure_layer_gap(key: str, change: str, seed: int, eps: float = 0.0, layer: str = "dense") -> tuple[float, ...]:
+    """Measure the gap of one transformation over seeds."""
+    return repeat_over_seeds(seed, lambda each: measure_layer_gaps(key, each, eps, layer)[change])
 
 
-def with_weight_norm(seed: int) -> Evidence:
-    """What comes through layer norm, with weight norm in front and without."""
+def check_weight_norm_in_front(seed: int) -> Evidence:
+    """Measure the gaps behind layer norm, with weight norm in front and without."""
     vector, matrix, example = "weight-vector-rescaling", "weight-matrix-recentering", "case-rescaling"
     return Evidence(
         [
-            same("how far one vector × 3 changes x̂, dense layer: with weight norm", gap("layer-weight", vector, seed)),
-            apart(
+            expect_equal(
+                "how far one vector × 3 changes x̂, dense layer: with weight norm",
+                measure_layer_gap("layer-weight", vector, seed),
+            ),
+            expect_at_least(
                 "how far one vector × 3 changes x̂, dense layer: layer norm alone",
-                gap("layer", vector, seed),
+                measure_layer_gap("layer", vector, seed),
                 0.01,
                 fact=True,
             ),
-            apart(
+            expect_at_least(
                 "how far τ on all vectors changes x̂, dense layer: with weight norm",
-                gap("layer-weight", matrix, seed),
+                measure_layer_gap("layer-weight", matrix, seed),
                 0.01,
             ),
-            same(
+            expect_equal(
                 "how far τ on all vectors changes x̂, dense layer: layer norm alone",
-                gap("layer", matrix, seed),
+                measure_layer_gap("layer", matrix, seed),
                 fact=True,
             ),
-            same(
+            expect_equal(
                 "how far one example × 3 changes x̂, dense layer: with weight norm",
-                gap("layer-weight", example, seed),
+                measure_layer_gap("layer-weight", example, seed),
                 fact=True,
             ),
-            same(
+            expect_equal(
                 "how far one vector × 3 changes x̂, conv layer: with weight norm",
-                gap("layer-weight", vector, seed, layer="conv"),
+                measure_layer_gap("layer-weight", vector, seed, layer="conv"),
             ),
-            apart(
+            expect_at_least(
                 "how far τ on all vectors changes x̂, conv layer: layer norm alone",
-                gap("layer", matrix, seed, layer="conv"),
+                measure_layer_gap("layer", matrix, seed, layer="conv"),
                 0.01,
                 fact=True,
             ),
@@ -238,52 +265,58 @@ def with_weight_norm(seed: int) -> Evidence:
     )
 
 
-def with_smoothing(seed: int) -> Evidence:
-    """What comes through at several ε: of the re-scalings more and more, of the re-centrings nothing."""
+def check_smoothing_fade(seed: int) -> Evidence:
+    """Measure the gaps at several ε: they grow for re-scalings and stay 0 for re-centrings."""
 
     def measure(each: int) -> dict[str, float]:
         found: dict[str, float] = {"τ": 0.0, "predicted": 0.0}
-        for eps in (0.0, *FADING):
-            layer, batch = (layer_gaps(key, each, eps) for key in ("layer", "batch"))
-            faded = compute_fades(LAYER, Setting(eps=eps, seed=each))
+        for eps in (0.0, *FADING_EPS):
+            layer, batch = (measure_layer_gaps(key, each, eps) for key in ("layer", "batch"))
+            faded = compute_fades(LAYER_NORM, Setting(eps=eps, seed=each))
             found[f"at ε = {typeset(eps)}"] = max(layer[change] for change in RESCALINGS)
             differences = [abs(layer[change] - faded[change].largest) for change in RESCALINGS]
             found["predicted"] = max(found["predicted"], *differences)
             found["τ"] = max(found["τ"], layer["weight-matrix-recentering"], batch["dataset-recentering"])
         return found
 
-    found = by_name(seed, measure)
+    found = repeat_named_over_seeds(seed, measure)
     shifted, unpredicted = found.pop("τ"), found.pop("predicted")
     start, *others = found.items()
     return Evidence(
         [
-            same(f"how far δ = 3, where layer norm absorbs it, changes x̂: {start[0]}", start[1], fact=True),
+            expect_equal(f"how far δ = 3, where layer norm absorbs it, changes x̂: {start[0]}", start[1], fact=True),
             *(
                 Trial(what, all(map(lt, before, values)), values)
                 for (_, before), (what, values) in pairwise([start, *others])
             ),
-            same("largest difference from what ε beside E[v²] predicts", unpredicted, fact=True),
-            same("how far τ, where layer or batch norm absorbs it, changes x̂ at any of these ε", shifted),
+            expect_equal("largest difference from what ε beside E[v²] predicts", unpredicted, fact=True),
+            expect_equal("how far τ, where layer or batch norm absorbs it, changes x̂ at any of these ε", shifted),
         ]
     )
 
 
-def with_adam(seed: int) -> Evidence:
-    """Twins that start from 3W, with Adam and with SGD, at several learning rates, behind batch norm."""
+def check_adam_rate(seed: int) -> Evidence:
+    """Train twins that start from 3W behind batch norm, with Adam and with SGD, at several learning rates."""
 
     def measure(each: int) -> dict[str, float]:
-        training = rate.RateSetting(steps=STEPS, seed=each)
+        training = rate.RateSetting(steps=TRAINING_STEPS, seed=each)
         twins = {optimizer: rate.measure_twin_gaps(training, optimizer) for optimizer in rate.OPTIMIZERS}
-        return {f"{optimizer} {power}": gap for optimizer, row in twins.items() for power, gap in row.items()}
+        return {
+            f"{optimizer} {expect_power}": measure_layer_gap
+            for optimizer, row in twins.items()
+            for expect_power, measure_layer_gap in row.items()
+        }
 
-    found = by_name(seed, measure)
+    found = repeat_named_over_seeds(seed, measure)
     return Evidence(
         [
-            same("how far the scores of a twin that starts from 3W come away with Adam at 3 times η", found["adam 1"]),
-            apart("how far they come away with Adam at η", found["adam 0"], 0.01),
-            apart("how far they come away with Adam at 3² times η", found["adam 2"], 0.01),
-            same("how far they come away with SGD at 3² times η", found["sgd 2"], fact=True),
-            apart("how far they come away with SGD at 3 times η", found["sgd 1"], 0.01, fact=True),
+            expect_equal(
+                "how far the scores of a twin that starts from 3W come away with Adam at 3 times η", found["adam 1"]
+            ),
+            expect_at_least("how far they come away with Adam at η", found["adam 0"], 0.01),
+            expect_at_least("how far they come away with Adam at 3² times η", found["adam 2"], 0.01),
+            expect_equal("how far they come away with SGD at 3² times η", found["sgd 2"], fact=True),
+            expect_at_least("how far they come away with SGD at 3 times η", found["sgd 1"], 0.01, fact=True),
         ]
     )
 
@@ -296,7 +329,7 @@ CLAIMS: tuple[Claim, ...] = (
         says="The gradient of layer norm's gain is ∂l/∂h f′ (a − μ)/σ, and that of its bias is ∂l/∂h f′.",
         how="Both formulas on random sums, with ∂l/∂h f′ given, beside the gradients that PyTorch's autograd finds.",
         expected="holds",
-        check=gain_and_bias,
+        check=check_affine_gradients,
         see="/gradients?show=formula&scheme=layer&n=4&h=1&w=1&c=4&eps=0&torch=1",
         condition="Both agree with PyTorch's automatic gradients. Over a mini-batch both are summed.",
     ),
@@ -307,7 +340,7 @@ CLAIMS: tuple[Claim, ...] = (
         says="With layer norm, the gradient of a pre-activation is ∂l/∂aᵢ = ∂l/∂hᵢ · ∂hᵢ/∂aᵢ.",
         how="That term, the sum of such terms over all units, and autograd's gradient, on random sums of one example.",
         expected="wrong",
-        check=through_its_own_unit,
+        check=check_diagonal_gradient,
         see="/gradients?show=jacobian&scheme=layer&n=1&h=1&w=1&c=4&eps=0",
         condition="Mean and deviation are shared, so all units are reached. Through μ and σ, aᵢ moves all units of its "
         "layer: ∂l/∂aᵢ is the sum of ∂l/∂hⱼ · ∂hⱼ/∂aᵢ over all j.",
@@ -319,8 +352,8 @@ CLAIMS: tuple[Claim, ...] = (
         says="The gradient of the smoothing term s, where ε = s², is ∂l/∂hᵢ f′ γᵢ (aᵢ − μ) · (−s/σ³).",
         how="The formula, at one unit and summed over all, beside the gradient of layer norm by s.",
         expected="holds-if",
-        check=by_the_smoothing_term,
-        see=f"/gradients?show=formula&scheme=layer&n=1&h=1&w=1&c=4&eps={SMOOTHING}",
+        check=check_smoothing_gradient,
+        see=f"/gradients?show=formula&scheme=layer&n=1&h=1&w=1&c=4&eps={SMOOTHING_EPS}",
         condition="Summed over all units of the layer, it is. All of them share one s.",
     ),
     Claim(
@@ -331,8 +364,8 @@ CLAIMS: tuple[Claim, ...] = (
         how="The Fisher information of w as w is doubled, in a small model; and SGD on digits behind batch norm, with "
         "twins that start from longer weights.",
         expected="holds",
-        check=length_sets_the_rate,
-        see=f"/geometry?show=rate&steps={STEPS}",
+        check=check_effective_rate,
+        see=f"/geometry?show=rate&steps={TRAINING_STEPS}",
         condition="A step turns longer weights by a smaller angle. The rate is η/‖w‖² for SGD. In layer norm, whose "
         "units share μ and σ, ‖w‖ is that of all of them.",
     ),
@@ -344,7 +377,7 @@ CLAIMS: tuple[Claim, ...] = (
         "scale of the weights nor on that of the data.",
         how="The Fisher information of γ as the weights or the data are doubled, in a small model.",
         expected="holds",
-        check=gain_by_the_error,
+        check=check_gain_learning,
         see="/geometry?show=fisher&scheme=layer&outputs=bernoulli",
         condition="Both scales cancel before the gain. That nothing but the error matters is so where its size is the "
         "same for all examples, as for normal outputs; else each counts with x̂²: it is E[x̂² (y − E[y|x])²].",
@@ -357,7 +390,7 @@ CLAIMS: tuple[Claim, ...] = (
         "re-centring.",
         how="x̂ of a layer on digits, before and after each change, with weight norm in front and without.",
         expected="holds",
-        check=with_weight_norm,
+        check=check_weight_norm_in_front,
         see="/invariance?schemes=layer,layer-weight&cell=layer-weight.weight-matrix-recentering",
         condition="One neuron's factor then cancels, a shift no longer does. On a conv layer it gains the same and has "
         "nothing to lose: layer norm over H, W and C does not absorb the re-centring there. Whether it then beats "
@@ -372,7 +405,7 @@ CLAIMS: tuple[Claim, ...] = (
         "re-centring.",
         how="x̂ of a layer on digits, before and after each change that is absorbed at ε = 0, at several ε.",
         expected="holds",
-        check=with_smoothing,
+        check=check_smoothing_fade,
         see="/invariance?schemes=batch,layer&panel=eps&eps=0.001&cell=layer.dataset-rescaling",
         asked=True,
         condition="ε changes the divisor only; the mean still cancels shifts.",
@@ -384,10 +417,10 @@ CLAIMS: tuple[Claim, ...] = (
         says="With Adam the analysis holds with another power: the effective learning rate is η/‖w‖, not η/‖w‖².",
         how="A network with batch norm on digits, and twins that start from 3 times its weights, at η, 3η and 3²η.",
         expected="holds",
-        check=with_adam,
-        see=f"/geometry?show=rate&steps={STEPS}",
+        check=check_adam_rate,
+        see=f"/geometry?show=rate&steps={TRAINING_STEPS}",
         condition="Adam's steps do not shrink with the gradient. Exact where Adam's ε is far below the gradients.",
         asked=True,
     ),
 )
-"""Its claims."""
+"""The claims of this topic, in the order of the page."""

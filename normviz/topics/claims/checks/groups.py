@@ -1,4 +1,4 @@
-"""Instance and group norm."""
+"""Claims about instance norm and group norm."""
 
 from functools import partial
 
@@ -11,57 +11,72 @@ from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
 from normviz.core.theory import find_invariances
 from normviz.data.samples import sample_normal, sample_uneven
 from normviz.describe.parameters import list_parameter_shapes
-from normviz.topics.claims.checks.tensors import CONV, between, from_torch, of_identity
-from normviz.topics.claims.claim import Claim, Evidence, Trial, apart, below, over, same
+from normviz.topics.claims.checks.tensors import CONV_SHAPE, measure_identity_gap, measure_scheme_gap, measure_torch_gap
+from normviz.topics.claims.claim import (
+    Claim,
+    Evidence,
+    Trial,
+    expect_at_least,
+    expect_at_most,
+    expect_equal,
+    repeat_over_seeds,
+)
 
 LAYER, INSTANCE = SCHEMES["layer"], SCHEMES["instance"]
 
-TWELVE: Shape = (3, 5, 7, 12)
+TWELVE_CHANNEL_SHAPE: Shape = (3, 5, 7, 12)
 """The tensor of the source's own code for group norm, (N, H, W, C)."""
 
-GROUPS = 4
-"""What that code asks for: `GroupNormalization(groups=4)`."""
+SOURCE_GROUPS = 4
+"""Number of groups in that code: `GroupNormalization(groups=4)`."""
 
 
-def around(x: np.ndarray, scheme: Scheme) -> np.ndarray:
-    """Instance norm's x̂ at ε = 0 where the variance is that around another scheme's mean."""
+def normalize_around_mean(x: np.ndarray, scheme: Scheme) -> np.ndarray:
+    """Compute instance norm's x̂ at ε = 0, with the variance around another scheme's mean."""
     field = INSTANCE.fields[-1]
     deviation = compute_rms(centre(x, scheme.fields[0])[0], field)
     return centre(x, INSTANCE.fields[0])[0] / broadcast_statistic(deviation, field, x.shape)
 
 
-def index_of_the_mean(seed: int) -> Evidence:
+def check_mean_index(seed: int) -> Evidence:
     """Measure x̂ with the source's variance, around the example's mean μ(n), and around the channel's mean μ(n, c)."""
     from normviz.train.layer_timing import (
         normalize_with_torch,  # imported here: torch takes seconds, and pages list these checks
     )
 
     def gap(scheme: Scheme, each: int) -> float:
-        x = sample_uneven(CONV, each)
-        return find_largest_difference(around(x, scheme), normalize_with_torch(x, INSTANCE, 0.0)).residual
+        x = sample_uneven(CONV_SHAPE, each)
+        return find_largest_difference(
+            normalize_around_mean(x, scheme), normalize_with_torch(x, INSTANCE, 0.0)
+        ).residual
 
-    variance = over(seed, lambda each: around(sample_uneven(CONV, each), LAYER).var((1, 2)).min())
+    variance = repeat_over_seeds(
+        seed, lambda each: normalize_around_mean(sample_uneven(CONV_SHAPE, each), LAYER).var((1, 2)).min()
+    )
     return Evidence(
         [
-            same("largest difference of x̂ with μ(n) from PyTorch's instance norm", over(seed, partial(gap, LAYER))),
-            same(
+            expect_equal(
+                "largest difference of x̂ with μ(n) from PyTorch's instance norm",
+                repeat_over_seeds(seed, partial(gap, LAYER)),
+            ),
+            expect_equal(
                 "largest difference of x̂ with μ(n, c) from PyTorch's instance norm",
-                over(seed, partial(gap, INSTANCE)),
+                repeat_over_seeds(seed, partial(gap, INSTANCE)),
                 fact=True,
             ),
-            below("least variance of a channel's x̂ with μ(n), where it should be 1", variance, 0.9, fact=True),
+            expect_at_most("least variance of a channel's x̂ with μ(n), where it should be 1", variance, 0.9, fact=True),
         ]
     )
 
 
-def batch_of_one(seed: int) -> Evidence:
-    """Instance norm beside batch norm, with one example and with several."""
-    one, several = (of_identity("one-case", (n, *CONV[1:]), seed) for n in (1, CONV[0]))
+def check_batch_of_one(seed: int) -> Evidence:
+    """Compare instance norm with batch norm, for one example and for several."""
+    one, several = (measure_identity_gap("one-case", (n, *CONV_SHAPE[1:]), seed) for n in (1, CONV_SHAPE[0]))
     return Evidence(
         [
-            same("largest difference between instance norm's and batch norm's x̂ at N = 1", one),
-            apart(
-                f"largest difference between instance norm's and batch norm's x̂ at N = {CONV[0]}",
+            expect_equal("largest difference between instance norm's and batch norm's x̂ at N = 1", one),
+            expect_at_least(
+                f"largest difference between instance norm's and batch norm's x̂ at N = {CONV_SHAPE[0]}",
                 several,
                 0.1,
                 fact=True,
@@ -70,14 +85,14 @@ def batch_of_one(seed: int) -> Evidence:
     )
 
 
-def one_channel(seed: int) -> Evidence:
-    """Layer norm beside instance norm, with one channel and with several."""
-    one, several = (of_identity("one-channel", (*CONV[:-1], c), seed) for c in (1, CONV[-1]))
+def check_one_channel(seed: int) -> Evidence:
+    """Compare layer norm with instance norm, for one channel and for several."""
+    one, several = (measure_identity_gap("one-channel", (*CONV_SHAPE[:-1], c), seed) for c in (1, CONV_SHAPE[-1]))
     return Evidence(
         [
-            same("largest difference between layer norm's and instance norm's x̂ at C = 1", one),
-            apart(
-                f"largest difference between layer norm's and instance norm's x̂ at C = {CONV[-1]}",
+            expect_equal("largest difference between layer norm's and instance norm's x̂ at C = 1", one),
+            expect_at_least(
+                f"largest difference between layer norm's and instance norm's x̂ at C = {CONV_SHAPE[-1]}",
                 several,
                 0.1,
                 fact=True,
@@ -86,31 +101,31 @@ def one_channel(seed: int) -> Evidence:
     )
 
 
-def one_group(seed: int) -> Evidence:
-    """Group norm with one group beside layer norm: x̂, and the shapes of γ in PyTorch."""
-    group, layer = (list_parameter_shapes(scheme, CONV)[0].torch for scheme in (SCHEMES["group"], LAYER))
+def check_one_group(seed: int) -> Evidence:
+    """Compare group norm of one group with layer norm: x̂, and the shapes of γ in PyTorch."""
+    group, layer = (list_parameter_shapes(scheme, CONV_SHAPE)[0].torch for scheme in (SCHEMES["group"], LAYER))
     return Evidence(
         [
-            same(
+            expect_equal(
                 "largest difference between layer norm's x̂ and group norm's with one group",
-                of_identity("one-group", CONV, seed),
+                measure_identity_gap("one-group", CONV_SHAPE, seed),
             ),
             Trial(f"in PyTorch, γ is {group} in group norm and {layer} in layer norm", group != layer, fact=True),
         ]
     )
 
 
-def as_many_groups_as_channels(seed: int) -> Evidence:
-    """Group norm beside instance norm, with a group for each channel and with two groups."""
+def check_group_per_channel(seed: int) -> Evidence:
+    """Compare group norm with instance norm, for a group per channel and for two groups."""
     return Evidence(
         [
-            same(
-                f"largest difference between instance norm's x̂ and group norm's with {CONV[-1]} groups",
-                of_identity("all-groups", CONV, seed),
+            expect_equal(
+                f"largest difference between instance norm's x̂ and group norm's with {CONV_SHAPE[-1]} groups",
+                measure_identity_gap("all-groups", CONV_SHAPE, seed),
             ),
-            apart(
+            expect_at_least(
                 "largest difference between instance norm's x̂ and group norm's with 2 groups",
-                between("group", "instance", CONV, seed),
+                measure_scheme_gap("group", "instance", CONV_SHAPE, seed),
                 0.1,
                 fact=True,
             ),
@@ -118,97 +133,109 @@ def as_many_groups_as_channels(seed: int) -> Evidence:
     )
 
 
-def by_size(x: np.ndarray, size: int) -> np.ndarray:
-    """The source's formula at ε = 0, in which G is the size: statistics over G channels after one another."""
+def normalize_by_group_size(x: np.ndarray, size: int) -> np.ndarray:
+    """Compute the source's formula at ε = 0, in which G is the size of a group of neighbouring channels."""
     parts = x.reshape(*x.shape[:3], -1, size)
     mean, variance = (take((1, 2, 4), keepdims=True) for take in (parts.mean, parts.var))
     return ((parts - mean) / np.sqrt(variance)).reshape(x.shape)
 
 
-def size_or_count(seed: int) -> Evidence:
-    """The source's formula with its G = 4, beside group norm with three groups, of that size, and with that many."""
+def check_size_or_count(seed: int) -> Evidence:
+    """Compare the source's formula at G = 4 with group norm of three groups of four, and of four groups."""
 
     def gap(groups: int, each: int) -> float:
-        x = sample_uneven(TWELVE, each)
+        x = sample_uneven(TWELVE_CHANNEL_SHAPE, each)
         return find_largest_difference(
-            by_size(x, GROUPS), compute_xhat(x, get_scheme("group", groups=groups), 0.0)
+            normalize_by_group_size(x, SOURCE_GROUPS), compute_xhat(x, get_scheme("group", groups=groups), 0.0)
         ).residual
 
-    count = TWELVE[-1] // GROUPS
-    named = f"largest difference between x̂ of the source's formula with G = {GROUPS} and group norm's with"
-    scheme = get_scheme("group", groups=GROUPS)
+    count = TWELVE_CHANNEL_SHAPE[-1] // SOURCE_GROUPS
+    named = f"largest difference between x̂ of the source's formula with G = {SOURCE_GROUPS} and group norm's with"
+    scheme = get_scheme("group", groups=SOURCE_GROUPS)
     return Evidence(
         [
-            same(f"{named} {count} groups", over(seed, lambda each: gap(count, each))),
-            same(f"{named} {GROUPS} groups, as the source's code has it", over(seed, lambda each: gap(GROUPS, each))),
-            same(
-                f"largest difference between x̂ of PyTorch's GroupNorm({GROUPS}) and group norm's with {GROUPS} groups",
-                from_torch(scheme, TWELVE, 0.0, seed),
+            expect_equal(f"{named} {count} groups", repeat_over_seeds(seed, lambda each: gap(count, each))),
+            expect_equal(
+                f"{named} {SOURCE_GROUPS} groups, as the source's code has it",
+                repeat_over_seeds(seed, lambda each: gap(SOURCE_GROUPS, each)),
+            ),
+            expect_equal(
+                f"largest difference between x̂ of PyTorch's GroupNorm({SOURCE_GROUPS}) and group norm's with "
+                f"{SOURCE_GROUPS} groups",
+                measure_torch_gap(scheme, TWELVE_CHANNEL_SHAPE, 0.0, seed),
                 fact=True,
             ),
         ]
     )
 
 
-def shapes_in_keras(seed: int) -> Evidence:
-    """γ and β of the three layers in Keras on one tensor, and of layer norm over H, W and C."""
+def check_keras_shapes(seed: int) -> Evidence:
+    """Compare the shapes of γ and β in three Keras layers on one tensor, and in layer norm over H, W, C."""
     trials = []
     for name, key in {"batch norm": "batch", "layer norm": "layer-channels", "group norm": "group"}.items():
-        gain, bias = (row.keras for row in list_parameter_shapes(SCHEMES[key], TWELVE)[:2])
-        trials.append(Trial(f"{name} has γ {gain} and β {bias}", gain == bias == f"({TWELVE[-1]},)"))
-    gain = list_parameter_shapes(LAYER, TWELVE)[0].keras
-    return Evidence([*trials, Trial(f"over H, W and C layer norm has γ {gain}", gain == str(TWELVE[1:]), fact=True)])
+        gain, bias = (row.keras for row in list_parameter_shapes(SCHEMES[key], TWELVE_CHANNEL_SHAPE)[:2])
+        trials.append(Trial(f"{name} has γ {gain} and β {bias}", gain == bias == f"({TWELVE_CHANNEL_SHAPE[-1]},)"))
+    gain = list_parameter_shapes(LAYER, TWELVE_CHANNEL_SHAPE)[0].keras
+    return Evidence(
+        [*trials, Trial(f"over H, W and C layer norm has γ {gain}", gain == str(TWELVE_CHANNEL_SHAPE[1:]), fact=True)]
+    )
 
 
-def by_rule(scheme: Scheme) -> set[str]:
-    """The columns of Table 1 that a scheme absorbs behind a convolution of 3 × 3 filters, by the rule."""
-    return {*find_invariances(scheme, "conv", CONV, (3, 3, 3, CONV[-1]))}
+def predict_conv_invariances(scheme: Scheme) -> set[str]:
+    """Return the columns of Table 1 that cancel behind a convolution of 3 × 3 filters, by the rule."""
+    return {*find_invariances(scheme, "conv", CONV_SHAPE, (3, 3, 3, CONV_SHAPE[-1]))}
 
 
-def between_groups(one: Scheme, other: Scheme, seed: int) -> float:
-    """The largest difference of two schemes' x̂."""
-    x = sample_uneven(CONV, seed)
-    return find_largest_difference(compute_xhat(x, one, DEFAULT_EPS), compute_xhat(x, other, DEFAULT_EPS)).residual
+def measure_xhat_gap(first: Scheme, second: Scheme, seed: int) -> float:
+    """Measure the largest difference of two schemes' x̂ on a random tensor."""
+    x = sample_uneven(CONV_SHAPE, seed)
+    return find_largest_difference(compute_xhat(x, first, DEFAULT_EPS), compute_xhat(x, second, DEFAULT_EPS)).residual
 
 
-def after_scaling_a_group(scheme: Scheme, seed: int) -> float:
-    """How far x̂ changes at ε = 0 where the first half of the channels is three times as large."""
-    x = sample_uneven(CONV, seed)
-    scaled = np.where(np.arange(CONV[-1]) < CONV[-1] // 2, 3 * x, x)
+def measure_group_scaling_gap(scheme: Scheme, seed: int) -> float:
+    """Measure the change of x̂ at ε = 0 if the first half of the channels is multiplied by 3."""
+    x = sample_uneven(CONV_SHAPE, seed)
+    scaled = np.where(np.arange(CONV_SHAPE[-1]) < CONV_SHAPE[-1] // 2, 3 * x, x)
     return find_largest_difference(compute_xhat(x, scheme, 0.0), compute_xhat(scaled, scheme, 0.0)).residual
 
 
-def noise_of_means(scheme: Scheme, seed: int) -> float:
-    """The standard deviation of a scheme's means on standard normal numbers."""
-    return float(np.std(centre(sample_normal((256, *CONV[1:]), seed), scheme.fields[0])[1]))
+def measure_noise_of_means(scheme: Scheme, seed: int) -> float:
+    """Measure the standard deviation of a scheme's means on standard normal numbers."""
+    return float(np.std(centre(sample_normal((256, *CONV_SHAPE[1:]), seed), scheme.fields[0])[1]))
 
 
-def worth_of_groups(seed: int) -> Evidence:
-    """For it: a number more to choose, and nothing new in Table 1; against it: factors of a group, and less noise."""
+def check_worth_of_groups(seed: int) -> Evidence:
+    """Measure both sides of groups: no new column of Table 1, but factors per group cancel and means are less noisy."""
     two, three = (get_scheme("group", groups=groups) for groups in (2, 3))
-    choice = over(seed, partial(between_groups, two, three))
-    scaled, of_layer = (over(seed, partial(after_scaling_a_group, one)) for one in (two, LAYER))
-    noise = over(seed, lambda each: noise_of_means(two, each) / noise_of_means(INSTANCE, each))
-    new = [len(by_rule(scheme) - by_rule(LAYER)) for scheme in (two, three)]
+    choice = repeat_over_seeds(seed, partial(measure_xhat_gap, two, three))
+    scaled, of_layer = (repeat_over_seeds(seed, partial(measure_group_scaling_gap, one)) for one in (two, LAYER))
+    noise = repeat_over_seeds(
+        seed, lambda each: measure_noise_of_means(two, each) / measure_noise_of_means(INSTANCE, each)
+    )
+    new = [len(predict_conv_invariances(scheme) - predict_conv_invariances(LAYER)) for scheme in (two, three)]
     return Evidence(
         [
-            apart(
+            expect_at_least(
                 "for it: largest difference between group norm's x̂ with 2 and with 3 groups, of 6 channels", choice, 0.1
             ),
-            below(
+            expect_at_most(
                 "changes in Table 1 that group norm, with 2 and with 3 groups, absorbs on a conv layer and layer norm "
                 "does not",
                 new,
                 0,
             ),
-            apart("against it: change of group norm's x̂ where one of two groups is scaled by 3, at ε = 0", scaled, 0.1),
-            apart(
+            expect_at_least(
+                "against it: change of group norm's x̂ where one of two groups is scaled by 3, at ε = 0", scaled, 0.1
+            ),
+            expect_at_least(
                 "change of layer norm's x̂ where half of the channels are scaled by 3, at ε = 0",
                 of_layer,
                 0.1,
                 fact=True,
             ),
-            apart("standard error of group norm's means with 2 groups over that of instance norm's", noise, 0.9),
+            expect_at_least(
+                "standard error of group norm's means with 2 groups over that of instance norm's", noise, 0.9
+            ),
         ],
         opinion=True,
     )
@@ -221,7 +248,7 @@ CLAIMS: tuple[Claim, ...] = (
         says="In instance norm, the variance is taken around the mean of the whole example.",
         how="x̂ with that variance, and with that around the channel's own mean μ(n, c), beside PyTorch's layer.",
         expected="wrong",
-        check=index_of_the_mean,
+        check=check_mean_index,
         see="/?scheme=instance&tab=formula",
         condition="It is each channel's own mean, μ(n, c). The index c is missing; the line above has it. "
         "With one channel both are the same. The view shows the right formula alone.",
@@ -232,7 +259,7 @@ CLAIMS: tuple[Claim, ...] = (
         says="Instance norm is batch norm at a batch size of 1.",
         how="x̂ of both on noise whose mean and scale differ by channel.",
         expected="holds",
-        check=batch_of_one,
+        check=check_batch_of_one,
         see="/identities?row=one-case&n=1",
         condition="Both then average each channel over its positions.",
     ),
@@ -242,7 +269,7 @@ CLAIMS: tuple[Claim, ...] = (
         says="With one channel, layer norm is instance norm.",
         how="x̂ of both on noise whose mean and scale differ by example.",
         expected="holds",
-        check=one_channel,
+        check=check_one_channel,
         see="/identities?row=one-channel&c=1",
         condition="Both then average the one channel of each example.",
     ),
@@ -252,7 +279,7 @@ CLAIMS: tuple[Claim, ...] = (
         says="Group norm with one group is almost identical to layer norm.",
         how="x̂ of both, and the shapes of what is learned.",
         expected="holds",
-        check=one_group,
+        check=check_one_group,
         see="/identities?row=one-group",
         condition="x̂ is the same; only what is learned differs. PyTorch's GroupNorm learns by channel, LayerNorm by "
         "element.",
@@ -263,7 +290,7 @@ CLAIMS: tuple[Claim, ...] = (
         says="Group norm with as many groups as channels is instance norm.",
         how="x̂ of both on noise whose mean and scale differ by channel.",
         expected="holds",
-        check=as_many_groups_as_channels,
+        check=check_group_per_channel,
         see="/identities?row=all-groups",
         condition="Each group is then one channel of one example.",
     ),
@@ -273,7 +300,7 @@ CLAIMS: tuple[Claim, ...] = (
         says="In group norm, G is the size of a group.",
         how="The source's formula, written out, beside group norm with C/G and with G groups, and PyTorch's layer.",
         expected="holds-if",
-        check=size_or_count,
+        check=check_size_or_count,
         see="/identities?row=groups-are-sizes&c=12",
         condition="In the source's formula, yes; in code it counts groups. The argument groups=4 of its code is a "
         "count, as its comment says (12/4 = 3 channels), and so is num_groups in PyTorch.",
@@ -285,7 +312,7 @@ CLAIMS: tuple[Claim, ...] = (
         how="The shapes that this app states for Keras's layers on a tensor of N, H, W, C = 3, 5, 7, 12, that of the "
         "source's group norm; its tests compare them with Keras's layers.",
         expected="holds",
-        check=shapes_in_keras,
+        check=check_keras_shapes,
         see="/?n=3&h=5&w=7&c=12&scheme=group&groups=4&tab=parameters",
         condition="Each of the three learns one number per channel. Layer norm does with its default axis; over H, W "
         "and C it learns a number for each element.",
@@ -296,9 +323,9 @@ CLAIMS: tuple[Claim, ...] = (
         says="It is questionable what group norm is worth, as its groups have to be chosen.",
         how="x̂ by the number of groups; what is absorbed, in Table 1 and beyond; the noise of the means.",
         expected="opinion",
-        check=worth_of_groups,
+        check=check_worth_of_groups,
         see="/compare?schemes=layer,group,instance",
         condition="No number decides; the groups change what cancels.",
     ),
 )
-"""Its claims."""
+"""The claims of this topic, in the order of the page."""

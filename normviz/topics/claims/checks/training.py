@@ -1,23 +1,23 @@
-"""What the experiments decide: does it train better?"""
+"""Claims that experiments decide."""
 
-from normviz.topics.claims.claim import Claim, Tried
+from normviz.topics.claims.claim import Claim, ExperimentCheck
 from normviz.topics.experiments.catalogue import get_experiment
-from normviz.topics.experiments.reports import Word
+from normviz.topics.experiments.reports import VerdictKey
 
 
-def tried(
+def make_experiment_claim(
     id: str,
     sources: str,
-    expected: Word,
+    expected: VerdictKey,
     *keys: str,
     says: str = "",
     short: str = "",
     condition: str,
     asked: bool = False,
 ) -> Claim:
-    """A claim of these sources that experiments decide; it is said as the first of them says it, where nothing else is.
+    """Return a claim that experiments decide; without `says`, in the words of the first experiment.
 
-    The page of the first one is where it is seen.
+    The claim links to the page of the first experiment.
     """
     experiments = [get_experiment(key) for key in keys]
     return Claim(
@@ -27,7 +27,7 @@ def tried(
         short=short,
         how=" ".join(each.about(each.setting()) for each in experiments),
         expected=expected,
-        check=Tried(keys),
+        check=ExperimentCheck(keys),
         see=f"/experiments?show={keys[0]}",
         condition=condition,
         asked=asked,
@@ -35,7 +35,7 @@ def tried(
 
 
 CLAIMS: tuple[Claim, ...] = (
-    tried(
+    make_experiment_claim(
         "L02",
         "000",
         "holds-if",
@@ -47,7 +47,7 @@ CLAIMS: tuple[Claim, ...] = (
         condition="The scale of the weights cancels, the gain does not. With a small γ the gradient vanishes over the "
         "steps, and with batch norm and a large γ it explodes.",
     ),
-    tried(
+    make_experiment_claim(
         "L09",
         "000 004",
         "holds-if",
@@ -59,7 +59,7 @@ CLAIMS: tuple[Claim, ...] = (
         "each: batch norm, layer norm, no normalization. Without padding the border's contrast nearly vanishes, and "
         "layer norm still trails.",
     ),
-    tried(
+    make_experiment_claim(
         "B09",
         "004",
         "holds",
@@ -68,7 +68,7 @@ CLAIMS: tuple[Claim, ...] = (
         condition="Its largest learning rate is 7 to 10 times higher. With layer norm it is about twice as high, and "
         "with weight norm it is no higher.",
     ),
-    tried(
+    make_experiment_claim(
         "B11",
         "004",
         "holds",
@@ -76,7 +76,7 @@ CLAIMS: tuple[Claim, ...] = (
         short="With normalization, weight decay does not regularize; it sets the learning rate.",
         condition="It only shrinks weights whose length the output ignores.",
     ),
-    tried(
+    make_experiment_claim(
         "B13",
         "001 000 004",
         "holds",
@@ -85,7 +85,7 @@ CLAIMS: tuple[Claim, ...] = (
         condition="At batches of 2 its test error is clearly higher. That is with the best learning rate for each "
         "scheme. At batches of 4 the test errors of batch norm and layer norm do not clearly differ.",
     ),
-    tried(
+    make_experiment_claim(
         "B15",
         "002",
         "holds-if",
@@ -96,7 +96,7 @@ CLAIMS: tuple[Claim, ...] = (
         condition="It can, if each step has statistics of its own. In the layout (B, C, T) it learns sequences, too. "
         "Its errors rise with one statistic for all steps, and on sequences longer than those of the training.",
     ),
-    tried(
+    make_experiment_claim(
         "B16",
         "000 004",
         "holds-if",
@@ -108,7 +108,7 @@ CLAIMS: tuple[Claim, ...] = (
         condition="In convolutional networks their test errors do not clearly differ. There batch norm has the lower "
         "training loss. In dense networks it is so.",
     ),
-    tried(
+    make_experiment_claim(
         "B17",
         "004",
         "wrong",
@@ -119,7 +119,7 @@ CLAIMS: tuple[Claim, ...] = (
         "by heart, and batch norm alone does not lower the test error. The paper's networks were far larger and "
         "learned ImageNet.",
     ),
-    tried(
+    make_experiment_claim(
         "S03",
         "001",
         "holds-if",
@@ -129,7 +129,7 @@ CLAIMS: tuple[Claim, ...] = (
         "covers 5.8 of 8 modes and no normalization 2.2, after 1000 steps. With one there is no clear gain, unless the "
         "discriminator reads points scaled by 5: spectral norm bounds its slope.",
     ),
-    tried(
+    make_experiment_claim(
         "R02",
         "001",
         "holds-if",
@@ -139,7 +139,7 @@ CLAIMS: tuple[Claim, ...] = (
         "PyTorch fuses "
         "layer norm and not RMS norm. Where nothing is fused, the forward pass of RMS norm is faster.",
     ),
-    tried(
+    make_experiment_claim(
         "D03",
         "000",
         "holds-if",
@@ -148,7 +148,7 @@ CLAIMS: tuple[Claim, ...] = (
         condition="It does at two of three learning rates. At 0.003 and 0.01 of Adam it decreases with depth, at 0.03 "
         "it has no clear trend.",
     ),
-    tried(
+    make_experiment_claim(
         "D04",
         "000",
         "open",
@@ -158,7 +158,7 @@ CLAIMS: tuple[Claim, ...] = (
         "of the L1 term are chosen on validation digits. After 400 steps both help batch norm, from seeds 0 to 7 and "
         "not from 8 to 15.",
     ),
-    tried(
+    make_experiment_claim(
         "F04",
         "000",
         "holds-if",
@@ -168,4 +168,4 @@ CLAIMS: tuple[Claim, ...] = (
         asked=True,
     ),
 )
-"""Its claims."""
+"""The claims of this topic, in the order of the page."""

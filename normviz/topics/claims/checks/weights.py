@@ -1,4 +1,4 @@
-"""Weight, spectral, RMS and divisive norm."""
+"""Claims about weight, spectral, RMS and divisive norm."""
 
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -12,78 +12,93 @@ from normviz.core.registry import DEFAULT_EPS, SCHEMES
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.data.samples import sample_normal
-from normviz.topics.claims.checks.tensors import CONV, DENSE, from_torch, of_identity
-from normviz.topics.claims.claim import Claim, Evidence, Trial, apart, below, over, same, seeds_from
+from normviz.topics.claims.checks.tensors import CONV_SHAPE, DENSE_SHAPE, measure_identity_gap, measure_torch_gap
+from normviz.topics.claims.claim import (
+    Claim,
+    Evidence,
+    Trial,
+    expect_at_least,
+    expect_at_most,
+    expect_equal,
+    list_seeds,
+    repeat_over_seeds,
+)
 from normviz.topics.table1.forward import measure_forward_gaps
 from normviz.topics.weights import weights
 from normviz.topics.weights.descent import PARAMETRIZATIONS, DescentPath, Setting, measure_growth_gap, run_sgd
 from normviz.train.problem import find_network_index
 from normviz.train.setting import Setting as Table1
 
-ROUNDING = RELATIVE_TOLERANCES["float64"]
+ROUNDING_TOLERANCE = RELATIVE_TOLERANCES["float64"]
 
 
 # --- weight norm --------------------------------------------------------------------------------------------------
 
 
-SGD = Setting(length=1.0)
+SGD_SETTING = Setting(length=1.0)
 
 
 @lru_cache(maxsize=64)
-def trained(form: str, seed: int, start: float = 1.0) -> DescentPath:
-    """200 steps of SGD that tell two digits apart by their 64 pixels, with w as this parametrization has it."""
-    return run_sgd(PARAMETRIZATIONS[form], replace(SGD, seed=seed, start=start), "pixels")
+def train_parametrization(form: str, seed: int, start: float = 1.0) -> DescentPath:
+    """Train w, in one parametrization, to tell two digits apart by their 64 pixels, with 200 steps of SGD."""
+    return run_sgd(PARAMETRIZATIONS[form], replace(SGD_SETTING, seed=seed, start=start), "pixels")
 
 
-def length_grows(seed: int) -> Evidence:
-    """‖v‖ along SGD on g v/‖v‖, and what a longer v does to a step."""
-    growth = over(seed, lambda each: np.diff(trained("weight", each).lengths).min())
-    law = over(seed, lambda each: measure_growth_gap(trained("weight", each), SGD.rate))
-    turned, less = (_first_turns(seed, start) for start in (1.0, 10.0))
+def check_length_growth(seed: int) -> Evidence:
+    """Measure ‖v‖ along SGD on g v/‖v‖, and the effect of a longer v on a step."""
+    growth = repeat_over_seeds(seed, lambda each: np.diff(train_parametrization("weight", each).lengths).min())
+    law = repeat_over_seeds(
+        seed, lambda each: measure_growth_gap(train_parametrization("weight", each), SGD_SETTING.rate)
+    )
+    turned, less = (_measure_first_turns(seed, start) for start in (1.0, 10.0))
     return Evidence(
         [
             Trial("least growth of ‖v‖ in any of 200 steps of SGD", min(growth) > 0, growth),
-            same("largest relative difference of its square from ‖v‖² + η²‖∂l/∂v‖²", law, fact=True),
-            apart("degrees that the first step turns w where ‖v‖ = 1", turned, 10.0),
-            below("degrees that it turns the same w where ‖v‖ = 10", less, 2.0),
-            same(
-                "largest difference of v/‖v‖ from the general form", of_identity("weight-length", CONV, seed), fact=True
+            expect_equal("largest relative difference of its square from ‖v‖² + η²‖∂l/∂v‖²", law, fact=True),
+            expect_at_least("degrees that the first step turns w where ‖v‖ = 1", turned, 10.0),
+            expect_at_most("degrees that it turns the same w where ‖v‖ = 10", less, 2.0),
+            expect_equal(
+                "largest difference of v/‖v‖ from the general form",
+                measure_identity_gap("weight-length", CONV_SHAPE, seed),
+                fact=True,
             ),
         ]
     )
 
 
-def _first_turns(seed: int, start: float) -> tuple[float, ...]:
-    """By how many degrees the first step turns w, by seed."""
-    return over(seed, lambda each: trained("weight", each, start).turn_angles[0])
+def _measure_first_turns(seed: int, start: float) -> tuple[float, ...]:
+    """Return the angle by which the first step turns w, in degrees, by seed."""
+    return repeat_over_seeds(seed, lambda each: train_parametrization("weight", each, start).turn_angles[0])
 
 
-def only_direction(seed: int) -> Evidence:
-    """Whether g stays as it was in SGD on g v/‖v‖, and what comes of it where it is kept."""
-    changes = over(seed, lambda each: abs(abs(trained("weight", each).g[-1]) - 1))
+def check_direction_only(seed: int) -> Evidence:
+    """Measure the change of g in SGD on g v/‖v‖, and the training with g held constant."""
+    changes = repeat_over_seeds(seed, lambda each: abs(abs(train_parametrization("weight", each).g[-1]) - 1))
     return Evidence(
         [
-            below("change of |g| from its first value, 1, in 200 steps of SGD", changes, ROUNDING),
-            below("loss at the end, g and v updated", _last_losses("weight", seed), 0.1, fact=True),
-            apart("loss at the end, only v updated", _last_losses("direction", seed), 0.2, fact=True),
+            expect_at_most("change of |g| from its first value, 1, in 200 steps of SGD", changes, ROUNDING_TOLERANCE),
+            expect_at_most("loss at the end, g and v updated", _last_losses("weight", seed), 0.1, fact=True),
+            expect_at_least("loss at the end, only v updated", _last_losses("direction", seed), 0.2, fact=True),
         ]
     )
 
 
 def _last_losses(form: str, seed: int) -> tuple[float, ...]:
-    return over(seed, lambda each: trained(form, each).losses[-1])
+    return repeat_over_seeds(seed, lambda each: train_parametrization(form, each).losses[-1])
 
 
 @lru_cache(maxsize=64)
-def absorbed(key: str, seed: int) -> frozenset[str]:
-    """The changes of Table 1 that do not change what a scheme makes of a dense layer on digits, at ε = 0."""
+def find_cancelled_changes(key: str, seed: int) -> frozenset[str]:
+    """Return the transformations of Table 1 to which a scheme on a dense layer of digits is invariant, at ε = 0."""
     gaps = measure_forward_gaps([SCHEMES[key]], Table1(layer="dense", eps=0.0, seed=seed))[0]
     return frozenset(name for name, change in TRANSFORMATIONS.items() if is_rounding(gaps[find_network_index(change)]))
 
 
-def weight_or_layer(seed: int) -> Evidence:
-    """What speaks for layer norm, and what for weight norm: the changes that each absorbs."""
-    pairs = [(absorbed("layer", each), absorbed("weight", each)) for each in seeds_from(seed)]
+def check_weight_or_layer(seed: int) -> Evidence:
+    """Compare the invariances of layer norm and of weight norm."""
+    pairs = [
+        (find_cancelled_changes("layer", each), find_cancelled_changes("weight", each)) for each in list_seeds(seed)
+    ]
     more, others = ([float(len(a - b)) for a, b in way] for way in (pairs, [pair[::-1] for pair in pairs]))
     only = {change for layer, weight in pairs for change in weight - layer}
     return Evidence(
@@ -106,8 +121,8 @@ def weight_or_layer(seed: int) -> Evidence:
 
 
 @lru_cache(maxsize=64)
-def layer(key: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """The matrix of a layer after 200 steps on digits, and the same divided by its largest singular value."""
+def train_layer_matrices(key: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the matrix of a layer after 200 steps on digits, and that matrix over its largest singular value."""
     first = weights.FIRST_LAYERS[key]
     w = weights.train_first_layer(first, 200, seed)
     return weights.build_operator_matrix(w, first), weights.build_operator_matrix(
@@ -115,80 +130,106 @@ def layer(key: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def stretched(m: np.ndarray, seed: int) -> np.ndarray:
-    """‖f(x) − f(y)‖ / ‖x − y‖ for 2,000 pairs of digits, and for 64 along the singular directions."""
+def measure_pair_stretches(m: np.ndarray, seed: int) -> np.ndarray:
+    """Return ‖f(x) − f(y)‖ / ‖x − y‖ for 2,000 pairs of digits, and for 64 along the singular directions."""
     kinds = weights.draw_digit_pairs(weights.PAIR_COUNT, seed), weights.make_singular_pairs(m, seed)
     return np.concatenate([weights.compute_lipschitz_ratios(m, x, y) for x, y in kinds])
 
 
-def is_lipschitz(seed: int) -> Evidence:
-    """The largest stretch of pairs of inputs by a trained layer, with the division and without."""
-    pairs = [[stretched(m, each).max() for m in layer("dense", each)] for each in seeds_from(seed)]
+def check_lipschitz_bound(seed: int) -> Evidence:
+    """Measure the largest stretch of pairs of inputs by a trained layer, with the division and without."""
+    pairs = [
+        [measure_pair_stretches(m, each).max() for m in train_layer_matrices("dense", each)]
+        for each in list_seeds(seed)
+    ]
     before, most = np.transpose(pairs)
     return Evidence(
         [
-            below("largest ‖f(x) − f(y)‖ / ‖x − y‖ of 2,064 pairs, behind the division", most, 1 + ROUNDING),
-            apart("the same, which no smaller number would bound", most, 1 - ROUNDING, fact=True),
-            apart("largest ‖f(x) − f(y)‖ / ‖x − y‖ of 2,064 pairs, without the division", before, 2.0, fact=True),
+            expect_at_most(
+                "largest ‖f(x) − f(y)‖ / ‖x − y‖ of 2,064 pairs, behind the division", most, 1 + ROUNDING_TOLERANCE
+            ),
+            expect_at_least("the same, which no smaller number would bound", most, 1 - ROUNDING_TOLERANCE, fact=True),
+            expect_at_least(
+                "largest ‖f(x) − f(y)‖ / ‖x − y‖ of 2,064 pairs, without the division", before, 2.0, fact=True
+            ),
         ]
     )
 
 
-def bounded_below(seed: int) -> Evidence:
-    """The least stretch of pairs by a spectrally normalized layer of 64 units, and the slopes of a critic behind it."""
+def check_lower_bound(seed: int) -> Evidence:
+    """Measure the least stretch of pairs by a spectrally normalized layer, and the slopes of a critic behind it."""
 
     @lru_cache(maxsize=16)
     def slopes(each: int) -> np.ndarray:
         digits, _ = weights.draw_digit_pairs(weights.PAIR_COUNT, each)
-        return weights.measure_critic_slopes(layer("square", each)[1], digits, each)
+        return weights.measure_critic_slopes(train_layer_matrices("square", each)[1], digits, each)
 
     def left(each: int) -> float:
-        """By how much the division changes the smallest singular value over the largest."""
+        """Return the change of the smallest over the largest singular value by the division."""
         ratios = [
-            found[-1] / found[0] for found in map(partial(np.linalg.svd, compute_uv=False), layer("square", each))
+            found[-1] / found[0]
+            for found in map(partial(np.linalg.svd, compute_uv=False), train_layer_matrices("square", each))
         ]
         return abs(ratios[1] - ratios[0])
 
-    least = over(seed, lambda each: stretched(layer("square", each)[1], each).min())
-    lost = over(seed, lambda each: _on_its_null_space(layer("dense", each)[1]))
+    least = repeat_over_seeds(
+        seed, lambda each: measure_pair_stretches(train_layer_matrices("square", each)[1], each).min()
+    )
+    lost = repeat_over_seeds(seed, lambda each: _measure_null_space_stretch(train_layer_matrices("dense", each)[1]))
     return Evidence(
         [
-            apart("least ‖f(x) − f(y)‖ / ‖x − y‖ of 2,064 pairs, as many units as inputs", least, 0.1),
-            apart("‖f(x) − f(y)‖ / ‖x − y‖ along what a layer of fewer units maps to 0", lost, 0.1),
-            same("change by the division of the smallest singular value over the largest", over(seed, left), fact=True),
-            apart("least ‖∇f‖ of a critic at 2,000 digits", over(seed, lambda each: slopes(each).min()), 0.99),
-            below("largest ‖∇f‖ of that critic", over(seed, lambda each: slopes(each).max()), 1 + ROUNDING, fact=True),
+            expect_at_least("least ‖f(x) − f(y)‖ / ‖x − y‖ of 2,064 pairs, as many units as inputs", least, 0.1),
+            expect_at_least("‖f(x) − f(y)‖ / ‖x − y‖ along what a layer of fewer units maps to 0", lost, 0.1),
+            expect_equal(
+                "change by the division of the smallest singular value over the largest",
+                repeat_over_seeds(seed, left),
+                fact=True,
+            ),
+            expect_at_least(
+                "least ‖∇f‖ of a critic at 2,000 digits", repeat_over_seeds(seed, lambda each: slopes(each).min()), 0.99
+            ),
+            expect_at_most(
+                "largest ‖∇f‖ of that critic",
+                repeat_over_seeds(seed, lambda each: slopes(each).max()),
+                1 + ROUNDING_TOLERANCE,
+                fact=True,
+            ),
         ]
     )
 
 
-def _on_its_null_space(m: np.ndarray) -> float:
-    """How far a matrix stretches an input of length 1 that it maps to 0."""
+def _measure_null_space_stretch(m: np.ndarray) -> float:
+    """Return the length of a matrix's output for an input of length 1 in its null space."""
     return float(np.linalg.norm(np.linalg.svd(m)[0][:, -1] @ m))
 
 
 # --- RMS norm -----------------------------------------------------------------------------------------------------
 
 
-def is_uncentred(seed: int) -> Evidence:
-    """RMS norm beside its formula, beside layer norm, and under the changes of Table 1."""
+def check_rms_norm(seed: int) -> Evidence:
+    """Compare RMS norm with its formula and with layer norm, and measure its invariances of Table 1."""
     rms, formula = SCHEMES["rms"], SCHEMES["custom"].with_fields(None, Field.parse("own, own, own, full"))
-    by_formula = over(seed, lambda each: compare_schemes(rms, formula, CONV, seed=each).worst.residual)
-    lost = over(seed, lambda each: len(absorbed("layer", each) - absorbed("rms", each)))
+    by_formula = repeat_over_seeds(
+        seed, lambda each: compare_schemes(rms, formula, CONV_SHAPE, seed=each).worst.residual
+    )
+    lost = repeat_over_seeds(
+        seed, lambda each: len(find_cancelled_changes("layer", each) - find_cancelled_changes("rms", each))
+    )
     recentring = all(
-        absorbed("layer", each) - absorbed("rms", each) == {"weight-matrix-recentering"} for each in seeds_from(seed)
+        find_cancelled_changes("layer", each) - find_cancelled_changes("rms", each) == {"weight-matrix-recentering"}
+        for each in list_seeds(seed)
     )
     return Evidence(
         [
-            same("largest difference of x̂ from x over its root mean square along the last axis", by_formula),
+            expect_equal("largest difference of x̂ from x over its root mean square along the last axis", by_formula),
             Trial("it learns γ and no β", rms.gain is not None and rms.bias is None),
-            same(
+            expect_equal(
                 "difference from layer norm over channels, where x is centred first",
-                of_identity("centred-rms", CONV, seed),
+                measure_identity_gap("centred-rms", CONV_SHAPE, seed),
             ),
-            apart(
+            expect_at_least(
                 "difference from layer norm over channels, where x is not centred",
-                of_identity("rms-is-layer", CONV, seed),
+                measure_identity_gap("rms-is-layer", CONV_SHAPE, seed),
                 0.1,
                 fact=True,
             ),
@@ -199,33 +240,35 @@ def is_uncentred(seed: int) -> Evidence:
     )
 
 
-def tutorials_class(x: np.ndarray, eps: float = 1e-8) -> np.ndarray:
-    """What the tutorial's class for Keras computes, at γ = 1."""
+def apply_tutorial_rms_norm(x: np.ndarray, eps: float = 1e-8) -> np.ndarray:
+    """Compute the tutorial's Keras class at γ = 1."""
     rms = np.sqrt(np.mean(np.square(x), axis=-1, keepdims=True))
     return x / (rms + eps)
 
 
-def eps_outside(seed: int) -> Evidence:
-    """The tutorial's class beside the general form, whose ε is inside the root, at inputs of two sizes."""
+def check_eps_outside_root(seed: int) -> Evidence:
+    """Compare the tutorial's class with the general form, whose ε is inside the root, at inputs of two sizes."""
 
     def gap(each: int, size: float) -> float:
         x = size * sample_normal((16, 1, 1, 32), each)
-        return find_largest_difference(tutorials_class(x), compute_xhat(x, SCHEMES["rms"], 1e-8)).residual
+        return find_largest_difference(apply_tutorial_rms_norm(x), compute_xhat(x, SCHEMES["rms"], 1e-8)).residual
 
     return Evidence(
         [
-            apart(
-                "difference from ε inside the root: at inputs of about 10⁻⁴", over(seed, lambda e: gap(e, 1e-4)), 0.1
+            expect_at_least(
+                "difference from ε inside the root: at inputs of about 10⁻⁴",
+                repeat_over_seeds(seed, lambda e: gap(e, 1e-4)),
+                0.1,
             ),
-            below(
+            expect_at_most(
                 "difference from ε inside the root: at inputs of about 1",
-                over(seed, lambda e: gap(e, 1.0)),
+                repeat_over_seeds(seed, lambda e: gap(e, 1.0)),
                 1e-7,
                 fact=True,
             ),
-            same(
+            expect_equal(
                 "difference of the general form from PyTorch's layer, ε = 0.01",
-                from_torch(SCHEMES["rms"], DENSE, 0.01, seed),
+                measure_torch_gap(SCHEMES["rms"], DENSE_SHAPE, 0.01, seed),
                 fact=True,
             ),
         ]
@@ -237,11 +280,11 @@ def divide_by_deviation(x: np.ndarray, eps: float) -> np.ndarray:
     return x / np.sqrt(x.var(-1, keepdims=True) + eps)
 
 
-def in_keras(seed: int) -> Evidence:
-    """Name the layer of Keras that is RMS norm, and measure that the option before it was another computation."""
+def check_keras_rms_norm(seed: int) -> Evidence:
+    """Compare Keras's layer for RMS norm, and its former option, with the general form."""
 
     def gap(each: int, mean: float) -> float:
-        noise = sample_normal(DENSE, each)
+        noise = sample_normal(DENSE_SHAPE, each)
         x = noise - noise.mean(-1, keepdims=True) + mean
         return find_largest_difference(
             divide_by_deviation(x, DEFAULT_EPS), compute_xhat(x, SCHEMES["rms"], DEFAULT_EPS)
@@ -253,41 +296,51 @@ def in_keras(seed: int) -> Evidence:
         [
             Trial("the tutorial says so of the Keras of its time", True),
             Trial(f"what this app's code for Keras 3 calls: {str(code).partition('(')[0]}", code is None),
-            apart(f"{option} where the mean of x is 1", over(seed, lambda e: gap(e, 1.0)), 0.1, fact=True),
-            same(f"{option} where it is 0", over(seed, lambda e: gap(e, 0.0)), fact=True),
+            expect_at_least(
+                f"{option} where the mean of x is 1", repeat_over_seeds(seed, lambda e: gap(e, 1.0)), 0.1, fact=True
+            ),
+            expect_equal(f"{option} where it is 0", repeat_over_seeds(seed, lambda e: gap(e, 0.0)), fact=True),
         ]
     )
 
 
 # --- divisive norm ------------------------------------------------------------------------------------------------
 
-TABLE_2 = {"batch": "full, full, full, own", "layer": "own, full, full, full"}
+REN_TABLE_2 = {"batch": "full, full, full, own", "layer": "own, full, full, full"}
 """The ranges of Table 2 of Ren et al. 2017, over (N, H, W, C); A and B are the same."""
 
 
-def is_general(seed: int) -> Evidence:
-    """Batch and layer norm beside the general form with their ranges, and with windows that reach across these."""
+def check_general_form(seed: int) -> Evidence:
+    """Compare batch and layer norm with the general form over their ranges, and with windows that reach across."""
 
     def gap(key: str, rule: str) -> tuple[float, ...]:
-        field = Field.parse(TABLE_2[key].replace("full", rule))
+        field = Field.parse(REN_TABLE_2[key].replace("full", rule))
         general = SCHEMES["custom"].with_fields(field, field)
-        return over(seed, lambda each: compare_schemes(SCHEMES[key], general, CONV, eps=0.0, seed=each).worst.residual)
+        return repeat_over_seeds(
+            seed, lambda each: compare_schemes(SCHEMES[key], general, CONV_SHAPE, eps=0.0, seed=each).worst.residual
+        )
 
     return Evidence(
         [
-            same(
+            expect_equal(
                 "largest difference of batch norm's x̂ from the general form's with the ranges of Table 2",
                 gap("batch", "full"),
             ),
-            same("largest difference of layer norm's x̂ from it with the ranges of Table 2", gap("layer", "full")),
-            same("largest difference of batch norm's x̂ from it with windows of radius 5", gap("batch", "window(5)")),
-            same("largest difference of layer norm's x̂ from it with windows of radius 5", gap("layer", "window(5)")),
+            expect_equal(
+                "largest difference of layer norm's x̂ from it with the ranges of Table 2", gap("layer", "full")
+            ),
+            expect_equal(
+                "largest difference of batch norm's x̂ from it with windows of radius 5", gap("batch", "window(5)")
+            ),
+            expect_equal(
+                "largest difference of layer norm's x̂ from it with windows of radius 5", gap("layer", "window(5)")
+            ),
         ]
     )
 
 
-def saturates(seed: int) -> Evidence:
-    """What doubling the contrast does to x̂ of divisive norm, over ε: twice as much where it is linear in it."""
+def check_divisive_saturation(seed: int) -> Evidence:
+    """Measure the factor of divisive norm's x̂ when the contrast doubles, over ε; it is 2 where x̂ is linear."""
     steps = 10.0 ** np.arange(-4, 5)
 
     @lru_cache(maxsize=16)
@@ -298,19 +351,19 @@ def saturates(seed: int) -> Evidence:
 
     return Evidence(
         [
-            below(
+            expect_at_most(
                 "largest factor by which doubling the contrast multiplies x̂, at ε = 10⁻⁴",
-                over(seed, lambda e: factors(e)[0].max()),
+                repeat_over_seeds(seed, lambda e: factors(e)[0].max()),
                 1.01,
             ),
-            apart(
+            expect_at_least(
                 "least factor by which doubling the contrast multiplies x̂, at ε = 10⁴",
-                over(seed, lambda e: factors(e)[-1].min()),
+                repeat_over_seeds(seed, lambda e: factors(e)[-1].min()),
                 1.99,
             ),
-            apart(
+            expect_at_least(
                 "least rise of this factor where ε is ten times as large",
-                over(seed, lambda e: np.diff(factors(e), axis=0).min()),
+                repeat_over_seeds(seed, lambda e: np.diff(factors(e), axis=0).min()),
                 0.0,
             ),
         ]
@@ -326,7 +379,7 @@ CLAIMS: tuple[Claim, ...] = (
         "longer v is, the less a step turns w.",
         how="‖v‖ and w along 200 steps of SGD that tell two kinds of digits apart.",
         expected="holds",
-        check=length_grows,
+        check=check_length_growth,
         see="/weights?show=norm&start=1",
         condition="The gradient is at right angles to v. This holds for plain SGD, as in its paper (Salimans & Kingma "
         "2016, section 2.1). With momentum or weight decay ‖v‖ may shrink.",
@@ -337,7 +390,7 @@ CLAIMS: tuple[Claim, ...] = (
         says="With weight norm, SGD updates v only.",
         how="g along the same steps, and the loss at their end, with g learned and without.",
         expected="wrong",
-        check=only_direction,
+        check=check_direction_only,
         see="/weights?show=norm&start=1",
         condition="The length g is learned too. Without it, w keeps its first length (Salimans & Kingma 2016, eq. 3).",
     ),
@@ -347,7 +400,7 @@ CLAIMS: tuple[Claim, ...] = (
         says="There is no reason to prefer weight norm over layer norm.",
         how="The changes of Table 1 that each absorbs behind a dense layer on digits, at ε = 0.",
         expected="opinion",
-        check=weight_or_layer,
+        check=check_weight_or_layer,
         see="/invariance?cell=weight.weight-vector-rescaling",
         condition="Each cancels changes that the other does not. Layer norm cancels more of them; which of them matter "
         "is another question.",
@@ -358,7 +411,7 @@ CLAIMS: tuple[Claim, ...] = (
         says="A dense layer divided by its largest singular value is 1-Lipschitz.",
         how="Pairs of digits, and pairs along the singular directions, before and behind a layer trained on digits.",
         expected="holds",
-        check=is_lipschitz,
+        check=check_lipschitz_bound,
         see="/weights?show=spectral&layer=dense",
         condition="It then stretches no difference of two inputs. For a convolution it takes the largest singular "
         "value of the whole map from picture to picture, which is not that of the matrix of its filters.",
@@ -370,7 +423,7 @@ CLAIMS: tuple[Claim, ...] = (
         says="Division by the largest singular value also bounds a layer from below (bi-Lipschitz), or makes ‖∇f‖ = 1.",
         how="The same pairs with as many units as inputs, and the slope of a critic, also normalized, behind ReLU.",
         expected="wrong",
-        check=bounded_below,
+        check=check_lower_bound,
         see="/weights?show=spectral&layer=square",
         condition="It bounds from above only: small stretches stay small. The smallest stretch is divided too, and "
         "stays as small beside the largest; with fewer units than inputs it is 0. Slopes are 1 or less.",
@@ -381,7 +434,7 @@ CLAIMS: tuple[Claim, ...] = (
         says="RMS norm divides by the root mean square: it does not centre and learns no β.",
         how="x̂ beside the formula's and beside layer norm over channels; the changes of Table 1 that both absorb.",
         expected="holds",
-        check=is_uncentred,
+        check=check_rms_norm,
         see="/identities?row=centred-rms",
         condition="Its formula subtracts nothing. It cancels each re-scaling that layer norm does, and no re-centring.",
     ),
@@ -391,7 +444,7 @@ CLAIMS: tuple[Claim, ...] = (
         says="In the tutorial's RMS norm for Keras, ε stands outside the root.",
         how="The lines of its class, ε = 10⁻⁸, beside the general form, which has ε inside as PyTorch's layer does.",
         expected="holds",
-        check=eps_outside,
+        check=check_eps_outside_root,
         see="/?scheme=rms&eps=1e-08&tab=formula",
         condition="Its code adds ε after the root. It matters where the root mean square of the inputs is not far "
         "above √ε; elsewhere it cannot be seen. The view that this opens has ε inside.",
@@ -403,7 +456,7 @@ CLAIMS: tuple[Claim, ...] = (
         how="The layer that the app's code for Keras calls; and x / √(variance + ε), which an older option computes, "
         "beside RMS norm.",
         expected="holds-if",
-        check=in_keras,
+        check=check_keras_rms_norm,
         see="/?scheme=rms&tab=code&framework=keras",
         condition="True only until keras.layers.RMSNormalization came in 2025. It is pull request 20911 of "
         "keras-team/keras. LayerNormalization(rms_scaling=True), of 2023, is not RMS norm: it divides x by its "
@@ -415,7 +468,7 @@ CLAIMS: tuple[Claim, ...] = (
         says="Batch and layer norm are special cases of divisive normalization.",
         how="x̂ of each on random tensors, beside the general form with those ranges, ε = 0, and with wide windows.",
         expected="holds",
-        check=is_general,
+        check=check_general_form,
         see="/identities?row=windows-batch",
         condition="Each averages over another range of the same formula.",
     ),
@@ -425,9 +478,9 @@ CLAIMS: tuple[Claim, ...] = (
         says="A larger ε makes divisive normalization linear instead of saturated.",
         how="A random tensor at once and twice the contrast, for ε from 10⁻⁴ to 10⁴.",
         expected="holds",
-        check=saturates,
+        check=check_divisive_saturation,
         see="/divisive?eps=0.01",
         condition="ε then outweighs the variance, so contrast is kept.",
     ),
 )
-"""Its claims."""
+"""The claims of this topic, in the order of the page."""

@@ -1,10 +1,11 @@
-"""All claims, by topic, in the order in which they are read."""
+"""All claims, by topic, in the order of the page."""
 
 from collections.abc import Iterable, Mapping
 
 from normviz.core.errors import InvalidInput
 from normviz.core.text import join_words
-from normviz.topics.claims.checks import basics, batch, found, gradients, groups, layer, table1, training, weights
+from normviz.topics.claims.checks import basics, batch, gradients, groups, layer, table1, training, weights
+from normviz.topics.claims.checks import own_findings as found
 from normviz.topics.claims.claim import Claim
 
 TOPICS: dict[str, tuple[Claim, ...]] = {
@@ -21,11 +22,11 @@ TOPICS: dict[str, tuple[Claim, ...]] = {
 """The claims of every topic."""
 
 CLAIMS: Mapping[str, Claim] = {claim.id: claim for claims in TOPICS.values() for claim in claims}
-"""All by id."""
+"""All claims by id."""
 
 
 def get_claims(ids: Iterable[str]) -> list[Claim]:
-    """The claims of these ids; raises InvalidInput for one that there is not."""
+    """Return the claims of these ids; raise InvalidInput for an unknown id."""
     wanted = [each.strip() for each in ids]
     for each in wanted:
         if each not in CLAIMS:

@@ -1,4 +1,4 @@
-"""The runs of experiments and claims: their queue, their cached results, and how far they are."""
+"""The runs of experiments and claims: their queue, their cached results, and their progress."""
 
 import time
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ from normviz.jobs.results import Archive, Part, Results, is_complete
 from normviz.topics.experiments.state import PAGE
 from normviz.ui.runs import PageRun, RunSource, get_server_speed, open_run
 
-KEY = f"{PAGE} work"
-"""The key of an experiment's run in the session's state."""
+RUN_KEY = f"{PAGE} work"
+"""Session key of an experiment's run."""
 
 FIRST_REPORT_SECONDS = 0.3
-"""Seconds that a page waits for the first report of a run, which comes sooner than the page's next look."""
+"""Seconds that a page waits for the first report of a run, which arrives before the next refresh."""
 
 
 @st.cache_resource
@@ -43,7 +43,7 @@ def find_missing_parts(parts: Sequence[Part]) -> list[Part]:
 
 
 def join_running(missing: Sequence[Part]) -> bool:
-    """Return True if another session runs all of these parts; get workers ready while the visitor reads."""
+    """Return True if another session runs all of these parts; start workers while the visitor reads."""
     try:
         get_experiment_queue().warm()
         return get_experiment_queue().is_in_progress(missing)
@@ -59,7 +59,7 @@ SOURCE = RunSource(
 )
 
 
-def open_parts(parts: Sequence[Part], page: str = PAGE, key: str = KEY, wanted: bool = False) -> PageRun:
+def open_parts(parts: Sequence[Part], page: str = PAGE, key: str = RUN_KEY, wanted: bool = False) -> PageRun:
     """Return the session's run of these parts, as `open_run` does."""
     return open_run(SOURCE, tuple(parts), page, key, wanted)
 
@@ -73,7 +73,7 @@ def find_results(run: PageRun) -> Results:
 
 
 def _is_next(run: PageRun) -> bool:
-    """Return True if the run is at work, or no job of others comes before it."""
+    """Return True if the run is active, and running or first in the queue."""
     request = run.request
     return request is not None and not request.is_over and not (request.is_waiting and request.jobs_ahead)
 
@@ -81,7 +81,7 @@ def _is_next(run: PageRun) -> bool:
 def compute_share(run: PageRun, results: Results) -> float:
     """Return the finished share of all parts, weighted by their seconds; 0 to 1.
 
-    The share of a running part counts, also where an older result of it has come further.
+    A running part counts with its current share, even if an older result of it has a larger one.
     """
     shares = {part: float(is_complete(arrays)) for part, arrays in results.items()}
     shares |= {cast(Part, each.job): each.share for each in ([*run.request.runs] if run.request else [])}

@@ -1,4 +1,4 @@
-"""The course of a training: losses of every step, and errors that are measured at some of the steps."""
+"""The history of a training: losses of every step, and errors measured at some of the steps."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -14,17 +14,19 @@ if TYPE_CHECKING:
     import torch
 
 
-def marks(length: int, points: int) -> np.ndarray:
+def choose_measured_steps(length: int, points: int) -> np.ndarray:
     """Return at most `points` of the steps 1 to `length`, evenly spread, with the first and the last."""
     return np.unique(np.linspace(1, length, points).round().astype(int))
 
 
-Series = np.ndarray | Sequence[np.ndarray]
-"""An array, or arrays of one shape that make one with another leading axis."""
+StackableArrays = np.ndarray | Sequence[np.ndarray]
+"""An array, or arrays of one shape that are stacked along a new leading axis."""
 
 
-def make_step(share: float, device: "torch.device", collect: Callable[[], Mapping[str, Series]]) -> JobStep[Arrays]:
-    """Return a step of a job on a device: its result so far is what `collect` returns, the share and the device."""
+def make_job_step(
+    share: float, device: "torch.device", collect: Callable[[], Mapping[str, StackableArrays]]
+) -> JobStep[Arrays]:
+    """Return a job step whose result holds the arrays of `collect`, the done share and the device's name."""
 
     def result() -> Arrays:
         from normviz.train.learning import format_device_name
@@ -35,28 +37,28 @@ def make_step(share: float, device: "torch.device", collect: Callable[[], Mappin
     return JobStep(share, result)
 
 
-class Course:
+class TrainingHistory:
     """Losses and measured errors of many networks.
 
     Args:
         length: number of steps of the training.
         points: number of steps at which errors are measured.
-        shape: of the networks, such as (rates, seeds).
+        shape: shape of the grid of networks, such as (rates, seeds).
 
     Attributes:
-        found: further results, such as those of the trained networks.
+        extra_results: further arrays for the result, such as tests of the trained networks.
     """
 
     def __init__(self, length: int, points: int, shape: tuple[int, ...]) -> None:
         self.length, self.shape = length, shape
-        self.marks = marks(length, points)
+        self.marks = choose_measured_steps(length, points)
         self.losses: list[np.ndarray] = []
         self.errors: defaultdict[str, list[np.ndarray]] = defaultdict(list)
         self.found: Arrays = {}
 
     @property
-    def marked(self) -> bool:
-        """Whether errors are measured at the last step."""
+    def is_measured(self) -> bool:
+        """True if errors are measured at the last step."""
         return len(self.losses) in self.marks
 
     @property
@@ -64,26 +66,26 @@ class Course:
         """The share of the training that is done."""
         return len(self.losses) / self.length
 
-    def as_grid(self, values: "torch.Tensor") -> np.ndarray:
-        """Return values of all networks in the shape of the networks."""
+    def reshape_to_grid(self, values: "torch.Tensor") -> np.ndarray:
+        """Return values of all networks as an array in the shape of the grid."""
         return values.detach().cpu().numpy().reshape(self.shape)
 
     def add_losses(self, losses: "torch.Tensor") -> None:
         """Add the losses of a step, (schemes, networks)."""
-        self.losses.append(self.as_grid(losses))
+        self.losses.append(self.reshape_to_grid(losses))
 
     def add_errors(self, **errors: "torch.Tensor") -> None:
-        """Add errors that were measured at the last step, by kind, (schemes, networks)."""
+        """Add errors measured at the last step, by kind, each (schemes, networks)."""
         for name, each in errors.items():
-            self.errors[name].append(self.as_grid(each))
+            self.errors[name].append(self.reshape_to_grid(each))
 
     def step(self, device: "torch.device") -> JobStep[Arrays]:
-        """Return the last step as a job yields it, with the result so far.
+        """Return the last step as a job step with the result so far.
 
-        "measured" holds the marked steps, "losses" the mean losses since the step marked before, and every kind of
-        errors an array (marked steps, …). What is `found` comes beside them.
+        The result holds "measured", the measured steps; "losses", the mean losses since the measured step before; every
+        kind of errors, (measured steps, …); and the extra results.
         """
-        return make_step(self.share, device, self._collect)
+        return make_job_step(self.share, device, self._collect)
 
     def _collect(self) -> Arrays:
         count = min(map(len, self.errors.values()), default=0)
@@ -95,5 +97,5 @@ class Course:
 
 
 def to_percent(errors: np.ndarray) -> np.ndarray:
-    """Return shares in per cent, at least 0.1: an axis of powers has no 0 (one of 450 test digits is 0.22)."""
+    """Return shares in per cent, at least 0.1 for a logarithmic axis (one of 450 test digits is 0.22)."""
     return np.maximum(100 * errors, 0.1)

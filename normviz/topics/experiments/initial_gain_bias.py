@@ -1,4 +1,4 @@
-"""The first values of gain and bias: networks that start from every pair of them, with any scheme."""
+"""First values of gain and bias: networks that start from every pair of them, with any scheme."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,45 +13,53 @@ from normviz.data.digits import DIGITS_DESCRIPTION
 from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import JobStep
-from normviz.topics.experiments.course import make_step, to_percent
-from normviz.topics.experiments.experiment import Comparison, Experiment, comparing, hidden_layers
-from normviz.topics.experiments.reports import FigureSpec, HeatMap, Report, Verdict, Word, draw_band, tabulate
+from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes, describe_hidden_layers
+from normviz.topics.experiments.reports import (
+    FigureSpec,
+    HeatMap,
+    Report,
+    Verdict,
+    VerdictKey,
+    make_band_curve,
+    tabulate,
+)
 from normviz.topics.experiments.scheme_job import SchemeJob
+from normviz.topics.experiments.training_history import make_job_step, to_percent
 from normviz.train.cost import estimate_dense_seconds
 
-GAINS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-BIASES = (-4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0)
+FIRST_GAINS = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+FIRST_BIASES = (-4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0)
 """First values of γ and β."""
 
-USUAL = (1.0, 0.0)
-"""γ and β as every library starts them."""
+USUAL_START = (1.0, 0.0)
+"""The first γ and β of every library."""
 
-RATES = {"sgd": (0.03, 0.1, 0.3), "adam": (0.003, 0.01, 0.03)}
+RATES_BY_OPTIMIZER = {"sgd": (0.03, 0.1, 0.3), "adam": (0.003, 0.01, 0.03)}
 """The learning rates of the grid, by the optimizer."""
 
-WIDTHS = (32, 32)
+LAYER_WIDTHS = (32, 32)
 """Units of the normalized layers."""
 
-BATCH = 32
+BATCH_SIZE = 32
 """Digits of a mini-batch."""
 
-LEARNS = 0.5
+MAX_LEARNED_ERROR = 0.5
 """A network learns if its mean test error is less than this."""
 
-TESTED = 450
-"""Digits to test on: errors come in steps of one."""
+TEST_DIGITS = 450
+"""Number of test digits, which bounds the resolution of errors."""
 
-MOST = 20.0
-"""The error at the end of the colours, in per cent: differences among networks that learn are to be seen."""
+MAX_SHOWN_ERROR = 20.0
+"""The error at the end of the colour scale, in per cent, chosen to show differences among networks that learn."""
 
 
 @dataclass(frozen=True)
-class Setting(Comparison):
-    """How the networks are trained that differ in their first γ and β."""
+class Setting(ComparisonSetting):
+    """Settings of the trainings from different first γ and β."""
 
-    layer: ClassVar[tuple[int, int]] = (BATCH, WIDTHS[0])
+    layer: ClassVar[tuple[int, int]] = (BATCH_SIZE, LAYER_WIDTHS[0])
 
-    schemes: tuple[str, ...] = comparing(("layer",))
+    schemes: tuple[str, ...] = declare_schemes(("layer",))
     optimizer: str = choice("adam", {"sgd": "SGD", "adam": "Adam"}, label="Optimizer")
     steps: int = integer(200, 20, 400, label="Steps", stops=(50, 100, 200, 400), control="stops")
 
@@ -74,12 +82,14 @@ class Part(SchemeJob):
 
     @property
     def seconds(self) -> float:
-        """The expected time of its steps on the machine on which that was measured."""
+        """Expected seconds of all steps on the reference machine."""
         count = len(self.biases) * len(self.rates) * len(self.networks)
-        return estimate_dense_seconds([self.row.scheme], count, WIDTHS, BATCH, self.length, measurement_count=1)
+        return estimate_dense_seconds(
+            [self.row.scheme], count, LAYER_WIDTHS, BATCH_SIZE, self.length, measurement_count=1
+        )
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train step by step, and test at the end."""
+        """Train, and yield the result so far after every step; test at the end."""
         from normviz.train.dense import Dense, split_digits
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device, shuffle_mini_batches, to_numpy
 
@@ -88,47 +98,55 @@ class Part(SchemeJob):
         x, labels = digits.train
         shape = (len(self.biases), count, len(self.networks))
         schemes = [self.row.scheme] * len(self.biases)
-        network = Dense(schemes, self.networks * count, WIDTHS, BATCH, self.eps, device)
+        network = Dense(schemes, self.networks * count, LAYER_WIDTHS, BATCH_SIZE, self.eps, device)
         for gains, biases in zip(network.gains, network.biases, strict=False):
             gains.fill_(self.gain)
             biases.copy_(biases.new_tensor(self.biases)[:, None, None, None].expand_as(biases))
         learner = Trainer(network.parameters, self.optimizer, np.repeat(self.rates, len(self.networks))[None])
         losses: list[np.ndarray] = []
         ended: Arrays = {}
-        for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, BATCH), 1):
+        for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, BATCH_SIZE), 1):
             same = chosen.repeat(count, 1)
             loss = cross_entropy(network.logits(x[same]), labels[same])
             learner.step(loss)
             losses.append(to_numpy(loss).reshape(shape))
             if step == self.length:
-                errors = network.measure_errors(x, BATCH, (digits.validation, digits.test))
+                errors = network.measure_errors(x, BATCH_SIZE, (digits.validation, digits.test))
                 ended["validation"], ended["test"] = (to_numpy(each).reshape(shape).astype(float) for each in errors)
-            yield make_step(step / self.length, device, lambda: {"losses": losses, **ended})
+            yield make_job_step(step / self.length, device, lambda: {"losses": losses, **ended})
 
 
 def parts(setting: Setting) -> list[Part]:
-    """Return a part for every scheme and first gain; the usual gain comes first."""
-    gains = sorted(GAINS, key=lambda gain: abs(np.log(gain)))
+    """Return a job for every scheme and first gain; the usual gain comes first."""
+    gains = sorted(FIRST_GAINS, key=lambda gain: abs(np.log(gain)))
     return [
-        Part.of(setting, row, gain=gain, biases=BIASES, rates=RATES[setting.optimizer], optimizer=setting.optimizer)
+        Part.of(
+            setting,
+            row,
+            gain=gain,
+            biases=FIRST_BIASES,
+            rates=RATES_BY_OPTIMIZER[setting.optimizer],
+            optimizer=setting.optimizer,
+        )
         for row in setting.rows
         for gain in gains
     ]
 
 
-Errors = Mapping[tuple[float, float], np.ndarray]
+ErrorsByStart = Mapping[tuple[float, float], np.ndarray]
 """Test errors by seed, by the first γ and β, each at the learning rate with the lowest mean validation error."""
 
 
 def _choose_errors(gain: float, result: Arrays) -> dict[tuple[float, float], np.ndarray]:
     """Return the test errors of one first γ."""
     return {
-        (gain, bias): result["test"][k, choose_learning_rate(result["validation"][k])] for k, bias in enumerate(BIASES)
+        (gain, bias): result["test"][k, choose_learning_rate(result["validation"][k])] for k,
+        bias in enumerate(FIRST_BIASES)
     }  # fmt: skip
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return the test error over the first γ, over the first β, and over both."""
+    """Report the test error over the first γ, over the first β, and over both."""
     found = [(part, results[part]) for part in parts(setting) if part in results]
     errors: dict[int, dict[tuple[float, float], np.ndarray]] = {}
     for part, result in found:
@@ -145,24 +163,26 @@ def report(setting: Setting, results: Results) -> Report:
         for (gain, bias), by_seed in each.items()
         for seed, error in zip(setting.networks, by_seed, strict=True)
     ]
-    ended = {k: each for k, each in errors.items() if len(each) == len(GAINS) * len(BIASES)}
+    ended = {k: each for k, each in errors.items() if len(each) == len(FIRST_GAINS) * len(FIRST_BIASES)}
     return Report(_headline(setting, ended), figures, _verdict(setting, ended), tabulate(rows))
 
 
-def _draw_lines(setting: Setting, errors: Mapping[int, Errors]) -> FigureSpec:
-    """Draw the test error over each first value where the other one is as usual."""
+def _draw_lines(setting: Setting, errors: Mapping[int, ErrorsByStart]) -> FigureSpec:
+    """Draw the test error over each first value, with the usual other one."""
     panels = []
     for axis, (symbol, other, log) in enumerate((("γ", "β = 0", "xy"), ("β", "γ = 1", "y"))):
         curves = []
         for k, each in sorted(errors.items()):
-            along = sorted(at for at in each if at[1 - axis] == USUAL[1 - axis])
+            along = sorted(at for at in each if at[1 - axis] == USUAL_START[1 - axis])
             if along:
                 x = np.array([at[axis] for at in along])
                 found = np.stack([each[at] for at in along])
-                curves.append(draw_band(setting.labels[k], x, found, k, to_percent, points=True))
+                curves.append(make_band_curve(setting.labels[k], x, found, k, to_percent, points=True))
         panels.append(CurvePanel(f"First {symbol}, with {other}", curves, f"first {symbol}", "test error, %", log))
     usual = "; ".join(
-        f"{setting.names[k]} {format_mean_percent(each[USUAL])}" for k, each in sorted(errors.items()) if USUAL in each
+        f"{setting.names[k]} {format_mean_percent(each[USUAL_START])}"
+        for k, each in sorted(errors.items())
+        if USUAL_START in each
     )
     return FigureSpec(
         "lines", [panel for panel in panels if panel.curves],
@@ -171,32 +191,32 @@ def _draw_lines(setting: Setting, errors: Mapping[int, Errors]) -> FigureSpec:
     )  # fmt: skip
 
 
-def _draw_map(setting: Setting, k: int, errors: Errors) -> FigureSpec:
+def _draw_map(setting: Setting, k: int, errors: ErrorsByStart) -> FigureSpec:
     """Draw the mean error over first γ and first β."""
-    values = np.full((len(GAINS), len(BIASES)), np.nan)
+    values = np.full((len(FIRST_GAINS), len(FIRST_BIASES)), np.nan)
     for (gain, bias), each in errors.items():
-        values[GAINS.index(gain), BIASES.index(bias)] = 100 * np.mean(each)
+        values[FIRST_GAINS.index(gain), FIRST_BIASES.index(bias)] = 100 * np.mean(each)
     heat = HeatMap(
-        f"{setting.labels[k]}: test error, %", values, [typeset(gain) for gain in GAINS],
-        [typeset(bias) for bias in BIASES], "first β", "first γ", (0.0, MOST), written="{:.1f}".format,
+        f"{setting.labels[k]}: test error, %", values, [typeset(gain) for gain in FIRST_GAINS],
+        [typeset(bias) for bias in FIRST_BIASES], "first β", "first γ", (0.0, MAX_SHOWN_ERROR), written="{:.1f}".format,
     )  # fmt: skip
     ends = " to ".join(f"{each:.1f}%" for each in (np.nanmin(values), np.nanmax(values)))
     return FigureSpec(
         f"map-{setting.rows[k].key}", heat, f"Test error by the first γ and β, {setting.names[k]}: {ends}.",
-        f"Means over the seeds; {typeset(MOST)}% and more have one colour.",
+        f"Means over the seeds; {typeset(MAX_SHOWN_ERROR)}% and more have one colour.",
     )  # fmt: skip
 
 
 def _draw_losses(part: Part, result: Arrays) -> FigureSpec:
     """Draw the loss with the usual β and the middle rate, before the first networks are trained."""
-    losses = result["losses"][:, BIASES.index(USUAL[1]), len(part.rates) // 2]
-    curve = draw_band(part.row.scheme.label, np.arange(len(losses)), losses, 0)
+    losses = result["losses"][:, FIRST_BIASES.index(USUAL_START[1]), len(part.rates) // 2]
+    curve = make_band_curve(part.row.scheme.label, np.arange(len(losses)), losses, 0)
     panel = CurvePanel(f"γ = {typeset(part.gain)}, β = 0", [curve], "step", "loss", "y")
     return FigureSpec("losses", [panel], f"Loss by step, so far {typeset(float(curve.y[-1]), 3)}.")
 
 
-def _headline(setting: Setting, ended: Mapping[int, Errors]) -> str:
-    """Return the range of the mean errors of the first scheme that is trained."""
+def _headline(setting: Setting, ended: Mapping[int, ErrorsByStart]) -> str:
+    """Return the headline: the range of the mean errors of the first trained scheme."""
     if not ended:
         return "Not all first values are tried yet."
     k, errors = next(iter(sorted(ended.items())))
@@ -204,17 +224,17 @@ def _headline(setting: Setting, ended: Mapping[int, Errors]) -> str:
     return capitalize_first(f"{setting.names[k]}: {low:.0f}% to {high:.0f}% test error, by first γ and β.")
 
 
-def _verdict(setting: Setting, ended: Mapping[int, Errors]) -> Verdict:
-    """Say how many first values end clearly better or worse than the usual ones."""
+def _verdict(setting: Setting, ended: Mapping[int, ErrorsByStart]) -> Verdict:
+    """Judge the first values by the number that end clearly better or worse than the usual ones."""
     if len(ended) < len(setting.rows):
         return Verdict("open", "Not all first values are tried yet.")
-    others = {(k, at): each for k, errors in ended.items() for at, each in errors.items() if at != USUAL}
-    changes = [compare_seed_by_seed(each, ended[k][USUAL], 1 / TESTED) for (k, _), each in others.items()]
+    others = {(k, at): each for k, errors in ended.items() for at, each in errors.items() if at != USUAL_START}
+    changes = [compare_seed_by_seed(each, ended[k][USUAL_START], 1 / TEST_DIGITS) for (k, _), each in others.items()]
     found = dict(zip(others, find_clear_signs(changes), strict=True))
     texts, better, worse, count = [], 0, 0, 0
     for k, errors in sorted(ended.items()):
-        name, usual = capitalize_first(setting.names[k]), errors[USUAL]
-        if not np.mean(usual) < LEARNS:
+        name, usual = capitalize_first(setting.names[k]), errors[USUAL_START]
+        if not np.mean(usual) < MAX_LEARNED_ERROR:
             texts.append(f"{name} does not learn from γ = 1, β = 0.")
             continue
         signs = [sign for (scheme, _), sign in found.items() if scheme == k]
@@ -229,12 +249,13 @@ def _verdict(setting: Setting, ended: Mapping[int, Errors]) -> Verdict:
         better, worse, count = better + down, worse + up, count + len(signs)
     condition = (
         f"{setting.steps} steps of {'Adam' if setting.optimizer == 'adam' else 'SGD'}, which also trains γ and β. Each "
-        f"first value has the best of {len(RATES[setting.optimizer])} learning rates on validation digits. Holm's "
+        f"first value has the best of {len(RATES_BY_OPTIMIZER[setting.optimizer])} learning rates on validation "
+        f"digits. Holm's "
         f"correction is for {len(changes)} comparisons."
     )
     if not count:
         return Verdict("open", " ".join(texts), condition)
-    word: Word = "open" if not better + worse else "holds" if better + worse == count else "holds-if"
+    word: VerdictKey = "open" if not better + worse else "holds" if better + worse == count else "holds-if"
     if word == "holds-if":
         condition = f"It does for {better + worse} of {count} first values. {condition}"
     return Verdict(word, " ".join(texts), condition)
@@ -245,7 +266,8 @@ EXPERIMENT = Experiment(
     question="Do the first values of gain and bias matter?",
     claim="The first values of gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization of the "
     "gains and bias matter?”).",
-    about=lambda _: f"{DIGITS_DESCRIPTION}; {hidden_layers(WIDTHS)}, ReLU(γ x̂ + β); {len(GAINS) * len(BIASES)} "
+    about=lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}, ReLU(γ x̂ + β); "
+                    f"{len(FIRST_GAINS) * len(FIRST_BIASES)} "
                     f"pairs of first "
     "γ and β, the same for all units.",
     setting=Setting, parts=parts, report=report,

@@ -14,46 +14,46 @@ from normviz.core.text import join_words, typeset
 from normviz.data.digits import DIGITS_DESCRIPTION
 from normviz.describe.seeds import compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
-from normviz.topics.experiments.dense_grid import RATES, WIDTHS, DenseGrid
-from normviz.topics.experiments.experiment import Experiment, hidden_layers
+from normviz.topics.experiments.dense_grid import LAYER_WIDTHS, LEARNING_RATES, DenseGrid
+from normviz.topics.experiments.experiment import Experiment, describe_hidden_layers
 from normviz.topics.experiments.experiment import Setting as Seeded
 from normviz.topics.experiments.grid_outcome import GridOutcome
-from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word, draw_band
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, VerdictKey, make_band_curve
 
 if TYPE_CHECKING:
     import torch
 
     from normviz.train.dense import Dense, Digits
 
-SHIFTS = {"bright": "Overexposed", "washed": "Washed out", "dim": "Dimmed"}
-"""How test pictures differ from those of training."""
+SHIFT_NAMES = {"bright": "Overexposed", "washed": "Washed out", "dim": "Dimmed"}
+"""Shifts of the test pictures."""
 
-LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8)
+SHIFT_LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8)
 """Strengths of the shift."""
 
-MIDDLE = 0.4
+HEADLINE_LEVEL = 0.4
 """The strength that the headline is about."""
 
-SIZES = (2, 4, 8, 16, 32, 64)
+TEST_BATCH_SIZES = (2, 4, 8, 16, 32, 64)
 """Test pictures that are normalized together by their own statistics."""
 
-SHOWN_SIZE = 16
+SHOWN_BATCH_SIZE = 16
 """The size in the first figure."""
 
-BATCH = 32
+BATCH_SIZE = 32
 """Digits of a mini-batch in training."""
 
 
 @dataclass(frozen=True)
 class Setting(Seeded):
-    """What happens to the test pictures, and how long the networks are trained on pictures without it."""
+    """Settings of the shift of the test pictures, and of the training without it."""
 
-    shift: str = choice("bright", SHIFTS, label="Shift", help="Of all test pictures, in the same way.")
+    shift: str = choice("bright", SHIFT_NAMES, label="Shift", help="Of all test pictures, in the same way.")
     steps: int = integer(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
 
 
 def shift_pictures(x: "torch.Tensor", shift: str, level: float) -> "torch.Tensor":
-    """Return pictures 0..1 with a change of brightness, contrast or both; level 0 is none.
+    """Return pictures 0..1 with a change of brightness, contrast or both; level 0 changes nothing.
 
     "bright" is min(x + s, 1), "washed" (1 − s)x + s, "dim" (1 − s)x.
     """
@@ -76,7 +76,7 @@ class Part(DenseGrid):
 
     shift: str
 
-    def examine(self, network: "Dense", digits: "Digits") -> Arrays:
+    def measure_extra_results(self, network: "Dense", digits: "Digits") -> Arrays:
         """Return the errors on shifted test digits; the seeds put them in different orders."""
         from normviz.train.learning import to_numpy
 
@@ -85,7 +85,7 @@ class Part(DenseGrid):
 
         (x, _), (others, _), (test, answers) = digits
         shifted, tests = (
-            [shift_pictures(each, self.shift, level) for level in LEVELS] for each in (others, test)
+            [shift_pictures(each, self.shift, level) for level in SHIFT_LEVELS] for each in (others, test)
         )  # fmt: skip
         running = network.measure_errors(x, self.batch, [(each, answers) for each in tests])
         new = [
@@ -94,22 +94,22 @@ class Part(DenseGrid):
         ]
         orders = np.stack([np.random.default_rng([seed, 6]).permutation(len(test)) for seed in self.networks])
         orders = np.tile(orders, (len(self.rates), 1))
-        own = [[network.measure_own_errors(each, answers, size, orders) for each in tests] for size in SIZES]
+        own = [[network.measure_own_errors(each, answers, size, orders) for each in tests] for size in TEST_BATCH_SIZES]
         return {
             "running": as_grid(running), "recalculated": as_grid(new), "own": np.stack([as_grid(each) for each in own]),
         }  # fmt: skip
 
 
 def parts(setting: Setting) -> list[Part]:
-    """Return a part for batch norm and one for layer norm."""
+    """Return a job for batch norm and one for layer norm."""
     return [
         Part.of(
             setting,
             SchemeSpec.of(SCHEMES[key]),
-            rates=RATES,
+            rates=LEARNING_RATES,
             optimizer="adam",
-            widths=WIDTHS,
-            batch=BATCH,
+            widths=LAYER_WIDTHS,
+            batch=BATCH_SIZE,
             shift=setting.shift,
         )
         for key in ("batch", "layer")
@@ -117,47 +117,55 @@ def parts(setting: Setting) -> list[Part]:
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return the error over the strength of the shift, and over the number of test pictures in a batch."""
+    """Report the error over the strength of the shift, and over the number of test pictures in a batch."""
     ended = {
-        part.row.key: GridOutcome(f"{part.row.key} norm", f"{part.row.key} norm", look, RATES, results[part])
+        part.row.key: GridOutcome(f"{part.row.key} norm", f"{part.row.key} norm", look, LEARNING_RATES, results[part])
         for look, part in enumerate(parts(setting))
         if part in results and results[part]["share"] == 1
     }
     figures = [_draw_levels(setting, ended), _draw_sizes(setting, ended)] if ended else []
     table: dict[str, list[Any]] = {
-        "strength": [level for level in LEVELS for _ in setting.networks],
-        "seed": [*setting.networks] * len(LEVELS),
+        "strength": [level for level in SHIFT_LEVELS for _ in setting.networks],
+        "seed": [*setting.networks] * len(SHIFT_LEVELS),
     }
     for key, each in ended.items():
-        columns = {"running averages": each.at_best("running"), "recalculated": each.at_best("recalculated")}
-        columns |= {f"own, of {size}": errors for size, errors in zip(SIZES, each.at_best("own"), strict=True)}
+        columns = {
+            "running averages": each.get_at_best_rate("running"),
+            "recalculated": each.get_at_best_rate("recalculated"),
+        }
+        columns |= {
+            f"own, of {size}": errors
+            for size, errors in zip(TEST_BATCH_SIZES, each.get_at_best_rate("own"), strict=True)
+        }
         table |= {f"{key}, {name}": [float(one) for one in errors.flat] for name, errors in columns.items()}
     return Report(_headline(ended), figures, _verdict(setting, ended), table)
 
 
-def _lines(ended: Mapping[str, GridOutcome]) -> dict[str, np.ndarray]:
-    """Return the errors of the first figure over the level: those of batch norm by the statistics, and layer norm's."""
+def _collect_lines(ended: Mapping[str, GridOutcome]) -> dict[str, np.ndarray]:
+    """Return the errors by level for the first figure: batch norm's by the statistics, and layer norm's."""
     lines = {}
     if "batch" in ended:
-        lines["running averages"] = ended["batch"].at_best("running")
-        lines["recalculated"] = ended["batch"].at_best("recalculated")
-        lines[f"own, of {SHOWN_SIZE}"] = ended["batch"].at_best("own")[SIZES.index(SHOWN_SIZE)]
+        lines["running averages"] = ended["batch"].get_at_best_rate("running")
+        lines["recalculated"] = ended["batch"].get_at_best_rate("recalculated")
+        lines[f"own, of {SHOWN_BATCH_SIZE}"] = ended["batch"].get_at_best_rate("own")[
+            TEST_BATCH_SIZES.index(SHOWN_BATCH_SIZE)
+        ]
     if "layer" in ended:
-        lines["layer norm"] = ended["layer"].at_best("running")
+        lines["layer norm"] = ended["layer"].get_at_best_rate("running")
     return lines
 
 
 def _draw_levels(setting: Setting, ended: Mapping[str, GridOutcome]) -> FigureSpec:
     """Draw the test error over the strength of the shift."""
-    middle, lines = LEVELS.index(MIDDLE), _lines(ended)
+    middle, lines = SHIFT_LEVELS.index(HEADLINE_LEVEL), _collect_lines(ended)
     curves = [
-        draw_band(name, np.array(LEVELS), 100 * errors, k, points=True)
+        make_band_curve(name, np.array(SHIFT_LEVELS), 100 * errors, k, points=True)
         for k, (name, errors) in enumerate(lines.items())
     ]
-    panel = CurvePanel(f"{SHIFTS[setting.shift]} test pictures", curves, "strength of the shift", "test error, %")
+    panel = CurvePanel(f"{SHIFT_NAMES[setting.shift]} test pictures", curves, "strength of the shift", "test error, %")
     said = ", ".join(f"{name} {format_mean_percent(errors[middle])}" for name, errors in lines.items())
     return FigureSpec(
-        "levels", [panel], f"Test error over the strength of the shift. At {typeset(MIDDLE)}: {said}.",
+        "levels", [panel], f"Test error over the strength of the shift. At {typeset(HEADLINE_LEVEL)}: {said}.",
         "All networks are trained on pictures without the shift. The first three lines are one network with batch norm "
         "and different statistics. Means over the seeds with 95% intervals.",
     )  # fmt: skip
@@ -165,50 +173,50 @@ def _draw_levels(setting: Setting, ended: Mapping[str, GridOutcome]) -> FigureSp
 
 def _draw_sizes(setting: Setting, ended: Mapping[str, GridOutcome]) -> FigureSpec:
     """Draw the test error over the number of test pictures that are normalized together."""
-    middle = LEVELS.index(MIDDLE)
-    sizes = {each.name: each.at_best("own") for each in ended.values()}
+    middle = SHIFT_LEVELS.index(HEADLINE_LEVEL)
+    sizes = {each.name: each.get_at_best_rate("own") for each in ended.values()}
     panels = [
         CurvePanel(
-            f"Own statistics, strength {typeset(LEVELS[level])}",
+            f"Own statistics, strength {typeset(SHIFT_LEVELS[level])}",
             [
-                draw_band(name, np.array(SIZES), 100 * errors[:, level], k, points=True)
+                make_band_curve(name, np.array(TEST_BATCH_SIZES), 100 * errors[:, level], k, points=True)
                 for k, (name, errors) in enumerate(sizes.items())
             ],
-            "test pictures in a batch", "test error, %", "x", marks=SIZES,
+            "test pictures in a batch", "test error, %", "x", marks=TEST_BATCH_SIZES,
         )
         for level in (0, middle)
     ]  # fmt: skip
     said = "; ".join(
-        f"{name}, {format_mean_percent(errors[0, middle])} of {SIZES[0]} and "
-        f"{format_mean_percent(errors[-1, middle])} of {SIZES[-1]}"
+        f"{name}, {format_mean_percent(errors[0, middle])} of {TEST_BATCH_SIZES[0]} and "
+        f"{format_mean_percent(errors[-1, middle])} of {TEST_BATCH_SIZES[-1]}"
         for name, errors in sizes.items()
     )
     return FigureSpec(
-        "sizes", panels, f"Test error over the size of a test batch, at strength {typeset(MIDDLE)}: {said}.",
+        "sizes", panels, f"Test error over the size of a test batch, at strength {typeset(HEADLINE_LEVEL)}: {said}.",
         "Batch norm in training mode: each batch of test pictures has its own mean and variance. Layer norm depends on "
         "no batch.",
     )  # fmt: skip
 
 
 def _headline(ended: Mapping[str, GridOutcome]) -> str:
-    """Return how much of the error new statistics remove."""
+    """Return the headline: the test error before and after new statistics."""
     if "batch" not in ended:
         return "The network with batch norm is not trained yet."
-    statistics, middle = ("running", "recalculated"), LEVELS.index(MIDDLE)
-    before, after = (100 * float(np.mean(ended["batch"].at_best(name)[middle])) for name in statistics)
+    statistics, middle = ("running", "recalculated"), SHIFT_LEVELS.index(HEADLINE_LEVEL)
+    before, after = (100 * float(np.mean(ended["batch"].get_at_best_rate(name)[middle])) for name in statistics)
     if not after < before:
         return "Recalculated statistics do not lower the test error."
     return f"Recalculated statistics lower the test error from {before:.0f}% to {after:.0f}%."
 
 
 def _verdict(setting: Setting, ended: Mapping[str, GridOutcome]) -> Verdict:
-    """Say whether new statistics lower the error at every strength of the shift."""
+    """Judge whether new statistics lower the error at every strength of the shift."""
     if len(ended) < len(parts(setting)):
         return Verdict("open", "Not all networks are trained yet.")
-    middle = LEVELS.index(MIDDLE)
-    running, recalculated, own, layer = _lines(ended).values()
+    middle = SHIFT_LEVELS.index(HEADLINE_LEVEL)
+    running, recalculated, own, layer = _collect_lines(ended).values()
     rates = [typeset(each.rate) for each in ended.values()]
-    gains = [compare_seed_by_seed(running[k], recalculated[k]) for k in range(1, len(LEVELS))]
+    gains = [compare_seed_by_seed(running[k], recalculated[k]) for k in range(1, len(SHIFT_LEVELS))]
     others = [
         compare_seed_by_seed(recalculated[middle], running[0]),
         compare_seed_by_seed(own[middle], recalculated[middle]),
@@ -216,7 +224,7 @@ def _verdict(setting: Setting, ended: Mapping[str, GridOutcome]) -> Verdict:
     ]
     signs = find_clear_signs([*gains, *others])
     lower = signs[: len(gains)]
-    word: Word = "wrong" if min(lower) < 0 else "holds" if all(lower) else "holds-if" if any(lower) else "open"
+    word: VerdictKey = "wrong" if min(lower) < 0 else "holds" if all(lower) else "holds-if" if any(lower) else "open"
     texts = [
         f"a difference of {each.text(100)} points" if sign else "no clear difference"
         for each, sign in zip(others, signs[len(gains) :], strict=True)
@@ -226,13 +234,16 @@ def _verdict(setting: Setting, ended: Mapping[str, GridOutcome]) -> Verdict:
         for each in (running[middle], recalculated[middle], running[0], own[middle], layer[middle])
     ]
     says = (
-        f"Test error at strength {typeset(MIDDLE)}: {levels[0]} with the running averages of training and {levels[1]} "
+        f"Test error at strength {typeset(HEADLINE_LEVEL)}: {levels[0]} with the running averages of training "
+        f"and {levels[1]} "
         f"with recalculated statistics; without a shift it is {levels[2]} ({texts[0]}). With the own statistics of "
-        f"{SHOWN_SIZE} test pictures: {levels[3]} ({texts[1]} from recalculated). Layer norm: {levels[4]} ({texts[2]} "
+        f"{SHOWN_BATCH_SIZE} test pictures: {levels[3]} ({texts[1]} from recalculated). Layer norm: {levels[4]} "
+        f"({texts[2]} "
         f"from running averages). Recalculation lowers the error clearly at {lower.count(1)} of {len(gains)} strengths."
     )
     condition = (
-        f"{SHIFTS[setting.shift]} pictures, all by the same amount; statistics are recalculated on 449 digits without "
+        f"{SHIFT_NAMES[setting.shift]} pictures, all by the same amount; statistics are recalculated on 449 "
+        f"digits without "
         f"labels that have this shift too. Networks are trained for {setting.steps} steps of Adam on pictures without "
         f"it, at the best rate on validation digits: {join_words(rates, 'and')}. Holm's "
         f"correction is for {len(signs)} comparisons."
@@ -245,8 +256,8 @@ EXPERIMENT = Experiment(
     question="Can new statistics repair a network?",
     claim="“By modulating the statistics in all Batch Normalization layers across the network, our approach achieves "
     "deep adaptation effect for domain adaptation tasks” (Li et al. 2016, AdaBN, arXiv 1603.04779, abstract).",
-    about=lambda setting: f"{DIGITS_DESCRIPTION}; {hidden_layers(WIDTHS)}. Test pictures: "
-                          f"{SHIFTS[setting.shift].lower()}. No "
+    about=lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Test pictures: "
+                          f"{SHIFT_NAMES[setting.shift].lower()}. No "
     "weight changes, only batch norm's mean and variance.",
     setting=Setting, parts=parts, report=report,
     why="Brightness and contrast shift and scale the inputs of a layer. The mean and the variance of the shifted data "

@@ -14,11 +14,11 @@ from normviz.data.digits import DIGIT_CLASSES, DIGITS_DESCRIPTION
 from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import JobStep
-from normviz.topics.experiments.course import Course, to_percent
-from normviz.topics.experiments.experiment import Experiment, hidden_layers
+from normviz.topics.experiments.experiment import Experiment, describe_hidden_layers
 from normviz.topics.experiments.experiment import Setting as Seeded
 from normviz.topics.experiments.grid_outcome import GridOutcome
-from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, Word, draw_band
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, VerdictKey, make_band_curve
+from normviz.topics.experiments.training_history import TrainingHistory, to_percent
 from normviz.train.cost import estimate_dense_seconds
 
 if TYPE_CHECKING:
@@ -27,42 +27,42 @@ if TYPE_CHECKING:
     from normviz.train.dense import Dense, Digits
     from normviz.train.grouped_batches import GroupedBatches
 
-NETWORKS = ("batch norm, one class", "batch norm, shuffled", "layer norm")
+NETWORK_NAMES = ("batch norm, one class", "batch norm, shuffled", "layer norm")
 """The networks that are compared, by scheme and by the groups of their mini-batches."""
 
-GROUPS = (0, 1, 0)
-"""Their groups, as `normviz.train.grouped_batches` counts them: of one class, shuffled, of one class."""
+NETWORK_GROUPS = (0, 1, 0)
+"""Groups of each network, by the numbers of `normviz.train.grouped_batches`: one class, shuffled, one class."""
 
-RATES = (0.002, 0.005, 0.01, 0.02, 0.05)
+LEARNING_RATES = (0.002, 0.005, 0.01, 0.02, 0.05)
 """Learning rates of Adam of the grid."""
 
-WIDTHS = (64, 64)
+LAYER_WIDTHS = (64, 64)
 """Units of the normalized layers."""
 
-LOOKED_AT = 800
-"""Pictures that the statistics of inference are taken of, and those on which networks are tested."""
+TEST_PICTURES = 800
+"""Number of pictures for the statistics of inference, and for the tests."""
 
-POINTS = 8
+MEASUREMENT_COUNT = 8
 """Steps of a training at which the validation error is measured."""
 
-TESTS = {
+TEST_NAMES = {
     "blank": "blank pictures",
     "same": "digits, one class",
     "mixed": "digits, shuffled",
     "inference": "digits, inference",
 }
-"""The tests of the figure: which pictures, and in which groups or by running averages."""
+"""The tests of the figure: pictures, and their groups or running averages."""
 
-LEARNS = 0.5
+MAX_LEARNED_ERROR = 0.5
 """A network learns if its mean validation error, in groups as in training, is less than this."""
 
-APART = 0.12
-"""The distance of points that stand beside each other, as a share of the way to the next test."""
+POINT_OFFSET = 0.12
+"""Distance of points beside each other, as a share of the distance to the next test."""
 
 
 @dataclass(frozen=True)
 class Setting(Seeded):
-    """How the networks are trained."""
+    """Settings of the training."""
 
     group: int = number_choice(8, (4, 8, 16), label="Pictures in a group", help="One of them is blank.")
     steps: int = integer(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
@@ -70,7 +70,7 @@ class Setting(Seeded):
 
 @dataclass(frozen=True)
 class Part:
-    """All networks of `NETWORKS` at all learning rates, from all seeds, as one stack.
+    """The job: all networks of `NETWORK_NAMES` at all learning rates, from all seeds, as one stack.
 
     Its result holds "losses" and "validation", (measured steps, networks, rates, seeds); and shares of wrong answers on
     test pictures, (networks, rates, seeds): "blank" for the blank ones in groups as in training, "same" and "mixed" for
@@ -87,19 +87,19 @@ class Part:
     device: str
 
     @property
-    def looks(self) -> int:
-        """The mini-batches that hold `LOOKED_AT` pictures."""
-        return LOOKED_AT // (DIGIT_CLASSES * self.group)
+    def test_batch_count(self) -> int:
+        """Number of mini-batches that hold `TEST_PICTURES` pictures."""
+        return TEST_PICTURES // (DIGIT_CLASSES * self.group)
 
     @property
     def seconds(self) -> float:
-        """The expected time of its steps on the machine on which that was measured."""
-        schemes, count = [SCHEMES["batch"]] * len(NETWORKS), len(self.rates) * len(self.networks)
-        tested = self.looks * (POINTS + 4) // 3  # a forward pass takes a third of a step
-        return estimate_dense_seconds(schemes, count, WIDTHS, DIGIT_CLASSES * self.group, self.length + tested)
+        """Expected seconds of all steps on the reference machine."""
+        schemes, count = [SCHEMES["batch"]] * len(NETWORK_NAMES), len(self.rates) * len(self.networks)
+        tested = self.test_batch_count * (MEASUREMENT_COUNT + 4) // 3  # a forward pass takes a third of a step
+        return estimate_dense_seconds(schemes, count, LAYER_WIDTHS, DIGIT_CLASSES * self.group, self.length + tested)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train step by step, and test at the end."""
+        """Train, and yield the result so far after every step; test at the end."""
         from normviz.train.dense import Dense, split_digits
         from normviz.train.grouped_batches import measure_group_errors
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device
@@ -109,21 +109,21 @@ class Part:
         training, validation = (self._draw(digits, use) for use in range(2))
         ghost = get_scheme("ghost-batch", groups=DIGIT_CLASSES)
         schemes, size = [ghost, ghost, SCHEMES["layer"]], DIGIT_CLASSES * self.group
-        network = Dense(schemes, self.networks * count, WIDTHS, size, DEFAULT_EPS, device)
+        network = Dense(schemes, self.networks * count, LAYER_WIDTHS, size, DEFAULT_EPS, device)
         learner = Trainer(network.parameters, "adam", np.repeat(self.rates, len(self.networks))[None])
-        course = Course(self.length, POINTS, (len(NETWORKS), count, len(self.networks)))
+        course = TrainingHistory(self.length, MEASUREMENT_COUNT, (len(NETWORK_NAMES), count, len(self.networks)))
         for step in range(self.length):
-            pictures, labels = training.gather(digits.train[0], GROUPS, count, slice(step, step + 1))
+            pictures, labels = training.gather(digits.train[0], NETWORK_GROUPS, count, slice(step, step + 1))
             loss = cross_entropy(network.logits(pictures), labels)
             learner.step(loss)
             course.add_losses(loss)
-            if course.marked:
-                seen = validation.gather(digits.validation[0], GROUPS, count, slice(self.looks))
+            if course.is_measured:
+                seen = validation.gather(digits.validation[0], NETWORK_GROUPS, count, slice(self.test_batch_count))
                 course.add_errors(validation=measure_group_errors(network, *seen))
             if course.share == 1:
-                late, _ = training.gather(digits.train[0], GROUPS, count, slice(-self.looks, None))
+                late, _ = training.gather(digits.train[0], NETWORK_GROUPS, count, slice(-self.test_batch_count, None))
                 found = self._test(network, digits, late)
-                course.found = {name: course.as_grid(errors) for name, errors in found.items()}
+                course.found = {name: course.reshape_to_grid(errors) for name, errors in found.items()}
             yield course.step(device)
 
     def _draw(self, digits: "Digits", use: int) -> "GroupedBatches":
@@ -132,44 +132,47 @@ class Part:
         from normviz.train.learning import to_numpy
 
         _, labels = digits[use]
-        return GroupedBatches.draw(to_numpy(labels), self.group, self.looks if use else self.length, self.networks, use)
+        return GroupedBatches.draw(
+            to_numpy(labels), self.group, self.test_batch_count if use else self.length, self.networks, use
+        )
 
     def _test(self, network: "Dense", digits: "Digits", late: "torch.Tensor") -> "dict[str, torch.Tensor]":
-        """Return the errors on test pictures; `late`: those of the last mini-batches of the training."""
+        """Return the errors on test pictures; `late`: the pictures of the last mini-batches of the training."""
         from normviz.train.grouped_batches import ONE_CLASS, SHUFFLED, measure_group_errors
 
         batches, count = self._draw(digits, 2), len(self.rates)
         found = {}
-        for name, groups in (("blank", GROUPS), ("same", [ONE_CLASS] * 3), ("mixed", [SHUFFLED] * 3)):
-            seen = batches.gather(digits.test[0], groups, count, slice(self.looks))
+        for name, groups in (("blank", NETWORK_GROUPS), ("same", [ONE_CLASS] * 3), ("mixed", [SHUFFLED] * 3)):
+            seen = batches.gather(digits.test[0], groups, count, slice(self.test_batch_count))
             found[name] = measure_group_errors(network, *seen, only_blank=name == "blank")
         (found["inference"],) = network.measure_errors(late, DIGIT_CLASSES * self.group, [digits.test])
         return found
 
 
 def parts(setting: Setting) -> list[Part]:
-    """Return the only part."""
-    return [Part(setting.networks, RATES, setting.group, setting.steps, setting.device)]
+    """Return the only job."""
+    return [Part(setting.networks, LEARNING_RATES, setting.group, setting.steps, setting.device)]
 
 
 def _find_outcomes(result: Arrays) -> list[GridOutcome]:
-    """Return the outcome of each network: shares of wrong answers by test, and validation errors by measured step."""
+    """Return the outcome of each network: error rates by test, and validation errors by measured step."""
     return [
         GridOutcome(
-            name, name, k, RATES,
-            {"validation": result["validation"][:, k], **{test: result[test][k] for test in TESTS if test in result}},
+            name, name, k, LEARNING_RATES,
+            {"validation": result["validation"][:, k]}
+            | {test: result[test][k] for test in TEST_NAMES if test in result},
         )
-        for k, name in enumerate(NETWORKS)
+        for k, name in enumerate(NETWORK_NAMES)
     ]  # fmt: skip
 
 
 def _levels(outcomes: Sequence[GridOutcome], test: str) -> str:
     """Return the mean shares of wrong answers in a test with their intervals: "layer norm 3.2 ± 0.7%"."""
-    return ", ".join(f"{each.name} {format_mean_percent(each.at_best(test))}" for each in outcomes)
+    return ", ".join(f"{each.name} {format_mean_percent(each.get_at_best_rate(test))}" for each in outcomes)
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Return the errors of all networks in all tests, and the validation error by step."""
+    """Report the errors of all networks in all tests, and the validation error by step."""
     result = results.get(parts(setting)[0])
     waiting = "The networks are not trained yet."
     if result is None or not len(result["measured"]):
@@ -179,14 +182,14 @@ def report(setting: Setting, results: Results) -> Report:
     if result["share"] < 1:
         return Report(waiting, [course], Verdict("open", waiting), {})
     table: dict[str, list[Any]] = {
-        "network": [name for name in NETWORKS for _ in setting.networks],
+        "network": [name for name in NETWORK_NAMES for _ in setting.networks],
         "learning rate": [each.rate for each in outcomes for _ in setting.networks],
-        "seed": [*setting.networks] * len(NETWORKS),
-        **{f"error, {words}": [float(one) for each in outcomes for one in each.at_best(test)]
-           for test, words in TESTS.items()},
+        "seed": [*setting.networks] * len(NETWORK_NAMES),
+        **{f"error, {words}": [float(one) for each in outcomes for one in each.get_at_best_rate(test)]
+           for test, words in TEST_NAMES.items()},
     }  # fmt: skip
     headline = (
-        f"Batch norm names {100 * (1 - np.mean(outcomes[0].at_best('blank'))):.0f}% of blank pictures, from "
+        f"Batch norm names {100 * (1 - np.mean(outcomes[0].get_at_best_rate('blank'))):.0f}% of blank pictures, from "
         "their companions."
     )
     return Report(headline, [_draw_tests(outcomes), course], _verdict(setting, outcomes), table)
@@ -194,16 +197,16 @@ def report(setting: Setting, results: Results) -> Report:
 
 def _draw_tests(outcomes: list[GridOutcome]) -> FigureSpec:
     """Draw the errors of all networks in all tests."""
-    places = np.arange(len(TESTS))
+    places = np.arange(len(TEST_NAMES))
     curves = []
     for k, each in enumerate(outcomes):
-        errors = 100 * np.stack([each.at_best(test) for test in TESTS], dtype=float)
-        curves.append(draw_band(each.name, places + APART * (k - 1), errors, k, apart=True))
+        errors = 100 * np.stack([each.get_at_best_rate(test) for test in TEST_NAMES], dtype=float)
+        curves.append(make_band_curve(each.name, places + POINT_OFFSET * (k - 1), errors, k, apart=True))
     panel = CurvePanel(
         "Wrong answers by network and test", curves, "", "wrong answers, %", levels=(100 * (1 - 1 / DIGIT_CLASSES),),
-        marks=places.tolist(), names=[*TESTS.values()],
+        marks=places.tolist(), names=[*TEST_NAMES.values()],
     )  # fmt: skip
-    said = "; ".join(f"{words}, {_levels(outcomes, test)}" for test, words in TESTS.items())
+    said = "; ".join(f"{words}, {_levels(outcomes, test)}" for test, words in TEST_NAMES.items())
     return FigureSpec(
         "tests", [panel], f"Wrong answers on test pictures: {said}.",
         "“One class” and “shuffled” after batch norm are its groups in training. Blank pictures are in groups as in "
@@ -213,25 +216,31 @@ def _draw_tests(outcomes: list[GridOutcome]) -> FigureSpec:
 
 
 def _draw_course(outcomes: list[GridOutcome], measured: np.ndarray) -> FigureSpec:
-    """Draw the validation error by step, as it looks in training."""
-    curves = [draw_band(each.name, measured, each.at_best("validation"), each.look, to_percent) for each in outcomes]
+    """Draw the validation error by step, in groups as in training."""
+    curves = [
+        make_band_curve(each.name, measured, each.get_at_best_rate("validation"), each.look, to_percent)
+        for each in outcomes
+    ]
     panel = CurvePanel("Validation digits in groups as in training", curves, "step", "validation error, %", "y")
-    ends = ", ".join(format_mean_percent(each.at_best("validation")[-1]) for each in outcomes)
+    ends = ", ".join(format_mean_percent(each.get_at_best_rate("validation")[-1]) for each in outcomes)
     return FigureSpec(
-        "course", [panel], f"Validation error by step, at the end {ends} for {join_words(NETWORKS, 'and')}."
+        "course", [panel], f"Validation error by step, at the end {ends} for {join_words(NETWORK_NAMES, 'and')}."
     )
 
 
 def _verdict(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
-    """Say whether statistics of a group leak the class, and whether that spoils inference."""
+    """Judge whether statistics of a group leak the class, and whether the leak raises the error in inference."""
     one, shuffled, layer = outcomes
     found = [
-        compare_seed_by_seed(shuffled.at_best("blank"), one.at_best("blank")),
-        *(compare_seed_by_seed(one.at_best("inference"), other.at_best("inference")) for other in (shuffled, layer)),
+        compare_seed_by_seed(shuffled.get_at_best_rate("blank"), one.get_at_best_rate("blank")),
+        *(
+            compare_seed_by_seed(one.get_at_best_rate("inference"), other.get_at_best_rate("inference"))
+            for other in (shuffled, layer)
+        ),
     ]
     leaks, *spoils = find_clear_signs(found)
-    undertrained = float(np.mean(one.at_best("validation")[-1])) >= LEARNS
-    word: Word = "open"
+    undertrained = float(np.mean(one.get_at_best_rate("validation")[-1])) >= MAX_LEARNED_ERROR
+    word: VerdictKey = "open"
     if leaks > 0 and not undertrained:
         word = "holds" if min(spoils) > 0 else "holds-if"
     elif leaks and not undertrained:
@@ -239,8 +248,9 @@ def _verdict(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
     blank, inference = (_levels(outcomes, test) for test in ("blank", "inference"))
     says = (
         f"Wrong answers on blank pictures, in groups as in training: {blank}; chance is 90%. Test error with running "
-        f"averages: {inference}. Groups of one class lower the first by {_points(found[0], leaks)} against shuffled "
-        f"groups, and raise the second by {_points(found[1], spoils[0])}."
+        f"averages: {inference}. Groups of one class lower the first by {_format_points(found[0], leaks)} "
+        f"against shuffled "
+        f"groups, and raise the second by {_format_points(found[1], spoils[0])}."
     )
     rates = ", ".join(typeset(each.rate) for each in outcomes)
     condition = (
@@ -253,8 +263,8 @@ def _verdict(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
     return Verdict(word, f"Undertrained. {says}" if undertrained else says, condition)
 
 
-def _points(difference: MeanDifference, sign: int) -> str:
-    """Return a difference in points, or that it is not clear."""
+def _format_points(difference: MeanDifference, sign: int) -> str:
+    """Return a difference in points, or words for an unclear one."""
     return f"{difference.text(100)} points" if sign else "no clear number of points"
 
 
@@ -263,7 +273,8 @@ EXPERIMENT = Experiment(
     question="Can labels leak through the batch?",
     claim="“… the intra-batch communication among samples (caused by BN) leaks information”; shuffling “effectively "
     "tackles the cheating issue” (He et al. 2020, MoCo, arXiv 1911.05722, section 3.3).",
-    about=lambda setting: f"{DIGITS_DESCRIPTION}; {hidden_layers(WIDTHS)}; batches of {DIGIT_CLASSES} groups, each of "
+    about=lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; batches of "
+                          f"{DIGIT_CLASSES} groups, each of "
     f"{setting.group - 1} digits of one class and one blank picture, normalized by group.",
     setting=Setting, parts=parts, report=report,
     why="In the first layer a blank picture becomes −μ/σ of its group, which tells the mean of its companions. Running "
