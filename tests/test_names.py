@@ -11,16 +11,6 @@ from typing import NamedTuple
 import pytest
 from browsing import ROOT
 
-FINISHED = (
-    "charts", "cli", "core", "data", "describe", "jobs", "train", "ui", "web", "topics/claims", "topics/compare",
-    "topics/design", "topics/divisive", "topics/experiments", "topics/geometry", "topics/gradients", "topics/lab",
-    "topics/running", "topics/same", "topics/table1", "topics/weights", "topics/why",
-)  # fmt: skip
-"""Folders and modules below normviz/ that are held to these rules."""
-
-OPEN: frozenset[str] = frozenset()
-"""Homonyms that are still to be renamed."""
-
 INTERFACES = {
     "Setting": (
         "topics/experiments/*|topics/running/stream|topics/weights/descent|topics/why/saturation|train/setting",
@@ -113,11 +103,6 @@ def read_package() -> tuple[Definition, ...]:
     return tuple(found)
 
 
-def is_finished(definition: Definition) -> bool:
-    """Return True if a definition is held to the rules."""
-    return any(definition.module == each or definition.module.startswith(f"{each}/") for each in FINISHED)
-
-
 def find_homonyms(definitions: tuple[Definition, ...]) -> list[str]:
     """Return the functions and classes whose name another module has too, but for `INTERFACES`."""
     places = defaultdict(list)
@@ -152,20 +137,10 @@ def find_vague_openings(definitions: tuple[Definition, ...]) -> list[str]:
 RULES = [find_homonyms, find_meaningless, find_vague_openings]
 
 
-def test_no_name_has_two_meanings():
-    found = [line for line in find_homonyms(read_package()) if line.partition(":")[0] not in OPEN]
+@pytest.mark.parametrize("rule", RULES)
+def test_the_package_keeps_a_rule(rule):
+    found = rule(read_package())
     assert not found, "\n".join(found)
-
-
-@pytest.mark.parametrize("rule", [find_meaningless, find_vague_openings])
-def test_finished_folders_keep_a_rule(rule):
-    found = rule(tuple(filter(is_finished, read_package())))
-    assert not found, "\n".join(found)
-
-
-def test_what_is_finished_exists():
-    modules = {each.module for each in read_package()}
-    assert all(any(module == each or module.startswith(f"{each}/") for module in modules) for each in FINISHED)
 
 
 BREACHES = {

@@ -5,7 +5,7 @@ a row of `normviz.core.kinds.pointwise`.
 """
 
 from normviz.core.fields import AXES, FULL, Field
-from normviz.core.kinds.pointwise import Pointwise
+from normviz.core.kinds.pointwise import PointwiseKind
 from normviz.core.kinds.spectral import SPECTRAL
 from normviz.core.kinds.whitening import WHITENING
 from normviz.core.scheme import DEFAULT_EPS, SCHEMES, Reference, Scheme, find_equal_schemes, get_scheme
@@ -213,7 +213,7 @@ _ROWS = (
         about="No statistics: each element passes through tanh(αx) by itself, which bounds it.",
         reference=Reference("Zhu et al. 2025, Transformers without Normalization", "2503.10622"),
         eps=None,
-        kind=Pointwise("tanh"),
+        kind=PointwiseKind("tanh"),
         alpha=0.5,
     ),
     Scheme(
@@ -223,7 +223,7 @@ _ROWS = (
         about="No statistics: each element passes through erf(αx + s) by itself, which bounds it.",
         reference=Reference("Chen et al. 2025, Stronger Normalization-Free Transformers", "2512.10938"),
         eps=None,
-        kind=Pointwise("erf"),
+        kind=PointwiseKind("erf"),
         alpha=0.5,
         shift=0.0,
     ),

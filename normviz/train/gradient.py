@@ -7,6 +7,7 @@
 outside the general form have derivatives of their own.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
 
@@ -15,6 +16,7 @@ import torch
 from normviz.core.fields import Field, Shape
 from normviz.core.kinds.pointwise import PointwiseFunction
 from normviz.core.kinds.whitening import compute_divided_differences, invert_above, merge_groups, split_into_groups
+from normviz.core.registry import Scheme
 
 
 class FieldAverage:
@@ -225,3 +227,25 @@ class WhiteningForm:
         u = rows @ self.matrix + self.v @ by_covariance
         del self.v, self.vectors, self.root, self.inverse, self.matrix
         return merge_groups(u - u.mean(-2, keepdim=True), g.shape)
+
+
+def _make_general_form(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) -> GeneralForm:
+    fields = (scheme.summation, scheme.suppression)
+    summation, suppression = (None if field is None else FieldAverage(field, shape, like) for field in fields)
+    return GeneralForm(summation, suppression, eps, scheme.scale(shape))
+
+
+def _make_pointwise(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) -> PointwiseForm:
+    assert scheme.function is not None
+    return PointwiseForm(scheme.function, scheme.alpha, scheme.shift or 0.0)
+
+
+FORMS: dict[
+    str, Callable[[Scheme, Shape, float, torch.Tensor], GeneralForm | PointwiseForm | SpectralForm | WhiteningForm]
+] = {
+    "general": _make_general_form,
+    "pointwise": _make_pointwise,
+    "spectral": lambda scheme, shape, eps, like: SpectralForm(),
+    "whitening": lambda scheme, shape, eps, like: WhiteningForm(scheme.matrices(shape), eps),
+}
+"""The training step by `Kind.key`: (scheme, shape, ε, a tensor of its type and device) -> forward and backward pass."""

@@ -16,7 +16,7 @@ from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES
 from normviz.train.gradient import (
-    FieldAverage,
+    FORMS,
     GeneralForm,
     PointwiseForm,
     SpectralForm,
@@ -113,14 +113,9 @@ def _form(
 ) -> GeneralForm | PointwiseForm | SpectralForm | WhiteningForm | None:
     if scheme is None or not scheme.acts:
         return None
-    if scheme.function is not None:
-        return PointwiseForm(scheme.function, scheme.alpha, scheme.shift or 0.0)
     if scheme.kind.decomposes:
         initialize_linear_algebra(like.device)
-        return SpectralForm() if scheme.kind.divides_by_singular_value else WhiteningForm(scheme.matrices(shape), eps)
-    fields = (scheme.summation, scheme.suppression)
-    summation, suppression = (None if field is None else FieldAverage(field, shape, like) for field in fields)
-    return GeneralForm(summation, suppression, eps, scheme.scale(shape))
+    return FORMS[scheme.kind.key](scheme, shape, eps, like)
 
 
 class Stack:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from normviz.core.arrays import Array
-from normviz.core.fields import MAX_WINDOW_ELEMENTS, Field, Index, Shape
+from normviz.core.fields import MAX_WINDOW_ELEMENTS, Field, Shape
 
 if TYPE_CHECKING:
     from normviz.core.scheme import Scheme
@@ -62,10 +62,6 @@ class Kind:
 
     def differentiate_diagonally(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
         """Compute ∂x̂_i/∂x_i without the scale of the scheme, from kept = ∂v_i/∂x_i."""
-        raise NotImplementedError
-
-    def split_contrast(self, scheme: "Scheme", result: NormalizationResult, index: Index) -> list[tuple[float, float]]:
-        """Return the parts that x̂ at ε = 0 sums to for one element, each as its dividend and its divisor."""
         raise NotImplementedError
 
     def check(self, scheme: "Scheme", shape: Shape, limit: int = MAX_WINDOW_ELEMENTS) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from normviz.core.arrays import Array
-from normviz.core.fields import Field, Index, Shape
+from normviz.core.fields import Field, Shape
 from normviz.core.kinds.base import Kind, NormalizationResult
 from normviz.core.reductions import (
     average_windows,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class General(Kind):
+class GeneralKind(Kind):
     """Division by the root mean square over a field."""
 
     key: ClassVar[str] = "general"
@@ -61,12 +61,6 @@ class General(Kind):
             both = v / count_elements(summation, shape, v)
             through = unit - _sum_over_both(both, summation, suppression, shape) * inverse
         return (kept - unit * through / count_elements(suppression, shape, v)) * inverse
-
-    def split_contrast(self, scheme: "Scheme", result: NormalizationResult, index: Index) -> list[tuple[float, float]]:
-        if scheme.suppression is None or result.deviation is None:
-            return []
-        at = scheme.suppression.statistic(index, result.v.shape)
-        return [(float(result.v[index]), float(result.deviation[at]))]
 
 
 def _divided(g: Array, result: NormalizationResult, field: Field) -> tuple[Array, Array]:
@@ -101,5 +95,5 @@ def _sum_over_both(x: Array, first: Field, second: Field, shape: Shape) -> Array
     return x
 
 
-GENERAL = General()
+GENERAL = GeneralKind()
 """The kind of most schemes."""

@@ -12,7 +12,7 @@ from array_api_compat import array_namespace
 
 from normviz.core.arrays import Array
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import MAX_WINDOW_ELEMENTS, Index, Shape
+from normviz.core.fields import MAX_WINDOW_ELEMENTS, Shape
 from normviz.core.kinds.base import Kind, NormalizationResult
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ POINTWISE_FUNCTIONS: dict[str, PointwiseFunction] = {
 
 
 @dataclass(frozen=True)
-class Pointwise(Kind):
+class PointwiseKind(Kind):
     """A function of every element by itself: x̂ = f(αx + s)."""
 
     key: ClassVar[str] = "pointwise"
@@ -117,9 +117,6 @@ class Pointwise(Kind):
 
     def differentiate_diagonally(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
         return self._slope(scheme, result.v)
-
-    def split_contrast(self, scheme: "Scheme", result: NormalizationResult, index: Index) -> list[tuple[float, float]]:
-        return []
 
     def check(self, scheme: "Scheme", shape: Shape, limit: int = MAX_WINDOW_ELEMENTS) -> None:
         if scheme.fields:

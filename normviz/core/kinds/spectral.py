@@ -8,7 +8,7 @@ from array_api_compat import array_namespace
 
 from normviz.core.arrays import Array
 from normviz.core.kinds.base import NormalizationResult
-from normviz.core.kinds.general import General
+from normviz.core.kinds.general import GeneralKind
 from normviz.core.reductions import divide, invert
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Spectral(General):
+class SpectralKind(GeneralKind):
     """Division by the largest singular value."""
 
     key: ClassVar[str] = "spectral"
@@ -70,4 +70,4 @@ def _leading(weight: Array) -> tuple[Array, Array, Array]:
     return u[..., :, :1], v[..., :1, :], invert(largest)[..., None, None, None]
 
 
-SPECTRAL = Spectral()
+SPECTRAL = SpectralKind()

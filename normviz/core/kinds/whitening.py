@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-import numpy as np
 from array_api_compat import array_namespace
 
 from normviz.core.arrays import Array
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import CHANNEL_FIELD, FULL, MAX_WINDOW_ELEMENTS, Field, Index, Shape
+from normviz.core.fields import CHANNEL_FIELD, FULL, MAX_WINDOW_ELEMENTS, Field, Shape
 from normviz.core.kinds.base import Kind, NormalizationResult
 from normviz.core.kinds.general import GENERAL
 
@@ -30,7 +29,7 @@ MAX_GROUP_CHANNELS = 4096
 
 
 @dataclass(frozen=True)
-class Whitening(Kind):
+class WhiteningKind(Kind):
     """Multiplication of every group of channels by the inverse root of their covariance matrix."""
 
     key: ClassVar[str] = "whitening"
@@ -49,12 +48,6 @@ class Whitening(Kind):
     def differentiate_diagonally(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
         return compute_whitening_diagonal(result.v, scheme.matrices(result.v.shape[-4:]), eps)
 
-    def split_contrast(self, scheme: "Scheme", result: NormalizationResult, index: Index) -> list[tuple[float, float]]:
-        shape = result.v.shape
-        position = int(np.ravel_multi_index(index[:-1], shape[:-1]))
-        each = project_on_eigenvectors(result.v, scheme.matrices(shape), position, index[-1])
-        return list(zip(*(numbers.tolist() for numbers in each), strict=True))
-
     def check(self, scheme: "Scheme", shape: Shape, limit: int = MAX_WINDOW_ELEMENTS) -> None:
         super().check(scheme, shape, limit)
         rules = () if scheme.suppression is None else scheme.suppression.rules
@@ -71,7 +64,7 @@ class Whitening(Kind):
         return scheme.fields[0]
 
 
-WHITENING = Whitening()
+WHITENING = WhiteningKind()
 
 
 def whiten(v: Array, groups: int, eps: float) -> Array:
