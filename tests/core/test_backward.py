@@ -21,7 +21,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.train.gradient import FieldAverage, GeneralForm, Pointwise, SpectralNorm, Whitening
+from normviz.train.gradient import FieldAverage, GeneralForm, PointwiseForm, SpectralForm, WhiteningForm
 
 EVERY = pytest.mark.parametrize("key", SCHEMES)
 DIVIDING = pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.suppression])
@@ -85,9 +85,9 @@ def test_equals_the_pass_that_trains(key):
     x, dy = (torch.tensor(uneven_array((2, *SHAPE), seed)) for seed in (1, 2))
     expected = backward(x, dy, scheme, eps)
     averages = (None if f is None else FieldAverage(f, SHAPE, x) for f in (scheme.summation, scheme.suppression))
-    form = SpectralNorm() if scheme.kind.divides_by_singular_value else GeneralForm(*averages, eps, scheme.scale(SHAPE))
-    form = Whitening(scheme.matrices(SHAPE), eps) if scheme.kind.divides_by_matrix else form
-    form = Pointwise(scheme.function, scheme.alpha, scheme.shift or 0.0) if scheme.function else form
+    form = SpectralForm() if scheme.kind.divides_by_singular_value else GeneralForm(*averages, eps, scheme.scale(SHAPE))
+    form = WhiteningForm(scheme.matrices(SHAPE), eps) if scheme.kind.divides_by_matrix else form
+    form = PointwiseForm(scheme.function, scheme.alpha, scheme.shift or 0.0) if scheme.function else form
     form.forward(x.clone())
     assert relative_difference(form.backward(dy.clone()), expected) < 1e-10
 

@@ -52,7 +52,7 @@ def _read() -> dict[str, Any]:
 
 
 def round_values(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the record of some evidence with all numbers in `DIGITS` significant digits."""
+    """Return the record of some evidence with all numbers in `SIGNIFICANT_DIGITS` significant digits."""
     short = [
         each
         | {"values": [None if value is None else float(f"{value:.{SIGNIFICANT_DIGITS}g}") for value in each["values"]]}

@@ -23,7 +23,7 @@ FIRST_CLAIMS = ("X14", "X12", "X11", "X10", "B17", "L04", "X13", "R02", "X08")
 """Ids of the claims that the page begins with: common ones, and the most surprising."""
 
 GROUP_KEYS = ("first", "wrong", "holds-if", "open", TABLE_KEY, "holds", "opinion")
-"""The groups in the order of the page. All but `FIRST` and the entries of Table 1 are keys of `VERDICTS`."""
+"""The groups in the order of the page. All but `FIRST_CLAIMS` and the entries of Table 1 are keys of `VERDICTS`."""
 
 FOLDED_GROUPS = ("wrong", "holds-if", "open", TABLE_KEY, "holds", "opinion")
 """The groups that the page shows folded at first."""

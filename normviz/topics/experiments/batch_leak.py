@@ -123,7 +123,7 @@ class Part:
             if course.share == 1:
                 late, _ = training.gather(digits.train[0], NETWORK_GROUPS, count, slice(-self.test_batch_count, None))
                 found = self._test(network, digits, late)
-                course.found = {name: course.reshape_to_grid(errors) for name, errors in found.items()}
+                course.extra_results = {name: course.reshape_to_grid(errors) for name, errors in found.items()}
             yield course.step(device)
 
     def _draw(self, digits: "Digits", use: int) -> "GroupedBatches":

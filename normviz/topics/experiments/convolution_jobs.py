@@ -84,11 +84,12 @@ class ConvolutionGrid(SchemeJob):
                 course.add_errors(validation=cross_entropy(logits, digits.validation[1]))
             if course.share == 1:
                 logits, looks = network.measure_responses(digits.test[0][None])
-                course.found["test"] = course.reshape_to_grid(compute_error_rate(logits, digits.test[1]))
+                course.extra_results["test"] = course.reshape_to_grid(compute_error_rate(logits, digits.test[1]))
                 for layer, look in enumerate(looks, 1):
                     for name, values in look._asdict().items():
                         maps = to_numpy(values)[0]
-                        course.found[f"{name}-{layer}"] = average_by_distance(maps.reshape(*shape, *maps.shape[1:]))
+                        averages = average_by_distance(maps.reshape(*shape, *maps.shape[1:]))
+                        course.extra_results[f"{name}-{layer}"] = averages
             yield course.step(device)
 
 

@@ -69,7 +69,7 @@ class DenseGrid(SchemeJob):
                 validation, test = network.measure_errors(x, self.batch, (digits.validation, digits.test))
                 course.add_errors(validation=validation, test=test)
             if course.share == 1:
-                course.found = self.measure_extra_results(network, digits)
+                course.extra_results = self.measure_extra_results(network, digits)
             yield course.step(device)
 
     def measure_extra_results(self, network: "Dense", digits: "Digits") -> Arrays:

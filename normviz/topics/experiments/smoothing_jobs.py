@@ -84,7 +84,7 @@ class Part:
                 seen = x[few].repeat(copies, 1, 1)
                 validation, test = network.measure_errors(seen, BATCH_SIZE, (digits.validation, digits.test))
                 course.add_errors(validation=validation, test=test)
-                course.found = {"eps": np.stack([course.reshape_to_grid(each) for each in network.list_eps()])}
+                course.extra_results = {"eps": np.stack([course.reshape_to_grid(each) for each in network.list_eps()])}
             yield course.step(device)
 
 

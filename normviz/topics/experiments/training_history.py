@@ -54,7 +54,7 @@ class TrainingHistory:
         self.marks = choose_measured_steps(length, points)
         self.losses: list[np.ndarray] = []
         self.errors: defaultdict[str, list[np.ndarray]] = defaultdict(list)
-        self.found: Arrays = {}
+        self.extra_results: Arrays = {}
 
     @property
     def is_measured(self) -> bool:
@@ -93,7 +93,8 @@ class TrainingHistory:
         shape = (count, *self.shape)
         losses = [np.mean(self.losses[start:stop], axis=0) for start, stop in pairwise([0, *measured])]
         errors = {name: np.array(found[:count], dtype=float) for name, found in self.errors.items()}
-        return {"losses": np.array(losses, dtype=float).reshape(shape), **errors, **self.found, "measured": measured}
+        means = np.array(losses, dtype=float).reshape(shape)
+        return {"losses": means, **errors, **self.extra_results, "measured": measured}
 
 
 def to_percent(errors: np.ndarray) -> np.ndarray:
