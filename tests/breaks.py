@@ -44,8 +44,8 @@ BREAKS = {
     ),
     "a camera that jumps": Break(
         "normviz/web/scene.js",
-        "scene.camera = this.isDrawn ? getCamera(this.graph) : lookFrom(scene.camera, camera);",
-        "scene.camera = lookFrom(scene.camera, camera);",
+        "scene.camera = this.isDrawn ? getCamera(this.graph) : placeCamera(scene.camera, camera);",
+        "scene.camera = placeCamera(scene.camera, camera);",
         "tests/browser/test_cube.py::test_camera_stays_through_every_control",
     ),
     "a tap that does nothing": Break(
@@ -62,13 +62,13 @@ BREAKS = {
     ),
     "a lost vote of a cell": Break(
         "normviz/topics/table1/panels.py",
-        "    get_votes()[key] = vote\n",
-        '    st.session_state["votes"] = {key: vote}\n',
+        "partial(get_votes().__setitem__, get_cell_key(cell), vote)",
+        'partial(st.session_state.__setitem__, "votes", {get_cell_key(cell): vote})',
         "tests/topics/table1/test_table_page.py",
     ),
     "a stale figure": Break(
         "normviz/web/plot.js",
-        "const isNew = !same(data.figure, this.figure) || words !== this.words;",
+        "const isNew = !isSameList(data.figure, this.figure) || words !== this.words;",
         "const isNew = !this.figure || words !== this.words;",
         "tests/browser/test_cube.py::test_other_values_are_drawn",
     ),

@@ -31,7 +31,7 @@ def uncaptured(device, monkeypatch):
     """A function after which no step is captured any more."""
 
     def never():
-        for way in ("graph", "eager"):
+        for way in ("make_graph_step", "make_eager_step"):
             monkeypatch.setattr(twins, way, capture.make_eager_step)
 
     return never

@@ -220,7 +220,7 @@ def test_a_scheduler_that_has_gone_is_told_and_the_job_can_be_started_again(tmp_
         workers.wait(STARTED)  # the job has ended there, too
     with clusters.scheduler(tmp_path, port_of(address)) as (same, _), cluster:
         with monkeypatch.context() as hurried:
-            hurried.setattr(jobs_cluster, "PATIENCE", 0.5)
+            hurried.setattr(jobs_cluster, "ANSWER_TIMEOUT", 0.5)
             assert f"The Dask cluster at {same} has no worker" in refusal(cluster)
         with clusters.workers(tmp_path, same, 1):
             again = queue.submit([Count(2)], kept)

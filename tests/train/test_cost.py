@@ -21,19 +21,19 @@ from normviz.train.setting import Setting
 PEAK = """
 import torch
 from normviz.core.registry import SCHEMES
-from normviz.jobs.executors import on_one_core
-from normviz.jobs.spec import finish
+from normviz.jobs.executors import limit_to_one_core
+from normviz.jobs.spec import run_to_end
 from normviz.train.setting import Setting
-from normviz.topics.table1.training import Training
+from normviz.topics.table1.training import TableTrainingJob
 
 def resident(name):
     return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith(name))
 
-on_one_core()
-finish(Training.of([SCHEMES["batch"]], Setting(steps=2), [0]))  # what libraries take once
+limit_to_one_core()
+run_to_end(TableTrainingJob.of([SCHEMES["batch"]], Setting(steps=2), [0]))  # what libraries take once
 start = resident("VmRSS")
 open("/proc/self/clear_refs", "w").write("5")  # the peak starts here
-finish(Training.of([SCHEMES["{scheme}"]], Setting(**{setting}), [0, 1]))
+run_to_end(TableTrainingJob.of([SCHEMES["{scheme}"]], Setting(**{setting}), [0, 1]))
 print(resident("VmHWM") - start)
 """
 FACTOR = 2.0
