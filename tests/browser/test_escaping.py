@@ -28,15 +28,15 @@ LIGHT = ("tensor_lab", "invariance", "experiments")
 
 SCRIPT = """
 import streamlit as st
-from normviz.describe.markdown import escape
+from normviz.describe.markdown import escape_markdown
 from normviz.ui.frame import show_error
 for k, text in enumerate({texts!r}):
     with st.container(key=f"text-{{k}}"):
-        st.markdown(escape(text))
-        st.markdown(f"Scheme: {{escape(text)}} is not one of the choices.")
-        st.caption(escape(text))
+        st.markdown(escape_markdown(text))
+        st.markdown(f"Scheme: {{escape_markdown(text)}} is not one of the choices.")
+        st.caption(escape_markdown(text))
         show_error(text)
-        st.button(escape(text), key=f"button {{k}}")
+        st.button(escape_markdown(text), key=f"button {{k}}")
 """
 
 MARKUP = (
