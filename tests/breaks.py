@@ -74,8 +74,8 @@ BREAKS = {
     ),
     "an unescaped note": Break(
         "normviz/ui/link.py",
-        "    shown = escape_markdown(_given(given))\n",
-        "    shown = _given(given)\n",
+        "    shown = escape_markdown(_format_raw_value(given))\n",
+        "    shown = _format_raw_value(given)\n",
         "tests/ui/test_hostile_links.py",
     ),
     "a wrong field in JavaScript": Break(

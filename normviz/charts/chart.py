@@ -51,12 +51,12 @@ class Figure:
 
     def add_vline(self, x: float, line: dict, row: int | None = None, col: int | None = None) -> None:
         """Add a vertical line over the whole height at x, to one panel or to all."""
-        for number in self._numbers(row, col):
+        for number in self._list_axis_suffixes(row, col):
             self.add_shape(type="line", x0=x, x1=x, xref=f"x{number}", y0=0, y1=1, yref=f"y{number} domain", line=line)
 
     def add_hline(self, y: float, line: dict, row: int | None = None, col: int | None = None) -> None:
         """Add a horizontal line over the whole width at y, to one panel or to all."""
-        for number in self._numbers(row, col):
+        for number in self._list_axis_suffixes(row, col):
             self.add_shape(type="line", x0=0, x1=1, xref=f"x{number} domain", y0=y, y1=y, yref=f"y{number}", line=line)
 
     def update_layout(self, **values: Any) -> None:
@@ -67,7 +67,7 @@ class Figure:
         """Merge values into the "x" or "y" axes of all panels, of a row, of a column or of one panel."""
         if isinstance(values.get("title"), str):
             values["title"] = {"text": values["title"]}
-        for number in self._numbers(row, col):
+        for number in self._list_axis_suffixes(row, col):
             merge_nested(self.layout.setdefault(f"{axis}axis{number}", {}), values)
 
     update_xaxes = partialmethod(update_axes, "x")
@@ -91,7 +91,7 @@ class Figure:
         """Return the figure, with the template, as bytes for the browser."""
         return pack_message({"data": self.data, "layout": self.layout | {"template": TEMPLATE}})
 
-    def _numbers(self, row: int | None, col: int | None) -> Iterator[str]:
+    def _list_axis_suffixes(self, row: int | None, col: int | None) -> Iterator[str]:
         """Yield the axis suffixes ("", "2", "3", …) of the selected panels."""
         if not self._panels:
             yield ""
@@ -118,15 +118,19 @@ def make_subplots(
     width, height = ((1 - space * (n - 1)) / n for n, space in ((cols, horizontal_spacing), (rows, vertical_spacing)))
     for row in range(rows):
         for col in range(cols):
-            number, left, low = _number(row * cols + col), col * (width + horizontal_spacing), rows - 1 - row
+            number, left, low = (
+                _format_axis_suffix(row * cols + col),
+                col * (width + horizontal_spacing),
+                rows - 1 - row,
+            )
             figure._panels[row + 1, col + 1] = number
             bottom = low * (height + vertical_spacing)
             x: dict[str, Any] = {"anchor": f"y{number}", "domain": [left, left + width]}
             y: dict[str, Any] = {"anchor": f"x{number}", "domain": [bottom, bottom + height]}
             if shared_xaxes and low:
-                x |= {"matches": f"x{_number((rows - 1) * cols + col)}", "showticklabels": False}
+                x |= {"matches": f"x{_format_axis_suffix((rows - 1) * cols + col)}", "showticklabels": False}
             if shared_yaxes and col:
-                y |= {"matches": f"y{_number(row * cols)}", "showticklabels": False}
+                y |= {"matches": f"y{_format_axis_suffix(row * cols)}", "showticklabels": False}
             figure.layout |= {f"xaxis{number}": x, f"yaxis{number}": y}
     for title, number in zip(subplot_titles, figure._panels.values(), strict=False):
         (left, right), (_, top) = (figure.layout[f"{axis}axis{number}"]["domain"] for axis in "xy")
@@ -146,6 +150,6 @@ def merge_nested(target: dict, values: Mapping[str, Any]) -> dict:
     return target
 
 
-def _number(place: int) -> str:
+def _format_axis_suffix(place: int) -> str:
     """Return the suffix of the axes of the panel at this index: "", "2", "3", …"""
     return str(place + 1) if place else ""

@@ -103,14 +103,14 @@ def draw_cube(layout: Layout, levels: np.ndarray, legend: dict, theme: str = "li
     """
     colours = THEMES[theme]
     traces = [
-        _cells(levels, legend, colours),
+        _make_cell_trace(levels, legend, colours),
         _EMPTY_LINES | {"name": "grid", "line": {"color": colours.grid, "width": 1.5}},
-        _EMPTY_MESH | {"name": "field", "color": colours.field, "meta": _hues(colours)},
+        _EMPTY_MESH | {"name": "field", "color": colours.field, "meta": _map_statistics_to_hues(colours)},
         _EMPTY_LINES | {"name": "edges", "line": {"color": colours.ink, "width": 7}},
         _EMPTY_LINES | {"name": "summation", "line": {"color": colours.ink, "width": 4, "dash": "dash"}},
         _EMPTY_MESH | {"name": "element", "color": colours.element},
     ]
-    return Figure(traces, _frame(layout))
+    return Figure(traces, _make_scene_axes(layout))
 
 
 def build_hover_data(
@@ -144,12 +144,12 @@ def build_hover_data(
         "offsets": layout.offsets,
         "order": [layout.roles[role] for role in (2, 1, 3, 0)],
         "dimensions": layout.dimensions,
-        "x": _readout(x),
+        "x": _convert_to_readout(x),
         "copies": [
             {
                 "bounds": None if field is None else field.bounds(shape),
-                "dashed": _apart(field, summation, shape),
-                "xhat": _readout(xhat),
+                "dashed": _find_summation_bounds(field, summation, shape),
+                "xhat": _convert_to_readout(xhat),
             }
             for (field, summation), xhat in zip(fields, xhats, strict=True)
         ],
@@ -185,7 +185,7 @@ def build_stages_data(stages: Sequence[CubeStage], shape: Shape, theme: str = "l
                 "symbol": stage.symbol,
                 "says": stage.says,
                 "line": stage.line,
-                "values": _readout(stage.values),
+                "values": _convert_to_readout(stage.values),
                 "place": place,
                 "look": len(looks) - 1,
                 "slides": stage.slides,
@@ -200,13 +200,13 @@ def compute_swell(layout: Layout) -> float:
     return SWELL + SWELL_RATIO * float(layout.extent.max())
 
 
-def _readout(values: np.ndarray) -> np.ndarray:
+def _convert_to_readout(values: np.ndarray) -> np.ndarray:
     """Return the values in the type of the readout, infinite beyond its range."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32).ravel()
 
 
-def _apart(field: Field | None, summation: Field | None, shape: Shape) -> Sequence[np.ndarray] | None:
+def _find_summation_bounds(field: Field | None, summation: Field | None, shape: Shape) -> Sequence[np.ndarray] | None:
     """Return the bounds of a summation field that differs from the field; None if it does not."""
     if field is None or summation is None or summation.canonical(shape) == field.canonical(shape):
         return None
@@ -236,7 +236,7 @@ _EMPTY_LINES = {
 }
 
 
-def _cells(levels: np.ndarray, legend: dict, colours: Theme) -> dict:
+def _make_cell_trace(levels: np.ndarray, legend: dict, colours: Theme) -> dict:
     """Return the trace with a level for every element; corners and triangles follow from `build_hover_data`."""
     return dict(
         type="mesh3d",
@@ -257,7 +257,7 @@ _LIGHTING |= {"facenormalsepsilon": 0, "vertexnormalsepsilon": 0}  # slices of a
 
 def style_cells(legend: dict, colours: Theme) -> dict:
     """Return the properties of the cells' trace that map levels to colours."""
-    scale, bar = _scale(legend, colours)
+    scale, bar = _make_colour_scale(legend, colours)
     return {
         "cmin": LEVELS_PER_HUE if legend.get("gaps") is False else 0,
         "cmax": 255,
@@ -268,7 +268,7 @@ def style_cells(legend: dict, colours: Theme) -> dict:
     }
 
 
-def _scale(legend: dict, colours: Theme) -> tuple[list, dict | None]:
+def _make_colour_scale(legend: dict, colours: Theme) -> tuple[list, dict | None]:
     """Return the colours of levels 0..255, and the colour bar or None."""
     if legend["kind"] == "plain":
         return [[0, colours.muted], [1, colours.muted]], None
@@ -282,7 +282,7 @@ def _scale(legend: dict, colours: Theme) -> tuple[list, dict | None]:
             return grey, None
         ends = [format_number(legend["low"], 3), format_number(legend["high"], 3)]
         if not legend["gaps"]:
-            return grey, _bar([LEVELS_PER_HUE, 255], ends, colours)
+            return grey, _make_colour_bar([LEVELS_PER_HUE, 255], ends, colours)
         scale = [
             [0, NOT_FINITE_COLOUR],
             [edge, NOT_FINITE_COLOUR],
@@ -290,7 +290,7 @@ def _scale(legend: dict, colours: Theme) -> tuple[list, dict | None]:
             [2 * edge, "#000000"],
             [1, "#ffffff"],
         ]
-        return scale, _bar([0, LEVELS_PER_HUE, 255], ["NaN, Inf", *ends], colours)
+        return scale, _make_colour_bar([0, LEVELS_PER_HUE, 255], ["NaN, Inf", *ends], colours)
     middle = (LEVELS_PER_HUE + 255) / 2
     largest = format_number(legend["largest"], 3)
     levels, names = [LEVELS_PER_HUE, middle, 255], [f"−{largest}", "0", largest]
@@ -299,10 +299,10 @@ def _scale(legend: dict, colours: Theme) -> tuple[list, dict | None]:
         scale = [[0, NOT_FINITE_COLOUR], [edge, NOT_FINITE_COLOUR], [edge, colours.low], [2 * edge, colours.low]]
         scale += [[middle / 255, colours.middle], [1, colours.high]]
         levels, names = [0, *levels], ["NaN, Inf", *names]
-    return scale, _bar(levels, names, colours)
+    return scale, _make_colour_bar(levels, names, colours)
 
 
-def _bar(levels: Sequence[float], names: Sequence[str], colours: Theme) -> dict:
+def _make_colour_bar(levels: Sequence[float], names: Sequence[str], colours: Theme) -> dict:
     """Return a colour bar with these names at these levels."""
     font = {"size": 15, "color": colours.ink}
     bar = {"thickness": 14, "len": 0.45, "x": 1, "xanchor": "right", "y": 1, "yanchor": "top"}
@@ -310,7 +310,7 @@ def _bar(levels: Sequence[float], names: Sequence[str], colours: Theme) -> dict:
     return bar | {"tickvals": levels, "ticktext": names, "ticklabelposition": "outside left"}
 
 
-def _hues(colours: Theme) -> dict[str, str]:
+def _map_statistics_to_hues(colours: Theme) -> dict[str, str]:
     """Return the colour of the highlighted field for each statistic; "field" is the default."""
     return {"field": colours.field, "mean": colours.mean, "divides": colours.divides}
 
@@ -345,7 +345,7 @@ def build_labels_data(
                 "titles": list(words),
                 "brief": list(short_titles or words),
                 "colours": list(hues),
-                "ticks": [0] * 3 if len(titles) > 1 else [_ticks(layout, d) for d in range(3)],
+                "ticks": [0] * 3 if len(titles) > 1 else [_count_ticks(layout, d) for d in range(3)],
                 "heading": heading,
                 "blocks": blocks if several else None,
             }
@@ -354,7 +354,7 @@ def build_labels_data(
     }
 
 
-def _ticks(layout: Layout, dimension: int) -> int:
+def _count_ticks(layout: Layout, dimension: int) -> int:
     """Return the number of ticks along a dimension: 0 if two axes share it or an index has several places."""
     lengths = [layout.shape[axis] for axis in layout.dimensions[dimension] if layout.shape[axis] > 1]
     if len(lengths) != 1 or layout.extent[dimension] > lengths[0] or lengths[0] > MAX_TICKS:
@@ -362,7 +362,7 @@ def _ticks(layout: Layout, dimension: int) -> int:
     return lengths[0]
 
 
-def _frame(layout: Layout) -> dict:
+def _make_scene_axes(layout: Layout) -> dict:
     def axis(dimension: int) -> dict:
         extent = float(layout.extent[dimension])
         margin = max(0.02 * extent + 0.02, 1.2 * compute_swell(layout))  # an element at the border keeps its face

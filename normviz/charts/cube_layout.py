@@ -49,7 +49,12 @@ class Layout:
 def lay_out_folded(shape: Shape) -> Layout:
     """Lay out the tensor as one block C × N × H·W, as in the figure of Wu & He 2018."""
     n, h, w, c = shape
-    offsets = (_along(n, 1), _along(h, 2, w), _along(w, 2), _along(c, 0))
+    offsets = (
+        _make_axis_offsets(n, 1),
+        _make_axis_offsets(h, 2, w),
+        _make_axis_offsets(w, 2),
+        _make_axis_offsets(c, 0),
+    )
     return Layout(shape, offsets, np.zeros((1, 3), int), (c, n, h * w), ((3,), (0,), (1, 2), ()))
 
 
@@ -61,14 +66,14 @@ def lay_out_unfolded(shape: Shape) -> Layout:
     columns = min((k for k in range(1, n + 1) if n % k == 0), key=lambda k: abs(log(k / wanted)))
     if not 0.5 <= columns / wanted <= 2:
         columns = max(1, min(n, round(wanted)))
-    above = _above(shape, columns, aside) if columns < n else MIN_BLOCK_GAP
+    above = _compute_row_space(shape, columns, aside) if columns < n else MIN_BLOCK_GAP
     place = np.arange(n)
     origins = np.stack([place % columns * (w + aside), 0 * place, place // columns * (h + above)], axis=1)
-    offsets = (origins, _along(h, 2), _along(w, 0), _along(c, 1))
+    offsets = (origins, _make_axis_offsets(h, 2), _make_axis_offsets(w, 0), _make_axis_offsets(c, 1))
     return Layout(shape, offsets, origins, (w, c, h), ((2,), (3,), (1,), (0,)))
 
 
-def _above(shape: Shape, columns: int, aside: int) -> int:
+def _compute_row_space(shape: Shape, columns: int, aside: int) -> int:
     """Return the space between rows of blocks, in cells, for the top of a block and its name."""
     n, h, w, c = shape
     rows, gap = ceil(n / columns), MIN_BLOCK_GAP
@@ -116,7 +121,7 @@ def compute_side_lengths(extent: np.ndarray) -> np.ndarray:
     return np.maximum((extent / extent.max()) ** 0.6, 0.15)
 
 
-def _along(n: int, dimension: int, step: int = 1) -> np.ndarray:
+def _make_axis_offsets(n: int, dimension: int, step: int = 1) -> np.ndarray:
     offsets = np.zeros((n, 3), int)
     offsets[:, dimension] = np.arange(n) * step
     return offsets

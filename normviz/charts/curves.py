@@ -78,20 +78,20 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
     for number, panel in enumerate(panels):
         place = {"row": number // columns + 1, "col": number % columns + 1}
         for curve in panel.curves:
-            _curve(figure, curve, colours, curve.name not in named, place)
+            _draw_curve(figure, curve, colours, curve.name not in named, place)
             named[curve.name] = None
         for level in panel.levels:
             figure.add_hline(level, line=style_reference_line(colours), **place)
         figure.update_xaxes(
             title={"text": f"{panel.x} (log scale)" if "x" in panel.log else panel.x, "standoff": 4},
-            **(_decades([curve.x for curve in panel.curves]) if "x" in panel.log else {}),
+            **(_make_log_axis([curve.x for curve in panel.curves]) if "x" in panel.log else {}),
             **place,
         )
         if panel.marks:
             texts = list(panel.names) or [f"{mark:g}" for mark in panel.marks]
             figure.update_xaxes(tickvals=list(panel.marks), ticktext=texts, **place)
         heights = [each for curve in panel.curves for each in (curve.y, curve.low, curve.high) if each is not None]
-        scale = _decades(heights) if "y" in panel.log else {"nticks": 6}
+        scale = _make_log_axis(heights) if "y" in panel.log else {"nticks": 6}
         upright = f"{panel.y} (log scale)" if "y" in panel.log else panel.y
         span = {"range": list(panel.span)} if panel.span else {}
         form = {"tickformat": panel.ticks} if panel.ticks else {}
@@ -113,7 +113,7 @@ def compute_bottom_margin(names: Iterable[str]) -> int:
     return BOTTOM_MARGIN + LINE * max(lines - 2, 0)
 
 
-def _decades(values: Sequence[np.ndarray]) -> dict:
+def _make_log_axis(values: Sequence[np.ndarray]) -> dict:
     """Return a logarithmic axis with ticks at powers of ten, or also at 2 and 5 times each for a short range."""
     scale = {"type": "log", "exponentformat": "power"}
     numbers = np.concatenate([np.empty(0), *map(np.ravel, values)])
@@ -128,7 +128,7 @@ def _decades(values: Sequence[np.ndarray]) -> dict:
     return scale | {"tickvals": shown, "ticktext": [typeset(tick) for tick in shown]}
 
 
-def _curve(figure: Figure, curve: Curve, colours: Theme, first: bool, place: dict) -> None:
+def _draw_curve(figure: Figure, curve: Curve, colours: Theme, first: bool, place: dict) -> None:
     look: dict[str, Any] = {"color": colours.ink, "width": 2} if curve.look < 0 else style_curve(curve.look, colours, 3)
     group = {"name": curve.name, "legendgroup": curve.name, **place}
     if curve.apart:

@@ -32,8 +32,8 @@ def pack_message(data: Any) -> bytes:
             return value.item()
         elif not isinstance(value, np.ndarray) or value.ndim not in (1, 2):
             raise TypeError(f"{value!r:.100} can't be sent; numbers, text, lists and arrays of one or two axes can")
-        array = _short(value)
-        if not _fits(array):
+        array = _narrow_integers(value)
+        if not _has_typed_array(array):
             return array.tolist()
         found = {"packed": TYPE_CODES[array.dtype.name], "at": at, "length": array.size}
         if array.ndim == 2:
@@ -44,39 +44,39 @@ def pack_message(data: Any) -> bytes:
         return found
 
     try:
-        text = _json(data, place)
+        text = _encode_json(data, place)
     except ValueError:  # a number that JSON does not have
         arrays.clear()
         at = 0
-        text = _json(_finite(data), place)
+        text = _encode_json(_replace_nonfinite(data), place)
     head = text.encode()
     head += b" " * (-(4 + len(head)) % ALIGNMENT)
     return b"".join([len(head).to_bytes(4, "little"), head, *arrays])
 
 
-def _json(data: Any, place: Any) -> str:
-    return json.dumps(data, default=place, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+def _encode_json(data: Any, encode_array: Any) -> str:
+    return json.dumps(data, default=encode_array, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
 
 
-def _finite(value: Any) -> Any:
+def _replace_nonfinite(value: Any) -> Any:
     """Return the value with null for every NaN and Inf outside of packed arrays."""
     if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
+        return {key: _replace_nonfinite(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    if isinstance(value, np.ndarray) and not _fits(_short(value)):
-        return _finite(value.tolist())
+        return [_replace_nonfinite(each) for each in value]
+    if isinstance(value, np.ndarray) and not _has_typed_array(_narrow_integers(value)):
+        return _replace_nonfinite(value.tolist())
     if isinstance(value, np.generic):
-        return _finite(value.item())
+        return _replace_nonfinite(value.item())
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def _fits(array: np.ndarray) -> bool:
+def _has_typed_array(array: np.ndarray) -> bool:
     """Return True if JavaScript has arrays of this type; empty arrays are sent as lists."""
     return array.size > 0 and array.dtype.name in TYPE_CODES
 
 
-def _short(array: np.ndarray) -> np.ndarray:
+def _narrow_integers(array: np.ndarray) -> np.ndarray:
     """Return 64-bit integers in the smallest integer type that holds them; other arrays unchanged."""
     if array.dtype.kind not in "iu" or array.itemsize < 8:
         return array

@@ -69,7 +69,7 @@ class Theme:
         return [[0, self.low], [0.5, self.middle], [1, self.high]]
 
 
-def _theme(ink: str, muted: str, grid: str, cell: str, middle: str, cool: str, warm: str, lines: tuple) -> Theme:
+def _make_theme(ink: str, muted: str, grid: str, cell: str, middle: str, cool: str, warm: str, lines: tuple) -> Theme:
     """Return a theme from the hues that differ between backgrounds."""
     return Theme(
         ink=ink,
@@ -95,7 +95,7 @@ def _theme(ink: str, muted: str, grid: str, cell: str, middle: str, cool: str, w
 
 
 THEMES = {
-    "light": _theme("#1b1f24", "#57606a", "#8c959f", "#dde3ea", "#f7f7f7", BLUE, VERMILION, LINE_COLOURS),
-    "dark": _theme("#f0f3f6", "#b3bcc6", "#768390", "#39424e", "#22272e", SKY, "#FF8A3D", HUES),
+    "light": _make_theme("#1b1f24", "#57606a", "#8c959f", "#dde3ea", "#f7f7f7", BLUE, VERMILION, LINE_COLOURS),
+    "dark": _make_theme("#f0f3f6", "#b3bcc6", "#768390", "#39424e", "#22272e", SKY, "#FF8A3D", HUES),
 }
 """The themes by the name of Streamlit's base theme."""

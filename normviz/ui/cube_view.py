@@ -19,7 +19,7 @@ FIELD_GAPS = "fields"
 """Gaps between fields; the other choices are gaps along an axis."""
 
 
-def _camera(value: Any, view: View) -> tuple[float, ...]:
+def _fit_camera(value: Any, view: View) -> tuple[float, ...]:
     """Return degrees around and above, and closeness; () for the initial position."""
     given = value.split(",") if isinstance(value, str) else list(value)
     if given in ([], [""], ["home"]):
@@ -29,26 +29,30 @@ def _camera(value: Any, view: View) -> tuple[float, ...]:
     return (*turn, round(make_real_fitter(FARTHEST, NEAREST)(near, view), 2))
 
 
-def _gaps(value: Any, view: View) -> tuple[str, ...]:
+def _fit_gaps(value: Any, view: View) -> tuple[str, ...]:
     given = value.split(",") if isinstance(value, str) else list(value)
     return tuple(name for name in (FIELD_GAPS, *SIZE_NAMES) if name in given)
 
 
-def _listed(values: Sequence[Any]) -> str:
+def _join_values(values: Sequence[Any]) -> str:
     return ",".join(f"{v:g}" if isinstance(v, float) else str(v) for v in values)
 
 
-def _standing(turned: Sequence[float]) -> str:
+def _describe_camera(turned: Sequence[float]) -> str:
     return f"{turned[0]}° around, {turned[1]}° above, {turned[2]:g} × as near" if turned else "as at first"
 
 
 def create_camera_param(prefix: str = "") -> Param:
     """Return the value for the camera's position; `prefix`: of its key, as each page has its own."""
-    declared = CustomValue((), _camera, lambda turned: _listed(turned) or "home", label="the camera", shown=_standing)
+    declared = CustomValue(
+        (), _fit_camera, lambda turned: _join_values(turned) or "home", label="the camera", shown=_describe_camera
+    )
     return Param(prefix + "camera", declared)
 
 
-GAPS_PARAM = Param("gaps", CustomValue((), _gaps, lambda gaps: _listed(gaps) or "none", label="what is pulled apart"))
+GAPS_PARAM = Param(
+    "gaps", CustomValue((), _fit_gaps, lambda gaps: _join_values(gaps) or "none", label="what is pulled apart")
+)
 CUT_PARAM = Param(
     "cut",
     CustomValue(

@@ -35,7 +35,9 @@ CUSTOM_KEYS = (*DEFAULT_RULES, "centre", "divide", "apart", "front")
 def create_custom_params(get_lengths: LengthsFunction, prefix: str = "") -> tuple[Param, ...]:
     """Return the values of a custom scheme, with this prefix of their keys in the session."""
     rules = {
-        key: CustomValue(rule, _rule(size, get_lengths), label=_label(key[0], size), shown=format_rule)
+        key: CustomValue(
+            rule, _make_rule_fitter(size, get_lengths), label=_write_axis_label(key[0], size), shown=format_rule
+        )
         for key, (size, rule) in DEFAULT_RULES.items()
     }
     switches = {"centre": Switch(True), "divide": Switch(True), "apart": Switch(False)}
@@ -70,19 +72,19 @@ def make_custom_link(scheme: Scheme) -> dict[str, str]:
 def draw_custom_controls(view: View, get_lengths: LengthsFunction, prefix: str = "", has_weights: bool = True) -> None:
     """Draw a rule per axis for the mean and, if needed, for the divisor, and the weight scheme (if `has_weights`)."""
     if st.toggle("Subtract a mean", key=f"{prefix}centre", **PERSIST_STATE):
-        _rules(get_lengths(view), prefix, "a")
+        _draw_rule_menus(get_lengths(view), prefix, "a")
     if st.toggle("Divide by the root mean square", key=f"{prefix}divide", **PERSIST_STATE):
         if not view["centre"]:
-            _rules(get_lengths(view), prefix, "a")
+            _draw_rule_menus(get_lengths(view), prefix, "a")
         elif st.toggle("… over a field of its own", key=f"{prefix}apart", **PERSIST_STATE):
-            _rules(get_lengths(view), prefix, "b")
+            _draw_rule_menus(get_lengths(view), prefix, "b")
     if has_weights:
         st.selectbox(
             "In front, of the weights",
             list(WEIGHT_SCHEME_LABELS),
             key=f"{prefix}front",
             **PERSIST_STATE,
-            format_func=_front_words,
+            format_func=_write_front_label,
         )
 
 
@@ -100,25 +102,29 @@ def format_rule(text: str) -> str:
     )
 
 
-def _front_words(key: str) -> str:
+def _write_front_label(key: str) -> str:
     """Return a weight scheme's label with its formula: "Weight – ÷ ‖w‖"."""
     return WEIGHT_SCHEME_LABELS[key] if key == "none" else format_scheme_choice(key)
 
 
-def _label(side: str, size: str) -> str:
+def _write_axis_label(side: str, size: str) -> str:
     return f"{size.upper()}: {'averaged' if side == 'a' else 'squares'} over"
 
 
-def _rules(lengths: dict[str, int], prefix: str, side: str) -> None:
+def _draw_rule_menus(lengths: dict[str, int], prefix: str, side: str) -> None:
     columns = st.columns(2)
     for number, size in enumerate(SIZE_NAMES):
         options = list_rules(lengths[size])
         columns[number % 2].selectbox(
-            _label(side, size), options, key=f"{prefix}{side}_{size}", **PERSIST_STATE, format_func=format_rule
+            _write_axis_label(side, size),
+            options,
+            key=f"{prefix}{side}_{size}",
+            **PERSIST_STATE,
+            format_func=format_rule,
         )
 
 
-def _rule(size: str, lengths: LengthsFunction) -> Callable[[Any, View], str]:
+def _make_rule_fitter(size: str, lengths: LengthsFunction) -> Callable[[Any, View], str]:
     def nearest(value: Any, view: View) -> str:
         n = lengths(view)[size]
         options = list_rules(n)

@@ -154,7 +154,7 @@ def restore_values(
             params, {name: value for name, value in held.items() if not is_relevant(view, name)} | link
         )
         view, _ = clean_values(params, view | repair(view))
-        notes = _notes(params, link, view)
+        notes = _find_replaced_values(params, link, view)
     for p in params:
         # Set anew on another page: its widget of the same key would start from its own default.
         if left or p.key not in there or there[p.key] != view[p.name]:
@@ -195,21 +195,21 @@ def format_repair_note(param: Param, given: Any, view: View) -> str:
     if why == "":
         return ""
     label = param.declared.title(param.given(view)) or capitalize_first(param.name.replace("_", " "))
-    shown = escape_markdown(_given(given))
-    wrong = "nothing was chosen" if given in ("", [], ()) else f"{shown} {why or _reason(given, value)}"
-    return f"{label}: {wrong}; {_words(param, value)} is used."
+    shown = escape_markdown(_format_raw_value(given))
+    wrong = "nothing was chosen" if given in ("", [], ()) else f"{shown} {why or _explain_invalid_value(given, value)}"
+    return f"{label}: {wrong}; {_write_value(param, value)} is used."
 
 
-def _given(given: Any) -> str:
+def _format_raw_value(raw_value: Any) -> str:
     """Return the given value in at most 40 characters."""
-    if isinstance(given, list | tuple):
-        return shorten(", ".join(map(str, given)))
-    return shorten(str(given) if _number(given) is None else str(given).replace("-", "−"))
+    if isinstance(raw_value, list | tuple):
+        return shorten(", ".join(map(str, raw_value)))
+    return shorten(str(raw_value) if _parse_number(raw_value) is None else str(raw_value).replace("-", "−"))
 
 
-def _reason(given: Any, value: Any) -> str:
+def _explain_invalid_value(raw_value: Any, value: Any) -> str:
     """Return the general reason why a value is invalid."""
-    number, taken = _number(given), _number(value)
+    number, taken = _parse_number(raw_value), _parse_number(value)
     if taken is None or isinstance(value, bool):
         return "is not one of the choices"
     if number is None or not isfinite(number):
@@ -219,14 +219,14 @@ def _reason(given: Any, value: Any) -> str:
     return "is too small" if number < taken else "is too large"
 
 
-def _words(param: Param, value: Any) -> str:
+def _write_value(param: Param, value: Any) -> str:
     """Return a value as the page writes it, in Markdown, escaped since it may be typed by a visitor."""
     declared = param.declared
     typed = isinstance(declared, CustomValue) and declared.shown is None
     return escape_markdown(shorten(declared.text(value))) if typed else declared.words(value)
 
 
-def _number(value: Any) -> float | None:
+def _parse_number(value: Any) -> float | None:
     try:
         return float(value)
     except (ValueError, TypeError, OverflowError):
@@ -241,7 +241,7 @@ def clean_values(params: Sequence[Param], raw: Mapping[str, Any]) -> tuple[View,
             view[param.name] = param.nearest(raw.get(param.name), view)
         except (ValueError, TypeError, OverflowError):
             view[param.name] = param.nearest(None, view)
-    return view, _notes(params, raw, view)
+    return view, _find_replaced_values(params, raw, view)
 
 
 def store_values(page: str, params: Sequence[Param], view: View, relevant: Callable[[str], bool]) -> None:
@@ -321,19 +321,19 @@ PRESENTING_PARAM = Param("present", Switch(False))
 """The value for presentation mode, shared by all pages."""
 
 
-def _notes(params: Sequence[Param], raw: Mapping[str, Any], view: View) -> ReplacedValues:
+def _find_replaced_values(params: Sequence[Param], raw: Mapping[str, Any], view: View) -> ReplacedValues:
     """Return the given values that were replaced."""
-    replaced = (p for p in params if p.name in raw and not _same(raw[p.name], view[p.name], p))
+    replaced = (p for p in params if p.name in raw and not _is_same_value(raw[p.name], view[p.name], p))
     return {p.name: (raw[p.name], view[p.name]) for p in replaced}
 
 
-def _same(given: Any, value: Any, param: Param) -> bool:
+def _is_same_value(raw_value: Any, value: Any, param: Param) -> bool:
     """Return True if a value equals the given one, also as text, in another order, or as a number spelt differently."""
-    if given in (value, param.text(value)):
+    if raw_value in (value, param.text(value)):
         return True
     try:
-        if isinstance(given, list):  # of a widget that lists what was picked in the order of the clicks
-            return sorted(given) == sorted(value)
-        return float(given) == float(param.text(value))
+        if isinstance(raw_value, list):  # of a widget that lists what was picked in the order of the clicks
+            return sorted(raw_value) == sorted(value)
+        return float(raw_value) == float(param.text(value))
     except (ValueError, TypeError):
         return False

@@ -7,7 +7,7 @@ from normviz.core.registry import SALIMANS_REFERENCE, SCHEMES, Reference
 from normviz.ui.page_text import PageText, PanelText, RelatedPage
 
 
-def _source(reference: Reference) -> str:
+def _write_source_link(reference: Reference) -> str:
     return f"[{reference.text}]({reference.url})"
 
 
@@ -315,7 +315,8 @@ PAGE_TEXTS = (
         section="Reference",
         question="What does weight normalization learn?",
         why="It learns the length g and the direction v/‖v‖ of a weight vector separately. Networks learned faster and "
-        f"more steadily with it ({_source(SALIMANS_REFERENCE)}), and no example depends on the others of its batch.",
+        f"more steadily with it ({_write_source_link(SALIMANS_REFERENCE)}), and no example depends on the "
+        f"others of its batch.",
         first="Press **Play**: three runs of SGD start from the same weights and learn g, v, or both.",
         takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
         "less the same gradient turns it, and plain SGD only makes v longer.",
@@ -340,7 +341,7 @@ PAGE_TEXTS = (
         section="Reference",
         question="Why divide a pixel by the contrast around it?",
         why="Details in shadow and in light become alike. Neurons of early vision do this: divisive normalization. "
-        f":small[{_source(SCHEMES['divisive'].reference)}]",
+        f":small[{_write_source_link(SCHEMES['divisive'].reference)}]",
         first="Drag the **handle** on the photo: left of it you see the photo before, right of it after. Then raise "
         "**ε**.",
         takeaway="Where pixels differ from the mean nearby by much more than √ε, all regions get a similar contrast. "

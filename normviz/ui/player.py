@@ -20,7 +20,7 @@ SPEEDS = (1, 2, 5, 10)
 """Numbers of positions by which one tick may advance."""
 
 
-def _by_itself() -> bool:
+def _is_fragment_run() -> bool:
     """Return True if only a fragment of the page runs."""
     run = get_script_run_ctx()
     return bool(run and run.fragment_ids_this_run)
@@ -65,18 +65,18 @@ class Player:
 
     def show(self, show_position: Callable[[int], None]) -> None:
         """Draw the buttons, and below them the slider and the content at the position."""
-        self._buttons()
+        self._draw_buttons()
         playing = self.is_playing
-        st.session_state[self._key("ticked")] = time.monotonic()  # a run of the whole page is no tick
+        st.session_state[self._make_key("ticked")] = time.monotonic()  # a run of the whole page is no tick
 
         @st.fragment(run_every=self.period if playing else None)
         def follow() -> None:
             self.tick(time.monotonic())
-            if self.is_playing != playing or (_by_itself() and not playing):
+            if self.is_playing != playing or (_is_fragment_run() and not playing):
                 # The whole page, for its buttons and its link, and the clock that a run of it sets. Also for a tick
                 # that comes late: Streamlit drops what the run before it had still to say, where both meet.
                 st.rerun()
-            self._slider()
+            self._draw_slider()
             show_position(self.position)
 
         follow()
@@ -84,51 +84,53 @@ class Player:
     def tick(self, now: float) -> None:
         """Advance if it plays and a tick is due at `now`, in seconds; a tick right after a late one is ignored."""
         state = st.session_state
-        with self._alone:
-            if self.is_playing and now - state[self._key("ticked")] >= self.period / 2:
-                state[self._key("ticked")] = now
-                self._go(self.position + state.get(self.prefix + self.pace, 1))
+        with self._position_lock:
+            if self.is_playing and now - state[self._make_key("ticked")] >= self.period / 2:
+                state[self._make_key("ticked")] = now
+                self._store_position(self.position + state.get(self.prefix + self.pace, 1))
                 if self.position >= self.last:
                     stop_playing(self.prefix)
 
     def play(self) -> None:
         """Start playback, from 0 if it is at the end."""
-        with self._alone:
+        with self._position_lock:
             st.session_state[self.prefix + "playing"] = self.name
             if self.position >= self.last:
-                self._go(0)
+                self._store_position(0)
 
     def move(self, step: int = 0) -> None:
         """Pause, `step` positions further."""
-        with self._alone:
+        with self._position_lock:
             stop_playing(self.prefix)
-            self._go(self.position + step)
+            self._store_position(self.position + step)
 
     @property
-    def _alone(self) -> RLock:
+    def _position_lock(self) -> RLock:
         """Return the lock of the position: a tick may run in one thread while another handles a button.
 
         A tick that advanced after a Pause would leave the link one picture behind.
         """
         return st.session_state.setdefault(self.prefix + "alone", RLock())
 
-    def _go(self, position: int) -> None:
+    def _store_position(self, position: int) -> None:
         st.session_state[self.prefix + self.name] = min(max(position, 0), self.last)
 
-    def _key(self, part: str) -> str:
+    def _make_key(self, part: str) -> str:
         return f"{self.prefix}{self.name} {part}"
 
-    def _buttons(self) -> None:
-        with st.container(key=self._key("player"), horizontal=True, vertical_alignment="center", gap="xsmall"):
+    def _draw_buttons(self) -> None:
+        with st.container(key=self._make_key("player"), horizontal=True, vertical_alignment="center", gap="xsmall"):
             label, icon, act = ("Pause", "pause", self.move) if self.is_playing else ("Play", "play_arrow", self.play)
             st.button(
-                label, self._key("play"), icon=f":material/{icon}:", on_click=self._press, args=(act,),
+                label, self._make_key("play"), icon=f":material/{icon}:", on_click=self._press_button, args=(act,),
                 type="primary",
             )  # fmt: skip
             moves = {"Back": ("skip_previous", -1), "Step": ("skip_next", 1), "Rewind": ("replay", -self.last)}
             for label, (icon, by) in moves.items():
                 move = (self.move, by)
-                st.button(label, self._key(label), icon=f":material/{icon}:", on_click=self._press, args=move)
+                st.button(
+                    label, self._make_key(label), icon=f":material/{icon}:", on_click=self._press_button, args=move
+                )
             if len(self.speeds) > 1:
                 st.segmented_control(
                     "Speed", self.speeds, key=self.prefix + self.pace, **PERSIST_STATE, required=True,
@@ -136,12 +138,12 @@ class Player:
                     label_visibility="collapsed",
                 )  # fmt: skip
 
-    def _press(self, act: Callable[..., None], *by: int) -> None:
+    def _press_button(self, act: Callable[..., None], *by: int) -> None:
         """Run a button's action once: a busy browser sends a press with a due tick, and then again."""
-        if not (self.is_playing and _by_itself()):
+        if not (self.is_playing and _is_fragment_run()):
             act(*by)
 
-    def _slider(self) -> None:
+    def _draw_slider(self) -> None:
         """Draw the slider of the position, enabled while paused.
 
         The browser sends the value of every slider with each action. A value from before the last tick or button
@@ -149,22 +151,23 @@ class Player:
         count as dragged. So the slider is disabled during playback, and every other change of the position replaces
         it by a new slider with the next number.
         """
-        state, key, position = st.session_state, self._key("slider"), None if self.is_playing else self.position
+        state, key, position = st.session_state, self._make_key("slider"), None if self.is_playing else self.position
         number, at = state.get(key, (0, None))
         number += position is not None and position != at
         state[key] = number, position
         if self.is_playing:
             state[f"{key} {number}"] = self.position
-        with st.container(key=self._key("place")):  # style.css: while the browser has both, it shows the new one
+        with st.container(key=self._make_key("place")):  # style.css: while the browser has both, it shows the new one
             st.slider(
                 self.label, 0, self.last, position, key=f"{key} {number}", disabled=self.is_playing,
-                on_change=self._drag, args=(number,), format=f"{self.label}: %d", label_visibility="collapsed",
+                on_change=self._take_slider_position, args=(number,), format=f"{self.label}: %d",
+                label_visibility="collapsed",
             )  # fmt: skip
 
-    def _drag(self, number: int) -> None:
+    def _take_slider_position(self, number: int) -> None:
         """Move to the position of the slider with this number, unless it was replaced."""
-        state, key = st.session_state, self._key("slider")
-        with self._alone:
+        state, key = st.session_state, self._make_key("slider")
+        with self._position_lock:
             if not self.is_playing and number == state[key][0]:
-                self._go(state[f"{key} {number}"])
+                self._store_position(state[f"{key} {number}"])
                 state[key] = number, self.position

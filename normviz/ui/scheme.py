@@ -35,7 +35,7 @@ def list_group_counts(view: View) -> list[int]:
     return find_divisors(gcd(*find_grouped_axes(view).values()))
 
 
-def _undivided(given: Any, view: View) -> str | None:
+def _explain_undivided_axes(given: Any, view: View) -> str | None:
     """Return the axes that a number of groups does not divide, as the end of a sentence."""
     try:
         number = float(given)
@@ -45,11 +45,11 @@ def _undivided(given: Any, view: View) -> str | None:
     return f"does not divide {' and '.join(cut)}" if cut else ""
 
 
-def _radius_a(value: Any, view: View) -> str:
+def _fit_averaging_radius(value: Any, view: View) -> str:
     return "same" if value in ("", "same") else str(make_integer_fitter(0, MAX_RADIUS)(value, view))
 
 
-def _over(value: Any, view: View) -> list[str]:
+def _fit_window_axes(value: Any, view: View) -> list[str]:
     return [axis for axis in "HWC" if axis in value] or ["C"]
 
 
@@ -58,11 +58,11 @@ class SchemeValues:
     """The values of the scheme; the tensor's values come before them, since groups and rules depend on its shape."""
 
     scheme: str = choice("batch", {key: row.label for key, row in SCHEMES.items()})
-    groups: int = number_choice(2, list_group_counts, label="Groups G", why=_undivided)
+    groups: int = number_choice(2, list_group_counts, label="Groups G", why=_explain_undivided_axes)
     radius: int = integer(1, 0, MAX_RADIUS, label="Radius R")
-    radius_a: str = value("same", _radius_a, label="Radius R_A of what is averaged")
+    radius_a: str = value("same", _fit_averaging_radius, label="Radius R_A of what is averaged")
     alpha: float = real(DEFAULT_ALPHA, *ALPHA_RANGE, label=ALPHA_LABEL)
-    over: Sequence[str] = value(["H", "W", "C"], _over, "".join, label="Windows along")
+    over: Sequence[str] = value(["H", "W", "C"], _fit_window_axes, "".join, label="Windows along")
     eps: float = real(DEFAULT_EPS, 0.0, 1e3, label="ε (smoothing term)")
 
 
@@ -97,10 +97,10 @@ def apply_radii(scheme: Scheme, view: View) -> Scheme:
     """Return the scheme with the view's radii, along the axes that have windows."""
     summation = view["radius"] if view["radius_a"] == "same" else int(view["radius_a"])
     radii = zip(scheme.fields, (summation, view["radius"]), strict=True)
-    return scheme.with_fields(*(_windows(field, radius, view["over"]) for field, radius in radii))
+    return scheme.with_fields(*(_add_windows(field, radius, view["over"]) for field, radius in radii))
 
 
-def _windows(field: Field, radius: int, over: list[str]) -> Field:
+def _add_windows(field: Field, radius: int, over: list[str]) -> Field:
     """Return the field with windows of this radius along those of the axes `over` that have windows."""
     window = Rule("window", radius)
     rules = zip(field.rules, AXES["activation"], strict=True)

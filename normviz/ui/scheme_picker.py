@@ -52,7 +52,7 @@ def choose_scheme(key: str = "scheme") -> None:
     state[menu] = chosen if chosen in rest else None
     with st.container(key=key, gap="small"):
         st.pills(
-            "Normalization", common, key=pills, required=chosen in common, format_func=_label,
+            "Normalization", common, key=pills, required=chosen in common, format_func=_get_scheme_label,
             on_change=_take_one, args=(key, pills),
         )  # fmt: skip
         st.selectbox(
@@ -122,7 +122,7 @@ def choose_schemes(key: str, keys: Sequence[str], max_chosen: int | None = None)
     with st.container(key=key.replace(" ", "-"), gap="small"):
         state[pills] = [each for each in state[key] if each in common]
         st.pills(
-            "Normalizations", common, selection_mode="multi", key=pills, format_func=_label,
+            "Normalizations", common, selection_mode="multi", key=pills, format_func=_get_scheme_label,
             on_change=_take_several, args=(key, pills, common, max_chosen),
         )  # fmt: skip
         state[menu] = [each for each in state[key] if each in rest]
@@ -181,7 +181,7 @@ def find_scheme_group(key: str) -> str:
 
 def format_scheme_choice(key: str) -> str:
     """Return a scheme's label and its difference from similar ones: "Layer (channels) – C"."""
-    return " – ".join(filter(None, [_label(key), summarize_scheme(SCHEMES[key])]))
+    return " – ".join(filter(None, [_get_scheme_label(key), summarize_scheme(SCHEMES[key])]))
 
 
 def format_menu_entry(key: str) -> str:
@@ -189,5 +189,5 @@ def format_menu_entry(key: str) -> str:
     return f"{SCHEME_GROUPS[find_scheme_group(key)]}: {format_scheme_choice(key)}"
 
 
-def _label(key: str) -> str:
+def _get_scheme_label(key: str) -> str:
     return SCHEMES[key].label

@@ -56,10 +56,10 @@ class InjectionMiddleware:
         """Answer a request."""
         if scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", ""):
             kept = [(name, value) for name, value in scope["headers"] if name not in self.NOT_ASKED]
-            scope, send = {**scope, "headers": kept}, self._adding(send)
+            scope, send = {**scope, "headers": kept}, self._wrap_send(send)
         await self.app(scope, receive, send)
 
-    def _adding(self, send: Send) -> Send:
+    def _wrap_send(self, send: Send) -> Send:
         """Return the `send` that appends the additions to a page."""
         is_page = False
 

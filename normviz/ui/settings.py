@@ -38,13 +38,14 @@ class Controls:
             self.waiting.remove(name)
             if self.has(self.view, name):
                 declared = self.declared[name]
-                WIDGETS[declared.control](declared, self.view, self._usual(declared))
+                WIDGETS[declared.control](declared, self.view, self._make_widget_options(declared))
 
     def rest(self, *excluded: str) -> None:
         """Draw the remaining controls except these, in the order of declaration."""
         self.draw(*(name for name in self.waiting if name not in excluded))
 
-    def _usual(self, declared: Declaration) -> WidgetOptions:
+    def _make_widget_options(self, declared: Declaration) -> WidgetOptions:
+        """Return the keyword arguments that all widgets have in common."""
         name = declared.name
         followers = [
             each
@@ -86,54 +87,56 @@ def get_limits(declared: Declaration, view: View) -> tuple[float, float]:
     return declared.entered or declared.limits(view)
 
 
-def _segments(declared: Declaration, view: View, usual: WidgetOptions) -> None:
-    st.segmented_control(options=list_options(declared, view), format_func=declared.words, required=True, **usual)
+def _draw_segments(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:
+    st.segmented_control(
+        options=list_options(declared, view), format_func=declared.words, required=True, **widget_options
+    )
 
 
-def _pills(declared: Declaration, view: View, usual: WidgetOptions) -> None:
-    st.pills(options=list_options(declared, view), format_func=declared.words, selection_mode="multi", **usual)
+def _draw_pills(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:
+    st.pills(options=list_options(declared, view), format_func=declared.words, selection_mode="multi", **widget_options)
 
 
-def _menu(declared: Declaration, view: View, usual: WidgetOptions) -> None:
-    st.selectbox(options=list_options(declared, view), format_func=declared.words, **usual)
+def _draw_menu(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:
+    st.selectbox(options=list_options(declared, view), format_func=declared.words, **widget_options)
 
 
-def _stops(declared: Declaration, view: View, usual: WidgetOptions) -> None:
-    st.select_slider(options=list_stops(declared, view), format_func=declared.words, **usual)
+def _draw_stops(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:
+    st.select_slider(options=list_stops(declared, view), format_func=declared.words, **widget_options)
 
 
-def _slider(declared: Declaration, view: View, usual: WidgetOptions) -> None:
+def _draw_slider(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:
     least, most = get_limits(declared, view)
-    st.slider(min_value=least, max_value=most, **usual)
+    st.slider(min_value=least, max_value=most, **widget_options)
 
 
-def _number(declared: Declaration, view: View, usual: WidgetOptions) -> None:
+def _draw_number_input(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:
     least, most = get_limits(declared, view)
-    st.number_input(min_value=least, max_value=most, **usual)
+    st.number_input(min_value=least, max_value=most, **widget_options)
 
 
-def _toggle(declared: Declaration, view: View, usual: WidgetOptions) -> None:
-    st.toggle(**usual)
+def _draw_toggle(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:
+    st.toggle(**widget_options)
 
 
-def _drag(declared: Declaration, view: View, usual: WidgetOptions) -> None:
+def _draw_drag_slider(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:
     values = list_stops(declared, view)
 
     def moved() -> None:
-        st.session_state[usual["key"]] = values[int(st.session_state[f"{declared.name} drag"]["index"])]
+        st.session_state[widget_options["key"]] = values[int(st.session_state[f"{declared.name} drag"]["index"])]
 
     texts = [declared.words(value) for value in values]
-    show_drag_slider(usual["label"], texts, values.index(view[declared.name]), declared.name, moved)
+    show_drag_slider(widget_options["label"], texts, values.index(view[declared.name]), declared.name, moved)
 
 
 WIDGETS: dict[str, Callable[[Declaration, View, WidgetOptions], None]] = {
-    "segments": _segments,
-    "pills": _pills,
-    "menu": _menu,
-    "stops": _stops,
-    "slider": _slider,
-    "number": _number,
-    "toggle": _toggle,
-    "drag": _drag,
+    "segments": _draw_segments,
+    "pills": _draw_pills,
+    "menu": _draw_menu,
+    "stops": _draw_stops,
+    "slider": _draw_slider,
+    "number": _draw_number_input,
+    "toggle": _draw_toggle,
+    "drag": _draw_drag_slider,
 }
 """Widgets by the name of a declaration's control. A page follows a dragged slider: draw it last, in a container."""

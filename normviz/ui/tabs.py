@@ -26,13 +26,13 @@ def draw_panel_picker(key: str, panels: Mapping[str, str], advanced: Sequence[st
         state[key] = state[more]
 
     common = {name: panels[name] for name in panels if name not in advanced}
-    _segments(row, "Show", common | {ADVANCED_KEY: "Advanced"}, take)
+    _draw_segments(row, "Show", common | {ADVANCED_KEY: "Advanced"}, take)
     if state[key] in advanced:
         state[more] = state[key]
-        _segments(more, "Advanced", {name: panels[name] for name in advanced}, take_rest)
+        _draw_segments(more, "Advanced", {name: panels[name] for name in advanced}, take_rest)
 
 
-def _segments(key: str, label: str, names: Mapping[str, str], take: Callable[[], None]) -> None:
+def _draw_segments(key: str, label: str, names: Mapping[str, str], take: Callable[[], None]) -> None:
     st.segmented_control(
         label, list(names), key=key, required=True, format_func=names.__getitem__, label_visibility="collapsed",
         on_change=take,

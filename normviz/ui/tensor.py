@@ -81,13 +81,13 @@ def fit_shape(view: View, limit: int = MAX_DRAWN_ELEMENTS) -> View:
 def make_tensor(view: View) -> np.ndarray:
     """Return the view's tensor; uneven noise until the user's own file is loaded."""
     if view["data"] != OWN_DATA:
-        return _sample(view["data"], get_view_shape(view), view["seed"])
+        return _make_cached_sample(view["data"], get_view_shape(view), view["seed"])
     own = st.session_state.get("own")
-    return _sample("uneven", get_view_shape(view), view["seed"]) if own is None else own
+    return _make_cached_sample("uneven", get_view_shape(view), view["seed"]) if own is None else own
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _sample(key: str, shape: Shape, seed: int) -> np.ndarray:
+def _make_cached_sample(key: str, shape: Shape, seed: int) -> np.ndarray:
     return SAMPLES[key].make(shape, seed)
 
 
@@ -110,7 +110,7 @@ def format_length_label(size: str, view: View) -> str:
     return f"{scheme.axes[number]} {name_axes(scheme.axes, get_view_shape(view))[number].length}"
 
 
-def _outside(given: Any, view: View) -> str | None:
+def _explain_outside_index(given: Any, view: View) -> str | None:
     return f"is not within {' × '.join(map(str, get_view_shape(view)))}"
 
 
@@ -129,7 +129,7 @@ def store_sent_focus(key: str) -> None:
     st.session_state["focus"] = tuple(map(int, st.session_state[key]["focus"][:4]))
 
 
-def _view(value: Any, view: View) -> str:
+def _fit_view(value: Any, view: View) -> str:
     try:
         return value and make_choice_fitter(list(VIEW_NAMES))(value, view)
     except ValueError:  # something was asked for
@@ -166,10 +166,10 @@ class TensorValues:
     c: int = integer(6, 1, MAX_DRAWN_ELEMENTS, label=partial(format_length_label, "c"))
     data: str = choice("uneven", DATA_NAMES, missing=explain_missing_data)
     seed: int = integer(0, 0, 9999)
-    view: str = value("", _view, shown=lambda view: VIEW_NAMES.get(view, "the one that suits"))
+    view: str = value("", _fit_view, shown=lambda view: VIEW_NAMES.get(view, "the one that suits"))
     focus: tuple[int, ...] = value(
         (0, 0, 0, 0), lambda index, view: fit_index(index, get_view_shape(view)), format_index,
-        label="Locked element", why=_outside,
+        label="Locked element", why=_explain_outside_index,
     )  # fmt: skip
 
 

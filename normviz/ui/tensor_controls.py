@@ -28,7 +28,7 @@ def draw_shape_controls(view: View, scheme: Scheme, params: Sequence[Param]) -> 
     st.session_state["preset"] = next(
         (name for name, preset in PRESETS.items() if shape.items() <= preset.items()), None
     )
-    st.selectbox("Shape", list(PRESETS), key="preset", placeholder="Your own", on_change=_apply, args=(params,))
+    st.selectbox("Shape", list(PRESETS), key="preset", placeholder="Your own", on_change=_apply_preset, args=(params,))
     fixed = view["data"] == OWN_DATA and "own" in st.session_state
     with st.container(key="lengths"):
         for pair in (SIZE_NAMES[:2], SIZE_NAMES[2:]):  # a row at a time, for the order in which Tab goes through them
@@ -38,7 +38,7 @@ def draw_shape_controls(view: View, scheme: Scheme, params: Sequence[Param]) -> 
     st.caption(f"{format_shape(tuple(shape.values()))} = {wording.pluralize(prod(shape.values()), 'element')}")
 
 
-def _apply(params: Sequence[Param]) -> None:
+def _apply_preset(params: Sequence[Param]) -> None:
     """Set the values of the chosen preset and reset all others, except the rules of the custom scheme."""
     if st.session_state["preset"] is None:
         return

@@ -19,7 +19,7 @@ IMMUTABLE_HEADERS = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 
 @cache
-def _plotly_js(compressed: bool) -> bytes:
+def _read_plotly_script(compressed: bool) -> bytes:
     script = files("plotly").joinpath("package_data", "plotly.min.js").read_bytes()
     return gzip.compress(script, mtime=0) if compressed else script
 
@@ -28,7 +28,7 @@ def serve_plotly(request: Request) -> Response:
     """Return plotly.js of the installed package, compressed if the browser accepts it."""
     compressed = "gzip" in request.headers.get("accept-encoding", "")
     headers = IMMUTABLE_HEADERS | {"Vary": "Accept-Encoding"} | ({"Content-Encoding": "gzip"} if compressed else {})
-    return Response(_plotly_js(compressed), media_type="text/javascript", headers=headers)
+    return Response(_read_plotly_script(compressed), media_type="text/javascript", headers=headers)
 
 
 def serve_module(request: Request) -> Response:
@@ -45,12 +45,12 @@ def get_plotly_url() -> str:
     A page requests it with its first figure. A preload link gains nothing before the first cube and delays the page by
     1.3 s, because the browser is busy with the script.
     """
-    return _below_base(f"vendor/plotly-{plotly.__version__}.min.js")
+    return _prefix_base_path(f"vendor/plotly-{plotly.__version__}.min.js")
 
 
 def get_module_url(name: str) -> str:
     """Return the address from which a page imports the module of this file name."""
-    return _below_base(f"vendor/{MODULES_DIGEST}/{name}")
+    return _prefix_base_path(f"vendor/{MODULES_DIGEST}/{name}")
 
 
 def format_preload_links(name: str) -> str:
@@ -63,9 +63,9 @@ def create_routes() -> list[Route]:
 
     Call it when the app is created: Streamlit's settings, also from its command line, are known only then.
     """
-    return [Route(get_plotly_url(), serve_plotly), Route(_below_base("vendor/{digest}/{name}"), serve_module)]
+    return [Route(get_plotly_url(), serve_plotly), Route(_prefix_base_path("vendor/{digest}/{name}"), serve_module)]
 
 
-def _below_base(path: str) -> str:
+def _prefix_base_path(path: str) -> str:
     """Return the absolute path of an address below the base path of the app."""
     return "/" + f"{st.get_option('server.baseUrlPath').strip('/')}/{path}".lstrip("/")

@@ -190,7 +190,7 @@ def test_what_stands_still_does_not_tick(held):
 @pytest.mark.parametrize("playing", [None, "at"])
 def test_a_tick_that_comes_behind_pause_runs_the_whole_page(at, monkeypatch, playing):
     alone, whole = iter([True]), []
-    monkeypatch.setattr(module, "_by_itself", lambda: next(alone, False))  # as if only the part that ticks were run
+    monkeypatch.setattr(module, "_is_fragment_run", lambda: next(alone, False))  # as if only the ticking part were run
     monkeypatch.setattr(module.st, "rerun", lambda: whole.append(playing))
     at.session_state["demo playing"] = playing
     sound(at.run())
@@ -198,7 +198,7 @@ def test_a_tick_that_comes_behind_pause_runs_the_whole_page(at, monkeypatch, pla
 
 
 def test_a_press_waits_for_a_tick_that_is_at_work(held, monkeypatch):
-    player, begun, go_on, go = Player("demo ", "at", "Place", LAST), Event(), Event(), Player._go
+    player, begun, go_on, go = Player("demo ", "at", "Place", LAST), Event(), Event(), Player._store_position
 
     def slowly(self, position):
         if current_thread() is ticking:
@@ -207,7 +207,7 @@ def test_a_press_waits_for_a_tick_that_is_at_work(held, monkeypatch):
         go(self, position)
 
     ticking = Thread(target=player.tick, args=(200,))
-    monkeypatch.setattr(Player, "_go", slowly)
+    monkeypatch.setattr(Player, "_store_position", slowly)
     ticking.start()
     assert begun.wait(60)
     Timer(0.1, go_on.set).start()

@@ -68,9 +68,9 @@ def explain_single_failure(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EP
         return f"no: {error}"
     hollow = explain_degeneracy(scheme, one, eps)
     if hollow:
-        return f"no: {_inside(hollow)}"
+        return f"no: {_lower_first_letter(hollow)}"
     signs = explain_sign_only(scheme, one)
-    return f"hardly: where ε is small beside the squares, {_inside(signs)}" if signs else ""
+    return f"hardly: where ε is small beside the squares, {_lower_first_letter(signs)}" if signs else ""
 
 
 def describe_single_example(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
@@ -122,6 +122,6 @@ def tabulate_properties(schemes: list[Scheme], shape: Shape, eps: float = DEFAUL
     return {name: [words(scheme, shape, eps) for scheme in schemes] for name, words in PROPERTY_DESCRIBERS.items()}
 
 
-def _inside(text: str) -> str:
+def _lower_first_letter(text: str) -> str:
     """Return a sentence with a small first letter, as part of another sentence."""
     return text[:1].lower() + text[1:]

@@ -20,7 +20,7 @@ def show_compared_cubes(
     view: View, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult], theme: str
 ) -> None:
     """Show the cubes of all schemes in a row, in one scene, with the field of the chosen element in each."""
-    colouring = _levels(view["colour"], schemes, x, results)
+    colouring = _compute_colour_levels(view["colour"], schemes, x, results)
     show_cubes(schemes, x, [result.xhat for result in results], view, CAMERA, theme, colouring)
     for column, scheme in zip(st.columns(len(schemes)), schemes, strict=True):
         column.markdown(comparison.summarize_batch_use(scheme, x.shape, view["eps"]))
@@ -29,7 +29,7 @@ def show_compared_cubes(
     st.caption(f"The two lines below each cube hold in training.{lines}")
 
 
-def _levels(
+def _compute_colour_levels(
     colour: str, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult]
 ) -> tuple[np.ndarray, dict]:
     """Return the colour levels of all cubes, (schemes, N, H, W, C), in one scale, and their legend."""
@@ -51,7 +51,7 @@ def show_comparison_table(view: View, schemes: list[Scheme], x: np.ndarray, resu
         f"{AXIS_NAMES[name].letter}\u00a0=\u00a0{i}" for name, i in zip(SCHEMES["none"].axes, focus, strict=True)
     )
     here = {
-        f"Field of {at}": [_fields_words(scheme, focus, x.shape) for scheme in schemes],
+        f"Field of {at}": [_describe_fields(scheme, focus, x.shape) for scheme in schemes],
         f"x̂ there (x = {format_number(x[focus])})": [format_number(result.xhat[focus]) for result in results],
     }
     columns = {"": [f"**{name}**" for name in (*here, *rows)]}
@@ -71,7 +71,7 @@ def show_comparison_table(view: View, schemes: list[Scheme], x: np.ndarray, resu
             st.info(f"On this shape, x̂ of {names} is the same.", icon=":material/equal:")
 
 
-def _fields_words(scheme: Scheme, focus: Index, shape: Shape) -> str:
+def _describe_fields(scheme: Scheme, focus: Index, shape: Shape) -> str:
     """Return the field of an element in words, or of each of its statistics if they differ."""
     boxes = wording.BoundScheme(scheme, shape).describe_boxes(focus)
     if len(boxes) == 1:

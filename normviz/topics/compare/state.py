@@ -18,15 +18,15 @@ SHARED_LAB_VALUES = (*tensor.SIZE_NAMES, "groups", "radius", "eps", "data", "see
 """Names of the values shared with the tensor lab, so that the tensor follows from page to page."""
 
 
-def _schemes(value: Any, view: View) -> list[str]:
+def _fit_schemes(value: Any, view: View) -> list[str]:
     return MultipleChoice((), COMPARABLE_KEYS).fit(value, view)[:MOST]
 
 
-def _labels(keys: list[str]) -> str:
+def _join_labels(keys: list[str]) -> str:
     return ", ".join(SCHEMES[key].label for key in keys) or "none"
 
 
-def _too_many(given: Any, view: View) -> str | None:
+def _explain_too_many(given: Any, view: View) -> str | None:
     asked = given.split(",") if isinstance(given, str) else given
     return f"are {len(asked)}, where at most {MOST} stand side by side" if len(asked) > MOST else None
 
@@ -39,7 +39,9 @@ SHARED_TENSOR_PARAMS = (*tensor.PARAMS, *scheme.PARAMS, tensor.colour(lambda vie
 PARAMS = (  # the schemes first: which groups there may be depends on them
     Param(
         PREFIX + "schemes",
-        CustomValue(["batch", "layer", "instance", "group"], _schemes, ",".join, shown=_labels, why=_too_many),
+        CustomValue(
+            ["batch", "layer", "instance", "group"], _fit_schemes, ",".join, shown=_join_labels, why=_explain_too_many
+        ),
     ),
     *SHARED_TENSOR_PARAMS,
     CAMERA,

@@ -43,18 +43,18 @@ def select_present_axes(axes: tuple[str, ...], layer: str) -> list[str]:
     return [axis for axis, n in zip(AXES["activation"], CONDITION_SHAPES[layer], strict=True) if axis in axes and n > 1]
 
 
-def _apart(scheme: Scheme, axes: tuple[str, ...], shape: Shape) -> bool:
+def _keeps_axes_apart(scheme: Scheme, axes: tuple[str, ...], shape: Shape) -> bool:
     """Return True if no statistic of the pre-activations is shared along these axes; axes of length 1 do not count."""
     long = [axis for axis, n in zip(AXES["activation"], shape, strict=True) if axis in axes and n > 1]
     return scheme.on_activations is None or not any(is_shared_along(scheme, axis, shape) for axis in long)
 
 
-def _keeps_nothing(scheme: Scheme, shape: Shape) -> bool:
+def _is_stateless(scheme: Scheme, shape: Shape) -> bool:
     """Return True if a scheme needs neither running averages over examples nor a state of its weights."""
-    return _apart(scheme, _EXAMPLES, shape) and not (scheme.on_weights and scheme.on_weights.keeps)
+    return _keeps_axes_apart(scheme, _EXAMPLES, shape) and not (scheme.on_weights and scheme.on_weights.keeps)
 
 
-def _centres_nothing(scheme: Scheme, shape: Shape) -> bool:
+def _has_no_centring(scheme: Scheme, shape: Shape) -> bool:
     return all(part.summation is None for part in (scheme.on_activations, scheme.on_weights) if part is not None)
 
 
@@ -62,11 +62,11 @@ def _name_several(axes: tuple[str, ...], layer: str) -> str:
     return join_words(AXIS_NAMES[axis].many for axis in select_present_axes(axes, layer))
 
 
-def _not_over(axes: tuple[str, ...]) -> Callable[[str], str]:
+def _make_axes_ban_text(axes: tuple[str, ...]) -> Callable[[str], str]:
     return lambda layer: f"no field may reach over several {_name_several(axes, layer)}"
 
 
-def _within_an_example(layer: str) -> str:
+def _require_reach_in_example(layer: str) -> str:
     return f"every field has to reach over several {_name_several(('H', 'W', 'C'), layer)}"
 
 
@@ -75,21 +75,21 @@ _PLACES = ("N", "H", "W")
 
 _ROWS = (
     Condition(
-        "single", "work for a batch of one", _within_an_example,
+        "single", "work for a batch of one", _require_reach_in_example,
         lambda scheme, shape: scheme.on_activations is None or not explain_single_failure(scheme, shape),
     ),
-    Condition("nothing-kept", "store nothing for inference", _not_over(_EXAMPLES), _keeps_nothing, _EXAMPLES),
+    Condition("nothing-kept", "store nothing for inference", _make_axes_ban_text(_EXAMPLES), _is_stateless, _EXAMPLES),
     Condition(
-        "independent", "treat each example alone", _not_over(_EXAMPLES),
-        lambda scheme, shape: _apart(scheme, _EXAMPLES, shape), _EXAMPLES,
+        "independent", "treat each example alone", _make_axes_ban_text(_EXAMPLES),
+        lambda scheme, shape: _keeps_axes_apart(scheme, _EXAMPLES, shape), _EXAMPLES,
     ),
     Condition(
-        "unequal-lengths", "accept sequences of unequal lengths", _not_over(_PLACES),
-        lambda scheme, shape: _apart(scheme, _PLACES, shape), _PLACES,
+        "unequal-lengths", "accept sequences of unequal lengths", _make_axes_ban_text(_PLACES),
+        lambda scheme, shape: _keeps_axes_apart(scheme, _PLACES, shape), _PLACES,
     ),
     Condition(
         "gain-only", "learn γ alone", lambda layer: "no mean may be subtracted, because only β can restore one",
-        _centres_nothing, unbiased=True,
+        _has_no_centring, unbiased=True,
     ),
 )  # fmt: skip
 

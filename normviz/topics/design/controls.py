@@ -21,7 +21,12 @@ def controls(view: View) -> None:
     st.session_state[QUESTION_KEY] = find_question(read_demands(view))
     with st.sidebar:
         st.radio(
-            "What changes?", QUESTIONS, key=QUESTION_KEY, index=None, format_func=lambda each: each.name, on_change=_ask
+            "What changes?",
+            QUESTIONS,
+            key=QUESTION_KEY,
+            index=None,
+            format_func=lambda each: each.name,
+            on_change=_apply_chosen_question,
         )
         with st.expander("Advanced: your own question", st.session_state[QUESTION_KEY] is None):
             for key, name in CHANGE_LABELS.items():
@@ -32,7 +37,7 @@ def controls(view: View) -> None:
             page.draw("conditions", "layer", "weights")
 
 
-def _ask() -> None:
+def _apply_chosen_question() -> None:
     """Set the demands to the chosen question."""
     question: Question = st.session_state[QUESTION_KEY]
     st.session_state.update({PREFIX + name: value for name, value in question.values.items()})

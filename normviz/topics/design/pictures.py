@@ -86,36 +86,40 @@ def render_picture_table(changes: Sequence[str]) -> str:
 
     Rows of the other picture follow a change of one picture. `changes`: a tuple of keys of `PICTURE_CHANGES`.
     """
-    names = ("no normalization", *(f"{SCHEMES[key].label}<small>{_per(SCHEMES[key])}</small>" for key in BEST_KNOWN))
+    names = (
+        "no normalization",
+        *(f"{SCHEMES[key].label}<small>{_describe_scope(SCHEMES[key])}</small>" for key in BEST_KNOWN),
+    )
     heads = (f'<th scope=col style="order:{place}">{name}</th>' for place, name in enumerate(("", *names)))
-    rows = ["".join(heads), _row("before", changes[0], 0, False)]
-    rows += [_row(PICTURE_CHANGES[change].name, change, 0, True) for change in changes]
+    rows = ["".join(heads), _write_picture_row("before", changes[0], 0, False)]
+    rows += [_write_picture_row(PICTURE_CHANGES[change].name, change, 0, True) for change in changes]
     if FIRST_PICTURE_CHANGE in changes:
         rows += [
-            _row(f"other picture, {when}", FIRST_PICTURE_CHANGE, 1, when == "after") for when in ("before", "after")
+            _write_picture_row(f"other picture, {when}", FIRST_PICTURE_CHANGE, 1, when == "after")
+            for when in ("before", "after")
         ]
     return f'<table class="nv-answers">{"".join(f"<tr>{row}</tr>" for row in rows)}</table>'
 
 
-def _row(name: str, change: str, which: int, is_after: bool) -> str:
+def _write_picture_row(name: str, change: str, which: int, is_after: bool) -> str:
     """Return the cells of a row: a picture before or after a change, without normalization and by each scheme."""
     cells = [f"<th scope=row>{name}</th>"]
     for place, key in enumerate(("none", *BEST_KNOWN), 1):
         pair = compare_pictures(key, change, which)
         words, sort = ("= the same", "same") if pair.same else ("≠ changed", "changed")
         verdict = f'<b class="{sort}">{words}</b>' if is_after and key != "none" else ""
-        image = _image(pair.after if is_after else pair.before, pair.before)
+        image = _write_image_html(pair.after if is_after else pair.before, pair.before)
         cells.append(f'<td style="order:{place}" title="{name}">{image}{verdict}</td>')
     return "".join(cells)
 
 
-def _per(scheme: Scheme) -> str:
+def _describe_scope(scheme: Scheme) -> str:
     """Return the scope of a scheme in words: "normalizes each channel"."""
     noun = name_field(scheme.fields[-1], scheme.axes, make_photographs().shape)
     return f"normalizes each {noun}".replace("of every example", "of each picture").replace("example", "picture")
 
 
-def _image(values: np.ndarray, scale: np.ndarray) -> str:
+def _write_image_html(values: np.ndarray, scale: np.ndarray) -> str:
     """Return a picture as HTML; black and white are the 1% darkest and brightest of `scale`, or 0 and 1."""
 
     values, scale = values[..., :3], scale[..., :3]

@@ -39,14 +39,14 @@ def explain_no_answer(demands: Demands) -> Reason | None:
     some = find_conflict(demands)
     if not some:
         return None
-    elsewhere = _elsewhere(demands)
+    elsewhere = _suggest_other_fronts(demands)
     if len(some) == 1:
-        return Reason(some, (_impossible(some[0], demands),), "", elsewhere)
-    plain = not any(_fronts(each, demands)[0] for each in some) and find_conflict(
+        return Reason(some, (_explain_impossible_demand(some[0], demands),), "", elsewhere)
+    plain = not any(_sort_fronts_by_demand(each, demands)[0] for each in some) and find_conflict(
         restrict_demands(demands, some, ("none",))
     )
     asks = tuple(f"to {format_demand(each)}, {describe_requirement(each, demands, not plain)}" for each in some)
-    return Reason(some, asks, _nothing_left(some, demands), elsewhere)
+    return Reason(some, asks, _explain_no_axis_left(some, demands), elsewhere)
 
 
 def restrict_demands(demands: Demands, subset: Sequence[Demand], weights: tuple[str, ...]) -> Demands:
@@ -76,21 +76,24 @@ def describe_relaxation(near: NearMiss, demands: Demands) -> str:
 
 def describe_requirement(demand: Demand, demands: Demands, fronts: bool = True) -> str:
     """Return the requirement of a demand on the fields and, if `fronts`, on the front: a sentence without capital."""
-    text = _of_fields(demand, demands.layer)
+    text = _write_field_requirement(demand, demands.layer)
     if not fronts:
         return text
-    enough, never, divided = _fronts(demand, demands)
+    enough, never, divided = _sort_fronts_by_demand(demand, demands)
     if enough:
         text = f"{join_words(map(_name, enough))} has to stand in front, or {text}"
     if never:
-        text += f", {'and' if len(never) == 1 else 'and neither'} {_none_of(never)}"
+        text += f", {'and' if len(never) == 1 else 'and neither'} {_write_front_ban(never)}"
     if divided:
         text += f", and behind {join_words(map(_name, divided))} something has to divide, too"
     return text
 
 
-def _of_fields(demand: Demand, layer: str) -> str:
-    """Return the requirement of a demand on the fields with no front; to change with a shift is never in a conflict."""
+def _write_field_requirement(demand: Demand, layer: str) -> str:
+    """Return in words what a demand requires of the fields without a front.
+
+    A demand to change with a shift has no words, since it is never in a conflict.
+    """
     key, wanted = demand
     if key in CONDITIONS:
         return CONDITIONS[key].asks(layer)
@@ -113,7 +116,7 @@ def find_inner_axes(demand: Demand, layer: str) -> list[str]:
     return select_present_axes(change.shift[layer] if change.factor is None else change.factor, layer)
 
 
-def _fronts(demand: Demand, demands: Demands) -> tuple[list[str], list[str], list[str]]:
+def _sort_fronts_by_demand(demand: Demand, demands: Demands) -> tuple[list[str], list[str], list[str]]:
     """Return the fronts that meet a demand with all fields, with none, and only with fields that divide."""
     enough, never, divided = [], [], []
     for front in demands.weights:
@@ -130,13 +133,13 @@ def _fronts(demand: Demand, demands: Demands) -> tuple[list[str], list[str], lis
     return enough, never, divided
 
 
-def _none_of(fronts: Sequence[str]) -> str:
+def _write_front_ban(fronts: Sequence[str]) -> str:
     if len(fronts) == 1:
         return f"{_name(fronts[0])} must not stand in front"
     return f"{join_words(map(_name, fronts), 'nor')} may stand in front"
 
 
-def _impossible(demand: Demand, demands: Demands) -> str:
+def _explain_impossible_demand(demand: Demand, demands: Demands) -> str:
     """Return a sentence on a demand that no scheme behind the allowed fronts meets."""
     front = demands.weights[0]
     key, wanted = demand
@@ -154,16 +157,18 @@ def _impossible(demand: Demand, demands: Demands) -> str:
     )
 
 
-def _nothing_left(some: Sequence[Demand], demands: Demands) -> str:
+def _explain_no_axis_left(conflicting: Sequence[Demand], demands: Demands) -> str:
     """Return the end of a reason if the demands together leave no axis to reduce; else an empty string."""
-    kept = {axis for each in some if each[1] for axis in find_inner_axes(each, demands.layer)}
+    kept = {axis for each in conflicting if each[1] for axis in find_inner_axes(each, demands.layer)}
     if kept != set(select_present_axes(("N", "H", "W", "C"), demands.layer)):
         return ""
-    shifts = [key for key, wanted in some if wanted and key in TRANSFORMATIONS and TRANSFORMATIONS[key].factor is None]
+    shifts = [
+        key for key, wanted in conflicting if wanted and key in TRANSFORMATIONS and TRANSFORMATIONS[key].factor is None
+    ]
     return f": on a {LAYER_WORDS[demands.layer]} layer nothing is left to {'average over' if shifts else 'divide by'}"
 
 
-def _elsewhere(demands: Demands) -> str:
+def _suggest_other_fronts(demands: Demands) -> str:
     """Return a sentence on the other fronts with which schemes meet the demands; empty if there are none."""
     others = [
         key for key in FRONT_KEYS if key not in demands.weights and find_schemes(replace(demands, weights=(key,)))

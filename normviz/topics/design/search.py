@@ -134,7 +134,7 @@ def find_properties(scheme: Scheme, layer: str) -> tuple[str, ...]:
     return *compute_invariances(scheme, layer), *find_met_conditions(scheme, layer)
 
 
-class _Index(NamedTuple):
+class _SchemeIndex(NamedTuple):
     """All schemes of a layer as arrays over (front, summation field, suppression field).
 
     Attributes:
@@ -154,25 +154,27 @@ class _Index(NamedTuple):
 
 @serialize_calls
 @lru_cache(maxsize=2)  # one a layer
-def _index(layer: str) -> _Index:
+def _build_scheme_index(layer: str) -> _SchemeIndex:
     check_layer(layer)
     every = list_fields(layer)
-    patterns = list(dict.fromkeys(map(_pattern, every)))
-    number = np.array([patterns.index(_pattern(field)) for field in every])
+    patterns = list(dict.fromkeys(map(_generalize_field, every)))
+    number = np.array([patterns.index(_generalize_field(field)) for field in every])
     pairs = list(product(FRONT_KEYS, patterns, patterns))
     absorbs = {
-        reach: compute_invariances(build_from_fields(*reach[1:], reach[0]), layer) for reach in map(_reaches, pairs)
+        reach: compute_invariances(build_from_fields(*reach[1:], reach[0]), layer)
+        for reach in map(_generalize_pair, pairs)
     }
     rows = [
-        {*absorbs[_reaches(pair)], *find_met_conditions(build_from_fields(*pair[1:], pair[0]), layer)} for pair in pairs
+        {*absorbs[_generalize_pair(pair)], *find_met_conditions(build_from_fields(*pair[1:], pair[0]), layer)}
+        for pair in pairs
     ]
     counts = np.bincount(number)
     has = np.array([[key in row for key in DEMANDABLE] for row in rows])
     has = has.reshape(len(FRONT_KEYS), len(patterns), len(patterns), -1)
-    return _Index(every, number, np.outer(counts, counts), has, _simplest(every, layer))
+    return _SchemeIndex(every, number, np.outer(counts, counts), has, _sort_by_simplicity(every, layer))
 
 
-def _pattern(field: Field | None) -> Field | None:
+def _generalize_field(field: Field | None) -> Field | None:
     """Return a field with `full` along every axis on which it reaches over several indices; groups of N stay."""
     if field is None:
         return None
@@ -180,14 +182,14 @@ def _pattern(field: Field | None) -> Field | None:
     return Field((first, *(rule if rule == OWN else FULL for rule in rest)))
 
 
-def _reaches(pair: tuple[str, Field | None, Field | None]) -> tuple[str, Field | None, Field | None]:
-    """Return a front and two patterns as far as the rule of `theory` distinguishes them."""
+def _generalize_pair(pair: tuple[str, Field | None, Field | None]) -> tuple[str, Field | None, Field | None]:
+    """Return the front and both fields with `full` along every averaged axis; `theory` distinguishes no more."""
     front, *both = pair
     a, b = (None if f is None else Field(tuple(rule if rule == OWN else FULL for rule in f.rules)) for f in both)
     return front, a, b
 
 
-def _simplest(every: Sequence[Field | None], layer: str) -> np.ndarray:
+def _sort_by_simplicity(every: Sequence[Field | None], layer: str) -> np.ndarray:
     """Return the order of all schemes: by front, different fields, number of groups, and number of steps."""
     axes = find_varying_axes(layer)
     rules = [[] if field is None else [field.rules[axis] for axis in axes] for field in every]
@@ -203,14 +205,14 @@ def _simplest(every: Sequence[Field | None], layer: str) -> np.ndarray:
     return np.lexsort([key.ravel() for key in keys[::-1]])
 
 
-def _asked(demands: Demands) -> tuple[list[int], np.ndarray]:
+def _test_demands(demands: Demands) -> tuple[list[int], np.ndarray]:
     """Return the positions of the allowed fronts, and an array (fronts, P, P, demands), True where a demand is met."""
     fronts = [position for position, key in enumerate(FRONT_KEYS) if key in demands.weights]
     places = [DEMANDABLE.index(key) for key, _ in demands.each]
-    return fronts, _index(demands.layer).has[fronts][..., places] == [wanted for _, wanted in demands.each]
+    return fronts, _build_scheme_index(demands.layer).has[fronts][..., places] == [wanted for _, wanted in demands.each]
 
 
-def _absorbed(row: Sequence[bool] | np.ndarray) -> Invariances:
+def _read_invariances(row: Sequence[bool] | np.ndarray) -> Invariances:
     """Return the invariances in a row of properties, True for those of `DEMANDABLE` that a scheme has."""
     return tuple(key for key, there in zip(DEMANDABLE, row, strict=True) if there and key in TRANSFORMATIONS)
 
@@ -233,19 +235,19 @@ class FoundSchemes(Sequence[tuple[Scheme, Invariances]]):
     def __getitem__(self, at: int | slice) -> "tuple[Scheme, Invariances] | FoundSchemes":
         if isinstance(at, slice):
             return FoundSchemes(self._demands, self._positions[at])
-        index = _index(self._demands.layer)
+        index = _build_scheme_index(self._demands.layer)
         count = len(index.fields)
         front, a, b = np.unravel_index(self._positions[at], (len(FRONT_KEYS), count, count))
         row = index.has[front, index.pattern[a], index.pattern[b]]
         return adapt_to_demands(
             build_from_fields(index.fields[a], index.fields[b], FRONT_KEYS[front]), self._demands
-        ), _absorbed(row)
+        ), _read_invariances(row)
 
 
 def find_schemes(demands: Demands) -> FoundSchemes:
     """Return the schemes that meet the demands, with their invariances; the simplest first."""
-    fronts, answers = _asked(demands)
-    index = _index(demands.layer)
+    fronts, answers = _test_demands(demands)
+    index = _build_scheme_index(demands.layer)
     chosen = np.zeros(index.has.shape[:3], bool)
     chosen[fronts] = answers.all(-1)
     each = chosen[:, index.pattern[:, None], index.pattern[None, :]]
@@ -255,12 +257,12 @@ def find_schemes(demands: Demands) -> FoundSchemes:
 @lru_cache(maxsize=64)
 def take_census(layer: str, weights: tuple[str, ...] = ("none",)) -> tuple[InvarianceSet, ...]:
     """Return the sets of invariances that schemes have, from the smallest, with their number of schemes and names."""
-    index = _index(layer)
+    index = _build_scheme_index(layer)
     counts: Counter[Invariances] = Counter()
     for front in weights:
         rows = index.has[FRONT_KEYS.index(front)].reshape(-1, len(DEMANDABLE))
         for row, schemes in zip(rows, index.schemes.ravel(), strict=True):
-            counts[_absorbed(row)] += int(schemes)
+            counts[_read_invariances(row)] += int(schemes)
     known: dict[Invariances, list[Scheme]] = {}
     for scheme in list_registered_schemes(layer, weights):
         known.setdefault(compute_invariances(scheme, layer), []).append(scheme)
@@ -322,8 +324,8 @@ def find_scheme_name(scheme: Scheme, layer: str) -> str | None:
 
 def find_nearest_schemes(demands: Demands) -> list[NearMiss]:
     """Return the schemes that miss the fewest demands, grouped by the demands they miss, the largest group first."""
-    fronts, answers = _asked(demands)
-    schemes = np.tile(_index(demands.layer).schemes.ravel(), len(fronts))
+    fronts, answers = _test_demands(demands)
+    schemes = np.tile(_build_scheme_index(demands.layer).schemes.ravel(), len(fronts))
     misses = ~answers.reshape(len(schemes), -1)
     least = misses.sum(1).min()
     counts: Counter[tuple[str, ...]] = Counter()
@@ -342,7 +344,7 @@ def find_nearest_schemes(demands: Demands) -> list[NearMiss]:
 
 def find_conflict(demands: Demands) -> tuple[Demand, ...]:
     """Return the fewest demands that no scheme meets together; empty if a scheme meets all."""
-    _, answers = _asked(demands)
+    _, answers = _test_demands(demands)
     rows = np.unique(answers.reshape(int(np.prod(answers.shape[:3])), -1), axis=0)
     for count in range(1, len(demands.each) + 1):
         for some in combinations(range(len(demands.each)), count):
@@ -353,7 +355,7 @@ def find_conflict(demands: Demands) -> tuple[Demand, ...]:
 
 def evaluate_behind_front(layer: str, front: str, demand: Demand) -> tuple[np.ndarray, np.ndarray]:
     """Return the pairs of patterns that meet a demand behind a front, (P, P), and the dividing patterns, (P,)."""
-    index = _index(layer)
+    index = _build_scheme_index(layer)
     key, wanted = demand
     divides = np.ones(len(index.schemes), bool)
     divides[index.pattern[index.fields.index(None)]] = False

@@ -65,7 +65,7 @@ class Page:
     )
 
 
-def _focus(given: Any, view: View) -> tuple[int, ...]:
+def _fit_focus(given: Any, view: View) -> tuple[int, ...]:
     """Return the index of an element of the layer's pre-activations, fitted to its shape."""
     return fit_index(given, SHAPES[view["layer"]][0])
 
@@ -77,7 +77,7 @@ PARAMS = (
     # A scheme that is not among the answers, as of another layer, is replaced by the first of them without a note.
     Param(PREFIX + "pick", CustomValue("", validate_pick, label="Scheme", why=lambda given, view: "")),
     CAMERA,
-    Param("focus", CustomValue((0, 0, 0, 0), _focus, format_index, label="Locked element")),
+    Param("focus", CustomValue((0, 0, 0, 0), _fit_focus, format_index, label="Locked element")),
     *create_params(
         {key: Choice("either", DEMAND_LABELS, label=each.name) for key, each in TRANSFORMATIONS.items()}, PREFIX
     ),

@@ -24,10 +24,12 @@ def describe_scheme_steps(scheme: Scheme, layer: str) -> str:
         return ""
     fields = {"mean over": scheme.summation, "root mean square over": scheme.suppression}
     front = [] if scheme.weight is None else [f"{SCHEMES[scheme.weight].name} in front"]
-    return "; ".join([*front, *(f"{said} {_over(each, layer)}" for said, each in fields.items() if each is not None)])
+    return "; ".join(
+        [*front, *(f"{said} {_describe_reach(each, layer)}" for said, each in fields.items() if each is not None)]
+    )
 
 
-def _over(field: Field, layer: str) -> str:
+def _describe_reach(field: Field, layer: str) -> str:
     """Return in words the axes of a layer along which a field reaches."""
     axes = {AXES["activation"][axis]: field.rules[axis] for axis in find_varying_axes(layer)}
     reached = {axis: rule for axis, rule in axes.items() if rule != OWN}

@@ -121,7 +121,9 @@ def get_evenly_lit_picture(view: View) -> np.ndarray:
     """Return the picture (1, H, W, C) in even light."""
     own = st.session_state.get("own") if view["data"] == OWN_DATA else None
     return (
-        _sample(view["data"] if view["data"] in SHAPES else FALLBACK_PICTURE, view["seed"]) if own is None else own[:1]
+        _make_cached_sample(view["data"] if view["data"] in SHAPES else FALLBACK_PICTURE, view["seed"])
+        if own is None
+        else own[:1]
     )
 
 
@@ -136,7 +138,7 @@ def describe_picture_source(view: View) -> str:
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _sample(data: str, seed: int) -> np.ndarray:
+def _make_cached_sample(data: str, seed: int) -> np.ndarray:
     return SAMPLES[data].make(SHAPES[data], seed)
 
 

@@ -31,7 +31,7 @@ def controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGener
     with first:
         draw_shape_controls(view, scheme, COMPUTED_PARAMS)
         choose_scheme()
-        _parameters(view, scheme)
+        _draw_main_parameter(view, scheme)
     with rest:
         draw_data_controls(view, has_seed=False)
         state, sets = st.session_state, has_advanced_changes(view)
@@ -41,7 +41,7 @@ def controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGener
         place = draw_drawer(st.expander, "Advanced", ADVANCED_DRAWER)
         if place.open:
             with place:
-                _advanced(view, scheme)
+                _draw_advanced_controls(view, scheme)
     if not is_phone():  # there, the controls stand above the cube
         show_choice_bar(f"{format_scheme_label(scheme)} on {format_shape(get_view_shape(view))}")
 
@@ -61,7 +61,7 @@ def draw_picture_controls(view: View, scheme: Scheme) -> None:
         )  # fmt: skip
 
 
-def _parameters(view: View, scheme: Scheme) -> None:
+def _draw_main_parameter(view: View, scheme: Scheme) -> None:
     """Draw the control of the scheme's main parameter: G, R or α."""
     if has_parameter(scheme, "groups"):
         draw_group_control(view)
@@ -71,7 +71,7 @@ def _parameters(view: View, scheme: Scheme) -> None:
         draw_value_slider("alpha", ALPHA_LABEL, ALPHA_STEPS, view["alpha"])
 
 
-def _advanced(view: View, scheme: Scheme) -> None:
+def _draw_advanced_controls(view: View, scheme: Scheme) -> None:
     """Draw the rarer controls: the custom scheme's fields, ε, learned parameters and the seed."""
     if scheme.key == "custom":
         custom.draw_custom_controls(view, get_view_lengths)

@@ -42,24 +42,24 @@ def build_element_data(
         for part, each, box in zip(("mean", "divides"), bound.statistics, boxes, strict=False)
     ]
     numbers = live.compute_live_numbers(scheme, x, result, *affine)
-    pictures = _pictures(scheme, x, result)
+    pictures = _list_pictures(scheme, x, result)
     return {
         "focus": list(view["focus"]),
         "shape": list(shape),
         "roles": list(roles),
         "axes": [(AXIS_NAMES[name].letter, n - 1) for name, n in zip(scheme.axes, shape, strict=True)],
         "fields": fields,
-        "says": _all_words(bound),
+        "says": _describe_sharing(bound),
         "words": {"cut": "Shown: {}."},
         "ranges": wording.format_ranges(Field((FULL,) * 4), scheme.axes, shape),
-        "statistics": _written(live.build_statistic_formulas(scheme)),
-        "lines": _written(live.build_step_formulas(scheme, shape)),
-        "note": _note(scheme),
+        "statistics": _write_mathml(live.build_statistic_formulas(scheme)),
+        "lines": _write_mathml(live.build_step_formulas(scheme, shape)),
+        "note": _write_parameter_note(scheme),
         "numbers": {
             name: {"values": shorten_floats(each.values), "shape": list(each.shape)} for name, each in numbers.items()
         },
         "pictures": pictures,
-        "caption": _caption(pictures),
+        "caption": _write_colour_caption(pictures),
         "colours": {
             "mean": colours.mean, "divides": colours.divides, "element": colours.element, "ink": colours.ink,
             "low": colours.low, "middle": colours.middle, "high": colours.high, "gaps": NOT_FINITE_COLOUR,
@@ -67,7 +67,7 @@ def build_element_data(
     }  # fmt: skip
 
 
-def _note(scheme: Scheme) -> str:
+def _write_parameter_note(scheme: Scheme) -> str:
     """Return a note on γ, β, τ and ε."""
     gain, bias, threshold = scheme.gain is not None, scheme.bias is not None, scheme.threshold is not None
     learned = [scheme.gain_symbol] * gain + ["β"] * bias + ["τ"] * threshold
@@ -77,7 +77,7 @@ def _note(scheme: Scheme) -> str:
     return f"{'; '.join(notes)}." if notes else ""
 
 
-def _all_words(bound: wording.BoundScheme) -> str:
+def _describe_sharing(bound: wording.BoundScheme) -> str:
     scheme, shape = bound.scheme, bound.shape
     if scheme.function is not None:
         return (
@@ -109,7 +109,7 @@ def describe_equal_schemes(scheme: Scheme, shape: tuple[int, ...]) -> str:
     return f"{verb} {join_words(twins, 'and')}." if twins else ""
 
 
-def _written(lines: list[live.LiveFormula]) -> list[dict]:
+def _write_mathml(lines: list[live.LiveFormula]) -> list[dict]:
     """Return lines as MathML; each form is split at = and in long sums, where a line may break."""
     return [
         {
@@ -131,17 +131,17 @@ def shorten_floats(values: np.ndarray) -> np.ndarray:
 
 
 @ignore_float_warnings
-def _pictures(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> list[dict]:
+def _list_pictures(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> list[dict]:
     """Return for each of x, x̂ and y its name, its title, and the value of the strongest colour.
 
     The scale of x̂ does not depend on ε, so that the effect of ε shows.
     """
     symbol = scheme.symbol
-    largest = _largest(x)
+    largest = _find_largest_finite(x)
     pictures = [{"name": "x", "title": symbol, "largest": largest}]
     if scheme.has_xhat:
         usual = 1.0 if scheme.function else TYPICAL_MAX * scheme.scale(x.shape)  # a function's values are bounded by 1
-        after = _largest(result.xhat) if scheme.kind.divides_by_singular_value else usual
+        after = _find_largest_finite(result.xhat) if scheme.kind.divides_by_singular_value else usual
         pictures.append({"name": "xhat", "title": f"{symbol}̂", "largest": after})
     elif scheme.summation is not None:
         pictures.append({"name": "v", "title": "v", "largest": largest})
@@ -151,12 +151,12 @@ def _pictures(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> lis
     return pictures if len(pictures) > 1 else []
 
 
-def _largest(values: np.ndarray) -> float:
+def _find_largest_finite(values: np.ndarray) -> float:
     finite = np.abs(values[np.isfinite(values)])
     return float(finite.max(initial=0)) or 1.0
 
 
-def _caption(pictures: list[dict]) -> str:
+def _write_colour_caption(pictures: list[dict]) -> str:
     """Return the meaning of the colours in words, with the scale of each picture."""
     scales: dict[float, list[str]] = {}
     for each in pictures:

@@ -21,7 +21,7 @@ def draw_histograms(
     colours = THEMES[theme]
     figure = make_subplots(1, len(panels), subplot_titles=[title for title, _, _ in panels], horizontal_spacing=0.08)
     for column, (_, everything, field) in enumerate(panels, 1):
-        edges = _edges(everything)
+        edges = _compute_bin_edges(everything)
         centres, first = edges[1:] / 2 + edges[:-1] / 2, column == 1
         for name, values, style in (
             ("all elements", everything, {"marker": {"color": colours.muted, "opacity": 0.55}}),
@@ -38,7 +38,7 @@ def draw_histograms(
     return apply_chart_style(figure, colours, {"t": 40}, {"y": -0.14}, zero_lines="x")
 
 
-def _edges(values: np.ndarray) -> np.ndarray:
+def _compute_bin_edges(values: np.ndarray) -> np.ndarray:
     """Return ascending edges of the bins, also for equal values and for values near the largest float."""
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (-1.0, 1.0)

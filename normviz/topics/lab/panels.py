@@ -90,12 +90,12 @@ def show_lab_statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResu
     table = build_statistics_table(x, scheme, result)
     kinds: dict[str, StatisticsMap] = {}
     if scheme.summation is not None and result.mean is not None:
-        kinds["mean"] = _map("mean", result.mean, scheme, scheme.summation, view["focus"], x.shape)
+        kinds["mean"] = _make_statistics_map("mean", result.mean, scheme, scheme.summation, view["focus"], x.shape)
     if scheme.suppression is not None and result.deviation is not None:
         divisor = result.deviation / scheme.scale(x.shape)
-        kinds["divisor"] = _map("divisor", divisor, scheme, scheme.suppression, view["focus"], x.shape)
+        kinds["divisor"] = _make_statistics_map("divisor", divisor, scheme, scheme.suppression, view["focus"], x.shape)
     elif scheme.kind.divides_by_matrix and x.shape[-1] ** 2 <= MAX_DRAWN_ELEMENTS:
-        kinds["divisor"] = _covariance_map(scheme, result.v, view["focus"][-1])
+        kinds["divisor"] = _make_covariance_map(scheme, result.v, view["focus"][-1])
     left, right = st.columns(2)
     with left:
         labels = {axis: st.column_config.NumberColumn(AXIS_NAMES[axis].letter, format="%d") for axis in scheme.axes}
@@ -136,14 +136,16 @@ class StatisticsMap(NamedTuple):
     caption: str
 
 
-def _map(name: str, values: np.ndarray, scheme: Scheme, field: Field, focus: Index, of: Shape) -> StatisticsMap:
+def _make_statistics_map(
+    name: str, values: np.ndarray, scheme: Scheme, field: Field, focus: Index, tensor_shape: Shape
+) -> StatisticsMap:
     shape = wording.format_shape(values.shape)
     framed = "framed is that of the element that stands out in the cube."
     alt, caption = f"Heat map of the {name}s, {shape}; {framed}", f"The {name} has the shape {shape}; {framed}"
-    return StatisticsMap(name, values, scheme.axes, field.statistic(focus, of), True, alt, caption)
+    return StatisticsMap(name, values, scheme.axes, field.statistic(focus, tensor_shape), True, alt, caption)
 
 
-def _covariance_map(scheme: Scheme, v: np.ndarray, channel: int) -> StatisticsMap:
+def _make_covariance_map(scheme: Scheme, v: np.ndarray, channel: int) -> StatisticsMap:
     """Return the covariance matrix of a scheme that whitens, which divides by the blocks of its groups."""
     values, groups = compute_covariances(v), scheme.matrices(v.shape)
     shape, block = (wording.format_shape((n, n)) for n in (len(values), len(values) // groups))

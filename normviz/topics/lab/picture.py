@@ -38,7 +38,7 @@ def show_lab_cube(view: View, bound: BoundScheme, x: np.ndarray, result: Normali
     scheme = bound.scheme
     shown = get_cube_view(view, scheme)
     roles = AXIS_ROLES[scheme.is_weight_scheme]
-    levels, legend = _levels(view, scheme, x, result)
+    levels, legend = _compute_colour_levels(view, scheme, x, result)
     layout = compute_layout(shown, x.shape, roles)
     titles, hues = make_axis_titles(bound, layout, THEMES[theme])
     block = AXIS_NAMES[scheme.axes[roles[0]]]
@@ -63,7 +63,9 @@ def show_lab_cube(view: View, bound: BoundScheme, x: np.ndarray, result: Normali
     show_figure(cube.draw_cube(layout, levels, legend, theme), key="cube", alt=alt, cube=cube_parts)
 
 
-def _levels(view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> tuple[np.ndarray, dict]:
+def _compute_colour_levels(
+    view: View, scheme: Scheme, x: np.ndarray, result: NormalizationResult
+) -> tuple[np.ndarray, dict]:
     values = {"value": x, "normalized": result.xhat, "output": result.y}
     colour = view["colour"]
     if colour == "value" and is_picture(view, x.shape) and not scheme.is_weight_scheme:

@@ -30,7 +30,7 @@ def build_stages(
     yield CubeStage(symbol, f"{symbol}, the tensor as it comes: {wording.pluralize(x.size, 'number')}.", x, "element")
     if scheme.summation is not None and result.mean is not None:
         mean = np.broadcast_to(broadcast_statistic(result.mean, scheme.summation, x.shape), x.shape)
-        yield from _reduced(scheme, scheme.summation, mean, "μ", f"mean μ of {symbol}", "centred")
+        yield from _yield_statistic_stages(scheme, scheme.summation, mean, "μ", f"mean μ of {symbol}", "centred")
         yield CubeStage(v, f"Subtract its mean from every element: {v}.", result.v, "centred")
     if scheme.function is not None:
         inside = f"α = {typeset(scheme.alpha)}"
@@ -46,9 +46,11 @@ def build_stages(
         )
         yield CubeStage(hat, says, result.xhat, "normalized", scale=1)
     elif scheme.suppression is not None and result.deviation is not None:
-        divisor = _divisor(scheme, v, result, eps)
+        divisor = _compute_divisor(scheme, v, result, eps)
         values = np.broadcast_to(broadcast_statistic(divisor.values, scheme.suppression, x.shape), x.shape)
-        yield from _reduced(scheme, scheme.suppression, values, divisor.symbol, divisor.what, "normalized", scale=2)
+        yield from _yield_statistic_stages(
+            scheme, scheme.suppression, values, divisor.symbol, divisor.what, "normalized", scale=2
+        )
         root = f"({divisor.root} · √fan-in)" if scheme.per_fan_in else divisor.root
         says = f"Divide every element: {hat} = {f'({v})' if ' ' in v else v} / {root}"
         given = f", with ε = {typeset(eps)}" if scheme.eps is not None else ""
@@ -73,7 +75,7 @@ COPIED = "copied back"
 """Label of an axis along which a stage broadcasts a statistic."""
 
 
-def _along(scheme: Scheme, rule: Rule, n: int) -> tuple[int, str]:
+def _count_statistics_on_axis(scheme: Scheme, rule: Rule, n: int) -> tuple[int, str]:
     """Return the number of statistics along an axis of length n, and words for the reduction along it."""
     if n == 1:
         return 1, ""
@@ -89,7 +91,7 @@ class Divisor(NamedTuple):
     root: str
 
 
-def _divisor(scheme: Scheme, v: str, result: NormalizationResult, eps: float) -> Divisor:
+def _compute_divisor(scheme: Scheme, v: str, result: NormalizationResult, eps: float) -> Divisor:
     """Return the mean square that a scheme divides by, or its root if the square leaves the range of a float."""
     assert result.deviation is not None
     if scheme.kind.divides_by_singular_value:
@@ -104,8 +106,8 @@ def _divisor(scheme: Scheme, v: str, result: NormalizationResult, eps: float) ->
     return Divisor(symbol, square, values, root)
 
 
-def _reduced(
-    scheme: Scheme, field: Field, values: np.ndarray, symbol: str, what: str, line: str, scale: int = 0
+def _yield_statistic_stages(
+    scheme: Scheme, field: Field, values: np.ndarray, symbol: str, statistic_name: str, line: str, scale: int = 0
 ) -> Iterator[CubeStage]:
     """Yield the two stages of a statistic: the elements of its field come together, and it is copied back to them."""
     shape, field = values.shape, field.canonical(values.shape)
@@ -114,16 +116,16 @@ def _reduced(
         if scheme.kind.divides_by_singular_value
         else wording.describe_reduction(field, scheme.axes, shape)
     )
-    axes = [_along(scheme, rule, n) for rule, n in zip(field.rules, shape, strict=True)]
+    axes = [_count_statistics_on_axis(scheme, rule, n) for rule, n in zip(field.rules, shape, strict=True)]
     if field.windows and field.blocks.least(shape) == 1:
-        says = f"The {what}: {how}. Each element has its own window: nothing collapses."
+        says = f"The {statistic_name}: {how}. Each element has its own window: nothing collapses."
         yield CubeStage(symbol, says, values, line, slides=True, axes=axes, scale=scale)
         return
     count = int(np.prod(field.statistics_shape(shape)))
     copied = [
         (many, "" if n == 1 else "kept" if many == n else COPIED) for (many, _), n in zip(axes, shape, strict=True)
     ]
-    says = f"The {what}: {how}. {wording.pluralize(values.size, 'number')} become {count:,}."
+    says = f"The {statistic_name}: {how}. {wording.pluralize(values.size, 'number')} become {count:,}."
     yield CubeStage(symbol, says, values, line, field, axes=axes, scale=scale)
     says = f"Broadcast: copy each {symbol} to the elements it came from."
     yield CubeStage(symbol, says, values, line, axes=copied, scale=scale)

@@ -30,11 +30,11 @@ FRAMEWORK_LABELS = {name.lower(): name for name in FRAMEWORKS}
 """Frameworks of the code, by their names in a link."""
 
 
-def _gain(view: View) -> str:
+def _write_gain_label(view: View) -> str:
     return f"{SCHEMES[view['scheme']].gain_symbol} (gain)"
 
 
-def _tab(value: Any, view: View) -> str:
+def _fit_tab(value: Any, view: View) -> str:
     return value if value in TABS.values() else TABS[make_choice_fitter(list(TABS))(value, view)]
 
 
@@ -51,7 +51,7 @@ LOOK_PARAMS = appearance.create_camera_param(), appearance.GAPS_PARAM, appearanc
 class LearnedValues:
     """Values that training would learn, here set by hand."""
 
-    gain: float = real(1.0, -10.0, 10.0, label=_gain)
+    gain: float = real(1.0, -10.0, 10.0, label=_write_gain_label)
     bias: float = real(0.0, -10.0, 10.0, label="β (bias)")
     threshold: float = real(0.0, -10.0, 10.0, label="τ (threshold)")
 
@@ -60,7 +60,7 @@ class LearnedValues:
 class TabValues:
     """Values of the tabs below the cube. The session holds the label of the open tab, as Streamlit does."""
 
-    tab: str = value(TABS["statistics"], _tab, {label: name for name, label in TABS.items()}.__getitem__, shown=str)
+    tab: str = value(TABS["statistics"], _fit_tab, {label: name for name, label in TABS.items()}.__getitem__, shown=str)
     statistic: str = choice("divisor", STATISTIC_NAMES)
     framework: str = choice("pytorch", FRAMEWORK_LABELS)
 

@@ -38,21 +38,21 @@ class ShapeCondition:
         )
 
 
-def _lengths(axes: str, shape: Shape) -> list[int]:
+def _get_axis_lengths(axes: str, shape: Shape) -> list[int]:
     return [n for n, name in zip(shape, AXES["activation"], strict=True) if name in axes]
 
 
-def _change(axes: str, shape: Shape, to: Callable[[int], int]) -> Shape:
+def _change_axis_lengths(axes: str, shape: Shape, convert_length: Callable[[int], int]) -> Shape:
     named = zip(shape, AXES["activation"], strict=True)
-    return tuple(to(n) if name in axes else n for n, name in named)
+    return tuple(convert_length(n) if name in axes else n for n, name in named)
 
 
 def require_single(axes: str) -> ShapeCondition:
     """Return the condition that these axes have a single index: "H = W = 1"."""
     return ShapeCondition(
         f"{' = '.join(axes)} = 1",
-        lambda shape: all(n == 1 for n in _lengths(axes, shape)),
-        lambda shape: _change(axes, shape, lambda n: 1),
+        lambda shape: all(n == 1 for n in _get_axis_lengths(axes, shape)),
+        lambda shape: _change_axis_lengths(axes, shape, lambda n: 1),
     )
 
 
@@ -60,8 +60,12 @@ def require_several(axes: str) -> ShapeCondition:
     """Return the condition that at least one of these axes has several indices: "H > 1 or W > 1"."""
     return ShapeCondition(
         " or ".join(f"{axis} > 1" for axis in axes),
-        lambda shape: any(n > 1 for n in _lengths(axes, shape)),
-        lambda shape: shape if any(n > 1 for n in _lengths(axes, shape)) else _change(axes[0], shape, lambda n: 2),
+        lambda shape: any(n > 1 for n in _get_axis_lengths(axes, shape)),
+        lambda shape: (
+            shape
+            if any(n > 1 for n in _get_axis_lengths(axes, shape))
+            else _change_axis_lengths(axes[0], shape, lambda n: 2)
+        ),
     )
 
 
@@ -69,8 +73,8 @@ def require_at_most(axes: str, longest: int) -> ShapeCondition:
     """Return the condition that these axes have at most `longest` indices: "H, W, C ≤ 17"."""
     return ShapeCondition(
         f"{', '.join(axes)} ≤ {longest}",
-        lambda shape: all(n <= longest for n in _lengths(axes, shape)),
-        lambda shape: _change(axes, shape, lambda n: min(n, longest)),
+        lambda shape: all(n <= longest for n in _get_axis_lengths(axes, shape)),
+        lambda shape: _change_axis_lengths(axes, shape, lambda n: min(n, longest)),
     )
 
 
@@ -139,29 +143,29 @@ class Identity:
         return self.left, self.right
 
 
-def _plain(key: str) -> IdentitySide:
+def _make_scheme_side(key: str) -> IdentitySide:
     return IdentitySide(lambda shape: SCHEMES[key])
 
 
-def _groups(count: Callable[[Shape], int]) -> IdentitySide:
+def _make_group_norm_side(count: Callable[[Shape], int]) -> IdentitySide:
     return IdentitySide(lambda shape: get_scheme("group", groups=count(shape)))
 
 
-def _whitening(count: Callable[[Shape], int]) -> IdentitySide:
+def _make_whitening_side(count: Callable[[Shape], int]) -> IdentitySide:
     return IdentitySide(lambda shape: get_scheme("whitening", groups=count(shape)))
 
 
-def _unequal(shape: Shape) -> int:
+def _find_uneven_group_count(shape: Shape) -> int:
     """Return the smallest number of groups > 1 that differs from their size; 1 for a single channel."""
     channels = shape[-1]
     return next((g for g in find_divisors(channels) if g > 1 and g * g != channels), 1)
 
 
-def _widened(key: str, axes: str, question: str) -> Identity:
+def _make_window_identity(key: str, axes: str, question: str) -> Identity:
     """Return the identity of a scheme and divisive normalization whose windows cover the averaged axes."""
     scheme = make_windowed_scheme(SCHEMES[key], FULL_REACH_RADIUS)
     return Identity(
-        f"windows-{key}", question, IdentitySide(lambda shape: scheme), _plain(key),
+        f"windows-{key}", question, IdentitySide(lambda shape: scheme), _make_scheme_side(key),
         f"A window of radius {FULL_REACH_RADIUS} holds the whole of a shorter axis, around every element.",
         require_at_most(axes, FULL_REACH_RADIUS + 1), sources=("D01",),
     )  # fmt: skip
@@ -169,50 +173,56 @@ def _widened(key: str, axes: str, question: str) -> Identity:
 
 _ROWS = (
     Identity(
-        "one-group", "Is group norm with one group the same as layer norm over H, W, C?", _groups(lambda shape: 1),
-        _plain("layer"), "One group holds all channels of an example.", sources=("G01",),
+        "one-group", "Is group norm with one group the same as layer norm over H, W, C?",
+        _make_group_norm_side(lambda shape: 1),
+        _make_scheme_side("layer"), "One group holds all channels of an example.", sources=("G01",),
     ),
     Identity(
-        "all-groups", "Is group norm with C groups the same as instance norm?", _groups(lambda shape: shape[-1]),
-        _plain("instance"), "Each group holds one channel of an example.", sources=("G02",),
+        "all-groups", "Is group norm with C groups the same as instance norm?",
+        _make_group_norm_side(lambda shape: shape[-1]),
+        _make_scheme_side("instance"), "Each group holds one channel of an example.", sources=("G02",),
     ),
     Identity(
-        "one-channel", "With one channel: is layer norm the same as instance norm?", _plain("layer"),
-        _plain("instance"), "The only channel of an example is its whole layer.", require_single("C"), sources=("I03",),
+        "one-channel", "With one channel: is layer norm the same as instance norm?", _make_scheme_side("layer"),
+        _make_scheme_side("instance"), "The only channel of an example is its whole layer.", require_single("C"),
+        sources=("I03",),
     ),
     Identity(
-        "one-case", "With one example: is batch norm the same as instance norm?", _plain("batch"), _plain("instance"),
+        "one-case", "With one example: is batch norm the same as instance norm?", _make_scheme_side("batch"),
+        _make_scheme_side("instance"),
         "The only example is the whole mini-batch.", require_single("N"), sources=("I02",),
     ),
     Identity(
-        "over-positions", "Is layer norm over H and W the same as instance norm?", _plain("layer-spatial"),
-        _plain("instance"), "Some texts call this layer norm for convolutions. Only the name differs.",
+        "over-positions", "Is layer norm over H and W the same as instance norm?", _make_scheme_side("layer-spatial"),
+        _make_scheme_side("instance"), "Some texts call this layer norm for convolutions. Only the name differs.",
         sources=("L04",),
     ),
     Identity(
         "over-positions-one-case", "With one example: is layer norm over H and W the same as batch norm?",
-        _plain("layer-spatial"), _plain("batch"),
+        _make_scheme_side("layer-spatial"), _make_scheme_side("batch"),
         "One example is the whole batch. Layer norm over H, W and C would also need C = 1.", require_single("N"),
         sources=("L05",),
     ),
     Identity(
         "dense", "After a dense layer (H = W = 1): is layer norm over H, W, C the same as layer norm over C?",
-        _plain("layer"), _plain("layer-channels"), "Without positions, the channels of an example are its whole layer.",
+        _make_scheme_side("layer"), _make_scheme_side("layer-channels"),
+        "Without positions, the channels of an example are its whole layer.",
         require_single("HW"),
     ),
     Identity(
         "centred-rms", "Is RMS norm of a centred input the same as layer norm over C?",
         IdentitySide(lambda shape: SCHEMES["rms"], compute_centred_xhat, "of x without its mean over the channels"),
-        _plain("layer-channels"), "RMS norm only omits the mean. With mean 0, the mean square is the variance.",
+        _make_scheme_side("layer-channels"),
+        "RMS norm only omits the mean. With mean 0, the mean square is the variance.",
         sources=("R01",),
     ),
     Identity(
         "whitening-alone", "Is decorrelated batch norm with C groups the same as batch norm?",
-        _whitening(lambda shape: shape[-1]), _plain("batch"),
+        _make_whitening_side(lambda shape: shape[-1]), _make_scheme_side("batch"),
         "The covariance matrix of a single channel is its variance: nothing is left to be decorrelated.",
     ),
-    _widened("batch", "NHW", "Is divisive norm with windows across N, H, W the same as batch norm?"),
-    _widened("layer", "HWC", "Is divisive norm with windows across H, W, C the same as layer norm?"),
+    _make_window_identity("batch", "NHW", "Is divisive norm with windows across N, H, W the same as batch norm?"),
+    _make_window_identity("layer", "HWC", "Is divisive norm with windows across H, W, C the same as layer norm?"),
     Identity(
         "weight-length", "Is weight norm v/‖v‖ the same as RMS norm of each unit’s weights, over √fan-in?",
         IdentitySide(lambda shape: SCHEMES["weight"], divide_by_length, "by length", ("where",)),
@@ -221,41 +231,45 @@ _ROWS = (
         f"weights ({', '.join(AXES['weight'])}).", sources=("W01",),
     ),
     Identity(
-        "layer-is-batch-at-one-case", "With one example: is layer norm the same as batch norm?", _plain("layer"),
-        _plain("batch"), "Layer norm mixes the channels, and batch norm never does.",
+        "layer-is-batch-at-one-case", "With one example: is layer norm the same as batch norm?",
+        _make_scheme_side("layer"),
+        _make_scheme_side("batch"), "Layer norm mixes the channels, and batch norm never does.",
         require_single("N") & require_several("C"), holds=False, sources=("L05",),
     ),
     Identity(
         "layer-is-over-positions", "Is layer norm the same as each channel’s picture normalized alone?",
-        _plain("layer"), _plain("layer-spatial"),
+        _make_scheme_side("layer"), _make_scheme_side("layer-spatial"),
         "That is instance norm: in layer norm all channels share one mean and one variance.", require_several("C"),
         holds=False, sources=("L04",),
     ),
     Identity(
-        "layer-is-over-the-batch", "Is layer norm the same as batch norm?", _plain("layer"), _plain("batch"),
+        "layer-is-over-the-batch", "Is layer norm the same as batch norm?", _make_scheme_side("layer"),
+        _make_scheme_side("batch"),
         "Layer norm averages over all channels of one example, batch norm over all examples for each channel.",
         require_several("NC"), holds=False, sources=("L06",),
     ),
     Identity(
         "layer-is-its-default", "Is layer norm over H, W, C the same as layer norm over the last axis only?",
-        _plain("layer"), _plain("layer-channels"),
+        _make_scheme_side("layer"), _make_scheme_side("layer-channels"),
         "Over the last axis each position has a mean and variance of its own. Over H, W, C all positions share them.",
         require_several("HW"), holds=False, sources=("L08",),
     ),
     Identity(
         "groups-are-sizes", "Is group norm with G groups the same as group norm with G channels in each group?",
-        _groups(_unequal), _groups(lambda shape: shape[-1] // _unequal(shape)),
+        _make_group_norm_side(_find_uneven_group_count),
+        _make_group_norm_side(lambda shape: shape[-1] // _find_uneven_group_count(shape)),
         "Frameworks count groups: G groups have C/G channels each, which is G only where G² = C.", require_several("C"),
         holds=False, sources=("G03",),
     ),
     Identity(
         "whitening-is-batch", "Is decorrelated batch norm (whitening) the same as batch norm?",
-        _whitening(lambda shape: 1), _plain("batch"),
+        _make_whitening_side(lambda shape: 1), _make_scheme_side("batch"),
         "Batch norm keeps the correlations between channels. Whitening removes them too.",
         require_several("C") & require_several("NHW"), holds=False,
     ),
     Identity(
-        "rms-is-layer", "Is RMS norm the same as layer norm over C?", _plain("rms"), _plain("layer-channels"),
+        "rms-is-layer", "Is RMS norm the same as layer norm over C?", _make_scheme_side("rms"),
+        _make_scheme_side("layer-channels"),
         "RMS norm does not subtract the mean. The two agree only where the mean is already 0.", holds=False,
         sources=("R01",),
     ),

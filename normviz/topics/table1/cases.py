@@ -66,18 +66,20 @@ def shorten_scheme_name(scheme: Scheme) -> str:
 
 def format_change_sign(change: Transformation, setting: Setting) -> str:
     """Return a change as a sign: "× 5", "+ noise"."""
-    return f"+\u00a0{_added(change, setting)}" if change.factor is None else f"×\u00a0{typeset(setting.delta)}"
+    return (
+        f"+\u00a0{_name_added_shift(change, setting)}" if change.factor is None else f"×\u00a0{typeset(setting.delta)}"
+    )
 
 
 def fill_change_words(text: str, change: Transformation, setting: Setting) -> str:
     """Return a text of `CHANGE_WORDS` with the words and numbers of a setting."""
     return text.format(
         sign=format_change_sign(change, setting), delta=typeset(setting.delta), batch=setting.batch,
-        unit=UNIT_WORDS[setting.layer], added=_added(change, setting),
+        unit=UNIT_WORDS[setting.layer], added=_name_added_shift(change, setting),
     )  # fmt: skip
 
 
-def _added(change: Transformation, setting: Setting) -> str:
+def _name_added_shift(change: Transformation, setting: Setting) -> str:
     """Return the word for τ: "constant" on the images of a convolution, else "noise", for every pixel or weight."""
     return "constant" if change.on == "data" and setting.layer == "conv" else "noise"
 
@@ -169,11 +171,11 @@ def explain_case_answer(cell: Cell, scheme: Scheme, change: Transformation, sett
     if uncommon or any(field.windows for field in scheme.fields):
         return capitalize_first(cell.reason.removeprefix(f"{capitalize_first(change.name)}: "))
     if scheme.is_weight_scheme:
-        return _weight_reason(cell, scheme, change, UNIT_WORDS[setting.layer])
-    return _activation_reason(cell, scheme, change, setting)
+        return _explain_weight_scheme(cell, scheme, change, UNIT_WORDS[setting.layer])
+    return _explain_activation_scheme(cell, scheme, change, setting)
 
 
-def _weight_reason(cell: Cell, scheme: Scheme, change: Transformation, unit: str) -> str:
+def _explain_weight_scheme(cell: Cell, scheme: Scheme, change: Transformation, unit: str) -> str:
     if change.on == "data":
         if cell.predicted:
             return cell.reason
@@ -188,7 +190,7 @@ def _weight_reason(cell: Cell, scheme: Scheme, change: Transformation, unit: str
     return f"The noise differs from weight to weight, so subtracting the mean of a {unit}'s weights does not remove it."
 
 
-def _activation_reason(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> str:
+def _explain_activation_scheme(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> str:
     name, shape = capitalize_first(shorten_scheme_name(scheme)), setting.shapes[0]
     centred = scheme.summation is not None and scheme.summation == scheme.suppression
     divisor = "standard deviation" if centred else "root mean square"
@@ -198,7 +200,10 @@ def _activation_reason(cell: Cell, scheme: Scheme, change: Transformation, setti
         if cell.predicted:
             return "All values that share a mean are shifted by the same amount. Subtracting the mean cancels it."
         over = name_spanned_axes((scheme.summation,), scheme.axes, change.shift[setting.layer], shape)
-        return f"{name} averages over {_plain(over, setting)}. The shift differs between them, so it does not cancel."
+        return (
+            f"{name} averages over {_name_tensor_axes(over, setting)}. The shift differs between them, so it "
+            f"does not cancel."
+        )
     if scheme.suppression is None:
         return "Nothing divides, so the factor stays."
     if cell.predicted:
@@ -206,11 +211,11 @@ def _activation_reason(cell: Cell, scheme: Scheme, change: Transformation, setti
         return f"{same} Dividing by that {divisor} cancels the factor."
     over = name_spanned_axes(scheme.fields, scheme.axes, change.factor, shape)
     return (
-        f"{name} averages over {_plain(over, setting)}, but only one of them is changed. "
+        f"{name} averages over {_name_tensor_axes(over, setting)}, but only one of them is changed. "
         f"The {divisor} that all of them share changes, so the others change too."
     )
 
 
-def _plain(words: str, setting: Setting) -> str:
+def _name_tensor_axes(words: str, setting: Setting) -> str:
     """Return the axes of a tensor in the words of the page."""
     return words.replace("channels", f"{UNIT_WORDS[setting.layer]}s").replace("examples", "images of a batch")

@@ -50,11 +50,11 @@ def show_table_settings(view: View) -> None:
             page.draw(*LEFT)
         with right:
             page.draw("delta")
-            _exactly(view)
+            _draw_delta_input(view)
             page.draw("shift", "eps", *RIGHT)
 
 
-def _exactly(view: View) -> None:
+def _draw_delta_input(view: View) -> None:
     """Draw an input of δ as a number; the page explains why it refuses a value.
 
     The widget gets a new key whenever something else changes δ. Otherwise a browser that reruns the page before it has

@@ -39,20 +39,20 @@ def compute_fades(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
     v, square, unit = compute_centred_squares(scheme, setting)
     axes = np.eye(v.shape[-1])
     if scheme.kind.divides_by_matrix:
-        axes = _eigenvectors(v, scheme.matrices(v.shape))
+        axes = _compute_eigenvectors(v, scheme.matrices(v.shape))
         v = v @ axes
         square = (v**2).mean((0, 1, 2))  # of each direction
-    before = _ratio(v, square + setting.eps)
+    before = _divide_by_root(v, square + setting.eps)
     largest, norm = np.abs(before @ axes.T).max() or 1.0, np.linalg.norm(before) or 1.0
     places = {(): (), ("C",): (..., unit), ("N",): (0,)}
     gaps = {}
     for key, change in TRANSFORMATIONS.items():
-        front = _by_the_front(scheme, change, setting)
+        front = _compute_front_factor(scheme, change, setting)
         if change.factor is not None or front != 1.0:
             s = np.full(v.shape, front)
             if change.factor is not None:
                 s[places[change.factor]] *= setting.delta
-            apart = _ratio(s * v, s**2 * square + setting.eps) - before
+            apart = _divide_by_root(s * v, s**2 * square + setting.eps) - before
             gaps[key] = Fade(float(np.abs(apart @ axes.T).max() / largest), float(np.linalg.norm(apart) / norm))
     return gaps
 
@@ -71,27 +71,27 @@ def compute_centred_squares(
     w = problem.weights[0][0]
     unit = find_firing_unit(w)
     if scheme.on_weights is not None:
-        v, square = _parts(w, scheme.on_weights)
-        below = _largest_singular_value(w) if scheme.on_weights.kind.divides_by_singular_value else np.sqrt(square)
+        v, square = _split_normalization(w, scheme.on_weights)
+        below = _compute_spectral_norm(w) if scheme.on_weights.kind.divides_by_singular_value else np.sqrt(square)
         w = v / below * scheme.on_weights.scale(w.shape)
     a = (x.reshape(-1, x.shape[-1]) @ w.reshape(-1, w.shape[-1])).reshape(setting.shapes[0])
-    return *_parts(a, scheme), unit
+    return *_split_normalization(a, scheme), unit
 
 
-def _by_the_front(scheme: Scheme, change: Transformation, setting: Setting) -> float:
+def _compute_front_factor(scheme: Scheme, change: Transformation, setting: Setting) -> float:
     """Return the factor by which spectral norm re-scales all weights under a change of the weights; else 1."""
     front = scheme.on_weights
     if front is None or not front.kind.divides_by_singular_value or change.on != "weights":
         return 1.0
     before, after = make_problem(replace(setting, steps=1), [ORIGINAL, find_network_index(change)]).weights[0]
-    return _largest_singular_value(before) / _largest_singular_value(after)
+    return _compute_spectral_norm(before) / _compute_spectral_norm(after)
 
 
-def _largest_singular_value(w: np.ndarray) -> float:
+def _compute_spectral_norm(w: np.ndarray) -> float:
     return float(np.linalg.norm(w.reshape(-1, w.shape[-1]), 2))
 
 
-def _eigenvectors(v: np.ndarray, groups: int) -> np.ndarray:
+def _compute_eigenvectors(v: np.ndarray, groups: int) -> np.ndarray:
     """Return the eigenvectors of the covariance matrices of all groups of channels, as columns of a matrix (C, C).
 
     Directions in which v is only rounding are zero, as even a tiny ε would act there.
@@ -106,13 +106,13 @@ def _eigenvectors(v: np.ndarray, groups: int) -> np.ndarray:
     return found
 
 
-def _parts(x: np.ndarray, scheme: Scheme) -> tuple[np.ndarray, np.ndarray]:
+def _split_normalization(x: np.ndarray, scheme: Scheme) -> tuple[np.ndarray, np.ndarray]:
     """Return v and E_B[v²], which is 1 if nothing divides."""
-    v = x if scheme.summation is None else x - _average(x, scheme.summation)
-    return v, np.ones(1) if scheme.suppression is None else _average(v**2, scheme.suppression)
+    v = x if scheme.summation is None else x - _average_over_boxes(x, scheme.summation)
+    return v, np.ones(1) if scheme.suppression is None else _average_over_boxes(v**2, scheme.suppression)
 
 
-def _average(x: np.ndarray, field: Field) -> np.ndarray:
+def _average_over_boxes(x: np.ndarray, field: Field) -> np.ndarray:
     """Return the mean over every element's box, by a row-stochastic matrix for each axis."""
     for axis, (rule, n) in enumerate(zip(field.rules, x.shape, strict=True)):
         if rule.kind == "full":
@@ -124,6 +124,6 @@ def _average(x: np.ndarray, field: Field) -> np.ndarray:
     return x
 
 
-def _ratio(v: np.ndarray, square: np.ndarray) -> np.ndarray:
+def _divide_by_root(v: np.ndarray, square: np.ndarray) -> np.ndarray:
     """Return v / √square, with 0/0 = 0."""
     return v / np.sqrt(np.where(square > 0, square, 1.0))

@@ -98,14 +98,14 @@ def iterate_forward_gaps(scheme: Scheme, setting: Setting) -> Iterator[np.ndarra
     Only the tensors of a few networks are in memory. Yields after every network, and within it wherever the
     computation may be stopped.
     """
-    start = _start(reduce_to_first_layer(setting))
+    start = _make_layer_inputs(reduce_to_first_layer(setting))
     outputs: dict[int, np.ndarray] = {}
     gaps = np.full(len(MEASURED_NETWORKS), np.nan)
     for number, network in enumerate(MEASURED_NETWORKS):
         same = MEASURED_NETWORKS.index(network._replace(follows=True))  # the learning rate matters in training alone
         if same == number:
             x = (start.examples * start.factor[number] + start.shift[number]).astype(setting.storage)
-            for out in _output(x, start.weights[number], scheme, setting):
+            for out in _compute_partial_outputs(x, start.weights[number], scheme, setting):
                 outputs[number] = out
                 yield gaps.copy()
             gaps[number] = measure_output_gap(outputs[number], outputs[BASE_POSITIONS[number]])
@@ -116,7 +116,7 @@ def iterate_forward_gaps(scheme: Scheme, setting: Setting) -> Iterator[np.ndarra
         yield gaps.copy()
 
 
-class _Start(NamedTuple):
+class _LayerInputs(NamedTuple):
     """Inputs and weights of the first layer for all schemes of a setting; the attributes are those of `Problem`."""
 
     examples: np.ndarray
@@ -126,18 +126,18 @@ class _Start(NamedTuple):
 
 
 @lru_cache(maxsize=4)  # schemes are measured one after the other on the same numbers
-def _start(setting: Setting) -> _Start:
+def _make_layer_inputs(setting: Setting) -> _LayerInputs:
     problem = make_problem(setting, range(len(MEASURED_NETWORKS)))
     weights = problem.weights[0].astype(setting.storage)
-    return _Start(problem.inputs[problem.order[0]], problem.factor, problem.shift, weights)
+    return _LayerInputs(problem.inputs[problem.order[0]], problem.factor, problem.shift, weights)
 
 
 def compute_first_outputs(scheme: Scheme, setting: Setting, networks: Sequence[int]) -> list[np.ndarray]:
     """Return x̂ of the first layer on the first mini-batch, (N, H, W, C), for the networks at these positions."""
-    start, found = _start(reduce_to_first_layer(setting)), []
+    start, found = _make_layer_inputs(reduce_to_first_layer(setting)), []
     for number in networks:
         x = (start.examples * start.factor[number] + start.shift[number]).astype(setting.storage)
-        (out,) = deque(_output(x, start.weights[number], scheme, setting), maxlen=1)
+        (out,) = deque(_compute_partial_outputs(x, start.weights[number], scheme, setting), maxlen=1)
         found.append(out)
     return found
 
@@ -146,19 +146,21 @@ def compute_pre_activations(x: np.ndarray, weights: np.ndarray, scheme: Scheme, 
     """Return a = Wx, (N, H, W, C), of patches x (N, positions, fan-in), with W normalized if the scheme does so."""
     w = weights
     if scheme.on_weights is not None:
-        w = _rounded(normalize(_rounded(w, setting), scheme.on_weights, 0.0).xhat, setting)
+        w = _round_to_dtype(normalize(_round_to_dtype(w, setting), scheme.on_weights, 0.0).xhat, setting)
     return (x.reshape(-1, x.shape[-1]) @ w.reshape(-1, w.shape[-1])).reshape(setting.shapes[0])
 
 
-def _output(x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
+def _compute_partial_outputs(
+    x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting
+) -> Iterator[np.ndarray]:
     """Yield partial outputs of a layer, (N, H, W, C), for patches (N, positions, fan-in); the last is whole."""
     a, on_activations = compute_pre_activations(x, weights, scheme, setting), scheme.on_activations
     if on_activations is None:
         yield a
         return
-    for out in normalize_in_pieces(_rounded(a, setting), on_activations, setting.eps):
+    for out in normalize_in_pieces(_round_to_dtype(a, setting), on_activations, setting.eps):
         yield out
-    yield _rounded(out, setting)
+    yield _round_to_dtype(out, setting)
 
 
 def normalize_in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[np.ndarray]:
@@ -175,7 +177,7 @@ def normalize_in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[n
         (scheme.suppression, scheme.with_fields(None, scheme.suppression)),
     ):
         out = np.empty_like(x)
-        for inner, outer in [] if field is None else _cuts(field, x.shape):
+        for inner, outer in [] if field is None else _cut_tensor(field, x.shape):
             part = normalize(x[outer], alone, eps).xhat
             kept = tuple(slice(i.start - o.start, i.stop - o.start) for i, o in zip(inner, outer, strict=True))
             out[inner] = part[kept]
@@ -184,7 +186,7 @@ def normalize_in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[n
     yield x
 
 
-def _cuts(field: Field, shape: Shape) -> Iterator[tuple[Slices, Slices]]:
+def _cut_tensor(field: Field, shape: Shape) -> Iterator[tuple[Slices, Slices]]:
     """Yield pieces of a tensor, each with the larger piece that its statistics need, along the longest free axis."""
     reach = [{"own": 0, "window": rule.number}.get(rule.kind, n) for rule, n in zip(field.rules, shape, strict=True)]
     axis = max(range(4), key=lambda axis: shape[axis] - 2 * reach[axis])
@@ -205,7 +207,7 @@ def measure_output_gap(out: np.ndarray, base: np.ndarray) -> float:
 
 
 @ignore_float_warnings
-def _rounded(x: np.ndarray, setting: Setting) -> np.ndarray:
+def _round_to_dtype(x: np.ndarray, setting: Setting) -> np.ndarray:
     if setting.dtype == "bfloat16":
         import torch  # which has a bfloat16; NumPy has none
 

@@ -60,7 +60,7 @@ def build_grid_data(
                 "name": capitalize_first(shorten_scheme_name(scheme))
                 if len(shorten_scheme_name(scheme)) <= MAX_ROW_NAME_LENGTH
                 else scheme.label,
-                "note": _note(scheme, setting),
+                "note": _write_row_note(scheme, setting),
                 "cells": [
                     build_cell_data(by_key[key], scheme, setting, key in covered)
                     for key in (f"{scheme.key}.{change}" for change in TRANSFORMATIONS)
@@ -104,7 +104,7 @@ def select_training_gap(cell: Cell) -> float:
     return cell.training_gap_equal_lr if cell.parted_by_rate else cell.training_gap
 
 
-def _note(scheme: Scheme, setting: Setting) -> str:
+def _write_row_note(scheme: Scheme, setting: Setting) -> str:
     """Return the note below the name of a row: the scheme in words, or the name that a custom scheme has."""
     if scheme.key != "custom":
         return describe_table_row(scheme, setting)

@@ -20,7 +20,7 @@ def find_half_failures(scheme: Scheme, change: Transformation, setting: Setting)
     """Return sentences on a vanishing ε and on overflowing squares in half precision; none for longer types."""
     if setting.dtype not in HALF_DTYPES or scheme.is_weight_scheme or scheme.suppression is None:
         return []
-    usual, largest = _sizes(scheme, change.key, reduce_to_first_layer(setting))
+    usual, largest = _measure_sizes(scheme, change.key, reduce_to_first_layer(setting))
     eps, dtype = setting.eps, setting.dtype
     found = []
     if dtype == "float16" and 0 < eps < LEAST / 2:
@@ -36,7 +36,7 @@ def find_half_failures(scheme: Scheme, change: Transformation, setting: Setting)
 
 
 @lru_cache(maxsize=256)
-def _sizes(scheme: Scheme, change: str, setting: Setting) -> tuple[float, float]:
+def _measure_sizes(scheme: Scheme, change: str, setting: Setting) -> tuple[float, float]:
     """Return the median of the original's E_B[v²], and the largest |v| of the original and the transformed network."""
     v, square, _ = compute_centred_squares(scheme, setting)
     transformed, _, _ = compute_centred_squares(scheme, setting, TRANSFORMATIONS[change])

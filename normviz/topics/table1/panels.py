@@ -97,7 +97,7 @@ def show_case(
     """Show a case: what is normalized, what is changed, and a picture of the change."""
     change = TRANSFORMATIONS[cell.transformation]
     with st.container(border=True, key="case-card", gap="xsmall"):
-        st.caption(_count(cell, cells, covered))
+        st.caption(_write_progress(cell, cells, covered))
         st.markdown(f"## {format_case_title(scheme, change, setting)}")
         with st.container(key="change", horizontal=True, vertical_alignment="center"):
             st.html(render_change(change, setting, format_change_sign(change, setting)), width="content")
@@ -124,7 +124,7 @@ def show_case_answer(
     """Show the answer of a case: the curves, whether the guess was right, the reason, and the three checks."""
     change = TRANSFORMATIONS[cell.transformation]
     losses = get_table_results().losses(scheme, setting)[:, [ORIGINAL, find_network_index(change, view["follow"])]]
-    shown, note = _plotted(cell, scheme, change, setting, losses)
+    shown, note = _choose_plot_data(cell, scheme, change, setting, losses)
     with st.container(key="answer", horizontal=True):
         with st.container(key="shown"):
             gap = format_gap(select_training_gap(cell))
@@ -132,26 +132,26 @@ def show_case_answer(
             colours = [THEMES[theme].original, THEMES[theme].transformed]
             show_twin_curves({"alt": alt, "names": ["network", "twin"], "colours": colours, **shown}, "curves")
         with st.container(key="told", gap="small"):
-            heading = _heading(get_votes().get(get_cell_key(cell)), cell)
+            heading = _write_answer_heading(get_votes().get(get_cell_key(cell)), cell)
             why = f"{describe_case_answer(cell, scheme, change)} {explain_case_answer(cell, scheme, change, setting)}"
-            st.markdown(f"### {heading}\n{why}\n\n{note} {_final(cell, losses, setting)}")
+            st.markdown(f"### {heading}\n{why}\n\n{note} {_describe_final_losses(cell, losses, setting)}")
             with st.container(horizontal=True, gap="small"):
                 following = find_next_case(view["cell"], cells, covered)
                 if following:
                     on = partial(open_case, following)
                     st.button("Next case", icon=":material/arrow_forward:", type="primary", on_click=on)
-                st.button("PyTorch script", on_click=partial(_set, "panel", "script"))
-    for warning in _notes(cell, scheme, setting):
+                st.button("PyTorch script", on_click=partial(_store_value, "panel", "script"))
+    for warning in _list_notes(cell, scheme, setting):
         st.warning(warning, icon=":material/warning:")
     with st.expander("Checked in three ways"):
-        _checks(cell, scheme, change, setting)
+        _show_checks(cell, scheme, change, setting)
 
 
 def open_case(key: str) -> None:
     """Open a case, and close the script, which would reveal the new case."""
-    _set("cell", key)
+    _store_value("cell", key)
     if st.session_state[PREFIX + "panel"] == "script":
-        _set("panel", "changed")
+        _store_value("panel", "changed")
 
 
 def find_next_case(key: str, cells: Sequence[Cell], covered: Sequence[str]) -> str | None:
@@ -165,9 +165,9 @@ def find_next_case(key: str, cells: Sequence[Cell], covered: Sequence[str]) -> s
 def show_reveal_button(covered: Sequence[str]) -> None:
     """Show the button that reveals all answers, or the one that covers them again."""
     if covered:
-        st.button("Reveal all", on_click=partial(_set, "reveal", True))
+        st.button("Reveal all", on_click=partial(_store_value, "reveal", True))
     else:
-        st.button("Start again", on_click=_start_again)
+        st.button("Start again", on_click=_restart_quiz)
 
 
 def choose_case_panel(covered: Sequence[str]) -> str:
@@ -196,7 +196,7 @@ def show_case_numbers(cells: Sequence[Cell]) -> None:
     )
     columns = tabulate_cells(cells)
     words = {True: "invariant", False: "not invariant", None: "–"}
-    shown = {name: [_in_table(each, words) for each in column] for name, column in columns.items()}
+    shown = {name: [_format_table_value(each, words) for each in column] for name, column in columns.items()}
     st.table({capitalize_first(name.replace("_", " ")): column for name, column in shown.items()}, border="horizontal")
     draw_download_button(lambda: columns, "table-1")
 
@@ -253,21 +253,21 @@ def show_delta_sweep(scheme: Scheme, setting: Setting, theme: str) -> None:
     )
 
 
-def _in_table(value: Any, words: dict) -> str:
+def _format_table_value(value: Any, words: dict) -> str:
     return format_gap(value) if isinstance(value, float) else words.get(value, value)
 
 
-def _set(name: str, value: Any) -> None:
+def _store_value(name: str, value: Any) -> None:
     st.session_state[PREFIX + name] = value
 
 
-def _start_again() -> None:
+def _restart_quiz() -> None:
     st.session_state["votes"] = {}
-    _set("reveal", False)
-    _set("panel", "changed")
+    _store_value("reveal", False)
+    _store_value("panel", "changed")
 
 
-def _count(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -> str:
+def _write_progress(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -> str:
     """Return the number of a case and the score: "Case 3 of 24 · 2 of 2 guesses right"."""
     answers = {get_cell_key(each): classify_case_answer(each) for each in cells}
     guessed = {key: vote for key, vote in get_votes().items() if key in answers}
@@ -278,7 +278,7 @@ def _count(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -> str:
     return f"{which}{score}"
 
 
-def _heading(vote: str | None, cell: Cell) -> str:
+def _write_answer_heading(vote: str | None, cell: Cell) -> str:
     """Return the answer as a heading, with whether a guess was right: "= Right: they learn the same"."""
     answer = classify_case_answer(cell)
     if vote is None or answer == "none":
@@ -286,7 +286,7 @@ def _heading(vote: str | None, cell: Cell) -> str:
     return f"{ANSWER_SIGNS[answer]} {'Right' if vote == answer else 'Not quite'}: {ANSWER_SENTENCES[answer]}"
 
 
-def _plotted(
+def _choose_plot_data(
     cell: Cell, scheme: Scheme, change: Transformation, setting: Setting, losses: np.ndarray
 ) -> tuple[dict[str, Any], str]:
     """Return the plot's data, and a sentence if it shows outputs instead of losses, or no visible difference."""
@@ -300,7 +300,7 @@ def _plotted(
     return shown, "The difference is too small to see here."
 
 
-def _final(cell: Cell, losses: np.ndarray, setting: Setting) -> str:
+def _describe_final_losses(cell: Cell, losses: np.ndarray, setting: Setting) -> str:
     """Return the losses at the end of the training in a sentence."""
     if len(losses) < setting.steps:
         return f"Step {len(losses)} of {setting.steps}."
@@ -312,16 +312,23 @@ def _final(cell: Cell, losses: np.ndarray, setting: Setting) -> str:
     return f"Final loss: {network} (network), {twin} (twin)."
 
 
-def _checks(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> None:
+def _show_checks(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> None:
     """Show theory, forward pass, training and the paper, with their numbers and formulas."""
-    st.markdown(f"**{_sign(None if cell.unchanged else cell.predicted)} Theory.** {cell.degenerate or cell.reason}")
-    outputs = _compared("outputs x̂", cell.forward_gap, cell.forward, cell.forward_unanswered)
-    st.markdown(f"**{_sign(cell.forward)} One forward pass.** {outputs}", help=_exactly(cell.forward_gap))
+    st.markdown(
+        f"**{_choose_answer_sign(None if cell.unchanged else cell.predicted)} Theory.** "
+        f"{cell.degenerate or cell.reason}"
+    )
+    outputs = _describe_gap("outputs x̂", cell.forward_gap, cell.forward, cell.forward_unanswered)
+    st.markdown(
+        f"**{_choose_answer_sign(cell.forward)} One forward pass.** {outputs}", help=_write_exact_gap(cell.forward_gap)
+    )
     gap = select_training_gap(cell)
-    losses = _compared("losses", gap, cell.trained, cell.unanswered)
-    st.markdown(f"**{_sign(cell.trained)} Training.** {losses}", help=_exactly(gap))
+    losses = _describe_gap("losses", gap, cell.trained, cell.unanswered)
+    st.markdown(f"**{_choose_answer_sign(cell.trained)} Training.** {losses}", help=_write_exact_gap(gap))
     if cell.paper is not None:
-        st.markdown(f"**{_sign(cell.paper)} The paper.** [Table 1]({BA_REFERENCE.url}) of {BA_REFERENCE.text}.")
+        st.markdown(
+            f"**{_choose_answer_sign(cell.paper)} The paper.** [Table 1]({BA_REFERENCE.url}) of {BA_REFERENCE.text}."
+        )
     if change.weight_factor is not None:
         equal = f"At equal learning rates the losses differ by up to {format_gap(cell.training_gap_equal_lr) or '…'}. "
         st.caption(equal + RATE_EXPLANATION)
@@ -332,23 +339,23 @@ def _checks(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting
         st.latex(line.latex)
 
 
-def _sign(together: bool | None) -> str:
+def _choose_answer_sign(together: bool | None) -> str:
     return ANSWER_SIGNS["none" if together is None else "yes" if together else "no"]
 
 
-def _compared(what: str, gap: float, together: bool | None, why: str | None) -> str:
+def _describe_gap(quantity: str, gap: float, together: bool | None, why: str | None) -> str:
     """Return a sentence on the gap between the twin's outputs or losses and the network's."""
     if together:
-        return f"The {what} are equal up to rounding."
-    return f"The {what} differ by up to {format_gap(gap)} of the largest." if together is False else why or ""
+        return f"The {quantity} are equal up to rounding."
+    return f"The {quantity} differ by up to {format_gap(gap)} of the largest." if together is False else why or ""
 
 
-def _exactly(gap: float) -> str | None:
+def _write_exact_gap(gap: float) -> str | None:
     """Return a sentence with the number behind "equal up to rounding"."""
     return f"Largest difference: {format_gap(gap)} of the largest" if format_gap(gap) else None
 
 
-def _notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
+def _list_notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
     """Return sentences on missing answers, on networks that are not finite, and on failures of half precision."""
     untold = (cell.forward_unanswered, None if cell.pending else cell.unanswered)
     notes = [] if cell.unchanged else [why for why in dict.fromkeys(untold) if why]

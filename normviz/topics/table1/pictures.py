@@ -21,7 +21,8 @@ def render_change(change: Transformation, setting: Setting, sign: str) -> str:
     whats = f"the weights of a {UNIT_WORDS[setting.layer]}" if change.on == "weights" else "an image of the batch"
     alt = f"Two rows of four squares, each {whats}: those of the network above, those of the twin, {sign}, below."
     rows = [
-        f'<div class="row"><b>{name}</b>{"".join(_square(each, mark, largest, signed) for each, mark in squares)}</div>'
+        f'<div class="row"><b>{name}</b>'
+        f"{''.join(_write_picture_html(each, mark, largest, signed) for each, mark in squares)}</div>"
         for name, squares in (
             ("network", [(each, False) for each in before]),
             ("twin", [(new, not np.array_equal(old, new)) for old, new in zip(before, after, strict=True)]),
@@ -30,7 +31,7 @@ def render_change(change: Transformation, setting: Setting, sign: str) -> str:
     return f'<div class="nv-change" role="img" aria-label="{escape(alt)}">{"".join(rows)}</div>'
 
 
-def _square(values: np.ndarray, marked: bool, largest: float, signed: bool) -> str:
+def _write_picture_html(values: np.ndarray, marked: bool, largest: float, signed: bool) -> str:
     """Return one picture; numbers of both signs have 0 as middle grey."""
 
     share = np.sign(values) * np.abs(values / largest) ** SHADE_GAMMA

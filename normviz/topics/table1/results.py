@@ -64,45 +64,47 @@ class TableResults:
 
     def forward(self, scheme: Scheme, setting: Setting) -> ForwardMeasurement:
         """Return the measurement of a scheme so far, of all networks."""
-        return self._measured.get(_first_key(scheme, setting)) or UNMEASURED
+        return self._measured.get(_make_forward_key(scheme, setting)) or UNMEASURED
 
     def plan_measurements(self, schemes: Sequence[Scheme], setting: Setting) -> list[ForwardJob]:
         """Return the jobs of missing forward passes: one for each computation, even if two schemes share it."""
-        lacks = {_first_key(each, setting): each for each in schemes if self.forward(each, setting).fades is None}
+        lacks = {
+            _make_forward_key(each, setting): each for each in schemes if self.forward(each, setting).fades is None
+        }
         return [ForwardJob.of(scheme, setting) for scheme in lacks.values()]
 
     def store_forward(self, job: ForwardJob, measured: ForwardMeasurement) -> None:
         """Store the measurement of a row, complete or not."""
-        self._measured.put(_first_key(job.row.scheme, job.setting), measured)
+        self._measured.put(_make_forward_key(job.row.scheme, job.setting), measured)
 
     def losses(self, scheme: Scheme, setting: Setting) -> np.ndarray:
         """Return the losses of all networks of a scheme, (steps that all have done, networks)."""
-        found = [self._record(key).losses for key in _keys(scheme, setting)]
+        found = [self._get_record(key).losses for key in _make_network_keys(scheme, setting)]
         done = min(setting.steps, *map(len, found))
         return np.stack([losses[:done] for losses in found], axis=1)
 
     def failure(self, scheme: Scheme, setting: Setting, network: int) -> Failure | None:
         """Return where a network stopped being finite; None if it did not, or not known yet."""
-        return self._record(_keys(scheme, setting)[network]).failure
+        return self._get_record(_make_network_keys(scheme, setting)[network]).failure
 
     def devices(self, schemes: Sequence[Scheme], setting: Setting) -> str:
         """Return the devices that computed the losses of these schemes, in words; empty before any did."""
-        records = (self._record(key) for scheme in schemes for key in _keys(scheme, setting))
+        records = (self._get_record(key) for scheme in schemes for key in _make_network_keys(scheme, setting))
         return join_devices(record.device for record in records)
 
     def find_missing(self, schemes: Sequence[Scheme], setting: Setting) -> list[TableTrainingJob]:
         """Return the jobs of missing trainings, as large as `cost` allows."""
         blocks: dict[tuple[int, ...], dict[HashedKey, Scheme]] = {}
         for scheme in schemes:
-            keys = _keys(scheme, setting)
-            lacks = tuple(n for n, key in enumerate(keys) if len(self._record(key).losses) < setting.steps)
+            keys = _make_network_keys(scheme, setting)
+            lacks = tuple(n for n, key in enumerate(keys) if len(self._get_record(key).losses) < setting.steps)
             if lacks:
                 blocks.setdefault(lacks, {})[keys[0]] = scheme  # two names of one computation are trained once
         jobs = []
         for networks, rows in blocks.items():
             high = cost.find_max_schemes(setting, len(networks), plan_budget(setting))
             wide = cost.find_max_networks(setting, len(networks))
-            for some, part in product(_cut(list(rows.values()), high), _cut(networks, wide)):
+            for some, part in product(_split_evenly(list(rows.values()), high), _split_evenly(networks, wide)):
                 jobs.append(TableTrainingJob.of(some, setting, part))
         return jobs
 
@@ -111,7 +113,7 @@ class TableResults:
         if len(outcome.losses) == 0:
             return
         for row, scheme in enumerate(job.schemes):
-            keys = _keys(scheme, job.setting)
+            keys = _make_network_keys(scheme, job.setting)
             for column, network in enumerate(job.networks):
                 losses = outcome.losses[:, row, column].copy()
                 record = NetworkRecord(losses, outcome.failures.get((row, column)), outcome.device)
@@ -126,7 +128,7 @@ class TableResults:
         for job in self.find_missing(schemes, setting):
             self.keep(job, run_to_end(job))
 
-    def _record(self, key: HashedKey) -> NetworkRecord:
+    def _get_record(self, key: HashedKey) -> NetworkRecord:
         return self._records.get(key) or EMPTY_RECORD
 
 
@@ -147,19 +149,19 @@ def _is_fuller(new: ForwardMeasurement, old: ForwardMeasurement) -> bool:
     return old.fades is None and (new.fades is not None or np.isnan(new.gaps).sum() < np.isnan(old.gaps).sum())
 
 
-def _cut(whole: Sequence[Part], most: int) -> list[Sequence[Part]]:
-    """Return the parts of a sequence, of nearly equal lengths, with at most `most` elements."""
-    parts = -(-len(whole) // most)
+def _split_evenly(whole: Sequence[Part], max_length: int) -> list[Sequence[Part]]:
+    """Split a sequence into parts of nearly equal lengths, each with at most `max_length` elements."""
+    parts = -(-len(whole) // max_length)
     ends = [len(whole) * part // parts for part in range(parts + 1)]
     return [whole[start:end] for start, end in pairwise(ends)]
 
 
-def _without_idle_eps(scheme: Scheme, setting: Setting) -> Setting:
+def _clear_idle_eps(scheme: Scheme, setting: Setting) -> Setting:
     return setting if is_fading(scheme, setting) else replace(setting, eps=0.0)
 
 
 @lru_cache(maxsize=4096)
-def _computed(scheme: Scheme, shapes: tuple[Shape, ...], weight_shapes: tuple[Shape, ...]) -> Hashable:
+def _make_computation_key(scheme: Scheme, shapes: tuple[Shape, ...], weight_shapes: tuple[Shape, ...]) -> Hashable:
     """Return a key of the computation of a scheme on layers of these shapes, equal for all names of it."""
     on_activations, on_weights = scheme.on_activations, scheme.on_weights
     return (
@@ -169,17 +171,17 @@ def _computed(scheme: Scheme, shapes: tuple[Shape, ...], weight_shapes: tuple[Sh
 
 
 @lru_cache(maxsize=4096)
-def _first_key(scheme: Scheme, setting: Setting) -> HashedKey:
+def _make_forward_key(scheme: Scheme, setting: Setting) -> HashedKey:
     """Return the key of the values that the forward gaps of a scheme depend on."""
     first = reduce_to_first_layer(setting)
-    return HashedKey(_computed(scheme, first.shapes, first.weight_shapes), _without_idle_eps(scheme, first))
+    return HashedKey(_make_computation_key(scheme, first.shapes, first.weight_shapes), _clear_idle_eps(scheme, first))
 
 
 @lru_cache(maxsize=1024)
-def _keys(scheme: Scheme, setting: Setting) -> tuple[HashedKey, ...]:
+def _make_network_keys(scheme: Scheme, setting: Setting) -> tuple[HashedKey, ...]:
     """Return the key of each network's losses, without the steps: a shorter run is the start of a longer one."""
-    computed = _computed(scheme, setting.shapes, setting.weight_shapes)
-    both = replace(_without_idle_eps(scheme, setting), steps=1)
+    computed = _make_computation_key(scheme, setting.shapes, setting.weight_shapes)
+    both = replace(_clear_idle_eps(scheme, setting), steps=1)
     own = {"factor": replace(both, shift=1.0), "shift": replace(both, delta=1.0)}
     shared = {kind: HashedKey(computed, each) for kind, each in own.items()}
     shared["neither"] = HashedKey(computed, replace(both, shift=1.0, delta=1.0))

@@ -42,11 +42,12 @@ def write_cell_script(scheme: Scheme, transformation: Transformation, setting: S
     """
     setting.check([scheme])
     parts = [part for part in (scheme.on_weights, scheme.on_activations) if part is not None and part.acts]
-    normalizers = [_normalizer(part, setting) for part in parts]
-    eps = setting.eps if any(map(_takes_eps, parts)) else None
+    normalizers = [_write_normalizer(part, setting) for part in parts]
+    eps = setting.eps if any(map(_uses_eps, parts)) else None
     return render_template(
         "cell_script.py.jinja", scheme=scheme, change=transformation, setting=setting, line=SCRIPT_LINE_LENGTH,
-        conditions=_conditions(transformation, setting, eps, follow), numbers=_numbers(transformation, setting, eps),
+        conditions=_write_conditions(transformation, setting, eps, follow),
+        numbers=_collect_numbers(transformation, setting, eps),
         normalizers=normalizers,
         windows=any(step.kind == "window" for part in normalizers for mean in part.averages for step in mean.steps),
         half=setting.dtype in HALF_DTYPES,
@@ -55,7 +56,7 @@ def write_cell_script(scheme: Scheme, transformation: Transformation, setting: S
         degenerate=explain_degeneracy(scheme, setting.shapes[0], setting.eps, setting.dtype),
         unchanged=transformation.factor is not None and setting.delta == 1.0,
         parted=not follow and transformation.compute_rate_factor(setting.optimizer, setting.delta) != 1.0,
-        size=_size(transformation, setting),
+        size=_write_size_code(transformation, setting),
         fades=predict(
             scheme, transformation, setting.layer, setting.shapes[0], setting.weight_shapes[0], setting.eps
         ).fades,
@@ -66,7 +67,7 @@ def write_cell_script(scheme: Scheme, transformation: Transformation, setting: S
     )  # fmt: skip
 
 
-def _conditions(change: Transformation, setting: Setting, eps: float | None, follow: bool) -> str:
+def _write_conditions(change: Transformation, setting: Setting, eps: float | None, follow: bool) -> str:
     """Return the conditions of a cell: "2 conv layers, δ = 3, ε = 0, float64, sgd"."""
     parts = [f"{setting.depth} {setting.layer} layers" if setting.depth > 1 else setting.layer]
     parts += [f"δ = {typeset(setting.delta)}"] if change.factor is not None else []
@@ -76,14 +77,14 @@ def _conditions(change: Transformation, setting: Setting, eps: float | None, fol
     return ", ".join(parts)
 
 
-def _size(change: Transformation, setting: Setting) -> str:
-    """Return Python code for the size of the change, as of `verdict.compute_change_size`."""
+def _write_size_code(change: Transformation, setting: Setting) -> str:
+    """Return Python code that computes the size of the change as `verdict.compute_change_size` does."""
     if change.factor is not None:
         return "min(1.0, abs(delta - 1))"
     return str(min(1.0, setting.shift)) if change.on == "weights" else "min(1.0, tau.square().mean().sqrt().item())"
 
 
-def _numbers(change: Transformation, setting: Setting, eps: float | None) -> dict[str, float | None]:
+def _collect_numbers(change: Transformation, setting: Setting, eps: float | None) -> dict[str, float | None]:
     """Return the numbers of the setting that the script uses, by name."""
     memory: dict[str, dict[str, float | None]]
     memory = {"momentum": {"momentum": MOMENTUM}, "adam": {"beta1": BETAS[0], "beta2": BETAS[1]}}
@@ -159,7 +160,7 @@ class ScriptNormalizer:
         return "; ".join(f"{name} over {average.over}" for name, average in named.items() if average is not None)
 
 
-def _normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
+def _write_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
     """Return the function for the part of a scheme on the weights or on the activations."""
     weights = scheme.is_weight_scheme
     tensor, suffix = ("weight", "_weights") if weights else ("activation", "")
@@ -171,7 +172,7 @@ def _normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
         if field is None or not scheme.is_general_form:
             return None
         rules = dict(zip(scheme.axes, field.rules, strict=True))
-        return _average([_plain(rules[axis], sizes[axis]) for axis in axes], axes, name + suffix)
+        return _write_average([_simplify_rule(rules[axis], sizes[axis]) for axis in axes], axes, name + suffix)
 
     matrices = scheme.matrices(shapes[0])
     if matrices == shapes[0][-1]:
@@ -180,14 +181,14 @@ def _normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
     return ScriptNormalizer(
         scheme=scheme, function="normalize" + suffix, x="w" if weights else "a", axes=axes,
         centre=average(scheme.summation, "average" if alike else "centre_average"),
-        square=average(scheme.suppression, "average" if alike else "square_average"), takes_eps=_takes_eps(scheme),
+        square=average(scheme.suppression, "average" if alike else "square_average"), takes_eps=_uses_eps(scheme),
         passed="" if scheme.function is None else scheme.function.torch.format(u=format_argument_code(scheme, "a")),
         matrices=matrices,
     )  # fmt: skip
 
 
-def _average(rules: list[Rule], axes: tuple[str, ...], name: str) -> ScriptAverage:
-    """Return the mean over the boxes of a field with these rules; `name`: of its function, if it needs one."""
+def _write_average(rules: list[Rule], axes: tuple[str, ...], name: str) -> ScriptAverage:
+    """Return the code of a mean over a field with these rules; `name` is the name of its function, if it needs one."""
     words = {"full": "{axes}", "groups": "each of {number} groups of {axes}", "window": "±{number} along {axes}"}
     taken = list_averaging_steps(rules)
     over = (
@@ -197,12 +198,12 @@ def _average(rules: list[Rule], axes: tuple[str, ...], name: str) -> ScriptAvera
     return ScriptAverage(", ".join(over) or "single elements", taken, None if plain else name)
 
 
-def _plain(rule: Rule, sizes: tuple[int, ...]) -> Rule:
+def _simplify_rule(rule: Rule, sizes: tuple[int, ...]) -> Rule:
     """Return own or full in place of groups or windows that are the same in every layer."""
     same = {rule.canonical(n) for n in sizes}
     return same.pop() if rule.parameter is not None and len(same) == 1 else rule
 
 
-def _takes_eps(scheme: Scheme) -> bool:
+def _uses_eps(scheme: Scheme) -> bool:
     """Return True if the setting's ε enters a scheme; schemes on the weights have none."""
     return not scheme.is_weight_scheme and scheme.suppression is not None

@@ -22,14 +22,17 @@ def suggest_smaller_settings(setting: Setting, fits: Callable[[Setting], bool]) 
     """
     alone: list[SettingChange] = []
     for name in COST_SETTINGS:
-        changes: Iterator[SettingChange] = ({name: value} for value in _below(setting, name))
+        changes: Iterator[SettingChange] = ({name: value} for value in _list_smaller_values(setting, name))
         alone += list(islice((change for change in changes if fits(replace(setting, **change))), 1))
-    together = _together(setting, fits)
+    together = _lower_values_together(setting, fits)
     return alone or [together] * fits(replace(setting, **together))
 
 
-def _together(setting: Setting, fits: Callable[[Setting], bool]) -> SettingChange:
-    """Return values lowered stop by stop, the one farthest above its default first, until it fits or all are at it."""
+def _lower_values_together(setting: Setting, fits: Callable[[Setting], bool]) -> SettingChange:
+    """Lower the values of a setting until `fits` accepts it, and return the changed values by name.
+
+    Each step lowers the value farthest above its default; no value is lowered below its default.
+    """
     usual = Setting(layer=setting.layer)
     least = {name: getattr(usual, name) for name in COST_SETTINGS}
     change: SettingChange = {}
@@ -38,11 +41,11 @@ def _together(setting: Setting, fits: Callable[[Setting], bool]) -> SettingChang
         name = max(COST_SETTINGS, key=above.__getitem__)
         if above[name] <= 1:
             break
-        change[name] = next(iter(_below(now, name)), least[name])
+        change[name] = next(iter(_list_smaller_values(now, name)), least[name])
     return {name: change[name] for name in COST_SETTINGS if name in change}
 
 
-def _below(setting: Setting, name: str) -> list[int]:
+def _list_smaller_values(setting: Setting, name: str) -> list[int]:
     """Return the smaller values that the control of a setting offers, the largest first."""
     declared, now = get_declarations(Setting)[name], getattr(setting, name)
     assert isinstance(declared, Integer)

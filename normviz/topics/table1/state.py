@@ -62,7 +62,7 @@ RATE_EXPLANATION = (
 """Reason of the learning rates of `FOLLOW_LABELS`."""
 
 
-def _cell(given: Any, view: EarlierValues) -> str:
+def _fit_cell(given: Any, view: EarlierValues) -> str:
     scheme, _, change = str(given).partition(".")
     rows = view["schemes"] or [ROW_ORDER[0]]
     change = Choice("", tuple(TRANSFORMATIONS)).fit(change, view)
@@ -84,7 +84,7 @@ class Page(Setting):
     follow: bool = switch(True, label=DependentValue("optimizer", FOLLOW_LABELS), help=RATE_EXPLANATION)
     groups: int = number_choice(2, lambda given: find_divisors(given["width"]), label="Groups G")
     radius: int = integer(2, 0, MAX_RADIUS, label="Radius R of the windows", control="slider")
-    cell: str = value("batch.dataset-rescaling", _cell)
+    cell: str = value("batch.dataset-rescaling", _fit_cell)
     panel: str = choice("changed", PANELS)
     reveal: bool = switch(False)
     cover: bool = switch(True)  # in links of before: now every answer is covered until it is guessed

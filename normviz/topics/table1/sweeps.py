@@ -30,7 +30,7 @@ def build_delta_settings(setting: Setting) -> list[Setting]:
 def collect_forward_gaps(schemes: Sequence[Scheme], settings: Sequence[Setting], results: TableResults) -> np.ndarray:
     """Return forward gaps, (settings, schemes, transformations); NaN if not measured yet, or if nothing is changed."""
     rows = [[results.forward(scheme, setting).gaps[TWIN_POSITIONS] for scheme in schemes] for setting in settings]
-    return np.where([[_unchanged(setting)] for setting in settings], np.nan, rows)
+    return np.where([[_find_identity_changes(setting)] for setting in settings], np.nan, rows)
 
 
 def collect_training_gaps(schemes: Sequence[Scheme], settings: Sequence[Setting], results: TableResults) -> np.ndarray:
@@ -40,10 +40,12 @@ def collect_training_gaps(schemes: Sequence[Scheme], settings: Sequence[Setting]
         for j, scheme in enumerate(schemes):
             losses = results.losses(scheme, setting)
             if len(losses) == setting.steps:
-                found[i, j] = np.where(_unchanged(setting), np.nan, compute_loss_gaps(losses).max(0)[TWIN_POSITIONS])
+                found[i, j] = np.where(
+                    _find_identity_changes(setting), np.nan, compute_loss_gaps(losses).max(0)[TWIN_POSITIONS]
+                )
     return found
 
 
-def _unchanged(setting: Setting) -> np.ndarray:
-    """Return an array over transformations, True if one changes nothing, as a factor of 1 does."""
+def _find_identity_changes(setting: Setting) -> np.ndarray:
+    """Return a boolean array over the transformations, True where one changes nothing, such as a factor of 1."""
     return np.array([change.factor is not None and setting.delta == 1.0 for change in TRANSFORMATIONS.values()])

@@ -132,10 +132,10 @@ def build_cells(schemes: Sequence[Scheme], setting: Setting, results: TableResul
 
     `follow`: True if `trained` is about twins whose learning rate follows the weights, not the original's.
     """
-    return [cell for scheme in schemes for cell in _row(scheme, setting, results, follow)]
+    return [cell for scheme in schemes for cell in _compute_row(scheme, setting, results, follow)]
 
 
-def _row(scheme: Scheme, setting: Setting, results: TableResults, follow: bool) -> list[Cell]:
+def _compute_row(scheme: Scheme, setting: Setting, results: TableResults, follow: bool) -> list[Cell]:
     """Return the cells of a scheme; a complete row is computed once."""
     key = HashedKey(scheme, setting, follow)
     row = results.rows.get(key)
@@ -144,7 +144,7 @@ def _row(scheme: Scheme, setting: Setting, results: TableResults, follow: bool) 
         losses = results.losses(scheme, setting)
         largest = compute_loss_gaps(losses).max(0) if len(losses) else np.full(len(NETWORKS), np.nan)
         found = _RowResults(measured, exact, losses, largest)
-        row = [_cell(scheme, change, setting, found, follow) for change in TRANSFORMATIONS.values()]
+        row = [_compute_cell(scheme, change, setting, found, follow) for change in TRANSFORMATIONS.values()]
         if len(losses) == setting.steps and measured.fades is not None and exact.fades is not None:
             results.rows.put(key, row)
     return row
@@ -186,7 +186,7 @@ class _RowResults(NamedTuple):
     largest: np.ndarray
 
 
-def _cell(
+def _compute_cell(
     scheme: Scheme,
     change: Transformation,
     setting: Setting,
@@ -199,7 +199,7 @@ def _cell(
     verdict = predict(scheme, change, setting.layer, shape, setting.weight_shapes[0], setting.eps)
     hollow = explain_degeneracy(scheme, shape, setting.eps, setting.dtype)
     parted = not follow and change.compute_rate_factor(setting.optimizer, setting.delta) != 1.0
-    gaps = _gaps(measured)
+    gaps = _collect_gaps(measured)
     fade = (measured.fades or {}).get(change.key) if verdict.fades else None
     size = compute_change_size(change, setting)
     of_x, of_loss = (size, size) if fade is None else (min(part, 1.0) for part in fade)
@@ -207,12 +207,12 @@ def _cell(
     forward = judge_outputs(gaps, twin, change, of_x, setting)
     trained = judge_losses(losses, largest, place, change, of_loss, setting)
     if setting.in_float64 != setting:
-        wide = _gaps(exact)
+        wide = _collect_gaps(exact)
         exact_forward = judge_outputs(wide, twin, change, of_x, setting.in_float64)
-        forward = _held(forward, exact_forward, wide[twin], setting.dtype)
-        trained = trained if parted else _held(trained, exact_forward, wide[twin], setting.dtype)
+        forward = _confirm_in_float64(forward, exact_forward, wide[twin], setting.dtype)
+        trained = trained if parted else _confirm_in_float64(trained, exact_forward, wide[twin], setting.dtype)
     if trained.together:
-        trained = _vouched(trained, forward, change, parted, verdict.fades and setting.depth > 1)
+        trained = _confirm_by_forward(trained, forward, change, parted, verdict.fades and setting.depth > 1)
     elif (
         trained.together is False
         and not parted
@@ -232,16 +232,16 @@ def _cell(
         unchanged=change.factor is not None and setting.delta == 1.0,
         rounding=float(bound_rounding_gap(largest, change, setting, "training")),
         fade=0.0 if fade is None else fade.largest, front=scheme.weight,
-        faded=fade is None or _as_predicted(fade.largest, gaps[twin], rounding, trained),
+        faded=fade is None or _fades_as_predicted(fade.largest, gaps[twin], rounding, trained),
     )  # fmt: skip
 
 
-def _gaps(measured: ForwardMeasurement) -> np.ndarray:
+def _collect_gaps(measured: ForwardMeasurement) -> np.ndarray:
     """Return the gaps of all networks of a row, NaN until all are measured."""
     return np.full(len(MEASURED_NETWORKS), np.nan) if measured.fades is None else measured.gaps
 
 
-def _held(answer: TwinVerdict, exact: TwinVerdict, gap: float, dtype: str) -> TwinVerdict:
+def _confirm_in_float64(answer: TwinVerdict, exact: TwinVerdict, gap: float, dtype: str) -> TwinVerdict:
     """Return an answer in a shorter type, or none if the outputs in float64 do not have the same answer.
 
     This holds for losses too: a change that cancels in the outputs cancels in every step, as the learning rate
@@ -258,10 +258,10 @@ def _held(answer: TwinVerdict, exact: TwinVerdict, gap: float, dtype: str) -> Tw
     return TwinVerdict(None, f"In float64 the outputs are {format_gap(gap)} apart, which {dtype} does not show.")
 
 
-def _vouched(
+def _confirm_by_forward(
     trained: TwinVerdict, forward: TwinVerdict, change: Transformation, parted: bool, deep: bool
 ) -> TwinVerdict:
-    """Return the answer that losses are together, or none if they might not show this very change.
+    """Return the verdict that the losses are together, or none if losses might not show a change of this kind.
 
     The probe is a random change of everything, so it does not prove that a change of one unit, which may be dead, or a
     slight shift would show. `deep`: True if the change fades before further layers. The effect through ε is a factor
@@ -278,7 +278,7 @@ def _vouched(
     return trained
 
 
-def _as_predicted(fade: float, gap: float, rounding: float, trained: TwinVerdict) -> bool:
+def _fades_as_predicted(fade: float, gap: float, rounding: float, trained: TwinVerdict) -> bool:
     """Return True if a fading gap is as predicted: equal up to rounding forward, and not together in training."""
     forward = not np.isfinite(gap) or abs(gap - fade) <= FADE_TOLERANCE * fade + APART_FACTOR * rounding
     return forward and trained.together is not True

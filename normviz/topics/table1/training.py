@@ -81,9 +81,9 @@ class TableTrainingJob:
         step = JobStep(0.0, partial(TableTrainingOutcome, np.empty((0, len(schemes), len(self.networks))), {}, ""))
         for losses in twins.train_stepwise(schemes, self.setting, self.networks):
             if len(losses) < whole:
-                step = JobStep(len(losses) / whole, partial(_outcome, losses))
+                step = JobStep(len(losses) / whole, partial(_make_outcome, losses))
                 yield step
-        result = _outcome(losses)
+        result = _make_outcome(losses)
         lost = ~np.isfinite(result.losses).all(0)
         if lost.any():
             rows, columns = np.flatnonzero(lost.any(1)), np.flatnonzero(lost.any(0))
@@ -95,7 +95,7 @@ class TableTrainingJob:
         yield JobStep(1.0, lambda: result)
 
 
-def _outcome(losses: "Tensor") -> TableTrainingOutcome:
+def _make_outcome(losses: "Tensor") -> TableTrainingOutcome:
     from normviz.train.devices import format_device_name
 
     return TableTrainingOutcome(losses.cpu().double().numpy(), {}, format_device_name(losses.device))

@@ -130,7 +130,7 @@ def show_table_status(
     elif training.is_stopped and missing:
         show_restart(training, "Training was stopped; the gaps are those of the steps so far.", "Train again", "again")
     elif missing and not trains:
-        _question(training, missing)
+        _ask_before_training(training, missing)
     # Also a measurement that ended before its time, and beside an error of the training.
     if trains or working or forward.request is not None:
         with container:  # elsewhere its element would come with a gap, and move what is below
@@ -143,7 +143,7 @@ def _show_devices(training: PageRun) -> None:
     st.caption(f"Trained on the {devices}." if devices else "Not trained yet.")
 
 
-def _question(training: PageRun, missing: Sequence[TableTrainingJob]) -> None:
+def _ask_before_training(training: PageRun, missing: Sequence[TableTrainingJob]) -> None:
     """Show the cost of the training, with buttons for cheaper settings and for training anyway."""
     schemes, shown = training.shown[0]
     factor = get_table_queue().speed.estimate_factor(TableTrainingJob.kind)
@@ -169,7 +169,7 @@ def _question(training: PageRun, missing: Sequence[TableTrainingJob]) -> None:
             for change in suggest_smaller_settings(shown, fits):
                 label = (
                     f"{capitalize_first(format_duration(seconds(replace(shown, **change))))}: "
-                    f"{_in_words(change, shown.layer)}"
+                    f"{_describe_setting_change(change, shown.layer)}"
                 )
                 values = {PREFIX + name: value for name, value in change.items()}
                 on = partial(st.session_state.update, values)
@@ -177,6 +177,6 @@ def _question(training: PageRun, missing: Sequence[TableTrainingJob]) -> None:
             st.button("Train anyway", on_click=training.start, key="anyway")
 
 
-def _in_words(change: SettingChange, layer: str) -> str:
+def _describe_setting_change(change: SettingChange, layer: str) -> str:
     texts = OFFER_WORDS | {"width": WIDTH_WORDS[layer]}
     return ", ".join(texts[name].format(value) for name, value in change.items())

@@ -34,7 +34,7 @@ def is_visible(plot_data: dict[str, Any]) -> bool:
 def build_loss_plot(losses: np.ndarray, setting: Setting) -> dict[str, Any]:
     """Return the losses (steps so far, 2) of network and twin as curves over the training steps."""
     return {
-        "x": "training step", "y": "loss", "count": setting.steps, "low": 0.0, "high": _highest(losses),
+        "x": "training step", "y": "loss", "count": setting.steps, "low": 0.0, "high": _compute_axis_end(losses),
         "first": losses[:, 0].astype(np.float32), "second": losses[:, 1].astype(np.float32), "plays": True,
     }  # fmt: skip
 
@@ -59,7 +59,7 @@ def build_output_plot(scheme: Scheme, change: Transformation, setting: Setting) 
     }  # fmt: skip
 
 
-def _highest(losses: np.ndarray) -> float:
+def _compute_axis_end(losses: np.ndarray) -> float:
     """Return the end of the loss axis for losses (steps, 2) of network and twin."""
     finite = losses[np.isfinite(losses)]
     start = losses[0, 0] if len(losses) and np.isfinite(losses[0, 0]) else 1.0

@@ -73,7 +73,7 @@ def judge_outputs(gaps: np.ndarray, place: int, change: Transformation, size: fl
     if not np.isfinite(gaps[place]):
         return TwinVerdict(None, f"The sums overflow {setting.dtype}, so there are no outputs to compare.")
     rounding = bound_rounding_gap(gaps, change, setting, "forward")
-    return _judged(gaps[place], rounding, gaps[PROBE], size, ROUNDING_SHARES["forward"], "outputs")
+    return _judge_gap(gaps[place], rounding, gaps[PROBE], size, ROUNDING_SHARES["forward"], "outputs")
 
 
 def judge_losses(
@@ -99,13 +99,13 @@ def judge_losses(
     if gaps[place] > rounding and np.abs(original).max() > DIVERGENCE_FACTOR * max(original[0], 1.0):
         first, most = (format_number(loss, 3) for loss in (original[0], np.abs(original).max()))
         return TwinVerdict(None, f"The loss grew from {first} to {most}: training diverged.")
-    found = _judged(gaps[place], rounding, gaps[PROBE], size, ROUNDING_SHARES["training"], "losses")
+    found = _judge_gap(gaps[place], rounding, gaps[PROBE], size, ROUNDING_SHARES["training"], "losses")
     if found.together and len(losses) < setting.steps:
         return TwinVerdict(None, "Together so far; training is not over.")
     return found
 
 
-def _judged(gap: float, rounding: float, probe: float, size: float, shows: float, what: str) -> TwinVerdict:
+def _judge_gap(gap: float, rounding: float, probe: float, size: float, shows: float, quantity: str) -> TwinVerdict:
     """Return the verdict on a gap, from the gaps of rounding and of the probe; `what`: "outputs" or "losses"."""
     usual = probe / PROBE_SIZE * size
     if gap > rounding:
@@ -113,19 +113,19 @@ def _judged(gap: float, rounding: float, probe: float, size: float, shows: float
             return TwinVerdict(False)
         return TwinVerdict(
             None,
-            f"Too small to tell from the {what}: the gap is {format_gap(gap)}, where rounding explains up to "
+            f"Too small to tell from the {quantity}: the gap is {format_gap(gap)}, where rounding explains up to "
             f"{format_gap(rounding)}, and a change of this size that is not absorbed does {format_gap(usual)} or so.",
         )
     if probe <= rounding:
         return TwinVerdict(
             None,
-            f"The {what} hardly answer to anything: weights and data that are {PROBE_SIZE:.0%} off move them by "
+            f"The {quantity} hardly answer to anything: weights and data that are {PROBE_SIZE:.0%} off move them by "
             f"{format_gap(probe)}, and rounding can by {format_gap(rounding)}. Nothing can be told from them.",
         )
     if rounding > shows * probe * size:
         return TwinVerdict(
             None,
-            f"Too small to tell from the {what}: rounding alone can part equal networks by {format_gap(rounding)} "
+            f"Too small to tell from the {quantity}: rounding alone can part equal networks by {format_gap(rounding)} "
             "here, and a change of this size need not do more.",
         )
     return TwinVerdict(True)

@@ -91,10 +91,11 @@ def _draw_plane(runs: dict[str, DescentPath], step: int, theme: str) -> None:
     length = float(np.linalg.norm(start))
     circle = length * np.array([[-1.0, -1.0], [1.0, 1.0]])
     grid = make_square_grid(np.concatenate([*drawn.values(), circle, best[None]]))
-    places = "; ".join(f"{name} at ({_pair(points[step])})" for name, points in drawn.items())
+    places = "; ".join(f"{name} at ({_format_coordinates(points[step])})" for name, points in drawn.items())
     alt = (
-        f"The plane of the two weights at step {step}, coloured by the loss, which is lowest at ({_pair(best)}). From "
-        f"({_pair(start)}), on a circle of radius {length:.3g} around the origin: {places}."
+        f"The plane of the two weights at step {step}, coloured by the loss, which is lowest at "
+        f"({_format_coordinates(best)}). From "
+        f"({_format_coordinates(start)}), on a circle of radius {length:.3g} around the origin: {places}."
     )
     show_figure(
         draw_descent_paths(grid, get_plane_losses(*grid), best, drawn, step, theme),
@@ -117,7 +118,7 @@ def _explain_growth(run: DescentPath, rate: float) -> str:
     )
 
 
-def _pair(point: np.ndarray) -> str:
+def _format_coordinates(point: np.ndarray) -> str:
     return ", ".join(format_signed(value, 3) for value in point)
 
 

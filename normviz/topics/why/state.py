@@ -124,7 +124,7 @@ def get_learning_runs(setting: saturation.Setting) -> dict[str, saturation.Learn
 
 @st.cache_data(max_entries=64, show_spinner=f"Training {2 * saturation.SEEDS} networks …")
 @serialize_calls
-def _learned(setting: saturation.Setting) -> dict[str, saturation.LearningResults]:
+def _get_results_by_kind(setting: saturation.Setting) -> dict[str, saturation.LearningResults]:
     return {
         name: saturation.train_and_measure(setting, normalized).learned
         for normalized, name in learning.KIND_NAMES.items()
@@ -134,7 +134,7 @@ def _learned(setting: saturation.Setting) -> dict[str, saturation.LearningResult
 def get_learning_results(setting: saturation.Setting) -> tuple[dict[str, saturation.LearningResults], bool]:
     """Return the results of a setting by kind, and True if they are shipped; else train the networks."""
     shipped = learning.find_shipped(setting)
-    return (_learned(setting), False) if shipped is None else (shipped, True)
+    return (_get_results_by_kind(setting), False) if shipped is None else (shipped, True)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -60,18 +60,18 @@ def make_random_basis(kernel: int, seed: int) -> np.ndarray:
 
 def extract_patch_features(x: np.ndarray, kernel: int, q: np.ndarray) -> np.ndarray:
     """Return the patch around every pixel in a basis, (H, W, k·k·3); the borders wrap around."""
-    shifts = [np.roll(x, (-i, -j), (0, 1)) for i, j in _offsets(kernel)]
+    shifts = [np.roll(x, (-i, -j), (0, 1)) for i, j in _list_offsets(kernel)]
     return np.concatenate(shifts, axis=-1) @ q
 
 
 def rebuild_picture(patch_features: np.ndarray, kernel: int, q: np.ndarray) -> np.ndarray:
     """Return the picture of the nearest features by least squares: means over the patches that hold a pixel."""
     patches = np.split(patch_features @ q.T, kernel * kernel, axis=-1)
-    parts = [np.roll(each, (i, j), (0, 1)) for (i, j), each in zip(_offsets(kernel), patches, strict=True)]
+    parts = [np.roll(each, (i, j), (0, 1)) for (i, j), each in zip(_list_offsets(kernel), patches, strict=True)]
     return np.mean(parts, axis=0)
 
 
-def _offsets(kernel: int) -> list[tuple[int, int]]:
+def _list_offsets(kernel: int) -> list[tuple[int, int]]:
     around = range(-(kernel // 2), kernel // 2 + 1)
     return [(i, j) for i in around for j in around]
 

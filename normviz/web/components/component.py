@@ -35,17 +35,17 @@ def create_component(
         style_modules: imported modules whose styles it also needs.
         isolate_styles: False for a component whose styles apply to the page.
     """
-    mount = _registered(name, html, tuple(style_modules), isolate_styles)
+    mount = _register_component(name, html, tuple(style_modules), isolate_styles)
 
     def show(key: str, data: dict[str, Any], **callbacks: Callable[[], Any]) -> None:
         content = pack_message(data)
-        mount(key=key, data=struct.pack("<d", _turn(key, content)) + content, **callbacks)
+        mount(key=key, data=struct.pack("<d", _get_data_version(key, content)) + content, **callbacks)
 
     return show
 
 
 @cache
-def _registered(name: str, html: str, parts: tuple[str, ...], isolate_styles: bool) -> Callable[..., Any]:
+def _register_component(name: str, html: str, parts: tuple[str, ...], isolate_styles: bool) -> Callable[..., Any]:
     """Read and register a component once for all sessions.
 
     Streamlit resends a component's script with every change of its data, so the script is only a loader.
@@ -55,7 +55,7 @@ def _registered(name: str, html: str, parts: tuple[str, ...], isolate_styles: bo
     return st.components.v2.component(f"normviz_{name}", html=html, css=css, js=js, isolate_styles=isolate_styles)
 
 
-def _turn(key: str, content: bytes) -> int:
+def _get_data_version(key: str, content: bytes) -> int:
     """Return the version number of these data in the session; the first is the current time in milliseconds.
 
     So it is higher than any number that the page saw before the server restarted.

@@ -107,7 +107,7 @@ def build_table_link(scheme: Scheme) -> dict[str, str]:
     return {"schemes": scheme.key} | {name: value for name, value in make_scheme_link(scheme).items() if name in known}
 
 
-def _eps(scheme: Scheme) -> float:
+def _choose_eps(scheme: Scheme) -> float:
     return DEFAULT_EPS if scheme.eps is not None and scheme.suppression is not None else 0.0
 
 
@@ -118,10 +118,10 @@ def draw_cubes(schemes: Sequence[Scheme], view: View, theme: str) -> None:
     """
     x = SAMPLES["uneven"].make(SHAPES[view["layer"]][0], 0)
     shown = [
-        replace(each, label=_label(each, view["layer"])) if each.on_activations else NO_NORMALIZATION
+        replace(each, label=_find_scheme_label(each, view["layer"])) if each.on_activations else NO_NORMALIZATION
         for each in schemes
     ]
-    xhats = [np.asarray(normalize(x, each, _eps(each)).xhat) for each in shown]
+    xhats = [np.asarray(normalize(x, each, _choose_eps(each)).xhat) for each in shown]
     show_cubes(shown, x, xhats, view, CAMERA, theme)
     if any(each.fields for each in shown):
         st.caption(
@@ -132,6 +132,6 @@ def draw_cubes(schemes: Sequence[Scheme], view: View, theme: str) -> None:
         st.caption("The pre-activations of a layer. No elements share a statistic.")
 
 
-def _label(scheme: Scheme, layer: str) -> str:
+def _find_scheme_label(scheme: Scheme, layer: str) -> str:
     same = find_equal_schemes(scheme, SHAPES[layer][0]) if scheme.key == "custom" else [scheme]
     return same[0].label if same else "No name"

@@ -42,9 +42,9 @@ def show(view: View, theme: str) -> None:
     """Show the photographs, the cubes of the answers, and one answer in full; or the reason why there is none."""
     demands = read_demands(view)
     schemes = find_schemes(demands)
-    chosen = _chosen(view, demands, schemes)
+    chosen = _choose_shown_scheme(view, demands, schemes)
     if chosen is None:
-        _none(demands)
+        _show_no_answer(demands)
         return
     st.markdown(f"### {describe_known_answers(demands)}")
     changes = tuple(key for key in PICTURE_CHANGES if key in dict(demands.each))
@@ -63,7 +63,7 @@ def show(view: View, theme: str) -> None:
         draw_cubes(choose_drawn_schemes(demands, schemes, chosen, bool(view["pick"])), view, theme)
     left, right = st.columns([2, 3], gap="medium")
     with left:
-        _answers(demands, schemes, chosen)
+        _show_answer_list(demands, schemes, chosen)
     with right:
         show_scheme_answer(chosen, view)
 
@@ -75,7 +75,7 @@ def choose_drawn_schemes(demands: Demands, schemes: FoundSchemes, chosen: Scheme
     fields. `is_picked`: whether the chosen scheme was picked, and is not only the first of the list.
     """
     drawn: dict[str, Scheme] = {}
-    for each in [*_known(demands), *(scheme for scheme, _ in schemes[: 2 * MAX_CUBES])]:
+    for each in [*_find_registered_answers(demands), *(scheme for scheme, _ in schemes[: 2 * MAX_CUBES])]:
         if each.on_activations and each.fields:
             drawn.setdefault(format_pick(each, demands.layer), each)
     first = dict([*drawn.items()][:MAX_CUBES])
@@ -85,7 +85,7 @@ def choose_drawn_schemes(demands: Demands, schemes: FoundSchemes, chosen: Scheme
     return [*first.values()]
 
 
-def _known(demands: Demands) -> list[Scheme]:
+def _find_registered_answers(demands: Demands) -> list[Scheme]:
     """Return the registered schemes that meet the demands, the best known first."""
     return sorted(
         find_registered_answers(demands),
@@ -93,12 +93,12 @@ def _known(demands: Demands) -> list[Scheme]:
     )
 
 
-def _chosen(view: View, demands: Demands, schemes: FoundSchemes) -> Scheme | None:
+def _choose_shown_scheme(view: View, demands: Demands, schemes: FoundSchemes) -> Scheme | None:
     """Return the scheme that is picked, if it is an answer; else the best known; None if there is no answer."""
     given = parse_pick(view["pick"])
     if given is not None and is_answer(given, demands):
         return adapt_to_demands(given, demands)
-    known = [row for row in _known(demands) if row.on_activations and row.fields]
+    known = [row for row in _find_registered_answers(demands) if row.on_activations and row.fields]
     if known:
         return adapt_to_demands(known[0], demands)
     return schemes[0][0] if schemes else None
@@ -107,39 +107,39 @@ def _chosen(view: View, demands: Demands, schemes: FoundSchemes) -> Scheme | Non
 def list_answers(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -> dict[str, str]:
     """Return the listed answers by their texts in the link: those with a name, the simplest, and the chosen one."""
     labels: dict[str, list[str]] = {}
-    for row in _known(demands):
+    for row in _find_registered_answers(demands):
         labels.setdefault(format_pick(row, demands.layer), []).append(row.label)
     listed = {text: f"**{', '.join(some)}**" for text, some in labels.items()}
     for scheme in (*(each for each, _ in schemes[:MAX_LISTED]), chosen):
         text = format_pick(scheme, demands.layer)
         if len(listed) < MAX_LISTED or scheme is chosen:
-            listed.setdefault(text, _said(scheme, demands.layer))
+            listed.setdefault(text, _write_answer_label(scheme, demands.layer))
     return listed
 
 
-def _answers(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -> None:
+def _show_answer_list(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -> None:
     """Draw the list of answers, in which one is picked."""
     listed = list_answers(demands, schemes, chosen)
     st.session_state[LIST_KEY] = format_pick(chosen, demands.layer)
     st.radio(
-        "Known schemes, then the simplest of the others", list(listed), key=LIST_KEY, on_change=_pick,
+        "Known schemes, then the simplest of the others", list(listed), key=LIST_KEY, on_change=_store_pick,
         format_func=listed.__getitem__,
     )  # fmt: skip
     st.caption(f"{describe_answer_count(demands, schemes)} {describe_counted_schemes(demands.layer)}")
 
 
-def _said(scheme: Scheme, layer: str) -> str:
+def _write_answer_label(scheme: Scheme, layer: str) -> str:
     """Return the label of a scheme in the list: its name, if it has one, and its steps."""
     name, what = find_scheme_name(scheme, layer), describe_scheme_steps(scheme, layer)
     return f"**{capitalize_first(name)}**{f': {what}' if what else ''}" if name else capitalize_first(what)
 
 
-def _pick() -> None:
+def _store_pick() -> None:
     """Store the answer picked in the list as the page's pick."""
     st.session_state[PREFIX + "pick"] = st.session_state[LIST_KEY]
 
 
-def _none(demands: Demands) -> None:
+def _show_no_answer(demands: Demands) -> None:
     """Show why there is no answer, and the schemes that miss the fewest demands."""
     why = explain_no_answer(demands)
     assert why is not None
@@ -156,11 +156,11 @@ def _none(demands: Demands) -> None:
             st.button(
                 f"Show {near.schemes:,}",
                 key=f"{PREFIX}without {','.join(near.missed)}",
-                on_click=partial(_give_up, near.missed),
+                on_click=partial(_drop_missed_demands, near.missed),
             )
 
 
-def _give_up(missed: tuple[str, ...]) -> None:
+def _drop_missed_demands(missed: tuple[str, ...]) -> None:
     """Drop the demands that the nearest schemes miss."""
     state = st.session_state
     for key in missed:

@@ -127,7 +127,8 @@ def _show_scaling(model: fisher.FisherModel, scheme: str, powers_by_scheme: Mapp
     )
     error, square, of_gain = fisher.compute_gain_factors(scheme, model)
     gains = {
-        change: [key for key, each in powers_by_scheme.items() if _same(each["γ", change])] for change in ("w", "x")
+        change: [key for key, each in powers_by_scheme.items() if _is_unscaled(each["γ", change])]
+        for change in ("w", "x")
     }
     st.markdown(
         f"**Learning the gain γ.** Doubling the weights leaves its block unchanged with "
@@ -142,17 +143,17 @@ def _show_scaling(model: fisher.FisherModel, scheme: str, powers_by_scheme: Mapp
 
 def _format_factor(power: fisher.ScalingPower) -> str:
     """Return a power of two as a factor: ¼, 1, or about 0.58 where the elements of the block scale differently."""
-    return _RAISED[round(power.exponent)] if power.exact else f"about {_nearly(power)}"
+    return _RAISED[round(power.exponent)] if power.exact else f"about {_format_rounded_factor(power)}"
 
 
 def _format_cell(power: fisher.ScalingPower) -> str:
     """Return the same for a cell of a table."""
-    return f"× {_format_factor(power)}" if power.exact else f"≈ {_nearly(power)}"
+    return f"× {_format_factor(power)}" if power.exact else f"≈ {_format_rounded_factor(power)}"
 
 
-def _nearly(power: fisher.ScalingPower) -> str:
+def _format_rounded_factor(power: fisher.ScalingPower) -> str:
     return format_number(fisher.SCALING_FACTOR**power.exponent, 2)
 
 
-def _same(power: fisher.ScalingPower) -> bool:
+def _is_unscaled(power: fisher.ScalingPower) -> bool:
     return power.exact and round(power.exponent) == 0

@@ -143,13 +143,13 @@ def _show_comparison(
     others = {"central differences": comparison.differences}
     if torch:
         others["autograd (PyTorch)"] = cached_autograd(scheme, tensors, eps)
-    rows = [name for name in GRADIENT_NAMES if name in comparison.differences and _learned(scheme, name)]
+    rows = [name for name in GRADIENT_NAMES if name in comparison.differences and _is_learned(scheme, name)]
     columns = {"": [GRADIENT_NAMES[name].replace("γ", scheme.gain_symbol) for name in rows]}
     columns["numbers"] = [f"{np.size(getattr(exact, name))}" for name in rows]
-    columns["the largest, by the formula"] = [_largest(exact, name, comparison) for name in rows]
+    columns["the largest, by the formula"] = [_format_largest(exact, name, comparison) for name in rows]
     for other, found in others.items():
         columns[f"difference from {other}"] = [
-            _difference(getattr(exact, name), found.get(name), comparison, name) for name in rows
+            _format_difference(getattr(exact, name), found.get(name), comparison, name) for name in rows
         ]
     st.table(columns, border="horizontal")
     held = f"μ and {'Σ' if scheme.kind.divides_by_matrix else 'σ'} were constants"
@@ -162,16 +162,16 @@ def _show_comparison(
     draw_download_button(lambda: _tabulate_elements(tensors, comparison), f"{scheme.key}-gradients")
 
 
-def _learned(scheme: Scheme, name: str) -> bool:
+def _is_learned(scheme: Scheme, name: str) -> bool:
     return {"dgain": scheme.gain, "dbias": scheme.bias}.get(name, ()) is not None
 
 
-def _largest(exact: object, name: str, comparison: GradientComparison) -> str:
+def _format_largest(exact: object, name: str, comparison: GradientComparison) -> str:
     value = np.abs(getattr(exact, name)).max()
     return format_number(value, 4, ROUNDING * comparison.frozen if name == "dx" else 0.0)
 
 
-def _difference(exact: np.ndarray, other: np.ndarray | None, comparison: GradientComparison, name: str) -> str:
+def _format_difference(exact: np.ndarray, other: np.ndarray | None, comparison: GradientComparison, name: str) -> str:
     if other is None:
         return "–"
     scale = comparison.frozen if name == "dx" else float(np.abs(exact).max()) or 1.0

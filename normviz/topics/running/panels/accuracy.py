@@ -211,7 +211,7 @@ def _show_reasons(view: View, convention: Convention, measured: dict[str, np.nda
     words = describe_cases(view, convention)
     for column, role in zip(st.columns(2, gap="large"), ("inference", "training"), strict=True):
         lines = [
-            f"- **{name}** ({_cost(key, measured)}). {why}"
+            f"- **{name}** ({_format_accuracy_change(key, measured)}). {why}"
             for key, (name, mode, why) in words.items()
             if mode == role and key not in cases.CORRECT_CASES
         ]
@@ -225,7 +225,7 @@ def _show_reasons(view: View, convention: Convention, measured: dict[str, np.nda
             st.markdown(f"In {role}, `{heading}`:\n" + "\n".join(lines))
 
 
-def _cost(key: str, measured: dict[str, np.ndarray]) -> str:
+def _format_accuracy_change(key: str, measured: dict[str, np.ndarray]) -> str:
     if not measured:
         return "…% → …%"
     return f"{measured['population'].mean():.0%} → {measured[key].mean():.0%}"

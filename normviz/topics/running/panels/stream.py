@@ -58,7 +58,7 @@ def show_stream(view: View, stream_trace: StreamTrace, averages: RunningAverages
             st.html(_write_statistics(view, batch, theme))
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        _picture(view, stream_trace, averages, position, theme)
+        _draw_stream(view, stream_trace, averages, position, theme)
     with right, st.container(key="update"):
         _show_update(CONVENTIONS[view["framework"]], view, stream_trace, averages, position, theme)
 
@@ -112,7 +112,7 @@ def _write_statistics(view: View, batch: StreamBatch, theme: str) -> str:
     return f'<div class="nv-pairs"><p>{words}</p>{"".join(cards)}</div>'
 
 
-def _picture(view: View, stream_trace: StreamTrace, averages: RunningAverages, position: int, theme: str) -> None:
+def _draw_stream(view: View, stream_trace: StreamTrace, averages: RunningAverages, position: int, theme: str) -> None:
     unit = view["unit"] - 1
     followed = [
         TrackedStatistic(

@@ -26,7 +26,7 @@ def list_candidates(shape: Shape) -> tuple[tuple[Scheme, ...], ...]:
         if not scheme.grouped(shape):
             found.setdefault(compute_behaviour_key(scheme, shape), []).append(scheme)
     plain = set(found)
-    for scheme in (each for row in CANDIDATE_SCHEMES if row.grouped(shape) for each in _with_groups(row, shape)):
+    for scheme in (each for row in CANDIDATE_SCHEMES if row.grouped(shape) for each in _vary_groups(row, shape)):
         if compute_behaviour_key(scheme, shape) not in plain:
             found.setdefault(compute_behaviour_key(scheme, shape), []).append(scheme)
     there = [each for key, each in found.items() if key[1] != "zero"]
@@ -46,7 +46,7 @@ def is_changed_by_gain(schemes: Sequence[Scheme]) -> bool:
     return is_affine(schemes) and bool(schemes[0].fields) and schemes[0].gain is None
 
 
-def _rows() -> Iterator[Scheme]:
+def _list_registry_candidates() -> Iterator[Scheme]:
     """Yield the registry's candidates: schemes of activations without windows, and none.
 
     A window has a radius for each axis, too many to try. Of rows with the same fields, those with fewer gains are left
@@ -56,19 +56,19 @@ def _rows() -> Iterator[Scheme]:
     rows = [row for row in rows if not any(field.windows for field in row.fields)]
     for row in sorted(rows, key=lambda row: row.key not in VARIANTS):
         alike = [other for other in rows if (other.fields, other.function) == (row.fields, row.function)]
-        if _gains(row) == max(map(_gains, alike)):
+        if _rank_by_gains(row) == max(map(_rank_by_gains, alike)):
             yield row
 
 
-def _gains(scheme: Scheme) -> int:
+def _rank_by_gains(scheme: Scheme) -> int:
     return -1 if scheme.gain is None else min(len(scheme.gain), 1)
 
 
-CANDIDATE_SCHEMES = tuple(_rows())
+CANDIDATE_SCHEMES = tuple(_list_registry_candidates())
 """Registered schemes to try, before they get a number of groups."""
 
 
-def _with_groups(row: Scheme, shape: Shape) -> Iterator[Scheme]:
+def _vary_groups(row: Scheme, shape: Shape) -> Iterator[Scheme]:
     """Yield a scheme with every number of groups that leaves more than one index in a group."""
     length = prod(row.grouped(shape).values())
     for groups in find_divisors(length)[:-1]:

@@ -58,7 +58,7 @@ def estimate_pointwise(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: 
     step = max(1, len(flat) * x.shape[-1] // MAX_SEARCH_ELEMENTS)
     some = (flat[::step], target[::step])
     found = min(
-        (_Curve(*some, scheme, with_gain, (alpha / size, 0.0)) for alpha in INITIAL_ALPHAS),
+        (_FittedCurve(*some, scheme, with_gain, (alpha / size, 0.0)) for alpha in INITIAL_ALPHAS),
         key=lambda curve: curve.squares,
     )
     for _ in range(STEPS):
@@ -66,7 +66,7 @@ def estimate_pointwise(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: 
         if better is None:
             break
         found = better
-    found = _Curve(flat, target, scheme, with_gain, found.inner)
+    found = _FittedCurve(flat, target, scheme, with_gain, found.inner)
     for _ in range(LAST):
         found = found.find_smaller_residual() or found
     alpha, shift = found.inner
@@ -78,7 +78,7 @@ def estimate_pointwise(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: 
     return Estimate(replace(scheme, alpha=alpha, shift=None if scheme.shift is None else shift), bent, moved)
 
 
-class _Curve:
+class _FittedCurve:
     """The curve f(αx + s) at one α and s, with γ and β of least squares."""
 
     def __init__(
@@ -101,7 +101,7 @@ class _Curve:
             self.rest = y - value
         self.squares = float((self.rest**2).sum())
 
-    def find_smaller_residual(self) -> "_Curve | None":
+    def find_smaller_residual(self) -> "_FittedCurve | None":
         """Return the curve after one step, or None if no step makes the squares smaller."""
         x, y, scheme, with_gain = self.given
         columns = [self.gain * self.slope * x]
@@ -118,7 +118,7 @@ class _Curve:
         for part in 2.0 ** -np.arange(12):
             alpha, shift = self.inner[0] + part * move[0], self.inner[1] + part * move[1]
             if alpha > 0:
-                other = _Curve(x, y, scheme, with_gain, (float(alpha), float(shift)))
+                other = _FittedCurve(x, y, scheme, with_gain, (float(alpha), float(shift)))
                 if other.squares < self.squares:
                     return other
         return None

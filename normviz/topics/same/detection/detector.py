@@ -47,7 +47,7 @@ class Detection:
         found = [fit for fit in good if fit.level == simplest]
         computed = {self.make_computation_key(fit) for fit in found}
         found = [fit for fit in good if fit in found or self.make_computation_key(fit) in computed]
-        hidden = [fit for fit in self.fits if any(self._hides(each, fit) for each in found)]
+        hidden = [fit for fit in self.fits if any(self._may_mimic(each, fit) for each in found)]
         return (*found, *(replace(fit, level=CHANNELS, along=("C",)) for fit in hidden if fit not in found))
 
     def make_computation_key(self, fit: CandidateFit) -> tuple[object, ...]:
@@ -60,7 +60,7 @@ class Detection:
         learned = tuple(k for k, axis in long if AXES["activation"][axis] in fit.along)
         return fit.scheme.function, fit.scheme.kind.divides_by_matrix, learned, *over
 
-    def _hides(self, fit: CandidateFit, other: CandidateFit) -> bool:
+    def _may_mimic(self, fit: CandidateFit, other: CandidateFit) -> bool:
         """Return True if a γ and a β for each channel may turn one candidate into the other.
 
         Affine schemes turn into each other, and into schemes that fit although the numbers do not show their division,

@@ -130,40 +130,42 @@ def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Ite
         if scheme.function is not None:
             yield _fit_function(x, y, scheme, layout, dtype)
             continue
-        trials = list(_trials(x, schemes, TRIED_EPSILONS if scheme.suppression else (0.0,), dtype))
-        estimated = _estimate(x, y, scheme)
-        own = [] if estimated is None else list(_trials(x, schemes, (estimated,), dtype))
+        trials = list(_compute_trials(x, schemes, TRIED_EPSILONS if scheme.suppression else (0.0,), dtype))
+        estimated = _estimate_eps(x, y, scheme)
+        own = [] if estimated is None else list(_compute_trials(x, schemes, (estimated,), dtype))
         few = slice(0, FIRST_CHANNELS)
-        first = list(_tried(y[..., few], [t.part(few) for t in trials], [t.part(few) for t in own], schemes, layout))
+        first = list(
+            _fit_candidate(y[..., few], [t.part(few) for t in trials], [t.part(few) for t in own], schemes, layout)
+        )
         if x.shape[3] > FIRST_CHANNELS and not any(fit.fits or not fit.is_decided for fit in first):
             yield min(first, key=lambda fit: fit.residual)
             continue
-        tried = list(_tried(y, trials, own, schemes, layout))
+        tried = list(_fit_candidate(y, trials, own, schemes, layout))
         good = (fit for fit in tried if fit.fits and fit.is_decided)
         yield next(good, None) or min(tried, key=lambda fit: (fit.is_decided, fit.residual))
 
 
-def _tried(
+def _fit_candidate(
     y: np.ndarray, trials: list[FitTrial], own: list[FitTrial], schemes: tuple[Scheme, ...], layout: str
 ) -> Iterator[CandidateFit]:
     """Yield the fits of one candidate, the simplest first; `own`: its trial at an estimated ε, if any."""
-    yield _best([_without(y, each) for each in trials], schemes, layout, NOTHING, ())
+    yield _choose_best_fit([_judge_without_affine(y, each) for each in trials], schemes, layout, NOTHING, ())
     if own:
-        yield _best([_without(y, each, 1) for each in own], schemes, layout, EPS_ALONE, ())
-    yield _best([_with(y, each, ("C",)) for each in trials], schemes, layout, CHANNELS, ("C",))
-    for along in dict.fromkeys(_elements(scheme) for scheme in schemes):
+        yield _choose_best_fit([_judge_without_affine(y, each, 1) for each in own], schemes, layout, EPS_ALONE, ())
+    yield _choose_best_fit([_fit_affine(y, each, ("C",)) for each in trials], schemes, layout, CHANNELS, ("C",))
+    for along in dict.fromkeys(_find_element_axes(scheme) for scheme in schemes):
         if along not in ((), ("C",)):
-            yield _best([_with(y, each, along) for each in trials], schemes, layout, ELEMENTS, along)
+            yield _choose_best_fit([_fit_affine(y, each, along) for each in trials], schemes, layout, ELEMENTS, along)
 
 
-def _elements(scheme: Scheme) -> tuple[str, ...]:
+def _find_element_axes(scheme: Scheme) -> tuple[str, ...]:
     """Return the axes of γ and β if a variant of layer norm has one for each element of a field; else no axes."""
     if scheme.key not in VARIANTS or scheme.field is None:
         return ()
     return tuple(axis for axis, rule in zip(scheme.axes, scheme.field.rules, strict=True) if rule != OWN)
 
 
-def _best(
+def _choose_best_fit(
     outcomes: list[FitOutcome], schemes: tuple[Scheme, ...], layout: str, level: int, along: tuple[str, ...]
 ) -> CandidateFit:
     """Return the fit over several ε: all that fit with the residual of the best; if none fits, the nearest."""
@@ -175,12 +177,14 @@ def _best(
 
 
 @ignore_float_warnings
-def _trials(x: np.ndarray, schemes: tuple[Scheme, ...], epsilons: tuple[float, ...], name: str) -> Iterator[FitTrial]:
+def _compute_trials(
+    x: np.ndarray, schemes: tuple[Scheme, ...], epsilons: tuple[float, ...], name: str
+) -> Iterator[FitTrial]:
     """Yield x̂ at every ε: v over √(σ² + ε), with v and σ computed once."""
     scheme = schemes[0]
     field, result = scheme.suppression, normalize(x, scheme, 0.0)
     if field is None:
-        size = np.zeros(x.shape) if scheme.summation is None else _largest(x, scheme)
+        size = np.zeros(x.shape) if scheme.summation is None else _compute_field_maximum(x, scheme)
         yield FitTrial(0.0, result.xhat, bound_rounding_errors(x, None, scheme, name), size)
         return
     size, linear = np.ones(x.shape), None if is_affine(schemes) else centre(x, field)[0]
@@ -194,33 +198,33 @@ def _trials(x: np.ndarray, schemes: tuple[Scheme, ...], epsilons: tuple[float, .
         yield FitTrial(eps, xhat, bound_rounding_errors(x, deviation, scheme, name, eps), size, linear)
 
 
-def _largest(x: np.ndarray, scheme: Scheme) -> np.ndarray:
+def _compute_field_maximum(x: np.ndarray, scheme: Scheme) -> np.ndarray:
     """Return the largest |x| in every element's first field, in the shape of x."""
     field = scheme.fields[0]
     return np.broadcast_to(broadcast_statistic(reduce_boxes(np.abs(x), field, np.max), field, x.shape), x.shape)
 
 
-def _without(y: np.ndarray, trial: FitTrial, fitted: int = 0) -> FitOutcome:
-    """Judge y = x̂, after `fitted` numbers were chosen by y."""
+def _judge_without_affine(y: np.ndarray, trial: FitTrial, fitted: int = 0) -> FitOutcome:
+    """Judge whether y = x̂ without γ and β; `fitted` counts the numbers estimated from y, such as ε."""
     allowed = trial.lost * (np.abs(trial.xhat) + trial.size)
     clear = trial.lost < MAX_ROUNDING_SHARE
-    return _judged(y, trial.xhat, allowed, clear, trial.eps, int(clear.sum()) - fitted, y - y.mean())
+    return _judge_fit(y, trial.xhat, allowed, clear, trial.eps, int(clear.sum()) - fitted, y - y.mean())
 
 
-def _with(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOutcome:
+def _fit_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOutcome:
     """Fit y = γ x̂ + β, with γ and β along some axes.
 
     If x̂ without its division fits as well, the numbers cannot decide (`is_decided` is False).
     """
-    found = _regressed(y, trial, along)
+    found = _regress_affine(y, trial, along)
     if not (found.fits and found.is_decided) or trial.linear is None:
         return found
-    plain = _regressed(y, trial._replace(xhat=trial.linear, size=np.zeros(y.shape)), along)
+    plain = _regress_affine(y, trial._replace(xhat=trial.linear, size=np.zeros(y.shape)), along)
     return found._replace(is_decided=not plain.fits)
 
 
 @ignore_float_warnings
-def _regressed(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOutcome:
+def _regress_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOutcome:
     """Fit γ and β along some axes by least squares, each element weighted by its precision."""
     over = tuple(k for k, axis in enumerate(AXES["activation"]) if axis not in along)
     clear = trial.lost < MAX_ROUNDING_SHARE
@@ -240,14 +244,14 @@ def _regressed(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOut
     bias = level - gain * centred
     allowed = 2 * (np.abs(gain) * noise + trial.lost * np.abs(bias))
     free = int(np.where(known, np.maximum(count - 2, 0), 0).sum())  # where x̂ stands still, anything fits
-    found = _judged(y, gain * trial.xhat + bias, allowed, clear & known, trial.eps, free, y - level)
+    found = _judge_fit(y, gain * trial.xhat + bias, allowed, clear & known, trial.eps, free, y - level)
     least = 8 * float(np.median(trial.lost))
     has_gain = bool(np.any(known & (np.abs(gain - 1) > least)))
     has_bias = bool(np.any(known & (np.abs(bias) > least * np.maximum(np.abs(gain), 1))))
     return FitOutcome(*found[:4], has_gain, has_bias)
 
 
-def _judged(
+def _judge_fit(
     y: np.ndarray, fitted: np.ndarray, allowed: np.ndarray, clear: np.ndarray, eps: float, free: int,
     varying: np.ndarray,
 ) -> FitOutcome:  # fmt: skip
@@ -267,7 +271,7 @@ def _judged(
 
 
 @ignore_float_warnings
-def _estimate(x: np.ndarray, y: np.ndarray, scheme: Scheme) -> float | None:
+def _estimate_eps(x: np.ndarray, y: np.ndarray, scheme: Scheme) -> float | None:
     """Return ε of y = x̂ = v/√(σ² + ε), from the field with the smallest variance.
 
     None if it cannot be estimated: a single field, fields of one variance, or a matrix that divides.
@@ -324,8 +328,8 @@ def _fit_function(x: np.ndarray, y: np.ndarray, scheme: Scheme, layout: str, nam
             return replace(found, is_decided=False)
         xhat = normalize(x, estimated.scheme, 0.0).xhat
         trial = FitTrial(0.0, xhat, lost, estimated.moved)
-        outcome = _regressed(y, trial, along) if along else _without(y, trial, 2)
-        straight = _regressed(y, FitTrial(0.0, x, lost, np.zeros(x.shape)), ("C",))
+        outcome = _regress_affine(y, trial, along) if along else _judge_without_affine(y, trial, 2)
+        straight = _regress_affine(y, FitTrial(0.0, x, lost, np.zeros(x.shape)), ("C",))
         exact = not along or name in ("float64", "float32")  # γ, β, α and s bend to any curve of a half precision
         is_decided = outcome.is_decided and exact and estimated.bent and not (outcome.fits and straight.fits)
         found = CandidateFit(

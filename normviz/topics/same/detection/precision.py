@@ -45,7 +45,11 @@ def bound_rounding_errors(
     field = scheme.suppression
     if field is None:
         return np.full(x.shape, ANSWER_ROUNDINGS * (last * (2 if is_rounded(x, dtype) else 1) + inner))
-    beside = _beside_matrix(x, scheme, field, eps) if deviation is None else _beside(x, deviation, field)
+    beside = (
+        _compare_to_eigenvalue(x, scheme, field, eps)
+        if deviation is None
+        else _compare_to_deviation(x, deviation, field)
+    )
     summing = 1 + field.sizes(x.shape).max() ** 0.5 / 16
     squared = beside if scheme.summation is None else beside**2
     first = beside if is_rounded(x, dtype) else 0.0
@@ -53,13 +57,13 @@ def bound_rounding_errors(
     return np.broadcast_to(np.where(np.isnan(found), np.inf, found), x.shape)
 
 
-def _beside(x: np.ndarray, deviation: np.ndarray, field: Field) -> np.ndarray:
+def _compare_to_deviation(x: np.ndarray, deviation: np.ndarray, field: Field) -> np.ndarray:
     """Return the largest |x| of every element's field divided by its deviation."""
     with np.errstate(divide="ignore"):
         return broadcast_statistic(reduce_boxes(np.abs(x), field, np.max) / deviation, field, x.shape)
 
 
-def _beside_matrix(x: np.ndarray, scheme: Scheme, field: Field, eps: float) -> np.ndarray:
+def _compare_to_eigenvalue(x: np.ndarray, scheme: Scheme, field: Field, eps: float) -> np.ndarray:
     """Return the largest |x| of every element's field divided by the smallest √(λ + ε) of its whitened group."""
     v = centre(x, CHANNEL_FIELD)[0]
     least = compute_steepest_slope(v, scheme.matrices(x.shape), eps)

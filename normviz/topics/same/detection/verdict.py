@@ -95,8 +95,12 @@ def explain_detection(detection: Detection) -> list[str]:
         return [CONSTANT_OUTPUT]
     if detection.answer:
         if detection.is_one_computation and not detection.is_unique:
-            return [*_by_order(detection), "Choose the order under “Axes”: these numbers cannot tell it."]
-        return [_details(detection), *_same(detection)] if detection.is_unique else [_several(detection)]
+            return [*_describe_axis_orders(detection), "Choose the order under “Axes”: these numbers cannot tell it."]
+        return (
+            [_describe_answer(detection), *_explain_equal_schemes(detection)]
+            if detection.is_unique
+            else [_explain_ambiguity(detection)]
+        )
     nearest = min((fit.residual for fit in detection.fits if fit.is_decided and isfinite(fit.residual)), default=None)
     sentences = (
         [] if nearest is None else [f"What was decided is off by {format_gap(nearest)} of the largest |y| or more."]
@@ -114,14 +118,14 @@ def explain_detection(detection: Detection) -> list[str]:
     ]
 
 
-def _details(detection: Detection) -> str:
+def _describe_answer(detection: Detection) -> str:
     """Return a sentence on the axes, ε, γ and β of the answer."""
     fit = detection.answer[0]
     parts = (describe_array_axes(detection.answer), describe_fitted_eps(fit), describe_fitted_affine(fit))
     return f"{capitalize_first('; '.join(filter(None, parts)))}."
 
 
-def _by_order(detection: Detection) -> list[str]:
+def _describe_axis_orders(detection: Detection) -> list[str]:
     """Return a sentence for each order of the axes, with the computation's name there, and ε, γ and β."""
     return [
         f"If the axes are ({', '.join(fit.layout)}): "
@@ -130,7 +134,7 @@ def _by_order(detection: Detection) -> list[str]:
     ]
 
 
-def _same(detection: Detection) -> list[str]:
+def _explain_equal_schemes(detection: Detection) -> list[str]:
     """Return a sentence on why several schemes are the same on this shape; none for a single scheme."""
     schemes = detection.answer[0].schemes
     if {each.key for each in schemes} <= {schemes[0].key, "instance"}:
@@ -141,7 +145,7 @@ def _same(detection: Detection) -> list[str]:
     return [f"On this shape{because} these are one and the same computation: no numbers tell them apart."]
 
 
-def _several(detection: Detection) -> str:
+def _explain_ambiguity(detection: Detection) -> str:
     """Return a sentence on why different schemes explain the same numbers."""
     if any(fit.level >= CHANNELS for fit in detection.answer):
         lost = any(not fit.is_decided and not is_affine(fit.schemes) for fit in detection.answer)

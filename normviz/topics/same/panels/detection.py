@@ -45,7 +45,7 @@ def show_detector(view: View) -> None:
             format_func=ARRAY_SOURCES.__getitem__,
         )  # fmt: skip
         if view["try"] == OWN_FILES:
-            _upload()
+            _draw_upload()
         st.selectbox(
             "Axes", list(LAYOUT_NAMES), key=PREFIX + "layout", **PERSIST_STATE, format_func=LAYOUT_NAMES.__getitem__,
             help="What the axes of both arrays are. Any: every order that has as many is tried.",
@@ -53,12 +53,12 @@ def show_detector(view: View) -> None:
     arrays = st.session_state.get(ARRAYS_KEY) if view["try"] == OWN_FILES else EXAMPLES[view["try"]].arrays()
     with right:
         if arrays is not None:
-            _answer(arrays, None if view["layout"] == ANY_LAYOUT else view["layout"])
+            _show_detection(arrays, None if view["layout"] == ANY_LAYOUT else view["layout"])
         else:
             st.info("Upload the input and the output of a layer to see its name.")
 
 
-def _upload() -> None:
+def _draw_upload() -> None:
     """Draw the upload, code that saves arrays, and the error of the last files, if any."""
     st.file_uploader(
         "arrays.npz with x and y, or x.npy and y.npy", ["npz", "npy"], accept_multiple_files=True, key=UPLOAD_KEY,
@@ -70,7 +70,7 @@ def _upload() -> None:
         there = " The arrays before are still looked at." if ARRAYS_KEY in state else ""
         show_error(f"{capitalize_first(state[UPLOAD_ERROR_KEY])}{there}")
     if ARRAYS_KEY in state:
-        st.button("Swap x and y", on_click=_swap)
+        st.button("Swap x and y", on_click=_swap_arrays)
 
 
 def _take() -> None:
@@ -85,12 +85,12 @@ def _take() -> None:
         state[UPLOAD_ERROR_KEY] = str(error)
 
 
-def _swap() -> None:
+def _swap_arrays() -> None:
     held: ArrayPair = st.session_state[ARRAYS_KEY]
     st.session_state[ARRAYS_KEY] = {"x": held["y"], "y": held["x"]}
 
 
-def _answer(arrays: ArrayPair, layout: str | None) -> None:
+def _show_detection(arrays: ArrayPair, layout: str | None) -> None:
     """Show the verdict, its evidence, all candidates, and the code."""
     x, y = arrays["x"], arrays["y"]
     st.caption(f"x and y: {format_shape(x.shape)}, {x.dtype} and {y.dtype}")
@@ -108,7 +108,7 @@ def _answer(arrays: ArrayPair, layout: str | None) -> None:
         draw_download_button(lambda: rows, "candidates")
     if detection.is_unique:
         with st.expander("The code that does it"):
-            st.code(_code(detection.answer[0], detection), wrap_lines=True)
+            st.code(_write_scheme_code(detection.answer[0], detection), wrap_lines=True)
 
 
 def tabulate_candidates(detection: Detection) -> dict[str, list[str]]:
@@ -119,11 +119,11 @@ def tabulate_candidates(detection: Detection) -> dict[str, list[str]]:
         "Axes": [f"({', '.join(fit.layout)})" for fit in fits],
         "": ["? too few numbers" if not fit.is_decided else "✓ fits" if fit.fits else "✗ differs" for fit in fits],
         "Residual": [format_gap(fit.residual) if isfinite(fit.residual) else "–" for fit in fits],
-        "Fitted": [_fitted(fit) for fit in fits],
+        "Fitted": [_describe_fit(fit) for fit in fits],
     }
 
 
-def _fitted(fit: CandidateFit) -> str:
+def _describe_fit(fit: CandidateFit) -> str:
     """Return the fitted ε, γ and β in words; empty for a candidate that a quick test excluded."""
     return (
         "; ".join(filter(None, (describe_fitted_eps(fit), describe_fitted_affine(fit))))
@@ -132,7 +132,7 @@ def _fitted(fit: CandidateFit) -> str:
     )
 
 
-def _code(fit: CandidateFit, detection: Detection) -> str:
+def _write_scheme_code(fit: CandidateFit, detection: Detection) -> str:
     """Return PyTorch code of the scheme, from the array in its layout."""
     scheme: Scheme = fit.scheme
     axes, lengths = ALL_LAYOUTS[fit.layout], detection.shapes[fit.layout]

@@ -37,7 +37,7 @@ def show_own_pair(view: View, x: np.ndarray, theme: str) -> None:
     with words:
         left, right = (_choose_side(view, side, x.shape) for side in SIDES)
         if left is not None and right is not None:
-            _verdict(left, right, x.shape, view)
+            _show_comparison(left, right, x.shape, view)
     if left is not None and right is not None:
         xhats = compute_xhat(x, left, view["eps"]), compute_xhat(x, right, view["eps"])
         with cubes:
@@ -67,7 +67,7 @@ def _choose_side(view: View, side: str, shape: Shape) -> Scheme | None:
         st.session_state[key] = matching[-1] if matching else None  # instance, rather than its other name
     st.selectbox(
         capitalize_first(side), list(KNOWN_SCHEMES), key=key, format_func=format_scheme_choice, placeholder="Your own",
-        on_change=_fill, args=(side,),
+        on_change=_fill_text_fields, args=(side,),
     )  # fmt: skip
     with st.container():
         if scheme is None:
@@ -83,7 +83,7 @@ def _choose_side(view: View, side: str, shape: Shape) -> Scheme | None:
     return scheme
 
 
-def _fill(side: str) -> None:
+def _fill_text_fields(side: str) -> None:
     """Write a known scheme's fields into the text fields."""
     chosen = st.session_state[f"{PREFIX}{side} known"]
     if chosen is not None:
@@ -95,7 +95,7 @@ def _fill(side: str) -> None:
 compare_cached = st.cache_data(max_entries=16, show_spinner=False)(compare_schemes)
 
 
-def _verdict(left: Scheme, right: Scheme, shape: Shape, view: View) -> None:
+def _show_comparison(left: Scheme, right: Scheme, shape: Shape, view: View) -> None:
     """Show whether two schemes are equal on a shape, with a counter-example if not."""
     try:
         found = compare_cached(left, right, shape, view["eps"], view["seed"])
@@ -107,7 +107,9 @@ def _verdict(left: Scheme, right: Scheme, shape: Shape, view: View) -> None:
         "relative to the largest x̂."
     )
     if found.equal:
-        st.success(f"**They are the same on this shape.** {_why_equal(found)} {found_text}", icon=":material/check:")
+        st.success(
+            f"**They are the same on this shape.** {_explain_equality(found)} {found_text}", icon=":material/check:"
+        )
     else:
         worst = found.worst
         st.info(
@@ -118,7 +120,7 @@ def _verdict(left: Scheme, right: Scheme, shape: Shape, view: View) -> None:
         )
 
 
-def _why_equal(found: SchemeComparison) -> str:
+def _explain_equality(found: SchemeComparison) -> str:
     if found.same_fields:
         return "Every statistic of an element is taken over it and the same others."
     if not np.any(found.left):

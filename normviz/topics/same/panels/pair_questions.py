@@ -25,7 +25,7 @@ PAIR_GUESSES = {"yes": "= Same", "no": "≠ Different"}
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _both(key: str, x: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray]:
+def _evaluate_both_sides(key: str, x: np.ndarray, eps: float) -> tuple[np.ndarray, np.ndarray]:
     return evaluate_sides(IDENTITIES[key], x, eps)
 
 
@@ -33,11 +33,11 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
     """Show a pair with its question, and with its answer once it is guessed or revealed."""
     identity = IDENTITIES[view["row"]]
     shape = identity.condition.mend(x.shape)
-    drawn = x if shape == x.shape else _tensor_of(shape, view)
+    drawn = x if shape == x.shape else _make_tensor(shape, view)
     covered = not view["reveal"] and identity.key not in get_pair_guesses()
     words, cubes = st.columns([4, 5], gap="large")
     with words, st.container(key="pair", gap="small"):
-        st.caption(_count(identity.key))
+        st.caption(_write_progress(identity.key))
         st.markdown(f"## {identity.question}")
         for side in identity.sides:
             scheme = side.scheme(shape)
@@ -50,11 +50,11 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
                     on = partial(get_pair_guesses().__setitem__, identity.key, guess)
                     st.button(label, f"vote {guess}", on_click=on)
         else:
-            _answer(identity, drawn.shape)
+            _show_answer(identity, drawn.shape)
     with cubes:
-        _cubes(identity, drawn, covered, view, theme)
+        _draw_cubes(identity, drawn, covered, view, theme)
         if not covered:
-            found = find_largest_difference(*_both(identity.key, x, view["eps"])).residual
+            found = find_largest_difference(*_evaluate_both_sides(identity.key, x, view["eps"])).residual
             st.caption(
                 describe_measurement(identity, x.shape, is_rounding(found, x.dtype)),
                 help=f"Largest difference of both x̂ on your tensor, relative to the largest x̂: {format_gap(found)}.",
@@ -64,12 +64,12 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
             "All pairs", PAIRS, key=PREFIX + "row", **PERSIST_STATE, format_func=lambda key: IDENTITIES[key].question
         )
         if view["reveal"] or len(get_pair_guesses()) == len(PAIRS):
-            st.button("Start again", on_click=_start_again)
+            st.button("Start again", on_click=_restart_quiz)
         else:
-            st.button("Reveal all", on_click=_set, args=("reveal", True))
+            st.button("Reveal all", on_click=_store_value, args=("reveal", True))
     if not covered:
         with st.expander("Formulas and numbers"):
-            _formulas(identity, drawn, view["eps"])
+            _show_formulas(identity, drawn, view["eps"])
             draw_download_button(lambda: tabulate_differences(list(IDENTITIES.values()), x, view["eps"]), "identities")
 
 
@@ -98,7 +98,7 @@ def describe_measurement(identity: Identity, shape: Shape, equal: bool) -> str:
 
 def compare_learned_state(left: Scheme, right: Scheme) -> str:
     """Return sentences on how the parameters and the states of two schemes differ."""
-    ours, theirs = _learned(left), _learned(right)
+    ours, theirs = _describe_parameters(left), _describe_parameters(right)
     sentences = [
         f"Both learn {ours}." if ours == theirs else f"**γ and β differ:** {ours} on the left, {theirs} on the right."
     ]
@@ -115,7 +115,7 @@ def stack_formula(latex: str) -> str:
     return rf"\begin{{gathered}}{lines}\end{{gathered}}" if more else latex
 
 
-def _answer(identity: Identity, drawn: Shape) -> None:
+def _show_answer(identity: Identity, drawn: Shape) -> None:
     """Show whether the guess was right, the answer with its reason and shapes, and the parameters that differ."""
     guess, right = get_pair_guesses().get(identity.key), "yes" if identity.holds else "no"
     if guess is not None:
@@ -124,24 +124,24 @@ def _answer(identity: Identity, drawn: Shape) -> None:
     shapes = "every shape" if identity.condition is ANY_SHAPE else f"shapes with {identity.condition.words}"
     st.markdown(f"### {PAIR_GUESSES[right]} x̂\n{identity.because} This holds for {shapes}.")
     st.markdown(compare_learned_state(*(side.scheme(drawn) for side in identity.sides)))
-    on = partial(_set, "row", _next(identity))
+    on = partial(_store_value, "row", _find_next_pair(identity))
     st.button("Next pair", "next pair", icon=":material/arrow_forward:", type="primary", on_click=on)
 
 
-def _cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, theme: str) -> None:
+def _draw_cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, theme: str) -> None:
     """Draw both schemes with the field of the chosen element; while the answer is covered, only the left field."""
     schemes = [side.scheme(x.shape) for side in identity.sides]
     left, right = (replace(scheme, label=format_scheme_label(scheme)) for scheme in schemes)
     if covered:
         right = replace(left.remove_normalization(), label=f"{right.label}: ?")
-    draw_two_cubes((left, right), x, _both(identity.key, x, view["eps"]), view, theme)
+    draw_two_cubes((left, right), x, _evaluate_both_sides(identity.key, x, view["eps"]), view, theme)
     shown = f"Blue: the field of the orange element in a tensor of {format_shape(x.shape)}"
     st.caption(f"{shown}, for {left.label} alone." if covered else f"{shown}. Click another element.")
 
 
-def _formulas(identity: Identity, x: np.ndarray, eps: float) -> None:
+def _show_formulas(identity: Identity, x: np.ndarray, eps: float) -> None:
     """Show the formulas of both sides, and both x̂ where they are furthest apart."""
-    worst = find_largest_difference(*_both(identity.key, x, eps))
+    worst = find_largest_difference(*_evaluate_both_sides(identity.key, x, eps))
     for column, side, value in zip(st.columns(2, gap="large"), identity.sides, (worst.left, worst.right), strict=True):
         scheme = side.scheme(x.shape)
         with column:
@@ -155,7 +155,7 @@ def _formulas(identity: Identity, x: np.ndarray, eps: float) -> None:
             )
 
 
-def _learned(scheme: Scheme) -> str:
+def _describe_parameters(scheme: Scheme) -> str:
     """Return the parameters and the axes along which they vary: "γ and β along H, W, C"."""
     symbols: dict[tuple[str, ...], list[str]] = {}
     for symbol, axes in ((scheme.gain_symbol, scheme.gain), ("β", scheme.bias)):
@@ -164,13 +164,13 @@ def _learned(scheme: Scheme) -> str:
     return "; ".join(f"{' and '.join(names)} along {', '.join(axes)}" for axes, names in symbols.items()) or "nothing"
 
 
-def _tensor_of(shape: Shape, view: View) -> np.ndarray:
+def _make_tensor(shape: Shape, view: View) -> np.ndarray:
     """Return the data of a view in another shape; uneven noise in place of uploaded data."""
     data = "uneven" if view["data"] == OWN_DATA else view["data"]
     return make_tensor({**view, **dict(zip(SIZE_NAMES, shape, strict=True)), "data": data})
 
 
-def _count(key: str) -> str:
+def _write_progress(key: str) -> str:
     """Return the number of a pair and the score: "Pair 3 of 19 · 2 of 2 guesses right"."""
     made = get_pair_guesses()
     right = sum((guess == "yes") == IDENTITIES[pair].holds for pair, guess in made.items())
@@ -178,18 +178,18 @@ def _count(key: str) -> str:
     return f"Pair {PAIRS.index(key) + 1} of {len(PAIRS)}{score}"
 
 
-def _next(identity: Identity) -> str:
+def _find_next_pair(identity: Identity) -> str:
     """Return the next pair without a guess; simply the next if all have one."""
     at = PAIRS.index(identity.key) + 1
     following = [*PAIRS[at:], *PAIRS[: at - 1]]
     return next((key for key in following if key not in get_pair_guesses()), following[0])
 
 
-def _set(name: str, value: object) -> None:
+def _store_value(name: str, value: object) -> None:
     st.session_state[PREFIX + name] = value
 
 
-def _start_again() -> None:
+def _restart_quiz() -> None:
     st.session_state[PREFIX + "guesses"] = {}
-    _set("reveal", False)
-    _set("row", PAIRS[0])
+    _store_value("reveal", False)
+    _store_value("row", PAIRS[0])

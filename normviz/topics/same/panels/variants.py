@@ -27,7 +27,7 @@ def show_variants(view: View, x: np.ndarray, theme: str) -> None:
     columns = st.columns(len(VARIANT_SCHEMES), gap="medium", border=True)
     for column, scheme, result in zip(columns, VARIANT_SCHEMES, results, strict=True):
         with column:
-            _variant(scheme, result, view["focus"], x.shape)
+            _show_variant(scheme, result, view["focus"], x.shape)
     for words in describe_coincidences(x.shape, view["eps"]):
         st.info(words, icon=":material/equal:")
     with st.expander("Who uses which"):
@@ -38,7 +38,7 @@ def show_variants(view: View, x: np.ndarray, theme: str) -> None:
         show_variant_code(view)
 
 
-def _variant(scheme: Scheme, result: NormalizationResult, focus: tuple[int, ...], shape: Shape) -> None:
+def _show_variant(scheme: Scheme, result: NormalizationResult, focus: tuple[int, ...], shape: Shape) -> None:
     """Show one variant: the averaged axes, the formula, and the field and x̂ of the chosen element."""
     st.markdown(f"#### {scheme.label}\n{wording.capitalize_first(describe_scope(scheme))}")
     lines = {line.name: line.latex for line in notation.build_main_formulas(scheme)}

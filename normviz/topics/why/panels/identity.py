@@ -44,10 +44,10 @@ def _show_undone(view: View, theme: str) -> None:
         st.table(
             {
                 "c": [str(k) for k in range(SHAPE[3])],
-                "μ": _column(found.mean),
-                "√(σ²+ε)": _column(found.deviation),
-                "γ": _column(found.gain),
-                "β": _column(found.bias),
+                "μ": _format_column(found.mean),
+                "√(σ²+ε)": _format_column(found.deviation),
+                "γ": _format_column(found.gain),
+                "β": _format_column(found.bias),
             },
             border="horizontal",
         )
@@ -58,5 +58,5 @@ def _show_undone(view: View, theme: str) -> None:
         )
 
 
-def _column(numbers: np.ndarray) -> list[str]:
+def _format_column(numbers: np.ndarray) -> list[str]:
     return [typeset(each, 4) for each in numbers]

@@ -61,7 +61,7 @@ def _describe_robustness(sweeps: Mapping[str, RateSweep]) -> str:
     return f"From first weights of this scale, batch norm makes training no more robust: {counts}."
 
 
-def _spoken(levels: Mapping[str, str]) -> str:
+def _join_levels(levels: Mapping[str, str]) -> str:
     return ", ".join(f"{level} {name}" for name, level in levels.items())
 
 
@@ -111,7 +111,8 @@ def _show_sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
     clear = "a clear difference" if difference.p_value <= SIGNIFICANCE_LEVEL else "no clear difference"
     st.caption(
         f"Bands: 95% intervals over {STUDY.seeds} seeds. Best rates, chosen on {VALIDATION_DIGITS} validation digits: "
-        f"{_spoken(rates)}. Their accuracies differ by {difference.text(100)} points, {clear} at 5%. A network learns "
+        f"{_join_levels(rates)}. Their accuracies differ by {difference.text(100)} points, {clear} at 5%. A "
+        f"network learns "
         f"here if it reads at least {LEARNED_ACCURACY:.0%} of the test digits after {STEPS} steps; at low "
         f"rates, more steps help."
     )

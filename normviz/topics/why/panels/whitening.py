@@ -98,7 +98,8 @@ def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) ->
         with column:
             st.markdown(f"**{name}**: ${formula}$")
             alt = (
-                f"A cloud of points, {name.lower()}, and its covariance as an ellipse: correlation {_correlation(cov)}."
+                f"A cloud of points, {name.lower()}, and its covariance as an ellipse: correlation "
+                f"{_format_correlation(cov)}."
             )
             show_figure(draw_cloud(shown[key], theme), key, alt, "23rem")
             st.latex(_format_matrix(cov))
@@ -132,11 +133,11 @@ def _format_matrix(cov: np.ndarray) -> str:
 
 def _describe_stage(key: str, before: np.ndarray, after: np.ndarray, result: np.ndarray, eps: float) -> str:
     """Describe the right picture in a sentence."""
-    was, now = (_correlation(cov) for cov in (before, after))
+    was, now = (_format_correlation(cov) for cov in (before, after))
     rank, mean = int((find_principal_directions(before)[0] > 0).sum()), np.abs(result.mean(0)).max()
     spreads = " and ".join(typeset(value, 4) for value in np.diag(after))
     if key == "centred":
-        return f"Centred: the mean is {_zero(mean)}, the covariance as it was, and the correlation still {now}."
+        return f"Centred: the mean is {_format_gap(mean)}, the covariance as it was, and the correlation still {now}."
     if key == "scaled":
         return f"Batch norm: variances {spreads}, correlation still {now}."
     if rank < 2:
@@ -151,15 +152,15 @@ def _describe_stage(key: str, before: np.ndarray, after: np.ndarray, result: np.
 def _describe_scaled(before: np.ndarray, after: np.ndarray, result: np.ndarray, eps: float) -> str:
     """Describe how closely batch norm attains mean 0 and variance 1."""
     predicted = np.diag(before) / (np.diag(before) + eps)
-    gap, mean = _zero(np.abs(predicted - np.diag(after)).max()), _zero(np.abs(result.mean(0)).max())
+    gap, mean = _format_gap(np.abs(predicted - np.diag(after)).max()), _format_gap(np.abs(result.mean(0)).max())
     return f"Batch norm: mean {mean}, variances σ²/(σ²+ε) (difference {gap}). "
 
 
-def _correlation(cov: np.ndarray) -> str:
+def _format_correlation(cov: np.ndarray) -> str:
     return format_number(compute_correlation(cov), 3, 1e3 * ROUNDING)
 
 
-def _zero(gap: float) -> str:
+def _format_gap(gap: float) -> str:
     return format_number(gap, 2, 1e3 * ROUNDING)
 
 
@@ -210,12 +211,14 @@ def _describe_costs(costs: WhiteningCosts) -> str:
     """Describe how much longer whitening takes, and how its time grows."""
     there, back = costs.whitened / costs.per_feature, costs.whitened_back / costs.per_feature_back
     return (
-        f"At C = {int(costs.sizes[-1])}, whitening took {_times(there[-1])} times as long as batch norm, and with its "
-        f"gradient {_times(back[-1])} times; at C = {int(costs.sizes[0])} it was {_times(there[0])} times."
+        f"At C = {int(costs.sizes[-1])}, whitening took {_format_ratio(there[-1])} times as long as batch norm, "
+        f"and with its "
+        f"gradient {_format_ratio(back[-1])} times; at C = {int(costs.sizes[0])} it was "
+        f"{_format_ratio(there[0])} times."
     )
 
 
-def _times(ratio: float) -> str:
+def _format_ratio(ratio: float) -> str:
     return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"
 
 
