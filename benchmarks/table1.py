@@ -79,15 +79,15 @@ class Clock(TorchFunctionMode):
 
     def _part(self, operation: str, file: str, function: str) -> str:
         products, normalization, loss, rest, update, batches = self.PARTS
-        if function == "_each_scheme" or (operation == "matmul" and function == "_gradients"):
+        if function == "_multiply_each_scheme" or (operation == "matmul" and function == "_compute_gradients"):
             return products
-        if file.endswith("gradient.py") or function in ("forward", "backward", "_each", "_rounded"):
+        if file.endswith("gradient.py") or function in ("forward", "backward", "_apply_forms", "_round_to_dtype"):
             return normalization
         if operation in self.LOSS:
             return loss
         if function == "__call__" and file.endswith("stack.py"):
             return batches
-        return rest if function == "_gradients" else update
+        return rest if function == "_compute_gradients" else update
 
 
 def profile(case: Case, steps: int, rounds: int) -> dict[str, float]:

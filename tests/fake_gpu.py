@@ -61,7 +61,7 @@ class FakeGpu:
         def fails(capturing, step):
             raise error
 
-        self.patch.setattr(capture, "_capture", fails)
+        self.patch.setattr(capture, "_capture_step", fails)
 
     def _fail_middle(self, error):
         for owner, name in ((capture, "replay_graph"), (learning.Trainer, "step")):

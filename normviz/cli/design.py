@@ -151,11 +151,11 @@ def format_schemes(demands: Demands) -> str:
 def format_census(sets: list[dict[str, Any]]) -> str:
     """Return one line for each set of invariances, with its number of schemes and their keys."""
     return "\n".join(
-        f"{kind['schemes']:6,}  {', '.join(kind['invariances']) or 'nothing'}  [{_names(kind)}]" for kind in sets
+        f"{kind['schemes']:6,}  {', '.join(kind['invariances']) or 'nothing'}  [{_list_keys(kind)}]" for kind in sets
     )
 
 
-def _names(kind: dict[str, Any]) -> str:
+def _list_keys(kind: dict[str, Any]) -> str:
     """Return the keys of a set: "layer = layer-channels, group; not counted: divisive"."""
     same, others = {keys[0]: keys for keys in kind["same"]}, kind["not_counted"]
     hidden = {*others, *(key for keys in kind["same"] for key in keys[1:])}

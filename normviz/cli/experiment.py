@@ -69,7 +69,7 @@ def build_experiment_record(experiment: Experiment, setting: Any, archive: Archi
         "configuration": configuration,
         "device": join_devices(str(arrays["device"]) for arrays in found.values()),
         "digest": sha256("".join(map(compute_digest, parts)).encode()).hexdigest(),
-        "result": {name: [_plain(value) for value in column] for name, column in report.table.items()},
+        "result": {name: [_convert_to_json(value) for value in column] for name, column in report.table.items()},
         "headline": report.headline,
         "verdict": report.verdict.word,
         "says": report.verdict.says,
@@ -77,7 +77,7 @@ def build_experiment_record(experiment: Experiment, setting: Any, archive: Archi
     }
 
 
-def _plain(value: Any) -> Any:
+def _convert_to_json(value: Any) -> Any:
     """Return a value as JSON has it: None for numbers that are not finite."""
     return None if isinstance(value, float) and not isfinite(value) else value
 
@@ -123,12 +123,12 @@ def parse_words(words: Sequence[str], is_sweep: bool = False) -> CommandRequest:
         one = not is_sweep or isinstance(
             declared[key], MultipleChoice | CustomValue
         )  # a text of theirs contains commas
-        choices.append([_value(declared[key], each) for each in ([text] if one else text.split(","))])
+        choices.append([_parse_value(declared[key], each) for each in ([text] if one else text.split(","))])
     settings = [experiment.setting(**dict(zip(found, values, strict=True))) for values in product(*choices)]
     return CommandRequest(experiment, settings, as_json)
 
 
-def _value(declared: Declaration, text: str) -> Any:
+def _parse_value(declared: Declaration, text: str) -> Any:
     """Return the value of a text. The setting checks its bounds later."""
     try:
         return declared.argparse_kwargs().get("type", str)(text)

@@ -27,7 +27,7 @@ def to_floating_point(x: ArrayLike) -> tuple[Array, Any]:
     Raises:
         InvalidInput: not an array, or one of complex numbers, strings or Python objects.
     """
-    x = x if is_array_api_obj(x) else _from_lists(x)
+    x = x if is_array_api_obj(x) else _convert_lists(x)
     name = type_name(x.dtype)
     if name in ("float64", "float32"):
         return x, x.dtype
@@ -45,7 +45,7 @@ def type_name(dtype: object) -> str:
     return str(getattr(dtype, "name", dtype)).rpartition(".")[2]
 
 
-def _from_lists(x: object) -> np.ndarray:
+def _convert_lists(x: object) -> np.ndarray:
     try:
         return np.asarray(x)
     except (ValueError, TypeError, RuntimeError) as error:

@@ -88,7 +88,9 @@ def compute_gradients(
     (x, given), (dy, _) = to_floating_point(x), to_floating_point(dy)
     xp = array_namespace(x, dy)
     if tuple(dy.shape[dy.ndim - x.ndim :]) != tuple(x.shape) or dy.ndim < x.ndim:
-        raise InvalidInput(f"∂l/∂y has the shape {_told(dy.shape)}, x {_told(x.shape)}; they need to be the same.")
+        raise InvalidInput(
+            f"∂l/∂y has the shape {_format_shape(dy.shape)}, x {_format_shape(x.shape)}; they need to be the same."
+        )
     dy = xp.astype(dy, x.dtype)
     result = normalize(x, scheme, eps)
     dxhat = dy * gain
@@ -104,7 +106,7 @@ def compute_gradients(
         )
     if given != x.dtype:
         dxhat, dv, dx = (xp.astype(step, given) for step in (dxhat, dv, dx))
-    return Gradients(dxhat, dv, dx, _sum_to(dy * result.xhat, gain), _sum_to(dy, bias), deps)
+    return Gradients(dxhat, dv, dx, _sum_to_parameter(dy * result.xhat, gain), _sum_to_parameter(dy, bias), deps)
 
 
 @ignore_float_warnings
@@ -139,7 +141,9 @@ def compute_diagonal_gradient(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: 
     (x, given), (dy, _) = to_floating_point(x), to_floating_point(dy)
     xp = array_namespace(x, dy)
     if tuple(dy.shape) != tuple(x.shape):
-        raise InvalidInput(f"∂l/∂y has the shape {_told(dy.shape)}, x {_told(x.shape)}; they need to be the same.")
+        raise InvalidInput(
+            f"∂l/∂y has the shape {_format_shape(dy.shape)}, x {_format_shape(x.shape)}; they need to be the same."
+        )
     shape = tuple(x.shape[-4:])
     result = normalize(x, scheme, eps)
     summation = scheme.summation
@@ -149,16 +153,18 @@ def compute_diagonal_gradient(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: 
     return xp.astype(dx, given) if given != x.dtype else dx
 
 
-def _sum_to(x: Array, parameter: Array | float) -> Array:
+def _sum_to_parameter(x: Array, parameter: Array | float) -> Array:
     """Sum x to the shape of a parameter that was broadcast against it; a number has no axes."""
     xp = array_namespace(x)
     shape = tuple(getattr(parameter, "shape", ()))
     in_front = x.ndim - len(shape)
     if in_front < 0:
-        raise InvalidInput(f"a gain or bias of the shape {_told(shape)} does not broadcast against {_told(x.shape)}.")
+        raise InvalidInput(
+            f"a gain or bias of the shape {_format_shape(shape)} does not broadcast against {_format_shape(x.shape)}."
+        )
     axes = [*range(in_front), *(in_front + axis for axis, n in enumerate(shape) if n == 1)]
     return xp.reshape(xp.sum(x, axis=tuple(axes)) if axes else x, shape)
 
 
-def _told(shape: tuple[int, ...]) -> str:
+def _format_shape(shape: tuple[int, ...]) -> str:
     return " × ".join(map(str, shape)) or "()"

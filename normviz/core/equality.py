@@ -95,7 +95,7 @@ def compare_schemes(
     at_once = max(1, min(draws, MAX_BATCH_ELEMENTS // cost))
     rng = np.random.default_rng(seed)
     found = (
-        _furthest(left, right, rng.standard_normal((min(at_once, draws - done), *shape)), eps)
+        _find_largest_difference(left, right, rng.standard_normal((min(at_once, draws - done), *shape)), eps)
         for done in range(0, draws, at_once)
     )
     worst, x, left_xhat, right_xhat = max(found, key=lambda each: each[0].residual)
@@ -126,7 +126,7 @@ def compute_behaviour_key(scheme: Scheme, shape: Shape) -> tuple[Any, ...]:
     return axes, a, b, *rest
 
 
-def _furthest(
+def _find_largest_difference(
     left: Scheme, right: Scheme, stack: np.ndarray, eps: float
 ) -> tuple[ArrayDifference, np.ndarray, np.ndarray, np.ndarray]:
     """Return the largest difference in a stack of tensors, the tensor that has it, and its x̂ by both schemes."""

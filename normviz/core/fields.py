@@ -119,7 +119,7 @@ class Rule:
 
     def bounds(self, n: int) -> np.ndarray:
         """Return the range [lo, hi) that shares a statistic with each index, as a read-only array of shape (n, 2)."""
-        return _bounds(self, n)
+        return _compute_bounds(self, n)
 
     def longest(self, n: int) -> int:
         """Return the number of elements in the longest window along an axis of length n; 1 for other rules."""
@@ -133,11 +133,11 @@ class Rule:
 
     def canonical(self, n: int) -> "Rule":
         """Return the simplest rule with the same effect on an axis of length n; on an axis of length 1 it is `full`."""
-        return _canonical(self, n)
+        return _find_canonical_rule(self, n)
 
 
 @lru_cache(maxsize=4096)
-def _canonical(rule: Rule, n: int) -> Rule:
+def _find_canonical_rule(rule: Rule, n: int) -> Rule:
     """Return `Rule.canonical`. Cached: a page calls it a hundred times per run, with few rules and lengths."""
     lo, hi = rule.bounds(n).T
     if np.all(hi - lo == n):
@@ -283,7 +283,7 @@ CHANNEL_FIELD = Field((FULL, FULL, FULL, OWN))
 
 
 @lru_cache(maxsize=1024)
-def _bounds(rule: Rule, n: int) -> np.ndarray:
+def _compute_bounds(rule: Rule, n: int) -> np.ndarray:
     """Return `Rule.bounds`. Cached: a page calls it hundreds of times per run."""
     i = np.arange(n)
     if rule.kind == "window":

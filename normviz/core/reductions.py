@@ -24,7 +24,7 @@ from normviz.core.fields import Field, Rule, Shape
 def centre(x: Array, field: Field) -> tuple[Array, Array]:
     """Compute v = x - E_A[x], and E_A[x] in the shape of the field's statistics."""
     xp = array_namespace(x)
-    anchor = _constant(reduce_boxes(x, field.blocks, xp.min))
+    anchor = _detach(reduce_boxes(x, field.blocks, xp.min))
     anchor = xp.where(xp.isfinite(anchor), anchor, xp.zeros_like(anchor))
     above = reduce_boxes(
         x - broadcast_statistic(anchor, field.blocks, x.shape), field.blocks, xp.mean
@@ -43,7 +43,7 @@ def compute_rms(v: Array, field: Field, eps: float = 0.0) -> Array:
     xp = array_namespace(v)
     finfo = xp.finfo(v.dtype)
     least, most = max(eps**0.5, float(finfo.smallest_normal)), float(finfo.max) / 2
-    largest = xp.clip(_constant(reduce_boxes(xp.abs(v), field.blocks, xp.max)), least, most)
+    largest = xp.clip(_detach(reduce_boxes(xp.abs(v), field.blocks, xp.max)), least, most)
     scale = xp.asarray(2.0, dtype=v.dtype, device=largest.device) ** xp.floor(xp.log2(largest))
     mean_square = reduce_boxes(xp.square(v / broadcast_statistic(scale, field.blocks, v.shape)), field.blocks, xp.mean)
     for axis, rule in field.windows:
@@ -69,7 +69,7 @@ def reduce_boxes(x: Array, field: Field, reduction: Any) -> Array:
         if blocks == 1 < n:
             x = reduction(x, axis=axis, keepdims=True)
         elif blocks < n:
-            x = reduction(array_namespace(x).reshape(x, _split(x.shape, axis, (blocks, n // blocks))), axis=axis)
+            x = reduction(array_namespace(x).reshape(x, _split_axis(x.shape, axis, (blocks, n // blocks))), axis=axis)
     return x
 
 
@@ -92,7 +92,7 @@ def gather_windows(x: Array, rule: Rule, axis: int) -> Array:
     lo, hi = rule.bounds(x.shape[axis]).T[:, :, None]
     index = np.minimum(lo + np.arange((hi - lo).max()), hi - 1)
     flat = xp.asarray(index.ravel(), device=x.device)
-    return xp.reshape(xp.take(x, flat, axis=axis % x.ndim), _split(x.shape, axis, index.shape))
+    return xp.reshape(xp.take(x, flat, axis=axis % x.ndim), _split_axis(x.shape, axis, index.shape))
 
 
 def average_windows(windows: Array, rule: Rule, axis: int) -> Array:
@@ -137,12 +137,12 @@ def count_elements(field: Field, shape: Shape, like: Array) -> Array:
     return array_namespace(like).asarray(field.sizes(shape), dtype=like.dtype, device=like.device)
 
 
-def _split(shape: tuple[int, ...], axis: int, parts: tuple[int, int]) -> tuple[int, ...]:
+def _split_axis(shape: tuple[int, ...], axis: int, parts: tuple[int, int]) -> tuple[int, ...]:
     """Return the shape with one axis replaced by two, the second of which is at `axis`, counted from the end."""
     position = axis % len(shape)
     return (*shape[:position], *parts, *shape[position + 1 :])
 
 
-def _constant(x: Array) -> Array:
+def _detach(x: Array) -> Array:
     """Detach x from its gradient: anchors and scales cancel out of the result."""
     return x.detach() if hasattr(x, "detach") else x

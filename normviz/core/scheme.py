@@ -192,7 +192,7 @@ class Scheme:
         """Return the scheme with another number of groups, another radius or another α, if it has such a parameter."""
         if self.function is not None:
             return self if alpha is None else replace(self, alpha=alpha)
-        return self._with_fields(lambda field: field.with_parameters(groups=groups, window=radius))
+        return self._change_fields(lambda field: field.with_parameters(groups=groups, window=radius))
 
     def with_fields(self, summation: Field | None, suppression: Field | None) -> "Scheme":
         """Return the scheme with other fields."""
@@ -249,7 +249,7 @@ class Scheme:
         inside = None if self.function is None else (self.alpha, self.shift)
         return self.axes, a, b, self.per_fan_in, self.kind.simplify(a, b), inside, self.weight
 
-    def _with_fields(self, change: Callable[[Field], Field]) -> "Scheme":
+    def _change_fields(self, change: Callable[[Field], Field]) -> "Scheme":
         return self.with_fields(*(None if f is None else change(f) for f in (self.summation, self.suppression)))
 
 
@@ -272,11 +272,11 @@ def get_scheme(key: str, groups: int | None = None, radius: int | None = None, a
         raise InvalidInput(f"{key!r} is not a scheme; {', '.join(SCHEMES)} are.")
     if alpha is not None and not (isfinite(alpha) and alpha > 0):
         raise InvalidInput(f"α is a number above 0; this one is {alpha}.")
-    return _with_parameters(key, groups, radius, alpha)
+    return _build_with_parameters(key, groups, radius, alpha)
 
 
 @lru_cache(maxsize=1024, typed=True)
-def _with_parameters(key: str, groups: int | None, radius: int | None, alpha: float | None) -> Scheme:
+def _build_with_parameters(key: str, groups: int | None, radius: int | None, alpha: float | None) -> Scheme:
     for kind, value in (("groups", groups), ("window", radius)):
         if value is not None:
             Rule(kind, value)  # raises for 0 groups and for a negative radius, also where the scheme has no such rule
@@ -292,28 +292,30 @@ def find_equal_schemes(scheme: Scheme, shape: Shape) -> list[Scheme]:
     scheme, the schemes equal to this one are returned behind it; if nothing else is computed, that weight scheme.
     """
     if scheme.weight is None:
-        return list(_same_as(scheme, tuple(shape)))
+        return list(_find_equal_schemes(scheme, tuple(shape)))
     if not scheme.acts:
         return [SCHEMES[scheme.weight]]
     alone = replace(scheme, key="custom", acts_on="activation", weight=None)
     rows = {row.name: row for row in SCHEMES.values()}
-    behind = (row.with_weight_scheme(scheme.weight) for row in _same_as(alone, tuple(shape)))
+    behind = (row.with_weight_scheme(scheme.weight) for row in _find_equal_schemes(alone, tuple(shape)))
     return [rows.get(row.name, row) for row in behind if row.name != scheme.name]
 
 
 @lru_cache(maxsize=1024)
-def _same_as(scheme: Scheme, shape: Shape) -> tuple[Scheme, ...]:
+def _find_equal_schemes(scheme: Scheme, shape: Shape) -> tuple[Scheme, ...]:
     own = scheme.canonical(shape)
-    others = (_towards(row, scheme, shape) for row in SCHEMES.values() if row.key not in (scheme.key, "custom"))
+    others = (
+        _match_parameters(row, scheme, shape) for row in SCHEMES.values() if row.key not in (scheme.key, "custom")
+    )
     found = [row for row in others if row.fits(shape) and row.canonical(shape) == own]
-    return tuple(sorted(found, key=_plainest))
+    return tuple(sorted(found, key=_rank_by_plainness))
 
 
-def _plainest(row: Scheme) -> tuple[bool, ...]:
+def _rank_by_plainness(row: Scheme) -> tuple[bool, ...]:
     return row.reference.arxiv is None, not row.is_general_form, bool(row.parameters)
 
 
-def _towards(row: Scheme, scheme: Scheme, shape: Shape) -> Scheme:
+def _match_parameters(row: Scheme, scheme: Scheme, shape: Shape) -> Scheme:
     """Return a row with the G and R that would make its rules equal to those of a scheme, if any do."""
     groups, radii = [1], [0]
     for theirs, ours in zip(row.fields, scheme.fields, strict=False):

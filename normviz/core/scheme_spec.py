@@ -33,11 +33,11 @@ class SchemeSpec:
     @property
     def scheme(self) -> Scheme:
         """The scheme of this spec."""
-        return _make(self)
+        return _make_scheme(self)
 
 
 @lru_cache(maxsize=512)
-def _make(row: SchemeSpec) -> Scheme:
+def _make_scheme(row: SchemeSpec) -> Scheme:
     """Return the scheme of a spec. Cached: an experiment needs the names of its schemes again and again."""
     named = SCHEMES[row.key]
     texts = (row.summation, row.suppression)

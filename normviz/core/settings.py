@@ -136,18 +136,18 @@ class Declaration:
         label = join_words(self.label.table.values()) if isinstance(self.label, DependentValue) else self.label
         label = label if isinstance(label, str) else ""  # one that depends on a view is for pages
         said = ". ".join(text.rstrip(".") for text in (label, self.help) if text)
-        return "; ".join(part for part in (said, self.format_limits(), self._default_words()) if part)
+        return "; ".join(part for part in (said, self.format_limits(), self._describe_default()) if part)
 
     def format_limits(self) -> str:
         """Return the limits as text, "1 to 50", or an empty text if there are none."""
         return ""
 
-    def _default_words(self) -> str:
+    def _describe_default(self) -> str:
         if isinstance(self.default, DependentValue):
             return "by default " + ", ".join(f"{self.text(v)} for {key}" for key, v in self.default.table.items())
         return "" if self.default is None else f"by default {self.text(self.default)}"
 
-    def _refused(self, value: Any, wanted: str, because: str = "") -> InvalidInput:
+    def _make_refusal(self, value: Any, wanted: str, because: str = "") -> InvalidInput:
         came = self.text(value).replace("-", "−") if isinstance(value, RealNumber) else repr(value)
         reason = f": {because}" if because else ""
         return InvalidInput(f"{self.symbol or self.name} = {came}; {wanted} would do{reason}.")
@@ -187,11 +187,11 @@ class Real(Declaration):
         number = isinstance(value, self.KIND)
         if not number or not least <= value <= most:
             because = self.because if number and not value > most else ""
-            raise self._refused(value, f"{self.NOUN} from {typeset(least)} to {typeset(most)}", because)
+            raise self._make_refusal(value, f"{self.NOUN} from {typeset(least)} to {typeset(most)}", because)
 
     def fit(self, value: Any, given: EarlierValues) -> float:
         least, most = self.entered or self.limits(given)
-        return min(max(_number(value), least), most)
+        return min(max(_parse_number(value), least), most)
 
     def text(self, value: Any) -> str:
         return format_exact(value)
@@ -234,10 +234,10 @@ class NumberChoice(Declaration):
 
     def check(self, value: Any, given: EarlierValues) -> None:
         if value not in self.options(given):
-            raise self._refused(value, join_words(self.options(given)))
+            raise self._make_refusal(value, join_words(self.options(given)))
 
     def fit(self, value: Any, given: EarlierValues) -> int:
-        return find_closest(self.options(given), _number(value))
+        return find_closest(self.options(given), _parse_number(value))
 
 
 @dataclass(eq=False)
@@ -260,7 +260,7 @@ class Choice(Declaration):
     def check(self, value: Any, given: EarlierValues) -> None:
         options = self.options(given)
         if value not in options:
-            raise self._refused(value, join_words(options))
+            raise self._make_refusal(value, join_words(options))
 
     def fit(self, value: Any, given: EarlierValues) -> Any:
         """Return the valid key closest in spelling."""
@@ -295,7 +295,7 @@ class MultipleChoice(Choice):
     def fit(self, value: Any, given: EarlierValues) -> list[str]:
         """Return the valid keys closest in spelling, each once."""
         nearest = super().fit
-        return list(dict.fromkeys(nearest(key, given) for key in _keys(value)))
+        return list(dict.fromkeys(nearest(key, given) for key in _parse_keys(value)))
 
     def words(self, value: Any) -> str:
         """Return one or several keys as text for a page."""
@@ -305,7 +305,7 @@ class MultipleChoice(Choice):
         return ",".join(value)
 
     def argparse_kwargs(self) -> dict[str, Any]:
-        return {"type": _keys, "metavar": "K,K"}
+        return {"type": _parse_keys, "metavar": "K,K"}
 
 
 @dataclass(eq=False)
@@ -317,7 +317,7 @@ class Switch(Declaration):
 
     def check(self, value: Any, given: EarlierValues) -> None:
         if not isinstance(value, bool):
-            raise self._refused(value, "True or False")
+            raise self._make_refusal(value, "True or False")
 
     def fit(self, value: Any, given: EarlierValues) -> bool:
         """Return True for True and words such as "on", otherwise False."""
@@ -342,7 +342,7 @@ class CustomValue(Declaration):
     def check(self, value: Any, given: EarlierValues) -> None:
         nearest = self.reads(value, given)
         if nearest != value:
-            raise self._refused(value, self.text(nearest))
+            raise self._make_refusal(value, self.text(nearest))
 
     def fit(self, value: Any, given: EarlierValues) -> Any:
         return self.reads(value, given)
@@ -395,7 +395,7 @@ def find_closest(numbers: Sequence[int], number: float) -> int:
     return min(numbers, key=lambda candidate: (abs(candidate - number), candidate))
 
 
-def _number(value: Any) -> float:
+def _parse_number(value: Any) -> float:
     """Return a number, or the number that a text holds; NaN raises ValueError."""
     number = float(value)
     if number != number:
@@ -403,7 +403,7 @@ def _number(value: Any) -> float:
     return number
 
 
-def _keys(value: Any) -> list[str]:
+def _parse_keys(value: Any) -> list[str]:
     """Return the keys of a list or of a text of comma-separated keys."""
     keys = value.split(",") if isinstance(value, str) else value
     return [key.strip() for key in keys if key.strip()]

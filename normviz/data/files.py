@@ -169,19 +169,19 @@ def _read_csv(content: bytes, max_numbers: int) -> ParsedFile:
     number are skipped.
     """
     with rephrase_errors("the .csv file is not a table of numbers with commas, in UTF-8."):
-        texts = _filled_lines(content, max_numbers)
+        texts = _find_filled_lines(content, max_numbers)
     separator = ";" if any(";" in text for text in texts.values()) else ","
     told = []
     if len(texts) > 1 and _is_head(texts[first := next(iter(texts))], separator):
         del texts[first]
         told.append("its first row holds names")
     if sum(text.count(separator) + 1 for text in texts.values()) > max_numbers:  # before any of them is held
-        raise InvalidInput(_too_many(max_numbers))
-    if separator == ";" and _decimal_commas(list(texts.values())):
+        raise InvalidInput(_describe_excess(max_numbers))
+    if separator == ";" and _has_decimal_commas(list(texts.values())):
         texts = {row: text.replace(",", ".") for row, text in texts.items()}
         told.append("its commas are decimal points")
     rows = {
-        row: [_number(cell, row, column) for column, cell in enumerate(text.split(separator), 1)]
+        row: [_parse_number(cell, row, column) for column, cell in enumerate(text.split(separator), 1)]
         for row, text in texts.items()
     }
     if not rows:
@@ -193,7 +193,7 @@ def _read_csv(content: bytes, max_numbers: int) -> ParsedFile:
     return ParsedFile(np.array(list(rows.values())), tuple(told))
 
 
-def _filled_lines(content: bytes, max_numbers: int) -> dict[int, str]:
+def _find_filled_lines(content: bytes, max_numbers: int) -> dict[int, str]:
     """Return the lines that hold anything, without comments, by their numbers from 1.
 
     Raises:
@@ -205,11 +205,11 @@ def _filled_lines(content: bytes, max_numbers: int) -> dict[int, str]:
         if text.strip():
             texts[row] = text
             if len(texts) > max_numbers + 1:  # one may hold names
-                raise InvalidInput(_too_many(max_numbers))
+                raise InvalidInput(_describe_excess(max_numbers))
     return texts
 
 
-def _too_many(max_numbers: int) -> str:
+def _describe_excess(max_numbers: int) -> str:
     return f"the .csv file holds more than {max_numbers:,} numbers; up to so many are read."
 
 
@@ -226,7 +226,7 @@ def _is_head(text: str, separator: str) -> bool:
     return True
 
 
-def _decimal_commas(texts: Sequence[str]) -> bool:
+def _has_decimal_commas(texts: Sequence[str]) -> bool:
     """Return True if the commas in rows with semicolons are decimal ones; raises InvalidInput if that is ambiguous."""
     cells = [cell.strip() for text in texts for cell in text.split(";") if "," in cell]
     if cells and any("." in text for text in texts):
@@ -236,7 +236,7 @@ def _decimal_commas(texts: Sequence[str]) -> bool:
     return bool(cells)
 
 
-def _number(cell: str, row: int, column: int) -> float:
+def _parse_number(cell: str, row: int, column: int) -> float:
     try:
         return float(cell)
     except ValueError as error:

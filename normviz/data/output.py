@@ -46,14 +46,14 @@ def write_file(path: Path, content: bytes) -> None:
         BrokenPipeError: the path is a pipe that nobody reads any more.
     """
     try:
-        old = _find(path)
-        stream = None if old is None else _standard_stream(old)
+        old = _find_status(path)
+        stream = None if old is None else _find_standard_stream(old)
         if stream is not None:
             _write_all(partial(os.write, stream), content)
         elif old is None or stat.S_ISREG(old.st_mode):
-            _replace(os.path.realpath(path), old, content)
+            _replace_file(os.path.realpath(path), old, content)
         else:
-            with _opened(path, os.O_WRONLY) as descriptor:
+            with _open_unbuffered(path, os.O_WRONLY) as descriptor:
                 _write_all(partial(os.write, descriptor), content)
     except BrokenPipeError:
         raise
@@ -110,14 +110,14 @@ def _write_stdout(text: str) -> None:
             stream.flush()
     except OSError as error:
         # What is left in the buffer would fail again when Python flushes it at exit.
-        with _opened(os.devnull, os.O_WRONLY) as nowhere:
+        with _open_unbuffered(os.devnull, os.O_WRONLY) as nowhere:
             os.dup2(nowhere, stream.fileno())
         if isinstance(error, BrokenPipeError):
             raise
         raise InvalidInput(f"standard output cannot be written: {error.strerror or error}.") from error
 
 
-def _find(path: Path) -> os.stat_result | None:
+def _find_status(path: Path) -> os.stat_result | None:
     """Return the status of what the path leads to, or None if there is nothing."""
     try:
         return os.stat(path)
@@ -125,7 +125,7 @@ def _find(path: Path) -> os.stat_result | None:
         return None
 
 
-def _standard_stream(status: os.stat_result) -> int | None:
+def _find_standard_stream(status: os.stat_result) -> int | None:
     """Return the descriptor of standard output or standard error if it leads to the same file, else None."""
     for descriptor in (1, 2):
         with suppress(OSError):  # a closed one
@@ -134,17 +134,17 @@ def _standard_stream(status: os.stat_result) -> int | None:
     return None
 
 
-def _replace(target: str, old: os.stat_result | None, content: bytes) -> None:
+def _replace_file(target: str, old: os.stat_result | None, content: bytes) -> None:
     """Write a temporary file beside the target, and rename it once its content is on the disk."""
     folder = os.path.dirname(target)
     # The name does not contain the target's, which may be as long as the system allows.
     temporary = os.path.join(folder, f".normviz-{secrets.token_hex(8)}")
     mode = 0o666 if old is None else stat.S_IMODE(old.st_mode)
     if old is not None:
-        with _opened(target, os.O_WRONLY):  # a file that may not be written may not be replaced
+        with _open_unbuffered(target, os.O_WRONLY):  # a file that may not be written may not be replaced
             pass
     try:
-        with _opened(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode) as descriptor:
+        with _open_unbuffered(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode) as descriptor:
             _write_all(partial(os.write, descriptor), content)
             os.fsync(descriptor)
         if old is not None:
@@ -154,7 +154,7 @@ def _replace(target: str, old: os.stat_result | None, content: bytes) -> None:
         with suppress(OSError):
             os.unlink(temporary)
         raise
-    with suppress(OSError), _opened(folder, os.O_RDONLY) as descriptor:  # not every system can
+    with suppress(OSError), _open_unbuffered(folder, os.O_RDONLY) as descriptor:  # not every system can
         os.fsync(descriptor)
 
 
@@ -169,7 +169,7 @@ def _copy_permissions(old: os.stat_result, path: str) -> None:
 
 
 @contextmanager
-def _opened(path: str | Path, flags: int, mode: int = 0o666) -> Iterator[int]:
+def _open_unbuffered(path: str | Path, flags: int, mode: int = 0o666) -> Iterator[int]:
     """Open a path without any buffer, and close it at the end; what is written is binary on every system."""
     descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0), mode)
     try:
@@ -188,10 +188,10 @@ def _write_all(write: Callable[[memoryview], int | None], content: bytes) -> Non
         rest = rest[write(rest) or 0 :]
 
 
-def _escape(error: UnicodeError) -> tuple[str, int]:
-    """Return the characters that cannot be encoded as JSON writes them."""
+def _escape_unencodable(error: UnicodeError) -> tuple[str, int]:
+    """Return the characters that an encoding lacks, escaped as in JSON, and where to go on."""
     assert isinstance(error, UnicodeEncodeError)
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 
 
-codecs.register_error(JSON_ESCAPE, _escape)
+codecs.register_error(JSON_ESCAPE, _escape_unencodable)

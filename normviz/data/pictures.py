@@ -43,20 +43,20 @@ def read_picture(content: bytes, max_numbers: int) -> tuple[np.ndarray, tuple[st
     Raises:
         InvalidInput: a file that is damaged or of another kind, or one beyond the bounds of `normviz.data.bounds`.
     """
-    return _DECODER.submit(_decode, content, max_numbers).result()
+    return _DECODER.submit(_decode_picture, content, max_numbers).result()
 
 
-def _decode(content: bytes, max_numbers: int) -> tuple[np.ndarray, tuple[str, ...]]:
+def _decode_picture(content: bytes, max_numbers: int) -> tuple[np.ndarray, tuple[str, ...]]:
     from PIL import Image  # imported here: arrays need no Pillow
 
     with rephrase_errors("the file is not a whole .png or .jpg picture."):
         is_jpeg = content.startswith(_JPEG)
-        pixels = _jpeg_pixels(content) if is_jpeg else _png_pixels(content)
+        pixels = _strip_jpeg(content) if is_jpeg else _strip_png(content)
         with Image.open(io.BytesIO(pixels), formats=("JPEG" if is_jpeg else "PNG",)) as image:
-            return _reduce(image, max_numbers)
+            return _reduce_picture(image, max_numbers)
 
 
-def _reduce(image: "Image.Image", max_numbers: int) -> tuple[np.ndarray, tuple[str, ...]]:
+def _reduce_picture(image: "Image.Image", max_numbers: int) -> tuple[np.ndarray, tuple[str, ...]]:
     width, height = image.size
     mode = image.mode if image.mode.startswith("I") else "L" if image.mode in ("1", "L", "LA") else "RGB"
     channels, white = 3 if mode == "RGB" else 1, 2**16 - 1 if mode.startswith("I") else 255
@@ -64,16 +64,16 @@ def _reduce(image: "Image.Image", max_numbers: int) -> tuple[np.ndarray, tuple[s
         raise InvalidInput(
             f"the picture has {width} × {height} pixels: too narrow to be averaged to {max_numbers:,} numbers."
         )
-    k = _block_size(image, channels, max_numbers)
+    k = _choose_block_size(image, channels, max_numbers)
     scale = max(s for s in (1, 2, 4, 8) if 4 * s <= max(k, 4))  # leaves blocks of 4 × 4, so that sizes stay near `most`
     image.draft(None, (width // scale, height // scale))  # which .png leaves as it is
-    small = _average_blocks(image, mode, _block_size(image, channels, max_numbers))[np.newaxis] / white
+    small = _average_blocks(image, mode, _choose_block_size(image, channels, max_numbers))[np.newaxis] / white
     notes = () if k == 1 else (f"{height} × {width} pixels averaged to {small.shape[1]} × {small.shape[2]}",)
     return small, notes
 
 
-def _block_size(image: "Image.Image", channels: int, max_numbers: int) -> int:
-    """Return the smallest k for which blocks of k × k pixels have at most `most` averages."""
+def _choose_block_size(image: "Image.Image", channels: int, max_numbers: int) -> int:
+    """Return the smallest k for which blocks of k × k pixels have at most `max_numbers` averages."""
     k = 1
     while image.height // k * (image.width // k) * channels > max_numbers:
         k += 1
@@ -104,7 +104,7 @@ def _check_pixels(width: int, height: int, decoded: float) -> None:
         )
 
 
-def _png_pixels(content: bytes) -> bytes:
+def _strip_png(content: bytes) -> bytes:
     """Return a .png file with its header, palette and pixels alone, the latter in one chunk."""
     kept: dict[bytes, list[bytes]] = {b"IHDR": [], b"PLTE": [], b"IDAT": [], b"IEND": []}
     at = len(_PNG)
@@ -124,14 +124,14 @@ def _png_pixels(content: bytes) -> bytes:
     width, height, bits, colour = struct.unpack_from(">IIBB", header)
     stored = (-(-bits // 8) if colour in _PNG_SINGLE else 4) * width * height  # in Pillow
     _check_pixels(width, height, stored)
-    return _PNG + b"".join(_png_chunk(kind, b"".join(data)) for kind, data in kept.items() if data)
+    return _PNG + b"".join(_build_png_chunk(kind, b"".join(data)) for kind, data in kept.items() if data)
 
 
-def _png_chunk(kind: bytes, data: bytes) -> bytes:
+def _build_png_chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(data, zlib.crc32(kind)))
 
 
-def _jpeg_pixels(content: bytes) -> bytes:
+def _strip_jpeg(content: bytes) -> bytes:
     """Return a .jpg file with its tables, frame and scans alone, after counting what decoding them takes.
 
     Each scan goes over all pixels of its channels, even if it is empty. A picture with more than one scan is held as

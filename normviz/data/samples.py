@@ -46,7 +46,7 @@ def sample_digits(shape: Shape, seed: int) -> np.ndarray:
     """
     examples, height, width, channels = shape
     rng = np.random.default_rng(seed)
-    images = _digit_images(examples, height, width, rng)
+    images = _sample_digit_images(examples, height, width, rng)
     (of_tints,) = rng.spawn(1)
     tint = of_tints.uniform(0.25, 1, (examples, 1, 1, channels)) if channels > 1 else 1.0
     return images[..., None] * tint
@@ -56,7 +56,7 @@ def sample_digit_features(shape: Shape, seed: int) -> np.ndarray:
     """Sample feature maps of digits: C random 3 × 3 filters (variance 2/9, zero padding) on each image."""
     examples, height, width, channels = shape
     rng = np.random.default_rng(seed)
-    images = np.pad(_digit_images(examples, height, width, rng), ((0, 0), (1, 1), (1, 1)))
+    images = np.pad(_sample_digit_images(examples, height, width, rng), ((0, 0), (1, 1), (1, 1)))
     (of_filters,) = rng.spawn(1)
     filters = of_filters.normal(0, (2 / 9) ** 0.5, (3, 3, channels))
     patches = np.lib.stride_tricks.sliding_window_view(images, (3, 3), axis=(1, 2))
@@ -70,7 +70,7 @@ def sample_photographs(shape: Shape, seed: int) -> np.ndarray:
     """
     examples, height, width, channels = shape
     rng = np.random.default_rng(seed)
-    pictures = np.stack([_photograph(name, height, width) for name in ("china.jpg", "flower.jpg")])
+    pictures = np.stack([_load_photograph(name, height, width) for name in ("china.jpg", "flower.jpg")])
     x = pictures[(np.arange(examples) + seed) % 2]
     if channels == 3:
         return x
@@ -91,7 +91,7 @@ SAMPLES: dict[str, Sample] = {
 """Every kind of data by key, in the order in which the app offers them."""
 
 
-def _digit_images(examples: int, height: int, width: int, rng: np.random.Generator) -> np.ndarray:
+def _sample_digit_images(examples: int, height: int, width: int, rng: np.random.Generator) -> np.ndarray:
     """Sample grey digits in 0..1, in the shape (examples, height, width)."""
     from PIL import Image  # imported here: noise needs no pictures
 
@@ -106,7 +106,7 @@ def _digit_images(examples: int, height: int, width: int, rng: np.random.Generat
     return np.stack([np.asarray(image, dtype=np.float64) for image in sized])[again]
 
 
-def _photograph(name: str, height: int, width: int) -> np.ndarray:
+def _load_photograph(name: str, height: int, width: int) -> np.ndarray:
     """Load a photograph of scikit-learn as (height, width, 3) in 0..1, its largest part of these proportions."""
     from PIL import Image, ImageOps
 

@@ -24,8 +24,8 @@ def describe_aim(scheme: Scheme, x: np.ndarray, result: NormalizationResult, thr
         return ""
     if any(find_windowed_axes(field, x.shape) for field in scheme.fields):
         return ""
-    reached = _reached(scheme, x.shape, result)
-    return f"{_start(scheme, result, threshold)} {reached}." if reached else ""
+    reached = _describe_reached_aim(scheme, x.shape, result)
+    return f"{_write_start(scheme, result, threshold)} {reached}." if reached else ""
 
 
 def name_field(field: Field, axes: tuple[str, ...], shape: Shape) -> str:
@@ -34,7 +34,7 @@ def name_field(field: Field, axes: tuple[str, ...], shape: Shape) -> str:
     >>> name_field(Field.parse("own, full, full, groups(2)"), ("N", "H", "W", "C"), (4, 4, 4, 6))
     'group of channels of every example'
     """
-    return _noun(field.canonical(shape), axes, name_axes(axes, shape))
+    return _format_field_noun(field.canonical(shape), axes, name_axes(axes, shape))
 
 
 def describe_scope(scheme: Scheme) -> str:
@@ -47,7 +47,7 @@ def describe_scope(scheme: Scheme) -> str:
     'every position of every example alone, over all channels; no mean is subtracted'
     """
     fields = scheme.fields[-1:] if scheme.kind.divides_by_matrix else scheme.fields
-    scopes = list(dict.fromkeys(_scope(field, scheme.axes) for field in fields))
+    scopes = list(dict.fromkeys(_describe_scope(field, scheme.axes) for field in fields))
     if len(scopes) != 1:
         alone = "every element alone" if scheme.function else "nothing"
         return f"mean: {scopes[0]}; divisor: {scopes[1]}" if scopes else alone
@@ -59,28 +59,28 @@ def describe_scope(scheme: Scheme) -> str:
     return "; ".join([*scopes, *(note for note, holds in notes.items() if holds)])
 
 
-def _scope(field: Field, axes: tuple[str, ...]) -> str:
-    """Return the noun of a field, and the axes along which it holds several indices."""
+def _describe_scope(field: Field, axes: tuple[str, ...]) -> str:
+    """Describe what a field holds: "every channel alone, over all examples"."""
     called = [AXIS_NAMES[name] for name in axes]
     if all(rule == OWN for rule in field.rules):
         return "every element alone"
-    noun = _noun(field, axes, called)
+    noun = _format_field_noun(field, axes, called)
     parts = {"full": "all {}", "window": "the {} near each element"}
-    names = {kind: _names(field, kind, axes, [each.many for each in called]) for kind in parts}
+    names = {kind: _name_axes_by_rule(field, kind, axes, [each.many for each in called]) for kind in parts}
     over = " and ".join(parts[kind].format(join_words(each.values(), "and")) for kind, each in names.items() if each)
     return f"{f'every {noun} alone' if noun else 'the whole tensor'}{over and f', over {over}'}"
 
 
-def _noun(field: Field, axes: tuple[str, ...], called: Sequence[AxisNames]) -> str:
-    own = _names(field, "own", axes, [each.one for each in called])
-    groups = _names(field, "groups", axes, [each.many for each in called])
+def _format_field_noun(field: Field, axes: tuple[str, ...], axis_names: Sequence[AxisNames]) -> str:
+    own = _name_axes_by_rule(field, "own", axes, [each.one for each in axis_names])
+    groups = _name_axes_by_rule(field, "groups", axes, [each.many for each in axis_names])
     named = own | {axis: f"group of {name}" for axis, name in groups.items()}
     return " of every ".join(named[axis] for axis in sorted(named, reverse=True))
 
 
-def _names(field: Field, kind: str, axes: tuple[str, ...], called: Sequence[str]) -> dict[int, str]:
+def _name_axes_by_rule(field: Field, kind: str, axes: tuple[str, ...], axis_names: Sequence[str]) -> dict[int, str]:
     """Return the names of the axes with a kind of rule; rows and columns together are positions."""
-    names = {axis: called[axis] for axis, rule in enumerate(field.rules) if rule.kind == kind}
+    names = {axis: axis_names[axis] for axis, rule in enumerate(field.rules) if rule.kind == kind}
     rows, columns = (1, 2) if "H" in axes else (0, 1)
     if rows in names and columns in names:
         names[rows] = names[rows].replace("row", "position")
@@ -88,7 +88,7 @@ def _names(field: Field, kind: str, axes: tuple[str, ...], called: Sequence[str]
     return names
 
 
-def _start(scheme: Scheme, result: NormalizationResult, threshold: float) -> str:
+def _write_start(scheme: Scheme, result: NormalizationResult, threshold: float) -> str:
     """Return "Afterwards", or "Before γ and β," where what is learned changes x̂."""
     values = result.xhat if scheme.has_xhat else result.v
     unchanged = np.array_equal(result.y, values, equal_nan=True)
@@ -99,7 +99,7 @@ def _start(scheme: Scheme, result: NormalizationResult, threshold: float) -> str
     return f"Before {join_words([*learned, *(['τ'] if cut else [])], 'and')},"
 
 
-def _reached(scheme: Scheme, shape: Shape, result: NormalizationResult) -> str:
+def _describe_reached_aim(scheme: Scheme, shape: Shape, result: NormalizationResult) -> str:
     """Return what holds for every field: "every channel has mean 0 and variance 1"."""
     own = KIND_FORMULAS[scheme.kind.key].describe_aim(scheme, result)
     if own is not None:
@@ -109,7 +109,7 @@ def _reached(scheme: Scheme, shape: Shape, result: NormalizationResult) -> str:
     size = 1.0 if square is not None else float(np.abs(values).max()) or 1.0
     centred = mean is not None and is_near(reduce_boxes(values, mean, np.mean) / size, 0)
     if square is None:
-        return f"{_every(scheme, mean, shape)} has mean 0" if mean is not None and centred else ""
+        return f"{_format_every_field(scheme, mean, shape)} has mean 0" if mean is not None and centred else ""
     squares = reduce_boxes(values**2, square, np.mean)
     if not np.isfinite(squares).all():
         return ""
@@ -119,19 +119,19 @@ def _reached(scheme: Scheme, shape: Shape, result: NormalizationResult) -> str:
         return f"the weights of every {noun} have length 1" if is_near(lengths, 1) else ""
     joint = mean is not None and mean.canonical(shape) == square.canonical(shape)
     name = "variance" if joint and centred else "mean square"
-    measure = f"{name} {_range(squares, result, scheme)}"
+    measure = f"{name} {_format_range(squares, result, scheme)}"
     if centred and joint:
-        return f"{_every(scheme, square, shape)} has mean 0 and {measure}"
-    clauses = [f"{_every(scheme, mean, shape)} has mean 0"] if centred else []
-    return ", and ".join([*clauses, f"{_every(scheme, square, shape)} has {measure}"])
+        return f"{_format_every_field(scheme, square, shape)} has mean 0 and {measure}"
+    clauses = [f"{_format_every_field(scheme, mean, shape)} has mean 0"] if centred else []
+    return ", and ".join([*clauses, f"{_format_every_field(scheme, square, shape)} has {measure}"])
 
 
-def _every(scheme: Scheme, field: Field | None, shape: Shape) -> str:
+def _format_every_field(scheme: Scheme, field: Field | None, shape: Shape) -> str:
     noun = name_field(field, scheme.axes, shape) if field is not None else ""
     return f"every {noun}" if noun else "the whole tensor"
 
 
-def _range(squares: np.ndarray, result: NormalizationResult, scheme: Scheme) -> str:
+def _format_range(squares: np.ndarray, result: NormalizationResult, scheme: Scheme) -> str:
     """Return 1, or the range that is measured, with its reason: fields of equal numbers, or ε."""
     if is_near(squares, 1):
         return "1"

@@ -38,17 +38,17 @@ Tag = tuple[str, ...]
 """The subscript that distinguishes numbers of groups or radii: nothing, the axis's letter, the field, or both."""
 
 
-def _own(axis: str, rule: Rule, tag: Tag) -> Term:
+def _build_own_term(axis: str, rule: Rule, tag: Tag) -> Term:
     letter = AXIS_NAMES[axis].letter
     return Term(letter, letter)
 
 
-def _full(axis: str, rule: Rule, tag: Tag) -> Term:
+def _build_full_term(axis: str, rule: Rule, tag: Tag) -> Term:
     letter, size = AXIS_NAMES[axis].letter, format_axis_size(axis)
     return Term("", letter, size, whole=letter)
 
 
-def _groups(axis: str, rule: Rule, tag: Tag) -> Term:
+def _build_group_term(axis: str, rule: Rule, tag: Tag) -> Term:
     letter, size = AXIS_NAMES[axis].letter, format_axis_size(axis)
     group, count = (symbol + format_subscript(",".join(tag)) for symbol in "gG")
     members, share = rf"\mathcal{{G}}{format_subscript(group)}", rf"\tfrac{{{size}}}{{{count}}}"
@@ -59,7 +59,7 @@ def _groups(axis: str, rule: Rule, tag: Tag) -> Term:
     return Term(group, letter, f"({size}/{count})", rf"\sum_{{{letter}\in{members}}}", where)
 
 
-def _window(axis: str, rule: Rule, tag: Tag) -> Term:
+def _build_window_term(axis: str, rule: Rule, tag: Tag) -> Term:
     letter, radius = AXIS_NAMES[axis].letter, "R" + format_subscript(",".join(tag))
     field = "".join(rf"^{{{part}}}" for part in tag if part in ("A", "B"))
     near, members = rf"|{letter}'-{letter}|\le {radius}", rf"\mathcal{{W}}{field}{format_subscript(letter)}"
@@ -70,7 +70,12 @@ def _window(axis: str, rule: Rule, tag: Tag) -> Term:
     return Term(letter, letter + "'", f"|{members}|", rf"\sum_{{{near}}}", where)
 
 
-_TERMS: dict[str, Callable[[str, Rule, Tag], Term]] = {"own": _own, "full": _full, "groups": _groups, "window": _window}
+_TERMS: dict[str, Callable[[str, Rule, Tag], Term]] = {
+    "own": _build_own_term,
+    "full": _build_full_term,
+    "groups": _build_group_term,
+    "window": _build_window_term,
+}
 
 _TAGS: tuple[Callable[[str, str], Tag], ...] = (
     lambda letter, field: (),
@@ -130,7 +135,7 @@ class AverageFormula:
 def build_averages(scheme: Scheme) -> dict[str, AverageFormula]:
     """Build the averages over the summation field "A" and the suppression field "B", if the scheme has them."""
     fields: dict[str, Field | None] = {"A": scheme.summation, "B": scheme.suppression}
-    tags = _tags(scheme, fields)
+    tags = _choose_tags(scheme, fields)
     return {
         name: AverageFormula(
             tuple(
@@ -143,7 +148,7 @@ def build_averages(scheme: Scheme) -> dict[str, AverageFormula]:
     }
 
 
-def _tags(scheme: Scheme, fields: dict[str, Field | None]) -> dict[tuple[str, str], Tag]:
+def _choose_tags(scheme: Scheme, fields: dict[str, Field | None]) -> dict[tuple[str, str], Tag]:
     """Return the shortest distinct tags for each axis and field with a number of groups or a radius.
 
     One symbol may stand for one radius on all axes, but a group's index belongs to one axis.

@@ -25,8 +25,8 @@ def build_backward_formulas(scheme: Scheme) -> list[Formula]:
     The list has only the lines that the scheme needs. The lines of a weight scheme in front of it come last.
     """
     parts, formulas = build_formula_parts(scheme), KIND_FORMULAS[scheme.kind.key]
-    incoming = Formula("incoming", formulas.incoming or f"d{parts.element} = {_incoming(scheme, parts)}")
-    own = [incoming, *formulas.differentiate(scheme, parts), *_parameters(scheme, parts)]
+    incoming = Formula("incoming", formulas.incoming or f"d{parts.element} = {_format_incoming(scheme, parts)}")
+    own = [incoming, *formulas.differentiate(scheme, parts), *_build_parameter_formulas(scheme, parts)]
     own += formulas.differentiate_inside(scheme, parts)
     where = [line for line in build_formulas(scheme) if line.name == "where"]
     where = [*formulas.define_inverse(scheme), *where]
@@ -37,25 +37,25 @@ def build_backward_formulas(scheme: Scheme) -> list[Formula]:
     return [*own, *where, *(Formula(f"weights: {name}", latex) for name, latex in front)]
 
 
-def _parameters(scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
+def _build_parameter_formulas(scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
     """Yield ∂l/∂γ and ∂l/∂β."""
     dy = format_derivative("y" + parts.element)
     if scheme.gain is not None:
-        gain = format_gain_symbol(scheme) + _along(scheme.gain)
+        gain = format_gain_symbol(scheme) + _format_axis_index(scheme.gain)
         base = parts.hat if scheme.has_xhat else parts.centred + parts.element
         yield Formula("gain", rf"{format_derivative(gain)} = {format_sum(scheme, scheme.gain)}{dy}\,{base}")
     if scheme.bias is not None:
-        bias = r"\beta" + _along(scheme.bias)
+        bias = r"\beta" + _format_axis_index(scheme.bias)
         yield Formula("bias", f"{format_derivative(bias)} = {format_sum(scheme, scheme.bias)}{dy}")
 
 
-def _incoming(scheme: Scheme, parts: FormulaParts) -> str:
+def _format_incoming(scheme: Scheme, parts: FormulaParts) -> str:
     """Format ∂l/∂x̂, or ∂l/∂v if nothing divides: ∂l/∂y times the gain."""
     if scheme.acts and scheme.gain is None and scheme.bias is None:
         return format_derivative(parts.hat)
-    gain = "" if scheme.gain is None else rf"{format_gain_symbol(scheme)}{_along(scheme.gain)}\,"
+    gain = "" if scheme.gain is None else rf"{format_gain_symbol(scheme)}{_format_axis_index(scheme.gain)}\,"
     return gain + format_derivative("y" + parts.element)
 
 
-def _along(axes: tuple[str, ...]) -> str:
+def _format_axis_index(axes: tuple[str, ...]) -> str:
     return format_subscript("".join(AXIS_NAMES[axis].letter for axis in axes))

@@ -99,8 +99,8 @@ class KindFormulas:
         if scheme.suppression is None:
             yield self._differentiate_mean(scheme, parts, f"d{parts.element}", "d")
             return
-        yield from _averages(scheme, parts)
-        divided = _divided(scheme, parts)
+        yield from _build_averages(scheme, parts)
+        divided = _format_divided(scheme, parts)
         if scheme.summation is None or scheme.divides_by_variance:
             yield Formula("input", f"{dx} = {divided}")
             return
@@ -120,7 +120,7 @@ class KindFormulas:
     def differentiate_inside(self, scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
         """Yield the derivative by ε, or by the parameters of a function."""
         if scheme.suppression is not None and scheme.eps is not None:
-            cube = _cube(parts, "", "")
+            cube = _format_cubed_deviation(parts, "", "")
             total = rf"{format_sum(scheme, ())}\frac{{d{parts.element}\,{parts.centred}{parts.element}}}{{{cube}}}"
             yield Formula("smoothing", rf"\frac{{\partial l}}{{\partial\varepsilon}} = -\frac{{1}}{{2}}{total}")
 
@@ -350,7 +350,7 @@ def find_squares_under_root(deviation: np.ndarray, eps: float, plain: bool = Fal
     return np.where(extreme | plain, deviation, variance), form
 
 
-def _averages(scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
+def _build_averages(scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
     """Yield E[d x̂], and E[d] if A and B are one field; nothing for windows, whose σ stays under the sum."""
     square = parts.averages["B"]
     if square.window_terms:
@@ -359,30 +359,30 @@ def _averages(scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
     over = square.sums if scheme.per_fan_in else square.prefix  # the fan-in in x̂ takes up that of the mean
     if scheme.divides_by_variance:
         yield Formula("mean", rf"\overline{{d}}{square.index} = {square.prefix}d{square.summand}")
-    yield Formula("along", rf"{_alongformat_hat(scheme, parts)} = {over}d{square.summand}\,{hat}")
+    yield Formula("along", rf"{_format_hat_average(scheme, parts)} = {over}d{square.summand}\,{hat}")
 
 
-def _divided(scheme: Scheme, parts: FormulaParts) -> str:
+def _format_divided(scheme: Scheme, parts: FormulaParts) -> str:
     """Format ∂l/∂v; if A and B are one field, the mean is subtracted as well, and the result is ∂l/∂x."""
     square, d = parts.averages["B"], "d" + parts.element
     if square.window_terms:
-        cube = _cube(parts, square.index, square.neighbour_index)
+        cube = _format_cubed_deviation(parts, square.index, square.neighbour_index)
         back = square.format_transposed(rf"\frac{{d{square.summand}\,{parts.centred}{square.summand}}}{{{cube}}}")
         return rf"\frac{{{d}}}{{{parts.below}}} - {parts.centred}{parts.element}\,{back}"
     mean = rf" - \overline{{d}}{square.index}" if scheme.divides_by_variance else ""
     return (
-        rf"\frac{{1}}{{{_below(scheme, parts)}}}\left({d}{mean} - "
-        rf"{parts.hat}\,{_alongformat_hat(scheme, parts)}\right)"
+        rf"\frac{{1}}{{{_format_divisor(scheme, parts)}}}\left({d}{mean} - "
+        rf"{parts.hat}\,{_format_hat_average(scheme, parts)}\right)"
     )
 
 
-def _alongformat_hat(scheme: Scheme, parts: FormulaParts) -> str:
+def _format_hat_average(scheme: Scheme, parts: FormulaParts) -> str:
     """Format the symbol of E[d x̂], a sum if x̂ has the fan-in."""
     both = rf"d\hat{{{parts.tensor}}}"
     return (rf"\langle {both}\rangle" if scheme.per_fan_in else rf"\overline{{{both}}}") + parts.averages["B"].index
 
 
-def _below(scheme: Scheme, parts: FormulaParts) -> str:
+def _format_divisor(scheme: Scheme, parts: FormulaParts) -> str:
     """Format the divisor, with the square root of the fan-in if x̂ has that."""
     if not scheme.per_fan_in:
         return parts.below
@@ -390,7 +390,7 @@ def _below(scheme: Scheme, parts: FormulaParts) -> str:
     return rf"\sqrt{{{sizes}}}\,{parts.below}"
 
 
-def _cube(parts: FormulaParts, index: str, neighbour: str) -> str:
+def _format_cubed_deviation(parts: FormulaParts, index: str, neighbour: str) -> str:
     """Format (σ² + ε)^{3/2}, under the index of a neighbour."""
     inside = parts.below.removeprefix(r"\sqrt{").removesuffix("}")
     if index:

@@ -21,43 +21,45 @@ def convert_to_mathml(latex: str) -> str:
         ValueError: anything else.
     """
     tokens = _TOKEN.findall(latex)[::-1]
-    content = "".join(_rows(tokens))
+    content = "".join(_convert_terms(tokens))
     if tokens:
         raise ValueError(f"{latex} closes what it has not opened")
     return content
 
 
-def _rows(tokens: list[str]) -> Iterator[str]:
+def _convert_terms(tokens: list[str]) -> Iterator[str]:
     """Yield the terms of a group, each with its indices; consume the tokens up to the end of the group."""
     while tokens and tokens[-1] != "}":
-        term, scripts = _term(tokens), dict.fromkeys("_^", "")
+        term, scripts = _convert_term(tokens), dict.fromkeys("_^", "")
         while tokens and tokens[-1] in scripts:
             place = tokens.pop()
-            scripts[place] = _term(tokens)
+            scripts[place] = _convert_term(tokens)
         tag = "m" + "sub" * bool(scripts["_"]) + "sup" * bool(scripts["^"])
         yield f"<{tag}>{term}{''.join(scripts.values())}</{tag}>" if tag != "m" else term
 
 
-def _term(tokens: list[str]) -> str:
+def _convert_term(tokens: list[str]) -> str:
     token = tokens.pop()
     if token == "{":
-        content = "".join(_rows(tokens))
+        content = "".join(_convert_terms(tokens))
         tokens.pop()
         return f"<mrow>{content}</mrow>"
     if token in (r"\num", r"\num*"):
-        return f'<mn data-number="{_name(tokens)}"{" data-bracketed" * token.endswith("*")}></mn>'
+        return f'<mn data-number="{_read_name(tokens)}"{" data-bracketed" * token.endswith("*")}></mn>'
     if token == r"\part":
-        return f'<mrow data-part="{_name(tokens)}">{_term(tokens)}</mrow>'
+        return f'<mrow data-part="{_read_name(tokens)}">{_convert_term(tokens)}</mrow>'
     if token == r"\frac":
-        return f"<mfrac>{_term(tokens)}{_term(tokens)}</mfrac>"
+        return f"<mfrac>{_convert_term(tokens)}{_convert_term(tokens)}</mfrac>"
     if token == r"\sqrt":
-        return f"<msqrt>{_term(tokens)}</msqrt>"
+        return f"<msqrt>{_convert_term(tokens)}</msqrt>"
     if token == r"\hat":
-        return f'<mi style="font-style: italic">{_name(tokens)}\u0302</mi>'  # a hat of its own would float far above
+        return (
+            f'<mi style="font-style: italic">{_read_name(tokens)}\u0302</mi>'  # a hat of its own would float far above
+        )
     if token == r"\operatorname":
-        return f"<mi>{_name(tokens)}</mi>"
+        return f"<mi>{_read_name(tokens)}</mi>"
     if token == r"\overline":
-        return f'<mover accent="true">{_term(tokens)}<mo>¯</mo></mover>'
+        return f'<mover accent="true">{_convert_term(tokens)}<mo>¯</mo></mover>'
     if token in MATHML_OPERATORS:
         return f"<mo>{MATHML_OPERATORS[token]}</mo>"
     if token.isdigit():
@@ -67,7 +69,7 @@ def _term(tokens: list[str]) -> str:
     raise ValueError(f"{token} is not of the LaTeX that becomes MathML")
 
 
-def _name(tokens: list[str]) -> str:
+def _read_name(tokens: list[str]) -> str:
     """Return the text in braces, as it is."""
     tokens.pop()
     name = ""

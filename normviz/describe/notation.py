@@ -57,19 +57,19 @@ def build_formulas(scheme: Scheme) -> list[Formula]:
     out if the scheme has none. The lines of the weight scheme in front of it come first.
     """
     return [
-        *_weights_in_front(scheme),
-        *_statistics(scheme),
+        *_build_weight_formulas(scheme),
+        *_build_statistics(scheme),
         *KIND_FORMULAS[scheme.kind.key].define_normalized(scheme),
-        *_output(scheme),
-        *_where(scheme),
+        *_build_output(scheme),
+        *_build_definitions(scheme),
     ]
 
 
 def build_main_formulas(scheme: Scheme) -> list[Formula]:
     """Build the lines of a scheme's statistics and x̂, after the lines of the weight scheme in front of it."""
-    front = [line for line in _weights_in_front(scheme) if line.name != "weights: where"]
+    front = [line for line in _build_weight_formulas(scheme) if line.name != "weights: where"]
     shown = ("mean", "variance", "mean square", "largest singular value", "covariance", "normalized")
-    own = [*_statistics(scheme), *KIND_FORMULAS[scheme.kind.key].define_normalized(scheme)]
+    own = [*_build_statistics(scheme), *KIND_FORMULAS[scheme.kind.key].define_normalized(scheme)]
     return [*front, *(line for line in own if line.name in shown)]
 
 
@@ -100,7 +100,7 @@ def format_latex_number(value: float, digits: int = 4) -> str:
     return {"1": power, "-1": f"-{power}"}.get(mantissa, rf"{mantissa}\cdot{power}")
 
 
-def _statistics(scheme: Scheme) -> Iterator[Formula]:
+def _build_statistics(scheme: Scheme) -> Iterator[Formula]:
     """Yield the mean, the centred element, and the divisor."""
     x, index = scheme.symbol, format_element(scheme)
     averages = build_averages(scheme)
@@ -111,7 +111,7 @@ def _statistics(scheme: Scheme) -> Iterator[Formula]:
     yield from KIND_FORMULAS[scheme.kind.key].define_statistic(scheme)
 
 
-def _output(scheme: Scheme) -> Iterator[Formula]:
+def _build_output(scheme: Scheme) -> Iterator[Formula]:
     """Yield y = γ x̂ + β with the parameters that the scheme learns, nothing if it learns none; then max(y, τ)."""
     if scheme.acts and scheme.gain is None and scheme.bias is None:
         return
@@ -127,7 +127,7 @@ def _output(scheme: Scheme) -> Iterator[Formula]:
         yield Formula("activation", rf"z{format_element(scheme)} = \max(y{format_element(scheme)}, {threshold})")
 
 
-def _where(scheme: Scheme) -> Iterator[Formula]:
+def _build_definitions(scheme: Scheme) -> Iterator[Formula]:
     """Yield the definitions of the groups, windows, lengths and matrices in the other lines."""
     averages = build_averages(scheme)
     explained = [term.where for average in averages.values() for term in average.terms if term.where]
@@ -135,7 +135,7 @@ def _where(scheme: Scheme) -> Iterator[Formula]:
     yield from KIND_FORMULAS[scheme.kind.key].define_terms(scheme)
 
 
-def _weights_in_front(scheme: Scheme) -> Iterator[Formula]:
+def _build_weight_formulas(scheme: Scheme) -> Iterator[Formula]:
     weight = scheme.on_weights
     if weight is None or weight is scheme:
         return

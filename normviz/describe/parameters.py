@@ -41,12 +41,15 @@ def list_parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
     rows: list[ParameterRow] = []
     if scheme.weight is not None:
         rows = [
-            _in_front(row) for row in list_parameter_shapes(SCHEMES[scheme.weight], (UNKNOWN_FAN_IN, 1, 1, shape[-1]))
+            _mark_as_in_front(row)
+            for row in list_parameter_shapes(SCHEMES[scheme.weight], (UNKNOWN_FAN_IN, 1, 1, shape[-1]))
         ]
     if scheme.function is not None:
         inside = {"α": "learned factor"} | ({} if scheme.shift is None else {"s": "learned shift"})
         rows += [
-            ParameterRow(name, f"{role} inside {scheme.kind.function}, one for all", *_shapes_along(scheme, (), shape))
+            ParameterRow(
+                name, f"{role} inside {scheme.kind.function}, one for all", *_find_shapes_along(scheme, (), shape)
+            )
             for name, role in inside.items()
         ]
     learned = (
@@ -56,9 +59,9 @@ def list_parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
         if axes is not None:
             each = " and ".join(", ".join(AXIS_NAMES[axis].one for axis in axes).rsplit(", ", 1))
             role = f"learned {what} for each {each}" if axes else f"learned {what}"
-            rows.append(ParameterRow(name, role, *_shapes_along(scheme, axes, shape)))
+            rows.append(ParameterRow(name, role, *_find_shapes_along(scheme, axes, shape)))
     for name in scheme.keeps:
-        rows.append(ParameterRow(name, "state, updated in training", *_state_shapes(scheme, name, shape)))
+        rows.append(ParameterRow(name, "state, updated in training", *_find_state_shapes(scheme, name, shape)))
     return rows
 
 
@@ -104,7 +107,7 @@ def warn_about_keras_axis(scheme: Scheme, shape: Shape) -> str | None:
     return None
 
 
-def _in_front(row: ParameterRow) -> ParameterRow:
+def _mark_as_in_front(row: ParameterRow) -> ParameterRow:
     """Mark a row as one of the weight scheme in front of another scheme."""
     shapes = (text.replace(f"({UNKNOWN_FAN_IN},)", "(fan-in,)") for text in row[2:])
     return ParameterRow(_OF_WEIGHTS.format(row.name), row.role, *shapes)
@@ -117,7 +120,7 @@ _SINGULAR_VECTORS: dict[str, Callable[[int, int], tuple[str, str, str]]] = {
 """Shapes of the singular vectors of the (fan-in, units) matrix; Keras has only the right one, as a row."""
 
 
-def _state_shapes(scheme: Scheme, name: str, shape: Shape) -> tuple[str, str, str]:
+def _find_state_shapes(scheme: Scheme, name: str, shape: Shape) -> tuple[str, str, str]:
     """Return the shape of a state here, in PyTorch, in Keras; a statistic has the shape of A's statistics."""
     if name in _SINGULAR_VECTORS:
         return _SINGULAR_VECTORS[name](prod(shape[:-1]), shape[-1])
@@ -126,10 +129,10 @@ def _state_shapes(scheme: Scheme, name: str, shape: Shape) -> tuple[str, str, st
         return str((groups, shape[-1] // groups, shape[-1] // groups)), "–", "–"
     rules = zip(scheme.axes, scheme.fields[0].rules if scheme.fields else (FULL,) * 4, strict=True)
     kept = [axis for axis, rule in rules if rule != FULL and axis != "N"]  # for inference, whose examples are others
-    return _shapes_along(scheme, kept, shape)
+    return _find_shapes_along(scheme, kept, shape)
 
 
-def _shapes_along(scheme: Scheme, axes: Collection[str], shape: Shape) -> tuple[str, str, str]:
+def _find_shapes_along(scheme: Scheme, axes: Collection[str], shape: Shape) -> tuple[str, str, str]:
     """Return the shape of a parameter that varies along these axes: here, in PyTorch, in Keras.
 
     PyTorch puts channels first, and gives parameters of weights all four axes.

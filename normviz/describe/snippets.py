@@ -84,7 +84,7 @@ def write_snippet(
     if framework not in _FRAMEWORKS:
         raise InvalidInput(f"{framework!r} is not a framework with snippets; {', '.join(FRAMEWORKS)} are.")
     templates = _FRAMEWORKS[framework]
-    facts = _facts(scheme, templates.function, shape, eps, gain, bias, source)
+    facts = _collect_facts(scheme, templates.function, shape, eps, gain, bias, source)
     layer = _find_layer(scheme, templates.recipe, shape, facts["eps"], facts["gain"], facts["bias"])
     facts["threshold"] = None if scheme.threshold is None else float(threshold)
     return render_template(templates.operations if layer is None else templates.layer, layer=layer, **facts)
@@ -107,11 +107,11 @@ def write_backward_snippet(scheme: Scheme, framework: str, shape: Shape, eps: fl
         for name, kept, summand in parameters
         if kept is not None
     ]
-    facts = _facts(scheme, _FRAMEWORKS[framework].function, shape, eps, 1.0, 0.0, None)
+    facts = _collect_facts(scheme, _FRAMEWORKS[framework].function, shape, eps, 1.0, 0.0, None)
     return render_template(_BACKWARD[framework], layer=None, learned=learned, **facts)
 
 
-def _facts(
+def _collect_facts(
     scheme: Scheme, function: str, shape: Shape, eps: float, gain: float, bias: float, source: str | None
 ) -> dict[str, Any]:
     """Return the facts for the templates; raises InvalidInput as `write_snippet` does."""
@@ -128,8 +128,8 @@ def _facts(
         "eps": float(eps),
         "gain": None if scheme.gain is None or gain == 1 else float(gain),
         "bias": None if scheme.bias is None or bias == 0 else float(bias),
-        "centre": _steps(scheme.summation, shape),
-        "divide": _steps(scheme.suppression, shape),
+        "centre": _list_steps(scheme.summation, shape),
+        "divide": _list_steps(scheme.suppression, shape),
         "threshold": None,
         "matrices": scheme.matrices(sizes),
         "passed": "" if scheme.function is None else getattr(scheme.function, function),
@@ -165,5 +165,5 @@ def _find_layer(
     return None
 
 
-def _steps(field: Field | None, shape: Shape) -> tuple[AveragingStep, ...] | None:
+def _list_steps(field: Field | None, shape: Shape) -> tuple[AveragingStep, ...] | None:
     return None if field is None else list_averaging_steps(field.rules, shape)

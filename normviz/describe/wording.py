@@ -152,24 +152,26 @@ class BoundScheme:
         if len(parts) == 2 and not any(find_windowed_axes(part.field, self.shape) for part in parts):
             (mean,), (square,) = (part.names for part in parts)
             return f"a {mean} over one field, a {square} over another"
-        return "; ".join(self._own_words(part) or _with_articles(part) for part in parts) or "nothing"
+        return "; ".join(self._describe_own_windows(part) or _add_articles(part) for part in parts) or "nothing"
 
     def describe_boxes(self, index: Index) -> list[BoxDescription]:
         """Describe the fields of an element and the statistics shared in them, by field."""
-        return [self._box(part, index) for part in self.statistics]
+        return [self._describe_box(part, index) for part in self.statistics]
 
     def describe_statistic_counts(self) -> str:
         """Count the statistics and their elements: "4 statistics, each of 96 elements"; if the fields differ,
         "24 means, each of 16 elements; 4 mean squares, each of 96 elements".
         """
         nouns = ["statistic"] if len(self.statistics) == 1 else [part.names[0] for part in self.statistics]
-        counted = (_count(noun, part.field, self.shape) for noun, part in zip(nouns, self.statistics, strict=True))
+        counted = (
+            _count_fields(noun, part.field, self.shape) for noun, part in zip(nouns, self.statistics, strict=True)
+        )
         return "; ".join(counted) or "no statistics"
 
     def describe_axes(self, axes: Sequence[int], names: Sequence[str] = ()) -> str:
         """Describe what the scheme does along axes: "N averaged", "H and W kept"; `names`: names of all four."""
         names = names or self.scheme.axes
-        parts = [(names[axis], _done(self.scheme, axis, self.shape[axis])) for axis in axes]
+        parts = [(names[axis], _describe_axis(self.scheme, axis, self.shape[axis])) for axis in axes]
         if len({done for _, done in parts}) == 1:
             return f"{' and '.join(name for name, _ in parts)} {parts[0][1]}".strip()
         return ", ".join(f"{name} {done}" for name, done in parts)
@@ -192,9 +194,9 @@ class BoundScheme:
         text += f"{name}: lit is the field{of or ' of the chosen element'}, {lit.where}"
         return text + "".join(f"; dashed that of its {box.names[0]}, {box.where}" for box in dashed) + "."
 
-    def _box(self, part: FieldStatistics, index: Index) -> BoxDescription:
+    def _describe_box(self, part: FieldStatistics, index: Index) -> BoxDescription:
         where = describe_field_box(part.field, index, self.shape, self.scheme.axes)
-        given, own = _with_articles(part), self._own_words(part)
+        given, own = _add_articles(part), self._describe_own_windows(part)
         if own:
             return BoxDescription(
                 part.names, where, f"its window: {own}", f"It takes {given} of its own over {where}.", BOX_TEMPLATES
@@ -208,21 +210,21 @@ class BoundScheme:
             return BoxDescription(part.names, where, f"it has {given}", f"It has {given} of its own: {where}.", shared)
         return BoxDescription(part.names, where, f"they share {given}", f"It shares {given} among {where}.", shared)
 
-    def _own_words(self, part: FieldStatistics) -> str:
+    def _describe_own_windows(self, part: FieldStatistics) -> str:
         """Describe a window, which is not shared: "every row has a mean of its own"; empty without windows."""
         moving = find_windowed_axes(part.field, self.shape)
         if not moving:
             return ""
         alone = part.field.canonical(self.shape).blocks.sizes(self.shape).max() == 1
         one = "element" if alone else " and ".join(self.axis_names[axis].one for axis in moving)
-        return f"every {one} has {_with_articles(part)} of its own"
+        return f"every {one} has {_add_articles(part)} of its own"
 
 
-def _with_articles(part: FieldStatistics) -> str:
+def _add_articles(part: FieldStatistics) -> str:
     return " and ".join(f"{'the' if 'largest' in name else 'a'} {name}" for name in part.names)
 
 
-def _count(noun: str, field: Field, shape: Shape) -> str:
+def _count_fields(noun: str, field: Field, shape: Shape) -> str:
     sizes = field.sizes(shape)
     least, most = int(sizes.min()), int(sizes.max())
     count = prod(field.statistics_shape(shape))
@@ -320,10 +322,10 @@ def describe_reduction(field: Field, axes: Sequence[str], shape: Shape) -> str:
 
 def pluralize(number: int, noun: str) -> str:
     """Format a count with its noun: "1 element", "96 elements", "4,096 elements"."""
-    return f"{number:,} {noun if number == 1 else _many(noun)}"
+    return f"{number:,} {noun if number == 1 else _pluralize_noun(noun)}"
 
 
-def _many(noun: str) -> str:
+def _pluralize_noun(noun: str) -> str:
     return f"{noun.removesuffix('ix')}ices" if noun.endswith("matrix") else f"{noun}s"
 
 
@@ -361,7 +363,7 @@ def format_duration(seconds: float) -> str:
     return pluralize(count, name)
 
 
-def _done(scheme: Scheme, axis: int, n: int) -> str:
+def _describe_axis(scheme: Scheme, axis: int, n: int) -> str:
     """Describe in a word or two what the scheme does along an axis, in A and in B if they differ."""
     rules = [field.rules[axis] for field in scheme.fields]
     if len({rule.canonical(n) for rule in rules}) == 2:

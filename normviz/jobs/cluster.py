@@ -92,13 +92,13 @@ class SchedulerConnection:
     """
 
     def __init__(self, address: str) -> None:
-        self.address, self.client = address, _connected(address)
+        self.address, self.client = address, _connect_client(address)
         self._checked: set[str] = set()
         self._sent: dict[str, SentJob] = {}
         self._news: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._lock, self._is_closed = Lock(), False
-        self._thread = Thread(target=self._pass_on, name="cluster", daemon=True)
-        self.client.subscribe_topic(self.client.id, self._hear)
+        self._thread = Thread(target=self._pass_on_messages, name="cluster", daemon=True)
+        self.client.subscribe_topic(self.client.id, self._handle_event)
         self._thread.start()
 
     @property
@@ -112,11 +112,11 @@ class SchedulerConnection:
         try:
             if not self._checked:
                 check_versions(
-                    f"The Dask scheduler at {self.address}", self._of_scheduler(soon)
+                    f"The Dask scheduler at {self.address}", self._fetch_versions(soon)
                 )  # it unpickles the messages
-            if not self._workers(soon):
+            if not self._list_workers(soon):
                 self.client.wait_for_workers(1, timeout=ANSWER_TIMEOUT)
-            new = self._workers(soon) - self._checked
+            new = self._list_workers(soon) - self._checked
             found = self.client.run(get_installed_versions, workers=[*new], on_error="return", **soon) if new else {}
         except TimeoutError as error:
             raise InvalidInput(
@@ -125,18 +125,18 @@ class SchedulerConnection:
                 f"dask worker {self.address} --nthreads 1"
             ) from error
         except OSError as error:
-            raise self._gone() from error
+            raise self._make_lost_error() from error
         for worker, there in found.items():
             if not isinstance(there, OSError):  # a worker that has just left
                 check_versions(f"The Dask worker at {worker}", there)
                 self._checked.add(worker)
 
-    def _workers(self, soon: dict[str, Any]) -> set[str]:
+    def _list_workers(self, soon: dict[str, Any]) -> set[str]:
         """Return the addresses of the workers."""
         scheduler = self.client.scheduler
         return {*self.client.sync(scheduler.ncores, **soon)} if scheduler else set()
 
-    def _of_scheduler(self, soon: dict[str, Any]) -> Any:
+    def _fetch_versions(self, soon: dict[str, Any]) -> Any:
         """Return the versions of the scheduler, or the error that it raised."""
         try:
             return self.client.run_on_scheduler(get_installed_versions, **soon)
@@ -151,10 +151,10 @@ class SchedulerConnection:
         there = DaskControl(self.client.id, key)
         with self._lock:
             if self._is_closed:
-                raise self._gone()
+                raise self._make_lost_error()
             task = self.client.submit(function, job, there, *more, key=key, pure=False)
             sent = self._sent[key] = SentJob(control, Future(), task)
-        task.add_done_callback(partial(self._fetch, key))
+        task.add_done_callback(partial(self._fetch_outcome, key))
         return sent.future
 
     def close(self, wait: bool) -> None:
@@ -164,13 +164,13 @@ class SchedulerConnection:
         self._is_closed = True
         self._thread.join()
 
-    def _hear(self, event: tuple[float, Any]) -> None:
+    def _handle_event(self, event: tuple[float, Any]) -> None:
         """Take an event of the client's topic, from a job or from Dask itself."""
         _, message = event
         if isinstance(message, tuple):
-            self._news.put(partial(self._report, *message))
+            self._news.put(partial(self._report_progress, *message))
 
-    def _report(self, key: str, share: float, result: Any) -> None:
+    def _report_progress(self, key: str, share: float, result: Any) -> None:
         """Pass on that a worker has begun a job, or the job's share and result so far."""
         sent = self._sent.get(key)
         if sent is None:
@@ -180,15 +180,15 @@ class SchedulerConnection:
         if result is not None:
             sent.control.report_progress(share, result)
 
-    def _fetch(self, key: str, task: "distributed.Future") -> None:
+    def _fetch_outcome(self, key: str, task: "distributed.Future") -> None:
         """Fetch the outcome of a task that has ended, in Dask's own thread, since that may take a while."""
         try:
-            ended = partial(self._end, key, task.result())
+            ended = partial(self._set_outcome, key, task.result())
         except Exception as error:
-            ended = partial(self._end, key, None, error)
+            ended = partial(self._set_outcome, key, None, error)
         self._news.put(ended)
 
-    def _end(self, key: str, result: Any, error: Exception | None = None) -> None:
+    def _set_outcome(self, key: str, result: Any, error: Exception | None = None) -> None:
         """Set the outcome of a job in the future of its sender."""
         sent = self._sent.pop(key, None)
         if sent is None:
@@ -196,9 +196,9 @@ class SchedulerConnection:
         if error is None or sent.control.should_stop():
             sent.future.set_result(result)
         else:
-            sent.future.set_exception(self._in_words(error))
+            sent.future.set_exception(self._make_readable(error))
 
-    def _pass_on(self) -> None:
+    def _pass_on_messages(self) -> None:
         """Pass on reports and cancellations until the connection is lost; then end all open jobs."""
         while not self.is_lost:
             try:
@@ -213,15 +213,15 @@ class SchedulerConnection:
         with self._lock:
             self._is_closed = True
         for key in [*self._sent]:
-            self._end(key, None, self._gone())
+            self._set_outcome(key, None, self._make_lost_error())
         self.client.close()
 
-    def _in_words(self, error: Exception) -> Exception:
-        """Return an error whose words a page can show."""
+    def _make_readable(self, error: Exception) -> Exception:
+        """Return the error of a job as one with a message that a page can show."""
         from distributed import KilledWorker
 
         if isinstance(error, CancelledError):
-            return self._gone()
+            return self._make_lost_error()
         if isinstance(error, KilledWorker):
             return InvalidInput(
                 f"{error.allowed_failures + 1} workers of the Dask cluster died while they ran this job, the last at "
@@ -229,7 +229,7 @@ class SchedulerConnection:
             )
         return error
 
-    def _gone(self) -> InvalidInput:
+    def _make_lost_error(self) -> InvalidInput:
         return InvalidInput(
             f"The Dask scheduler at {self.address} has gone, or was restarted; start the job again when it is there, "
             f"or name another one in {DASK_VARIABLE}."
@@ -248,7 +248,7 @@ class Cluster(Executor):
     """
 
     def __init__(self, address: str) -> None:
-        _endpoint(address)
+        _parse_endpoint(address)
         if find_spec("distributed") is None:
             raise InvalidInput(
                 f"{DASK_VARIABLE} is {address}, and Dask is not installed: pip install 'normviz[cluster]'."
@@ -275,7 +275,7 @@ class Cluster(Executor):
             self._connection.close(wait and not cancel_futures)
 
 
-def _endpoint(address: str) -> tuple[str, int]:
+def _parse_endpoint(address: str) -> tuple[str, int]:
     """Return the host and the port of an address. Raises InvalidInput for any other text."""
     try:
         parts = urlsplit(address)
@@ -288,12 +288,12 @@ def _endpoint(address: str) -> tuple[str, int]:
     )
 
 
-def _connected(address: str) -> "distributed.Client":
+def _connect_client(address: str) -> "distributed.Client":
     """Return a client of the scheduler. Raises InvalidInput if none answers."""
     from distributed import Client
 
     try:
-        socket.create_connection(_endpoint(address), timeout=ANSWER_TIMEOUT).close()
+        socket.create_connection(_parse_endpoint(address), timeout=ANSWER_TIMEOUT).close()
     except OSError as error:
         raise InvalidInput(
             f"No Dask scheduler listens at {address} ({error}); start one with `dask scheduler`, or name another in "

@@ -78,11 +78,11 @@ def perform(job: Job[Result], control: Control, limits: Limits = NO_LIMITS) -> R
     LimitExceeded if the job exceeds a limit.
     """
     start, before = time.monotonic(), read_resident_memory()
-    return run_or_fall_back(lambda steps: _perform(steps, control, limits, start, before), job)
+    return run_or_fall_back(lambda steps: _perform_steps(steps, control, limits, start, before), job)
 
 
-def _perform(
-    steps: Iterator[JobStep[Result]], control: Control, limits: Limits, start: float, before: int
+def _perform_steps(
+    steps: Iterator[JobStep[Result]], control: Control, limits: Limits, started_at: float, memory_before: int
 ) -> Result | None:
     reported, last = -math.inf, None
     while not control.should_stop():
@@ -94,7 +94,7 @@ def _perform(
             control.report_progress(step.share, step.result())
             reported = time.monotonic()
         if limits is not NO_LIMITS:
-            limits.check(now - start, read_resident_memory() - before, get_peak_gpu_share())
+            limits.check(now - started_at, read_resident_memory() - memory_before, get_peak_gpu_share())
     return None if last is None else last.result()
 
 

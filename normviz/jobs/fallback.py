@@ -74,7 +74,7 @@ def run_or_fall_back(run: "Callable[[Iterator[JobStep[Result]]], Outcome]", job:
     reason, raised = GPU_FAILURES.reason, list[Exception]()
     if not reason:
         try:
-            return run(_noting(job.steps(), raised))
+            return run(_note_errors(job.steps(), raised))
         except (InvalidInput, LimitExceeded):
             raise
         except Exception as error:
@@ -86,12 +86,12 @@ def run_or_fall_back(run: "Callable[[Iterator[JobStep[Result]]], Outcome]", job:
             clear_error_frames(error)
         raised.clear()
         release_gpu_memory()
-    outcome = run(_renamed(moved.steps(), describe_fallback_device(reason)))
+    outcome = run(_rename_device(moved.steps(), describe_fallback_device(reason)))
     GPU_FAILURES.report_once(reason)
     return outcome
 
 
-def _noting(steps: "Iterator[JobStep[Result]]", raised: list[Exception]) -> "Iterator[JobStep[Result]]":
+def _note_errors(steps: "Iterator[JobStep[Result]]", raised: list[Exception]) -> "Iterator[JobStep[Result]]":
     """Yield the steps, and append the errors of steps and results to `raised`: the caller may raise others."""
 
     def noted(call: Callable[[], Outcome]) -> Outcome:
@@ -120,13 +120,13 @@ def is_out_of_memory(error: BaseException) -> bool:
     )
 
 
-def _renamed(steps: "Iterator[JobStep[Result]]", device: str) -> "Iterator[JobStep[Result]]":
+def _rename_device(steps: "Iterator[JobStep[Result]]", device: str) -> "Iterator[JobStep[Result]]":
     """Yield the steps with this device in their results."""
     for step in steps:
-        yield replace(step, result=partial(_on, step.result, device))
+        yield replace(step, result=partial(_set_device, step.result, device))
 
 
-def _on(result: Callable[[], Any], device: str) -> Any:
+def _set_device(result: Callable[[], Any], device: str) -> Any:
     """Return a result, a mapping of arrays or a named tuple, with this device."""
     found = result()
     if isinstance(found, dict) and "device" in found:

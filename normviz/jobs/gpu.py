@@ -25,11 +25,11 @@ def get_gpu_memory() -> int:
     torch = get_loaded_torch()
     if torch is not None and not torch.cuda.is_available():
         return 0
-    return _driver_memory()
+    return _measure_driver_memory()
 
 
 @lru_cache(maxsize=1)
-def _driver_memory() -> int:
+def _measure_driver_memory() -> int:
     with suppress(PackageNotFoundError):
         if version("torch").endswith("+cpu"):
             return 0

@@ -28,7 +28,7 @@ LEASE_SECONDS = 10.0
 """Seconds for which a request stays valid without a session, so that a broken connection may come back."""
 
 
-def _undone(job: Job[Any]) -> bool:
+def _assume_unfinished(job: Job[Any]) -> bool:
     return False
 
 
@@ -54,7 +54,7 @@ class JobQueue:
         clock: Callable[[], float] = time.monotonic,
         jobs_per_request: int = 1,
         limits: Limits = NO_LIMITS,
-        is_done: Callable[[Job[Any]], bool] = _undone,
+        is_done: Callable[[Job[Any]], bool] = _assume_unfinished,
         warm: Callable[[], object] = return_false,
         workers: int | None = None,
         speed: SpeedEstimator | None = None,
@@ -98,7 +98,7 @@ class JobQueue:
     def count_ahead(self, request: JobRequest) -> int:
         """Return the number of unfinished jobs of others before the last waiting job of this request."""
         with self._lock:
-            return len(self._ahead(request))
+            return len(self._list_jobs_ahead(request))
 
     def seconds_left(self, request: JobRequest) -> float:
         """Return the expected seconds until all jobs of this request are done, with the jobs of others before them.
@@ -108,25 +108,32 @@ class JobQueue:
         on all workers, and that of its own jobs with n = `jobs_per_request`.
         """
         with self._lock:
-            factors = self._factors()
-            own = [self._seconds_of(name, request, factors) for name in dict.fromkeys(request.list_unfinished())]
-            ahead = sum(self._seconds_of(name, other, factors) for name, other in self._ahead(request).items())
+            factors = self._measure_factors()
+            own = [self._estimate_seconds(name, request, factors) for name in dict.fromkeys(request.list_unfinished())]
+            ahead = sum(
+                self._estimate_seconds(name, other, factors) for name, other in self._list_jobs_ahead(request).items()
+            )
             workers = self.workers or max(sum(run.begun() for run in self._runs.values()), 1)
         together = min(workers, self.jobs_per_request)
         longest = max(own, default=0.0)
-        return max(_shared(ahead + sum(own), longest, workers), _shared(sum(own), longest, together))
+        return max(
+            _bound_shared_seconds(ahead + sum(own), longest, workers),
+            _bound_shared_seconds(sum(own), longest, together),
+        )
 
     def estimate_seconds(self, jobs: Sequence[Job[Any]]) -> float:
         """Return the expected seconds until these jobs are done, without jobs of others before them."""
         with self._lock:
-            factors = self._factors()
+            factors = self._measure_factors()
         seconds = [get_modelled_seconds(job) * factors(job.kind) for job in jobs]
-        return _shared(sum(seconds), max(seconds, default=0.0), min(self.workers or 1, self.jobs_per_request))
+        return _bound_shared_seconds(
+            sum(seconds), max(seconds, default=0.0), min(self.workers or 1, self.jobs_per_request)
+        )
 
     def start_next_jobs(self, request: JobRequest) -> None:
         """Start the next jobs of a request; end a request without further jobs."""
         self._enqueue(request)
-        self._hand_out()
+        self._hand_out_runs()
 
     def resume(self, request: JobRequest) -> None:
         """Start a request, or continue it after a pause: its next job comes after those of the latest round."""
@@ -135,7 +142,7 @@ class JobQueue:
             request.first_round, request.number = self._round - request.next_index, self._number
         self.start_next_jobs(request)
 
-    def _ahead(self, request: JobRequest) -> dict[str, JobRequest]:
+    def _list_jobs_ahead(self, request: JobRequest) -> dict[str, JobRequest]:
         """Return the unfinished jobs of others before the last waiting job of this request: digests and requests."""
         last = request.find_last_turn()
         if last is None:
@@ -146,13 +153,13 @@ class JobQueue:
             found.pop(name, None)
         return found
 
-    def _seconds_of(self, name: str, request: JobRequest, factors: Callable[[str], float]) -> float:
+    def _estimate_seconds(self, name: str, request: JobRequest, factors: Callable[[str], float]) -> float:
         """Return the expected seconds left of a job of this request, without its waiting time."""
         kind, seconds = request.costs[name]
         run = self._runs.get(name)
         return seconds * factors(kind) * (1 - run.share if run else 1)
 
-    def _factors(self) -> Callable[[str], float]:
+    def _measure_factors(self) -> Callable[[str], float]:
         """Return a function from a kind of job to measured over modelled seconds, running jobs included."""
         running: dict[str, MeasuredSeconds] = {}
         for run in self._runs.values():
@@ -179,9 +186,9 @@ class JobQueue:
                     request.runs.append(run)
                     heappush(self._waiting, (run.turn, run))
 
-    def _hand_out(self) -> None:
+    def _hand_out_runs(self) -> None:
         """Hand waiting runs to the executor in the order of their turns, until its workers are busy."""
-        while (run := self._next()) is not None:
+        while (run := self._choose_next_run()) is not None:
             error: Exception | None = None
             if not run.should_stop():  # as after a run that could not be handed in
                 try:
@@ -190,11 +197,11 @@ class JobQueue:
                     error = raised
                 else:
                     run.begun = future.running
-                    future.add_done_callback(partial(self._take, run))
+                    future.add_done_callback(partial(self._take_outcome, run))
                     continue
-            self._close(run, error)
+            self._close_run(run, error)
 
-    def _next(self) -> JobRun | None:
+    def _choose_next_run(self) -> JobRun | None:
         """Return the waiting run with the smallest turn, None if none waits or no worker is free."""
         with self._lock:
             while self._waiting and self._handed != self.workers:
@@ -205,7 +212,7 @@ class JobQueue:
                     return run
             return None
 
-    def _take(self, run: JobRun, future: Future[Any]) -> None:
+    def _take_outcome(self, run: JobRun, future: Future[Any]) -> None:
         """Store the last result of a run or its error, and hand out the next runs."""
         error: Exception | None = None
         try:
@@ -215,10 +222,10 @@ class JobQueue:
         except Exception as raised:
             clear_error_frames(raised)  # the request holds the error
             error = raised
-        self._close(run, error)
-        self._hand_out()
+        self._close_run(run, error)
+        self._hand_out_runs()
 
-    def _close(self, run: JobRun, error: Exception | None) -> None:
+    def _close_run(self, run: JobRun, error: Exception | None) -> None:
         """Remove a run that was handed to the executor, and continue or end its requests."""
         kind, modelled = run.cost
         if run.reported_share > 0:
@@ -234,6 +241,6 @@ class JobQueue:
             self._enqueue(request)
 
 
-def _shared(total: float, longest: float, workers: int) -> float:
+def _bound_shared_seconds(total: float, longest: float, workers: int) -> float:
     """Return a bound of the seconds for `workers` to run jobs of `total` seconds with a longest one of `longest`."""
     return total / workers + (1 - 1 / workers) * longest

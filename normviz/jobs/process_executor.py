@@ -65,8 +65,8 @@ class Worker:
         self.number, self.since = self._process.pid, time.monotonic()
         self._messages: SimpleQueue[tuple[str, Any]] = SimpleQueue()
         self._ready, self._used = True, False
-        Thread(target=self._listen, name="worker", daemon=True).start()
-        self._send(pickle.dumps(initializer))
+        Thread(target=self._read_messages, name="worker", daemon=True).start()
+        self._send_message(pickle.dumps(initializer))
 
     @property
     def is_ready(self) -> bool:
@@ -80,10 +80,10 @@ class Worker:
         """
         task = pickle.dumps((function, job, limits))
         self._ready, over = False, None
-        self._send(task)
+        self._send_message(task)
         began, before, end = math.inf, 0, math.inf
         while time.monotonic() < end:
-            kind, value = self._next()
+            kind, value = self._await_message()
             if kind == BEGUN:
                 began, before, self._used = time.monotonic(), read_resident_memory(self.number), True
             elif kind == REPORTED:
@@ -91,7 +91,7 @@ class Worker:
             elif kind == LOST:
                 # It may have died before it was chosen: a process exists until its parent waits for it.
                 idle = self._used and began == math.inf
-                raise (IdleWorkerLost if idle else WorkerLost)(self._ended())
+                raise (IdleWorkerLost if idle else WorkerLost)(self._describe_end())
             elif kind in (DONE, RAISED):
                 self._ready, self.since = True, time.monotonic()
                 if kind == RAISED:
@@ -100,7 +100,7 @@ class Worker:
                 return value
             if end == math.inf:
                 if control.should_stop():
-                    self._send(None)
+                    self._send_message(None)
                     end = time.monotonic() + GRACE_SECONDS
                 try:
                     limits.check(time.monotonic() - began, read_resident_memory(self.number) - before)
@@ -119,27 +119,27 @@ class Worker:
         with suppress(OSError):  # the rest of a message was not sent
             self._process.stdin.close()
 
-    def _send(self, message: bytes | None) -> None:
+    def _send_message(self, message: bytes | None) -> None:
         assert self._process.stdin is not None
         with suppress(OSError):  # it has ended, which _listen notices
             pickle.dump(message, self._process.stdin)
             self._process.stdin.flush()
 
-    def _next(self) -> tuple[str, Any]:
+    def _await_message(self) -> tuple[str, Any]:
         """Return the next message; an empty kind if none comes within STOP_POLL_SECONDS."""
         try:
             return self._messages.get(timeout=STOP_POLL_SECONDS)
         except Empty:
             return "", None
 
-    def _listen(self) -> None:
+    def _read_messages(self) -> None:
         assert self._process.stdout is not None
         with suppress(Exception), self._process.stdout as out:  # until the worker ends, perhaps within a message
             while True:
                 self._messages.put(pickle.load(out))
         self._messages.put((LOST, None))
 
-    def _ended(self) -> str:
+    def _describe_end(self) -> str:
         """Return a sentence on how the process ended."""
         self._process.kill()  # it may only have closed its output
         code = self._process.wait()
@@ -167,7 +167,7 @@ class ProcessExecutor(Executor):
         self._workers, self._idle, self._initializer, self._closed = workers, idle_seconds, initializer, False
         self._free: list[Worker] = []
         self._busy, self._lock = 0, Lock()
-        self._threads = [Thread(target=self._serve, name="job", daemon=True) for _ in range(workers)]
+        self._threads = [Thread(target=self._serve_tasks, name="job", daemon=True) for _ in range(workers)]
         for thread in self._threads:
             thread.start()
 
@@ -197,26 +197,26 @@ class ProcessExecutor(Executor):
         for thread in self._threads if wait else ():
             thread.join()
 
-    def _serve(self) -> None:
-        while (task := self._next()) is not None:
+    def _serve_tasks(self) -> None:
+        while (task := self._await_task()) is not None:
             future, function, job, control, *limits = task
             if future.set_running_or_notify_cancel():
                 try:
-                    future.set_result(self._perform(function, job, control, *limits))
+                    future.set_result(self._perform_or_retry(function, job, control, *limits))
                 except BaseException as error:
                     future.set_exception(error)
             del task, future, job, control  # an idle thread holds no memory of a job
-        self._end_older_than(0.0)
+        self._end_idle_workers(0.0)
 
-    def _next(self) -> tuple[Any, ...] | None:
+    def _await_task(self) -> tuple[Any, ...] | None:
         """Return the next task, None at the end; end idle workers while waiting."""
         while True:
             try:
                 return self._tasks.get(timeout=self._idle)
             except Empty:
-                self._end_older_than(self._idle)
+                self._end_idle_workers(self._idle)
 
-    def _end_older_than(self, seconds: float) -> None:
+    def _end_idle_workers(self, seconds: float) -> None:
         """End the workers that have been idle for this time."""
         with self._lock:
             since = time.monotonic() - seconds
@@ -225,7 +225,7 @@ class ProcessExecutor(Executor):
         for worker in old:
             worker.end()
 
-    def _take(self) -> Worker:
+    def _take_worker(self) -> Worker:
         """Return an idle worker, or a new one."""
         with self._lock:
             while self._free and not self._free[-1].is_ready:
@@ -234,12 +234,14 @@ class ProcessExecutor(Executor):
             self._busy += 1
             return worker
 
-    def _perform(self, function: Callable[..., Any], job: Any, control: RestartableControl, *limits: Limits) -> Any:
+    def _perform_or_retry(
+        self, function: Callable[..., Any], job: Any, control: RestartableControl, *limits: Limits
+    ) -> Any:
         """Run a job; once more, in another process, if the first process died in the middle of it."""
         died = False
         while not control.should_stop():
             try:
-                return self._perform_by(self._take(), function, job, control, *limits)
+                return self._perform_by_worker(self._take_worker(), function, job, control, *limits)
             except IdleWorkerLost:
                 pass
             except WorkerLost:
@@ -249,7 +251,7 @@ class ProcessExecutor(Executor):
                 control.restart()
         return None
 
-    def _perform_by(
+    def _perform_by_worker(
         self, worker: Worker, function: Callable[..., Any], job: Any, control: Control, *limits: Limits
     ) -> Any:
         try:

@@ -235,7 +235,7 @@ class JobRun:
             with self._lock:
                 if self.is_over:
                     return  # a report that arrived late
-                self._measure(share)
+                self._measure_progress(share)
                 self.share, self.is_over = share, last
                 callbacks = {request.store_result for request in self.requests}
             for store_result in callbacks:
@@ -246,7 +246,7 @@ class JobRun:
         with self._lock:
             self.share = self.reported_share = self.reported_seconds = 0.0
 
-    def _measure(self, share: float) -> None:
+    def _measure_progress(self, share: float) -> None:
         """Measure share and seconds since the first report, so that a worker's imports do not count."""
         now = self._clock()
         if self.share == 0.0 or share < self.share:  # the first report, also after a restart

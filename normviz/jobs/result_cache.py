@@ -105,10 +105,10 @@ class ResultCache:
         """Return the results of the jobs that have one, by digest; the file is opened once."""
 
         def read(store: sqlite3.Connection) -> dict[str, Arrays]:
-            found = {digest: self._read(store, digest) for digest in digests}
+            found = {digest: self._read_result(store, digest) for digest in digests}
             return {digest: result for digest, result in found.items() if result is not None}
 
-        return (self._open(digests, READ_TIMEOUT, read) or {}) if digests else {}
+        return (self._open_and_run(digests, READ_TIMEOUT, read) or {}) if digests else {}
 
     def put(self, digest: str, result: Mapping[str, np.ndarray]) -> None:
         """Store a result, and drop old ones beyond `max_bytes`. Raises ValueError for objects.
@@ -117,10 +117,10 @@ class ResultCache:
         """
         if len(result) > MAX_ARRAYS or sum(np.asarray(array).nbytes for array in result.values()) > MAX_UNPACKED_BYTES:
             return
-        content = _packed(result)
+        content = _pack_result(result)
         if len(content) > min(self.max_bytes, MAX_UNPACKED_BYTES):
             return
-        row = digest, len(content), _checksum(digest, content)
+        row = digest, len(content), _compute_checksum(digest, content)
 
         def write(store: sqlite3.Connection) -> None:
             store.execute("BEGIN IMMEDIATE")
@@ -130,20 +130,20 @@ class ResultCache:
             store.execute("COMMIT")
 
         self.failed = False
-        self._open([digest], WRITE_TIMEOUT, write)
+        self._open_and_run([digest], WRITE_TIMEOUT, write)
         self._damaged.discard(digest)
 
     def is_damaged(self, digest: str) -> bool:
         """Return True if this process found the stored result damaged, and none was stored since."""
         return digest in self._damaged
 
-    def _read(self, store: sqlite3.Connection, digest: str) -> Arrays | None:
+    def _read_result(self, store: sqlite3.Connection, digest: str) -> Arrays | None:
         try:
             found = store.execute(FIND_SQL, (digest,)).fetchone()
             if found is None:
                 return None
             checksum, content = found
-            if checksum != _checksum(digest, content):
+            if checksum != _compute_checksum(digest, content):
                 raise InvalidInput("this is not what was kept.")
             result = read_npz(content)
         except (InvalidInput, TypeError, sqlite3.DataError):  # NULL instead of bytes, or a row beyond the limit
@@ -154,7 +154,9 @@ class ResultCache:
         self._damaged.discard(digest)
         return result
 
-    def _open(self, digests: Sequence[str], wait: float, work: Callable[[sqlite3.Connection], Value]) -> Value | None:
+    def _open_and_run(
+        self, digests: Sequence[str], wait: float, work: Callable[[sqlite3.Connection], Value]
+    ) -> Value | None:
         """Return the result of the work on the open store; None if it cannot be opened.
 
         A damaged file is set aside first. The file is opened for every call, since it may be replaced while the server
@@ -165,16 +167,16 @@ class ResultCache:
             path.parent.mkdir(parents=True, exist_ok=True)
             for _ in range(ATTEMPTS):
                 try:
-                    return self._use(path, wait, work)
+                    return self._run_on_store(path, wait, work)
                 except DamagedFile as damage:
                     self._damaged.add(digests[0])
-                    _set_aside(path, damage, wait)
+                    _set_file_aside(path, damage, wait)
             raise OSError("one damaged file follows another")
         except (sqlite3.Error, OSError, RuntimeError) as error:  # RuntimeError if there is no home folder
-            self._report(f"Results cannot be cached: {error}.")
+            self._report_once(f"Results cannot be cached: {error}.")
         return None
 
-    def _use(self, path: Path, wait: float, work: Callable[[sqlite3.Connection], Value]) -> Value:
+    def _run_on_store(self, path: Path, wait: float, work: Callable[[sqlite3.Connection], Value]) -> Value:
         """Return the result of the work on the open store. Raises DamagedFile, or what SQLite raises."""
         if not path.exists():
             path.touch()
@@ -186,13 +188,13 @@ class ResultCache:
                 store.text_factory = bytes  # a damaged text may not be UTF-8
                 store.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_ROW_BYTES)
                 if not _is_set_up(store):
-                    with _turn(path, wait):
+                    with _hold_file_lock(path, wait):
                         _check_inode(path, inode)
                         if not _is_set_up(store):
                             store.executescript(SETUP_SQL)
                 _check_inode(path, inode)
                 store.execute("PRAGMA synchronous = NORMAL")
-                self._hold(path, inode)
+                self._hold_file_open(path, inode)
                 return work(store)
             except sqlite3.Error as error:
                 if _is_emptied(path):  # emptied since it was opened: SQLite finds it locked
@@ -201,13 +203,13 @@ class ResultCache:
                     raise DamagedFile(inode, is_empty=False) from error
                 raise
 
-    def _hold(self, path: Path, inode: int) -> None:
+    def _hold_file_open(self, path: Path, inode: int) -> None:
         """Keep the file open: the last process to close it waits until the disk has everything."""
         if self._held is None or self._held[0] != inode:
             self._held = inode, sqlite3.connect(path, check_same_thread=False)
             self._held[1].execute("SELECT count(*) FROM sqlite_master").fetchall()
 
-    def _report(self, message: str) -> None:
+    def _report_once(self, message: str) -> None:
         """Print the first of these messages on stderr."""
         self.failed = True
         if not self._has_reported:
@@ -216,7 +218,7 @@ class ResultCache:
 
 
 @contextmanager
-def _turn(path: Path, wait: float) -> Iterator[None]:
+def _hold_file_lock(path: Path, wait: float) -> Iterator[None]:
     """Hold a lock while the file is set up or set aside.
 
     SQLite locks an empty file beside it: this works on every platform, and a process that dies unlocks it.
@@ -226,9 +228,9 @@ def _turn(path: Path, wait: float) -> Iterator[None]:
         yield
 
 
-def _set_aside(path: Path, damage: DamagedFile, wait: float) -> None:
+def _set_file_aside(path: Path, damage: DamagedFile, wait: float) -> None:
     """Rename a damaged file, unless another process already has."""
-    with _turn(path, wait):
+    with _hold_file_lock(path, wait):
         if not path.exists() or path.stat().st_ino != damage.inode or (damage.is_empty and not _is_emptied(path)):
             return
         aside = path.with_name(f"{path.name}.damaged")
@@ -264,7 +266,7 @@ def _is_damage(error: sqlite3.Error) -> bool:
     return kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or code == sqlite3.SQLITE_IOERR_SHORT_READ
 
 
-def _packed(result: Mapping[str, np.ndarray]) -> bytes:
+def _pack_result(result: Mapping[str, np.ndarray]) -> bytes:
     """Return the result as the bytes of an .npz file without objects."""
     out = io.BytesIO()
     with ZipFile(out, "w") as archive:
@@ -274,5 +276,5 @@ def _packed(result: Mapping[str, np.ndarray]) -> bytes:
     return out.getvalue()
 
 
-def _checksum(digest: str, content: bytes) -> bytes:
+def _compute_checksum(digest: str, content: bytes) -> bytes:
     return sha256(digest.encode() + content).digest()

@@ -37,7 +37,7 @@ class Archive:
 
     def __init__(self, disk: ResultCache) -> None:
         self.disk = disk
-        self._at_hand: BoundedStore[str, Arrays] = BoundedStore(MAX_PARTS_IN_MEMORY, replaces=_further)
+        self._at_hand: BoundedStore[str, Arrays] = BoundedStore(MAX_PARTS_IN_MEMORY, replaces=_is_further)
 
     def keep(self, part: Part, arrays: Arrays) -> None:
         """Store the result of a part so far; on disk too, once it is complete."""
@@ -71,16 +71,16 @@ def is_complete(arrays: Arrays) -> bool:
     return bool(arrays["share"] == 1)
 
 
-def _further(new: Arrays, old: Arrays) -> bool:
-    return bool(new["share"] >= old["share"])
+def _is_further(candidate: Arrays, current: Arrays) -> bool:
+    return bool(candidate["share"] >= current["share"])
 
 
 def name_result(part: Part) -> str:
     """Return the name of a part's result: its digest."""
-    return _digest(part, part.version)
+    return _compute_digest(part, part.version)
 
 
 @lru_cache(maxsize=1024)
-def _digest(part: Part, version: int) -> str:
+def _compute_digest(part: Part, version: int) -> str:
     """Return the digest of a part; cached, since a page asks for each part twice a second."""
     return compute_digest(part)

@@ -43,10 +43,10 @@ class Job(Protocol[Result_co]):
 
 def run_to_end(job: Job[Result]) -> Result:
     """Run a job to its end in this thread and return its result; on the CPU if its GPU fails."""
-    return run_or_fall_back(_last, job)
+    return run_or_fall_back(_take_last_result, job)
 
 
-def _last(steps: Iterator[JobStep[Result]]) -> Result:
+def _take_last_result(steps: Iterator[JobStep[Result]]) -> Result:
     (step,) = deque(steps, maxlen=1)
     return step.result()
 
@@ -57,19 +57,19 @@ def compute_digest(job: Job[Any]) -> str:
     Equal jobs have equal digests: 3 and 3.0 are written alike. Raises TypeError for fields that are not plain data, and
     ValueError for numbers that are not finite.
     """
-    named = {"kind": job.kind, "version": job.version, "data": _plain(job)}
+    named = {"kind": job.kind, "version": job.version, "data": _convert_to_plain_data(job)}
     text = json.dumps(named, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return sha256(text.encode()).hexdigest()
 
 
-def _plain(value: Any) -> Any:
+def _convert_to_plain_data(value: Any) -> Any:
     """Return a value as JSON types. Raises TypeError for any type that is not plain data."""
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, float):
         return int(value) if value.is_integer() else float(value)
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+        return [_convert_to_plain_data(item) for item in value]
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: _convert_to_plain_data(getattr(value, field.name)) for field in fields(value)}
     raise TypeError(f"{value!r} is not plain data: a dataclass, a tuple, a text, a number or None.")

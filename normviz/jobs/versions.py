@@ -13,11 +13,11 @@ PACKAGES = ("torch", "numpy", "distributed")
 def get_installed_versions() -> dict[str, str]:
     """Return the versions on this machine, by name; "missing" for a package that is not installed."""
     return {"Python": "{}.{}".format(*sys.version_info), "normviz": normviz.__version__} | {
-        name: _version(name) for name in PACKAGES
+        name: _find_version(name) for name in PACKAGES
     }
 
 
-def _version(name: str) -> str:
+def _find_version(name: str) -> str:
     try:
         return version(name).partition("+")[0]  # torch for a GPU is torch
     except PackageNotFoundError:

@@ -53,31 +53,31 @@ def run_worker() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # the output of a job is no message
     control, tasks = PipeControl(out), SimpleQueue[bytes]()
-    Thread(target=_listen, args=(source, tasks, control.stop), daemon=True).start()
+    Thread(target=_read_tasks, args=(source, tasks, control.stop), daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it, and ends this process
     _lower_priority()
     pickle.loads(tasks.get())()
     while True:
         task = tasks.get()
         control.write(pickle.dumps((BEGUN, None)))
-        control.write(_answer(task, control))
+        control.write(_answer_task(task, control))
         release_memory()
 
 
-def _listen(source: BinaryIO, tasks: SimpleQueue[bytes], stop: Event) -> None:
+def _read_tasks(source: BinaryIO, tasks: SimpleQueue[bytes], stop_event: Event) -> None:
     while True:
         try:
             message = pickle.load(source)
         except (EOFError, pickle.UnpicklingError):
             os._exit(0)  # also in the middle of a step
         if message is None:
-            stop.set()
+            stop_event.set()
         else:
-            stop.clear()  # it was set for the job before
+            stop_event.clear()  # it was set for the job before
             tasks.put(message)
 
 
-def _answer(task: bytes, control: PipeControl) -> bytes:
+def _answer_task(task: bytes, control: PipeControl) -> bytes:
     """Run a job; return its result or its error, pickled."""
     try:
         function, job, limits = pickle.loads(task)

@@ -42,9 +42,9 @@ class BatchNorm:
 
     def infer(self, x: torch.Tensor, momentum_index: int = 0) -> torch.Tensor:
         """Return x̂ by the running averages of one momentum."""
-        mean, variance = (self._shaped(kept[momentum_index], x) for kept in (self.mean, self.variance))
+        mean, variance = (self._reshape_statistic(kept[momentum_index], x) for kept in (self.mean, self.variance))
         return (x - mean) * (variance + self.eps).rsqrt()
 
     @staticmethod
-    def _shaped(kept: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-        return kept.view(*kept.shape[:2], *[1] * (x.ndim - 3), kept.shape[-1])
+    def _reshape_statistic(statistic: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        return statistic.view(*statistic.shape[:2], *[1] * (x.ndim - 3), statistic.shape[-1])

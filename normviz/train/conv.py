@@ -107,7 +107,7 @@ class Conv:
                 found = [(units > 0).to(x.dtype).sum(2), summed.sum(2), summed.square().sum(2)]
                 looks[layer] = looks[layer].to(x.device) + torch.stack(found) / x.shape[1]
             logits.append(self.classify_units(units))
-        return torch.cat(logits, 2), [_summarize(*found) for found in looks]
+        return torch.cat(logits, 2), [_summarize_response(*found) for found in looks]
 
     def logits(self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.__call__) -> torch.Tensor:
         """Return logits (schemes, networks, N, classes) of pictures (networks or 1, N, H, W)."""
@@ -115,7 +115,7 @@ class Conv:
         return self.classify_units(units)
 
 
-def _summarize(on: torch.Tensor, mean: torch.Tensor, square: torch.Tensor) -> UnitResponse:
+def _summarize_response(on: torch.Tensor, mean: torch.Tensor, square: torch.Tensor) -> UnitResponse:
     """Return the response for means over pictures, (schemes, networks, H, W, C).
 
     `on`: of units above 0; `mean`, `square`: of pre-activations and their squares.

@@ -60,7 +60,7 @@ class Dense:
         self.schemes = schemes
         self.from_data = [k for k, scheme in enumerate(schemes) if scheme.key == "weight"]
         self.widths, self.eps = widths, eps
-        self.norms = self._norms(batch)
+        self.norms = self._build_norms(batch)
         self.on_weights = [
             create_weight_norm(schemes, (1, 1, *shape), like) for shape in zip(sizes, widths, strict=False)
         ]
@@ -76,7 +76,7 @@ class Dense:
         Their `Norm.collect_statistics` normalizes every `size` examples along N by their own statistics.
         """
         resized = copy(self)
-        resized.norms = self._norms(size)
+        resized.norms = self._build_norms(size)
         return resized
 
     def logits(
@@ -85,7 +85,7 @@ class Dense:
         """Return logits (schemes, networks, N, classes) of pictures (networks or 1, N, pixels)."""
         for k in range(len(self.norms)):
             gain = mask_gain(self.gains[k], self.schemes)
-            x = transform(torch.relu(gain * self._normalized(k, x, apply_norm) + self.biases[k]))
+            x = transform(torch.relu(gain * self._normalize_layer(k, x, apply_norm) + self.biases[k]))
         return x @ self.weights[-1] + self.biases[-1]
 
     @torch.no_grad()
@@ -100,7 +100,7 @@ class Dense:
         if not self.from_data:
             return
         for k in range(len(self.norms)):
-            xhat = self._normalized(k, x, Norm.__call__)
+            xhat = self._normalize_layer(k, x, Norm.__call__)
             mean, deviation = xhat.mean(2, keepdim=True), xhat.std(2, keepdim=True).clamp_min(1e-3)
             for scheme in self.from_data:
                 self.gains[k][scheme] = 1 / deviation[scheme]
@@ -139,12 +139,12 @@ class Dense:
             self.with_batches_of(size).logits(pictures[order], Norm.collect_statistics), answers[order]
         )
 
-    def _norms(self, batch: int) -> list[Norm]:
+    def _build_norms(self, batch: int) -> list[Norm]:
         """Return the normalization of every layer, for mini-batches of `batch` examples."""
         activations = [scheme.on_activations for scheme in self.schemes]
         return [Norm(activations, (batch, 1, 1, width), self.eps, self.weights[0]) for width in self.widths]
 
-    def _normalized(self, k: int, x: torch.Tensor, apply_norm: ApplyNorm) -> torch.Tensor:
+    def _normalize_layer(self, k: int, x: torch.Tensor, apply_norm: ApplyNorm) -> torch.Tensor:
         """Return x̂ of layer k, (schemes, networks, N, units), for its inputs x."""
         w = self.on_weights[k](self.weights[k][:, :, None, None])[:, :, 0, 0]
         return apply_norm(self.norms[k], (x @ w)[:, :, :, None, None])[:, :, :, 0, 0]

@@ -28,7 +28,7 @@ class Generator:
     """Generators of points from latent numbers z: two layers of ReLU units, then a linear one."""
 
     def __init__(self, schemes: int, seeds: Sequence[int], width: int, device: torch.device) -> None:
-        self.weights, self.biases = _layers(schemes, seeds, (LATENT_SIZE, width, width, 2), 10, device)
+        self.weights, self.biases = _draw_layers(schemes, seeds, (LATENT_SIZE, width, width, 2), 10, device)
 
     @property
     def parameters(self) -> list[torch.Tensor]:
@@ -62,7 +62,7 @@ class Discriminator:
         self, schemes: Sequence[Scheme], seeds: Sequence[int], width: int, batch: int, eps: float, device: torch.device
     ) -> None:
         sizes = (2, width, width, 1)
-        self.weights, self.biases = _layers(len(schemes), seeds, sizes, 0, device)
+        self.weights, self.biases = _draw_layers(len(schemes), seeds, sizes, 0, device)
         has = [scheme.gain is not None for scheme in schemes]
         last = [scheme.gain is not None and scheme.on_weights is not None for scheme in schemes]
         self.learned = [torch.tensor(each, device=device).view(-1, 1, 1, 1) for each in (has, has, last)]
@@ -159,7 +159,7 @@ class GanTraining:
         with torch.no_grad():
             generated = self.generator(self._draw_latent())
             batches = torch.stack([self._draw_data().expand_as(generated), generated], 2)
-        logits = self._judge(batches, self.discriminator.normalize_weights())
+        logits = self._score_batches(batches, self.discriminator.normalize_weights())
         signs = logits.new_tensor([-1.0, 1.0])[:, None]
         losses = torch.nn.functional.softplus(signs * logits).sum(2).mean(-1)
         self._learners[1].step(losses)
@@ -169,7 +169,7 @@ class GanTraining:
         """Take one step of the generators and return their losses (schemes, networks)."""
         with torch.no_grad():
             used = self.discriminator.normalize_weights()
-        logits = self._judge(self.generator(self._draw_latent())[:, :, None], used)
+        logits = self._score_batches(self.generator(self._draw_latent())[:, :, None], used)
         losses = torch.nn.functional.softplus(-logits).mean((2, 3))
         self._learners[0].step(losses)
         return losses.detach()
@@ -177,22 +177,24 @@ class GanTraining:
     @torch.no_grad()
     def generate(self, z: torch.Tensor) -> torch.Tensor:
         """Return points (schemes, networks, N, 2) of latent numbers z (seeds, N, LATENT_SIZE)."""
-        return self.generator(self._repeat(z))
+        return self.generator(self._repeat_at_all_rates(z))
 
-    def _judge(self, batches: torch.Tensor, used: Sequence[torch.Tensor]) -> torch.Tensor:
-        return self.discriminator(self.data.scale * batches, used)
+    def _score_batches(self, batches: torch.Tensor, weights: Sequence[torch.Tensor]) -> torch.Tensor:
+        return self.discriminator(self.data.scale * batches, weights)
 
-    def _repeat(self, drawn: torch.Tensor) -> torch.Tensor:
+    def _repeat_at_all_rates(self, drawn: torch.Tensor) -> torch.Tensor:
         """Repeat the numbers drawn for every seed at all rates."""
         return drawn.to(self.device, torch.float32).repeat(len(self.rates), 1, 1)
 
     def _draw_latent(self) -> torch.Tensor:
         drawn = [rng.standard_normal((self.batch, LATENT_SIZE), np.float32) for rng in self._draws]
-        return self._repeat(torch.from_numpy(np.stack(drawn)))
+        return self._repeat_at_all_rates(torch.from_numpy(np.stack(drawn)))
 
     def _draw_data(self) -> torch.Tensor:
         """Draw points (networks, N, 2) of the mixture."""
-        return self._repeat(torch.from_numpy(np.stack([self.data.draw(rng, self.batch) for rng in self._draws])))
+        return self._repeat_at_all_rates(
+            torch.from_numpy(np.stack([self.data.draw(rng, self.batch) for rng in self._draws]))
+        )
 
 
 def draw_latent(seeds: Sequence[int], count: int, stream: int) -> torch.Tensor:
@@ -201,7 +203,7 @@ def draw_latent(seeds: Sequence[int], count: int, stream: int) -> torch.Tensor:
     return torch.from_numpy(np.stack(drawn))
 
 
-def _layers(
+def _draw_layers(
     schemes: int, seeds: Sequence[int], sizes: Sequence[int], part: int, device: torch.device
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
     """Return first weights of layers of these sizes, and biases of 0."""

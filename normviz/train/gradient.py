@@ -44,13 +44,13 @@ class FieldAverage:
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """Return E x, in a shape that broadcasts against x."""
-        return self._apply(x, transposed=False)
+        return self._apply_average(x, transposed=False)
 
     def apply_transpose(self, x: torch.Tensor) -> torch.Tensor:
         """Return Eᵀ x; averages over disjoint fields are their own transpose."""
-        return self._apply(x, transposed=True)
+        return self._apply_average(x, transposed=True)
 
-    def _apply(self, x: torch.Tensor, transposed: bool) -> torch.Tensor:
+    def _apply_average(self, x: torch.Tensor, transposed: bool) -> torch.Tensor:
         if self.full:
             x = x.mean(self.full, keepdim=True)
         for axis, blocks in self.groups:
@@ -70,12 +70,12 @@ def initialize_linear_algebra(device: torch.device) -> None:
 
     CUDA loads it at the first call, and a call of another thread meanwhile fails (pytorch/pytorch#90613).
     """
-    if device.type != "mps":  # torch may lack it there: `_eigh` then uses the CPU
+    if device.type != "mps":  # torch may lack it there: `_compute_eigh` then uses the CPU
         with _LOADING:
             torch.linalg.eigh(torch.eye(1, device=device))
 
 
-def _eigh(gram: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _compute_eigh(gram: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Return eigenvalues and eigenvectors of symmetric matrices on their device; the CPU computes them for MPS."""
     there = gram.cpu() if gram.device.type == "mps" else gram  # older versions of torch lack it on MPS
     values, vectors = torch.linalg.eigh(there)
@@ -167,7 +167,7 @@ class SpectralForm:
         # Singular vectors do not depend on the scale, whose square might overflow; LAPACK must not get infinity.
         unit = torch.nan_to_num(tall / tall.abs().amax((-2, -1), keepdim=True), posinf=0.0, neginf=0.0)
         gram = unit.mT @ unit
-        v = _eigh(gram)[1][..., -1:]
+        v = _compute_eigh(gram)[1][..., -1:]
         along = tall @ v
         self.sigma = torch.linalg.vector_norm(along, dim=-2, keepdim=True)
         u = along / self.sigma
@@ -209,7 +209,7 @@ class WhiteningForm:
         size, together = v.shape[-2:]
         # Squares take twice the digits; values that LAPACK must not get become NaN in the product.
         exact = torch.nan_to_num(v if v.device.type == "mps" else v.double(), posinf=0.0, neginf=0.0)
-        values, self.vectors = _eigh(exact.mT @ exact / size)
+        values, self.vectors = _compute_eigh(exact.mT @ exact / size)
         values = values.clamp(min=0)
         epsilon = torch.finfo(exact.dtype).eps
         least = 0.0 if together == 1 else (together * epsilon * values.amax(-1, keepdim=True)).sqrt()

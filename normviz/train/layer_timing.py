@@ -86,7 +86,7 @@ class TimedLayer:
         self.gain = torch.ones(sizes, device=x.device, requires_grad=True)
         self.bias = None if scheme.bias is None else torch.zeros(sizes, device=x.device, requires_grad=True)
         self.gradient = torch.ones_like(self.x)
-        with _Counting() as counting, torch.no_grad():
+        with _OperationCounter() as counting, torch.no_grad():
             self.forward()
         self.operations = counting.count
 
@@ -140,25 +140,25 @@ class LayerBenchmark:
         """
         copied, times = np.full(repeats, np.nan), np.full((repeats, *self.operations.shape, 2), np.nan)
         for repeat in range(repeats):
-            copied[repeat] = self._seconds(lambda: self.into.copy_(self.x))
+            copied[repeat] = self._measure_seconds(lambda: self.into.copy_(self.x))
             for place, call in self._passes[:: 1 if repeat % 2 == 0 else -1]:
-                times[repeat][place] = self._seconds(call)
+                times[repeat][place] = self._measure_seconds(call)
         return float(copied.min()), times.min(0)
 
-    def _seconds(self, call: Callable[[], Any]) -> float:
-        self._wait()
+    def _measure_seconds(self, call: Callable[[], Any]) -> float:
+        self._wait_for_device()
         begun = perf_counter()
         for _ in range(self.calls):
             call()
-        self._wait()
+        self._wait_for_device()
         return (perf_counter() - begun) / self.calls
 
-    def _wait(self) -> None:
+    def _wait_for_device(self) -> None:
         if self.x.device.type != "cpu":
             getattr(torch, self.x.device.type).synchronize()
 
 
-class _Counting(TorchDispatchMode):
+class _OperationCounter(TorchDispatchMode):
     """A counter of operations that does not count views."""
 
     def __init__(self) -> None:

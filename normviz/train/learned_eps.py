@@ -44,24 +44,24 @@ class LearnedEpsNorm(Norm):
     def normalize_in_training(self, x: torch.Tensor) -> torch.Tensor:
         """Return x̂ in plain operations."""
         xhat, sizes = x.clone(), x.abs().mean((2, 3, 4, 5))
-        for where, form in self._forms():
+        for where, form in self._list_general_forms():
             assert form.suppression is not None
             v = x[where] if form.summation is None else x[where] - form.summation(x[where])
             sizes[where] = v.abs().mean((2, 3, 4, 5))
-            inverse = (form.suppression(v.square()) + self._eps(where)).rsqrt()
+            inverse = (form.suppression(v.square()) + self._reshape_eps(where)).rsqrt()
             xhat[where] = v * inverse
         self.size = sizes
         return xhat
 
     def prepare(self, axes: int) -> None:
         """Copy the current ε to the general forms of inference."""
-        for where, form in self._forms():
-            form.eps = self._eps(where, axes).detach()
+        for where, form in self._list_general_forms():
+            form.eps = self._reshape_eps(where, axes).detach()
 
-    def _forms(self) -> Iterator[tuple[Any, GeneralForm]]:
+    def _list_general_forms(self) -> Iterator[tuple[Any, GeneralForm]]:
         return ((where, form) for where, form in self.normalizer.parts if isinstance(form, GeneralForm))
 
-    def _eps(self, where: Any, axes: int = 4) -> torch.Tensor:
+    def _reshape_eps(self, where: Any, axes: int = 4) -> torch.Tensor:
         eps = self.eps[where]
         return eps.view(*eps.shape, *[1] * axes)
 

@@ -49,13 +49,13 @@ class Trainer:
     ) -> None:  # fmt: skip
         self.parameters = [parameter.requires_grad_() for parameter in parameters]
         each = [rate] * len(parameters) if isinstance(rate, LearningRate) else rate
-        rates = [self._shaped(one, parameter) for one, parameter in zip(each, parameters, strict=True)]
+        rates = [self._reshape_rate(one, parameter) for one, parameter in zip(each, parameters, strict=True)]
         self._rates = rates
         make = OPTIMIZERS[optimizer] if isinstance(optimizer, str) else optimizer
         self._optimizer = make(self.parameters, rates)
 
     @staticmethod
-    def _shaped(rate: LearningRate, like: torch.Tensor) -> torch.Tensor:
+    def _reshape_rate(rate: LearningRate, like: torch.Tensor) -> torch.Tensor:
         rate = torch.as_tensor(rate, dtype=like.dtype, device=like.device)
         return rate if rate.ndim == 0 else rate.view(*rate.shape, *[1] * (like.ndim - rate.ndim))
 
@@ -65,7 +65,7 @@ class Trainer:
         `rate_share`: a factor of the learning rates that broadcasts against (schemes, networks).
         """
         if rate_share is not None:
-            shares = [self._shaped(rate_share, parameter) for parameter in self.parameters]
+            shares = [self._reshape_rate(rate_share, parameter) for parameter in self.parameters]
             self._optimizer.rates = [rate * each for rate, each in zip(self._rates, shares, strict=True)]
         gradients = list(torch.autograd.grad(losses.sum(), self.parameters, materialize_grads=True))
         with torch.no_grad():

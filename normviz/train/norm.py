@@ -56,7 +56,7 @@ class Norm:
     def normalize_in_training(self, x: torch.Tensor) -> torch.Tensor:
         """Return x̂ as `__call__` does, for tensors that need a gradient."""
         forms = [form for _, form in self.normalizer.parts if form is not None]
-        return _Normalized.apply(x, self.normalizer) if forms else x
+        return _NormalizationFunction.apply(x, self.normalizer) if forms else x
 
     def prepare(self, axes: int) -> None:
         """Prepare for x̂ without a derivative, of tensors with this number of axes after (schemes, networks)."""
@@ -69,8 +69,8 @@ class Norm:
         for number, (where, form) in enumerate(self.normalizer.parts):
             if form is not None:
                 cut = x[where].unflatten(2, (-1, self.shape[0]))
-                scheme = self._scheme(where)
-                out[where], self.statistics[number] = _settled(scheme, form, cut, self.shape)
+                scheme = self._find_scheme(where)
+                out[where], self.statistics[number] = _normalize_batches(scheme, form, cut, self.shape)
         return out
 
     @torch.no_grad()
@@ -80,10 +80,10 @@ class Norm:
         out = x.clone()
         for number, (where, form) in enumerate(self.normalizer.parts):
             if form is not None:
-                out[where] = _inferred(form, x[where], self.statistics[number])
+                out[where] = _normalize_by_stored(form, x[where], self.statistics[number])
         return out
 
-    def _scheme(self, where: Any) -> Scheme:
+    def _find_scheme(self, where: Any) -> Scheme:
         scheme = self.schemes[where.start if isinstance(where, slice) else int(where[0])]
         assert scheme is not None
         return scheme
@@ -102,7 +102,7 @@ def create_weight_norm(schemes: Sequence[Scheme], shape: Shape, like: torch.Tens
     return Norm([scheme.on_weights for scheme in schemes], shape, 0.0, like)
 
 
-class _Normalized(torch.autograd.Function):
+class _NormalizationFunction(torch.autograd.Function):
     """x̂ and its derivative, by the formulas of `gradient`."""
 
     @staticmethod
@@ -116,7 +116,9 @@ class _Normalized(torch.autograd.Function):
         return ctx.normalizer.backward(gradients[0].clone()), None
 
 
-def _settled(scheme: Scheme, form: Any, x: torch.Tensor, shape: Shape) -> tuple[torch.Tensor, InferenceStatistics]:
+def _normalize_batches(
+    scheme: Scheme, form: Any, x: torch.Tensor, shape: Shape
+) -> tuple[torch.Tensor, InferenceStatistics]:
     """Return x̂ of mini-batches (schemes, networks, mini-batches, N, H, W, C), and the means of their statistics."""
     form, kept = copy(form), InferenceStatistics()
     if isinstance(form, WhiteningForm):
@@ -126,43 +128,43 @@ def _settled(scheme: Scheme, form: Any, x: torch.Tensor, shape: Shape) -> tuple[
         return xhat.flatten(2, 3), kept
     if isinstance(form, GeneralForm):
         a, b = scheme.summation, scheme.suppression
-        if form.summation is not None and a is not None and _mixes(a, shape):
-            kept.mean = _over_examples(form.summation(x))
+        if form.summation is not None and a is not None and _mixes_examples(a, shape):
+            kept.mean = _average_over_examples(form.summation(x))
         xhat = form.forward(x.clone())
-        if b is not None and _mixes(b, shape):
+        if b is not None and _mixes_examples(b, shape):
             size = b.least(shape)
             unbiased = size / (size - 1) if a == b and size > 1 else 1.0
-            kept.variance = _over_examples(unbiased * _variance(form, x))
+            kept.variance = _average_over_examples(unbiased * _compute_variance(form, x))
         return xhat.flatten(2, 3), kept
     return form.forward(x.clone()).flatten(2, 3), kept  # no statistics of data
 
 
-def _variance(form: GeneralForm, x: torch.Tensor) -> torch.Tensor:
+def _compute_variance(form: GeneralForm, x: torch.Tensor) -> torch.Tensor:
     """Return E_B v², without ε."""
     assert form.suppression is not None
     v = x if form.summation is None else x - form.summation(x)
     return form.suppression(v.square())
 
 
-def _inferred(form: Any, x: torch.Tensor, kept: InferenceStatistics) -> torch.Tensor:
+def _normalize_by_stored(form: Any, x: torch.Tensor, stored: InferenceStatistics) -> torch.Tensor:
     """Return x̂ by stored statistics, and by the examples' own where none is stored."""
-    if kept.matrix is not None:
-        return merge_groups((split_into_groups(x, form.groups) - kept.mean) @ kept.matrix, x.shape)
-    if kept.mean is None and kept.variance is None:
+    if stored.matrix is not None:
+        return merge_groups((split_into_groups(x, form.groups) - stored.mean) @ stored.matrix, x.shape)
+    if stored.mean is None and stored.variance is None:
         return copy(form).forward(x.clone())
-    v = x if form.summation is None else x - (form.summation(x) if kept.mean is None else kept.mean)
+    v = x if form.summation is None else x - (form.summation(x) if stored.mean is None else stored.mean)
     if form.suppression is None:
         return v
-    variance = form.suppression(v.square()) if kept.variance is None else kept.variance
+    variance = form.suppression(v.square()) if stored.variance is None else stored.variance
     sigma = torch.sqrt(variance + form.eps)
     return v * torch.where(sigma > 0, sigma.reciprocal(), 0.0) * form.scale
 
 
-def _mixes(field: Field, shape: Shape) -> bool:
+def _mixes_examples(field: Field, shape: Shape) -> bool:
     """Return True if several examples share a statistic."""
     return field.canonical(shape).rules[0] != OWN
 
 
-def _over_examples(statistic: torch.Tensor) -> torch.Tensor:
+def _average_over_examples(statistic: torch.Tensor) -> torch.Tensor:
     """Return the mean over mini-batches and examples, (schemes, networks, 1, …)."""
     return statistic.mean((2, 3)).unsqueeze(2)

@@ -108,7 +108,7 @@ class DenseNetworks:
             if layer.xhat is not None:
                 gains.append((g * layer.xhat).sum(-2, keepdims=True))
                 g = g * self.gains[k]
-                g = layer.inverse * (g - _average(g) - layer.xhat * _average(g * layer.xhat))
+                g = layer.inverse * (g - _average_digits(g) - layer.xhat * _average_digits(g * layer.xhat))
             weights.append(layer.x.mT @ g)
         return loss, [*reversed(weights), *reversed(gains), *reversed(biases)]
 
@@ -124,11 +124,11 @@ def initialize_networks(
     return DenseNetworks(weights, gains, [np.zeros((count, 1, outs)) for _, outs in sizes], eps, activation)
 
 
-def _average(a: np.ndarray) -> np.ndarray:
+def _average_digits(a: np.ndarray) -> np.ndarray:
     """Return the means over the digits of (…, digits, units); a matrix product is four times as fast as `mean`."""
     return np.full((1, a.shape[-2]), 1 / a.shape[-2]) @ a
 
 
 def _compute_moments(a: np.ndarray) -> LayerMoments:
-    mean = _average(a)
-    return mean, _average((a - mean) ** 2)
+    mean = _average_digits(a)
+    return mean, _average_digits((a - mean) ** 2)

@@ -61,7 +61,7 @@ class Adam(Sgd):
         steps = []
         for p, m, v, g in zip(self.parameters, self.first, self.second, gradients, strict=True):
             # A gradient of rounding alone would move its weight as far as any other.
-            size = g.abs() * _scale(p)
+            size = g.abs() * _find_unit_scale(p)
             g = torch.where(size > self.noise * size.amax([*range(2, g.ndim)], keepdim=True), g, 0.0)
             m.lerp_(g, 1 - self.betas[0])
             v.mul_(self.betas[1]).addcmul_(g, g, value=1 - self.betas[1])
@@ -73,7 +73,7 @@ class Adam(Sgd):
         return [*self.first, *self.second, *self.powers]
 
 
-def _scale(p: torch.Tensor) -> torch.Tensor | float:
+def _find_unit_scale(p: torch.Tensor) -> torch.Tensor | float:
     """Return the largest weight of every unit; 1 for a tensor with one number per unit.
 
     A re-scaled unit has an inversely scaled gradient, so the product compares with other units as before.

@@ -120,8 +120,8 @@ def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS)
     chosen = [MEASURED_NETWORKS[position] for position in networks]
     rng = np.random.default_rng([setting.seed, 0])
     order = order_mini_batches(rng, len(images), setting.steps, setting.batch)
-    inputs = _seen(images, setting)
-    factor, shift = _data_changes(setting, chosen, inputs.shape[-1])
+    inputs = _build_inputs(images, setting)
+    factor, shift = _find_data_changes(setting, chosen, inputs.shape[-1])
     weights, rates = [], []
     for layer, shape in enumerate(setting.weight_shapes):
         rng = np.random.default_rng([setting.seed, 2 + layer])
@@ -130,9 +130,9 @@ def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS)
         tau = setting.shift * fan_in**-0.5 * rng.standard_normal((*shape[:3], 1))
         starts = (transform_weights(first, network.transformation, setting.delta, tau) for network in chosen)
         if layer == 0:
-            starts = (w * _disturbance(row, setting, 2, shape) for w, row in zip(starts, chosen, strict=True))
+            starts = (w * _draw_disturbance(row, setting, 2, shape) for w, row in zip(starts, chosen, strict=True))
         weights.append(np.stack([*starts]))
-        rates.append(np.stack([_rates(first, network, setting) for network in chosen]))
+        rates.append(np.stack([_find_unit_rates(first, network, setting) for network in chosen]))
     rng = np.random.default_rng([setting.seed, 2 + setting.depth])
     features = int(np.prod(setting.shapes[-1][1:]))
     classifier = rng.standard_normal((features, DIGIT_CLASSES)) * features**-0.5
@@ -177,7 +177,7 @@ def compute_noise_levels(dtype: str) -> dict[str, float]:
     }
 
 
-def _disturbance(network: NetworkSpec, setting: Setting, stream: int, shape: Sequence[int]) -> np.ndarray | float:
+def _draw_disturbance(network: NetworkSpec, setting: Setting, stream: int, shape: Sequence[int]) -> np.ndarray | float:
     """Return the random factors of a network's data or first weights."""
     if not network.disturbed:
         return 1.0
@@ -185,7 +185,7 @@ def _disturbance(network: NetworkSpec, setting: Setting, stream: int, shape: Seq
     return 1 + compute_noise_levels(setting.dtype)[network.disturbed] * rng.standard_normal(shape)
 
 
-def _data_changes(setting: Setting, networks: Sequence[NetworkSpec], fan_in: int) -> tuple[np.ndarray, np.ndarray]:
+def _find_data_changes(setting: Setting, networks: Sequence[NetworkSpec], fan_in: int) -> tuple[np.ndarray, np.ndarray]:
     """Return factor and shift of the data for every network; all examples get the same τ."""
     tau = draw_data_shift(setting)
     factor = np.ones((len(networks), setting.batch, 1, 1))
@@ -201,9 +201,9 @@ def _data_changes(setting: Setting, networks: Sequence[NetworkSpec], fan_in: int
         return factor, shift
     pictures = (setting.batch, DIGIT_SIDE, DIGIT_SIDE)
     disturbed = np.stack(
-        [np.broadcast_to(_disturbance(network, setting, 1, pictures), pictures) for network in networks]
+        [np.broadcast_to(_draw_disturbance(network, setting, 1, pictures), pictures) for network in networks]
     )
-    ripple = np.stack([_seen(each, setting) for each in disturbed])
+    ripple = np.stack([_build_inputs(each, setting) for each in disturbed])
     return factor * ripple, shift * ripple
 
 
@@ -213,7 +213,7 @@ def draw_data_shift(setting: Setting) -> np.ndarray:
     return setting.shift * np.random.default_rng([setting.seed, 1]).standard_normal(count)
 
 
-def _seen(images: np.ndarray, setting: Setting) -> np.ndarray:
+def _build_inputs(images: np.ndarray, setting: Setting) -> np.ndarray:
     """Return the inputs of the first layer, (n, positions, fan-in), for pictures (n, side, side)."""
     return cut_patches(images, setting.kernel) if setting.layer == "conv" else images.reshape(len(images), 1, -1)
 
@@ -230,7 +230,7 @@ def transform_weights(weight: np.ndarray, change: Transformation | None, delta: 
     return weight * factor
 
 
-def _rates(weight: np.ndarray, network: NetworkSpec, setting: Setting) -> np.ndarray:
+def _find_unit_rates(weight: np.ndarray, network: NetworkSpec, setting: Setting) -> np.ndarray:
     """Return the learning rate of every unit's weights, (1, 1, 1, Cout)."""
     rates = np.full((1, 1, 1, weight.shape[-1]), setting.rate)
     if network.transformation is not None and network.follows:

@@ -99,11 +99,11 @@ class Recurrent:
             if state is not None:
                 parts.append(state[:, :, :, :n].flatten(2, 3) @ back)
             if driven is None:
-                parts = [torch.addcmul(self.bias, gain, self._normalized(step, parts, apply_norm))]
+                parts = [torch.addcmul(self.bias, gain, self._normalize_step(step, parts, apply_norm))]
             state = torch.tanh(sum(parts[1:], parts[0])).unflatten(2, (-1, n))
             yield state
 
-    def _normalized(self, step: int, parts: Sequence[torch.Tensor], apply_norm: ApplyNorm) -> torch.Tensor:
+    def _normalize_step(self, step: int, parts: Sequence[torch.Tensor], apply_norm: ApplyNorm) -> torch.Tensor:
         """Return x̂ of the sum of the parts of a at a step; with "apart" the sum of each part's x̂."""
         if self.norms_back:
             both = zip((self.norms, self.norms_back), parts, strict=False)
@@ -167,11 +167,13 @@ def pool_statistics(norms: Sequence[Norm]) -> Norm:
     between steps. For whitening the matrices are averaged.
     """
     out = copy(norms[0])
-    out.statistics = {number: _together([norm.statistics[number] for norm in norms]) for number in out.statistics}
+    out.statistics = {
+        number: _pool_statistics([norm.statistics[number] for norm in norms]) for number in out.statistics
+    }
     return out
 
 
-def _together(steps: Sequence[InferenceStatistics]) -> InferenceStatistics:
+def _pool_statistics(steps: Sequence[InferenceStatistics]) -> InferenceStatistics:
     means, variances, matrices = ([getattr(each, name) for each in steps] for name in ("mean", "variance", "matrix"))
     out = InferenceStatistics(
         *(None if each[0] is None else torch.stack(each).mean(0) for each in (means, variances, matrices))

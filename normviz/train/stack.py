@@ -76,30 +76,30 @@ class StackNormalizer:
         self.parts = []
         for _, equal in groupby(order, canonical):
             same = list(equal)
-            self.parts.append((_span(same, like.device), _form(schemes[same[0]], shape, eps, like)))
+            self.parts.append((_index_positions(same, like.device), _make_form(schemes[same[0]], shape, eps, like)))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return x̂ of every scheme."""
-        return self._each(x, "forward")
+        return self._apply_forms(x, "forward")
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
         """Return ∂l/∂x for g = ∂l/∂x̂."""
-        return self._each(g, "backward")
+        return self._apply_forms(g, "backward")
 
-    def _each(self, x: torch.Tensor, direction: str) -> torch.Tensor:
+    def _apply_forms(self, x: torch.Tensor, direction: str) -> torch.Tensor:
         for where, form in self.parts:
             if form is not None:
                 part = x[where]  # a view if `where` is a slice, otherwise a copy
-                new = self._rounded(getattr(form, direction)(self._rounded(part)))
+                new = self._round_to_dtype(getattr(form, direction)(self._round_to_dtype(part)))
                 if new is not part or not isinstance(where, slice):
                     x[where] = new
         return x
 
-    def _rounded(self, x: torch.Tensor) -> torch.Tensor:
+    def _round_to_dtype(self, x: torch.Tensor) -> torch.Tensor:
         return x if x.dtype == self.dtype else x.to(self.dtype).to(x.dtype)
 
 
-def _span(positions: list[int], device: torch.device) -> slice | torch.Tensor:
+def _index_positions(positions: list[int], device: torch.device) -> slice | torch.Tensor:
     """Return positions as an index: a slice, which copies nothing, if they are adjacent, otherwise a tensor.
 
     The tensor is moved to the device once here, not at every step.
@@ -108,7 +108,7 @@ def _span(positions: list[int], device: torch.device) -> slice | torch.Tensor:
     return whole if len(positions) == whole.stop - whole.start else torch.tensor(sorted(positions), device=device)
 
 
-def _form(
+def _make_form(
     scheme: Scheme | None, shape: Shape, eps: float, like: torch.Tensor
 ) -> GeneralForm | PointwiseForm | SpectralForm | WhiteningForm | None:
     if scheme is None or not scheme.acts:
@@ -149,12 +149,12 @@ class Stack:
         self.parameters: list[torch.Tensor] = []
         self.rates: list[torch.Tensor] = []
         for first, rate in zip(weights, rates, strict=True):
-            self._add(first.expand(*lead, *first.shape[1:]), rate)
+            self._add_parameter(first.expand(*lead, *first.shape[1:]), rate)
         for value in (1.0, INITIAL_BIAS):
             for _ in self.layers:
-                self._add(like.new_full((*lead, 1, 1, 1, setting.width), value), setting.rate)
-        self._add(classifier.expand(*lead, *classifier.shape), setting.rate)
-        self._add(like.new_zeros(*lead, 1, DIGIT_CLASSES), setting.rate)
+                self._add_parameter(like.new_full((*lead, 1, 1, 1, setting.width), value), setting.rate)
+        self._add_parameter(classifier.expand(*lead, *classifier.shape), setting.rate)
+        self._add_parameter(like.new_zeros(*lead, 1, DIGIT_CLASSES), setting.rate)
         self.optimizer = OPTIMIZERS[setting.optimizer](self.parameters, self.rates)
 
     def step(self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher = _ignore) -> torch.Tensor:
@@ -165,11 +165,11 @@ class Stack:
         self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher = _ignore
     ) -> ResumableWork[torch.Tensor]:
         """Take a step as `step` does, and yield after every layer; a step abandoned before its end changes nothing."""
-        loss, gradients = yield from self._gradients(inputs, labels, watch)
+        loss, gradients = yield from self._compute_gradients(inputs, labels, watch)
         self.optimizer(gradients)
         return loss
 
-    def _gradients(
+    def _compute_gradients(
         self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher
     ) -> ResumableWork[tuple[torch.Tensor, list[torch.Tensor]]]:
         """Return the mean cross-entropy of every network, (schemes, networks), and its gradient for every parameter.
@@ -185,7 +185,7 @@ class Stack:
             w = self.wts[layer].forward(weights[layer].clone()).flatten(2, 4)
             watch(f"the normalized weights of layer {layer + 1}", w)
             shape = self.setting.shapes[layer]
-            a = _each_scheme(patches[layer], w).unflatten(2, shape[:3])
+            a = _multiply_each_scheme(patches[layer], w).unflatten(2, shape[:3])
             watch(f"the summed inputs of layer {layer + 1}", a)
             xhat = self.acts[layer].forward(a)
             watch(f"the normalized summed inputs of layer {layer + 1}", xhat)
@@ -196,7 +196,7 @@ class Stack:
             positive.append(h)
             if layer + 1 < depth:
                 yield
-                patches.append(_patches(h, k))
+                patches.append(_extract_patches(h, k))
         features = positive[-1].flatten(3)
         logits = features @ classifier + offset
         watch("the logits", logits)
@@ -216,10 +216,10 @@ class Stack:
             by_biases.append(g.sum((2, 3, 4), keepdim=True))
             by_gains.append((g * normalized.pop()).sum((2, 3, 4), keepdim=True))
             g = self.acts[layer].backward(g.mul_(gains[layer])).flatten(2, 4)
-            by_used = _each_scheme(patches.pop().mT, g).view_as(weights[layer])
+            by_used = _multiply_each_scheme(patches.pop().mT, g).view_as(weights[layer])
             by_weights.append(self.wts[layer].backward(by_used))
             if layer:
-                g = _unpatch(g @ used[layer].mT, positive[-1].shape, k)
+                g = _sum_patches(g @ used[layer].mT, positive[-1].shape, k)
         gradients = [*reversed(by_weights), *reversed(by_gains), *reversed(by_biases), by_classifier, by_offset]
         watch("the loss", loss)
         for kind, some in zip(("weights", "gains", "biases"), (by_weights, by_gains, by_biases), strict=True):
@@ -236,7 +236,7 @@ class Stack:
         """Return every tensor that a step updates."""
         return [*self.parameters, *self.optimizer.state()]
 
-    def _add(self, value: torch.Tensor, rate: torch.Tensor | float) -> None:
+    def _add_parameter(self, value: torch.Tensor, rate: torch.Tensor | float) -> None:
         self.parameters.append(value.clone(memory_format=torch.contiguous_format))
         self.rates.append(torch.as_tensor(rate, dtype=value.dtype, device=value.device))
 
@@ -250,7 +250,7 @@ def run_all_pieces(pieces: ResumableWork[Value]) -> Value:
             return end.value
 
 
-def _each_scheme(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+def _multiply_each_scheme(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """Return x @ y, without a copy for every scheme of an x that all schemes share."""
     if x.ndim == y.ndim:
         return x @ y
@@ -260,7 +260,7 @@ def _each_scheme(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return out
 
 
-def _patches(h: torch.Tensor, k: int) -> torch.Tensor:
+def _extract_patches(h: torch.Tensor, k: int) -> torch.Tensor:
     """Return the inputs of a k × k filter without padding at every position: (…, N, H, W, C) -> (…, N·H'·W', k·k·C)."""
     height, width = h.shape[-3] - k + 1, h.shape[-2] - k + 1
     if k == 1:
@@ -269,8 +269,8 @@ def _patches(h: torch.Tensor, k: int) -> torch.Tensor:
     return torch.cat(shifted, -1).flatten(2, 4)
 
 
-def _unpatch(g: torch.Tensor, shape: torch.Size, k: int) -> torch.Tensor:
-    """Apply the transpose of `_patches`: every element gets the sum over its copies."""
+def _sum_patches(g: torch.Tensor, shape: torch.Size, k: int) -> torch.Tensor:
+    """Apply the transpose of `_extract_patches`: sum, for every element, over its copies."""
     if k == 1:
         return g.view(shape)
     out = g.new_zeros(shape)

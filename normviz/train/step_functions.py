@@ -61,7 +61,7 @@ def make_graph_step(stack: Stack, data: StackData, losses: torch.Tensor) -> Step
         with torch.cuda.stream(stream):
             step()
         torch.cuda.current_stream().wait_stream(stream)
-        _capture(capturing, step)
+        _capture_step(capturing, step)
     for tensor, value in zip(state, before, strict=True):
         tensor.copy_(value)
 
@@ -72,7 +72,7 @@ def make_graph_step(stack: Stack, data: StackData, losses: torch.Tensor) -> Step
     return advance
 
 
-def _capture(capturing: AbstractContextManager[object], step: Callable[[], None]) -> None:
+def _capture_step(capturing: AbstractContextManager[object], step: Callable[[], None]) -> None:
     """Run a step inside a capture, and raise the error of the step rather than that of the broken capture."""
     raised: Exception | None = None
     try:

@@ -87,8 +87,8 @@ class Transformer:
         self.branches: list[list[torch.Tensor]] = []
         self.places: list[dict[str, NormPlace]] = []
         for _ in range(layers):
-            attending = [first(width, 3 * width), first(width, width)] if attention else _units(first, width)
-            self.branches += [attending, _units(first, width)]
+            attending = [first(width, 3 * width), first(width, width)] if attention else _draw_units(first, width)
+            self.branches += [attending, _draw_units(first, width)]
             self.places += [{name: place(name) for name in ("before", "behind", "sum")} for _ in range(2)]
         self.end = place("end")
 
@@ -111,7 +111,7 @@ class Transformer:
         stream = tokens.unsqueeze(-2)
         yield stream
         for number, (branch, places) in enumerate(zip(self.branches, self.places, strict=True)):
-            f = self._attended if self.attention and number % 2 == 0 else self._through_units
+            f = self._apply_attention if self.attention and number % 2 == 0 else self._apply_units
             out = places["behind"](f(places["before"](stream, apply_norm), *branch), apply_norm)
             stream = places["sum"](stream + out, apply_norm)
             yield stream
@@ -142,7 +142,7 @@ class Transformer:
         found = torch.autograd.grad(cross_entropy(self.logits(x), labels).sum(), last)
         return torch.stack([torch.linalg.vector_norm(each.double(), dim=(-2, -1)) for each in found])
 
-    def _attended(self, x: torch.Tensor, incoming: torch.Tensor, outgoing: torch.Tensor) -> torch.Tensor:
+    def _apply_attention(self, x: torch.Tensor, incoming: torch.Tensor, outgoing: torch.Tensor) -> torch.Tensor:
         lead, (tokens, width) = x.shape[:3], (x.shape[3], x.shape[5])
         each = (x.flatten(2, 4) @ incoming).view(-1, tokens, 3, self.heads, width // self.heads)
         q, k, v = each.permute(2, 0, 3, 1, 4).flatten(1, 2)  # torch's fused attention takes longer for eight tokens
@@ -151,11 +151,11 @@ class Transformer:
         return (mixed @ outgoing).view_as(x)
 
     @staticmethod
-    def _through_units(x: torch.Tensor, incoming: torch.Tensor, outgoing: torch.Tensor) -> torch.Tensor:
+    def _apply_units(x: torch.Tensor, incoming: torch.Tensor, outgoing: torch.Tensor) -> torch.Tensor:
         return (torch.relu(x.flatten(2, 4) @ incoming) @ outgoing).view_as(x)
 
 
-def _units(first: Callable[..., torch.Tensor], width: int) -> list[torch.Tensor]:
+def _draw_units(first: Callable[..., torch.Tensor], width: int) -> list[torch.Tensor]:
     """Return the weights into ReLU units and out of them, of scales that preserve the mean square."""
     return [first(width, 2 * width, 2.0), first(2 * width, width)]
 

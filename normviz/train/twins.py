@@ -39,8 +39,8 @@ def train_stepwise(
     budget = devices.measure_budget(device)
     losses = torch.full((setting.steps, len(schemes), len(networks)), torch.nan, device=device, dtype=dtype)
     start = PreparedProblem.of(make_problem(setting, networks), device, dtype)
-    as_one, advances = _as_one(schemes, len(networks), setting, device, budget), list[StepFunction]()
-    for rows, columns in _blocks(schemes, len(networks), setting, as_one, budget):
+    as_one, advances = _is_one_block(schemes, len(networks), setting, device, budget), list[StepFunction]()
+    for rows, columns in _split_into_blocks(schemes, len(networks), setting, as_one, budget):
         data, stack = start.select_networks(columns).build_stack(schemes[rows], setting)
         advances.append(
             _choose_step_function(schemes[rows], setting, device, as_one, budget)(stack, data, losses[:, rows, columns])
@@ -54,7 +54,7 @@ def train_stepwise(
         yield losses[: step + 1]
 
 
-def _as_one(
+def _is_one_block(
     schemes: Sequence[Scheme], networks: int, setting: Setting, device: torch.device, budget: cost.Budget
 ) -> bool:
     """Return True if the whole stack is one block: on a GPU, if it fits the budget."""
@@ -78,7 +78,7 @@ def train_twins(
     return TrainingResult(losses.cpu().double().numpy(), format_device_name(losses.device))
 
 
-def _blocks(
+def _split_into_blocks(
     schemes: Sequence[Scheme], networks: int, setting: Setting, as_one: bool, budget: cost.Budget
 ) -> Iterator[tuple[slice, slice]]:
     """Yield the blocks of the stack, (schemes, networks), each of at most `cost.find_block_size` networks.
@@ -120,8 +120,8 @@ def find_failures(
     device, dtype = devices.open_device(setting.device, setting.storage), getattr(torch, setting.storage)
     budget = devices.measure_budget(device)
     start = PreparedProblem.of(make_problem(setting, networks), device, dtype)
-    as_one = _as_one(schemes, len(networks), setting, device, budget)
-    for rows, columns in _blocks(schemes, len(networks), setting, as_one, budget):
+    as_one = _is_one_block(schemes, len(networks), setting, device, budget)
+    for rows, columns in _split_into_blocks(schemes, len(networks), setting, as_one, budget):
         data, stack = start.select_networks(columns).build_stack(schemes[rows], setting)
         corner, size = (rows.start, columns.start), len(schemes[rows]) * len(networks[columns])
         before = len(found)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import example, given, settings
 from strategies import seeds, shapes
 
-from normviz.data.samples import SAMPLES, _digit_images, sample_digit_features, sample_digits, sample_uneven
+from normviz.data.samples import SAMPLES, _sample_digit_images, sample_digit_features, sample_digits, sample_uneven
 
 EVERY = pytest.mark.parametrize("key", SAMPLES)
 
@@ -70,7 +70,7 @@ def test_digits_are_the_scanned_ones_each_in_one_colour():
 def test_feature_maps_are_a_convolution_with_zero_padding():
     shape, seed = (2, 8, 8, 3), 4
     rng = np.random.default_rng(seed)
-    images = np.pad(_digit_images(2, 8, 8, rng), ((0, 0), (1, 1), (1, 1)))
+    images = np.pad(_sample_digit_images(2, 8, 8, rng), ((0, 0), (1, 1), (1, 1)))
     filters = rng.spawn(1)[0].normal(0, (2 / 9) ** 0.5, (3, 3, 3))
     expected = np.zeros(shape)
     for n, h, w, c in np.ndindex(*shape):

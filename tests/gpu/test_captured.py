@@ -45,7 +45,7 @@ def test_the_first_step_starts_from_the_first_numbers(device):
 def test_blocks_that_are_captured_go_beside_those_that_are_not(device):
     setting = Setting(steps=6, batch=8, width=8, eps=1e-2, device=device)
     if device == "cuda":
-        assert len(list(twins._blocks(BETWEEN, 2, setting, as_one=True, budget=cost.CPU_BUDGET))) == 5
+        assert len(list(twins._split_into_blocks(BETWEEN, 2, setting, as_one=True, budget=cost.CPU_BUDGET))) == 5
     together = train_twins(BETWEEN, setting).losses
     for row, scheme in enumerate(BETWEEN):
         assert gap(together[:, [row]], train_twins([scheme], setting).losses) <= allowed(setting), scheme.key

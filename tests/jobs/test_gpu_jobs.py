@@ -46,7 +46,7 @@ def torch_with(cuda, mps=False):
 )  # fmt: skip
 def test_a_gpu_is_there_where_the_driver_has_one_and_torch_can_use_it(torch, driver, found, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", torch)
-    monkeypatch.setattr(gpu, "_driver_memory", lambda: driver)
+    monkeypatch.setattr(gpu, "_measure_driver_memory", lambda: driver)
     assert gpu.has_gpu() is found
     assert gpu.uses_gpu(Trains()) is found
     assert not gpu.uses_gpu(Trains("cpu"))
@@ -57,7 +57,7 @@ def test_torch_that_another_thread_imports_is_not_asked(monkeypatch):
     half = ModuleType("torch")
     half.__spec__ = SimpleNamespace(_initializing=True)
     monkeypatch.setitem(sys.modules, "torch", half)
-    monkeypatch.setattr(gpu, "_driver_memory", lambda: 0)
+    monkeypatch.setattr(gpu, "_measure_driver_memory", lambda: 0)
     assert not gpu.has_gpu()
     assert gpu.get_peak_gpu_share() == 0.0
     executors.release_memory()
@@ -69,7 +69,7 @@ def test_a_machine_without_a_driver_has_no_gpu(monkeypatch):
 
     monkeypatch.setattr(gpu.ctypes, "CDLL", missing)
     monkeypatch.setattr(gpu, "version", lambda name: "2.13.0")
-    assert gpu._driver_memory.__wrapped__() == 0
+    assert gpu._measure_driver_memory.__wrapped__() == 0
 
 
 def test_a_driver_tells_the_memory_of_its_first_device(monkeypatch):
@@ -86,9 +86,9 @@ def test_a_driver_tells_the_memory_of_its_first_device(monkeypatch):
 
     monkeypatch.setattr(gpu.ctypes, "CDLL", lambda name: Driver())
     monkeypatch.setattr(gpu, "version", lambda name: "2.13.0")
-    assert gpu._driver_memory.__wrapped__() == 79 * 2**30
+    assert gpu._measure_driver_memory.__wrapped__() == 79 * 2**30
     monkeypatch.setattr(gpu, "version", lambda name: "2.13.0+cpu")
-    assert gpu._driver_memory.__wrapped__() == 0
+    assert gpu._measure_driver_memory.__wrapped__() == 0
 
 
 class Pool(Later):

@@ -183,7 +183,7 @@ def set_up_a_gpu() -> None:
         is_available=lambda: True, is_initialized=lambda: False, reset_peak_memory_stats=lambda: None
     )
     sys.modules["torch"] = torch
-    gpu._driver_memory = lambda: 2**33
+    gpu._measure_driver_memory = lambda: 2**33
 
 
 @dataclass(frozen=True)

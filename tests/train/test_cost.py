@@ -69,10 +69,10 @@ def test_a_training_holds_no_more_than_a_gpus_budget(name, monkeypatch):
     for setting in extremes():
         for job in TableResults().find_missing(list(SCHEMES.values()), setting):
             schemes, networks = [row.scheme for row in job.rows], len(job.networks)
-            as_one = twins._as_one(schemes, networks, setting, device, budget)
+            as_one = twins._is_one_block(schemes, networks, setting, device, budget)
             sizes = [
                 len(schemes[rows]) * len(range(networks)[columns])
-                for rows, columns in twins._blocks(schemes, networks, setting, as_one, budget)
+                for rows, columns in twins._split_into_blocks(schemes, networks, setting, as_one, budget)
             ]
             together = sum(sizes) if as_one else max(sizes)  # a graph keeps its tensors, a step in blocks does not
             if together > 1:  # a network alone is never cut

@@ -126,4 +126,4 @@ def test_a_discriminator_reads_scaled_points():
     points = torch.randn(1, 2, 1, BATCH, 2, generator=torch.Generator().manual_seed(3))
     used = played.discriminator.normalize_weights()
     played.data = GaussianMixture(CENTRES, 0.1, scale=5.0)
-    torch.testing.assert_close(played._judge(points, used), played.discriminator(5 * points, used))
+    torch.testing.assert_close(played._score_batches(points, used), played.discriminator(5 * points, used))

@@ -207,7 +207,7 @@ def test_a_step_never_waits_for_its_device(optimizer, layer, dtype):
 
 
 def test_what_waits_for_a_device_is_no_part_of_what_is_captured():
-    blocks = list(twins._blocks(MIXED, len(NETWORKS), Setting(), as_one=True, budget=cost.CPU_BUDGET))
+    blocks = list(twins._split_into_blocks(MIXED, len(NETWORKS), Setting(), as_one=True, budget=cost.CPU_BUDGET))
     assert [scheme for rows, _ in blocks for scheme in MIXED[rows]] == MIXED
     assert all(len({Stack.waits_for_device(scheme) for scheme in MIXED[rows]}) == 1 for rows, _ in blocks)
     assert all(columns == slice(0, len(NETWORKS)) for _, columns in blocks)

@@ -47,7 +47,7 @@ class GeneralKind(Kind):
     def backpropagate(
         self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float
     ) -> tuple[Array, Array | None]:
-        return (g, None) if scheme.suppression is None else _divided(g, result, scheme.suppression)
+        return (g, None) if scheme.suppression is None else _differentiate_division(g, result, scheme.suppression)
 
     def differentiate_diagonally(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
         summation, suppression, v = scheme.summation, scheme.suppression, result.v
@@ -59,11 +59,11 @@ class GeneralKind(Kind):
         through = unit  # Σ_j b_ij v_j ∂v_j/∂x_i, over σ and times the number of elements in B
         if summation is not None:
             both = v / count_elements(summation, shape, v)
-            through = unit - _sum_over_both(both, summation, suppression, shape) * inverse
+            through = unit - _sum_over_both_fields(both, summation, suppression, shape) * inverse
         return (kept - unit * through / count_elements(suppression, shape, v)) * inverse
 
 
-def _divided(g: Array, result: NormalizationResult, field: Field) -> tuple[Array, Array]:
+def _differentiate_division(g: Array, result: NormalizationResult, field: Field) -> tuple[Array, Array]:
     """Compute ∂l/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂l/∂ε = -½ Σ g·v/σ³."""
     xp = array_namespace(g)
     largest = invert(result.deviation)
@@ -82,7 +82,7 @@ def _divided(g: Array, result: NormalizationResult, field: Field) -> tuple[Array
     return g * inverse - (result.v * largest) * (broadcast_statistic(total, field, g.shape) * largest), deps
 
 
-def _sum_over_both(x: Array, first: Field, second: Field, shape: Shape) -> Array:
+def _sum_over_both_fields(x: Array, first: Field, second: Field, shape: Shape) -> Array:
     """Sum, for every element, over the elements that are in both of its fields."""
     xp = array_namespace(x)
     for axis, ours, theirs in zip(range(-4, 0), first.bounds(shape), second.bounds(shape), strict=True):

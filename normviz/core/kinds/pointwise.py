@@ -40,11 +40,11 @@ class PointwiseFunction(NamedTuple):
     imports: str = ""
 
 
-def _tanh(u: Array) -> Array:
+def _compute_tanh(u: Array) -> Array:
     return array_namespace(u).tanh(u)
 
 
-def _tanh_slope(u: Array) -> Array:
+def _compute_tanh_slope(u: Array) -> Array:
     inverse = 1 / array_namespace(u).cosh(u)
     return inverse * inverse
 
@@ -53,7 +53,7 @@ MEET, END, TERMS = 2.0, 6.0, 40
 """|u| at which the two expansions of erf meet, |u| from which it is 1 in float64, and how many terms each takes."""
 
 
-def _erf(u: Array) -> Array:
+def _compute_erf(u: Array) -> Array:
     """Compute the error function to four roundings of its type; the array API has none, torch has its own.
 
     2/√π u e^(−u²) (1 + 2u²/3 (1 + 2u²/5 (…))) near 0, 1 − e^(−u²) / (√π u (1 + 1/(2u² (1 + 2/(2u² (…)))))) elsewhere.
@@ -72,14 +72,14 @@ def _erf(u: Array) -> Array:
     return xp.sign(u) * xp.where(xp.abs(u) < MEET, below, above)
 
 
-def _erf_slope(u: Array) -> Array:
+def _compute_erf_slope(u: Array) -> Array:
     return (2 / pi**0.5) * array_namespace(u).exp(-u * u)
 
 
 POINTWISE_FUNCTIONS: dict[str, PointwiseFunction] = {
     "tanh": PointwiseFunction(
-        value=_tanh,
-        slope=_tanh_slope,
+        value=_compute_tanh,
+        slope=_compute_tanh_slope,
         slope_latex=r"\frac{{1}}{{\cosh^2({u})}}",
         numpy="np.tanh({u})",
         numpy_slope="1 / np.cosh({u}) ** 2",
@@ -87,8 +87,8 @@ POINTWISE_FUNCTIONS: dict[str, PointwiseFunction] = {
         keras="ops.tanh({u})",
     ),
     "erf": PointwiseFunction(
-        value=_erf,
-        slope=_erf_slope,
+        value=_compute_erf,
+        slope=_compute_erf_slope,
         slope_latex=r"\frac{{2}}{{\sqrt{{\pi}}}}\,e^{{-({u})^2}}",
         numpy="np.vectorize(erf)({u})",
         numpy_slope="2 / np.sqrt(np.pi) * np.exp(-(({u}) ** 2))",
@@ -113,10 +113,10 @@ class PointwiseKind(Kind):
     def backpropagate(
         self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float
     ) -> tuple[Array, Array | None]:
-        return g * self._slope(scheme, result.v), None
+        return g * self._compute_slope(scheme, result.v), None
 
     def differentiate_diagonally(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
-        return self._slope(scheme, result.v)
+        return self._compute_slope(scheme, result.v)
 
     def check(self, scheme: "Scheme", shape: Shape, limit: int = MAX_WINDOW_ELEMENTS) -> None:
         if scheme.fields:
@@ -125,6 +125,6 @@ class PointwiseKind(Kind):
     def explain_isolation(self) -> str | None:
         return f"nothing is shared: each element passes through {self.function} by itself"
 
-    def _slope(self, scheme: "Scheme", x: Array) -> Array:
+    def _compute_slope(self, scheme: "Scheme", x: Array) -> Array:
         """Compute ∂x̂/∂x = α f'(αx + s), element by element."""
         return scheme.alpha * POINTWISE_FUNCTIONS[str(self.function)].slope(scheme.inside(x))

@@ -32,10 +32,10 @@ class SpectralKind(GeneralKind):
     def backpropagate(
         self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float
     ) -> tuple[Array, Array | None]:
-        return _spectral(result.v, g), None
+        return _differentiate_spectral(result.v, g), None
 
     def differentiate_diagonally(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
-        u, v, inverse = _leading(result.v)
+        u, v, inverse = _find_leading_vectors(result.v)
         return (1 - result.xhat * array_namespace(u).reshape(u * v, result.v.shape)) * inverse
 
 
@@ -51,15 +51,15 @@ def compute_spectral_norm(weight: Array) -> Array:
     return xp.where(all_finite, largest, xp.full_like(largest, float("nan")))[..., None, None, None]
 
 
-def _spectral(weight: Array, g: Array) -> Array:
+def _differentiate_spectral(weight: Array, g: Array) -> Array:
     """Compute (G - ⟨G, Ŵ⟩ u vᵀ) / σ₁ for the (kh·kw·Cin, Cout) matrix W, Ŵ = W/σ₁, leading singular vectors u, v."""
     xp = array_namespace(weight)
-    u, v, inverse = _leading(weight)
+    u, v, inverse = _find_leading_vectors(weight)
     along = xp.sum(g * (weight * inverse), axis=tuple(range(-4, 0)), keepdims=True)
     return (g - along * xp.reshape(u * v, weight.shape)) * inverse
 
 
-def _leading(weight: Array) -> tuple[Array, Array, Array]:
+def _find_leading_vectors(weight: Array) -> tuple[Array, Array, Array]:
     """Compute u (…, fan-in, 1), v (…, 1, Cout) and 1/σ₁ (…, 1, 1, 1, 1) of a weight tensor as a matrix."""
     xp = array_namespace(weight)
     matrix = xp.reshape(weight, (*weight.shape[:-4], -1, weight.shape[-1]))

@@ -76,7 +76,7 @@ def whiten(v: Array, groups: int, eps: float) -> Array:
     Source: Huang et al. 2018, Decorrelated Batch Normalization, Section 3.
     """
     if getattr(v, "requires_grad", False):
-        return _differentiable(v, groups, eps)
+        return _whiten_differentiably(v, groups, eps)
     known = _decompose(v, groups, eps)
     xhat = known.unit @ array_namespace(v).matrix_transpose(known.vectors)
     return merge_groups(known.mask_nonfinite(xhat), v.shape)
@@ -95,7 +95,7 @@ def compute_inverse_root(v: Array, groups: int, eps: float, columns: Sequence[in
 
 def apply_inverse_power(x: Array, v: Array, groups: int, eps: float, power: int = 1) -> Array:
     """Compute (Σ + εI)^(-power/2) x, with the covariances Σ of v; x and v are (…, N, H, W, C)."""
-    known = _decompose(v, groups, eps, whole=True)
+    known = _decompose(v, groups, eps, all_directions=True)
     right = array_namespace(v).matrix_transpose(known.vectors)
     inverse = (known.inverse / known.scale[..., 0]) ** power
     return merge_groups(
@@ -134,7 +134,7 @@ def backpropagate_whitening(v: Array, g: Array, groups: int, eps: float) -> tupl
     K of `compute_divided_differences`, and S = ½ (vᵀg + gᵀv).
     """
     xp = array_namespace(v)
-    known, rows = _decompose(v, groups, eps, whole=True), split_into_groups(g, groups)
+    known, rows = _decompose(v, groups, eps, all_directions=True), split_into_groups(g, groups)
     right, size = xp.matrix_transpose(known.vectors), rows.shape[-2]
     product = xp.matrix_transpose(known.rows) @ rows
     turned = right @ ((product + xp.matrix_transpose(product)) / 2) @ known.vectors
@@ -153,7 +153,7 @@ def compute_whitening_diagonal(v: Array, groups: int, eps: float) -> Array:
     `backpropagate_whitening`: p = Qᵀ v_m, q = Qᵀ e_c.
     """
     xp = array_namespace(v)
-    known = _decompose(v, groups, eps, whole=True)
+    known = _decompose(v, groups, eps, all_directions=True)
     size, vectors, turned = known.rows.shape[-2], known.vectors, known.rows @ known.vectors
     both = turned[..., :, None, :] * vectors[..., None, :, :]
     through = xp.sum(both @ known.slopes[..., None, :, :] * both, axis=-1)
@@ -229,16 +229,16 @@ class _Decomposition(NamedTuple):
         return xp.where(self.finite, x, xp.full_like(x, float("nan")))
 
 
-def _decompose(v: Array, groups: int, eps: float, whole: bool = False) -> _Decomposition:
-    """Decompose v, without gradients; `whole`: with all D directions, also if M is less."""
+def _decompose(v: Array, groups: int, eps: float, all_directions: bool = False) -> _Decomposition:
+    """Decompose v, without gradients; `all_directions`: with all D directions, also if M is less."""
     xp = array_namespace(v)
     rows = split_into_groups(v.detach() if hasattr(v, "detach") else v, groups)
     size, together = rows.shape[-2:]
     finite = xp.all(xp.all(xp.isfinite(rows), axis=-1), axis=-1)[..., None, None]
     rows = xp.where(finite, rows, xp.zeros_like(rows))
-    scale = _scale(rows, eps)
+    scale = _find_scale(rows, eps)
     rows = rows / scale
-    left, values, right = xp.linalg.svd(_tall(rows) if whole else rows, full_matrices=False)
+    left, values, right = xp.linalg.svd(_pad_with_zero_rows(rows) if all_directions else rows, full_matrices=False)
     deviation, epsilon = values / size**0.5, eps**0.5 / scale[..., 0]
     root = xp.sqrt(deviation**2 + epsilon**2)
     # Along a single direction nothing is lost beside another: there only 0 is 0.
@@ -249,10 +249,10 @@ def _decompose(v: Array, groups: int, eps: float, whole: bool = False) -> _Decom
     return _Decomposition(rows, unit, xp.matrix_transpose(right), root, inverse, rest, scale, finite)
 
 
-def _differentiable(v: Array, groups: int, eps: float) -> Array:
+def _whiten_differentiably(v: Array, groups: int, eps: float) -> Array:
     """Compute x̂ of a tensor with a gradient: its value, and the slope that it should have."""
     xp = array_namespace(v)
-    known = _decompose(v, groups, eps, whole=True)
+    known = _decompose(v, groups, eps, all_directions=True)
     right = xp.matrix_transpose(known.vectors)
     rows = xp.where(known.finite, split_into_groups(v, groups), xp.zeros_like(known.rows)) / known.scale
     covariance = xp.matrix_transpose(rows) @ rows / rows.shape[-2]
@@ -262,7 +262,7 @@ def _differentiable(v: Array, groups: int, eps: float) -> Array:
     return merge_groups(known.mask_nonfinite(xhat), v.shape)
 
 
-def _tall(rows: Array) -> Array:
+def _pad_with_zero_rows(rows: Array) -> Array:
     """Append rows of zeros, so that there is a singular vector for every direction."""
     xp = array_namespace(rows)
     size, together = rows.shape[-2:]
@@ -274,7 +274,7 @@ def _tall(rows: Array) -> Array:
     return xp.concat([rows, below], axis=-2)
 
 
-def _scale(rows: Array, eps: float) -> Array:
+def _find_scale(rows: Array, eps: float) -> Array:
     """Return a power of two near the largest magnitude of every group, so that no square overflows or vanishes."""
     xp = array_namespace(rows)
     finfo = xp.finfo(rows.dtype)

@@ -55,7 +55,7 @@ class Trial:
             "what": self.what,
             "holds": bool(self.holds),
             "fact": self.fact,
-            "values": [_plain(each) for each in self.values],
+            "values": [_replace_infinite_by_none(each) for each in self.values],
         }
 
 
@@ -104,7 +104,9 @@ class Evidence:
     @staticmethod
     def from_record(record: Mapping[str, Any]) -> "Evidence":
         """Return the evidence of a record."""
-        trials = [Trial(**{**each, "values": tuple(map(_number, each["values"]))}) for each in record["trials"]]
+        trials = [
+            Trial(**{**each, "values": tuple(map(_replace_none_by_nan, each["values"]))}) for each in record["trials"]
+        ]
         return Evidence(trials, record["opinion"], [Verdict(**each) for each in record["verdicts"]])
 
 
@@ -171,12 +173,12 @@ class Claim:
         return not self.long and not isinstance(self.check, ExperimentCheck)
 
 
-def _plain(value: float) -> float | None:
+def _replace_infinite_by_none(value: float) -> float | None:
     """Return a number for JSON: None if it is not finite."""
     return float(value) if np.isfinite(value) else None
 
 
-def _number(value: float | None) -> float:
+def _replace_none_by_nan(value: float | None) -> float:
     """Return the number of a record: NaN for None."""
     return float("nan") if value is None else value
 

@@ -24,7 +24,7 @@ QUICK_SECONDS, LONG_SECONDS = 0.1, 5.0
 """Expected seconds of a quick and of a long check."""
 
 
-def _describe_code() -> str:
+def _hash_package_code() -> str:
     found = sha256()
     for path in sorted(Path(normviz.__file__).parent.rglob("*.py")):
         found.update(path.read_bytes())
@@ -32,7 +32,7 @@ def _describe_code() -> str:
     return f"{found.hexdigest()[:16]} Python {python_version()}{''.join(libraries)}"
 
 
-CODE_VERSION = _describe_code()
+CODE_VERSION = _hash_package_code()
 """Version of this code and of its numeric libraries; cached results are valid for one version. Computed on
 import, since files may change below a running server."""
 
@@ -55,11 +55,11 @@ class Measurement:
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
         """Measure the evidence."""
-        yield JobStep(1.0, partial(_arrays, measure_claim(CLAIMS[self.id], self.seed)))
+        yield JobStep(1.0, partial(_convert_evidence, measure_claim(CLAIMS[self.id], self.seed)))
 
 
-def _arrays(found: Evidence) -> Arrays:
-    return {"evidence": np.array(json.dumps(found.record())), "share": np.array(1.0), "device": np.array("CPU")}
+def _convert_evidence(evidence: Evidence) -> Arrays:
+    return {"evidence": np.array(json.dumps(evidence.record())), "share": np.array(1.0), "device": np.array("CPU")}
 
 
 def measure_claim(claim: Claim, seed: int) -> Evidence:
@@ -73,10 +73,10 @@ def list_claim_jobs(claim: Claim, seed: int) -> tuple[Part, ...]:
     """Return the jobs that measure a claim; claims share those of an experiment."""
     if not isinstance(claim.check, ExperimentCheck):
         return (Measurement(claim.id, seed, CODE_VERSION),)
-    return tuple(part for each, setting in _settings(claim.check, seed) for part in each.parts(setting))
+    return tuple(part for each, setting in _list_experiment_settings(claim.check, seed) for part in each.parts(setting))
 
 
-def _settings(check: ExperimentCheck, seed: int) -> list[tuple[Experiment, Any]]:
+def _list_experiment_settings(check: ExperimentCheck, seed: int) -> list[tuple[Experiment, Any]]:
     experiments = map(get_experiment, check.experiments)
     return [(each, each.setting(seed=seed, **check.settings)) for each in experiments]
 
@@ -88,5 +88,5 @@ def find_evidence(claim: Claim, seed: int, results: Results) -> Evidence | None:
         return None
     if not isinstance(claim.check, ExperimentCheck):
         return Evidence.from_record(json.loads(str(results[parts[0]]["evidence"])))
-    reports = (each.report(setting, results) for each, setting in _settings(claim.check, seed))
+    reports = (each.report(setting, results) for each, setting in _list_experiment_settings(claim.check, seed))
     return Evidence((), verdicts=[report.get_verdict(claim.id) for report in reports])

@@ -40,7 +40,7 @@ def show(view: View) -> None:
         if not passing:
             st.markdown("No claim passes all filters. Remove one of them.")
         for group, claims in group_claims(passing).items():
-            _heading(group, claims, view)
+            _show_group_heading(group, claims, view)
             if is_unfolded(view, group, claims):
                 with st.container(gap="xsmall"):
                     for claim in claims:
@@ -51,7 +51,7 @@ def show(view: View) -> None:
             draw_download_button(lambda: tabulate_claims(passing), PAGE)
 
 
-def _heading(group: str, claims: Sequence[Claim], view: View) -> None:
+def _show_group_heading(group: str, claims: Sequence[Claim], view: View) -> None:
     """Show the title of a group; as a button if the group can be folded."""
     words = wording.describe_group(group, len(claims))
     if group in FOLDED_GROUPS and (group in view["open"] or not is_unfolded(view, group, claims)):

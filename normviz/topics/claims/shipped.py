@@ -36,7 +36,7 @@ def find_shipped_evidence(id: str) -> ShippedEvidence | None:
     """Return the shipped evidence of a claim; None if an experiment has no result of its default setting."""
     check = CLAIMS[id].check
     if not isinstance(check, ExperimentCheck):
-        content = _read()
+        content = _read_evidence_file()
         return ShippedEvidence(content["version"], Evidence.from_record(content["evidence"][id]))
     experiments = map(get_experiment, check.experiments)
     examples = [find_example(each.key, each.parts(each.setting())) for each in experiments]
@@ -46,7 +46,7 @@ def find_shipped_evidence(id: str) -> ShippedEvidence | None:
 
 
 @lru_cache(maxsize=1)
-def _read() -> dict[str, Any]:
+def _read_evidence_file() -> dict[str, Any]:
     content: dict[str, Any] = json.loads(EVIDENCE_PATH.read_text("utf-8"))
     return content
 

@@ -106,7 +106,7 @@ class Part:
 
         device, count = open_float32_device(self.device), len(self.rates)
         digits = split_digits(device)
-        training, validation = (self._draw(digits, use) for use in range(2))
+        training, validation = (self._draw_batches(digits, use) for use in range(2))
         ghost = get_scheme("ghost-batch", groups=DIGIT_CLASSES)
         schemes, size = [ghost, ghost, SCHEMES["layer"]], DIGIT_CLASSES * self.group
         network = Dense(schemes, self.networks * count, LAYER_WIDTHS, size, DEFAULT_EPS, device)
@@ -122,30 +122,36 @@ class Part:
                 course.add_errors(validation=measure_group_errors(network, *seen))
             if course.share == 1:
                 late, _ = training.gather(digits.train[0], NETWORK_GROUPS, count, slice(-self.test_batch_count, None))
-                found = self._test(network, digits, late)
+                found = self._measure_test_errors(network, digits, late)
                 course.extra_results = {name: course.reshape_to_grid(errors) for name, errors in found.items()}
             yield course.step(device)
 
-    def _draw(self, digits: "Digits", use: int) -> "GroupedBatches":
+    def _draw_batches(self, digits: "Digits", split_index: int) -> "GroupedBatches":
         """Return the mini-batches of training (0), validation (1) or test (2)."""
         from normviz.train.grouped_batches import GroupedBatches
         from normviz.train.learning import to_numpy
 
-        _, labels = digits[use]
+        _, labels = digits[split_index]
         return GroupedBatches.draw(
-            to_numpy(labels), self.group, self.test_batch_count if use else self.length, self.networks, use
+            to_numpy(labels),
+            self.group,
+            self.test_batch_count if split_index else self.length,
+            self.networks,
+            split_index,
         )
 
-    def _test(self, network: "Dense", digits: "Digits", late: "torch.Tensor") -> "dict[str, torch.Tensor]":
+    def _measure_test_errors(
+        self, network: "Dense", digits: "Digits", last_pictures: "torch.Tensor"
+    ) -> "dict[str, torch.Tensor]":
         """Return the errors on test pictures; `late`: the pictures of the last mini-batches of the training."""
         from normviz.train.grouped_batches import ONE_CLASS, SHUFFLED, measure_group_errors
 
-        batches, count = self._draw(digits, 2), len(self.rates)
+        batches, count = self._draw_batches(digits, 2), len(self.rates)
         found = {}
         for name, groups in (("blank", NETWORK_GROUPS), ("same", [ONE_CLASS] * 3), ("mixed", [SHUFFLED] * 3)):
             seen = batches.gather(digits.test[0], groups, count, slice(self.test_batch_count))
             found[name] = measure_group_errors(network, *seen, only_blank=name == "blank")
-        (found["inference"],) = network.measure_errors(late, DIGIT_CLASSES * self.group, [digits.test])
+        (found["inference"],) = network.measure_errors(last_pictures, DIGIT_CLASSES * self.group, [digits.test])
         return found
 
 
@@ -166,7 +172,7 @@ def _find_outcomes(result: Arrays) -> list[GridOutcome]:
     ]  # fmt: skip
 
 
-def _levels(outcomes: Sequence[GridOutcome], test: str) -> str:
+def _format_test_errors(outcomes: Sequence[GridOutcome], test: str) -> str:
     """Return the mean shares of wrong answers in a test with their intervals: "layer norm 3.2 ± 0.7%"."""
     return ", ".join(f"{each.name} {format_mean_percent(each.get_at_best_rate(test))}" for each in outcomes)
 
@@ -192,7 +198,7 @@ def report(setting: Setting, results: Results) -> Report:
         f"Batch norm names {100 * (1 - np.mean(outcomes[0].get_at_best_rate('blank'))):.0f}% of blank pictures, from "
         "their companions."
     )
-    return Report(headline, [_draw_tests(outcomes), course], _verdict(setting, outcomes), table)
+    return Report(headline, [_draw_tests(outcomes), course], _judge_claim(setting, outcomes), table)
 
 
 def _draw_tests(outcomes: list[GridOutcome]) -> FigureSpec:
@@ -206,7 +212,7 @@ def _draw_tests(outcomes: list[GridOutcome]) -> FigureSpec:
         "Wrong answers by network and test", curves, "", "wrong answers, %", levels=(100 * (1 - 1 / DIGIT_CLASSES),),
         marks=places.tolist(), names=[*TEST_NAMES.values()],
     )  # fmt: skip
-    said = "; ".join(f"{words}, {_levels(outcomes, test)}" for test, words in TEST_NAMES.items())
+    said = "; ".join(f"{words}, {_format_test_errors(outcomes, test)}" for test, words in TEST_NAMES.items())
     return FigureSpec(
         "tests", [panel], f"Wrong answers on test pictures: {said}.",
         "“One class” and “shuffled” after batch norm are its groups in training. Blank pictures are in groups as in "
@@ -228,7 +234,7 @@ def _draw_course(outcomes: list[GridOutcome], measured: np.ndarray) -> FigureSpe
     )
 
 
-def _verdict(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
+def _judge_claim(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
     """Judge whether statistics of a group leak the class, and whether the leak raises the error in inference."""
     one, shuffled, layer = outcomes
     found = [
@@ -245,7 +251,7 @@ def _verdict(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
         word = "holds" if min(spoils) > 0 else "holds-if"
     elif leaks and not undertrained:
         word = "wrong"
-    blank, inference = (_levels(outcomes, test) for test in ("blank", "inference"))
+    blank, inference = (_format_test_errors(outcomes, test) for test in ("blank", "inference"))
     says = (
         f"Wrong answers on blank pictures, in groups as in training: {blank}; chance is 90%. Test error with running "
         f"averages: {inference}. Groups of one class lower the first by {_format_points(found[0], leaks)} "

@@ -101,10 +101,10 @@ class BatchStatisticsNoise:
                 by = ((batches.mean(1) - mean) / deviation, batches.std(1) / deviation - 1)
                 off.append([float(np.sqrt(np.mean(each**2))) for each in by])
             found.append(off)
-            yield JobStep(done / len(self.networks), partial(_collect, found, done / len(self.networks)))
+            yield JobStep(done / len(self.networks), partial(_make_error_arrays, found, done / len(self.networks)))
 
 
-def _collect(found: list[list[list[float]]], share: float) -> Arrays:
+def _make_error_arrays(found: list[list[list[float]]], share: float) -> Arrays:
     """Return the errors of μ and σ, each (sizes, networks)."""
     mean, deviation = np.array(found).transpose(2, 1, 0)
     return {"mean": mean, "deviation": deviation, "share": np.array(share), "device": np.array("CPU")}
@@ -153,27 +153,31 @@ def report(setting: Setting, results: Results) -> Report:
                 ended.setdefault(part.batch, {})[k] = outcome
     ended = {size: each for size, each in sorted(ended.items()) if len(each) == len(setting.rows)}
     figures = [*_draw_sizes(setting, ended), *_draw_curves(begun), *figures]
-    return Report(_headline(setting, begun, ended), figures, _verdict(setting, ended), _tabulate(setting, ended))
+    return Report(
+        _write_headline(setting, begun, ended), figures, _judge_claim(setting, ended), _tabulate(setting, ended)
+    )
 
 
-def _tabulate(setting: Setting, ended: Outcomes) -> dict[str, list[Any]]:
+def _tabulate(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
     """Return all numbers, a row for every batch size and seed."""
     table: dict[str, list[Any]] = {
-        "batch size": [size for size in ended for _ in setting.networks],
-        "seed": [*setting.networks] * len(ended),
+        "batch size": [size for size in ended_outcomes for _ in setting.networks],
+        "seed": [*setting.networks] * len(ended_outcomes),
     }
     for k, row in enumerate(setting.rows):
-        table[f"{row.key}, learning rate"] = [each[k].rate for each in ended.values() for _ in setting.networks]
-        table[f"{row.key}, validation error"] = [
-            float(one) for each in ended.values() for one in each[k].get_at_best_rate("validation")[-1]
+        table[f"{row.key}, learning rate"] = [
+            each[k].rate for each in ended_outcomes.values() for _ in setting.networks
         ]
-        table[f"{row.key}, test error"] = [float(one) for each in ended.values() for one in each[k].last]
+        table[f"{row.key}, validation error"] = [
+            float(one) for each in ended_outcomes.values() for one in each[k].get_at_best_rate("validation")[-1]
+        ]
+        table[f"{row.key}, test error"] = [float(one) for each in ended_outcomes.values() for one in each[k].last]
     return table
 
 
-def _draw_curves(begun: Outcomes) -> Iterator[FigureSpec]:
+def _draw_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
     """Draw the test error by step, at two batch sizes."""
-    sizes = [size for size in SHOWN_SIZES if begun.get(size)]
+    sizes = [size for size in SHOWN_SIZES if begun_outcomes.get(size)]
     if not sizes:
         return
     panels = [
@@ -181,27 +185,27 @@ def _draw_curves(begun: Outcomes) -> Iterator[FigureSpec]:
             f"Batches of {size}",
             [
                 make_band_curve(each.label, each.result["measured"], each.get_at_best_rate("test"), k, to_percent)
-                for k, each in sorted(begun[size].items())
+                for k, each in sorted(begun_outcomes[size].items())
             ],
             "step", "test error, %", "y",
         )
         for size in sizes
     ]  # fmt: skip
-    said = "; ".join(f"on batches of {size}, {_levels(begun[size])}" for size in sizes)
+    said = "; ".join(f"on batches of {size}, {_format_test_errors(begun_outcomes[size])}" for size in sizes)
     yield FigureSpec(
         "curves", panels, f"Test error by step at the best learning rate of each scheme. At the end: {said}.",
         "Test digits are normalized by the mean statistics of all training digits.",
     )  # fmt: skip
 
 
-def _draw_sizes(setting: Setting, ended: Outcomes) -> Iterator[FigureSpec]:
+def _draw_sizes(setting: Setting, ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
     """Draw the test error at the end and the best learning rate, over the batch size."""
-    if not ended:
+    if not ended_outcomes:
         return
-    sizes = np.array(list(ended))
+    sizes = np.array(list(ended_outcomes))
     errors, rates = [], []
     for k, label in enumerate(setting.labels):
-        found = [each[k] for each in ended.values()]
+        found = [each[k] for each in ended_outcomes.values()]
         errors.append(
             make_band_curve(label, sizes, np.stack([each.last for each in found]), k, to_percent, points=True)
         )
@@ -210,8 +214,8 @@ def _draw_sizes(setting: Setting, ended: Outcomes) -> Iterator[FigureSpec]:
         CurvePanel("Test error at the end", errors, "batch size N", "test error, %", "xy", marks=BATCH_SIZES),
         CurvePanel("Best learning rate", rates, "batch size N", "learning rate", "xy", marks=BATCH_SIZES),
     ]
-    said = "; ".join(f"at {size} {_levels(each)}" for size, each in ended.items())
-    idle = [label for k, label in enumerate(setting.labels) if not _learns(ended, k)]
+    said = "; ".join(f"at {size} {_format_test_errors(each)}" for size, each in ended_outcomes.items())
+    idle = [label for k, label in enumerate(setting.labels) if not _is_learning(ended_outcomes, k)]
     budget, other = (
         ("for the same number of steps", "more training digits in all")
         if setting.equal == "steps"
@@ -248,14 +252,14 @@ def _draw_noise(noise: Arrays) -> Iterator[FigureSpec]:
     )  # fmt: skip
 
 
-def _levels(outcomes: Mapping[int, GridOutcome]) -> str:
+def _format_test_errors(outcomes: Mapping[int, GridOutcome]) -> str:
     """Return the test errors at the end: "batch norm 1.8 ± 0.2%, layer norm 2.0 ± 0.3%"."""
     return ", ".join(f"{each.name} {each.level}" for _, each in sorted(outcomes.items()))
 
 
-def _learns(ended: Outcomes, k: int) -> bool:
+def _is_learning(ended_outcomes: Outcomes, k: int) -> bool:
     """Return True if a scheme learns at some batch size."""
-    return min(float(np.mean(each[k].last)) for each in ended.values()) < MAX_LEARNED_ERROR
+    return min(float(np.mean(each[k].last)) for each in ended_outcomes.values()) < MAX_LEARNED_ERROR
 
 
 def _mixes_examples(row: SchemeSpec, shape: Shape) -> bool:
@@ -264,11 +268,11 @@ def _mixes_examples(row: SchemeSpec, shape: Shape) -> bool:
     return scheme is not None and any(field.canonical(shape).rules[0] != OWN for field in scheme.fields)
 
 
-def _choose_pair(setting: Setting, ended: Outcomes) -> tuple[int, int] | None:
+def _choose_pair(setting: Setting, ended_outcomes: Outcomes) -> tuple[int, int] | None:
     """Return the positions of a scheme with statistics of several examples, and of one without; batch and layer norm
     where they are there.
     """
-    learning = [k for k in range(len(setting.rows)) if _learns(ended, k)]
+    learning = [k for k in range(len(setting.rows)) if _is_learning(ended_outcomes, k)]
     mixing = [k for k in learning if _mixes_examples(setting.rows[k], setting.shape)]
     others = [k for k in learning if k not in mixing]
     # Without normalization only where nothing else is there.
@@ -277,50 +281,56 @@ def _choose_pair(setting: Setting, ended: Outcomes) -> tuple[int, int] | None:
     return (chosen[0][0], chosen[1][0]) if all(chosen) else None
 
 
-def _compare_at(ended: Outcomes, pair: tuple[int, int], size: int) -> MeanDifference:
+def _compare_schemes_at(ended_outcomes: Outcomes, pair: tuple[int, int], size: int) -> MeanDifference:
     """Compare the test errors of two schemes at a batch size.
 
     The p-value is the larger one of the difference and of its growth from the large size. Both have to be
     clear: a scheme that is worse at all sizes is not worse because of small batches.
     """
     first, second = pair
-    here, large = (ended[n][first].last - ended[n][second].last for n in (size, SHOWN_SIZES[0]))
+    here, large = (ended_outcomes[n][first].last - ended_outcomes[n][second].last for n in (size, SHOWN_SIZES[0]))
     difference, growth = compare_seed_by_seed(here, np.zeros_like(here)), compare_seed_by_seed(here, large)
     same_sign = difference.mean * growth.mean > 0
     return difference._replace(p_value=max(difference.p_value, growth.p_value) if same_sign else 1.0)
 
 
-def _headline(setting: Setting, begun: Outcomes, ended: Outcomes) -> str:
+def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
     """Return the headline: the test errors at the smallest batch size."""
-    if not ended:
-        return f"Training on batches of {join_words(begun)} has begun." if begun else "Nothing is trained yet."
-    small = min(ended)
-    first, *others = _choose_pair(setting, ended) or choose_headline_schemes(setting.rows, 2)
-    levels = {k: f"{np.mean(ended[small][k].last):.0%}" for k in (first, *others)}
+    if not ended_outcomes:
+        return (
+            f"Training on batches of {join_words(begun_outcomes)} has begun."
+            if begun_outcomes
+            else "Nothing is trained yet."
+        )
+    small = min(ended_outcomes)
+    first, *others = _choose_pair(setting, ended_outcomes) or choose_headline_schemes(setting.rows, 2)
+    levels = {k: f"{np.mean(ended_outcomes[small][k].last):.0%}" for k in (first, *others)}
     batches = "Smallest batches" if small == BATCH_SIZES[0] else f"Batches of {small}"
     rest = "".join(f", {setting.names[k]} {levels[k]}" for k in others)
     return f"{batches}: {setting.names[first]} has {levels[first]} test error{rest}."
 
 
-def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
+def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     """Judge whether small batches raise the test error of batch norm more than that of layer norm."""
-    if len(ended) < len(BATCH_SIZES):
+    if len(ended_outcomes) < len(BATCH_SIZES):
         return Verdict("open", "Not all batch sizes are trained yet.")
-    pair = _choose_pair(setting, ended)
+    pair = _choose_pair(setting, ended_outcomes)
     if pair is None:
         return Verdict(
             "open", "This takes two that learn: batch norm, or another with statistics of several examples, and layer "
             "norm, or another that normalizes each example alone.",
         )  # fmt: skip
     name, other = (setting.names[k] for k in pair)
-    found = [_compare_at(ended, pair, size) for size in SMALL_SIZES]
+    found = [_compare_schemes_at(ended_outcomes, pair, size) for size in SMALL_SIZES]
     signs = find_clear_signs(found)
     words = []
     for size, difference, sign in zip(SMALL_SIZES, found, signs, strict=True):
-        levels = f"{ended[size][pair[0]].level} with {name}, {ended[size][pair[1]].level} with {other}"
+        levels = (
+            f"{ended_outcomes[size][pair[0]].level} with {name}, {ended_outcomes[size][pair[1]].level} with {other}"
+        )
         points = f"a difference of {difference.text(100)} points" if sign else "no clear difference"
         words.append(f"on batches of {size}, {levels} ({points})")
-    large = ended[SHOWN_SIZES[0]]
+    large = ended_outcomes[SHOWN_SIZES[0]]
     words.append(f"on batches of {SHOWN_SIZES[0]}, {large[pair[0]].level} and {large[pair[1]].level}")
     says = f"Test error: {'; '.join(words)}."
     condition = (

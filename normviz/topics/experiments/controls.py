@@ -55,7 +55,7 @@ def controls(view: View) -> None:
     declared = get_declarations(experiment.setting)
     with st.container(horizontal=True, vertical_alignment="center", key="settings"):
         if "schemes" in given:
-            choose_frequent(prefix + "schemes", _options(view), FREQUENT_SCHEMES)
+            choose_frequent(prefix + "schemes", _list_scheme_options(view), FREQUENT_SCHEMES)
         page.draw(*(name for name in MAIN_SETTINGS if name in declared))
         with st.popover("Settings"):
             if "custom" in get_chosen_schemes(given):
@@ -70,7 +70,7 @@ def colour_schemes(view: View, looks: Mapping[str, int], theme: str) -> None:
     """Colour the buttons of the schemes as their curves; `looks`: the curves' styles, by the schemes' labels."""
     given = get_shown_values(view)
     if "schemes" in given:
-        row = list_frequent(_options(view), FREQUENT_SCHEMES, given["schemes"])
+        row = list_frequent(_list_scheme_options(view), FREQUENT_SCHEMES, given["schemes"])
         labels = {each: SCHEMES[each].label for each in given["schemes"]}
         colours = {
             each: str(style_curve(looks[label], THEMES[theme])["color"])
@@ -80,6 +80,6 @@ def colour_schemes(view: View, looks: Mapping[str, int], theme: str) -> None:
         colour_frequent(PREFIX + make_name_prefix(view["show"]) + "schemes", row, colours)
 
 
-def _options(view: View) -> Sequence[str]:
+def _list_scheme_options(view: View) -> Sequence[str]:
     """Return the schemes that the experiment can compare."""
     return cast(Choice, get_declarations(get_shown_experiment(view).setting)["schemes"]).options(get_shown_values(view))

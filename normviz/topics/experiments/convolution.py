@@ -80,17 +80,17 @@ def report(setting: Setting, results: Results) -> Report:
     verdict, lead = judge_paper_claims(
         ended, setting.schemes, f"{setting.steps} steps of Adam on batches of {setting.batch}"
     )
-    return Report(_headline(ended), figures, verdict, _tabulate(setting, ended), {"B16": lead})
+    return Report(_write_headline(ended), figures, verdict, _tabulate(setting, ended), {"B16": lead})
 
 
-def _curve(outcome: Outcome, x: np.ndarray, values: np.ndarray, points: bool = True) -> Curve:
+def _make_curve(outcome: Outcome, x: np.ndarray, values: np.ndarray, points: bool = True) -> Curve:
     """Return the curve of a scheme, of values (…, seeds); diverged networks leave a gap."""
     return make_band_curve(outcome.label, x, np.where(np.isfinite(values), values, np.nan), outcome.look, points=points)
 
 
-def _draw_paddings(ended: Outcomes) -> Iterator[FigureSpec]:
+def _draw_paddings(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
     """Draw the mean training loss and the contrast of the border, by padding."""
-    padded, bare = (ended[padding] for padding in PADDINGS)
+    padded, bare = (ended_outcomes[padding] for padding in PADDINGS)
     done = [key for key in padded if key in bare]
     if not done:
         return
@@ -98,7 +98,10 @@ def _draw_paddings(ended: Outcomes) -> Iterator[FigureSpec]:
     panels = [
         CurvePanel(
             title,
-            [_curve(padded[key], place, np.stack([getattr(o[key], name) for o in (padded, bare)])) for key in done],
+            [
+                _make_curve(padded[key], place, np.stack([getattr(o[key], name) for o in (padded, bare)]))
+                for key in done
+            ],
             "", axis, marks=[*place], names=[*PADDINGS.values()], levels=levels,
         )
         for name, title, axis, levels in (
@@ -118,21 +121,22 @@ def _draw_paddings(ended: Outcomes) -> Iterator[FigureSpec]:
     )  # fmt: skip
 
 
-def _draw_rates(ended: Outcomes) -> Iterator[FigureSpec]:
+def _draw_rates(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
     """Draw the mean training loss over the learning rate."""
-    if not any(ended.values()):
+    if not any(ended_outcomes.values()):
         return
     panels = [
         CurvePanel(
-            PADDINGS[padding], [_curve(each, np.array(LEARNING_RATES), each.losses) for each in found.values()],
+            PADDINGS[padding],
+            [_make_curve(each, np.array(LEARNING_RATES), each.losses) for each in found.values()],
             "learning rate", "mean training loss", "xy", marks=LEARNING_RATES,
         )
-        for padding, found in ended.items()
+        for padding, found in ended_outcomes.items()
     ]  # fmt: skip
     said = "; ".join(
         f"{PADDINGS[padding].lower()}, "
         + ", ".join(f"{each.name} {typeset(LEARNING_RATES[each.best])}" for each in found.values())
-        for padding, found in ended.items()
+        for padding, found in ended_outcomes.items()
         if found
     )
     yield FigureSpec(
@@ -141,20 +145,20 @@ def _draw_rates(ended: Outcomes) -> Iterator[FigureSpec]:
     )  # fmt: skip
 
 
-def _draw_curves(begun: Outcomes) -> Iterator[FigureSpec]:
+def _draw_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
     """Draw the training loss by step at the best rate of each scheme."""
-    if not any(begun.values()):
+    if not any(begun_outcomes.values()):
         return
     panels = [
         CurvePanel(
             PADDINGS[padding],
             [
-                _curve(each, each.result["measured"], each.result["losses"][:, each.best], points=False)
+                _make_curve(each, each.result["measured"], each.result["losses"][:, each.best], points=False)
                 for each in found.values()
             ],
             "step", "training loss", "y",
         )
-        for padding, found in begun.items()
+        for padding, found in begun_outcomes.items()
         if found
     ]  # fmt: skip
     yield FigureSpec(
@@ -171,7 +175,7 @@ def _draw_borders(found: Mapping[str, Outcome]) -> Iterator[FigureSpec]:
     panels = [
         CurvePanel(
             title,
-            [_curve(each, distances, factor * each.get_by_distance(name).T) for each in found.values()],
+            [_make_curve(each, distances, factor * each.get_by_distance(name).T) for each in found.values()],
             "distance from the border", axis, marks=range(DIGIT_SIDE // 2),
         )
         for name, title, axis, factor in (
@@ -190,18 +194,18 @@ def _draw_borders(found: Mapping[str, Outcome]) -> Iterator[FigureSpec]:
     )  # fmt: skip
 
 
-def _headline(ended: Outcomes) -> str:
+def _write_headline(ended_outcomes: Outcomes) -> str:
     """Return the headline: layer norm's training loss against batch norm's, with and without padding."""
-    pairs = [found for found in ended.values() if "layer" in found and "batch" in found]
+    pairs = [found for found in ended_outcomes.values() if "layer" in found and "batch" in found]
     if len(pairs) < len(PADDINGS):
-        return "Training has begun." if any(ended.values()) else "Nothing is trained yet."
+        return "Training has begun." if any(ended_outcomes.values()) else "Nothing is trained yet."
     padded, bare = (float(compute_loss_excess(found).mean()) for found in pairs)
     if not np.isfinite([padded, bare]).all():
         return "Some networks of layer norm or batch norm diverged at every rate."
     return f"Layer norm's training loss exceeds batch norm's by {typeset(padded, 2)}, unpadded by {typeset(bare, 2)}."
 
 
-def _tabulate(setting: Setting, ended: Outcomes) -> dict[str, list[Any]]:
+def _tabulate(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
     """Tabulate all numbers, one row per padding, scheme and seed."""
     rows = [
         {
@@ -214,7 +218,7 @@ def _tabulate(setting: Setting, ended: Outcomes) -> dict[str, list[Any]]:
             },
             **{f"mean training loss at {rate}": float(each.losses[k, n]) for k, rate in enumerate(LEARNING_RATES)},
         }
-        for padding, found in ended.items()
+        for padding, found in ended_outcomes.items()
         for key, each in found.items()
         for n, seed in enumerate(setting.networks)
     ]  # fmt: skip

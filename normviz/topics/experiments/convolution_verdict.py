@@ -87,15 +87,15 @@ def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], budget: str) -> 
     )
     if min(float(np.mean(padded[key].error)) for key in ("batch", "layer")) > MAX_LEARNED_ERROR:
         return (Verdict("open", "Neither batch norm nor layer norm learns in so few steps.", condition),) * 2
-    found = _compare_all(padded, bare)
+    found = _compare_schemes(padded, bare)
     reason = _judge_reason(found)
-    says = " ".join([_order_words(found, padded), _rates_words(found), _border_words(found, padded, bare)])
+    says = " ".join([_describe_order(found, padded), _describe_rates(found), _describe_border(found, padded, bare)])
     condition += f" Holm's correction is for {len(found.differences)} comparisons."
     whole = Verdict(_judge_order(found, reason), says, f"{REASON_TEXTS[reason]} {condition}", REASON_TEXTS[reason])
-    return whole, Verdict(_judge_lead(found), _order_words(found, padded), condition)
+    return whole, Verdict(_judge_lead(found), _describe_order(found, padded), condition)
 
 
-def _compare_all(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome]) -> Comparisons:
+def _compare_schemes(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome]) -> Comparisons:
     """Compare the three schemes, with padding and without."""
     plain, batch, layer = (padded[key] for key in VERDICT_SCHEMES)
     with_zeros, without = compute_loss_excess(padded), compute_loss_excess(bare)
@@ -121,18 +121,18 @@ REASON_TEXTS = {
 """Texts of the judgement of the paper's explanation."""
 
 
-def _judge_reason(found: Comparisons) -> str:
+def _judge_reason(comparisons: Comparisons) -> str:
     """Judge the explanation by the border; return a key of `REASON_TEXTS`."""
-    if found.sides["contrast"] != "more":
+    if comparisons.sides["contrast"] != "more":
         return "undecided"
-    if found.sides["growth"] == "less":
+    if comparisons.sides["growth"] == "less":
         return "supported"
-    return "contradicted" if found.sides["bare"] == "more" else "undecided"
+    return "contradicted" if comparisons.sides["bare"] == "more" else "undecided"
 
 
-def _judge_order(found: Comparisons, reason: str) -> VerdictKey:
+def _judge_order(comparisons: Comparisons, reason: str) -> VerdictKey:
     """Judge the order of the three schemes, together with its explanation."""
-    order = (found.sides["plain"], found.sides["padded"])
+    order = (comparisons.sides["plain"], comparisons.sides["padded"])
     if order[0] == "more" or order[1] == "less":
         return "wrong"
     if order == ("unclear", "unclear"):
@@ -140,14 +140,14 @@ def _judge_order(found: Comparisons, reason: str) -> VerdictKey:
     return "holds" if order == ("less", "more") and reason == "supported" else "holds-if"
 
 
-def _judge_lead(found: Comparisons) -> VerdictKey:
+def _judge_lead(comparisons: Comparisons) -> VerdictKey:
     """Judge whether batch norm outperforms layer norm: in training loss, and in test error too."""
-    if found.sides["padded"] == "more":
-        return "holds" if found.sides["error"] == "more" else "holds-if"
-    return "wrong" if found.sides["padded"] == "less" else "open"
+    if comparisons.sides["padded"] == "more":
+        return "holds" if comparisons.sides["error"] == "more" else "holds-if"
+    return "wrong" if comparisons.sides["padded"] == "less" else "open"
 
 
-def _order_words(found: Comparisons, padded: Mapping[str, Outcome]) -> str:
+def _describe_order(comparisons: Comparisons, padded: Mapping[str, Outcome]) -> str:
     """Return a sentence with the losses with padding, and layer norm's differences from the two others."""
     levels = ", ".join(f"{format_mean(padded[key].loss, 3)} with {padded[key].name}" for key in VERDICT_SCHEMES)
     errors = " and ".join(
@@ -155,23 +155,24 @@ def _order_words(found: Comparisons, padded: Mapping[str, Outcome]) -> str:
     )
     return (
         f"Training loss, mean over all steps, with zeros around the picture: {levels}. Layer norm against no "
-        f"normalization: {found.text('plain')}. Layer norm against batch norm: {found.text('padded')}. Test error at "
-        f"the end: {errors} ({found.text('error', 100, ' points')})."
+        f"normalization: {comparisons.text('plain')}. Layer norm against batch norm: "
+        f"{comparisons.text('padded')}. Test error at "
+        f"the end: {errors} ({comparisons.text('error', 100, ' points')})."
     )
 
 
-def _rates_words(found: Comparisons) -> str:
+def _describe_rates(comparisons: Comparisons) -> str:
     """Return a sentence with the rates at which layer norm's loss clearly differs from no normalization."""
     words = {"less": "less", "more": "more", "unclear": "not clearly different"}
     said = []
     for side, word in words.items():
-        rates = [typeset(rate) for k, rate in enumerate(LEARNING_RATES) if found.sides[f"rate {k}"] == side]
+        rates = [typeset(rate) for k, rate in enumerate(LEARNING_RATES) if comparisons.sides[f"rate {k}"] == side]
         if rates:
             said.append(f"{word} at {join_words(rates, 'and')}")
     return f"At the same rate, the loss with layer norm is, against no normalization, {', '.join(said)}."
 
 
-def _border_words(found: Comparisons, padded: Mapping[str, Outcome], bare: Mapping[str, Outcome]) -> str:
+def _describe_border(comparisons: Comparisons, padded: Mapping[str, Outcome], bare: Mapping[str, Outcome]) -> str:
     """Return sentences on the contrast of the border and the lead of batch norm, with and without padding."""
     plain, layer = padded["none"], padded["layer"]
     border, inside = (format_percent(each.mean()) for each in layer.average_border_and_inside("on"))
@@ -180,6 +181,7 @@ def _border_words(found: Comparisons, padded: Mapping[str, Outcome], bare: Mappi
         f"{format_mean(plain.contrast, 3)} without normalization. With layer norm, units at the border are "
         f"turned on for "
         f"{border} of the digits, those inside for {inside}. Without padding, σ at the border over σ inside is "
-        f"{format_mean(bare['layer'].contrast, 3)}. Layer norm against batch norm there: {found.text('bare')}. That "
-        f"excess against the excess with padding: {found.text('growth')}."
+        f"{format_mean(bare['layer'].contrast, 3)}. Layer norm against batch norm there: "
+        f"{comparisons.text('bare')}. That "
+        f"excess against the excess with padding: {comparisons.text('growth')}."
     )

@@ -146,41 +146,41 @@ def report(setting: Setting, results: Results) -> Report:
             for name in ("test", "validation", "training"):
                 table[f"{outcome.name}, {name} error"] = [float(each) for each in result[name][-1].flat]
     ended = {place: each for place, each in begun.items() if each.is_ended}
-    figures = [_draw(begun)] if begun else []
-    return Report(_headline(setting, begun, ended), figures, _verdict(setting, ended), table)
+    figures = [_draw_test_errors(begun)] if begun else []
+    return Report(_write_headline(setting, begun, ended), figures, _judge_claim(setting, ended), table)
 
 
-def _draw(begun: Outcomes) -> FigureSpec:
+def _draw_test_errors(begun_outcomes: Outcomes) -> FigureSpec:
     """Draw the test error by step, a panel for every two schemes."""
     curves = [
         make_band_curve(each.label, each.result["measured"], 100 * each.get_at_best_rate("test"), each.look)
-        for each in begun.values()
+        for each in begun_outcomes.values()
     ]
     panels = [CurvePanel("", curves[k : k + 4], "step", "test error, %", "y") for k in range(0, len(curves), 4)]
-    levels = ", ".join(f"{each.name} {each.level}" for each in begun.values())
+    levels = ", ".join(f"{each.name} {each.level}" for each in begun_outcomes.values())
     return FigureSpec(
         "curves", panels, f"Test error by step: {levels}.",
         "Means over the seeds with 95% intervals, at the learning rate that is best for each.",
     )  # fmt: skip
 
 
-def _headline(setting: Setting, begun: Outcomes, ended: Outcomes) -> str:
+def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
     """Return the headline: the test errors without normalization and with the first scheme."""
-    if not ended:
+    if not ended_outcomes:
         return (
-            f"Training of {join_words([each.name for each in begun.values()], 'and')} has begun."
-            if begun
+            f"Training of {join_words([each.name for each in begun_outcomes.values()], 'and')} has begun."
+            if begun_outcomes
             else ("Nothing is trained yet.")
         )
-    normed = next((k for k, row in enumerate(setting.rows) if row.key != "none" and (k, False) in ended), None)
-    shown = [each for place, each in ended.items() if place == (normed, False) or each.name == "neither"]
-    shown = shown or list(ended.values())[:1]
+    normed = next((k for k, row in enumerate(setting.rows) if row.key != "none" and (k, False) in ended_outcomes), None)
+    shown = [each for place, each in ended_outcomes.items() if place == (normed, False) or each.name == "neither"]
+    shown = shown or list(ended_outcomes.values())[:1]
     return capitalize_first(
         f"test error: {join_words([f'{np.mean(each.last):.1%} with {each.name}' for each in shown], 'and')}."
     )
 
 
-def _judge(regularizes: bool, dropout_helps: bool) -> VerdictKey:
+def _judge_scheme(regularizes: bool, dropout_helps: bool) -> VerdictKey:
     """Judge whether dropout is superfluous with one scheme.
 
     Args:
@@ -192,9 +192,9 @@ def _judge(regularizes: bool, dropout_helps: bool) -> VerdictKey:
     return "wrong" if dropout_helps else "open"
 
 
-def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
+def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     """Judge whether normalization makes dropout superfluous."""
-    if len(ended) < 2 * len(setting.rows):
+    if len(ended_outcomes) < 2 * len(setting.rows):
         return Verdict("open", "Not all networks are trained yet.")
     plain = next((k for k, row in enumerate(setting.rows) if row.key == "none"), None)
     others = [k for k in range(len(setting.rows)) if k != plain]
@@ -203,20 +203,23 @@ def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
     pairs = {(plain, True): (plain, False)}
     for k in others:
         pairs |= {(k, False): (plain, False), (k, True): (k, False)}
-    changes = {place: compare_seed_by_seed(ended[place].last, ended[base].last) for place, base in pairs.items()}
+    changes = {
+        place: compare_seed_by_seed(ended_outcomes[place].last, ended_outcomes[base].last)
+        for place, base in pairs.items()
+    }
     signs = dict(zip(changes, find_clear_signs([*changes.values()]), strict=True))
     said = [
-        f"{ended[place].name} against {ended[base].name} {changes[place].text(100)}"
+        f"{ended_outcomes[place].name} against {ended_outcomes[base].name} {changes[place].text(100)}"
         f"{'' if signs[place] else ' (no clear difference)'}"
         for place, base in pairs.items()
     ]
-    levels = ", ".join(f"{each.name} {each.level}" for each in ended.values())
+    levels = ", ".join(f"{each.name} {each.level}" for each in ended_outcomes.values())
     learnt = ", ".join(
-        f"{each.name} {format_mean_percent(each.get_at_best_rate('training')[-1])}" for each in ended.values()
+        f"{each.name} {format_mean_percent(each.get_at_best_rate('training')[-1])}" for each in ended_outcomes.values()
     )
-    rates = ", ".join(f"{each.name} {typeset(each.rate)}" for each in ended.values())
+    rates = ", ".join(f"{each.name} {typeset(each.rate)}" for each in ended_outcomes.values())
     return Verdict(
-        combine_verdicts(_judge(signs[k, False] < 0, signs[k, True] < 0) for k in others),
+        combine_verdicts(_judge_scheme(signs[k, False] < 0, signs[k, True] < 0) for k in others),
         f"Test error: {levels}. Changes in points: {'; '.join(said)}.",
         f"{setting.relabelled:.0%} of the labels of {setting.digits} training digits are drawn at random, so that "
         f"learning them by heart costs accuracy. Error on these labels: {learnt}. Networks of {len(LAYER_WIDTHS)} × "

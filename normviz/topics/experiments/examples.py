@@ -47,8 +47,8 @@ class ExampleResults(NamedTuple):
 
 def find_example(key: str, parts: Sequence[Part]) -> ExampleResults | None:
     """Return the shipped results of an experiment's jobs; None if one of them is missing."""
-    version, results = _read(key)
-    names = [_name(part) for part in parts]
+    version, results = _read_example_file(key)
+    names = [_shorten_job_digest(part) for part in parts]
     if not all(name in results for name in names):
         return None
     return ExampleResults(version, {part: results[name] for part, name in zip(parts, names, strict=True)})
@@ -61,18 +61,23 @@ def pack_results(experiment: Experiment, results: Results) -> bytes:
     differs with both, or the file would be larger than `MAX_EXAMPLE_BYTES`.
     """
     setting = experiment.setting()
-    recorded = {part: _Recorder(arrays) for part, arrays in results.items()}
-    expected = _words(experiment.report(setting, cast(Results, recorded)))
+    recorded = {part: _ReadRecorder(arrays) for part, arrays in results.items()}
+    expected = _collect_report_texts(experiment.report(setting, cast(Results, recorded)))
     read = {
-        f"{_name(part)} {name}": array
+        f"{_shorten_job_digest(part)} {name}": array
         for part, recorder in recorded.items()
         for name, array in recorder.data.items()
         if name in recorder.names
     }
     for precision in (np.float32, np.float64):
-        content = _compress({name: _convert(array, precision) for name, array in read.items()})
+        content = _compress_arrays({name: _convert_floats(array, precision) for name, array in read.items()})
         _, found = unpack_results(content)
-        if _words(experiment.report(setting, {part: found[_name(part)] for part in results})) == expected:
+        if (
+            _collect_report_texts(
+                experiment.report(setting, {part: found[_shorten_job_digest(part)] for part in results})
+            )
+            == expected
+        ):
             break
     else:
         raise ValueError(f"{experiment.key}: the report of what is packed is another one.")
@@ -81,13 +86,13 @@ def pack_results(experiment: Experiment, results: Results) -> bytes:
     return content
 
 
-def _compress(arrays: Arrays) -> bytes:
+def _compress_arrays(arrays: Arrays) -> bytes:
     out = io.BytesIO()
     np.savez(out, allow_pickle=False, **arrays | {VERSION_KEY: np.array(normviz.__version__)})
     return lzma.compress(out.getvalue())  # all arrays together: half the size of each by itself
 
 
-def _convert(array: np.ndarray, precision: type[np.floating]) -> np.ndarray:
+def _convert_floats(array: np.ndarray, precision: type[np.floating]) -> np.ndarray:
     return array.astype(precision) if array.dtype.kind == "f" else array
 
 
@@ -99,7 +104,7 @@ def unpack_results(content: bytes) -> tuple[str, dict[str, Arrays]]:
         for key in archive.files:
             name, _, array = key.partition(" ")
             if array:
-                found.setdefault(name, {})[array] = _convert(archive[key], np.float64)
+                found.setdefault(name, {})[array] = _convert_floats(archive[key], np.float64)
         return str(archive[VERSION_KEY]), found
 
 
@@ -109,24 +114,24 @@ def get_example_path(key: str) -> Path:
 
 
 @lru_cache(maxsize=32)
-def _read(key: str) -> tuple[str, Mapping[str, Arrays]]:
+def _read_example_file(key: str) -> tuple[str, Mapping[str, Arrays]]:
     """Return the version and the results of an experiment's file; empty without a file."""
     path = get_example_path(key)
     return unpack_results(path.read_bytes()) if path.exists() else ("", {})
 
 
-def _name(part: Part) -> str:
+def _shorten_job_digest(part: Part) -> str:
     """Return the beginning of a job's digest, which identifies it within an experiment."""
     return name_result(part)[:16]
 
 
-def _words(report: Report) -> tuple[Any, ...]:
+def _collect_report_texts(report: Report) -> tuple[Any, ...]:
     """Return all texts of a report."""
     figures = [(shown.key, shown.alt, shown.caption) for shown in report.figures]
     return report.headline, report.verdict, dict(report.verdicts), figures
 
 
-class _Recorder(UserDict[str, np.ndarray]):
+class _ReadRecorder(UserDict[str, np.ndarray]):
     """Arrays by name that record which of them are read."""
 
     def __init__(self, arrays: Arrays) -> None:

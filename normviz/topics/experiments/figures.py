@@ -18,12 +18,14 @@ def split_figure(spec: FigureSpec) -> list[FigureSpec]:
     if isinstance(panels, HeatMap) or len(panels) < 2 or any(panel.square for panel in panels):
         return [spec]
     return [
-        replace(spec, key=f"{spec.key} {number}" if number else spec.key, panels=[panel], alt=_alt(spec, panel))
+        replace(
+            spec, key=f"{spec.key} {number}" if number else spec.key, panels=[panel], alt=_write_panel_alt(spec, panel)
+        )
         for number, panel in enumerate(panels)
     ]
 
 
-def _alt(spec: FigureSpec, panel: CurvePanel) -> str:
+def _write_panel_alt(spec: FigureSpec, panel: CurvePanel) -> str:
     return f"{panel.title}. {spec.alt}" if panel.title else spec.alt
 
 

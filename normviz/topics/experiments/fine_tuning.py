@@ -135,11 +135,11 @@ def report(setting: Setting, results: Results) -> Report:
         if part in results and results[part]["share"] == 1:
             whole[part.task][part.mode] = results[part]
     figures = [*_draw_curves(shown), *_draw_rates(ended), *_draw_momenta(setting, ended)]
-    headline, verdict = _judge(setting, whole)
+    headline, verdict = _judge_claim(setting, whole)
     return Report(headline, figures, verdict, _tabulate(setting, whole))
 
 
-def _curve(outcome: Outcome, x: np.ndarray, shares: np.ndarray, points: bool = False) -> Curve:
+def _make_curve(outcome: Outcome, x: np.ndarray, shares: np.ndarray, points: bool = False) -> Curve:
     """Return the curve of a way, of shares (…, seeds) in per cent."""
     return make_band_curve(outcome.name, x, 100 * shares, outcome.look, points=points)
 
@@ -151,7 +151,7 @@ def _draw_curves(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     panels = [
         CurvePanel(
             f"{title}: test error",
-            [_curve(each, each.result["measured"], each.errors(name)) for each in outcomes],
+            [_make_curve(each, each.result["measured"], each.errors(name)) for each in outcomes],
             "step", "test error, %",
         )
         for name, title in TASK_TITLES.items()
@@ -172,7 +172,10 @@ def _draw_rates(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     panels = [
         CurvePanel(
             f"{title}: test error at the end",
-            [_curve(each, np.array(LEARNING_RATES), each.result[name][-1, each.row], points=True) for each in outcomes],
+            [
+                _make_curve(each, np.array(LEARNING_RATES), each.result[name][-1, each.row], points=True)
+                for each in outcomes
+            ],
             "learning rate", "test error, %", "x", marks=LEARNING_RATES,
         )
         for name, title in TASK_TITLES.items()
@@ -192,7 +195,7 @@ def _draw_momenta(setting: Setting, outcomes: Sequence[Outcome]) -> Iterator[Fig
     momenta = np.array(make_tuning_job(setting, "train", setting.task).momenta)
     panel = CurvePanel(
         "First task: test error at the end",
-        [_curve(each, momenta, each.get_errors_by_momentum(), points=True) for each in trained],
+        [_make_curve(each, momenta, each.get_errors_by_momentum(), points=True) for each in trained],
         "momentum", "test error, %", "x", marks=MOMENTA,
     )  # fmt: skip
     said = "; ".join(
@@ -208,13 +211,13 @@ def _draw_momenta(setting: Setting, outcomes: Sequence[Outcome]) -> Iterator[Fig
     )  # fmt: skip
 
 
-def _judge(setting: Setting, whole: Mapping[str, Mapping[str, Arrays]]) -> tuple[str, Verdict]:
+def _judge_claim(setting: Setting, results_by_task: Mapping[str, Mapping[str, Arrays]]) -> tuple[str, Verdict]:
     """Return the headline, and the verdict on frozen networks and on networks that learn."""
-    if any(len(each) < len(MODE_NAMES) for each in whole.values()):
+    if any(len(each) < len(MODE_NAMES) for each in results_by_task.values()):
         waiting = "Not all networks are tuned yet."
         return waiting, Verdict("open", waiting)
     now, again = (
-        {way: Outcome.of(way, whole[task][way.partition("-")[0]]) for way in TUNING_WAYS}
+        {way: Outcome.of(way, results_by_task[task][way.partition("-")[0]]) for way in TUNING_WAYS}
         for task in (setting.task, "same")
     )
     frozen, kept = now["train-nothing"], now["infer-nothing"]
@@ -242,18 +245,22 @@ def _judge(setting: Setting, whole: Mapping[str, Mapping[str, Arrays]]) -> tuple
         f"deviations. The error on the first task goes from {frozen.level('old', 0)} to {frozen.level('old')} "
         f"({found.text('frozen', 100, ' points')}), on the new one from {frozen.level('new', 0)} to "
         f"{frozen.level('new')}. In evaluation mode {'nothing moves' if still else 'the averages move too'}. "
-        f"{_learning_words(now, again, found)}"
+        f"{_describe_learning(now, again, found)}"
     )
     word: VerdictKey = "holds" if found.sides["frozen"] == "more" else "holds-if"
     if not (nothing_learned and still and (moved > 0).all()):
         word = "wrong"
-    condition = f"{_condition(setting, frozen)} Holm's correction is for {len(found.differences)} comparisons."
+    condition = (
+        f"{_describe_conditions(setting, frozen)} Holm's correction is for {len(found.differences)} comparisons."
+    )
     return headline, Verdict(word, says, condition)
 
 
-def _learning_words(now: Mapping[str, Outcome], again: Mapping[str, Outcome], found: Comparisons) -> str:
+def _describe_learning(
+    new_task: Mapping[str, Outcome], same_task: Mapping[str, Outcome], comparisons: Comparisons
+) -> str:
     """Return sentences on networks that learn all parameters: errors on both tasks, and without a new task."""
-    train, infer = now["train-all"], now["infer-all"]
+    train, infer = new_task["train-all"], new_task["infer-all"]
     differences = (
         compare_seed_by_seed(infer.result["new"][-1, infer.row, k], train.result["new"][-1, train.row, k])
         for k in range(len(LEARNING_RATES))
@@ -265,10 +272,12 @@ def _learning_words(now: Mapping[str, Outcome], again: Mapping[str, Outcome], fo
     return (
         f"All parameters learned, each mode at its best rate: the error on the first task is {train.level('old')} in "
         f"training mode and {infer.level('old')} in evaluation mode (training mode "
-        f"{found.text('old', 100, ' points')}). On the new task it is {train.level('new')} and {infer.level('new')} "
-        f"(evaluation mode {found.text('new', 100, ' points')}). At the same rate, evaluation mode differs on the new "
-        f"task by {rates}. Tuned to the first task again, the errors are {again['train-all'].level('new')} and "
-        f"{again['infer-all'].level('new')} ({found.text('same', 100, ' points')})."
+        f"{comparisons.text('old', 100, ' points')}). On the new task it is {train.level('new')} and "
+        f"{infer.level('new')} "
+        f"(evaluation mode {comparisons.text('new', 100, ' points')}). At the same rate, evaluation mode "
+        f"differs on the new "
+        f"task by {rates}. Tuned to the first task again, the errors are {same_task['train-all'].level('new')} and "
+        f"{same_task['infer-all'].level('new')} ({comparisons.text('same', 100, ' points')})."
     )
 
 
@@ -278,7 +287,7 @@ CANCELLED_NOTE = (
 """The reason why faint pictures need no learning in training mode."""
 
 
-def _condition(setting: Setting, frozen: Outcome) -> str:
+def _describe_conditions(setting: Setting, frozen: Outcome) -> str:
     """Return the conditions of the numbers, in sentences."""
     momenta = make_tuning_job(setting, "train", setting.task).momenta
     ends = [f"{format_mean_percent(frozen.get_errors_by_momentum()[k])} at {typeset(momenta[k])}" for k in (0, -1)]
@@ -290,7 +299,7 @@ def _condition(setting: Setting, frozen: Outcome) -> str:
     )
 
 
-def _tabulate(setting: Setting, whole: Mapping[str, Mapping[str, Arrays]]) -> dict[str, list[Any]]:
+def _tabulate(setting: Setting, results_by_task: Mapping[str, Mapping[str, Arrays]]) -> dict[str, list[Any]]:
     """Tabulate all numbers, one row per task, mode, choice of learned parameters, and seed."""
     rows = [
         {
@@ -308,7 +317,7 @@ def _tabulate(setting: Setting, whole: Mapping[str, Mapping[str, Arrays]]) -> di
                 if name.startswith("changed")
             },
         }
-        for task, modes in whole.items()
+        for task, modes in results_by_task.items()
         for mode, result in modes.items()
         for learned, words in LEARNED_NAMES.items()
         for each in [Outcome.of(f"{mode}-{learned}", result)]

@@ -71,13 +71,13 @@ class Setting(ComparisonSetting):
         return tuple(dict.fromkeys((self.ahead, 1)))
 
 
-def _part(setting: Setting, row: SchemeSpec, ahead: int) -> Part:
+def _make_part(setting: Setting, row: SchemeSpec, ahead: int) -> Part:
     return Part.of(setting, row, ahead=ahead, deviation=setting.deviation, scale=setting.scale)
 
 
 def parts(setting: Setting) -> list[Part]:
     """Return a job for every scheme and number of steps; more steps of the discriminator come first."""
-    return [_part(setting, row, ahead) for ahead in setting.sides for row in setting.rows]
+    return [_make_part(setting, row, ahead) for ahead in setting.sides for row in setting.rows]
 
 
 class Outcome(GridOutcome):
@@ -125,17 +125,20 @@ def report(setting: Setting, results: Results) -> Report:
     begun: dict[tuple[int, int], Outcome] = {}
     for ahead in setting.sides:
         for k, row in enumerate(setting.rows):
-            result = results.get(_part(setting, row, ahead))
+            result = results.get(_make_part(setting, row, ahead))
             if result is not None and len(result["measured"]):
                 begun[ahead, k] = Outcome.of(setting, k, LEARNING_RATES, result)
     ended = {place: each for place, each in begun.items() if each.is_ended}
     figures = [_draw_courses(setting, begun), _draw_points(setting, begun), _draw_rates(setting, begun)]
     return Report(
-        _headline(setting, begun, ended), figures if begun else [], _verdict(setting, ended), _tabulate(setting, ended)
+        _write_headline(setting, begun, ended),
+        figures if begun else [],
+        _judge_claim(setting, ended),
+        _tabulate(setting, ended),
     )
 
 
-def _tabulate(setting: Setting, ended: Outcomes) -> dict[str, list[Any]]:
+def _tabulate(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
     """Tabulate all numbers, one row per scheme, number of steps, learning rate and seed."""
     return tabulate([
         {
@@ -144,7 +147,7 @@ def _tabulate(setting: Setting, ended: Outcomes) -> dict[str, list[Any]]:
             "modes covered": float(each.covered_modes[-FINAL_MEASUREMENTS:, r, s].mean()),
             "share near a mode": float(each.near_share[-FINAL_MEASUREMENTS:, r, s].mean()),
         }
-        for (ahead, k), each in ended.items()
+        for (ahead, k), each in ended_outcomes.items()
         for r, rate in enumerate(LEARNING_RATES)
         for s, seed in enumerate(setting.networks)
     ])  # fmt: skip
@@ -154,7 +157,7 @@ def _format_steps_ahead(ahead: int) -> str:
     return f"{ahead} step{'s' * (ahead > 1)} of the discriminator"
 
 
-def _levels(outcomes: Outcomes) -> str:
+def _format_covered_modes(outcomes: Outcomes) -> str:
     """Return the covered modes of all outcomes in words."""
     return "; ".join(
         f"with {_format_steps_ahead(ahead)}, {each.name} {each.level} at {typeset(each.rate)}"
@@ -162,30 +165,30 @@ def _levels(outcomes: Outcomes) -> str:
     )
 
 
-def _draw_courses(setting: Setting, begun: Outcomes) -> FigureSpec:
+def _draw_courses(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
     """Draw the covered modes by step at the best rate of each scheme."""
     panels = [
         CurvePanel(
             _format_steps_ahead(ahead),
             [
                 make_band_curve(each.label, each.result["measured"], each.covered_modes[:, each.best], each.look)
-                for (side, _), each in begun.items()
+                for (side, _), each in begun_outcomes.items()
                 if side == ahead
             ],
             "step of the generator", "modes covered", span=(-0.4, MODES + 0.4),
         )
         for ahead in setting.sides
-        if any(side == ahead for side, _ in begun)
+        if any(side == ahead for side, _ in begun_outcomes)
     ]  # fmt: skip
     return FigureSpec(
         "curves", panels, f"Modes covered, of {MODES}, by step at the best rate of each scheme. At the end: "
-        f"{_levels(begun)}.",
+        f"{_format_covered_modes(begun_outcomes)}.",
         f"Means over the seeds with 95% intervals. A mode is covered if {LEAST / MODES:.1%} of the samples are within "
         f"{NEAR_SIGMAS:g} σ of it and more than {MOST:.0%} are near some mode: a smeared ring covers none.",
     )  # fmt: skip
 
 
-def _draw_rates(setting: Setting, begun: Outcomes) -> FigureSpec:
+def _draw_rates(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
     """Draw the covered modes and the share of samples near a mode over the learning rate."""
     kinds = (
         ("modes covered", 1, (-0.4, MODES + 0.4), lambda each: each.covered_modes),
@@ -199,18 +202,18 @@ def _draw_rates(setting: Setting, begun: Outcomes) -> FigureSpec:
                     each.label, np.array(LEARNING_RATES), scale * values(each)[-FINAL_MEASUREMENTS:].mean(0), each.look,
                     points=True,
                 )
-                for (side, _), each in begun.items()
+                for (side, _), each in begun_outcomes.items()
                 if side == ahead
             ],
             "learning rate", axis, "x", span=span, marks=LEARNING_RATES,
         )
         for axis, scale, span, values in kinds
         for ahead in setting.sides
-        if any(side == ahead for side, _ in begun)
+        if any(side == ahead for side, _ in begun_outcomes)
     ]  # fmt: skip
     near_modes = "; ".join(
         f"with {_format_steps_ahead(ahead)}, {each.name} {format_mean_percent(each.final_near_share)}"
-        for (ahead, _), each in begun.items()
+        for (ahead, _), each in begun_outcomes.items()
     )
     return FigureSpec(
         "rates", panels, f"Modes covered and samples near a mode, by learning rate. At the best rates {near_modes} of "
@@ -219,12 +222,12 @@ def _draw_rates(setting: Setting, begun: Outcomes) -> FigureSpec:
     )  # fmt: skip
 
 
-def _draw_points(setting: Setting, begun: Outcomes) -> FigureSpec:
+def _draw_points(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
     """Draw points of the first seed at its best rate, at some steps."""
-    ring = _ring(setting.deviation)
+    ring = _make_mode_circles(setting.deviation)
     panels, words = [], []
     for k, label in enumerate(setting.labels):
-        each = begun.get((setting.ahead, k))
+        each = begun_outcomes.get((setting.ahead, k))
         if each is None:
             continue
         measured = each.result["measured"]
@@ -247,7 +250,7 @@ def _draw_points(setting: Setting, begun: Outcomes) -> FigureSpec:
     )  # fmt: skip
 
 
-def _ring(deviation: float) -> Curve:
+def _make_mode_circles(deviation: float) -> Curve:
     """Return a circle around each mode, with gaps between the circles."""
     angles = np.append(np.linspace(0, 2 * np.pi, 25), np.nan)
     circle = NEAR_SIGMAS * deviation * np.stack([np.cos(angles), np.sin(angles)], 1)
@@ -255,28 +258,28 @@ def _ring(deviation: float) -> Curve:
     return Curve("a mode of the data", x, y, -1)
 
 
-def _headline(setting: Setting, begun: Outcomes, ended: Outcomes) -> str:
+def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
     """Return the headline: the covered modes of two schemes at the larger number of discriminator steps."""
     wanted = [k for k, row in enumerate(setting.rows) if row.key in ("none", "spectral")]
     pair = wanted if len(wanted) == 2 else choose_headline_schemes(setting.rows, 2)
-    found = [ended[setting.ahead, k] for k in pair if (setting.ahead, k) in ended]
+    found = [ended_outcomes[setting.ahead, k] for k in pair if (setting.ahead, k) in ended_outcomes]
     if len(found) < len(pair):
-        return "Training has begun." if begun else "Nothing is trained yet."
+        return "Training has begun." if begun_outcomes else "Nothing is trained yet."
     levels = [
         f"{each.final_covered_modes.mean():.1f} with {each.name}".replace("with no ", "without ") for each in found
     ]
     return f"Modes covered: {join_words(levels, 'and')}."
 
 
-def _verdict(setting: Setting, ended: Outcomes) -> Verdict:
+def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     """Judge whether spectral norm covers more modes than no normalization, by the steps of the discriminator."""
     keys = [row.key for row in setting.rows]
     if not {"none", "spectral"} <= set(keys):
         return Verdict("open", "The claim compares spectral norm with no normalization: choose both.")
     first, second = keys.index("spectral"), keys.index("none")
-    if any((ahead, k) not in ended for ahead in setting.sides for k in (first, second)):
+    if any((ahead, k) not in ended_outcomes for ahead in setting.sides for k in (first, second)):
         return Verdict("open", "Not all networks are trained yet.")
-    pairs = [(ended[ahead, first], ended[ahead, second]) for ahead in setting.sides]
+    pairs = [(ended_outcomes[ahead, first], ended_outcomes[ahead, second]) for ahead in setting.sides]
     changes = [compare_seed_by_seed(one.final_covered_modes, other.final_covered_modes) for one, other in pairs]
     signs = find_clear_signs(changes)
     says = []

@@ -164,7 +164,7 @@ def report(setting: Setting, results: Results) -> Report:
         for seed, error in zip(setting.networks, by_seed, strict=True)
     ]
     ended = {k: each for k, each in errors.items() if len(each) == len(FIRST_GAINS) * len(FIRST_BIASES)}
-    return Report(_headline(setting, ended), figures, _verdict(setting, ended), tabulate(rows))
+    return Report(_write_headline(setting, ended), figures, _judge_claim(setting, ended), tabulate(rows))
 
 
 def _draw_lines(setting: Setting, errors: Mapping[int, ErrorsByStart]) -> FigureSpec:
@@ -215,24 +215,26 @@ def _draw_losses(part: Part, result: Arrays) -> FigureSpec:
     return FigureSpec("losses", [panel], f"Loss by step, so far {typeset(float(curve.y[-1]), 3)}.")
 
 
-def _headline(setting: Setting, ended: Mapping[int, ErrorsByStart]) -> str:
+def _write_headline(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) -> str:
     """Return the headline: the range of the mean errors of the first trained scheme."""
-    if not ended:
+    if not ended_errors:
         return "Not all first values are tried yet."
-    k, errors = next(iter(sorted(ended.items())))
+    k, errors = next(iter(sorted(ended_errors.items())))
     low, high = (100 * float(end([np.mean(each) for each in errors.values()])) for end in (min, max))
     return capitalize_first(f"{setting.names[k]}: {low:.0f}% to {high:.0f}% test error, by first γ and β.")
 
 
-def _verdict(setting: Setting, ended: Mapping[int, ErrorsByStart]) -> Verdict:
+def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) -> Verdict:
     """Judge the first values by the number that end clearly better or worse than the usual ones."""
-    if len(ended) < len(setting.rows):
+    if len(ended_errors) < len(setting.rows):
         return Verdict("open", "Not all first values are tried yet.")
-    others = {(k, at): each for k, errors in ended.items() for at, each in errors.items() if at != USUAL_START}
-    changes = [compare_seed_by_seed(each, ended[k][USUAL_START], 1 / TEST_DIGITS) for (k, _), each in others.items()]
+    others = {(k, at): each for k, errors in ended_errors.items() for at, each in errors.items() if at != USUAL_START}
+    changes = [
+        compare_seed_by_seed(each, ended_errors[k][USUAL_START], 1 / TEST_DIGITS) for (k, _), each in others.items()
+    ]
     found = dict(zip(others, find_clear_signs(changes), strict=True))
     texts, better, worse, count = [], 0, 0, 0
-    for k, errors in sorted(ended.items()):
+    for k, errors in sorted(ended_errors.items()):
         name, usual = capitalize_first(setting.names[k]), errors[USUAL_START]
         if not np.mean(usual) < MAX_LEARNED_ERROR:
             texts.append(f"{name} does not learn from γ = 1, β = 0.")

@@ -20,13 +20,13 @@ from normviz.topics.experiments.reports import FigureSpec, HeatMap, Report, Verd
 from normviz.topics.experiments.training_history import to_percent
 
 
-def _grid(low: float, high: float) -> tuple[float, ...]:
+def _list_rates(low: float, high: float) -> tuple[float, ...]:
     """Return learning rates from `low` to `high`, four to each power of ten."""
     powers = np.arange(4 * round(np.log10(low)), 4 * round(np.log10(high)) + 1) / 4
     return tuple(float(f"{10**power:.2g}") for power in powers)
 
 
-RATES_BY_OPTIMIZER = {"sgd": _grid(0.01, 100), "momentum": _grid(0.001, 10), "adam": _grid(0.0001, 1)}
+RATES_BY_OPTIMIZER = {"sgd": _list_rates(0.01, 100), "momentum": _list_rates(0.001, 10), "adam": _list_rates(0.0001, 1)}
 """The learning rates of the grid, by the optimizer."""
 
 LOG_RATE_SPACING = 0.25
@@ -114,7 +114,7 @@ def report(setting: Setting, results: Results) -> Report:
         for name, key in (("validation error", "validation"), ("test error", "test"), ("training loss", "losses")):
             table[f"{setting.rows[k].key}, {name}"] = [float(each) for each in begun[k][key][-1].flat]
     figures = [_draw_curves(setting, outcomes), _draw_map(setting, outcomes)] if outcomes else []
-    return Report(_headline(setting, outcomes, ended), figures, _verdict(setting, ended), table)
+    return Report(_write_headline(setting, outcomes, ended), figures, _judge_claim(setting, ended), table)
 
 
 def _draw_map(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
@@ -128,7 +128,8 @@ def _draw_map(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
         ends=(0.0, 0.9), written=lambda error: f"{100 * error:.0f}",
     )  # fmt: skip
     return FigureSpec(
-        "map", heat, f"Test error of every scheme by learning rate. At the best rates: {_levels(outcomes.values())}.",
+        "map", heat, f"Test error of every scheme by learning rate. At the best rates: "
+                     f"{_format_test_errors(outcomes.values())}.",
         f"Means over {setting.seeds} seeds, in per cent. 90 is guessing; 100: the networks diverged.",
     )  # fmt: skip
 
@@ -152,21 +153,21 @@ def _draw_curves(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
     ]
     return FigureSpec(
         "curves", panels,
-        f"Test error over the learning rate, and by step at the best: {_levels(outcomes.values())}.",
+        f"Test error over the learning rate, and by step at the best: {_format_test_errors(outcomes.values())}.",
         "Means over the seeds with 95% intervals. A network below the line counts as trained.",
     )  # fmt: skip
 
 
-def _levels(outcomes: Iterable[Outcome]) -> str:
+def _format_test_errors(outcomes: Iterable[Outcome]) -> str:
     """Return the test error of each scheme at its best rate: "batch norm 3.2 ± 0.7% at 0.18"."""
     return ", ".join(f"{each.name} {each.level} at {typeset(each.rate)}" for each in outcomes)
 
 
-def _headline(setting: Setting, outcomes: dict[int, Outcome], ended: dict[int, Outcome]) -> str:
+def _write_headline(setting: Setting, outcomes: dict[int, Outcome], ended_outcomes: dict[int, Outcome]) -> str:
     """Return the headline: the scheme that gains most over the network without normalization."""
     if not outcomes:
         return "Nothing is trained yet."
-    plain, others = _split_by_normalization(setting, ended)
+    plain, others = _split_by_normalization(setting, ended_outcomes)
     if plain is None or not others:
         return f"Training of {join_words([each.name for each in outcomes.values()], 'and')} has begun."
     gains = [
@@ -184,17 +185,19 @@ def _headline(setting: Setting, outcomes: dict[int, Outcome], ended: dict[int, O
     )
 
 
-def _split_by_normalization(setting: Setting, ended: dict[int, Outcome]) -> tuple[Outcome | None, list[Outcome]]:
+def _split_by_normalization(
+    setting: Setting, ended_outcomes: dict[int, Outcome]
+) -> tuple[Outcome | None, list[Outcome]]:
     """Return the trained network without normalization, if any, and all other trained ones."""
-    plain = next((each for k, each in ended.items() if setting.rows[k].key == "none"), None)
-    return plain, [each for k, each in ended.items() if setting.rows[k].key != "none"]
+    plain = next((each for k, each in ended_outcomes.items() if setting.rows[k].key == "none"), None)
+    return plain, [each for k, each in ended_outcomes.items() if setting.rows[k].key != "none"]
 
 
-def _verdict(setting: Setting, ended: dict[int, Outcome]) -> Verdict:
+def _judge_claim(setting: Setting, ended_outcomes: dict[int, Outcome]) -> Verdict:
     """Say whether batch norm, or without it every scheme, trains at larger rates than no normalization."""
-    if len(ended) < len(setting.rows):
+    if len(ended_outcomes) < len(setting.rows):
         return Verdict("open", "Not all schemes are trained yet.")
-    plain, others = _split_by_normalization(setting, ended)
+    plain, others = _split_by_normalization(setting, ended_outcomes)
     if plain is None or not others:
         return Verdict("open", "This takes networks with and without normalization: None beside another scheme.")
     condition = (
@@ -211,8 +214,11 @@ def _verdict(setting: Setting, ended: dict[int, Outcome]) -> Verdict:
         _describe_largest_rate(plain),
         *(_describe_gain(*each, plain) for each in zip(others, gains, signs, strict=True)),
     ]
-    says = f"The largest rate that trains: {'; '.join(said)}. Test error at the best rate: {_levels([plain, *others])}."
-    keys = [setting.rows[k].key for k in ended if setting.rows[k].key != "none"]
+    says = (
+        f"The largest rate that trains: {'; '.join(said)}. Test error at the best rate: "
+        f"{_format_test_errors([plain, *others])}."
+    )
+    keys = [setting.rows[k].key for k in ended_outcomes if setting.rows[k].key != "none"]
     signs = [
         sign for key, sign in zip(keys, signs, strict=True) if key == "batch"
     ] or signs  # the claim is on batch norm

@@ -78,7 +78,7 @@ def show_run(run: PageRun, view: View, setting: Setting, theme: str) -> None:
         if run.is_active() != working or (working and complete):  # complete: perhaps by others
             st.rerun()  # the whole page, which sets the clock
         example = None if working or complete else find_example(experiment.key, run.shown)
-        labels, note = (EXAMPLE_RUN_LABELS, _example_words(example, found, run)) if example else (RUN_LABELS, "")
+        labels, note = (EXAMPLE_RUN_LABELS, _describe_example(example, found, run)) if example else (RUN_LABELS, "")
         show_run_status(run, found, labels, note, partial(rerun_with_new_seeds, view))
         results = example.results if example else found
         with st.container(key="outcome"):  # style.css: as high from the start of a run as with its first figures
@@ -101,7 +101,7 @@ def rerun_with_new_seeds(view: View) -> None:
     st.session_state[AUTOSTART_KEY] = True
 
 
-def _example_words(example: ExampleResults, found: Results, run: PageRun) -> str:
+def _describe_example(example: ExampleResults, found: Results, run: PageRun) -> str:
     words = f"Example result (version {example.version})."
     ready = sum(map(is_complete, found.values()))
     return f"{words} {ready} of {len(run.shown)} parts are done on this server." if ready else words
@@ -144,7 +144,7 @@ def show_run_status(
                 st.button("Resume", on_click=run.start, key="resume run", type="primary")
             else:
                 st.button("Pause", on_click=run.pause, key="pause run")
-            st.progress(experiment_runs.compute_share(run, results), _progress_words(run, ready), width="stretch")
+            st.progress(experiment_runs.compute_share(run, results), _describe_progress(run, ready), width="stretch")
         elif ready < whole:
             label = labels[ready > 0]
             st.button(
@@ -159,14 +159,14 @@ def show_run_status(
             if on_again is not None:
                 st.button("Run with other seeds", on_click=on_again, key="run again")
             devices = join_devices(str(arrays["device"]) for arrays in results.values())
-            st.caption(f"Done: {whole} part{'s' if whole > 1 else ''} on the {devices}. {_kept_words()}")
+            st.caption(f"Done: {whole} part{'s' if whole > 1 else ''} on the {devices}. {_describe_storage()}")
     if run.error:
         show_error(run.error)
     if damaged := experiment_runs.get_archive().count_damaged(run.shown):
         st.caption(f"{damaged} kept result{'s were' if damaged > 1 else ' was'} damaged, and computed anew.")
 
 
-def _progress_words(run: PageRun, ready: int) -> str:
+def _describe_progress(run: PageRun, ready: int) -> str:
     request, whole = run.request, len(run.shown)
     if request is None:
         return "Waiting for a worker"
@@ -182,7 +182,7 @@ def _progress_words(run: PageRun, ready: int) -> str:
     return f"{part}, about {format_duration(run.estimate_seconds())} to go"
 
 
-def _kept_words() -> str:
+def _describe_storage() -> str:
     return (
         "On this server until it restarts: its disk takes no results."
         if experiment_runs.get_archive().disk.failed

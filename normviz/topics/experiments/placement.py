@@ -135,12 +135,12 @@ def report(setting: Setting, results: Results) -> Report:
         f"training: networks of {WIDE} channels with random weights."
     )
     verdict = Verdict(combine_verdicts(word for word, _ in found), " ".join(says for _, says in found), condition)
-    return Report(_headline(depth, runs), figures, verdict, _tabulate(setting, ended))
+    return Report(_write_headline(depth, runs), figures, verdict, _tabulate(setting, ended))
 
 
-def _find_outcome(name: str, result: Arrays, kind: int) -> GridOutcome:
+def _find_outcome(name: str, result: Arrays, warmup_index: int) -> GridOutcome:
     """Return the outcome of a placement with a warm-up (0) or without (1)."""
-    errors = {kept: result[kept][:, kind] for kept in ("validation", "test")}
+    errors = {kept: result[kept][:, warmup_index] for kept in ("validation", "test")}
     return GridOutcome(f"{name} norm", PLACEMENT_LABELS[name], PLACEMENTS.index(name), LEARNING_RATES, errors)
 
 
@@ -233,7 +233,7 @@ def _format_level(outcome: GridOutcome, k: int) -> str:
     return format_mean_percent(outcome.errors_by_rate[k])
 
 
-def _headline(depth: Arrays, runs: PlacementOutcomes) -> str:
+def _write_headline(depth: Arrays, runs: PlacementOutcomes) -> str:
     """Return the headline: the ratio of the gradients in the deepest networks."""
     if "norms" in depth:
         ratio = float(np.exp(np.mean(_compute_log_ratios(depth["norms"])[-1])))
@@ -269,12 +269,12 @@ def _judge_gradients(depth: Arrays) -> tuple[VerdictKey, str]:
     return "holds" if clear and growth.mean > 0 else "wrong" if clear else "open", says
 
 
-def _judge_warmup(begun: Mapping[str, Arrays], ended: PlacementOutcomes) -> tuple[VerdictKey, str]:
+def _judge_warmup(begun_results: Mapping[str, Arrays], ended_outcomes: PlacementOutcomes) -> tuple[VerdictKey, str]:
     """Judge whether post norm needs a warm-up more than pre norm does, at a large rate and at the best of each."""
-    if len(ended) < len(TRAINED_PLACEMENTS):
+    if len(ended_outcomes) < len(TRAINED_PLACEMENTS):
         return "open", "The networks are not trained yet."
-    pair = {name: ended[name] for name in ("post", "pre")}
-    large = _choose_large(pair["post"][0])
+    pair = {name: ended_outcomes[name] for name in ("post", "pre")}
+    large = _choose_largest_rate(pair["post"][0])
     if large is None:
         return "open", "Post norm does not learn here, even with the warm-up; more steps may help."
     found = [
@@ -289,15 +289,15 @@ def _judge_warmup(begun: Mapping[str, Arrays], ended: PlacementOutcomes) -> tupl
     said = [
         f"At rate {typeset(LEARNING_RATES[large])}, the largest at which post norm learns with the warm-up, "
         f"{words[0]}: "
-        f"{_both_levels(pair, large)}.",
-        f"At the best rate of each, {words[1]}: {_both_levels(pair)}.",
-        _warn_if_undertrained(begun, pair),
+        f"{_format_warmup_errors(pair, large)}.",
+        f"At the best rate of each, {words[1]}: {_format_warmup_errors(pair)}.",
+        _warn_if_undertrained(begun_results, pair),
     ]
     word: VerdictKey = "holds" if needed[1] else "holds-if" if needed[0] else "wrong" if any(clear) else "open"
     return word, " ".join(said).rstrip()
 
 
-def _choose_large(warm: GridOutcome) -> int | None:
+def _choose_largest_rate(warm: GridOutcome) -> int | None:
     """Return the position of the largest rate at which a placement learns with the warm-up, by validation digits."""
     learning = np.flatnonzero(warm.result["validation"][-1].mean(-1) < MAX_LEARNED_ERROR)
     return int(learning[-1]) if len(learning) else None
@@ -312,7 +312,7 @@ def _compare_harm(post: np.ndarray, pre: np.ndarray) -> MeanDifference:
     return rise._replace(p_value=max(rise.p_value, excess.p_value) if rise.mean * excess.mean > 0 else 1.0)
 
 
-def _both_levels(pair: PlacementOutcomes, k: int | None = None) -> str:
+def _format_warmup_errors(pair: PlacementOutcomes, k: int | None = None) -> str:
     """Return the test errors with the warm-up and without, at the rate at a position or at the best of each."""
     words = []
     for name, outcomes in pair.items():
@@ -322,14 +322,14 @@ def _both_levels(pair: PlacementOutcomes, k: int | None = None) -> str:
     return "; ".join(words)
 
 
-def _warn_if_undertrained(begun: Mapping[str, Arrays], pair: PlacementOutcomes) -> str:
+def _warn_if_undertrained(begun_results: Mapping[str, Arrays], pair: PlacementOutcomes) -> str:
     """Return a warning if the errors at the best rates still fall at the end, else an empty text."""
     declines = [each.get_at_best_rate("test")[-2:][0] - each.last for outcomes in pair.values() for each in outcomes]
     decline = np.mean(declines, axis=0)
     fall = compare_seed_by_seed(decline, np.zeros_like(decline))
     if not find_clear_differences([fall])[0] or fall.mean <= 0:
         return ""
-    middle, last = next(iter(begun.values()))["measured"][-2:]
+    middle, last = next(iter(begun_results.values()))["measured"][-2:]
     return (
         f"All are undertrained: from step {middle} to {last} these errors fall by {fall.text(100)} points on average."
     )
@@ -357,17 +357,17 @@ def _judge_chain(chain: Arrays) -> tuple[VerdictKey, str]:
     return "holds" if doubles and even else "holds-if" if doubles or even else "wrong", says
 
 
-def _tabulate(setting: Setting, ended: PlacementOutcomes) -> dict[str, list[Any]]:
+def _tabulate(setting: Setting, ended_outcomes: PlacementOutcomes) -> dict[str, list[Any]]:
     """Tabulate all errors at the end, one row per rate and seed."""
     table: dict[str, list[Any]] = {
         "learning rate": [rate for rate in LEARNING_RATES for _ in setting.networks],
         "seed": [*setting.networks] * len(LEARNING_RATES),
     }
-    for name, outcomes in ended.items():
+    for name, outcomes in ended_outcomes.items():
         for kind, outcome in zip(WARMUP_KINDS, outcomes, strict=True):
             table[f"{name}, {kind}, validation error"] = [float(each) for each in outcome.result["validation"][-1].flat]
             table[f"{name}, {kind}, test error"] = [float(each) for each in outcome.errors_by_rate.flat]
-    return table if ended else {}
+    return table if ended_outcomes else {}
 
 
 EXPERIMENT = Experiment(

@@ -119,7 +119,7 @@ def report(setting: Setting, results: Results) -> Report:
         combine_verdicts(each.word for each in verdicts), " ".join(each.says for each in verdicts), condition
     )
     of_claims = dict(zip(EXPERIMENT.claims, verdicts, strict=True))
-    return Report(_headline(setting, together, begun), figures, verdict, _tabulate(setting, runs), of_claims)
+    return Report(_write_headline(setting, together, begun), figures, verdict, _tabulate(setting, runs), of_claims)
 
 
 LAYOUT_NOTE = (
@@ -189,15 +189,19 @@ def _draw_losses(names: Sequence[str], losses: Sequence[np.ndarray]) -> CurvePan
     return CurvePanel("In training", lines, "step", "loss", "y")
 
 
-def _draw_reading(setting: Setting, begun: Mapping[int, Arrays], runs: SequenceOutcomes) -> FigureSpec:
+def _draw_reading(setting: Setting, begun_results: Mapping[int, Arrays], runs: SequenceOutcomes) -> FigureSpec:
     """Draw the loss at the best rate of each scheme, and the test error over the length of the sequences."""
-    best = {k: runs[k].best if k in runs else len(LEARNING_RATES) // 2 for k in begun}
+    best = {k: runs[k].best if k in runs else len(LEARNING_RATES) // 2 for k in begun_results}
     panels = []
     if runs:
         panels.append(_draw_lengths(setting, runs))
-    panels.append(_draw_losses([setting.labels[k] for k in begun], [begun[k]["losses"][:, best[k]] for k in begun]))
+    panels.append(
+        _draw_losses(
+            [setting.labels[k] for k in begun_results], [begun_results[k]["losses"][:, best[k]] for k in begun_results]
+        )
+    )
     trained = f"{setting.read} to {setting.read + setting.wait}" if setting.wait else f"{setting.read}"
-    rates = join_words([f"{setting.labels[k]} {typeset(LEARNING_RATES[best[k]])}" for k in begun], "and")
+    rates = join_words([f"{setting.labels[k]} {typeset(LEARNING_RATES[best[k]])}" for k in begun_results], "and")
     said = "; ".join(f"{run.name} {run.levels}" for run in runs.values())
     return FigureSpec(
         "reading", panels,
@@ -240,12 +244,12 @@ def _draw_layouts(layouts: Arrays) -> FigureSpec:
     return FigureSpec("layouts", panels, f"Loss after {len(layouts['losses'])} steps: {', '.join(ends)}.", LAYOUT_NOTE)
 
 
-def _headline(setting: Setting, together: Arrays, begun: Mapping[int, Arrays]) -> str:
+def _write_headline(setting: Setting, together: Arrays, begun_results: Mapping[int, Arrays]) -> str:
     """Return the headline: the range of the gradient's factor over γ."""
     gains = summarize_gains(setting, together["norms"]) if "norms" in together else ""
-    if gains or not begun:
+    if gains or not begun_results:
         return gains or "Nothing is trained yet."
-    return f"Training of {join_words([setting.names[k] for k in begun], 'and')} has begun."
+    return f"Training of {join_words([setting.names[k] for k in begun_results], 'and')} has begun."
 
 
 def _judge_sequences(setting: Setting, runs: SequenceOutcomes, layouts: Arrays) -> tuple[VerdictKey, str]:

@@ -79,7 +79,7 @@ def _describe_range(setting: ComparisonSetting, norms: np.ndarray) -> str:
     )
 
 
-def _choose_main(setting: ComparisonSetting) -> int | None:
+def _choose_headline_scheme(setting: ComparisonSetting) -> int | None:
     """Return the position of layer norm, or of the first scheme that normalizes; None without any."""
     acting = [k for k, row in enumerate(setting.rows) if row.key != "none"]
     return next((k for k in acting if setting.rows[k].key == "layer"), acting[0] if acting else None)
@@ -87,7 +87,7 @@ def _choose_main(setting: ComparisonSetting) -> int | None:
 
 def summarize_gains(setting: ComparisonSetting, together: np.ndarray) -> str:
     """Return a headline with the range of the factor over γ; empty without a scheme that normalizes."""
-    main = _choose_main(setting)
+    main = _choose_headline_scheme(setting)
     if main is None:
         return ""
     means = estimate_mean(_compute_step_factors(together)[:, main])[0]
@@ -124,10 +124,10 @@ def judge_gradients(
     over_gains = _compute_step_factors(together["norms"])
     said += [
         f"From γ = {typeset(FIRST_GAINS[0])} to {typeset(FIRST_GAINS[-1])} the factor of {setting.names[k]} goes from "
-        f"{format_mean(over_gains[0, k], 2)} to {format_mean(over_gains[-1, k], 2)}: {_fate_words(fate)}."
+        f"{format_mean(over_gains[0, k], 2)} to {format_mean(over_gains[-1, k], 2)}: {_describe_fate(fate)}."
         for k, fate in zip(same, fates, strict=True)
     ]
-    main = _choose_main(setting)
+    main = _choose_headline_scheme(setting)
     k = main if main in same else same[0]
     ends = " to ".join(f"{each:.2f}" for each in estimate_mean(_compute_step_factors(apart["norms"])[[0, -1], k])[0])
     said.append(f"Where Wh and Ux are normalized apart, that of {setting.names[k]} goes from {ends}.")
@@ -151,7 +151,7 @@ def _find_fates(norms: np.ndarray) -> np.ndarray:
     return (signs * np.reshape(beyond, signs.shape)).T
 
 
-def _fate_words(fate: np.ndarray) -> str:
+def _describe_fate(fate: np.ndarray) -> str:
     """Return the values of γ at which a gradient vanishes or explodes, in words."""
     places = {
         word: [typeset(gain) for gain, each in zip(FIRST_GAINS, fate, strict=True) if each == sign]

@@ -153,7 +153,7 @@ def report(setting: Setting, results: Results) -> Report:
         " ".join(dict.fromkeys(each.says for each in verdicts.values())),
         " ".join(dict.fromkeys(each.condition for each in verdicts.values())),
     )
-    return Report(_headline(setting, levels), figures, both, table, verdicts)
+    return Report(_write_headline(setting, levels), figures, both, table, verdicts)
 
 
 def _draw_levels(setting: Setting, levels: Mapping[int, VariantErrors]) -> FigureSpec:
@@ -200,11 +200,11 @@ def _draw_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> FigureSpec:
     )  # fmt: skip
 
 
-def _headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> str:
+def _write_headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> str:
     """Return the headline: the number of schemes whose test error both together lower."""
     if not levels:
         return "Not all networks are trained yet."
-    effects = _effects(levels)
+    effects = _compare_variants(levels)
     count = sum(both == "better" for _, ((_, both), _, _) in effects)
     return f"Learned ε and L1 term: clear gain in {count} of {len(effects)} schemes."
 
@@ -214,7 +214,7 @@ VariantEffects = list[tuple[int, list[tuple[MeanDifference, str]]]]
 additional L1 term; each with "better", "worse" or "unclear"."""
 
 
-def _effects(levels: Mapping[int, VariantErrors]) -> VariantEffects:
+def _compare_variants(levels: Mapping[int, VariantErrors]) -> VariantEffects:
     """Return the changes of all schemes, judged by Holm's correction for their number."""
     pairs = ((BOTH, PLAIN), (SMOOTHING, PLAIN), (BOTH, SMOOTHING))
     found = [compare_seed_by_seed(each[a], each[b]) for each in levels.values() for a, b in pairs]
@@ -228,7 +228,7 @@ def _judge_error(setting: Setting, levels: Mapping[int, VariantErrors]) -> Verdi
     if len(levels) < len(setting.rows):
         return Verdict("open", "Not all networks are trained yet.")
     texts, together = [], []
-    for k, (both, alone, more) in _effects(levels):
+    for k, (both, alone, more) in _compare_variants(levels):
         plain, learned, all_of_it = (format_mean_percent(levels[k][name]) for name in (PLAIN, SMOOTHING, BOTH))
         texts.append(
             f"{capitalize_first(setting.names[k])}: {plain} with neither, {learned} with a learned ε "

@@ -70,7 +70,8 @@ class Part:
             [self.row.scheme], self.networks * copies, [LAYER_WIDTH] * self.depth, BATCH_SIZE, [self.first], device
         )  # fmt: skip
         factors, rates = (
-            np.broadcast_to(each, shape).reshape(1, -1) for each in (_column(L1_FACTORS, 2), _column(LEARNING_RATES, 1))
+            np.broadcast_to(each, shape).reshape(1, -1)
+            for each in (_append_axes(L1_FACTORS, 2), _append_axes(LEARNING_RATES, 1))
         )
         penalty = x.new_tensor(factors)
         learner = Trainer([*network.parameters, *(network.roots if self.learned else [])], "adam", rates)
@@ -88,6 +89,6 @@ class Part:
             yield course.step(device)
 
 
-def _column(values: tuple[float, ...], axes: int) -> np.ndarray:
+def _append_axes(values: tuple[float, ...], axes: int) -> np.ndarray:
     """Return an array of values with `axes` trailing axes of length 1."""
     return np.array(values).reshape(-1, *[1] * axes)

@@ -173,15 +173,15 @@ def report(setting: Setting, results: Results) -> Report:
     figures = [_draw_times(setting, found)] if found else []
     if compared := _compare_times(setting, found):
         figures.insert(0, _draw_ratios(compared, found))
-    return Report(_headline(setting, ended), figures, _verdict(setting, ended), _tabulate(setting, ended))
+    return Report(_write_headline(setting, ended), figures, _judge_claim(setting, ended), _tabulate(setting, ended))
 
 
-def _tabulate(setting: Setting, ended: Mapping[Shape, Arrays]) -> dict[str, list[Any]]:
+def _tabulate(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> dict[str, list[Any]]:
     """Tabulate all numbers, one row per size, implementation, scheme and pass."""
     keys = [row.key for row in setting.rows]
     rows = []
     for (shape, each), (w, way), (k, key), (p, name) in product(
-        ended.items(), enumerate(IMPLEMENTATION_NAMES), enumerate(keys), enumerate(PASS_NAMES)
+        ended_results.items(), enumerate(IMPLEMENTATION_NAMES), enumerate(keys), enumerate(PASS_NAMES)
     ):
         times = each["times"][:, w, k, p]
         other = each["times"][:, w, keys.index(OTHER), p] if OTHER in keys else np.full_like(times, np.nan)
@@ -212,7 +212,9 @@ def _draw_times(setting: Setting, found: Mapping[Shape, Arrays]) -> FigureSpec:
             }
             if ratios:
                 looks = [setting.labels.index(label) for label in ratios]
-                panels.append(_panel(f"{capitalize_first(way)}, {which}", ratios, looks, found, "time / copy"))
+                panels.append(
+                    _make_ratio_panel(f"{capitalize_first(way)}, {which}", ratios, looks, found, "time / copy")
+                )
                 last = ", ".join(f"{label} {typeset(each[-1].middle, 2)}" for label, each in ratios.items())
                 words.append(f"{way}, {which}: {last}")
     largest = int(np.prod(list(found)[-1]))
@@ -225,11 +227,11 @@ def _draw_times(setting: Setting, found: Mapping[Shape, Arrays]) -> FigureSpec:
     )
 
 
-def _draw_ratios(compared: TimeRatios, found: Mapping[Shape, Arrays]) -> FigureSpec:
+def _draw_ratios(time_ratios: TimeRatios, found: Mapping[Shape, Arrays]) -> FigureSpec:
     """Draw layer norm's times over RMS norm's by size, one panel per implementation."""
     panels = [
-        _panel(
-            capitalize_first(way), {which: compared[w, p] for p, which in enumerate(PASS_NAMES)},
+        _make_ratio_panel(
+            capitalize_first(way), {which: time_ratios[w, p] for p, which in enumerate(PASS_NAMES)},
             range(len(PASS_NAMES)), found,
             "layer norm / RMS norm",
         )
@@ -237,7 +239,7 @@ def _draw_ratios(compared: TimeRatios, found: Mapping[Shape, Arrays]) -> FigureS
     ]  # fmt: skip
     words = (
         f"{IMPLEMENTATION_NAMES[w]}, {PASS_NAMES[p]}: {', '.join(each.text for each in ratios)}"
-        for (w, p), ratios in compared.items()
+        for (w, p), ratios in time_ratios.items()
     )
     return FigureSpec(
         "ratio",
@@ -247,7 +249,7 @@ def _draw_ratios(compared: TimeRatios, found: Mapping[Shape, Arrays]) -> FigureS
     )
 
 
-def _panel(
+def _make_ratio_panel(
     title: str,
     ratios: Mapping[str, Sequence[TimeRatio]],
     looks: Sequence[int],
@@ -278,11 +280,11 @@ def _compare_times(setting: Setting, found: Mapping[Shape, Arrays]) -> TimeRatio
     }
 
 
-def _headline(setting: Setting, ended: Mapping[Shape, Arrays]) -> str:
+def _write_headline(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> str:
     """Return the headline: the range of the ratio over all sizes, implementations and passes."""
-    if len(ended) < len(EXAMPLES):
-        return f"{len(ended)} of {len(EXAMPLES)} sizes are timed."
-    middles = [each.middle for ratios in _compare_times(setting, ended).values() for each in ratios]
+    if len(ended_results) < len(EXAMPLES):
+        return f"{len(ended_results)} of {len(EXAMPLES)} sizes are timed."
+    middles = [each.middle for ratios in _compare_times(setting, ended_results).values() for each in ratios]
     if not middles:
         return f"Timed on {len(EXAMPLES)} sizes."
     return f"Layer norm takes {typeset(min(middles), 2)} to {typeset(max(middles), 2)} times as long as RMS norm."
@@ -300,18 +302,18 @@ def _judge_sizes(signs: Sequence[float], sizes: Sequence[int]) -> str:
     return f"RMS norm is {', '.join(words)}" if words else "there is no clear difference"
 
 
-def _verdict(setting: Setting, ended: Mapping[Shape, Arrays]) -> Verdict:
+def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Verdict:
     """Judge whether RMS norm takes less time than layer norm, by size, implementation and pass."""
     keys = [row.key for row in setting.rows]
     if not {SIMPLER, OTHER} <= set(keys):
         return Verdict("open", f"The claim compares {SCHEMES[SIMPLER].name} with {SCHEMES[OTHER].name}: choose both.")
-    if len(ended) < len(EXAMPLES):
+    if len(ended_results) < len(EXAMPLES):
         return Verdict("open", "Not all sizes are timed yet.")
-    compared = _compare_times(setting, ended)
+    compared = _compare_times(setting, ended_results)
     flat = [each.log for ratios in compared.values() for each in ratios]
     found = find_clear_signs(flat)
     signs = dict(zip(compared, np.reshape(found, (len(compared), -1)).tolist(), strict=True))
-    sizes = [int(np.prod(shape)) for shape in ended]
+    sizes = [int(np.prod(shape)) for shape in ended_results]
     says = "; ".join(
         f"in {IMPLEMENTATION_NAMES[w]}, {PASS_NAMES[p]}, {', '.join(each.text for each in compared[w, p])}: "
         f"{_judge_sizes(each, sizes)}"
@@ -320,7 +322,7 @@ def _verdict(setting: Setting, ended: Mapping[Shape, Arrays]) -> Verdict:
     word: VerdictKey = (
         "holds" if min(found) > 0 else "holds-if" if max(found) > 0 else "wrong" if min(found) < 0 else "open"
     )
-    first = next(iter(ended.values()))
+    first = next(iter(ended_results.values()))
     (theirs, their_other), (ours, our_other) = first["operations"][:, [keys.index(SIMPLER), keys.index(OTHER)]]
     why = ""
     if theirs > their_other:

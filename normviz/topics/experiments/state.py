@@ -74,14 +74,14 @@ def compute_axis_lengths(view: View) -> dict[str, int]:
     """Return the length of every axis of the first normalized layer."""
     given = {name: each for name, each in get_shown_values(view).items() if name != "own"}
     given |= {"schemes": ("batch",)} if "schemes" in given else {}  # which fits, and the shape depends on none
-    shape = _shape(view["show"], tuple(given.items())) if "own" in get_shown_values(view) else (1, 1, 1, 1)
+    shape = _get_layer_shape(view["show"], tuple(given.items())) if "own" in get_shown_values(view) else (1, 1, 1, 1)
     return dict(zip(SIZE_NAMES, shape, strict=True))
 
 
 @lru_cache(maxsize=64)
-def _shape(key: str, given: tuple[tuple[str, Any], ...]) -> Shape:
+def _get_layer_shape(key: str, setting_values: tuple[tuple[str, Any], ...]) -> Shape:
     """Return the shape of an experiment's first normalized layer. Cached: each rule of a custom scheme needs it."""
-    return build_settings(EXPERIMENTS[key].setting, dict(given)).shape
+    return build_settings(EXPERIMENTS[key].setting, dict(setting_values)).shape
 
 
 def get_chosen_schemes(setting_values: View) -> Sequence[str]:

@@ -138,26 +138,26 @@ def report(setting: Setting, results: Results) -> Report:
             for size, errors in zip(TEST_BATCH_SIZES, each.get_at_best_rate("own"), strict=True)
         }
         table |= {f"{key}, {name}": [float(one) for one in errors.flat] for name, errors in columns.items()}
-    return Report(_headline(ended), figures, _verdict(setting, ended), table)
+    return Report(_write_headline(ended), figures, _judge_claim(setting, ended), table)
 
 
-def _collect_lines(ended: Mapping[str, GridOutcome]) -> dict[str, np.ndarray]:
+def _collect_lines(ended_outcomes: Mapping[str, GridOutcome]) -> dict[str, np.ndarray]:
     """Return the errors by level for the first figure: batch norm's by the statistics, and layer norm's."""
     lines = {}
-    if "batch" in ended:
-        lines["running averages"] = ended["batch"].get_at_best_rate("running")
-        lines["recalculated"] = ended["batch"].get_at_best_rate("recalculated")
-        lines[f"own, of {SHOWN_BATCH_SIZE}"] = ended["batch"].get_at_best_rate("own")[
+    if "batch" in ended_outcomes:
+        lines["running averages"] = ended_outcomes["batch"].get_at_best_rate("running")
+        lines["recalculated"] = ended_outcomes["batch"].get_at_best_rate("recalculated")
+        lines[f"own, of {SHOWN_BATCH_SIZE}"] = ended_outcomes["batch"].get_at_best_rate("own")[
             TEST_BATCH_SIZES.index(SHOWN_BATCH_SIZE)
         ]
-    if "layer" in ended:
-        lines["layer norm"] = ended["layer"].get_at_best_rate("running")
+    if "layer" in ended_outcomes:
+        lines["layer norm"] = ended_outcomes["layer"].get_at_best_rate("running")
     return lines
 
 
-def _draw_levels(setting: Setting, ended: Mapping[str, GridOutcome]) -> FigureSpec:
+def _draw_levels(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> FigureSpec:
     """Draw the test error over the strength of the shift."""
-    middle, lines = SHIFT_LEVELS.index(HEADLINE_LEVEL), _collect_lines(ended)
+    middle, lines = SHIFT_LEVELS.index(HEADLINE_LEVEL), _collect_lines(ended_outcomes)
     curves = [
         make_band_curve(name, np.array(SHIFT_LEVELS), 100 * errors, k, points=True)
         for k, (name, errors) in enumerate(lines.items())
@@ -171,10 +171,10 @@ def _draw_levels(setting: Setting, ended: Mapping[str, GridOutcome]) -> FigureSp
     )  # fmt: skip
 
 
-def _draw_sizes(setting: Setting, ended: Mapping[str, GridOutcome]) -> FigureSpec:
+def _draw_sizes(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> FigureSpec:
     """Draw the test error over the number of test pictures that are normalized together."""
     middle = SHIFT_LEVELS.index(HEADLINE_LEVEL)
-    sizes = {each.name: each.get_at_best_rate("own") for each in ended.values()}
+    sizes = {each.name: each.get_at_best_rate("own") for each in ended_outcomes.values()}
     panels = [
         CurvePanel(
             f"Own statistics, strength {typeset(SHIFT_LEVELS[level])}",
@@ -198,24 +198,26 @@ def _draw_sizes(setting: Setting, ended: Mapping[str, GridOutcome]) -> FigureSpe
     )  # fmt: skip
 
 
-def _headline(ended: Mapping[str, GridOutcome]) -> str:
+def _write_headline(ended_outcomes: Mapping[str, GridOutcome]) -> str:
     """Return the headline: the test error before and after new statistics."""
-    if "batch" not in ended:
+    if "batch" not in ended_outcomes:
         return "The network with batch norm is not trained yet."
     statistics, middle = ("running", "recalculated"), SHIFT_LEVELS.index(HEADLINE_LEVEL)
-    before, after = (100 * float(np.mean(ended["batch"].get_at_best_rate(name)[middle])) for name in statistics)
+    before, after = (
+        100 * float(np.mean(ended_outcomes["batch"].get_at_best_rate(name)[middle])) for name in statistics
+    )
     if not after < before:
         return "Recalculated statistics do not lower the test error."
     return f"Recalculated statistics lower the test error from {before:.0f}% to {after:.0f}%."
 
 
-def _verdict(setting: Setting, ended: Mapping[str, GridOutcome]) -> Verdict:
+def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> Verdict:
     """Judge whether new statistics lower the error at every strength of the shift."""
-    if len(ended) < len(parts(setting)):
+    if len(ended_outcomes) < len(parts(setting)):
         return Verdict("open", "Not all networks are trained yet.")
     middle = SHIFT_LEVELS.index(HEADLINE_LEVEL)
-    running, recalculated, own, layer = _collect_lines(ended).values()
-    rates = [typeset(each.rate) for each in ended.values()]
+    running, recalculated, own, layer = _collect_lines(ended_outcomes).values()
+    rates = [typeset(each.rate) for each in ended_outcomes.values()]
     gains = [compare_seed_by_seed(running[k], recalculated[k]) for k in range(1, len(SHIFT_LEVELS))]
     others = [
         compare_seed_by_seed(recalculated[middle], running[0]),

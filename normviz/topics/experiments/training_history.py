@@ -85,9 +85,9 @@ class TrainingHistory:
         The result holds "measured", the measured steps; "losses", the mean losses since the measured step before; every
         kind of errors, (measured steps, …); and the extra results.
         """
-        return make_job_step(self.share, device, self._collect)
+        return make_job_step(self.share, device, self._collect_results)
 
-    def _collect(self) -> Arrays:
+    def _collect_results(self) -> Arrays:
         count = min(map(len, self.errors.values()), default=0)
         measured = self.marks[:count]
         shape = (count, *self.shape)

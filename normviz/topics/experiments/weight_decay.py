@@ -192,10 +192,15 @@ def report(setting: Setting, results: Results) -> Report:
     outcomes = {row: Outcome.of(each) for row, each in found.items()}
     ended = {row: each for row, each in outcomes.items() if found[row]["share"] == 1}
     figures = [_draw_gaps(found, outcomes), _draw_rates(found, outcomes)] if found else []
-    return Report(_headline(setting, ended), figures, _verdict(setting, ended), _table(setting, outcomes))
+    return Report(
+        _write_headline(setting, ended),
+        figures,
+        _judge_claim(setting, ended),
+        _tabulate_gaps_and_losses(setting, outcomes),
+    )
 
 
-def _table(setting: Setting, outcomes: dict[SchemeSpec, Outcome]) -> dict[str, list[Any]]:
+def _tabulate_gaps_and_losses(setting: Setting, outcomes: dict[SchemeSpec, Outcome]) -> dict[str, list[Any]]:
     """Tabulate the largest gap and the last losses, one row per twin and seed."""
     return tabulate([
         {
@@ -267,12 +272,12 @@ def _format_geometric_mean(values: np.ndarray) -> str:
     return middle if "NaN" in (low, high) or low == high else f"{middle} ({low} to {high})"
 
 
-def _headline(setting: Setting, ended: dict[SchemeSpec, Outcome]) -> str:
+def _write_headline(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) -> str:
     """Return the headline: the effect of weight decay with batch norm, or with the first scheme."""
-    row = next((row for row in ended if row.key == "batch"), next(iter(ended), None))
+    row = next((row for row in ended_outcomes if row.key == "batch"), next(iter(ended_outcomes), None))
     if row is None:
         return "No scheme is trained yet."
-    each, name = ended[row], setting.names[setting.rows.index(row)]
+    each, name = ended_outcomes[row], setting.names[setting.rows.index(row)]
     if each.kind == "same":
         mean, _ = estimate_mean(np.log10(each.ratio))
         return f"With {name}, weight decay only raises the effective rate {typeset(10 ** float(mean), 2)} times."
@@ -281,9 +286,9 @@ def _headline(setting: Setting, ended: dict[SchemeSpec, Outcome]) -> str:
     return f"With {name}, nothing can be said of weight decay here."
 
 
-def _verdict(setting: Setting, ended: dict[SchemeSpec, Outcome]) -> Verdict:
+def _judge_claim(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) -> Verdict:
     """Judge whether the matched twins coincide if the layer is invariant to the length of its weights."""
-    if len(ended) < len(setting.rows):
+    if len(ended_outcomes) < len(setting.rows):
         return Verdict("open", "Not all schemes are trained yet.")
     condition = (
         f"ε = {typeset(setting.eps)}, {setting.steps} steps of plain SGD with η = {typeset(setting.rate)}, and λ = "
@@ -292,12 +297,13 @@ def _verdict(setting: Setting, ended: dict[SchemeSpec, Outcome]) -> Verdict:
         f"{min(LAST_BATCHES, setting.steps)} mini-batches."
     )
     clear = find_clear_differences(
-        [compare_seed_by_seed(each.losses[PLAIN], each.losses[DECAYED]) for each in ended.values()]
+        [compare_seed_by_seed(each.losses[PLAIN], each.losses[DECAYED]) for each in ended_outcomes.values()]
     )
     text = " ".join(
-        _describe_outcome(setting, row, ended[row], is_clear) for row, is_clear in zip(ended, clear, strict=True)
+        _describe_outcome(setting, row, ended_outcomes[row], is_clear)
+        for row, is_clear in zip(ended_outcomes, clear, strict=True)
     )
-    invariant = {row: each for row, each in ended.items() if is_length_invariant(setting, row)}
+    invariant = {row: each for row, each in ended_outcomes.items() if is_length_invariant(setting, row)}
     if invariant and "batch" not in {row.key for row in invariant}:
         text += " Batch norm is not among the schemes: the others are judged in its place."
     strays = [each for each in invariant.values() if each.kind == "apart"]
@@ -307,7 +313,7 @@ def _verdict(setting: Setting, ended: dict[SchemeSpec, Outcome]) -> Verdict:
     judged = [each for row, each in invariant.items() if row.key == "batch"] or list(invariant.values())
     if not any(each.kind == "same" for each in judged):
         return Verdict("open", text, condition)
-    lone = [row for row, each in ended.items() if row not in invariant and each.kind == "same"]
+    lone = [row for row, each in ended_outcomes.items() if row not in invariant and each.kind == "same"]
     return Verdict("wrong" if lone else "holds", text, condition)
 
 

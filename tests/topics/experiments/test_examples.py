@@ -32,8 +32,8 @@ MAX_TOTAL_BYTES = 1_000_000
 
 def find_outdated(experiment):
     """Return in a sentence why the file of an experiment does not fit its default setting, "" where it does."""
-    names = {examples._name(part) for part in experiment.parts(experiment.setting())}
-    _, results = examples._read(experiment.key)
+    names = {examples._shorten_job_digest(part) for part in experiment.parts(experiment.setting())}
+    _, results = examples._read_example_file(experiment.key)
     command = f'`make results KEYS="{experiment.key}"` computes it.'
     if missing := len(names - results.keys()):
         return f"{experiment.key}: {missing} of {len(names)} parts have no shipped result. {command}"
@@ -126,7 +126,7 @@ def test_a_report_that_needs_double_precision_has_it():
     for number in (0.5, said):
         arrays = {"mean": np.array(number), "share": np.array(1.0), "device": np.array("CPU")}
         _, found = unpack_results(pack_results(experiment, {part: arrays}))
-        assert found[examples._name(part)]["mean"] == number
+        assert found[examples._shorten_job_digest(part)]["mean"] == number
 
 
 def test_a_file_that_is_too_large_is_refused(monkeypatch):
@@ -143,7 +143,7 @@ def test_packed_results_are_read_as_they_were():
     assert again == version == normviz.__version__
     for part in parts:
         for name, array in results[part].items():
-            assert np.array_equal(found[examples._name(part)][name], array)
+            assert np.array_equal(found[examples._shorten_job_digest(part)][name], array)
 
 
 def test_objects_are_not_read(tmp_path):

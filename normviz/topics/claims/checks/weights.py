@@ -77,13 +77,13 @@ def check_direction_only(seed: int) -> Evidence:
     return Evidence(
         [
             expect_at_most("change of |g| from its first value, 1, in 200 steps of SGD", changes, ROUNDING_TOLERANCE),
-            expect_at_most("loss at the end, g and v updated", _last_losses("weight", seed), 0.1, fact=True),
-            expect_at_least("loss at the end, only v updated", _last_losses("direction", seed), 0.2, fact=True),
+            expect_at_most("loss at the end, g and v updated", _compute_last_losses("weight", seed), 0.1, fact=True),
+            expect_at_least("loss at the end, only v updated", _compute_last_losses("direction", seed), 0.2, fact=True),
         ]
     )
 
 
-def _last_losses(form: str, seed: int) -> tuple[float, ...]:
+def _compute_last_losses(form: str, seed: int) -> tuple[float, ...]:
     return repeat_over_seeds(seed, lambda each: train_parametrization(form, each).losses[-1])
 
 
