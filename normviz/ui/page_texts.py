@@ -178,8 +178,8 @@ PAGE_TEXTS = (
         title="Step size",
         section="Why it works",
         question="What does layer norm keep of an example?",
-        why="Only a direction. Layer norm subtracts the mean and divides by the standard deviation. Dots on the axes "
-        "count units.",
+        why="Only the direction of x − μ. Layer norm subtracts the mean μ, then divides by the standard deviation. "
+        "Each dot on an axis is a step of 1.",
         first="Press **Next stage** twice.",
         takeaway="Layer norm removes the mean of x, and at a small ε the length of v = x − μ. The longer v is, the "
         "smaller its gradient: v learns more slowly. With more than three channels the circle is a sphere.",
@@ -268,9 +268,9 @@ PAGE_TEXTS = (
         title="Training vs. inference",
         section="Training",
         question="Why does batch norm differ in inference?",
-        why="In training, batch norm normalizes each digit by the mean and variance of its mini-batch. In inference "
-        "a digit may come alone, so batch norm uses **running averages** of past mini-batches, the latest with the "
-        "largest weight.",
+        why="In training, batch norm normalizes by the mean and variance of the mini-batch. In inference a digit "
+        "may come alone, so batch norm uses **running averages** of past mini-batches, the latest with the largest "
+        "weight.",
         first="Switch to **Inference**: batch norm uses the other mean and variance, and all outputs change.",
         takeaway="In training, the output for one example depends on the other examples of its batch. In inference it "
         "depends on the running averages, which must fit the new data.",
@@ -314,9 +314,9 @@ PAGE_TEXTS = (
         title="Weight normalization",
         section="Reference",
         question="What does weight normalization learn?",
-        why="It learns the length g and the direction v/‖v‖ of a weight vector separately. Networks learned faster and "
-        f"more steadily with it ({_write_source_link(SALIMANS_REFERENCE)}), and no example depends on the "
-        f"others of its batch.",
+        why="It learns the length g and the direction v/‖v‖ of a weight vector separately. In the paper "
+        f"({_write_source_link(SALIMANS_REFERENCE)}) networks learned faster with it. Unlike in batch norm, no example "
+        "depends on the others of its batch.",
         first="Press **Play**: three runs of SGD start from the same weights and learn g, v, or both.",
         takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
         "less the same gradient turns it, and plain SGD only makes v longer.",
@@ -340,7 +340,7 @@ PAGE_TEXTS = (
         title="Contrast",
         section="Reference",
         question="Why divide a pixel by the contrast around it?",
-        why="Details in shadow and in light become alike. Neurons of early vision do this: divisive normalization. "
+        why="Details in shadow become easier to see. Neurons of early vision do this: divisive normalization. "
         f":small[{_write_source_link(SCHEMES['divisive'].reference)}]",
         first="Drag the **handle** on the photo: left of it you see the photo before, right of it after. Then raise "
         "**ε**.",
@@ -356,8 +356,8 @@ PAGE_TEXTS = (
         title="Claims, tested",
         section="Reference",
         question="Common claims about normalization, tested",
-        why="Papers, tutorials and blogs disagree, and some are wrong. We tested each claim. Click one to see the "
-        "evidence.",
+        why="Papers, tutorials and blogs disagree, and some are wrong. We tested every claim but opinions. Click a "
+        "claim to see its evidence.",
         takeaway="Judge a claim by its measurement: what was measured, how often, and under which condition it holds.",
         see=(
             RelatedPage("Which normalizations are the same?", "identities"),
