@@ -27,8 +27,7 @@ from contenders import (
 )
 
 from normviz.core.registry import SCHEMES
-from normviz.train import step_functions as capture
-from normviz.train import twins
+from normviz.train import step_functions, twins
 from normviz.train.twins import train_twins
 
 EVERY = (*ALL, "custom")
@@ -96,7 +95,7 @@ def stepwise(trainer: Trainer) -> Trainer:
     """Return the same training without a captured step."""
 
     def uncaptured() -> np.ndarray:
-        with patch.object(twins, "make_graph_step", capture.make_eager_step):
+        with patch.object(twins, "make_graph_step", step_functions.make_eager_step):
             return trainer()
 
     return uncaptured

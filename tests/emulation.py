@@ -6,8 +6,7 @@ import pytest
 import torch
 from recording import Capturing, Recording
 
-from normviz.train import step_functions as capture
-from normviz.train import twins
+from normviz.train import step_functions, twins
 
 
 def emulate_graphs(patch: pytest.MonkeyPatch) -> None:
@@ -16,4 +15,4 @@ def emulate_graphs(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(torch.cuda, name, MagicMock())
     patch.setattr(torch.cuda, "CUDAGraph", Recording)
     patch.setattr(torch.cuda, "graph", Capturing)
-    patch.setattr(twins, "make_eager_step", capture.make_graph_step)
+    patch.setattr(twins, "make_eager_step", step_functions.make_graph_step)

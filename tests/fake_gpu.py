@@ -4,8 +4,7 @@ import torch
 from emulation import emulate_graphs
 
 from normviz.jobs import fallback, gpu
-from normviz.train import cost, devices, learning, twins
-from normviz.train import step_functions as capture
+from normviz.train import cost, devices, learning, step_functions, twins
 
 FAULT = "CUDA error: an illegal memory access was encountered\nCompile with TORCH_USE_CUDA_DSA."
 
@@ -23,7 +22,7 @@ class FakeGpu:
         patch.setattr(
             twins,
             "make_eager_step",
-            lambda *block: (capture.make_graph_step if self.on_gpu else capture.make_eager_step)(*block),
+            lambda *block: (step_functions.make_graph_step if self.on_gpu else step_functions.make_eager_step)(*block),
         )
         patch.setattr(torch.cuda, "is_available", lambda: True)
         patch.setattr(gpu, "get_gpu_memory", lambda: 2**33)
@@ -61,10 +60,10 @@ class FakeGpu:
         def fails(capturing, step):
             raise error
 
-        self.patch.setattr(capture, "_capture_step", fails)
+        self.patch.setattr(step_functions, "_capture_step", fails)
 
     def _fail_middle(self, error):
-        for owner, name in ((capture, "replay_graph"), (learning.Trainer, "step")):
+        for owner, name in ((step_functions, "replay_graph"), (learning.Trainer, "step")):
             self.patch.setattr(owner, name, self._failing(getattr(owner, name), error))
 
     def _failing(self, real, error):

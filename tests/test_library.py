@@ -11,9 +11,8 @@ from pathlib import Path
 import normviz
 from normviz import core, data, describe
 from normviz.core import backward as differentiating
-from normviz.core import errors, fields, theory
+from normviz.core import errors, fields, registry, theory
 from normviz.core import normalize as normalizing
-from normviz.core import registry as schemes
 
 ROOT = Path(normviz.__file__).parents[1]
 
@@ -22,8 +21,8 @@ def test_the_face_of_the_library():
     face = {
         "backward": differentiating.backward,
         "normalize": normalizing.normalize,
-        "get_scheme": schemes.get_scheme,
-        "SCHEMES": schemes.SCHEMES,
+        "get_scheme": registry.get_scheme,
+        "SCHEMES": registry.SCHEMES,
         "Field": fields.Field,
         "Rule": fields.Rule,
         "predict": theory.predict,

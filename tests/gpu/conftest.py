@@ -12,8 +12,7 @@ import pytest
 import torch
 from emulation import emulate_graphs
 
-from normviz.train import step_functions as capture
-from normviz.train import twins
+from normviz.train import step_functions, twins
 
 DEVICE = os.environ.get("PARITY_DEVICE", "cuda" if torch.cuda.is_available() else "cpu")
 
@@ -32,6 +31,6 @@ def uncaptured(device, monkeypatch):
 
     def never():
         for way in ("make_graph_step", "make_eager_step"):
-            monkeypatch.setattr(twins, way, capture.make_eager_step)
+            monkeypatch.setattr(twins, way, step_functions.make_eager_step)
 
     return never

@@ -8,8 +8,7 @@ import pytest
 from pretend import Later
 from work import Count, Trains
 
-from normviz.jobs import executors, gpu
-from normviz.jobs import single_gpu as one_gpu
+from normviz.jobs import executors, gpu, single_gpu
 from normviz.jobs.gpu import move_to_cpu
 from normviz.jobs.single_gpu import SingleGpuExecutor
 from normviz.train.setting import Setting
@@ -105,10 +104,10 @@ class Pool(Later):
 @pytest.mark.parametrize("there", [True, False])
 def test_one_process_has_all_jobs_of_the_gpu(there, monkeypatch):
     pools = []
-    monkeypatch.setattr(one_gpu, "ProcessExecutor", lambda workers: pools.append(Pool(workers)) or pools[-1])
+    monkeypatch.setattr(single_gpu, "ProcessExecutor", lambda workers: pools.append(Pool(workers)) or pools[-1])
     monkeypatch.setattr(gpu, "get_gpu_memory", lambda: 2**33 if there else 0)
     monkeypatch.setattr(gpu, "has_gpu", lambda: there)
-    monkeypatch.setattr(one_gpu, "has_gpu", lambda: there)
+    monkeypatch.setattr(single_gpu, "has_gpu", lambda: there)
     pool = SingleGpuExecutor(16)
     jobs = [Trains(), Count(1), Trains("cuda"), Trains("cpu"), Trains()]
     for job in jobs:

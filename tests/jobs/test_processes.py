@@ -13,7 +13,7 @@ from pretend import Kept
 from work import Count, Does, Endless, Fails, leaves, process
 
 from normviz.core.errors import InvalidInput
-from normviz.jobs import process_executor as processes
+from normviz.jobs import process_executor
 from normviz.jobs.executors import perform
 from normviz.jobs.failures import locate_error
 from normviz.jobs.job_queue import JobQueue
@@ -128,15 +128,17 @@ def test_a_worker_that_died_while_it_had_nothing_to_do_is_not_missed(queue):
 
 def test_nor_where_its_end_was_not_known_yet_when_it_was_chosen(queue, monkeypatch):
     process = result(queue, "process")
-    really, believed = processes.Worker.is_ready.fget, iter([True])
+    really, believed = process_executor.Worker.is_ready.fget, iter([True])
     os.kill(process, 9)
     until(lambda: gone(process))
-    monkeypatch.setattr(processes.Worker, "is_ready", property(lambda worker: next(believed, False) or really(worker)))
+    monkeypatch.setattr(
+        process_executor.Worker, "is_ready", property(lambda worker: next(believed, False) or really(worker))
+    )
     assert result(queue, "process") != process
 
 
 def test_a_job_that_does_not_stop_in_its_step_is_ended_after_a_while(queue, monkeypatch):
-    monkeypatch.setattr(processes, "GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(process_executor, "GRACE_SECONDS", 0.0)
     request = queue.submit([Does("hangs"), Count(1)], kept := Kept())
     until(lambda: kept)  # its first step, which tells the process
     request.cancel()
@@ -155,7 +157,7 @@ def test_a_job_that_does_not_stop_in_its_step_is_ended_after_a_while(queue, monk
     ],
 )
 def test_a_job_over_its_limits_in_one_step_is_ended_after_a_while(pool, monkeypatch, what, limits, words):
-    monkeypatch.setattr(processes, "GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(process_executor, "GRACE_SECONDS", 0.0)
     request = JobQueue(pool, lease=STARTED, limits=limits).submit([Does(what)], kept := Kept())
     assert request.wait(STARTED)
     assert isinstance(request.error, LimitExceeded)

@@ -9,8 +9,7 @@ import numpy as np
 import torch
 
 from normviz.core.registry import SCHEMES
-from normviz.train import step_functions as capture
-from normviz.train import twins
+from normviz.train import step_functions, twins
 from normviz.train.setting import Setting
 from normviz.train.twins import train_twins
 
@@ -29,8 +28,8 @@ class Streams:
         patch.setattr(torch.cuda, "graph", Graph)
         patch.setattr(Graph, "default_capture_stream", None)
         patch.setattr(Graph, "streams", self, raising=False)
-        patch.setattr(capture, "replay_graph", lambda captured, step, number: step())
-        patch.setattr(twins, "make_eager_step", capture.make_graph_step)
+        patch.setattr(step_functions, "replay_graph", lambda captured, step, number: step())
+        patch.setattr(twins, "make_eager_step", step_functions.make_graph_step)
 
     def stream(self):
         self.made += 1

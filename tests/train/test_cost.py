@@ -13,8 +13,7 @@ from normviz.core.registry import SCHEMES
 from normviz.core.settings import get_declarations
 from normviz.topics.table1 import results
 from normviz.topics.table1.results import TableResults
-from normviz.train import cost, twins
-from normviz.train import step_functions as capture
+from normviz.train import cost, step_functions, twins
 from normviz.train.problem import NETWORKS
 from normviz.train.setting import Setting
 
@@ -83,7 +82,7 @@ def test_a_training_holds_no_more_than_a_gpus_budget(name, monkeypatch):
                 cost.estimate_memory(setting, len(schemes), networks) <= cost.CPU_BUDGET.memory
             )  # where the GPU fails
             captured = {
-                twins._choose_step_function([scheme], setting, device, as_one, budget) is capture.make_graph_step
+                twins._choose_step_function([scheme], setting, device, as_one, budget) is step_functions.make_graph_step
                 for scheme in schemes
             }
             assert as_one or captured == {False}

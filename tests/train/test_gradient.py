@@ -16,8 +16,7 @@ from torch.utils._pytree import tree_leaves
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.train import cost, twins
-from normviz.train import step_functions as capture
+from normviz.train import cost, step_functions, twins
 from normviz.train.gradient import FieldAverage, GeneralForm, SpectralForm, WhiteningForm
 from normviz.train.problem import NETWORKS, make_problem
 from normviz.train.setting import Setting
@@ -201,7 +200,7 @@ def test_a_step_never_waits_for_its_device(optimizer, layer, dtype):
     meta, storage = torch.device("meta"), getattr(torch, setting.storage)  # computes nothing, and has no numbers
     losses = torch.empty(setting.steps, len(schemes), len(NETWORKS), device=meta, dtype=storage)
     data, stack = twins.prepare_stack(schemes, setting, make_problem(setting), meta, storage)
-    step, _ = capture.make_counted_step(stack, data, losses)
+    step, _ = step_functions.make_counted_step(stack, data, losses)
     with torch.inference_mode(), OnTheDevice(), NoLists():
         step()
 

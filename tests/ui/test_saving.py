@@ -11,7 +11,7 @@ from normviz.data.samples import SAMPLES
 from normviz.topics.running.figures import ModeRow
 from normviz.topics.running.panels import accuracy
 from normviz.topics.same.identities import IDENTITIES, measure_residual
-from normviz.topics.same.panels import pair_questions as known
+from normviz.topics.same.panels import pair_questions
 from normviz.topics.weights import panels as weights
 from normviz.topics.weights.descent import STEPS, Setting
 from normviz.topics.weights.state import get_descent_paths
@@ -46,7 +46,7 @@ def test_the_numbers_of_a_page_can_be_saved(page, link):
 def test_identities_are_saved_with_their_residuals():
     x = SAMPLES["uneven"].make((4, 4, 4, 6), 0)
     held = [identity for identity in IDENTITIES.values() if identity.holds]
-    found = known.tabulate_differences(held, x, 1e-5)
+    found = pair_questions.tabulate_differences(held, x, 1e-5)
     assert found["residual"] == [measure_residual(identity, x, 1e-5) for identity in held]
     assert found["equal to rounding"] == [gap < 1e-9 for gap in found["residual"]]
 

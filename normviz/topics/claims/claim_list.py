@@ -4,8 +4,17 @@ from collections.abc import Iterable, Mapping
 
 from normviz.core.errors import InvalidInput
 from normviz.core.text import join_words
-from normviz.topics.claims.checks import basics, batch, gradients, groups, layer, table1, training, weights
-from normviz.topics.claims.checks import own_findings as found
+from normviz.topics.claims.checks import (
+    basics,
+    batch,
+    gradients,
+    groups,
+    layer,
+    own_findings,
+    table1,
+    training,
+    weights,
+)
 from normviz.topics.claims.claim import Claim
 
 TOPICS: dict[str, tuple[Claim, ...]] = {
@@ -17,7 +26,7 @@ TOPICS: dict[str, tuple[Claim, ...]] = {
     "Weight, spectral, RMS and divisive norm": weights.CLAIMS,
     "Gradients and learning rates": gradients.CLAIMS,
     "Does it train better?": training.CLAIMS,
-    "Found while building this": found.CLAIMS,
+    "Found while building this": own_findings.CLAIMS,
 }
 """The claims of every topic."""
 

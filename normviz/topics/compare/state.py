@@ -4,8 +4,7 @@ from typing import Any
 
 from normviz.core.registry import SCHEMES, Scheme, get_scheme
 from normviz.core.settings import CustomValue, MultipleChoice
-from normviz.ui import cube_view as appearance
-from normviz.ui import custom, scheme, tensor
+from normviz.ui import cube_view, custom, scheme, tensor
 from normviz.ui.link import Param, View
 
 PAGE = "compare"
@@ -31,7 +30,7 @@ def _explain_too_many(given: Any, view: View) -> str | None:
     return f"are {len(asked)}, where at most {MOST} stand side by side" if len(asked) > MOST else None
 
 
-CAMERA = appearance.create_camera_param(PREFIX)
+CAMERA = cube_view.create_camera_param(PREFIX)
 
 SHARED_TENSOR_PARAMS = (*tensor.PARAMS, *scheme.PARAMS, tensor.colour(lambda view: False))
 """Values of the tensor and of all schemes; without γ and β, y is x̂."""

@@ -12,7 +12,7 @@ from normviz.topics.design.conditions import CONDITIONS
 from normviz.topics.design.demands import ANY_FRONT, SHAPES, Demands, parse_fronts
 from normviz.topics.design.questions import QUESTIONS
 from normviz.topics.experiments.experiment import format_custom_scheme, parse_custom_scheme
-from normviz.ui import cube_view as appearance
+from normviz.ui import cube_view
 from normviz.ui.custom import WEIGHT_SCHEME_LABELS
 from normviz.ui.link import Param, View, create_params
 from normviz.ui.tensor import fit_index, format_index
@@ -70,7 +70,7 @@ def _fit_focus(given: Any, view: View) -> tuple[int, ...]:
     return fit_index(given, SHAPES[view["layer"]][0])
 
 
-CAMERA = appearance.create_camera_param(PREFIX)
+CAMERA = cube_view.create_camera_param(PREFIX)
 
 PARAMS = (
     *create_params(Page, PREFIX),

@@ -12,22 +12,22 @@ from normviz.topics.experiments import (
     dropout,
     fine_tuning,
     gan,
+    initial_gain_bias,
     learning_rate,
     placement,
     recurrent,
     smoothing,
     speed,
+    statistics_repair,
     weight_decay,
 )
-from normviz.topics.experiments import initial_gain_bias as start
-from normviz.topics.experiments import statistics_repair as repair
 from normviz.topics.experiments.experiment import Experiment
 
 TOPICS: dict[str, tuple[Experiment, ...]] = {
-    "Batches": (batch_size.EXPERIMENT, leak.EXPERIMENT, repair.EXPERIMENT, fine_tuning.EXPERIMENT),
+    "Batches": (batch_size.EXPERIMENT, leak.EXPERIMENT, statistics_repair.EXPERIMENT, fine_tuning.EXPERIMENT),
     "Training": (
         learning_rate.EXPERIMENT,
-        start.EXPERIMENT,
+        initial_gain_bias.EXPERIMENT,
         dropout.EXPERIMENT,
         weight_decay.EXPERIMENT,
         smoothing.EXPERIMENT,

@@ -6,9 +6,8 @@ from typing import Any
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.settings import choice, real, value
 from normviz.describe.snippets import FRAMEWORKS
-from normviz.ui import cube_view as appearance
+from normviz.ui import cube_view, tensor
 from normviz.ui import scheme as chosen
-from normviz.ui import tensor
 from normviz.ui.link import View, clean_values, create_params, make_choice_fitter
 
 TABS = {
@@ -43,7 +42,7 @@ def has_affine(scheme: Scheme) -> bool:
     return scheme.gain is not None or scheme.bias is not None
 
 
-LOOK_PARAMS = appearance.create_camera_param(), appearance.GAPS_PARAM, appearance.CUT_PARAM
+LOOK_PARAMS = cube_view.create_camera_param(), cube_view.GAPS_PARAM, cube_view.CUT_PARAM
 """Values of the camera, the gaps and the cut of the cube."""
 
 

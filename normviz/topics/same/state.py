@@ -9,8 +9,7 @@ from normviz.core.settings import Choice, CustomValue, Switch
 from normviz.describe.snippets import FRAMEWORKS
 from normviz.topics.same.detection.examples import EXAMPLES
 from normviz.topics.same.identities import IDENTITIES
-from normviz.ui import cube_view as appearance
-from normviz.ui import scheme, tensor
+from normviz.ui import cube_view, scheme, tensor
 from normviz.ui.link import View, create_params, make_choice_fitter
 from normviz.ui.tensor import OWN_DATA, SIZE_NAMES
 
@@ -38,7 +37,7 @@ PANELS_BY_VALUE = {
 """Panels in which a value matters, for values that do not matter in all panels."""
 
 SHARED_TENSOR_VALUES = (*SIZE_NAMES, "data", "seed", "focus", "eps")
-CAMERA = appearance.create_camera_param(PREFIX)
+CAMERA = cube_view.create_camera_param(PREFIX)
 
 VARIANT_FRAMEWORKS = {name: name for name in FRAMEWORKS if name != "NumPy"}
 """Frameworks of a variant's code."""

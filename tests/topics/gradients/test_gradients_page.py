@@ -21,7 +21,7 @@ from normviz.topics.gradients.chain_figures import get_path_colours
 from normviz.topics.gradients.exercise import SCHEMES as HOMEWORK
 from normviz.topics.gradients.exercise import pack_npz
 from normviz.topics.gradients.mistakes import MISTAKES
-from normviz.topics.gradients.panels.answer import describe_verdict as describe_verdict
+from normviz.topics.gradients.panels.answer import describe_verdict
 from normviz.topics.gradients.panels.graph import STEP_HEADINGS
 from normviz.topics.gradients.state import BELONGS, PARAMS, PREFIX, SHOWN, build_exercise, is_relevant
 from normviz.ui.link import clean_values

@@ -3,7 +3,7 @@
 import numpy as np
 import streamlit as st
 
-from normviz.core.backward import compute_jacobian as compute_jacobian
+from normviz.core.backward import compute_jacobian
 from normviz.core.registry import Scheme
 from normviz.describe.wording import pluralize
 from normviz.topics.gradients.blocks import JacobianBlocks, find_jacobian_blocks
