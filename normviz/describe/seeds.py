@@ -26,8 +26,7 @@ COMPARISON_NOTE = (
 
 COMPARISON_RULES = (
     f"{COMPARISON_NOTE} Learning rates are chosen for each scheme on validation digits; the test digits choose "
-    f"nothing. The "
-    "network without normalization has no γ."
+    f"nothing. The network without normalization has no γ."
 )
 """The comparison of networks in an experiment on digits, as text for its page."""
 

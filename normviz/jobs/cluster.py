@@ -121,8 +121,7 @@ class SchedulerConnection:
         except TimeoutError as error:
             raise InvalidInput(
                 f"The Dask cluster at {self.address} has no worker that answers within {ANSWER_TIMEOUT:g} s; "
-                f"start one: "
-                f"dask worker {self.address} --nthreads 1"
+                f"start one: dask worker {self.address} --nthreads 1"
             ) from error
         except OSError as error:
             raise self._make_lost_error() from error

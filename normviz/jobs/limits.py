@@ -39,8 +39,7 @@ class Limits:
         if device_share > self.device:
             raise LimitExceeded(
                 f"The job was ended when it had taken {device_share:.0%} of the GPU's memory; {self.device:.0%} "
-                f"is the most "
-                "here. A smaller batch or a smaller network would do."
+                f"is the most here. A smaller batch or a smaller network would do."
             )
 
 

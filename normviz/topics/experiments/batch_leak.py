@@ -255,14 +255,12 @@ def _judge_claim(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
     says = (
         f"Wrong answers on blank pictures, in groups as in training: {blank}; chance is 90%. Test error with running "
         f"averages: {inference}. Groups of one class lower the first by {_format_points(found[0], leaks)} "
-        f"against shuffled "
-        f"groups, and raise the second by {_format_points(found[1], spoils[0])}."
+        f"against shuffled groups, and raise the second by {_format_points(found[1], spoils[0])}."
     )
     rates = ", ".join(typeset(each.rate) for each in outcomes)
     condition = (
         f"The mini-batch has {DIGIT_CLASSES} groups of {setting.group}, one of each class, and a blank picture "
-        f"in every "
-        "group. Shuffled networks see the same pictures in other groups. "
+        f"in every group. Shuffled networks see the same pictures in other groups. "
         f"{setting.steps} steps of Adam at rates of {rates}, each with the lowest validation error in groups as in "
         f"training. Holm's correction is for {len(found)} comparisons."
     )

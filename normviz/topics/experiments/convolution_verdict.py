@@ -156,8 +156,7 @@ def _describe_order(comparisons: Comparisons, padded: Mapping[str, Outcome]) -> 
     return (
         f"Training loss, mean over all steps, with zeros around the picture: {levels}. Layer norm against no "
         f"normalization: {comparisons.text('plain')}. Layer norm against batch norm: "
-        f"{comparisons.text('padded')}. Test error at "
-        f"the end: {errors} ({comparisons.text('error', 100, ' points')})."
+        f"{comparisons.text('padded')}. Test error at the end: {errors} ({comparisons.text('error', 100, ' points')})."
     )
 
 
@@ -179,9 +178,7 @@ def _describe_border(comparisons: Comparisons, padded: Mapping[str, Outcome], ba
     return (
         f"In the last layer, σ at the border over σ inside is {format_mean(layer.contrast, 3)} with layer norm and "
         f"{format_mean(plain.contrast, 3)} without normalization. With layer norm, units at the border are "
-        f"turned on for "
-        f"{border} of the digits, those inside for {inside}. Without padding, σ at the border over σ inside is "
-        f"{format_mean(bare['layer'].contrast, 3)}. Layer norm against batch norm there: "
-        f"{comparisons.text('bare')}. That "
-        f"excess against the excess with padding: {comparisons.text('growth')}."
+        f"turned on for {border} of the digits, those inside for {inside}. Without padding, σ at the border over σ "
+        f"inside is {format_mean(bare['layer'].contrast, 3)}. Layer norm against batch norm there: "
+        f"{comparisons.text('bare')}. That excess against the excess with padding: {comparisons.text('growth')}."
     )

@@ -273,9 +273,8 @@ def _describe_learning(
         f"All parameters learned, each mode at its best rate: the error on the first task is {train.level('old')} in "
         f"training mode and {infer.level('old')} in evaluation mode (training mode "
         f"{comparisons.text('old', 100, ' points')}). On the new task it is {train.level('new')} and "
-        f"{infer.level('new')} "
-        f"(evaluation mode {comparisons.text('new', 100, ' points')}). At the same rate, evaluation mode "
-        f"differs on the new "
+        f"{infer.level('new')} (evaluation mode {comparisons.text('new', 100, ' points')}). At the same rate, "
+        f"evaluation mode differs on the new "
         f"task by {rates}. Tuned to the first task again, the errors are {same_task['train-all'].level('new')} and "
         f"{same_task['infer-all'].level('new')} ({comparisons.text('same', 100, ' points')})."
     )
@@ -293,9 +292,8 @@ def _describe_conditions(setting: Setting, frozen: Outcome) -> str:
     ends = [f"{format_mean_percent(frozen.get_errors_by_momentum()[k])} at {typeset(momenta[k])}" for k in (0, -1)]
     return (
         f"{TASK_NAMES[setting.task]}; {setting.steps} steps of Adam on batches of {setting.batch} of "
-        f"{setting.examples} "
-        f"digits, momentum {typeset(setting.momentum)}. By the momentum, all frozen, the error on the first task ends "
-        f"at {ends[0]} and {ends[1]}.{CANCELLED_NOTE if setting.task == 'faint' else ''}"
+        f"{setting.examples} digits, momentum {typeset(setting.momentum)}. By the momentum, all frozen, the error on "
+        f"the first task ends at {ends[0]} and {ends[1]}.{CANCELLED_NOTE if setting.task == 'faint' else ''}"
     )
 
 
@@ -333,8 +331,7 @@ EXPERIMENT = Experiment(
     "documentation of BatchNorm1d). Evaluation mode does: it “is simply a linear transform” (Ioffe & Szegedy 2015, "
     "section 3.1).",
     about=lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)} with batch norm; then "
-                          f"tuned to "
-                          f"{setting.examples} "
+                          f"tuned to {setting.examples} "
     f"examples: {TASK_NAMES[setting.task].lower()}.",
     setting=Setting, parts=parts, report=report,
     why="In training mode every batch updates the running averages, even if no parameter learns. In evaluation mode "

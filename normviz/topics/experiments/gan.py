@@ -244,8 +244,7 @@ def _draw_points(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
         f"Points of the generator of seed {setting.seed}, {_format_steps_ahead(setting.ahead)} for each of its own. "
         f"{'; '.join(words) or 'None yet'}.",
         f"Circles are {NEAR_SIGMAS:g} σ around the centres of the data. Seed {setting.seed}, "
-        f"{_format_steps_ahead(setting.ahead)}, at the "
-        "best learning rate of each scheme.",
+        f"{_format_steps_ahead(setting.ahead)}, at the best learning rate of each scheme.",
         len(SHOWN_SHARES),
     )  # fmt: skip
 
@@ -287,10 +286,9 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         difference = f"a difference of {change.text()}" if sign else "no clear difference"
         says.append(
             f"With {_format_steps_ahead(ahead)} for each of the generator, samples cover {one.level} of {MODES} "
-            f"modes with spectral "
-            f"norm and {other.level} without normalization ({difference}); "
-            f"{format_mean_percent(one.final_near_share)} and "
-            f"{format_mean_percent(other.final_near_share)} of them are near a mode."
+            f"modes with spectral norm and {other.level} without normalization ({difference}); "
+            f"{format_mean_percent(one.final_near_share)} and {format_mean_percent(other.final_near_share)} of them "
+            f"are near a mode."
         )
     word: VerdictKey = (
         "holds" if min(signs) > 0 else "holds-if" if max(signs) > 0 else "wrong" if min(signs) < 0 else "open"

@@ -244,16 +244,14 @@ def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) ->
         (gain, bias), highest = max(errors.items(), key=lambda one: float(np.mean(one[1])))
         texts.append(
             f"{name}: test error {format_mean_percent(usual)} from γ = 1, β = 0. Of {len(signs)} other first "
-            f"values {up} end "
-            f"clearly worse and {down} clearly better. The highest mean is {format_mean_percent(highest)}, from γ = "
-            f"{typeset(gain)}, β = {typeset(bias)}."
+            f"values {up} end clearly worse and {down} clearly better. The highest mean is "
+            f"{format_mean_percent(highest)}, from γ = {typeset(gain)}, β = {typeset(bias)}."
         )
         better, worse, count = better + down, worse + up, count + len(signs)
     condition = (
         f"{setting.steps} steps of {'Adam' if setting.optimizer == 'adam' else 'SGD'}, which also trains γ and β. Each "
         f"first value has the best of {len(RATES_BY_OPTIMIZER[setting.optimizer])} learning rates on validation "
-        f"digits. Holm's "
-        f"correction is for {len(changes)} comparisons."
+        f"digits. Holm's correction is for {len(changes)} comparisons."
     )
     if not count:
         return Verdict("open", " ".join(texts), condition)
@@ -269,8 +267,7 @@ EXPERIMENT = Experiment(
     claim="The first values of gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization of the "
     "gains and bias matter?”).",
     about=lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}, ReLU(γ x̂ + β); "
-                    f"{len(FIRST_GAINS) * len(FIRST_BIASES)} "
-                    f"pairs of first "
+                    f"{len(FIRST_GAINS) * len(FIRST_BIASES)} pairs of first "
     "γ and β, the same for all units.",
     setting=Setting, parts=parts, report=report,
     why="A small γ makes the inputs of the next layer small, and a ReLU whose β is far below 0 passes no gradient. "

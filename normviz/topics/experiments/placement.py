@@ -131,8 +131,7 @@ def report(setting: Setting, results: Results) -> Report:
         f"Trained: {setting.layers} layer{'s' * (setting.layers > 1)} of {WIDTH} channels, {setting.row.scheme.name}, "
         f"Adam on batches of {setting.batch} for {setting.steps} steps, a warm-up of {setting.warm} steps. Each "
         f"placement has its best learning rate of {join_words(map(typeset, LEARNING_RATES), 'and')} where no rate is "
-        f"named. Before "
-        f"training: networks of {WIDE} channels with random weights."
+        f"named. Before training: networks of {WIDE} channels with random weights."
     )
     verdict = Verdict(combine_verdicts(word for word, _ in found), " ".join(says for _, says in found), condition)
     return Report(_write_headline(depth, runs), figures, verdict, _tabulate(setting, ended))
@@ -259,10 +258,9 @@ def _judge_gradients(depth: Arrays) -> tuple[VerdictKey, str]:
     each = {name: compare_seed_by_seed(slope, np.zeros_like(slope)).text() for name, slope in slopes.items()}
     says = (
         f"With {LAYER_COUNTS[-1]} layers, the last layer's gradient before training is "
-        f"{typeset(float(mean), 2)} times as "
-        f"large for post norm as for pre norm ({typeset(float(low), 2)} to {typeset(float(high), 2)}; √L is "
-        f"{typeset(LAYER_COUNTS[-1] ** 0.5, 2)}). The ratio grows as L to the power of {growth.text()} (theory "
-        f"0.5): post "
+        f"{typeset(float(mean), 2)} times as large for post norm as for pre norm ({typeset(float(low), 2)} to "
+        f"{typeset(float(high), 2)}; √L is {typeset(LAYER_COUNTS[-1] ** 0.5, 2)}). The ratio grows as L to the power "
+        f"of {growth.text()} (theory 0.5): post "
         f"{each['post']} (theory 0), pre {each['pre']} (theory −0.5)."
     )
     clear = find_clear_differences([growth])[0]
@@ -288,8 +286,7 @@ def _judge_warmup(begun_results: Mapping[str, Arrays], ended_outcomes: Placement
     ]
     said = [
         f"At rate {typeset(LEARNING_RATES[large])}, the largest at which post norm learns with the warm-up, "
-        f"{words[0]}: "
-        f"{_format_warmup_errors(pair, large)}.",
+        f"{words[0]}: {_format_warmup_errors(pair, large)}.",
         f"At the best rate of each, {words[1]}: {_format_warmup_errors(pair)}.",
         _warn_if_undertrained(begun_results, pair),
     ]

@@ -292,14 +292,13 @@ def _judge_sequences(setting: Setting, runs: SequenceOutcomes, layouts: Arrays) 
     if other is not None:
         said.append(
             "On longer sequences, which have steps without statistics, "
-            f"{format_mean_percent(batch.longer_length_errors)}; "
-            f"{setting.names[other]} {runs[other].levels} (difference of the rises: {rises[2]})."
+            f"{format_mean_percent(batch.longer_length_errors)}; {setting.names[other]} {runs[other].levels} "
+            f"(difference of the rises: {rises[2]})."
         )
     said.append(f"With one statistic for all steps {format_mean_percent(batch.pooled_statistic_errors)} ({rises[0]}).")
     said.append(
         f"Layout (B, T, C) in place of (B, C, T) raises no error: {format_mean_percent(trap)} against "
-        f"{format_mean_percent(right)} "
-        f"({rises[1]})."
+        f"{format_mean_percent(right)} ({rises[1]})."
     )
     harms = [signs[0], *signs[2:]]
     return "holds-if" if max(harms) > 0 else "wrong" if all(harms) else "open", " ".join(said)

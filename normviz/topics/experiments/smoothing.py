@@ -195,8 +195,7 @@ def _draw_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> FigureSpec:
     return FigureSpec(
         "eps", panels, f"The learned ε by layer. {'; '.join(said)}.",
         f"Geometric means over the first values {_join_numbers(setting.first_eps_values)}, without an L1 term; 95% "
-        f"intervals over the "
-        "seeds.",
+        f"intervals over the seeds.",
     )  # fmt: skip
 
 
@@ -232,8 +231,8 @@ def _judge_error(setting: Setting, levels: Mapping[int, VariantErrors]) -> Verdi
         plain, learned, all_of_it = (format_mean_percent(levels[k][name]) for name in (PLAIN, SMOOTHING, BOTH))
         texts.append(
             f"{capitalize_first(setting.names[k])}: {plain} with neither, {learned} with a learned ε "
-            f"({_format_change(*alone)}), "
-            f"{all_of_it} with both ({_format_change(*both)}); the L1 term adds {_format_change(*more)}."
+            f"({_format_change(*alone)}), {all_of_it} with both ({_format_change(*both)}); the L1 term adds "
+            f"{_format_change(*more)}."
         )
         together.append(both[1])
     shares = {effect: together.count(effect) / len(together) for effect in ("better", "worse")}
@@ -248,8 +247,7 @@ def _judge_error(setting: Setting, levels: Mapping[int, VariantErrors]) -> Verdi
         f"The claim is about all schemes; both together clearly help {together.count('better')} of {len(together)}. "
         f"{setting.depth} layers of {LAYER_WIDTH} units, {setting.steps} steps of Adam on {setting.digits} digits. The "
         f"learning rate (of {_join_numbers(LEARNING_RATES)}), the first ε (of "
-        f"{_join_numbers(setting.first_eps_values)}) "
-        f"and the factor of the L1 "
+        f"{_join_numbers(setting.first_eps_values)}) and the factor of the L1 "
         f"term (of {_join_numbers(L1_FACTORS[1:])}) are chosen on validation digits. Holm's correction is for "
         f"{3 * len(together)} comparisons.",
     )
@@ -282,8 +280,7 @@ def _judge_depth(setting: Setting, eps: Mapping[int, np.ndarray]) -> Verdict:
         f"The learned ε over the layers, by the learning rate: {' '.join(texts)}{missing}",
         "In brackets the rank correlation of ε with the layer, −1 where every layer has less than the one before; its "
         f"mean over the first values {_join_numbers(setting.first_eps_values)}. It depends on the learning "
-        f"rate. Holm's correction is "
-        f"for {len(found)} trends.",
+        f"rate. Holm's correction is for {len(found)} trends.",
     )
 
 

@@ -351,6 +351,6 @@ EXPERIMENT = Experiment(
     "that runs as several.",
     rules="Ratios are geometric means over the rounds with 95% intervals (Student's t on logarithms). In each round "
     f"everything is timed {TIMING_REPEATS} times in turn, and the shortest times count, so that both schemes "
-    f"meet the same "
-    "load. A difference is called clear where Holm's correction for the number of comparisons rejects chance at 5%.",
+    f"meet the same load. A difference is called clear where Holm's correction for the number of comparisons rejects "
+    f"chance at 5%.",
 )  # fmt: skip

@@ -237,17 +237,15 @@ def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) ->
     ]
     says = (
         f"Test error at strength {typeset(HEADLINE_LEVEL)}: {levels[0]} with the running averages of training "
-        f"and {levels[1]} "
-        f"with recalculated statistics; without a shift it is {levels[2]} ({texts[0]}). With the own statistics of "
-        f"{SHOWN_BATCH_SIZE} test pictures: {levels[3]} ({texts[1]} from recalculated). Layer norm: {levels[4]} "
-        f"({texts[2]} "
+        f"and {levels[1]} with recalculated statistics; without a shift it is {levels[2]} ({texts[0]}). With the own "
+        f"statistics of {SHOWN_BATCH_SIZE} test pictures: {levels[3]} ({texts[1]} from recalculated). Layer norm: "
+        f"{levels[4]} ({texts[2]} "
         f"from running averages). Recalculation lowers the error clearly at {lower.count(1)} of {len(gains)} strengths."
     )
     condition = (
         f"{SHIFT_NAMES[setting.shift]} pictures, all by the same amount; statistics are recalculated on 449 "
-        f"digits without "
-        f"labels that have this shift too. Networks are trained for {setting.steps} steps of Adam on pictures without "
-        f"it, at the best rate on validation digits: {join_words(rates, 'and')}. Holm's "
+        f"digits without labels that have this shift too. Networks are trained for {setting.steps} steps of Adam on "
+        f"pictures without it, at the best rate on validation digits: {join_words(rates, 'and')}. Holm's "
         f"correction is for {len(signs)} comparisons."
     )
     return Verdict(word, says, condition)

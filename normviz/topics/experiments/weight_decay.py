@@ -354,8 +354,7 @@ EXPERIMENT = Experiment(
     "has an influence on the scale of weights, and thereby on the effective learning rate” (van Laarhoven 2017, arXiv "
     "1706.05350, abstract).",
     about=lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Three twins: weight decay, "
-                    f"none, and none "
-                    f"with the learning "
+                    f"none, and none with the learning "
     "rate that gives the same η/‖W‖².",
     setting=Setting, parts=parts, report=report,
     rules="Numbers are means over the seeds with 95% intervals (Student's t), of gaps and rates those of their "

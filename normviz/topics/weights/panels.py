@@ -94,8 +94,8 @@ def _draw_plane(runs: dict[str, DescentPath], step: int, theme: str) -> None:
     places = "; ".join(f"{name} at ({_format_coordinates(points[step])})" for name, points in drawn.items())
     alt = (
         f"The plane of the two weights at step {step}, coloured by the loss, which is lowest at "
-        f"({_format_coordinates(best)}). From "
-        f"({_format_coordinates(start)}), on a circle of radius {length:.3g} around the origin: {places}."
+        f"({_format_coordinates(best)}). From ({_format_coordinates(start)}), on a circle of radius {length:.3g} "
+        f"around the origin: {places}."
     )
     show_figure(
         draw_descent_paths(grid, get_plane_losses(*grid), best, drawn, step, theme),
@@ -112,9 +112,9 @@ def _explain_growth(run: DescentPath, rate: float) -> str:
     reason = ", although the gradient of v is larger there" if run.turn_angles[-1] > run.turn_angles[0] else ""
     return (
         f"A step of SGD is at right angles to v, so by Pythagoras ${WEIGHT_NORM_FORMULAS['growth']}$, with the "
-        f"learning rate η "
-        f"(in this run {checked}). The longer v is, the less the same gradient turns it: the first step turned v by "
-        f"{format_signed(run.turn_angles[0], 2)}°, the last one by {format_signed(run.turn_angles[-1], 2)}°{reason}."
+        f"learning rate η (in this run {checked}). The longer v is, the less the same gradient turns it: the first "
+        f"step turned v by {format_signed(run.turn_angles[0], 2)}°, the last one by "
+        f"{format_signed(run.turn_angles[-1], 2)}°{reason}."
     )
 
 

@@ -435,8 +435,8 @@ CLAIMS: tuple[Claim, ...] = (
         says="Where the m values are independent, the variance for inference, m/(m−1) times the mean of the "
         "mini-batches' σ², is unbiased.",
         how=f"Mini-batches of m = {SMALLEST_BATCH} digits drawn independently, behind a dense layer of random "
-        f"weights, where the "
-        f"factor matters most: the mean of σ² exactly, and over {effects.DIGITS_PER_SIZE // SMALLEST_BATCH:,} of them.",
+        f"weights, where the factor matters most: the mean of σ² exactly, and over "
+        f"{effects.DIGITS_PER_SIZE // SMALLEST_BATCH:,} of them.",
         expected="holds",
         check=check_unbiased_variance,
         see=f"/running?batch={SMALLEST_BATCH}",

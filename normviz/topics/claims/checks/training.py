@@ -115,9 +115,8 @@ CLAIMS: tuple[Claim, ...] = (
         "dropout",
         short="With batch norm, dropout can be removed or reduced.",
         condition="In our small networks dropout still lowers the test error. They have two layers, learn "
-        "random labels "
-        "by heart, and batch norm alone does not lower the test error. The paper's networks were far larger and "
-        "learned ImageNet.",
+        "random labels by heart, and batch norm alone does not lower the test error. The paper's networks were far "
+        "larger and learned ImageNet.",
     ),
     make_experiment_claim(
         "S03",
@@ -136,8 +135,7 @@ CLAIMS: tuple[Claim, ...] = (
         "speed",
         short="RMS norm is faster than layer norm.",
         condition="It takes fewer operations, but PyTorch's layer norm is faster. That is on a CPU, where "
-        "PyTorch fuses "
-        "layer norm and not RMS norm. Where nothing is fused, the forward pass of RMS norm is faster.",
+        "PyTorch fuses layer norm and not RMS norm. Where nothing is fused, the forward pass of RMS norm is faster.",
     ),
     make_experiment_claim(
         "D03",

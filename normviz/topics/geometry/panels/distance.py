@@ -56,10 +56,9 @@ def _show_planes(model: fisher.FisherModel, scheme: str, distance: float, theme:
     )
     st.markdown(
         f"Without normalization the step has length {format_number(now['none'].across, 3)}. If **w** were twice "
-        f"as long, "
-        f"the lengths would be {format_number(twice[scheme].across, 3)} and "
-        f"{format_number(twice['none'].across, 3)}. They "
-        "follow from the Fisher information, for steps at right angles to **w**."
+        f"as long, the lengths would be {format_number(twice[scheme].across, 3)} and "
+        f"{format_number(twice['none'].across, 3)}. They follow from the Fisher information, for steps at right angles "
+        f"to **w**."
     )
     found = {key: get_kl_contour(model, key, distance) for key in now}
     for column, (key, title) in zip(
@@ -86,9 +85,8 @@ def _show_planes(model: fisher.FisherModel, scheme: str, distance: float, theme:
     )
     st.caption(
         f"A generalised linear model as in [{BA_REFERENCE.text}]({BA_REFERENCE.url}), section 5.2: "
-        f"{fisher.UNITS} units on two principal "
-        f"components of {fisher.EXAMPLES} digits, ε = 0; the plane is that of unit 0, the other units stay. KL is "
-        "summed over units, a mean over the digits."
+        f"{fisher.UNITS} units on two principal components of {fisher.EXAMPLES} digits, ε = 0; the plane is that of "
+        f"unit 0, the other units stay. KL is summed over units, a mean over the digits."
     )
 
 
@@ -132,9 +130,8 @@ def _show_scaling(model: fisher.FisherModel, scheme: str, powers_by_scheme: Mapp
     }
     st.markdown(
         f"**Learning the gain γ.** Doubling the weights leaves its block unchanged with "
-        f"{join_scheme_names(gains['w'])}. Doubling "
-        f"the data leaves it unchanged with {join_scheme_names(gains['x'])}. The block is E[x̂² (y − E[y|x])²], "
-        f"with x̂ before γ. "
+        f"{join_scheme_names(gains['w'])}. Doubling the data leaves it unchanged with {join_scheme_names(gains['x'])}. "
+        f"The block is E[x̂² (y − E[y|x])²], with x̂ before γ. "
         f"With {SCHEMES[scheme].name}, x̂² is {format_number(square, 4)} on average, the squared prediction error is "
         f"{format_number(error, 4)}, and F of a unit's γ is {format_number(of_gain, 4)}."
     )

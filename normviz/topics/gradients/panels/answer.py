@@ -52,8 +52,8 @@ def _show_task(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
     """Show the task in words and as files."""
     st.markdown(
         f"#### 1. Compute\n**out = γ x̂ + β by {task.describe()}**, and, where you like, dx, dgamma and dbeta "
-        f"from dout; "
-        f"ε = {typeset(task.eps)}. x is {LAYOUT_NAMES[task.layout]} = {format_shape(task.shape)}, {task.dtype}."
+        f"from dout; ε = {typeset(task.eps)}. x is {LAYOUT_NAMES[task.layout]} = {format_shape(task.shape)}, "
+        f"{task.dtype}."
     )
     with st.container(horizontal=True, gap="small"):
         st.download_button(

@@ -122,8 +122,7 @@ def describe_chain_step(values: ChainValues, step: str, eps: float) -> str:
         f"**∂l/∂μ = {format_values(values.dmean, least)}**.",
         "dx": f"The mean received {format_values(values.dmean, least)}. Each x counts 1/{count} in the mean, so all "
         f"{count} elements get {format_values(values.dmean / count, least)} back on path ②. The three paths "
-        f"**add up**. "
-        f"All ∂l/∂x sum to {format_number(dx_sum, 3, least)}, since a shift of all x does not change x̂.",
+        f"**add up**. All ∂l/∂x sum to {format_number(dx_sum, 3, least)}, since a shift of all x does not change x̂.",
     }
     return texts[step]
 

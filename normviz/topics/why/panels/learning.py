@@ -112,9 +112,8 @@ def _show_sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
     st.caption(
         f"Bands: 95% intervals over {STUDY.seeds} seeds. Best rates, chosen on {VALIDATION_DIGITS} validation digits: "
         f"{_join_levels(rates)}. Their accuracies differ by {difference.text(100)} points, {clear} at 5%. A "
-        f"network learns "
-        f"here if it reads at least {LEARNED_ACCURACY:.0%} of the test digits after {STEPS} steps; at low "
-        f"rates, more steps help."
+        f"network learns here if it reads at least {LEARNED_ACCURACY:.0%} of the test digits after {STEPS} steps; at "
+        f"low rates, more steps help."
     )
     draw_download_button(lambda: _tabulate_sweep(sweeps), "learning-rates")
 

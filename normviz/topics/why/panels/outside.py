@@ -33,8 +33,7 @@ def show(view: View, theme: str) -> None:
     )
     st.markdown(
         f"### Outside of the gradient b grows to {format_signed(out.b[-1])}, and the loss changes by {stood}; "
-        f"inside, b moves "
-        f"by {stayed}."
+        f"inside, b moves by {stayed}."
     )
     x = np.arange(steps + 1)
     runs = [(NAMES[key], run, k) for k, (key, run) in enumerate(found.items())]

@@ -82,10 +82,8 @@ def _draw_bands(runs: Mapping[str, LearningRun], layer: int, unit: int, theme: s
     low, _, high = (f"{q:.0%}" for q in QUANTILES)
     st.caption(
         f"Layer {layer}, unit {unit} of one network of each kind: {low}, 50% and {high} quantiles over "
-        f"{TEST_DIGITS} test "
-        f"digits. Lines across: beyond ±{SATURATION_INPUT:.2f} the slope σ′ of a sigmoid is below "
-        f"{SATURATION_SLOPE:g}, a tenth of its "
-        "largest. We call such a unit saturated."
+        f"{TEST_DIGITS} test digits. Lines across: beyond ±{SATURATION_INPUT:.2f} the slope σ′ of a sigmoid is below "
+        f"{SATURATION_SLOPE:g}, a tenth of its largest. We call such a unit saturated."
     )
 
 

@@ -46,9 +46,8 @@ def show(view: View, theme: str) -> None:
     instance = SCHEMES["instance"].reference
     st.caption(
         f"x̂ is drawn from {typeset(-GREY_LIMIT)} to {typeset(GREY_LIMIT)}; what is beyond an end is drawn as that "
-        f"end{beyond}. [{instance.text}]({instance.url}) "
-        "has neither γ nor β; with those of another picture it becomes adaptive instance norm "
-        f"([{ADAIN.text}]({ADAIN.url}), eq. 8), there on the features of a trained network."
+        f"end{beyond}. [{instance.text}]({instance.url}) has neither γ nor β; with those of another picture it becomes "
+        f"adaptive instance norm ([{ADAIN.text}]({ADAIN.url}), eq. 8), there on the features of a trained network."
     )
 
 

@@ -108,8 +108,8 @@ def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) ->
         _describe_scaled(before, after, made, eps)
         * (view["stage"] == "scaled")
         + f"{len(x):,} points, of which {MAX_DRAWN_POINTS} are drawn; mean and covariance are of all. Arrows: "
-        f"{ELLIPSE_RADIUS:g} standard "
-        f"deviations along each feature of x, and where they come to lie{', drawn shorter' if shorter < 1 else ''}."
+        f"{ELLIPSE_RADIUS:g} standard deviations along each feature of x, and where they come to "
+        f"lie{', drawn shorter' if shorter < 1 else ''}."
         + (f" {outside} points lie outside of the right picture." if outside and not stage.plain else "")
     )
     columns = {f"x{k} {axis}": x[:, k].tolist() for k, axis in enumerate(axes)}
@@ -197,9 +197,8 @@ def _show_joint_costs(theme: str) -> None:
     )
     st.caption(
         f"{TIMED_EXAMPLES} examples in NumPy, the fastest of a few tries. Covariance: N·C² products; its "
-        f"eigenvectors: of the "
-        "order of C³. The way back goes through the eigenvectors too: the gradient of an inverse root couples every "
-        f"pair of them ([{WHITENING_SOURCE.text}]({WHITENING_SOURCE.url}))."
+        f"eigenvectors: of the order of C³. The way back goes through the eigenvectors too: the gradient of an inverse "
+        f"root couples every pair of them ([{WHITENING_SOURCE.text}]({WHITENING_SOURCE.url}))."
     )
 
 
@@ -212,8 +211,7 @@ def _describe_costs(costs: WhiteningCosts) -> str:
     there, back = costs.whitened / costs.per_feature, costs.whitened_back / costs.per_feature_back
     return (
         f"At C = {int(costs.sizes[-1])}, whitening took {_format_ratio(there[-1])} times as long as batch norm, "
-        f"and with its "
-        f"gradient {_format_ratio(back[-1])} times; at C = {int(costs.sizes[0])} it was "
+        f"and with its gradient {_format_ratio(back[-1])} times; at C = {int(costs.sizes[0])} it was "
         f"{_format_ratio(there[0])} times."
     )
 
@@ -231,8 +229,7 @@ def _show_mini_batches(view: View, x: np.ndarray, axes: tuple[str, str], theme: 
     spread = covs[:, 0, 0].std() / whole[0, 0]
     st.markdown(
         f"### Over {BATCH_COUNT} mini-batches of {size}, the variance of the first feature scatters by "
-        f"{spread:.0%} of that "
-        "of all points."
+        f"{spread:.0%} of that of all points."
     )
     outlines = [
         make_covariance_ellipse(batch.mean(0), cov)
@@ -249,8 +246,8 @@ def _show_mini_batches(view: View, x: np.ndarray, axes: tuple[str, str], theme: 
     flat = "A mini-batch of 2 has no area: a" if size == 2 else "A"
     st.caption(
         f"{OUTLINED_BATCHES} mini-batches; another seed draws others. {flat} covariance of m examples has at "
-        f"most m − 1 "
-        "directions, so with no more examples than features it has no inverse root without ε; variances of single "
-        f"features do. Both simplifications: [{SCHEMES['batch'].reference.text}]({SCHEMES['batch'].reference.url}), "
+        f"most m − 1 directions, so with no more examples than features it has no inverse root without ε; variances of "
+        f"single features do. Both simplifications: "
+        f"[{SCHEMES['batch'].reference.text}]({SCHEMES['batch'].reference.url}), "
         "section 3."
     )
