@@ -94,14 +94,14 @@ def compute_gradients(
     dy = xp.astype(dy, x.dtype)
     result = normalize(x, scheme, eps)
     dxhat = dy * gain
-    inward = dxhat * scheme.scale(tuple(x.shape[-4:]))
+    inward = dxhat * scheme.compute_scale(tuple(x.shape[-4:]))
     dv, deps = scheme.kind.backpropagate(scheme, result, inward, resolve_eps(scheme, eps))
     if scheme.summation is None:
         dx = dv
     else:  # a mean over equal boxes with the care of the kernel
         dx = (
             dv - apply_transposed_average(dv, scheme.summation)
-            if scheme.summation.windows
+            if scheme.summation.windowed_axes
             else centre(dv, scheme.summation)[0]
         )
     if given != x.dtype:
@@ -149,7 +149,7 @@ def compute_diagonal_gradient(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: 
     summation = scheme.summation
     kept = xp.ones_like(x) if summation is None else 1 - 1 / count_elements(summation, shape, x)
     diagonal = scheme.kind.differentiate_diagonally(scheme, result, kept, resolve_eps(scheme, eps))
-    dx = dy * diagonal * scheme.scale(shape)
+    dx = dy * diagonal * scheme.compute_scale(shape)
     return xp.astype(dx, given) if given != x.dtype else dx
 
 

@@ -100,7 +100,7 @@ def compare_schemes(
     )
     worst, x, left_xhat, right_xhat = max(found, key=lambda each: each[0].residual)
     return SchemeComparison(
-        left.canonical(shape) == right.canonical(shape),
+        left.compute_canonical_key(shape) == right.compute_canonical_key(shape),
         compute_behaviour_key(left, shape) == compute_behaviour_key(right, shape),
         draws,
         worst,
@@ -117,7 +117,7 @@ def compute_behaviour_key(scheme: Scheme, shape: Shape) -> tuple[Any, ...]:
     divisor does not matter. In a field of two elements v differs only in its sign, so v² is the same for both, and the
     suppression field may hold one of them or the pair.
     """
-    axes, a, b, *rest = scheme.canonical(shape)
+    axes, a, b, *rest = scheme.compute_canonical_key(shape)
     sizes = set() if a is None else set(np.unique(a.sizes(shape)).tolist())
     if sizes == {1}:
         return axes, "zero"

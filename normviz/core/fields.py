@@ -109,29 +109,29 @@ class Rule:
         return cls(match[1], None if match[2] is None else int(match[2]))
 
     @property
-    def number(self) -> int:
+    def parameter_or_zero(self) -> int:
         """The parameter as a number, G or R; 0 for the rules that have none."""
         return self.parameter or 0
 
-    def count(self, n: int) -> int:
+    def count_statistics(self, n: int) -> int:
         """Return the number of different statistics along an axis of length n."""
-        return {"full": 1, "groups": self.number}.get(self.kind, n)
+        return {"full": 1, "groups": self.parameter_or_zero}.get(self.kind, n)
 
-    def bounds(self, n: int) -> np.ndarray:
+    def compute_bounds(self, n: int) -> np.ndarray:
         """Return the range [lo, hi) that shares a statistic with each index, as a read-only array of shape (n, 2)."""
         return _compute_bounds(self, n)
 
-    def longest(self, n: int) -> int:
+    def find_longest_window(self, n: int) -> int:
         """Return the number of elements in the longest window along an axis of length n; 1 for other rules."""
-        return min(2 * self.number + 1, n) if self.kind == "window" else 1
+        return min(2 * self.parameter_or_zero + 1, n) if self.kind == "window" else 1
 
     def check(self, n: int, axis: str) -> None:
         """Raise InvalidInput when groups do not divide an axis of length n; the message names the numbers that do."""
-        if self.kind == "groups" and n % self.number:
+        if self.kind == "groups" and n % self.parameter_or_zero:
             fit = f"{join_words(find_divisors(n))} {'does' if n == 1 else 'do'}"
             raise InvalidInput(f"{self.parameter} groups do not divide {axis} = {n}; {fit}.")
 
-    def canonical(self, n: int) -> "Rule":
+    def simplify(self, n: int) -> "Rule":
         """Return the simplest rule with the same effect on an axis of length n; on an axis of length 1 it is `full`."""
         return _find_canonical_rule(self, n)
 
@@ -139,7 +139,7 @@ class Rule:
 @lru_cache(maxsize=4096)
 def _find_canonical_rule(rule: Rule, n: int) -> Rule:
     """Return `Rule.canonical`. Cached: a page calls it a hundred times per run, with few rules and lengths."""
-    lo, hi = rule.bounds(n).T
+    lo, hi = rule.compute_bounds(n).T
     if np.all(hi - lo == n):
         return FULL
     return OWN if np.all(hi - lo == 1) else rule
@@ -189,7 +189,7 @@ class Field:
     def __str__(self) -> str:
         return ",".join(map(str, self.rules))
 
-    def named(self, axes: Sequence[str] = AXES["activation"]) -> dict[str, str]:
+    def to_dict(self, axes: Sequence[str] = AXES["activation"]) -> dict[str, str]:
         """Return the rules by axis name, as text.
 
         >>> Field.parse("full, full, full, own").named()
@@ -206,7 +206,7 @@ class Field:
         longest = max(limit // size, 1)
         for rule, n, axis in zip(self.rules, shape, axes, strict=True):
             rule.check(n, axis)
-            if rule.longest(n) > longest:
+            if rule.find_longest_window(n) > longest:
                 most = (longest - 1) // 2
                 raise InvalidInput(
                     f"{rule} along {axis} = {n} is too much for {size:,} elements; full and radii up to {most} are not."
@@ -214,40 +214,40 @@ class Field:
 
     def count_window_elements(self, shape: Shape) -> int:
         """Return the most numbers that the windows along an axis hold together, at least the tensor's elements."""
-        return prod(shape) * max(rule.longest(n) for rule, n in zip(self.rules, shape, strict=True))
+        return prod(shape) * max(rule.find_longest_window(n) for rule, n in zip(self.rules, shape, strict=True))
 
-    def bounds(self, shape: Shape) -> list[np.ndarray]:
+    def compute_bounds(self, shape: Shape) -> list[np.ndarray]:
         """Return, for each axis, the range [lo, hi) of every index, as four arrays of shape (n, 2)."""
-        return [rule.bounds(n) for rule, n in zip(self.rules, shape, strict=True)]
+        return [rule.compute_bounds(n) for rule, n in zip(self.rules, shape, strict=True)]
 
-    def box(self, index: Index, shape: Shape) -> Box:
+    def find_box(self, index: Index, shape: Shape) -> Box:
         """Return the half-open range per axis of the elements that share a statistic with the element at `index`."""
-        return tuple((int(b[i, 0]), int(b[i, 1])) for b, i in zip(self.bounds(shape), index, strict=True))
+        return tuple((int(b[i, 0]), int(b[i, 1])) for b, i in zip(self.compute_bounds(shape), index, strict=True))
 
-    def size(self, index: Index, shape: Shape) -> int:
+    def count_elements(self, index: Index, shape: Shape) -> int:
         """Return the number of elements in the box of `index`."""
-        return prod(hi - lo for lo, hi in self.box(index, shape))
+        return prod(hi - lo for lo, hi in self.find_box(index, shape))
 
-    def sizes(self, shape: Shape) -> np.ndarray:
+    def compute_sizes(self, shape: Shape) -> np.ndarray:
         """Return the number of elements in the box of every element, as an array of that shape."""
-        return outer_product([hi - lo for lo, hi in (bounds.T for bounds in self.bounds(shape))])
+        return outer_product([hi - lo for lo, hi in (bounds.T for bounds in self.compute_bounds(shape))])
 
-    def least(self, shape: Shape) -> int:
+    def find_smallest_size(self, shape: Shape) -> int:
         """Return the number of elements in the smallest box."""
-        return prod(int((hi - lo).min()) for lo, hi in (bounds.T for bounds in self.bounds(shape)))
+        return prod(int((hi - lo).min()) for lo, hi in (bounds.T for bounds in self.compute_bounds(shape)))
 
-    def statistics_shape(self, shape: Shape) -> Shape:
+    def compute_statistics_shape(self, shape: Shape) -> Shape:
         """Return the shape of the statistics: 1 along full axes, G along grouped ones, n along the others."""
-        return tuple(rule.count(n) for rule, n in zip(self.rules, shape, strict=True))
+        return tuple(rule.count_statistics(n) for rule, n in zip(self.rules, shape, strict=True))
 
-    def statistic(self, index: Index, shape: Shape) -> Index:
+    def find_statistic_index(self, index: Index, shape: Shape) -> Index:
         """Return the index, in the array of statistics, of the statistic of the element at `index`."""
-        counts = self.statistics_shape(shape)
+        counts = self.compute_statistics_shape(shape)
         return tuple(i * count // n for i, count, n in zip(index, counts, shape, strict=True))
 
-    def canonical(self, shape: Shape) -> "Field":
+    def simplify(self, shape: Shape) -> "Field":
         """Return the simplest field with the same boxes on this shape; it is equal for fields that act alike."""
-        return Field(tuple(rule.canonical(n) for rule, n in zip(self.rules, shape, strict=True)))
+        return Field(tuple(rule.simplify(n) for rule, n in zip(self.rules, shape, strict=True)))
 
     def parameters(self) -> dict[str, int]:
         """Return the parameters of its rules, the first of each kind: {"groups": 2}, {"window": 1} or {}."""
@@ -263,12 +263,12 @@ class Field:
         )
 
     @property
-    def blocks(self) -> "Field":
+    def without_windows(self) -> "Field":
         """The field with `own` in place of windows; its boxes are a partition of the tensor."""
         return Field(tuple(OWN if rule.kind == "window" else rule for rule in self.rules))
 
     @property
-    def windows(self) -> list[tuple[int, Rule]]:
+    def windowed_axes(self) -> list[tuple[int, Rule]]:
         """The axes that have windows, counted from the end (-4 to -1), with their rules."""
         return [(axis - 4, rule) for axis, rule in enumerate(self.rules) if rule.kind == "window"]
 
@@ -287,10 +287,10 @@ def _compute_bounds(rule: Rule, n: int) -> np.ndarray:
     """Return `Rule.bounds`. Cached: a page calls it hundreds of times per run."""
     i = np.arange(n)
     if rule.kind == "window":
-        reach = min(rule.number, n)  # any radius is right, and none overflows the index
+        reach = min(rule.parameter_or_zero, n)  # any radius is right, and none overflows the index
         found = np.stack([np.maximum(i - reach, 0), np.minimum(i + reach + 1, n)], axis=1)
     else:
-        size = n // rule.count(n)
+        size = n // rule.count_statistics(n)
         found = np.stack([i // size * size, i // size * size + size], axis=1)
     found.flags.writeable = False
     return found

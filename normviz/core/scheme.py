@@ -126,7 +126,7 @@ class Scheme:
         return None if self.kind.function is None else POINTWISE_FUNCTIONS[self.kind.function]
 
     @property
-    def acts(self) -> bool:
+    def has_effect(self) -> bool:
         """True if x̂ is another tensor than x: the scheme has a field or a function."""
         return bool(self.fields) or self.function is not None
 
@@ -135,7 +135,7 @@ class Scheme:
         """True if x̂ is another tensor than v: the scheme divides or has a function."""
         return self.suppression is not None or self.function is not None
 
-    def inside(self, x: Any) -> Any:
+    def compute_argument(self, x: Any) -> Any:
         """Compute αx + s, the argument of a pointwise scheme's function."""
         return self.alpha * x + (self.shift or 0.0)
 
@@ -147,7 +147,7 @@ class Scheme:
         return {kind: value for field in reversed(self.fields) for kind, value in field.parameters().items()}
 
     @property
-    def on_weights(self) -> "Scheme | None":
+    def weight_part(self) -> "Scheme | None":
         """The part that normalizes the weights: the scheme itself, the weight scheme in front of it, or None.
 
         In front it has no ε: the one ε to set is that of the activations.
@@ -157,7 +157,7 @@ class Scheme:
         return None if self.weight is None else replace(SCHEMES[self.weight], eps=None)
 
     @property
-    def on_activations(self) -> "Scheme | None":
+    def activation_part(self) -> "Scheme | None":
         """The part that normalizes the pre-activations: the scheme itself, or None."""
         return None if self.is_weight_scheme else self
 
@@ -172,15 +172,15 @@ class Scheme:
         a, b = self.summation, self.suppression
         return a is not None and a == b and a == a.coarse_field
 
-    def scale(self, shape: Shape) -> float:
+    def compute_scale(self, shape: Shape) -> float:
         """Return the constant factor in x̂: 1 / sqrt(fan-in) for a scheme that is `per_fan_in`, otherwise 1."""
         return prod(shape[:-1]) ** -0.5 if self.per_fan_in else 1.0
 
-    def matrices(self, shape: Shape) -> int:
+    def count_matrices(self, shape: Shape) -> int:
         """Return the number of channel groups that are whitened on this shape; 0 without whitening."""
         return self.kind.count_matrices(self, shape)
 
-    def grouped(self, shape: Shape) -> dict[str, int]:
+    def find_grouped_axes(self, shape: Shape) -> dict[str, int]:
         """Return the axes that its rules cut into groups, with their lengths on this shape."""
         lengths = zip(self.axes, shape, strict=True)
         cut = [any(field.rules[axis].kind == "groups" for field in self.fields) for axis in range(4)]
@@ -243,9 +243,9 @@ class Scheme:
             return False
         return True
 
-    def canonical(self, shape: Shape) -> tuple[Any, ...]:
+    def compute_canonical_key(self, shape: Shape) -> tuple[Any, ...]:
         """Return a value that is equal for schemes that compute the same on this shape."""
-        a, b = (None if f is None else f.canonical(shape) for f in (self.summation, self.suppression))
+        a, b = (None if f is None else f.simplify(shape) for f in (self.summation, self.suppression))
         inside = None if self.function is None else (self.alpha, self.shift)
         return self.axes, a, b, self.per_fan_in, self.kind.simplify(a, b), inside, self.weight
 
@@ -293,7 +293,7 @@ def find_equal_schemes(scheme: Scheme, shape: Shape) -> list[Scheme]:
     """
     if scheme.weight is None:
         return list(_find_equal_schemes(scheme, tuple(shape)))
-    if not scheme.acts:
+    if not scheme.has_effect:
         return [SCHEMES[scheme.weight]]
     alone = replace(scheme, key="custom", acts_on="activation", weight=None)
     rows = {row.name: row for row in SCHEMES.values()}
@@ -303,11 +303,11 @@ def find_equal_schemes(scheme: Scheme, shape: Shape) -> list[Scheme]:
 
 @lru_cache(maxsize=1024)
 def _find_equal_schemes(scheme: Scheme, shape: Shape) -> tuple[Scheme, ...]:
-    own = scheme.canonical(shape)
+    own = scheme.compute_canonical_key(shape)
     others = (
         _match_parameters(row, scheme, shape) for row in SCHEMES.values() if row.key not in (scheme.key, "custom")
     )
-    found = [row for row in others if row.fits(shape) and row.canonical(shape) == own]
+    found = [row for row in others if row.fits(shape) and row.compute_canonical_key(shape) == own]
     return tuple(sorted(found, key=_rank_by_plainness))
 
 
@@ -319,9 +319,9 @@ def _match_parameters(row: Scheme, scheme: Scheme, shape: Shape) -> Scheme:
     """Return a row with the G and R that would make its rules equal to those of a scheme, if any do."""
     groups, radii = [1], [0]
     for theirs, ours in zip(row.fields, scheme.fields, strict=False):
-        for rule, other, n in zip(theirs.rules, ours.canonical(shape).rules, shape, strict=True):
+        for rule, other, n in zip(theirs.rules, ours.simplify(shape).rules, shape, strict=True):
             if rule.kind == "groups":
-                groups.append(n if other.kind == "window" else other.count(n))
+                groups.append(n if other.kind == "window" else other.count_statistics(n))
             elif rule.kind == "window":
-                radii.append(n - 1 if other == FULL else other.number if other.kind == "window" else 0)
+                radii.append(n - 1 if other == FULL else other.parameter_or_zero if other.kind == "window" else 0)
     return row.with_parameters(max(groups), max(radii))

@@ -99,9 +99,9 @@ class Declaration:
     def resolve_default(self, given: EarlierValues) -> Any:
         """Return the default, or the nearest value that is valid given the values declared before it."""
         default = self.default.resolve(given) if isinstance(self.default, DependentValue) else self.default
-        return None if default is None else self.fit(default, given)
+        return None if default is None else self.find_nearest(default, given)
 
-    def title(self, given: EarlierValues) -> str:
+    def resolve_label(self, given: EarlierValues) -> str:
         """Return the label, given the other values."""
         if isinstance(self.label, str):
             return self.label
@@ -111,27 +111,27 @@ class Declaration:
         """Raise InvalidInput, in one line, for a value that is not valid beside those before it."""
         raise NotImplementedError
 
-    def fit(self, value: Any, given: EarlierValues) -> Any:
+    def find_nearest(self, value: Any, given: EarlierValues) -> Any:
         """Return the valid value nearest to a value or its text; raises ValueError if none is near."""
         raise NotImplementedError
 
-    def nearest(self, value: Any, given: EarlierValues) -> Any:
+    def find_nearest_or_default(self, value: Any, given: EarlierValues) -> Any:
         """Return `fit`, with None for the default."""
-        return self.resolve_default(given) if value is None else self.fit(value, given)
+        return self.resolve_default(given) if value is None else self.find_nearest(value, given)
 
-    def text(self, value: Any) -> str:
+    def format_for_link(self, value: Any) -> str:
         """Return the value as text for a link and the command line."""
         return str(value)
 
-    def words(self, value: Any) -> str:
+    def format_for_page(self, value: Any) -> str:
         """Return the value as text for a page."""
-        return self.shown(value) if self.shown else self.text(value)
+        return self.shown(value) if self.shown else self.format_for_link(value)
 
-    def argparse_kwargs(self) -> dict[str, Any]:
+    def make_argparse_kwargs(self) -> dict[str, Any]:
         """Return the arguments of argparse's `add_argument` without name, help and default."""
         return self.OPTION
 
-    def about(self) -> str:
+    def write_help(self) -> str:
         """Return the help on the command line: label and help, limits, default."""
         label = join_words(self.label.table.values()) if isinstance(self.label, DependentValue) else self.label
         label = label if isinstance(label, str) else ""  # one that depends on a view is for pages
@@ -144,11 +144,11 @@ class Declaration:
 
     def _describe_default(self) -> str:
         if isinstance(self.default, DependentValue):
-            return "by default " + ", ".join(f"{self.text(v)} for {key}" for key, v in self.default.table.items())
-        return "" if self.default is None else f"by default {self.text(self.default)}"
+            return "by default " + ", ".join(f"{self.format_for_link(v)} for {key}" for key, v in self.default.table.items())
+        return "" if self.default is None else f"by default {self.format_for_link(self.default)}"
 
     def _make_refusal(self, value: Any, wanted: str, because: str = "") -> InvalidInput:
-        came = self.text(value).replace("-", "−") if isinstance(value, RealNumber) else repr(value)
+        came = self.format_for_link(value).replace("-", "−") if isinstance(value, RealNumber) else repr(value)
         reason = f": {because}" if because else ""
         return InvalidInput(f"{self.symbol or self.name} = {came}; {wanted} would do{reason}.")
 
@@ -178,25 +178,25 @@ class Real(Declaration):
     def choose_widget(self) -> str:
         return "stops" if self.stops else "number"
 
-    def limits(self, given: EarlierValues) -> tuple[float, float]:
+    def compute_limits(self, given: EarlierValues) -> tuple[float, float]:
         """Return the smallest and the largest valid value."""
         return self.least, self.most(given) if callable(self.most) else self.most
 
     def check(self, value: Any, given: EarlierValues) -> None:
-        least, most = self.limits(given)
+        least, most = self.compute_limits(given)
         number = isinstance(value, self.KIND)
         if not number or not least <= value <= most:
             because = self.because if number and not value > most else ""
             raise self._make_refusal(value, f"{self.NOUN} from {typeset(least)} to {typeset(most)}", because)
 
-    def fit(self, value: Any, given: EarlierValues) -> float:
-        least, most = self.entered or self.limits(given)
+    def find_nearest(self, value: Any, given: EarlierValues) -> float:
+        least, most = self.entered or self.compute_limits(given)
         return min(max(_parse_number(value), least), most)
 
-    def text(self, value: Any) -> str:
+    def format_for_link(self, value: Any) -> str:
         return format_exact(value)
 
-    def words(self, value: Any) -> str:
+    def format_for_page(self, value: Any) -> str:
         return self.shown(value) if self.shown else typeset(value)
 
     def format_limits(self) -> str:
@@ -211,11 +211,11 @@ class Integer(Real):
     NOUN: ClassVar[str] = "a whole number"
     KIND: ClassVar[Any] = Integral
 
-    def fit(self, value: Any, given: EarlierValues) -> int:
-        least, most = self.entered or self.limits(given)
+    def find_nearest(self, value: Any, given: EarlierValues) -> int:
+        least, most = self.entered or self.compute_limits(given)
         return int(min(max(round(float(value)), least), most))
 
-    def text(self, value: Any) -> str:
+    def format_for_link(self, value: Any) -> str:
         return str(value)
 
 
@@ -228,16 +228,16 @@ class NumberChoice(Declaration):
     USUAL: ClassVar[str] = "menu"
     OPTION: ClassVar[dict[str, Any]] = {"type": int, "metavar": "N"}
 
-    def options(self, given: EarlierValues) -> Sequence[int]:
+    def list_options(self, given: EarlierValues) -> Sequence[int]:
         """Return the valid numbers."""
         return self.numbers(given) if callable(self.numbers) else self.numbers
 
     def check(self, value: Any, given: EarlierValues) -> None:
-        if value not in self.options(given):
-            raise self._make_refusal(value, join_words(self.options(given)))
+        if value not in self.list_options(given):
+            raise self._make_refusal(value, join_words(self.list_options(given)))
 
-    def fit(self, value: Any, given: EarlierValues) -> int:
-        return find_closest(self.options(given), _parse_number(value))
+    def find_nearest(self, value: Any, given: EarlierValues) -> int:
+        return find_closest(self.list_options(given), _parse_number(value))
 
 
 @dataclass(eq=False)
@@ -253,18 +253,18 @@ class Choice(Declaration):
     def choose_widget(self) -> str:
         return "menu" if callable(self.of) or len(self.of) > MAX_SIDE_BY_SIDE else "segments"
 
-    def options(self, given: EarlierValues) -> list[str]:
+    def list_options(self, given: EarlierValues) -> list[str]:
         """Return the valid keys."""
         return list(self.of(given) if callable(self.of) else self.of)
 
     def check(self, value: Any, given: EarlierValues) -> None:
-        options = self.options(given)
+        options = self.list_options(given)
         if value not in options:
             raise self._make_refusal(value, join_words(options))
 
-    def fit(self, value: Any, given: EarlierValues) -> Any:
+    def find_nearest(self, value: Any, given: EarlierValues) -> Any:
         """Return the valid key closest in spelling."""
-        options = self.options(given)
+        options = self.list_options(given)
         if value in options:
             return value
         alike = get_close_matches(str(value).lower()[:80], options, n=1)
@@ -272,12 +272,12 @@ class Choice(Declaration):
             raise ValueError(f"{value} is like none of {options}")
         return alike[0]
 
-    def words(self, value: Any) -> str:
+    def format_for_page(self, value: Any) -> str:
         if self.shown or not isinstance(self.of, Mapping):
             return super().words(value)
         return self.of[value]
 
-    def argparse_kwargs(self) -> dict[str, Any]:
+    def make_argparse_kwargs(self) -> dict[str, Any]:
         return {} if callable(self.of) else {"metavar": "|".join(self.of)}
 
 
@@ -292,19 +292,19 @@ class MultipleChoice(Choice):
         for key in value:
             super().check(key, given)
 
-    def fit(self, value: Any, given: EarlierValues) -> list[str]:
+    def find_nearest(self, value: Any, given: EarlierValues) -> list[str]:
         """Return the valid keys closest in spelling, each once."""
         nearest = super().fit
         return list(dict.fromkeys(nearest(key, given) for key in _parse_keys(value)))
 
-    def words(self, value: Any) -> str:
+    def format_for_page(self, value: Any) -> str:
         """Return one or several keys as text for a page."""
         return super().words(value) if isinstance(value, str) else ", ".join(map(super().words, value)) or "none"
 
-    def text(self, value: Any) -> str:
+    def format_for_link(self, value: Any) -> str:
         return ",".join(value)
 
-    def argparse_kwargs(self) -> dict[str, Any]:
+    def make_argparse_kwargs(self) -> dict[str, Any]:
         return {"type": _parse_keys, "metavar": "K,K"}
 
 
@@ -319,11 +319,11 @@ class Switch(Declaration):
         if not isinstance(value, bool):
             raise self._make_refusal(value, "True or False")
 
-    def fit(self, value: Any, given: EarlierValues) -> bool:
+    def find_nearest(self, value: Any, given: EarlierValues) -> bool:
         """Return True for True and words such as "on", otherwise False."""
         return value is True or str(value).lower() in ("1", "true", "yes", "on")
 
-    def text(self, value: Any) -> str:
+    def format_for_link(self, value: Any) -> str:
         return str(int(value))
 
 
@@ -342,12 +342,12 @@ class CustomValue(Declaration):
     def check(self, value: Any, given: EarlierValues) -> None:
         nearest = self.reads(value, given)
         if nearest != value:
-            raise self._make_refusal(value, self.text(nearest))
+            raise self._make_refusal(value, self.format_for_link(nearest))
 
-    def fit(self, value: Any, given: EarlierValues) -> Any:
+    def find_nearest(self, value: Any, given: EarlierValues) -> Any:
         return self.reads(value, given)
 
-    def text(self, value: Any) -> str:
+    def format_for_link(self, value: Any) -> str:
         return self.writes(value)
 
 
@@ -386,8 +386,8 @@ def add_options(parser: argparse.ArgumentParser, settings_class: type, names: It
     """Add an option for every declared value, or for the named ones; `build_settings` reads argparse's result."""
     found = get_declarations(settings_class)
     for name in names or found:
-        about = found[name].about().replace("%", "%%")
-        parser.add_argument(f"--{name.replace('_', '-')}", default=None, help=about, **found[name].argparse_kwargs())
+        about = found[name].write_help().replace("%", "%%")
+        parser.add_argument(f"--{name.replace('_', '-')}", default=None, help=about, **found[name].make_argparse_kwargs())
 
 
 def find_closest(numbers: Sequence[int], number: float) -> int:

@@ -30,7 +30,7 @@ def compute_element_steps(x: np.ndarray, result: NormalizationResult, scheme: Sc
     """Return the steps of the element at `index` of x, from the result of `normalize` on x."""
 
     def own(statistic: np.ndarray | None, field: Field | None) -> float | None:
-        return None if field is None or statistic is None else float(statistic[field.statistic(index, x.shape)])
+        return None if field is None or statistic is None else float(statistic[field.find_statistic_index(index, x.shape)])
 
     return ElementSteps(
         x=float(x[index]),
@@ -59,16 +59,16 @@ class SaturationCurve(NamedTuple):
     level: float
 
     @ignore_float_warnings
-    def response(self, contrasts: np.ndarray, eps: float) -> np.ndarray:
+    def compute_response(self, contrasts: np.ndarray, eps: float) -> np.ndarray:
         """Compute x̂ at every contrast c > 0."""
         below = np.hypot(eps**0.5, contrasts * self.root)
         return self.level * (contrasts * self.root / np.where(below == 0, 1, below))
 
-    def knee(self, eps: float) -> float:
+    def compute_knee(self, eps: float) -> float:
         """Return the contrast c at which ε = c² E_B[v²]; infinite if v is 0 in the whole field."""
         return eps**0.5 / self.root if self.root else inf
 
-    def slope(self, eps: float) -> float:
+    def compute_slope(self, eps: float) -> float:
         """Return the slope of x̂ in c far below the knee; infinite at ε = 0, where x̂ is always saturated."""
         return self.v / eps**0.5 if eps else inf
 
@@ -78,9 +78,9 @@ class WhitenedSaturationCurve(NamedTuple):
 
     parts: tuple[SaturationCurve, ...]
 
-    def response(self, contrasts: np.ndarray, eps: float) -> np.ndarray:
+    def compute_response(self, contrasts: np.ndarray, eps: float) -> np.ndarray:
         """Compute x̂ at every contrast c > 0."""
-        return np.sum([part.response(contrasts, eps) for part in self.parts], axis=0)
+        return np.sum([part.compute_response(contrasts, eps) for part in self.parts], axis=0)
 
 
 def compute_saturation(x: np.ndarray, scheme: Scheme, index: Index) -> SaturationCurve:
@@ -99,7 +99,7 @@ def compute_whitened_saturation(x: np.ndarray, scheme: Scheme, index: Index) -> 
     """Compute x̂ of the element at `index` as a function of the contrast of x, for a scheme that whitens."""
     position = int(np.ravel_multi_index(index[:-1], x.shape[:-1]))
     parts, deviations = project_on_eigenvectors(
-        normalize(x, scheme, 0.0).v, scheme.matrices(x.shape), position, index[-1]
+        normalize(x, scheme, 0.0).v, scheme.count_matrices(x.shape), position, index[-1]
     )
     each = zip(parts.tolist(), deviations.tolist(), strict=True)
     return WhitenedSaturationCurve(
@@ -147,7 +147,7 @@ def build_statistics_table(x: np.ndarray, scheme: Scheme, result: NormalizationR
     if not scheme.fields:
         return {}
     averaged, divided = scheme.fields[0], scheme.kind.find_divisor_field(scheme)
-    counts = build_joint_field(scheme).statistics_shape(x.shape)
+    counts = build_joint_field(scheme).compute_statistics_shape(x.shape)
     first = np.ix_(*(np.arange(count) * n // count for count, n in zip(counts, x.shape, strict=True)))
 
     def rows(statistic: np.ndarray, field: Field) -> np.ndarray:
@@ -155,10 +155,10 @@ def build_statistics_table(x: np.ndarray, scheme: Scheme, result: NormalizationR
 
     indices = zip(scheme.axes, np.indices(counts).reshape(4, -1), counts, strict=True)
     columns: dict[str, np.ndarray] = {axis: index for axis, index, count in indices if count > 1}
-    columns["elements"] = divided.sizes(x.shape)[first].reshape(-1)
+    columns["elements"] = divided.compute_sizes(x.shape)[first].reshape(-1)
     columns["mean"] = rows(centre(x, averaged)[1], averaged)
     columns["variance"] = rows(compute_variance(x, divided), divided)
     columns["rms"] = rows(compute_rms(x, divided), divided)
     if result.deviation is not None:
-        columns["divisor"] = rows(result.deviation, divided) / scheme.scale(x.shape)
+        columns["divisor"] = rows(result.deviation, divided) / scheme.compute_scale(x.shape)
     return columns

@@ -57,7 +57,7 @@ def predict(
     """
     if layer not in LAYERS:
         raise InvalidInput(f"layer {layer!r} is unknown; {', '.join(LAYERS)} are known.")
-    weights = scheme.on_weights
+    weights = scheme.weight_part
     name = scheme.name
     if weights is not None and transformation.on == "weights":
         factor, shift = transformation.weight_factor, transformation.weight_shift
@@ -110,7 +110,7 @@ def explain_degeneracy(scheme: Scheme, shape: Shape, eps: float, dtype: str = "f
     """
     if scheme.is_weight_scheme:
         return None
-    if scheme.summation is not None and scheme.summation.least(shape) == 1:
+    if scheme.summation is not None and scheme.summation.find_smallest_size(shape) == 1:
         return "A field of one element, centred, is zero."
     reason = explain_sign_only(scheme, shape)
     if reason is None or eps > INVARIANCE_TOLERANCES[dtype]:
@@ -125,12 +125,12 @@ def explain_sign_only(scheme: Scheme, shape: Shape) -> str | None:
     An element that divides itself leaves its sign, and a centred pair that divides itself +1 and -1. Of windows this
     is so only where both elements of a pair have the same one.
     """
-    a, b = (None if field is None else field.canonical(shape) for field in (scheme.summation, scheme.suppression))
+    a, b = (None if field is None else field.simplify(shape) for field in (scheme.summation, scheme.suppression))
     if b is None:
         return None
-    if b.least(shape) == 1:
+    if b.find_smallest_size(shape) == 1:
         return "An element divided by its own size leaves only its sign"
-    if a == b and not a.windows and a.least(shape) == 2:
+    if a == b and not a.windowed_axes and a.find_smallest_size(shape) == 2:
         return "A field of two elements, centred and divided by itself, is always +1 and −1"
     return None
 
@@ -139,7 +139,7 @@ def _sums_to_nothing(weights: Scheme, transformation: Transformation, weight_sha
     """Return True if a shift τ, one number per input channel, adds nothing, since the weights have mean zero."""
     if transformation.on != "data" or transformation.factor is not None or weights.summation is None:
         return False
-    field = weights.summation.canonical(weight_shape)
+    field = weights.summation.simplify(weight_shape)
     covers_all_inputs = all(rule == FULL for rule in field.rules[:3])
     return covers_all_inputs and weight_shape[2] == 1
 
@@ -177,7 +177,7 @@ def name_spanned_axes(fields: Iterable[Field], axes: tuple[str, ...], varying: I
     """Return in words the axes along which something varies inside a field; empty if it is constant."""
     spans = []
     for position, axis in enumerate(axes):
-        bounds = (field.rules[position].bounds(shape[position]) for field in fields)
+        bounds = (field.rules[position].compute_bounds(shape[position]) for field in fields)
         if axis in varying and any((b[:, 1] - b[:, 0]).max() > 1 for b in bounds):
             spans.append(f"the {AXIS_NAMES[axis].many}")
     return " and ".join(spans)
