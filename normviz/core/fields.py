@@ -68,9 +68,9 @@ class Rule:
     window: every j with |i - j| <= `parameter`, cut at the border.
 
     >>> from normviz import Rule
-    >>> Rule("groups", 2).bounds(4).tolist()
+    >>> Rule("groups", 2).compute_bounds(4).tolist()
     [[0, 2], [0, 2], [2, 4], [2, 4]]
-    >>> Rule.parse("window(1)").bounds(4).tolist()
+    >>> Rule.parse("window(1)").compute_bounds(4).tolist()
     [[0, 2], [0, 3], [1, 4], [2, 4]]
 
     Raises:
@@ -138,7 +138,7 @@ class Rule:
 
 @lru_cache(maxsize=4096)
 def _find_canonical_rule(rule: Rule, n: int) -> Rule:
-    """Return `Rule.canonical`. Cached: a page calls it a hundred times per run, with few rules and lengths."""
+    """Return `Rule.simplify`. Cached: a page calls it a hundred times per run, with few rules and lengths."""
     lo, hi = rule.compute_bounds(n).T
     if np.all(hi - lo == n):
         return FULL
@@ -154,9 +154,9 @@ class Field:
 
     >>> from normviz import Field
     >>> instance = Field.parse("H=full, W=full")
-    >>> instance.statistics_shape((4, 8, 8, 6))
+    >>> instance.compute_statistics_shape((4, 8, 8, 6))
     (4, 1, 1, 6)
-    >>> instance.box((0, 2, 3, 5), (4, 8, 8, 6))
+    >>> instance.find_box((0, 2, 3, 5), (4, 8, 8, 6))
     ((0, 1), (0, 8), (0, 8), (5, 6))
     """
 
@@ -192,7 +192,7 @@ class Field:
     def to_dict(self, axes: Sequence[str] = AXES["activation"]) -> dict[str, str]:
         """Return the rules by axis name, as text.
 
-        >>> Field.parse("full, full, full, own").named()
+        >>> Field.parse("full, full, full, own").to_dict()
         {'N': 'full', 'H': 'full', 'W': 'full', 'C': 'own'}
         """
         return {axis: str(rule) for axis, rule in zip(axes, self.rules, strict=True)}
@@ -284,7 +284,7 @@ CHANNEL_FIELD = Field((FULL, FULL, FULL, OWN))
 
 @lru_cache(maxsize=1024)
 def _compute_bounds(rule: Rule, n: int) -> np.ndarray:
-    """Return `Rule.bounds`. Cached: a page calls it hundreds of times per run."""
+    """Return `Rule.compute_bounds`. Cached: a page calls it hundreds of times per run."""
     i = np.arange(n)
     if rule.kind == "window":
         reach = min(rule.parameter_or_zero, n)  # any radius is right, and none overflows the index

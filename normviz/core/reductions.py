@@ -45,7 +45,9 @@ def compute_rms(v: Array, field: Field, eps: float = 0.0) -> Array:
     least, most = max(eps**0.5, float(finfo.smallest_normal)), float(finfo.max) / 2
     largest = xp.clip(_detach(reduce_boxes(xp.abs(v), field.without_windows, xp.max)), least, most)
     scale = xp.asarray(2.0, dtype=v.dtype, device=largest.device) ** xp.floor(xp.log2(largest))
-    mean_square = reduce_boxes(xp.square(v / broadcast_statistic(scale, field.without_windows, v.shape)), field.without_windows, xp.mean)
+    mean_square = reduce_boxes(
+        xp.square(v / broadcast_statistic(scale, field.without_windows, v.shape)), field.without_windows, xp.mean
+    )
     for axis, rule in field.windowed_axes:
         near = gather_windows(scale, rule, axis)
         largest = xp.max(near, axis=axis, keepdims=True)

@@ -116,7 +116,7 @@ class Declaration:
         raise NotImplementedError
 
     def find_nearest_or_default(self, value: Any, given: EarlierValues) -> Any:
-        """Return `fit`, with None for the default."""
+        """Return `find_nearest`, with None for the default."""
         return self.resolve_default(given) if value is None else self.find_nearest(value, given)
 
     def format_for_link(self, value: Any) -> str:
@@ -144,7 +144,9 @@ class Declaration:
 
     def _describe_default(self) -> str:
         if isinstance(self.default, DependentValue):
-            return "by default " + ", ".join(f"{self.format_for_link(v)} for {key}" for key, v in self.default.table.items())
+            return "by default " + ", ".join(
+                f"{self.format_for_link(v)} for {key}" for key, v in self.default.table.items()
+            )
         return "" if self.default is None else f"by default {self.format_for_link(self.default)}"
 
     def _make_refusal(self, value: Any, wanted: str, because: str = "") -> InvalidInput:
@@ -274,7 +276,7 @@ class Choice(Declaration):
 
     def format_for_page(self, value: Any) -> str:
         if self.shown or not isinstance(self.of, Mapping):
-            return super().words(value)
+            return super().format_for_page(value)
         return self.of[value]
 
     def make_argparse_kwargs(self) -> dict[str, Any]:
@@ -294,12 +296,16 @@ class MultipleChoice(Choice):
 
     def find_nearest(self, value: Any, given: EarlierValues) -> list[str]:
         """Return the valid keys closest in spelling, each once."""
-        nearest = super().fit
+        nearest = super().find_nearest
         return list(dict.fromkeys(nearest(key, given) for key in _parse_keys(value)))
 
     def format_for_page(self, value: Any) -> str:
         """Return one or several keys as text for a page."""
-        return super().words(value) if isinstance(value, str) else ", ".join(map(super().words, value)) or "none"
+        return (
+            super().format_for_page(value)
+            if isinstance(value, str)
+            else ", ".join(map(super().format_for_page, value)) or "none"
+        )
 
     def format_for_link(self, value: Any) -> str:
         return ",".join(value)
@@ -387,7 +393,9 @@ def add_options(parser: argparse.ArgumentParser, settings_class: type, names: It
     found = get_declarations(settings_class)
     for name in names or found:
         about = found[name].write_help().replace("%", "%%")
-        parser.add_argument(f"--{name.replace('_', '-')}", default=None, help=about, **found[name].make_argparse_kwargs())
+        parser.add_argument(
+            f"--{name.replace('_', '-')}", default=None, help=about, **found[name].make_argparse_kwargs()
+        )
 
 
 def find_closest(numbers: Sequence[int], number: float) -> int:

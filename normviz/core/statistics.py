@@ -30,7 +30,9 @@ def compute_element_steps(x: np.ndarray, result: NormalizationResult, scheme: Sc
     """Return the steps of the element at `index` of x, from the result of `normalize` on x."""
 
     def own(statistic: np.ndarray | None, field: Field | None) -> float | None:
-        return None if field is None or statistic is None else float(statistic[field.find_statistic_index(index, x.shape)])
+        return (
+            None if field is None or statistic is None else float(statistic[field.find_statistic_index(index, x.shape)])
+        )
 
     return ElementSteps(
         x=float(x[index]),

@@ -155,7 +155,11 @@ def _find_layer(
     rows = (row.with_parameters(**parameters) for row in SCHEMES.values() if row.weight is None)
     for row in (scheme, *rows):
         call = getattr(row, recipe)
-        if call is None or not row.fits(shape) or row.compute_canonical_key(shape) != scheme.compute_canonical_key(shape):
+        if (
+            call is None
+            or not row.fits(shape)
+            or row.compute_canonical_key(shape) != scheme.compute_canonical_key(shape)
+        ):
             continue
         if (gain is not None and row.gain is None) or (bias is not None and row.bias is None):
             continue

@@ -94,7 +94,12 @@ def _draw_segments(declared: Declaration, view: View, widget_options: WidgetOpti
 
 
 def _draw_pills(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:
-    st.pills(options=list_options(declared, view), format_func=declared.format_for_page, selection_mode="multi", **widget_options)
+    st.pills(
+        options=list_options(declared, view),
+        format_func=declared.format_for_page,
+        selection_mode="multi",
+        **widget_options,
+    )
 
 
 def _draw_menu(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:

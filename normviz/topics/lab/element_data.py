@@ -140,7 +140,9 @@ def _list_pictures(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -
     largest = _find_largest_finite(x)
     pictures = [{"name": "x", "title": symbol, "largest": largest}]
     if scheme.has_xhat:
-        usual = 1.0 if scheme.function else TYPICAL_MAX * scheme.compute_scale(x.shape)  # a function's values are bounded by 1
+        usual = (
+            1.0 if scheme.function else TYPICAL_MAX * scheme.compute_scale(x.shape)
+        )  # a function's values are bounded by 1
         after = _find_largest_finite(result.xhat) if scheme.kind.divides_by_singular_value else usual
         pictures.append({"name": "xhat", "title": f"{symbol}̂", "largest": after})
     elif scheme.summation is not None:

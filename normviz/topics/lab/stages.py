@@ -79,7 +79,9 @@ def _count_statistics_on_axis(scheme: Scheme, rule: Rule, n: int) -> tuple[int, 
     """Return the number of statistics along an axis of length n, and words for the reduction along it."""
     if n == 1:
         return 1, ""
-    return rule.count_statistics(n), "one matrix" if scheme.kind.divides_by_singular_value else wording.describe_rule(rule, n)
+    return rule.count_statistics(n), "one matrix" if scheme.kind.divides_by_singular_value else wording.describe_rule(
+        rule, n
+    )
 
 
 class Divisor(NamedTuple):

@@ -188,7 +188,10 @@ def normalize_in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[n
 
 def _cut_tensor(field: Field, shape: Shape) -> Iterator[tuple[Slices, Slices]]:
     """Yield pieces of a tensor, each with the larger piece that its statistics need, along the longest free axis."""
-    reach = [{"own": 0, "window": rule.parameter_or_zero}.get(rule.kind, n) for rule, n in zip(field.rules, shape, strict=True)]
+    reach = [
+        {"own": 0, "window": rule.parameter_or_zero}.get(rule.kind, n)
+        for rule, n in zip(field.rules, shape, strict=True)
+    ]
     axis = max(range(4), key=lambda axis: shape[axis] - 2 * reach[axis])
     n, near = shape[axis], min(reach[axis], shape[axis])
     length = max(n * MAX_PIECE_ELEMENTS // field.count_window_elements(shape), near, 1)

@@ -26,7 +26,9 @@ def list_candidates(shape: Shape) -> tuple[tuple[Scheme, ...], ...]:
         if not scheme.find_grouped_axes(shape):
             found.setdefault(compute_behaviour_key(scheme, shape), []).append(scheme)
     plain = set(found)
-    for scheme in (each for row in CANDIDATE_SCHEMES if row.find_grouped_axes(shape) for each in _vary_groups(row, shape)):
+    for scheme in (
+        each for row in CANDIDATE_SCHEMES if row.find_grouped_axes(shape) for each in _vary_groups(row, shape)
+    ):
         if compute_behaviour_key(scheme, shape) not in plain:
             found.setdefault(compute_behaviour_key(scheme, shape), []).append(scheme)
     there = [each for key, each in found.items() if key[1] != "zero"]
