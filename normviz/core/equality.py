@@ -113,9 +113,9 @@ def compare_schemes(
 def compute_behaviour_key(scheme: Scheme, shape: Shape) -> tuple[Any, ...]:
     """Return a value that is equal for two schemes exactly when their x̂ is equal for every tensor of this shape.
 
-    It is `Scheme.compute_canonical_key` except for two cases of small summation fields. In a field of one element v = 0,
-    so the divisor does not matter. In a field of two elements v differs only in its sign, so v² is the same for both,
-    and the suppression field may hold one of them or the pair.
+    It is `Scheme.compute_canonical_key` except for two cases of small summation fields. In a field of one element,
+    v = 0 and the divisor does not matter. In a field of two elements v differs only in its sign, so v² is the same for
+    both, and the suppression field may hold one of them or the pair.
     """
     axes, a, b, *rest = scheme.compute_canonical_key(shape)
     sizes = set() if a is None else set(np.unique(a.compute_sizes(shape)).tolist())

@@ -121,7 +121,7 @@ class Rule:
         """Return the range [lo, hi) that shares a statistic with each index, as a read-only array of shape (n, 2)."""
         return _compute_bounds(self, n)
 
-    def find_longest_window(self, n: int) -> int:
+    def compute_max_window_size(self, n: int) -> int:
         """Return the number of elements in the longest window along an axis of length n; 1 for other rules."""
         return min(2 * self.parameter_or_zero + 1, n) if self.kind == "window" else 1
 
@@ -206,7 +206,7 @@ class Field:
         longest = max(limit // size, 1)
         for rule, n, axis in zip(self.rules, shape, axes, strict=True):
             rule.check(n, axis)
-            if rule.find_longest_window(n) > longest:
+            if rule.compute_max_window_size(n) > longest:
                 most = (longest - 1) // 2
                 raise InvalidInput(
                     f"{rule} along {axis} = {n} is too much for {size:,} elements; full and radii up to {most} are not."
@@ -214,7 +214,7 @@ class Field:
 
     def count_window_elements(self, shape: Shape) -> int:
         """Return the most numbers that the windows along an axis hold together, at least the tensor's elements."""
-        return prod(shape) * max(rule.find_longest_window(n) for rule, n in zip(self.rules, shape, strict=True))
+        return prod(shape) * max(rule.compute_max_window_size(n) for rule, n in zip(self.rules, shape, strict=True))
 
     def compute_bounds(self, shape: Shape) -> list[np.ndarray]:
         """Return, for each axis, the range [lo, hi) of every index, as four arrays of shape (n, 2)."""

@@ -52,6 +52,6 @@ def describe_counted_schemes(layer: str) -> str:
     axes = join_words([AXES["activation"][axis] for axis in find_varying_axes(layer)], "and")
     return (
         f"The count contains every choice along {axes}: keep the axis, average over it, or average over "
-        f"{SEARCHED_RULES[-1].parameter_or_zero} groups of it. The mean and the divisor choose separately. Schemes with "
-        "windows and pointwise schemes are not counted. Whitening is left out."
+        f"{SEARCHED_RULES[-1].parameter_or_zero} groups of it. The mean and the divisor choose separately. Schemes "
+        "with windows and pointwise schemes are not counted. Whitening is left out."
     )

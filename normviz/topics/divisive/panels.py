@@ -148,6 +148,6 @@ def _describe_response(curve: SaturationCurve, eps: float) -> str:
     return (
         f"The pixel in the ring, thick: far below the knee at $c = \\sqrt{{\\varepsilon / E_B[v^2]}}$ = "
         f"**{typeset(curve.compute_knee(eps), 3)}**, x̂ is proportional to c, with slope $v/\\sqrt{{\\varepsilon}}$ = "
-        f"{typeset(curve.compute_slope(eps), 3)}; far beyond, it is saturated at {level}. The dotted line is the picture as "
-        "it is, c = 1."
+        f"{typeset(curve.compute_slope(eps), 3)}; far beyond, it is saturated at {level}. The dotted line is the "
+        "picture as it is, c = 1."
     )
