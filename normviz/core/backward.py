@@ -133,7 +133,7 @@ def compute_jacobian(x: ArrayLike, scheme: Scheme, eps: float | None = None) -> 
 
 @ignore_float_warnings
 def compute_diagonal_gradient(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: float | None = None) -> Array:
-    """Compute ∂l/∂y_i · ∂x̂_i/∂x_i, the common mistake that omits the paths from other elements through μ and σ.
+    """Compute the wrong gradient ∂l/∂y_i · ∂x̂_i/∂x_i, which omits the paths through μ and σ.
 
     It keeps only the diagonal of the Jacobian: (1 - 1/H)/σ - (x_i - μ)²/(H σ³) in a field of H elements. Notes on
     Ba et al. 2016 print it as the gradient of layer norm. The arguments and errors are those of `backward`.
@@ -154,7 +154,7 @@ def compute_diagonal_gradient(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: 
 
 
 def _sum_to_parameter(x: Array, parameter: Array | float) -> Array:
-    """Sum x to the shape of a parameter that was broadcast against it; a number has no axes."""
+    """Sum x, (…, N, H, W, C), over the axes along which a parameter was broadcast: to its shape."""
     xp = array_namespace(x)
     shape = tuple(getattr(parameter, "shape", ()))
     in_front = x.ndim - len(shape)

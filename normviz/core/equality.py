@@ -39,14 +39,14 @@ class ArrayDifference:
 
 @ignore_float_warnings
 def compute_distances(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Compute |left - right|; two NaN or two equal infinities are at distance 0, all else non-finite at infinity."""
+    """Compute |left - right| element by element; 0 for two NaN or two equal infinities, else infinite if not finite."""
     alike = (left == right) | (np.isnan(left) & np.isnan(right))
     apart = np.where(alike, 0, np.abs(left - right))
     return np.where(np.isnan(apart), np.inf, apart)
 
 
 def find_largest_difference(left: np.ndarray, right: np.ndarray) -> ArrayDifference:
-    """Return the largest of `compute_distances`, relative to the largest finite magnitude; 0 for arrays of zeros."""
+    """Return the largest of `compute_distances`, relative to the largest finite magnitude in both arrays."""
     apart = compute_distances(left, right)
     index = tuple(int(i) for i in np.unravel_index(np.argmax(apart), apart.shape))
     magnitudes = np.maximum(np.abs(left), np.abs(right))
@@ -56,7 +56,7 @@ def find_largest_difference(left: np.ndarray, right: np.ndarray) -> ArrayDiffere
 
 
 def is_rounding(residual: float, dtype: DTypeLike = np.float64) -> bool:
-    """Return True if a relative difference is at most rounding in arrays of this type."""
+    """Return True if a relative difference is no more than rounding explains in arrays of this type."""
     return residual <= INVARIANCE_TOLERANCES[np.dtype(dtype).name]
 
 
@@ -111,7 +111,7 @@ def compare_schemes(
 
 
 def compute_behaviour_key(scheme: Scheme, shape: Shape) -> tuple[Any, ...]:
-    """Return a value that is equal for two schemes exactly when their x̂ is equal for every tensor of this shape.
+    """Return a key that is equal for two schemes exactly if they compute the same x̂ for every tensor of a shape.
 
     It is `Scheme.compute_canonical_key` except for two cases of small summation fields. In a field of one element,
     v = 0 and the divisor does not matter. In a field of two elements v differs only in its sign, so v² is the same for

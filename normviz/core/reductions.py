@@ -22,7 +22,7 @@ from normviz.core.fields import Field, Rule, Shape
 
 
 def centre(x: Array, field: Field) -> tuple[Array, Array]:
-    """Compute v = x - E_A[x], and E_A[x] in the shape of the field's statistics."""
+    """Compute the centred tensor v = x - E_A[x] and the mean E_A[x], in the shape of the field's statistics."""
     xp = array_namespace(x)
     anchor = _detach(reduce_boxes(x, field.without_windows, xp.min))
     anchor = xp.where(xp.isfinite(anchor), anchor, xp.zeros_like(anchor))
@@ -39,7 +39,7 @@ def centre(x: Array, field: Field) -> tuple[Array, Array]:
 
 
 def compute_rms(v: Array, field: Field, eps: float = 0.0) -> Array:
-    """Compute sqrt(ε + E_B[v²]), in the shape of the field's statistics."""
+    """Compute the root mean square sqrt(ε + E_B[v²]) over a field, in the shape of its statistics."""
     xp = array_namespace(v)
     finfo = xp.finfo(v.dtype)
     least, most = max(eps**0.5, float(finfo.smallest_normal)), float(finfo.max) / 2
@@ -61,7 +61,7 @@ def compute_rms(v: Array, field: Field, eps: float = 0.0) -> Array:
 
 
 def reduce_boxes(x: Array, field: Field, reduction: Any) -> Array:
-    """Reduce x over every box of a field without windows, axis by axis, to the shape of the field's statistics.
+    """Reduce x over the elements that share a statistic, to the shape of the statistics; for fields without windows.
 
     `reduction` is `xp.mean`, `xp.min` or `xp.max`: over a box they equal a reduction of one axis after another.
     """
@@ -76,7 +76,7 @@ def reduce_boxes(x: Array, field: Field, reduction: Any) -> Array:
 
 
 def broadcast_statistic(statistic: Array, field: Field, shape: tuple[int, ...]) -> Array:
-    """Repeat each statistic for the elements of its box; the result broadcasts against an array of this shape."""
+    """Copy each statistic to the elements that share it; the result broadcasts against an array of this shape."""
     xp = array_namespace(statistic)
     for axis in range(-4, 0):
         blocks, n = statistic.shape[axis], shape[axis]
@@ -86,7 +86,7 @@ def broadcast_statistic(statistic: Array, field: Field, shape: tuple[int, ...]) 
 
 
 def gather_windows(x: Array, rule: Rule, axis: int) -> Array:
-    """Lay the window of every index along a new axis after its own; a cut window repeats its last element.
+    """Gather the window of every index along a new axis after its own; a cut window repeats its last element.
 
     Multiplying by a banded matrix would turn windows into NaN that do not hold the non-finite element (0 · inf).
     """
@@ -98,7 +98,7 @@ def gather_windows(x: Array, rule: Rule, axis: int) -> Array:
 
 
 def average_windows(windows: Array, rule: Rule, axis: int) -> Array:
-    """Average every window that `gather_windows` has laid out, without the repeated elements."""
+    """Average each window in the result of `gather_windows`, without the repeated elements."""
     xp = array_namespace(windows)
     n, longest, behind = windows.shape[axis - 1], windows.shape[axis], (1,) * (-axis - 1)
     size = np.diff(rule.compute_bounds(n))
@@ -108,7 +108,7 @@ def average_windows(windows: Array, rule: Rule, axis: int) -> Array:
 
 
 def apply_transposed_average(x: Array, field: Field) -> Array:
-    """Compute E_Aᵀ x, in a shape that broadcasts against x; averages over equal boxes are their own transpose."""
+    """Compute E_Aᵀ x, the backward pass of an average over a field; the result broadcasts against x."""
     total = reduce_boxes(x, field.without_windows, array_namespace(x).mean)
     for axis, rule in field.windowed_axes:
         sizes = lay_along(np.diff(rule.compute_bounds(x.shape[axis]))[:, 0], axis, x)
@@ -129,22 +129,22 @@ def invert(deviation: Array) -> Array:
 
 
 def lay_along(numbers: np.ndarray, axis: int, like: Array) -> Array:
-    """Reshape numbers so that they lie along one of the last four axes."""
+    """Reshape a vector so that it lies along one of the last four axes and broadcasts along the others."""
     behind = (1,) * (-axis - 1)
     return array_namespace(like).asarray(numbers.reshape(-1, *behind), dtype=like.dtype, device=like.device)
 
 
 def count_elements(field: Field, shape: Shape, like: Array) -> Array:
-    """Return the number of elements in the box of every element."""
+    """Return for every element how many elements share its statistic, as an array like `like`."""
     return array_namespace(like).asarray(field.compute_sizes(shape), dtype=like.dtype, device=like.device)
 
 
 def _split_axis(shape: tuple[int, ...], axis: int, parts: tuple[int, int]) -> tuple[int, ...]:
-    """Return the shape with one axis replaced by two, the second of which is at `axis`, counted from the end."""
+    """Return the shape with one axis split in two, `parts`; the second is at `axis`, counted from the end."""
     position = axis % len(shape)
     return (*shape[:position], *parts, *shape[position + 1 :])
 
 
 def _detach(x: Array) -> Array:
-    """Detach x from its gradient: anchors and scales cancel out of the result."""
+    """Detach x from its gradient: the numbers by which x is shifted and scaled cancel out of the result."""
     return x.detach() if hasattr(x, "detach") else x

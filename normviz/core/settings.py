@@ -36,19 +36,19 @@ MAX_SIDE_BY_SIDE = 3
 
 @dataclass(frozen=True)
 class DependentValue:
-    """A value that depends on another: `DependentValue("optimizer", RATES)` is `RATES[optimizer]`."""
+    """Default that depends on another value: `DependentValue("optimizer", RATES)` stands for `RATES[optimizer]`."""
 
     name: str
     table: Mapping[Any, Any]
 
     def resolve(self, given: EarlierValues) -> Any:
-        """Return this value, given the other value."""
+        """Return the value for these values of the settings declared earlier."""
         return self.table[given[self.name]]
 
 
 @dataclass(eq=False)
 class Declaration:
-    """The declaration of a value: its default, its valid values and its texts.
+    """Declaration of one setting: its default, its valid values and its texts.
 
     Attributes:
         default: the value, or a `DependentValue`; None for a value that may be left open.
@@ -93,30 +93,30 @@ class Declaration:
         values[self.name] = tuple(value) if isinstance(value, list) else value
 
     def choose_widget(self) -> str:
-        """Return the usual widget for this type of value."""
+        """Return the key of the widget that draws this setting on a page."""
         return self.USUAL
 
     def resolve_default(self, given: EarlierValues) -> Any:
-        """Return the default, or the nearest value that is valid given the values declared before it."""
+        """Return the default, or the valid value nearest to it, given the settings declared earlier."""
         default = self.default.resolve(given) if isinstance(self.default, DependentValue) else self.default
         return None if default is None else self.find_nearest(default, given)
 
     def resolve_label(self, given: EarlierValues) -> str:
-        """Return the label, given the other values."""
+        """Return the label of the control, which may depend on the settings declared earlier."""
         if isinstance(self.label, str):
             return self.label
         return self.label.resolve(given) if isinstance(self.label, DependentValue) else self.label(given)
 
     def check(self, value: Any, given: EarlierValues) -> None:
-        """Raise InvalidInput, in one line, for a value that is not valid beside those before it."""
+        """Raise InvalidInput, in one line, for a value that is not valid beside those of earlier settings."""
         raise NotImplementedError
 
     def find_nearest(self, value: Any, given: EarlierValues) -> Any:
-        """Return the valid value nearest to a value or its text; raises ValueError if none is near."""
+        """Return the valid value nearest to a value or to its text. Raises ValueError if none is near."""
         raise NotImplementedError
 
     def find_nearest_or_default(self, value: Any, given: EarlierValues) -> Any:
-        """Return `find_nearest`, with None for the default."""
+        """Return the default for None, otherwise the valid value nearest to a value or to its text."""
         return self.resolve_default(given) if value is None else self.find_nearest(value, given)
 
     def format_for_link(self, value: Any) -> str:
@@ -128,11 +128,11 @@ class Declaration:
         return self.shown(value) if self.shown else self.format_for_link(value)
 
     def make_argparse_kwargs(self) -> dict[str, Any]:
-        """Return the arguments of argparse's `add_argument` without name, help and default."""
+        """Return the arguments of argparse's `add_argument` for this setting, without name, help and default."""
         return self.OPTION
 
     def write_help(self) -> str:
-        """Return the help on the command line: label and help, limits, default."""
+        """Return the help text of the command line: label and help, limits, default."""
         label = join_words(self.label.table.values()) if isinstance(self.label, DependentValue) else self.label
         label = label if isinstance(label, str) else ""  # one that depends on a view is for pages
         said = ". ".join(text.rstrip(".") for text in (label, self.help) if text)
@@ -157,7 +157,7 @@ class Declaration:
 
 @dataclass(eq=False)
 class Real(Declaration):
-    """A number from `least` to `most`, which may depend on the values before it.
+    """Declaration of a number from `least` to `most`; `most` may depend on settings declared earlier.
 
     Attributes:
         stops: what its slider offers.
@@ -181,7 +181,7 @@ class Real(Declaration):
         return "stops" if self.stops else "number"
 
     def compute_limits(self, given: EarlierValues) -> tuple[float, float]:
-        """Return the smallest and the largest valid value."""
+        """Return the smallest and the largest valid value, given the settings declared earlier."""
         return self.least, self.most(given) if callable(self.most) else self.most
 
     def check(self, value: Any, given: EarlierValues) -> None:
@@ -207,7 +207,7 @@ class Real(Declaration):
 
 @dataclass(eq=False)
 class Integer(Real):
-    """A whole number from `least` to `most`."""
+    """Declaration of a whole number from `least` to `most`."""
 
     OPTION: ClassVar[dict[str, Any]] = {"type": int, "metavar": "N"}
     NOUN: ClassVar[str] = "a whole number"
@@ -223,7 +223,7 @@ class Integer(Real):
 
 @dataclass(eq=False)
 class NumberChoice(Declaration):
-    """One of some whole numbers, which may depend on the values before it."""
+    """Declaration of one of several whole numbers, which may depend on settings declared earlier."""
 
     numbers: Sequence[int] | Callable[[EarlierValues], Sequence[int]]
 
@@ -231,7 +231,7 @@ class NumberChoice(Declaration):
     OPTION: ClassVar[dict[str, Any]] = {"type": int, "metavar": "N"}
 
     def list_options(self, given: EarlierValues) -> Sequence[int]:
-        """Return the valid numbers."""
+        """Return the valid numbers, given the settings declared earlier."""
         return self.numbers(given) if callable(self.numbers) else self.numbers
 
     def check(self, value: Any, given: EarlierValues) -> None:
@@ -244,7 +244,7 @@ class NumberChoice(Declaration):
 
 @dataclass(eq=False)
 class Choice(Declaration):
-    """One of some keys.
+    """Declaration of one of several keys, such as "sgd" or "adam".
 
     Attributes:
         of: the keys, or how a page writes each of them; may depend on the values before it.
@@ -256,7 +256,7 @@ class Choice(Declaration):
         return "menu" if callable(self.of) or len(self.of) > MAX_SIDE_BY_SIDE else "segments"
 
     def list_options(self, given: EarlierValues) -> list[str]:
-        """Return the valid keys."""
+        """Return the valid keys, given the settings declared earlier."""
         return list(self.of(given) if callable(self.of) else self.of)
 
     def check(self, value: Any, given: EarlierValues) -> None:
@@ -285,7 +285,7 @@ class Choice(Declaration):
 
 @dataclass(eq=False)
 class MultipleChoice(Choice):
-    """Some of the keys, in the order in which they are given; as text, with commas between them."""
+    """Declaration of several keys in the order in which they are given; as text, with commas between them."""
 
     def choose_widget(self) -> str:
         return "pills"
@@ -295,7 +295,7 @@ class MultipleChoice(Choice):
             super().check(key, given)
 
     def find_nearest(self, value: Any, given: EarlierValues) -> list[str]:
-        """Return the valid keys closest in spelling, each once."""
+        """Return the valid keys closest in spelling to the given ones, each once."""
         nearest = super().find_nearest
         return list(dict.fromkeys(nearest(key, given) for key in _parse_keys(value)))
 
@@ -316,7 +316,7 @@ class MultipleChoice(Choice):
 
 @dataclass(eq=False)
 class Switch(Declaration):
-    """A value that is on or off: in a link 1 or 0, on the command line --name or --no-name."""
+    """Declaration of a value that is on or off: 1 or 0 in a link, --name or --no-name on the command line."""
 
     USUAL: ClassVar[str] = "toggle"
     OPTION: ClassVar[dict[str, Any]] = {"action": argparse.BooleanOptionalAction}
@@ -335,7 +335,7 @@ class Switch(Declaration):
 
 @dataclass(eq=False)
 class CustomValue(Declaration):
-    """A value like no other, which the page draws by itself.
+    """Declaration of a value of any type, read and written by functions of its own; the page draws its control.
 
     Attributes:
         reads: (value or text, the values before it) -> the nearest valid value; raises ValueError where none is near.
@@ -368,12 +368,12 @@ value: Callable[..., Any] = CustomValue
 
 
 def replace_default(declared: Any, default: Any) -> Any:
-    """Return a declaration with another default for an inheriting dataclass: `replace_default(Setting.batch, 8)`."""
+    """Return a copy of a declaration with another default, to override it in a subclass of the settings."""
     return replace(declared, default=default)
 
 
 def get_declarations(settings_class: type) -> Mapping[str, Declaration]:
-    """Return the declarations of a dataclass by name, in order, those of its bases first."""
+    """Return the declarations of a settings dataclass by name, in order, those of its bases first."""
     return _find_declarations(settings_class)  # behind this function, as mypy does not take a type for a key of a cache
 
 
@@ -384,12 +384,12 @@ def _find_declarations(settings_class: type) -> Mapping[str, Declaration]:
 
 
 def build_settings(settings_class: type[T], values: EarlierValues) -> T:
-    """Build an object of declared values from a mapping, which may hold more; raises InvalidInput."""
+    """Build a settings object from a mapping of values, which may hold others too. Raises InvalidInput."""
     return settings_class(**{name: values[name] for name in get_declarations(settings_class) if name in values})
 
 
 def add_options(parser: argparse.ArgumentParser, settings_class: type, names: Iterable[str] = ()) -> None:
-    """Add an option for every declared value, or for the named ones; `build_settings` reads argparse's result."""
+    """Add a command line option for every setting of a class, or for the named ones."""
     found = get_declarations(settings_class)
     for name in names or found:
         about = found[name].write_help().replace("%", "%%")
@@ -399,12 +399,12 @@ def add_options(parser: argparse.ArgumentParser, settings_class: type, names: It
 
 
 def find_closest(numbers: Sequence[int], number: float) -> int:
-    """Return the number in a list nearest to another, the smaller of two equally near ones."""
+    """Return the number in a list nearest to `number`, the smaller of two equally near ones."""
     return min(numbers, key=lambda candidate: (abs(candidate - number), candidate))
 
 
 def _parse_number(value: Any) -> float:
-    """Return a number, or the number that a text holds; NaN raises ValueError."""
+    """Return a number, or the number that a text holds. Raises ValueError for NaN and other texts."""
     number = float(value)
     if number != number:
         raise ValueError("NaN is near nothing")
@@ -412,6 +412,6 @@ def _parse_number(value: Any) -> float:
 
 
 def _parse_keys(value: Any) -> list[str]:
-    """Return the keys of a list or of a text of comma-separated keys."""
+    """Return the keys of a list, or of a text with commas between keys."""
     keys = value.split(",") if isinstance(value, str) else value
     return [key.strip() for key in keys if key.strip()]

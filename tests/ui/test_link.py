@@ -35,7 +35,7 @@ links = st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=5), TEXTS)
 
 
 def text_of(view):
-    return {param.key: param.text(view[param.key]) for param in lab.PARAMS}
+    return {param.key: param.format_for_link(view[param.key]) for param in lab.PARAMS}
 
 
 def shape_and_scheme(raw):
@@ -179,7 +179,9 @@ def test_there_is_a_note_for_each_value_that_was_replaced_and_for_no_other(raw):
             assert notes[param.key] == (raw[param.key], view[param.key])
         elif raw.get(param.key, "") != "" and param.key not in ("over", "focus"):
             given = raw[param.key]
-            assert param.text(view[param.key]) == given or float(given) == float(param.text(view[param.key]))
+            assert param.format_for_link(view[param.key]) == given or float(given) == float(
+                param.format_for_link(view[param.key])
+            )
 
 
 def test_what_is_not_in_the_link_has_its_default_and_no_note():
@@ -348,14 +350,16 @@ def test_an_odd_text_becomes_a_valid_value_with_a_note(page, declared, text):
     if not getattr(declared, "entered", None):
         declared.check(value, view)
     assert clean_values(page.PARAMS, view) == (view, {})
-    assert clean_values(page.PARAMS, {param.name: param.text(view[param.name]) for param in page.PARAMS}) == (view, {})
+    assert clean_values(
+        page.PARAMS, {param.name: param.format_for_link(view[param.name]) for param in page.PARAMS}
+    ) == (view, {})
     written = declared.format_for_link(value)
     if declared.name in notes:
         assert notes == {declared.name: (text, value)}
         (param,) = (param for param in page.PARAMS if param.name == declared.name)
         told = format_repair_note(param, text, view)
         assert told.endswith(f"; {declared.format_for_page(value)} is used.")
-        assert not declared.label or told.startswith(f"{declared.title(view)}: ")
+        assert not declared.label or told.startswith(f"{declared.resolve_label(view)}: ")
     else:
         assert notes == {}
         assert text == written or float(text) == float(written)
@@ -398,7 +402,9 @@ def test_a_link_that_was_written_reads_back(page):
             chosen[name] = declared.format_for_link(not view[name])
     view, notes = clean_values(page.PARAMS, chosen)
     assert notes == {}
-    assert {param.name: param.text(view[param.name]) for param in page.PARAMS if param.name in chosen} == chosen
+    assert {
+        param.name: param.format_for_link(view[param.name]) for param in page.PARAMS if param.name in chosen
+    } == chosen
 
 
 # --- the link and the widgets -------------------------------------------------------------------------------------
