@@ -49,6 +49,15 @@ def test_what_is_said_of_it(key):
     assert re.search("section|abstract|documentation|notes", each.claim)
 
 
+@pytest.mark.parametrize("key", KEYS)
+def test_its_rules_are_those_of_every_comparison(key):
+    """At least eight seeds, 95% intervals, and Holm's correction for the number of comparisons."""
+    each = EXPERIMENTS[key]
+    assert each.setting().seeds >= 8
+    assert "95% intervals" in each.rules
+    assert "Holm" in each.rules
+
+
 def test_the_data_and_the_network_are_those_of_the_setting():
     for key, changes, words in (
         ("learning-rate", {"depth": 2}, "2 hidden layers of 32 units; 17 learning rates."),
