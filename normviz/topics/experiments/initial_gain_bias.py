@@ -242,7 +242,7 @@ def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) ->
             continue
         signs = [sign for (scheme, _), sign in found.items() if scheme == k]
         up, down = signs.count(1), signs.count(-1)
-        low, high = (format_percent(end([np.mean(each) for each in errors.values()])) for end in (min, max))
+        low, high = (format_percent(end(float(np.mean(each)) for each in errors.values())) for end in (min, max))
         texts.append(
             f"{name}: test error {format_mean_percent(usual)} from γ = 1, β = 0. Of {len(signs)} other first "
             f"values {up} end clearly worse and {down} clearly better. All means lie between "
