@@ -45,6 +45,17 @@ def test_what_is_said_of_it(key):
     assert each.why.endswith(".") or key == "convolution"  # whose verdict says whether the paper's reason holds
     assert all(re.fullmatch(r"[A-Z]\d\d", claim) for claim in each.claims)
     assert each.claims or "arXiv" in each.claim
+    assert re.search("“.+”", each.claim)  # in the words of its source
+    assert re.search("section|abstract|documentation|notes", each.claim)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_its_rules_are_those_of_every_comparison(key):
+    """At least eight seeds, 95% intervals, and Holm's correction for the number of comparisons."""
+    each = EXPERIMENTS[key]
+    assert each.setting().seeds >= 8
+    assert "95% intervals" in each.rules
+    assert "Holm" in each.rules
 
 
 def test_the_data_and_the_network_are_those_of_the_setting():
