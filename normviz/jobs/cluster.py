@@ -106,7 +106,7 @@ class SchedulerConnection:
         """True if nothing can be sent any more."""
         return self._is_closed or self.client.status != "running"
 
-    def check(self) -> None:
+    def check_versions(self) -> None:
         """Raise InvalidInput if the scheduler or a new worker has other versions than this machine."""
         soon: dict[str, Any] = {"callback_timeout": ANSWER_TIMEOUT}
         try:
@@ -263,7 +263,7 @@ class Cluster(Executor):
                 raise RuntimeError("no job is taken after shutdown")
             if self._connection is None or self._connection.is_lost:
                 self._connection = SchedulerConnection(self.address)
-            self._connection.check()
+            self._connection.check_versions()
             return self._connection.send(function, *arguments)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:

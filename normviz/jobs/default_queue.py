@@ -39,7 +39,7 @@ def create_default_queue(
         jobs_per_request=jobs_per_request,
         limits=JOB_LIMITS,
         is_done=is_done,
-        warm=pool.warm,
+        warm=pool.start_workers,
         workers=workers,
         speed=speed,
     )

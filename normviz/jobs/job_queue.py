@@ -100,7 +100,7 @@ class JobQueue:
         with self._lock:
             return len(self._list_jobs_ahead(request))
 
-    def seconds_left(self, request: JobRequest) -> float:
+    def estimate_seconds_left(self, request: JobRequest) -> float:
         """Return the expected seconds until all jobs of this request are done, with the jobs of others before them.
 
         n workers need at most total / n + (1 - 1 / n) longest for jobs of `total` seconds with a longest one of
@@ -166,7 +166,7 @@ class JobQueue:
             kind, modelled = run.cost
             seconds, share = running.get(kind, (0.0, 0.0))
             running[kind] = seconds + run.reported_seconds, share + run.reported_share * modelled
-        return cache(partial(self.speed.estimate_factor, running=running))
+        return cache(partial(self.speed.estimate_slowdown, running=running))
 
     def _enqueue(self, request: JobRequest) -> None:
         """Put the next jobs of a request among the waiting runs; end a request without further jobs."""
@@ -176,13 +176,13 @@ class JobQueue:
                 run = self._runs.get(name)
                 if self._is_done(job):  # by others, since the request was handed in
                     request.ran.append(JobRun(name, job, request, self.clock))
-                elif run is not None and run.join(request):
+                elif run is not None and run.add_request(request):
                     request.runs.append(run)
-                    if request.turn(index) < run.turn and not run.handed:
-                        run.turn = request.turn(index)
+                    if request.compute_turn(index) < run.turn and not run.handed:
+                        run.turn = request.compute_turn(index)
                         heappush(self._waiting, (run.turn, run))  # beside its later turn, which is skipped
                 else:
-                    run = self._runs[name] = JobRun(name, job, request, self.clock, request.turn(index))
+                    run = self._runs[name] = JobRun(name, job, request, self.clock, request.compute_turn(index))
                     request.runs.append(run)
                     heappush(self._waiting, (run.turn, run))
 
@@ -197,7 +197,7 @@ class JobQueue:
                     error = raised
                 else:
                     run.begun = future.running
-                    future.add_done_callback(partial(self._take_outcome, run))
+                    future.add_done_callback(partial(self._handle_outcome, run))
                     continue
             self._close_run(run, error)
 
@@ -212,7 +212,7 @@ class JobQueue:
                     return run
             return None
 
-    def _take_outcome(self, run: JobRun, future: Future[Any]) -> None:
+    def _handle_outcome(self, run: JobRun, future: Future[Any]) -> None:
         """Store the last result of a run or its error, and hand out the next runs."""
         error: Exception | None = None
         try:
@@ -229,14 +229,14 @@ class JobQueue:
         """Remove a run that was handed to the executor, and continue or end its requests."""
         kind, modelled = run.cost
         if run.reported_share > 0:
-            self.speed.add(kind, run.reported_seconds, run.reported_share * modelled)
+            self.speed.add_measurement(kind, run.reported_seconds, run.reported_share * modelled)
         with self._lock:
             self._handed -= 1
             stopped, requests = run.end()
             if self._runs.get(run.name) is run:
                 del self._runs[run.name]
             for request in requests:
-                request.close(run, error, stopped)
+                request.handle_run_end(run, error, stopped)
         for request in requests:
             self._enqueue(request)
 

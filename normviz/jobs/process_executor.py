@@ -106,12 +106,12 @@ class Worker:
                     limits.check(time.monotonic() - began, read_resident_memory(self.number) - before)
                 except LimitExceeded as error:  # the job checks this limit too after its step
                     over, end = error, time.monotonic() + GRACE_SECONDS
-        self.end()
+        self.kill()
         if over is not None:
             raise over
         return None
 
-    def end(self) -> None:
+    def kill(self) -> None:
         """Kill the process."""
         assert self._process.stdin is not None
         self._process.kill()
@@ -179,7 +179,7 @@ class ProcessExecutor(Executor):
         self._tasks.put((future, function, *arguments))
         return future
 
-    def warm(self) -> None:
+    def start_workers(self) -> None:
         """Start all missing workers, without waiting for their imports."""
         with self._lock:
             while not self._closed and self._busy + len(self._free) < self._workers:
@@ -223,13 +223,13 @@ class ProcessExecutor(Executor):
             old = [worker for worker in self._free if worker.since <= since]
             self._free = [worker for worker in self._free if worker.since > since]
         for worker in old:
-            worker.end()
+            worker.kill()
 
     def _take_worker(self) -> Worker:
         """Return an idle worker, or a new one."""
         with self._lock:
             while self._free and not self._free[-1].is_ready:
-                self._free.pop().end()  # it has died meanwhile
+                self._free.pop().kill()  # it has died meanwhile
             worker = self._free.pop() if self._free else Worker(self._initializer)
             self._busy += 1
             return worker
@@ -262,4 +262,4 @@ class ProcessExecutor(Executor):
                 keep = worker.is_ready
                 self._free += [worker] * keep
             if not keep:
-                worker.end()
+                worker.kill()

@@ -39,7 +39,7 @@ class Archive:
         self.disk = disk
         self._at_hand: BoundedStore[str, Arrays] = BoundedStore(MAX_PARTS_IN_MEMORY, replaces=_is_further)
 
-    def keep(self, part: Part, arrays: Arrays) -> None:
+    def store_result(self, part: Part, arrays: Arrays) -> None:
         """Store the result of a part so far; on disk too, once it is complete."""
         name = name_result(part)
         self._at_hand.put(name, arrays)

@@ -32,7 +32,7 @@ def run_missing(
     missing = archive.find_missing(parts)
     if not missing:
         return
-    request = make_queue(len(missing)).submit(missing, archive.keep, lambda: True)
+    request = make_queue(len(missing)).submit(missing, archive.store_result, lambda: True)
     try:
         with tqdm(
             total=100, disable=not show_progress, bar_format="{percentage:3.0f}%|{bar}| {elapsed}<{remaining}"

@@ -95,7 +95,7 @@ class SpeedEstimator:
         self._sums: dict[str, MeasuredSeconds] = {}
         self._lock = Lock()
 
-    def add(self, kind: str, seconds: float, modelled: float) -> None:
+    def add_measurement(self, kind: str, seconds: float, modelled: float) -> None:
         """Add finished work of a kind: its measured and its modelled seconds."""
         with self._lock:
             taken, model = self._sums.get(kind, (0.0, 0.0))
@@ -103,7 +103,7 @@ class SpeedEstimator:
             kept = min(1.0, REMEMBERED_SECONDS / model) if model else 1.0
             self._sums[kind] = taken * kept, model * kept
 
-    def estimate_factor(self, kind: str, running: Mapping[str, MeasuredSeconds] | None = None) -> float:
+    def estimate_slowdown(self, kind: str, running: Mapping[str, MeasuredSeconds] | None = None) -> float:
         """Return measured over modelled seconds for jobs of this kind, between 1 / MAX_FACTOR and MAX_FACTOR.
 
         `running` holds the measured and modelled seconds of unfinished jobs by kind. The finished jobs and the guess

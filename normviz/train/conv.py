@@ -98,7 +98,7 @@ class Conv:
 
     @torch.no_grad()
     def measure_responses(
-        self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.infer
+        self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.normalize_in_inference
     ) -> tuple[torch.Tensor, list[UnitResponse]]:
         """Return the logits of pictures, and the response of every layer's units to them."""
         logits, looks = [], [torch.zeros(())] * len(self.norms)

@@ -17,7 +17,7 @@ COMPARISON_DTYPE = torch.float64
 """The type of networks that are compared up to rounding."""
 
 ApplyNorm = Callable[[Norm, torch.Tensor], torch.Tensor]
-"""`Norm.__call__` in training, `Norm.collect_statistics` once after it, `Norm.infer` from then on."""
+"""`Norm.__call__` in training, `Norm.collect_statistics` once after it, `Norm.normalize_in_inference` from then on."""
 
 OutputTransform = Callable[[torch.Tensor], torch.Tensor]
 """A function of a hidden layer's outputs (schemes, networks, N, units), as dropout."""
@@ -70,7 +70,7 @@ class Dense:
         """All learned tensors."""
         return [*self.weights, *self.gains, *self.biases]
 
-    def with_batches_of(self, size: int) -> "Dense":
+    def with_batch_size(self, size: int) -> "Dense":
         """Return networks with the same parameters for mini-batches of `size` examples.
 
         Their `Norm.collect_statistics` normalizes every `size` examples along N by their own statistics.
@@ -89,7 +89,7 @@ class Dense:
         return x @ self.weights[-1] + self.biases[-1]
 
     @torch.no_grad()
-    def start_from_data(self, x: torch.Tensor) -> None:
+    def initialize_from_data(self, x: torch.Tensor) -> None:
         """Initialize weight normalization from a mini-batch: set γ and β so that every unit has mean 0 and variance 1.
 
         Salimans & Kingma 2016, section 3. Other schemes do not change.
@@ -120,10 +120,13 @@ class Dense:
             unseen: sets of digits and their classes.
         """
         self.logits(trim_to_batches(x if x.ndim > 2 else x[None], batch), Norm.collect_statistics)
-        return [compute_error_rate(self.logits(pictures[None], Norm.infer), answers) for pictures, answers in unseen]
+        return [
+            compute_error_rate(self.logits(pictures[None], Norm.normalize_in_inference), answers)
+            for pictures, answers in unseen
+        ]
 
     @torch.no_grad()
-    def measure_own_errors(
+    def measure_errors_in_training_mode(
         self, pictures: torch.Tensor, answers: torch.Tensor, size: int, orders: np.ndarray
     ) -> torch.Tensor:
         """Return the share of wrong answers, (schemes, networks), on digits that normalize each other.
@@ -136,7 +139,7 @@ class Dense:
         """
         order = torch.from_numpy(orders[:, : len(pictures) // size * size]).to(pictures.device)
         return compute_error_rate(
-            self.with_batches_of(size).logits(pictures[order], Norm.collect_statistics), answers[order]
+            self.with_batch_size(size).logits(pictures[order], Norm.collect_statistics), answers[order]
         )
 
     def _build_norms(self, batch: int) -> list[Norm]:

@@ -53,7 +53,7 @@ class LearnedEpsNorm(Norm):
         self.size = sizes
         return xhat
 
-    def prepare(self, axes: int) -> None:
+    def prepare_inference(self, axes: int) -> None:
         """Copy the current ε to the general forms of inference."""
         for where, form in self._list_general_forms():
             form.eps = self._reshape_eps(where, axes).detach()

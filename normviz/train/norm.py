@@ -58,13 +58,13 @@ class Norm:
         forms = [form for _, form in self.normalizer.parts if form is not None]
         return _NormalizationFunction.apply(x, self.normalizer) if forms else x
 
-    def prepare(self, axes: int) -> None:
+    def prepare_inference(self, axes: int) -> None:
         """Prepare for x̂ without a derivative, of tensors with this number of axes after (schemes, networks)."""
 
     @torch.no_grad()
     def collect_statistics(self, x: torch.Tensor) -> torch.Tensor:
         """Return x̂ of mini-batches joined along N, each by its own statistics; store their means for `infer`."""
-        self.prepare(5)
+        self.prepare_inference(5)
         out = x.clone()
         for number, (where, form) in enumerate(self.normalizer.parts):
             if form is not None:
@@ -74,9 +74,9 @@ class Norm:
         return out
 
     @torch.no_grad()
-    def infer(self, x: torch.Tensor) -> torch.Tensor:
+    def normalize_in_inference(self, x: torch.Tensor) -> torch.Tensor:
         """Return x̂ of any number of examples by the stored statistics."""
-        self.prepare(4)
+        self.prepare_inference(4)
         out = x.clone()
         for number, (where, form) in enumerate(self.normalizer.parts):
             if form is not None:

@@ -135,7 +135,7 @@ class Recurrent:
     @torch.no_grad()
     def infer_logits(self, x: torch.Tensor) -> torch.Tensor:
         """Return logits in inference at the end of sequences (N, steps, inputs) of one length."""
-        *_, state = self.iterate_states(x[None, None], [len(x)] * x.shape[1], Norm.infer)
+        *_, state = self.iterate_states(x[None, None], [len(x)] * x.shape[1], Norm.normalize_in_inference)
         return self.logits(state)
 
     def logits(self, states: torch.Tensor) -> torch.Tensor:

@@ -62,7 +62,10 @@ class SmallTrainingSet:
             "validation": (self.held_out, self.held_out_labels),
             "test": (self.unseen, self.answers),
         }
-        return {name: compute_error_rate(network.logits(x, Norm.infer), labels) for name, (x, labels) in sets.items()}
+        return {
+            name: compute_error_rate(network.logits(x, Norm.normalize_in_inference), labels)
+            for name, (x, labels) in sets.items()
+        }
 
 
 def _relabel(labels: torch.Tensor, seeds: Sequence[int], share: float) -> torch.Tensor:

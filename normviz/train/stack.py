@@ -232,9 +232,9 @@ class Stack:
         """Return True if a step of this scheme waits for the device: torch checks its decompositions on the host."""
         return scheme.kind.decomposes
 
-    def state(self) -> list[torch.Tensor]:
+    def list_state_tensors(self) -> list[torch.Tensor]:
         """Return every tensor that a step updates."""
-        return [*self.parameters, *self.optimizer.state()]
+        return [*self.parameters, *self.optimizer.list_state_tensors()]
 
     def _add_parameter(self, value: torch.Tensor, rate: torch.Tensor | float) -> None:
         self.parameters.append(value.clone(memory_format=torch.contiguous_format))

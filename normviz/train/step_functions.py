@@ -48,7 +48,7 @@ def make_counted_step(stack: Stack, data: StackData, losses: torch.Tensor) -> tu
 def make_graph_step(stack: Stack, data: StackData, losses: torch.Tensor) -> StepFunction:
     """Return a function that replays a step captured once as a CUDA graph."""
     step, counter = make_counted_step(stack, data, losses)
-    state = [*stack.state(), counter]
+    state = [*stack.list_state_tensors(), counter]
     before = [tensor.clone() for tensor in state]
     with _CAPTURING:
         captured = torch.cuda.CUDAGraph()

@@ -129,7 +129,9 @@ class Transformer:
     @torch.no_grad()
     def infer_logits(self, x: torch.Tensor) -> torch.Tensor:
         """Return the logits in inference, computed for some examples at a time to save memory."""
-        return torch.cat([self.logits(part, Norm.infer) for part in x.split(EXAMPLES_PER_PASS, dim=1)], dim=2)
+        return torch.cat(
+            [self.logits(part, Norm.normalize_in_inference) for part in x.split(EXAMPLES_PER_PASS, dim=1)], dim=2
+        )
 
     @torch.no_grad()
     def measure_mean_squares(self, x: torch.Tensor) -> torch.Tensor:

@@ -26,7 +26,7 @@ class Presence:
     session: str
     page: str = ""
 
-    def on(self, page: str) -> bool:
+    def is_on_page(self, page: str) -> bool:
         """Return True if the session is connected and on this page; False without a server, as in a test."""
         return self.page == page and runtime.exists() and runtime.get_instance().is_active_session(self.session)
 

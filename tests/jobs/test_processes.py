@@ -243,8 +243,8 @@ def test_an_error_in_keeping_a_report_is_an_error_of_the_job_and_ends_it(queue):
 
 def test_workers_are_warmed_once_and_no_more_than_there_may_be():
     with ProcessExecutor(2, initializer=process) as pool:
-        pool.warm()
-        pool.warm()
+        pool.start_workers()
+        pool.start_workers()
         warmed = {worker.number for worker in pool._free}
         assert len(warmed) == 2
         assert result(JobQueue(pool, lease=STARTED), "process") in warmed

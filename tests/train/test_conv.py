@@ -93,7 +93,9 @@ def test_batch_norm_infers_as_torch_nn_does(batches):
         one(batch)
     network.logits(x.flatten(0, 1)[None], Norm.collect_statistics)
     unseen = split_pictures(CPU).test[0][:5]
-    torch.testing.assert_close(network.logits(unseen[None], Norm.infer)[0, 0], one.eval()(unseen), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        network.logits(unseen[None], Norm.normalize_in_inference)[0, 0], one.eval()(unseen), rtol=1e-4, atol=1e-5
+    )
 
 
 def test_units_are_look_at_one_by_one(batches):

@@ -100,7 +100,10 @@ def test_two_steps_of_training_and_the_inference_behind_them_are_those_of_torch_
     for each in settling.split(BATCH):
         plain(each)
     torch.testing.assert_close(
-        stack.logits(unseen[None], Norm.infer)[place, network], plain.eval()(unseen), rtol=1e-6, atol=1e-8
+        stack.logits(unseen[None], Norm.normalize_in_inference)[place, network],
+        plain.eval()(unseen),
+        rtol=1e-6,
+        atol=1e-8,
     )
 
 
@@ -147,7 +150,7 @@ def test_every_scheme_gives_numbers_in_training_and_in_inference(key):
     stack = stacked((key,), dtype=torch.float32)
     x, labels = (each.to(dtype) for each, dtype in zip(examples(), (torch.float32, torch.int64), strict=True))
     Trainer(stack.parameters, "adam", 0.01).step(cross_entropy(stack.logits(x[None]), labels))
-    for how in (Norm.collect_statistics, Norm.infer):
+    for how in (Norm.collect_statistics, Norm.normalize_in_inference):
         assert stack.logits(x[None], how).isfinite().all()
 
 

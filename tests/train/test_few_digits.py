@@ -94,7 +94,7 @@ def test_errors_are_those_of_the_kept_statistics():
     found = few.measure_errors(network)
     seen, unseen = found["training"], found["test"]
     network.logits(few.x[:, :16], Norm.collect_statistics)
-    told = network.logits(few.x, Norm.infer).argmax(-1)
+    told = network.logits(few.x, Norm.normalize_in_inference).argmax(-1)
     np.testing.assert_allclose(seen, (told != few.labels).float().mean(-1))
     assert unseen.shape == (2, 2)
     assert return_unchanged(few.x) is few.x

@@ -119,7 +119,7 @@ def test_inference_is_by_the_statistics_of_every_step_and_beyond_by_those_of_the
         plain.eval()
         longer = sequences(1, len(STILL) + 3, seed=1)
         every = [BATCH] * longer.shape[3]
-        *_, state = network.iterate_states(longer, every, Norm.infer)
+        *_, state = network.iterate_states(longer, every, Norm.normalize_in_inference)
         torch.testing.assert_close(network.logits(state)[1, 1], plain(longer[1, 0], every))
 
 

@@ -70,7 +70,9 @@ def test_with_a_fixed_smoothing_term_it_is_the_dense_network():
         network.logits(x, Norm.collect_statistics)
     for ours, theirs in zip(smoothed.parameters, plain.parameters, strict=True):
         torch.testing.assert_close(ours, theirs)
-    torch.testing.assert_close(smoothed.logits(x, Norm.infer), plain.logits(x, Norm.infer))
+    torch.testing.assert_close(
+        smoothed.logits(x, Norm.normalize_in_inference), plain.logits(x, Norm.normalize_in_inference)
+    )
 
 
 def test_a_step_with_a_learned_smoothing_term_is_that_of_torch_nn():

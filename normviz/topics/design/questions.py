@@ -116,7 +116,7 @@ def describe_answer_count(demands: Demands, schemes: FoundSchemes) -> str:
         '6 of 81 schemes on a dense layer ignore single training case re-scaling.'
     """
     everything = len(find_schemes(Demands(demands.layer, weights=demands.weights)))
-    what = capitalize_first(join_words(map(format_demand, demands.each), "and"))
+    what = capitalize_first(join_words(map(format_demand, demands.all_demands), "and"))
     return (
         f"{len(schemes):,} of {everything:,} schemes on a {LAYER_WORDS[demands.layer]} layer "
         f"{what[0].lower()}{what[1:]}."

@@ -69,7 +69,7 @@ def format_demand(demand: Demand) -> str:
 
 def describe_relaxation(near: NearMiss, demands: Demands) -> str:
     """Return how many schemes remain without the demands that the nearest schemes miss; without the full stop."""
-    missed = [f"to {format_demand(each)}" for each in demands.each if each[0] in near.missed]
+    missed = [f"to {format_demand(each)}" for each in demands.all_demands if each[0] in near.missed]
     remain = "remains" if near.schemes == 1 else "remain"
     return f"Without the demand {join_words(missed, 'and')}, {pluralize(near.schemes, 'scheme')} {remain}"
 

@@ -54,7 +54,7 @@ def join_running(missing: Sequence[Part]) -> bool:
 SOURCE = RunSource(
     find_missing_parts,
     lambda missing: get_experiment_queue(),
-    lambda part, arrays: get_archive().keep(part, arrays),
+    lambda part, arrays: get_archive().store_result(part, arrays),
     is_automatic=join_running,
 )
 

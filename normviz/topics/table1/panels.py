@@ -123,7 +123,7 @@ def show_case_answer(
 ) -> None:
     """Show the answer of a case: the curves, whether the guess was right, the reason, and the three checks."""
     change = TRANSFORMATIONS[cell.transformation]
-    losses = get_table_results().losses(scheme, setting)[:, [ORIGINAL, find_network_index(change, view["follow"])]]
+    losses = get_table_results().get_losses(scheme, setting)[:, [ORIGINAL, find_network_index(change, view["follow"])]]
     shown, note = _choose_plot_data(cell, scheme, change, setting, losses)
     with st.container(key="answer", horizontal=True):
         with st.container(key="shown"):
@@ -362,7 +362,7 @@ def _list_notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
     change, known = TRANSFORMATIONS[cell.transformation], get_table_results()
     named = {"The network": ORIGINAL, "The twin": find_network_index(change)}
     for name, place in named.items():
-        failure = known.failure(scheme, setting, place)
+        failure = known.get_failure(scheme, setting, place)
         if failure is not None:
             notes.append(
                 f"{name} stopped being finite at step {failure.step}: {failure.tensor} overflowed {setting.dtype}. "

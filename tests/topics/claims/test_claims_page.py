@@ -250,5 +250,5 @@ def test_a_table_has_what_is_shown():
 
 
 def test_shipped_numbers_have_four_digits():
-    record = Evidence([Trial("so", True, (1.23456789e-7, float("nan")))]).record()
+    record = Evidence([Trial("so", True, (1.23456789e-7, float("nan")))]).to_record()
     assert round_values(record)["trials"][0]["values"] == [1.235e-7, None]

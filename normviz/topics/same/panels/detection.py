@@ -50,7 +50,7 @@ def show_detector(view: View) -> None:
             "Axes", list(LAYOUT_NAMES), key=PREFIX + "layout", **PERSIST_STATE, format_func=LAYOUT_NAMES.__getitem__,
             help="What the axes of both arrays are. Any: every order that has as many is tried.",
         )  # fmt: skip
-    arrays = st.session_state.get(ARRAYS_KEY) if view["try"] == OWN_FILES else EXAMPLES[view["try"]].arrays()
+    arrays = st.session_state.get(ARRAYS_KEY) if view["try"] == OWN_FILES else EXAMPLES[view["try"]].make_arrays()
     with right:
         if arrays is not None:
             _show_detection(arrays, None if view["layout"] == ANY_LAYOUT else view["layout"])
