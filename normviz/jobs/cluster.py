@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from normviz.core.errors import InvalidInput
-from normviz.jobs.executors import STOP_POLL_SECONDS, Control, limit_to_one_core
+from normviz.jobs.executors import STOP_POLL_SECONDS, JobControl, limit_to_one_core
 from normviz.jobs.versions import check_versions, get_installed_versions
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class DaskControl:
 class SentJob:
     """A job on the cluster: its control, the future of its sender, and the future of Dask."""
 
-    control: Control
+    control: JobControl
     future: Future[Any]
     task: "distributed.Future"
 
@@ -144,7 +144,7 @@ class SchedulerConnection:
         except Exception as error:
             return error
 
-    def send(self, function: Callable[..., Any], job: Any, control: Control, *more: Any) -> Future[Any]:
+    def send(self, function: Callable[..., Any], job: Any, control: JobControl, *more: Any) -> Future[Any]:
         """Let a worker call the function with the job, a control and further arguments; return the future result."""
         key = f"normviz-{uuid4().hex}"
         there = DaskControl(self.client.id, key)

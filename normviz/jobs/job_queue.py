@@ -17,9 +17,9 @@ from threading import RLock
 from typing import Any
 from weakref import WeakSet
 
-from normviz.jobs.executors import perform
+from normviz.jobs.executors import perform_job
 from normviz.jobs.failures import clear_error_frames
-from normviz.jobs.limits import NO_LIMITS, Limits
+from normviz.jobs.limits import NO_LIMITS, JobLimits
 from normviz.jobs.requests import JobRequest, JobRun, ResultCallback, return_false
 from normviz.jobs.spec import Job, compute_digest
 from normviz.jobs.speed import MeasuredSeconds, SpeedEstimator, get_modelled_seconds
@@ -53,7 +53,7 @@ class JobQueue:
         lease: float = LEASE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
         jobs_per_request: int = 1,
-        limits: Limits = NO_LIMITS,
+        limits: JobLimits = NO_LIMITS,
         is_done: Callable[[Job[Any]], bool] = _assume_unfinished,
         warm: Callable[[], object] = return_false,
         workers: int | None = None,
@@ -192,7 +192,7 @@ class JobQueue:
             error: Exception | None = None
             if not run.should_stop():  # as after a run that could not be handed in
                 try:
-                    future = self._executor.submit(perform, run.job, run, self.limits)
+                    future = self._executor.submit(perform_job, run.job, run, self.limits)
                 except Exception as raised:  # as from a pool whose processes have died
                     error = raised
                 else:

@@ -32,7 +32,7 @@ MAX_PARTS_IN_MEMORY = 512
 """The maximal number of parts whose results a server keeps in memory."""
 
 
-class Archive:
+class ResultArchive:
     """The results of parts for all sessions and threads of a server, with complete ones on disk too."""
 
     def __init__(self, disk: ResultCache) -> None:

@@ -20,7 +20,7 @@ MAX_FACTOR = 20.0
 """The largest factor; the smallest is its inverse."""
 
 PROBE_SECONDS = 9.5e-4
-"""CPU seconds of the probe in `measure_processor` on the machine of the cost models."""
+"""CPU seconds of the probe in `measure_slowdown` on the machine of the cost models."""
 
 SETTLING_SECONDS = 3.0
 """The time constant with which the displayed seconds approach a new estimate."""
@@ -35,7 +35,7 @@ def get_modelled_seconds(job: Any) -> float:
 
 
 @lru_cache(maxsize=1)
-def measure_processor() -> float:
+def measure_slowdown() -> float:
     """Return the CPU seconds of this machine for one modelled second, measured by a computation of 5 ms."""
     weights = np.full((64, 64), 0.01, np.float32)
 
@@ -48,11 +48,11 @@ def measure_processor() -> float:
     return min(probe() for _ in range(5)) / PROBE_SECONDS
 
 
-def guess_factor() -> float:
+def guess_slowdown() -> float:
     """Return a guess of measured over modelled seconds before any job has run, larger on busy cores."""
     cores = os.cpu_count() or 1
     busy = os.getloadavg()[0] / cores if hasattr(os, "getloadavg") else 0.0
-    return measure_processor() * max(busy, 1.0)
+    return measure_slowdown() * max(busy, 1.0)
 
 
 class Countdown:

@@ -34,7 +34,7 @@ class InferenceStatistics:
     matrix: torch.Tensor | None = None
 
 
-class Norm:
+class NormLayer:
     """The schemes of a stack on one layer's tensor (schemes, networks, N, H, W, C).
 
     Args:
@@ -97,9 +97,9 @@ def mask_gain(gain: torch.Tensor, schemes: Sequence[Scheme]) -> torch.Tensor:
     return torch.where(torch.tensor(has_gain, device=gain.device).view(-1, *[1] * (gain.ndim - 1)), gain, 1.0)
 
 
-def create_weight_norm(schemes: Sequence[Scheme], shape: Shape, like: torch.Tensor) -> Norm:
+def create_weight_norm(schemes: Sequence[Scheme], shape: Shape, like: torch.Tensor) -> NormLayer:
     """Return the normalization of weights (schemes, networks, kh, kw, Cin, Cout) by the schemes that act on weights."""
-    return Norm([scheme.weight_part for scheme in schemes], shape, 0.0, like)
+    return NormLayer([scheme.weight_part for scheme in schemes], shape, 0.0, like)
 
 
 class _NormalizationFunction(torch.autograd.Function):

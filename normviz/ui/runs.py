@@ -13,7 +13,7 @@ from normviz.describe.wording import format_duration
 from normviz.jobs.failures import describe_error
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.requests import JobRequest, ResultCallback
-from normviz.jobs.speed import SpeedEstimator, guess_factor
+from normviz.jobs.speed import SpeedEstimator, guess_slowdown
 from normviz.ui.sessions import get_current_session
 
 WAIT_SECONDS = 0.25
@@ -29,7 +29,7 @@ MIN_SECONDS_SHOWN = 10.0
 @st.cache_resource
 def get_server_speed() -> SpeedEstimator:
     """Return the measured speed of this server, shared by all of its queues."""
-    return SpeedEstimator(guess_factor)
+    return SpeedEstimator(guess_slowdown)
 
 
 def return_true(jobs: Sequence[Any]) -> bool:

@@ -111,7 +111,7 @@ def test_one_process_has_all_jobs_of_the_gpu(there, monkeypatch):
     pool = SingleGpuExecutor(16)
     jobs = [Trains(), Count(1), Trains("cuda"), Trains("cpu"), Trains()]
     for job in jobs:
-        pool.submit(executors.perform, job, None)
+        pool.submit(executors.perform_job, job, None)
     pool.start_workers()
     others, single = pools
     assert (others.workers, single.workers) == (16, 1)

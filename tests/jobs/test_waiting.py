@@ -209,15 +209,15 @@ def test_a_machine_is_guessed_before_its_first_job(monkeypatch):
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     for load, factor in ((0.3, 1.5), (8.0, 6.0)):
         monkeypatch.setattr("os.getloadavg", lambda load=load: (load, 0, 0), raising=False)
-        assert speed.guess_factor() == factor
-    told = SpeedEstimator(speed.guess_factor)
+        assert speed.guess_slowdown() == factor
+    told = SpeedEstimator(speed.guess_slowdown)
     assert told.estimate_slowdown("training") == 6.0
     told.add_measurement("training", 100.0, 100.0)
     assert told.estimate_slowdown("training") < 1.5  # what is measured counts more
 
 
 def test_this_machine_is_measured():
-    assert 0.05 < speed.measure_processor() < 20
+    assert 0.05 < speed.measure_slowdown() < 20
 
 
 def run_slowly(slow, later, clock, rate):

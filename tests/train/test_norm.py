@@ -9,7 +9,7 @@ from normviz.core.fields import Field
 from normviz.core.kinds.whitening import compute_inverse_root
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.train.norm import Norm, create_weight_norm
+from normviz.train.norm import NormLayer, create_weight_norm
 
 SHAPE = (4, 3, 2, 6)
 EPS = 1e-3
@@ -24,7 +24,7 @@ def numbers(*shape, seed=0):
 
 
 def norm(*schemes, shape=SHAPE, eps=EPS):
-    return Norm(schemes, shape, eps, LIKE)
+    return NormLayer(schemes, shape, eps, LIKE)
 
 
 def agree(layer, schemes, x, eps):
@@ -173,7 +173,7 @@ def test_a_network_that_diverges_leaves_the_others_as_they_are():
     layer, x = norm(*schemes), numbers(3, 2, 2 * SHAPE[0], *SHAPE[1:])
     bad = x.clone()
     bad[:, 0, 0] = np.inf
-    for how in (Norm.collect_statistics, Norm.normalize_in_inference):
+    for how in (NormLayer.collect_statistics, NormLayer.normalize_in_inference):
         good, mixed = how(layer, x), how(layer, bad)
         assert not mixed[:, 0].isfinite().all()
         torch.testing.assert_close(mixed[:, 1], good[:, 1])

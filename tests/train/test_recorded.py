@@ -130,8 +130,8 @@ def with_a_shape_of_its_own(loss):
 
 @pytest.mark.parametrize("fake", [with_a_fetched_number, with_a_branch, with_a_shape_of_its_own])
 def test_what_waits_for_the_device_is_refused(fake, monkeypatch):
-    real = stack.Stack.step
-    monkeypatch.setattr(stack.Stack, "step", lambda self, *batch: fake(real(self, *batch)))
+    real = stack.NetworkStack.step
+    monkeypatch.setattr(stack.NetworkStack, "step", lambda self, *batch: fake(real(self, *batch)))
     with pytest.raises(RuntimeError, match="not permitted when stream is capturing"):
         difference(ADAM)
 

@@ -17,7 +17,7 @@ from normviz.jobs.spec import run_to_end
 from normviz.topics.table1.forward import ForwardJob, ForwardMeasurement, is_fading, reduce_to_first_layer
 from normviz.topics.table1.training import TableTrainingJob, TableTrainingOutcome
 from normviz.train import cost
-from normviz.train.problem import MEASURED_NETWORKS, NETWORKS, Failure
+from normviz.train.problem import MEASURED_NETWORKS, NETWORKS, TrainingFailure
 from normviz.train.setting import Setting
 
 Part = TypeVar("Part")
@@ -33,7 +33,7 @@ class NetworkRecord(NamedTuple):
     """
 
     losses: np.ndarray
-    failure: Failure | None
+    failure: TrainingFailure | None
     device: str = ""
 
 
@@ -83,7 +83,7 @@ class TableResults:
         done = min(setting.steps, *map(len, found))
         return np.stack([losses[:done] for losses in found], axis=1)
 
-    def get_failure(self, scheme: Scheme, setting: Setting, network: int) -> Failure | None:
+    def get_failure(self, scheme: Scheme, setting: Setting, network: int) -> TrainingFailure | None:
         """Return where a network stopped being finite; None if it did not, or not known yet."""
         return self._get_record(_make_network_keys(scheme, setting)[network]).failure
 
@@ -132,7 +132,7 @@ class TableResults:
         return self._records.get(key) or EMPTY_RECORD
 
 
-def plan_budget(setting: Setting) -> cost.Budget:
+def plan_budget(setting: Setting) -> cost.TrainingBudget:
     """Return the budget by which jobs are cut before they run, with all memory of a GPU counted as free.
 
     The job itself measures free memory and speed, and cuts itself into blocks.

@@ -10,7 +10,7 @@ from normviz.core.fields import Field
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.jobs.executors import perform
+from normviz.jobs.executors import perform_job
 from normviz.jobs.spec import run_to_end
 from normviz.topics.table1.results import TableResults
 from normviz.topics.table1.table import build_cells
@@ -18,7 +18,7 @@ from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import twins
 from normviz.train.problem import NETWORKS, find_network_index, make_problem
 from normviz.train.setting import Setting
-from normviz.train.twins import Failure, find_failures, train_twins
+from normviz.train.twins import TrainingFailure, find_failures, train_twins
 
 SETTING = Setting(steps=6, batch=8, width=8)
 SCHEMES_3 = [SCHEMES[key] for key in ("batch", "weight", "layer")]
@@ -59,7 +59,7 @@ def keys(jobs):
 def fill_until(results, steps, schemes, setting):
     """What a run leaves that is stopped after so many steps of every job."""
     for job in results.find_missing(schemes, setting):
-        trained = perform(job, Until(steps))
+        trained = perform_job(job, Until(steps))
         if trained is not None:
             results.store_outcome(job, trained)
 
@@ -147,7 +147,7 @@ def test_a_longer_run_is_not_lost_to_a_shorter_one():
     whole = results.get_losses(SCHEMES_3[0], SETTING)
     for steps in (1, 3):
         job = TableTrainingJob.of(SCHEMES_3, SETTING, ALL)
-        results.store_outcome(job, perform(job, Until(steps)))
+        results.store_outcome(job, perform_job(job, Until(steps)))
     assert results.find_missing(SCHEMES_3, SETTING) == []
     assert np.array_equal(results.get_losses(SCHEMES_3[0], SETTING), whole)
 
@@ -271,6 +271,6 @@ def test_the_tensor_that_overflows_first_is_named():
     half = replace(SETTING, dtype="float16", rate=1000.0)  # float16 ends at 65,504
     rows = [SCHEMES["batch"], SCHEMES["rms"]]
     *_, found = find_failures(rows, half, [find_network_index(TRANSFORMATIONS["dataset-rescaling"])])
-    assert found[0, 0] == Failure(3, "the normalized summed inputs of layer 1")
+    assert found[0, 0] == TrainingFailure(3, "the normalized summed inputs of layer 1")
     *_, found = find_failures(rows, replace(half, dtype="float32"), [0])
     assert found == {}

@@ -24,7 +24,7 @@ from normviz.topics.table1.panels import SCRIPT_NOTE
 from normviz.topics.table1.results import TableResults
 from normviz.topics.table1.script import SCRIPT_LINE_LENGTH, write_cell_script
 from normviz.topics.table1.table import build_cells, compute_loss_gaps, measure_cells
-from normviz.train.problem import ORIGINAL, PROBE, find_controls, find_network_index
+from normviz.train.problem import ORIGINAL, PROBE, find_control_networks, find_network_index
 from normviz.train.setting import HALF_DTYPES, Setting
 
 SMALL = {
@@ -181,7 +181,9 @@ def test_the_control_is_the_engines_where_its_rounding_shows(dtype, change):
     names, _ = run(write_cell_script(scheme, TRANSFORMATIONS[change], setting))
     gaps = compute_loss_gaps(results.get_losses(scheme, setting)).max(0)
     for name, disturbed in (("near", "rounding"), ("far", "magnified")):
-        assert names[name][1] == pytest.approx(gaps[find_controls(TRANSFORMATIONS[change], disturbed)].max(), rel=0.05)
+        assert names[name][1] == pytest.approx(
+            gaps[find_control_networks(TRANSFORMATIONS[change], disturbed)].max(), rel=0.05
+        )
     assert names["probe"][1] == pytest.approx(gaps[PROBE], rel=0.05)
 
 

@@ -22,7 +22,7 @@ from normviz.train.problem import NETWORKS
 from normviz.train.setting import Setting
 from normviz.ui.runs import PAGE_POLL_SECONDS
 from normviz.ui.sessions import PRESENCE_KEY as PRESENCE
-from normviz.ui.sessions import Presence
+from normviz.ui.sessions import SessionPresence
 
 LONG = {"layer": "conv", "width": "128", "depth": "4", "batch": "256", "steps": "1000"}
 """Hours of training, before which the page asks."""
@@ -159,7 +159,7 @@ def test_a_page_that_was_merely_slow_trains_the_rest_by_itself(held, clock, monk
 
 def test_a_page_that_is_open_keeps_its_training_however_late_it_looks(held, clock, monkeypatch):
     """As in a tab in the background, or on a busy server; and a page that was left does not."""
-    monkeypatch.setattr(Presence, "on", lambda presence, page: presence.page == page)
+    monkeypatch.setattr(SessionPresence, "on", lambda presence, page: presence.page == page)
     at = open_now(reveal="1", schemes="rms", seed="36", **SMALL)
     assert held.waits.wait(SOON)
     request = asked(at).request
