@@ -95,8 +95,8 @@ def build(scheme: Scheme, setting: Setting, problem: Problem, network: int) -> n
     if scheme.key == "weight":
         first.bias = nn.Parameter(torch.full((width,), INITIAL_BIAS, dtype=torch.float64))
         weight_norm(first).parametrizations.weight.original0.data.fill_(1.0)
-    elif scheme.on_weights is not None:
-        register_parametrization(first, "weight", Kernel(scheme.on_weights, 0.0, (2, 3, 1, 0)))
+    elif scheme.weight_part is not None:
+        register_parametrization(first, "weight", Kernel(scheme.weight_part, 0.0, (2, 3, 1, 0)))
     for name, parameter in norm.named_parameters():
         parameter.data.fill_(1.0 if name.endswith("weight") else INITIAL_BIAS)
     return net.to(setting.device)
@@ -121,7 +121,7 @@ def _norm(scheme: Scheme, setting: Setting) -> nn.Module:
             return nn.Sequential(nn.RMSNorm(width, eps, elementwise_affine=False), affine)
         case "instance" | "layer-spatial" if conv:
             return nn.InstanceNorm2d(width, eps, affine=True)
-    if scheme.on_activations is None or (not scheme.fields and scheme.function is None):
+    if scheme.activation_part is None or (not scheme.fields and scheme.function is None):
         return affine
     return nn.Sequential(Kernel(scheme, eps, (0, 2, 3, 1)), affine)
 

@@ -101,7 +101,7 @@ def split_keys(text: str) -> Invariances:
 def build_design_record(scheme: Scheme, invariances: Invariances, layer: str) -> dict[str, Any]:
     """Return a scheme with its invariances as plain data."""
     *fields, weights = split_scheme(scheme)
-    summation, suppression = (None if field is None else field.named() for field in fields)
+    summation, suppression = (None if field is None else field.to_dict() for field in fields)
     return {
         "summation": summation,
         "suppression": suppression,

@@ -114,7 +114,7 @@ def parse_words(words: Sequence[str], is_sweep: bool = False) -> CommandRequest:
     options_of = ALIASES[name].settings if name in ALIASES else {key: key for key in declared}
     for option, key in options_of.items():
         parser.add_argument(
-            f"--{option.replace('_', '-')}", dest=key, help=declared[key].about().replace("%", "%%")
+            f"--{option.replace('_', '-')}", dest=key, help=declared[key].write_help().replace("%", "%%")
         )  # fmt: skip
     found = {key: value for key, value in vars(parser.parse_args(options)).items() if value is not None}
     as_json = found.pop("json")
@@ -131,7 +131,7 @@ def parse_words(words: Sequence[str], is_sweep: bool = False) -> CommandRequest:
 def _parse_value(declared: Declaration, text: str) -> Any:
     """Return the value of a text. The setting checks its bounds later."""
     try:
-        return declared.argparse_kwargs().get("type", str)(text)
+        return declared.make_argparse_kwargs().get("type", str)(text)
     except ValueError as error:
         raise InvalidInput(
             f"--{declared.name} {text}: {declared.format_limits() or 'another value'} would do."

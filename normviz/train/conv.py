@@ -64,7 +64,7 @@ class Conv:
         self.classifier = first(prod(shapes[-1][1:]), DIGIT_CLASSES, part=len(shapes))
         self.offset = torch.zeros(*lead, 1, DIGIT_CLASSES, device=device)
         self.schemes = schemes
-        activations = [scheme.on_activations for scheme in schemes]
+        activations = [scheme.activation_part for scheme in schemes]
         self.norms = [Norm(activations, shape, eps, self.offset) for shape in shapes]
         self.on_weights = [create_weight_norm(schemes, size, self.offset) for size in sizes]
 

@@ -141,7 +141,7 @@ class Dense:
 
     def _build_norms(self, batch: int) -> list[Norm]:
         """Return the normalization of every layer, for mini-batches of `batch` examples."""
-        activations = [scheme.on_activations for scheme in self.schemes]
+        activations = [scheme.activation_part for scheme in self.schemes]
         return [Norm(activations, (batch, 1, 1, width), self.eps, self.weights[0]) for width in self.widths]
 
     def _normalize_layer(self, k: int, x: torch.Tensor, apply_norm: ApplyNorm) -> torch.Tensor:

@@ -74,7 +74,7 @@ class LearnedEpsDense(Dense):
         initial_eps: Sequence[float], device: torch.device, dtype: torch.dtype = torch.float32,
     ) -> None:  # fmt: skip
         super().__init__(schemes, seeds, widths, batch, 0.0, device, dtype)
-        activations, like = [scheme.on_activations for scheme in schemes], self.weights[0]
+        activations, like = [scheme.activation_part for scheme in schemes], self.weights[0]
         self.smoothed = [
             LearnedEpsNorm(activations, (batch, 1, 1, width), initial_eps, len(seeds), like) for width in widths
         ]  # fmt: skip

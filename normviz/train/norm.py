@@ -99,7 +99,7 @@ def mask_gain(gain: torch.Tensor, schemes: Sequence[Scheme]) -> torch.Tensor:
 
 def create_weight_norm(schemes: Sequence[Scheme], shape: Shape, like: torch.Tensor) -> Norm:
     """Return the normalization of weights (schemes, networks, kh, kw, Cin, Cout) by the schemes that act on weights."""
-    return Norm([scheme.on_weights for scheme in schemes], shape, 0.0, like)
+    return Norm([scheme.weight_part for scheme in schemes], shape, 0.0, like)
 
 
 class _NormalizationFunction(torch.autograd.Function):
@@ -132,7 +132,7 @@ def _normalize_batches(
             kept.mean = _average_over_examples(form.summation(x))
         xhat = form.forward(x.clone())
         if b is not None and _mixes_examples(b, shape):
-            size = b.least(shape)
+            size = b.find_smallest_size(shape)
             unbiased = size / (size - 1) if a == b and size > 1 else 1.0
             kept.variance = _average_over_examples(unbiased * _compute_variance(form, x))
         return xhat.flatten(2, 3), kept
@@ -162,7 +162,7 @@ def _normalize_by_stored(form: Any, x: torch.Tensor, stored: InferenceStatistics
 
 def _mixes_examples(field: Field, shape: Shape) -> bool:
     """Return True if several examples share a statistic."""
-    return field.canonical(shape).rules[0] != OWN
+    return field.simplify(shape).rules[0] != OWN
 
 
 def _average_over_examples(statistic: torch.Tensor) -> torch.Tensor:

@@ -66,7 +66,7 @@ class Recurrent:
         self.bias = torch.zeros(*lead, units, device=device, dtype=dtype)
         self.offset = torch.zeros(*lead, DIGIT_CLASSES, device=device, dtype=dtype)
         self.schemes = schemes
-        activations = [scheme.on_activations for scheme in schemes]
+        activations = [scheme.activation_part for scheme in schemes]
         whole = (self.still[0], len(self.still), 1, units)
         shapes = [whole] if self.sequence else [(n, 1, 1, units) for n in self.still]
         self.norms = [Norm(activations, shape, eps, self.incoming) for shape in shapes]

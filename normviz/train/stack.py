@@ -69,7 +69,7 @@ class StackNormalizer:
     ) -> None:
         def canonical(position: int) -> str:
             scheme = schemes[position]
-            return "" if scheme is None else str(scheme.canonical(shape))
+            return "" if scheme is None else str(scheme.compute_canonical_key(shape))
 
         self.dtype = dtype
         order = sorted(range(len(schemes)), key=canonical)
@@ -111,7 +111,7 @@ def _index_positions(positions: list[int], device: torch.device) -> slice | torc
 def _make_form(
     scheme: Scheme | None, shape: Shape, eps: float, like: torch.Tensor
 ) -> GeneralForm | PointwiseForm | SpectralForm | WhiteningForm | None:
-    if scheme is None or not scheme.acts:
+    if scheme is None or not scheme.has_effect:
         return None
     if scheme.kind.decomposes:
         initialize_linear_algebra(like.device)
@@ -142,7 +142,7 @@ class Stack:
         self.setting, like = setting, classifier
         lead = (len(schemes), weights[0].shape[0])
         self.layers = range(setting.depth)
-        act, wts = [scheme.on_activations for scheme in schemes], [scheme.on_weights for scheme in schemes]
+        act, wts = [scheme.activation_part for scheme in schemes], [scheme.weight_part for scheme in schemes]
         types = [getattr(torch, setting.dtype), *(like.dtype for _ in self.layers[1:])]
         self.acts = [StackNormalizer(act, *on, setting.eps, like) for on in zip(setting.shapes, types, strict=True)]
         self.wts = [StackNormalizer(wts, *on, 0.0, like) for on in zip(setting.weight_shapes, types, strict=True)]

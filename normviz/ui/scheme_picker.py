@@ -176,7 +176,7 @@ def find_scheme_group(key: str) -> str:
         return "own"
     if not scheme.fields:
         return "without"
-    return "weights" if scheme.on_weights is not None else "activations"
+    return "weights" if scheme.weight_part is not None else "activations"
 
 
 def format_scheme_choice(key: str) -> str:

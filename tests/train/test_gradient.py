@@ -45,12 +45,12 @@ def agree(scheme, eps, seed=0):
         if scheme.kind.divides_by_singular_value:
             form = SpectralForm()
         elif scheme.kind.divides_by_matrix:
-            form = WhiteningForm(scheme.matrices(SHAPE), eps)
+            form = WhiteningForm(scheme.count_matrices(SHAPE), eps)
         else:
             averages = (
                 None if f is None else FieldAverage(f, SHAPE, z) for f in (scheme.summation, scheme.suppression)
             )
-            form = GeneralForm(*averages, eps, scheme.scale(SHAPE))
+            form = GeneralForm(*averages, eps, scheme.compute_scale(SHAPE))
         assert torch.allclose(form.forward(z), reference, rtol=1e-9, atol=1e-9)
         assert torch.allclose(form.backward(g), wanted, rtol=1e-8, atol=1e-8 * wanted.abs().max())
 
@@ -110,7 +110,7 @@ class Net(nn.Module):
         self.last.bias.data.zero_()
 
     def forward(self, x):
-        on_weights, on_activations = self.scheme.on_weights, self.scheme.on_activations
+        on_weights, on_activations = self.scheme.weight_part, self.scheme.activation_part
         w = self.weight if on_weights is None else normalize(self.weight, on_weights, 0.0).xhat
         a = (x @ w.reshape(-1, w.shape[-1])).reshape(self.setting.shapes[0])
         xhat = a if on_activations is None else normalize(a, on_activations, self.setting.eps).xhat

@@ -15,7 +15,7 @@ SHAPE = (4, 3, 2, 6)
 EPS = 1e-3
 LIKE = torch.empty(0, dtype=torch.float64)
 ON_ACTIVATIONS = [key for key, scheme in SCHEMES.items() if scheme.fields and not scheme.is_weight_scheme]
-ON_WEIGHTS = [key for key, scheme in SCHEMES.items() if scheme.on_weights]
+ON_WEIGHTS = [key for key, scheme in SCHEMES.items() if scheme.weight_part]
 GHOST = SCHEMES["custom"].with_fields(*[Field.parse("groups(2), full, full, own")] * 2)
 
 
@@ -50,7 +50,7 @@ def test_training_is_the_kernel_with_autograd(key, eps):
 @pytest.mark.parametrize("key", ON_WEIGHTS)
 def test_weights_are_normalized_by_what_acts_on_them(key):
     scheme, shape = SCHEMES[key], (2, 2, 3, 5)
-    agree(create_weight_norm([scheme], shape, LIKE), [scheme.on_weights], numbers(1, 2, *shape), 0.0)
+    agree(create_weight_norm([scheme], shape, LIKE), [scheme.weight_part], numbers(1, 2, *shape), 0.0)
 
 
 def test_schemes_in_any_order_some_of_them_twice_or_none():

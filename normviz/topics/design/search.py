@@ -112,12 +112,12 @@ def build_from_fields(summation: Field | None, suppression: Field | None, weight
 
 def get_front_key(scheme: Scheme) -> str:
     """Return the front of a scheme, of `FRONT_KEYS`; for a scheme of weights, its own key."""
-    return "none" if scheme.on_weights is None else scheme.on_weights.key
+    return "none" if scheme.weight_part is None else scheme.weight_part.key
 
 
 def split_scheme(scheme: Scheme) -> tuple[Field | None, Field | None, str | None]:
     """Return the summation and the suppression field on activations, and the key of the scheme on weights, or None."""
-    front, behind = scheme.on_weights, scheme.on_activations
+    front, behind = scheme.weight_part, scheme.activation_part
     fields = (None, None) if behind is None else (behind.summation, behind.suppression)
     return *fields, None if front is None else front.key
 
@@ -276,10 +276,10 @@ def group_scheme_names(rows: Iterable[Scheme], layer: str) -> NamedSchemes:
     uncounted = []
     for row in rows:
         shape = SHAPES[layer][row.is_weight_scheme]
-        rules = [rule for field in row.fields for rule in field.canonical(shape).rules]
+        rules = [rule for field in row.fields for rule in field.simplify(shape).rules]
         # A scheme of weights alone is the front itself, with no step behind it.
         if row.is_weight_scheme or (row.is_general_form and {*rules} <= {*SEARCHED_RULES}):
-            counted.setdefault(row.canonical(shape), []).append(row.key)
+            counted.setdefault(row.compute_canonical_key(shape), []).append(row.key)
         else:
             uncounted.append(row.key)
     return NamedSchemes(tuple(map(tuple, counted.values())), tuple(uncounted))
@@ -297,7 +297,7 @@ def list_registered_schemes(layer: str, front_keys: tuple[str, ...]) -> list[Sch
 def _is_step(scheme: Scheme, layer: str) -> bool:
     """Return True if x̂ is more than zeros and signs, as it is unless a field holds a single element or a pair."""
     shape = CONDITION_SHAPES[layer]
-    return scheme.on_activations is None or (
+    return scheme.activation_part is None or (
         not scheme.kind.divides_by_matrix and explain_degeneracy(scheme, shape, 0.0) is None
     )
 

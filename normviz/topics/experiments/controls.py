@@ -82,4 +82,6 @@ def colour_schemes(view: View, looks: Mapping[str, int], theme: str) -> None:
 
 def _list_scheme_options(view: View) -> Sequence[str]:
     """Return the schemes that the experiment can compare."""
-    return cast(Choice, get_declarations(get_shown_experiment(view).setting)["schemes"]).options(get_shown_values(view))
+    return cast(Choice, get_declarations(get_shown_experiment(view).setting)["schemes"]).list_options(
+        get_shown_values(view)
+    )

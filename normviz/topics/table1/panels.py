@@ -223,7 +223,7 @@ def show_eps_sweep(schemes: Sequence[Scheme], setting: Setting, trained: bool, t
     without = [scheme.label for scheme in schemes if not has_eps(scheme)]
     note = f" ε does nothing to {join_words(without, 'and')}." if without else ""
     if any(
-        scheme.on_weights.kind.divides_by_singular_value for scheme in schemes if scheme.on_weights and scheme.weight
+        scheme.weight_part.kind.divides_by_singular_value for scheme in schemes if scheme.weight_part and scheme.weight
     ):
         note += " Behind spectral norm, a shift of the weights fades too."
     unchanged = f"{UNCHANGED_TEXT}, so re-scalings have no gap here. " if setting.delta == 1.0 else ""
@@ -333,7 +333,7 @@ def _show_checks(cell: Cell, scheme: Scheme, change: Transformation, setting: Se
         equal = f"At equal learning rates the losses differ by up to {format_gap(cell.training_gap_equal_lr) or '…'}. "
         st.caption(equal + RATE_EXPLANATION)
     st.latex(notation.CHANGE_FORMULAS[change.key])
-    if scheme.on_weights is None or change.on == "data":
+    if scheme.weight_part is None or change.on == "data":
         st.latex(rf"\Rightarrow\quad {notation.format_sum_change(change, setting.layer)}")
     for line in notation.build_main_formulas(scheme):
         st.latex(line.latex)

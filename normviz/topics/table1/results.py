@@ -163,10 +163,10 @@ def _clear_idle_eps(scheme: Scheme, setting: Setting) -> Setting:
 @lru_cache(maxsize=4096)
 def _make_computation_key(scheme: Scheme, shapes: tuple[Shape, ...], weight_shapes: tuple[Shape, ...]) -> Hashable:
     """Return a key of the computation of a scheme on layers of these shapes, equal for all names of it."""
-    on_activations, on_weights = scheme.on_activations, scheme.on_weights
+    on_activations, on_weights = scheme.activation_part, scheme.weight_part
     return (
-        None if on_activations is None else tuple(map(on_activations.canonical, shapes)),
-        None if on_weights is None else tuple(map(on_weights.canonical, weight_shapes)),
+        None if on_activations is None else tuple(map(on_activations.compute_canonical_key, shapes)),
+        None if on_weights is None else tuple(map(on_weights.compute_canonical_key, weight_shapes)),
     )
 
 

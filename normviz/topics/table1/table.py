@@ -171,7 +171,7 @@ def compute_loss_gaps(losses: np.ndarray) -> np.ndarray:
 
 def _trains_on_rounding(scheme: Scheme, setting: Setting) -> bool:
     """Return True if Adam trains weights of a deeper layer that have no gradient but rounding."""
-    weights = scheme.on_weights
+    weights = scheme.weight_part
     if weights is None or setting.optimizer != "adam":
         return False
     return any(explain_sign_only(weights, shape) is not None for shape in setting.weight_shapes[1:])

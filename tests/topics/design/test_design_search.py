@@ -57,7 +57,7 @@ def changed(key, x, w, rng):
 
 def outputs(scheme, x, w):
     """x̂ of a layer, with the weights normalized first where they are."""
-    front = scheme.on_weights
+    front = scheme.weight_part
     a = summed(x, w if front is None else normalize(w, front, 0.0).xhat)
     return a if scheme.acts_on in ("weight", "none") else normalize(a, scheme, 0.0).xhat
 

@@ -46,7 +46,7 @@ def sets():
 
 def reaching(scheme):
     """What the rule and the conditions may tell apart."""
-    if scheme.on_activations is None:
+    if scheme.activation_part is None:
         return scheme.key
     fields = (scheme.summation, scheme.suppression)
     return tuple(
@@ -87,14 +87,14 @@ def says(text, scheme, layer):
 
 
 def front_name(scheme):
-    return "nothing" if scheme.on_weights is None else scheme.on_weights.name
+    return "nothing" if scheme.weight_part is None else scheme.weight_part.name
 
 
 def one(part, scheme, layer):
-    fields = () if scheme.on_activations is None else scheme.fields
-    centres = any(each.summation is not None for each in (scheme.on_activations, scheme.on_weights) if each)
-    mean = () if scheme.on_activations is None or scheme.summation is None else (scheme.summation,)
-    divides = scheme.on_activations is not None and scheme.suppression is not None
+    fields = () if scheme.activation_part is None else scheme.fields
+    centres = any(each.summation is not None for each in (scheme.activation_part, scheme.weight_part) if each)
+    mean = () if scheme.activation_part is None or scheme.summation is None else (scheme.summation,)
+    divides = scheme.activation_part is not None and scheme.suppression is not None
 
     def reach(some, axes):
         return any(field.rules[axis].kind != "own" for field in some for axis in axes if SHAPES[layer][0][axis] > 1)

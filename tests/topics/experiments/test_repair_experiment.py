@@ -71,11 +71,17 @@ def test_levels_are_those_of_the_rate_that_validation_digits_chose():
     assert len(found.table["seed"]) == len(SHIFT_LEVELS) * 4
 
 
+def test_a_gain_that_is_not_clear_is_none():
+    found = report(SETTING, made_up(lambda level: 0.0199 + level / 2))
+    assert found.headline == "Recalculated statistics do not clearly lower the test error."
+    assert found.verdict.word == "open"
+
+
 def test_nothing_is_said_before_both_are_trained():
     found = made_up(lambda level: 0.02)
     found.popitem()
     assert report(SETTING, found).verdict.word == "open"
-    assert report(SETTING, {}).headline == "The network with batch norm is not trained yet."
+    assert report(SETTING, {}).headline == "Not all networks are trained yet."
 
 
 @pytest.mark.parametrize("shift", SHIFT_NAMES)

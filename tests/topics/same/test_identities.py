@@ -82,7 +82,7 @@ def by_torch(side, x, eps):
         "group": lambda: first(torch.nn.GroupNorm(scheme.parameters["groups"], c, eps, dtype=x.dtype)),
         "rms": lambda: torch.nn.RMSNorm(c, eps, dtype=x.dtype),
         "weight": lambda: weight_by_torch,
-        "whitening": lambda: lambda z: by_eigh(z, scheme.matrices(z.shape), eps),
+        "whitening": lambda: lambda z: by_eigh(z, scheme.count_matrices(z.shape), eps),
         "divisive": lambda: (
             lambda z: torch.tensor(general_form(z.numpy(), scheme.summation, scheme.suppression, eps)[1])
         ),
@@ -116,7 +116,7 @@ def test_windows_reach_as_far_as_is_said():
         assert int(longest) == FULL_REACH_RADIUS + 1
         field = IDENTITIES[key].left.scheme((1,) * 4).field
         assert axes.split(", ") == [
-            axis for axis, rule in field.named().items() if rule == f"window({FULL_REACH_RADIUS})"
+            axis for axis, rule in field.to_dict().items() if rule == f"window({FULL_REACH_RADIUS})"
         ]
 
 
@@ -243,11 +243,11 @@ def test_windows_that_are_too_much_are_refused_with_those_that_are_not():
 def test_the_behaviour_of_registered_schemes_is_their_canonical_form_where_nothing_is_degenerate():
     shape = (3, 4, 5, 6)
     for scheme in SCHEMES.values():
-        assert compute_behaviour_key(scheme, shape) == scheme.canonical(shape)
+        assert compute_behaviour_key(scheme, shape) == scheme.compute_canonical_key(shape)
     assert compute_behaviour_key(custom("N=window(9)", None), shape) == compute_behaviour_key(
         custom("N=full", None), shape
     )
     assert compute_behaviour_key(get_scheme("group", groups=6), shape) == compute_behaviour_key(
         SCHEMES["instance"], shape
     )
-    assert Rule("window", 0).canonical(5) == OWN
+    assert Rule("window", 0).simplify(5) == OWN

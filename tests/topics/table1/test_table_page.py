@@ -513,4 +513,4 @@ def test_sums_change_as_it_is_said_only_where_their_weights_are_as_they_were(key
         )
         for change in ("weight-vector-rescaling", "dataset-rescaling")
     }
-    assert shown == {"weight-vector-rescaling": SCHEMES[key].on_weights is None, "dataset-rescaling": True}
+    assert shown == {"weight-vector-rescaling": SCHEMES[key].weight_part is None, "dataset-rescaling": True}

@@ -277,7 +277,7 @@ def _estimate_eps(x: np.ndarray, y: np.ndarray, scheme: Scheme) -> float | None:
     None if it cannot be estimated: a single field, fields of one variance, or a matrix that divides.
     """
     field = scheme.suppression
-    if field is None or scheme.kind.divides_by_matrix or prod(field.statistics_shape(x.shape)) < 2:
+    if field is None or scheme.kind.divides_by_matrix or prod(field.compute_statistics_shape(x.shape)) < 2:
         return None
     result = normalize(x, scheme, 0.0)
     square = np.asarray(result.deviation) ** 2
@@ -298,7 +298,7 @@ def _is_linear(x: np.ndarray, y: np.ndarray, scheme: Scheme, name: str) -> bool:
 
     False if the vectors are too few to decide, at most one more than the channels of a group.
     """
-    groups, count, channels = scheme.matrices(x.shape), prod(x.shape[:3]), x.shape[3]
+    groups, count, channels = scheme.count_matrices(x.shape), prod(x.shape[:3]), x.shape[3]
     size = channels // groups
     if count <= size + 1:
         return False
