@@ -35,7 +35,7 @@ ROUNDING_TOLERANCE = RELATIVE_TOLERANCES["float64"]
 # --- weight norm --------------------------------------------------------------------------------------------------
 
 
-SGD_SETTING = Setting(length=1.0)
+SGD_SETTING = Setting(rate=3.0, length=1.0)
 
 
 @lru_cache(maxsize=64)
