@@ -16,7 +16,7 @@ from normviz.describe.wording import find_windowed_axes, name_axes
 
 @ignore_float_warnings
 def describe_aim(scheme: Scheme, x: np.ndarray, result: NormalizationResult, threshold: float = 0.0) -> str:
-    """Return the aim that this result reaches: "Afterwards every channel has mean 0 and variance 1."
+    """Describe the property of x̂ that a scheme attains: "Afterwards every channel has mean 0 and variance 1."
 
     Everything in it is measured on x̂. Empty for windows, which share nothing, and where a number is not finite.
     """
@@ -29,7 +29,7 @@ def describe_aim(scheme: Scheme, x: np.ndarray, result: NormalizationResult, thr
 
 
 def name_field(field: Field, axes: tuple[str, ...], shape: Shape) -> str:
-    """Return the name of what one field holds: "channel", "group of channels of every example"; empty: all.
+    """Return the name of the elements that share a statistic: "channel", "group of channels"; empty if it is all.
 
     >>> name_field(Field.parse("own, full, full, groups(2)"), ("N", "H", "W", "C"), (4, 4, 4, 6))
     'group of channels of every example'
@@ -38,7 +38,7 @@ def name_field(field: Field, axes: tuple[str, ...], shape: Shape) -> str:
 
 
 def describe_scope(scheme: Scheme) -> str:
-    """Return what a scheme normalizes, and over what it averages, in words that hold for every shape.
+    """Describe what a scheme normalizes and over what it averages, in words that hold for every shape.
 
     >>> from normviz.core.registry import SCHEMES
     >>> describe_scope(SCHEMES["group"])
@@ -60,7 +60,7 @@ def describe_scope(scheme: Scheme) -> str:
 
 
 def _describe_scope(field: Field, axes: tuple[str, ...]) -> str:
-    """Describe what a field holds: "every channel alone, over all examples"."""
+    """Describe the elements that share a statistic: "every channel alone, over all examples"."""
     called = [AXIS_NAMES[name] for name in axes]
     if all(rule == OWN for rule in field.rules):
         return "every element alone"
@@ -79,7 +79,7 @@ def _format_field_noun(field: Field, axes: tuple[str, ...], axis_names: Sequence
 
 
 def _name_axes_by_rule(field: Field, kind: str, axes: tuple[str, ...], axis_names: Sequence[str]) -> dict[int, str]:
-    """Return the names of the axes with a kind of rule; rows and columns together are positions."""
+    """Return the names of the axes with one kind of rule; rows and columns together are "positions"."""
     names = {axis: axis_names[axis] for axis, rule in enumerate(field.rules) if rule.kind == kind}
     rows, columns = (1, 2) if "H" in axes else (0, 1)
     if rows in names and columns in names:
@@ -89,7 +89,7 @@ def _name_axes_by_rule(field: Field, kind: str, axes: tuple[str, ...], axis_name
 
 
 def _write_start(scheme: Scheme, result: NormalizationResult, threshold: float) -> str:
-    """Return "Afterwards", or "Before γ and β," where what is learned changes x̂."""
+    """Return the start of the sentence: "Afterwards", or "Before γ and β," if learned parameters change x̂."""
     values = result.xhat if scheme.has_xhat else result.v
     unchanged = np.array_equal(result.y, values, equal_nan=True)
     cut = scheme.threshold is not None and bool((result.y < threshold).any())
@@ -100,7 +100,7 @@ def _write_start(scheme: Scheme, result: NormalizationResult, threshold: float) 
 
 
 def _describe_reached_aim(scheme: Scheme, shape: Shape, result: NormalizationResult) -> str:
-    """Return what holds for every field: "every channel has mean 0 and variance 1"."""
+    """Describe the property that x̂ has in every field: "every channel has mean 0 and variance 1"."""
     own = KIND_FORMULAS[scheme.kind.key].describe_aim(scheme, result)
     if own is not None:
         return own
@@ -132,7 +132,7 @@ def _format_every_field(scheme: Scheme, field: Field | None, shape: Shape) -> st
 
 
 def _format_range(squares: np.ndarray, result: NormalizationResult, scheme: Scheme) -> str:
-    """Return 1, or the range that is measured, with its reason: fields of equal numbers, or ε."""
+    """Format the measured range of mean squares, or 1, with the reason of a difference: equal numbers, or ε."""
     if is_near(squares, 1):
         return "1"
     low, high = (typeset(float(each), 3) for each in (squares.min(), squares.max()))

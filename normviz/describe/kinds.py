@@ -47,7 +47,7 @@ Numbers = tuple[np.ndarray, Shape]
 
 
 class KindFormulas:
-    """The formulas of the general form, and the interface of the others.
+    """LaTeX of a kind of scheme; this class has the general form, its subclasses the other kinds.
 
     Attributes:
         incoming: the definition of d = ∂l/∂x̂; None for the usual one.
@@ -56,12 +56,12 @@ class KindFormulas:
     incoming: ClassVar[str | None] = None
 
     def format_divisor(self, scheme: Scheme) -> str:
-        """Format the divisor; empty if nothing divides."""
+        """Format the divisor of x̂; empty if nothing divides."""
         eps = "" if scheme.eps is None else r"+\varepsilon"
         return "" if scheme.suppression is None else rf"\sqrt{{{format_mean_square(scheme)}{eps}}}"
 
     def define_statistic(self, scheme: Scheme) -> Iterator[Formula]:
-        """Yield the statistic that divides."""
+        """Yield the formulas that define the divisor, such as the variance σ²."""
         if scheme.suppression is None:
             return
         square = build_averages(scheme)["B"]
@@ -74,7 +74,7 @@ class KindFormulas:
         yield Formula(name, f"{format_mean_square(scheme)} = {square.prefix}{summand}^2")
 
     def define_normalized(self, scheme: Scheme) -> Iterator[Formula]:
-        """Yield x̂."""
+        """Yield the formula that defines x̂."""
         if scheme.suppression is None:
             return
         numerator = (
@@ -86,7 +86,7 @@ class KindFormulas:
         )
 
     def define_terms(self, scheme: Scheme) -> Iterator[Formula]:
-        """Yield the definitions of lengths and matrices in the other lines."""
+        """Yield the formulas that define lengths and matrices used in the other lines."""
         if scheme.per_fan_in and scheme.eps is None and scheme.suppression == Field((FULL, FULL, FULL, OWN)):
             square, v = build_averages(scheme)["B"], format_centred(scheme)
             length = rf"\lVert {v}{square.index}\rVert"
@@ -94,7 +94,7 @@ class KindFormulas:
             yield Formula("where", rf"{quotient},\quad {length}^2 = {square.sums}{v}{square.summand}^2")
 
     def differentiate(self, scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
-        """Yield the lines from d = ∂l/∂x̂ to ∂l/∂x."""
+        """Yield the formulas of the backward pass from d = ∂l/∂x̂ to ∂l/∂x."""
         dx = format_derivative(parts.tensor + parts.element)
         if scheme.suppression is None:
             yield self._differentiate_mean(scheme, parts, f"d{parts.element}", "d")
@@ -109,7 +109,7 @@ class KindFormulas:
         yield self._differentiate_mean(scheme, parts, dv, None)
 
     def _differentiate_mean(self, scheme: Scheme, parts: FormulaParts, before: str, letter: str | None) -> Formula:
-        """Format ∂l/∂x from ∂l/∂v, written as `before`, which is d if `letter` says so."""
+        """Format ∂l/∂x from ∂l/∂v, which is written as `before`, or as d if `letter` says so."""
         dx = format_derivative(parts.tensor + parts.element)
         if scheme.summation is None:
             return Formula("input", f"{dx} = {before}")
@@ -118,29 +118,29 @@ class KindFormulas:
         return Formula("input", f"{dx} = {before} - {mean.format_transposed(summand)}")
 
     def differentiate_inside(self, scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
-        """Yield the derivative by ε, or by the parameters of a function."""
+        """Yield the formula of the derivative with respect to ε, or to α and s of a pointwise scheme."""
         if scheme.suppression is not None and scheme.eps is not None:
             cube = _format_cubed_deviation(parts, "", "")
             total = rf"{format_sum(scheme, ())}\frac{{d{parts.element}\,{parts.centred}{parts.element}}}{{{cube}}}"
             yield Formula("smoothing", rf"\frac{{\partial l}}{{\partial\varepsilon}} = -\frac{{1}}{{2}}{total}")
 
     def define_inverse(self, scheme: Scheme) -> Iterator[Formula]:
-        """Yield the definitions that only the backward pass needs."""
+        """Yield the formulas that only the backward pass needs."""
         return iter(())
 
     def format_square(self, scheme: Scheme) -> str:
-        """Format the statistic that divides, without ε."""
+        """Format the squared divisor without ε."""
         return r"\sigma^2" if scheme.summation is not None else rf"\overline{{{scheme.symbol}^2}}"
 
     def fill_statistic(self, scheme: Scheme) -> tuple[str, ...]:
-        """Format the statistic that divides with places for its number, in each form."""
+        """Format the squared divisor with placeholders for its number, once for each form of writing it."""
         eps = "" if scheme.eps is None else r" + \varepsilon"
         square = self.format_square(scheme)
         root, plain = rf"{square} = \num{{divides}}", rf"\sqrt{{{square}{eps}}} = \num{{divides}}"
         return root, plain, root
 
     def fill_normalized(self, scheme: Scheme, shape: Shape, symbol: str, base: str) -> tuple[str, ...]:
-        """Format x̂ with places for numbers, in each form, from a dividend and the name of its number."""
+        """Format x̂ with placeholders for numbers, once for each form; `symbol` and `base` name the dividend."""
         eps = "" if scheme.eps is None else r" + \varepsilon"
         given = "" if scheme.eps is None else r" + \num{eps}"
         square, number = rf"\part{{divides}}{{{self.format_square(scheme)}}}", r"\part{divides}{\num{divides}}"
@@ -159,19 +159,19 @@ class KindFormulas:
         )
 
     def compute_numbers(self, scheme: Scheme, result: NormalizationResult, eps: float) -> dict[str, Numbers]:
-        """Compute the numbers for the divisor."""
+        """Compute the numbers for the placeholders of the divisor."""
         if result.deviation is None:
             return {}
         below, form = find_squares_under_root(result.deviation, eps, not scheme.kind.has_eps)
         return {"divides": (below, below.shape), "form": (form, below.shape)}
 
     def describe_aim(self, scheme: Scheme, result: NormalizationResult) -> str | None:
-        """Describe what holds for x̂, measured on it and empty if it does not; None for the general form."""
+        """Describe the measured property of x̂ in words; empty if x̂ does not have it, None for the general form."""
         return None
 
 
 class SpectralFormulas(KindFormulas):
-    """The formulas of spectral norm, which has no ε (Miyato et al. 2018, eq. 8 and 12)."""
+    """LaTeX of spectral norm, which has no ε (Miyato et al. 2018, eq. 8 and 12)."""
 
     incoming: ClassVar[str | None] = r"d = \frac{\partial l}{\partial\hat W}"
 
@@ -215,7 +215,7 @@ class SpectralFormulas(KindFormulas):
 
 
 class WhiteningFormulas(KindFormulas):
-    """The formulas of whitening, of one group's channels (after Huang et al. 2018)."""
+    """LaTeX of whitening the channels of one group (after Huang et al. 2018)."""
 
     def define_statistic(self, scheme: Scheme) -> Iterator[Formula]:
         averages, index = build_averages(scheme), format_element(scheme)
@@ -286,7 +286,7 @@ class WhiteningFormulas(KindFormulas):
 
 
 class PointwiseFormulas(KindFormulas):
-    """The formulas of a function of every element by itself."""
+    """LaTeX of the pointwise schemes x̂ = f(αx + s)."""
 
     def define_normalized(self, scheme: Scheme) -> Iterator[Formula]:
         function = format_function_latex(scheme, scheme.symbol + format_element(scheme))
@@ -331,13 +331,13 @@ KIND_FORMULAS: dict[str, KindFormulas] = {
 
 
 def is_near(values: np.ndarray, number: float) -> bool:
-    """Return True if all values are near a number, within `AIM_TOLERANCE`."""
+    """Return True if all values are within `AIM_TOLERANCE` of a number."""
     return bool((np.abs(np.asarray(values) - number) <= AIM_TOLERANCE).all())
 
 
 @ignore_float_warnings
 def find_squares_under_root(deviation: np.ndarray, eps: float, plain: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean squares beside ε under the root, and the form in which each is written.
+    """Return the mean squares that stand beside ε under the root, and the form in which each is written.
 
     The deviation itself stands for its square if that leaves the range of a float, or if it is `plain`.
     """
@@ -351,7 +351,7 @@ def find_squares_under_root(deviation: np.ndarray, eps: float, plain: bool = Fal
 
 
 def _build_averages(scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
-    """Yield E[d x̂], and E[d] if A and B are one field; nothing for windows, whose σ stays under the sum."""
+    """Yield the formulas of E[d x̂], and of E[d] if A = B; none for windows, whose σ stays under the sum."""
     square = parts.averages["B"]
     if square.window_terms:
         return
@@ -363,7 +363,7 @@ def _build_averages(scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
 
 
 def _format_divided(scheme: Scheme, parts: FormulaParts) -> str:
-    """Format ∂l/∂v; if A and B are one field, the mean is subtracted as well, and the result is ∂l/∂x."""
+    """Format ∂l/∂v; if A = B, subtract the mean as well, which gives ∂l/∂x."""
     square, d = parts.averages["B"], "d" + parts.element
     if square.window_terms:
         cube = _format_cubed_deviation(parts, square.index, square.neighbour_index)
@@ -377,13 +377,13 @@ def _format_divided(scheme: Scheme, parts: FormulaParts) -> str:
 
 
 def _format_hat_average(scheme: Scheme, parts: FormulaParts) -> str:
-    """Format the symbol of E[d x̂], a sum if x̂ has the fan-in."""
+    """Format the symbol of E[d x̂]; a sum instead of a mean if x̂ is divided by the fan-in's root."""
     both = rf"d\hat{{{parts.tensor}}}"
     return (rf"\langle {both}\rangle" if scheme.per_fan_in else rf"\overline{{{both}}}") + parts.averages["B"].index
 
 
 def _format_divisor(scheme: Scheme, parts: FormulaParts) -> str:
-    """Format the divisor, with the square root of the fan-in if x̂ has that."""
+    """Format the divisor, times the square root of the fan-in for a scheme that is `per_fan_in`."""
     if not scheme.per_fan_in:
         return parts.below
     sizes = "".join(term.size for term in parts.averages["B"].terms if term.size)
@@ -391,7 +391,7 @@ def _format_divisor(scheme: Scheme, parts: FormulaParts) -> str:
 
 
 def _format_cubed_deviation(parts: FormulaParts, index: str, neighbour: str) -> str:
-    """Format (σ² + ε)^{3/2}, under the index of a neighbour."""
+    """Format (σ² + ε)^{3/2} with its subscript, or with that of a neighbour."""
     inside = parts.below.removeprefix(r"\sqrt{").removesuffix("}")
     if index:
         inside = inside.replace(index, neighbour, 1)
