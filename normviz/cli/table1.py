@@ -14,7 +14,7 @@ from normviz.train.setting import Setting
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the rows, and one for every declared value of `Setting`."""
+    """Add the options of the rows of Table 1, and one for every value of `Setting`."""
     parser.add_argument(
         "--schemes",
         default="batch,weight,layer",
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def report_disagreements(cells: Sequence[Cell]) -> int:
-    """Print on stderr which cells' answers disagree; return the exit code, 1 if any do."""
+    """Print on stderr the cells whose theory and measurement disagree; return the exit code, 1 if any do."""
     wrong = [cell for cell in cells if not cell.agrees]
     for cell in wrong:
         print_message(f"the answers on {cell.row} × {cell.transformation} disagree.")

@@ -369,10 +369,10 @@ PAGE_TEXTS = (
 
 
 def find_next_page(story: PageText) -> PageText:
-    """Return the next page; after the last one the first."""
+    """Return the texts of the next page in the menu; after the last one the first."""
     return PAGE_TEXTS[(PAGE_TEXTS.index(story) + 1) % len(PAGE_TEXTS)]
 
 
 def find_previous_page(story: PageText) -> PageText:
-    """Return the previous page; before the first one the last."""
+    """Return the texts of the previous page in the menu; before the first one the last."""
     return PAGE_TEXTS[PAGE_TEXTS.index(story) - 1]

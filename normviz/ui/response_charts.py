@@ -18,7 +18,7 @@ RESPONSE_ALPHAS = (0.1, 0.5, 2.0, 10.0)
 
 
 def show_response_chart(element_response: SaturationCurve | WhitenedSaturationCurve, eps: float, theme: str) -> None:
-    """Show the response curves of one element, the curve of ε first."""
+    """Show x̂ of one element over the contrast, one curve for each ε, the page's ε first."""
     curves = {
         f"ε = {typeset(e)}": element_response.compute_response(CONTRASTS, e)
         for e in dict.fromkeys((eps, *RESPONSE_EPS))
@@ -28,7 +28,7 @@ def show_response_chart(element_response: SaturationCurve | WhitenedSaturationCu
 
 @ignore_float_warnings
 def show_pointwise_chart(scheme: Scheme, x: float, theme: str) -> None:
-    """Show the curves f(αcx + s) of one element of a pointwise scheme, the curve of its own α first."""
+    """Show f(αcx + s) of one element over the contrast c, one curve for each α, the scheme's own first."""
     each = {alpha: scheme.with_parameters(alpha=alpha) for alpha in (scheme.alpha, *RESPONSE_ALPHAS)}
     function = scheme.function
     assert function is not None

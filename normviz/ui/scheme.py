@@ -24,19 +24,19 @@ ALPHA_LABEL = "α (factor inside)"
 
 
 def find_grouped_axes(view: View) -> dict[str, int]:
-    """Return the axes that the view's schemes cut into groups, with their lengths; C if there are none."""
+    """Return the lengths, by name, of the axes that the page's schemes cut into groups; C if there are none."""
     keys = view.get("schemes", [view["scheme"]])
     cut = [SCHEMES[key].find_grouped_axes(get_view_shape(view)).items() for key in keys]
     return dict(pair for pairs in cut for pair in pairs) or {"C": view["c"]}
 
 
 def list_group_counts(view: View) -> list[int]:
-    """Return the numbers of groups that divide every grouped axis."""
+    """List the numbers of groups that divide every grouped axis."""
     return find_divisors(gcd(*find_grouped_axes(view).values()))
 
 
 def _explain_undivided_axes(given: Any, view: View) -> str | None:
-    """Return the axes that a number of groups does not divide, as the end of a sentence."""
+    """Explain which axes a number of groups does not divide, as the end of a sentence."""
     try:
         number = float(given)
     except ValueError:
@@ -55,7 +55,7 @@ def _fit_window_axes(value: Any, view: View) -> list[str]:
 
 @dataclass(frozen=True)
 class SchemeValues:
-    """The values of the scheme; the tensor's values come before them, since groups and rules depend on its shape."""
+    """Page values of the scheme; the tensor's values come before them, since groups depend on its shape."""
 
     scheme: str = choice("batch", {key: row.label for key, row in SCHEMES.items()})
     groups: int = number_choice(2, list_group_counts, label="Groups G", why=_explain_undivided_axes)
@@ -86,7 +86,7 @@ def is_relevant(scheme: Scheme, key: str) -> bool:
 
 
 def build_scheme(view: View) -> Scheme:
-    """Return the scheme with all parameters of the view."""
+    """Build the scheme that the page's values describe, with all its parameters."""
     scheme = get_scheme(view["scheme"], groups=view["groups"], alpha=view["alpha"])
     if scheme.key == "custom":
         return custom.build_custom_scheme(view)
@@ -94,7 +94,7 @@ def build_scheme(view: View) -> Scheme:
 
 
 def apply_radii(scheme: Scheme, view: View) -> Scheme:
-    """Return the scheme with the view's radii, along the axes that have windows."""
+    """Return the scheme with the page's window radii, along the axes that have windows."""
     summation = view["radius"] if view["radius_a"] == "same" else int(view["radius_a"])
     radii = zip(scheme.fields, (summation, view["radius"]), strict=True)
     return scheme.with_fields(*(_add_windows(field, radius, view["over"]) for field, radius in radii))
@@ -108,7 +108,7 @@ def _add_windows(field: Field, radius: int, over: list[str]) -> Field:
 
 
 def make_scheme_link(scheme: Scheme, shape: Shape | None = None) -> dict[str, str]:
-    """Return the link parameters of a scheme: its key and its rules or parameters.
+    """Return the link parameters of a scheme: its key, and its rules or parameters.
 
     `shape`: of a tensor that fits the rules, so that the target page does not replace them.
     """
@@ -126,5 +126,5 @@ def make_scheme_link(scheme: Scheme, shape: Shape | None = None) -> dict[str, st
 
 
 def get_effective_eps(view: View, scheme: Scheme) -> float:
-    """Return ε of the view, or 0 if the scheme has none."""
+    """Return the page's ε, or 0 if the scheme has none."""
     return view["eps"] if is_relevant(scheme, "eps") else 0.0

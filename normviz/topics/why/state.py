@@ -57,7 +57,7 @@ class _PanelChoice(Choice):
     The page once opened on whitening, and its links did not name it.
     """
 
-    def nearest(self, value: Any, given: EarlierValues) -> Any:
+    def find_nearest_or_default(self, value: Any, given: EarlierValues) -> Any:
         declared = get_declarations(Page)
         whitening_set = (
             name for name, panels in BELONGS.items() if "whitening" in panels and name != "seed"

@@ -159,7 +159,7 @@ def test_the_answer_counts_the_rates_at_which_all_networks_learn():
     at = open_page()
     counts = f"at {normed} of {len(saturation.RATES)} learning rates with batch norm"
     assert f"{counts}, at {'only ' * (plain < normed)}{plain} without" in said(at)
-    best = [format_mean_percent(sweep.accuracy[sweep.best]) for sweep in sweeps.values()]
+    best = [format_mean_percent(sweep.accuracy[sweep.best_rate_index]) for sweep in sweeps.values()]
     assert f"At the best rate of each: {best[0]} without batch norm, {best[1]} with it." in said(at)
 
 
