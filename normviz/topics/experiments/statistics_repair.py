@@ -94,7 +94,10 @@ class Part(DenseGrid):
         ]
         orders = np.stack([np.random.default_rng([seed, 6]).permutation(len(test)) for seed in self.networks])
         orders = np.tile(orders, (len(self.rates), 1))
-        own = [[network.measure_own_errors(each, answers, size, orders) for each in tests] for size in TEST_BATCH_SIZES]
+        own = [
+            [network.measure_errors_in_training_mode(each, answers, size, orders) for each in tests]
+            for size in TEST_BATCH_SIZES
+        ]
         return {
             "running": as_grid(running), "recalculated": as_grid(new), "own": np.stack([as_grid(each) for each in own]),
         }  # fmt: skip

@@ -111,11 +111,11 @@ def ends(each: Declaration):
         default = each.default.table.values() if isinstance(each.default, DependentValue) else [each.default]
         return [each.least, *default, *([] if callable(each.most) else [each.most])]
     if isinstance(each, MultipleChoice):
-        return [each.default, tuple(each.options({})), tuple(each.options({}))[:1]]
+        return [each.default, tuple(each.list_options({})), tuple(each.list_options({}))[:1]]
     if isinstance(each, NumberChoice):
-        return [min(each.options({})), max(each.options({}))]
+        return [min(each.list_options({})), max(each.list_options({}))]
     if isinstance(each, Choice):
-        return each.options({})
+        return each.list_options({})
     return [True, False] if isinstance(each, Switch) else [each.default]
 
 
@@ -152,7 +152,9 @@ def tiny(key):
     """A short run of an experiment: its setting, its parts, their first results and their last ones."""
     each = EXPERIMENTS[key]
     known = get_declarations(each.setting)
-    setting = each.setting(**{name: known[name].fit(value, {}) for name, value in TINY.items() if name in known})
+    setting = each.setting(
+        **{name: known[name].find_nearest(value, {}) for name, value in TINY.items() if name in known}
+    )
     first, last = {}, {}
     for part in each.parts(setting):
         shares = []
