@@ -47,7 +47,7 @@ class Trial:
         """The measurement in a sentence without its full stop."""
         return f"{self.what}: {self.number}" if self.values else self.what
 
-    def record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """Return this as plain data, for JSON."""
         return {
             "what": self.what,
