@@ -26,6 +26,7 @@ class NetworkSpec(NamedTuple):
             twin.
         draw: the number of the random stream of its disturbance.
     """
+
     transformation: Transformation | None
     follows: bool = True
     disturbed: str = ""

@@ -21,7 +21,7 @@ def build_stages(
     scheme: Scheme, x: np.ndarray, result: NormalizationResult, eps: float, gain: float, bias: float,
     threshold: float = 0.0,
 ) -> Iterator[CubeStage]:  # fmt: skip
-    """Yield the stages of the general form, x → μ → x − μ → σ² → x̂ → y, and max(y, τ), as far as a scheme has them.
+    """Yield the stages of normalization for the animation: x → μ → x − μ → σ² → x̂ → y, and max(y, τ).
 
     A pointwise scheme has x → x̂ → y. Where σ² leaves the range of a float, √(σ² + ε) stands for it.
     """
@@ -85,7 +85,7 @@ def _count_statistics_on_axis(scheme: Scheme, rule: Rule, n: int) -> tuple[int, 
 
 
 class Divisor(NamedTuple):
-    """A scheme's divisor in its stages: symbol, words, values in the shape of the statistics, and root in formulas."""
+    """Divisor of a scheme in its stages: symbol, words, values in the shape of the statistics, and formula."""
 
     symbol: str
     what: str
@@ -94,7 +94,7 @@ class Divisor(NamedTuple):
 
 
 def _compute_divisor(scheme: Scheme, v: str, result: NormalizationResult, eps: float) -> Divisor:
-    """Return the mean square that a scheme divides by, or its root if the square leaves the range of a float."""
+    """Compute the mean square that a scheme divides by, or its root if the square leaves the range of floats."""
     assert result.deviation is not None
     if scheme.kind.divides_by_singular_value:
         return Divisor("σ₁", "largest singular value", result.deviation, "σ₁")
@@ -111,7 +111,7 @@ def _compute_divisor(scheme: Scheme, v: str, result: NormalizationResult, eps: f
 def _yield_statistic_stages(
     scheme: Scheme, field: Field, values: np.ndarray, symbol: str, statistic_name: str, line: str, scale: int = 0
 ) -> Iterator[CubeStage]:
-    """Yield the two stages of a statistic: the elements of its field come together, and it is copied back to them."""
+    """Yield the two stages of a statistic: elements are averaged, and the average is copied back to them."""
     shape, field = values.shape, field.simplify(values.shape)
     how = (
         "of all of it as one matrix"

@@ -23,7 +23,7 @@ ROWS, SETTINGS = "rows", "settings"
 
 
 def choose_rows(view: View) -> None:
-    """Draw the choice of the normalizations that have a row."""
+    """Draw the choice of the schemes that have a row in the table."""
     place = draw_drawer(st.popover, "Add a normalization", ROWS, icon=":material/add:")
     if not place.open:
         return
@@ -35,7 +35,7 @@ def choose_rows(view: View) -> None:
 
 
 def show_table_settings(view: View) -> None:
-    """Draw all settings behind a click, and a summary line if one of `SUMMARIZED_SETTINGS` is not its default."""
+    """Draw all settings in an expander, and a summary line if one of `SUMMARIZED_SETTINGS` is not the default."""
     page, words = Controls(Page, PREFIX, view, is_relevant), get_declarations(Page)
     line = f"δ = {typeset(view['delta'])}, τ = {typeset(view['shift'])}, ε = {typeset(view['eps'])}"
     layer, optimizer = (words[name].format_for_page(view[name]) for name in ("layer", "optimizer"))
@@ -55,7 +55,7 @@ def show_table_settings(view: View) -> None:
 
 
 def _draw_delta_input(view: View) -> None:
-    """Draw an input of δ as a number; the page explains why it refuses a value.
+    """Draw the input of δ as a number, with the reason if the page refuses it.
 
     The widget gets a new key whenever something else changes δ. Otherwise a browser that reruns the page before it has
     drawn the new δ would send the old number, which would count as typed.

@@ -91,7 +91,7 @@ class Page(Setting):
 
 
 def build_shape_setting(view: View) -> Setting:
-    """Return a setting with the view's shapes, and defaults for everything else."""
+    """Build a setting with the page's layer shapes, and defaults for everything else."""
     return Setting(layer=view["layer"], batch=view["batch"], width=view["width"], depth=view["depth"])
 
 
@@ -114,11 +114,11 @@ def is_relevant(view: View, name: str) -> bool:
 
 
 def get_row_schemes(view: View) -> list[Scheme]:
-    """Return the schemes of the rows with the view's parameters."""
+    """Return the schemes of the table's rows with the page's parameters."""
     made = {"custom": custom.build_custom_scheme(view)}
     return [made.get(key) or get_scheme(key, view["groups"], view["radius"]) for key in view["schemes"]]
 
 
 def build_table_setting(view: View) -> Setting:
-    """Return the setting of a view; raises InvalidInput, as for δ < 0."""
+    """Build the setting from the page's values. Raises InvalidInput, as for δ < 0."""
     return build_settings(Setting, view)
