@@ -62,7 +62,7 @@ def _count_cores() -> int:
 
 
 class JobControl(Protocol):
-    """What a running job needs of its queue: whether to stop, and where to report its progress."""
+    """Interface through which a running job learns whether to stop, and reports its progress."""
 
     def should_stop(self) -> bool:
         """Return True if no request wants the job any more."""
