@@ -23,7 +23,7 @@ from normviz.topics.experiments.experiment import (
     choose_headline_schemes,
     describe_hidden_layers,
 )
-from normviz.topics.experiments.grid_outcome import GridOutcome
+from normviz.topics.experiments.grid_outcome import GridOutcome, describe_undertraining
 from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, make_band_curve
 from normviz.topics.experiments.training_history import to_percent
 
@@ -332,7 +332,8 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         words.append(f"on batches of {size}, {levels} ({points})")
     large = ended_outcomes[SHOWN_SIZES[0]]
     words.append(f"on batches of {SHOWN_SIZES[0]}, {large[pair[0]].level} and {large[pair[1]].level}")
-    says = f"Test error: {'; '.join(words)}."
+    judged = [ended_outcomes[size][k] for size in (*SMALL_SIZES, SHOWN_SIZES[0]) for k in pair]
+    says = f"Test error: {'; '.join(words)}.{describe_undertraining(judged)}"
     condition = (
         f"Each scheme has its best learning rate at each size, for {setting.steps} steps of Adam"
         + (
