@@ -92,11 +92,10 @@ def test_names_and_labels_are_unique():
 
 def test_only_weight_norm_divides_by_the_fan_in_and_few_schemes_are_outside_the_form():
     assert [key for key, row in SCHEMES.items() if row.per_fan_in] == ["weight"]
-    assert [key for key, row in SCHEMES.items() if row.kind.divides_by_singular_value] == ["spectral"]
-    assert [key for key, row in SCHEMES.items() if row.kind.divides_by_matrix] == ["whitening"]
-    pointwise = [key for key, row in SCHEMES.items() if row.function]
-    assert pointwise == ["dynamic-tanh", "dynamic-erf"]
-    assert [key for key, row in SCHEMES.items() if not row.is_general_form] == ["whitening", *pointwise, "spectral"]
+    outside = {key: row.kind.key for key, row in SCHEMES.items() if not row.is_general_form}
+    assert outside == {
+        "whitening": "whitening", "dynamic-tanh": "pointwise", "dynamic-erf": "pointwise", "spectral": "spectral",
+    }  # fmt: skip
     assert {key: row.threshold for key, row in SCHEMES.items() if row.threshold} == {"filter-response": ("C",)}
     assert [(key, row.weight) for key, row in SCHEMES.items() if row.weight] == [("layer-weight", "weight")]
 
