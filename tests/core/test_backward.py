@@ -46,7 +46,7 @@ def gap_to_autograd(x, dy, scheme, eps):
     assert found.shape == x.shape
     deviation = normalize(x, scheme, eps).deviation
     most = np.abs(dy).max() if deviation is None else np.abs(dy).max() / deviation[deviation > 0].min(initial=np.inf)
-    return np.abs(found - expected).max() / (most * scheme.scale(x.shape) or 1)
+    return np.abs(found - expected).max() / (most * scheme.compute_scale(x.shape) or 1)
 
 
 # --- autograd ---------------------------------------------------------------------------------------------------
@@ -234,9 +234,11 @@ def test_the_jacobian_is_autograds_and_has_the_two_projections(key, eps):
 @EVERY
 def test_a_row_of_the_jacobian_is_zero_outside_of_its_fields(key):
     scheme, x = get_scheme(key, groups=2), uneven_array(SMALL, 1)
-    if scheme.field is None or scheme.summation != scheme.suppression or scheme.field.windows:
+    if scheme.field is None or scheme.summation != scheme.suppression or scheme.field.windowed_axes:
         return
-    box = np.array([np.ravel_multi_index(scheme.field.statistic(i, SMALL), SMALL) for i in np.ndindex(*SMALL)])
+    box = np.array(
+        [np.ravel_multi_index(scheme.field.find_statistic_index(i, SMALL), SMALL) for i in np.ndindex(*SMALL)]
+    )
     assert np.array_equal(compute_jacobian(x, scheme, 0.1) != 0, box == box[:, None])
 
 

@@ -39,15 +39,15 @@ class WhiteningKind(Kind):
     decomposes: ClassVar[bool] = True
 
     def normalize(self, scheme: "Scheme", v: Array, eps: float) -> tuple[Array | None, Array]:
-        return None, whiten(v, scheme.matrices(v.shape[-4:]), eps)
+        return None, whiten(v, scheme.count_matrices(v.shape[-4:]), eps)
 
     def backpropagate(
         self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float
     ) -> tuple[Array, Array | None]:
-        return backpropagate_whitening(result.v, g, scheme.matrices(result.v.shape[-4:]), eps)
+        return backpropagate_whitening(result.v, g, scheme.count_matrices(result.v.shape[-4:]), eps)
 
     def differentiate_diagonally(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
-        return compute_whitening_diagonal(result.v, scheme.matrices(result.v.shape[-4:]), eps)
+        return compute_whitening_diagonal(result.v, scheme.count_matrices(result.v.shape[-4:]), eps)
 
     def compute_steepest_slope(self, scheme: "Scheme", result: NormalizationResult, eps: float) -> Array:
         slope = compute_steepest_slope(result.v, scheme.matrices(result.v.shape[-4:]), eps)
@@ -75,7 +75,7 @@ class WhiteningKind(Kind):
         return GENERAL if summation == suppression else self
 
     def count_matrices(self, scheme: "Scheme", shape: Shape) -> int:
-        return 0 if scheme.suppression is None else scheme.suppression.rules[-1].count(shape[-1])
+        return 0 if scheme.suppression is None else scheme.suppression.rules[-1].count_statistics(shape[-1])
 
     def list_dependence_fields(self, scheme: "Scheme") -> tuple[Field, ...]:
         return scheme.fields[-1:]

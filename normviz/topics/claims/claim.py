@@ -49,7 +49,7 @@ class Trial:
         """The measurement in a sentence without its full stop."""
         return f"{self.what}: {self.number}" if self.values else self.what
 
-    def record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """Return this as plain data, for JSON."""
         return {
             "what": self.what,
@@ -96,9 +96,9 @@ class Evidence:
             ]
         return " ".join(said)
 
-    def record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """Return this as plain data, for JSON."""
-        trials, verdicts = [trial.record() for trial in self.trials], [asdict(each) for each in self.verdicts]
+        trials, verdicts = [trial.to_record() for trial in self.trials], [asdict(each) for each in self.verdicts]
         return {"opinion": self.opinion, "trials": trials, "verdicts": verdicts}
 
     @staticmethod
@@ -221,6 +221,6 @@ def build_claim_record(claim: Claim, evidence: Evidence) -> dict[str, Any]:
         "evidence": evidence.says,
         "condition": claim.condition,
         "see": claim.see,
-        "trials": [trial.record() for trial in evidence.trials],
+        "trials": [trial.to_record() for trial in evidence.trials],
         "experiments": [asdict(verdict) for verdict in evidence.verdicts],
     }

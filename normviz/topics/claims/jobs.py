@@ -59,7 +59,7 @@ class Measurement:
 
 
 def _convert_evidence(evidence: Evidence) -> Arrays:
-    return {"evidence": np.array(json.dumps(evidence.record())), "share": np.array(1.0), "device": np.array("CPU")}
+    return {"evidence": np.array(json.dumps(evidence.to_record())), "share": np.array(1.0), "device": np.array("CPU")}
 
 
 def measure_claim(claim: Claim, seed: int) -> Evidence:

@@ -17,7 +17,7 @@ from normviz.describe.wording import (
 def is_shared_along(scheme: Scheme, axis: str, shape: Shape) -> bool:
     """Return True if indices along an axis share a statistic; an axis of length 1 is taken as 2 long."""
     position = scheme.axes.index(axis)
-    return any(field.rules[position].canonical(max(shape[position], 2)) != OWN for field in scheme.fields)
+    return any(field.rules[position].simplify(max(shape[position], 2)) != OWN for field in scheme.fields)
 
 
 def describe_reduced_axes(scheme: Scheme, shape: Shape) -> str:

@@ -264,8 +264,8 @@ def _is_learning(ended_outcomes: Outcomes, k: int) -> bool:
 
 def _mixes_examples(row: SchemeSpec, shape: Shape) -> bool:
     """Return True if a scheme has statistics of several examples."""
-    scheme = row.scheme.on_activations
-    return scheme is not None and any(field.canonical(shape).rules[0] != OWN for field in scheme.fields)
+    scheme = row.scheme.activation_part
+    return scheme is not None and any(field.simplify(shape).rules[0] != OWN for field in scheme.fields)
 
 
 def _choose_pair(setting: Setting, ended_outcomes: Outcomes) -> tuple[int, int] | None:

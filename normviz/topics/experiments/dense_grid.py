@@ -61,7 +61,7 @@ class DenseGrid(SchemeJob):
         for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, self.batch)):
             same = chosen.repeat(shape[0], 1)
             if step == 0:
-                network.start_from_data(x[same])
+                network.initialize_from_data(x[same])
             loss = cross_entropy(network.logits(x[same]), labels[same])
             learner.step(loss)
             course.add_losses(loss)

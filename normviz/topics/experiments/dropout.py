@@ -99,7 +99,7 @@ class Part(SchemeJob):
         dropout, course = Dropout(seeds, self.share), TrainingHistory(self.length, MEASUREMENT_COUNT, shape)
         for step, (x, labels) in enumerate(few.batches(self.length)):
             if step == 0:
-                network.start_from_data(x)
+                network.initialize_from_data(x)
             loss = cross_entropy(network.logits(x, transform=dropout), labels)
             learner.step(loss)
             course.add_losses(loss)

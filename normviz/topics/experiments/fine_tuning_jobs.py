@@ -89,7 +89,7 @@ class TuningJob:
         found: dict[str, list[np.ndarray]] = {"measured": [], "old": [], "new": [], "validation": [], "moved": []}
         count = BEFORE + self.length
         for step, (x, labels) in enumerate(first.batches(self.networks, BEFORE, BEFORE_BATCH), 1):
-            learner.step(cross_entropy(network.logits(x, BatchNorm.train, new=False), labels))
+            learner.step(cross_entropy(network.logits(x, BatchNorm.normalize_in_training, new=False), labels))
             yield make_job_step(step / count, device, lambda: found)
 
         shape = (len(LEARNED_PARAMETERS), len(LEARNING_RATES), len(self.networks))
@@ -106,7 +106,7 @@ class TuningJob:
         chosen = self.momenta.index(self.momentum)
 
         def normalize(norm: BatchNorm, x: Any) -> Any:
-            return norm.train(x) if self.mode == "train" else norm.infer(x, chosen)
+            return norm.normalize_in_training(x) if self.mode == "train" else norm.normalize_in_inference(x, chosen)
 
         def measure(step: int) -> None:
             found["measured"].append(np.array(step))

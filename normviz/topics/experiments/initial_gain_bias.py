@@ -20,6 +20,7 @@ from normviz.topics.experiments.reports import (
     Report,
     Verdict,
     VerdictKey,
+    format_percent,
     make_band_curve,
     tabulate,
 )
@@ -241,11 +242,11 @@ def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) ->
             continue
         signs = [sign for (scheme, _), sign in found.items() if scheme == k]
         up, down = signs.count(1), signs.count(-1)
-        (gain, bias), highest = max(errors.items(), key=lambda one: float(np.mean(one[1])))
+        low, high = (format_percent(end(float(np.mean(each)) for each in errors.values())) for end in (min, max))
         texts.append(
             f"{name}: test error {format_mean_percent(usual)} from γ = 1, β = 0. Of {len(signs)} other first "
-            f"values {up} end clearly worse and {down} clearly better. The highest mean is "
-            f"{format_mean_percent(highest)}, from γ = {typeset(gain)}, β = {typeset(bias)}."
+            f"values {up} end clearly worse and {down} clearly better. All means lie between "
+            f"{low} and {high}."
         )
         better, worse, count = better + down, worse + up, count + len(signs)
     condition = (

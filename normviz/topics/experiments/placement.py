@@ -177,7 +177,7 @@ def _draw_depth(norms: np.ndarray) -> FigureSpec:
     return FigureSpec(
         "depth", panels, f"Ratio of the last layer's gradient, post to pre, before training: {said}. Beside it √L.",
         "Before training. W is the last matrix of the last layer. The ratio is a geometric mean over the seeds with "
-        "its 95% interval. √L is what the bounds of Xiong et al. (2020) predict.",
+        "its 95% interval. √L is what the bounds of Xiong et al. (2020, Theorem 1) predict.",
     )  # fmt: skip
 
 
@@ -370,9 +370,10 @@ def _tabulate(setting: Setting, ended_outcomes: PlacementOutcomes) -> dict[str, 
 EXPERIMENT = Experiment(
     key="placement", title="Placement", claims=(),
     question="Where to normalize in residual networks?",
-    claim="With depth, the last layer's gradient falls for pre norm but not for post norm, which therefore needs a "
-    "warm-up (Xiong et al. 2020, arXiv 2002.04745). Without normalization, the scale doubles with each branch (De & "
-    "Smith 2020, arXiv 2002.10444).",
+    claim="With post norm, “the expected gradients of the parameters near the output layer are large” (Xiong et al. "
+    "2020, arXiv 2002.04745, abstract), so “the learning rate warm-up stage is essential” (section 3.2). The scale "
+    "with pre norm “grows linearly along with the depth” (Lemma 2). Without normalization it doubles with each branch "
+    "(De & Smith 2020, arXiv 2002.10444, section 2).",
     about=lambda setting: f"{DIGITS_DESCRIPTION}, read as {DIGIT_SIDE} rows; transformers, layers: "
                           f"{setting.layers}, channels: {WIDTH}. "
     "Post norm normalizes behind each residual sum, pre norm in front of each branch, peri norm on both sides of it.",

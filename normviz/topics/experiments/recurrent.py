@@ -53,7 +53,7 @@ class Setting(ComparisonSetting):
     def __post_init__(self) -> None:
         super().__post_init__()
         for row in self.rows:
-            if row.scheme.on_activations:
+            if row.scheme.activation_part:
                 row.scheme.check((self.batch // (self.wait + 1), *self.shape[1:]))
 
     @property
@@ -69,9 +69,9 @@ class Setting(ComparisonSetting):
     @property
     def keeps(self) -> tuple[bool, ...]:
         """True for each scheme that keeps statistics for inference, as they are of several examples."""
-        acting = [row.scheme.on_activations for row in self.rows]
+        acting = [row.scheme.activation_part for row in self.rows]
         return tuple(
-            act is not None and any(field.canonical(self.shape).rules[0] != OWN for field in act.fields)
+            act is not None and any(field.simplify(self.shape).rules[0] != OWN for field in act.fields)
             for act in acting
         )
 

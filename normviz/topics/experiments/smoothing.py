@@ -45,7 +45,7 @@ POINT_OFFSET = 0.15
 """Distance of points beside each other, as a share of the distance to the next scheme."""
 
 SMOOTHED_SCHEMES = tuple(
-    key for key, scheme in SCHEMES.items() if scheme.on_activations and scheme.suppression and scheme.is_general_form
+    key for key, scheme in SCHEMES.items() if scheme.activation_part and scheme.suppression and scheme.is_general_form
 )
 """The schemes that have an ε under a root."""
 

@@ -95,7 +95,7 @@ class Part:
             scheme = row.scheme
             if scheme.matrices(self.shape):
                 each += 0.01 + 2e-7 * elements + 1.5e-9 * channels**3
-            elif any(field.windows for field in scheme.fields):
+            elif any(field.windowed_axes for field in scheme.fields):
                 each += 3e-7 * elements
         return TIMING_REPEATS * (self.rounds + 1) * each
 

@@ -38,6 +38,6 @@ def find_jacobian_blocks(scheme: Scheme, shape: Shape) -> JacobianBlocks:
 
 def _index_statistics(field: Field, shape: Shape) -> np.ndarray:
     """Return the place of its statistic for every element in memory order."""
-    counts = field.statistics_shape(shape)
+    counts = field.compute_statistics_shape(shape)
     places = np.arange(int(np.prod(counts))).reshape(counts)
     return np.broadcast_to(broadcast_statistic(places, field, shape), shape).ravel()

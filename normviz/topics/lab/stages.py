@@ -104,11 +104,11 @@ def _yield_statistic_stages(
     joined = KIND_FORMULAS[scheme.kind.key].joined
     how = f"of all of it as {joined}" if joined else wording.describe_reduction(field, scheme.axes, shape)
     axes = [_count_statistics_on_axis(scheme, rule, n) for rule, n in zip(field.rules, shape, strict=True)]
-    if field.windows and field.blocks.least(shape) == 1:
+    if field.windowed_axes and field.without_windows.find_smallest_size(shape) == 1:
         says = f"The {statistic_name}: {how}. Each element has its own window: nothing collapses."
         yield CubeStage(symbol, says, values, line, slides=True, axes=axes, scale=scale)
         return
-    count = int(np.prod(field.statistics_shape(shape)))
+    count = int(np.prod(field.compute_statistics_shape(shape)))
     copied = [
         (many, "" if n == 1 else "kept" if many == n else COPIED) for (many, _), n in zip(axes, shape, strict=True)
     ]

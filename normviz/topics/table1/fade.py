@@ -124,7 +124,7 @@ def _average_over_boxes(x: np.ndarray, field: Field) -> np.ndarray:
         if rule.kind == "full":
             x = x.mean(axis, keepdims=True)
         elif rule.kind != "own":
-            index, (low, high) = np.arange(n), rule.bounds(n).T[:, :, None]
+            index, (low, high) = np.arange(n), rule.compute_bounds(n).T[:, :, None]
             inside = (index >= low) & (index < high)
             x = np.moveaxis(np.tensordot(inside / inside.sum(1, keepdims=True), x, (1, axis)), 0, axis)
     return x

@@ -8,7 +8,7 @@ from operator import lt
 import numpy as np
 
 from normviz.core.backward import compute_diagonal_gradient, compute_gradients, compute_jacobian
-from normviz.core.equality import find_largest_difference, is_rounding
+from normviz.core.equality import find_largest_difference, is_within_rounding
 from normviz.core.fields import Shape
 from normviz.core.registry import SCHEMES
 from normviz.core.text import typeset
@@ -135,7 +135,7 @@ def measure_fisher_powers(seed: int, block: str, change: str, outputs: str = "no
 
 def expect_power(description: str, values: tuple[float, ...], expected: int, fact: bool = False) -> Trial:
     """Return a trial that holds if all powers equal the expected one."""
-    return Trial(description, all(is_rounding(abs(each - expected)) for each in values), values, fact)
+    return Trial(description, all(is_within_rounding(abs(each - expected)) for each in values), values, fact)
 
 
 def check_effective_rate(seed: int) -> Evidence:

@@ -139,11 +139,11 @@ def measure_recentring_gap(
         rng, scheme = np.random.default_rng(each), SCHEMES[key]
         x = SAMPLES["digits"].make((PICTURES, DIGIT_SIDE, DIGIT_SIDE, channels), each)
         w, tau = rng.standard_normal((KERNEL, KERNEL, channels, FILTERS)), rng.standard_normal(tau_count)
-        if scheme.on_weights is not None:
-            w = normalize(w, scheme.on_weights).xhat
+        if scheme.weight_part is not None:
+            w = normalize(w, scheme.weight_part).xhat
         sums = [convolve_pictures(given, w, padding_mode) for given in (x, x + tau)]
         return find_largest_difference(
-            *(normalize(a, scheme).xhat if scheme.on_activations else a for a in sums)
+            *(normalize(a, scheme).xhat if scheme.activation_part else a for a in sums)
         ).residual
 
     return repeat_over_seeds(seed, moved)

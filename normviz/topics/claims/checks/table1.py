@@ -65,7 +65,7 @@ def check_cell(layer: str, scheme: str, change: str, claimed: bool, seed: int) -
                 f"{losses}, at the original's learning rate", (cell.training_gap_equal_lr,), MIN_DIFFERENCE, fact=True
             )
         )
-    if cell.predicted and SCHEMES[scheme].on_activations is not None:
+    if cell.predicted and SCHEMES[scheme].activation_part is not None:
         what, found = (
             f"largest relative difference of the layer's outputs at ε = {typeset(COMPARED_EPS)}",
             measure_gap_over_seeds(layer, scheme, change, seed, COMPARED_EPS),
@@ -102,7 +102,7 @@ def list_conditions(layer: str, scheme: str, change: str, claimed: bool) -> Iter
     yield capitalize_first(rule.reason.rpartition(": ")[2])
     if not claimed:
         return
-    if row.factor is not None and SCHEMES[scheme].on_activations is not None:
+    if row.factor is not None and SCHEMES[scheme].activation_part is not None:
         yield "At ε = 0: where ε is not small beside the variance, a part of the re-scaling comes through."
     if row.weight_factor is not None:
         yield "Trained by SGD, the two stay together where the re-scaled weights have δ² times the learning rate."

@@ -5,7 +5,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from normviz.core.equality import compare_schemes, compute_xhat, find_largest_difference, is_rounding
+from normviz.core.equality import compare_schemes, compute_xhat, find_largest_difference, is_within_rounding
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
@@ -35,7 +35,7 @@ ROUNDING_TOLERANCE = RELATIVE_TOLERANCES["float64"]
 # --- weight norm --------------------------------------------------------------------------------------------------
 
 
-SGD_SETTING = Setting(length=1.0)
+SGD_SETTING = Setting(rate=3.0, length=1.0)
 
 
 @lru_cache(maxsize=64)
@@ -91,7 +91,9 @@ def _compute_last_losses(form: str, seed: int) -> tuple[float, ...]:
 def find_cancelled_changes(key: str, seed: int) -> frozenset[str]:
     """Return the transformations of Table 1 to which a scheme on a dense layer of digits is invariant, at ε = 0."""
     gaps = measure_forward_gaps([SCHEMES[key]], Table1(layer="dense", eps=0.0, seed=seed))[0]
-    return frozenset(name for name, change in TRANSFORMATIONS.items() if is_rounding(gaps[find_network_index(change)]))
+    return frozenset(
+        name for name, change in TRANSFORMATIONS.items() if is_within_rounding(gaps[find_network_index(change)])
+    )
 
 
 def check_weight_or_layer(seed: int) -> Evidence:
