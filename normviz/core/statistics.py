@@ -63,8 +63,8 @@ class SaturationCurve(NamedTuple):
     kind: Kind = GENERAL
 
     @ignore_float_warnings
-    def response(self, contrasts: np.ndarray, eps: float) -> np.ndarray:
-        """Compute x̂ at every contrast c > 0."""
+    def compute_response(self, contrasts: np.ndarray, eps: float) -> np.ndarray:
+        """Compute x̂ at every contrast c > 0, an array of the shape of `contrasts`."""
         below = self.kind.add_eps(contrasts * self.root, eps)
         return self.level * (contrasts * self.root / np.where(below == 0, 1, below))
 

@@ -164,7 +164,7 @@ class WhiteningFormulas(KindFormulas):
         return f"every channel has mean 0 and variance 1{f', {alone}' if size > 1 else ''}"
 
     def describe_step(self, scheme: Scheme, shape: Shape, eps: float, dividend: str, divisor: str) -> str:
-        groups = scheme.matrices(shape)
+        groups = scheme.count_matrices(shape)
         size = shape[-1] // groups
         return (
             f"{pluralize(groups, 'covariance matrix')} Σ of {size} × {size}, over N, H, W: the channels of every "

@@ -92,7 +92,7 @@ def test_there_is_a_row_for_each_statistic_with_its_indices(key):
     if not scheme.fields:
         assert table == {}
         return
-    counts = (scheme.summation if scheme.kind.key == "whitening" else scheme.field).statistics_shape(SHAPE)
+    counts = (scheme.summation if scheme.kind.key == "whitening" else scheme.field).compute_statistics_shape(SHAPE)
     assert {len(column) for column in table.values()} == {np.prod(counts)}
     named = {axis: count for axis, count in zip(scheme.axes, counts, strict=True) if count > 1}
     assert [name for name in table if name in scheme.axes] == list(named)
@@ -150,7 +150,9 @@ def assert_elements(x, scheme, eps):
         # Each step follows from the one before, so that the page can show them as one calculation.
         divided = shown.v / shown.deviation if shown.deviation else shown.v
         divided = getattr(math, scheme.kind.function)(scheme.alpha * shown.v) if scheme.function else divided
-        assert scheme.kind.key == "whitening" or shown.xhat == pytest.approx(divided * scheme.scale(x.shape), rel=1e-12)
+        assert scheme.kind.key == "whitening" or shown.xhat == pytest.approx(
+            divided * scheme.compute_scale(x.shape), rel=1e-12
+        )
         assert shown.y == pytest.approx(gain * shown.xhat + bias, rel=1e-12)
         if scheme.suppression is not None and scheme.is_general_form:
             v = result.v[members(scheme.suppression, index, x.shape)]
@@ -204,8 +206,8 @@ def test_what_is_whitened_responds_along_every_eigenvector(groups, shape):
     one = compute_split_saturation(x, scheme, index)
     for eps in (0.0, 1e-2, 1.0):
         expected = [normalize(c * x, scheme, eps).xhat[index] for c in contrasts]
-        np.testing.assert_allclose(one.response(contrasts, eps), expected, rtol=1e-9, atol=1e-12)
-    assert not compute_split_saturation(np.ones(shape), scheme, index).response(contrasts, 0.0).any()
+        np.testing.assert_allclose(one.compute_response(contrasts, eps), expected, rtol=1e-9, atol=1e-12)
+    assert not compute_split_saturation(np.ones(shape), scheme, index).compute_response(contrasts, 0.0).any()
 
 
 def test_covariances_have_the_variances_on_their_diagonal():

@@ -82,7 +82,7 @@ class Kind:
         """Split x̂ of one element, computed at ε = 0, into parts; return the v, the divisor and the x̂ of each."""
         assert scheme.suppression is not None
         assert result.deviation is not None
-        deviation = result.deviation[scheme.suppression.statistic(index, result.v.shape)]
+        deviation = result.deviation[scheme.suppression.find_statistic_index(index, result.v.shape)]
         return [(float(result.v[index]), float(deviation), float(result.xhat[index]))]
 
     def check(self, scheme: "Scheme", shape: Shape, limit: int = MAX_WINDOW_ELEMENTS) -> None:

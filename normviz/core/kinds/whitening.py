@@ -50,18 +50,18 @@ class WhiteningKind(Kind):
         return compute_whitening_diagonal(result.v, scheme.count_matrices(result.v.shape[-4:]), eps)
 
     def compute_steepest_slope(self, scheme: "Scheme", result: NormalizationResult, eps: float) -> Array:
-        slope = compute_steepest_slope(result.v, scheme.matrices(result.v.shape[-4:]), eps)
+        slope = compute_steepest_slope(result.v, scheme.count_matrices(result.v.shape[-4:]), eps)
         return broadcast_statistic(slope, scheme.fields[-1], result.v.shape)
 
     def apply_constant_divisor(self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float) -> Array:
-        return apply_inverse_power(g, result.v, scheme.matrices(result.v.shape[-4:]), eps)
+        return apply_inverse_power(g, result.v, scheme.count_matrices(result.v.shape[-4:]), eps)
 
     def split_element(
         self, scheme: "Scheme", result: NormalizationResult, index: Index
     ) -> list[tuple[float, float, float]]:
         """Split x̂ along the eigenvectors of Σ."""
         position = int(np.ravel_multi_index(index[:-1], result.v.shape[:-1]))
-        parts, roots = project_on_eigenvectors(result.v, scheme.matrices(result.v.shape), position, index[-1])
+        parts, roots = project_on_eigenvectors(result.v, scheme.count_matrices(result.v.shape), position, index[-1])
         each = zip(parts.tolist(), roots.tolist(), strict=True)
         return [(part, root, part / root if root else 0.0) for part, root in each]
 

@@ -299,7 +299,7 @@ def list_registered_schemes(layer: str, front_keys: tuple[str, ...]) -> list[Sch
 def _is_step(scheme: Scheme, layer: str) -> bool:
     """Return True if x̂ is more than zeros and signs, as it is unless a field holds a single element or a pair."""
     shape = CONDITION_SHAPES[layer]
-    return scheme.on_activations is None or (
+    return scheme.activation_part is None or (
         not scheme.kind.decomposes and explain_degeneracy(scheme, shape, 0.0) is None
     )
 

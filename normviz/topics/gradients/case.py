@@ -141,9 +141,9 @@ class HomeworkCase:
         r = np.full_like(xhat, max(scheme.alpha, 1.0) if scheme.function else 1.0)
         if scheme.suppression is not None:
             slope = scheme.kind.compute_steepest_slope(scheme, self.normalized, self.eps)
-            matrices = scheme.matrices(xhat.shape)
+            matrices = scheme.count_matrices(xhat.shape)
             terms = xhat.shape[-1] // matrices if matrices else 1  # of v in one x̂
-            r = np.broadcast_to(slope * (scheme.scale(xhat.shape) * terms), xhat.shape)
+            r = np.broadcast_to(slope * (scheme.compute_scale(xhat.shape) * terms), xhat.shape)
         for field in scheme.fields:
             most = (
                 broadcast_statistic(

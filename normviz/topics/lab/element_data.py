@@ -138,7 +138,7 @@ def _list_pictures(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -
     pictures = [{"name": "x", "title": symbol, "largest": largest}]
     if scheme.has_xhat:
         usual = scheme.kind.usual_max
-        after = _find_largest_finite(result.xhat) if usual is None else usual * scheme.scale(x.shape)
+        after = _find_largest_finite(result.xhat) if usual is None else usual * scheme.compute_scale(x.shape)
         pictures.append({"name": "xhat", "title": f"{symbol}̂", "largest": after})
     elif scheme.summation is not None:
         pictures.append({"name": "v", "title": "v", "largest": largest})

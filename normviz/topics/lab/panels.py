@@ -54,7 +54,7 @@ def describe_non_finite(scheme: Scheme, x: np.ndarray, result: NormalizationResu
     text = f"{wording.pluralize(wrong, 'element')} of your data {'is' if wrong == 1 else 'are'} NaN or infinite. "
     if scheme.field is not None:
         table = build_statistics_table(x, scheme, result)
-        of_each, matrices = table["divisor" if "divisor" in table else "mean"], scheme.matrices(x.shape)
+        of_each, matrices = table["divisor" if "divisor" in table else "mean"], scheme.count_matrices(x.shape)
         if matrices:
             of_each = split_into_groups(result.xhat, matrices).sum((-2, -1))
         spoilt = sum(~np.isfinite(of_each))
@@ -94,7 +94,7 @@ def show_lab_statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResu
     if scheme.suppression is not None and result.deviation is not None:
         divisor = result.deviation / scheme.compute_scale(x.shape)
         kinds["divisor"] = _make_statistics_map("divisor", divisor, scheme, scheme.suppression, view["focus"], x.shape)
-    elif scheme.matrices(x.shape) and x.shape[-1] ** 2 <= MAX_DRAWN_ELEMENTS:
+    elif scheme.count_matrices(x.shape) and x.shape[-1] ** 2 <= MAX_DRAWN_ELEMENTS:
         kinds["divisor"] = _make_covariance_map(scheme, result.v, view["focus"][-1])
     left, right = st.columns(2)
     with left:

@@ -68,7 +68,7 @@ def _count_statistics_on_axis(scheme: Scheme, rule: Rule, n: int) -> tuple[int, 
     """Return the number of statistics along an axis of length n, and words for the reduction along it."""
     if n == 1:
         return 1, ""
-    return rule.count(n), KIND_FORMULAS[scheme.kind.key].joined or wording.describe_rule(rule, n)
+    return rule.count_statistics(n), KIND_FORMULAS[scheme.kind.key].joined or wording.describe_rule(rule, n)
 
 
 class Divisor(NamedTuple):
@@ -100,7 +100,7 @@ def _yield_statistic_stages(
     scheme: Scheme, field: Field, values: np.ndarray, symbol: str, statistic_name: str, line: str, scale: int = 0
 ) -> Iterator[CubeStage]:
     """Yield the two stages of a statistic: the elements of its field come together, and it is copied back to them."""
-    shape, field = values.shape, field.canonical(values.shape)
+    shape, field = values.shape, field.simplify(values.shape)
     joined = KIND_FORMULAS[scheme.kind.key].joined
     how = f"of all of it as {joined}" if joined else wording.describe_reduction(field, scheme.axes, shape)
     axes = [_count_statistics_on_axis(scheme, rule, n) for rule, n in zip(field.rules, shape, strict=True)]

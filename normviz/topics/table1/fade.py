@@ -38,7 +38,7 @@ def compute_fades(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
     InvalidInput if the scheme does not fit the setting.
     """
     v, square, unit = compute_centred_squares(scheme, setting)
-    axes, matrices = np.eye(v.shape[-1]), scheme.matrices(v.shape)
+    axes, matrices = np.eye(v.shape[-1]), scheme.count_matrices(v.shape)
     if matrices:
         axes = _compute_eigenvectors(v, matrices)
         v = v @ axes
@@ -71,17 +71,17 @@ def compute_centred_squares(
     x = problem.inputs[problem.order[0]] * problem.factor[0] + problem.shift[0]
     w = problem.weights[0][0]
     unit = find_firing_unit(w)
-    if scheme.on_weights is not None:
-        v, square = _split_normalization(w, scheme.on_weights)
-        below = np.sqrt(square) if scheme.on_weights.is_general_form else _compute_divisor(w, scheme.on_weights)
-        w = v / below * scheme.on_weights.scale(w.shape)
+    if scheme.weight_part is not None:
+        v, square = _split_normalization(w, scheme.weight_part)
+        below = np.sqrt(square) if scheme.weight_part.is_general_form else _compute_divisor(w, scheme.weight_part)
+        w = v / below * scheme.weight_part.compute_scale(w.shape)
     a = (x.reshape(-1, x.shape[-1]) @ w.reshape(-1, w.shape[-1])).reshape(setting.shapes[0])
     return *_split_normalization(a, scheme), unit
 
 
 def _compute_front_factor(scheme: Scheme, change: Transformation, setting: Setting) -> float:
     """Return the factor by which a change of the weights re-scales all of them, if one number divides them; else 1."""
-    front = scheme.on_weights
+    front = scheme.weight_part
     if front is None or not divides_by_one_number(front) or change.on != "weights":
         return 1.0
     before, after = make_problem(replace(setting, steps=1), [ORIGINAL, find_network_index(change)]).weights[0]

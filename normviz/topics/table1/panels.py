@@ -223,7 +223,7 @@ def show_eps_sweep(schemes: Sequence[Scheme], setting: Setting, trained: bool, t
     show_figure(figure, "sweep", alt, "34rem")
     without = [scheme.label for scheme in schemes if not has_eps(scheme)]
     note = f" ε does nothing to {join_words(without, 'and')}." if without else ""
-    if any(divides_by_one_number(scheme.on_weights) for scheme in schemes if scheme.on_weights and scheme.weight):
+    if any(divides_by_one_number(scheme.weight_part) for scheme in schemes if scheme.weight_part and scheme.weight):
         note += " Behind spectral norm, a shift of the weights fades too."
     unchanged = f"{UNCHANGED_TEXT}, so re-scalings have no gap here. " if setting.delta == 1.0 else ""
     st.caption(

@@ -233,7 +233,7 @@ def test_no_scheme_after_batch_norm_contradicts_what_the_headline_says_of_them()
     does = {
         "average over other axes": lambda s: s.is_activation_scheme and s.field and s.field != batch.field,
         "divide by something else or by nothing": lambda s: not s.is_general_form or s.suppression is None,
-        "act on the weights": lambda s: s.on_weights is not None,
+        "act on the weights": lambda s: s.weight_part is not None,
         "use no statistics": lambda s: not s.fields,
     }
     headline = next(text for text in texts(open_page(show="history").markdown) if text.startswith("### Batch norm"))

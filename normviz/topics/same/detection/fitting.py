@@ -124,7 +124,7 @@ def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Ite
     """
     for schemes in list_candidates(x.shape):
         scheme = schemes[0]
-        if scheme.matrices(x.shape) and not _is_linear(x, y, scheme, dtype):
+        if scheme.count_matrices(x.shape) and not _is_linear(x, y, scheme, dtype):
             yield CandidateFit(schemes, layout, CHANNELS, ("C",))
             continue
         if scheme.function is not None:
@@ -283,7 +283,7 @@ def _estimate_eps(x: np.ndarray, y: np.ndarray, scheme: Scheme) -> float | None:
     None if it cannot be estimated: a single field, fields of one variance, or a scheme outside the general form.
     """
     field = scheme.suppression
-    if field is None or not scheme.is_general_form or prod(field.statistics_shape(x.shape)) < 2:
+    if field is None or not scheme.is_general_form or prod(field.compute_statistics_shape(x.shape)) < 2:
         return None
     result = normalize(x, scheme, 0.0)
     square = np.asarray(result.deviation) ** 2
