@@ -103,7 +103,7 @@ def test_only_weight_norm_divides_by_the_fan_in_and_few_schemes_are_outside_the_
 @EVERY
 def test_scale_is_one_over_the_root_of_the_fan_in_where_the_row_says_so(key):
     row = SCHEMES[key]
-    assert row.scale(SHAPE) == pytest.approx((4 * 3 * 5) ** -0.5 if row.per_fan_in else 1, rel=1e-15)
+    assert row.compute_scale(SHAPE) == pytest.approx((4 * 3 * 5) ** -0.5 if row.per_fan_in else 1, rel=1e-15)
 
 
 @EVERY
