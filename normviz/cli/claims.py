@@ -15,9 +15,10 @@ from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import ResultArchive
 from normviz.jobs.run import create_queue, run_missing
-from normviz.topics.claims.claim import SEED_BOUND, Claim, Evidence, ExperimentCheck, build_claim_record
+from normviz.topics.claims.claim import Claim, Evidence, ExperimentCheck, build_claim_record
 from normviz.topics.claims.claim_list import CLAIMS, get_claims
 from normviz.topics.claims.jobs import find_evidence, list_claim_jobs, measure_claim
+from normviz.topics.claims.trials import SEED_BOUND
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -66,7 +66,7 @@ def measure_claim(claim: Claim, seed: int) -> Evidence:
     """Measure the evidence of a claim that no experiment decides, in this process."""
     if isinstance(claim.check, ExperimentCheck):
         raise TypeError(f"{claim.id} is decided by experiments")
-    return claim.check(seed)
+    return Evidence(tuple(claim.check(seed)), opinion=claim.expected == "opinion")
 
 
 def list_claim_jobs(claim: Claim, seed: int) -> tuple[Part, ...]:

@@ -35,10 +35,10 @@ class DenseGrid(SchemeJob):
     kind: ClassVar[str] = "experiments/dense-grid"
     version: ClassVar[int] = 1
 
-    rates: tuple[float, ...]
-    optimizer: str
-    widths: tuple[int, ...]
-    batch: int
+    rates: tuple[float, ...] = LEARNING_RATES
+    optimizer: str = "adam"
+    widths: tuple[int, ...] = LAYER_WIDTHS
+    batch: int = 32
 
     @property
     def seconds(self) -> float:

@@ -14,7 +14,7 @@ from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import ResultArchive
 from normviz.topics.claims import jobs, panels, shipped
-from normviz.topics.claims.claim import Evidence, Trial
+from normviz.topics.claims.claim import Evidence
 from normviz.topics.claims.claim_list import CLAIMS, TOPICS
 from normviz.topics.claims.shipped import find_shipped_evidence, round_values
 from normviz.topics.claims.sources import SOURCES
@@ -27,6 +27,7 @@ from normviz.topics.claims.state import (
     TOPIC_NAMES,
     find_group,
 )
+from normviz.topics.claims.trials import Trial
 from normviz.topics.claims.verdicts import VERDICTS
 from normviz.topics.experiments import experiment_runs
 
