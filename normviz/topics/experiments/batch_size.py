@@ -318,14 +318,8 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     return Verdict("holds" if signs[0] else "holds-if" if any(signs) else "open", says, condition)
 
 
-EXPERIMENT = Experiment(
-    key="batch-size", title="Batch size", claims=("B13", "B16"),
-    question="Who needs large batches?",
-    claim="Layer normalization is “robust to the batch-sizes”, batch normalization is not (Ba et al. 2016, section 6.6 "
-    "and figure 6).",
-    about=lambda _: f"{DIGITS_DESCRIPTION}, shuffled pixels; {describe_hidden_layers(LAYER_WIDTHS)}; "
-                    f"batches of {BATCH_SIZES[0]} to {BATCH_SIZES[-1]}.",
-    setting=Setting, parts=parts, report=report,
-    why="The mean of few examples is noisy, and batch norm passes this noise on to each of them. Layer norm averages "
-    "within one example.",
+EXPERIMENT = Experiment.of(
+    "batch-size", Setting, parts, report,
+    lambda _: f"{DIGITS_DESCRIPTION}, shuffled pixels; {describe_hidden_layers(LAYER_WIDTHS)}; batches of "
+    f"{BATCH_SIZES[0]} to {BATCH_SIZES[-1]}.",
 )  # fmt: skip

@@ -212,14 +212,8 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     )
 
 
-EXPERIMENT = Experiment(
-    key="dropout", title="Batch norm and dropout", claims=("B17",),
-    question="Does batch norm replace dropout?",
-    claim="Dropout “can be either removed or reduced in strength” in a batch-normalized network (Ioffe & Szegedy 2015, "
-    "section 3.4).",
-    about=lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}, {setting.relabelled:.0%} with a random label; "
+EXPERIMENT = Experiment.of(
+    "dropout", Setting, parts, report,
+    lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}, {setting.relabelled:.0%} with a random label; "
     f"{describe_hidden_layers(LAYER_WIDTHS)}; dropout behind every ReLU.",
-    setting=Setting, parts=parts, report=report,
-    why="Dropout hides units at random in every step, which makes wrong labels harder to learn by heart. Batch norm "
-    "only adds the noise of its batch statistics.",
 )  # fmt: skip

@@ -233,13 +233,8 @@ def _describe_gain(outcome: Outcome, gain: MeanDifference, sign: int, plain: Out
     return f"{_describe_largest_rate(outcome)} ({times})"
 
 
-EXPERIMENT = Experiment(
-    key="learning-rate", title="Learning rate", claims=("B09",),
-    question="Which schemes allow high learning rates?",
-    claim="“Batch Normalization enables higher learning rates” (Ioffe & Szegedy 2015, section 3.3).",
-    about=lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; "
+EXPERIMENT = Experiment.of(
+    "learning-rate", Setting, parts, report,
+    lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; "
     f"{len(RATES_BY_OPTIMIZER[setting.optimizer])} learning rates.",
-    setting=Setting, parts=parts, report=report,
-    why="The larger the weights in front of batch norm, the smaller their gradient (Ioffe & Szegedy 2015, section "
-    "3.3). So a step that was too large is followed by smaller ones.",
 )  # fmt: skip

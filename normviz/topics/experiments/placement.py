@@ -347,17 +347,9 @@ def _tabulate(setting: Setting, ended_outcomes: PlacementOutcomes) -> dict[str, 
     return table if ended_outcomes else {}
 
 
-EXPERIMENT = Experiment(
-    key="placement", title="Placement", claims=(),
-    question="Where to normalize in residual networks?",
-    claim="With post norm, “the expected gradients of the parameters near the output layer are large” (Xiong et al. "
-    "2020, arXiv 2002.04745, abstract), so “the learning rate warm-up stage is essential” (section 3.2). The scale "
-    "with pre norm “grows linearly along with the depth” (Lemma 2). Without normalization it doubles with each branch "
-    "(De & Smith 2020, arXiv 2002.10444, section 2).",
-    about=lambda setting: f"{DIGITS_DESCRIPTION}, read as {DIGIT_SIDE} rows; transformers, layers: "
-                          f"{setting.layers}, channels: {WIDTH}. "
-    "Post norm normalizes behind each residual sum, pre norm in front of each branch, peri norm on both sides of it.",
-    setting=Setting, parts=parts, report=report,
-    why="With layer norm: each branch of pre norm adds to the sum, so the sum grows with depth, and the last norm "
-    "divides the gradient by it. Post norm resets the scale behind each sum.",
+EXPERIMENT = Experiment.of(
+    "placement", Setting, parts, report,
+    lambda setting: f"{DIGITS_DESCRIPTION}, read as {DIGIT_SIDE} rows; transformers, layers: {setting.layers}, "
+    f"channels: {WIDTH}. Post norm normalizes behind each residual sum, pre norm in front of each branch, peri norm "
+    "on both sides of it.",
 )  # fmt: skip
