@@ -14,13 +14,13 @@ NPM = node=$(NODE_FOLDER); PATH="$$node/bin:$$PATH" node "$$node/lib/node_module
 # Where it is set, every process would compile Streamlit and all other packages anew, and tests start a hundred processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-all test-core test-web test-browser test-thorough lint lock format results bench gpu
+.PHONY: run test test-all checks test-core test-web test-browser test-thorough lint types style lock format results bench gpu
 
 run: .venv/run.stamp
 	$(BIN)/python -m normviz serve --port $(PORT) $(if $(ADDRESS),--address $(ADDRESS))
 
 # One after the other: a browser beside the other tests would starve, with its server, on a small machine.
-test: lint test-web test-core test-browser
+test: checks test-core test-browser
 
 # And what takes long and rarely fails. CONTRIBUTING.md says what is in which.
 test-all: SELECTED := -m ""
@@ -40,11 +40,20 @@ test-browser: .venv/dev.stamp chromium
 test-thorough: .venv/dev.stamp
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest --ignore=tests/browser
 
-lint: .venv/dev.stamp node_modules/.package-lock.json
+# mypy takes half a minute on one core, so the other checks run on another one.
+checks:
+	+$(MAKE) --jobs 2 types style test-web
+
+lint:
+	+$(MAKE) --jobs 2 types style
+
+types: .venv/dev.stamp
+	$(BIN)/mypy
+
+style: .venv/dev.stamp node_modules/.package-lock.json
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/mypy
 	$(NPM) run --silent lint
 
 format: .venv/dev.stamp node_modules/.package-lock.json

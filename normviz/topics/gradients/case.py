@@ -8,7 +8,6 @@ import numpy as np
 
 from normviz.core.backward import compute_gradients
 from normviz.core.errors import InvalidInput
-from normviz.core.kinds.whitening import compute_steepest_slope
 from normviz.core.layouts import from_tensor, to_tensor
 from normviz.core.normalize import normalize
 from normviz.core.reductions import apply_transposed_average, broadcast_statistic, reduce_boxes
@@ -131,14 +130,6 @@ class HomeworkCase:
             right |= {"dx": found.dx, "dgamma": found.dgain, "dbeta": found.dbias}
         return right
 
-    def _compute_inverse(self) -> np.ndarray:
-        """Return 1/σ of every field; with whitening, the largest factor of the matrix times its number of rows."""
-        task, scheme = self.task, self.scheme
-        if scheme.kind.divides_by_matrix:
-            groups = scheme.matrices(task.x.shape)
-            return compute_steepest_slope(self.normalized.v, groups, self.eps) * (task.x.shape[-1] // groups)
-        return scheme.scale(task.x.shape) / np.asarray(self.normalized.deviation)
-
     def _compute_tolerances(self) -> tuple[dict[str, np.ndarray], float]:
         """Return `allowed` and `condition`.
 
@@ -149,9 +140,10 @@ class HomeworkCase:
         longest = 1
         r = np.full_like(xhat, max(scheme.alpha, 1.0) if scheme.function else 1.0)
         if scheme.suppression is not None:
-            r = np.broadcast_to(
-                broadcast_statistic(self._compute_inverse(), scheme.suppression, xhat.shape), xhat.shape
-            )
+            slope = scheme.kind.compute_steepest_slope(scheme, self.normalized, self.eps)
+            matrices = scheme.count_matrices(xhat.shape)
+            terms = xhat.shape[-1] // matrices if matrices else 1  # of v in one x̂
+            r = np.broadcast_to(slope * (scheme.compute_scale(xhat.shape) * terms), xhat.shape)
         for field in scheme.fields:
             most = (
                 broadcast_statistic(
@@ -159,11 +151,11 @@ class HomeworkCase:
                 )
                 * r
             )
-            beside = np.maximum(beside, most / scheme.scale(xhat.shape))
-            longest = max(longest, int(field.sizes(xhat.shape).max()))
+            beside = np.maximum(beside, most / scheme.compute_scale(xhat.shape))
+            longest = max(longest, int(field.compute_sizes(xhat.shape).max()))
         summing = ANSWER_ROUNDINGS * (1 + max(longest, task.x.size // task.beta.size) ** 0.5 / 16)
         lost = summing * (2 + beside * (1 if scheme.summation is None else beside))
-        scaled = lost * (xhat + scheme.scale(xhat.shape))
+        scaled = lost * (xhat + scheme.compute_scale(xhat.shape))
         gamma = np.abs(task.gamma)
         allowed = {"out": gamma * scaled + ANSWER_ROUNDINGS * np.abs(task.beta)}
         if task.dout is not None:
@@ -171,7 +163,7 @@ class HomeworkCase:
             dv = lost * g * r
             if scheme.suppression is not None:
                 through = np.abs(apply_transposed_average(lost * g * (xhat + 1) * r**2, scheme.suppression))
-                dv = dv + (np.abs(self.normalized.v) + 1 / r) * through / scheme.scale(xhat.shape) ** 2
+                dv = dv + (np.abs(self.normalized.v) + 1 / r) * through / scheme.compute_scale(xhat.shape) ** 2
             allowed["dx"] = dv if scheme.summation is None else dv + apply_transposed_average(dv, scheme.summation)
             summed = {"dgamma": np.abs(task.dout) * scaled, "dbeta": summing * np.abs(task.dout)}
             for name, terms in summed.items():

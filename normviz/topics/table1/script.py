@@ -17,6 +17,7 @@ from normviz.core.tolerances import CONTROL_MARGINS, CONTROL_ROUNDINGS
 from normviz.core.transformations import Transformation
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
 from normviz.describe.code import AveragingStep, format_argument_code, list_averaging_steps, render_template
+from normviz.describe.kinds import KIND_FORMULAS
 from normviz.describe.parameters import CHANNELS_FIRST_AXES
 from normviz.topics.table1.verdict import APART_FACTOR, DIVERGENCE_FACTOR, MIN_PROPORTION, ROUNDING_SHARES
 from normviz.train.problem import PROBE_SIZE
@@ -41,7 +42,7 @@ def write_cell_script(scheme: Scheme, transformation: Transformation, setting: S
         InvalidInput: a field of the scheme does not fit the setting's layers.
     """
     setting.check([scheme])
-    parts = [part for part in (scheme.on_weights, scheme.on_activations) if part is not None and part.acts]
+    parts = [part for part in (scheme.weight_part, scheme.activation_part) if part is not None and part.has_effect]
     normalizers = [_write_normalizer(part, setting) for part in parts]
     eps = setting.eps if any(map(_uses_eps, parts)) else None
     return render_template(
@@ -147,10 +148,9 @@ class ScriptNormalizer:
     @property
     def description(self) -> str:
         """Description of the computation: "Mean and mean square over N, H, W"."""
-        if self.scheme.function is not None:
-            return "Each element by itself"
-        if self.scheme.kind.divides_by_singular_value:
-            return "The matrix of w over its largest singular value"
+        own = KIND_FORMULAS[self.scheme.kind.key].computation
+        if own is not None:
+            return own
         if self.matrices:
             groups = "all channels" if self.matrices == 1 else f"each of {self.matrices} groups of C"
             return f"Mean over N{'' if len(self.axes) == 2 else ', H, W'}; covariance matrix of {groups}"
@@ -174,7 +174,7 @@ def _write_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
         rules = dict(zip(scheme.axes, field.rules, strict=True))
         return _write_average([_simplify_rule(rules[axis], sizes[axis]) for axis in axes], axes, name + suffix)
 
-    matrices = scheme.matrices(shapes[0])
+    matrices = scheme.count_matrices(shapes[0])
     if matrices == shapes[0][-1]:
         scheme, matrices = replace(scheme, suppression=scheme.summation, kind=GENERAL), 0
     alike = len(set(scheme.fields)) == 1
@@ -200,7 +200,7 @@ def _write_average(rules: list[Rule], axes: tuple[str, ...], name: str) -> Scrip
 
 def _simplify_rule(rule: Rule, sizes: tuple[int, ...]) -> Rule:
     """Return own or full in place of groups or windows that are the same in every layer."""
-    same = {rule.canonical(n) for n in sizes}
+    same = {rule.simplify(n) for n in sizes}
     return same.pop() if rule.parameter is not None and len(same) == 1 else rule
 
 

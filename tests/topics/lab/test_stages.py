@@ -25,9 +25,7 @@ def played(key, shape=SHAPE, **numbers):
 
 def divisor_of(scheme, symbol):
     """The symbol of what divides."""
-    return (
-        "σ₁" if scheme.kind.divides_by_singular_value else "σ²" if scheme.summation is not None else f"mean {symbol}²"
-    )
+    return "σ₁" if scheme.kind.key == "spectral" else "σ²" if scheme.summation is not None else f"mean {symbol}²"
 
 
 def test_where_a_square_leaves_the_range_of_a_float_its_root_is_shown():
@@ -49,10 +47,10 @@ def test_the_stages_are_those_of_the_general_form(key):
             f"{symbol} − μ": result.v,
         }
     if result.deviation is not None:
-        square = result.deviation if scheme.kind.divides_by_singular_value else result.deviation**2 - 1e-5
+        square = result.deviation if scheme.kind.key == "spectral" else result.deviation**2 - 1e-5
         square = broadcast_statistic(square, scheme.suppression, x.shape) + 0 * x
         expected |= {divisor_of(scheme, symbol): square, f"{symbol}̂": result.xhat}
-    if scheme.kind.divides_by_matrix or scheme.function:
+    if scheme.kind.key == "whitening" or scheme.function:
         expected[f"{symbol}̂"] = result.xhat
     if scheme.gain is not None or scheme.bias is not None:
         expected["y"] = result.y
@@ -68,17 +66,17 @@ def test_a_statistic_collapses_and_goes_back_unless_it_is_of_windows(key):
     scheme, _, _, found = played(key)
     for symbol, field in (
         ("μ", scheme.summation),
-        (divisor_of(scheme, found[0].symbol), None if scheme.kind.divides_by_matrix else scheme.suppression),
+        (divisor_of(scheme, found[0].symbol), None if scheme.kind.key == "whitening" else scheme.suppression),
     ):
         of = [stage for stage in found if stage.symbol == symbol]
         if field is None:
             assert of == []
-        elif field.windows:
+        elif field.windowed_axes:
             assert [(stage.gathered, stage.slides) for stage in of] == [(None, True)]
         else:
-            together = field.canonical(SHAPE)
+            together = field.simplify(SHAPE)
             assert [(stage.gathered, stage.slides) for stage in of] == [(together, False), (None, False)]
-            assert of[0].says.endswith(f"{prod(SHAPE)} numbers become {prod(field.statistics_shape(SHAPE))}.")
+            assert of[0].says.endswith(f"{prod(SHAPE)} numbers become {prod(field.compute_statistics_shape(SHAPE))}.")
 
 
 @pytest.mark.parametrize("shape", [SHAPE, (4, 1, 1, 6), (2, 3, 1, 2)])
@@ -139,7 +137,7 @@ def test_windows_collapse_along_the_other_axes_and_where_they_hold_all():
 
     alone, beside, whole = told(C="window(1)"), told(H="full", C="window(1)"), told(C="window(9)")
     assert (alone.slides, alone.gathered) == (True, None)
-    assert (beside.slides, beside.gathered.blocks) == (False, Field((OWN, FULL, OWN, OWN)))
+    assert (beside.slides, beside.gathered.without_windows) == (False, Field((OWN, FULL, OWN, OWN)))
     assert beside.says.endswith("288 numbers become 96.")
     assert "C averaged" in whole.says
     assert whole.says.endswith("288 numbers become 48.")
@@ -155,5 +153,7 @@ def test_what_is_sent_of_the_stages():
     assert data["looks"][2]["trace"]["colorbar"]["ticktext"][-1] == f"{np.abs(found[-1].values).max():.3g}"
     np.testing.assert_array_equal(data["list"][0]["values"], x.ravel().astype(np.float32))
     for place, field in ((1, scheme.summation), (2, scheme.suppression)):
-        np.testing.assert_array_equal(np.concatenate(data["places"][place]), np.concatenate(field.bounds(SHAPE)))
+        np.testing.assert_array_equal(
+            np.concatenate(data["places"][place]), np.concatenate(field.compute_bounds(SHAPE))
+        )
     assert data["places"][0] is None
