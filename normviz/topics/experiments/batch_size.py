@@ -23,7 +23,7 @@ from normviz.topics.experiments.experiment import (
     choose_headline_schemes,
     describe_hidden_layers,
 )
-from normviz.topics.experiments.grid_outcome import GridOutcome, draw_outcomes, find_outcomes
+from normviz.topics.experiments.grid_outcome import GridOutcome, describe_undertraining, draw_outcomes, find_outcomes
 from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, make_band_curve, start_table
 from normviz.topics.experiments.training_history import to_percent
 
@@ -305,7 +305,8 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         words.append(f"on batches of {size}, {one} with {name}, {two} with {other} ({points})")
     large = ended_outcomes[SHOWN_SIZES[0]]
     words.append(f"on batches of {SHOWN_SIZES[0]}, {large[pair[0]].level} and {large[pair[1]].level}")
-    says = f"Test error: {'; '.join(words)}."
+    judged = [ended_outcomes[size][k] for size in (*SMALL_SIZES, SHOWN_SIZES[0]) for k in pair]
+    says = f"Test error: {'; '.join(words)}.{describe_undertraining(judged)}"
     examples = f" on batches of {REFERENCE_SIZE}, and as many examples at all other sizes"
     condition = (
         f"Each scheme has its best learning rate at each size, for {setting.steps} steps of Adam"

@@ -16,7 +16,7 @@ from normviz.topics.gradients.homework import HomeworkTask, MistakeKeys, Normali
 def generate_wrong_fields(
     recipe: NormalizationRecipe, shape: Shape, layout: str
 ) -> Iterator[tuple[MistakeKeys, NormalizationRecipe]]:
-    """Yield recipes in which other elements share a statistic: a misread array, miscounted groups, other axes."""
+    """Yield recipes that average over wrong elements: misread layouts, miscounted groups, other axes."""
     seen = {_make_canonical(recipe, shape)}
 
     def new(way: NormalizationRecipe) -> bool:
@@ -93,7 +93,7 @@ def _generate_other_axes(recipe: NormalizationRecipe, shape: Shape) -> Iterator[
 
 
 class MisreadView(NamedTuple):
-    """A task with its elements in another order, as a reshape or a misread layout gives it.
+    """Homework task with its elements in another order, as a wrong reshape or layout gives it.
 
     Attributes:
         key: the mistake.
@@ -110,7 +110,7 @@ class MisreadView(NamedTuple):
     channels: np.ndarray | None = None
 
     def restore_order(self, tensor: np.ndarray) -> np.ndarray:
-        """Return a tensor of the view, or a parameter of it, in the order of the task."""
+        """Return a tensor of the reordered task in the order of the original task."""
         if tensor.shape != self.order.shape:
             return tensor if self.channels is None else tensor[..., np.argsort(self.channels)]
         flat = np.empty(tensor.size)

@@ -16,7 +16,7 @@ MAX_TRIED_GROUPS = 32
 
 @lru_cache(maxsize=64)
 def list_candidates(shape: Shape) -> tuple[tuple[Scheme, ...], ...]:
-    """Return the schemes to try on a shape (N, H, W, C); those that compute the same on it stand together.
+    """List the schemes to try on a shape (N, H, W, C), grouped by those that compute the same on it.
 
     Layer norm's variants come first, no normalization comes last. Numbers of groups that equal a scheme without groups
     are omitted. So are schemes whose fields hold one element each: their x̂ is 0.

@@ -14,7 +14,7 @@ SEED = 0
 
 @dataclass(frozen=True)
 class DetectorExample:
-    """A layer with a random input and its output.
+    """Example of a layer for the detector, with a random input.
 
     Attributes:
         name: the layer, and the shape in its layout.
@@ -33,7 +33,7 @@ class DetectorExample:
     along: tuple[str, ...] = ()
 
     def make_arrays(self) -> dict[str, np.ndarray]:
-        """Return x and y in float32, from `SEED`; channels and examples differ in mean and spread."""
+        """Draw x and compute y in float32; channels and examples differ in mean and spread."""
         rng = np.random.default_rng(SEED)
         n, _, _, c = self.shape
         x = rng.standard_normal(self.shape) * rng.uniform(0.05, 2, (n, 1, 1, 1)) * rng.uniform(0.5, 1.5, c)
