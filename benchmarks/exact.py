@@ -33,13 +33,13 @@ def exact_gaps(scheme: Scheme, setting: Setting) -> dict[str, float]:
 def _outputs(scheme: Scheme, setting: Setting, change: Transformation | None) -> np.ndarray:
     """x̂ of the first layer, with a change."""
     x, w = _numbers(setting, change.key if change is not None else "", np.longdouble(setting.delta))
-    if scheme.on_weights is not None:
-        w = _general(w, scheme.on_weights, 0.0)
+    if scheme.weight_part is not None:
+        w = _general(w, scheme.weight_part, 0.0)
     fan_in = w.shape[0] * w.shape[1] * w.shape[2]
     x, w = x.reshape(-1, fan_in), w.reshape(fan_in, -1)
     a = x @ w
     a = np.where(np.abs(a) <= NOTHING * (np.abs(x) @ np.abs(w)), 0, a).reshape(setting.shapes[0])  # 0 but for rounding
-    return a if scheme.on_activations is None else _general(a, scheme.on_activations, setting.eps)
+    return a if scheme.activation_part is None else _general(a, scheme.activation_part, setting.eps)
 
 
 def _numbers(setting: Setting, change: str, delta: np.longdouble) -> tuple[np.ndarray, np.ndarray]:
@@ -82,7 +82,7 @@ def _general(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
     if scheme.suppression is None:
         return v
     if scheme.kind.divides_by_matrix:
-        parts = np.split(v, scheme.matrices(x.shape), axis=-1)
+        parts = np.split(v, scheme.count_matrices(x.shape), axis=-1)
         return np.concatenate([_whitened(part, eps) for part in parts], axis=-1)
     square = _average(v * v, scheme.suppression)
     root = np.sqrt(square + np.longdouble(eps))
@@ -140,5 +140,5 @@ def _average(x: np.ndarray, field: Field) -> np.ndarray:
         if rule.kind == "full":
             x = x.mean(axis, keepdims=True)
         elif rule.kind != "own":
-            x = np.stack([x.take(range(lo, hi), axis).mean(axis) for lo, hi in rule.bounds(n)], axis)
+            x = np.stack([x.take(range(lo, hi), axis).mean(axis) for lo, hi in rule.compute_bounds(n)], axis)
     return x

@@ -112,7 +112,9 @@ def contradictions(cell: Cell, exact: float) -> Iterator[str]:
 
 def link(scheme: Scheme, setting: Setting, change: str, follow: bool) -> str:
     """Return the link of a cell's page."""
-    found = {name: declared.text(vars(setting)[name]) for name, declared in get_declarations(Setting).items()}
+    found = {
+        name: declared.format_for_link(vars(setting)[name]) for name, declared in get_declarations(Setting).items()
+    }
     found |= {"schemes": scheme.key, "cell": f"{scheme.key}.{change}", "follow": str(int(follow))}
     found |= {name: str(scheme.parameters[kind]) for kind, name in KINDS.items() if kind in scheme.parameters}
     if scheme.key == "custom":
@@ -156,7 +158,7 @@ def searched(schemes: list[Scheme], setting: Setting, follow: bool) -> Iterator[
     if not schemes:
         return
     results = TableResults()
-    results.fill(schemes, setting)
+    results.compute_missing(schemes, setting)
     for scheme in schemes:
         yield scheme, build_cells([scheme], setting, results, follow)
 

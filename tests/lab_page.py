@@ -101,7 +101,7 @@ def live(at):
     if steps.deviation is not None:
         own["divides"] = numbers["divides"].look_up(focus, x.shape)
     if scheme.kind.divides_by_matrix:
-        groups = scheme.matrices(x.shape)
+        groups = scheme.count_matrices(x.shape)
         group, row = divmod(focus[3], x.shape[3] // groups)
         v = np.split(result.v, groups, axis=3)[group]
         own["divides"] = v[..., row].var()

@@ -32,7 +32,7 @@ def rules(n):
 
 def fitting(key, shape, drawn):
     """One of the numbers of groups that the scheme's axes can be cut into, by a number that is drawn."""
-    options = find_divisors(gcd(*SCHEMES[key].grouped(shape).values()) or 1)
+    options = find_divisors(gcd(*SCHEMES[key].find_grouped_axes(shape).values()) or 1)
     return options[drawn % len(options)]
 
 

@@ -55,7 +55,7 @@ def by_torch_nn(scheme, x, eps, gain, bias):
 
 def torch_refuses(scheme, shape):
     """Whether torch.nn has no answer: a statistic of a single value, in training."""
-    return scheme.summation is not None and prod(shape) == prod(scheme.summation.statistics_shape(shape))
+    return scheme.summation is not None and prod(shape) == prod(scheme.summation.compute_statistics_shape(shape))
 
 
 def loses_digits(result):

@@ -146,15 +146,17 @@ def _valid(param: Param, link: dict[str, Any], params: tuple[Param, ...], rng: r
     if isinstance(declared, Switch):
         return rng.choice("01")
     if isinstance(declared, MultipleChoice):
-        options = declared.options(view)
+        options = declared.list_options(view)
         return ",".join(rng.sample(options, rng.randint(0, len(options))))
     if isinstance(declared, Choice):
-        return rng.choice(declared.options(view))
+        return rng.choice(declared.list_options(view))
     if isinstance(declared, NumberChoice):
-        return str(rng.choice(declared.options(view)))
+        return str(rng.choice(declared.list_options(view)))
     if isinstance(declared, Real) and param.name not in "nhwc":
-        least, most = declared.entered or declared.limits(view)
-        return declared.text(declared.fit(rng.choice([least, most, rng.uniform(least, most)]), view))
+        least, most = declared.entered or declared.compute_limits(view)
+        return declared.format_for_link(
+            declared.find_nearest(rng.choice([least, most, rng.uniform(least, most)]), view)
+        )
     return str(rng.choice(_TEXTS.get(param.name, LENGTHS)))
 
 

@@ -62,7 +62,7 @@ def make_plain_levels(shape: Shape) -> tuple[np.ndarray, dict]:
 def compute_statistic_levels(shape: Shape, field: Field) -> tuple[np.ndarray, dict]:
     """Return levels that give each shared statistic one hue; neighbouring statistics differ in hue."""
     weights = (3, 5, 2, 1)  # all different and not 0 modulo the number of hues
-    counts = field.statistics_shape(shape)
+    counts = field.compute_statistics_shape(shape)
     ids = (np.arange(n) * count // n * weight for n, count, weight in zip(shape, counts, weights, strict=True))
     return (reduce(np.add, np.ix_(*ids)) % len(HUES) + 1).astype(np.uint8) * LEVELS_PER_HUE, {"kind": "hues"}
 
@@ -147,7 +147,7 @@ def build_hover_data(
         "x": _convert_to_readout(x),
         "copies": [
             {
-                "bounds": None if field is None else field.bounds(shape),
+                "bounds": None if field is None else field.compute_bounds(shape),
                 "dashed": _find_summation_bounds(field, summation, shape),
                 "xhat": _convert_to_readout(xhat),
             }
@@ -175,7 +175,7 @@ def build_stages_data(stages: Sequence[CubeStage], shape: Shape, theme: str = "l
         place = 0
         if stage.gathered is not None:
             place = len(places)
-            places.append(stage.gathered.blocks.bounds(shape))
+            places.append(stage.gathered.without_windows.compute_bounds(shape))
         if number == 0 or stage.scale != stages[number - 1].scale:
             alike = np.stack([each.values for each in stages if each.scale == stage.scale])
             legend = compute_value_levels(alike)[1]
@@ -208,9 +208,9 @@ def _convert_to_readout(values: np.ndarray) -> np.ndarray:
 
 def _find_summation_bounds(field: Field | None, summation: Field | None, shape: Shape) -> Sequence[np.ndarray] | None:
     """Return the bounds of a summation field that differs from the field; None if it does not."""
-    if field is None or summation is None or summation.canonical(shape) == field.canonical(shape):
+    if field is None or summation is None or summation.simplify(shape) == field.simplify(shape):
         return None
-    return summation.bounds(shape)
+    return summation.compute_bounds(shape)
 
 
 _EMPTY_MESH = {

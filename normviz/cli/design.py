@@ -13,7 +13,7 @@ from normviz.core.text import join_words
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.data.output import print_message
 from normviz.jobs.result_cache import ResultCache
-from normviz.jobs.results import Archive
+from normviz.jobs.results import ResultArchive
 from normviz.jobs.run import create_queue, run_missing
 from normviz.topics.design.conditions import CONDITIONS
 from normviz.topics.design.demands import Demands, Invariances, parse_fronts
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def train_schemes(arguments: argparse.Namespace, weights: tuple[str, ...]) -> int:
     """Train schemes with their twins, print all sets with the results; return 1 if an answer differs."""
-    layer, archive = arguments.layer, Archive(ResultCache())
+    layer, archive = arguments.layer, ResultArchive(ResultCache())
     sample = parse_sample(DEFAULT_SAMPLES[layer] if arguments.sample is None else arguments.sample)
     jobs = plan_trainings(layer, weights, sample, arguments.seed or 0, arguments.device or "auto")
     run_missing(jobs, archive, partial(create_queue, archive), sys.stderr.isatty())
@@ -101,7 +101,7 @@ def split_keys(text: str) -> Invariances:
 def build_design_record(scheme: Scheme, invariances: Invariances, layer: str) -> dict[str, Any]:
     """Return a scheme with its invariances as plain data."""
     *fields, weights = split_scheme(scheme)
-    summation, suppression = (None if field is None else field.named() for field in fields)
+    summation, suppression = (None if field is None else field.to_dict() for field in fields)
     return {
         "summation": summation,
         "suppression": suppression,

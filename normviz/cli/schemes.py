@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
 def build_scheme_record(scheme: Scheme) -> dict[str, Any]:
     """Return a scheme as plain data, as `normviz schemes --json` prints it."""
     named = {
-        name: None if field is None else field.named(scheme.axes)
+        name: None if field is None else field.to_dict(scheme.axes)
         for name, field in (
             ("summation", scheme.summation),
             ("suppression", scheme.suppression),

@@ -94,14 +94,14 @@ def compute_gradients(
     dy = xp.astype(dy, x.dtype)
     result = normalize(x, scheme, eps)
     dxhat = dy * gain
-    inward = dxhat * scheme.scale(tuple(x.shape[-4:]))
+    inward = dxhat * scheme.compute_scale(tuple(x.shape[-4:]))
     dv, deps = scheme.kind.backpropagate(scheme, result, inward, resolve_eps(scheme, eps))
     if scheme.summation is None:
         dx = dv
     else:  # a mean over equal boxes with the care of the kernel
         dx = (
             dv - apply_transposed_average(dv, scheme.summation)
-            if scheme.summation.windows
+            if scheme.summation.windowed_axes
             else centre(dv, scheme.summation)[0]
         )
     if given != x.dtype:
@@ -133,7 +133,7 @@ def compute_jacobian(x: ArrayLike, scheme: Scheme, eps: float | None = None) -> 
 
 @ignore_float_warnings
 def compute_diagonal_gradient(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: float | None = None) -> Array:
-    """Compute ∂l/∂y_i · ∂x̂_i/∂x_i, the common mistake that omits the paths from other elements through μ and σ.
+    """Compute the wrong gradient ∂l/∂y_i · ∂x̂_i/∂x_i, which omits the paths through μ and σ.
 
     It keeps only the diagonal of the Jacobian: (1 - 1/H)/σ - (x_i - μ)²/(H σ³) in a field of H elements. Notes on
     Ba et al. 2016 print it as the gradient of layer norm. The arguments and errors are those of `backward`.
@@ -149,12 +149,12 @@ def compute_diagonal_gradient(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: 
     summation = scheme.summation
     kept = xp.ones_like(x) if summation is None else 1 - 1 / count_elements(summation, shape, x)
     diagonal = scheme.kind.differentiate_diagonally(scheme, result, kept, resolve_eps(scheme, eps))
-    dx = dy * diagonal * scheme.scale(shape)
+    dx = dy * diagonal * scheme.compute_scale(shape)
     return xp.astype(dx, given) if given != x.dtype else dx
 
 
 def _sum_to_parameter(x: Array, parameter: Array | float) -> Array:
-    """Sum x to the shape of a parameter that was broadcast against it; a number has no axes."""
+    """Sum x, (…, N, H, W, C), over the axes along which a parameter was broadcast: to its shape."""
     xp = array_namespace(x)
     shape = tuple(getattr(parameter, "shape", ()))
     in_front = x.ndim - len(shape)

@@ -39,14 +39,14 @@ class ArrayDifference:
 
 @ignore_float_warnings
 def compute_distances(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Compute |left - right|; two NaN or two equal infinities are at distance 0, all else non-finite at infinity."""
+    """Compute |left - right| element by element; 0 for two NaN or two equal infinities, else infinite if not finite."""
     alike = (left == right) | (np.isnan(left) & np.isnan(right))
     apart = np.where(alike, 0, np.abs(left - right))
     return np.where(np.isnan(apart), np.inf, apart)
 
 
 def find_largest_difference(left: np.ndarray, right: np.ndarray) -> ArrayDifference:
-    """Return the largest of `compute_distances`, relative to the largest finite magnitude; 0 for arrays of zeros."""
+    """Return the largest of `compute_distances`, relative to the largest finite magnitude in both arrays."""
     apart = compute_distances(left, right)
     index = tuple(int(i) for i in np.unravel_index(np.argmax(apart), apart.shape))
     magnitudes = np.maximum(np.abs(left), np.abs(right))
@@ -55,8 +55,8 @@ def find_largest_difference(left: np.ndarray, right: np.ndarray) -> ArrayDiffere
     return ArrayDifference(gap / float(scale) if scale else gap, index, float(left[index]), float(right[index]))
 
 
-def is_rounding(residual: float, dtype: DTypeLike = np.float64) -> bool:
-    """Return True if a relative difference is at most rounding in arrays of this type."""
+def is_within_rounding(residual: float, dtype: DTypeLike = np.float64) -> bool:
+    """Return True if a relative difference is no more than rounding explains in arrays of this type."""
     return residual <= INVARIANCE_TOLERANCES[np.dtype(dtype).name]
 
 
@@ -100,7 +100,7 @@ def compare_schemes(
     )
     worst, x, left_xhat, right_xhat = max(found, key=lambda each: each[0].residual)
     return SchemeComparison(
-        left.canonical(shape) == right.canonical(shape),
+        left.compute_canonical_key(shape) == right.compute_canonical_key(shape),
         compute_behaviour_key(left, shape) == compute_behaviour_key(right, shape),
         draws,
         worst,
@@ -111,14 +111,14 @@ def compare_schemes(
 
 
 def compute_behaviour_key(scheme: Scheme, shape: Shape) -> tuple[Any, ...]:
-    """Return a value that is equal for two schemes exactly when their x̂ is equal for every tensor of this shape.
+    """Return a key that is equal for two schemes exactly if they compute the same x̂ for every tensor of a shape.
 
-    It is `Scheme.canonical` except for two cases of small summation fields. In a field of one element v = 0, so the
-    divisor does not matter. In a field of two elements v differs only in its sign, so v² is the same for both, and the
-    suppression field may hold one of them or the pair.
+    It is `Scheme.compute_canonical_key` except for two cases of small summation fields. In a field of one element,
+    v = 0 and the divisor does not matter. In a field of two elements v differs only in its sign, so v² is the same for
+    both, and the suppression field may hold one of them or the pair.
     """
-    axes, a, b, *rest = scheme.canonical(shape)
-    sizes = set() if a is None else set(np.unique(a.sizes(shape)).tolist())
+    axes, a, b, *rest = scheme.compute_canonical_key(shape)
+    sizes = set() if a is None else set(np.unique(a.compute_sizes(shape)).tolist())
     if sizes == {1}:
         return axes, "zero"
     if sizes == {2} and b is not None:

@@ -25,7 +25,7 @@ AXES = {"activation": ("N", "H", "W", "C"), "weight": ("kh", "kw", "Cin", "Cout"
 
 @dataclass(frozen=True)
 class AxisNames:
-    """The names of an axis: its index in formulas, one index and several in words, its length on a label."""
+    """Names of one tensor axis: its index in formulas, one index and several in words, its length on a label."""
 
     letter: str
     one: str
@@ -62,15 +62,15 @@ Box = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule for one axis: which indices share a statistic with index i.
+    """Rule for one axis of a tensor: which indices share a statistic (a mean or a variance) with index i.
 
     own: {i}; full: all; groups: i's block when the axis is cut into `parameter` equal blocks;
     window: every j with |i - j| <= `parameter`, cut at the border.
 
     >>> from normviz import Rule
-    >>> Rule("groups", 2).bounds(4).tolist()
+    >>> Rule("groups", 2).compute_bounds(4).tolist()
     [[0, 2], [0, 2], [2, 4], [2, 4]]
-    >>> Rule.parse("window(1)").bounds(4).tolist()
+    >>> Rule.parse("window(1)").compute_bounds(4).tolist()
     [[0, 2], [0, 3], [1, 4], [2, 4]]
 
     Raises:
@@ -102,44 +102,44 @@ class Rule:
 
     @classmethod
     def parse(cls, text: str) -> "Rule":
-        """Read `own`, `full`, `groups(2)` or `window(1)`; raises InvalidInput on anything else."""
+        """Parse the text of a rule: `own`, `full`, `groups(2)` or `window(1)`. Raises InvalidInput for other texts."""
         match = re.fullmatch(r"\s*([a-z]+)\s*(?:\(\s*(\d{1,6})\s*\))?\s*", text)
         if not match:
             raise InvalidInput(f"{text!r} is not a rule; own, full, groups(G) and window(R) are.")
         return cls(match[1], None if match[2] is None else int(match[2]))
 
     @property
-    def number(self) -> int:
-        """The parameter as a number, G or R; 0 for the rules that have none."""
+    def parameter_or_zero(self) -> int:
+        """The number of groups G or the window radius R; 0 for rules without a parameter."""
         return self.parameter or 0
 
-    def count(self, n: int) -> int:
-        """Return the number of different statistics along an axis of length n."""
-        return {"full": 1, "groups": self.number}.get(self.kind, n)
+    def count_statistics(self, n: int) -> int:
+        """Return the number of different statistics along an axis of length n: 1 for full, G for groups, else n."""
+        return {"full": 1, "groups": self.parameter_or_zero}.get(self.kind, n)
 
-    def bounds(self, n: int) -> np.ndarray:
-        """Return the range [lo, hi) that shares a statistic with each index, as a read-only array of shape (n, 2)."""
+    def compute_bounds(self, n: int) -> np.ndarray:
+        """Return for each index the range [lo, hi) of indices that share its statistic: read-only, shape (n, 2)."""
         return _compute_bounds(self, n)
 
-    def longest(self, n: int) -> int:
-        """Return the number of elements in the longest window along an axis of length n; 1 for other rules."""
-        return min(2 * self.number + 1, n) if self.kind == "window" else 1
+    def compute_max_window_size(self, n: int) -> int:
+        """Return the number of indices in the longest window along an axis of length n; 1 for other rules."""
+        return min(2 * self.parameter_or_zero + 1, n) if self.kind == "window" else 1
 
     def check(self, n: int, axis: str) -> None:
-        """Raise InvalidInput when groups do not divide an axis of length n; the message names the numbers that do."""
-        if self.kind == "groups" and n % self.number:
+        """Raise InvalidInput if the groups do not divide an axis of length n; the message lists the numbers that do."""
+        if self.kind == "groups" and n % self.parameter_or_zero:
             fit = f"{join_words(find_divisors(n))} {'does' if n == 1 else 'do'}"
             raise InvalidInput(f"{self.parameter} groups do not divide {axis} = {n}; {fit}.")
 
-    def canonical(self, n: int) -> "Rule":
+    def simplify(self, n: int) -> "Rule":
         """Return the simplest rule with the same effect on an axis of length n; on an axis of length 1 it is `full`."""
         return _find_canonical_rule(self, n)
 
 
 @lru_cache(maxsize=4096)
 def _find_canonical_rule(rule: Rule, n: int) -> Rule:
-    """Return `Rule.canonical`. Cached: a page calls it a hundred times per run, with few rules and lengths."""
-    lo, hi = rule.bounds(n).T
+    """Compute `Rule.simplify`. Cached: a page calls it a hundred times per run, with few rules and lengths."""
+    lo, hi = rule.compute_bounds(n).T
     if np.all(hi - lo == n):
         return FULL
     return OWN if np.all(hi - lo == 1) else rule
@@ -150,13 +150,13 @@ OWN, FULL = Rule("own"), Rule("full")
 
 @dataclass(frozen=True)
 class Field:
-    """A rule for each of the four axes, in memory order: which elements share a statistic with each element.
+    """Field of a tensor: one rule per axis, which says which elements share a mean or variance with each element.
 
     >>> from normviz import Field
     >>> instance = Field.parse("H=full, W=full")
-    >>> instance.statistics_shape((4, 8, 8, 6))
+    >>> instance.compute_statistics_shape((4, 8, 8, 6))
     (4, 1, 1, 6)
-    >>> instance.box((0, 2, 3, 5), (4, 8, 8, 6))
+    >>> instance.find_box((0, 2, 3, 5), (4, 8, 8, 6))
     ((0, 1), (0, 8), (0, 8), (5, 6))
     """
 
@@ -168,7 +168,7 @@ class Field:
 
     @classmethod
     def parse(cls, text: str, axes: Sequence[str] = AXES["activation"]) -> "Field":
-        """Read `full, full, full, own` in axis order, or `N=full,C=groups(2)` with the other axes `own`.
+        """Parse the text of a field: `full, full, full, own`, or `N=full,C=groups(2)` with the other axes `own`.
 
         >>> str(Field.parse("N=full, C=groups(2)"))
         'full,own,own,groups(2)'
@@ -189,16 +189,16 @@ class Field:
     def __str__(self) -> str:
         return ",".join(map(str, self.rules))
 
-    def named(self, axes: Sequence[str] = AXES["activation"]) -> dict[str, str]:
-        """Return the rules by axis name, as text.
+    def to_dict(self, axes: Sequence[str] = AXES["activation"]) -> dict[str, str]:
+        """Return the rule of each axis as text, by the name of the axis.
 
-        >>> Field.parse("full, full, full, own").named()
+        >>> Field.parse("full, full, full, own").to_dict()
         {'N': 'full', 'H': 'full', 'W': 'full', 'C': 'own'}
         """
         return {axis: str(rule) for axis, rule in zip(axes, self.rules, strict=True)}
 
     def check(self, shape: Shape, axes: Sequence[str] = AXES["activation"], limit: int = MAX_WINDOW_ELEMENTS) -> None:
-        """Raise InvalidInput when a rule does not fit the shape.
+        """Raise InvalidInput if a rule does not fit the shape of a tensor, such as 4 groups of 6 channels.
 
         `limit`: the most numbers that the windows along an axis may hold together.
         """
@@ -206,55 +206,55 @@ class Field:
         longest = max(limit // size, 1)
         for rule, n, axis in zip(self.rules, shape, axes, strict=True):
             rule.check(n, axis)
-            if rule.longest(n) > longest:
+            if rule.compute_max_window_size(n) > longest:
                 most = (longest - 1) // 2
                 raise InvalidInput(
                     f"{rule} along {axis} = {n} is too much for {size:,} elements; full and radii up to {most} are not."
                 )
 
     def count_window_elements(self, shape: Shape) -> int:
-        """Return the most numbers that the windows along an axis hold together, at least the tensor's elements."""
-        return prod(shape) * max(rule.longest(n) for rule, n in zip(self.rules, shape, strict=True))
+        """Return how many numbers an array holds after windows along one axis are laid out, at most over the axes."""
+        return prod(shape) * max(rule.compute_max_window_size(n) for rule, n in zip(self.rules, shape, strict=True))
 
-    def bounds(self, shape: Shape) -> list[np.ndarray]:
-        """Return, for each axis, the range [lo, hi) of every index, as four arrays of shape (n, 2)."""
-        return [rule.bounds(n) for rule, n in zip(self.rules, shape, strict=True)]
+    def compute_bounds(self, shape: Shape) -> list[np.ndarray]:
+        """Return for each of the four axes the range [lo, hi) of every index, as arrays of shape (n, 2)."""
+        return [rule.compute_bounds(n) for rule, n in zip(self.rules, shape, strict=True)]
 
-    def box(self, index: Index, shape: Shape) -> Box:
-        """Return the half-open range per axis of the elements that share a statistic with the element at `index`."""
-        return tuple((int(b[i, 0]), int(b[i, 1])) for b, i in zip(self.bounds(shape), index, strict=True))
+    def find_box(self, index: Index, shape: Shape) -> Box:
+        """Return for each axis the range [lo, hi) of the elements that share a statistic with that at `index`."""
+        return tuple((int(b[i, 0]), int(b[i, 1])) for b, i in zip(self.compute_bounds(shape), index, strict=True))
 
-    def size(self, index: Index, shape: Shape) -> int:
-        """Return the number of elements in the box of `index`."""
-        return prod(hi - lo for lo, hi in self.box(index, shape))
+    def count_elements(self, index: Index, shape: Shape) -> int:
+        """Return the number of elements that share a statistic with the element at `index`."""
+        return prod(hi - lo for lo, hi in self.find_box(index, shape))
 
-    def sizes(self, shape: Shape) -> np.ndarray:
-        """Return the number of elements in the box of every element, as an array of that shape."""
-        return outer_product([hi - lo for lo, hi in (bounds.T for bounds in self.bounds(shape))])
+    def compute_sizes(self, shape: Shape) -> np.ndarray:
+        """Return for every element how many elements share its statistic, as an array of the tensor's shape."""
+        return outer_product([hi - lo for lo, hi in (bounds.T for bounds in self.compute_bounds(shape))])
 
-    def least(self, shape: Shape) -> int:
-        """Return the number of elements in the smallest box."""
-        return prod(int((hi - lo).min()) for lo, hi in (bounds.T for bounds in self.bounds(shape)))
+    def find_smallest_size(self, shape: Shape) -> int:
+        """Return the smallest number of elements that share a statistic."""
+        return prod(int((hi - lo).min()) for lo, hi in (bounds.T for bounds in self.compute_bounds(shape)))
 
-    def statistics_shape(self, shape: Shape) -> Shape:
-        """Return the shape of the statistics: 1 along full axes, G along grouped ones, n along the others."""
-        return tuple(rule.count(n) for rule, n in zip(self.rules, shape, strict=True))
+    def compute_statistics_shape(self, shape: Shape) -> Shape:
+        """Return the shape of the array of statistics: 1 along full axes, G along grouped ones, n along the others."""
+        return tuple(rule.count_statistics(n) for rule, n in zip(self.rules, shape, strict=True))
 
-    def statistic(self, index: Index, shape: Shape) -> Index:
-        """Return the index, in the array of statistics, of the statistic of the element at `index`."""
-        counts = self.statistics_shape(shape)
+    def find_statistic_index(self, index: Index, shape: Shape) -> Index:
+        """Return where the statistic of the element at `index` stands in the array of statistics."""
+        counts = self.compute_statistics_shape(shape)
         return tuple(i * count // n for i, count, n in zip(index, counts, shape, strict=True))
 
-    def canonical(self, shape: Shape) -> "Field":
-        """Return the simplest field with the same boxes on this shape; it is equal for fields that act alike."""
-        return Field(tuple(rule.canonical(n) for rule, n in zip(self.rules, shape, strict=True)))
+    def simplify(self, shape: Shape) -> "Field":
+        """Return the simplest field with the same effect on this shape; it is equal for fields that act alike."""
+        return Field(tuple(rule.simplify(n) for rule, n in zip(self.rules, shape, strict=True)))
 
     def parameters(self) -> dict[str, int]:
-        """Return the parameters of its rules, the first of each kind: {"groups": 2}, {"window": 1} or {}."""
+        """Return the parameters by kind of rule, each from the first axis that has it: {"groups": 2} or {}."""
         return {rule.kind: rule.parameter for rule in reversed(self.rules) if rule.parameter is not None}
 
     def with_parameters(self, **parameters: int | None) -> "Field":
-        """Return the field with other parameters, by kind, as in `with_parameters(groups=3, window=1)`."""
+        """Return the field with another number of groups or window radius: `with_parameters(groups=3, window=1)`."""
         return Field(
             tuple(
                 rule if parameters.get(rule.kind) is None else replace(rule, parameter=parameters[rule.kind])
@@ -263,18 +263,18 @@ class Field:
         )
 
     @property
-    def blocks(self) -> "Field":
-        """The field with `own` in place of windows; its boxes are a partition of the tensor."""
+    def without_windows(self) -> "Field":
+        """The field with `own` in place of windows, so that no two sets of sharing elements overlap."""
         return Field(tuple(OWN if rule.kind == "window" else rule for rule in self.rules))
 
     @property
-    def windows(self) -> list[tuple[int, Rule]]:
-        """The axes that have windows, counted from the end (-4 to -1), with their rules."""
+    def windowed_axes(self) -> list[tuple[int, Rule]]:
+        """The axes with a window, counted from the end (-4 to -1), each with its rule."""
         return [(axis - 4, rule) for axis, rule in enumerate(self.rules) if rule.kind == "window"]
 
     @property
     def coarse_field(self) -> "Field":
-        """The field with `full` in place of windows: a partition whose boxes contain those of this field."""
+        """The field with `full` in place of windows, so that no two sets of sharing elements overlap."""
         return Field(tuple(FULL if rule.kind == "window" else rule for rule in self.rules))
 
 
@@ -284,20 +284,20 @@ CHANNEL_FIELD = Field((FULL, FULL, FULL, OWN))
 
 @lru_cache(maxsize=1024)
 def _compute_bounds(rule: Rule, n: int) -> np.ndarray:
-    """Return `Rule.bounds`. Cached: a page calls it hundreds of times per run."""
+    """Compute `Rule.compute_bounds`. Cached: a page calls it hundreds of times per run."""
     i = np.arange(n)
     if rule.kind == "window":
-        reach = min(rule.number, n)  # any radius is right, and none overflows the index
+        reach = min(rule.parameter_or_zero, n)  # any radius is right, and none overflows the index
         found = np.stack([np.maximum(i - reach, 0), np.minimum(i + reach + 1, n)], axis=1)
     else:
-        size = n // rule.count(n)
+        size = n // rule.count_statistics(n)
         found = np.stack([i // size * size, i // size * size + size], axis=1)
     found.flags.writeable = False
     return found
 
 
 def outer_product(factors: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the array whose element at (i, j, …) is the product of factors[0][i], factors[1][j], …"""
+    """Compute the outer product of vectors: the array of factors[0][i] · factors[1][j] · … at (i, j, …)."""
     return reduce(np.multiply, np.ix_(*factors))
 
 
@@ -307,7 +307,7 @@ def find_divisors(n: int) -> list[int]:
 
 
 def check_shape(shape: Sequence[int], axes: Sequence[str] = AXES["activation"], limit: int | None = None) -> Shape:
-    """Return the shape as four positive integers.
+    """Return the shape of a tensor as a tuple of four positive integers.
 
     Raises:
         InvalidInput: not four axes, an empty one, or more elements than the limit.

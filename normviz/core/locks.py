@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 
 
 def serialize_calls(function: Callable[CallParameters, Result]) -> Callable[CallParameters, Result]:
-    """Wrap a function so that one thread at a time runs it.
+    """Decorate a function so that only one thread at a time runs it; the others wait.
 
     For cached functions: without the lock, all threads that call before the first result is cached compute it again.
     """

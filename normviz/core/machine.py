@@ -9,7 +9,7 @@ from pathlib import Path
 
 @lru_cache(maxsize=1)
 def describe_machine() -> str:
-    """Describe the processor, its cores and PyTorch's version: "AMD EPYC, 2 cores, PyTorch 2.13.0"."""
+    """Return the processor, its number of cores and PyTorch's version: "AMD EPYC, 2 cores, PyTorch 2.13.0"."""
     try:
         torch = f"PyTorch {version('torch')}"
     except PackageNotFoundError:

@@ -41,7 +41,7 @@ def normalize_plainly(x: Array, scheme: Scheme, eps: float) -> PlainResult | Non
     summation, suppression = scheme.summation, scheme.suppression
     if prod(x.shape) <= MAX_DRAWN_ELEMENTS or suppression is None or not scheme.is_general_form:
         return None
-    if scheme.per_fan_in or any(field.windows for field in scheme.fields) or _is_compiled_by_torch():
+    if scheme.per_fan_in or any(field.windowed_axes for field in scheme.fields) or _is_compiled_by_torch():
         return None
     xp = array_namespace(x)
     mean, v = None, x

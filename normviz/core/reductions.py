@@ -22,14 +22,14 @@ from normviz.core.fields import Field, Rule, Shape
 
 
 def centre(x: Array, field: Field) -> tuple[Array, Array]:
-    """Compute v = x - E_A[x], and E_A[x] in the shape of the field's statistics."""
+    """Compute the centred tensor v = x - E_A[x] and the mean E_A[x], in the shape of the field's statistics."""
     xp = array_namespace(x)
-    anchor = _detach(reduce_boxes(x, field.blocks, xp.min))
+    anchor = _detach(reduce_boxes(x, field.without_windows, xp.min))
     anchor = xp.where(xp.isfinite(anchor), anchor, xp.zeros_like(anchor))
     above = reduce_boxes(
-        x - broadcast_statistic(anchor, field.blocks, x.shape), field.blocks, xp.mean
+        x - broadcast_statistic(anchor, field.without_windows, x.shape), field.without_windows, xp.mean
     )  # E_A[x] - anchor
-    for axis, rule in field.windows:
+    for axis, rule in field.windowed_axes:
         near = gather_windows(anchor, rule, axis)
         lowest = xp.min(near, axis=axis, keepdims=True)
         above = average_windows(gather_windows(above, rule, axis) + (near - lowest), rule, axis)
@@ -39,14 +39,16 @@ def centre(x: Array, field: Field) -> tuple[Array, Array]:
 
 
 def compute_rms(v: Array, field: Field, eps: float = 0.0) -> Array:
-    """Compute sqrt(ε + E_B[v²]), in the shape of the field's statistics."""
+    """Compute the root mean square sqrt(ε + E_B[v²]) over a field, in the shape of its statistics."""
     xp = array_namespace(v)
     finfo = xp.finfo(v.dtype)
     least, most = max(eps**0.5, float(finfo.smallest_normal)), float(finfo.max) / 2
-    largest = xp.clip(_detach(reduce_boxes(xp.abs(v), field.blocks, xp.max)), least, most)
+    largest = xp.clip(_detach(reduce_boxes(xp.abs(v), field.without_windows, xp.max)), least, most)
     scale = xp.asarray(2.0, dtype=v.dtype, device=get_device(largest)) ** xp.floor(xp.log2(largest))
-    mean_square = reduce_boxes(xp.square(v / broadcast_statistic(scale, field.blocks, v.shape)), field.blocks, xp.mean)
-    for axis, rule in field.windows:
+    mean_square = reduce_boxes(
+        xp.square(v / broadcast_statistic(scale, field.without_windows, v.shape)), field.without_windows, xp.mean
+    )
+    for axis, rule in field.windowed_axes:
         near = gather_windows(scale, rule, axis)
         largest = xp.max(near, axis=axis, keepdims=True)
         mean_square = average_windows(gather_windows(mean_square, rule, axis) * xp.square(near / largest), rule, axis)
@@ -59,13 +61,13 @@ def compute_rms(v: Array, field: Field, eps: float = 0.0) -> Array:
 
 
 def reduce_boxes(x: Array, field: Field, reduction: Any) -> Array:
-    """Reduce x over every box of a field without windows, axis by axis, to the shape of the field's statistics.
+    """Reduce x over the elements that share a statistic, to the shape of the statistics; for fields without windows.
 
     `reduction` is `xp.mean`, `xp.min` or `xp.max`: over a box they equal a reduction of one axis after another.
     """
     for axis, rule in zip(range(-4, 0), field.rules, strict=True):
         n = x.shape[axis]
-        blocks = rule.count(n)
+        blocks = rule.count_statistics(n)
         if blocks == 1 < n:
             x = reduction(x, axis=axis, keepdims=True)
         elif blocks < n:
@@ -74,7 +76,7 @@ def reduce_boxes(x: Array, field: Field, reduction: Any) -> Array:
 
 
 def broadcast_statistic(statistic: Array, field: Field, shape: tuple[int, ...]) -> Array:
-    """Repeat each statistic for the elements of its box; the result broadcasts against an array of this shape."""
+    """Copy each statistic to the elements that share it; the result broadcasts against an array of this shape."""
     xp = array_namespace(statistic)
     for axis in range(-4, 0):
         blocks, n = statistic.shape[axis], shape[axis]
@@ -84,32 +86,32 @@ def broadcast_statistic(statistic: Array, field: Field, shape: tuple[int, ...]) 
 
 
 def gather_windows(x: Array, rule: Rule, axis: int) -> Array:
-    """Lay the window of every index along a new axis after its own; a cut window repeats its last element.
+    """Gather the window of every index along a new axis after its own; a cut window repeats its last element.
 
     Multiplying by a banded matrix would turn windows into NaN that do not hold the non-finite element (0 · inf).
     """
     xp = array_namespace(x)
-    lo, hi = rule.bounds(x.shape[axis]).T[:, :, None]
+    lo, hi = rule.compute_bounds(x.shape[axis]).T[:, :, None]
     index = np.minimum(lo + np.arange((hi - lo).max()), hi - 1)
     flat = xp.asarray(index.ravel(), device=get_device(x))
     return xp.reshape(xp.take(x, flat, axis=axis % x.ndim), _split_axis(x.shape, axis, index.shape))
 
 
 def average_windows(windows: Array, rule: Rule, axis: int) -> Array:
-    """Average every window that `gather_windows` has laid out, without the repeated elements."""
+    """Average each window in the result of `gather_windows`, without the repeated elements."""
     xp = array_namespace(windows)
     n, longest, behind = windows.shape[axis - 1], windows.shape[axis], (1,) * (-axis - 1)
-    size = np.diff(rule.bounds(n))
+    size = np.diff(rule.compute_bounds(n))
     inside = xp.asarray((np.arange(longest) < size).reshape(n, longest, *behind), device=get_device(windows))
     total = xp.sum(xp.where(inside, windows, xp.zeros_like(windows)), axis=axis)
     return total / xp.asarray(size.reshape(n, *behind), dtype=windows.dtype, device=get_device(windows))
 
 
 def apply_transposed_average(x: Array, field: Field) -> Array:
-    """Compute E_Aᵀ x, in a shape that broadcasts against x; averages over equal boxes are their own transpose."""
-    total = reduce_boxes(x, field.blocks, array_namespace(x).mean)
-    for axis, rule in field.windows:
-        sizes = lay_along(np.diff(rule.bounds(x.shape[axis]))[:, 0], axis, x)
+    """Compute E_Aᵀ x, the backward pass of an average over a field; the result broadcasts against x."""
+    total = reduce_boxes(x, field.without_windows, array_namespace(x).mean)
+    for axis, rule in field.windowed_axes:
+        sizes = reshape_along_axis(np.diff(rule.compute_bounds(x.shape[axis]))[:, 0], axis, x)
         total = average_windows(gather_windows(total / sizes, rule, axis), rule, axis) * sizes
     return broadcast_statistic(total, field, x.shape)
 
@@ -126,23 +128,23 @@ def invert(deviation: Array) -> Array:
     return 1 / xp.where(deviation == 0, xp.full_like(deviation, float("inf")), deviation)
 
 
-def lay_along(numbers: np.ndarray, axis: int, like: Array) -> Array:
-    """Reshape numbers so that they lie along one of the last four axes."""
+def reshape_along_axis(numbers: np.ndarray, axis: int, like: Array) -> Array:
+    """Reshape a vector so that it lies along one of the last four axes and broadcasts along the others."""
     behind = (1,) * (-axis - 1)
     return array_namespace(like).asarray(numbers.reshape(-1, *behind), dtype=like.dtype, device=get_device(like))
 
 
 def count_elements(field: Field, shape: Shape, like: Array) -> Array:
-    """Return the number of elements in the box of every element."""
-    return array_namespace(like).asarray(field.sizes(shape), dtype=like.dtype, device=get_device(like))
+    """Return for every element how many elements share its statistic, as an array like `like`."""
+    return array_namespace(like).asarray(field.compute_sizes(shape), dtype=like.dtype, device=get_device(like))
 
 
 def _split_axis(shape: tuple[int, ...], axis: int, parts: tuple[int, int]) -> tuple[int, ...]:
-    """Return the shape with one axis replaced by two, the second of which is at `axis`, counted from the end."""
+    """Return the shape with one axis split in two, `parts`; the second is at `axis`, counted from the end."""
     position = axis % len(shape)
     return (*shape[:position], *parts, *shape[position + 1 :])
 
 
 def _detach(x: Array) -> Array:
-    """Detach x from its gradient: anchors and scales cancel out of the result."""
+    """Detach x from its gradient: the numbers by which x is shifted and scaled cancel out of the result."""
     return x.detach() if hasattr(x, "detach") else x

@@ -18,20 +18,20 @@ DEFAULT_EPS = 1e-5
 
 @dataclass(frozen=True)
 class Reference:
-    """The source of a scheme: a citation, and its arXiv number if it has one."""
+    """Source of a scheme: a citation, and its arXiv number if it has one."""
 
     text: str
     arxiv: str | None = None
 
     @property
     def url(self) -> str | None:
-        """The paper's page, or None."""
+        """The address of the paper on arXiv, or None."""
         return f"https://arxiv.org/abs/{self.arxiv}" if self.arxiv else None
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """One normalizer: v = x - E_A[x]; x̂ = scale · v / sqrt(ε + E_B[v²]); y = γ x̂ + β.
+    """Normalization scheme: v = x - E_A[x]; x̂ = scale · v / sqrt(ε + E_B[v²]); y = γ x̂ + β.
 
     Four schemes stand outside this form, by their kind: spectral norm divides by the largest singular value, whitening
     multiplies by the inverse root of a covariance matrix, and two have no statistics: x̂ = f(αx + s).
@@ -83,42 +83,42 @@ class Scheme:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """Names of the four axes of the tensor that is normalized."""
+        """The names of the four axes of the normalized tensor: N, H, W, C, or kh, kw, Cin, Cout for weights."""
         return AXES["weight" if self.is_weight_scheme else "activation"]
 
     @property
     def is_weight_scheme(self) -> bool:
-        """True if it normalizes weights and no activations."""
+        """True if the scheme normalizes weights and no activations."""
         return self.acts_on == "weight"
 
     @property
     def is_activation_scheme(self) -> bool:
-        """True if it normalizes activations and no weights."""
+        """True if the scheme normalizes activations and no weights."""
         return self.acts_on == "activation"
 
     @property
     def is_baseline(self) -> bool:
-        """True if it normalizes nothing, by its definition."""
+        """True for the scheme "none", which normalizes nothing by definition."""
         return self.acts_on == "none"
 
     @property
     def symbol(self) -> str:
-        """The letter of the tensor that is normalized."""
+        """The letter of the normalized tensor in formulas: x or w."""
         return "w" if self.is_weight_scheme else "x"
 
     @property
     def references(self) -> tuple[Reference, ...]:
-        """The paper of the scheme, and papers with the same fields."""
+        """The paper of the scheme, then papers on the same fields under another name."""
         return self.reference, *self.also
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """A and B, without those that the scheme lacks."""
+        """The summation field A (mean) and the suppression field B (divisor), without those that the scheme lacks."""
         return tuple(field for field in (self.summation, self.suppression) if field is not None)
 
     @property
     def field(self) -> Field | None:
-        """The field to look at first: B, or A if nothing divides."""
+        """The field that pages show first: the divisor's field B, or the mean's field A if nothing divides."""
         return self.suppression or self.summation
 
     @property
@@ -127,29 +127,29 @@ class Scheme:
         return None if self.kind.function is None else POINTWISE_FUNCTIONS[self.kind.function]
 
     @property
-    def acts(self) -> bool:
-        """True if x̂ is another tensor than x: the scheme has a field or a function."""
+    def has_effect(self) -> bool:
+        """True if x̂ differs from x: the scheme has a field or a function."""
         return bool(self.fields) or self.function is not None
 
     @property
     def has_xhat(self) -> bool:
-        """True if x̂ is another tensor than v: the scheme divides or has a function."""
+        """True if x̂ differs from the centred tensor v: the scheme divides or has a function."""
         return self.suppression is not None or self.function is not None
 
-    def inside(self, x: Any) -> Any:
-        """Compute αx + s, the argument of a pointwise scheme's function."""
+    def compute_argument(self, x: Any) -> Any:
+        """Compute αx + s, the argument of the function f of a pointwise scheme x̂ = f(αx + s)."""
         return self.alpha * x + (self.shift or 0.0)
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters by kind: {"groups": 2}, {"window": 1} or {} for rules, {"alpha": 0.5} if pointwise."""
+        """The parameters of the scheme: {"groups": 2}, {"window": 1} or {}; {"alpha": 0.5} if it is pointwise."""
         if self.function is not None:
             return {"alpha": self.alpha}
         return {kind: value for field in reversed(self.fields) for kind, value in field.parameters().items()}
 
     @property
-    def on_weights(self) -> "Scheme | None":
-        """The part that normalizes the weights: the scheme itself, the weight scheme in front of it, or None.
+    def weight_part(self) -> "Scheme | None":
+        """The scheme that normalizes the weights: this one, the weight scheme put in front of it, or None.
 
         In front it has no ε: the one ε to set is that of the activations.
         """
@@ -158,31 +158,31 @@ class Scheme:
         return None if self.weight is None else replace(SCHEMES[self.weight], eps=None)
 
     @property
-    def on_activations(self) -> "Scheme | None":
-        """The part that normalizes the pre-activations: the scheme itself, or None."""
+    def activation_part(self) -> "Scheme | None":
+        """The scheme that normalizes the pre-activations: this one, or None if it normalizes weights only."""
         return None if self.is_weight_scheme else self
 
     @property
     def is_general_form(self) -> bool:
-        """True if the scheme is of the general form: it divides by a root mean square, or not at all."""
+        """True if the scheme divides by a root mean square over a field, or does not divide at all."""
         return self.kind == GENERAL
 
     @property
     def divides_by_variance(self) -> bool:
-        """True if E_B[v²] is the variance around one mean per box; under a window every element has its own mean."""
+        """True if E_B[v²] is a variance, with one mean for all elements that share it; never with windows."""
         a, b = self.summation, self.suppression
         return a is not None and a == b and a == a.coarse_field
 
-    def scale(self, shape: Shape) -> float:
+    def compute_scale(self, shape: Shape) -> float:
         """Return the constant factor in x̂: 1 / sqrt(fan-in) for a scheme that is `per_fan_in`, otherwise 1."""
         return prod(shape[:-1]) ** -0.5 if self.per_fan_in else 1.0
 
-    def matrices(self, shape: Shape) -> int:
+    def count_matrices(self, shape: Shape) -> int:
         """Return the number of channel groups that are whitened on this shape; 0 without whitening."""
         return self.kind.count_matrices(self, shape)
 
-    def grouped(self, shape: Shape) -> dict[str, int]:
-        """Return the axes that its rules cut into groups, with their lengths on this shape."""
+    def find_grouped_axes(self, shape: Shape) -> dict[str, int]:
+        """Return the lengths of the axes that the scheme cuts into groups, by name."""
         lengths = zip(self.axes, shape, strict=True)
         cut = [any(field.rules[axis].kind == "groups" for field in self.fields) for axis in range(4)]
         return {axis: n for (axis, n), is_cut in zip(lengths, cut, strict=True) if is_cut}
@@ -190,21 +190,21 @@ class Scheme:
     def with_parameters(
         self, groups: int | None = None, radius: int | None = None, alpha: float | None = None
     ) -> "Scheme":
-        """Return the scheme with another number of groups, another radius or another α, if it has such a parameter."""
+        """Return the scheme with another number of groups, window radius or α, if it has such a parameter."""
         if self.function is not None:
             return self if alpha is None else replace(self, alpha=alpha)
         return self._change_fields(lambda field: field.with_parameters(groups=groups, window=radius))
 
     def with_fields(self, summation: Field | None, suppression: Field | None) -> "Scheme":
-        """Return the scheme with other fields."""
+        """Return the scheme with these summation and suppression fields (mean and divisor)."""
         return replace(self, summation=summation, suppression=suppression)
 
     def remove_normalization(self) -> "Scheme":
-        """Return the scheme without normalization, for a tensor with the same axes."""
+        """Return the scheme "none" for a tensor with the same axes."""
         return replace(SCHEMES["none"], acts_on=self.acts_on)
 
     def with_weight_scheme(self, weight: str | None) -> "Scheme":
-        """Return the scheme behind a weight scheme, given by its key, or behind none; its name says so.
+        """Return this scheme for pre-activations whose weights are normalized by the scheme of key `weight`, if any.
 
         Raises:
             InvalidInput: this scheme does not normalize activations or has a fixed weight scheme, or the key is not
@@ -233,7 +233,7 @@ class Scheme:
         )
 
     def check(self, shape: Shape, limit: int = MAX_WINDOW_ELEMENTS) -> None:
-        """Raise InvalidInput when a field does not fit the shape; `limit` is that of `Field.check`."""
+        """Raise InvalidInput if a field does not fit the shape; `limit` is that of `Field.check`."""
         self.kind.check(self, shape, limit)
 
     def fits(self, shape: Shape) -> bool:
@@ -244,9 +244,9 @@ class Scheme:
             return False
         return True
 
-    def canonical(self, shape: Shape) -> tuple[Any, ...]:
-        """Return a value that is equal for schemes that compute the same on this shape."""
-        a, b = (None if f is None else f.canonical(shape) for f in (self.summation, self.suppression))
+    def compute_canonical_key(self, shape: Shape) -> tuple[Any, ...]:
+        """Return a key that is equal for schemes that compute the same on this shape."""
+        a, b = (None if f is None else f.simplify(shape) for f in (self.summation, self.suppression))
         inside = None if self.function is None else (self.alpha, self.shift)
         return self.axes, a, b, self.per_fan_in, self.kind.simplify(a, b), inside, self.weight
 
@@ -259,7 +259,7 @@ SCHEMES: dict[str, Scheme] = {}
 
 
 def get_scheme(key: str, groups: int | None = None, radius: int | None = None, alpha: float | None = None) -> Scheme:
-    """Return the scheme of that key, with G groups, windows of radius R or another α, if it has such a parameter.
+    """Return the registered scheme of this key, with G groups, window radius R or another α if it has such a parameter.
 
     Other names stand for keys: get_scheme("GroupNorm") and get_scheme("gn") are get_scheme("group").
 
@@ -297,7 +297,7 @@ def find_equal_schemes(scheme: Scheme, shape: Shape) -> list[Scheme]:
     """
     if scheme.weight is None:
         return list(_find_equal_schemes(scheme, tuple(shape)))
-    if not scheme.acts:
+    if not scheme.has_effect:
         return [SCHEMES[scheme.weight]]
     alone = replace(scheme, key="custom", acts_on="activation", weight=None)
     rows = {row.name: row for row in SCHEMES.values()}
@@ -307,11 +307,11 @@ def find_equal_schemes(scheme: Scheme, shape: Shape) -> list[Scheme]:
 
 @lru_cache(maxsize=1024)
 def _find_equal_schemes(scheme: Scheme, shape: Shape) -> tuple[Scheme, ...]:
-    own = scheme.canonical(shape)
+    own = scheme.compute_canonical_key(shape)
     others = (
         _match_parameters(row, scheme, shape) for row in SCHEMES.values() if row.key not in (scheme.key, "custom")
     )
-    found = [row for row in others if row.fits(shape) and row.canonical(shape) == own]
+    found = [row for row in others if row.fits(shape) and row.compute_canonical_key(shape) == own]
     return tuple(sorted(found, key=_rank_by_plainness))
 
 
@@ -320,12 +320,12 @@ def _rank_by_plainness(row: Scheme) -> tuple[bool, ...]:
 
 
 def _match_parameters(row: Scheme, scheme: Scheme, shape: Shape) -> Scheme:
-    """Return a row with the G and R that would make its rules equal to those of a scheme, if any do."""
+    """Return a registered scheme with the G and R that would make its rules equal to those of `scheme`, if any do."""
     groups, radii = [1], [0]
     for theirs, ours in zip(row.fields, scheme.fields, strict=False):
-        for rule, other, n in zip(theirs.rules, ours.canonical(shape).rules, shape, strict=True):
+        for rule, other, n in zip(theirs.rules, ours.simplify(shape).rules, shape, strict=True):
             if rule.kind == "groups":
-                groups.append(n if other.kind == "window" else other.count(n))
+                groups.append(n if other.kind == "window" else other.count_statistics(n))
             elif rule.kind == "window":
-                radii.append(n - 1 if other == FULL else other.number if other.kind == "window" else 0)
+                radii.append(n - 1 if other == FULL else other.parameter_or_zero if other.kind == "window" else 0)
     return row.with_parameters(max(groups), max(radii))

@@ -9,7 +9,7 @@ from normviz.core.registry import SCHEMES, Scheme
 
 @dataclass(frozen=True)
 class SchemeSpec:
-    """A scheme as plain data.
+    """A scheme as plain data that can be stored and sent: its key and its fields as text.
 
     Attributes:
         key: of the registered scheme that it is, or "custom".
@@ -26,19 +26,19 @@ class SchemeSpec:
 
     @classmethod
     def of(cls, scheme: Scheme) -> "SchemeSpec":
-        """Return the spec of a scheme, whatever its fields and its weight scheme are."""
+        """Return the plain data of a scheme, whatever its fields and its weight scheme are."""
         a, b = (None if field is None else str(field) for field in (scheme.summation, scheme.suppression))
         return cls(scheme.key, a, b, scheme.weight, scheme.parameters.get("alpha"))
 
     @property
     def scheme(self) -> Scheme:
-        """The scheme of this spec."""
+        """The scheme that these data describe."""
         return _make_scheme(self)
 
 
 @lru_cache(maxsize=512)
 def _make_scheme(row: SchemeSpec) -> Scheme:
-    """Return the scheme of a spec. Cached: an experiment needs the names of its schemes again and again."""
+    """Return the scheme that plain data describe. Cached: an experiment needs its schemes again and again."""
     named = SCHEMES[row.key]
     texts = (row.summation, row.suppression)
     made = named.with_fields(*(None if text is None else Field.parse(text, named.axes) for text in texts))

@@ -36,19 +36,19 @@ MAX_SIDE_BY_SIDE = 3
 
 @dataclass(frozen=True)
 class DependentValue:
-    """A value that depends on another: `DependentValue("optimizer", RATES)` is `RATES[optimizer]`."""
+    """Default that depends on another value: `DependentValue("optimizer", RATES)` stands for `RATES[optimizer]`."""
 
     name: str
     table: Mapping[Any, Any]
 
     def resolve(self, given: EarlierValues) -> Any:
-        """Return this value, given the other value."""
+        """Return the value for these values of the settings declared earlier."""
         return self.table[given[self.name]]
 
 
 @dataclass(eq=False)
 class Declaration:
-    """The declaration of a value: its default, its valid values and its texts.
+    """Declaration of one setting: its default, its valid values and its texts.
 
     Attributes:
         default: the value, or a `DependentValue`; None for a value that may be left open.
@@ -93,46 +93,46 @@ class Declaration:
         values[self.name] = tuple(value) if isinstance(value, list) else value
 
     def choose_widget(self) -> str:
-        """Return the usual widget for this type of value."""
+        """Return the key of the widget that draws this setting on a page."""
         return self.USUAL
 
     def resolve_default(self, given: EarlierValues) -> Any:
-        """Return the default, or the nearest value that is valid given the values declared before it."""
+        """Return the default, or the valid value nearest to it, given the settings declared earlier."""
         default = self.default.resolve(given) if isinstance(self.default, DependentValue) else self.default
-        return None if default is None else self.fit(default, given)
+        return None if default is None else self.find_nearest(default, given)
 
-    def title(self, given: EarlierValues) -> str:
-        """Return the label, given the other values."""
+    def resolve_label(self, given: EarlierValues) -> str:
+        """Return the label of the control, which may depend on the settings declared earlier."""
         if isinstance(self.label, str):
             return self.label
         return self.label.resolve(given) if isinstance(self.label, DependentValue) else self.label(given)
 
     def check(self, value: Any, given: EarlierValues) -> None:
-        """Raise InvalidInput, in one line, for a value that is not valid beside those before it."""
+        """Raise InvalidInput, in one line, for a value that is not valid beside those of earlier settings."""
         raise NotImplementedError
 
-    def fit(self, value: Any, given: EarlierValues) -> Any:
-        """Return the valid value nearest to a value or its text; raises ValueError if none is near."""
+    def find_nearest(self, value: Any, given: EarlierValues) -> Any:
+        """Return the valid value nearest to a value or to its text. Raises ValueError if none is near."""
         raise NotImplementedError
 
-    def nearest(self, value: Any, given: EarlierValues) -> Any:
-        """Return `fit`, with None for the default."""
-        return self.resolve_default(given) if value is None else self.fit(value, given)
+    def find_nearest_or_default(self, value: Any, given: EarlierValues) -> Any:
+        """Return the default for None, otherwise the valid value nearest to a value or to its text."""
+        return self.resolve_default(given) if value is None else self.find_nearest(value, given)
 
-    def text(self, value: Any) -> str:
+    def format_for_link(self, value: Any) -> str:
         """Return the value as text for a link and the command line."""
         return str(value)
 
-    def words(self, value: Any) -> str:
+    def format_for_page(self, value: Any) -> str:
         """Return the value as text for a page."""
-        return self.shown(value) if self.shown else self.text(value)
+        return self.shown(value) if self.shown else self.format_for_link(value)
 
-    def argparse_kwargs(self) -> dict[str, Any]:
-        """Return the arguments of argparse's `add_argument` without name, help and default."""
+    def make_argparse_kwargs(self) -> dict[str, Any]:
+        """Return the arguments of argparse's `add_argument` for this setting, without name, help and default."""
         return self.OPTION
 
-    def about(self) -> str:
-        """Return the help on the command line: label and help, limits, default."""
+    def write_help(self) -> str:
+        """Return the help text of the command line: label and help, limits, default."""
         label = join_words(self.label.table.values()) if isinstance(self.label, DependentValue) else self.label
         label = label if isinstance(label, str) else ""  # one that depends on a view is for pages
         said = ". ".join(text.rstrip(".") for text in (label, self.help) if text)
@@ -144,18 +144,20 @@ class Declaration:
 
     def _describe_default(self) -> str:
         if isinstance(self.default, DependentValue):
-            return "by default " + ", ".join(f"{self.text(v)} for {key}" for key, v in self.default.table.items())
-        return "" if self.default is None else f"by default {self.text(self.default)}"
+            return "by default " + ", ".join(
+                f"{self.format_for_link(v)} for {key}" for key, v in self.default.table.items()
+            )
+        return "" if self.default is None else f"by default {self.format_for_link(self.default)}"
 
     def _make_refusal(self, value: Any, wanted: str, because: str = "") -> InvalidInput:
-        came = self.text(value).replace("-", "−") if isinstance(value, RealNumber) else repr(value)
+        came = self.format_for_link(value).replace("-", "−") if isinstance(value, RealNumber) else repr(value)
         reason = f": {because}" if because else ""
         return InvalidInput(f"{self.symbol or self.name} = {came}; {wanted} would do{reason}.")
 
 
 @dataclass(eq=False)
 class Real(Declaration):
-    """A number from `least` to `most`, which may depend on the values before it.
+    """Declaration of a number from `least` to `most`; `most` may depend on settings declared earlier.
 
     Attributes:
         stops: what its slider offers.
@@ -178,25 +180,25 @@ class Real(Declaration):
     def choose_widget(self) -> str:
         return "stops" if self.stops else "number"
 
-    def limits(self, given: EarlierValues) -> tuple[float, float]:
-        """Return the smallest and the largest valid value."""
+    def compute_limits(self, given: EarlierValues) -> tuple[float, float]:
+        """Return the smallest and the largest valid value, given the settings declared earlier."""
         return self.least, self.most(given) if callable(self.most) else self.most
 
     def check(self, value: Any, given: EarlierValues) -> None:
-        least, most = self.limits(given)
+        least, most = self.compute_limits(given)
         number = isinstance(value, self.KIND)
         if not number or not least <= value <= most:
             because = self.because if number and not value > most else ""
             raise self._make_refusal(value, f"{self.NOUN} from {typeset(least)} to {typeset(most)}", because)
 
-    def fit(self, value: Any, given: EarlierValues) -> float:
-        least, most = self.entered or self.limits(given)
+    def find_nearest(self, value: Any, given: EarlierValues) -> float:
+        least, most = self.entered or self.compute_limits(given)
         return min(max(_parse_number(value), least), most)
 
-    def text(self, value: Any) -> str:
+    def format_for_link(self, value: Any) -> str:
         return format_exact(value)
 
-    def words(self, value: Any) -> str:
+    def format_for_page(self, value: Any) -> str:
         return self.shown(value) if self.shown else typeset(value)
 
     def format_limits(self) -> str:
@@ -205,44 +207,44 @@ class Real(Declaration):
 
 @dataclass(eq=False)
 class Integer(Real):
-    """A whole number from `least` to `most`."""
+    """Declaration of a whole number from `least` to `most`."""
 
     OPTION: ClassVar[dict[str, Any]] = {"type": int, "metavar": "N"}
     NOUN: ClassVar[str] = "a whole number"
     KIND: ClassVar[Any] = Integral
 
-    def fit(self, value: Any, given: EarlierValues) -> int:
-        least, most = self.entered or self.limits(given)
+    def find_nearest(self, value: Any, given: EarlierValues) -> int:
+        least, most = self.entered or self.compute_limits(given)
         return int(min(max(round(float(value)), least), most))
 
-    def text(self, value: Any) -> str:
+    def format_for_link(self, value: Any) -> str:
         return str(value)
 
 
 @dataclass(eq=False)
 class NumberChoice(Declaration):
-    """One of some whole numbers, which may depend on the values before it."""
+    """Declaration of one of several whole numbers, which may depend on settings declared earlier."""
 
     numbers: Sequence[int] | Callable[[EarlierValues], Sequence[int]]
 
     USUAL: ClassVar[str] = "menu"
     OPTION: ClassVar[dict[str, Any]] = {"type": int, "metavar": "N"}
 
-    def options(self, given: EarlierValues) -> Sequence[int]:
-        """Return the valid numbers."""
+    def list_options(self, given: EarlierValues) -> Sequence[int]:
+        """Return the valid numbers, given the settings declared earlier."""
         return self.numbers(given) if callable(self.numbers) else self.numbers
 
     def check(self, value: Any, given: EarlierValues) -> None:
-        if value not in self.options(given):
-            raise self._make_refusal(value, join_words(self.options(given)))
+        if value not in self.list_options(given):
+            raise self._make_refusal(value, join_words(self.list_options(given)))
 
-    def fit(self, value: Any, given: EarlierValues) -> int:
-        return find_closest(self.options(given), _parse_number(value))
+    def find_nearest(self, value: Any, given: EarlierValues) -> int:
+        return find_closest(self.list_options(given), _parse_number(value))
 
 
 @dataclass(eq=False)
 class Choice(Declaration):
-    """One of some keys.
+    """Declaration of one of several keys, such as "sgd" or "adam".
 
     Attributes:
         of: the keys, or how a page writes each of them; may depend on the values before it.
@@ -253,18 +255,18 @@ class Choice(Declaration):
     def choose_widget(self) -> str:
         return "menu" if callable(self.of) or len(self.of) > MAX_SIDE_BY_SIDE else "segments"
 
-    def options(self, given: EarlierValues) -> list[str]:
-        """Return the valid keys."""
+    def list_options(self, given: EarlierValues) -> list[str]:
+        """Return the valid keys, given the settings declared earlier."""
         return list(self.of(given) if callable(self.of) else self.of)
 
     def check(self, value: Any, given: EarlierValues) -> None:
-        options = self.options(given)
+        options = self.list_options(given)
         if value not in options:
             raise self._make_refusal(value, join_words(options))
 
-    def fit(self, value: Any, given: EarlierValues) -> Any:
+    def find_nearest(self, value: Any, given: EarlierValues) -> Any:
         """Return the valid key closest in spelling."""
-        options = self.options(given)
+        options = self.list_options(given)
         if value in options:
             return value
         alike = get_close_matches(str(value).lower()[:80], options, n=1)
@@ -272,18 +274,18 @@ class Choice(Declaration):
             raise ValueError(f"{value} is like none of {options}")
         return alike[0]
 
-    def words(self, value: Any) -> str:
+    def format_for_page(self, value: Any) -> str:
         if self.shown or not isinstance(self.of, Mapping):
-            return super().words(value)
+            return super().format_for_page(value)
         return self.of[value]
 
-    def argparse_kwargs(self) -> dict[str, Any]:
+    def make_argparse_kwargs(self) -> dict[str, Any]:
         return {} if callable(self.of) else {"metavar": "|".join(self.of)}
 
 
 @dataclass(eq=False)
 class MultipleChoice(Choice):
-    """Some of the keys, in the order in which they are given; as text, with commas between them."""
+    """Declaration of several keys in the order in which they are given; as text, with commas between them."""
 
     def choose_widget(self) -> str:
         return "pills"
@@ -292,25 +294,29 @@ class MultipleChoice(Choice):
         for key in value:
             super().check(key, given)
 
-    def fit(self, value: Any, given: EarlierValues) -> list[str]:
-        """Return the valid keys closest in spelling, each once."""
-        nearest = super().fit
+    def find_nearest(self, value: Any, given: EarlierValues) -> list[str]:
+        """Return the valid keys closest in spelling to the given ones, each once."""
+        nearest = super().find_nearest
         return list(dict.fromkeys(nearest(key, given) for key in _parse_keys(value)))
 
-    def words(self, value: Any) -> str:
+    def format_for_page(self, value: Any) -> str:
         """Return one or several keys as text for a page."""
-        return super().words(value) if isinstance(value, str) else ", ".join(map(super().words, value)) or "none"
+        return (
+            super().format_for_page(value)
+            if isinstance(value, str)
+            else ", ".join(map(super().format_for_page, value)) or "none"
+        )
 
-    def text(self, value: Any) -> str:
+    def format_for_link(self, value: Any) -> str:
         return ",".join(value)
 
-    def argparse_kwargs(self) -> dict[str, Any]:
+    def make_argparse_kwargs(self) -> dict[str, Any]:
         return {"type": _parse_keys, "metavar": "K,K"}
 
 
 @dataclass(eq=False)
 class Switch(Declaration):
-    """A value that is on or off: in a link 1 or 0, on the command line --name or --no-name."""
+    """Declaration of a value that is on or off: 1 or 0 in a link, --name or --no-name on the command line."""
 
     USUAL: ClassVar[str] = "toggle"
     OPTION: ClassVar[dict[str, Any]] = {"action": argparse.BooleanOptionalAction}
@@ -319,17 +325,17 @@ class Switch(Declaration):
         if not isinstance(value, bool):
             raise self._make_refusal(value, "True or False")
 
-    def fit(self, value: Any, given: EarlierValues) -> bool:
+    def find_nearest(self, value: Any, given: EarlierValues) -> bool:
         """Return True for True and words such as "on", otherwise False."""
         return value is True or str(value).lower() in ("1", "true", "yes", "on")
 
-    def text(self, value: Any) -> str:
+    def format_for_link(self, value: Any) -> str:
         return str(int(value))
 
 
 @dataclass(eq=False)
 class CustomValue(Declaration):
-    """A value like no other, which the page draws by itself.
+    """Declaration of a value of any type, read and written by functions of its own; the page draws its control.
 
     Attributes:
         reads: (value or text, the values before it) -> the nearest valid value; raises ValueError where none is near.
@@ -342,12 +348,12 @@ class CustomValue(Declaration):
     def check(self, value: Any, given: EarlierValues) -> None:
         nearest = self.reads(value, given)
         if nearest != value:
-            raise self._make_refusal(value, self.text(nearest))
+            raise self._make_refusal(value, self.format_for_link(nearest))
 
-    def fit(self, value: Any, given: EarlierValues) -> Any:
+    def find_nearest(self, value: Any, given: EarlierValues) -> Any:
         return self.reads(value, given)
 
-    def text(self, value: Any) -> str:
+    def format_for_link(self, value: Any) -> str:
         return self.writes(value)
 
 
@@ -362,12 +368,12 @@ value: Callable[..., Any] = CustomValue
 
 
 def replace_default(declared: Any, default: Any) -> Any:
-    """Return a declaration with another default for an inheriting dataclass: `replace_default(Setting.batch, 8)`."""
+    """Return a copy of a declaration with another default, to override it in a subclass of the settings."""
     return replace(declared, default=default)
 
 
 def get_declarations(settings_class: type) -> Mapping[str, Declaration]:
-    """Return the declarations of a dataclass by name, in order, those of its bases first."""
+    """Return the declarations of a settings dataclass by name, in order, those of its bases first."""
     return _find_declarations(settings_class)  # behind this function, as mypy does not take a type for a key of a cache
 
 
@@ -378,25 +384,27 @@ def _find_declarations(settings_class: type) -> Mapping[str, Declaration]:
 
 
 def build_settings(settings_class: type[T], values: EarlierValues) -> T:
-    """Build an object of declared values from a mapping, which may hold more; raises InvalidInput."""
+    """Build a settings object from a mapping of values, which may hold others too. Raises InvalidInput."""
     return settings_class(**{name: values[name] for name in get_declarations(settings_class) if name in values})
 
 
 def add_options(parser: argparse.ArgumentParser, settings_class: type, names: Iterable[str] = ()) -> None:
-    """Add an option for every declared value, or for the named ones; `build_settings` reads argparse's result."""
+    """Add a command line option for every setting of a class, or for the named ones."""
     found = get_declarations(settings_class)
     for name in names or found:
-        about = found[name].about().replace("%", "%%")
-        parser.add_argument(f"--{name.replace('_', '-')}", default=None, help=about, **found[name].argparse_kwargs())
+        about = found[name].write_help().replace("%", "%%")
+        parser.add_argument(
+            f"--{name.replace('_', '-')}", default=None, help=about, **found[name].make_argparse_kwargs()
+        )
 
 
 def find_closest(numbers: Sequence[int], number: float) -> int:
-    """Return the number in a list nearest to another, the smaller of two equally near ones."""
+    """Return the number in a list nearest to `number`, the smaller of two equally near ones."""
     return min(numbers, key=lambda candidate: (abs(candidate - number), candidate))
 
 
 def _parse_number(value: Any) -> float:
-    """Return a number, or the number that a text holds; NaN raises ValueError."""
+    """Return a number, or the number that a text holds. Raises ValueError for NaN and other texts."""
     number = float(value)
     if number != number:
         raise ValueError("NaN is near nothing")
@@ -404,6 +412,6 @@ def _parse_number(value: Any) -> float:
 
 
 def _parse_keys(value: Any) -> list[str]:
-    """Return the keys of a list or of a text of comma-separated keys."""
+    """Return the keys of a list, or of a text with commas between keys."""
     keys = value.split(",") if isinstance(value, str) else value
     return [key.strip() for key in keys if key.strip()]

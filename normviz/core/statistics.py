@@ -16,7 +16,7 @@ from normviz.core.tolerances import get_relative_tolerance
 
 
 class ElementSteps(NamedTuple):
-    """The steps of one element: x, the mean subtracted, v, the deviation that divides, x̂ and y; None: no such step."""
+    """Normalization of one element, step by step: x, mean, v, deviation, x̂ and y; None for steps that do not occur."""
 
     x: float
     mean: float | None
@@ -27,10 +27,12 @@ class ElementSteps(NamedTuple):
 
 
 def compute_element_steps(x: np.ndarray, result: NormalizationResult, scheme: Scheme, index: Index) -> ElementSteps:
-    """Return the steps of the element at `index` of x, from the result of `normalize` on x."""
+    """Return the steps that normalize the element at `index` of x, from the result of `normalize` on x."""
 
     def own(statistic: np.ndarray | None, field: Field | None) -> float | None:
-        return None if field is None or statistic is None else float(statistic[field.statistic(index, x.shape)])
+        return (
+            None if field is None or statistic is None else float(statistic[field.find_statistic_index(index, x.shape)])
+        )
 
     return ElementSteps(
         x=float(x[index]),
@@ -43,7 +45,7 @@ def compute_element_steps(x: np.ndarray, result: NormalizationResult, scheme: Sc
 
 
 class SaturationCurve(NamedTuple):
-    """One element's x̂ as a function of the contrast c of the whole tensor: c v / sqrt(ε + c² E_B[v²]).
+    """x̂ of one element as a function of the contrast c, a factor of the whole tensor: c v / sqrt(ε + c² E_B[v²]).
 
     Far below the knee c = sqrt(ε / E_B[v²]) it is linear in c, with slope v/√ε; far above, it is saturated at
     v / sqrt(E_B[v²]). Source: Ren et al. 2017.
@@ -59,32 +61,32 @@ class SaturationCurve(NamedTuple):
     level: float
 
     @ignore_float_warnings
-    def response(self, contrasts: np.ndarray, eps: float) -> np.ndarray:
-        """Compute x̂ at every contrast c > 0."""
+    def compute_response(self, contrasts: np.ndarray, eps: float) -> np.ndarray:
+        """Compute x̂ at every contrast c > 0, an array of the shape of `contrasts`."""
         below = np.hypot(eps**0.5, contrasts * self.root)
         return self.level * (contrasts * self.root / np.where(below == 0, 1, below))
 
-    def knee(self, eps: float) -> float:
-        """Return the contrast c at which ε = c² E_B[v²]; infinite if v is 0 in the whole field."""
+    def compute_knee(self, eps: float) -> float:
+        """Return the contrast c at which ε = c² E_B[v²] and x̂ begins to saturate; infinite if v is 0 in the field."""
         return eps**0.5 / self.root if self.root else inf
 
-    def slope(self, eps: float) -> float:
+    def compute_slope(self, eps: float) -> float:
         """Return the slope of x̂ in c far below the knee; infinite at ε = 0, where x̂ is always saturated."""
         return self.v / eps**0.5 if eps else inf
 
 
 class WhitenedSaturationCurve(NamedTuple):
-    """One element's x̂ as a function of the contrast under whitening, with one part per eigenvector of Σ."""
+    """x̂ of one whitened element as a function of the contrast: a sum of one curve per eigenvector of Σ."""
 
     parts: tuple[SaturationCurve, ...]
 
-    def response(self, contrasts: np.ndarray, eps: float) -> np.ndarray:
-        """Compute x̂ at every contrast c > 0."""
-        return np.sum([part.response(contrasts, eps) for part in self.parts], axis=0)
+    def compute_response(self, contrasts: np.ndarray, eps: float) -> np.ndarray:
+        """Compute x̂ at every contrast c > 0, an array of the shape of `contrasts`."""
+        return np.sum([part.compute_response(contrasts, eps) for part in self.parts], axis=0)
 
 
 def compute_saturation(x: np.ndarray, scheme: Scheme, index: Index) -> SaturationCurve:
-    """Compute x̂ of the element at `index` as a function of the contrast of x, for a scheme that divides.
+    """Compute how x̂ of the element at `index` depends on the contrast of x, for a scheme that divides.
 
     Raises:
         InvalidInput: a scheme that does not divide.
@@ -96,10 +98,10 @@ def compute_saturation(x: np.ndarray, scheme: Scheme, index: Index) -> Saturatio
 
 
 def compute_whitened_saturation(x: np.ndarray, scheme: Scheme, index: Index) -> WhitenedSaturationCurve:
-    """Compute x̂ of the element at `index` as a function of the contrast of x, for a scheme that whitens."""
+    """Compute how x̂ of the element at `index` depends on the contrast of x, for a scheme that whitens."""
     position = int(np.ravel_multi_index(index[:-1], x.shape[:-1]))
     parts, deviations = project_on_eigenvectors(
-        normalize(x, scheme, 0.0).v, scheme.matrices(x.shape), position, index[-1]
+        normalize(x, scheme, 0.0).v, scheme.count_matrices(x.shape), position, index[-1]
     )
     each = zip(parts.tolist(), deviations.tolist(), strict=True)
     return WhitenedSaturationCurve(
@@ -115,13 +117,13 @@ def estimate_rounding(x: np.ndarray) -> float:
 
 
 def build_joint_field(scheme: Scheme) -> Field:
-    """Build the field whose boxes are the rows of the table: both statistics are constant inside each box."""
+    """Build the field of the rows of the statistics table: the elements that share both the mean and the divisor."""
     first, last = scheme.fields[0], scheme.fields[-1]
     return Field(tuple(a if a == b else OWN for a, b in zip(first.rules, last.rules, strict=True)))
 
 
 def compute_variance(x: np.ndarray, field: Field) -> np.ndarray:
-    """Compute E_B[x²] - E_B[x]² over every box, in the shape of the field's statistics."""
+    """Compute the variance E_B[x²] - E_B[x]² over a field, in the shape of the field's statistics."""
     v, _ = centre(x, field.coarse_field)  # a variance does not depend on the mean, and loses fewer digits without it
     return np.maximum(compute_rms(v, field) ** 2 - centre(v, field)[1] ** 2, 0)
 
@@ -135,7 +137,7 @@ def compute_covariances(v: np.ndarray) -> np.ndarray:
 
 @ignore_float_warnings
 def build_statistics_table(x: np.ndarray, scheme: Scheme, result: NormalizationResult) -> dict[str, np.ndarray]:
-    """Build a table of the statistics of x by column: indices, elements, mean, variance, rms, divisor.
+    """Build a table of the statistics of x, one row each, as columns by name.
 
     Each statistic is a row. A column for each axis holds the index of the statistic along it (on a grouped axis, the
     number of the group); axes with a single statistic have no column. elements: how many share the divisor. mean: of x
@@ -147,7 +149,7 @@ def build_statistics_table(x: np.ndarray, scheme: Scheme, result: NormalizationR
     if not scheme.fields:
         return {}
     averaged, divided = scheme.fields[0], scheme.kind.find_divisor_field(scheme)
-    counts = build_joint_field(scheme).statistics_shape(x.shape)
+    counts = build_joint_field(scheme).compute_statistics_shape(x.shape)
     first = np.ix_(*(np.arange(count) * n // count for count, n in zip(counts, x.shape, strict=True)))
 
     def rows(statistic: np.ndarray, field: Field) -> np.ndarray:
@@ -155,10 +157,10 @@ def build_statistics_table(x: np.ndarray, scheme: Scheme, result: NormalizationR
 
     indices = zip(scheme.axes, np.indices(counts).reshape(4, -1), counts, strict=True)
     columns: dict[str, np.ndarray] = {axis: index for axis, index, count in indices if count > 1}
-    columns["elements"] = divided.sizes(x.shape)[first].reshape(-1)
+    columns["elements"] = divided.compute_sizes(x.shape)[first].reshape(-1)
     columns["mean"] = rows(centre(x, averaged)[1], averaged)
     columns["variance"] = rows(compute_variance(x, divided), divided)
     columns["rms"] = rows(compute_rms(x, divided), divided)
     if result.deviation is not None:
-        columns["divisor"] = rows(result.deviation, divided) / scheme.scale(x.shape)
+        columns["divisor"] = rows(result.deviation, divided) / scheme.compute_scale(x.shape)
     return columns

@@ -6,7 +6,7 @@ from typing import Any, SupportsFloat
 
 
 def join_words(options: Iterable[object], word: str = "or") -> str:
-    """Join options with commas and a last "or": "1, 2, 3 or 6"."""
+    """Join options with commas and a last word: "1, 2, 3 or 6"."""
     *head, last = map(str, options)
     return f"{', '.join(head)} {word} {last}" if head else last
 
@@ -17,12 +17,12 @@ def capitalize_first(text: str) -> str:
 
 
 def format_exact(number: Any) -> str:
-    """Return the shortest text that reads back as this very number: "2", "0.1", "1e-05"."""
+    """Return the shortest text that reads back as exactly this number: "2", "0.1", "1e-05"."""
     return str(number).removesuffix(".0")
 
 
 def typeset(number: float, digits: int = 6) -> str:
-    """Format a number for a page, to some significant digits: 3, −0.5, 10⁻⁵, −∞, NaN; as components/data.js does."""
+    """Format a number for a page with some significant digits: 3, −0.5, 10⁻⁵, −∞, NaN."""
     if number != number:
         return "NaN"
     if abs(number) == inf:

@@ -20,7 +20,7 @@ from normviz.core.transformations import LAYERS, TRANSFORMATIONS, Transformation
 
 @dataclass(frozen=True)
 class Prediction:
-    """The prediction for one cell of Table 1.
+    """Prediction for one cell of Table 1: is the output of a scheme invariant to a transformation, and why.
 
     Attributes:
         invariant: True if the output does not change.
@@ -57,7 +57,7 @@ def predict(
     """
     if layer not in LAYERS:
         raise InvalidInput(f"layer {layer!r} is unknown; {', '.join(LAYERS)} are known.")
-    weights = scheme.on_weights
+    weights = scheme.weight_part
     name = scheme.name
     if weights is not None and transformation.on == "weights":
         factor, shift = transformation.weight_factor, transformation.weight_shift
@@ -93,7 +93,7 @@ def predict(
 
 
 def find_invariances(scheme: Scheme, layer: str, shape: Shape, weight_shape: Shape) -> tuple[str, ...]:
-    """Return the keys of the transformations that a scheme is invariant to at ε = 0, in the order of Table 1.
+    """Return the keys of the transformations of Table 1 that a scheme is invariant to at ε = 0.
 
     The arguments are those of `predict`.
     """
@@ -103,14 +103,14 @@ def find_invariances(scheme: Scheme, layer: str, shape: Shape, weight_shape: Sha
 
 @lru_cache(maxsize=1024)
 def explain_degeneracy(scheme: Scheme, shape: Shape, eps: float, dtype: str = "float64") -> str | None:
-    """Return why invariance means nothing on this shape, as a sentence; None if it means something.
+    """Return why invariance is trivial on this shape, such as x̂ = 0 everywhere, in a sentence; None if it is not.
 
     A centred field of one element is zero, whatever ε is. The other reasons, those of `explain_sign_only`, are exact at
     ε = 0, and hold to the tolerance of the type while ε is below it, for numbers of about 1 as those of Table 1 are.
     """
     if scheme.is_weight_scheme:
         return None
-    if scheme.summation is not None and scheme.summation.least(shape) == 1:
+    if scheme.summation is not None and scheme.summation.find_smallest_size(shape) == 1:
         return "A field of one element, centred, is zero."
     reason = explain_sign_only(scheme, shape)
     if reason is None or eps > INVARIANCE_TOLERANCES[dtype]:
@@ -120,26 +120,26 @@ def explain_degeneracy(scheme: Scheme, shape: Shape, eps: float, dtype: str = "f
 
 @lru_cache(maxsize=1024)
 def explain_sign_only(scheme: Scheme, shape: Shape) -> str | None:
-    """Return why x̂ is only a sign at a small ε, as a sentence without its full stop; None if it is more.
+    """Return why x̂ has only the values -1, 0 and 1 at a small ε, without a full stop; None if it has more.
 
     An element that divides itself leaves its sign, and a centred pair that divides itself +1 and -1. Of windows this
     is so only where both elements of a pair have the same one.
     """
-    a, b = (None if field is None else field.canonical(shape) for field in (scheme.summation, scheme.suppression))
+    a, b = (None if field is None else field.simplify(shape) for field in (scheme.summation, scheme.suppression))
     if b is None:
         return None
-    if b.least(shape) == 1:
+    if b.find_smallest_size(shape) == 1:
         return "An element divided by its own size leaves only its sign"
-    if a == b and not a.windows and a.least(shape) == 2:
+    if a == b and not a.windowed_axes and a.find_smallest_size(shape) == 2:
         return "A field of two elements, centred and divided by itself, is always +1 and −1"
     return None
 
 
 def _sums_to_nothing(weights: Scheme, transformation: Transformation, weight_shape: Shape) -> bool:
-    """Return True if a shift τ, one number per input channel, adds nothing, since the weights have mean zero."""
+    """Return True if a shift τ of each input channel cancels, since the normalized weights have mean zero."""
     if transformation.on != "data" or transformation.factor is not None or weights.summation is None:
         return False
-    field = weights.summation.canonical(weight_shape)
+    field = weights.summation.simplify(weight_shape)
     covers_all_inputs = all(rule == FULL for rule in field.rules[:3])
     return covers_all_inputs and weight_shape[2] == 1
 
@@ -147,7 +147,7 @@ def _sums_to_nothing(weights: Scheme, transformation: Transformation, weight_sha
 def _apply_rule(
     scheme: Scheme, factor: tuple[str, ...] | None, shift: Iterable[str] | None, shape: Shape, varies: str
 ) -> Prediction:
-    """Apply the rule to one tensor: a factor or a shift that varies along the named axes."""
+    """Predict the invariance of one tensor to a factor or a shift that varies along the named axes."""
     alone = scheme.kind.explain_isolation()
     if alone is not None:
         stays = "a shift is not subtracted" if factor is None else "a factor is not divided out"
@@ -174,10 +174,10 @@ def _apply_rule(
 
 
 def name_spanned_axes(fields: Iterable[Field], axes: tuple[str, ...], varying: Iterable[str], shape: Shape) -> str:
-    """Return in words the axes along which something varies inside a field; empty if it is constant."""
+    """Return in words the axes along which something varies within a field; empty if it is constant there."""
     spans = []
     for position, axis in enumerate(axes):
-        bounds = (field.rules[position].bounds(shape[position]) for field in fields)
+        bounds = (field.rules[position].compute_bounds(shape[position]) for field in fields)
         if axis in varying and any((b[:, 1] - b[:, 0]).max() > 1 for b in bounds):
             spans.append(f"the {AXIS_NAMES[axis].many}")
     return " and ".join(spans)

@@ -15,7 +15,7 @@ OPTIMIZERS = ("sgd", "momentum", "adam")
 
 @dataclass(frozen=True)
 class Transformation:
-    """One column of Table 1.
+    """Transformation of the weights or the data: one column of Table 1 (Ba et al. 2016).
 
     Attributes:
         key, name: in links and on the command line; in sentences.
@@ -39,7 +39,7 @@ class Transformation:
     weight_varies: str = ""
 
     def compute_rate_factor(self, optimizer: str, delta: float) -> float:
-        """Return the factor for the learning rate of the re-scaled weights that keeps the twins together.
+        """Return the factor for the learning rate of re-scaled weights with which twin and original train alike.
 
         The gradient of weights that are δ times as large is 1/δ of the original's, and must move them δ times as far:
         δ² for SGD, with or without momentum. Adam's steps do not depend on the gradient's size, so δ. All other changes
@@ -122,6 +122,6 @@ PAPER_TABLE = {
 
 
 def look_up_paper_cell(scheme: str, transformation: str) -> bool | None:
-    """Return the paper's cell; None if Table 1 has no such row."""
+    """Return the entry of Table 1 in the paper: True for invariant; None if the paper has no such row."""
     row = PAPER_TABLE.get(scheme)
     return None if row is None else row[list(TRANSFORMATIONS).index(transformation)]

@@ -6,7 +6,7 @@ from normviz.core.registry import SCHEMES, Scheme
 
 
 def make_windowed_scheme(scheme: Scheme, radius: int) -> Scheme:
-    """Return divisive norm with windows of this radius along the axes over which another scheme's field is full.
+    """Return divisive norm with windows along the axes over which another scheme averages.
 
     From a radius of n − 1 on, n the longest of these axes, it is the other scheme.
 

@@ -20,7 +20,7 @@ def describe_aim(scheme: Scheme, x: np.ndarray, result: NormalizationResult, thr
 
     Everything in it is measured on x̂. Empty for windows, which share nothing, and where a number is not finite.
     """
-    if not scheme.acts:
+    if not scheme.has_effect:
         return ""
     if any(find_windowed_axes(field, x.shape) for field in scheme.fields):
         return ""
@@ -34,7 +34,7 @@ def name_field(field: Field, axes: tuple[str, ...], shape: Shape) -> str:
     >>> name_field(Field.parse("own, full, full, groups(2)"), ("N", "H", "W", "C"), (4, 4, 4, 6))
     'group of channels of every example'
     """
-    return _format_field_noun(field.canonical(shape), axes, name_axes(axes, shape))
+    return _format_field_noun(field.simplify(shape), axes, name_axes(axes, shape))
 
 
 def describe_scope(scheme: Scheme) -> str:
@@ -117,7 +117,7 @@ def _describe_reached_aim(scheme: Scheme, shape: Shape, result: NormalizationRes
         lengths = np.sqrt(reduce_boxes(values**2, square, np.sum))
         noun = name_field(square, scheme.axes, shape)
         return f"the weights of every {noun} have length 1" if is_near(lengths, 1) else ""
-    joint = mean is not None and mean.canonical(shape) == square.canonical(shape)
+    joint = mean is not None and mean.simplify(shape) == square.simplify(shape)
     name = "variance" if joint and centred else "mean square"
     measure = f"{name} {_format_range(squares, result, scheme)}"
     if centred and joint:

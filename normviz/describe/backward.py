@@ -30,7 +30,7 @@ def build_backward_formulas(scheme: Scheme) -> list[Formula]:
     own += formulas.differentiate_inside(scheme, parts)
     where = [line for line in build_formulas(scheme) if line.name == "where"]
     where = [*formulas.define_inverse(scheme), *where]
-    weights = scheme.on_weights
+    weights = scheme.weight_part
     if weights is None or weights is scheme:
         return [*own, *where]
     front = build_backward_formulas(weights)
@@ -51,7 +51,7 @@ def _build_parameter_formulas(scheme: Scheme, parts: FormulaParts) -> Iterator[F
 
 def _format_incoming(scheme: Scheme, parts: FormulaParts) -> str:
     """Format ∂l/∂x̂, or ∂l/∂v if nothing divides: ∂l/∂y times the gain."""
-    if scheme.acts and scheme.gain is None and scheme.bias is None:
+    if scheme.has_effect and scheme.gain is None and scheme.bias is None:
         return format_derivative(parts.hat)
     gain = "" if scheme.gain is None else rf"{format_gain_symbol(scheme)}{_format_axis_index(scheme.gain)}\,"
     return gain + format_derivative("y" + parts.element)

@@ -254,7 +254,7 @@ class WhiteningFormulas(KindFormulas):
         return (r"\Sigma_{cc} = \num{divides}",)
 
     def fill_normalized(self, scheme: Scheme, shape: Shape, symbol: str, base: str) -> tuple[str, ...]:
-        channels = shape[-1] // scheme.matrices(shape)
+        channels = shape[-1] // scheme.count_matrices(shape)
         terms = [rf"\num*{{w{k}}} \cdot \num*{{v{k}}}" for k in range(channels)]
         terms[0] = terms[0].replace("*", "", 1)
         if channels > MAX_SUM_TERMS:
@@ -264,7 +264,7 @@ class WhiteningFormulas(KindFormulas):
 
     def compute_numbers(self, scheme: Scheme, result: NormalizationResult, eps: float) -> dict[str, Numbers]:
         shape = result.v.shape
-        groups = scheme.matrices(shape)
+        groups = scheme.count_matrices(shape)
         channels = shape[-1] // groups
         variance = np.mean(np.square(result.v), axis=(0, 1, 2))
         found: dict[str, Numbers] = {"divides": (variance, (1, 1, 1, shape[-1]))}
@@ -276,7 +276,7 @@ class WhiteningFormulas(KindFormulas):
         return found
 
     def describe_aim(self, scheme: Scheme, result: NormalizationResult) -> str | None:
-        groups = scheme.matrices(result.v.shape)
+        groups = scheme.count_matrices(result.v.shape)
         size = result.v.shape[-1] // groups
         matrices = np.stack([compute_covariances(part) for part in np.split(result.xhat, groups, axis=-1)])
         if not is_near(matrices - np.eye(size), 0) or not is_near(result.xhat.mean((0, 1, 2)), 0):

@@ -61,7 +61,7 @@ def build_step_formulas(scheme: Scheme, shape: Shape) -> list[LiveFormula]:
         if scheme.bias is not None:
             letters, product = rf"{letters} + \beta", rf"{product} + \num*{{bias}}"
         found.append(LiveFormula("output", (rf"y = {letters} = {product} = \num{{y}}",)))
-    elif not scheme.acts:
+    elif not scheme.has_effect:
         found.append(LiveFormula("output", (rf"y = {symbol} = \num{{y}}",)))
     if scheme.threshold is not None:
         found.append(LiveFormula("activation", (r"z = \max(y, \tau) = \max(\num{y}, \num{threshold}) = \num{z}",)))
@@ -106,7 +106,7 @@ def compute_live_numbers(
     found |= {name: ElementNumbers(*each) for name, each in numbers.items()}
     if numbers:
         found["xhat"] = ElementNumbers(result.xhat, x.shape)
-    if scheme.gain is not None or scheme.bias is not None or not scheme.acts:
+    if scheme.gain is not None or scheme.bias is not None or not scheme.has_effect:
         found["y"] = ElementNumbers(result.y, x.shape)
     if scheme.threshold is not None:
         found["threshold"] = ElementNumbers(np.full(one, threshold), one)

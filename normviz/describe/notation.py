@@ -113,7 +113,7 @@ def _build_statistics(scheme: Scheme) -> Iterator[Formula]:
 
 def _build_output(scheme: Scheme) -> Iterator[Formula]:
     """Yield y = γ x̂ + β with the parameters that the scheme learns, nothing if it learns none; then max(y, τ)."""
-    if scheme.acts and scheme.gain is None and scheme.bias is None:
+    if scheme.has_effect and scheme.gain is None and scheme.bias is None:
         return
     base = format_hat(scheme) if scheme.has_xhat else format_centred(scheme) + format_element(scheme)
     gain, bias = (
@@ -136,7 +136,7 @@ def _build_definitions(scheme: Scheme) -> Iterator[Formula]:
 
 
 def _build_weight_formulas(scheme: Scheme) -> Iterator[Formula]:
-    weight = scheme.on_weights
+    weight = scheme.weight_part
     if weight is None or weight is scheme:
         return
     yield from (Formula(f"weights: {name}", latex) for name, latex in build_formulas(weight))

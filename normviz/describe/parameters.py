@@ -125,7 +125,7 @@ def _find_state_shapes(scheme: Scheme, name: str, shape: Shape) -> tuple[str, st
     if name in _SINGULAR_VECTORS:
         return _SINGULAR_VECTORS[name](prod(shape[:-1]), shape[-1])
     if name == "running whitening matrix":
-        groups = scheme.matrices(shape)
+        groups = scheme.count_matrices(shape)
         return str((groups, shape[-1] // groups, shape[-1] // groups)), "–", "–"
     rules = zip(scheme.axes, scheme.fields[0].rules if scheme.fields else (FULL,) * 4, strict=True)
     kept = [axis for axis, rule in rules if rule != FULL and axis != "N"]  # for inference, whose examples are others

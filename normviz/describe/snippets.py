@@ -131,7 +131,7 @@ def _collect_facts(
         "centre": _list_steps(scheme.summation, shape),
         "divide": _list_steps(scheme.suppression, shape),
         "threshold": None,
-        "matrices": scheme.matrices(sizes),
+        "matrices": scheme.count_matrices(sizes),
         "passed": "" if scheme.function is None else getattr(scheme.function, function),
         "inside": format_argument_code(scheme, "x"),
     }
@@ -147,7 +147,7 @@ def _find_layer(
     the layer in front.
     """
     scheme = replace(scheme, weight=None)
-    if not recipe or (scheme.summation is not None and scheme.summation.least(shape) == 1):
+    if not recipe or (scheme.summation is not None and scheme.summation.find_smallest_size(shape) == 1):
         return None
     parameters = {"groups": scheme.parameters.get("groups"), "radius": scheme.parameters.get("window")}
     sizes = dict(zip(scheme.axes, shape, strict=True))
@@ -155,7 +155,11 @@ def _find_layer(
     rows = (row.with_parameters(**parameters) for row in SCHEMES.values() if row.weight is None)
     for row in (scheme, *rows):
         call = getattr(row, recipe)
-        if call is None or not row.fits(shape) or row.canonical(shape) != scheme.canonical(shape):
+        if (
+            call is None
+            or not row.fits(shape)
+            or row.compute_canonical_key(shape) != scheme.compute_canonical_key(shape)
+        ):
             continue
         if (gain is not None and row.gain is None) or (bias is not None and row.bias is None):
             continue

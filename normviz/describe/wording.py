@@ -67,7 +67,7 @@ def describe_field_box(
 ) -> str:
     """Return the box of an element in words: "96 elements: all h, w, c of example 2"; web/wording.js does the same."""
     whole, rest = [], []
-    for said, (lo, hi), n in zip(format_ranges(field, axes, shape), field.box(index, shape), shape, strict=True):
+    for said, (lo, hi), n in zip(format_ranges(field, axes, shape), field.find_box(index, shape), shape, strict=True):
         if said is None:
             continue
         if hi - lo == n and said.whole:
@@ -75,7 +75,7 @@ def describe_field_box(
         else:
             rest.append((said.one if hi - lo == 1 else said.several).format(lo=lo, last=hi - 1))
     parts = [*([templates["all"].format(", ".join(whole))] if whole else []), *([", ".join(rest)] if rest else [])]
-    count = field.size(index, shape)
+    count = field.count_elements(index, shape)
     where = templates["of"].format(*parts) if len(parts) == 2 else parts[0]
     return templates["one" if count == 1 else "several"].format(f"{count:,}", where)
 
@@ -91,7 +91,7 @@ class FieldStatistics(NamedTuple):
 
 def find_windowed_axes(field: Field, shape: Shape) -> list[int]:
     """Return the axes along which a field has windows that do not hold the whole of this shape's axis."""
-    return [axis + 4 for axis, _ in field.canonical(shape).windows]
+    return [axis + 4 for axis, _ in field.simplify(shape).windowed_axes]
 
 
 class BoxDescription(NamedTuple):
@@ -131,7 +131,7 @@ class BoundScheme:
         scheme = self.scheme
         named = {"mean": scheme.summation, scheme.kind.statistic: scheme.suppression}
         parts = [FieldStatistics((name,), field) for name, field in named.items() if field is not None]
-        if len({part.field.canonical(self.shape) for part in parts}) == len(parts):
+        if len({part.field.simplify(self.shape) for part in parts}) == len(parts):
             return parts
         spread = "mean square" if find_windowed_axes(parts[-1].field, self.shape) else "variance"
         return [FieldStatistics(("mean", spread), parts[-1].field)]
@@ -143,7 +143,7 @@ class BoundScheme:
 
     def is_averaged(self, axes: Sequence[int]) -> bool:
         """Return True if several indices along one of these axes share a statistic."""
-        fields = [field.canonical(self.shape) for field in self.scheme.fields]
+        fields = [field.simplify(self.shape) for field in self.scheme.fields]
         return any(field.rules[axis].kind != "own" for field in fields for axis in axes if self.shape[axis] > 1)
 
     def describe_sharing(self) -> str:
@@ -206,7 +206,7 @@ class BoundScheme:
             "one": f"{{}} element has {given} of its own: {{}}",
             "several": f"{{}} elements share {one}: {{}}",
         }
-        if part.field.size(index, self.shape) == 1:
+        if part.field.count_elements(index, self.shape) == 1:
             return BoxDescription(part.names, where, f"it has {given}", f"It has {given} of its own: {where}.", shared)
         return BoxDescription(part.names, where, f"they share {given}", f"It shares {given} among {where}.", shared)
 
@@ -215,7 +215,7 @@ class BoundScheme:
         moving = find_windowed_axes(part.field, self.shape)
         if not moving:
             return ""
-        alone = part.field.canonical(self.shape).blocks.sizes(self.shape).max() == 1
+        alone = part.field.simplify(self.shape).without_windows.compute_sizes(self.shape).max() == 1
         one = "element" if alone else " and ".join(self.axis_names[axis].one for axis in moving)
         return f"every {one} has {_add_articles(part)} of its own"
 
@@ -225,9 +225,9 @@ def _add_articles(part: FieldStatistics) -> str:
 
 
 def _count_fields(noun: str, field: Field, shape: Shape) -> str:
-    sizes = field.sizes(shape)
+    sizes = field.compute_sizes(shape)
     least, most = int(sizes.min()), int(sizes.max())
-    count = prod(field.statistics_shape(shape))
+    count = prod(field.compute_statistics_shape(shape))
     of = pluralize(most, "element") if least == most else f"{least} to {most} elements"
     return f"{pluralize(count, noun)}, {'each ' if count > 1 else ''}of {of}"
 
@@ -366,7 +366,7 @@ def format_duration(seconds: float) -> str:
 def _describe_axis(scheme: Scheme, axis: int, n: int) -> str:
     """Describe in a word or two what the scheme does along an axis, in A and in B if they differ."""
     rules = [field.rules[axis] for field in scheme.fields]
-    if len({rule.canonical(n) for rule in rules}) == 2:
+    if len({rule.simplify(n) for rule in rules}) == 2:
         return ", ".join(f"{describe_rule(rule, n)} in {name}" for name, rule in zip("AB", rules, strict=True))
     return describe_rule(rules[-1], n) if rules else ""
 
@@ -376,7 +376,7 @@ def describe_rule(rule: Rule, n: int) -> str:
 
     One group is all of the axis, and groups of one element are each kept.
     """
-    rule = rule.canonical(n) if rule.kind == "groups" else rule
+    rule = rule.simplify(n) if rule.kind == "groups" else rule
     return {
         "own": "kept",
         "full": "averaged",

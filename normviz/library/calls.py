@@ -191,7 +191,7 @@ def predict(
         transformation = TRANSFORMATIONS[transformation]
     default_shape, default_weight_shape = DEFAULT_SHAPES[layer]
     shape, weight_shape = tuple(shape or default_shape), tuple(weight_shape or default_weight_shape)
-    for part, sizes in ((chosen.on_activations, shape), (chosen.on_weights, weight_shape)):
+    for part, sizes in ((chosen.activation_part, shape), (chosen.weight_part, weight_shape)):
         if part is not None:
             part.check(sizes)
     return theory.predict(chosen, transformation, layer, shape, weight_shape, eps)

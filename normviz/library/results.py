@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from normviz.core.arrays import Array, type_name
+from normviz.core.arrays import Array, get_type_name
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.layouts import ArrayLayout
 from normviz.core.scheme import Scheme
@@ -27,7 +27,7 @@ class Normalization(NormalizationResult):
     def __repr__(self) -> str:
         name = "" if self.scheme is None else self.scheme.name.capitalize() + ": "
         parts = [f"{part} {_format_shape(array)}" for part, array in self._asdict().items() if array is not None]
-        return f"<{name}{', '.join(parts)}, {type_name(self.y.dtype)}>"
+        return f"<{name}{', '.join(parts)}, {get_type_name(self.y.dtype)}>"
 
 
 class Statistics(NamedTuple):

@@ -14,7 +14,7 @@ import torch
 
 from normviz.core.registry import Scheme
 from normviz.train.learning import Trainer, draw_initial_weights
-from normviz.train.norm import Norm, create_weight_norm
+from normviz.train.norm import NormLayer, create_weight_norm
 from normviz.train.optimizers import Adam
 
 LATENT_SIZE = 8
@@ -64,14 +64,14 @@ class Discriminator:
         sizes = (2, width, width, 1)
         self.weights, self.biases = _draw_layers(len(schemes), seeds, sizes, 0, device)
         has = [scheme.gain is not None for scheme in schemes]
-        last = [scheme.gain is not None and scheme.on_weights is not None for scheme in schemes]
+        last = [scheme.gain is not None and scheme.weight_part is not None for scheme in schemes]
         self.learned = [torch.tensor(each, device=device).view(-1, 1, 1, 1) for each in (has, has, last)]
         self.gains = [
             torch.ones_like(bias, requires_grad=True) if any(each) else None
             for bias, each in zip(self.biases, (has, has, last), strict=True)
         ]
-        like, activations = self.weights[0], [scheme.on_activations for scheme in schemes]
-        self.norms = [Norm(activations, (batch, 1, 1, width), eps, like) for _ in range(2)]
+        like, activations = self.weights[0], [scheme.activation_part for scheme in schemes]
+        self.norms = [NormLayer(activations, (batch, 1, 1, width), eps, like) for _ in range(2)]
         self.on_weights = [create_weight_norm(schemes, (1, 1, *shape), like) for shape in pairwise(sizes)]
 
     @property

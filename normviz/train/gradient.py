@@ -30,14 +30,14 @@ class FieldAverage:
         self.full: list[int] = []
         self.groups: list[tuple[int, int]] = []
         self.windows: list[tuple[int, torch.Tensor]] = []
-        for axis, (rule, n) in enumerate(zip(field.canonical(shape).rules, shape, strict=True), -4):
+        for axis, (rule, n) in enumerate(zip(field.simplify(shape).rules, shape, strict=True), -4):
             if rule.kind == "full" and n > 1:
                 self.full.append(axis)
             elif rule.kind == "groups":
-                self.groups.append((axis, rule.count(n)))
+                self.groups.append((axis, rule.count_statistics(n)))
             elif rule.kind == "window":
                 index = torch.arange(n)
-                lo, hi = torch.tensor(rule.bounds(n)).T
+                lo, hi = torch.tensor(rule.compute_bounds(n)).T
                 inside = (index >= lo[:, None]) & (index < hi[:, None])
                 inside = inside.to(like)
                 self.windows.append((axis, inside / inside.sum(1, keepdim=True)))
@@ -232,7 +232,7 @@ class WhiteningForm:
 def _make_general_form(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) -> GeneralForm:
     fields = (scheme.summation, scheme.suppression)
     summation, suppression = (None if field is None else FieldAverage(field, shape, like) for field in fields)
-    return GeneralForm(summation, suppression, eps, scheme.scale(shape))
+    return GeneralForm(summation, suppression, eps, scheme.compute_scale(shape))
 
 
 def _make_pointwise(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) -> PointwiseForm:
@@ -246,6 +246,6 @@ FORMS: dict[
     "general": _make_general_form,
     "pointwise": _make_pointwise,
     "spectral": lambda scheme, shape, eps, like: SpectralForm(),
-    "whitening": lambda scheme, shape, eps, like: WhiteningForm(scheme.matrices(shape), eps),
+    "whitening": lambda scheme, shape, eps, like: WhiteningForm(scheme.count_matrices(shape), eps),
 }
 """The training step by `Kind.key`: (scheme, shape, ε, a tensor of its type and device) -> forward and backward pass."""

@@ -105,7 +105,7 @@ class Setting:
     def check(self, schemes: Sequence[Scheme]) -> None:
         """Raise InvalidInput if the fields of a scheme do not fit the layers."""
         for scheme in schemes:
-            for on, shapes in ((scheme.on_activations, self.shapes), (scheme.on_weights, self.weight_shapes)):
+            for on, shapes in ((scheme.activation_part, self.shapes), (scheme.weight_part, self.weight_shapes)):
                 if on is not None:
                     for shape in shapes:
                         on.check(shape)

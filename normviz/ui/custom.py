@@ -139,6 +139,6 @@ def _make_rule_fitter(size: str, lengths: LengthsFunction) -> Callable[[Any, Vie
                 find_divisors(n) if rule.kind == "groups" else range(MAX_RADIUS + 1), rule.parameter
             )
             rule = Rule(rule.kind, nearest_one)
-        return str(rule.canonical(n))
+        return str(rule.simplify(n))
 
     return nearest

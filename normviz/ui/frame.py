@@ -28,7 +28,7 @@ def draw_page_link(address: str, label: str, icon: str = "") -> None:
     split = urlsplit(address)
     link = dict(parse_qsl(split.query, keep_blank_values=True))
     if st.session_state[PRESENTING_PARAM.key]:
-        link[PRESENTING_PARAM.name] = PRESENTING_PARAM.text(True)
+        link[PRESENTING_PARAM.name] = PRESENTING_PARAM.format_for_link(True)
     trust_link(link)
     page = split.path.strip("/") or PAGE_TEXTS[0].page
     title = next(story.title for story in PAGE_TEXTS if story.page == page)
@@ -56,7 +56,7 @@ def show_menu() -> tuple[Page, PageText | None]:
 def redirect_former_page(former: str, link: Mapping[str, str]) -> None:
     """Open the page that replaces a former page, with the settings of its link."""
     found = REDIRECTS[former]
-    switch_to_page(found.page, found.link(link))
+    switch_to_page(found.page, found.make_link(link))
 
 
 def switch_to_page(page: str, link: Mapping[str, str]) -> None:

@@ -20,7 +20,7 @@ from normviz.core.text import capitalize_first, typeset
 from normviz.core.text import format_exact as format_exact
 from normviz.describe.markdown import escape_markdown
 from normviz.ui.sessions import get_current_session
-from normviz.ui.unknown_names import describe_unknown_names, find_unknown_names, shorten
+from normviz.ui.unknown_names import describe_unknown_names, find_unknown_names, shorten_text
 from normviz.web.components.toolbar import show_toolbar
 
 View = dict[str, Any]
@@ -56,13 +56,13 @@ class Param:
         """Return the name in the link and in the view."""
         return self.key.rpartition(" ")[2]
 
-    def nearest(self, value: Any, view: View) -> Any:
+    def find_nearest_or_default(self, value: Any, view: View) -> Any:
         """Return the nearest valid value, the default for None; raises ValueError if none is near."""
-        return self.declared.nearest(value, self.given(view))
+        return self.declared.find_nearest_or_default(value, self.given(view))
 
-    def text(self, value: Any) -> str:
+    def format_for_link(self, value: Any) -> str:
         """Return the value as text for a link."""
-        return self.declared.text(value)
+        return self.declared.format_for_link(value)
 
 
 @contextmanager
@@ -194,7 +194,7 @@ def format_repair_note(param: Param, given: Any, view: View) -> str:
     value, why = view[param.name], param.declared.why(given, view)
     if why == "":
         return ""
-    label = param.declared.title(param.given(view)) or capitalize_first(param.name.replace("_", " "))
+    label = param.declared.resolve_label(param.given(view)) or capitalize_first(param.name.replace("_", " "))
     shown = escape_markdown(_format_raw_value(given))
     wrong = "nothing was chosen" if given in ("", [], ()) else f"{shown} {why or _explain_invalid_value(given, value)}"
     return f"{label}: {wrong}; {_write_value(param, value)} is used."
@@ -203,8 +203,8 @@ def format_repair_note(param: Param, given: Any, view: View) -> str:
 def _format_raw_value(raw_value: Any) -> str:
     """Return the given value in at most 40 characters."""
     if isinstance(raw_value, list | tuple):
-        return shorten(", ".join(map(str, raw_value)))
-    return shorten(str(raw_value) if _parse_number(raw_value) is None else str(raw_value).replace("-", "−"))
+        return shorten_text(", ".join(map(str, raw_value)))
+    return shorten_text(str(raw_value) if _parse_number(raw_value) is None else str(raw_value).replace("-", "−"))
 
 
 def _explain_invalid_value(raw_value: Any, value: Any) -> str:
@@ -223,7 +223,7 @@ def _write_value(param: Param, value: Any) -> str:
     """Return a value as the page writes it, in Markdown, escaped since it may be typed by a visitor."""
     declared = param.declared
     typed = isinstance(declared, CustomValue) and declared.shown is None
-    return escape_markdown(shorten(declared.text(value))) if typed else declared.words(value)
+    return escape_markdown(shorten_text(declared.format_for_link(value))) if typed else declared.format_for_page(value)
 
 
 def _parse_number(value: Any) -> float | None:
@@ -238,9 +238,9 @@ def clean_values(params: Sequence[Param], raw: Mapping[str, Any]) -> tuple[View,
     view: View = {}
     for param in params:
         try:
-            view[param.name] = param.nearest(raw.get(param.name), view)
+            view[param.name] = param.find_nearest_or_default(raw.get(param.name), view)
         except (ValueError, TypeError, OverflowError):
-            view[param.name] = param.nearest(None, view)
+            view[param.name] = param.find_nearest_or_default(None, view)
     return view, _find_replaced_values(params, raw, view)
 
 
@@ -250,7 +250,7 @@ def store_values(page: str, params: Sequence[Param], view: View, relevant: Calla
     others = {key: value for key, value in now.items() if key not in {p.name for p in params}}
     defaults, _ = clean_values(params, {})
     written = (p for p in params if relevant(p.name) and view[p.name] != defaults[p.name])
-    link = others | {p.name: p.text(view[p.name]) for p in written}
+    link = others | {p.name: p.format_for_link(view[p.name]) for p in written}
     if link != now:
         st.query_params.from_dict(link)
     state[f"{page} view"] = view
@@ -301,17 +301,17 @@ def _strip_prefix(names: Iterable[str], prefix: str, view: View) -> View:
 
 def make_integer_fitter(lo: int, hi: int) -> Callable[[Any, View], int]:
     """Return the function that rounds and clips a value to the integers from lo to hi."""
-    return Integer(lo, lo, hi).fit
+    return Integer(lo, lo, hi).find_nearest
 
 
 def make_real_fitter(lo: float, hi: float) -> Callable[[Any, View], float]:
     """Return the function that clips a value to the numbers from lo to hi."""
-    return Real(lo, lo, hi).fit
+    return Real(lo, lo, hi).find_nearest
 
 
 def make_choice_fitter(options: Sequence[str] | Callable[[Any], Sequence[str]]) -> Callable[[Any, View], str]:
     """Return the function that replaces a text by the most similar option."""
-    return Choice("", options).fit
+    return Choice("", options).find_nearest
 
 
 TRUSTED_LINKS_KEY = "leads"
@@ -329,11 +329,11 @@ def _find_replaced_values(params: Sequence[Param], raw: Mapping[str, Any], view:
 
 def _is_same_value(raw_value: Any, value: Any, param: Param) -> bool:
     """Return True if a value equals the given one, also as text, in another order, or as a number spelt differently."""
-    if raw_value in (value, param.text(value)):
+    if raw_value in (value, param.format_for_link(value)):
         return True
     try:
         if isinstance(raw_value, list):  # of a widget that lists what was picked in the order of the clicks
             return sorted(raw_value) == sorted(value)
-        return float(raw_value) == float(param.text(value))
+        return float(raw_value) == float(param.format_for_link(value))
     except (ValueError, TypeError):
         return False

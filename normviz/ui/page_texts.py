@@ -314,12 +314,12 @@ PAGE_TEXTS = (
         title="Weight normalization",
         section="Reference",
         question="What does weight normalization learn?",
-        why="It learns the length g and the direction v/‖v‖ of a weight vector separately. In the paper "
+        why="The length **g** and the direction **v**/‖v‖ of a weight vector separately: **w = g · v/‖v‖**.",
+        first="Press **Play**: two runs start from the same w. Then raise the **length of v**: w turns more slowly.",
+        takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
+        "less the same gradient turns it, and plain SGD only makes v longer. In the paper "
         f"({_write_source_link(SALIMANS_REFERENCE)}) networks learned faster with it. Unlike in batch norm, no example "
         "depends on the others of its batch.",
-        first="Press **Play**: three runs of SGD start from the same weights and learn g, v, or both.",
-        takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
-        "less the same gradient turns it, and plain SGD only makes v longer.",
         see=(
             RelatedPage("Which changes of the weights cancel?", "invariance"),
             RelatedPage("A weight tensor, in the cube", "tensor_lab"),

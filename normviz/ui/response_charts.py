@@ -19,7 +19,10 @@ RESPONSE_ALPHAS = (0.1, 0.5, 2.0, 10.0)
 
 def show_response_chart(element_response: SaturationCurve | WhitenedSaturationCurve, eps: float, theme: str) -> None:
     """Show the response curves of one element, the curve of ε first."""
-    curves = {f"ε = {typeset(e)}": element_response.response(CONTRASTS, e) for e in dict.fromkeys((eps, *RESPONSE_EPS))}
+    curves = {
+        f"ε = {typeset(e)}": element_response.compute_response(CONTRASTS, e)
+        for e in dict.fromkeys((eps, *RESPONSE_EPS))
+    }
     _show_responses(curves, theme)
 
 
@@ -29,7 +32,9 @@ def show_pointwise_chart(scheme: Scheme, x: float, theme: str) -> None:
     each = {alpha: scheme.with_parameters(alpha=alpha) for alpha in (scheme.alpha, *RESPONSE_ALPHAS)}
     function = scheme.function
     assert function is not None
-    _show_responses({f"α = {typeset(a)}": function.value(one.inside(x * CONTRASTS)) for a, one in each.items()}, theme)
+    _show_responses(
+        {f"α = {typeset(a)}": function.value(one.compute_argument(x * CONTRASTS)) for a, one in each.items()}, theme
+    )
 
 
 def _show_responses(curves: Mapping[str, np.ndarray], theme: str) -> None:

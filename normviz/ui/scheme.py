@@ -26,7 +26,7 @@ ALPHA_LABEL = "α (factor inside)"
 def find_grouped_axes(view: View) -> dict[str, int]:
     """Return the axes that the view's schemes cut into groups, with their lengths; C if there are none."""
     keys = view.get("schemes", [view["scheme"]])
-    cut = [SCHEMES[key].grouped(get_view_shape(view)).items() for key in keys]
+    cut = [SCHEMES[key].find_grouped_axes(get_view_shape(view)).items() for key in keys]
     return dict(pair for pairs in cut for pair in pairs) or {"C": view["c"]}
 
 

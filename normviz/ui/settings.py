@@ -40,7 +40,7 @@ class Controls:
                 declared = self.declared[name]
                 WIDGETS[declared.control](declared, self.view, self._make_widget_options(declared))
 
-    def rest(self, *excluded: str) -> None:
+    def draw_rest(self, *excluded: str) -> None:
         """Draw the remaining controls except these, in the order of declaration."""
         self.draw(*(name for name in self.waiting if name not in excluded))
 
@@ -54,7 +54,7 @@ class Controls:
         ]
         return {
             "key": self.prefix + name,
-            "label": declared.title(self.view),
+            "label": declared.resolve_label(self.view),
             "help": declared.help or None,
             "on_change": (lambda: self._reset(name, followers)) if followers else None,
             **PERSIST_STATE,
@@ -76,7 +76,7 @@ def list_stops(declared: Declaration, view: View) -> list[float]:
 def list_options(declared: Declaration, view: View) -> Sequence[Any]:
     """Return the options of a choice."""
     if isinstance(declared, NumberChoice | Choice):
-        return declared.options(view)
+        return declared.list_options(view)
     least, most = get_limits(declared, view)
     return range(int(least), int(most) + 1)
 
@@ -84,25 +84,30 @@ def list_options(declared: Declaration, view: View) -> Sequence[Any]:
 def get_limits(declared: Declaration, view: View) -> tuple[float, float]:
     """Return the smallest and the largest value that may be entered."""
     assert isinstance(declared, Real)
-    return declared.entered or declared.limits(view)
+    return declared.entered or declared.compute_limits(view)
 
 
 def _draw_segments(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:
     st.segmented_control(
-        options=list_options(declared, view), format_func=declared.words, required=True, **widget_options
+        options=list_options(declared, view), format_func=declared.format_for_page, required=True, **widget_options
     )
 
 
 def _draw_pills(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:
-    st.pills(options=list_options(declared, view), format_func=declared.words, selection_mode="multi", **widget_options)
+    st.pills(
+        options=list_options(declared, view),
+        format_func=declared.format_for_page,
+        selection_mode="multi",
+        **widget_options,
+    )
 
 
 def _draw_menu(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:
-    st.selectbox(options=list_options(declared, view), format_func=declared.words, **widget_options)
+    st.selectbox(options=list_options(declared, view), format_func=declared.format_for_page, **widget_options)
 
 
 def _draw_stops(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:
-    st.select_slider(options=list_stops(declared, view), format_func=declared.words, **widget_options)
+    st.select_slider(options=list_stops(declared, view), format_func=declared.format_for_page, **widget_options)
 
 
 def _draw_slider(declared: Declaration, view: View, widget_options: WidgetOptions) -> None:
@@ -125,7 +130,7 @@ def _draw_drag_slider(declared: Declaration, view: View, widget_options: WidgetO
     def moved() -> None:
         st.session_state[widget_options["key"]] = values[int(st.session_state[f"{declared.name} drag"]["index"])]
 
-    texts = [declared.words(value) for value in values]
+    texts = [declared.format_for_page(value) for value in values]
     show_drag_slider(widget_options["label"], texts, values.index(view[declared.name]), declared.name, moved)
 
 

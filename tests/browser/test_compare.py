@@ -38,11 +38,11 @@ def test_six_cubes_are_one_scene_and_the_field_lights_in_each(page, server):
     corners = lit(page, "field")
     for key in SIX.split(","):
         count = 24 * count_gapless_boxes(
-            layout, SCHEMES[key].field.box((1, 2, 1, 4), SHAPE)
+            layout, SCHEMES[key].field.find_box((1, 2, 1, 4), SHAPE)
         )  # of a part, the corners of its faces
         here, corners = corners[:count], corners[count:]
         sizes = [round(max(p[d] for p in here) - min(p[d] for p in here) - 0.06) for d in range(3)]
-        box = SCHEMES[key].field.box((1, 2, 1, 4), SHAPE)
+        box = SCHEMES[key].field.find_box((1, 2, 1, 4), SHAPE)
         n, h, w, c = (stop - start for start, stop in box)
         assert (sizes[0], sizes[1]) == (c, n), key
         assert sizes[2] == ((h - 1) * 4 + w if w == 4 or h == 1 else sizes[2]), key

@@ -120,7 +120,7 @@ def test_hover_lights_exactly_the_field_and_asks_nobody(lab, key, view):
         lab.point(across, down)
         index = element_of(lab.readout)
         seen.add(index)
-        assert lit_cells(lab) == cells_in(layout, scheme.field.box(index, SHAPE)), index
+        assert lit_cells(lab) == cells_in(layout, scheme.field.find_box(index, SHAPE)), index
         assert lit_cells(lab, "element") == cells_in(layout, tuple((i, i + 1) for i in index))
     assert len(seen) >= 3  # the pointer was over different cells
     assert len(lab.sent) == sent
@@ -160,7 +160,7 @@ def test_keyboard_walks_and_locks(lab):
     lab.page.wait_for_url("**focus=1%2C0%2C1%2C2**")
     lab.settle()
     layout = compute_layout("folded", SHAPE)
-    assert lit_cells(lab) == cells_in(layout, SCHEMES["batch"].field.box((1, 0, 1, 2), SHAPE))
+    assert lit_cells(lab) == cells_in(layout, SCHEMES["batch"].field.find_box((1, 0, 1, 2), SHAPE))
     expect(lab.page.locator(".st-key-cube .nv-live")).to_contain_text("c = 2")
 
 

@@ -82,11 +82,11 @@ def test_an_index_locks_at_once_and_a_statistic_lights_its_elements(lab):
     fields = {"μ": Field.parse("own, full, full, own"), "σ": Field.parse("full, own, own, own")}
     for symbol, each in fields.items():
         button = beside.get_by_role("button", name=symbol)
-        lit = cells_in(layout, each.box((1, 2, 1, 5), shape))
+        lit = cells_in(layout, each.find_box((1, 2, 1, 5), shape))
         button.hover()
         lab.soon(lambda lit=lit: lit_cells(lab) == lit)
         page.mouse.move(5, 5)
-        lab.soon(lambda: lit_cells(lab) == cells_in(layout, fields["σ"].box((1, 2, 1, 5), shape)))
+        lab.soon(lambda: lit_cells(lab) == cells_in(layout, fields["σ"].find_box((1, 2, 1, 5), shape)))
         button.click()
         page.mouse.move(5, 5)
         lab.soon(lambda lit=lit: lit_cells(lab) == lit)  # stays for a finger, until it is pressed again
@@ -94,4 +94,4 @@ def test_an_index_locks_at_once_and_a_statistic_lights_its_elements(lab):
         button.click()
     page.mouse.move(5, 5)
     page.locator(".nv-line [data-part=mean]").first.hover()
-    lab.soon(lambda: lit_cells(lab) == cells_in(layout, fields["μ"].box((1, 2, 1, 5), shape)))
+    lab.soon(lambda: lit_cells(lab) == cells_in(layout, fields["μ"].find_box((1, 2, 1, 5), shape)))

@@ -42,7 +42,7 @@ PLAYED = {
     ),
     "descent": Played(
         "weights?step=20&pace=1", "step", "Step of SGD", weights.Page().step, 20,
-        ("plane",), "gd._fullData.find(({ mode }) => mode === 'lines+markers').x.length - 1", (),
+        ("loss", "plane"), "gd._fullData.find(({ mode }) => mode === 'lines+markers').x.length - 1", (),
         ("2 ×", "[aria-checked=true] >> text=2 ×"),
     ),
     "power": Played(

@@ -8,7 +8,7 @@ from test_first_screen_shown import CONTROLS, MOST, SIZE
 
 from normviz.charts.palette import THEMES
 
-FIGURES = {"norm": ("plane", "lengths"), "spectral": ("ellipses", "ratios")}
+FIGURES = {"norm": ("plane", "loss", "length"), "spectral": ("ellipses", "ratios")}
 AXES = """() => [...document.querySelectorAll('.nv-graph')].map((graph) => {
   const { xaxis, yaxis } = graph._fullLayout;
   return [...xaxis.range, ...yaxis.range, xaxis._length, yaxis._length].map((n) => n.toPrecision(6));
@@ -37,12 +37,13 @@ def test_the_first_screen_holds_player_and_picture_and_few_controls(page, server
     plane = page.locator(".st-key-plane .nv-graph")
     for part in (
         page.get_by_role("heading", level=1), page.get_by_text("Try first:"), plane,
-        page.get_by_role("button", name="Play"), page.get_by_text("weight norm:"),
+        page.get_by_role("button", name="Play"), page.locator(".st-key-loss .nv-graph"),
+        page.get_by_text("Why ‖v‖ matters:"),
     ):  # fmt: skip
         expect(part).to_be_in_viewport(ratio=1)
     assert plane.bounding_box()["height"] >= 320
     words = plane.inner_text()
-    named = ("learn both", "learn g", "learn v", "origin", "start", "lowest loss", "first weight")
+    named = ("weight norm", "without", "origin", "start", "lowest loss", "first weight")
     assert all(name in words for name in named), words
     found = page.evaluate(CONTROLS)
     assert len(found) <= MOST, found

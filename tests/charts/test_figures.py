@@ -81,7 +81,7 @@ def test_the_blocks_of_the_unfolded_view_do_not_touch(shape):
 def test_the_cells_in_a_box_are_those_of_its_elements(shape_fields, view, data):
     shape, field = shape_fields
     index = data.draw(st.tuples(*[st.integers(0, n - 1) for n in shape]))
-    layout, box = compute_layout(view, shape), field.box(index, shape)
+    layout, box = compute_layout(view, shape), field.find_box(index, shape)
     at = positions(layout, shape)
     inside = {tuple(at[i]) for i in at if all(lo <= k < hi for k, (lo, hi) in zip(i, box, strict=True))}
     assert cells_in(layout, box) == inside
@@ -91,7 +91,7 @@ def test_the_cells_in_a_box_are_those_of_its_elements(shape_fields, view, data):
 def test_the_parts_of_a_field_are_as_many_as_the_browser_would_frame(shape_fields, view, data):
     shape, field = shape_fields
     index = data.draw(st.tuples(*[st.integers(0, n - 1) for n in shape]))
-    layout, box = compute_layout(view, shape), field.box(index, shape)
+    layout, box = compute_layout(view, shape), field.find_box(index, shape)
     found, left = 0, cells_in(layout, box)
     while left:  # from the cell that is first along every axis, a box as long as it goes
         start, found = min(left), found + 1
@@ -114,7 +114,7 @@ def test_a_statistic_has_one_level_and_its_neighbours_have_others(shape_fields):
     assert set(np.unique(levels)) <= {cube.LEVELS_PER_HUE * hue for hue in range(1, len(HUES) + 1)}
     level_of = {}
     for index in np.ndindex(shape):
-        assert level_of.setdefault(field.statistic(index, shape), levels[index]) == levels[index]
+        assert level_of.setdefault(field.find_statistic_index(index, shape), levels[index]) == levels[index]
     for statistic, level in level_of.items():
         for axis in range(4):
             neighbour = tuple(i + (a == axis) for a, i in enumerate(statistic))
@@ -282,7 +282,7 @@ def test_the_hover_data_decode_back(view, roles):
     for sent, offset in zip(data["offsets"], layout.offsets, strict=True):
         np.testing.assert_array_equal(sent, offset)
     for axis, (sent, rule) in enumerate(zip(first["bounds"], scheme.field.rules, strict=True)):
-        np.testing.assert_array_equal(sent, rule.bounds(shape[axis]))
+        np.testing.assert_array_equal(sent, rule.compute_bounds(shape[axis]))
     assert data["dimensions"] == [list(along) for along in layout.dimensions]
     assert (data["shape"], sorted(data["order"]), first["dashed"]) == ([4, 3, 2, 6], [0, 1, 2, 3], None)
 
@@ -304,7 +304,7 @@ def test_only_a_summation_field_that_differs_is_dashed():
     )
     dashed = [copy["dashed"] for copy in sent["copies"]]
     assert dashed[:3] == [None] * 3
-    for axis, bounds in zip(dashed[3], wider.bounds(shape), strict=True):
+    for axis, bounds in zip(dashed[3], wider.compute_bounds(shape), strict=True):
         np.testing.assert_array_equal(axis, bounds)
 
 

@@ -46,7 +46,7 @@ def gap_to_autograd(x, dy, scheme, eps):
     assert found.shape == x.shape
     deviation = normalize(x, scheme, eps).deviation
     most = np.abs(dy).max() if deviation is None else np.abs(dy).max() / deviation[deviation > 0].min(initial=np.inf)
-    return np.abs(found - expected).max() / (most * scheme.scale(x.shape) or 1)
+    return np.abs(found - expected).max() / (most * scheme.compute_scale(x.shape) or 1)
 
 
 # --- autograd ---------------------------------------------------------------------------------------------------
@@ -85,8 +85,12 @@ def test_equals_the_pass_that_trains(key):
     x, dy = (torch.tensor(uneven_array((2, *SHAPE), seed)) for seed in (1, 2))
     expected = backward(x, dy, scheme, eps)
     averages = (None if f is None else FieldAverage(f, SHAPE, x) for f in (scheme.summation, scheme.suppression))
-    form = SpectralForm() if scheme.kind.divides_by_singular_value else GeneralForm(*averages, eps, scheme.scale(SHAPE))
-    form = WhiteningForm(scheme.matrices(SHAPE), eps) if scheme.kind.divides_by_matrix else form
+    form = (
+        SpectralForm()
+        if scheme.kind.divides_by_singular_value
+        else GeneralForm(*averages, eps, scheme.compute_scale(SHAPE))
+    )
+    form = WhiteningForm(scheme.count_matrices(SHAPE), eps) if scheme.kind.divides_by_matrix else form
     form = PointwiseForm(scheme.function, scheme.alpha, scheme.shift or 0.0) if scheme.function else form
     form.forward(x.clone())
     assert relative_difference(form.backward(dy.clone()), expected) < 1e-10
@@ -237,9 +241,11 @@ def test_the_jacobian_is_autograds_and_has_the_two_projections(key, eps):
 @EVERY
 def test_a_row_of_the_jacobian_is_zero_outside_of_its_fields(key):
     scheme, x = get_scheme(key, groups=2), uneven_array(SMALL, 1)
-    if scheme.field is None or scheme.summation != scheme.suppression or scheme.field.windows:
+    if scheme.field is None or scheme.summation != scheme.suppression or scheme.field.windowed_axes:
         return
-    box = np.array([np.ravel_multi_index(scheme.field.statistic(i, SMALL), SMALL) for i in np.ndindex(*SMALL)])
+    box = np.array(
+        [np.ravel_multi_index(scheme.field.find_statistic_index(i, SMALL), SMALL) for i in np.ndindex(*SMALL)]
+    )
     assert np.array_equal(compute_jacobian(x, scheme, 0.1) != 0, box == box[:, None])
 
 

@@ -27,7 +27,7 @@ axis_rules = st.integers(1, 9).flatmap(lambda n: st.tuples(st.just(n), rules(n))
 @given(axis_rules)
 def test_bounds_hold_exactly_the_indices_that_share(drawn):
     n, rule = drawn
-    for i, (lo, hi) in enumerate(rule.bounds(n)):
+    for i, (lo, hi) in enumerate(rule.compute_bounds(n)):
         assert list(range(lo, hi)) == [j for j in range(n) if share(rule, i, j, n)]
 
 
@@ -36,45 +36,45 @@ def test_count_is_the_number_of_statistics(drawn):
     n, rule = drawn
     different = {tuple(share(rule, i, j, n) for j in range(n)) for i in range(n)}
     # Windows that reach the same indices are still computed one per index.
-    assert rule.count(n) == (n if rule.kind == "window" else len(different))
+    assert rule.count_statistics(n) == (n if rule.kind == "window" else len(different))
 
 
 @pytest.mark.parametrize("radius", [6, 2**62, 2**63 - 1, 10**30])
 def test_a_window_beyond_the_axis_holds_all_of_it(radius):
-    assert Rule("window", radius).bounds(6).tolist() == [[0, 6]] * 6
+    assert Rule("window", radius).compute_bounds(6).tolist() == [[0, 6]] * 6
 
 
 @given(shapes_with_fields(1))
 def test_box_and_sizes_hold_exactly_the_members(drawn):
     shape, field = drawn
-    sizes = field.sizes(shape)
+    sizes = field.compute_sizes(shape)
     assert sizes.shape == shape
     for index in np.ndindex(*shape):
         expected, in_box = members(field, index, shape), np.zeros(shape, bool)
-        in_box[tuple(slice(lo, hi) for lo, hi in field.box(index, shape))] = True
+        in_box[tuple(slice(lo, hi) for lo, hi in field.find_box(index, shape))] = True
         np.testing.assert_array_equal(in_box, expected)
-        assert field.size(index, shape) == sizes[index] == expected.sum()
+        assert field.count_elements(index, shape) == sizes[index] == expected.sum()
 
 
 @given(shapes_with_fields(1))
 def test_bounds_of_a_field_are_those_of_its_rules(drawn):
     shape, field = drawn
-    for bounds, rule, n in zip(field.bounds(shape), field.rules, shape, strict=True):
-        np.testing.assert_array_equal(bounds, rule.bounds(n))
+    for bounds, rule, n in zip(field.compute_bounds(shape), field.rules, shape, strict=True):
+        np.testing.assert_array_equal(bounds, rule.compute_bounds(n))
 
 
 @given(shapes_with_fields(1))
 def test_statistic_is_shared_by_the_members_and_no_others(drawn):
     shape, field = drawn
-    counts = field.statistics_shape(shape)
+    counts = field.compute_statistics_shape(shape)
     by_statistic = {}
     for index in np.ndindex(*shape):
-        statistic = field.statistic(index, shape)
+        statistic = field.find_statistic_index(index, shape)
         assert all(0 <= s < count for s, count in zip(statistic, counts, strict=True))
         by_statistic.setdefault(statistic, []).append(index)
     assert len(by_statistic) == prod(counts)
     for sharing in by_statistic.values():
-        boxes = {field.box(index, shape) for index in sharing}
+        boxes = {field.find_box(index, shape) for index in sharing}
         assert len(boxes) == 1
         if not any(rule.kind == "window" for rule in field.rules):
             np.testing.assert_array_equal(np.argwhere(members(field, sharing[0], shape)), sharing)
@@ -84,8 +84,8 @@ def test_statistic_is_shared_by_the_members_and_no_others(drawn):
 def test_canonical_is_equal_exactly_for_equal_boxes(drawn):
     shape, a, b = drawn
     same = all(a.box(index, shape) == b.box(index, shape) for index in np.ndindex(*shape))
-    assert (a.canonical(shape) == b.canonical(shape)) == same
-    assert a.canonical(shape).canonical(shape) == a.canonical(shape)
+    assert (a.simplify(shape) == b.simplify(shape)) == same
+    assert a.simplify(shape).simplify(shape) == a.simplify(shape)
 
 
 @given(axis_rules)
@@ -95,15 +95,15 @@ def test_canonical_is_the_plainest_rule(drawn):
         (r for r in (FULL, OWN) if all(share(r, i, j, n) == share(rule, i, j, n) for i in range(n) for j in range(n))),
         rule,
     )
-    assert rule.canonical(n) == plainest
+    assert rule.simplify(n) == plainest
 
 
 @given(shapes_with_fields(1))
 def test_blocks_and_windows_are_the_field_in_two_parts(drawn):
     _, field = drawn
-    rules = list(field.blocks.rules)
+    rules = list(field.without_windows.rules)
     assert all(rule.kind != "window" for rule in rules)
-    for axis, rule in field.windows:
+    for axis, rule in field.windowed_axes:
         assert rules[axis] == OWN
         rules[axis] = rule
     assert tuple(rules) == field.rules
@@ -121,7 +121,7 @@ def test_coarse_holds_every_box_and_is_a_partition(drawn):
 @given(shapes.flatmap(fields), st.sampled_from(list(AXES.values())))
 def test_parse_reads_what_str_and_named_write(field, axes):
     assert Field.parse(str(field), axes) == field
-    assert Field.parse(",".join(f"{axis}={rule}" for axis, rule in field.named(axes).items()), axes) == field
+    assert Field.parse(",".join(f"{axis}={rule}" for axis, rule in field.to_dict(axes).items()), axes) == field
     assert all(Rule.parse(str(rule)) == rule for rule in field.rules)
 
 

@@ -57,7 +57,7 @@ def test_every_scheme_equals_the_definition(key, shape, groups, radius, eps, see
     result = normalize(x, scheme, eps)
     v, xhat = general_form(x, scheme.summation, scheme.suppression, eps)
     assert agree(result.v, v, get_relative_tolerance(x.dtype))
-    assert agree(result.xhat, xhat * scheme.scale(shape), get_relative_tolerance(x.dtype))
+    assert agree(result.xhat, xhat * scheme.compute_scale(shape), get_relative_tolerance(x.dtype))
 
 
 @given(shapes, seeds)
@@ -78,7 +78,7 @@ def test_the_parts_of_the_result_fit_together(key):
     divided = None if scheme.kind.divides_by_matrix else scheme.suppression
     for statistic, field in ((result.mean, scheme.summation), (result.deviation, divided)):
         assert (statistic is None) == (field is None)
-        assert field is None or statistic.shape == field.statistics_shape(SHAPE)
+        assert field is None or statistic.shape == field.compute_statistics_shape(SHAPE)
     assert result.v.shape == result.xhat.shape == result.y.shape == SHAPE
     np.testing.assert_array_equal(normalize(x, scheme, scheme.eps or 0).y, normalize(x, scheme).y)
 
@@ -191,11 +191,11 @@ def test_gradients_are_finite_at_a_constant_tensor_without_epsilon(key, value):
 def constant_in_fields(field, shape, seed):
     """Numbers such as 0.1 and 0.7 that differ between fields but not within one; one number where fields overlap."""
     statistics = np.random.default_rng(seed).choice(
-        [0.1, 0.7, -1.3, 1e8 + 0.1], field.coarse_field.statistics_shape(shape)
+        [0.1, 0.7, -1.3, 1e8 + 0.1], field.coarse_field.compute_statistics_shape(shape)
     )
-    return np.stack([statistics[field.coarse_field.statistic(index, shape)] for index in np.ndindex(*shape)]).reshape(
-        shape
-    )
+    return np.stack(
+        [statistics[field.coarse_field.find_statistic_index(index, shape)] for index in np.ndindex(*shape)]
+    ).reshape(shape)
 
 
 @CENTRED
@@ -261,8 +261,10 @@ def test_fields_of_very_different_magnitude_do_not_disturb_each_other(key):
     scheme, x = SCHEMES[key], uneven_array((4, 9, 9, 6), 16)
     if scheme.kind.divides_by_singular_value:
         return  # one field holds all
-    magnitudes = np.random.default_rng(17).choice([1e-20, 1.0, 1e20], scheme.field.statistics_shape(x.shape))
-    scale = np.stack([magnitudes[scheme.field.statistic(i, x.shape)] for i in np.ndindex(*x.shape)]).reshape(x.shape)
+    magnitudes = np.random.default_rng(17).choice([1e-20, 1.0, 1e20], scheme.field.compute_statistics_shape(x.shape))
+    scale = np.stack([magnitudes[scheme.field.find_statistic_index(i, x.shape)] for i in np.ndindex(*x.shape)]).reshape(
+        x.shape
+    )
     if "window" in scheme.parameters:
         scale = np.where(np.arange(9)[:, None, None] < 5, 1e-20, 1e20) * np.ones(x.shape)
     apart, plain = (normalize(a.astype(np.float32), scheme, 0.0).xhat for a in (x * scale, x))
@@ -318,9 +320,9 @@ def test_the_mean_of_a_field_with_nan_or_inf_is_that(key, value):
     mean = normalize(x, SCHEMES[key]).mean
     for element in np.ndindex(*shape):
         inside = members(field, element, shape)[index]
-        assert np.isfinite(mean[field.statistic(element, shape)]) == (not inside)
+        assert np.isfinite(mean[field.find_statistic_index(element, shape)]) == (not inside)
         if inside:
-            np.testing.assert_array_equal(mean[field.statistic(element, shape)], value)
+            np.testing.assert_array_equal(mean[field.find_statistic_index(element, shape)], value)
 
 
 @pytest.mark.parametrize("rules", ["own,own,own,full", "own,own,window(1),window(2)"])
@@ -331,7 +333,7 @@ def test_the_root_mean_square_of_a_field_with_inf_is_infinite(rules, value):
     deviation = normalize(x, scheme).deviation
     for element in np.ndindex(*SHAPE):
         inside = members(scheme.suppression, element, SHAPE)[1, 2, 2, 3]
-        assert np.isposinf(deviation[scheme.suppression.statistic(element, SHAPE)]) == inside
+        assert np.isposinf(deviation[scheme.suppression.find_statistic_index(element, SHAPE)]) == inside
 
 
 @given(shapes.flatmap(lambda s: st.tuples(st.just(s), fields(s), fields(s))), seeds, st.sampled_from([np.nan, np.inf]))

@@ -22,7 +22,7 @@ def written_out(x, scheme, eps):
     if scheme.suppression is None:
         return v
     squares = v**2 - centre(v**2, scheme.suppression)[0]
-    return scheme.scale(x.shape) * v / np.sqrt(eps + squares)
+    return scheme.compute_scale(x.shape) * v / np.sqrt(eps + squares)
 
 
 @pytest.mark.parametrize("key", [key for key in SCHEMES if key != "none"])

@@ -158,7 +158,7 @@ def test_alpha_travels_with_the_row_and_tells_schemes_apart(key):
     scheme = get_scheme(key, alpha=2.0)
     assert SchemeSpec.of(scheme).scheme == scheme
     assert SchemeSpec.of(scheme.with_weight_scheme("weight")).scheme == scheme.with_weight_scheme("weight")
-    assert scheme.canonical(SHAPE) != SCHEMES[key].canonical(SHAPE)
+    assert scheme.compute_canonical_key(SHAPE) != SCHEMES[key].compute_canonical_key(SHAPE)
     assert find_equal_schemes(scheme, SHAPE) == []
 
 

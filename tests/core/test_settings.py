@@ -158,7 +158,9 @@ def test_a_default_gives_way_to_what_is_given_before_it():
 def test_a_value_is_that_of_its_text(kind):
     made = kind()
     for name, declared in get_declarations(kind).items():
-        assert frozen(declared.fit(declared.text(getattr(made, name)), vars(made))) == getattr(made, name)
+        assert frozen(declared.find_nearest(declared.format_for_link(getattr(made, name)), vars(made))) == getattr(
+            made, name
+        )
 
 
 @EVERY_DECLARATION
@@ -169,7 +171,7 @@ def test_what_is_wrong_in_the_app_is_told_by_name(kind, declared):
         assert message.startswith(f"{declared.symbol or declared.name} = ")
         assert message.endswith(" would do.")
     if isinstance(declared, Real):
-        least, most = declared.limits(vars(kind()))
+        least, most = declared.compute_limits(vars(kind()))
         for near in (least, most):
             assert getattr(kind(**{declared.name: near}), declared.name) == near
         for beyond in (least - 1, most + 1, float("nan"), float("-inf")):
@@ -189,44 +191,44 @@ def test_what_is_wrong_in_the_app_is_told_by_name(kind, declared):
 def test_any_text_is_near_a_valid_value_or_near_none(kind, declared, text):
     values = vars(kind())
     try:
-        found = declared.nearest(text, values)
+        found = declared.find_nearest_or_default(text, values)
     except (ValueError, OverflowError):
         return
     if isinstance(declared, Real) and declared.entered:
         assert declared.entered[0] <= found <= declared.entered[1]
         return
     declared.check(found, values)
-    assert declared.nearest(declared.text(found), values) == found
+    assert declared.find_nearest_or_default(declared.format_for_link(found), values) == found
 
 
 @EVERY_DECLARATION
 def test_nothing_given_is_nearest_to_the_default(kind, declared):
     values = vars(kind())
-    assert frozen(declared.nearest(None, values)) == values[declared.name]
+    assert frozen(declared.find_nearest_or_default(None, values)) == values[declared.name]
 
 
 @EVERY_DECLARATION
 def test_a_misspelt_word_is_the_most_alike(kind, declared):
     if isinstance(declared, Choice):
-        for key in declared.options({}):
-            assert declared.fit(f"{key.upper()}x", {}) in (key, [key])
-            assert declared.fit(key, {}) in (key, [key])
+        for key in declared.list_options({}):
+            assert declared.find_nearest(f"{key.upper()}x", {}) in (key, [key])
+            assert declared.find_nearest(key, {}) in (key, [key])
         with pytest.raises(ValueError, match="is like none of"):
-            declared.fit("?", {})
+            declared.find_nearest("?", {})
 
 
 @EVERY_DECLARATION
 def test_a_number_is_cut_at_its_limits_and_rounded(kind, declared):
     if isinstance(declared, Real):
         values = vars(kind())
-        least, most = declared.entered or declared.limits(values)
-        assert declared.fit("-1e300", values) == least
-        assert declared.fit(str(most + 0.4), values) == most
-        middle = declared.fit(str((least + most) / 2 + 0.1), values)
+        least, most = declared.entered or declared.compute_limits(values)
+        assert declared.find_nearest("-1e300", values) == least
+        assert declared.find_nearest(str(most + 0.4), values) == most
+        middle = declared.find_nearest(str((least + most) / 2 + 0.1), values)
         assert type(middle) is (int if isinstance(declared, Integer) else float)
         assert middle == pytest.approx((least + most) / 2 + 0.1, abs=0.6 if isinstance(declared, Integer) else 1e-9)
         with pytest.raises(ValueError, match="NaN"):
-            declared.fit("nan", values)
+            declared.find_nearest("nan", values)
 
 
 # --- the command line ---------------------------------------------------------------------------------------------
@@ -247,11 +249,11 @@ def test_every_value_has_an_option(kind, declared):
             assert getattr(build_settings(kind, vars(options_of(kind, given_)[0])), declared.name) is on
         return
     other = {
-        Real: lambda: declared.limits(vars(made))[0], Integer: lambda: declared.limits(vars(made))[1],
-        Choice: lambda: declared.options(vars(made))[-1],
-        MultipleChoice: lambda: tuple(declared.options(vars(made))[-2:]),
+        Real: lambda: declared.compute_limits(vars(made))[0], Integer: lambda: declared.compute_limits(vars(made))[1],
+        Choice: lambda: declared.list_options(vars(made))[-1],
+        MultipleChoice: lambda: tuple(declared.list_options(vars(made))[-2:]),
     }.get(type(declared), lambda: getattr(made, declared.name))()  # fmt: skip
-    arguments, _ = options_of(kind, f"--{declared.name.replace('_', '-')}={declared.text(other)}")
+    arguments, _ = options_of(kind, f"--{declared.name.replace('_', '-')}={declared.format_for_link(other)}")
     assert getattr(build_settings(kind, vars(arguments)), declared.name) == other
 
 

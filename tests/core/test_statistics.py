@@ -34,9 +34,12 @@ pairs_of_fields = shapes.flatmap(
 
 def of_rows(scheme, shape):
     """For each element, the row of the table that its statistics are in."""
-    counts = build_joint_field(scheme).statistics_shape(shape)
+    counts = build_joint_field(scheme).compute_statistics_shape(shape)
     return np.stack(
-        [np.ravel_multi_index(build_joint_field(scheme).statistic(i, shape), counts) for i in np.ndindex(*shape)]
+        [
+            np.ravel_multi_index(build_joint_field(scheme).find_statistic_index(i, shape), counts)
+            for i in np.ndindex(*shape)
+        ]
     ).reshape(shape)
 
 
@@ -55,7 +58,7 @@ def assert_table(table, scheme, x, eps):
         expected["divisor"] = np.full(x.shape, np.linalg.norm(x.reshape(-1, x.shape[3]), 2))
     elif scheme.suppression is not None and not scheme.kind.divides_by_matrix:
         v = x if scheme.summation is None else x - expected["mean"]
-        expected["divisor"] = np.sqrt(eps + over_members(v * v, divided, np.mean)) / scheme.scale(x.shape)
+        expected["divisor"] = np.sqrt(eps + over_members(v * v, divided, np.mean)) / scheme.compute_scale(x.shape)
     indices = [name for name in table if name in scheme.axes]
     assert list(table) == indices + list(expected)
     for name, column in expected.items():
@@ -89,7 +92,7 @@ def test_there_is_a_row_for_each_statistic_with_its_indices(key):
     if not scheme.fields:
         assert table == {}
         return
-    counts = (scheme.summation if scheme.kind.divides_by_matrix else scheme.field).statistics_shape(SHAPE)
+    counts = (scheme.summation if scheme.kind.divides_by_matrix else scheme.field).compute_statistics_shape(SHAPE)
     assert {len(column) for column in table.values()} == {np.prod(counts)}
     named = {axis: count for axis, count in zip(scheme.axes, counts, strict=True) if count > 1}
     assert [name for name in table if name in scheme.axes] == list(named)
@@ -104,8 +107,8 @@ def test_both_statistics_are_constant_along_the_joint_field(drawn):
     joint = build_joint_field(scheme)
     boxes = {}
     for index in np.ndindex(*shape):
-        both = tuple(field.box(index, shape) for field in scheme.fields)
-        assert boxes.setdefault(joint.statistic(index, shape), both) == both
+        both = tuple(field.find_box(index, shape) for field in scheme.fields)
+        assert boxes.setdefault(joint.find_statistic_index(index, shape), both) == both
 
 
 def test_the_joint_field_of_equal_fields_is_that_field():
@@ -118,9 +121,9 @@ def test_variance_is_never_negative_and_equals_the_definition(drawn, seed):
     shape, field = drawn
     x = uneven_array(shape, seed)
     result = compute_variance(x, field)
-    assert result.shape == field.statistics_shape(shape)
+    assert result.shape == field.compute_statistics_shape(shape)
     assert (result >= 0).all()
-    everywhere = np.stack([result[field.statistic(i, shape)] for i in np.ndindex(*shape)]).reshape(shape)
+    everywhere = np.stack([result[field.find_statistic_index(i, shape)] for i in np.ndindex(*shape)]).reshape(shape)
     assert np.max(np.abs(everywhere - over_members(x, field, np.var))) <= 1e-12 * np.max(x * x)
 
 
@@ -147,7 +150,9 @@ def assert_elements(x, scheme, eps):
         # Each step follows from the one before, so that the page can show them as one calculation.
         divided = shown.v / shown.deviation if shown.deviation else shown.v
         divided = getattr(math, scheme.kind.function)(scheme.alpha * shown.v) if scheme.function else divided
-        assert scheme.kind.divides_by_matrix or shown.xhat == pytest.approx(divided * scheme.scale(x.shape), rel=1e-12)
+        assert scheme.kind.divides_by_matrix or shown.xhat == pytest.approx(
+            divided * scheme.compute_scale(x.shape), rel=1e-12
+        )
         assert shown.y == pytest.approx(gain * shown.xhat + bias, rel=1e-12)
         if scheme.suppression is not None and scheme.is_general_form:
             v = result.v[members(scheme.suppression, index, x.shape)]
@@ -181,15 +186,15 @@ def test_the_response_is_linear_and_then_saturated(key):
     x, scheme, index = uneven_array((3, 4, 4, 6), 1), SCHEMES[key], (1, 2, 3, 4)
     contrasts, eps = np.geomspace(1e-6, 1e6, 25), 1.0
     one = compute_saturation(x, scheme, index)
-    found = one.response(contrasts, eps)
+    found = one.compute_response(contrasts, eps)
     v = centre(x, scheme.summation)[0][index] if scheme.summation else x[index]
     assert found == pytest.approx([normalize(c * x, scheme, eps).xhat[index] for c in contrasts], rel=1e-12)
     assert found[0] == pytest.approx(contrasts[0] * v / eps**0.5, rel=1e-6)
-    assert one.slope(eps) == pytest.approx(v / eps**0.5)
-    assert one.response(np.array([one.knee(4.0)]), 4.0) == pytest.approx(one.level / 2**0.5)
+    assert one.compute_slope(eps) == pytest.approx(v / eps**0.5)
+    assert one.compute_response(np.array([one.compute_knee(4.0)]), 4.0) == pytest.approx(one.level / 2**0.5)
     assert found[-1] == pytest.approx(normalize(x, scheme, 0.0).xhat[index], rel=1e-6)
     assert (np.diff(np.abs(found)) >= -1e-12).all()
-    flat = one.response(contrasts, 0.0)
+    flat = one.compute_response(contrasts, 0.0)
     assert np.ptp(flat) < 1e-6 * np.abs(flat).max()
 
 
@@ -201,8 +206,8 @@ def test_what_is_whitened_responds_along_every_eigenvector(groups, shape):
     one = compute_whitened_saturation(x, scheme, index)
     for eps in (0.0, 1e-2, 1.0):
         expected = [normalize(c * x, scheme, eps).xhat[index] for c in contrasts]
-        np.testing.assert_allclose(one.response(contrasts, eps), expected, rtol=1e-9, atol=1e-12)
-    assert not compute_whitened_saturation(np.ones(shape), scheme, index).response(contrasts, 0.0).any()
+        np.testing.assert_allclose(one.compute_response(contrasts, eps), expected, rtol=1e-9, atol=1e-12)
+    assert not compute_whitened_saturation(np.ones(shape), scheme, index).compute_response(contrasts, 0.0).any()
 
 
 def test_covariances_have_the_variances_on_their_diagonal():
@@ -213,5 +218,10 @@ def test_covariances_have_the_variances_on_their_diagonal():
 
 def test_a_flat_field_does_not_respond():
     one = compute_saturation(np.ones((1, 3, 3, 2)), SCHEMES["layer"], (0, 1, 1, 1))
-    assert (one.response(np.geomspace(1e-3, 1e3, 7), 0.0) == 0).all()
-    assert (one.level, one.slope(1.0), one.knee(1.0), one.slope(0.0)) == (0.0, 0.0, np.inf, np.inf)
+    assert (one.compute_response(np.geomspace(1e-3, 1e3, 7), 0.0) == 0).all()
+    assert (one.level, one.compute_slope(1.0), one.compute_knee(1.0), one.compute_slope(0.0)) == (
+        0.0,
+        0.0,
+        np.inf,
+        np.inf,
+    )

@@ -76,7 +76,7 @@ def test_what_is_predicted_of_pairs_and_single_elements_beside_epsilon_is_what_c
             assert np.allclose(before, after) == predicted.invariant, (change.key, predicted.reason)
 
 
-@pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.on_weights is None])
+@pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.weight_part is None])
 @pytest.mark.parametrize("change", [change for change in TRANSFORMATIONS.values() if change.factor is None])
 @pytest.mark.parametrize("layer", ["dense", "conv"])
 def test_a_shift_goes_with_the_mean_at_every_epsilon_or_comes_through_at_every_one(key, change, layer):

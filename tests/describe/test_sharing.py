@@ -21,15 +21,15 @@ SHAPES = [(4, 3, 2, 6), (2, 1, 1, 2), (1, 4, 4, 1), (3, 3, 1, 4), (1, 1, 1, 1)]
 def statistic(scheme, result, name, index, shape):
     """The statistic of an element that is called so."""
     if name == "mean":
-        return result.mean[scheme.summation.statistic(index, shape)]
-    return result.deviation[scheme.suppression.statistic(index, shape)] ** 2
+        return result.mean[scheme.summation.find_statistic_index(index, shape)]
+    return result.deviation[scheme.suppression.find_statistic_index(index, shape)] ** 2
 
 
 def check(scheme, shape):
     """Every sentence about every element of a tensor of this shape."""
     x = 1 + noise(0, *shape)
     result = normalize(x, scheme, 0.0)
-    centred_there = len(scheme.fields) == 2 and len({field.canonical(shape) for field in scheme.fields}) == 1
+    centred_there = len(scheme.fields) == 2 and len({field.simplify(shape) for field in scheme.fields}) == 1
     for index in list(np.ndindex(*shape))[:: max(x.size // LOOKED_AT, 1)]:
         for box in wording.BoundScheme(scheme, shape).describe_boxes(index):
             for name in box.names:
@@ -54,7 +54,7 @@ def check(scheme, shape):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("key", [key for key, row in SCHEMES.items() if row.is_general_form])
 def test_of_every_scheme(key, shape):
-    odd = any(n % 2 for n in SCHEMES[key].grouped(shape).values())
+    odd = any(n % 2 for n in SCHEMES[key].find_grouped_axes(shape).values())
     check(get_scheme(key, groups=1 if odd else 2), shape)
 
 

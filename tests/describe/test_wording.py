@@ -77,7 +77,7 @@ def test_the_words_count_the_elements_and_name_every_axis(shape_fields, data):
     index = data.draw(st.tuples(*[st.integers(0, n - 1) for n in shape]))
     count, _, rest = wording.describe_field_box(field, index, shape, AXES["activation"]).partition(": ")
     there = [n for axis, n in enumerate(shape) if n > 1 or axis in (0, 3)]  # a dense layer has no rows and columns
-    assert count == wording.pluralize(field.size(index, shape), "element")
+    assert count == wording.pluralize(field.count_elements(index, shape), "element")
     full, _, cut = rest.removeprefix("all ").partition(" of ") if rest.startswith("all ") else ("", "", rest)
     assert len([*filter(None, full.split(", ")), *filter(None, cut.split(", "))]) == len(there)
 

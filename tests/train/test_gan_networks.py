@@ -86,7 +86,7 @@ def test_only_schemes_with_a_gain_learn_one(key):
         played.train_generator()
     used = [None if gain is None else gain[0].detach() for gain in played.discriminator.gains]
     learns = [gain is not None and bool((gain != 1).any()) for gain in used]
-    assert learns == [scheme.gain is not None] * 2 + [scheme.gain is not None and scheme.on_weights is not None]
+    assert learns == [scheme.gain is not None] * 2 + [scheme.gain is not None and scheme.weight_part is not None]
 
 
 def test_a_spectral_discriminator_is_no_steeper_than_one():

@@ -20,7 +20,7 @@ from normviz.train import cost, step_functions, twins
 from normviz.train.gradient import FieldAverage, GeneralForm, SpectralForm, WhiteningForm
 from normviz.train.problem import NETWORKS, make_problem
 from normviz.train.setting import Setting
-from normviz.train.stack import INITIAL_BIAS, Stack
+from normviz.train.stack import INITIAL_BIAS, NetworkStack
 from normviz.train.twins import train_twins
 
 SHAPE = (4, 3, 3, 6)
@@ -45,12 +45,12 @@ def agree(scheme, eps, seed=0):
         if scheme.kind.divides_by_singular_value:
             form = SpectralForm()
         elif scheme.kind.divides_by_matrix:
-            form = WhiteningForm(scheme.matrices(SHAPE), eps)
+            form = WhiteningForm(scheme.count_matrices(SHAPE), eps)
         else:
             averages = (
                 None if f is None else FieldAverage(f, SHAPE, z) for f in (scheme.summation, scheme.suppression)
             )
-            form = GeneralForm(*averages, eps, scheme.scale(SHAPE))
+            form = GeneralForm(*averages, eps, scheme.compute_scale(SHAPE))
         assert torch.allclose(form.forward(z), reference, rtol=1e-9, atol=1e-9)
         assert torch.allclose(form.backward(g), wanted, rtol=1e-8, atol=1e-8 * wanted.abs().max())
 
@@ -110,7 +110,7 @@ class Net(nn.Module):
         self.last.bias.data.zero_()
 
     def forward(self, x):
-        on_weights, on_activations = self.scheme.on_weights, self.scheme.on_activations
+        on_weights, on_activations = self.scheme.weight_part, self.scheme.activation_part
         w = self.weight if on_weights is None else normalize(self.weight, on_weights, 0.0).xhat
         a = (x @ w.reshape(-1, w.shape[-1])).reshape(self.setting.shapes[0])
         xhat = a if on_activations is None else normalize(a, on_activations, self.setting.eps).xhat
@@ -195,7 +195,7 @@ class NoLists(TorchFunctionMode):
 def test_a_step_never_waits_for_its_device(optimizer, layer, dtype):
     setting, schemes = (
         Setting(layer=layer, optimizer=optimizer, dtype=dtype),
-        [s for s in MIXED if not Stack.waits_for_device(s)],
+        [s for s in MIXED if not NetworkStack.waits_for_device(s)],
     )
     meta, storage = torch.device("meta"), getattr(torch, setting.storage)  # computes nothing, and has no numbers
     losses = torch.empty(setting.steps, len(schemes), len(NETWORKS), device=meta, dtype=storage)
@@ -208,7 +208,7 @@ def test_a_step_never_waits_for_its_device(optimizer, layer, dtype):
 def test_what_waits_for_a_device_is_no_part_of_what_is_captured():
     blocks = list(twins._split_into_blocks(MIXED, len(NETWORKS), Setting(), as_one=True, budget=cost.CPU_BUDGET))
     assert [scheme for rows, _ in blocks for scheme in MIXED[rows]] == MIXED
-    assert all(len({Stack.waits_for_device(scheme) for scheme in MIXED[rows]}) == 1 for rows, _ in blocks)
+    assert all(len({NetworkStack.waits_for_device(scheme) for scheme in MIXED[rows]}) == 1 for rows, _ in blocks)
     assert all(columns == slice(0, len(NETWORKS)) for _, columns in blocks)
 
 

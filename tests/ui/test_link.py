@@ -35,7 +35,7 @@ links = st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=5), TEXTS)
 
 
 def text_of(view):
-    return {param.key: param.text(view[param.key]) for param in lab.PARAMS}
+    return {param.key: param.format_for_link(view[param.key]) for param in lab.PARAMS}
 
 
 def shape_and_scheme(raw):
@@ -115,12 +115,12 @@ def test_the_words_may_depend_on_the_values_before():
 
 @pytest.mark.parametrize("on", [True, "1", "true", "True", "YES", "on"])
 def test_what_is_on(on):
-    assert Switch(False).fit(on, {}) is True
+    assert Switch(False).find_nearest(on, {}) is True
 
 
 @pytest.mark.parametrize("off", [False, "0", "false", "", "2", "off", None, 0])
 def test_what_is_off(off):
-    assert Switch(True).fit(off, {}) is False
+    assert Switch(True).find_nearest(off, {}) is False
 
 
 # --- cleaning -----------------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def test_the_scheme_of_a_view_fits_its_shape(raw):
     check_shape(shape, scheme.axes, MAX_DRAWN_ELEMENTS)
     for index in [(0,) * 4, tuple(n - 1 for n in shape), view["focus"]]:
         for field in scheme.fields:
-            assert 1 <= field.size(index, shape) <= prod(shape)
+            assert 1 <= field.count_elements(index, shape) <= prod(shape)
 
 
 @given(raw=links)
@@ -179,7 +179,9 @@ def test_there_is_a_note_for_each_value_that_was_replaced_and_for_no_other(raw):
             assert notes[param.key] == (raw[param.key], view[param.key])
         elif raw.get(param.key, "") != "" and param.key not in ("over", "focus"):
             given = raw[param.key]
-            assert param.text(view[param.key]) == given or float(given) == float(param.text(view[param.key]))
+            assert param.format_for_link(view[param.key]) == given or float(given) == float(
+                param.format_for_link(view[param.key])
+            )
 
 
 def test_what_is_not_in_the_link_has_its_default_and_no_note():
@@ -272,7 +274,7 @@ def test_a_rule_that_fits_keeps_its_boxes(n):
     windows = [f"window({radius})" for radius in range(chosen.MAX_RADIUS + 1)]
     for rule in ("own", "full", *groups, *windows):
         became = clean_values(lab.PARAMS, {"c": str(n), "a_c": rule})[0]["a_c"]
-        assert Rule.parse(became).canonical(n) == Rule.parse(rule).canonical(n)
+        assert Rule.parse(became).simplify(n) == Rule.parse(rule).simplify(n)
 
 
 # --- the scheme that a link asks for ------------------------------------------------------------------------------
@@ -348,14 +350,16 @@ def test_an_odd_text_becomes_a_valid_value_with_a_note(page, declared, text):
     if not getattr(declared, "entered", None):
         declared.check(value, view)
     assert clean_values(page.PARAMS, view) == (view, {})
-    assert clean_values(page.PARAMS, {param.name: param.text(view[param.name]) for param in page.PARAMS}) == (view, {})
-    written = declared.text(value)
+    assert clean_values(
+        page.PARAMS, {param.name: param.format_for_link(view[param.name]) for param in page.PARAMS}
+    ) == (view, {})
+    written = declared.format_for_link(value)
     if declared.name in notes:
         assert notes == {declared.name: (text, value)}
         (param,) = (param for param in page.PARAMS if param.name == declared.name)
         told = format_repair_note(param, text, view)
-        assert told.endswith(f"; {declared.words(value)} is used.")
-        assert not declared.label or told.startswith(f"{declared.title(view)}: ")
+        assert told.endswith(f"; {declared.format_for_page(value)} is used.")
+        assert not declared.label or told.startswith(f"{declared.resolve_label(view)}: ")
     else:
         assert notes == {}
         assert text == written or float(text) == float(written)
@@ -368,16 +372,16 @@ def test_a_text_becomes_the_nearest_value(page, declared):
 
     default = clean_values(page.PARAMS, {})[0][declared.name]
     if isinstance(declared, Real):
-        least, most = declared.entered or declared.limits(vars(page.Page()))
+        least, most = declared.entered or declared.compute_limits(vars(page.Page()))
         assert [became(text) for text in ("-1e99", "1e99", str(most + 1), str(least - 1))] == [least, most, most, least]
         assert became("nan") == became("no such") == became("") == default
     elif isinstance(declared, MultipleChoice):
-        first, second, *_ = declared.options({})
+        first, second, *_ = declared.list_options({})
         assert became(f"{second}, {first.upper()}x,{second},") == [second, first]
         assert became("") == []
         assert became("?") == default
     elif isinstance(declared, Choice):
-        for key in declared.options({}):
+        for key in declared.list_options({}):
             assert became(key) == became(key.upper()) == became(f"{key}x") == key
         assert became("?") == default
     elif isinstance(declared, Switch):
@@ -391,14 +395,16 @@ def test_a_link_that_was_written_reads_back(page):
     for name, declared in get_declarations(page.Page).items():
         view, _ = clean_values(page.PARAMS, chosen)
         if isinstance(declared, Real):
-            chosen[name] = declared.text(declared.limits(view)[1])
+            chosen[name] = declared.format_for_link(declared.compute_limits(view)[1])
         elif isinstance(declared, Choice):
-            chosen[name] = declared.options(view)[-1]
+            chosen[name] = declared.list_options(view)[-1]
         elif isinstance(declared, Switch):
-            chosen[name] = declared.text(not view[name])
+            chosen[name] = declared.format_for_link(not view[name])
     view, notes = clean_values(page.PARAMS, chosen)
     assert notes == {}
-    assert {param.name: param.text(view[param.name]) for param in page.PARAMS if param.name in chosen} == chosen
+    assert {
+        param.name: param.format_for_link(view[param.name]) for param in page.PARAMS if param.name in chosen
+    } == chosen
 
 
 # --- the link and the widgets -------------------------------------------------------------------------------------

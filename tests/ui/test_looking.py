@@ -39,7 +39,7 @@ def test_the_nearest_way_to_look(given, found):
 @given(camera=TEXTS, gaps=TEXTS, cut=TEXTS)
 def test_a_link_is_read_again_as_it_was_written(camera, gaps, cut):
     view, _ = view_of(camera=camera, gaps=gaps, cut=cut)
-    written = {p.name: p.text(view[p.name]) for p in PARAMS if p.name in ("camera", "gaps", "cut")}
+    written = {p.name: p.format_for_link(view[p.name]) for p in PARAMS if p.name in ("camera", "gaps", "cut")}
     again, notes = view_of(**written)
     assert {name: again[name] for name in written} == {name: view[name] for name in written}
     assert not notes

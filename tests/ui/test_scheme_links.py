@@ -42,7 +42,7 @@ def test_a_link_to_the_lab_leads_to_what_any_scheme_of_ones_own_computes(shape_f
     scheme = scheme.with_weight_scheme(front)
     view, _ = clean_values(lab.PARAMS, chosen.make_scheme_link(scheme, shape))
     found = chosen.build_scheme(view)
-    assert (found.canonical(shape), found.name) == (scheme.canonical(shape), scheme.name)
+    assert (found.compute_canonical_key(shape), found.name) == (scheme.compute_canonical_key(shape), scheme.name)
 
 
 @FRONTS
@@ -69,7 +69,7 @@ def test_a_link_to_table_1_and_to_an_experiment_leads_to_the_same_scheme(layer, 
         link = custom.make_custom_link(scheme) | {"schemes": "custom"}
         view, _ = clean_values(table1.PARAMS, link | {"layer": layer})
         (found,) = table1.get_row_schemes(view)
-        assert found.canonical((n, h, w, c)) == scheme.canonical((n, h, w, c))
+        assert found.compute_canonical_key((n, h, w, c)) == scheme.compute_canonical_key((n, h, w, c))
         assert found.weight == front
     field = Field.parse("own,full,full,full")
     scheme = CUSTOM.with_fields(field, field).with_weight_scheme(front)

@@ -36,7 +36,7 @@ def test_the_boxes_of_a_field_are_its_cells(key, view):
       findBoxes(pullCellsApart(hover, []), hover.order,
         Array.from(index, (v, axis) => hover.copies[0].bounds[axis][v])))"""
     for index, found in zip(indices, evaluate("cells boxes", function, hover_of(view, field), indices), strict=True):
-        assert cells_of(found) == sorted(cells_in(layout, field.box(index, SHAPE))), index
+        assert cells_of(found) == sorted(cells_in(layout, field.find_box(index, SHAPE))), index
 
 
 @pytest.mark.parametrize("view", LAYOUT_FUNCTIONS)
@@ -52,7 +52,7 @@ def test_elements_that_have_come_together_fill_one_box_each_field(view, field, c
     left = {}
     for index in np.ndindex(SHAPE):
         if all(v >= c for v, c in zip(index, cut, strict=True)):
-            key = field.statistic(index, SHAPE)
+            key = field.find_statistic_index(index, SHAPE)
             left[key] = left.get(key, 0) + 1
     volumes = [np.prod(box["size"]) / np.prod(size) for box in found]
     assert sorted(np.round(volumes, 6)) == sorted(left.values())

@@ -98,7 +98,7 @@ def test_cells_touch_as_they_did_unless_they_are_pulled_apart(view, roles, gaps,
         step = before[other] - before[one]
         if np.abs(step).sum() != 1:
             continue
-        apart = field.box(one, SHAPE) != field.box(other, SHAPE) if field else any(
+        apart = field.find_box(one, SHAPE) != field.find_box(other, SHAPE) if field else any(
             one["nhwc".index(axis)] != other["nhwc".index(axis)] for axis in gaps
         )  # fmt: skip
         touch = np.allclose(now[other] - now[one], step * size)
@@ -178,10 +178,10 @@ def test_a_field_that_has_collapsed_fills_one_cell_in_its_middle(view, roles, fi
     bounds = "hover.copies[0].bounds"
     at, found = computed(view, roles, f"[at, gatherCells(at, hover, {bounds})]", field, gaps)
     size = np.array(found["size"])
-    assert prod(size) * field.sizes(SHAPE).flat[0] == pytest.approx(prod(at["size"]))
+    assert prod(size) * field.compute_sizes(SHAPE).flat[0] == pytest.approx(prod(at["size"]))
     before, now, fields = standing(at["offsets"]), standing(found["offsets"]), {}
     for index in now:
-        fields.setdefault(field.statistic(index, SHAPE), []).append(index)
+        fields.setdefault(field.find_statistic_index(index, SHAPE), []).append(index)
     corners = []
     for members in fields.values():
         there = np.array([now[index] for index in members])

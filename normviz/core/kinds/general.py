@@ -23,8 +23,8 @@ from normviz.core.reductions import (
     divide,
     gather_windows,
     invert,
-    lay_along,
     reduce_boxes,
+    reshape_along_axis,
 )
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class GeneralKind(Kind):
             return None, v
         deviation = compute_rms(v, scheme.suppression, eps)
         xhat = divide(v, broadcast_statistic(deviation, scheme.suppression, v.shape))
-        return deviation, xhat * scheme.scale(v.shape[-4:])
+        return deviation, xhat * scheme.compute_scale(v.shape[-4:])
 
     def backpropagate(
         self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float
@@ -70,9 +70,9 @@ def _differentiate_division(g: Array, result: NormalizationResult, field: Field)
     inverse = broadcast_statistic(largest, field, g.shape)
     along = g * (result.v * inverse)
     deps = -0.5 * xp.sum(along * inverse * inverse, axis=tuple(range(-4, 0)))
-    total = reduce_boxes(along, field.blocks, xp.mean)
-    for axis, rule in field.windows:  # Σ over a window of (1/σ)² · along, in units of the window's largest (1/σ)²
-        sizes = lay_along(np.diff(rule.bounds(g.shape[axis]))[:, 0], axis, g)
+    total = reduce_boxes(along, field.without_windows, xp.mean)
+    for axis, rule in field.windowed_axes:  # Σ over a window of (1/σ)² · along, in units of the window's largest (1/σ)²
+        sizes = reshape_along_axis(np.diff(rule.compute_bounds(g.shape[axis]))[:, 0], axis, g)
         near = gather_windows(largest, rule, axis)
         most = xp.max(near, axis=axis, keepdims=True)
         share = near / xp.where(most == 0, xp.ones_like(most), most)
@@ -85,7 +85,7 @@ def _differentiate_division(g: Array, result: NormalizationResult, field: Field)
 def _sum_over_both_fields(x: Array, first: Field, second: Field, shape: Shape) -> Array:
     """Sum, for every element, over the elements that are in both of its fields."""
     xp = array_namespace(x)
-    for axis, ours, theirs in zip(range(-4, 0), first.bounds(shape), second.bounds(shape), strict=True):
+    for axis, ours, theirs in zip(range(-4, 0), first.compute_bounds(shape), second.compute_bounds(shape), strict=True):
         lo, hi = np.maximum(ours[:, 0], theirs[:, 0]), np.minimum(ours[:, 1], theirs[:, 1])
         if np.all(hi - lo == 1):
             continue

@@ -108,7 +108,7 @@ class PointwiseKind(Kind):
     has_eps: ClassVar[bool] = False
 
     def normalize(self, scheme: "Scheme", v: Array, eps: float) -> tuple[Array | None, Array]:
-        return None, POINTWISE_FUNCTIONS[str(self.function)].value(scheme.inside(v))
+        return None, POINTWISE_FUNCTIONS[str(self.function)].value(scheme.compute_argument(v))
 
     def backpropagate(
         self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float
@@ -127,4 +127,4 @@ class PointwiseKind(Kind):
 
     def _compute_slope(self, scheme: "Scheme", x: Array) -> Array:
         """Compute ∂x̂/∂x = α f'(αx + s), element by element."""
-        return scheme.alpha * POINTWISE_FUNCTIONS[str(self.function)].slope(scheme.inside(x))
+        return scheme.alpha * POINTWISE_FUNCTIONS[str(self.function)].slope(scheme.compute_argument(x))

@@ -38,15 +38,15 @@ class WhiteningKind(Kind):
     divides_by_matrix: ClassVar[bool] = True
 
     def normalize(self, scheme: "Scheme", v: Array, eps: float) -> tuple[Array | None, Array]:
-        return None, whiten(v, scheme.matrices(v.shape[-4:]), eps)
+        return None, whiten(v, scheme.count_matrices(v.shape[-4:]), eps)
 
     def backpropagate(
         self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float
     ) -> tuple[Array, Array | None]:
-        return backpropagate_whitening(result.v, g, scheme.matrices(result.v.shape[-4:]), eps)
+        return backpropagate_whitening(result.v, g, scheme.count_matrices(result.v.shape[-4:]), eps)
 
     def differentiate_diagonally(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
-        return compute_whitening_diagonal(result.v, scheme.matrices(result.v.shape[-4:]), eps)
+        return compute_whitening_diagonal(result.v, scheme.count_matrices(result.v.shape[-4:]), eps)
 
     def check(self, scheme: "Scheme", shape: Shape, limit: int = MAX_WINDOW_ELEMENTS) -> None:
         super().check(scheme, shape, limit)
@@ -58,7 +58,7 @@ class WhiteningKind(Kind):
         return GENERAL if summation == suppression else self
 
     def count_matrices(self, scheme: "Scheme", shape: Shape) -> int:
-        return 0 if scheme.suppression is None else scheme.suppression.rules[-1].count(shape[-1])
+        return 0 if scheme.suppression is None else scheme.suppression.rules[-1].count_statistics(shape[-1])
 
     def find_divisor_field(self, scheme: "Scheme") -> Field:
         return scheme.fields[0]

@@ -47,4 +47,4 @@ SOURCES: dict[str, Source] = {
         ),
     )
 }
-"""All experiments by key."""
+"""All sources by key."""

@@ -48,7 +48,7 @@ VERDICTS = {
     "opinion": VerdictStyle(VERDICT_SIGNS["opinion"], "Opinion", "is an opinion", "are opinions", PURPLE),
     "open": VerdictStyle(VERDICT_SIGNS["open"], "Undecided", "is undecided", "are undecided", THEMES["light"].cell),
 }
-"""All experiments by key."""
+"""The style of every verdict, by its key."""
 
 
 def colour_text(text: str, colour: str) -> str:

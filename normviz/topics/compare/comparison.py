@@ -17,7 +17,7 @@ from normviz.describe.wording import (
 def is_shared_along(scheme: Scheme, axis: str, shape: Shape) -> bool:
     """Return True if indices along an axis share a statistic; an axis of length 1 is taken as 2 long."""
     position = scheme.axes.index(axis)
-    return any(field.rules[position].canonical(max(shape[position], 2)) != OWN for field in scheme.fields)
+    return any(field.rules[position].simplify(max(shape[position], 2)) != OWN for field in scheme.fields)
 
 
 def describe_reduced_axes(scheme: Scheme, shape: Shape) -> str:
@@ -36,9 +36,9 @@ def describe_reduced_axes(scheme: Scheme, shape: Shape) -> str:
 def describe_statistics(scheme: Scheme, shape: Shape) -> str:
     """Return the number of statistics, the number of elements of each, and their shapes."""
     bound = BoundScheme(scheme, shape)
-    shapes = [format_shape(part.field.statistics_shape(shape)) for part in bound.statistics]
+    shapes = [format_shape(part.field.compute_statistics_shape(shape)) for part in bound.statistics]
     if scheme.kind.divides_by_matrix and len(shapes) == 2:
-        groups = scheme.matrices(shape)
+        groups = scheme.count_matrices(shape)
         shapes[1] = format_shape((groups, shape[-1] // groups, shape[-1] // groups))
     return "; ".join([bound.describe_statistic_counts(), *([f"shape {' and '.join(shapes)}"] if shapes else [])])
 

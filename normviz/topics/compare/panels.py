@@ -65,7 +65,9 @@ def show_comparison_table(view: View, schemes: list[Scheme], x: np.ndarray, resu
         lambda: {"": [*here, *rows], **{key: words for key, words in columns.items() if key}}, "comparison"
     )
     for scheme in schemes:
-        alike = [other for other in schemes if other.canonical(x.shape) == scheme.canonical(x.shape)]
+        alike = [
+            other for other in schemes if other.compute_canonical_key(x.shape) == scheme.compute_canonical_key(x.shape)
+        ]
         if len(alike) > 1 and alike[0] is scheme:
             names = join_words([other.label for other in alike], "and")
             st.info(f"On this shape, x̂ of {names} is the same.", icon=":material/equal:")

@@ -13,7 +13,7 @@ CONDITION_SHAPES = {"dense": (8, 1, 1, 8), "conv": (8, 8, 8, 8)}
 
 
 @dataclass(frozen=True)
-class Condition:
+class SchemeCondition:
     """A condition on a scheme.
 
     Attributes:
@@ -46,16 +46,16 @@ def select_present_axes(axes: tuple[str, ...], layer: str) -> list[str]:
 def _keeps_axes_apart(scheme: Scheme, axes: tuple[str, ...], shape: Shape) -> bool:
     """Return True if no statistic of the pre-activations is shared along these axes; axes of length 1 do not count."""
     long = [axis for axis, n in zip(AXES["activation"], shape, strict=True) if axis in axes and n > 1]
-    return scheme.on_activations is None or not any(is_shared_along(scheme, axis, shape) for axis in long)
+    return scheme.activation_part is None or not any(is_shared_along(scheme, axis, shape) for axis in long)
 
 
 def _is_stateless(scheme: Scheme, shape: Shape) -> bool:
     """Return True if a scheme needs neither running averages over examples nor a state of its weights."""
-    return _keeps_axes_apart(scheme, _EXAMPLES, shape) and not (scheme.on_weights and scheme.on_weights.keeps)
+    return _keeps_axes_apart(scheme, _EXAMPLES, shape) and not (scheme.weight_part and scheme.weight_part.keeps)
 
 
 def _has_no_centring(scheme: Scheme, shape: Shape) -> bool:
-    return all(part.summation is None for part in (scheme.on_activations, scheme.on_weights) if part is not None)
+    return all(part.summation is None for part in (scheme.activation_part, scheme.weight_part) if part is not None)
 
 
 def _name_several(axes: tuple[str, ...], layer: str) -> str:
@@ -74,20 +74,22 @@ _EXAMPLES = ("N",)
 _PLACES = ("N", "H", "W")
 
 _ROWS = (
-    Condition(
+    SchemeCondition(
         "single", "work for a batch of one", _require_reach_in_example,
-        lambda scheme, shape: scheme.on_activations is None or not explain_single_failure(scheme, shape),
+        lambda scheme, shape: scheme.activation_part is None or not explain_single_failure(scheme, shape),
     ),
-    Condition("nothing-kept", "store nothing for inference", _make_axes_ban_text(_EXAMPLES), _is_stateless, _EXAMPLES),
-    Condition(
+    SchemeCondition(
+        "nothing-kept", "store nothing for inference", _make_axes_ban_text(_EXAMPLES), _is_stateless, _EXAMPLES,
+    ),
+    SchemeCondition(
         "independent", "treat each example alone", _make_axes_ban_text(_EXAMPLES),
         lambda scheme, shape: _keeps_axes_apart(scheme, _EXAMPLES, shape), _EXAMPLES,
     ),
-    Condition(
+    SchemeCondition(
         "unequal-lengths", "accept sequences of unequal lengths", _make_axes_ban_text(_PLACES),
         lambda scheme, shape: _keeps_axes_apart(scheme, _PLACES, shape), _PLACES,
     ),
-    Condition(
+    SchemeCondition(
         "gain-only", "learn γ alone", lambda layer: "no mean may be subtracted, because only β can restore one",
         _has_no_centring, unbiased=True,
     ),

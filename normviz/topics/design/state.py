@@ -30,11 +30,11 @@ def format_pick(scheme: Scheme, layer: str) -> str:
 
     Schemes that compute the same on the layer have the same text.
     """
-    if scheme.on_activations is None or not scheme.fields:
+    if scheme.activation_part is None or not scheme.fields:
         return scheme.key
     shape, fields = SHAPES[layer][0], (scheme.summation, scheme.suppression)
     return format_custom_scheme(
-        scheme.with_fields(*(None if field is None else field.canonical(shape) for field in fields))
+        scheme.with_fields(*(None if field is None else field.simplify(shape) for field in fields))
     )
 
 
@@ -43,13 +43,13 @@ def parse_pick(text: str) -> Scheme | None:
     if not text:
         return None
     row = SCHEMES.get(text)
-    return parse_custom_scheme(text) if row is None or (row.on_activations and row.fields) else row
+    return parse_custom_scheme(text) if row is None or (row.activation_part and row.fields) else row
 
 
 def validate_pick(given: Any, view: View) -> str:
     """Return the text of a pick; raises ValueError if its scheme does not fit the layer."""
     text = str(given)
-    if (scheme := parse_pick(text)) is not None and scheme.on_activations is not None:
+    if (scheme := parse_pick(text)) is not None and scheme.activation_part is not None:
         scheme.check(SHAPES[view["layer"]][0])
     return text
 

@@ -20,7 +20,7 @@ def describe_scheme_steps(scheme: Scheme, layer: str) -> str:
 
     Empty if it has no fields on the activations.
     """
-    if scheme.on_activations is None or not scheme.fields:
+    if scheme.activation_part is None or not scheme.fields:
         return ""
     fields = {"mean over": scheme.summation, "root mean square over": scheme.suppression}
     front = [] if scheme.weight is None else [f"{SCHEMES[scheme.weight].name} in front"]
@@ -33,7 +33,7 @@ def _describe_reach(field: Field, layer: str) -> str:
     """Return in words the axes of a layer along which a field reaches."""
     axes = {AXES["activation"][axis]: field.rules[axis] for axis in find_varying_axes(layer)}
     reached = {axis: rule for axis, rule in axes.items() if rule != OWN}
-    words = {"full": "{axis}", "groups": "{rule.number} groups of {axis}", "window": "windows of {axis}"}
+    words = {"full": "{axis}", "groups": "{rule.parameter_or_zero} groups of {axis}", "window": "windows of {axis}"}
     return ", ".join(words[rule.kind].format(axis=axis, rule=rule) for axis, rule in reached.items()) or "each element"
 
 
@@ -52,6 +52,6 @@ def describe_counted_schemes(layer: str) -> str:
     axes = join_words([AXES["activation"][axis] for axis in find_varying_axes(layer)], "and")
     return (
         f"The count contains every choice along {axes}: keep the axis, average over it, or average over "
-        f"{SEARCHED_RULES[-1].number} groups of it. The mean and the divisor choose separately. Schemes with windows "
-        "and pointwise schemes are not counted. Whitening is left out."
+        f"{SEARCHED_RULES[-1].parameter_or_zero} groups of it. The mean and the divisor choose separately. Schemes "
+        "with windows and pointwise schemes are not counted. Whitening is left out."
     )

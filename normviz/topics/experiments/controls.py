@@ -60,7 +60,7 @@ def controls(view: View) -> None:
         with st.popover("Settings"):
             if "custom" in get_chosen_schemes(given):
                 custom.draw_custom_controls(view, compute_axis_lengths, PREFIX, experiment.setting.weighted)
-            page.rest("schemes", "seeds", "seed", "device")
+            page.draw_rest("schemes", "seeds", "seed", "device")
             page.draw("seeds", "seed", "device")
         if changes := describe_changes(view):
             st.caption(f"Changed: {changes}.", width="content")
@@ -82,4 +82,6 @@ def colour_schemes(view: View, looks: Mapping[str, int], theme: str) -> None:
 
 def _list_scheme_options(view: View) -> Sequence[str]:
     """Return the schemes that the experiment can compare."""
-    return cast(Choice, get_declarations(get_shown_experiment(view).setting)["schemes"]).options(get_shown_values(view))
+    return cast(Choice, get_declarations(get_shown_experiment(view).setting)["schemes"]).list_options(
+        get_shown_values(view)
+    )

@@ -154,7 +154,7 @@ class ComparisonSetting(Setting):
     def check(self, shape: Shape) -> None:
         """Raise InvalidInput if a scheme's fields do not fit pre-activations of this shape."""
         for row in self.rows:
-            scheme = row.scheme.on_activations
+            scheme = row.scheme.activation_part
             if scheme is not None:
                 scheme.check(shape)
 
@@ -198,7 +198,7 @@ def format_run_command(experiment: Experiment, setting: Any) -> str:
     """Return the command that runs an experiment with this setting."""
     usual = experiment.setting()
     options = [
-        f" --{name.replace('_', '-')} {quote(each.text(getattr(setting, name)))}"
+        f" --{name.replace('_', '-')} {quote(each.format_for_link(getattr(setting, name)))}"
         for name, each in get_declarations(experiment.setting).items()
         if getattr(setting, name) != getattr(usual, name)
     ]

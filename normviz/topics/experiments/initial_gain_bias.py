@@ -20,6 +20,7 @@ from normviz.topics.experiments.reports import (
     Report,
     Verdict,
     VerdictKey,
+    format_percent,
     make_band_curve,
     tabulate,
 )
@@ -84,9 +85,7 @@ class Part(SchemeJob):
     def seconds(self) -> float:
         """Expected seconds of all steps on the reference machine."""
         count = len(self.biases) * len(self.rates) * len(self.networks)
-        return estimate_dense_seconds(
-            [self.row.scheme], count, LAYER_WIDTHS, BATCH_SIZE, self.length, measurement_count=1
-        )
+        return estimate_dense_seconds([self.row.scheme], count, LAYER_WIDTHS, BATCH_SIZE, self.length, 1)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
         """Train, and yield the result so far after every step; test at the end."""
@@ -119,18 +118,8 @@ class Part(SchemeJob):
 def parts(setting: Setting) -> list[Part]:
     """Return a job for every scheme and first gain; the usual gain comes first."""
     gains = sorted(FIRST_GAINS, key=lambda gain: abs(np.log(gain)))
-    return [
-        Part.of(
-            setting,
-            row,
-            gain=gain,
-            biases=FIRST_BIASES,
-            rates=RATES_BY_OPTIMIZER[setting.optimizer],
-            optimizer=setting.optimizer,
-        )
-        for row in setting.rows
-        for gain in gains
-    ]
+    grid = {"biases": FIRST_BIASES, "rates": RATES_BY_OPTIMIZER[setting.optimizer], "optimizer": setting.optimizer}
+    return [Part.of(setting, row, gain=gain, **grid) for row in setting.rows for gain in gains]
 
 
 ErrorsByStart = Mapping[tuple[float, float], np.ndarray]
@@ -139,10 +128,8 @@ ErrorsByStart = Mapping[tuple[float, float], np.ndarray]
 
 def _choose_errors(gain: float, result: Arrays) -> dict[tuple[float, float], np.ndarray]:
     """Return the test errors of one first γ."""
-    return {
-        (gain, bias): result["test"][k, choose_learning_rate(result["validation"][k])] for k,
-        bias in enumerate(FIRST_BIASES)
-    }  # fmt: skip
+    best = [choose_learning_rate(errors) for errors in result["validation"]]
+    return {(gain, bias): result["test"][k, best[k]] for k, bias in enumerate(FIRST_BIASES)}
 
 
 def report(setting: Setting, results: Results) -> Report:
@@ -241,11 +228,11 @@ def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) ->
             continue
         signs = [sign for (scheme, _), sign in found.items() if scheme == k]
         up, down = signs.count(1), signs.count(-1)
-        (gain, bias), highest = max(errors.items(), key=lambda one: float(np.mean(one[1])))
+        low, high = (format_percent(end(float(np.mean(each)) for each in errors.values())) for end in (min, max))
         texts.append(
             f"{name}: test error {format_mean_percent(usual)} from γ = 1, β = 0. Of {len(signs)} other first "
-            f"values {up} end clearly worse and {down} clearly better. The highest mean is "
-            f"{format_mean_percent(highest)}, from γ = {typeset(gain)}, β = {typeset(bias)}."
+            f"values {up} end clearly worse and {down} clearly better. All means lie between "
+            f"{low} and {high}."
         )
         better, worse, count = better + down, worse + up, count + len(signs)
     condition = (

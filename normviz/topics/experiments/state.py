@@ -132,7 +132,7 @@ def describe_changes(view: View) -> str:
     for param in params:
         name, value, declared = param.name, view[param.name], param.declared
         if declared.label and declared.name != "schemes" and value != defaults[name] and is_relevant(view, name):
-            found.append(f"{declared.title(get_shown_values(view))} {declared.words(value)}")
+            found.append(f"{declared.resolve_label(get_shown_values(view))} {declared.format_for_page(value)}")
     return ", ".join(found)
 
 

@@ -103,10 +103,8 @@ class Part(SchemeJob):
         losses: list[np.ndarray] = []
         gaps: list[np.ndarray] = []
         effective: list[np.ndarray] = []
-        largest, measured = (
-            np.zeros((len(TWIN_NAMES), len(self.networks))),
-            choose_measured_steps(self.length, MEASUREMENT_COUNT),
-        )
+        largest = np.zeros((len(TWIN_NAMES), len(self.networks)))
+        measured = choose_measured_steps(self.length, MEASUREMENT_COUNT)
 
         def collect() -> dict[str, StackableArrays]:
             ends = {"measured": measured[: len(gaps)], "losses": np.mean(losses[-LAST_BATCHES:], axis=0)}
@@ -192,12 +190,8 @@ def report(setting: Setting, results: Results) -> Report:
     outcomes = {row: Outcome.of(each) for row, each in found.items()}
     ended = {row: each for row, each in outcomes.items() if found[row]["share"] == 1}
     figures = [_draw_gaps(found, outcomes), _draw_rates(found, outcomes)] if found else []
-    return Report(
-        _write_headline(setting, ended),
-        figures,
-        _judge_claim(setting, ended),
-        _tabulate_gaps_and_losses(setting, outcomes),
-    )
+    headline, verdict = _write_headline(setting, ended), _judge_claim(setting, ended)
+    return Report(headline, figures, verdict, _tabulate_gaps_and_losses(setting, outcomes))
 
 
 def _tabulate_gaps_and_losses(setting: Setting, outcomes: dict[SchemeSpec, Outcome]) -> dict[str, list[Any]]:
@@ -239,14 +233,11 @@ def _draw_rates(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outc
     """Draw the effective learning rates of every scheme's twins by step."""
     panels = [
         CurvePanel(
-            row.scheme.label,
-            _make_twin_curves(each["measured"], each["effective"], (DECAYED, PLAIN, MATCHED)),
-            "step",
-            "η/‖W‖²",
-            "y",
+            row.scheme.label, _make_twin_curves(each["measured"], each["effective"], (DECAYED, PLAIN, MATCHED)), "step",
+            "η/‖W‖²", "y",
         )
         for row, each in found.items()
-    ]
+    ]  # fmt: skip
     said = "; ".join(f"{row.scheme.label} {_format_geometric_mean(each.ratio)}" for row, each in outcomes.items())
     return FigureSpec(
         "rates", panels, f"Effective learning rate by step. At the end, with weight decay over without: {said} times.",

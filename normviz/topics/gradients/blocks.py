@@ -25,7 +25,7 @@ class JacobianBlocks(NamedTuple):
 
 def find_jacobian_blocks(scheme: Scheme, shape: Shape) -> JacobianBlocks:
     """Order the elements by the statistic that they share; under overlapping windows, in the order of memory."""
-    fields = [field.canonical(shape) for field in scheme.fields]
+    fields = [field.simplify(shape) for field in scheme.fields]
     count = int(np.prod(shape))
     if not fields:
         return JacobianBlocks(np.arange(count), np.arange(count + 1), True)
@@ -34,12 +34,12 @@ def find_jacobian_blocks(scheme: Scheme, shape: Shape) -> JacobianBlocks:
     order = np.argsort(keys, kind="stable")
     edges = np.flatnonzero(np.diff(keys[order], prepend=-1, append=count))
     return JacobianBlocks(
-        order, edges, (len(set(fields)) == 1 or scheme.kind.divides_by_matrix) and not fields[-1].windows
+        order, edges, (len(set(fields)) == 1 or scheme.kind.divides_by_matrix) and not fields[-1].windowed_axes
     )
 
 
 def _index_statistics(field: Field, shape: Shape) -> np.ndarray:
     """Return the place of its statistic for every element in memory order."""
-    counts = field.statistics_shape(shape)
+    counts = field.compute_statistics_shape(shape)
     places = np.arange(int(np.prod(counts))).reshape(counts)
     return np.broadcast_to(broadcast_statistic(places, field, shape), shape).ravel()

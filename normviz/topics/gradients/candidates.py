@@ -136,7 +136,7 @@ def _generate_running_mistakes(case: HomeworkCase, name: str) -> MistakeCandidat
     task, field = case.task, case.scheme.suppression
     assert field is not None
     mean = broadcast_mean(task.x, field)
-    variance, m = broadcast_mean((task.x - mean) ** 2, field), field.sizes(task.x.shape)
+    variance, m = broadcast_mean((task.x - mean) ** 2, field), field.compute_sizes(task.x.shape)
     for share in RUNNING_SHARES:
         for start in (1.0, 0.0):
             for factor in (1.0, m / np.maximum(m - 1, 1)):

@@ -135,9 +135,9 @@ class HomeworkCase:
         """Return 1/σ of every field; with whitening, the largest factor of the matrix times its number of rows."""
         task, scheme = self.task, self.scheme
         if scheme.kind.divides_by_matrix:
-            groups = scheme.matrices(task.x.shape)
+            groups = scheme.count_matrices(task.x.shape)
             return compute_steepest_slope(self.normalized.v, groups, self.eps) * (task.x.shape[-1] // groups)
-        return scheme.scale(task.x.shape) / np.asarray(self.normalized.deviation)
+        return scheme.compute_scale(task.x.shape) / np.asarray(self.normalized.deviation)
 
     def _compute_tolerances(self) -> tuple[dict[str, np.ndarray], float]:
         """Return `allowed` and `condition`.
@@ -159,11 +159,11 @@ class HomeworkCase:
                 )
                 * r
             )
-            beside = np.maximum(beside, most / scheme.scale(xhat.shape))
-            longest = max(longest, int(field.sizes(xhat.shape).max()))
+            beside = np.maximum(beside, most / scheme.compute_scale(xhat.shape))
+            longest = max(longest, int(field.compute_sizes(xhat.shape).max()))
         summing = ANSWER_ROUNDINGS * (1 + max(longest, task.x.size // task.beta.size) ** 0.5 / 16)
         lost = summing * (2 + beside * (1 if scheme.summation is None else beside))
-        scaled = lost * (xhat + scheme.scale(xhat.shape))
+        scaled = lost * (xhat + scheme.compute_scale(xhat.shape))
         gamma = np.abs(task.gamma)
         allowed = {"out": gamma * scaled + ANSWER_ROUNDINGS * np.abs(task.beta)}
         if task.dout is not None:
@@ -171,7 +171,7 @@ class HomeworkCase:
             dv = lost * g * r
             if scheme.suppression is not None:
                 through = np.abs(apply_transposed_average(lost * g * (xhat + 1) * r**2, scheme.suppression))
-                dv = dv + (np.abs(self.normalized.v) + 1 / r) * through / scheme.scale(xhat.shape) ** 2
+                dv = dv + (np.abs(self.normalized.v) + 1 / r) * through / scheme.compute_scale(xhat.shape) ** 2
             allowed["dx"] = dv if scheme.summation is None else dv + apply_transposed_average(dv, scheme.summation)
             summed = {"dgamma": np.abs(task.dout) * scaled, "dbeta": summing * np.abs(task.dout)}
             for name, terms in summed.items():

@@ -80,7 +80,7 @@ def broadcast_mean(x: np.ndarray, field: Field) -> np.ndarray:
 
 def compute_bessel_factor(field: Field, shape: Shape) -> np.ndarray:
     """Return m/(m − 1) for every element: the factor from a mean over m to a sum over m − 1; 1 where m = 1."""
-    m = field.sizes(shape)
+    m = field.compute_sizes(shape)
     return m / np.maximum(m - 1, 1)
 
 
@@ -150,10 +150,10 @@ def generate_input_gradients(
         own = SCHEMES["custom"].with_fields(a, b)
         yield ("diagonal-gradient",), compute_diagonal_gradient(x, g * recipe.scale, own, recipe.eps)
         if b is not None:
-            yield ("diagonal-gradient",), direct + 2 * steps.w * g * steps.v * steps.slope / b.sizes(x.shape)
+            yield ("diagonal-gradient",), direct + 2 * steps.w * g * steps.v * steps.slope / b.compute_sizes(x.shape)
     for of_mean, of_variance in ((1, 0), (0, 1), (1, 1)):
-        n = 1.0 if a is None or not of_mean else a.sizes(x.shape)
-        m = 1.0 if b is None or not of_variance else b.sizes(x.shape)
+        n = 1.0 if a is None or not of_mean else a.compute_sizes(x.shape)
+        m = 1.0 if b is None or not of_variance else b.compute_sizes(x.shape)
         dv = direct + through * m
         yield ("sum-instead-of-mean",), dv - back(dv) * n
     for factor in (0.5, 2.0):
@@ -163,7 +163,7 @@ def generate_input_gradients(
     for of_mean, of_variance in ((1, -1), (-1, 1), (-1, -1)):
         dv = direct + of_variance * through
         yield ("sign",), dv - of_mean * back(dv)
-    for m in {x.size, x.shape[0], 1 if b is None else int(b.sizes(x.shape).max())}:
+    for m in {x.size, x.shape[0], 1 if b is None else int(b.compute_sizes(x.shape).max())}:
         yield ("mean-instead-of-sum",), dx / m
     if b is not None and recipe.centred_squares and not recipe.sample_mean:
         # m − 1 in the forward pass only, in the backward pass only, and in the sums through the mean as well.
@@ -176,7 +176,7 @@ def generate_input_gradients(
 
 def make_right_recipe(scheme: Scheme, shape: Shape, eps: float) -> NormalizationRecipe:
     """Return the recipe of the scheme itself."""
-    return NormalizationRecipe(scheme.summation, scheme.suppression, eps, scale=scheme.scale(shape))
+    return NormalizationRecipe(scheme.summation, scheme.suppression, eps, scale=scheme.compute_scale(shape))
 
 
 def generate_wrong_formulas(

@@ -70,7 +70,7 @@ def find_statistics_mistake(case: HomeworkCase, name: str, flat: np.ndarray, lim
     field, task = case.scheme.suppression, case.task
     if "running variance" not in case.scheme.keeps or name not in ("out", "dx") or field is None:
         return None
-    m, y = field.least(task.x.shape), case.from_layout_order(flat)
+    m, y = field.find_smallest_size(task.x.shape), case.from_layout_order(flat)
     if m < min(MIN_ELEMENTS.values()):
         return None
     if name == "out":

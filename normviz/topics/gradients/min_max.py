@@ -45,7 +45,7 @@ class MinMaxScaling:
     def backward(self, g: np.ndarray) -> np.ndarray:
         """Return ∂l/∂x from g = ∂l/∂x̂: the direct path, and the paths through the origin and through both ends."""
         low, high = self._reduce_to_end(np.min), self._reduce_to_end(np.max)
-        m = self.field.sizes(self.x.shape)
+        m = self.field.compute_sizes(self.x.shape)
         length = high - low + self.eps
         direct = self.scale * g / length
         of_length = -apply_transposed_average(g * (self.xhat - self.shift) / length, self.field) * m
@@ -56,7 +56,7 @@ class MinMaxScaling:
 
 def generate_min_max_variants(x: np.ndarray, field: Field, eps: float) -> Iterator[MinMaxScaling]:
     """Yield the usual variants: without ε and with it; to 0..1, to −1..1, and around the mean."""
-    if field.windows:
+    if field.windowed_axes:
         return
     for added in dict.fromkeys((0.0, eps)):
         yield MinMaxScaling(x, field, added, False, 1.0, 0.0)

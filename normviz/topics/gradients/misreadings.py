@@ -36,13 +36,13 @@ def generate_wrong_fields(
 
 
 def _make_canonical(recipe: NormalizationRecipe, shape: Shape) -> tuple[Field | None, ...]:
-    return tuple(None if f is None else f.canonical(shape) for f in (recipe.summation, recipe.suppression))
+    return tuple(None if f is None else f.simplify(shape) for f in (recipe.summation, recipe.suppression))
 
 
 def has_fitting_groups(field: Field | None, shape: Shape) -> bool:
     """Return True if the groups of a field divide their axes, or the field is None."""
     rules = () if field is None else zip(field.rules, shape, strict=True)
-    return all(rule.kind != "groups" or n % rule.number == 0 for rule, n in rules)
+    return all(rule.kind != "groups" or n % rule.parameter_or_zero == 0 for rule, n in rules)
 
 
 def _replace_fields(recipe: NormalizationRecipe, change: "dict[int, Rule] | Field") -> NormalizationRecipe:
@@ -76,8 +76,8 @@ def _generate_miscounted_groups(recipe: NormalizationRecipe, shape: Shape) -> It
     field = recipe.suppression or recipe.summation
     groups = {axis: rule for axis, rule in enumerate(field.rules if field else ()) if rule.kind == "groups"}
     for axis, rule in groups.items():
-        if shape[axis] % rule.number == 0:
-            yield "group-size", _replace_fields(recipe, {axis: Rule("groups", shape[axis] // rule.number)})
+        if shape[axis] % rule.parameter_or_zero == 0:
+            yield "group-size", _replace_fields(recipe, {axis: Rule("groups", shape[axis] // rule.parameter_or_zero)})
 
 
 def _generate_other_axes(recipe: NormalizationRecipe, shape: Shape) -> Iterator[tuple[str, NormalizationRecipe]]:

@@ -50,12 +50,12 @@ def make_linear_layer(shape: Shape, seed: int) -> LinearLayer:
 
 def run_scaled_layer(scheme: Scheme, linear_layer: LinearLayer, a: float, eps: float) -> LayerGradients:
     """Run the layer forward and backward with the weights aW; a scheme of weights normalizes them."""
-    w, front = a * linear_layer.w, scheme.on_weights
+    w, front = a * linear_layer.w, scheme.weight_part
     own = eps if front is scheme else 0.0
     used = w if front is None else normalize(w, front, own).xhat
     matrix = used[0, 0]
     z = linear_layer.u @ matrix
-    if scheme.on_activations is None:
+    if scheme.activation_part is None:
         xhat, dz = z, linear_layer.d
     else:
         xhat, dz = normalize(z, scheme, eps).xhat, backward(z, linear_layer.d, scheme, eps)

@@ -60,7 +60,7 @@ def compare_gradients(scheme: Scheme, tensors: SmallTensors, eps: float) -> Grad
     result = normalize(x, scheme, eps)
     inverse = np.full(x.shape, scheme.alpha if scheme.function else 1.0)
     if scheme.kind.divides_by_matrix and scheme.suppression is not None:
-        least = compute_steepest_slope(result.v, scheme.matrices(x.shape), eps)
+        least = compute_steepest_slope(result.v, scheme.count_matrices(x.shape), eps)
         inverse = np.broadcast_to(broadcast_statistic(least, scheme.suppression, x.shape), x.shape)
     elif scheme.suppression is not None:
         root = np.broadcast_to(broadcast_statistic(result.deviation, scheme.suppression, x.shape), x.shape)
@@ -84,9 +84,9 @@ def compare_gradients(scheme: Scheme, tensors: SmallTensors, eps: float) -> Grad
         near = [float(loss(x, eps + k * h)) for k in range(3)]
         found["deps"] = np.array((4 * near[1] - near[2] - 3 * near[0]) / (2 * h))
     exact = compute_gradients(x, dy, scheme, eps, gain, bias)
-    held = exact.dxhat * inverse * scheme.scale(x.shape)
+    held = exact.dxhat * inverse * scheme.compute_scale(x.shape)
     if scheme.kind.divides_by_matrix:
-        held = apply_inverse_power(exact.dxhat, result.v, scheme.matrices(x.shape), eps)
+        held = apply_inverse_power(exact.dxhat, result.v, scheme.count_matrices(x.shape), eps)
     frozen = float(np.abs(held).max())
     return GradientComparison(exact, found, frozen or 1.0)
 

@@ -34,7 +34,7 @@ def build_element_data(
     fields = [
         {
             "part": None if len(boxes) == 1 else part,
-            "bounds": each.field.bounds(shape),
+            "bounds": each.field.compute_bounds(shape),
             "ranges": wording.format_ranges(each.field, scheme.axes, shape),
             "words": box.shared,
             "what": "" if box.shared != wording.BOX_TEMPLATES else box.what,
@@ -89,7 +89,7 @@ def _describe_sharing(bound: wording.BoundScheme) -> str:
     noun = name_field(first.field, scheme.axes, shape)
     if others or not noun or wording.find_windowed_axes(first.field, shape):
         return f"In all: {bound.describe_statistic_counts()}."
-    count = prod(first.field.statistics_shape(shape))
+    count = prod(first.field.compute_statistics_shape(shape))
     counted = " and ".join(wording.pluralize(count, name) for name in first.names)
     return f"In all: {counted}, one for every {noun}."
 
@@ -99,13 +99,13 @@ def describe_equal_schemes(scheme: Scheme, shape: tuple[int, ...]) -> str:
 
     γ, β and the state for inference may differ.
     """
-    same = find_equal_schemes(scheme, shape) if scheme.acts or scheme.weight else []
+    same = find_equal_schemes(scheme, shape) if scheme.has_effect or scheme.weight else []
     # Whitening of single channels, or one group of all channels, adds nothing to the scheme itself.
     news = [other for other in same if scheme.kind.divides_by_matrix or not other.kind.divides_by_matrix]
     twins = [wording.format_scheme_name(other) for other in news if other.parameters.get("groups") != 1]
     hat = f"{scheme.symbol}̂"
     # Without a step of its own, the scheme equals the weight scheme in front of it.
-    verb = f"On this shape, {hat} is that of" if scheme.acts else "This is"
+    verb = f"On this shape, {hat} is that of" if scheme.has_effect else "This is"
     return f"{verb} {join_words(twins, 'and')}." if twins else ""
 
 
@@ -140,7 +140,9 @@ def _list_pictures(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -
     largest = _find_largest_finite(x)
     pictures = [{"name": "x", "title": symbol, "largest": largest}]
     if scheme.has_xhat:
-        usual = 1.0 if scheme.function else TYPICAL_MAX * scheme.scale(x.shape)  # a function's values are bounded by 1
+        usual = (
+            1.0 if scheme.function else TYPICAL_MAX * scheme.compute_scale(x.shape)
+        )  # a function's values are bounded by 1
         after = _find_largest_finite(result.xhat) if scheme.kind.divides_by_singular_value else usual
         pictures.append({"name": "xhat", "title": f"{symbol}̂", "largest": after})
     elif scheme.summation is not None:

@@ -56,7 +56,7 @@ def describe_non_finite(scheme: Scheme, x: np.ndarray, result: NormalizationResu
         table = build_statistics_table(x, scheme, result)
         of_each = table["divisor" if "divisor" in table else "mean"]
         if scheme.kind.divides_by_matrix:
-            of_each = split_into_groups(result.xhat, scheme.matrices(x.shape)).sum((-2, -1))
+            of_each = split_into_groups(result.xhat, scheme.count_matrices(x.shape)).sum((-2, -1))
         spoilt = sum(~np.isfinite(of_each))
         text += (
             f"A statistic is NaN or infinite as soon as one element of its field is: {spoilt:,} of "
@@ -92,7 +92,7 @@ def show_lab_statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResu
     if scheme.summation is not None and result.mean is not None:
         kinds["mean"] = _make_statistics_map("mean", result.mean, scheme, scheme.summation, view["focus"], x.shape)
     if scheme.suppression is not None and result.deviation is not None:
-        divisor = result.deviation / scheme.scale(x.shape)
+        divisor = result.deviation / scheme.compute_scale(x.shape)
         kinds["divisor"] = _make_statistics_map("divisor", divisor, scheme, scheme.suppression, view["focus"], x.shape)
     elif scheme.kind.divides_by_matrix and x.shape[-1] ** 2 <= MAX_DRAWN_ELEMENTS:
         kinds["divisor"] = _make_covariance_map(scheme, result.v, view["focus"][-1])
@@ -142,12 +142,12 @@ def _make_statistics_map(
     shape = wording.format_shape(values.shape)
     framed = "framed is that of the element that stands out in the cube."
     alt, caption = f"Heat map of the {name}s, {shape}; {framed}", f"The {name} has the shape {shape}; {framed}"
-    return StatisticsMap(name, values, scheme.axes, field.statistic(focus, tensor_shape), True, alt, caption)
+    return StatisticsMap(name, values, scheme.axes, field.find_statistic_index(focus, tensor_shape), True, alt, caption)
 
 
 def _make_covariance_map(scheme: Scheme, v: np.ndarray, channel: int) -> StatisticsMap:
     """Return the covariance matrix of a scheme that whitens, which divides by the blocks of its groups."""
-    values, groups = compute_covariances(v), scheme.matrices(v.shape)
+    values, groups = compute_covariances(v), scheme.count_matrices(v.shape)
     shape, block = (wording.format_shape((n, n)) for n in (len(values), len(values) // groups))
     taken = "it is Σ" if groups == 1 else f"its {groups} blocks of {block} along the diagonal are the Σ of the groups"
     text = f"the covariance matrix of the channels, {shape}: {taken}. Framed is the variance of the locked channel."
@@ -159,7 +159,7 @@ def _make_covariance_map(scheme: Scheme, v: np.ndarray, channel: int) -> Statist
 @ignore_float_warnings
 def show_lab_distribution(scheme: Scheme, x: np.ndarray, result: NormalizationResult, focus: Index, theme: str) -> None:
     """Show histograms before and after normalization, of all elements and of the field."""
-    box = scheme.field.box(focus, x.shape) if scheme.field else tuple((i, i + 1) for i in focus)
+    box = scheme.field.find_box(focus, x.shape) if scheme.field else tuple((i, i + 1) for i in focus)
     inside = tuple(slice(lo, hi) for lo, hi in box)
     symbol = scheme.symbol
     of, panels, values_words = "field" if scheme.field else "element", [], []

@@ -46,7 +46,7 @@ def show_lab_cube(view: View, bound: BoundScheme, x: np.ndarray, result: Normali
     still = "" if x.size <= MAX_ANIMATED_ELEMENTS else STILL_NOTE
     affine = *get_affine_values(view, scheme), view["threshold"]
     played = [] if still else list(build_stages(scheme, x, result, get_effective_eps(view, scheme), *affine))
-    parts = 0 if scheme.field is None else count_gapless_boxes(layout, scheme.field.box(view["focus"], x.shape))
+    parts = 0 if scheme.field is None else count_gapless_boxes(layout, scheme.field.find_box(view["focus"], x.shape))
     words = format_cube_legend(view["colour"], bound, theme, parts <= cube.MAX_OUTLINED_BOXES, legend)
     stages = cube.build_stages_data(played, x.shape, theme) if len(played) > 1 else None
     labels = cube.build_labels_data(layout, [titles], block_name=(block.one, block.letter), colours=[hues])

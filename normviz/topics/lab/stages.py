@@ -38,7 +38,7 @@ def build_stages(
         says = f"Every element passes through {wording.format_function_text(scheme)} by itself, with {inside}."
         yield CubeStage(hat, says, result.xhat, "normalized", scale=1)
     elif scheme.kind.divides_by_matrix:
-        groups, size = scheme.matrices(x.shape), x.shape[-1] // scheme.matrices(x.shape)
+        groups, size = scheme.count_matrices(x.shape), x.shape[-1] // scheme.count_matrices(x.shape)
         matrices = wording.pluralize(groups, "covariance matrix")
         says = (
             f"{matrices} Σ of {size} × {size}, over N, H, W: the channels of every position, times (Σ + εI)^(−1/2) of "
@@ -79,7 +79,9 @@ def _count_statistics_on_axis(scheme: Scheme, rule: Rule, n: int) -> tuple[int, 
     """Return the number of statistics along an axis of length n, and words for the reduction along it."""
     if n == 1:
         return 1, ""
-    return rule.count(n), "one matrix" if scheme.kind.divides_by_singular_value else wording.describe_rule(rule, n)
+    return rule.count_statistics(n), "one matrix" if scheme.kind.divides_by_singular_value else wording.describe_rule(
+        rule, n
+    )
 
 
 class Divisor(NamedTuple):
@@ -110,18 +112,18 @@ def _yield_statistic_stages(
     scheme: Scheme, field: Field, values: np.ndarray, symbol: str, statistic_name: str, line: str, scale: int = 0
 ) -> Iterator[CubeStage]:
     """Yield the two stages of a statistic: the elements of its field come together, and it is copied back to them."""
-    shape, field = values.shape, field.canonical(values.shape)
+    shape, field = values.shape, field.simplify(values.shape)
     how = (
         "of all of it as one matrix"
         if scheme.kind.divides_by_singular_value
         else wording.describe_reduction(field, scheme.axes, shape)
     )
     axes = [_count_statistics_on_axis(scheme, rule, n) for rule, n in zip(field.rules, shape, strict=True)]
-    if field.windows and field.blocks.least(shape) == 1:
+    if field.windowed_axes and field.without_windows.find_smallest_size(shape) == 1:
         says = f"The {statistic_name}: {how}. Each element has its own window: nothing collapses."
         yield CubeStage(symbol, says, values, line, slides=True, axes=axes, scale=scale)
         return
-    count = int(np.prod(field.statistics_shape(shape)))
+    count = int(np.prod(field.compute_statistics_shape(shape)))
     copied = [
         (many, "" if n == 1 else "kept" if many == n else COPIED) for (many, _), n in zip(axes, shape, strict=True)
     ]

@@ -59,7 +59,7 @@ FIELD_HELP = (
     "Empty: no such step."
 )
 KNOWN_SCHEMES = {
-    key: row for key, row in SCHEMES.items() if row.on_weights is None and row.is_general_form and key != "custom"
+    key: row for key, row in SCHEMES.items() if row.weight_part is None and row.is_general_form and key != "custom"
 }
 """Schemes that are determined by their fields."""
 
@@ -68,7 +68,7 @@ def format_field_text(field: Field | None) -> str:
     """Return a field as it is typed, without its own axes: "H=full,W=full,C=groups(2)"; empty for no field."""
     if field is None:
         return ""
-    named = {axis: rule for axis, rule in field.named().items() if rule != str(OWN)}
+    named = {axis: rule for axis, rule in field.to_dict().items() if rule != str(OWN)}
     return ",".join(f"{axis}={rule}" for axis, rule in (named or {AXES["activation"][0]: str(OWN)}).items())
 
 

@@ -100,7 +100,7 @@ def describe_table_row(scheme: Scheme, setting: Setting) -> str:
         return f"divides each {UNIT_WORDS[setting.layer]}'s weights by their length"
     if scheme.is_weight_scheme:
         return f"weights {menu_hint(scheme)}"
-    if scheme.suppression is None or scheme.suppression.windows:
+    if scheme.suppression is None or scheme.suppression.windowed_axes:
         return menu_hint(scheme)
     field = scheme.fields[-1]
     noun = name_field(field, scheme.axes, setting.shapes[0]).replace("channel", UNIT_WORDS[setting.layer])
@@ -168,7 +168,7 @@ def explain_case_answer(cell: Cell, scheme: Scheme, change: Transformation, sett
     if cell.predicted and cell.parted_by_rate:
         return "The twin's weights are of another size, so steps of the same size change its outputs by another amount."
     uncommon = not scheme.is_general_form or scheme.weight is not None
-    if uncommon or any(field.windows for field in scheme.fields):
+    if uncommon or any(field.windowed_axes for field in scheme.fields):
         return capitalize_first(cell.reason.removeprefix(f"{capitalize_first(change.name)}: "))
     if scheme.is_weight_scheme:
         return _explain_weight_scheme(cell, scheme, change, UNIT_WORDS[setting.layer])

@@ -38,7 +38,7 @@ def show_table_settings(view: View) -> None:
     """Draw all settings behind a click, and a summary line if one of `SUMMARIZED_SETTINGS` is not its default."""
     page, words = Controls(Page, PREFIX, view, is_relevant), get_declarations(Page)
     line = f"δ = {typeset(view['delta'])}, τ = {typeset(view['shift'])}, ε = {typeset(view['eps'])}"
-    layer, optimizer = (words[name].words(view[name]) for name in ("layer", "optimizer"))
+    layer, optimizer = (words[name].format_for_page(view[name]) for name in ("layer", "optimizer"))
     if any(view[name] != words[name].resolve_default(view) for name in SUMMARIZED_SETTINGS):
         st.caption(f"{line}, {layer.lower()} layer, {optimizer}")
     place = draw_drawer(st.expander, "Settings", SETTINGS)

@@ -39,7 +39,7 @@ def compute_fades(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
     v, square, unit = compute_centred_squares(scheme, setting)
     axes = np.eye(v.shape[-1])
     if scheme.kind.divides_by_matrix:
-        axes = _compute_eigenvectors(v, scheme.matrices(v.shape))
+        axes = _compute_eigenvectors(v, scheme.count_matrices(v.shape))
         v = v @ axes
         square = (v**2).mean((0, 1, 2))  # of each direction
     before = _divide_by_root(v, square + setting.eps)
@@ -70,17 +70,17 @@ def compute_centred_squares(
     x = problem.inputs[problem.order[0]] * problem.factor[0] + problem.shift[0]
     w = problem.weights[0][0]
     unit = find_firing_unit(w)
-    if scheme.on_weights is not None:
-        v, square = _split_normalization(w, scheme.on_weights)
-        below = _compute_spectral_norm(w) if scheme.on_weights.kind.divides_by_singular_value else np.sqrt(square)
-        w = v / below * scheme.on_weights.scale(w.shape)
+    if scheme.weight_part is not None:
+        v, square = _split_normalization(w, scheme.weight_part)
+        below = _compute_spectral_norm(w) if scheme.weight_part.kind.divides_by_singular_value else np.sqrt(square)
+        w = v / below * scheme.weight_part.compute_scale(w.shape)
     a = (x.reshape(-1, x.shape[-1]) @ w.reshape(-1, w.shape[-1])).reshape(setting.shapes[0])
     return *_split_normalization(a, scheme), unit
 
 
 def _compute_front_factor(scheme: Scheme, change: Transformation, setting: Setting) -> float:
     """Return the factor by which spectral norm re-scales all weights under a change of the weights; else 1."""
-    front = scheme.on_weights
+    front = scheme.weight_part
     if front is None or not front.kind.divides_by_singular_value or change.on != "weights":
         return 1.0
     before, after = make_problem(replace(setting, steps=1), [ORIGINAL, find_network_index(change)]).weights[0]
@@ -118,7 +118,7 @@ def _average_over_boxes(x: np.ndarray, field: Field) -> np.ndarray:
         if rule.kind == "full":
             x = x.mean(axis, keepdims=True)
         elif rule.kind != "own":
-            index, (low, high) = np.arange(n), rule.bounds(n).T[:, :, None]
+            index, (low, high) = np.arange(n), rule.compute_bounds(n).T[:, :, None]
             inside = (index >= low) & (index < high)
             x = np.moveaxis(np.tensordot(inside / inside.sum(1, keepdims=True), x, (1, axis)), 0, axis)
     return x

@@ -59,7 +59,7 @@ class ForwardMeasurement(NamedTuple):
 
 def has_eps(scheme: Scheme) -> bool:
     """Return True if a scheme divides activations, and so has an ε beside the divisor."""
-    on_activations = scheme.on_activations
+    on_activations = scheme.activation_part
     return on_activations is not None and on_activations.suppression is not None
 
 
@@ -117,7 +117,7 @@ def iterate_forward_gaps(scheme: Scheme, setting: Setting) -> Iterator[np.ndarra
 
 
 class _LayerInputs(NamedTuple):
-    """Inputs and weights of the first layer for all schemes of a setting; the attributes are those of `Problem`."""
+    """Inputs and weights of the first layer for all schemes of a setting, named as in `TrainingProblem`."""
 
     examples: np.ndarray
     factor: np.ndarray
@@ -145,8 +145,8 @@ def compute_first_outputs(scheme: Scheme, setting: Setting, networks: Sequence[i
 def compute_pre_activations(x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting) -> np.ndarray:
     """Return a = Wx, (N, H, W, C), of patches x (N, positions, fan-in), with W normalized if the scheme does so."""
     w = weights
-    if scheme.on_weights is not None:
-        w = _round_to_dtype(normalize(_round_to_dtype(w, setting), scheme.on_weights, 0.0).xhat, setting)
+    if scheme.weight_part is not None:
+        w = _round_to_dtype(normalize(_round_to_dtype(w, setting), scheme.weight_part, 0.0).xhat, setting)
     return (x.reshape(-1, x.shape[-1]) @ w.reshape(-1, w.shape[-1])).reshape(setting.shapes[0])
 
 
@@ -154,7 +154,7 @@ def _compute_partial_outputs(
     x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting
 ) -> Iterator[np.ndarray]:
     """Yield partial outputs of a layer, (N, H, W, C), for patches (N, positions, fan-in); the last is whole."""
-    a, on_activations = compute_pre_activations(x, weights, scheme, setting), scheme.on_activations
+    a, on_activations = compute_pre_activations(x, weights, scheme, setting), scheme.activation_part
     if on_activations is None:
         yield a
         return
@@ -168,7 +168,7 @@ def normalize_in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[n
 
     `normalize` lays the windows out, seventeen times the tensor at a radius of 8.
     """
-    fields = [field for field in scheme.fields if field.windows]
+    fields = [field for field in scheme.fields if field.windowed_axes]
     if max((field.count_window_elements(x.shape) for field in fields), default=0) <= MAX_PIECE_ELEMENTS:
         yield normalize(x, scheme, eps).xhat
         return
@@ -188,7 +188,10 @@ def normalize_in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[n
 
 def _cut_tensor(field: Field, shape: Shape) -> Iterator[tuple[Slices, Slices]]:
     """Yield pieces of a tensor, each with the larger piece that its statistics need, along the longest free axis."""
-    reach = [{"own": 0, "window": rule.number}.get(rule.kind, n) for rule, n in zip(field.rules, shape, strict=True)]
+    reach = [
+        {"own": 0, "window": rule.parameter_or_zero}.get(rule.kind, n)
+        for rule, n in zip(field.rules, shape, strict=True)
+    ]
     axis = max(range(4), key=lambda axis: shape[axis] - 2 * reach[axis])
     n, near = shape[axis], min(reach[axis], shape[axis])
     length = max(n * MAX_PIECE_ELEMENTS // field.count_window_elements(shape), near, 1)

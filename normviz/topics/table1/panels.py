@@ -123,7 +123,7 @@ def show_case_answer(
 ) -> None:
     """Show the answer of a case: the curves, whether the guess was right, the reason, and the three checks."""
     change = TRANSFORMATIONS[cell.transformation]
-    losses = get_table_results().losses(scheme, setting)[:, [ORIGINAL, find_network_index(change, view["follow"])]]
+    losses = get_table_results().get_losses(scheme, setting)[:, [ORIGINAL, find_network_index(change, view["follow"])]]
     shown, note = _choose_plot_data(cell, scheme, change, setting, losses)
     with st.container(key="answer", horizontal=True):
         with st.container(key="shown"):
@@ -223,7 +223,7 @@ def show_eps_sweep(schemes: Sequence[Scheme], setting: Setting, trained: bool, t
     without = [scheme.label for scheme in schemes if not has_eps(scheme)]
     note = f" ε does nothing to {join_words(without, 'and')}." if without else ""
     if any(
-        scheme.on_weights.kind.divides_by_singular_value for scheme in schemes if scheme.on_weights and scheme.weight
+        scheme.weight_part.kind.divides_by_singular_value for scheme in schemes if scheme.weight_part and scheme.weight
     ):
         note += " Behind spectral norm, a shift of the weights fades too."
     unchanged = f"{UNCHANGED_TEXT}, so re-scalings have no gap here. " if setting.delta == 1.0 else ""
@@ -333,7 +333,7 @@ def _show_checks(cell: Cell, scheme: Scheme, change: Transformation, setting: Se
         equal = f"At equal learning rates the losses differ by up to {format_gap(cell.training_gap_equal_lr) or '…'}. "
         st.caption(equal + RATE_EXPLANATION)
     st.latex(notation.CHANGE_FORMULAS[change.key])
-    if scheme.on_weights is None or change.on == "data":
+    if scheme.weight_part is None or change.on == "data":
         st.latex(rf"\Rightarrow\quad {notation.format_sum_change(change, setting.layer)}")
     for line in notation.build_main_formulas(scheme):
         st.latex(line.latex)
@@ -362,7 +362,7 @@ def _list_notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
     change, known = TRANSFORMATIONS[cell.transformation], get_table_results()
     named = {"The network": ORIGINAL, "The twin": find_network_index(change)}
     for name, place in named.items():
-        failure = known.failure(scheme, setting, place)
+        failure = known.get_failure(scheme, setting, place)
         if failure is not None:
             notes.append(
                 f"{name} stopped being finite at step {failure.step}: {failure.tensor} overflowed {setting.dtype}. "

@@ -41,7 +41,7 @@ def write_cell_script(scheme: Scheme, transformation: Transformation, setting: S
         InvalidInput: a field of the scheme does not fit the setting's layers.
     """
     setting.check([scheme])
-    parts = [part for part in (scheme.on_weights, scheme.on_activations) if part is not None and part.acts]
+    parts = [part for part in (scheme.weight_part, scheme.activation_part) if part is not None and part.has_effect]
     normalizers = [_write_normalizer(part, setting) for part in parts]
     eps = setting.eps if any(map(_uses_eps, parts)) else None
     return render_template(
@@ -174,7 +174,7 @@ def _write_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
         rules = dict(zip(scheme.axes, field.rules, strict=True))
         return _write_average([_simplify_rule(rules[axis], sizes[axis]) for axis in axes], axes, name + suffix)
 
-    matrices = scheme.matrices(shapes[0])
+    matrices = scheme.count_matrices(shapes[0])
     if matrices == shapes[0][-1]:
         scheme, matrices = replace(scheme, suppression=scheme.summation, kind=GENERAL), 0
     alike = len(set(scheme.fields)) == 1
@@ -200,7 +200,7 @@ def _write_average(rules: list[Rule], axes: tuple[str, ...], name: str) -> Scrip
 
 def _simplify_rule(rule: Rule, sizes: tuple[int, ...]) -> Rule:
     """Return own or full in place of groups or windows that are the same in every layer."""
-    same = {rule.canonical(n) for n in sizes}
+    same = {rule.simplify(n) for n in sizes}
     return same.pop() if rule.parameter is not None and len(same) == 1 else rule
 
 

@@ -11,6 +11,6 @@ def controls(view: View) -> None:
     """Draw the controls of the open panel in the sidebar."""
     page = Controls(Page, PREFIX, view, is_relevant)
     with st.sidebar:
-        page.draw("length", "start", "layer")
+        page.draw("start", "length", "rate", "layer")
         with st.expander("Advanced"):
-            page.rest()
+            page.draw_rest()

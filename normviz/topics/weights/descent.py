@@ -28,11 +28,11 @@ class Setting:
     """A run of SGD: learning rate, batch size, initial ‖w‖ and ‖v‖, and the seed of v and of the batches."""
 
     rate: float = real(
-        3.0, 0.01, 1000.0, label="Learning rate", stops=tuple(m * 10.0**k for k in range(-2, 3) for m in (1, 3))
+        1.0, 0.01, 1000.0, label="Learning rate", stops=tuple(m * 10.0**k for k in range(-2, 3) for m in (1, 3))
     )
     batch: int = integer(128, 1, DIGIT_COUNT, label="Batch size", stops=(8, 32, 128, DIGIT_COUNT))
     length: float = real(4.0, 0.1, 10.0, label="Length of w at the start, g", stops=(1.0, 2.0, 4.0, 6.0))
-    start: float = real(4.0, 0.1, 10.0, label="Length of v at the start, ‖v‖", stops=(0.5, 1.0, 2.0, 4.0, 10.0))
+    start: float = real(1.0, 0.1, 10.0, label="Length of v at the start, ‖v‖", stops=(0.5, 1.0, 2.0, 4.0, 10.0))
     seed: int = integer(6, 0, 9999, label="Seed")
 
 
@@ -83,21 +83,19 @@ def compute_mean_gradient(problem: Regression, w: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Parametrization:
-    """A way to train w: directly, or as g v/‖v‖, with g or v fixed or both trained."""
+    """A way to train w: directly, or as g v/‖v‖, with g trained or fixed."""
 
     key: str
     normalized: bool
     learns_length: bool
-    learns_direction: bool
 
 
 PARAMETRIZATIONS: dict[str, Parametrization] = {
     each.key: each
     for each in (
-        Parametrization("plain", False, True, True),
-        Parametrization("weight", True, True, True),
-        Parametrization("length", True, True, False),
-        Parametrization("direction", True, False, True),
+        Parametrization("plain", False, True),
+        Parametrization("weight", True, True),
+        Parametrization("direction", True, False),
     )
 }
 
@@ -150,8 +148,7 @@ def run_sgd(
         w = apply_weight_norm(v, g) if parametrization.normalized else v
         dw = compute_mean_gradient(Regression(problem.x[chosen], problem.target[chosen]), w)
         dv, dg = backpropagate_weight_norm(v, g, dw) if parametrization.normalized else (dw, 0.0)
-        if parametrization.learns_direction:
-            v = v - setting.rate * dv
+        v = v - setting.rate * dv
         if not parametrization.normalized:
             g = float(np.linalg.norm(v))
         elif parametrization.learns_length:

@@ -1,4 +1,4 @@
-"""Charts of weight norm under SGD: the paths of w over the loss, and the lengths of w and v by step.
+"""Charts of weight norm under SGD: the paths of w over the loss, and losses and lengths by step.
 
 Both grow with the step. Their axes are those of the whole run, so that they stay; later steps are faint.
 """
@@ -12,20 +12,17 @@ from normviz.charts.palette import THEMES, Theme
 from normviz.charts.style import LOG_AXIS_FLOOR, PANEL_TITLE_SIZE, apply_chart_style, style_curve, style_marker
 
 MARGIN = 0.12
-PICTURE_WIDTH = 360
+PICTURE_WIDTH = 300
 """Approximate width of the picture in pixels, for the size of its labels."""
 
 LABEL_SIDES = np.array([(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)])
 """The sides of its anchor on which a label may stand."""
 
-PATH_LOOKS = (0, 1, 3)
-"""The number of colour, dash and marker of each path."""
-
 GRID_POINTS = 61
 FAINT_OPACITY = 0.3
 CIRCLE_ANGLES = np.linspace(0, 2 * np.pi, 121)
 
-HEADLINE = "<b>g moves w along a line, v turns it on a circle</b>"
+HEADLINE = "<b>v turns w, g sets its length</b>"
 """Title of the chart of the paths."""
 
 MAX_LINEAR_DECADES = 2
@@ -71,7 +68,7 @@ def draw_descent_paths(
     circle = length * np.stack([np.cos(CIRCLE_ANGLES), np.sin(CIRCLE_ANGLES)], axis=1)
     for name, points in (("circle", circle), ("line", np.stack([-across, across]))):
         figure.add_scatter(x=points[:, 0], y=points[:, 1], mode="lines", name=name, hoverinfo="skip", line=thin)
-    for k, (name, points) in zip(PATH_LOOKS, paths.items(), strict=True):
+    for k, (name, points) in enumerate(paths.items()):
         _draw_up_to_step(
             figure, name, (points[:, 0], points[:, 1]), step, style_curve(k, colours, 4), style_marker(k, colours)
         )
@@ -87,7 +84,7 @@ def draw_descent_paths(
     )
     for place, text in zip(places, ("origin", "start", "lowest loss"), strict=True):
         label.write(place[None], text)
-    for k, (name, points) in zip(PATH_LOOKS, paths.items(), strict=True):
+    for k, (name, points) in enumerate(paths.items()):
         others = np.concatenate([other for each, other in paths.items() if each != name])
         gaps = np.linalg.norm(points[:, None] - others, axis=2).min(axis=1)
         colour = style_curve(k, colours)["color"]
@@ -147,15 +144,15 @@ class LabelPlacer:
         centres = (anchors[:: max(len(anchors) // 40, 1), None] + sides).reshape(-1, 2)
         cover = (np.abs(self.points - centres[:, None]) < half + 2 * pixel).all(axis=2).sum(axis=1)
         for centre, size in self.boxes:
-            cover += 99 * (np.abs(centre - centres) < half + size).all(axis=1)
-        cover += 999 * (np.abs(centres - self.middle) + half > self.half).any(axis=1)
+            cover += 9_999 * (np.abs(centre - centres) < half + size).all(axis=1)
+        cover += 99_999 * (np.abs(centres - self.middle) + half > self.half).any(axis=1)
         best = centres[np.argmin(cover)]
         self.boxes.append((best, half))
         self.figure.add_annotation(x=best[0], y=best[1], text=html or text, showarrow=False)
 
 
-def draw_lengths_by_step(curves: Mapping[str, np.ndarray], step: int, theme: str = "light") -> Figure:
-    """Draw lengths by name over the steps, up to a step; later ones are faint.
+def draw_values_by_step(curves: Mapping[str, np.ndarray], step: int, quantity: str, theme: str = "light") -> Figure:
+    """Draw curves of a quantity by name over the steps, up to a step; later ones are faint.
 
     The axis is logarithmic if no number is below 0 and they span more than two orders of magnitude.
     """
@@ -174,8 +171,8 @@ def draw_lengths_by_step(curves: Mapping[str, np.ndarray], step: int, theme: str
     scale = {"type": "log", "exponentformat": "power"} if logarithmic else {}
     low, high = (float(np.log10(max(end, LOG_AXIS_FLOOR))) if logarithmic else end for end in (least, most))
     margin = 0.06 * (high - low) or 1.0
-    figure.update_yaxes(title="length", range=[low - margin, high + margin], automargin=True, **scale)
-    return apply_chart_style(figure, colours, {"l": 60}, {"y": -0.24})
+    figure.update_yaxes(title=quantity, range=[low - margin, high + margin], automargin=True, **scale)
+    return apply_chart_style(figure, colours, {"l": 60, "t": 30}, {"y": 1, "yanchor": "bottom"})
 
 
 def _draw_up_to_step(

@@ -14,12 +14,12 @@ from normviz.describe import notation
 from normviz.describe.notation import WEIGHT_NORM_FORMULAS
 from normviz.describe.wording import format_gap, format_signed
 from normviz.topics.weights.descent import DIGIT_PAIR, STEPS, DescentPath, Setting, measure_growth_gap
-from normviz.topics.weights.descent_figures import draw_descent_paths, draw_lengths_by_step, make_square_grid
+from normviz.topics.weights.descent_figures import draw_descent_paths, draw_values_by_step, make_square_grid
 from normviz.topics.weights.figures import draw_ellipses, draw_ratio_histograms
 from normviz.topics.weights.state import (
-    DRAWN_PATHS,
     ITERATION_COUNT,
     PREFIX,
+    RUN_NAMES,
     get_best_weights,
     get_descent_paths,
     get_layer_weights,
@@ -41,7 +41,7 @@ def show_weight_norm(view: View, theme: str) -> None:
     runs = get_descent_paths(build_settings(Setting, view))
     Player(PREFIX, "step", "Step of SGD", STEPS).show(partial(_show_steps, runs, view["rate"], theme))
     with st.container(horizontal=True, gap="medium"):
-        for name in ("gradient of g", "gradient of v"):
+        for name in ("weights", "gradient of g", "gradient of v"):
             st.latex(WEIGHT_NORM_FORMULAS[name], width="content")
     draw_download_button(lambda: tabulate_descent(runs), "weight-norm")
 
@@ -49,44 +49,64 @@ def show_weight_norm(view: View, theme: str) -> None:
 def tabulate_descent(runs: dict[str, DescentPath]) -> dict[str, list]:
     """Return the lengths and losses of all runs at every step, in columns."""
     run = runs["weight"]
-    losses = {f"loss, {name}": runs[key].losses for key, name in DRAWN_PATHS.items()}
-    columns = {"‖v‖": run.lengths, "g": run.g} | losses | {"loss, plain SGD": runs["plain"].losses}
+    losses = {f"loss, {name}": runs[key].losses for key, name in RUN_NAMES.items()}
+    columns = {"‖v‖": run.lengths, "g": run.g} | losses
     return {"step": list(range(STEPS + 1))} | {name: values.tolist() for name, values in columns.items()}
 
 
 def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int) -> None:
     """Show the runs up to a step."""
     run = runs["weight"]
+    st.markdown(_write_headline(runs, step))
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _draw_plane(runs, step, theme)
     with right:
-        st.latex(WEIGHT_NORM_FORMULAS["weights"])
-        ends = {key: format_signed(each.losses[step], 2) for key, each in runs.items()}
+        three, eight = DIGIT_PAIR
         st.markdown(
-            f"Two weights, the arrow **w**, learn to tell the digit {DIGIT_PAIR[0]} from {DIGIT_PAIR[1]}. The grey "
-            f"shows the loss, lowest at the star. It is {format_signed(run.losses[0], 2)} at the start. At step "
-            f"{step}:\n"
-            f"- learn **g**, the length: {ends['length']}\n"
-            f"- learn **v**, the direction: {ends['direction']}\n"
-            f"- learn **both**, weight norm: **{ends['weight']}**"
+            f"Each digit, {three} or {eight}, is two numbers x₁, x₂ (principal components). If w₁x₁ + w₂x₂ > 0, the "
+            f"answer is {eight}. Grey: the loss, lowest at the star."
         )
-    st.markdown(
-        f"### v only gets longer: ‖v‖ from {format_signed(run.lengths[0], 3)} to {format_signed(run.lengths[step], 3)}"
+        curves = {name: runs[key].losses for key, name in RUN_NAMES.items()}
+        _draw_curves(curves, step, "loss", "10.5rem", theme)
+        st.markdown(_explain_length(run))
+    lengths = [format_signed(run.lengths[k], 3) for k in (0, step)]
+    st.markdown(f"### v only gets longer: ‖v‖ from {lengths[0]} to {lengths[1]}")
+    _draw_curves({"‖v‖": run.lengths, "g": run.g}, step, "length", "18rem", theme)
+    st.markdown(_explain_growth(run, rate))
+
+
+def _write_headline(runs: dict[str, DescentPath], step: int) -> str:
+    """Return the losses with and without weight norm at a step."""
+    first, *others = (format_signed(runs[key].losses[step], 2) for key in RUN_NAMES)
+    if others == [first]:
+        return f"### Step {step}: with and without weight norm the loss is {first}."
+    return f"### Step {step}: the loss is {first} with weight norm, {others[0]} without."
+
+
+def _explain_length(run: DescentPath) -> str:
+    """Explain the effect of ‖v‖ by the turn of the first step, and by that of a v twice as long."""
+    length, turn = run.lengths[0], np.radians(run.turn_angles[0])
+    other = np.arctan(np.tan(turn) / 4)  # the gradient of v and the turn by a step of one length each fall with 1/‖v‖
+    here, there = (f"{format_signed(np.degrees(each), 2)}°" for each in (turn, other))
+    return (
+        f"**Why ‖v‖ matters:** a step turns a short v more. With ‖v‖ = {length:.3g} the first step turned it by "
+        f"{here}, with ‖v‖ = {2 * length:.3g} by only {there}."
     )
-    curves = {"‖v‖": run.lengths, "g": run.g}
+
+
+def _draw_curves(curves: dict[str, np.ndarray], step: int, quantity: str, height: str, theme: str) -> None:
+    """Draw curves of a quantity up to a step; `height` in CSS."""
     said = "; ".join(
         f"{name} from {format_signed(each[0], 3)} to {format_signed(each[step], 3)}" for name, each in curves.items()
     )
-    show_figure(
-        draw_lengths_by_step(curves, step, theme), "lengths", f"Lengths up to step {step} of {STEPS}: {said}.", "18rem"
-    )
-    st.markdown(_explain_growth(run, rate))
+    alt = f"The {quantity} up to step {step} of {STEPS}: {said}."
+    show_figure(draw_values_by_step(curves, step, quantity, theme), quantity, alt, height)
 
 
 def _draw_plane(runs: dict[str, DescentPath], step: int, theme: str) -> None:
     """Draw the plane of the two weights at a step."""
-    drawn = {name: runs[key].w for key, name in DRAWN_PATHS.items()}
+    drawn = {name: runs[key].w for key, name in RUN_NAMES.items()}
     best, start = get_best_weights(), runs["weight"].w[0]
     length = float(np.linalg.norm(start))
     circle = length * np.array([[-1.0, -1.0], [1.0, 1.0]])
@@ -101,7 +121,7 @@ def _draw_plane(runs: dict[str, DescentPath], step: int, theme: str) -> None:
         draw_descent_paths(grid, get_plane_losses(*grid), best, drawn, step, theme),
         "plane",
         alt,
-        "min(27rem, 95vw, var(--nv-plane, 53vh))",
+        "min(34rem, 95vw, var(--nv-plane, 49vh))",
     )
 
 

@@ -49,8 +49,8 @@ BELONGS = {
 }
 """The panels of each value that does not belong to all of them."""
 
-DRAWN_PATHS = {"weight": "learn both", "length": "learn g", "direction": "learn v"}
-"""The parametrizations whose paths are drawn, and their names."""
+RUN_NAMES = {"weight": "weight norm", "plain": "without"}
+"""The parametrizations that are compared, and their names."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Page(Setting):
     """The values in the page's link: a run of SGD, a layer, and the open panel."""
 
     show: str = choice("norm", SHOWN)
-    step: int = integer(STEPS, 0, STEPS)
+    step: int = integer(20, 0, STEPS)
     pace: int = number_choice(5, SPEEDS)
     layer: str = choice(
         "dense", {key: layer.name for key, layer in FIRST_LAYERS.items()}, label="Layer", control="menu"
@@ -80,8 +80,8 @@ def is_relevant(view: View, name: str) -> bool:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_descent_paths(setting: Setting) -> dict[str, DescentPath]:
-    """Return a whole run of each parametrization, by key."""
-    return {key: run_sgd(form, setting) for key, form in PARAMETRIZATIONS.items()}
+    """Return a whole run with and without weight norm, by key of `RUN_NAMES`."""
+    return {key: run_sgd(PARAMETRIZATIONS[key], setting) for key in RUN_NAMES}
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

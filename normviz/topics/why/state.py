@@ -63,7 +63,7 @@ class _PanelChoice(Choice):
             name for name, panels in BELONGS.items() if "whitening" in panels and name != "seed"
             if given[name] != declared[name].resolve_default(given)
         )  # fmt: skip
-        return "whitening" if value is None and any(whitening_set) else super().nearest(value, given)
+        return "whitening" if value is None and any(whitening_set) else super().find_nearest_or_default(value, given)
 
 
 _panel_choice: Callable[..., Any] = _PanelChoice  # as in normviz.core.settings

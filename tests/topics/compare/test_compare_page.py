@@ -47,7 +47,7 @@ def test_every_scheme_in_every_colour(pair, colour):
     assert cubes["labels"] == [scheme.label for scheme in schemes]
     assert all(scheme.label in cubes["alt"] for scheme in schemes)
     for scheme, copy in zip(schemes, cubes["hover"]["copies"], strict=True):
-        bounds = None if scheme.field is None else [b.tolist() for b in scheme.field.bounds(x.shape)]
+        bounds = None if scheme.field is None else [b.tolist() for b in scheme.field.compute_bounds(x.shape)]
         assert (copy["bounds"] and [b.tolist() for b in copy["bounds"]]) == bounds
 
 

@@ -15,7 +15,7 @@ LAYERS = list(CONDITION_SHAPES)
 
 def normalized(scheme, a):
     """x̂ of summed inputs, which schemes of weights and none leave alone."""
-    return a if scheme.on_activations is None or not scheme.fields else normalize(a, scheme, 0.0).xhat
+    return a if scheme.activation_part is None or not scheme.fields else normalize(a, scheme, 0.0).xhat
 
 
 def moved(before, after):
@@ -49,7 +49,7 @@ def single_example_is_normalized(scheme, a, rng):
 
 def centres(scheme, a, rng):
     """Whether a constant on all summed inputs, or on all weights in front, goes unnoticed."""
-    front = scheme.on_weights
+    front = scheme.weight_part
     lost = not moved(normalized(scheme, a), normalized(scheme, a + 1.0))
     if front is not None:
         w = rng.standard_normal((3, 3, 4, 8))

@@ -51,11 +51,13 @@ def test_layers_behind_schemes_of_weights_are_counted_with_them(layer):
     counted = {key for kind in take_census(layer, FRONT_KEYS) for keys in kind.names.counted for key in keys}
     for front in FRONT_KEYS:
         found = {
-            scheme.canonical(SHAPES[layer][scheme.is_weight_scheme])
+            scheme.compute_canonical_key(SHAPES[layer][scheme.is_weight_scheme])
             for scheme, _ in find_schemes(Demands(layer, weights=(front,)))
         }
         here = {key for kind in take_census(layer, (front,)) for keys in kind.names.counted for key in keys}
-        assert all(SCHEMES[key].canonical(SHAPES[layer][SCHEMES[key].is_weight_scheme]) in found for key in here)
+        assert all(
+            SCHEMES[key].compute_canonical_key(SHAPES[layer][SCHEMES[key].is_weight_scheme]) in found for key in here
+        )
         assert here <= counted
 
 

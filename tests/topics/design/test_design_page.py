@@ -282,13 +282,15 @@ def test_the_lab_and_table_1_make_this_very_scheme(scheme, layer):
         for page, values in build_answer_links(scheme, layer).items()
     }
     view, notes = clean_values(lab.PARAMS, ways["/"])
-    on = 0 if scheme.on_activations is not None else 1
+    on = 0 if scheme.activation_part is not None else 1
     assert notes == {}
-    assert build_scheme(view).canonical(SHAPES[layer][on]) == scheme.canonical(SHAPES[layer][on])
+    assert build_scheme(view).compute_canonical_key(SHAPES[layer][on]) == scheme.compute_canonical_key(
+        SHAPES[layer][on]
+    )
     view, notes = clean_values(table1.PARAMS, ways["/invariance"])
     (row,) = table1.get_row_schemes(view)
     assert notes == {}
-    assert row.canonical(SHAPES[layer][on]) == scheme.canonical(SHAPES[layer][on])
+    assert row.compute_canonical_key(SHAPES[layer][on]) == scheme.compute_canonical_key(SHAPES[layer][on])
     assert table1.build_table_setting(view).layer == layer
     assert compute_invariances(row, layer) == compute_invariances(scheme, layer)
 
@@ -310,7 +312,7 @@ def test_what_is_picked_comes_back_from_its_text(layer):
         assert parse_pick(format_pick(scheme, layer)) == scheme
     for row in find_registered_answers(Demands(layer, weights=FRONT_KEYS)):
         shape = SHAPES[layer][0 if row.on_activations else 1]
-        assert parse_pick(format_pick(row, layer)).canonical(shape) == row.canonical(shape)
+        assert parse_pick(format_pick(row, layer)).compute_canonical_key(shape) == row.compute_canonical_key(shape)
 
 
 @pytest.mark.parametrize("key", [row.key for row in find_registered_answers(Demands("conv", weights=FRONT_KEYS))])

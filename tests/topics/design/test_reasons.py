@@ -46,7 +46,7 @@ def sets():
 
 def reaching(scheme):
     """What the rule and the conditions may tell apart."""
-    if scheme.on_activations is None:
+    if scheme.activation_part is None:
         return scheme.key
     fields = (scheme.summation, scheme.suppression)
     return tuple(
@@ -62,12 +62,15 @@ def test_a_conflict_is_there_exactly_where_nothing_is(layer, front, count, sets)
     have = np.array([[key in each for key in DEMANDABLE] for one in FRONTS[front] for each in sets[layer, one]])
     reasons = {}
     for demands in many_demands(layer, FRONTS[front], count):
-        places, wanted = [DEMANDABLE.index(key) for key, _ in demands.each], [each for _, each in demands.each]
+        places, wanted = (
+            [DEMANDABLE.index(key) for key, _ in demands.all_demands],
+            [each for _, each in demands.all_demands],
+        )
         met = have[:, places] == wanted
         some = find_conflict(demands)
         assert bool(some) == (not met.all(1).any()) == (len(find_schemes(demands)) == 0)
         if some and some not in reasons:
-            within = met[:, [demands.each.index(each) for each in some]]
+            within = met[:, [demands.all_demands.index(each) for each in some]]
             assert not within.all(1).any()
             assert all(np.delete(within, k, 1).all(1).any() for k in range(len(some)))
             reasons[some] = str(explain_no_answer(demands))
@@ -87,14 +90,14 @@ def says(text, scheme, layer):
 
 
 def front_name(scheme):
-    return "nothing" if scheme.on_weights is None else scheme.on_weights.name
+    return "nothing" if scheme.weight_part is None else scheme.weight_part.name
 
 
 def one(part, scheme, layer):
-    fields = () if scheme.on_activations is None else scheme.fields
-    centres = any(each.summation is not None for each in (scheme.on_activations, scheme.on_weights) if each)
-    mean = () if scheme.on_activations is None or scheme.summation is None else (scheme.summation,)
-    divides = scheme.on_activations is not None and scheme.suppression is not None
+    fields = () if scheme.activation_part is None else scheme.fields
+    centres = any(each.summation is not None for each in (scheme.activation_part, scheme.weight_part) if each)
+    mean = () if scheme.activation_part is None or scheme.summation is None else (scheme.summation,)
+    divides = scheme.activation_part is not None and scheme.suppression is not None
 
     def reach(some, axes):
         return any(field.rules[axis].kind != "own" for field in some for axis in axes if SHAPES[layer][0][axis] > 1)

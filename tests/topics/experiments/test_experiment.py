@@ -45,6 +45,17 @@ def test_what_is_said_of_it(key):
     assert each.why.endswith(".") or key == "convolution"  # whose verdict says whether the paper's reason holds
     assert all(re.fullmatch(r"[A-Z]\d\d", claim) for claim in each.claims)
     assert each.claims or "arXiv" in each.claim
+    assert re.search("“.+”", each.claim)  # in the words of its source
+    assert re.search("section|abstract|documentation|notes", each.claim)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_its_rules_are_those_of_every_comparison(key):
+    """At least eight seeds, 95% intervals, and Holm's correction for the number of comparisons."""
+    each = EXPERIMENTS[key]
+    assert each.setting().seeds >= 8
+    assert "95% intervals" in each.rules
+    assert "Holm" in each.rules
 
 
 def test_the_data_and_the_network_are_those_of_the_setting():
@@ -100,11 +111,11 @@ def ends(each: Declaration):
         default = each.default.table.values() if isinstance(each.default, DependentValue) else [each.default]
         return [each.least, *default, *([] if callable(each.most) else [each.most])]
     if isinstance(each, MultipleChoice):
-        return [each.default, tuple(each.options({})), tuple(each.options({}))[:1]]
+        return [each.default, tuple(each.list_options({})), tuple(each.list_options({}))[:1]]
     if isinstance(each, NumberChoice):
-        return [min(each.options({})), max(each.options({}))]
+        return [min(each.list_options({})), max(each.list_options({}))]
     if isinstance(each, Choice):
-        return each.options({})
+        return each.list_options({})
     return [True, False] if isinstance(each, Switch) else [each.default]
 
 
@@ -141,7 +152,9 @@ def tiny(key):
     """A short run of an experiment: its setting, its parts, their first results and their last ones."""
     each = EXPERIMENTS[key]
     known = get_declarations(each.setting)
-    setting = each.setting(**{name: known[name].fit(value, {}) for name, value in TINY.items() if name in known})
+    setting = each.setting(
+        **{name: known[name].find_nearest(value, {}) for name, value in TINY.items() if name in known}
+    )
     first, last = {}, {}
     for part in each.parts(setting):
         shares = []

@@ -55,6 +55,7 @@ def test_the_level_of_the_usual_first_values_is_said_at_the_rate_that_validation
     told = report(Setting(), made_up(Setting(), lambda gain, bias: 0.02 if (gain, bias) == (1, 0) else 0.1))
     assert told.headline == "Layer norm: 2% to 10% test error, by first γ and β."
     assert "test error 2.0 ± 0.2% from γ = 1, β = 0" in told.verdict.says
+    assert "All means lie between 2.0% and 10.0%." in told.verdict.says
 
 
 def test_what_is_not_trained_yet_is_not_judged():

@@ -116,8 +116,8 @@ def test_the_warning_counts_what_nan_and_inf_spoil(spoilt, key):
     with np.errstate(invalid="ignore"):
         v, xhat = general_form(x, scheme.summation, scheme.suppression, eps)
         wrong = ~np.isfinite(over_members(v * v, scheme.field, np.mean))
-    statistics = {scheme.field.statistic(index, x.shape) for index in zip(*np.nonzero(wrong), strict=True)}
-    count = prod(scheme.field.statistics_shape(x.shape))
+    statistics = {scheme.field.find_statistic_index(index, x.shape) for index in zip(*np.nonzero(wrong), strict=True)}
+    count = prod(scheme.field.compute_statistics_shape(x.shape))
     assert f": {len(statistics):,} of {wording.pluralize(count, 'statistic')} here" in warning
     assert f"with them {wording.pluralize((~np.isfinite(xhat)).sum(), 'element')} of the result" in warning
 

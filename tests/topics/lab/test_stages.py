@@ -73,12 +73,12 @@ def test_a_statistic_collapses_and_goes_back_unless_it_is_of_windows(key):
         of = [stage for stage in found if stage.symbol == symbol]
         if field is None:
             assert of == []
-        elif field.windows:
+        elif field.windowed_axes:
             assert [(stage.gathered, stage.slides) for stage in of] == [(None, True)]
         else:
-            together = field.canonical(SHAPE)
+            together = field.simplify(SHAPE)
             assert [(stage.gathered, stage.slides) for stage in of] == [(together, False), (None, False)]
-            assert of[0].says.endswith(f"{prod(SHAPE)} numbers become {prod(field.statistics_shape(SHAPE))}.")
+            assert of[0].says.endswith(f"{prod(SHAPE)} numbers become {prod(field.compute_statistics_shape(SHAPE))}.")
 
 
 @pytest.mark.parametrize("shape", [SHAPE, (4, 1, 1, 6), (2, 3, 1, 2)])
@@ -139,7 +139,7 @@ def test_windows_collapse_along_the_other_axes_and_where_they_hold_all():
 
     alone, beside, whole = told(C="window(1)"), told(H="full", C="window(1)"), told(C="window(9)")
     assert (alone.slides, alone.gathered) == (True, None)
-    assert (beside.slides, beside.gathered.blocks) == (False, Field((OWN, FULL, OWN, OWN)))
+    assert (beside.slides, beside.gathered.without_windows) == (False, Field((OWN, FULL, OWN, OWN)))
     assert beside.says.endswith("288 numbers become 96.")
     assert "C averaged" in whole.says
     assert whole.says.endswith("288 numbers become 48.")
@@ -155,5 +155,7 @@ def test_what_is_sent_of_the_stages():
     assert data["looks"][2]["trace"]["colorbar"]["ticktext"][-1] == f"{np.abs(found[-1].values).max():.3g}"
     np.testing.assert_array_equal(data["list"][0]["values"], x.ravel().astype(np.float32))
     for place, field in ((1, scheme.summation), (2, scheme.suppression)):
-        np.testing.assert_array_equal(np.concatenate(data["places"][place]), np.concatenate(field.bounds(SHAPE)))
+        np.testing.assert_array_equal(
+            np.concatenate(data["places"][place]), np.concatenate(field.compute_bounds(SHAPE))
+        )
     assert data["places"][0] is None

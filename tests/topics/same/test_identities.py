@@ -11,7 +11,7 @@ from strategies import examples, fields, seeds, shapes, uneven_array
 from torch_nn import by_eigh
 
 from normviz.core import equality
-from normviz.core.equality import compare_schemes, compute_behaviour_key, find_largest_difference, is_rounding
+from normviz.core.equality import compare_schemes, compute_behaviour_key, find_largest_difference, is_within_rounding
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import FULL, OWN, Field, Rule
 from normviz.core.normalize import normalize
@@ -82,7 +82,7 @@ def by_torch(side, x, eps):
         "group": lambda: first(torch.nn.GroupNorm(scheme.parameters["groups"], c, eps, dtype=x.dtype)),
         "rms": lambda: torch.nn.RMSNorm(c, eps, dtype=x.dtype),
         "weight": lambda: weight_by_torch,
-        "whitening": lambda: lambda z: by_eigh(z, scheme.matrices(z.shape), eps),
+        "whitening": lambda: lambda z: by_eigh(z, scheme.count_matrices(z.shape), eps),
         "divisive": lambda: (
             lambda z: torch.tensor(general_form(z.numpy(), scheme.summation, scheme.suppression, eps)[1])
         ),
@@ -116,7 +116,7 @@ def test_windows_reach_as_far_as_is_said():
         assert int(longest) == FULL_REACH_RADIUS + 1
         field = IDENTITIES[key].left.scheme((1,) * 4).field
         assert axes.split(", ") == [
-            axis for axis, rule in field.named().items() if rule == f"window({FULL_REACH_RADIUS})"
+            axis for axis, rule in field.to_dict().items() if rule == f"window({FULL_REACH_RADIUS})"
         ]
 
 
@@ -158,9 +158,9 @@ def test_differences_of_special_values(left, right, gap):
 
 
 def test_rounding_depends_on_the_type():
-    assert is_rounding(1e-5, np.float32)
-    assert not is_rounding(1e-5, np.zeros(1).dtype)
-    assert not is_rounding(np.inf)
+    assert is_within_rounding(1e-5, np.float32)
+    assert not is_within_rounding(1e-5, np.zeros(1).dtype)
+    assert not is_within_rounding(np.inf)
 
 
 # --- two schemes of one's own -------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def test_the_verdict_by_fields_is_the_measured_one(drawn, alike, eps, seed):
     shape, a, b, other_a, other_b = drawn
     left, right = CUSTOM.with_fields(a, b), CUSTOM.with_fields(a if alike else other_a, other_b)
     found = compare_schemes(left, right, shape, eps, seed)
-    assert found.equal == is_rounding(found.worst.residual)
+    assert found.equal == is_within_rounding(found.worst.residual)
     assert found.equal or not found.same_fields
 
 
@@ -186,7 +186,7 @@ def test_the_verdict_by_fields_is_the_measured_one(drawn, alike, eps, seed):
 def test_the_verdict_on_small_shapes_where_fields_act_alike(shape, data, eps, seed):
     a, b, other_a, other_b = (data.draw(steps(shape)) for _ in range(4))
     found = compare_schemes(CUSTOM.with_fields(a, b), CUSTOM.with_fields(other_a, other_b), shape, eps, seed)
-    assert found.equal == is_rounding(found.worst.residual)
+    assert found.equal == is_within_rounding(found.worst.residual)
 
 
 @pytest.mark.parametrize("eps", [0.0, 1e-3])
@@ -243,11 +243,11 @@ def test_windows_that_are_too_much_are_refused_with_those_that_are_not():
 def test_the_behaviour_of_registered_schemes_is_their_canonical_form_where_nothing_is_degenerate():
     shape = (3, 4, 5, 6)
     for scheme in SCHEMES.values():
-        assert compute_behaviour_key(scheme, shape) == scheme.canonical(shape)
+        assert compute_behaviour_key(scheme, shape) == scheme.compute_canonical_key(shape)
     assert compute_behaviour_key(custom("N=window(9)", None), shape) == compute_behaviour_key(
         custom("N=full", None), shape
     )
     assert compute_behaviour_key(get_scheme("group", groups=6), shape) == compute_behaviour_key(
         SCHEMES["instance"], shape
     )
-    assert Rule("window", 0).canonical(5) == OWN
+    assert Rule("window", 0).simplify(5) == OWN

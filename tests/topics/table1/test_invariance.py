@@ -180,7 +180,7 @@ def test_the_same_seed_gives_the_same_table_and_another_another():
 def test_a_run_that_does_not_stay_finite_has_no_answer():
     cells = cells_of(("none",), Setting(rate=1e6, steps=20))
     assert all(cell.trained is None and np.isinf(cell.training_gap) for cell in cells)
-    assert all(cell.record()["training_gap"] is None for cell in cells)
+    assert all(cell.to_record()["training_gap"] is None for cell in cells)
 
 
 @pytest.mark.parametrize(
@@ -246,12 +246,12 @@ def test_axes_of_the_transformations_are_axes():
 def test_every_setting_is_an_option(name, monkeypatch, capsys):
     declared, seen = get_declarations(Setting)[name], []
     number = isinstance(declared, Real)
-    right = declared.limits({})[1] if number else declared.options({})[-1]
+    right = declared.compute_limits({})[1] if number else declared.list_options({})[-1]
     wrong = right + 1 if number else "no such"
     monkeypatch.setattr(table1_command, "measure_cells", lambda schemes, setting: seen.append(setting) or [])
-    assert main(["table1", f"--{name}", declared.text(right)]) == 0
+    assert main(["table1", f"--{name}", declared.format_for_link(right)]) == 0
     assert seen == [Setting(**{name: right})]
-    assert main(["table1", f"--{name}", declared.text(wrong)]) == 2
+    assert main(["table1", f"--{name}", declared.format_for_link(wrong)]) == 2
     told = capsys.readouterr().err
     assert told.startswith(f"normviz: {declared.symbol or name} = ")
     assert told.count("\n") == 1

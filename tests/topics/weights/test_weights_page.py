@@ -13,7 +13,7 @@ from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.describe import notation
 from normviz.topics.weights.descent import PARAMETRIZATIONS, STEPS, Setting, run_sgd
-from normviz.topics.weights.state import BELONGS, DRAWN_PATHS, ITERATION_COUNT, PARAMS, PREFIX, SHOWN, is_relevant
+from normviz.topics.weights.state import BELONGS, ITERATION_COUNT, PARAMS, PREFIX, RUN_NAMES, SHOWN, is_relevant
 from normviz.topics.weights.weights import (
     FIRST_LAYERS,
     PAIR_COUNT,
@@ -28,7 +28,7 @@ from normviz.ui.link import clean_values
 from normviz.ui.player import TICK_SECONDS
 
 SCRIPT = "pages/weights.py"
-FIGURES = {"norm": {"plane", "lengths"}, "spectral": {"ellipses", "ratios"}}
+FIGURES = {"norm": {"plane", "loss", "length"}, "spectral": {"ellipses", "ratios"}}
 LAST = {"step": ("norm", STEPS), "iteration": ("spectral", ITERATION_COUNT)}
 EVERY_PLAYER = pytest.mark.parametrize("name", LAST)
 
@@ -104,19 +104,18 @@ def test_the_formulas_are_those_of_the_schemes():
 
 
 def runs_of(setting=None):
-    return {key: run_sgd(form, setting or Setting()) for key, form in PARAMETRIZATIONS.items()}
+    return {key: run_sgd(PARAMETRIZATIONS[key], setting or Setting()) for key in RUN_NAMES}
 
 
 def test_the_numbers_of_weight_norm_are_those_of_the_run():
     at = open_page(step="20", rate="5", length="2", start="0.5", batch="32", seed="3")
     runs = runs_of(Setting(5.0, 32, 2.0, 0.5, 3))
     run, shown = runs["weight"], said(at).replace("−", "-")
-    assert f"It is {run.losses[0]:.2g} at the start. At step 20:" in shown
-    for key, words in (
-        ("length", "learn **g**, the length: {}\n"), ("direction", "learn **v**, the direction: {}\n"),
-        ("weight", "learn **both**, weight norm: **{}**"),
-    ):  # fmt: skip
-        assert words.format(f"{runs[key].losses[20]:.2g}") in shown
+    weight, plain = (f"{runs[key].losses[20]:.2g}" for key in ("weight", "plain"))
+    assert f"Step 20: the loss is {weight} with weight norm, {plain} without." in shown
+    twice = run_sgd(PARAMETRIZATIONS["weight"], Setting(5.0, 32, 2.0, 1.0, 3))
+    assert f"With ‖v‖ = 0.5 the first step turned it by {run.turn_angles[0]:.2g}°" in shown
+    assert f"with ‖v‖ = 1 by only {twice.turn_angles[0]:.2g}°" in shown
     assert f"v only gets longer: ‖v‖ from 0.5 to {run.lengths[20]:.3g}" in shown
     assert f"the first step turned v by {run.turn_angles[0]:.2g}°, the last one by {run.turn_angles[-1]:.2g}°" in shown
     assert "in this run equal up to rounding" in shown
@@ -138,28 +137,29 @@ def test_the_pictures_show_the_steps_so_far(step):
     at = open_page(step=str(step))
     runs, until = runs_of(), slice(0, step + 1)
     run = runs["weight"]
-    for key, name in DRAWN_PATHS.items():
+    for key, name in RUN_NAMES.items():
         np.testing.assert_allclose(drawn(at, "plane")[name], runs[key].w[until, 1])
+        np.testing.assert_allclose(drawn(at, "loss")[name], runs[key].losses[until])
     assert np.max(drawn(at, "plane")["circle"]) == pytest.approx(4, rel=1e-3)
-    np.testing.assert_allclose(drawn(at, "lengths")["‖v‖"], run.lengths[until])
-    np.testing.assert_allclose(drawn(at, "lengths")["g"], run.g[until])
+    np.testing.assert_allclose(drawn(at, "length")["‖v‖"], run.lengths[until])
+    np.testing.assert_allclose(drawn(at, "length")["g"], run.g[until])
     assert axes(at) == axes(open_page(step="100"))  # nothing jumps
 
 
 @pytest.mark.parametrize("batch", ["1", "128"])
 def test_the_largest_learning_rate(batch):
     at = open_page(rate="1000", start="0.1", step=str(STEPS), batch=batch)
-    layout = plots(at)["lengths"]["figure"]["layout"]["yaxis"]
-    values = np.concatenate(list(drawn(at, "lengths").values()))
+    layout = plots(at)["length"]["figure"]["layout"]["yaxis"]
+    values = np.concatenate(list(drawn(at, "length").values()))
     shown = np.log10(values) if layout.get("type") == "log" else values
     assert np.all((layout["range"][0] < shown) & (shown < layout["range"][1]))
     assert not re.search(r"\de[-−+]?\d|\b(inf|nan)\b", said(at))
 
 
 def test_a_g_below_zero_is_drawn_as_such():
-    at = open_page(seed="4", step=str(STEPS))
-    assert drawn(at, "lengths")["g"][-1] == pytest.approx(runs_of(Setting(seed=4))["weight"].g[-1])
-    assert drawn(at, "lengths")["g"][-1] < 0
+    at = open_page(seed="4", step=str(STEPS), rate="3", start="4")
+    assert drawn(at, "length")["g"][-1] == pytest.approx(runs_of(Setting(rate=3.0, start=4.0, seed=4))["weight"].g[-1])
+    assert drawn(at, "length")["g"][-1] < 0
 
 
 @pytest.mark.parametrize("link", [{}, {"rate": "1000", "batch": "1"}, {"rate": "0.01", "start": "0.1"}, {"rate": "10"}])
@@ -243,8 +243,8 @@ def test_what_is_shown_is_the_step_of_the_slider(name):
         at = press(at, button)
         assert (place(at, name), at.query_params[name]) == (step, str(step))
         if name == "step":
-            assert f"‖v‖ from 4 to {runs_of()['weight'].lengths[step]:.3g}" in said(at)
-            assert len(drawn(at, "lengths")["g"]) == step + 1
+            assert f"‖v‖ from 1 to {runs_of()['weight'].lengths[step]:.3g}" in said(at)
+            assert len(drawn(at, "length")["g"]) == step + 1
         else:
             assert f"estimate of σ₁ after step {step} of" in " ".join(caption.value for caption in at.caption)
 

@@ -235,7 +235,7 @@ def test_no_scheme_after_batch_norm_contradicts_what_the_headline_says_of_them()
         "divide by something else or by nothing": lambda s: (
             s.kind.divides_by_matrix or s.kind.divides_by_singular_value or s.suppression is None
         ),
-        "act on the weights": lambda s: s.on_weights is not None,
+        "act on the weights": lambda s: s.weight_part is not None,
         "use no statistics": lambda s: not s.fields,
     }
     headline = next(text for text in texts(open_page(show="history").markdown) if text.startswith("### Batch norm"))

@@ -57,14 +57,14 @@ def describe_found_scheme(scheme: Scheme, layer: str) -> str:
         sentences.append(
             f"On this layer, {join_words(others, 'and')} {'give' if len(others) > 1 else 'gives'} the same x̂."
         )
-    if scheme.on_activations is not None and scheme.weight is not None:
+    if scheme.activation_part is not None and scheme.weight is not None:
         sentences.append(SCHEMES[scheme.weight].about)
     row = find_registered_twin(scheme, layer)
-    if row.on_activations is not None and row.fields and row.gain is not None and None in (row.bias, scheme.bias):
+    if row.activation_part is not None and row.fields and row.gain is not None and None in (row.bias, scheme.bias):
         sentences.append("It learns γ alone.")
     if (
         scheme.fields
-        and scheme.on_activations is not None
+        and scheme.activation_part is not None
         and (hollow := explain_degeneracy(scheme, SHAPES[layer][0], 0.0))
     ):
         sentences.append(f"On the shape of the picture: {hollow[0].lower()}{hollow[1:]}")
@@ -96,7 +96,7 @@ def build_answer_links(scheme: Scheme, layer: str) -> dict[str, dict[str, Any]]:
     """Return the query parameters of the links to the lab and to Table 1, by page, that open this scheme."""
     row = find_registered_twin(scheme, layer)
     row = scheme if _is_put_behind(row) else row
-    on = 0 if row.on_activations is not None else 1
+    on = 0 if row.activation_part is not None else 1
     lab = make_scheme_link(row) | dict(zip(SIZE_NAMES, SHAPES[layer][on], strict=True))
     return {"/": lab, "/invariance": {"layer": layer} | build_table_link(row)}
 
@@ -118,7 +118,7 @@ def draw_cubes(schemes: Sequence[Scheme], view: View, theme: str) -> None:
     """
     x = SAMPLES["uneven"].make(SHAPES[view["layer"]][0], 0)
     shown = [
-        replace(each, label=_find_scheme_label(each, view["layer"])) if each.on_activations else NO_NORMALIZATION
+        replace(each, label=_find_scheme_label(each, view["layer"])) if each.activation_part else NO_NORMALIZATION
         for each in schemes
     ]
     xhats = [np.asarray(normalize(x, each, _choose_eps(each)).xhat) for each in shown]

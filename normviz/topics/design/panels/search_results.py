@@ -47,7 +47,7 @@ def show(view: View, theme: str) -> None:
         _show_no_answer(demands)
         return
     st.markdown(f"### {describe_known_answers(demands)}")
-    changes = tuple(key for key in PICTURE_CHANGES if key in dict(demands.each))
+    changes = tuple(key for key in PICTURE_CHANGES if key in dict(demands.all_demands))
     is_pictured = bool(changes) and demands.layer == "conv"
     if is_pictured:
         st.html(render_picture_table(changes))
@@ -76,7 +76,7 @@ def choose_drawn_schemes(demands: Demands, schemes: FoundSchemes, chosen: Scheme
     """
     drawn: dict[str, Scheme] = {}
     for each in [*_find_registered_answers(demands), *(scheme for scheme, _ in schemes[: 2 * MAX_CUBES])]:
-        if each.on_activations and each.fields:
+        if each.activation_part and each.fields:
             drawn.setdefault(format_pick(each, demands.layer), each)
     first = dict([*drawn.items()][:MAX_CUBES])
     own = format_pick(chosen, demands.layer)
@@ -98,7 +98,7 @@ def _choose_shown_scheme(view: View, demands: Demands, schemes: FoundSchemes) ->
     given = parse_pick(view["pick"])
     if given is not None and is_answer(given, demands):
         return adapt_to_demands(given, demands)
-    known = [row for row in _find_registered_answers(demands) if row.on_activations and row.fields]
+    known = [row for row in _find_registered_answers(demands) if row.activation_part and row.fields]
     if known:
         return adapt_to_demands(known[0], demands)
     return schemes[0][0] if schemes else None

@@ -23,10 +23,12 @@ def list_candidates(shape: Shape) -> tuple[tuple[Scheme, ...], ...]:
     """
     found: dict[tuple[Any, ...], list[Scheme]] = {}
     for scheme in CANDIDATE_SCHEMES:
-        if not scheme.grouped(shape):
+        if not scheme.find_grouped_axes(shape):
             found.setdefault(compute_behaviour_key(scheme, shape), []).append(scheme)
     plain = set(found)
-    for scheme in (each for row in CANDIDATE_SCHEMES if row.grouped(shape) for each in _vary_groups(row, shape)):
+    for scheme in (
+        each for row in CANDIDATE_SCHEMES if row.find_grouped_axes(shape) for each in _vary_groups(row, shape)
+    ):
         if compute_behaviour_key(scheme, shape) not in plain:
             found.setdefault(compute_behaviour_key(scheme, shape), []).append(scheme)
     there = [each for key, each in found.items() if key[1] != "zero"]
@@ -52,8 +54,8 @@ def _list_registry_candidates() -> Iterator[Scheme]:
     A window has a radius for each axis, too many to try. Of rows with the same fields, those with fewer gains are left
     out: they equal another row with some of its gains fixed.
     """
-    rows = [row for row in SCHEMES.values() if row.on_weights is None and row.key != "custom"]
-    rows = [row for row in rows if not any(field.windows for field in row.fields)]
+    rows = [row for row in SCHEMES.values() if row.weight_part is None and row.key != "custom"]
+    rows = [row for row in rows if not any(field.windowed_axes for field in row.fields)]
     for row in sorted(rows, key=lambda row: row.key not in VARIANTS):
         alike = [other for other in rows if (other.fields, other.function) == (row.fields, row.function)]
         if _rank_by_gains(row) == max(map(_rank_by_gains, alike)):
@@ -70,7 +72,7 @@ CANDIDATE_SCHEMES = tuple(_list_registry_candidates())
 
 def _vary_groups(row: Scheme, shape: Shape) -> Iterator[Scheme]:
     """Yield a scheme with every number of groups that leaves more than one index in a group."""
-    length = prod(row.grouped(shape).values())
+    length = prod(row.find_grouped_axes(shape).values())
     for groups in find_divisors(length)[:-1]:
         if groups <= MAX_TRIED_GROUPS:
             yield row.with_parameters(groups=groups)

@@ -97,7 +97,7 @@ class FitTrial(NamedTuple):
     size: np.ndarray
     linear: np.ndarray | None = None
 
-    def part(self, channels: slice) -> "FitTrial":
+    def select_channels(self, channels: slice) -> "FitTrial":
         """Return the trial restricted to some channels."""
         xhat, lost, size = (each[..., channels] for each in (self.xhat, self.lost, self.size))
         return FitTrial(self.eps, xhat, lost, size, None if self.linear is None else self.linear[..., channels])
@@ -135,7 +135,13 @@ def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Ite
         own = [] if estimated is None else list(_compute_trials(x, schemes, (estimated,), dtype))
         few = slice(0, FIRST_CHANNELS)
         first = list(
-            _fit_candidate(y[..., few], [t.part(few) for t in trials], [t.part(few) for t in own], schemes, layout)
+            _fit_candidate(
+                y[..., few],
+                [t.select_channels(few) for t in trials],
+                [t.select_channels(few) for t in own],
+                schemes,
+                layout,
+            )
         )
         if x.shape[3] > FIRST_CHANNELS and not any(fit.fits or not fit.is_decided for fit in first):
             yield min(first, key=lambda fit: fit.residual)
@@ -277,7 +283,7 @@ def _estimate_eps(x: np.ndarray, y: np.ndarray, scheme: Scheme) -> float | None:
     None if it cannot be estimated: a single field, fields of one variance, or a matrix that divides.
     """
     field = scheme.suppression
-    if field is None or scheme.kind.divides_by_matrix or prod(field.statistics_shape(x.shape)) < 2:
+    if field is None or scheme.kind.divides_by_matrix or prod(field.compute_statistics_shape(x.shape)) < 2:
         return None
     result = normalize(x, scheme, 0.0)
     square = np.asarray(result.deviation) ** 2
@@ -298,7 +304,7 @@ def _is_linear(x: np.ndarray, y: np.ndarray, scheme: Scheme, name: str) -> bool:
 
     False if the vectors are too few to decide, at most one more than the channels of a group.
     """
-    groups, count, channels = scheme.matrices(x.shape), prod(x.shape[:3]), x.shape[3]
+    groups, count, channels = scheme.count_matrices(x.shape), prod(x.shape[:3]), x.shape[3]
     size = channels // groups
     if count <= size + 1:
         return False

@@ -50,7 +50,7 @@ def bound_rounding_errors(
         if deviation is None
         else _compare_to_deviation(x, deviation, field)
     )
-    summing = 1 + field.sizes(x.shape).max() ** 0.5 / 16
+    summing = 1 + field.compute_sizes(x.shape).max() ** 0.5 / 16
     squared = beside if scheme.summation is None else beside**2
     first = beside if is_rounded(x, dtype) else 0.0
     found = ANSWER_ROUNDINGS * (last * (1 + first) + inner * summing * (2 + squared))
@@ -66,5 +66,5 @@ def _compare_to_deviation(x: np.ndarray, deviation: np.ndarray, field: Field) ->
 def _compare_to_eigenvalue(x: np.ndarray, scheme: Scheme, field: Field, eps: float) -> np.ndarray:
     """Return the largest |x| of every element's field divided by the smallest √(λ + ε) of its whitened group."""
     v = centre(x, CHANNEL_FIELD)[0]
-    least = compute_steepest_slope(v, scheme.matrices(x.shape), eps)
+    least = compute_steepest_slope(v, scheme.count_matrices(x.shape), eps)
     return broadcast_statistic(reduce_boxes(np.abs(x), field, np.max) * least, field, x.shape)

@@ -55,10 +55,14 @@ def describe_coincidences(shape: Shape, eps: float) -> list[str]:
     """Return sentences on the variants that coincide on this shape, and on those without a spread."""
     said = []
     for k, scheme in enumerate(VARIANT_SCHEMES):
-        alike = [each for each in VARIANT_SCHEMES if each.canonical(shape) == scheme.canonical(shape)]
+        alike = [
+            each for each in VARIANT_SCHEMES if each.compute_canonical_key(shape) == scheme.compute_canonical_key(shape)
+        ]
         if len(alike) > 1 and VARIANT_SCHEMES.index(alike[0]) == k:
             said.append(f"On this shape {' and '.join(each.label for each in alike)} are one and the same.")
-    hollow = [each.label for each in VARIANT_SCHEMES if each.field is not None and each.field.least(shape) == 1]
+    hollow = [
+        each.label for each in VARIANT_SCHEMES if each.field is not None and each.field.find_smallest_size(shape) == 1
+    ]
     if hollow:
         after = f"0/√{typeset(eps)} = 0" if eps else "0/0, shown as 0"
         said.append(f"{' and '.join(hollow)}: every field is a single element, x − μ = 0, and x̂ = {after} everywhere.")
