@@ -43,8 +43,8 @@ AUTOSTART_KEY = f"{state.PAGE} wanted"
 SEED_BOUND = 10_000
 """Bound of first seeds, exclusive."""
 
-LEAD_HEIGHT = "clamp(15rem, 41vh, 36rem)"
-"""Height of the first figure, which fits the screen below the controls."""
+LEAD_HEIGHT = "var(--nv-lead)"
+"""Height of the first figure, which fits the screen below the controls (style.css)."""
 
 
 def show(view: View, theme: str) -> None:
@@ -207,6 +207,7 @@ def show_report(report: Report, why: str, theme: str, working: bool, networks: i
             st.caption(f"{describe_bands(figures[0], networks)} {figures[0].caption}".strip())
             _draw_panels(figures[0], theme, LEAD_HEIGHT)
         else:
+            st.caption("")
             show_figure(draw_empty_axes(theme), "blank", "Empty axes: there is nothing to draw yet.", LEAD_HEIGHT)
     with st.container(border=True, key="verdict"):
         st.markdown(verdict.says)
