@@ -17,7 +17,7 @@ from torch.nn.utils.parametrize import register_parametrization
 
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, Scheme, get_scheme
-from normviz.train.problem import BASE_POSITIONS, NETWORKS, Problem, make_problem
+from normviz.train.problem import BASE_POSITIONS, NETWORKS, TrainingProblem, make_problem
 from normviz.train.setting import Setting
 from normviz.train.stack import INITIAL_BIAS
 from normviz.train.twins import train_twins
@@ -81,7 +81,7 @@ class Kernel(nn.Module):
         return out.permute(*np.argsort(self.axes).tolist()).reshape(x.shape)
 
 
-def build(scheme: Scheme, setting: Setting, problem: Problem, network: int) -> nn.Sequential:
+def build(scheme: Scheme, setting: Setting, problem: TrainingProblem, network: int) -> nn.Sequential:
     """One network as a user would write it, at its first numbers."""
     width, conv = setting.width, setting.layer == "conv"
     first = nn.Conv2d(1, width, setting.kernel, bias=False) if conv else nn.Linear(64, width, bias=False)
@@ -129,7 +129,7 @@ def _norm(scheme: Scheme, setting: Setting) -> nn.Module:
 class Batches:
     """The mini-batches of a problem as images or vectors, by network."""
 
-    def __init__(self, problem: Problem, setting: Setting) -> None:
+    def __init__(self, problem: TrainingProblem, setting: Setting) -> None:
         arrays = (problem.inputs, problem.factor, problem.shift, problem.labels, problem.order)
         inputs, factor, shift, self.labels, self.order = (torch.tensor(a, device=setting.device) for a in arrays)
         if setting.layer == "conv":  # from the patches back to the images

@@ -158,7 +158,7 @@ def searched(schemes: list[Scheme], setting: Setting, follow: bool) -> Iterator[
     if not schemes:
         return
     results = TableResults()
-    results.fill(schemes, setting)
+    results.compute_missing(schemes, setting)
     for scheme in schemes:
         yield scheme, build_cells([scheme], setting, results, follow)
 

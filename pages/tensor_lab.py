@@ -14,7 +14,7 @@ from normviz.ui.link import get_current_theme, is_phone, sync_page_values
 from normviz.ui.scheme import build_scheme, get_effective_eps
 from normviz.ui.tensor import fit_shape, get_view_shape, is_picture, make_tensor
 from normviz.ui.tensor_controls import draw_fit_button
-from normviz.web.components.sight import is_seen
+from normviz.web.components.sight import has_been_seen
 
 above = st.container(key="lab-above")
 first = st.container(key="at-hand") if is_phone() else st.sidebar
@@ -60,5 +60,5 @@ tabs = st.tabs(list(state.TABS.values()), key="tab", on_change="rerun")
 for tab, name in zip(tabs, state.TABS, strict=True):
     if tab.open:
         with tab:
-            if name != "statistics" or is_seen(state.BELOW_KEY):
+            if name != "statistics" or has_been_seen(state.BELOW_KEY):
                 tab_panels[name]()

@@ -327,9 +327,9 @@ CASES: dict[str, tuple[str, str, Callable[[], bytes]]] = {
 def tensor(name, content):
     """What the pages do with a tensor of one's own."""
     from normviz.core.fields import AXES, MAX_DRAWN_ELEMENTS, check_shape
-    from normviz.data.files import as_tensor, read_file
+    from normviz.data.files import convert_to_tensor, read_file
 
-    x = as_tensor(read_file(name, content, MAX_DRAWN_ELEMENTS).array, name)
+    x = convert_to_tensor(read_file(name, content, MAX_DRAWN_ELEMENTS).array, name)
     check_shape(x.shape, AXES["activation"], MAX_DRAWN_ELEMENTS)
     return x
 

@@ -14,12 +14,12 @@ from normviz.cli.main import main
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import SCHEMES
 from normviz.jobs import fallback
-from normviz.jobs.executors import create_thread_pool, perform
+from normviz.jobs.executors import create_thread_pool, perform_job
 from normviz.jobs.gpu import move_to_cpu
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.limits import LimitExceeded
 from normviz.jobs.result_cache import ResultCache
-from normviz.jobs.results import Archive
+from normviz.jobs.results import ResultArchive
 from normviz.jobs.spec import run_to_end
 from normviz.topics.design.training import plan_trainings
 from normviz.topics.experiments import batch_size, experiment_runs
@@ -98,7 +98,7 @@ def test_a_gpu_that_was_full_is_used_again_and_one_that_failed_is_not(gpu):
     assert gpu.opened == ["cuda", "cpu", "cpu", "cpu"]
 
 
-class Control:
+class JobControl:
     """Says stop after so many questions, or raises an error of its own."""
 
     def __init__(self, questions, error=None):
@@ -115,9 +115,9 @@ class Control:
 
 
 def test_a_job_that_is_stopped_or_over_a_limit_or_refused_has_not_failed(gpu, monkeypatch):
-    perform(TABLE, Control(3))
+    perform_job(TABLE, JobControl(3))
     with pytest.raises(RuntimeError, match="closes"):  # as a worker of a cluster that takes its job away
-        perform(TABLE, Control(3, RuntimeError("closes")))
+        perform_job(TABLE, JobControl(3, RuntimeError("closes")))
     assert fallback.GPU_FAILURES.reason == ""
     for error in (LimitExceeded("too much"), InvalidInput("no such device")):
         with pytest.MonkeyPatch.context() as patch:
@@ -132,8 +132,8 @@ def test_a_job_that_is_stopped_or_over_a_limit_or_refused_has_not_failed(gpu, mo
 def test_what_is_told_on_the_way_says_so_too(gpu, monkeypatch):
     monkeypatch.setattr("normviz.jobs.executors.REPORT_SECONDS", 0.0)
     gpu.fail_at("middle")
-    control = Control(1000)
-    found = perform(TABLE, control)
+    control = JobControl(1000)
+    found = perform_job(TABLE, control)
     assert control.told[0].device == "CPU"
     assert {device_of(each) for each in control.told[-3:]} == {device_of(found)}
     assert "the GPU failed" in device_of(found)
@@ -161,7 +161,7 @@ def test_the_first_error_of_a_capture_is_the_one_that_counts(gpu, monkeypatch):
                 raise RuntimeError("CUDA error: operation failed due to a previous error during capture")
 
     monkeypatch.setattr(torch.cuda, "graph", Broken)
-    real, calls = twins.Stack.step, []
+    real, calls = twins.NetworkStack.step, []
 
     def full(self, *batch):
         calls.append(None)
@@ -169,7 +169,7 @@ def test_the_first_error_of_a_capture_is_the_one_that_counts(gpu, monkeypatch):
             raise FULL
         return real(self, *batch)
 
-    monkeypatch.setattr(twins.Stack, "step", full)
+    monkeypatch.setattr(twins.NetworkStack, "step", full)
     with pytest.raises(torch.OutOfMemoryError):
         twins.train_twins([SCHEMES["layer"]], replace(TABLE.setting, device="cuda"))
     calls.clear()
@@ -237,7 +237,7 @@ def test_the_page_of_table_1_says_so(failure, gpu, monkeypatch):
 
 @pytest.mark.heavy
 def test_the_page_of_an_experiment_says_so(gpu, monkeypatch, tmp_path):
-    archive = Archive(ResultCache(tmp_path / "results.sqlite"))
+    archive = ResultArchive(ResultCache(tmp_path / "results.sqlite"))
     monkeypatch.setattr(experiment_runs, "get_archive", lambda: archive)
     gpu.fail_at("middle", FULL)
     with create_thread_pool(1) as pool:

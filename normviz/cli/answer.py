@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> None:
     )
     verdicts = judge_answer(scheme, arguments.layout, inputs, answer, arguments.eps)
     if arguments.json:
-        print(json.dumps({name: verdict.record() for name, verdict in verdicts.items()}))
+        print(json.dumps({name: verdict.to_record() for name, verdict in verdicts.items()}))
     labels = {name: name if name in ANSWER_NAMES else repr(name[:40]) for name in verdicts}
     width = max(7, *map(len, labels.values())) + 1
     for name, verdict in verdicts.items():

@@ -13,11 +13,12 @@ from normviz.jobs.executors import limit_to_one_core
 from normviz.jobs.failures import describe_error
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
-from normviz.jobs.results import Archive
+from normviz.jobs.results import ResultArchive
 from normviz.jobs.run import create_queue, run_missing
-from normviz.topics.claims.claim import SEED_BOUND, Claim, Evidence, ExperimentCheck, build_claim_record
+from normviz.topics.claims.claim import Claim, Evidence, ExperimentCheck, build_claim_record
 from normviz.topics.claims.claim_list import CLAIMS, get_claims
 from normviz.topics.claims.jobs import find_evidence, list_claim_jobs, measure_claim
+from normviz.topics.claims.trials import SEED_BOUND
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     The exit code is 1 if a verdict differs from the one on record, or a check fails.
     """
     claims = choose_claims([each for text in arguments.id for each in text.split(",")], arguments.all)
-    archive = Archive(ResultCache())
+    archive = ResultArchive(ResultCache())
     show_progress = sys.stderr.isatty()
     found, failed = measure_claims(claims, arguments.seed, show_progress, archive, partial(create_queue, archive))
     print(
@@ -58,7 +59,11 @@ def choose_claims(ids: Sequence[str], everything: bool) -> list[Claim]:
 
 
 def measure_claims(
-    claims: Sequence[Claim], seed: int, show_progress: bool, archive: Archive, make_queue: Callable[[int], JobQueue]
+    claims: Sequence[Claim],
+    seed: int,
+    show_progress: bool,
+    archive: ResultArchive,
+    make_queue: Callable[[int], JobQueue],
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Return the records of the measured claims, and the errors of the others by id.
 

@@ -13,7 +13,7 @@ from normviz.core.text import join_words
 from normviz.core.transformations import LAYERS, TRANSFORMATIONS
 from normviz.data.output import print_message
 from normviz.jobs.result_cache import ResultCache
-from normviz.jobs.results import Archive
+from normviz.jobs.results import ResultArchive
 from normviz.jobs.run import create_queue, run_missing
 from normviz.topics.design.conditions import CONDITIONS
 from normviz.topics.design.demands import Demands, Invariances, parse_fronts
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def train_schemes(arguments: argparse.Namespace, weights: tuple[str, ...]) -> int:
     """Train schemes with their twins, print all sets with the results; return 1 if an answer differs."""
-    layer, archive = arguments.layer, Archive(ResultCache())
+    layer, archive = arguments.layer, ResultArchive(ResultCache())
     sample = parse_sample(DEFAULT_SAMPLES[layer] if arguments.sample is None else arguments.sample)
     jobs = plan_trainings(layer, weights, sample, arguments.seed or 0, arguments.device or "auto")
     run_missing(jobs, archive, partial(create_queue, archive), sys.stderr.isatty())

@@ -16,7 +16,7 @@ from normviz.core.settings import CustomValue, Declaration, MultipleChoice, get_
 from normviz.jobs.fallback import join_devices
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
-from normviz.jobs.results import Archive
+from normviz.jobs.results import ResultArchive
 from normviz.jobs.run import create_queue, run_missing
 from normviz.jobs.spec import compute_digest
 from normviz.topics.experiments.catalogue import ALIASES, EXPERIMENTS, get_experiment
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(format_experiment_list())
         return 0
     request = parse_words(arguments.words, is_sweep=sweep)
-    archive = Archive(ResultCache())
+    archive = ResultArchive(ResultCache())
     found = run_settings(request, sys.stderr.isatty(), archive, partial(create_queue, archive))
     if request.as_json:
         print(json.dumps(found if sweep else found[0], ensure_ascii=False, indent=2))
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def run_settings(
-    request: "CommandRequest", show_progress: bool, archive: Archive, make_queue: Callable[[int], JobQueue]
+    request: "CommandRequest", show_progress: bool, archive: ResultArchive, make_queue: Callable[[int], JobQueue]
 ) -> list[dict[str, Any]]:
     """Run the parts without a cached result, and return the record of every setting. Raises JobsFailed.
 
@@ -58,7 +58,7 @@ def run_settings(
     return [build_experiment_record(experiment, setting, archive) for setting in request.settings]
 
 
-def build_experiment_record(experiment: Experiment, setting: Any, archive: Archive) -> dict[str, Any]:
+def build_experiment_record(experiment: Experiment, setting: Any, archive: ResultArchive) -> dict[str, Any]:
     """Return an experiment with its results as plain data."""
     parts = experiment.parts(setting)
     found = archive.find_results(parts)

@@ -6,7 +6,7 @@ import numpy as np
 
 from normviz.core.errors import InvalidInput
 from normviz.core.registry import Scheme
-from normviz.data.files import as_tensor, read_npy
+from normviz.data.files import convert_to_tensor, read_npy
 from normviz.data.output import write_npy
 
 
@@ -22,7 +22,7 @@ def read_bytes(path: Path, max_bytes: int = -1) -> bytes:
 def read_tensor(path: Path, scheme: Scheme) -> np.ndarray:
     """Return the tensor of a .npy file. Raises InvalidInput unless it has four axes and all numbers are finite."""
     array = read_npy(read_bytes(path))
-    x = as_tensor(array, str(path))
+    x = convert_to_tensor(array, str(path))
     if array.ndim != 4:
         raise InvalidInput(f"{path} has {array.ndim} axes; {', '.join(scheme.axes)} are needed.")
     if not np.isfinite(x).all():

@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         keys.append("custom")
     cells = measure_cells([make_scheme(key, arguments) for key in keys], build_settings(Setting, vars(arguments)))
     if arguments.json:
-        print(json.dumps([cell.record() for cell in cells], ensure_ascii=False, indent=2))
+        print(json.dumps([cell.to_record() for cell in cells], ensure_ascii=False, indent=2))
         return report_disagreements(cells)
     words = {True: "invariant", False: "not", None: "–"}
     width = 2 + max((len(cell.row) for cell in cells), default=22)

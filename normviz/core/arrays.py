@@ -28,7 +28,7 @@ def to_floating_point(x: ArrayLike) -> tuple[Array, Any]:
         InvalidInput: not an array, or one of complex numbers, strings or Python objects.
     """
     x = x if is_array_api_obj(x) else _convert_lists(x)
-    name = type_name(x.dtype)
+    name = get_type_name(x.dtype)
     if name in ("float64", "float32"):
         return x, x.dtype
     xp = array_namespace(x)
@@ -40,7 +40,7 @@ def to_floating_point(x: ArrayLike) -> tuple[Array, Any]:
     return xp.astype(x, default), default
 
 
-def type_name(dtype: object) -> str:
+def get_type_name(dtype: object) -> str:
     """Return the name of a dtype without its library: "float32" for NumPy's and for torch's."""
     return str(getattr(dtype, "name", dtype)).rpartition(".")[2]
 

@@ -55,7 +55,7 @@ def find_largest_difference(left: np.ndarray, right: np.ndarray) -> ArrayDiffere
     return ArrayDifference(gap / float(scale) if scale else gap, index, float(left[index]), float(right[index]))
 
 
-def is_rounding(residual: float, dtype: DTypeLike = np.float64) -> bool:
+def is_within_rounding(residual: float, dtype: DTypeLike = np.float64) -> bool:
     """Return True if a relative difference is no more than rounding explains in arrays of this type."""
     return residual <= INVARIANCE_TOLERANCES[np.dtype(dtype).name]
 

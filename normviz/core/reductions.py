@@ -111,7 +111,7 @@ def apply_transposed_average(x: Array, field: Field) -> Array:
     """Compute E_Aᵀ x, the backward pass of an average over a field; the result broadcasts against x."""
     total = reduce_boxes(x, field.without_windows, array_namespace(x).mean)
     for axis, rule in field.windowed_axes:
-        sizes = lay_along(np.diff(rule.compute_bounds(x.shape[axis]))[:, 0], axis, x)
+        sizes = reshape_along_axis(np.diff(rule.compute_bounds(x.shape[axis]))[:, 0], axis, x)
         total = average_windows(gather_windows(total / sizes, rule, axis), rule, axis) * sizes
     return broadcast_statistic(total, field, x.shape)
 
@@ -128,7 +128,7 @@ def invert(deviation: Array) -> Array:
     return 1 / xp.where(deviation == 0, xp.full_like(deviation, float("inf")), deviation)
 
 
-def lay_along(numbers: np.ndarray, axis: int, like: Array) -> Array:
+def reshape_along_axis(numbers: np.ndarray, axis: int, like: Array) -> Array:
     """Reshape a vector so that it lies along one of the last four axes and broadcasts along the others."""
     behind = (1,) * (-axis - 1)
     return array_namespace(like).asarray(numbers.reshape(-1, *behind), dtype=like.dtype, device=like.device)

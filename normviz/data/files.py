@@ -60,7 +60,7 @@ def read_file(name: str, content: bytes, max_numbers: int = MAX_DRAWN_ELEMENTS) 
     raise InvalidInput(f"{name} is not a .npy, .csv, .png or .jpg file.")
 
 
-def as_tensor(array: np.ndarray, name: str = "the array", channels_first: bool = False) -> np.ndarray:
+def convert_to_tensor(array: np.ndarray, name: str = "the array", channels_first: bool = False) -> np.ndarray:
     """Convert an array of real numbers with one to four axes to (N, H, W, C), in float32 if it is so, else in float64.
 
     Arrays of fewer axes are given axes of length 1: (C) is one example, (N, C) a dense layer, (N, T, C) tokens along
@@ -172,7 +172,7 @@ def _read_csv(content: bytes, max_numbers: int) -> ParsedFile:
         texts = _find_filled_lines(content, max_numbers)
     separator = ";" if any(";" in text for text in texts.values()) else ","
     told = []
-    if len(texts) > 1 and _is_head(texts[first := next(iter(texts))], separator):
+    if len(texts) > 1 and _is_header_row(texts[first := next(iter(texts))], separator):
         del texts[first]
         told.append("its first row holds names")
     if sum(text.count(separator) + 1 for text in texts.values()) > max_numbers:  # before any of them is held
@@ -213,7 +213,7 @@ def _describe_excess(max_numbers: int) -> str:
     return f"the .csv file holds more than {max_numbers:,} numbers; up to so many are read."
 
 
-def _is_head(text: str, separator: str) -> bool:
+def _is_header_row(text: str, separator: str) -> bool:
     """Return True if a row holds names: some text, and no number."""
     if len(text) > MAX_HEADER_CHARACTERS or not text.replace(separator, "").strip():
         return False

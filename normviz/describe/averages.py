@@ -15,7 +15,7 @@ AXIS_SIZE_SYMBOLS = {"kh": "K_h", "kw": "K_w", "Cin": r"C_\mathrm{in}", "Cout": 
 """The symbol for the size of an axis; for other axes it is their name."""
 
 
-class Term(NamedTuple):
+class AverageTerm(NamedTuple):
     """The part of an average that one rule adds: index of the statistic, index of the summand, size, sum, text.
 
     `whole`: the letter of an index that is summed over all of its axis, which needs no sign of its own.
@@ -38,17 +38,17 @@ Tag = tuple[str, ...]
 """The subscript that distinguishes numbers of groups or radii: nothing, the axis's letter, the field, or both."""
 
 
-def _build_own_term(axis: str, rule: Rule, tag: Tag) -> Term:
+def _build_own_term(axis: str, rule: Rule, tag: Tag) -> AverageTerm:
     letter = AXIS_NAMES[axis].letter
-    return Term(letter, letter)
+    return AverageTerm(letter, letter)
 
 
-def _build_full_term(axis: str, rule: Rule, tag: Tag) -> Term:
+def _build_full_term(axis: str, rule: Rule, tag: Tag) -> AverageTerm:
     letter, size = AXIS_NAMES[axis].letter, format_axis_size(axis)
-    return Term("", letter, size, whole=letter)
+    return AverageTerm("", letter, size, whole=letter)
 
 
-def _build_group_term(axis: str, rule: Rule, tag: Tag) -> Term:
+def _build_group_term(axis: str, rule: Rule, tag: Tag) -> AverageTerm:
     letter, size = AXIS_NAMES[axis].letter, format_axis_size(axis)
     group, count = (symbol + format_subscript(",".join(tag)) for symbol in "gG")
     members, share = rf"\mathcal{{G}}{format_subscript(group)}", rf"\tfrac{{{size}}}{{{count}}}"
@@ -56,10 +56,10 @@ def _build_group_term(axis: str, rule: Rule, tag: Tag) -> Term:
         rf"{members} = \{{{group}{share},\dots,({group}+1){share}-1\}},\quad {group} = 0,\dots,{count}-1,"
         rf"\quad {count} = {rule.parameter}\text{{ groups of }}{share}\text{{ {AXIS_NAMES[axis].many}}}"
     )
-    return Term(group, letter, f"({size}/{count})", rf"\sum_{{{letter}\in{members}}}", where)
+    return AverageTerm(group, letter, f"({size}/{count})", rf"\sum_{{{letter}\in{members}}}", where)
 
 
-def _build_window_term(axis: str, rule: Rule, tag: Tag) -> Term:
+def _build_window_term(axis: str, rule: Rule, tag: Tag) -> AverageTerm:
     letter, radius = AXIS_NAMES[axis].letter, "R" + format_subscript(",".join(tag))
     field = "".join(rf"^{{{part}}}" for part in tag if part in ("A", "B"))
     near, members = rf"|{letter}'-{letter}|\le {radius}", rf"\mathcal{{W}}{field}{format_subscript(letter)}"
@@ -67,10 +67,10 @@ def _build_window_term(axis: str, rule: Rule, tag: Tag) -> Term:
         rf"{members} = \{{{letter}' : {near},\ 0\le {letter}' < {format_axis_size(axis)}\}},"
         rf"\quad {radius} = {rule.parameter}\quad\text{{(cut at the border)}}"
     )
-    return Term(letter, letter + "'", f"|{members}|", rf"\sum_{{{near}}}", where)
+    return AverageTerm(letter, letter + "'", f"|{members}|", rf"\sum_{{{near}}}", where)
 
 
-_TERMS: dict[str, Callable[[str, Rule, Tag], Term]] = {
+_TERMS: dict[str, Callable[[str, Rule, Tag], AverageTerm]] = {
     "own": _build_own_term,
     "full": _build_full_term,
     "groups": _build_group_term,
@@ -89,7 +89,7 @@ _TAGS: tuple[Callable[[str, str], Tag], ...] = (
 class AverageFormula:
     """The average over the boxes of a field, as LaTeX."""
 
-    terms: tuple[Term, ...]
+    terms: tuple[AverageTerm, ...]
 
     @property
     def index(self) -> str:
@@ -127,7 +127,7 @@ class AverageFormula:
         return (fixed.prefix or self.sums) + (rf"\frac{{1}}{{{sizes}}}" if sizes else "") + summand
 
     @property
-    def window_terms(self) -> tuple[Term, ...]:
+    def window_terms(self) -> tuple[AverageTerm, ...]:
         """The terms of windows."""
         return tuple(term for term in self.terms if term.moves)
 

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from normviz.core.errors import InvalidInput
-from normviz.jobs.executors import STOP_POLL_SECONDS, Control, limit_to_one_core
+from normviz.jobs.executors import STOP_POLL_SECONDS, JobControl, limit_to_one_core
 from normviz.jobs.versions import check_versions, get_installed_versions
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class DaskControl:
 class SentJob:
     """A job on the cluster: its control, the future of its sender, and the future of Dask."""
 
-    control: Control
+    control: JobControl
     future: Future[Any]
     task: "distributed.Future"
 
@@ -106,7 +106,7 @@ class SchedulerConnection:
         """True if nothing can be sent any more."""
         return self._is_closed or self.client.status != "running"
 
-    def check(self) -> None:
+    def check_versions(self) -> None:
         """Raise InvalidInput if the scheduler or a new worker has other versions than this machine."""
         soon: dict[str, Any] = {"callback_timeout": ANSWER_TIMEOUT}
         try:
@@ -144,7 +144,7 @@ class SchedulerConnection:
         except Exception as error:
             return error
 
-    def send(self, function: Callable[..., Any], job: Any, control: Control, *more: Any) -> Future[Any]:
+    def send(self, function: Callable[..., Any], job: Any, control: JobControl, *more: Any) -> Future[Any]:
         """Let a worker call the function with the job, a control and further arguments; return the future result."""
         key = f"normviz-{uuid4().hex}"
         there = DaskControl(self.client.id, key)
@@ -263,7 +263,7 @@ class Cluster(Executor):
                 raise RuntimeError("no job is taken after shutdown")
             if self._connection is None or self._connection.is_lost:
                 self._connection = SchedulerConnection(self.address)
-            self._connection.check()
+            self._connection.check_versions()
             return self._connection.send(function, *arguments)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:

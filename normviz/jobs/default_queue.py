@@ -5,11 +5,11 @@ from typing import Any
 
 from normviz.jobs.cluster import create_configured_cluster
 from normviz.jobs.job_queue import JobQueue
-from normviz.jobs.limits import Limits
+from normviz.jobs.limits import JobLimits
 from normviz.jobs.single_gpu import SingleGpuExecutor
 from normviz.jobs.speed import SpeedEstimator
 
-JOB_LIMITS = Limits(seconds=900.0, memory=2**31, device=0.5)
+JOB_LIMITS = JobLimits(seconds=900.0, memory=2**31, device=0.5)
 """The limits of one job."""
 
 CLUSTER_JOBS_PER_REQUEST = 16
@@ -39,7 +39,7 @@ def create_default_queue(
         jobs_per_request=jobs_per_request,
         limits=JOB_LIMITS,
         is_done=is_done,
-        warm=pool.warm,
+        warm=pool.start_workers,
         workers=workers,
         speed=speed,
     )

@@ -1,7 +1,7 @@
 """The work of a worker: run the steps of a job, report its progress, and stop when its control says so.
 
-A job's own code knows nothing of this. `perform` takes its steps, and between them calls a `Control`. For jobs in
-threads this is the queue's own `JobRun`.
+A job's own code knows nothing of this. `perform_job` takes its steps, and between them calls a `JobControl`. For jobs
+in threads this is the queue's own `JobRun`.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ from normviz.core.errors import InvalidInput
 from normviz.jobs import gpu
 from normviz.jobs.fallback import run_or_fall_back
 from normviz.jobs.gpu import get_peak_gpu_share
-from normviz.jobs.limits import NO_LIMITS, Limits, read_resident_memory
+from normviz.jobs.limits import NO_LIMITS, JobLimits, read_resident_memory
 from normviz.jobs.spec import Job, JobStep, Result
 
 REPORT_SECONDS = 0.2
@@ -61,7 +61,7 @@ def _count_cores() -> int:
     return os.cpu_count() or 1
 
 
-class Control(Protocol):
+class JobControl(Protocol):
     """The connection of a worker with the queue."""
 
     def should_stop(self) -> bool:
@@ -71,7 +71,7 @@ class Control(Protocol):
         """Report the finished share, 0 to 1, and the result so far."""
 
 
-def perform(job: Job[Result], control: Control, limits: Limits = NO_LIMITS) -> Result | None:
+def perform_job(job: Job[Result], control: JobControl, limits: JobLimits = NO_LIMITS) -> Result | None:
     """Run a job to its end, or until its control says stop; return the result so far, None before the first step.
 
     The first step is reported at once, the others at intervals. A job whose GPU fails starts again on the CPU. Raises
@@ -82,7 +82,7 @@ def perform(job: Job[Result], control: Control, limits: Limits = NO_LIMITS) -> R
 
 
 def _perform_steps(
-    steps: Iterator[JobStep[Result]], control: Control, limits: Limits, started_at: float, memory_before: int
+    steps: Iterator[JobStep[Result]], control: JobControl, limits: JobLimits, started_at: float, memory_before: int
 ) -> Result | None:
     reported, last = -math.inf, None
     while not control.should_stop():

@@ -74,7 +74,7 @@ def run_or_fall_back(run: "Callable[[Iterator[JobStep[Result]]], Outcome]", job:
     reason, raised = GPU_FAILURES.reason, list[Exception]()
     if not reason:
         try:
-            return run(_note_errors(job.steps(), raised))
+            return run(_record_errors(job.steps(), raised))
         except (InvalidInput, LimitExceeded):
             raise
         except Exception as error:
@@ -91,7 +91,7 @@ def run_or_fall_back(run: "Callable[[Iterator[JobStep[Result]]], Outcome]", job:
     return outcome
 
 
-def _note_errors(steps: "Iterator[JobStep[Result]]", raised: list[Exception]) -> "Iterator[JobStep[Result]]":
+def _record_errors(steps: "Iterator[JobStep[Result]]", raised: list[Exception]) -> "Iterator[JobStep[Result]]":
     """Yield the steps, and append the errors of steps and results to `raised`: the caller may raise others."""
 
     def noted(call: Callable[[], Outcome]) -> Outcome:

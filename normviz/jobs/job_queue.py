@@ -17,9 +17,9 @@ from threading import RLock
 from typing import Any
 from weakref import WeakSet
 
-from normviz.jobs.executors import perform
+from normviz.jobs.executors import perform_job
 from normviz.jobs.failures import clear_error_frames
-from normviz.jobs.limits import NO_LIMITS, Limits
+from normviz.jobs.limits import NO_LIMITS, JobLimits
 from normviz.jobs.requests import JobRequest, JobRun, ResultCallback, return_false
 from normviz.jobs.spec import Job, compute_digest
 from normviz.jobs.speed import MeasuredSeconds, SpeedEstimator, get_modelled_seconds
@@ -53,7 +53,7 @@ class JobQueue:
         lease: float = LEASE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
         jobs_per_request: int = 1,
-        limits: Limits = NO_LIMITS,
+        limits: JobLimits = NO_LIMITS,
         is_done: Callable[[Job[Any]], bool] = _assume_unfinished,
         warm: Callable[[], object] = return_false,
         workers: int | None = None,
@@ -100,7 +100,7 @@ class JobQueue:
         with self._lock:
             return len(self._list_jobs_ahead(request))
 
-    def seconds_left(self, request: JobRequest) -> float:
+    def estimate_seconds_left(self, request: JobRequest) -> float:
         """Return the expected seconds until all jobs of this request are done, with the jobs of others before them.
 
         n workers need at most total / n + (1 - 1 / n) longest for jobs of `total` seconds with a longest one of
@@ -166,7 +166,7 @@ class JobQueue:
             kind, modelled = run.cost
             seconds, share = running.get(kind, (0.0, 0.0))
             running[kind] = seconds + run.reported_seconds, share + run.reported_share * modelled
-        return cache(partial(self.speed.estimate_factor, running=running))
+        return cache(partial(self.speed.estimate_slowdown, running=running))
 
     def _enqueue(self, request: JobRequest) -> None:
         """Put the next jobs of a request among the waiting runs; end a request without further jobs."""
@@ -176,13 +176,13 @@ class JobQueue:
                 run = self._runs.get(name)
                 if self._is_done(job):  # by others, since the request was handed in
                     request.ran.append(JobRun(name, job, request, self.clock))
-                elif run is not None and run.join(request):
+                elif run is not None and run.add_request(request):
                     request.runs.append(run)
-                    if request.turn(index) < run.turn and not run.handed:
-                        run.turn = request.turn(index)
+                    if request.compute_turn(index) < run.turn and not run.handed:
+                        run.turn = request.compute_turn(index)
                         heappush(self._waiting, (run.turn, run))  # beside its later turn, which is skipped
                 else:
-                    run = self._runs[name] = JobRun(name, job, request, self.clock, request.turn(index))
+                    run = self._runs[name] = JobRun(name, job, request, self.clock, request.compute_turn(index))
                     request.runs.append(run)
                     heappush(self._waiting, (run.turn, run))
 
@@ -192,12 +192,12 @@ class JobQueue:
             error: Exception | None = None
             if not run.should_stop():  # as after a run that could not be handed in
                 try:
-                    future = self._executor.submit(perform, run.job, run, self.limits)
+                    future = self._executor.submit(perform_job, run.job, run, self.limits)
                 except Exception as raised:  # as from a pool whose processes have died
                     error = raised
                 else:
                     run.begun = future.running
-                    future.add_done_callback(partial(self._take_outcome, run))
+                    future.add_done_callback(partial(self._handle_outcome, run))
                     continue
             self._close_run(run, error)
 
@@ -212,7 +212,7 @@ class JobQueue:
                     return run
             return None
 
-    def _take_outcome(self, run: JobRun, future: Future[Any]) -> None:
+    def _handle_outcome(self, run: JobRun, future: Future[Any]) -> None:
         """Store the last result of a run or its error, and hand out the next runs."""
         error: Exception | None = None
         try:
@@ -229,14 +229,14 @@ class JobQueue:
         """Remove a run that was handed to the executor, and continue or end its requests."""
         kind, modelled = run.cost
         if run.reported_share > 0:
-            self.speed.add(kind, run.reported_seconds, run.reported_share * modelled)
+            self.speed.add_measurement(kind, run.reported_seconds, run.reported_share * modelled)
         with self._lock:
             self._handed -= 1
             stopped, requests = run.end()
             if self._runs.get(run.name) is run:
                 del self._runs[run.name]
             for request in requests:
-                request.close(run, error, stopped)
+                request.handle_run_end(run, error, stopped)
         for request in requests:
             self._enqueue(request)
 

@@ -11,7 +11,7 @@ class LimitExceeded(RuntimeError):  # noqa: N818 - the name says what it is
 
 
 @dataclass(frozen=True)
-class Limits:
+class JobLimits:
     """The maximal time and memory of one job.
 
     Attributes:
@@ -43,7 +43,7 @@ class Limits:
             )
 
 
-NO_LIMITS = Limits()
+NO_LIMITS = JobLimits()
 
 
 def read_resident_memory(process: int | str = "self") -> int:

@@ -18,9 +18,9 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, Protocol
 
-from normviz.jobs.executors import STOP_POLL_SECONDS, Control, limit_to_one_core
+from normviz.jobs.executors import STOP_POLL_SECONDS, JobControl, limit_to_one_core
 from normviz.jobs.failures import RemoteTraceback
-from normviz.jobs.limits import NO_LIMITS, LimitExceeded, Limits, read_resident_memory
+from normviz.jobs.limits import NO_LIMITS, JobLimits, LimitExceeded, read_resident_memory
 from normviz.jobs.worker import BEGUN, DONE, LOST, RAISED, REPORTED
 
 GRACE_SECONDS = 5.0
@@ -37,7 +37,7 @@ class WorkerLost(RuntimeError):  # noqa: N818 - the name says what it is
     """The error for a worker that died in the middle of a job."""
 
 
-class RestartableControl(Control, Protocol):
+class RestartableControl(JobControl, Protocol):
     """The control of a job that may start again in another process."""
 
     def restart(self) -> None:
@@ -48,7 +48,7 @@ class IdleWorkerLost(WorkerLost):
     """The error for a worker that died while it was idle, before it began the job it was chosen for."""
 
 
-class Worker:
+class WorkerProcess:
     """One process, which runs one job at a time.
 
     Attributes:
@@ -73,7 +73,9 @@ class Worker:
         """True if the worker can take a job: its process lives, and its last job has ended."""
         return self._ready and self._process.poll() is None
 
-    def perform(self, function: Callable[..., Any], job: Any, control: Control, limits: Limits = NO_LIMITS) -> Any:
+    def perform(
+        self, function: Callable[..., Any], job: Any, control: JobControl, limits: JobLimits = NO_LIMITS
+    ) -> Any:
         """Return the function's result for the job; None if the job was stopped and did not end by itself.
 
         Raises the errors of the job, LimitExceeded, WorkerLost, or IdleWorkerLost if the worker died before the job.
@@ -106,12 +108,12 @@ class Worker:
                     limits.check(time.monotonic() - began, read_resident_memory(self.number) - before)
                 except LimitExceeded as error:  # the job checks this limit too after its step
                     over, end = error, time.monotonic() + GRACE_SECONDS
-        self.end()
+        self.kill()
         if over is not None:
             raise over
         return None
 
-    def end(self) -> None:
+    def kill(self) -> None:
         """Kill the process."""
         assert self._process.stdin is not None
         self._process.kill()
@@ -165,7 +167,7 @@ class ProcessExecutor(Executor):
     ) -> None:
         self._tasks: SimpleQueue[tuple[Any, ...] | None] = SimpleQueue()
         self._workers, self._idle, self._initializer, self._closed = workers, idle_seconds, initializer, False
-        self._free: list[Worker] = []
+        self._free: list[WorkerProcess] = []
         self._busy, self._lock = 0, Lock()
         self._threads = [Thread(target=self._serve_tasks, name="job", daemon=True) for _ in range(workers)]
         for thread in self._threads:
@@ -179,11 +181,11 @@ class ProcessExecutor(Executor):
         self._tasks.put((future, function, *arguments))
         return future
 
-    def warm(self) -> None:
+    def start_workers(self) -> None:
         """Start all missing workers, without waiting for their imports."""
         with self._lock:
             while not self._closed and self._busy + len(self._free) < self._workers:
-                self._free.append(Worker(self._initializer))
+                self._free.append(WorkerProcess(self._initializer))
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Refuse further jobs, and end the workers after their current jobs."""
@@ -223,19 +225,19 @@ class ProcessExecutor(Executor):
             old = [worker for worker in self._free if worker.since <= since]
             self._free = [worker for worker in self._free if worker.since > since]
         for worker in old:
-            worker.end()
+            worker.kill()
 
-    def _take_worker(self) -> Worker:
+    def _take_worker(self) -> WorkerProcess:
         """Return an idle worker, or a new one."""
         with self._lock:
             while self._free and not self._free[-1].is_ready:
-                self._free.pop().end()  # it has died meanwhile
-            worker = self._free.pop() if self._free else Worker(self._initializer)
+                self._free.pop().kill()  # it has died meanwhile
+            worker = self._free.pop() if self._free else WorkerProcess(self._initializer)
             self._busy += 1
             return worker
 
     def _perform_or_retry(
-        self, function: Callable[..., Any], job: Any, control: RestartableControl, *limits: Limits
+        self, function: Callable[..., Any], job: Any, control: RestartableControl, *limits: JobLimits
     ) -> Any:
         """Run a job; once more, in another process, if the first process died in the middle of it."""
         died = False
@@ -252,7 +254,7 @@ class ProcessExecutor(Executor):
         return None
 
     def _perform_by_worker(
-        self, worker: Worker, function: Callable[..., Any], job: Any, control: Control, *limits: Limits
+        self, worker: WorkerProcess, function: Callable[..., Any], job: Any, control: JobControl, *limits: JobLimits
     ) -> Any:
         try:
             return worker.perform(function, job, control, *limits)
@@ -262,4 +264,4 @@ class ProcessExecutor(Executor):
                 keep = worker.is_ready
                 self._free += [worker] * keep
             if not keep:
-                worker.end()
+                worker.kill()

@@ -26,7 +26,7 @@ class RequestQueue(Protocol):
     def count_ahead(self, request: "JobRequest") -> int:
         """Return the number of unfinished jobs of others before the last waiting job of the request."""
 
-    def seconds_left(self, request: "JobRequest") -> float:
+    def estimate_seconds_left(self, request: "JobRequest") -> float:
         """Return the expected seconds until all jobs of the request are done."""
 
     def resume(self, request: "JobRequest") -> None:
@@ -118,11 +118,11 @@ class JobRequest:
         return self._queue.count_ahead(self)
 
     @property
-    def seconds_left(self) -> float:
+    def displayed_seconds_left(self) -> float:
         """The seconds to display until all jobs of the request are done, with the jobs of others before them."""
-        return self._countdown.update_estimate(self._queue.seconds_left(self), self._queue.clock())
+        return self._countdown.update_estimate(self._queue.estimate_seconds_left(self), self._queue.clock())
 
-    def turn(self, index: int) -> tuple[int, int]:
+    def compute_turn(self, index: int) -> tuple[int, int]:
         """Return the turn of the job at an index: its round and the request's number. The smallest starts first."""
         return self.first_round + index, self.number
 
@@ -130,7 +130,7 @@ class JobRequest:
         """Return the turn of the request's last waiting job, None if no job waits."""
         waiting = [run.turn for run in self.runs if not (run.is_over or run.begun())]
         if self.next_index < len(self.jobs):
-            waiting.append(self.turn(len(self.jobs) - 1))
+            waiting.append(self.compute_turn(len(self.jobs) - 1))
         return max(waiting, default=None)
 
     def list_unfinished(self, before_turn: tuple[int, int] | None = None) -> list[str]:
@@ -171,7 +171,7 @@ class JobRequest:
             return None
         return None if self.paused or len(self.runs) >= max_running else self.next_index
 
-    def close(self, run: "JobRun", error: Exception | None, stopped: bool) -> None:
+    def handle_run_end(self, run: "JobRun", error: Exception | None, stopped: bool) -> None:
         """Take the end of a run; cancel the request if the run failed or was stopped."""
         self.runs.remove(run)
         if error is None and not stopped:
@@ -212,7 +212,7 @@ class JobRun:
         self._clock, self._first = clock, (0.0, 0.0)
         self._stopped, self._lock, self._storing = False, RLock(), Lock()
 
-    def join(self, request: JobRequest) -> bool:
+    def add_request(self, request: JobRequest) -> bool:
         """Add a request; return False if the job was told to stop or has ended."""
         with self._lock:
             joined = not (self.is_over or self.should_stop())

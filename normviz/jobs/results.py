@@ -32,14 +32,14 @@ MAX_PARTS_IN_MEMORY = 512
 """The maximal number of parts whose results a server keeps in memory."""
 
 
-class Archive:
+class ResultArchive:
     """The results of parts for all sessions and threads of a server, with complete ones on disk too."""
 
     def __init__(self, disk: ResultCache) -> None:
         self.disk = disk
         self._at_hand: BoundedStore[str, Arrays] = BoundedStore(MAX_PARTS_IN_MEMORY, replaces=_is_further)
 
-    def keep(self, part: Part, arrays: Arrays) -> None:
+    def store_result(self, part: Part, arrays: Arrays) -> None:
         """Store the result of a part so far; on disk too, once it is complete."""
         name = name_result(part)
         self._at_hand.put(name, arrays)

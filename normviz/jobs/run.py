@@ -8,14 +8,14 @@ from normviz.jobs.default_queue import create_default_queue
 from normviz.jobs.executors import count_workers
 from normviz.jobs.failures import JobsFailed, describe_error
 from normviz.jobs.job_queue import JobQueue
-from normviz.jobs.results import Archive, Part
+from normviz.jobs.results import Part, ResultArchive
 
 POLL_SECONDS = 0.2
 """Seconds between two updates of the progress bar."""
 
 
 def run_missing(
-    parts: Sequence[Part], archive: Archive, make_queue: Callable[[int], JobQueue], show_progress: bool
+    parts: Sequence[Part], archive: ResultArchive, make_queue: Callable[[int], JobQueue], show_progress: bool
 ) -> None:
     """Run the parts that have no result yet.
 
@@ -32,7 +32,7 @@ def run_missing(
     missing = archive.find_missing(parts)
     if not missing:
         return
-    request = make_queue(len(missing)).submit(missing, archive.keep, lambda: True)
+    request = make_queue(len(missing)).submit(missing, archive.store_result, lambda: True)
     try:
         with tqdm(
             total=100, disable=not show_progress, bar_format="{percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
@@ -47,7 +47,7 @@ def run_missing(
         raise JobsFailed(describe_error(request.error)) from request.error
 
 
-def create_queue(archive: Archive, job_count: int) -> JobQueue:
+def create_queue(archive: ResultArchive, job_count: int) -> JobQueue:
     """Return a queue for this number of jobs, which skips the jobs with a result in the archive."""
     workers = min(count_workers(), job_count)
     return create_default_queue(workers, workers, lambda part: not archive.find_missing([part]))

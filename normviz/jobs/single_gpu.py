@@ -28,9 +28,9 @@ class SingleGpuExecutor(Executor):
         pool = self._gpu if uses_gpu(arguments[0]) else self._others
         return pool.submit(function, *arguments, **named)
 
-    def warm(self) -> None:
+    def start_workers(self) -> None:
         """Start the processes that the next jobs are likely to need, without waiting for them."""
-        (self._gpu if has_gpu() else self._others).warm()
+        (self._gpu if has_gpu() else self._others).start_workers()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Refuse further jobs, and end the processes after their current jobs."""

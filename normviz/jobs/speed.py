@@ -20,7 +20,7 @@ MAX_FACTOR = 20.0
 """The largest factor; the smallest is its inverse."""
 
 PROBE_SECONDS = 9.5e-4
-"""CPU seconds of the probe in `measure_processor` on the machine of the cost models."""
+"""CPU seconds of the probe in `measure_slowdown` on the machine of the cost models."""
 
 SETTLING_SECONDS = 3.0
 """The time constant with which the displayed seconds approach a new estimate."""
@@ -35,7 +35,7 @@ def get_modelled_seconds(job: Any) -> float:
 
 
 @lru_cache(maxsize=1)
-def measure_processor() -> float:
+def measure_slowdown() -> float:
     """Return the CPU seconds of this machine for one modelled second, measured by a computation of 5 ms."""
     weights = np.full((64, 64), 0.01, np.float32)
 
@@ -48,11 +48,11 @@ def measure_processor() -> float:
     return min(probe() for _ in range(5)) / PROBE_SECONDS
 
 
-def guess_factor() -> float:
+def guess_slowdown() -> float:
     """Return a guess of measured over modelled seconds before any job has run, larger on busy cores."""
     cores = os.cpu_count() or 1
     busy = os.getloadavg()[0] / cores if hasattr(os, "getloadavg") else 0.0
-    return measure_processor() * max(busy, 1.0)
+    return measure_slowdown() * max(busy, 1.0)
 
 
 class Countdown:
@@ -95,7 +95,7 @@ class SpeedEstimator:
         self._sums: dict[str, MeasuredSeconds] = {}
         self._lock = Lock()
 
-    def add(self, kind: str, seconds: float, modelled: float) -> None:
+    def add_measurement(self, kind: str, seconds: float, modelled: float) -> None:
         """Add finished work of a kind: its measured and its modelled seconds."""
         with self._lock:
             taken, model = self._sums.get(kind, (0.0, 0.0))
@@ -103,7 +103,7 @@ class SpeedEstimator:
             kept = min(1.0, REMEMBERED_SECONDS / model) if model else 1.0
             self._sums[kind] = taken * kept, model * kept
 
-    def estimate_factor(self, kind: str, running: Mapping[str, MeasuredSeconds] | None = None) -> float:
+    def estimate_slowdown(self, kind: str, running: Mapping[str, MeasuredSeconds] | None = None) -> float:
         """Return measured over modelled seconds for jobs of this kind, between 1 / MAX_FACTOR and MAX_FACTOR.
 
         `running` holds the measured and modelled seconds of unfinished jobs by kind. The finished jobs and the guess

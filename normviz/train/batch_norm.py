@@ -31,7 +31,7 @@ class BatchNorm:
         self.mean = like.new_zeros(len(momenta), *lead, channels)
         self.variance = torch.ones_like(self.mean)
 
-    def train(self, x: torch.Tensor) -> torch.Tensor:
+    def normalize_in_training(self, x: torch.Tensor) -> torch.Tensor:
         """Return x̂ by the statistics of x, and add them to the running averages."""
         variance, mean = torch.var_mean(x, [*range(2, x.ndim - 1)], correction=0, keepdim=True)
         count = x[0, 0, ..., 0].numel()
@@ -40,7 +40,7 @@ class BatchNorm:
             self.variance.lerp_(variance.flatten(2) * count / (count - 1), self.momenta)
         return (x - mean) * (variance + self.eps).rsqrt()
 
-    def infer(self, x: torch.Tensor, momentum_index: int = 0) -> torch.Tensor:
+    def normalize_in_inference(self, x: torch.Tensor, momentum_index: int = 0) -> torch.Tensor:
         """Return x̂ by the running averages of one momentum."""
         mean, variance = (self._reshape_statistic(kept[momentum_index], x) for kept in (self.mean, self.variance))
         return (x - mean) * (variance + self.eps).rsqrt()

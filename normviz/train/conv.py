@@ -13,7 +13,7 @@ from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
 from normviz.train.dense import ApplyNorm, Digits, split_digits
 from normviz.train.learning import draw_initial_weights
-from normviz.train.norm import Norm, create_weight_norm, mask_gain
+from normviz.train.norm import NormLayer, create_weight_norm, mask_gain
 
 KERNEL_SIZE = 3
 """Height and width of the filters."""
@@ -65,7 +65,7 @@ class Conv:
         self.offset = torch.zeros(*lead, 1, DIGIT_CLASSES, device=device)
         self.schemes = schemes
         activations = [scheme.activation_part for scheme in schemes]
-        self.norms = [Norm(activations, shape, eps, self.offset) for shape in shapes]
+        self.norms = [NormLayer(activations, shape, eps, self.offset) for shape in shapes]
         self.on_weights = [create_weight_norm(schemes, size, self.offset) for size in sizes]
 
     @property
@@ -74,7 +74,7 @@ class Conv:
         return [*self.weights, *self.gains, *self.biases, self.classifier, self.offset]
 
     def iterate_layers(
-        self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.__call__
+        self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__
     ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
         """Yield a and ReLU(γ â + β) of every layer, (schemes, networks, N, H, W, C).
 
@@ -94,11 +94,11 @@ class Conv:
     @torch.no_grad()
     def collect_statistics(self, x: torch.Tensor) -> None:
         """Store the statistics for inference of pictures (1, N, H, W), which fill whole mini-batches."""
-        self.logits(x, Norm.collect_statistics)
+        self.logits(x, NormLayer.collect_statistics)
 
     @torch.no_grad()
     def measure_responses(
-        self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.infer
+        self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.normalize_in_inference
     ) -> tuple[torch.Tensor, list[UnitResponse]]:
         """Return the logits of pictures, and the response of every layer's units to them."""
         logits, looks = [], [torch.zeros(())] * len(self.norms)
@@ -109,7 +109,7 @@ class Conv:
             logits.append(self.classify_units(units))
         return torch.cat(logits, 2), [_summarize_response(*found) for found in looks]
 
-    def logits(self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.__call__) -> torch.Tensor:
+    def logits(self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__) -> torch.Tensor:
         """Return logits (schemes, networks, N, classes) of pictures (networks or 1, N, H, W)."""
         *_, (_, units) = self.iterate_layers(x, apply_norm)
         return self.classify_units(units)

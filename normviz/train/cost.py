@@ -1,8 +1,8 @@
 """The cost of a training, estimated from the sizes of a setting alone: memory, seconds, and its division into blocks.
 
 A stack is trained in blocks. One block at a time holds its tensors; parameters and optimizer state of all blocks stay
-in memory. The device's `Budget` limits the size of a block. The constants of the CPU were measured on one machine
-(`benchmarks/bounds.py`).
+in memory. The device's `TrainingBudget` limits the size of a block. The constants of the CPU were measured on one
+machine (`benchmarks/bounds.py`).
 """
 
 from bisect import bisect_left, bisect_right
@@ -17,7 +17,7 @@ from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
 from normviz.train.setting import Setting
 
 
-class Budget(NamedTuple):
+class TrainingBudget(NamedTuple):
     """The limits of one training on a device.
 
     Attributes:
@@ -29,11 +29,11 @@ class Budget(NamedTuple):
     block: int
 
 
-CPU_BUDGET = Budget(512 * 2**20, 2**18)
+CPU_BUDGET = TrainingBudget(512 * 2**20, 2**18)
 """The budget of a CPU. In larger blocks every temporary tensor is new memory from the system, which costs more than the
 saved calls (measured on convolutions)."""
 
-MPS_BUDGET = Budget(CPU_BUDGET.memory, 2**26)
+MPS_BUDGET = TrainingBudget(CPU_BUDGET.memory, 2**26)
 """The budget of an Apple GPU, which shares its memory with the CPU: one block if it fits."""
 
 GPU_MEMORY_SHARE = 0.25
@@ -82,23 +82,23 @@ def compute_tensor_sizes(setting: Setting) -> TensorSizes:
     return TensorSizes([prod(shape) for shape in shapes], patches, learned)
 
 
-def compute_gpu_budget(free: int, bandwidth: float = inf) -> Budget:
+def compute_gpu_budget(free: int, bandwidth: float = inf) -> TrainingBudget:
     """Return the budget of a GPU with `free` bytes, which copies `bandwidth` bytes a second; inf: not measured."""
     held = int(GPU_MEMORY_SHARE * free)
-    return Budget(held, int(min(bandwidth * MAX_PASS_SECONDS, held)) // 8)
+    return TrainingBudget(held, int(min(bandwidth * MAX_PASS_SECONDS, held)) // 8)
 
 
-def is_large(setting: Setting, budget: Budget) -> bool:
+def is_large(setting: Setting, budget: TrainingBudget) -> bool:
     """Return True if one network alone is larger than a block."""
     return max(compute_tensor_sizes(setting).sums) > budget.block
 
 
-def find_block_size(setting: Setting, budget: Budget) -> int:
+def find_block_size(setting: Setting, budget: TrainingBudget) -> int:
     """Return the maximal number of networks in one block, at least one."""
     return max(budget.block // max(compute_tensor_sizes(setting).sums), 1)
 
 
-def find_max_schemes(setting: Setting, networks: int, budget: Budget | None = None) -> int:
+def find_max_schemes(setting: Setting, networks: int, budget: TrainingBudget | None = None) -> int:
     """Return the maximal number of schemes of one training: those that fit one block within the budget, at least one.
 
     More than a block saves no time, and one finished training shows more than many that have begun. A training divided
@@ -109,13 +109,13 @@ def find_max_schemes(setting: Setting, networks: int, budget: Budget | None = No
 
     def exceeds(count: int) -> bool:
         return estimate_memory(setting, count, networks) > CPU_BUDGET.memory or not (
-            budget is CPU_BUDGET or fits_as_one(setting, count, networks, budget)
+            budget is CPU_BUDGET or fits_one_block(setting, count, networks, budget)
         )
 
     return max(bisect_left(range(1, most + 1), True, key=exceeds), 1)
 
 
-def fits_as_one(setting: Setting, schemes: int, networks: int, budget: Budget) -> bool:
+def fits_one_block(setting: Setting, schemes: int, networks: int, budget: TrainingBudget) -> bool:
     """Return True if all networks fit one block, with all their tensors in memory at once."""
     count = schemes * networks
     fits = count * max(compute_tensor_sizes(setting).sums) <= budget.block

@@ -11,13 +11,13 @@ import torch
 from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE, load_digit_split
 from normviz.train.learning import compute_error_rate, draw_initial_weights
-from normviz.train.norm import Norm, create_weight_norm, mask_gain
+from normviz.train.norm import NormLayer, create_weight_norm, mask_gain
 
 COMPARISON_DTYPE = torch.float64
 """The type of networks that are compared up to rounding."""
 
-ApplyNorm = Callable[[Norm, torch.Tensor], torch.Tensor]
-"""`Norm.__call__` in training, `Norm.collect_statistics` once after it, `Norm.infer` from then on."""
+ApplyNorm = Callable[[NormLayer, torch.Tensor], torch.Tensor]
+"""A method of `NormLayer`: `__call__`, after training once `collect_statistics`, then `normalize_in_inference`."""
 
 OutputTransform = Callable[[torch.Tensor], torch.Tensor]
 """A function of a hidden layer's outputs (schemes, networks, N, units), as dropout."""
@@ -70,17 +70,17 @@ class Dense:
         """All learned tensors."""
         return [*self.weights, *self.gains, *self.biases]
 
-    def with_batches_of(self, size: int) -> "Dense":
+    def with_batch_size(self, size: int) -> "Dense":
         """Return networks with the same parameters for mini-batches of `size` examples.
 
-        Their `Norm.collect_statistics` normalizes every `size` examples along N by their own statistics.
+        Their `NormLayer.collect_statistics` normalizes every `size` examples along N by their own statistics.
         """
         resized = copy(self)
         resized.norms = self._build_norms(size)
         return resized
 
     def logits(
-        self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.__call__, transform: OutputTransform = return_unchanged
+        self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__, transform: OutputTransform = return_unchanged
     ) -> torch.Tensor:
         """Return logits (schemes, networks, N, classes) of pictures (networks or 1, N, pixels)."""
         for k in range(len(self.norms)):
@@ -89,7 +89,7 @@ class Dense:
         return x @ self.weights[-1] + self.biases[-1]
 
     @torch.no_grad()
-    def start_from_data(self, x: torch.Tensor) -> None:
+    def initialize_from_data(self, x: torch.Tensor) -> None:
         """Initialize weight normalization from a mini-batch: set γ and β so that every unit has mean 0 and variance 1.
 
         Salimans & Kingma 2016, section 3. Other schemes do not change.
@@ -100,7 +100,7 @@ class Dense:
         if not self.from_data:
             return
         for k in range(len(self.norms)):
-            xhat = self._normalize_layer(k, x, Norm.__call__)
+            xhat = self._normalize_layer(k, x, NormLayer.__call__)
             mean, deviation = xhat.mean(2, keepdim=True), xhat.std(2, keepdim=True).clamp_min(1e-3)
             for scheme in self.from_data:
                 self.gains[k][scheme] = 1 / deviation[scheme]
@@ -119,11 +119,14 @@ class Dense:
             batch: the size of a mini-batch.
             unseen: sets of digits and their classes.
         """
-        self.logits(trim_to_batches(x if x.ndim > 2 else x[None], batch), Norm.collect_statistics)
-        return [compute_error_rate(self.logits(pictures[None], Norm.infer), answers) for pictures, answers in unseen]
+        self.logits(trim_to_batches(x if x.ndim > 2 else x[None], batch), NormLayer.collect_statistics)
+        return [
+            compute_error_rate(self.logits(pictures[None], NormLayer.normalize_in_inference), answers)
+            for pictures, answers in unseen
+        ]
 
     @torch.no_grad()
-    def measure_own_errors(
+    def measure_errors_in_training_mode(
         self, pictures: torch.Tensor, answers: torch.Tensor, size: int, orders: np.ndarray
     ) -> torch.Tensor:
         """Return the share of wrong answers, (schemes, networks), on digits that normalize each other.
@@ -136,13 +139,13 @@ class Dense:
         """
         order = torch.from_numpy(orders[:, : len(pictures) // size * size]).to(pictures.device)
         return compute_error_rate(
-            self.with_batches_of(size).logits(pictures[order], Norm.collect_statistics), answers[order]
+            self.with_batch_size(size).logits(pictures[order], NormLayer.collect_statistics), answers[order]
         )
 
-    def _build_norms(self, batch: int) -> list[Norm]:
+    def _build_norms(self, batch: int) -> list[NormLayer]:
         """Return the normalization of every layer, for mini-batches of `batch` examples."""
         activations = [scheme.activation_part for scheme in self.schemes]
-        return [Norm(activations, (batch, 1, 1, width), self.eps, self.weights[0]) for width in self.widths]
+        return [NormLayer(activations, (batch, 1, 1, width), self.eps, self.weights[0]) for width in self.widths]
 
     def _normalize_layer(self, k: int, x: torch.Tensor, apply_norm: ApplyNorm) -> torch.Tensor:
         """Return x̂ of layer k, (schemes, networks, N, units), for its inputs x."""

@@ -67,7 +67,7 @@ def format_device_name(device: torch.device) -> str:
     return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type.upper()
 
 
-def measure_budget(device: torch.device) -> cost.Budget:
+def measure_budget(device: torch.device) -> cost.TrainingBudget:
     """Return the budget of one training on a device with its memory free now."""
     if device.type == "cuda":
         free, _ = torch.cuda.mem_get_info(device)

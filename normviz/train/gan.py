@@ -14,7 +14,7 @@ import torch
 
 from normviz.core.registry import Scheme
 from normviz.train.learning import Trainer, draw_initial_weights
-from normviz.train.norm import Norm, create_weight_norm
+from normviz.train.norm import NormLayer, create_weight_norm
 from normviz.train.optimizers import Adam
 
 LATENT_SIZE = 8
@@ -71,7 +71,7 @@ class Discriminator:
             for bias, each in zip(self.biases, (has, has, last), strict=True)
         ]
         like, activations = self.weights[0], [scheme.activation_part for scheme in schemes]
-        self.norms = [Norm(activations, (batch, 1, 1, width), eps, like) for _ in range(2)]
+        self.norms = [NormLayer(activations, (batch, 1, 1, width), eps, like) for _ in range(2)]
         self.on_weights = [create_weight_norm(schemes, (1, 1, *shape), like) for shape in pairwise(sizes)]
 
     @property

@@ -9,7 +9,7 @@ import torch
 from normviz.data.digits import DIGIT_CLASSES
 from normviz.train.dense import Dense
 from normviz.train.learning import compute_error_rate
-from normviz.train.norm import Norm
+from normviz.train.norm import NormLayer
 
 ONE_CLASS, SHUFFLED = range(2)
 """The kinds of groups: of one class each, and of the same pictures in shuffled order."""
@@ -83,5 +83,5 @@ def measure_group_errors(
     """
     counts = (pictures.amax(-1) == 0) == only_blank
     with torch.no_grad():
-        answers = network.logits(pictures, Norm.collect_statistics)[counts].unflatten(0, (*counts.shape[:2], -1))
+        answers = network.logits(pictures, NormLayer.collect_statistics)[counts].unflatten(0, (*counts.shape[:2], -1))
         return compute_error_rate(answers, labels[counts].view(answers.shape[:-1]))

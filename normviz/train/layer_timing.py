@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
-from normviz.train.norm import Norm
+from normviz.train.norm import NormLayer
 
 IMPLEMENTATIONS = ("torch", "general")
 """The implementations: PyTorch's own layer, and the general form."""
@@ -58,7 +58,7 @@ def normalize_with_torch(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarra
 
 def make_general_layer(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) -> LayerFunction:
     """Return a layer of the general form, with γ and β if the scheme has them."""
-    norm = Norm([scheme], shape, eps, like)
+    norm = NormLayer([scheme], shape, eps, like)
 
     def layer(x: torch.Tensor, gain: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
         y = gain * norm(x[None, None])[0, 0]

@@ -1,6 +1,6 @@
 """Dense networks whose smoothing terms are learned: ε = s², one s for every layer (Ren et al. 2017).
 
-x̂ is written in plain operations, so that torch differentiates it by s too. In inference it is `Norm` with this ε.
+x̂ is written in plain operations, so that torch differentiates it by s too. In inference it is `NormLayer` with this ε.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,14 +12,14 @@ from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
 from normviz.train.dense import Dense
 from normviz.train.gradient import GeneralForm
-from normviz.train.norm import Norm
+from normviz.train.norm import NormLayer
 
 
-class LearnedEpsNorm(Norm):
+class LearnedEpsNorm(NormLayer):
     """One normalized layer with an ε for each scheme and network.
 
     Args:
-        schemes: as for `Norm`; all of the general form.
+        schemes: as for `NormLayer`; all of the general form.
         initial_eps: ε of each scheme before training, above 0.
         networks: the number of networks of each scheme.
 
@@ -53,7 +53,7 @@ class LearnedEpsNorm(Norm):
         self.size = sizes
         return xhat
 
-    def prepare(self, axes: int) -> None:
+    def prepare_inference(self, axes: int) -> None:
         """Copy the current ε to the general forms of inference."""
         for where, form in self._list_general_forms():
             form.eps = self._reshape_eps(where, axes).detach()

@@ -34,7 +34,7 @@ class InferenceStatistics:
     matrix: torch.Tensor | None = None
 
 
-class Norm:
+class NormLayer:
     """The schemes of a stack on one layer's tensor (schemes, networks, N, H, W, C).
 
     Args:
@@ -58,13 +58,13 @@ class Norm:
         forms = [form for _, form in self.normalizer.parts if form is not None]
         return _NormalizationFunction.apply(x, self.normalizer) if forms else x
 
-    def prepare(self, axes: int) -> None:
+    def prepare_inference(self, axes: int) -> None:
         """Prepare for x̂ without a derivative, of tensors with this number of axes after (schemes, networks)."""
 
     @torch.no_grad()
     def collect_statistics(self, x: torch.Tensor) -> torch.Tensor:
         """Return x̂ of mini-batches joined along N, each by its own statistics; store their means for `infer`."""
-        self.prepare(5)
+        self.prepare_inference(5)
         out = x.clone()
         for number, (where, form) in enumerate(self.normalizer.parts):
             if form is not None:
@@ -74,9 +74,9 @@ class Norm:
         return out
 
     @torch.no_grad()
-    def infer(self, x: torch.Tensor) -> torch.Tensor:
+    def normalize_in_inference(self, x: torch.Tensor) -> torch.Tensor:
         """Return x̂ of any number of examples by the stored statistics."""
-        self.prepare(4)
+        self.prepare_inference(4)
         out = x.clone()
         for number, (where, form) in enumerate(self.normalizer.parts):
             if form is not None:
@@ -97,9 +97,9 @@ def mask_gain(gain: torch.Tensor, schemes: Sequence[Scheme]) -> torch.Tensor:
     return torch.where(torch.tensor(has_gain, device=gain.device).view(-1, *[1] * (gain.ndim - 1)), gain, 1.0)
 
 
-def create_weight_norm(schemes: Sequence[Scheme], shape: Shape, like: torch.Tensor) -> Norm:
+def create_weight_norm(schemes: Sequence[Scheme], shape: Shape, like: torch.Tensor) -> NormLayer:
     """Return the normalization of weights (schemes, networks, kh, kw, Cin, Cout) by the schemes that act on weights."""
-    return Norm([scheme.weight_part for scheme in schemes], shape, 0.0, like)
+    return NormLayer([scheme.weight_part for scheme in schemes], shape, 0.0, like)
 
 
 class _NormalizationFunction(torch.autograd.Function):

@@ -16,7 +16,7 @@ class Sgd:
         for p, rate, g in zip(self.parameters, self.rates, gradients, strict=True):
             p.addcmul_(rate, g, value=-1)
 
-    def state(self) -> list[torch.Tensor]:
+    def list_state_tensors(self) -> list[torch.Tensor]:
         """Return the tensors, beside the parameters, that an update changes."""
         return []
 
@@ -34,7 +34,7 @@ class Momentum(Sgd):
             m.mul_(MOMENTUM).add_(g)
         super().__call__(self.velocity)
 
-    def state(self) -> list[torch.Tensor]:
+    def list_state_tensors(self) -> list[torch.Tensor]:
         """Return m of every parameter."""
         return self.velocity
 
@@ -68,7 +68,7 @@ class Adam(Sgd):
             steps.append((m / first) / ((v / second).sqrt() + self.tiny))
         super().__call__(steps)
 
-    def state(self) -> list[torch.Tensor]:
+    def list_state_tensors(self) -> list[torch.Tensor]:
         """Return both moments of every parameter, and the powers of β."""
         return [*self.first, *self.second, *self.powers]
 

@@ -69,7 +69,7 @@ BASE_POSITIONS = [
 """The index of the network that each of `MEASURED_NETWORKS` is compared with; for a control, its original."""
 
 
-def find_controls(
+def find_control_networks(
     change: Transformation, disturbed: str, networks: Sequence[NetworkSpec] = MEASURED_NETWORKS
 ) -> list[int]:
     """Return the indices of the networks with this disturbance that show the effect of rounding on a twin."""
@@ -77,7 +77,7 @@ def find_controls(
     return [place for place, network in found if network.transformation in (None, change)]
 
 
-class Failure(NamedTuple):
+class TrainingFailure(NamedTuple):
     """The first step, counted from 1, and the tensor at which a network was no longer finite."""
 
     step: int
@@ -85,7 +85,7 @@ class Failure(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class TrainingProblem:
     """A training before its first step; all networks start from the same seeded numbers.
 
     Attributes:
@@ -109,7 +109,7 @@ class Problem:
     classifier: np.ndarray
 
 
-def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS))) -> Problem:
+def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS))) -> TrainingProblem:
     """Return the problem of a setting, for the networks at these indices of `MEASURED_NETWORKS`; `NETWORKS` come first.
 
     The order, τ of the data, every layer and the classifier draw from random streams of their own,
@@ -136,7 +136,7 @@ def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS)
     rng = np.random.default_rng([setting.seed, 2 + setting.depth])
     features = int(np.prod(setting.shapes[-1][1:]))
     classifier = rng.standard_normal((features, DIGIT_CLASSES)) * features**-0.5
-    return Problem(inputs, labels, order, factor, shift, weights, rates, classifier)
+    return TrainingProblem(inputs, labels, order, factor, shift, weights, rates, classifier)
 
 
 MAX_PICTURED = 4

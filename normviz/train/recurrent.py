@@ -28,7 +28,7 @@ from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES
 from normviz.train.dense import ApplyNorm
 from normviz.train.learning import cross_entropy, draw_initial_weights
-from normviz.train.norm import InferenceStatistics, Norm, create_weight_norm, mask_gain
+from normviz.train.norm import InferenceStatistics, NormLayer, create_weight_norm, mask_gain
 
 
 class Recurrent:
@@ -69,9 +69,9 @@ class Recurrent:
         activations = [scheme.activation_part for scheme in schemes]
         whole = (self.still[0], len(self.still), 1, units)
         shapes = [whole] if self.sequence else [(n, 1, 1, units) for n in self.still]
-        self.norms = [Norm(activations, shape, eps, self.incoming) for shape in shapes]
+        self.norms = [NormLayer(activations, shape, eps, self.incoming) for shape in shapes]
         again = shapes if normalized == "apart" else []
-        self.norms_back = [Norm(activations, shape, eps, self.incoming) for shape in again]
+        self.norms_back = [NormLayer(activations, shape, eps, self.incoming) for shape in again]
         self.on_weights = create_weight_norm(schemes, (1, 1, units + inputs, units), self.incoming)
 
     @property
@@ -80,7 +80,7 @@ class Recurrent:
         return [self.incoming, self.readout, self.gain, self.bias, self.offset]
 
     def iterate_states(
-        self, x: torch.Tensor, read_counts: Sequence[int], apply_norm: ApplyNorm = Norm.__call__
+        self, x: torch.Tensor, read_counts: Sequence[int], apply_norm: ApplyNorm = NormLayer.__call__
     ) -> Iterator[torch.Tensor]:
         """Yield the state after every step, (schemes, networks, mini-batches, sequences still read, units).
 
@@ -89,7 +89,7 @@ class Recurrent:
         Args:
             x: (networks or 1, mini-batches, N, steps, inputs).
             read_counts: the number of sequences of every mini-batch still read at each step, the first ones.
-            apply_norm: a method of `Norm`.
+            apply_norm: a method of `NormLayer`.
         """
         back, into = self._normalize_weights()
         driven = self.normalize_inputs(x, apply_norm) if self.sequence else None
@@ -115,7 +115,7 @@ class Recurrent:
         ]
         return sum(found[1:], found[0])
 
-    def normalize_inputs(self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.__call__) -> torch.Tensor:
+    def normalize_inputs(self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__) -> torch.Tensor:
         """Return γ b̂ + β of all steps of whole sequences, (schemes, networks, examples, steps, units)."""
         gain = mask_gain(self.gain, self.schemes)
         b = (x.flatten(1, 3) @ self._normalize_weights()[1]).unflatten(2, (-1, x.shape[3], 1))
@@ -129,13 +129,13 @@ class Recurrent:
     @torch.no_grad()
     def collect_statistics(self, x: torch.Tensor) -> None:
         """Store the statistics for inference of mini-batches (1, mini-batches, N, steps, inputs)."""
-        for _ in self.iterate_states(x, self.still, Norm.collect_statistics):
+        for _ in self.iterate_states(x, self.still, NormLayer.collect_statistics):
             pass
 
     @torch.no_grad()
     def infer_logits(self, x: torch.Tensor) -> torch.Tensor:
         """Return logits in inference at the end of sequences (N, steps, inputs) of one length."""
-        *_, state = self.iterate_states(x[None, None], [len(x)] * x.shape[1], Norm.infer)
+        *_, state = self.iterate_states(x[None, None], [len(x)] * x.shape[1], NormLayer.normalize_in_inference)
         return self.logits(state)
 
     def logits(self, states: torch.Tensor) -> torch.Tensor:
@@ -160,7 +160,7 @@ def measure_state_gradients(network: Recurrent, x: torch.Tensor, labels: torch.T
     return torch.linalg.vector_norm(gradients.double(), dim=(-3, -2, -1))
 
 
-def pool_statistics(norms: Sequence[Norm]) -> Norm:
+def pool_statistics(norms: Sequence[NormLayer]) -> NormLayer:
     """Return one layer for all steps, with the statistics of inference pooled over the layers of the steps.
 
     The pooled mean is the mean of E[μ] over steps; the pooled variance is the mean of E[σ²] plus the variance of E[μ]

@@ -8,7 +8,7 @@ import torch
 from normviz.data.digits import DIGIT_CLASSES
 from normviz.train.dense import Dense, OutputTransform, load_rows, return_unchanged
 from normviz.train.learning import compute_error_rate, shuffle_mini_batches
-from normviz.train.norm import Norm
+from normviz.train.norm import NormLayer
 
 
 def draw_digits(seeds: Sequence[int], total: int, count: int) -> torch.Tensor:
@@ -56,13 +56,16 @@ class SmallTrainingSet:
             The error on the "training" digits with their training labels, on the "validation" digits of each network,
             and on the "test" digits.
         """
-        network.logits(self.x[:, : self.x.shape[1] // self.batch * self.batch], Norm.collect_statistics, transform)
+        network.logits(self.x[:, : self.x.shape[1] // self.batch * self.batch], NormLayer.collect_statistics, transform)
         sets = {
             "training": (self.x, self.labels),
             "validation": (self.held_out, self.held_out_labels),
             "test": (self.unseen, self.answers),
         }
-        return {name: compute_error_rate(network.logits(x, Norm.infer), labels) for name, (x, labels) in sets.items()}
+        return {
+            name: compute_error_rate(network.logits(x, NormLayer.normalize_in_inference), labels)
+            for name, (x, labels) in sets.items()
+        }
 
 
 def _relabel(labels: torch.Tensor, seeds: Sequence[int], share: float) -> torch.Tensor:

@@ -2,7 +2,7 @@
 
 Every tensor has two leading axes, (schemes, networks). One matrix product computes the whole stack; only the
 normalization runs once for each different scheme. Nothing waits for the device, except for the decompositions of
-spectral normalization and of whitening (`Stack.waits_for_device`).
+spectral normalization and of whitening (`NetworkStack.waits_for_device`).
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -34,13 +34,13 @@ TensorWatcher = Callable[[str, torch.Tensor], object]
 """A function called with the name and value of every tensor of a step, in the order of their computation."""
 
 
-def _ignore(name: str, tensor: torch.Tensor) -> None:
+def _ignore_tensor(name: str, tensor: torch.Tensor) -> None:
     """Ignore a tensor: watch nothing."""
 
 
 @dataclass
 class StackData:
-    """The mini-batches of every network on the device; the attributes are those of `Problem`."""
+    """The mini-batches of every network on the device; the attributes are those of `TrainingProblem`."""
 
     inputs: torch.Tensor
     labels: torch.Tensor
@@ -118,7 +118,7 @@ def _make_form(
     return FORMS[scheme.kind.key](scheme, shape, eps, like)
 
 
-class Stack:
+class NetworkStack:
     """The networks of all schemes: `depth` normalized layers and a linear classifier.
 
     A layer computes a = Wx on patches of x, its normalized â, and ReLU(γâ + β), the next layer's x.
@@ -157,12 +157,12 @@ class Stack:
         self._add_parameter(like.new_zeros(*lead, 1, DIGIT_CLASSES), setting.rate)
         self.optimizer = OPTIMIZERS[setting.optimizer](self.parameters, self.rates)
 
-    def step(self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher = _ignore) -> torch.Tensor:
+    def step(self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher = _ignore_tensor) -> torch.Tensor:
         """Train on one mini-batch of `StackData`; return the losses before the update, (schemes, networks)."""
-        return run_all_pieces(self.step_by_layer(inputs, labels, watch))
+        return run_to_completion(self.step_by_layer(inputs, labels, watch))
 
     def step_by_layer(
-        self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher = _ignore
+        self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher = _ignore_tensor
     ) -> ResumableWork[torch.Tensor]:
         """Take a step as `step` does, and yield after every layer; a step abandoned before its end changes nothing."""
         loss, gradients = yield from self._compute_gradients(inputs, labels, watch)
@@ -232,16 +232,16 @@ class Stack:
         """Return True if a step of this scheme waits for the device: torch checks its decompositions on the host."""
         return scheme.kind.decomposes
 
-    def state(self) -> list[torch.Tensor]:
+    def list_state_tensors(self) -> list[torch.Tensor]:
         """Return every tensor that a step updates."""
-        return [*self.parameters, *self.optimizer.state()]
+        return [*self.parameters, *self.optimizer.list_state_tensors()]
 
     def _add_parameter(self, value: torch.Tensor, rate: torch.Tensor | float) -> None:
         self.parameters.append(value.clone(memory_format=torch.contiguous_format))
         self.rates.append(torch.as_tensor(rate, dtype=value.dtype, device=value.device))
 
 
-def run_all_pieces(pieces: ResumableWork[Value]) -> Value:
+def run_to_completion(pieces: ResumableWork[Value]) -> Value:
     """Run resumable work to its end and return its value."""
     while True:
         try:

@@ -6,7 +6,7 @@ from threading import Lock
 
 import torch
 
-from normviz.train.stack import Stack, StackData
+from normviz.train.stack import NetworkStack, StackData
 
 StepFunction = Callable[[int], Iterable[None]]
 """A function that takes the training step of this number and stores its losses; a caller may abandon it at a yield."""
@@ -15,7 +15,7 @@ _CAPTURING = Lock()
 """A lock for captures, which share one stream of torch."""
 
 
-def make_eager_step(stack: Stack, data: StackData, losses: torch.Tensor) -> StepFunction:
+def make_eager_step(stack: NetworkStack, data: StackData, losses: torch.Tensor) -> StepFunction:
     """Return a function that takes a step directly; its losses go into `losses`, (steps, schemes, networks)."""
 
     def advance(step: int) -> tuple[()]:
@@ -25,7 +25,7 @@ def make_eager_step(stack: Stack, data: StackData, losses: torch.Tensor) -> Step
     return advance
 
 
-def make_layerwise_step(stack: Stack, data: StackData, losses: torch.Tensor) -> StepFunction:
+def make_layerwise_step(stack: NetworkStack, data: StackData, losses: torch.Tensor) -> StepFunction:
     """Return a function that takes a step layer by layer, for networks whose step takes long."""
 
     def advance(step: int) -> Iterator[None]:
@@ -34,7 +34,9 @@ def make_layerwise_step(stack: Stack, data: StackData, losses: torch.Tensor) -> 
     return advance
 
 
-def make_counted_step(stack: Stack, data: StackData, losses: torch.Tensor) -> tuple[Callable[[], None], torch.Tensor]:
+def make_counted_step(
+    stack: NetworkStack, data: StackData, losses: torch.Tensor
+) -> tuple[Callable[[], None], torch.Tensor]:
     """Return a step that never waits for the device, and its counter of steps there, a tensor of shape (1,)."""
     counter = torch.zeros(1, dtype=torch.long, device=losses.device)
 
@@ -45,10 +47,10 @@ def make_counted_step(stack: Stack, data: StackData, losses: torch.Tensor) -> tu
     return step, counter
 
 
-def make_graph_step(stack: Stack, data: StackData, losses: torch.Tensor) -> StepFunction:
+def make_graph_step(stack: NetworkStack, data: StackData, losses: torch.Tensor) -> StepFunction:
     """Return a function that replays a step captured once as a CUDA graph."""
     step, counter = make_counted_step(stack, data, losses)
-    state = [*stack.state(), counter]
+    state = [*stack.list_state_tensors(), counter]
     before = [tensor.clone() for tensor in state]
     with _CAPTURING:
         captured = torch.cuda.CUDAGraph()

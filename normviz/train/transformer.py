@@ -17,7 +17,7 @@ from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
 from normviz.train.dense import ApplyNorm, Digits, split_digits
 from normviz.train.learning import cross_entropy, draw_initial_weights, open_float32_device
-from normviz.train.norm import Norm
+from normviz.train.norm import NormLayer
 
 NORM_POSITIONS = {"none": (), "post": ("sum",), "pre": ("before", "end"), "peri": ("before", "behind", "end")}
 """The normalized positions of each placement: before and behind a branch, its sum with x, and the end of all."""
@@ -34,7 +34,7 @@ class NormPlace:
         like: torch.Tensor,
     ) -> None:  # fmt: skip
         chosen = [name in NORM_POSITIONS[placement] for placement in placements]
-        self.norm = Norm([scheme if here else None for here in chosen], shape, eps, like)
+        self.norm = NormLayer([scheme if here else None for here in chosen], shape, eps, like)
         self.here = like.new_tensor(chosen).view(-1, *[1] * 5)
         lead = (len(placements), like.shape[1], 1, 1, 1)
         self.gain, self.bias = like.new_ones(*lead, shape[-1]), like.new_zeros(*lead, shape[-1])
@@ -100,12 +100,12 @@ class Transformer:
         weights = [weight for branch in self.branches for weight in branch]
         return [self.embedding, self.positions, self.readout, self.offset, *weights, *normalized]
 
-    def iterate_streams(self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.__call__) -> Iterator[torch.Tensor]:
+    def iterate_streams(self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__) -> Iterator[torch.Tensor]:
         """Yield the stream (placements, networks, N, tokens, 1, channels), before all branches and after each of them.
 
         Args:
             x: pictures (networks or 1, N, rows, pixels).
-            apply_norm: a method of `Norm`.
+            apply_norm: a method of `NormLayer`.
         """
         tokens = (x.flatten(1, 2) @ self.embedding).unflatten(2, x.shape[1:3]) + self.positions.unsqueeze(2)
         stream = tokens.unsqueeze(-2)
@@ -116,7 +116,7 @@ class Transformer:
             stream = places["sum"](stream + out, apply_norm)
             yield stream
 
-    def logits(self, x: torch.Tensor, apply_norm: ApplyNorm = Norm.__call__) -> torch.Tensor:
+    def logits(self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__) -> torch.Tensor:
         """Return logits (placements, networks, N, classes) of pictures (networks or 1, N, rows, pixels)."""
         *_, stream = self.iterate_streams(x, apply_norm)
         return self.end(stream, apply_norm).mean((3, 4)) @ self.readout + self.offset
@@ -124,12 +124,14 @@ class Transformer:
     @torch.no_grad()
     def collect_statistics(self, x: torch.Tensor) -> None:
         """Store the statistics for inference of joined mini-batches, (1, N, rows, pixels)."""
-        self.logits(x, Norm.collect_statistics)
+        self.logits(x, NormLayer.collect_statistics)
 
     @torch.no_grad()
     def infer_logits(self, x: torch.Tensor) -> torch.Tensor:
         """Return the logits in inference, computed for some examples at a time to save memory."""
-        return torch.cat([self.logits(part, Norm.infer) for part in x.split(EXAMPLES_PER_PASS, dim=1)], dim=2)
+        return torch.cat(
+            [self.logits(part, NormLayer.normalize_in_inference) for part in x.split(EXAMPLES_PER_PASS, dim=1)], dim=2
+        )
 
     @torch.no_grad()
     def measure_mean_squares(self, x: torch.Tensor) -> torch.Tensor:

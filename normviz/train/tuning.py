@@ -14,7 +14,7 @@ from normviz.train.dense import split_digits
 from normviz.train.learning import compute_error_rate, draw_initial_weights, shuffle_mini_batches
 
 ApplyBatchNorm = Callable[[BatchNorm, torch.Tensor], torch.Tensor]
-"""`BatchNorm.train` or `BatchNorm.infer`."""
+"""`BatchNorm.normalize_in_training` or `BatchNorm.normalize_in_inference`."""
 
 
 @dataclass
@@ -134,7 +134,9 @@ class TunedNetworks:
             momentum_index: of the momentum whose running averages normalize.
         """
         pictures, classes = unseen
-        return compute_error_rate(self.logits(pictures, lambda norm, x: norm.infer(x, momentum_index), new), classes)
+        return compute_error_rate(
+            self.logits(pictures, lambda norm, x: norm.normalize_in_inference(x, momentum_index), new), classes
+        )
 
     def logits(self, x: torch.Tensor, apply_norm: ApplyBatchNorm, new: bool) -> torch.Tensor:
         """Return logits (ways, networks, N, classes) of pictures (networks or 1, N, pixels), by one classifier."""

@@ -12,9 +12,9 @@ import torch
 from normviz.core.registry import Scheme
 from normviz.train import cost, devices
 from normviz.train.devices import format_device_name
-from normviz.train.problem import NETWORKS, Failure, Problem, make_problem
+from normviz.train.problem import NETWORKS, TrainingFailure, TrainingProblem, make_problem
 from normviz.train.setting import Setting
-from normviz.train.stack import Stack, StackData
+from normviz.train.stack import NetworkStack, StackData
 from normviz.train.step_functions import StepFunction, make_eager_step, make_graph_step, make_layerwise_step
 
 
@@ -55,17 +55,17 @@ def train_stepwise(
 
 
 def _is_one_block(
-    schemes: Sequence[Scheme], networks: int, setting: Setting, device: torch.device, budget: cost.Budget
+    schemes: Sequence[Scheme], networks: int, setting: Setting, device: torch.device, budget: cost.TrainingBudget
 ) -> bool:
     """Return True if the whole stack is one block: on a GPU, if it fits the budget."""
-    return device.type != "cpu" and cost.fits_as_one(setting, len(schemes), networks, budget)
+    return device.type != "cpu" and cost.fits_one_block(setting, len(schemes), networks, budget)
 
 
 def _choose_step_function(
-    schemes: Sequence[Scheme], setting: Setting, device: torch.device, as_one: bool, budget: cost.Budget
-) -> Callable[[Stack, StackData, torch.Tensor], StepFunction]:
+    schemes: Sequence[Scheme], setting: Setting, device: torch.device, as_one: bool, budget: cost.TrainingBudget
+) -> Callable[[NetworkStack, StackData, torch.Tensor], StepFunction]:
     """Return the function that takes a block's steps; only a single block is a graph, whose tensors stay in memory."""
-    if device.type == "cuda" and as_one and not Stack.waits_for_device(schemes[0]):
+    if device.type == "cuda" and as_one and not NetworkStack.waits_for_device(schemes[0]):
         return make_graph_step
     return make_layerwise_step if cost.is_large(setting, budget) else make_eager_step
 
@@ -79,7 +79,7 @@ def train_twins(
 
 
 def _split_into_blocks(
-    schemes: Sequence[Scheme], networks: int, setting: Setting, as_one: bool, budget: cost.Budget
+    schemes: Sequence[Scheme], networks: int, setting: Setting, as_one: bool, budget: cost.TrainingBudget
 ) -> Iterator[tuple[slice, slice]]:
     """Yield the blocks of the stack, (schemes, networks), each of at most `cost.find_block_size` networks.
 
@@ -87,7 +87,7 @@ def _split_into_blocks(
     """
     if as_one:
         start = 0
-        for _, same in groupby(schemes, Stack.waits_for_device):
+        for _, same in groupby(schemes, NetworkStack.waits_for_device):
             stop = start + len(list(same))
             yield slice(start, stop), slice(0, networks)
             start = stop
@@ -104,18 +104,18 @@ def _split_into_blocks(
 @torch.inference_mode()
 def find_failures(
     schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int]
-) -> Iterator[dict[tuple[int, int], Failure]]:
+) -> Iterator[dict[tuple[int, int], TrainingFailure]]:
     """Train the networks again to find the first tensor of each that is not finite.
 
     Yields the failures so far by position (scheme, network) after every step, and ends when all networks have one.
     Networks that stay finite have none.
     """
-    found: dict[tuple[int, int], Failure] = {}
+    found: dict[tuple[int, int], TrainingFailure] = {}
 
     def watch(name: str, tensor: torch.Tensor) -> None:
         wrong = ~tensor.isfinite() if tensor.ndim == 2 else ~tensor.isfinite().flatten(2).all(2)
         for place in map(tuple, wrong.nonzero().tolist()):
-            found.setdefault((corner[0] + place[0], corner[1] + place[1]), Failure(step + 1, name))
+            found.setdefault((corner[0] + place[0], corner[1] + place[1]), TrainingFailure(step + 1, name))
 
     device, dtype = devices.open_device(setting.device, setting.storage), getattr(torch, setting.storage)
     budget = devices.measure_budget(device)
@@ -134,8 +134,8 @@ def find_failures(
 
 
 def prepare_stack(
-    schemes: Sequence[Scheme], setting: Setting, problem: Problem, device: torch.device, dtype: torch.dtype
-) -> tuple[StackData, Stack]:
+    schemes: Sequence[Scheme], setting: Setting, problem: TrainingProblem, device: torch.device, dtype: torch.dtype
+) -> tuple[StackData, NetworkStack]:
     """Return the data of a problem and its untrained networks on a device."""
     return PreparedProblem.of(problem, device, dtype).build_stack(schemes, setting)
 
@@ -149,7 +149,7 @@ class PreparedProblem(NamedTuple):
     classifier: torch.Tensor
 
     @classmethod
-    def of(cls, problem: Problem, device: torch.device, dtype: torch.dtype) -> "PreparedProblem":
+    def of(cls, problem: TrainingProblem, device: torch.device, dtype: torch.dtype) -> "PreparedProblem":
         """Return a problem moved to a device."""
 
         def real(array: np.ndarray) -> torch.Tensor:
@@ -166,6 +166,6 @@ class PreparedProblem(NamedTuple):
         weights, rates = ([tensor[networks] for tensor in tensors] for tensors in (self.weights, self.rates))
         return PreparedProblem(data, weights, rates, self.classifier)
 
-    def build_stack(self, schemes: Sequence[Scheme], setting: Setting) -> tuple[StackData, Stack]:
+    def build_stack(self, schemes: Sequence[Scheme], setting: Setting) -> tuple[StackData, NetworkStack]:
         """Return the mini-batches, and the untrained networks of these schemes."""
-        return self.data, Stack(schemes, setting, self.weights, self.rates, self.classifier)
+        return self.data, NetworkStack(schemes, setting, self.weights, self.rates, self.classifier)

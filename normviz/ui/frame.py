@@ -56,7 +56,7 @@ def show_menu() -> tuple[Page, PageText | None]:
 def redirect_former_page(former: str, link: Mapping[str, str]) -> None:
     """Open the page that replaces a former page, with the settings of its link."""
     found = REDIRECTS[former]
-    switch_to_page(found.page, found.link(link))
+    switch_to_page(found.page, found.make_link(link))
 
 
 def switch_to_page(page: str, link: Mapping[str, str]) -> None:

@@ -20,7 +20,7 @@ from normviz.core.text import capitalize_first, typeset
 from normviz.core.text import format_exact as format_exact
 from normviz.describe.markdown import escape_markdown
 from normviz.ui.sessions import get_current_session
-from normviz.ui.unknown_names import describe_unknown_names, find_unknown_names, shorten
+from normviz.ui.unknown_names import describe_unknown_names, find_unknown_names, shorten_text
 from normviz.web.components.toolbar import show_toolbar
 
 View = dict[str, Any]
@@ -203,8 +203,8 @@ def format_repair_note(param: Param, given: Any, view: View) -> str:
 def _format_raw_value(raw_value: Any) -> str:
     """Return the given value in at most 40 characters."""
     if isinstance(raw_value, list | tuple):
-        return shorten(", ".join(map(str, raw_value)))
-    return shorten(str(raw_value) if _parse_number(raw_value) is None else str(raw_value).replace("-", "−"))
+        return shorten_text(", ".join(map(str, raw_value)))
+    return shorten_text(str(raw_value) if _parse_number(raw_value) is None else str(raw_value).replace("-", "−"))
 
 
 def _explain_invalid_value(raw_value: Any, value: Any) -> str:
@@ -223,7 +223,7 @@ def _write_value(param: Param, value: Any) -> str:
     """Return a value as the page writes it, in Markdown, escaped since it may be typed by a visitor."""
     declared = param.declared
     typed = isinstance(declared, CustomValue) and declared.shown is None
-    return escape_markdown(shorten(declared.format_for_link(value))) if typed else declared.format_for_page(value)
+    return escape_markdown(shorten_text(declared.format_for_link(value))) if typed else declared.format_for_page(value)
 
 
 def _parse_number(value: Any) -> float | None:

@@ -21,7 +21,7 @@ class Redirect:
     other_panel: str
     names: frozenset[str]
 
-    def link(self, former: LinkParameters) -> dict[str, str]:
+    def make_link(self, former: LinkParameters) -> dict[str, str]:
         """Return the link on the other page for a link of the former page.
 
         Example:

@@ -13,7 +13,7 @@ from normviz.describe.wording import format_duration
 from normviz.jobs.failures import describe_error
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.requests import JobRequest, ResultCallback
-from normviz.jobs.speed import SpeedEstimator, guess_factor
+from normviz.jobs.speed import SpeedEstimator, guess_slowdown
 from normviz.ui.sessions import get_current_session
 
 WAIT_SECONDS = 0.25
@@ -29,7 +29,7 @@ MIN_SECONDS_SHOWN = 10.0
 @st.cache_resource
 def get_server_speed() -> SpeedEstimator:
     """Return the measured speed of this server, shared by all of its queues."""
-    return SpeedEstimator(guess_factor)
+    return SpeedEstimator(guess_slowdown)
 
 
 def return_true(jobs: Sequence[Any]) -> bool:
@@ -83,7 +83,7 @@ class PageRun:
     def estimate_seconds(self) -> float:
         """Return the expected seconds until all is done, with the jobs of others before it once it is handed in."""
         if self.request is not None and not self.request.is_over:
-            return self.request.seconds_left
+            return self.request.displayed_seconds_left
         missing = self.find_missing()
         try:
             return self.source.get_queue(missing).estimate_seconds(missing)
@@ -172,7 +172,7 @@ def submit_or_reuse(
     ):
         current_request.renew()
         return current_request
-    request = queue.submit(jobs, keep, partial(get_current_session().on, page))
+    request = queue.submit(jobs, keep, partial(get_current_session().is_on_page, page))
     if current_request is not None:
         current_request.cancel()
     return request
@@ -219,13 +219,13 @@ def format_waiting(request: JobRequest) -> str:
     if not ahead:
         return "Waiting for a worker"
     jobs = "1 job is" if ahead == 1 else f"{ahead} jobs are"
-    return f"Waiting: done in about {format_duration(request.seconds_left)} ({jobs} ahead of yours)"
+    return f"Waiting: done in about {format_duration(request.displayed_seconds_left)} ({jobs} ahead of yours)"
 
 
 def format_progress(request: JobRequest, name: str) -> str:
     """Return how far `name` is and how long the rest takes, or the sentence on a waiting request."""
     if request.is_waiting:
         return format_waiting(request)
-    left = request.seconds_left
+    left = request.displayed_seconds_left
     rest = f", about {format_duration(left)} to go" if left > MIN_SECONDS_SHOWN else ""
     return f"{name}: {request.progress:.0%}{rest}"

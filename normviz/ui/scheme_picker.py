@@ -8,7 +8,7 @@ import streamlit as st
 
 from normviz.charts.curves import to_rgba
 from normviz.core.registry import SCHEMES
-from normviz.describe.wording import summarize_scheme
+from normviz.describe.aims import summarize_scheme
 
 COMMON_SCHEMES = ("batch", "layer", "instance", "group", "rms")
 """Schemes with a pill; a picker of several schemes also has one for no normalization."""
@@ -34,7 +34,7 @@ class ListEntry(NamedTuple):
     line: str
 
 
-def split_common(keys: Sequence[str], several: bool = False) -> tuple[list[str], list[str]]:
+def split_common_schemes(keys: Sequence[str], several: bool = False) -> tuple[list[str], list[str]]:
     """Return the schemes with a pill, and the schemes of the menu in the order of their groups."""
     common = [key for key in (*(["none"] if several else []), *COMMON_SCHEMES) if key in keys]
     order = list(SCHEME_GROUPS)
@@ -45,7 +45,7 @@ def split_common(keys: Sequence[str], several: bool = False) -> tuple[list[str],
 
 def choose_scheme(key: str = "scheme") -> None:
     """Draw the picker of one scheme; `key`: of the choice in the session."""
-    state, (common, rest) = st.session_state, split_common(list(SCHEMES))
+    state, (common, rest) = st.session_state, split_common_schemes(list(SCHEMES))
     pills, menu = make_state_key(key, "common"), make_state_key(key, "more")
     chosen = state[key]
     state[pills] = chosen if chosen in common else None
@@ -116,7 +116,7 @@ def choose_schemes(key: str, keys: Sequence[str], max_chosen: int | None = None)
 
     At `max_chosen` schemes no other can be added, and a line says so.
     """
-    state, (common, rest) = st.session_state, split_common(keys, several=True)
+    state, (common, rest) = st.session_state, split_common_schemes(keys, several=True)
     pills, menu = make_state_key(key, "common"), make_state_key(key, "more")
     full = max_chosen is not None and len(state[key]) >= max_chosen
     with st.container(key=key.replace(" ", "-"), gap="small"):

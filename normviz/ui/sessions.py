@@ -11,11 +11,11 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 PRESENCE_KEY = "presence"
-"""Session key of its `Presence`."""
+"""Session key of its `SessionPresence`."""
 
 
 @dataclass
-class Presence:
+class SessionPresence:
     """One session, which can be queried from any thread.
 
     Attributes:
@@ -26,15 +26,15 @@ class Presence:
     session: str
     page: str = ""
 
-    def on(self, page: str) -> bool:
+    def is_on_page(self, page: str) -> bool:
         """Return True if the session is connected and on this page; False without a server, as in a test."""
         return self.page == page and runtime.exists() and runtime.get_instance().is_active_session(self.session)
 
 
-def get_current_session() -> Presence:
+def get_current_session() -> SessionPresence:
     """Return the presence of the session whose script runs."""
     context = get_script_run_ctx()
-    held: Presence | None = st.session_state.get(PRESENCE_KEY)
+    held: SessionPresence | None = st.session_state.get(PRESENCE_KEY)
     if held is None:
-        held = st.session_state[PRESENCE_KEY] = Presence("" if context is None else context.session_id)
+        held = st.session_state[PRESENCE_KEY] = SessionPresence("" if context is None else context.session_id)
     return held

@@ -40,7 +40,7 @@ class Controls:
                 declared = self.declared[name]
                 WIDGETS[declared.control](declared, self.view, self._make_widget_options(declared))
 
-    def rest(self, *excluded: str) -> None:
+    def draw_rest(self, *excluded: str) -> None:
         """Draw the remaining controls except these, in the order of declaration."""
         self.draw(*(name for name in self.waiting if name not in excluded))
 

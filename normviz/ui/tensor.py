@@ -146,7 +146,7 @@ def format_colour_name(colour: str, scheme: Scheme) -> str:
     return COLOUR_NAMES[colour].replace("x", scheme.symbol)
 
 
-def colour(has_affine: Callable[[View], bool]) -> Param:
+def declare_colour(has_affine: Callable[[View], bool]) -> Param:
     """Return the page value of the cells' colour; `has_affine`: True for views whose scheme has γ or β."""
 
     def nearest(value: Any, view: View) -> str:

@@ -10,7 +10,7 @@ import streamlit as st
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, MAX_DRAWN_ELEMENTS, check_shape
 from normviz.core.registry import Scheme
-from normviz.data.files import PICTURE_SUFFIXES, as_tensor, is_likely_channels_first, name_array_axes, read_file
+from normviz.data.files import PICTURE_SUFFIXES, convert_to_tensor, is_likely_channels_first, name_array_axes, read_file
 from normviz.describe import wording
 from normviz.describe.markdown import escape_markdown
 from normviz.describe.wording import format_shape
@@ -147,7 +147,7 @@ def _take_upload() -> None:
         return
     try:
         found = read_file(file.name, file.getvalue(), MAX_DRAWN_ELEMENTS)
-        check_shape(as_tensor(found.array, file.name).shape, AXES["activation"], MAX_DRAWN_ELEMENTS)
+        check_shape(convert_to_tensor(found.array, file.name).shape, AXES["activation"], MAX_DRAWN_ELEMENTS)
     except InvalidInput as error:
         state["upload error"] = str(error)
         return
@@ -162,7 +162,7 @@ def _take_upload() -> None:
 def _lay_out() -> None:
     """Interpret the axes of the user's own file as the switch says."""
     held: UploadedTensor = st.session_state["own file"]
-    st.session_state["own"] = as_tensor(held.array, held.name, st.session_state["own first"])
+    st.session_state["own"] = convert_to_tensor(held.array, held.name, st.session_state["own first"])
     _use_own_shape()
 
 

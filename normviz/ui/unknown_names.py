@@ -39,10 +39,10 @@ def find_unknown_names(given: Iterable[str], own: Collection[str] = ()) -> list[
     return [name for name in foreign if name not in own and name not in list_known_names()]
 
 
-def shorten(text: str) -> str:
+def shorten_text(text: str) -> str:
     """Return a text, cut to the length of a note with an ellipsis.
 
-    >>> shorten("a" * 41) == "a" * 39 + "…"
+    >>> shorten_text("a" * 41) == "a" * 39 + "…"
     True
     """
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
@@ -65,6 +65,8 @@ def describe_unknown_names(
             start, other_names, n=1, cutoff=MIN_SIMILARITY
         )
         meant = f" Did you mean “{escape_markdown(alike[0])}”?" if alike else ""
-        lines.append(f"“{escape_markdown(shorten(name))}” in the link is ignored: no setting has this name.{meant}")
+        lines.append(
+            f"“{escape_markdown(shorten_text(name))}” in the link is ignored: no setting has this name.{meant}"
+        )
     more = len(unknown) - len(lines)
     return [*lines, f"So are {more} more." if more > 1 else "So is 1 more."] if more else lines

@@ -47,8 +47,8 @@ def played(server: str, page: Page) -> Played:
 def test_the_training_is_played_in_the_browser(played):
     played.open()
     results, scheme = TableResults(), SCHEMES["batch"]
-    results.fill([scheme], SETTING)
-    losses = results.losses(scheme, SETTING)[:, [ORIGINAL, find_network_index(TRANSFORMATIONS["case-rescaling"])]]
+    results.compute_missing([scheme], SETTING)
+    losses = results.get_losses(scheme, SETTING)[:, [ORIGINAL, find_network_index(TRANSFORMATIONS["case-rescaling"])]]
     expect(played.says).to_be_hidden()
     assert played.hidden() == 0
     assert f"Final loss: {losses[-1, 0]:.3g} (network), {losses[-1, 1]:.3g} (twin)." in played.page.inner_text("body")

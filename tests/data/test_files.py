@@ -17,12 +17,19 @@ from strategies import examples
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import MAX_DRAWN_ELEMENTS
 from normviz.data.bounds import MAX_PIXELS, MAX_UNPACKED_BYTES, MAX_UPLOAD_BYTES
-from normviz.data.files import as_tensor, is_likely_channels_first, name_array_axes, read_file, read_npy, read_npz
+from normviz.data.files import (
+    convert_to_tensor,
+    is_likely_channels_first,
+    name_array_axes,
+    read_file,
+    read_npy,
+    read_npz,
+)
 
 
 def read_upload(name, content, most=MAX_DRAWN_ELEMENTS, channels_first=False):
     """A file as an (N, H, W, C) array."""
-    return as_tensor(read_file(name, content, most).array, name, channels_first)
+    return convert_to_tensor(read_file(name, content, most).array, name, channels_first)
 
 
 def npy(array, **options):
@@ -86,7 +93,7 @@ def test_nan_and_inf_are_data_too():
 
 
 def test_a_longdouble_beyond_float64_becomes_infinite_without_a_warning():
-    assert np.isinf(as_tensor(np.array([np.finfo(np.longdouble).max]))).all()
+    assert np.isinf(convert_to_tensor(np.array([np.finfo(np.longdouble).max]))).all()
 
 
 @pytest.mark.parametrize(
@@ -148,7 +155,7 @@ def test_names_do_not_count_among_the_numbers():
 )
 def test_channels_may_come_first(shape, first, axes, becomes):
     array = np.arange(np.prod(shape), dtype=float).reshape(shape)
-    x = as_tensor(array, channels_first=first)
+    x = convert_to_tensor(array, channels_first=first)
     assert (name_array_axes(shape, first), x.shape) == (tuple(axes), becomes)
     moved = np.moveaxis(array, axes.index("C"), -1)
     np.testing.assert_array_equal(x.reshape(moved.shape), moved)
@@ -329,7 +336,7 @@ def test_bad_files_are_refused_in_one_line(case):
 )
 def test_arrays_that_are_no_tensor_are_refused(array):
     with pytest.raises(InvalidInput):
-        as_tensor(array)
+        convert_to_tensor(array)
 
 
 mutations = st.lists(

@@ -17,10 +17,10 @@ from normviz.jobs.job_queue import JobQueue
 from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import cost, twins
 from normviz.train.setting import Setting
-from normviz.train.stack import Stack
+from normviz.train.stack import NetworkStack
 from normviz.train.twins import train_stepwise, train_twins
 
-WITHOUT = [scheme for scheme in SCHEMES.values() if not Stack.waits_for_device(scheme)]
+WITHOUT = [scheme for scheme in SCHEMES.values() if not NetworkStack.waits_for_device(scheme)]
 BETWEEN = [SCHEMES[key] for key in ("batch", "spectral", "layer", "rms", "spectral", "weight")]
 """Captured blocks with steps between that cannot be captured."""
 

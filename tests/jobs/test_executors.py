@@ -9,7 +9,7 @@ from work import Count, Endless, Fails
 
 from normviz.core.registry import SCHEMES
 from normviz.jobs import executors
-from normviz.jobs.executors import create_thread_pool, limit_to_one_core, perform
+from normviz.jobs.executors import create_thread_pool, limit_to_one_core, perform_job
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.process_executor import ProcessExecutor
 from normviz.jobs.spec import compute_digest
@@ -59,16 +59,16 @@ def until(check):
 
 def test_a_job_is_asked_before_every_step_and_tells_at_intervals(monkeypatch):
     control = Counted(3)
-    assert perform(Count(5), control)[0] == (0, 1, 2)
+    assert perform_job(Count(5), control)[0] == (0, 1, 2)
     assert control.told == [(1 / 5, (0,))]  # the first at once
     monkeypatch.setattr(executors, "REPORT_SECONDS", 0.0)
     control = Counted(9)
-    assert perform(Count(3), control)[0] == (0, 1, 2)
+    assert perform_job(Count(3), control)[0] == (0, 1, 2)
     assert control.told == [(1 / 3, (0,)), (2 / 3, (0, 1))]  # and not what is the result
 
 
 def test_a_job_that_is_stopped_before_it_starts_does_nothing():
-    assert perform(Fails("was started"), Counted(0)) is None
+    assert perform_job(Fails("was started"), Counted(0)) is None
 
 
 def test_a_training_in_another_process_gives_the_same(processes):

@@ -111,8 +111,8 @@ def test_one_process_has_all_jobs_of_the_gpu(there, monkeypatch):
     pool = SingleGpuExecutor(16)
     jobs = [Trains(), Count(1), Trains("cuda"), Trains("cpu"), Trains()]
     for job in jobs:
-        pool.submit(executors.perform, job, None)
-    pool.warm()
+        pool.submit(executors.perform_job, job, None)
+    pool.start_workers()
     others, single = pools
     assert (others.workers, single.workers) == (16, 1)
     assert single.jobs == ([jobs[0], jobs[2], jobs[4]] if there else [])

@@ -8,9 +8,9 @@ from pretend import SOON, Kept
 from work import CONTEXT, Count, Endless, Trains, set_up_a_gpu
 
 from normviz.jobs import executors, limits
-from normviz.jobs.executors import create_thread_pool, perform
+from normviz.jobs.executors import create_thread_pool, perform_job
 from normviz.jobs.job_queue import JobQueue
-from normviz.jobs.limits import NO_LIMITS, LimitExceeded, Limits, read_resident_memory
+from normviz.jobs.limits import NO_LIMITS, JobLimits, LimitExceeded, read_resident_memory
 from normviz.jobs.process_executor import ProcessExecutor
 
 
@@ -31,7 +31,7 @@ class Heard:
 def test_a_job_that_takes_too_long_is_ended_with_what_it_has_so_far():
     control = Heard()
     with pytest.raises(LimitExceeded, match=r"ended after 0 s, the most that one may take here; fewer steps"):
-        perform(Endless(), control, Limits(seconds=0.0))
+        perform_job(Endless(), control, JobLimits(seconds=0.0))
     assert control.told == [1]
 
 
@@ -42,7 +42,7 @@ def test_a_job_that_takes_too_much_memory_is_ended(monkeypatch):
     with pytest.raises(
         LimitExceeded, match=r"had taken 200 MB of main memory; 100 MB is the most here\. A smaller batch"
     ):
-        perform(Endless(), control, Limits(memory=100 * 2**20))
+        perform_job(Endless(), control, JobLimits(memory=100 * 2**20))
     assert next(held) == 6 * 2**30  # after the second step
 
 
@@ -52,19 +52,19 @@ def test_a_job_that_takes_too_much_of_a_gpu_is_ended(monkeypatch):
     with pytest.raises(
         LimitExceeded, match=r"had taken 63% of the GPU's memory; 50% is the most here\. A smaller batch"
     ):
-        perform(Endless(), Heard(), Limits(device=0.5))
+        perform_job(Endless(), Heard(), JobLimits(device=0.5))
 
 
 def test_what_a_gpu_takes_of_main_memory_to_set_itself_up_is_not_the_jobs():
     with ProcessExecutor(1, initializer=set_up_a_gpu) as pool:
-        request = JobQueue(pool, limits=Limits(memory=CONTEXT // 2), lease=60.0).submit([Trains()], kept := Kept())
+        request = JobQueue(pool, limits=JobLimits(memory=CONTEXT // 2), lease=60.0).submit([Trains()], kept := Kept())
         assert request.wait(60.0)
     assert request.error is None
     assert kept[-1][1] == CONTEXT
 
 
 def test_a_job_within_its_limits_comes_to_its_end():
-    assert perform(Count(3), Heard(), Limits(seconds=SOON, memory=2**30))[0] == (0, 1, 2)
+    assert perform_job(Count(3), Heard(), JobLimits(seconds=SOON, memory=2**30))[0] == (0, 1, 2)
 
 
 def test_limits_that_are_nowhere_set_are_never_met():
@@ -73,7 +73,7 @@ def test_limits_that_are_nowhere_set_are_never_met():
 
 def test_the_limits_of_a_queue_hold_for_its_jobs():
     with create_thread_pool(1) as pool:
-        request = JobQueue(pool, limits=Limits(seconds=0.0)).submit([Endless(), Count(1)], Kept())
+        request = JobQueue(pool, limits=JobLimits(seconds=0.0)).submit([Endless(), Count(1)], Kept())
         assert request.wait(SOON)
         assert isinstance(request.error, LimitExceeded)
 

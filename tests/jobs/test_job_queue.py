@@ -50,7 +50,7 @@ def test_the_jobs_of_a_request_go_one_after_the_other(slow, later):
     request = slow.submit([Count(1), Count(2), Count(3)], kept := Kept())
     for done in range(3):
         assert request.progress == pytest.approx(done / 3)
-        assert [function for _, function, _ in later.waiting] == [executors.perform]
+        assert [function for _, function, _ in later.waiting] == [executors.perform_job]
         later.work()
     assert later.waiting == []
     assert request.is_over

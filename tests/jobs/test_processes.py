@@ -14,10 +14,10 @@ from work import Count, Does, Endless, Fails, leaves, process
 
 from normviz.core.errors import InvalidInput
 from normviz.jobs import process_executor
-from normviz.jobs.executors import perform
+from normviz.jobs.executors import perform_job
 from normviz.jobs.failures import locate_error
 from normviz.jobs.job_queue import JobQueue
-from normviz.jobs.limits import LimitExceeded, Limits
+from normviz.jobs.limits import JobLimits, LimitExceeded
 from normviz.jobs.process_executor import ProcessExecutor, WorkerLost
 from normviz.jobs.worker import NICENESS
 
@@ -128,11 +128,11 @@ def test_a_worker_that_died_while_it_had_nothing_to_do_is_not_missed(queue):
 
 def test_nor_where_its_end_was_not_known_yet_when_it_was_chosen(queue, monkeypatch):
     process = result(queue, "process")
-    really, believed = process_executor.Worker.is_ready.fget, iter([True])
+    really, believed = process_executor.WorkerProcess.is_ready.fget, iter([True])
     os.kill(process, 9)
     until(lambda: gone(process))
     monkeypatch.setattr(
-        process_executor.Worker, "is_ready", property(lambda worker: next(believed, False) or really(worker))
+        process_executor.WorkerProcess, "is_ready", property(lambda worker: next(believed, False) or really(worker))
     )
     assert result(queue, "process") != process
 
@@ -152,8 +152,8 @@ def test_a_job_that_does_not_stop_in_its_step_is_ended_after_a_while(queue, monk
 @pytest.mark.parametrize(
     ("what", "limits", "words"),
     [
-        ("hangs", Limits(seconds=0.0), "after 0 s"),
-        ("holds", Limits(memory=2**27), "128 MB is the most here"),
+        ("hangs", JobLimits(seconds=0.0), "after 0 s"),
+        ("holds", JobLimits(memory=2**27), "128 MB is the most here"),
     ],
 )
 def test_a_job_over_its_limits_in_one_step_is_ended_after_a_while(pool, monkeypatch, what, limits, words):
@@ -168,8 +168,8 @@ def test_a_job_over_its_limits_in_one_step_is_ended_after_a_while(pool, monkeypa
 def test_a_job_over_its_limits_ends_by_itself_and_its_worker_goes_on(queue, pool):
     process = result(queue, "process")
     for job, limits, words in (
-        (Endless(), Limits(seconds=0.0), "after 0 s"),
-        (Does("holds_on"), Limits(memory=2**27), "128 MB is the most here"),
+        (Endless(), JobLimits(seconds=0.0), "after 0 s"),
+        (Does("holds_on"), JobLimits(memory=2**27), "128 MB is the most here"),
     ):
         request = JobQueue(pool, lease=STARTED, limits=limits).submit([job], Kept())
         assert request.wait(STARTED)
@@ -206,7 +206,7 @@ def test_an_error_says_where_it_was_in_the_other_process(queue):
 
 def test_a_job_that_nobody_wants_any_more_when_its_turn_comes_takes_no_worker():
     with ProcessExecutor(1, initializer=process) as pool:
-        assert pool.submit(perform, Fails("was started"), Stopped()).result(STARTED) is None
+        assert pool.submit(perform_job, Fails("was started"), Stopped()).result(STARTED) is None
         assert pool._free == []
 
 
@@ -243,8 +243,8 @@ def test_an_error_in_keeping_a_report_is_an_error_of_the_job_and_ends_it(queue):
 
 def test_workers_are_warmed_once_and_no_more_than_there_may_be():
     with ProcessExecutor(2, initializer=process) as pool:
-        pool.warm()
-        pool.warm()
+        pool.start_workers()
+        pool.start_workers()
         warmed = {worker.number for worker in pool._free}
         assert len(warmed) == 2
         assert result(JobQueue(pool, lease=STARTED), "process") in warmed

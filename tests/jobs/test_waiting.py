@@ -52,17 +52,17 @@ def class_of_thirty(server):
 def test_the_last_of_thirty_is_told_the_wait_for_all_that_comes_before(server):
     requests = [submit(server, [Count(4, pause=k), Count(4, pause=-1 - k)]) for k in range(CLASS)]
     assert requests[-1].jobs_ahead == 2 * (CLASS - 1)
-    assert requests[-1].seconds_left == pytest.approx(2 * CLASS * 4 / 2, rel=0.05)
+    assert requests[-1].displayed_seconds_left == pytest.approx(2 * CLASS * 4 / 2, rel=0.05)
     assert requests[0].jobs_ahead == 0  # both are at work
     assert requests[1].jobs_ahead == 2 + CLASS - 2  # those, and one of each before its second
 
 
 def test_position_and_wait_never_grow_while_a_class_waits(class_of_thirty, later, clock):
-    before = [(request.jobs_ahead, request.seconds_left) for request in class_of_thirty]
+    before = [(request.jobs_ahead, request.displayed_seconds_left) for request in class_of_thirty]
     ended = {}
     while later.waiting:
         finish_next(later, clock)
-        now = [(request.jobs_ahead, request.seconds_left) for request in class_of_thirty]
+        now = [(request.jobs_ahead, request.displayed_seconds_left) for request in class_of_thirty]
         for (position, left), (position_before, left_before) in zip(now, before, strict=True):
             assert position <= position_before
             assert left <= left_before + 1e-9
@@ -73,7 +73,7 @@ def test_position_and_wait_never_grow_while_a_class_waits(class_of_thirty, later
 
 
 def test_the_wait_that_is_told_comes_true(class_of_thirty, later, clock):
-    told = [request.seconds_left for request in class_of_thirty]
+    told = [request.displayed_seconds_left for request in class_of_thirty]
     took = {}
     while later.waiting:
         finish_next(later, clock)
@@ -127,19 +127,19 @@ def test_a_request_that_goes_on_after_a_pause_comes_after_those_of_the_latest_ro
 
 
 def test_the_time_that_is_left_is_modelled_before_anything_is_measured(slow):
-    assert submit(slow, [Count(5), Count(15)]).seconds_left == 20.0
+    assert submit(slow, [Count(5), Count(15)]).displayed_seconds_left == 20.0
 
 
 def test_jobs_of_one_request_share_the_workers(server):
     assert server.estimate_seconds([Count(4)]) == 4.0
     assert server.estimate_seconds([Count(4, pause=k) for k in range(8)]) == 18.0  # 16 where all end at once
-    assert submit(server, [Count(4, pause=k) for k in range(8)]).seconds_left == 18.0
+    assert submit(server, [Count(4, pause=k) for k in range(8)]).displayed_seconds_left == 18.0
 
 
 def test_who_joins_a_job_waits_for_it_once(server):
     requests = [submit(server, [Count(4), Count(8)]) for _ in range(CLASS)]
     assert {request.jobs_ahead for request in requests} == {0}
-    assert {request.seconds_left for request in requests} == {10.0}
+    assert {request.displayed_seconds_left for request in requests} == {10.0}
 
 
 def test_the_estimate_follows_the_machine_while_a_job_runs(slow, later, clock):
@@ -148,11 +148,11 @@ def test_the_estimate_follows_the_machine_while_a_job_runs(slow, later, clock):
     control = later.take()
     clock.now = 7.0  # a worker that imports first
     control.report_progress(0.05, None)
-    assert request.seconds_left == pytest.approx(19.0)
+    assert request.displayed_seconds_left == pytest.approx(19.0)
     clock.now = 27.0
     control.report_progress(0.3, None)  # five modelled seconds took twenty
-    assert request.seconds_left == pytest.approx(14 * 4, rel=0.15)
-    assert waits.seconds_left == pytest.approx((14 + 10) * 4, rel=0.15)
+    assert request.displayed_seconds_left == pytest.approx(14 * 4, rel=0.15)
+    assert waits.displayed_seconds_left == pytest.approx((14 + 10) * 4, rel=0.15)
 
 
 def test_the_next_job_of_a_kind_is_expected_to_take_as_long_as_the_last_ones(slow, later, clock):
@@ -167,24 +167,24 @@ def test_the_next_job_of_a_kind_is_expected_to_take_as_long_as_the_last_ones(slo
 
 def test_one_short_job_decides_little_and_no_factor_is_beyond_bounds():
     told = SpeedEstimator()
-    assert told.estimate_factor("training") == 1.0
-    told.add("training", 0.3, 0.1)
-    assert told.estimate_factor("training") == pytest.approx(1.2, abs=0.05)
-    told.add("training", 600.0, 200.0)
-    assert told.estimate_factor("training") == pytest.approx(3.0, abs=0.2)
-    told.add("stuck", 1e6, 1.0)
-    assert told.estimate_factor("stuck") == MAX_FACTOR
-    told.add("instant", 0.0, 1e6)
-    assert told.estimate_factor("instant") == pytest.approx(1 / 11)
+    assert told.estimate_slowdown("training") == 1.0
+    told.add_measurement("training", 0.3, 0.1)
+    assert told.estimate_slowdown("training") == pytest.approx(1.2, abs=0.05)
+    told.add_measurement("training", 600.0, 200.0)
+    assert told.estimate_slowdown("training") == pytest.approx(3.0, abs=0.2)
+    told.add_measurement("stuck", 1e6, 1.0)
+    assert told.estimate_slowdown("stuck") == MAX_FACTOR
+    told.add_measurement("instant", 0.0, 1e6)
+    assert told.estimate_slowdown("instant") == pytest.approx(1 / 11)
 
 
 def test_a_machine_that_is_free_again_is_soon_known_to_be():
     told = SpeedEstimator()
     for _ in range(10):
-        told.add("training", 80.0, 20.0)
-    assert told.estimate_factor("training") > 3.5
-    told.add("training", 20.0, 20.0)
-    assert 1.0 < told.estimate_factor("training") < 2.1
+        told.add_measurement("training", 80.0, 20.0)
+    assert told.estimate_slowdown("training") > 3.5
+    told.add_measurement("training", 20.0, 20.0)
+    assert 1.0 < told.estimate_slowdown("training") < 2.1
 
 
 def test_a_run_that_starts_anew_has_come_nowhere(slow, later, clock):
@@ -195,13 +195,13 @@ def test_a_run_that_starts_anew_has_come_nowhere(slow, later, clock):
     control.report_progress(0.8, None)
     assert request.progress == 0.8
     control.restart()
-    assert (request.progress, request.seconds_left) == (0.0, 10.0)
+    assert (request.progress, request.displayed_seconds_left) == (0.0, 10.0)
     clock.now = 20.0
     control.report_progress(0.1, None)
     clock.now = 21.0
     control.report_progress(0.2, None)
     assert request.progress == 0.2
-    assert request.seconds_left == pytest.approx(8.0)  # the time before it started anew is no measure
+    assert request.displayed_seconds_left == pytest.approx(8.0)  # the time before it started anew is no measure
 
 
 def test_a_machine_is_guessed_before_its_first_job(monkeypatch):
@@ -209,26 +209,26 @@ def test_a_machine_is_guessed_before_its_first_job(monkeypatch):
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     for load, factor in ((0.3, 1.5), (8.0, 6.0)):
         monkeypatch.setattr("os.getloadavg", lambda load=load: (load, 0, 0), raising=False)
-        assert speed.guess_factor() == factor
-    told = SpeedEstimator(speed.guess_factor)
-    assert told.estimate_factor("training") == 6.0
-    told.add("training", 100.0, 100.0)
-    assert told.estimate_factor("training") < 1.5  # what is measured counts more
+        assert speed.guess_slowdown() == factor
+    told = SpeedEstimator(speed.guess_slowdown)
+    assert told.estimate_slowdown("training") == 6.0
+    told.add_measurement("training", 100.0, 100.0)
+    assert told.estimate_slowdown("training") < 1.5  # what is measured counts more
 
 
 def test_this_machine_is_measured():
-    assert 0.05 < speed.measure_processor() < 20
+    assert 0.05 < speed.measure_slowdown() < 20
 
 
 def run_slowly(slow, later, clock, rate):
     """What is shown twice a second of a job of seven seconds, with what is true; `rate`: of its work, by the time."""
     request = submit(slow, [Count(7)])
-    shown, control, done, past = [request.seconds_left], later.take(), 0.0, []
+    shown, control, done, past = [request.displayed_seconds_left], later.take(), 0.0, []
     while done < 7:
         clock.now += 0.5
         done += 0.5 * rate(clock.now)
         control.report_progress(min(done / 7, 1.0), None)
-        shown.append(request.seconds_left)
+        shown.append(request.displayed_seconds_left)
         past.append(clock.now)
     return shown, past[-1]
 

@@ -24,11 +24,13 @@ def test_it_keeps_and_uses_averages_as_torch_nn_does(shape, layer):
             one = layer(5, eps=EPS, momentum=momentum, affine=False)
             stack = BatchNorm(5, MOMENTA, (2, 2), EPS, torch.zeros(()))
             for batch in x:
-                torch.testing.assert_close(stack.train(batch)[way, network], first(one, batch[way, network]))
+                torch.testing.assert_close(
+                    stack.normalize_in_training(batch)[way, network], first(one, batch[way, network])
+                )
             torch.testing.assert_close(stack.mean[which, way, network], one.running_mean)
             torch.testing.assert_close(stack.variance[which, way, network], one.running_var)
             expected = first(one.eval(), unseen[way, network])
-            torch.testing.assert_close(stack.infer(unseen, which)[way, network], expected)
+            torch.testing.assert_close(stack.normalize_in_inference(unseen, which)[way, network], expected)
 
 
 def first(layer, x):
@@ -64,7 +66,7 @@ class Plain(nn.Module):
 def test_a_network_is_tuned_as_with_torch_nn(mode, frozen):
     torch.manual_seed(0)
     before = TunedNetworks((0, 7), (6, 4), 0.1, EPS, CPU)
-    before.logits(torch.rand(2, 16, 64), BatchNorm.train, new=False)
+    before.logits(torch.rand(2, 16, 64), BatchNorm.normalize_in_training, new=False)
     tuned = before.replicate(2, [0.3])
     one = Plain(tuned, 1, 1, 0.3)
     one.train(mode == "train")
@@ -91,12 +93,12 @@ def test_a_network_is_tuned_as_with_torch_nn(mode, frozen):
 
 def test_what_is_copied_leaves_the_first_as_it_was():
     before = TunedNetworks((0,), (6,), 0.1, EPS, CPU)
-    before.logits(torch.rand(1, 8, 64), BatchNorm.train, new=False)
+    before.logits(torch.rand(1, 8, 64), BatchNorm.normalize_in_training, new=False)
     kept = [before.norms[0].mean.clone(), before.weights[0].clone()]
     after = before.replicate(3, MOMENTA)
     assert after.norms[0].mean.shape == (3, 3, 1, 6)
     torch.testing.assert_close(after.norms[0].mean[2, 1], kept[0][0, 0])
-    after.logits(torch.rand(1, 8, 64), BatchNorm.train, new=True)
+    after.logits(torch.rand(1, 8, 64), BatchNorm.normalize_in_training, new=True)
     after.weights[0] += 1
     assert before.norms[0].mean.equal(kept[0])
     assert before.weights[0].equal(kept[1])

@@ -8,7 +8,7 @@ from torch import nn
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.train.conv import Conv, split_pictures
 from normviz.train.learning import Trainer, cross_entropy
-from normviz.train.norm import Norm
+from normviz.train.norm import NormLayer
 
 EPS = 1e-3
 CPU = torch.device("cpu")
@@ -91,16 +91,18 @@ def test_batch_norm_infers_as_torch_nn_does(batches):
     one = Plain(network, "batch", 0, 0, PADDED)
     for batch in x:
         one(batch)
-    network.logits(x.flatten(0, 1)[None], Norm.collect_statistics)
+    network.logits(x.flatten(0, 1)[None], NormLayer.collect_statistics)
     unseen = split_pictures(CPU).test[0][:5]
-    torch.testing.assert_close(network.logits(unseen[None], Norm.infer)[0, 0], one.eval()(unseen), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        network.logits(unseen[None], NormLayer.normalize_in_inference)[0, 0], one.eval()(unseen), rtol=1e-4, atol=1e-5
+    )
 
 
 def test_units_are_look_at_one_by_one(batches):
     network = stack(["batch", "layer"], SHRINKING)
     x = batches[0].flatten(0, 1)[None]
     summed, units = next(network.iterate_layers(x))
-    logits, (look, _) = network.measure_responses(x, Norm.__call__)
+    logits, (look, _) = network.measure_responses(x, NormLayer.__call__)
     torch.testing.assert_close(logits, network.logits(x))
     at = summed[1, 0, :, 2, 3]
     assert look.on[1, 0, 2, 3] == pytest.approx((units[1, 0, :, 2, 3] > 0).numpy().mean())

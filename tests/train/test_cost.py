@@ -95,7 +95,7 @@ def test_a_large_gpu_captures_what_a_cpu_cuts_into_small_blocks():
     assert cost.find_block_size(setting, cost.CPU_BUDGET) < networks
     assert cost.find_max_schemes(setting, networks) == 1
     assert cost.find_max_schemes(setting, networks, large) >= len(SCHEMES)
-    assert cost.fits_as_one(setting, len(SCHEMES), networks, large)
+    assert cost.fits_one_block(setting, len(SCHEMES), networks, large)
 
 
 def test_a_gpus_budget_follows_what_is_free_and_how_fast_it_is():

@@ -10,7 +10,7 @@ from normviz.core.registry import SCHEMES, get_scheme
 from normviz.data.digits import load_digit_split
 from normviz.train.dense import Dense, load_rows, trim_to_batches
 from normviz.train.learning import Trainer, cross_entropy
-from normviz.train.norm import Norm
+from normviz.train.norm import NormLayer
 
 EPS, BATCH, WIDTHS, SEEDS, RATE = 1e-3, 16, (12, 8), (0, 7), 0.3
 
@@ -94,13 +94,16 @@ def test_two_steps_of_training_and_the_inference_behind_them_are_those_of_torch_
         optimizer.step()
         learner.step(cross_entropy(logits, labels))
     settling, unseen = examples(count=5 * BATCH)[0], examples(1000, 7)[0]
-    stack.logits(settling[None], Norm.collect_statistics)
+    stack.logits(settling[None], NormLayer.collect_statistics)
     if key == "batch":
         plain.norms.apply(lambda each: each.reset_running_stats() if hasattr(each, "reset_running_stats") else None)
     for each in settling.split(BATCH):
         plain(each)
     torch.testing.assert_close(
-        stack.logits(unseen[None], Norm.infer)[place, network], plain.eval()(unseen), rtol=1e-6, atol=1e-8
+        stack.logits(unseen[None], NormLayer.normalize_in_inference)[place, network],
+        plain.eval()(unseen),
+        rtol=1e-6,
+        atol=1e-8,
     )
 
 
@@ -147,7 +150,7 @@ def test_every_scheme_gives_numbers_in_training_and_in_inference(key):
     stack = stacked((key,), dtype=torch.float32)
     x, labels = (each.to(dtype) for each, dtype in zip(examples(), (torch.float32, torch.int64), strict=True))
     Trainer(stack.parameters, "adam", 0.01).step(cross_entropy(stack.logits(x[None]), labels))
-    for how in (Norm.collect_statistics, Norm.infer):
+    for how in (NormLayer.collect_statistics, NormLayer.normalize_in_inference):
         assert stack.logits(x[None], how).isfinite().all()
 
 

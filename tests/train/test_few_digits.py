@@ -8,7 +8,7 @@ from normviz.core.registry import SCHEMES
 from normviz.train.dense import Dense, return_unchanged
 from normviz.train.dropout import Dropout
 from normviz.train.learning import Trainer, cross_entropy
-from normviz.train.norm import Norm
+from normviz.train.norm import NormLayer
 from normviz.train.small_training_set import SmallTrainingSet
 
 CPU = torch.device("cpu")
@@ -93,8 +93,8 @@ def test_errors_are_those_of_the_kept_statistics():
     few, network = SmallTrainingSet((3, 4), 20, BATCH, CPU), stack(["batch", "layer"], dtype=torch.float32)
     found = few.measure_errors(network)
     seen, unseen = found["training"], found["test"]
-    network.logits(few.x[:, :16], Norm.collect_statistics)
-    told = network.logits(few.x, Norm.infer).argmax(-1)
+    network.logits(few.x[:, :16], NormLayer.collect_statistics)
+    told = network.logits(few.x, NormLayer.normalize_in_inference).argmax(-1)
     np.testing.assert_allclose(seen, (told != few.labels).float().mean(-1))
     assert unseen.shape == (2, 2)
     assert return_unchanged(few.x) is few.x

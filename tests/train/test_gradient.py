@@ -17,10 +17,10 @@ from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.train import cost, step_functions, twins
-from normviz.train.gradient import FieldAverage, GeneralForm, SpectralForm, WhiteningForm
+from normviz.train.gradient import FORMS, WhiteningForm
 from normviz.train.problem import NETWORKS, make_problem
 from normviz.train.setting import Setting
-from normviz.train.stack import INITIAL_BIAS, Stack
+from normviz.train.stack import INITIAL_BIAS, NetworkStack
 from normviz.train.twins import train_twins
 
 SHAPE = (4, 3, 3, 6)
@@ -42,15 +42,7 @@ def agree(scheme, eps, seed=0):
     reference = normalize(z, scheme, eps).xhat
     (wanted,) = torch.autograd.grad(reference, z, g)
     with torch.no_grad():
-        if scheme.kind.divides_by_singular_value:
-            form = SpectralForm()
-        elif scheme.kind.divides_by_matrix:
-            form = WhiteningForm(scheme.count_matrices(SHAPE), eps)
-        else:
-            averages = (
-                None if f is None else FieldAverage(f, SHAPE, z) for f in (scheme.summation, scheme.suppression)
-            )
-            form = GeneralForm(*averages, eps, scheme.compute_scale(SHAPE))
+        form = FORMS[scheme.kind.key](scheme, SHAPE, eps, z)
         assert torch.allclose(form.forward(z), reference, rtol=1e-9, atol=1e-9)
         assert torch.allclose(form.backward(g), wanted, rtol=1e-8, atol=1e-8 * wanted.abs().max())
 
@@ -195,7 +187,7 @@ class NoLists(TorchFunctionMode):
 def test_a_step_never_waits_for_its_device(optimizer, layer, dtype):
     setting, schemes = (
         Setting(layer=layer, optimizer=optimizer, dtype=dtype),
-        [s for s in MIXED if not Stack.waits_for_device(s)],
+        [s for s in MIXED if not NetworkStack.waits_for_device(s)],
     )
     meta, storage = torch.device("meta"), getattr(torch, setting.storage)  # computes nothing, and has no numbers
     losses = torch.empty(setting.steps, len(schemes), len(NETWORKS), device=meta, dtype=storage)
@@ -208,7 +200,7 @@ def test_a_step_never_waits_for_its_device(optimizer, layer, dtype):
 def test_what_waits_for_a_device_is_no_part_of_what_is_captured():
     blocks = list(twins._split_into_blocks(MIXED, len(NETWORKS), Setting(), as_one=True, budget=cost.CPU_BUDGET))
     assert [scheme for rows, _ in blocks for scheme in MIXED[rows]] == MIXED
-    assert all(len({Stack.waits_for_device(scheme) for scheme in MIXED[rows]}) == 1 for rows, _ in blocks)
+    assert all(len({NetworkStack.waits_for_device(scheme) for scheme in MIXED[rows]}) == 1 for rows, _ in blocks)
     assert all(columns == slice(0, len(NETWORKS)) for _, columns in blocks)
 
 

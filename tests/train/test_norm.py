@@ -9,7 +9,7 @@ from normviz.core.fields import Field
 from normviz.core.kinds.whitening import compute_inverse_root
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.train.norm import Norm, create_weight_norm
+from normviz.train.norm import NormLayer, create_weight_norm
 
 SHAPE = (4, 3, 2, 6)
 EPS = 1e-3
@@ -24,7 +24,7 @@ def numbers(*shape, seed=0):
 
 
 def norm(*schemes, shape=SHAPE, eps=EPS):
-    return Norm(schemes, shape, eps, LIKE)
+    return NormLayer(schemes, shape, eps, LIKE)
 
 
 def agree(layer, schemes, x, eps):
@@ -72,7 +72,7 @@ def test_what_is_given_is_not_overwritten():
     first = x.clone()
     layer(x[:, :, : SHAPE[0]])
     layer.collect_statistics(x)
-    layer.infer(x)
+    layer.normalize_in_inference(x)
     assert torch.equal(x, first)
 
 
@@ -99,20 +99,22 @@ UNSEEN = 1 + numbers(7, *SHAPE[1:], seed=9)
 
 def test_inference_of_batch_norm():
     layer, batches = settled(SCHEMES["batch"])
-    torch.testing.assert_close(layer.infer(UNSEEN[None, None])[0, 0], by_batch_norm(batches, UNSEEN))
+    torch.testing.assert_close(layer.normalize_in_inference(UNSEEN[None, None])[0, 0], by_batch_norm(batches, UNSEEN))
 
 
 def test_inference_of_ghost_batches_is_that_of_batch_norm_on_smaller_ones():
     layer, batches = settled(GHOST)
     halves = batches.unflatten(1, (2, -1)).flatten(0, 1)
-    torch.testing.assert_close(layer.infer(UNSEEN[None, None])[0, 0], by_batch_norm(halves, UNSEEN))
+    torch.testing.assert_close(layer.normalize_in_inference(UNSEEN[None, None])[0, 0], by_batch_norm(halves, UNSEEN))
 
 
 @pytest.mark.parametrize("key", ["none", "layer", "layer-channels", "instance", "group", "rms", "divisive"])
 def test_schemes_of_an_example_alone_keep_nothing(key):
     scheme = SCHEMES[key]
     layer, _ = settled(scheme)
-    torch.testing.assert_close(layer.infer(UNSEEN[None, None])[0, 0], normalize(UNSEEN, scheme, EPS).xhat)
+    torch.testing.assert_close(
+        layer.normalize_in_inference(UNSEEN[None, None])[0, 0], normalize(UNSEEN, scheme, EPS).xhat
+    )
 
 
 def test_inference_of_whitening():
@@ -124,7 +126,7 @@ def test_inference_of_whitening():
     )
     v = (UNSEEN - means.mean(0)).unflatten(-1, (2, -1))
     wanted = torch.einsum("nhwgd,gde->nhwge", v, matrices.mean(0)).flatten(-2)
-    torch.testing.assert_close(layer.infer(UNSEEN[None, None])[0, 0], wanted)
+    torch.testing.assert_close(layer.normalize_in_inference(UNSEEN[None, None])[0, 0], wanted)
 
 
 def test_inference_where_only_what_is_averaged_mixes_examples():
@@ -132,7 +134,7 @@ def test_inference_where_only_what_is_averaged_mixes_examples():
     layer, batches = settled(SCHEMES["custom"].with_fields(*fields))
     v = UNSEEN - batches.mean((0, 1, 2, 3))
     wanted = v / torch.sqrt(v.square().mean(-1, keepdim=True) + EPS)
-    torch.testing.assert_close(layer.infer(UNSEEN[None, None])[0, 0], wanted)
+    torch.testing.assert_close(layer.normalize_in_inference(UNSEEN[None, None])[0, 0], wanted)
 
 
 def test_inference_where_only_what_divides_mixes_examples():
@@ -140,14 +142,14 @@ def test_inference_where_only_what_divides_mixes_examples():
     layer, batches = settled(SCHEMES["custom"].with_fields(*fields))
     squares = (batches - batches.mean(-1, keepdim=True)).square().mean((0, 1, 2, 3))
     wanted = (UNSEEN - UNSEEN.mean(-1, keepdim=True)) / torch.sqrt(squares + EPS)
-    torch.testing.assert_close(layer.infer(UNSEEN[None, None])[0, 0], wanted)
+    torch.testing.assert_close(layer.normalize_in_inference(UNSEEN[None, None])[0, 0], wanted)
 
 
 def test_inference_without_centring_takes_the_mean_square_as_it_is():
     field = Field.parse("full, full, full, own")
     layer, batches = settled(SCHEMES["custom"].with_fields(None, field))
     wanted = UNSEEN / torch.sqrt(batches.square().mean((0, 1, 2, 3)) + EPS)
-    torch.testing.assert_close(layer.infer(UNSEEN[None, None])[0, 0], wanted)
+    torch.testing.assert_close(layer.normalize_in_inference(UNSEEN[None, None])[0, 0], wanted)
 
 
 def test_an_example_is_inferred_without_the_others():
@@ -155,7 +157,7 @@ def test_an_example_is_inferred_without_the_others():
     layer = norm(*schemes)
     layer.collect_statistics(numbers(1, 1, 3 * SHAPE[0], *SHAPE[1:]).expand(len(schemes), -1, -1, -1, -1, -1))
     x = UNSEEN.expand(len(schemes), 2, *UNSEEN.shape)
-    torch.testing.assert_close(layer.infer(x)[:, :, 2:3], layer.infer(x[:, :, 2:3]))
+    torch.testing.assert_close(layer.normalize_in_inference(x)[:, :, 2:3], layer.normalize_in_inference(x[:, :, 2:3]))
 
 
 @pytest.mark.parametrize("eps", [0.0, EPS])
@@ -163,7 +165,7 @@ def test_units_that_never_vary_are_0(eps):
     layer = norm(SCHEMES["batch"], eps=eps)
     x = torch.ones(1, 1, 2 * SHAPE[0], *SHAPE[1:], dtype=torch.float64)
     assert (layer.collect_statistics(x) == 0).all()
-    assert (layer.infer(x) == 0).all()
+    assert (layer.normalize_in_inference(x) == 0).all()
 
 
 def test_a_network_that_diverges_leaves_the_others_as_they_are():
@@ -171,7 +173,7 @@ def test_a_network_that_diverges_leaves_the_others_as_they_are():
     layer, x = norm(*schemes), numbers(3, 2, 2 * SHAPE[0], *SHAPE[1:])
     bad = x.clone()
     bad[:, 0, 0] = np.inf
-    for how in (Norm.collect_statistics, Norm.infer):
+    for how in (NormLayer.collect_statistics, NormLayer.normalize_in_inference):
         good, mixed = how(layer, x), how(layer, bad)
         assert not mixed[:, 0].isfinite().all()
         torch.testing.assert_close(mixed[:, 1], good[:, 1])

@@ -43,7 +43,7 @@ def difference(setting):
     losses = torch.zeros(STEPS, len(EVERY), len(NETWORKS), dtype=torch.float64)
     data, networks = started(setting, seed=1)
     step, counter = make_counted_step(networks, data, losses)
-    state = [*networks.state(), counter]
+    state = [*networks.list_state_tensors(), counter]
     before = [tensor.clone() for tensor in state]
     recording = Recording()
     with recording:
@@ -58,7 +58,7 @@ def difference(setting):
         recording.replay()
     expected = torch.stack([eager.step(*others(number)) for number in range(STEPS)])
     assert recorded == len(recording.operations) > 0
-    pairs = [(losses, expected), *zip(networks.state(), eager.state(), strict=True)]
+    pairs = [(losses, expected), *zip(networks.list_state_tensors(), eager.list_state_tensors(), strict=True)]
     return max(float((a - b).abs().max() / b.abs().max().clamp(min=1e-30)) for a, b in pairs)
 
 
@@ -130,8 +130,8 @@ def with_a_shape_of_its_own(loss):
 
 @pytest.mark.parametrize("fake", [with_a_fetched_number, with_a_branch, with_a_shape_of_its_own])
 def test_what_waits_for_the_device_is_refused(fake, monkeypatch):
-    real = stack.Stack.step
-    monkeypatch.setattr(stack.Stack, "step", lambda self, *batch: fake(real(self, *batch)))
+    real = stack.NetworkStack.step
+    monkeypatch.setattr(stack.NetworkStack, "step", lambda self, *batch: fake(real(self, *batch)))
     with pytest.raises(RuntimeError, match="not permitted when stream is capturing"):
         difference(ADAM)
 

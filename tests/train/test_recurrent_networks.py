@@ -7,7 +7,7 @@ from torch import nn
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.train.learning import Trainer, cross_entropy
-from normviz.train.norm import Norm
+from normviz.train.norm import NormLayer
 from normviz.train.recurrent import (
     Recurrent,
     convert_to_sequences,
@@ -112,14 +112,14 @@ def test_inference_is_by_the_statistics_of_every_step_and_beyond_by_those_of_the
     plain = Plain(network, key, 1, 1, normalized == "apart")
     x = sequences(3, len(STILL))
     with torch.no_grad():
-        for _ in network.iterate_states(x, STILL, Norm.collect_statistics):
+        for _ in network.iterate_states(x, STILL, NormLayer.collect_statistics):
             pass
         for batch in x[1]:
             plain(batch, STILL)
         plain.eval()
         longer = sequences(1, len(STILL) + 3, seed=1)
         every = [BATCH] * longer.shape[3]
-        *_, state = network.iterate_states(longer, every, Norm.infer)
+        *_, state = network.iterate_states(longer, every, NormLayer.normalize_in_inference)
         torch.testing.assert_close(network.logits(state)[1, 1], plain(longer[1, 0], every))
 
 
@@ -127,7 +127,7 @@ def test_a_layer_that_is_the_same_at_every_step_keeps_what_all_of_them_see():
     network = stack(["batch"], still=[BATCH] * 3)
     x = sequences(4, 3)
     with torch.no_grad():
-        *_, _ = network.iterate_states(x, network.still, Norm.collect_statistics)
+        *_, _ = network.iterate_states(x, network.still, NormLayer.collect_statistics)
         kept = pool_statistics(network.norms).statistics[0]
     means = torch.stack([norm.statistics[0].mean for norm in network.norms])
     variances = torch.stack([norm.statistics[0].variance for norm in network.norms])

@@ -8,7 +8,7 @@ from normviz.core.registry import SCHEMES, get_scheme
 from normviz.train.dense import Dense
 from normviz.train.learned_eps import LearnedEpsDense, LearnedEpsNorm
 from normviz.train.learning import Trainer, cross_entropy
-from normviz.train.norm import Norm
+from normviz.train.norm import NormLayer
 
 CPU, SHAPE, FIRST = torch.device("cpu"), (8, 1, 1, 6), (0.3, 0.01, 2.0, 0.5)
 KEYS = ("batch", "layer", "divisive", "rms")
@@ -67,10 +67,12 @@ def test_with_a_fixed_smoothing_term_it_is_the_dense_network():
     for network in (smoothed, plain):
         learner = Trainer(network.parameters, "sgd", 0.1)
         learner.step(cross_entropy(network.logits(x[:, :8]), labels[:, :8]))
-        network.logits(x, Norm.collect_statistics)
+        network.logits(x, NormLayer.collect_statistics)
     for ours, theirs in zip(smoothed.parameters, plain.parameters, strict=True):
         torch.testing.assert_close(ours, theirs)
-    torch.testing.assert_close(smoothed.logits(x, Norm.infer), plain.logits(x, Norm.infer))
+    torch.testing.assert_close(
+        smoothed.logits(x, NormLayer.normalize_in_inference), plain.logits(x, NormLayer.normalize_in_inference)
+    )
 
 
 def test_a_step_with_a_learned_smoothing_term_is_that_of_torch_nn():

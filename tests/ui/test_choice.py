@@ -4,7 +4,7 @@ import pytest
 from lab_page import open_lab, pick, sound
 
 from normviz.core.registry import SCHEMES
-from normviz.describe.wording import summarize_scheme
+from normviz.describe.aims import summarize_scheme
 from normviz.topics.compare.state import MOST, PREFIX
 from normviz.ui.scheme_picker import (
     COMMON_SCHEMES,
@@ -13,14 +13,14 @@ from normviz.ui.scheme_picker import (
     format_menu_entry,
     format_scheme_choice,
     make_state_key,
-    split_common,
+    split_common_schemes,
 )
 
 SIX = "batch,layer,layer-channels,instance,group,rms"
 
 
 def test_five_schemes_have_a_pill_and_the_menu_has_the_others_by_group():
-    common, rest = split_common(list(SCHEMES))
+    common, rest = split_common_schemes(list(SCHEMES))
     assert common == list(COMMON_SCHEMES) == ["batch", "layer", "instance", "group", "rms"]
     assert sorted([*common, *rest]) == sorted(SCHEMES)
     groups = [find_scheme_group(key) for key in rest]
@@ -31,7 +31,7 @@ def test_five_schemes_have_a_pill_and_the_menu_has_the_others_by_group():
 
 
 def test_where_several_are_chosen_no_normalization_has_a_pill_too():
-    assert split_common(["batch", "weight", "none"], several=True) == (["none", "batch"], ["weight"])
+    assert split_common_schemes(["batch", "weight", "none"], several=True) == (["none", "batch"], ["weight"])
 
 
 def test_a_search_finds_a_scheme_by_its_group_its_name_and_its_axes():

@@ -49,7 +49,7 @@ def small_page():
         page = Controls(Page, "cake ", view, has)
         page.draw("vegan", "shape")
         st.caption("between")
-        page.rest("salt")
+        page.draw_rest("salt")
         page.draw("salt")
 
 

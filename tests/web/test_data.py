@@ -17,8 +17,8 @@ def test_an_array_of_each_type_is_read_as_it_was_sent(name):
     rows = np.stack([array, array[::-1]])
     function = "(_, ...all) => [all, all[1].constructor.name, all[2].map((row) => row.constructor.name)]"
     found, there, of_rows = evaluate("data", function, "é", array, rows, b"\0\1")
-    type_name = f"{name.title()}Array"
-    assert (there, of_rows) == (type_name, [type_name] * 2)
+    get_type_name = f"{name.title()}Array"
+    assert (there, of_rows) == (get_type_name, [get_type_name] * 2)
     assert found == ["é", array.tolist(), rows.tolist(), [0, 1]]
 
 

@@ -23,8 +23,8 @@ from normviz.core.reductions import (
     divide,
     gather_windows,
     invert,
-    lay_along,
     reduce_boxes,
+    reshape_along_axis,
 )
 
 if TYPE_CHECKING:
@@ -62,6 +62,11 @@ class GeneralKind(Kind):
             through = unit - _sum_over_both_fields(both, summation, suppression, shape) * inverse
         return (kept - unit * through / count_elements(suppression, shape, v)) * inverse
 
+    def compute_steepest_slope(self, scheme: "Scheme", result: NormalizationResult, eps: float) -> Array:
+        if scheme.suppression is None:
+            return array_namespace(result.v).ones((1,) * 4)
+        return broadcast_statistic(invert(result.deviation), scheme.suppression, result.v.shape)
+
 
 def _differentiate_division(g: Array, result: NormalizationResult, field: Field) -> tuple[Array, Array]:
     """Compute ∂l/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂l/∂ε = -½ Σ g·v/σ³."""
@@ -72,7 +77,7 @@ def _differentiate_division(g: Array, result: NormalizationResult, field: Field)
     deps = -0.5 * xp.sum(along * inverse * inverse, axis=tuple(range(-4, 0)))
     total = reduce_boxes(along, field.without_windows, xp.mean)
     for axis, rule in field.windowed_axes:  # Σ over a window of (1/σ)² · along, in units of the window's largest (1/σ)²
-        sizes = lay_along(np.diff(rule.compute_bounds(g.shape[axis]))[:, 0], axis, g)
+        sizes = reshape_along_axis(np.diff(rule.compute_bounds(g.shape[axis]))[:, 0], axis, g)
         near = gather_windows(largest, rule, axis)
         most = xp.max(near, axis=axis, keepdims=True)
         share = near / xp.where(most == 0, xp.ones_like(most), most)

@@ -59,14 +59,14 @@ class Measurement:
 
 
 def _convert_evidence(evidence: Evidence) -> Arrays:
-    return {"evidence": np.array(json.dumps(evidence.record())), "share": np.array(1.0), "device": np.array("CPU")}
+    return {"evidence": np.array(json.dumps(evidence.to_record())), "share": np.array(1.0), "device": np.array("CPU")}
 
 
 def measure_claim(claim: Claim, seed: int) -> Evidence:
     """Measure the evidence of a claim that no experiment decides, in this process."""
     if isinstance(claim.check, ExperimentCheck):
         raise TypeError(f"{claim.id} is decided by experiments")
-    return claim.check(seed)
+    return Evidence(tuple(claim.check(seed)), opinion=claim.expected == "opinion")
 
 
 def list_claim_jobs(claim: Claim, seed: int) -> tuple[Part, ...]:

@@ -65,7 +65,7 @@ def main() -> None:
     """Measure all checks and write the file."""
     checks = [claim for claim in CLAIMS.values() if not isinstance(claim.check, ExperimentCheck)]
     lines = [
-        f"{json.dumps(claim.id)}: {json.dumps(round_values(measure_claim(claim, 0).record()), ensure_ascii=False)}"
+        f"{json.dumps(claim.id)}: {json.dumps(round_values(measure_claim(claim, 0).to_record()), ensure_ascii=False)}"
         for claim in checks
     ]
     EVIDENCE_PATH.write_text(format_evidence_file(normviz.__version__, lines), "utf-8")

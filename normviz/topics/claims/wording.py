@@ -2,9 +2,10 @@
 
 from normviz.core.text import capitalize_first
 from normviz.describe.markdown import escape_markdown
-from normviz.topics.claims.claim import SEED_COUNT, Claim, Evidence, Trial
+from normviz.topics.claims.claim import Claim, Evidence
 from normviz.topics.claims.sources import SOURCES
 from normviz.topics.claims.state import TABLE_KEY
+from normviz.topics.claims.trials import SEED_COUNT, Trial
 from normviz.topics.claims.verdicts import VERDICTS
 from normviz.topics.experiments.reports import VERDICT_SIGNS, VERDICT_TEXTS, Verdict
 

@@ -32,7 +32,7 @@ def _explain_too_many(given: Any, view: View) -> str | None:
 
 CAMERA = cube_view.create_camera_param(PREFIX)
 
-SHARED_TENSOR_PARAMS = (*tensor.PARAMS, *scheme.PARAMS, tensor.colour(lambda view: False))
+SHARED_TENSOR_PARAMS = (*tensor.PARAMS, *scheme.PARAMS, tensor.declare_colour(lambda view: False))
 """Values of the tensor and of all schemes; without γ and β, y is x̂."""
 
 PARAMS = (  # the schemes first: which groups there may be depends on them

@@ -13,7 +13,7 @@ CONDITION_SHAPES = {"dense": (8, 1, 1, 8), "conv": (8, 8, 8, 8)}
 
 
 @dataclass(frozen=True)
-class Condition:
+class SchemeCondition:
     """A condition on a scheme.
 
     Attributes:
@@ -74,20 +74,22 @@ _EXAMPLES = ("N",)
 _PLACES = ("N", "H", "W")
 
 _ROWS = (
-    Condition(
+    SchemeCondition(
         "single", "work for a batch of one", _require_reach_in_example,
         lambda scheme, shape: scheme.activation_part is None or not explain_single_failure(scheme, shape),
     ),
-    Condition("nothing-kept", "store nothing for inference", _make_axes_ban_text(_EXAMPLES), _is_stateless, _EXAMPLES),
-    Condition(
+    SchemeCondition(
+        "nothing-kept", "store nothing for inference", _make_axes_ban_text(_EXAMPLES), _is_stateless, _EXAMPLES,
+    ),
+    SchemeCondition(
         "independent", "treat each example alone", _make_axes_ban_text(_EXAMPLES),
         lambda scheme, shape: _keeps_axes_apart(scheme, _EXAMPLES, shape), _EXAMPLES,
     ),
-    Condition(
+    SchemeCondition(
         "unequal-lengths", "accept sequences of unequal lengths", _make_axes_ban_text(_PLACES),
         lambda scheme, shape: _keeps_axes_apart(scheme, _PLACES, shape), _PLACES,
     ),
-    Condition(
+    SchemeCondition(
         "gain-only", "learn γ alone", lambda layer: "no mean may be subtracted, because only β can restore one",
         _has_no_centring, unbiased=True,
     ),

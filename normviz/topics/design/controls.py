@@ -3,7 +3,7 @@
 import streamlit as st
 
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.topics.design.questions import QUESTIONS, Question, find_question
+from normviz.topics.design.questions import QUESTIONS, ReadyQuestion, find_question
 from normviz.topics.design.state import DEMAND_LABELS, PREFIX, Page, read_demands
 from normviz.ui.link import PERSIST_STATE, View
 from normviz.ui.settings import Controls
@@ -39,5 +39,5 @@ def controls(view: View) -> None:
 
 def _apply_chosen_question() -> None:
     """Set the demands to the chosen question."""
-    question: Question = st.session_state[QUESTION_KEY]
+    question: ReadyQuestion = st.session_state[QUESTION_KEY]
     st.session_state.update({PREFIX + name: value for name, value in question.values.items()})

@@ -66,18 +66,18 @@ class Demands:
             raise InvalidInput(f"{join_words(sorted(both), 'and')} cannot be both needed and excluded.")
 
     @property
-    def each(self) -> tuple[Demand, ...]:
+    def all_demands(self) -> tuple[Demand, ...]:
         """All demands."""
         asked = dict.fromkeys((*self.need, *self.conditions), True) | dict.fromkeys(self.without, False)
         return tuple((key, asked[key]) for key in DEMANDABLE if key in asked)
 
-    def met(self, properties: Collection[str]) -> bool:
+    def are_met_by(self, properties: Collection[str]) -> bool:
         """Return True if a scheme with these properties, of `DEMANDABLE`, meets all demands."""
-        return not self.missed(properties)
+        return not self.find_missed(properties)
 
-    def missed(self, properties: Collection[str]) -> tuple[str, ...]:
+    def find_missed(self, properties: Collection[str]) -> tuple[str, ...]:
         """Return the keys of the demands that a scheme with these properties does not meet."""
-        return tuple(key for key, wanted in self.each if (key in properties) != wanted)
+        return tuple(key for key, wanted in self.all_demands if (key in properties) != wanted)
 
 
 def demand_exactly(transformations: Invariances, layer: str, weights: tuple[str, ...] = ("none",)) -> Demands:

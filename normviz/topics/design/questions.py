@@ -17,7 +17,7 @@ BEST_KNOWN = ("batch", "layer", "instance", "group", "rms")
 
 
 @dataclass(frozen=True)
-class Question:
+class ReadyQuestion:
     """A ready-made question.
 
     Attributes:
@@ -43,37 +43,37 @@ class Question:
 
 
 QUESTIONS = (
-    Question(
+    ReadyQuestion(
         "one-picture", "One picture gets brighter", need=("case-rescaling",),
         because="A scheme ignores the brightness of one picture if it averages inside one picture only. Batch "
         "norm divides all pictures of the batch by the same number, so a brighter one makes the other one darker.",
     ),
-    Question(
+    ReadyQuestion(
         "all-pictures", "All pictures get brighter", need=("dataset-rescaling",),
         because="A factor of all pictures is a factor of every field. Every scheme that divides by a "
         "statistic ignores it at ε = 0.",
     ),
-    Question(
+    ReadyQuestion(
         "colour", "A colour is added to all pictures", need=("dataset-recentering",),
         because="A scheme ignores the added colour if it subtracts a mean from each channel by itself. Layer "
         "norm subtracts one mean from all channels, so the colour stays.",
     ),
-    Question(
+    ReadyQuestion(
         "companions", "The other pictures are left out", conditions=("single", "independent"),
         because="A scheme ignores the other pictures if it averages inside one picture only. Batch norm "
         "averages over all pictures of the batch, so it needs running averages at test time.",
     ),
-    Question(
+    ReadyQuestion(
         "weights", "All weights are doubled", need=("weight-matrix-rescaling",),
         because="Twice the weights give twice the pre-activations. Every scheme that divides by a statistic "
         "ignores this at ε = 0.",
     ),
-    Question(
+    ReadyQuestion(
         "one-channel", "The weights of one channel are doubled", need=("weight-vector-rescaling",),
         because="A scheme ignores the factor if it divides each channel by a statistic of that channel alone, "
         "as batch and instance norm do.",
     ),
-    Question(
+    ReadyQuestion(
         "constant", "A constant is added to all weights", need=("weight-matrix-recentering",),
         because="The constant adds the same number to all channels of a position, and another number at "
         "other positions. A scheme ignores it if it subtracts the mean over the channels of each position.",
@@ -82,7 +82,7 @@ QUESTIONS = (
 """Questions in the order of their buttons; the first is the default."""
 
 
-def find_question(demands: Demands) -> Question | None:
+def find_question(demands: Demands) -> ReadyQuestion | None:
     """Return the ready-made question with exactly these demands; None if there is none."""
     asked = (demands.need, demands.without, demands.conditions)
     return next((each for each in QUESTIONS if (each.need, (), each.conditions) == asked), None)
@@ -116,7 +116,7 @@ def describe_answer_count(demands: Demands, schemes: FoundSchemes) -> str:
         '6 of 81 schemes on a dense layer ignore single training case re-scaling.'
     """
     everything = len(find_schemes(Demands(demands.layer, weights=demands.weights)))
-    what = capitalize_first(join_words(map(format_demand, demands.each), "and"))
+    what = capitalize_first(join_words(map(format_demand, demands.all_demands), "and"))
     return (
         f"{len(schemes):,} of {everything:,} schemes on a {LAYER_WORDS[demands.layer]} layer "
         f"{what[0].lower()}{what[1:]}."

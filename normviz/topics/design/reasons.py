@@ -16,7 +16,7 @@ from normviz.topics.design.wording import LAYER_WORDS
 
 
 @dataclass(frozen=True)
-class Reason:
+class RefusalReason:
     """Reason that no scheme meets some demands.
 
     Attributes:
@@ -34,19 +34,19 @@ class Reason:
         return " ".join(filter(None, [f"{capitalize_first('; '.join(self.asks))}{self.end}.", self.elsewhere]))
 
 
-def explain_no_answer(demands: Demands) -> Reason | None:
+def explain_no_answer(demands: Demands) -> RefusalReason | None:
     """Return the reason that no scheme meets the demands; None if a scheme does."""
     some = find_conflict(demands)
     if not some:
         return None
     elsewhere = _suggest_other_fronts(demands)
     if len(some) == 1:
-        return Reason(some, (_explain_impossible_demand(some[0], demands),), "", elsewhere)
+        return RefusalReason(some, (_explain_impossible_demand(some[0], demands),), "", elsewhere)
     plain = not any(_sort_fronts_by_demand(each, demands)[0] for each in some) and find_conflict(
         restrict_demands(demands, some, ("none",))
     )
     asks = tuple(f"to {format_demand(each)}, {describe_requirement(each, demands, not plain)}" for each in some)
-    return Reason(some, asks, _explain_no_axis_left(some, demands), elsewhere)
+    return RefusalReason(some, asks, _explain_no_axis_left(some, demands), elsewhere)
 
 
 def restrict_demands(demands: Demands, subset: Sequence[Demand], weights: tuple[str, ...]) -> Demands:
@@ -69,7 +69,7 @@ def format_demand(demand: Demand) -> str:
 
 def describe_relaxation(near: NearMiss, demands: Demands) -> str:
     """Return how many schemes remain without the demands that the nearest schemes miss; without the full stop."""
-    missed = [f"to {format_demand(each)}" for each in demands.each if each[0] in near.missed]
+    missed = [f"to {format_demand(each)}" for each in demands.all_demands if each[0] in near.missed]
     remain = "remains" if near.schemes == 1 else "remain"
     return f"Without the demand {join_words(missed, 'and')}, {pluralize(near.schemes, 'scheme')} {remain}"
 

@@ -208,8 +208,10 @@ def _sort_by_simplicity(every: Sequence[Field | None], layer: str) -> np.ndarray
 def _test_demands(demands: Demands) -> tuple[list[int], np.ndarray]:
     """Return the positions of the allowed fronts, and an array (fronts, P, P, demands), True where a demand is met."""
     fronts = [position for position, key in enumerate(FRONT_KEYS) if key in demands.weights]
-    places = [DEMANDABLE.index(key) for key, _ in demands.each]
-    return fronts, _build_scheme_index(demands.layer).has[fronts][..., places] == [wanted for _, wanted in demands.each]
+    places = [DEMANDABLE.index(key) for key, _ in demands.all_demands]
+    return fronts, _build_scheme_index(demands.layer).has[fronts][..., places] == [
+        wanted for _, wanted in demands.all_demands
+    ]
 
 
 def _read_invariances(row: Sequence[bool] | np.ndarray) -> Invariances:
@@ -298,14 +300,14 @@ def _is_step(scheme: Scheme, layer: str) -> bool:
     """Return True if x̂ is more than zeros and signs, as it is unless a field holds a single element or a pair."""
     shape = CONDITION_SHAPES[layer]
     return scheme.activation_part is None or (
-        not scheme.kind.divides_by_matrix and explain_degeneracy(scheme, shape, 0.0) is None
+        not scheme.kind.decomposes and explain_degeneracy(scheme, shape, 0.0) is None
     )
 
 
 def is_answer(scheme: Scheme, demands: Demands) -> bool:
     """Return True if a scheme, with any rules, meets the demands."""
     stands = get_front_key(scheme) in demands.weights and _is_step(scheme, demands.layer)
-    return stands and demands.met(find_properties(scheme, demands.layer))
+    return stands and demands.are_met_by(find_properties(scheme, demands.layer))
 
 
 @lru_cache(maxsize=64)
@@ -331,9 +333,11 @@ def find_nearest_schemes(demands: Demands) -> list[NearMiss]:
     counts: Counter[tuple[str, ...]] = Counter()
     for row, count in zip(misses, schemes, strict=True):
         if row.sum() == least:
-            counts[tuple(key for (key, _), missed in zip(demands.each, row, strict=True) if missed)] += int(count)
+            counts[tuple(key for (key, _), missed in zip(demands.all_demands, row, strict=True) if missed)] += int(
+                count
+            )
     missing = [
-        (row, demands.missed(find_properties(row, demands.layer)))
+        (row, demands.find_missed(find_properties(row, demands.layer)))
         for row in list_registered_schemes(demands.layer, demands.weights)
     ]
     return [
@@ -346,10 +350,10 @@ def find_conflict(demands: Demands) -> tuple[Demand, ...]:
     """Return the fewest demands that no scheme meets together; empty if a scheme meets all."""
     _, answers = _test_demands(demands)
     rows = np.unique(answers.reshape(int(np.prod(answers.shape[:3])), -1), axis=0)
-    for count in range(1, len(demands.each) + 1):
-        for some in combinations(range(len(demands.each)), count):
+    for count in range(1, len(demands.all_demands) + 1):
+        for some in combinations(range(len(demands.all_demands)), count):
             if not rows[:, some].all(1).any():
-                return tuple(demands.each[position] for position in some)
+                return tuple(demands.all_demands[position] for position in some)
     return ()
 
 

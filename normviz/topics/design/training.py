@@ -140,7 +140,7 @@ class TwinTraining:
         return {
             **{name: column.reshape(-1, len(TRANSFORMATIONS)) for name, column in columns.items()},
             "share": np.array(share),
-            "device": np.array(results.devices([row.scheme for row in self.rows], self.setting)),
+            "device": np.array(results.describe_devices([row.scheme for row in self.rows], self.setting)),
         }
 
 
@@ -154,4 +154,4 @@ def _measure(results: TableResults, schemes: Sequence[Scheme], setting: Setting)
     for step in training.steps():
         if step.share < 1:
             yield step.share
-    results.keep(training, step.result())
+    results.store_outcome(training, step.result())

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.experiment import Experiment, describe_hidden_layers
 from normviz.topics.experiments.experiment import Setting as Seeded
 from normviz.topics.experiments.grid_outcome import GridOutcome
-from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, VerdictKey, make_band_curve
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, VerdictKey, make_band_curve, start_table
 from normviz.topics.experiments.training_history import TrainingHistory, to_percent
 from normviz.train.cost import estimate_dense_seconds
 
@@ -132,13 +132,8 @@ class Part:
         from normviz.train.learning import to_numpy
 
         _, labels = digits[split_index]
-        return GroupedBatches.draw(
-            to_numpy(labels),
-            self.group,
-            self.test_batch_count if split_index else self.length,
-            self.networks,
-            split_index,
-        )
+        count = self.test_batch_count if split_index else self.length
+        return GroupedBatches.draw(to_numpy(labels), self.group, count, self.networks, split_index)
 
     def _measure_test_errors(
         self, network: "Dense", digits: "Digits", last_pictures: "torch.Tensor"
@@ -162,14 +157,11 @@ def parts(setting: Setting) -> list[Part]:
 
 def _find_outcomes(result: Arrays) -> list[GridOutcome]:
     """Return the outcome of each network: error rates by test, and validation errors by measured step."""
-    return [
-        GridOutcome(
-            name, name, k, LEARNING_RATES,
-            {"validation": result["validation"][:, k]}
-            | {test: result[test][k] for test in TEST_NAMES if test in result},
-        )
-        for k, name in enumerate(NETWORK_NAMES)
-    ]  # fmt: skip
+    kept = [
+        {"validation": result["validation"][:, k]} | {test: result[test][k] for test in TEST_NAMES if test in result}
+        for k in range(len(NETWORK_NAMES))
+    ]
+    return [GridOutcome(name, name, k, LEARNING_RATES, kept[k]) for k, name in enumerate(NETWORK_NAMES)]
 
 
 def _format_test_errors(outcomes: Sequence[GridOutcome], test: str) -> str:
@@ -187,17 +179,14 @@ def report(setting: Setting, results: Results) -> Report:
     course = _draw_course(outcomes, result["measured"])
     if result["share"] < 1:
         return Report(waiting, [course], Verdict("open", waiting), {})
-    table: dict[str, list[Any]] = {
+    table = {
         "network": [name for name in NETWORK_NAMES for _ in setting.networks],
-        "learning rate": [each.rate for each in outcomes for _ in setting.networks],
-        "seed": [*setting.networks] * len(NETWORK_NAMES),
-        **{f"error, {words}": [float(one) for each in outcomes for one in each.get_at_best_rate(test)]
+        **start_table(setting.networks, "learning rate", [each.rate for each in outcomes]),
+        **{f"error, {words}": [float(error) for each in outcomes for error in each.get_at_best_rate(test)]
            for test, words in TEST_NAMES.items()},
     }  # fmt: skip
-    headline = (
-        f"Batch norm names {100 * (1 - np.mean(outcomes[0].get_at_best_rate('blank'))):.0f}% of blank pictures, from "
-        "their companions."
-    )
+    share = 1 - np.mean(outcomes[0].get_at_best_rate("blank"))
+    headline = f"Batch norm names {100 * share:.0f}% of blank pictures, from their companions."
     return Report(headline, [_draw_tests(outcomes), course], _judge_claim(setting, outcomes), table)
 
 
@@ -237,13 +226,8 @@ def _draw_course(outcomes: list[GridOutcome], measured: np.ndarray) -> FigureSpe
 def _judge_claim(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
     """Judge whether statistics of a group leak the class, and whether the leak raises the error in inference."""
     one, shuffled, layer = outcomes
-    found = [
-        compare_seed_by_seed(shuffled.get_at_best_rate("blank"), one.get_at_best_rate("blank")),
-        *(
-            compare_seed_by_seed(one.get_at_best_rate("inference"), other.get_at_best_rate("inference"))
-            for other in (shuffled, layer)
-        ),
-    ]
+    pairs = ((shuffled, one, "blank"), (one, shuffled, "inference"), (one, layer, "inference"))
+    found = [compare_seed_by_seed(a.get_at_best_rate(test), b.get_at_best_rate(test)) for a, b, test in pairs]
     leaks, *spoils = find_clear_signs(found)
     undertrained = float(np.mean(one.get_at_best_rate("validation")[-1])) >= MAX_LEARNED_ERROR
     word: VerdictKey = "open"
@@ -272,15 +256,8 @@ def _format_points(difference: MeanDifference, sign: int) -> str:
     return f"{difference.text(100)} points" if sign else "no clear number of points"
 
 
-EXPERIMENT = Experiment(
-    key="leak", title="A leak in the batch", claims=("B10",),
-    question="Can labels leak through the batch?",
-    claim="“… the intra-batch communication among samples (caused by BN) leaks information”; shuffling “effectively "
-    "tackles the cheating issue” (He et al. 2020, MoCo, arXiv 1911.05722, section 3.3).",
-    about=lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; batches of "
-                          f"{DIGIT_CLASSES} groups, each of "
-    f"{setting.group - 1} digits of one class and one blank picture, normalized by group.",
-    setting=Setting, parts=parts, report=report,
-    why="In the first layer a blank picture becomes −μ/σ of its group, which tells the mean of its companions. Running "
-    "averages are over all classes and tell nothing.",
+EXPERIMENT = Experiment.of(
+    "leak", Setting, parts, report,
+    lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; batches of {DIGIT_CLASSES} "
+    f"groups, each of {setting.group - 1} digits of one class and one blank picture, normalized by group.",
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """Batch size: digits whose pixels are in no order, trained on few and on many at a time (Ba et al. 2016, figure 6)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -23,8 +23,8 @@ from normviz.topics.experiments.experiment import (
     choose_headline_schemes,
     describe_hidden_layers,
 )
-from normviz.topics.experiments.grid_outcome import GridOutcome
-from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, make_band_curve
+from normviz.topics.experiments.grid_outcome import GridOutcome, describe_undertraining, draw_outcomes, find_outcomes
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, make_band_curve, start_table
 from normviz.topics.experiments.training_history import to_percent
 
 BATCH_SIZES = (2, 4, 8, 16, 32, 128)
@@ -32,6 +32,9 @@ BATCH_SIZES = (2, 4, 8, 16, 32, 128)
 
 SHOWN_SIZES = (128, 2)
 """Batch sizes whose curves are shown, the large one first."""
+
+TRAINED_SIZES = tuple(dict.fromkeys((*SHOWN_SIZES, *BATCH_SIZES)))
+"""Batch sizes in the order of their jobs."""
 
 SMALL_SIZES = (2, 4)
 """Batch sizes at which the verdict compares schemes."""
@@ -110,68 +113,48 @@ def _make_error_arrays(found: list[list[list[float]]], share: float) -> Arrays:
     return {"mean": mean, "deviation": deviation, "share": np.array(share), "device": np.array("CPU")}
 
 
+def make_size_job(setting: Setting, row: SchemeSpec, size: int) -> DenseGrid:
+    """Return the job of a scheme at a batch size."""
+    return DenseGrid.of(setting, row, batch=size, length=setting.length(size))
+
+
 def parts(setting: Setting) -> list[DenseGrid | BatchStatisticsNoise]:
     """Return a job for every batch size and scheme, those of the shown curves first; and the noise."""
-    grids = [
-        DenseGrid.of(
-            setting,
-            row,
-            rates=LEARNING_RATES,
-            optimizer="adam",
-            widths=LAYER_WIDTHS,
-            batch=size,
-            length=setting.length(size),
-        )
-        for size in dict.fromkeys((*SHOWN_SIZES, *BATCH_SIZES))
-        for row in setting.rows
-    ]
+    grids = [make_size_job(setting, row, size) for size in TRAINED_SIZES for row in setting.rows]
     shown = len(SHOWN_SIZES) * len(setting.rows)
     return [*grids[:shown], BatchStatisticsNoise(setting.networks), *grids[shown:]]
 
 
-Outcomes = Mapping[int, Mapping[int, GridOutcome]]
-"""Outcomes by batch size and by the position of the scheme."""
+Outcomes = Mapping[int, Sequence[GridOutcome]]
+"""Outcomes of the schemes by batch size."""
 
 
 def report(setting: Setting, results: Results) -> Report:
     """Report the test error over the batch size, by step at two sizes, and the noise of the statistics."""
-    begun: dict[int, dict[int, GridOutcome]] = {}
-    ended: dict[int, dict[int, GridOutcome]] = {}
-    figures: list[FigureSpec] = []
-    places = {row: k for k, row in enumerate(setting.rows)}
-    for part in parts(setting):
-        result = results.get(part)
-        if result is None:
-            continue
-        if isinstance(part, BatchStatisticsNoise):
-            figures.extend(_draw_noise(result))
-        elif len(result["measured"]):
-            k = places[part.row]
-            outcome = GridOutcome.of(setting, k, LEARNING_RATES, result)
-            begun.setdefault(part.batch, {})[k] = outcome
-            if outcome.is_ended:
-                ended.setdefault(part.batch, {})[k] = outcome
-    ended = {size: each for size, each in sorted(ended.items()) if len(each) == len(setting.rows)}
-    figures = [*_draw_sizes(setting, ended), *_draw_curves(begun), *figures]
-    return Report(
-        _write_headline(setting, begun, ended), figures, _judge_claim(setting, ended), _tabulate(setting, ended)
-    )
+    begun: dict[int, list[GridOutcome]] = {}
+    ended: dict[int, list[GridOutcome]] = {}
+    for size in TRAINED_SIZES:
+        jobs = dict(enumerate(make_size_job(setting, row, size) for row in setting.rows))
+        found, done = find_outcomes(jobs, results, partial(GridOutcome.of, setting, LEARNING_RATES))
+        begun |= {size: [*found.values()]} if found else {}
+        ended |= {size: [*done.values()]} if len(done) == len(jobs) else {}
+    ended = dict(sorted(ended.items()))
+    noise = results.get(BatchStatisticsNoise(setting.networks))
+    figures = [*_draw_sizes(setting, ended), *_draw_curves(begun), *([] if noise is None else [_draw_noise(noise)])]
+    headline, verdict = _write_headline(setting, begun, ended), _judge_claim(setting, ended)
+    return Report(headline, figures, verdict, _tabulate(setting, ended))
 
 
 def _tabulate(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
     """Return all numbers, a row for every batch size and seed."""
-    table: dict[str, list[Any]] = {
-        "batch size": [size for size in ended_outcomes for _ in setting.networks],
-        "seed": [*setting.networks] * len(ended_outcomes),
-    }
+    table = start_table(setting.networks, "batch size", [*ended_outcomes])
     for k, row in enumerate(setting.rows):
-        table[f"{row.key}, learning rate"] = [
-            each[k].rate for each in ended_outcomes.values() for _ in setting.networks
-        ]
+        outcomes = [each[k] for each in ended_outcomes.values()]
+        table[f"{row.key}, learning rate"] = [each.rate for each in outcomes for _ in setting.networks]
         table[f"{row.key}, validation error"] = [
-            float(one) for each in ended_outcomes.values() for one in each[k].get_at_best_rate("validation")[-1]
+            float(error) for each in outcomes for error in each.get_at_best_rate("validation")[-1]
         ]
-        table[f"{row.key}, test error"] = [float(one) for each in ended_outcomes.values() for one in each[k].last]
+        table[f"{row.key}, test error"] = [float(error) for each in outcomes for error in each.last]
     return table
 
 
@@ -183,10 +166,7 @@ def _draw_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
     panels = [
         CurvePanel(
             f"Batches of {size}",
-            [
-                make_band_curve(each.label, each.result["measured"], each.get_at_best_rate("test"), k, to_percent)
-                for k, each in sorted(begun_outcomes[size].items())
-            ],
+            draw_outcomes(begun_outcomes[size], lambda each: each.get_at_best_rate("test"), scale=to_percent),
             "step", "test error, %", "y",
         )
         for size in sizes
@@ -206,9 +186,8 @@ def _draw_sizes(setting: Setting, ended_outcomes: Outcomes) -> Iterator[FigureSp
     errors, rates = [], []
     for k, label in enumerate(setting.labels):
         found = [each[k] for each in ended_outcomes.values()]
-        errors.append(
-            make_band_curve(label, sizes, np.stack([each.last for each in found]), k, to_percent, points=True)
-        )
+        last = np.stack([each.last for each in found])
+        errors.append(make_band_curve(label, sizes, last, k, to_percent, points=True))
         rates.append(Curve(label, sizes, np.array([each.rate for each in found]), k, points=True))
     panels = [
         CurvePanel("Test error at the end", errors, "batch size N", "test error, %", "xy", marks=BATCH_SIZES),
@@ -227,7 +206,7 @@ def _draw_sizes(setting: Setting, ended_outcomes: Outcomes) -> Iterator[FigureSp
     yield FigureSpec("sizes", panels, f"Test error at the end by batch size: {said}.", caption)
 
 
-def _draw_noise(noise: Arrays) -> Iterator[FigureSpec]:
+def _draw_noise(noise: Arrays) -> FigureSpec:
     """Draw the errors of the statistics of a mini-batch."""
     sizes = np.array(BATCH_SIZES)
     curves = [
@@ -243,18 +222,17 @@ def _draw_noise(noise: Arrays) -> Iterator[FigureSpec]:
         f"Of {small} examples μ is off by {mean[small]:.2f} σ and σ by {deviation[small]:.0%}; "
         f"of {large} by {mean[large]:.2f} σ and {deviation[large]:.0%}."
     )
-    panel = CurvePanel(
-        "How far the statistics of a mini-batch are off", curves, "batch size N", "in σ", "xy", marks=BATCH_SIZES
-    )
-    yield FigureSpec(
+    title = "How far the statistics of a mini-batch are off"
+    panel = CurvePanel(title, curves, "batch size N", "in σ", "xy", marks=BATCH_SIZES)
+    return FigureSpec(
         "noise", [panel], f"Errors of μ and σ by batch size, falling as one over the root of N. {said}",
         f"{said} This is why: every unit of the first layer before training, against all training digits.",
     )  # fmt: skip
 
 
-def _format_test_errors(outcomes: Mapping[int, GridOutcome]) -> str:
+def _format_test_errors(outcomes: Sequence[GridOutcome]) -> str:
     """Return the test errors at the end: "batch norm 1.8 ± 0.2%, layer norm 2.0 ± 0.3%"."""
-    return ", ".join(f"{each.name} {each.level}" for _, each in sorted(outcomes.items()))
+    return ", ".join(f"{each.name} {each.level}" for each in outcomes)
 
 
 def _is_learning(ended_outcomes: Outcomes, k: int) -> bool:
@@ -297,11 +275,8 @@ def _compare_schemes_at(ended_outcomes: Outcomes, pair: tuple[int, int], size: i
 def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
     """Return the headline: the test errors at the smallest batch size."""
     if not ended_outcomes:
-        return (
-            f"Training on batches of {join_words(begun_outcomes)} has begun."
-            if begun_outcomes
-            else "Nothing is trained yet."
-        )
+        begun = begun_outcomes and f"Training on batches of {join_words(begun_outcomes)} has begun."
+        return begun or "Nothing is trained yet."
     small = min(ended_outcomes)
     first, *others = _choose_pair(setting, ended_outcomes) or choose_headline_schemes(setting.rows, 2)
     levels = {k: f"{np.mean(ended_outcomes[small][k].last):.0%}" for k in (first, *others)}
@@ -325,36 +300,26 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     signs = find_clear_signs(found)
     words = []
     for size, difference, sign in zip(SMALL_SIZES, found, signs, strict=True):
-        levels = (
-            f"{ended_outcomes[size][pair[0]].level} with {name}, {ended_outcomes[size][pair[1]].level} with {other}"
-        )
+        one, two = (ended_outcomes[size][k].level for k in pair)
         points = f"a difference of {difference.text(100)} points" if sign else "no clear difference"
-        words.append(f"on batches of {size}, {levels} ({points})")
+        words.append(f"on batches of {size}, {one} with {name}, {two} with {other} ({points})")
     large = ended_outcomes[SHOWN_SIZES[0]]
     words.append(f"on batches of {SHOWN_SIZES[0]}, {large[pair[0]].level} and {large[pair[1]].level}")
-    says = f"Test error: {'; '.join(words)}."
+    judged = [ended_outcomes[size][k] for size in (*SMALL_SIZES, SHOWN_SIZES[0]) for k in pair]
+    says = f"Test error: {'; '.join(words)}.{describe_undertraining(judged)}"
+    examples = f" on batches of {REFERENCE_SIZE}, and as many examples at all other sizes"
     condition = (
         f"Each scheme has its best learning rate at each size, for {setting.steps} steps of Adam"
-        + (
-            ""
-            if setting.equal == "steps"
-            else f" on batches of {REFERENCE_SIZE}, and as many examples at all other sizes"
-        )
-        + ". Test digits are normalized by the mean statistics of all training digits; running averages would add "
-        "noise of their own."
+        f"{'' if setting.equal == 'steps' else examples}. Test digits are normalized by the mean statistics of all "
+        "training digits; running averages would add noise of their own."
     )
     if min(signs) < 0:
         return Verdict("holds-if" if max(signs) > 0 else "wrong", says, condition)
     return Verdict("holds" if signs[0] else "holds-if" if any(signs) else "open", says, condition)
 
 
-EXPERIMENT = Experiment(
-    key="batch-size", title="Batch size", claims=("B13", "B16"),
-    question="Who needs large batches?",
-    claim="Layer normalization is “robust to the batch-sizes”, batch normalization is not (Ba et al. 2016, section 6.6 "
-    "and figure 6).",
-    about=lambda _: f"{DIGITS_DESCRIPTION}, shuffled pixels; {describe_hidden_layers(LAYER_WIDTHS)}; "
-                    f"batches of {BATCH_SIZES[0]} to {BATCH_SIZES[-1]}.",
-    setting=Setting, parts=parts, report=report,
-    why="Batch norm’s mean over few examples is noisy. Layer norm averages within one example.",
+EXPERIMENT = Experiment.of(
+    "batch-size", Setting, parts, report,
+    lambda _: f"{DIGITS_DESCRIPTION}, shuffled pixels; {describe_hidden_layers(LAYER_WIDTHS)}; batches of "
+    f"{BATCH_SIZES[0]} to {BATCH_SIZES[-1]}.",
 )  # fmt: skip

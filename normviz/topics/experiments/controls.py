@@ -60,7 +60,7 @@ def controls(view: View) -> None:
         with st.popover("Settings"):
             if "custom" in get_chosen_schemes(given):
                 custom.draw_custom_controls(view, compute_axis_lengths, PREFIX, experiment.setting.weighted)
-            page.rest("schemes", "seeds", "seed", "device")
+            page.draw_rest("schemes", "seeds", "seed", "device")
             page.draw("seeds", "seed", "device")
         if changes := describe_changes(view):
             st.caption(f"Changed: {changes}.", width="content")

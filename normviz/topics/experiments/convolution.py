@@ -1,7 +1,8 @@
 """Convolutions: layer norm against batch norm, with and without zeros around the picture (Ba et al. 2016, §6.7)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from normviz.jobs.results import Results
 from normviz.topics.experiments.convolution_jobs import LAYER_COUNT, LEARNING_RATES, ConvolutionGrid
 from normviz.topics.experiments.convolution_verdict import Outcome, Outcomes, compute_loss_excess, judge_paper_claims
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment
+from normviz.topics.experiments.grid_outcome import draw_outcomes, find_outcomes
 from normviz.topics.experiments.reports import FigureSpec, Report, format_percent, make_band_curve, tabulate
 
 PADDINGS = {"zeros": "Zeros around the picture", "none": "No padding"}
@@ -66,26 +68,27 @@ def parts(setting: Setting) -> list[ConvolutionGrid]:
 
 def report(setting: Setting, results: Results) -> Report:
     """Report the training loss and the border's statistics by padding, and the loss over the rate and by step."""
-    begun: dict[str, dict[str, Outcome]] = {padding: {} for padding in PADDINGS}
-    for padding, found in begun.items():
-        for k, row in enumerate(setting.rows):
-            result = results.get(make_grid_job(setting, padding, k), {})
-            if len(result.get("measured", ())):
-                found[row.key] = Outcome.of(setting, k, LEARNING_RATES, result)
-    ended = {
-        padding: {key: each for key, each in found.items() if each.result["share"] == 1}
-        for padding, found in begun.items()
-    }
+    begun, ended = {}, {}
+    for padding in PADDINGS:
+        jobs = {k: make_grid_job(setting, padding, k) for k in range(len(setting.rows))}
+        begun[padding], ended[padding] = (
+            {setting.rows[k].key: each for k, each in found.items()}
+            for found in find_outcomes(jobs, results, partial(Outcome.of, setting, LEARNING_RATES))
+        )
     figures = [*_draw_paddings(ended), *_draw_rates(ended), *_draw_curves(begun), *_draw_borders(ended["zeros"])]
-    verdict, lead = judge_paper_claims(
-        ended, setting.schemes, f"{setting.steps} steps of Adam on batches of {setting.batch}"
-    )
+    budget = f"{setting.steps} steps of Adam on batches of {setting.batch}"
+    verdict, lead = judge_paper_claims(ended, setting.schemes, budget)
     return Report(_write_headline(ended), figures, verdict, _tabulate(setting, ended), {"B16": lead})
 
 
-def _make_curve(outcome: Outcome, x: np.ndarray, values: np.ndarray, points: bool = True) -> Curve:
+def _drop_infinite(values: np.ndarray) -> np.ndarray:
+    """Return NaN for values that are not finite, so that diverged networks leave a gap."""
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _make_curve(outcome: Outcome, x: Sequence[int], values: np.ndarray) -> Curve:
     """Return the curve of a scheme, of values (…, seeds); diverged networks leave a gap."""
-    return make_band_curve(outcome.label, x, np.where(np.isfinite(values), values, np.nan), outcome.look, points=points)
+    return make_band_curve(outcome.label, np.array(x), _drop_infinite(values), outcome.look, points=True)
 
 
 def _draw_paddings(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
@@ -94,15 +97,15 @@ def _draw_paddings(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
     done = [key for key in padded if key in bare]
     if not done:
         return
-    place = np.arange(len(PADDINGS))
+    places = range(len(PADDINGS))
     panels = [
         CurvePanel(
             title,
             [
-                _make_curve(padded[key], place, np.stack([getattr(o[key], name) for o in (padded, bare)]))
+                _make_curve(padded[key], places, np.stack([getattr(o[key], name) for o in (padded, bare)]))
                 for key in done
             ],
-            "", axis, marks=[*place], names=[*PADDINGS.values()], levels=levels,
+            "", axis, marks=places, names=[*PADDINGS.values()], levels=levels,
         )
         for name, title, axis, levels in (
             ("loss", "Training loss, mean over all steps", "loss", ()),
@@ -127,8 +130,7 @@ def _draw_rates(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
         return
     panels = [
         CurvePanel(
-            PADDINGS[padding],
-            [_make_curve(each, np.array(LEARNING_RATES), each.losses) for each in found.values()],
+            PADDINGS[padding], draw_outcomes(found.values(), lambda each: _drop_infinite(each.losses), LEARNING_RATES),
             "learning rate", "mean training loss", "xy", marks=LEARNING_RATES,
         )
         for padding, found in ended_outcomes.items()
@@ -152,10 +154,7 @@ def _draw_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
     panels = [
         CurvePanel(
             PADDINGS[padding],
-            [
-                _make_curve(each, each.result["measured"], each.result["losses"][:, each.best], points=False)
-                for each in found.values()
-            ],
+            draw_outcomes(found.values(), lambda each: _drop_infinite(each.get_at_best_rate("losses"))),
             "step", "training loss", "y",
         )
         for padding, found in begun_outcomes.items()
@@ -171,12 +170,12 @@ def _draw_borders(found: Mapping[str, Outcome]) -> Iterator[FigureSpec]:
     """Draw the statistics of the last layer by the distance from the border."""
     if not found:
         return
-    distances = np.arange(DIGIT_SIDE // 2)
+    distances = range(DIGIT_SIDE // 2)
     panels = [
         CurvePanel(
             title,
             [_make_curve(each, distances, factor * each.get_by_distance(name).T) for each in found.values()],
-            "distance from the border", axis, marks=range(DIGIT_SIDE // 2),
+            "distance from the border", axis, marks=distances,
         )
         for name, title, axis, factor in (
             ("on", "How often units are turned on", "% of the digits", 100),
@@ -225,14 +224,8 @@ def _tabulate(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]
     return tabulate(rows)
 
 
-EXPERIMENT = Experiment(
-    key="convolution", title="Convolutions", claims=("L09", "B16"),
-    question="Why does layer norm help CNNs less?",
-    claim="“Layer normalization offers a speedup over the baseline model without normalization, but batch "
-    "normalization outperforms the other methods”, perhaps as units near the border “are rarely turned on” (Ba et al. "
-    "2016, section 6.7).",
-    about=lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 "
-                          f"pixels; with zeros "
-    "around the picture, or without.",
-    setting=Setting, parts=parts, report=report,
+EXPERIMENT = Experiment.of(
+    "convolution", Setting, parts, report,
+    lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 pixels; with "
+    "zeros around the picture, or without.",
 )  # fmt: skip

@@ -55,39 +55,33 @@ class ConvolutionGrid(SchemeJob):
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
         """Train, and yield the result so far after every step."""
+        from normviz.train import learning
         from normviz.train.conv import Conv, split_pictures
         from normviz.train.dense import trim_to_batches
-        from normviz.train.learning import (
-            Trainer,
-            compute_error_rate,
-            cross_entropy,
-            open_float32_device,
-            shuffle_mini_batches,
-            to_numpy,
-        )
 
-        device = open_float32_device(self.device)
+        device = learning.open_float32_device(self.device)
         digits = split_pictures(device)
         x, labels = digits.train
         batch, shape = self.shapes[0][0], (len(self.rates), len(self.networks))
         network = Conv([self.row.scheme], self.networks * shape[0], self.shapes, self.per_unit, self.eps, device)
-        learner = Trainer(network.parameters, "adam", np.repeat(self.rates, shape[1])[None])
+        learner = learning.Trainer(network.parameters, "adam", np.repeat(self.rates, shape[1])[None])
         course = TrainingHistory(self.length, MEASUREMENT_COUNT, shape)
-        for chosen in shuffle_mini_batches(self.networks, len(x), self.length, batch):
+        for chosen in learning.shuffle_mini_batches(self.networks, len(x), self.length, batch):
             same = chosen.repeat(shape[0], 1)
-            loss = cross_entropy(network.logits(x[same]), labels[same])
+            loss = learning.cross_entropy(network.logits(x[same]), labels[same])
             learner.step(loss)
             course.add_losses(loss)
             if course.is_measured:
                 network.collect_statistics(trim_to_batches(x[:STATISTICS_DIGITS], batch)[None])
                 logits, _ = network.measure_responses(digits.validation[0][None])
-                course.add_errors(validation=cross_entropy(logits, digits.validation[1]))
+                course.add_errors(validation=learning.cross_entropy(logits, digits.validation[1]))
             if course.share == 1:
                 logits, looks = network.measure_responses(digits.test[0][None])
-                course.extra_results["test"] = course.reshape_to_grid(compute_error_rate(logits, digits.test[1]))
+                errors = learning.compute_error_rate(logits, digits.test[1])
+                course.extra_results["test"] = course.reshape_to_grid(errors)
                 for layer, look in enumerate(looks, 1):
                     for name, values in look._asdict().items():
-                        maps = to_numpy(values)[0]
+                        maps = learning.to_numpy(values)[0]
                         averages = average_by_distance(maps.reshape(*shape, *maps.shape[1:]))
                         course.extra_results[f"{name}-{layer}"] = averages
             yield course.step(device)

@@ -150,9 +150,8 @@ def _judge_lead(comparisons: Comparisons) -> VerdictKey:
 def _describe_order(comparisons: Comparisons, padded: Mapping[str, Outcome]) -> str:
     """Return a sentence with the losses with padding, and layer norm's differences from the two others."""
     levels = ", ".join(f"{format_mean(padded[key].loss, 3)} with {padded[key].name}" for key in VERDICT_SCHEMES)
-    errors = " and ".join(
-        f"{format_mean_percent(padded[key].error)} with {padded[key].name}" for key in VERDICT_SCHEMES[1:]
-    )
+    named = [f"{format_mean_percent(padded[key].error)} with {padded[key].name}" for key in VERDICT_SCHEMES[1:]]
+    errors = " and ".join(named)
     return (
         f"Training loss, mean over all steps, with zeros around the picture: {levels}. Layer norm against no "
         f"normalization: {comparisons.text('plain')}. Layer norm against batch norm: "

@@ -35,10 +35,10 @@ class DenseGrid(SchemeJob):
     kind: ClassVar[str] = "experiments/dense-grid"
     version: ClassVar[int] = 1
 
-    rates: tuple[float, ...]
-    optimizer: str
-    widths: tuple[int, ...]
-    batch: int
+    rates: tuple[float, ...] = LEARNING_RATES
+    optimizer: str = "adam"
+    widths: tuple[int, ...] = LAYER_WIDTHS
+    batch: int = 32
 
     @property
     def seconds(self) -> float:
@@ -61,7 +61,7 @@ class DenseGrid(SchemeJob):
         for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, self.batch)):
             same = chosen.repeat(shape[0], 1)
             if step == 0:
-                network.start_from_data(x[same])
+                network.initialize_from_data(x[same])
             loss = cross_entropy(network.logits(x[same]), labels[same])
             learner.step(loss)
             course.add_losses(loss)

@@ -2,26 +2,29 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from itertools import count, product
+from typing import ClassVar
 
 import numpy as np
 
 from normviz.charts.curves import CurvePanel
 from normviz.core.settings import integer, real
-from normviz.core.text import capitalize_first, join_words, typeset
+from normviz.core.text import join_words, typeset
 from normviz.data.digits import DIGITS_DESCRIPTION
 from normviz.describe.seeds import compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes, describe_hidden_layers
-from normviz.topics.experiments.grid_outcome import GridOutcome
+from normviz.topics.experiments.grid_outcome import GridOutcome, describe_undertraining, draw_outcomes, find_outcomes
 from normviz.topics.experiments.reports import (
+    NOT_TRAINED,
     FigureSpec,
     Report,
     Verdict,
     VerdictKey,
     combine_verdicts,
-    make_band_curve,
+    describe_progress,
+    start_table,
 )
 from normviz.topics.experiments.scheme_job import SchemeJob
 from normviz.topics.experiments.training_history import TrainingHistory
@@ -75,13 +78,9 @@ class Part(SchemeJob):
     @property
     def seconds(self) -> float:
         """Expected seconds of all steps on the reference machine."""
+        count = len(LEARNING_RATES) * len(self.networks)
         return estimate_dense_seconds(
-            [self.row.scheme],
-            len(LEARNING_RATES) * len(self.networks),
-            LAYER_WIDTHS,
-            BATCH_SIZE,
-            self.length,
-            MEASUREMENT_COUNT,
+            [self.row.scheme], count, LAYER_WIDTHS, BATCH_SIZE, self.length, MEASUREMENT_COUNT
         )
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
@@ -99,7 +98,7 @@ class Part(SchemeJob):
         dropout, course = Dropout(seeds, self.share), TrainingHistory(self.length, MEASUREMENT_COUNT, shape)
         for step, (x, labels) in enumerate(few.batches(self.length)):
             if step == 0:
-                network.start_from_data(x)
+                network.initialize_from_data(x)
             loss = cross_entropy(network.logits(x, transform=dropout), labels)
             learner.step(loss)
             course.add_losses(loss)
@@ -130,32 +129,22 @@ Outcomes = Mapping[tuple[int, bool], GridOutcome]
 
 def report(setting: Setting, results: Results) -> Report:
     """Report the test error by step of all schemes, with dropout and without."""
-    begun: dict[tuple[int, bool], GridOutcome] = {}
-    wanted = [(k, share) for k in range(len(setting.rows)) for share in (0.0, setting.share)]
-    table: dict[str, list[Any]] = {
-        "learning rate": [rate for rate in LEARNING_RATES for _ in setting.networks],
-        "seed": [*setting.networks] * len(LEARNING_RATES),
-    }
-    for (k, share), part in zip(wanted, parts(setting), strict=True):
-        result = results.get(part)
-        if result is None or not len(result["test"]):
-            continue
-        names = _name_networks(setting, k, share > 0)
-        begun[k, share > 0] = outcome = GridOutcome(*names, len(begun), LEARNING_RATES, result)
-        if outcome.is_ended:
-            for name in ("test", "validation", "training"):
-                table[f"{outcome.name}, {name} error"] = [float(each) for each in result[name][-1].flat]
-    ended = {place: each for place, each in begun.items() if each.is_ended}
+    places, looks = product(range(len(setting.rows)), (False, True)), count()
+    begun, ended = find_outcomes(
+        dict(zip(places, parts(setting), strict=True)), results,
+        lambda place, result: GridOutcome(*_name_networks(setting, *place), next(looks), LEARNING_RATES, result),
+    )  # fmt: skip
+    table = start_table(setting.networks, "learning rate", LEARNING_RATES)
+    for each in ended.values():
+        for name in ("test", "validation", "training"):
+            table[f"{each.name}, {name} error"] = each.result[name][-1].ravel().tolist()
     figures = [_draw_test_errors(begun)] if begun else []
     return Report(_write_headline(setting, begun, ended), figures, _judge_claim(setting, ended), table)
 
 
 def _draw_test_errors(begun_outcomes: Outcomes) -> FigureSpec:
     """Draw the test error by step, a panel for every two schemes."""
-    curves = [
-        make_band_curve(each.label, each.result["measured"], 100 * each.get_at_best_rate("test"), each.look)
-        for each in begun_outcomes.values()
-    ]
+    curves = draw_outcomes(begun_outcomes.values(), lambda each: 100 * each.get_at_best_rate("test"))
     panels = [CurvePanel("", curves[k : k + 4], "step", "test error, %", "y") for k in range(0, len(curves), 4)]
     levels = ", ".join(f"{each.name} {each.level}" for each in begun_outcomes.values())
     return FigureSpec(
@@ -167,17 +156,12 @@ def _draw_test_errors(begun_outcomes: Outcomes) -> FigureSpec:
 def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
     """Return the headline: the test errors without normalization and with the first scheme."""
     if not ended_outcomes:
-        return (
-            f"Training of {join_words([each.name for each in begun_outcomes.values()], 'and')} has begun."
-            if begun_outcomes
-            else ("Nothing is trained yet.")
-        )
+        return describe_progress(each.name for each in begun_outcomes.values())
     normed = next((k for k, row in enumerate(setting.rows) if row.key != "none" and (k, False) in ended_outcomes), None)
     shown = [each for place, each in ended_outcomes.items() if place == (normed, False) or each.name == "neither"]
     shown = shown or list(ended_outcomes.values())[:1]
-    return capitalize_first(
-        f"test error: {join_words([f'{np.mean(each.last):.1%} with {each.name}' for each in shown], 'and')}."
-    )
+    levels = [f"{np.mean(each.last):.1%} with {each.name}" for each in shown]
+    return f"Test error: {join_words(levels, 'and')}."
 
 
 def _judge_scheme(regularizes: bool, dropout_helps: bool) -> VerdictKey:
@@ -195,7 +179,7 @@ def _judge_scheme(regularizes: bool, dropout_helps: bool) -> VerdictKey:
 def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     """Judge whether normalization makes dropout superfluous."""
     if len(ended_outcomes) < 2 * len(setting.rows):
-        return Verdict("open", "Not all networks are trained yet.")
+        return NOT_TRAINED
     plain = next((k for k, row in enumerate(setting.rows) if row.key == "none"), None)
     others = [k for k in range(len(setting.rows)) if k != plain]
     if plain is None or not others:
@@ -220,21 +204,16 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     rates = ", ".join(f"{each.name} {typeset(each.rate)}" for each in ended_outcomes.values())
     return Verdict(
         combine_verdicts(_judge_scheme(signs[k, False] < 0, signs[k, True] < 0) for k in others),
-        f"Test error: {levels}. Changes in points: {'; '.join(said)}.",
+        f"Test error: {levels}. Changes in points: {'; '.join(said)}."
+        f"{describe_undertraining([*ended_outcomes.values()])}",
         f"{setting.relabelled:.0%} of the labels of {setting.digits} training digits are drawn at random, so that "
         f"learning them by heart costs accuracy. Error on these labels: {learnt}. Networks of {len(LAYER_WIDTHS)} × "
         f"{LAYER_WIDTHS[0]} units, {setting.steps} steps of Adam at the rate that is best for each: {rates}.",
     )
 
 
-EXPERIMENT = Experiment(
-    key="dropout", title="Batch norm and dropout", claims=("B17",),
-    question="Does batch norm replace dropout?",
-    claim="Dropout “can be either removed or reduced in strength” in a batch-normalized network (Ioffe & Szegedy 2015, "
-    "section 3.4).",
-    about=lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}, {setting.relabelled:.0%} with a random label; "
+EXPERIMENT = Experiment.of(
+    "dropout", Setting, parts, report,
+    lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}, {setting.relabelled:.0%} with a random label; "
     f"{describe_hidden_layers(LAYER_WIDTHS)}; dropout behind every ReLU.",
-    setting=Setting, parts=parts, report=report,
-    why="Dropout hides units at random in every step, which makes wrong labels harder to learn by heart. Batch norm "
-    "only adds the noise of its batch statistics.",
 )  # fmt: skip

@@ -11,7 +11,7 @@ from normviz.jobs.default_queue import create_default_queue
 from normviz.jobs.executors import count_workers
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
-from normviz.jobs.results import Archive, Part, Results, is_complete
+from normviz.jobs.results import Part, ResultArchive, Results, is_complete
 from normviz.topics.experiments.state import PAGE
 from normviz.ui.runs import PageRun, RunSource, get_server_speed, open_run
 
@@ -23,9 +23,9 @@ FIRST_REPORT_SECONDS = 0.3
 
 
 @st.cache_resource
-def get_archive() -> Archive:
+def get_archive() -> ResultArchive:
     """Return the results of this server and those on its disk."""
-    return Archive(ResultCache())
+    return ResultArchive(ResultCache())
 
 
 @st.cache_resource
@@ -54,7 +54,7 @@ def join_running(missing: Sequence[Part]) -> bool:
 SOURCE = RunSource(
     find_missing_parts,
     lambda missing: get_experiment_queue(),
-    lambda part, arrays: get_archive().keep(part, arrays),
+    lambda part, arrays: get_archive().store_result(part, arrays),
     is_automatic=join_running,
 )
 

@@ -71,9 +71,8 @@ class TuningJob:
         """Expected seconds of all steps on the reference machine."""
         count = len(self.networks) * len(LEARNED_PARAMETERS) * len(LEARNING_RATES)
         looks = 1350 * MEASUREMENT_COUNT / 3 + 450 * len(self.momenta) / 3
-        trained = (
-            BEFORE * BEFORE_BATCH / (len(LEARNED_PARAMETERS) * len(LEARNING_RATES)) + self.length * self.batch + looks
-        )
+        before = BEFORE * BEFORE_BATCH / (len(LEARNED_PARAMETERS) * len(LEARNING_RATES))
+        trained = before + self.length * self.batch + looks
         return 2e-3 * BEFORE + 3e-3 * self.length + 2.5e-6 * count * trained
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
@@ -89,24 +88,20 @@ class TuningJob:
         found: dict[str, list[np.ndarray]] = {"measured": [], "old": [], "new": [], "validation": [], "moved": []}
         count = BEFORE + self.length
         for step, (x, labels) in enumerate(first.batches(self.networks, BEFORE, BEFORE_BATCH), 1):
-            learner.step(cross_entropy(network.logits(x, BatchNorm.train, new=False), labels))
+            learner.step(cross_entropy(network.logits(x, BatchNorm.normalize_in_training, new=False), labels))
             yield make_job_step(step / count, device, lambda: found)
 
         shape = (len(LEARNED_PARAMETERS), len(LEARNING_RATES), len(self.networks))
         fresh = self.task == "digits"
         before, network = (network.replicate(shape[0] * shape[1], self.momenta, fresh) for _ in range(2))
         parameters = [(name, each) for name, some in network.parameter_groups.items() for each in some]
-        rates = [
-            np.outer([name in learned for learned in LEARNED_PARAMETERS.values()], LEARNING_RATES)
-            for name, _ in parameters
-        ]
-        learner = Trainer(
-            [each for _, each in parameters], "adam", [network.old[0].new_tensor(r).view(-1, 1) for r in rates]
-        )
+        learned = [[name in names for names in LEARNED_PARAMETERS.values()] for name, _ in parameters]
+        rates = [network.old[0].new_tensor(np.outer(each, LEARNING_RATES)).view(-1, 1) for each in learned]
+        learner = Trainer([each for _, each in parameters], "adam", rates)
         chosen = self.momenta.index(self.momentum)
 
         def normalize(norm: BatchNorm, x: Any) -> Any:
-            return norm.train(x) if self.mode == "train" else norm.infer(x, chosen)
+            return norm.normalize_in_training(x) if self.mode == "train" else norm.normalize_in_inference(x, chosen)
 
         def measure(step: int) -> None:
             found["measured"].append(np.array(step))

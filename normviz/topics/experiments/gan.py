@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
 
 from normviz.charts.curves import Curve, CurvePanel
-from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import integer, real
 from normviz.core.text import join_words, typeset
 from normviz.describe.seeds import (
-    COMPARISON_NOTE,
     choose_learning_rate,
     compare_seed_by_seed,
     find_clear_signs,
@@ -41,8 +40,8 @@ from normviz.topics.experiments.gan_jobs import (
     compute_mode_centres,
     count_covered_modes,
 )
-from normviz.topics.experiments.grid_outcome import GridOutcome
-from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, VerdictKey, make_band_curve, tabulate
+from normviz.topics.experiments.grid_outcome import GridOutcome, draw_outcomes, find_outcomes
+from normviz.topics.experiments.reports import NOT_TRAINED, FigureSpec, Report, Verdict, judge_signs, tabulate
 
 SHOWN_SHARES = (0.25, 0.5, 1.0)
 """Shares of the training at which the points are shown."""
@@ -71,13 +70,10 @@ class Setting(ComparisonSetting):
         return tuple(dict.fromkeys((self.ahead, 1)))
 
 
-def _make_part(setting: Setting, row: SchemeSpec, ahead: int) -> Part:
-    return Part.of(setting, row, ahead=ahead, deviation=setting.deviation, scale=setting.scale)
-
-
 def parts(setting: Setting) -> list[Part]:
     """Return a job for every scheme and number of steps; more steps of the discriminator come first."""
-    return [_make_part(setting, row, ahead) for ahead in setting.sides for row in setting.rows]
+    given = {"deviation": setting.deviation, "scale": setting.scale}
+    return [Part.of(setting, row, ahead=ahead, **given) for ahead in setting.sides for row in setting.rows]
 
 
 class Outcome(GridOutcome):
@@ -122,20 +118,13 @@ Outcomes = Mapping[tuple[int, int], Outcome]
 
 def report(setting: Setting, results: Results) -> Report:
     """Report the covered modes by step and by learning rate, and points of the first seed."""
-    begun: dict[tuple[int, int], Outcome] = {}
-    for ahead in setting.sides:
-        for k, row in enumerate(setting.rows):
-            result = results.get(_make_part(setting, row, ahead))
-            if result is not None and len(result["measured"]):
-                begun[ahead, k] = Outcome.of(setting, k, LEARNING_RATES, result)
-    ended = {place: each for place, each in begun.items() if each.is_ended}
-    figures = [_draw_courses(setting, begun), _draw_points(setting, begun), _draw_rates(setting, begun)]
-    return Report(
-        _write_headline(setting, begun, ended),
-        figures if begun else [],
-        _judge_claim(setting, ended),
-        _tabulate(setting, ended),
+    jobs = dict(zip(product(setting.sides, range(len(setting.rows))), parts(setting), strict=True))
+    begun, ended = find_outcomes(
+        jobs, results, lambda place, result: Outcome.of(setting, LEARNING_RATES, place[1], result)
     )
+    draws = [_draw_courses, _draw_points, _draw_rates] if begun else []
+    headline, verdict = _write_headline(setting, begun, ended), _judge_claim(setting, ended)
+    return Report(headline, [draw(setting, begun) for draw in draws], verdict, _tabulate(setting, ended))
 
 
 def _tabulate(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
@@ -165,20 +154,19 @@ def _format_covered_modes(outcomes: Outcomes) -> str:
     )
 
 
+def _group_by_steps_ahead(outcomes: Outcomes) -> dict[int, list[Outcome]]:
+    """Return the outcomes by the steps of the discriminator."""
+    return {ahead: [each for (side, _), each in outcomes.items() if side == ahead] for ahead, _ in outcomes}
+
+
 def _draw_courses(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
     """Draw the covered modes by step at the best rate of each scheme."""
     panels = [
         CurvePanel(
-            _format_steps_ahead(ahead),
-            [
-                make_band_curve(each.label, each.result["measured"], each.covered_modes[:, each.best], each.look)
-                for (side, _), each in begun_outcomes.items()
-                if side == ahead
-            ],
+            _format_steps_ahead(ahead), draw_outcomes(outcomes, lambda each: each.covered_modes[:, each.best]),
             "step of the generator", "modes covered", span=(-0.4, MODES + 0.4),
         )
-        for ahead in setting.sides
-        if any(side == ahead for side, _ in begun_outcomes)
+        for ahead, outcomes in _group_by_steps_ahead(begun_outcomes).items()
     ]  # fmt: skip
     return FigureSpec(
         "curves", panels, f"Modes covered, of {MODES}, by step at the best rate of each scheme. At the end: "
@@ -191,25 +179,16 @@ def _draw_courses(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
 def _draw_rates(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
     """Draw the covered modes and the share of samples near a mode over the learning rate."""
     kinds = (
-        ("modes covered", 1, (-0.4, MODES + 0.4), lambda each: each.covered_modes),
-        ("samples near a mode, %", 100, (-4.0, 104.0), lambda each: each.near_share),
+        ("modes covered", (-0.4, MODES + 0.4), lambda each: each.covered_modes[-FINAL_MEASUREMENTS:].mean(0)),
+        ("samples near a mode, %", (-4.0, 104.0), lambda each: 100 * each.near_share[-FINAL_MEASUREMENTS:].mean(0)),
     )
     panels = [
         CurvePanel(
-            _format_steps_ahead(ahead),
-            [
-                make_band_curve(
-                    each.label, np.array(LEARNING_RATES), scale * values(each)[-FINAL_MEASUREMENTS:].mean(0), each.look,
-                    points=True,
-                )
-                for (side, _), each in begun_outcomes.items()
-                if side == ahead
-            ],
-            "learning rate", axis, "x", span=span, marks=LEARNING_RATES,
+            _format_steps_ahead(ahead), draw_outcomes(outcomes, values, LEARNING_RATES), "learning rate", axis, "x",
+            span=span, marks=LEARNING_RATES,
         )
-        for axis, scale, span, values in kinds
-        for ahead in setting.sides
-        if any(side == ahead for side, _ in begun_outcomes)
+        for axis, span, values in kinds
+        for ahead, outcomes in _group_by_steps_ahead(begun_outcomes).items()
     ]  # fmt: skip
     near_modes = "; ".join(
         f"with {_format_steps_ahead(ahead)}, {each.name} {format_mean_percent(each.final_near_share)}"
@@ -277,7 +256,7 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         return Verdict("open", "The claim compares spectral norm with no normalization: choose both.")
     first, second = keys.index("spectral"), keys.index("none")
     if any((ahead, k) not in ended_outcomes for ahead in setting.sides for k in (first, second)):
-        return Verdict("open", "Not all networks are trained yet.")
+        return NOT_TRAINED
     pairs = [(ended_outcomes[ahead, first], ended_outcomes[ahead, second]) for ahead in setting.sides]
     changes = [compare_seed_by_seed(one.final_covered_modes, other.final_covered_modes) for one, other in pairs]
     signs = find_clear_signs(changes)
@@ -290,11 +269,8 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
             f"{format_mean_percent(one.final_near_share)} and {format_mean_percent(other.final_near_share)} of them "
             f"are near a mode."
         )
-    word: VerdictKey = (
-        "holds" if min(signs) > 0 else "holds-if" if max(signs) > 0 else "wrong" if min(signs) < 0 else "open"
-    )
     return Verdict(
-        word,
+        judge_signs(signs),
         " ".join(says),
         f"Points in a plane, {setting.steps} steps of the generator, each scheme at the rate that covers most modes "
         f"with other samples. Spectral norm bounds the slope of the discriminator by 1, so its logit differs by at "
@@ -303,17 +279,8 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     )
 
 
-EXPERIMENT = Experiment(
-    key="gan", title="Modes of a GAN", claims=("S03",),
-    question="Does spectral norm stop mode collapse?",
-    claim="Spectral normalization serves “to stabilize the training of the discriminator” of a GAN (Miyato et al. "
-    "2018, abstract). A tutorial says that it was introduced against mode collapse.",
-    about=lambda _: f"Points from {MODES} Gaussians on a ring; a generator and a discriminator, each with "
+EXPERIMENT = Experiment.of(
+    "gan", Setting, parts, report,
+    lambda _: f"Points from {MODES} Gaussians on a ring; a generator and a discriminator, each with "
     f"{describe_hidden_layers((WIDTH, WIDTH))}.",
-    setting=Setting, parts=parts, report=report,
-    why="Spectral norm bounds the slope of the discriminator. So several of its steps do not carry it far ahead of "
-    "the generator.",
-    rules=f"{COMPARISON_NOTE} Learning rates are chosen for each scheme by 1000 samples of its generators; 1000 "
-          f"other samples "
-    "of the same generators are counted. Networks without normalization and with spectral norm have no γ.",
 )  # fmt: skip

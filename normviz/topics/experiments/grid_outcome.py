@@ -1,14 +1,16 @@
 """The outcome of a grid of learning rates: the networks at the rate chosen on validation digits."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 
-from normviz.describe.seeds import choose_learning_rate, format_mean_percent
-from normviz.jobs.results import Arrays
+from normviz.charts.curves import Curve
+from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, find_clear_signs, format_mean_percent
+from normviz.jobs.results import Arrays, Part, Results
 from normviz.topics.experiments.experiment import ComparisonSetting
+from normviz.topics.experiments.reports import make_band_curve
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class GridOutcome:
     result: Arrays
 
     @classmethod
-    def of(cls, setting: ComparisonSetting, k: int, rates: Sequence[float], result: Arrays) -> Self:
+    def of(cls, setting: ComparisonSetting, rates: Sequence[float], k: int, result: Arrays) -> Self:
         """Return the outcome of the scheme at position `k` of the setting."""
         return cls(setting.names[k], setting.labels[k], k, rates, result)
 
@@ -67,3 +69,51 @@ class GridOutcome:
     def level(self) -> str:
         """The mean test error at the end with its interval: "3.2 ± 0.7%"."""
         return format_mean_percent(self.last)
+
+    @property
+    def middle(self) -> np.ndarray:
+        """The test errors in the middle of the training, by seed; measured steps are evenly spread."""
+        errors = self.get_at_best_rate("test")
+        return errors[(len(errors) - 1) // 2]
+
+
+Key = TypeVar("Key")
+AnyOutcome = TypeVar("AnyOutcome", bound=GridOutcome)
+
+
+def find_outcomes(
+    jobs: Mapping[Key, Part], results: Results, make: Callable[[Key, Arrays], AnyOutcome]
+) -> tuple[dict[Key, AnyOutcome], dict[Key, AnyOutcome]]:
+    """Return the outcomes of the jobs that have measured something, and of those that have ended, by key."""
+    found = {key: results.get(job, {}) for key, job in jobs.items()}
+    begun = {key: make(key, each) for key, each in found.items() if len(each.get("measured", ()))}
+    return begun, {key: each for key, each in begun.items() if each.is_ended}
+
+
+def draw_outcomes(
+    outcomes: Iterable[AnyOutcome],
+    values: Callable[[AnyOutcome], np.ndarray],
+    x: Sequence[float] = (),
+    scale: Callable[[np.ndarray], np.ndarray] = np.asarray,
+) -> list[Curve]:
+    """Return a curve of each outcome with the 95% intervals of its values (…, seeds).
+
+    The curve is over the measured steps, or over `x`, with a marker at each of its values.
+    """
+    return [
+        make_band_curve(
+            each.label, np.array(x) if len(x) else each.result["measured"], values(each), each.look, scale, len(x) > 0
+        )
+        for each in outcomes
+    ]
+
+
+def describe_undertraining(outcomes: Sequence[GridOutcome]) -> str:
+    """Return a sentence if the test errors clearly fall in the second half of the training, on average; else ""."""
+    middle, last = (
+        np.mean(each, axis=0) for each in zip(*((each.middle, each.last) for each in outcomes), strict=True)
+    )
+    fall = compare_seed_by_seed(middle, last)
+    if find_clear_signs([fall]) != [1]:
+        return ""
+    return f" Undertrained: these errors fall by {fall.text(100)} points on average in the second half of the training."

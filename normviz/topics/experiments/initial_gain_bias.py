@@ -85,9 +85,7 @@ class Part(SchemeJob):
     def seconds(self) -> float:
         """Expected seconds of all steps on the reference machine."""
         count = len(self.biases) * len(self.rates) * len(self.networks)
-        return estimate_dense_seconds(
-            [self.row.scheme], count, LAYER_WIDTHS, BATCH_SIZE, self.length, measurement_count=1
-        )
+        return estimate_dense_seconds([self.row.scheme], count, LAYER_WIDTHS, BATCH_SIZE, self.length, 1)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
         """Train, and yield the result so far after every step; test at the end."""
@@ -120,18 +118,8 @@ class Part(SchemeJob):
 def parts(setting: Setting) -> list[Part]:
     """Return a job for every scheme and first gain; the usual gain comes first."""
     gains = sorted(FIRST_GAINS, key=lambda gain: abs(np.log(gain)))
-    return [
-        Part.of(
-            setting,
-            row,
-            gain=gain,
-            biases=FIRST_BIASES,
-            rates=RATES_BY_OPTIMIZER[setting.optimizer],
-            optimizer=setting.optimizer,
-        )
-        for row in setting.rows
-        for gain in gains
-    ]
+    grid = {"biases": FIRST_BIASES, "rates": RATES_BY_OPTIMIZER[setting.optimizer], "optimizer": setting.optimizer}
+    return [Part.of(setting, row, gain=gain, **grid) for row in setting.rows for gain in gains]
 
 
 ErrorsByStart = Mapping[tuple[float, float], np.ndarray]
@@ -140,10 +128,8 @@ ErrorsByStart = Mapping[tuple[float, float], np.ndarray]
 
 def _choose_errors(gain: float, result: Arrays) -> dict[tuple[float, float], np.ndarray]:
     """Return the test errors of one first γ."""
-    return {
-        (gain, bias): result["test"][k, choose_learning_rate(result["validation"][k])] for k,
-        bias in enumerate(FIRST_BIASES)
-    }  # fmt: skip
+    best = [choose_learning_rate(errors) for errors in result["validation"]]
+    return {(gain, bias): result["test"][k, best[k]] for k, bias in enumerate(FIRST_BIASES)}
 
 
 def report(setting: Setting, results: Results) -> Report:
@@ -262,15 +248,8 @@ def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) ->
     return Verdict(word, " ".join(texts), condition)
 
 
-EXPERIMENT = Experiment(
-    key="start", title="First gain and bias", claims=("F04",),
-    question="Do the first values of gain and bias matter?",
-    claim="The first values of gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization of the "
-    "gains and bias matter?”).",
-    about=lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}, ReLU(γ x̂ + β); "
-                    f"{len(FIRST_GAINS) * len(FIRST_BIASES)} pairs of first "
-    "γ and β, the same for all units.",
-    setting=Setting, parts=parts, report=report,
-    why="A small γ makes the inputs of the next layer small, and a ReLU whose β is far below 0 passes no gradient. "
-    "Training corrects milder values.",
+EXPERIMENT = Experiment.of(
+    "start", Setting, parts, report,
+    lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}, ReLU(γ x̂ + β); "
+    f"{len(FIRST_GAINS) * len(FIRST_BIASES)} pairs of first γ and β, the same for all units.",
 )  # fmt: skip

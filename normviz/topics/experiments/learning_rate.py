@@ -2,21 +2,28 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from normviz.charts.curves import CurvePanel
 from normviz.core.fields import Shape
 from normviz.core.settings import choice, integer, real
-from normviz.core.text import capitalize_first, join_words, typeset
+from normviz.core.text import capitalize_first, typeset
 from normviz.data.digits import DIGITS_DESCRIPTION
 from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_clear_signs
 from normviz.jobs.results import Results
 from normviz.topics.experiments.dense_grid import DenseGrid
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes, describe_hidden_layers
-from normviz.topics.experiments.grid_outcome import GridOutcome
-from normviz.topics.experiments.reports import FigureSpec, HeatMap, Report, Verdict, format_percent, make_band_curve
+from normviz.topics.experiments.grid_outcome import GridOutcome, describe_undertraining, draw_outcomes, find_outcomes
+from normviz.topics.experiments.reports import (
+    FigureSpec,
+    HeatMap,
+    Report,
+    Verdict,
+    describe_progress,
+    format_percent,
+    start_table,
+)
 from normviz.topics.experiments.training_history import to_percent
 
 
@@ -99,20 +106,15 @@ class Outcome(GridOutcome):
 
 def report(setting: Setting, results: Results) -> Report:
     """Report the error by rate and scheme, over the rate, and by step at every scheme's best rate."""
-    wanted = parts(setting)
-    begun = {k: results[part] for k, part in enumerate(wanted) if part in results and len(results[part]["test"])}
     rates = RATES_BY_OPTIMIZER[setting.optimizer]
-    outcomes = {
-        k: Outcome(setting.names[k], setting.labels[k], k, rates, result, setting.most) for k, result in begun.items()
-    }
-    ended = {k: each for k, each in outcomes.items() if each.is_ended}
-    table: dict[str, list[Any]] = {
-        "learning rate": [rate for rate in rates for _ in setting.networks],
-        "seed": [*setting.networks] * len(rates),
-    }
-    for k in ended:
+    outcomes, ended = find_outcomes(
+        dict(enumerate(parts(setting))), results,
+        lambda k, result: Outcome(setting.names[k], setting.labels[k], k, rates, result, setting.most),
+    )  # fmt: skip
+    table = start_table(setting.networks, "learning rate", rates)
+    for k, each in ended.items():
         for name, key in (("validation error", "validation"), ("test error", "test"), ("training loss", "losses")):
-            table[f"{setting.rows[k].key}, {name}"] = [float(each) for each in begun[k][key][-1].flat]
+            table[f"{setting.rows[k].key}, {name}"] = each.result[key][-1].ravel().tolist()
     figures = [_draw_curves(setting, outcomes), _draw_map(setting, outcomes)] if outcomes else []
     return Report(_write_headline(setting, outcomes, ended), figures, _judge_claim(setting, ended), table)
 
@@ -136,19 +138,11 @@ def _draw_map(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
 
 def _draw_curves(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
     """Draw the test error over the rate, and by step at the rate that is best for each scheme."""
-    rates = np.array(RATES_BY_OPTIMIZER[setting.optimizer])
-    over = [
-        make_band_curve(each.label, rates, each.errors_by_rate, each.look, to_percent, points=True)
-        for each in outcomes.values()
-    ]
-    course = [
-        make_band_curve(each.label, each.result["measured"], each.get_at_best_rate("test"), each.look, to_percent)
-        for each in outcomes.values()
-    ]
+    shown, rates, levels = outcomes.values(), RATES_BY_OPTIMIZER[setting.optimizer], [100 * setting.most]
+    over = draw_outcomes(shown, lambda each: each.errors_by_rate, rates, to_percent)
+    course = draw_outcomes(shown, lambda each: each.get_at_best_rate("test"), scale=to_percent)
     panels = [
-        CurvePanel(
-            "At the end, over the rate", over, "learning rate", "test error, %", "x", levels=[100 * setting.most]
-        ),
+        CurvePanel("At the end, over the rate", over, "learning rate", "test error, %", "x", levels),
         CurvePanel("At the best rate of each", course, "step", "test error, %", "y"),
     ]
     return FigureSpec(
@@ -165,18 +159,15 @@ def _format_test_errors(outcomes: Iterable[Outcome]) -> str:
 
 def _write_headline(setting: Setting, outcomes: dict[int, Outcome], ended_outcomes: dict[int, Outcome]) -> str:
     """Return the headline: the scheme that gains most over the network without normalization."""
-    if not outcomes:
-        return "Nothing is trained yet."
     plain, others = _split_by_normalization(setting, ended_outcomes)
     if plain is None or not others:
-        return f"Training of {join_words([each.name for each in outcomes.values()], 'and')} has begun."
+        return describe_progress(each.name for each in outcomes.values())
     gains = [
         (each, compare_seed_by_seed(each.log_largest_rate, plain.log_largest_rate, LOG_RATE_SPACING)) for each in others
     ]
+    name = OPTIMIZER_NAMES[setting.optimizer]
     if np.isnan(plain.mean_largest_rate):
-        return (
-            f"Without normalization, some networks train at none of these {OPTIMIZER_NAMES[setting.optimizer]} rates."
-        )
+        return f"Without normalization, some networks train at none of these {name} rates."
     best, gain = max(gains, key=lambda one: one[1].mean)
     if find_clear_signs([gain for _, gain in gains])[gains.index((best, gain))] <= 0:
         return "No scheme clearly trains at larger learning rates than without normalization."
@@ -215,7 +206,7 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[int, Outcome]) -> Verdic
     ]
     says = (
         f"The largest rate that trains: {'; '.join(said)}. Test error at the best rate: "
-        f"{_format_test_errors([plain, *others])}."
+        f"{_format_test_errors([plain, *others])}.{describe_undertraining([plain, *others])}"
     )
     keys = [setting.rows[k].key for k in ended_outcomes if setting.rows[k].key != "none"]
     # The claim is on batch norm. Without batch norm in the comparison, all schemes count.
@@ -242,13 +233,8 @@ def _describe_gain(outcome: Outcome, gain: MeanDifference, sign: int, plain: Out
     return f"{_describe_largest_rate(outcome)} ({times})"
 
 
-EXPERIMENT = Experiment(
-    key="learning-rate", title="Learning rate", claims=("B09",),
-    question="Which schemes allow high learning rates?",
-    claim="“Batch Normalization enables higher learning rates” (Ioffe & Szegedy 2015, section 3.3).",
-    about=lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; "
+EXPERIMENT = Experiment.of(
+    "learning-rate", Setting, parts, report,
+    lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; "
     f"{len(RATES_BY_OPTIMIZER[setting.optimizer])} learning rates.",
-    setting=Setting, parts=parts, report=report,
-    why="The larger the weights in front of batch norm, the smaller their gradient (Ioffe & Szegedy 2015, section "
-    "3.3). So a step that was too large is followed by smaller ones.",
 )  # fmt: skip

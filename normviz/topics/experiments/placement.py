@@ -24,7 +24,7 @@ from normviz.describe.seeds import (
 from normviz.jobs.results import Arrays, Results
 from normviz.topics.experiments import experiment
 from normviz.topics.experiments.experiment import Experiment
-from normviz.topics.experiments.grid_outcome import GridOutcome
+from normviz.topics.experiments.grid_outcome import GridOutcome, describe_undertraining, draw_outcomes
 from normviz.topics.experiments.placement_jobs import (
     LAYER_COUNTS,
     LEARNING_RATES,
@@ -42,8 +42,10 @@ from normviz.topics.experiments.reports import (
     Report,
     Verdict,
     VerdictKey,
-    combine_verdicts,
+    describe_progress,
+    join_verdicts,
     make_band_curve,
+    start_table,
 )
 
 PLACEMENT_LABELS = {"none": "None", "post": "Post", "pre": "Pre", "peri": "Peri"}
@@ -119,21 +121,19 @@ def report(setting: Setting, results: Results) -> Report:
         name: [_find_outcome(name, result, kind) for kind in range(len(WARMUP_KINDS))] for name, result in begun.items()
     }
     ended = {name: outcomes for name, outcomes in runs.items() if begun[name]["share"] == 1}
-    figures = []
-    if "norms" in depth:
-        figures.append(_draw_depth(depth["norms"]))
-    if runs:
-        figures.append(_draw_rates(setting, runs))
-    if "squares" in chain:
-        figures.append(_draw_chain(chain["squares"]))
-    found = [_judge_gradients(depth), _judge_warmup(begun, ended), _judge_chain(chain)]
+    figures = [
+        *([_draw_depth(depth["norms"])] if "norms" in depth else []),
+        *([_draw_rates(setting, runs)] if runs else []),
+        *([_draw_chain(chain["squares"])] if "squares" in chain else []),
+    ]
     condition = (
         f"Trained: {setting.layers} layer{'s' * (setting.layers > 1)} of {WIDTH} channels, {setting.row.scheme.name}, "
         f"Adam on batches of {setting.batch} for {setting.steps} steps, a warm-up of {setting.warm} steps. Each "
         f"placement has its best learning rate of {join_words(map(typeset, LEARNING_RATES), 'and')} where no rate is "
         f"named. Before training: networks of {WIDE} channels with random weights."
     )
-    verdict = Verdict(combine_verdicts(word for word, _ in found), " ".join(says for _, says in found), condition)
+    found = [_judge_gradients(depth), _judge_warmup(ended), _judge_chain(chain)]
+    verdict = join_verdicts(Verdict(word, says, condition) for word, says in found)
     return Report(_write_headline(depth, runs), figures, verdict, _tabulate(setting, ended))
 
 
@@ -183,13 +183,14 @@ def _draw_depth(norms: np.ndarray) -> FigureSpec:
 
 def _draw_rates(setting: Setting, runs: PlacementOutcomes) -> FigureSpec:
     """Draw the test error over the learning rate, with a warm-up and without."""
+
+    def errors(outcome: GridOutcome) -> np.ndarray:
+        return 100 * outcome.errors_by_rate
+
     panels = [
         CurvePanel(
-            title,
-            _draw_placements(
-                np.array(LEARNING_RATES), {name: 100 * each[kind].errors_by_rate for name, each in runs.items()}
-            ),
-            "learning rate", "test error, %", "x", marks=LEARNING_RATES, span=(0, 100),
+            title, draw_outcomes([each[kind] for each in runs.values()], errors, LEARNING_RATES), "learning rate",
+            "test error, %", "x", marks=LEARNING_RATES, span=(0, 100),
         )
         for kind, title in enumerate(("With a warm-up", "Without a warm-up"))
     ]  # fmt: skip
@@ -213,9 +214,8 @@ def _draw_chain(squares: np.ndarray) -> FigureSpec:
         "Mean square along a residual chain", _draw_placements(np.arange(relative.shape[1]), values, False), "branches",
         "relative to the input", "y",
     )  # fmt: skip
-    said = ", ".join(
-        f"{PLACEMENT_LABELS[name]} {typeset(float(estimate_mean(each)[0][-1]), 2)}" for name, each in values.items()
-    )
+    last = {name: float(estimate_mean(each)[0][-1]) for name, each in values.items()}
+    said = ", ".join(f"{PLACEMENT_LABELS[name]} {typeset(each, 2)}" for name, each in last.items())
     return FigureSpec(
         "chain", [panel], f"Mean square behind the last of {relative.shape[1] - 1} branches: {said}.",
         "Before training. Means over the seeds with 95% intervals.",
@@ -237,9 +237,7 @@ def _write_headline(depth: Arrays, runs: PlacementOutcomes) -> str:
     if "norms" in depth:
         ratio = float(np.exp(np.mean(_compute_log_ratios(depth["norms"])[-1])))
         return f"At {LAYER_COUNTS[-1]} layers, post norm's last-layer gradient is {typeset(ratio, 2)} times pre norm's."
-    if runs:
-        return f"Training of {join_words([f'{name} norm' for name in runs], 'and')} has begun."
-    return "Nothing is trained yet."
+    return describe_progress(f"{name} norm" for name in runs)
 
 
 def _judge_gradients(depth: Arrays) -> tuple[VerdictKey, str]:
@@ -267,7 +265,7 @@ def _judge_gradients(depth: Arrays) -> tuple[VerdictKey, str]:
     return "holds" if clear and growth.mean > 0 else "wrong" if clear else "open", says
 
 
-def _judge_warmup(begun_results: Mapping[str, Arrays], ended_outcomes: PlacementOutcomes) -> tuple[VerdictKey, str]:
+def _judge_warmup(ended_outcomes: PlacementOutcomes) -> tuple[VerdictKey, str]:
     """Judge whether post norm needs a warm-up more than pre norm does, at a large rate and at the best of each."""
     if len(ended_outcomes) < len(TRAINED_PLACEMENTS):
         return "open", "The networks are not trained yet."
@@ -281,17 +279,15 @@ def _judge_warmup(begun_results: Mapping[str, Arrays], ended_outcomes: Placement
     ]
     clear = find_clear_differences(found)
     needed = [is_clear and each.mean > 0 for each, is_clear in zip(found, clear, strict=True)]
-    words = [
-        "post norm clearly needs it more" if each else "post norm does not clearly need it more" for each in needed
-    ]
+    words = [f"post norm {'clearly needs' if each else 'does not clearly need'} it more" for each in needed]
     said = [
         f"At rate {typeset(LEARNING_RATES[large])}, the largest at which post norm learns with the warm-up, "
         f"{words[0]}: {_format_warmup_errors(pair, large)}.",
-        f"At the best rate of each, {words[1]}: {_format_warmup_errors(pair)}.",
-        _warn_if_undertrained(begun_results, pair),
+        f"At the best rate of each, {words[1]}: {_format_warmup_errors(pair)}."
+        f"{describe_undertraining([each for outcomes in pair.values() for each in outcomes])}",
     ]
     word: VerdictKey = "holds" if needed[1] else "holds-if" if needed[0] else "wrong" if any(clear) else "open"
-    return word, " ".join(said).rstrip()
+    return word, " ".join(said)
 
 
 def _choose_largest_rate(warm: GridOutcome) -> int | None:
@@ -319,19 +315,6 @@ def _format_warmup_errors(pair: PlacementOutcomes, k: int | None = None) -> str:
     return "; ".join(words)
 
 
-def _warn_if_undertrained(begun_results: Mapping[str, Arrays], pair: PlacementOutcomes) -> str:
-    """Return a warning if the errors at the best rates still fall at the end, else an empty text."""
-    declines = [each.get_at_best_rate("test")[-2:][0] - each.last for outcomes in pair.values() for each in outcomes]
-    decline = np.mean(declines, axis=0)
-    fall = compare_seed_by_seed(decline, np.zeros_like(decline))
-    if not find_clear_differences([fall])[0] or fall.mean <= 0:
-        return ""
-    middle, last = next(iter(begun_results.values()))["measured"][-2:]
-    return (
-        f"All are undertrained: from step {middle} to {last} these errors fall by {fall.text(100)} points on average."
-    )
-
-
 def _judge_chain(chain: Arrays) -> tuple[VerdictKey, str]:
     """Judge whether the mean square doubles without normalization, and grows linearly with pre norm."""
     if chain.get("share") != 1:
@@ -356,28 +339,17 @@ def _judge_chain(chain: Arrays) -> tuple[VerdictKey, str]:
 
 def _tabulate(setting: Setting, ended_outcomes: PlacementOutcomes) -> dict[str, list[Any]]:
     """Tabulate all errors at the end, one row per rate and seed."""
-    table: dict[str, list[Any]] = {
-        "learning rate": [rate for rate in LEARNING_RATES for _ in setting.networks],
-        "seed": [*setting.networks] * len(LEARNING_RATES),
-    }
+    table = start_table(setting.networks, "learning rate", LEARNING_RATES)
     for name, outcomes in ended_outcomes.items():
         for kind, outcome in zip(WARMUP_KINDS, outcomes, strict=True):
-            table[f"{name}, {kind}, validation error"] = [float(each) for each in outcome.result["validation"][-1].flat]
-            table[f"{name}, {kind}, test error"] = [float(each) for each in outcome.errors_by_rate.flat]
+            for errors in ("validation", "test"):
+                table[f"{name}, {kind}, {errors} error"] = outcome.result[errors][-1].ravel().tolist()
     return table if ended_outcomes else {}
 
 
-EXPERIMENT = Experiment(
-    key="placement", title="Placement", claims=(),
-    question="Where to normalize in residual networks?",
-    claim="With post norm, “the expected gradients of the parameters near the output layer are large” (Xiong et al. "
-    "2020, arXiv 2002.04745, abstract), so “the learning rate warm-up stage is essential” (section 3.2). The scale "
-    "with pre norm “grows linearly along with the depth” (Lemma 2). Without normalization it doubles with each branch "
-    "(De & Smith 2020, arXiv 2002.10444, section 2).",
-    about=lambda setting: f"{DIGITS_DESCRIPTION}, read as {DIGIT_SIDE} rows; transformers, layers: "
-                          f"{setting.layers}, channels: {WIDTH}. "
-    "Post norm normalizes behind each residual sum, pre norm in front of each branch, peri norm on both sides of it.",
-    setting=Setting, parts=parts, report=report,
-    why="With layer norm: each branch of pre norm adds to the sum, so the sum grows with depth, and the last norm "
-    "divides the gradient by it. Post norm resets the scale behind each sum.",
+EXPERIMENT = Experiment.of(
+    "placement", Setting, parts, report,
+    lambda setting: f"{DIGITS_DESCRIPTION}, read as {DIGIT_SIDE} rows; transformers, layers: {setting.layers}, "
+    f"channels: {WIDTH}. Post norm normalizes behind each residual sum, pre norm in front of each branch, peri norm "
+    "on both sides of it.",
 )  # fmt: skip

@@ -74,8 +74,7 @@ class PlacementTraining(SchemeJob):
         shape = (len(WARMUP_KINDS), len(LEARNING_RATES), len(self.networks))
         network = Transformer(
             [self.placement] * len(WARMUP_KINDS), self.row.scheme, self.networks * len(LEARNING_RATES), self.layers,
-            WIDTH, HEADS,
-            self.batch, self.eps, device,
+            WIDTH, HEADS, self.batch, self.eps, device,
         )  # fmt: skip
         learner = Trainer(network.parameters, "adam", np.repeat(LEARNING_RATES, shape[2])[None])
         course = TrainingHistory(self.length, MEASUREMENT_COUNT, shape)
@@ -129,10 +128,8 @@ class DepthGradients:
                 network = Transformer(
                     TRAINED_PLACEMENTS, self.row.scheme, [seed], layers, WIDE, WIDE_HEADS, WIDE_BATCH, self.eps, device
                 )
-                found = [
-                    to_numpy(network.measure_gradient_norms(x[chosen], labels[chosen])[-1, :, 0]) for chosen in batches
-                ]
-                by_depth.append(np.mean(found, axis=0))
+                found = [network.measure_gradient_norms(x[chosen], labels[chosen])[-1, :, 0] for chosen in batches]
+                by_depth.append(np.mean([*map(to_numpy, found)], axis=0))
             norms.append(np.stack(by_depth))
             yield make_job_step(step / len(self.networks), device, lambda: {"norms": norms})
 

@@ -32,8 +32,10 @@ from normviz.topics.experiments.reports import (
     Report,
     Verdict,
     VerdictKey,
-    combine_verdicts,
+    describe_progress,
+    join_verdicts,
     make_band_curve,
+    start_table,
 )
 
 
@@ -103,23 +105,19 @@ def report(setting: Setting, results: Results) -> Report:
         for k, each in begun.items()
         if "by_step" in each
     }
-    figures = []
-    if "norms" in together:
-        figures.append(draw_gains(setting, together["norms"], apart.get("norms")))
-    if "norms" in scaled:
-        figures.append(draw_scales(setting, scaled["norms"], setting.gain))
-    if begun:
-        figures.append(_draw_reading(setting, begun, runs))
-    if "losses" in layouts:
-        figures.append(_draw_layouts(layouts))
+    figures = [
+        *([draw_gains(setting, together["norms"], apart.get("norms"))] if "norms" in together else []),
+        *([draw_scales(setting, scaled["norms"], setting.gain)] if "norms" in scaled else []),
+        *([_draw_reading(setting, begun, runs)] if begun else []),
+        *([_draw_layouts(layouts)] if "losses" in layouts else []),
+    ]
     condition = f"{CONDITION_NOTE} Trained for {setting.steps} steps of Adam on batches of {setting.batch}."
     found = [_judge_sequences(setting, runs, layouts), judge_gradients(setting, setting.gain, together, apart, scaled)]
     verdicts = [Verdict(word, says, condition) for word, says in found]
-    verdict = Verdict(
-        combine_verdicts(each.word for each in verdicts), " ".join(each.says for each in verdicts), condition
+    headline, table = _write_headline(setting, together, begun), _tabulate(setting, runs)
+    return Report(
+        headline, figures, join_verdicts(verdicts), table, dict(zip(EXPERIMENT.claims, verdicts, strict=True))
     )
-    of_claims = dict(zip(EXPERIMENT.claims, verdicts, strict=True))
-    return Report(_write_headline(setting, together, begun), figures, verdict, _tabulate(setting, runs), of_claims)
 
 
 LAYOUT_NOTE = (
@@ -192,14 +190,9 @@ def _draw_losses(names: Sequence[str], losses: Sequence[np.ndarray]) -> CurvePan
 def _draw_reading(setting: Setting, begun_results: Mapping[int, Arrays], runs: SequenceOutcomes) -> FigureSpec:
     """Draw the loss at the best rate of each scheme, and the test error over the length of the sequences."""
     best = {k: runs[k].best if k in runs else len(LEARNING_RATES) // 2 for k in begun_results}
-    panels = []
-    if runs:
-        panels.append(_draw_lengths(setting, runs))
-    panels.append(
-        _draw_losses(
-            [setting.labels[k] for k in begun_results], [begun_results[k]["losses"][:, best[k]] for k in begun_results]
-        )
-    )
+    losses = [begun_results[k]["losses"][:, best[k]] for k in begun_results]
+    course = _draw_losses([setting.labels[k] for k in begun_results], losses)
+    panels = [_draw_lengths(setting, runs), course] if runs else [course]
     trained = f"{setting.read} to {setting.read + setting.wait}" if setting.wait else f"{setting.read}"
     rates = join_words([f"{setting.labels[k]} {typeset(LEARNING_RATES[best[k]])}" for k in begun_results], "and")
     said = "; ".join(f"{run.name} {run.levels}" for run in runs.values())
@@ -219,9 +212,7 @@ def _draw_lengths(setting: Setting, runs: SequenceOutcomes) -> CurvePanel:
         for k, run in runs.items()
         if setting.keeps[k]
     ]
-    lines = [
-        make_band_curve(name, steps, 100 * errors.astype(float), look, points=True) for name, errors, look in drawn
-    ]
+    lines = [make_band_curve(name, steps, 100 * errors.astype(float), k, points=True) for name, errors, k in drawn]
     return CurvePanel("At the end, over the length", lines, "steps of a sequence", "test error, %")
 
 
@@ -247,9 +238,7 @@ def _draw_layouts(layouts: Arrays) -> FigureSpec:
 def _write_headline(setting: Setting, together: Arrays, begun_results: Mapping[int, Arrays]) -> str:
     """Return the headline: the range of the gradient's factor over γ."""
     gains = summarize_gains(setting, together["norms"]) if "norms" in together else ""
-    if gains or not begun_results:
-        return gains or "Nothing is trained yet."
-    return f"Training of {join_words([setting.names[k] for k in begun_results], 'and')} has begun."
+    return gains or describe_progress(setting.names[k] for k in begun_results)
 
 
 def _judge_sequences(setting: Setting, runs: SequenceOutcomes, layouts: Arrays) -> tuple[VerdictKey, str]:
@@ -263,10 +252,8 @@ def _judge_sequences(setting: Setting, runs: SequenceOutcomes, layouts: Arrays) 
     if min(run.known_length_errors.mean() for run in runs.values()) > MAX_LEARNED_ERROR:
         return "open", "No scheme learns here; more steps may help."
     if batch.known_length_errors.mean() > MAX_LEARNED_ERROR:
-        return (
-            "holds",
-            f"Batch norm step by step does not learn: {format_mean_percent(batch.known_length_errors)} errors.",
-        )
+        errors = format_mean_percent(batch.known_length_errors)
+        return "holds", f"Batch norm step by step does not learn: {errors} errors."
     others = [k for k in runs if not setting.keeps[k] and runs[k].known_length_errors.mean() <= MAX_LEARNED_ERROR]
     other = next((k for k in others if keys[k] == "layer"), others[-1] if others else None)
     right, trap = (layouts["test"][k, choose_learning_rate(each)] for k, each in enumerate(layouts["validation"]))
@@ -275,20 +262,14 @@ def _judge_sequences(setting: Setting, runs: SequenceOutcomes, layouts: Arrays) 
         compare_seed_by_seed(trap, right),
     ]
     if other is not None:
-        found.append(
-            compare_seed_by_seed(
-                batch.longer_length_errors - batch.known_length_errors,
-                runs[other].longer_length_errors - runs[other].known_length_errors,
-            )
-        )
+        rise, other_rise = (each.longer_length_errors - each.known_length_errors for each in (batch, runs[other]))
+        found.append(compare_seed_by_seed(rise, other_rise))
     signs = find_clear_signs(found)
     rises = [
         f"{each.text(100)} points" if sign else "no clear difference" for each, sign in zip(found, signs, strict=True)
     ]
-    said = [
-        f"Batch norm step by step: test error {format_mean_percent(batch.known_length_errors)} on lengths of the "
-        "training."
-    ]
+    known = format_mean_percent(batch.known_length_errors)
+    said = [f"Batch norm step by step: test error {known} on lengths of the training."]
     if other is not None:
         said.append(
             "On longer sequences, which have steps without statistics, "
@@ -309,28 +290,18 @@ def _tabulate(setting: Setting, runs: SequenceOutcomes) -> dict[str, list[Any]]:
     if not runs:
         return {}
     steps = [setting.read + wait for wait in list_leading_steps(setting.wait)]
-    table: dict[str, list[Any]] = {
-        "steps": [step for step in steps for _ in setting.networks],
-        "seed": [*setting.networks] * len(steps),
-    }
+    table = start_table(setting.networks, "steps", steps)
     for k, run in runs.items():
         key = setting.rows[k].key
         table[f"{key}, learning rate"] = [run.rate] * (len(steps) * setting.seeds)
-        table[key] = [float(each) for each in run.get_at_best_rate("by_step").flat]
+        table[key] = run.get_at_best_rate("by_step").ravel().tolist()
         if setting.keeps[k]:
-            table[f"{key}, one for all steps"] = [float(each) for each in run.get_at_best_rate("together").flat]
+            table[f"{key}, one for all steps"] = run.get_at_best_rate("together").ravel().tolist()
     return table
 
 
-EXPERIMENT = Experiment(
-    key="recurrent", title="Recurrent networks", claims=("B15", "L02"),
-    question="Does normalization work on sequences?",
-    claim="“Batch normalization cannot be used on time sequence data” (a tutorial on layer norm). Layer norm “results "
-    "in much more stable hidden-to-hidden dynamics” (Ba et al. 2016, section 3.1).",
-    about=lambda setting: f"{DIGITS_DESCRIPTION}, read {setting.inputs} pixels a step; a recurrent layer of "
-                          f"{STATE_UNITS} tanh units, "
-    "normalized with statistics of each step.",
-    setting=Setting, parts=parts, report=report,
-    why="At a small ε, normalization cancels the scale of the weights, but γ scales the sum again at every step. Batch "
-    "norm has no statistics for steps beyond those of the training.",
+EXPERIMENT = Experiment.of(
+    "recurrent", Setting, parts, report,
+    lambda setting: f"{DIGITS_DESCRIPTION}, read {setting.inputs} pixels a step; a recurrent layer of {STATE_UNITS} "
+    "tanh units, normalized with statistics of each step.",
 )  # fmt: skip

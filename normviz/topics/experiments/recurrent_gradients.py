@@ -38,8 +38,7 @@ def _draw_factors(setting: ComparisonSetting, norms: np.ndarray, x: Sequence[flo
 def draw_gains(setting: ComparisonSetting, together: np.ndarray, apart: np.ndarray | None) -> FigureSpec:
     """Draw the factor over γ, with Wh and Ux normalized together and apart."""
     drawn = [("Wh + Ux normalized together", together)]
-    if apart is not None:
-        drawn.append(("Wh and Ux normalized apart", apart))
+    drawn += [] if apart is None else [("Wh and Ux normalized apart", apart)]
     means = np.concatenate([estimate_mean(_compute_step_factors(norms))[0].ravel() for _, norms in drawn])
     top = 1.1 * max(means[np.isfinite(means)], default=1.0)
     panels = [

@@ -75,15 +75,8 @@ class SequenceTraining(SchemeJob):
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
         """Train, then test on every length; yield the result so far after every step and length."""
+        from normviz.train import learning
         from normviz.train.dense import split_digits
-        from normviz.train.learning import (
-            Trainer,
-            compute_error_rate,
-            cross_entropy,
-            open_float32_device,
-            shuffle_mini_batches,
-            to_numpy,
-        )
         from normviz.train.recurrent import (
             Recurrent,
             convert_to_sequences,
@@ -92,47 +85,37 @@ class SequenceTraining(SchemeJob):
             select_last_states,
         )
 
-        device = open_float32_device(self.device)
+        device = learning.open_float32_device(self.device)
         digits = split_digits(device)
         (x, labels), shape = digits.train, (len(LEARNING_RATES), len(self.networks))
         each = DIGIT_PIXELS // self.inputs
         ahead, still = make_unequal_batch(self.batch, self.wait, each)
         network = Recurrent(
-            [self.row.scheme],
-            self.networks * shape[0],
-            self.inputs,
-            STATE_UNITS,
-            still,
-            1.0,
-            self.gain,
-            self.eps,
+            [self.row.scheme], self.networks * shape[0], self.inputs, STATE_UNITS, still, 1.0, self.gain, self.eps,
             device,
-        )
-        learner = Trainer(network.parameters, "adam", np.repeat(LEARNING_RATES, shape[1])[None])
+        )  # fmt: skip
+        learner = learning.Trainer(network.parameters, "adam", np.repeat(LEARNING_RATES, shape[1])[None])
         losses: list[np.ndarray] = []
-        for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, self.batch), 1):
+        for step, chosen in enumerate(learning.shuffle_mini_batches(self.networks, len(x), self.length, self.batch), 1):
             same = chosen.repeat(shape[0], 1)
             sequences = convert_to_sequences(x[same], self.inputs, ahead, len(still)).unsqueeze(1)
-            loss = cross_entropy(
-                network.logits(select_last_states(list(network.iterate_states(sequences, still)), still)), labels[same]
-            )
+            states = select_last_states(list(network.iterate_states(sequences, still)), still)
+            loss = learning.cross_entropy(network.logits(states), labels[same])
             learner.step(loss)
-            losses.append(to_numpy(loss).reshape(shape))
+            losses.append(learning.to_numpy(loss).reshape(shape))
             yield make_job_step(0.9 * step / self.length, device, lambda: {"losses": losses})
 
         def errors(part: "tuple[torch.Tensor, torch.Tensor]", wait: int) -> np.ndarray:
             pictures, answers = part
             tested = convert_to_sequences(pictures, self.inputs, [wait] * len(pictures), wait + each)
-            return to_numpy(compute_error_rate(network.infer_logits(tested), answers)).reshape(shape)
+            return learning.to_numpy(learning.compute_error_rate(network.infer_logits(tested), answers)).reshape(shape)
 
         whole = x[: len(x) // self.batch * self.batch].unflatten(0, (-1, self.batch))
         network.collect_statistics(convert_to_sequences(whole, self.inputs, ahead, len(still))[None])
         validation = np.mean([errors(digits.validation, wait) for wait in range(self.wait + 1)], axis=0)
         found: dict[str, list[np.ndarray]] = {"by_step": [], "together": []}
-        norms, lengths = (
-            {"by_step": network.norms, "together": [pool_statistics(network.norms)]},
-            list_leading_steps(self.wait),
-        )
+        norms = {"by_step": network.norms, "together": [pool_statistics(network.norms)]}
+        lengths = list_leading_steps(self.wait)
         for wait in lengths:
             for name, network.norms in norms.items():
                 found[name].append(errors(digits.test, wait))
@@ -168,14 +151,14 @@ class StateGradients:
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
         """Measure point by point; every network reads the digits of its first mini-batches one after another."""
+        from normviz.train import learning
         from normviz.train.dense import split_digits
-        from normviz.train.learning import open_float32_device, shuffle_mini_batches, to_numpy
         from normviz.train.recurrent import Recurrent, convert_to_sequences, measure_state_gradients
 
-        device = open_float32_device(self.device)
+        device = learning.open_float32_device(self.device)
         x, labels = split_digits(device).train
         each = DIGIT_PIXELS // self.inputs
-        order = shuffle_mini_batches(self.networks, len(x), -(-STEPS_BACK // each), self.batch)
+        order = learning.shuffle_mini_batches(self.networks, len(x), -(-STEPS_BACK // each), self.batch)
         digits = convert_to_sequences(x[order], self.inputs, [0] * self.batch, each)
         sequences = digits.permute(1, 2, 0, 3, 4).flatten(2, 3)[:, :, -STEPS_BACK:]
         schemes, still = [row.scheme for row in self.rows], [self.batch] * STEPS_BACK
@@ -185,7 +168,7 @@ class StateGradients:
                 schemes, self.networks, self.inputs, STATE_UNITS, still, scale, gain, self.eps, device,
                 normalized="apart" if self.apart else "sum",
             )  # fmt: skip
-            norms.append(to_numpy(measure_state_gradients(network, sequences, labels[order[-1]])))
+            norms.append(learning.to_numpy(measure_state_gradients(network, sequences, labels[order[-1]])))
             yield make_job_step(k / len(self.points), device, lambda: {"norms": norms})
 
 
@@ -217,18 +200,11 @@ class LayoutTraining:
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
         """Train, and yield the result so far after every step."""
+        from normviz.train import learning
         from normviz.train.dense import split_digits
-        from normviz.train.learning import (
-            Trainer,
-            compute_error_rate,
-            cross_entropy,
-            open_float32_device,
-            shuffle_mini_batches,
-            to_numpy,
-        )
         from normviz.train.recurrent import Recurrent, convert_to_sequences
 
-        device = open_float32_device(self.device)
+        device = learning.open_float32_device(self.device)
         each = DIGIT_PIXELS // self.inputs
         digits = [
             (convert_to_sequences(x, self.inputs, [0] * len(x), each), labels) for x, labels in split_digits(device)
@@ -237,27 +213,25 @@ class LayoutTraining:
         shape, still = (len(LAYOUT_SCHEMES), len(LEARNING_RATES), len(self.networks)), [self.batch] * each
         network = Recurrent(
             [row.scheme for row in LAYOUT_SCHEMES], self.networks * shape[1], self.inputs, STATE_UNITS, still, 1.0,
-            self.gain,
-            self.eps, device, normalized="sequence",
+            self.gain, self.eps, device, normalized="sequence",
         )  # fmt: skip
-        learner = Trainer(network.parameters, "adam", np.repeat(LEARNING_RATES, shape[2])[None])
-        first = (
-            network.normalize_inputs(x[None, None, : self.batch])[:, : shape[2]] / self.gain
-        )  # networks start alike at all rates
-        spreads = to_numpy(first.std((2, 3)).sort(descending=True).values)
+        learner = learning.Trainer(network.parameters, "adam", np.repeat(LEARNING_RATES, shape[2])[None])
+        # Networks start alike at all rates.
+        first = network.normalize_inputs(x[None, None, : self.batch])[:, : shape[2]] / self.gain
+        spreads = learning.to_numpy(first.std((2, 3)).sort(descending=True).values)
         losses: list[np.ndarray] = []
         found: dict[str, StackableArrays] = {"losses": losses, "spreads": spreads}
-        for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, self.batch), 1):
+        for step, chosen in enumerate(learning.shuffle_mini_batches(self.networks, len(x), self.length, self.batch), 1):
             same = chosen.repeat(shape[1], 1)
             *_, state = network.iterate_states(x[same].unsqueeze(1), still)
-            loss = cross_entropy(network.logits(state), labels[same])
+            loss = learning.cross_entropy(network.logits(state), labels[same])
             learner.step(loss)
-            losses.append(to_numpy(loss).reshape(shape))
+            losses.append(learning.to_numpy(loss).reshape(shape))
             yield make_job_step(0.95 * step / self.length, device, lambda: found)
-        network.collect_statistics(
-            x[: STATISTICS_DIGITS // self.batch * self.batch].unflatten(0, (-1, self.batch))[None]
-        )
+        kept = x[: STATISTICS_DIGITS // self.batch * self.batch]
+        network.collect_statistics(kept.unflatten(0, (-1, self.batch))[None])
         found["validation"], found["test"] = (
-            to_numpy(compute_error_rate(network.infer_logits(x), answers)).reshape(shape) for x, answers in unseen
+            learning.to_numpy(learning.compute_error_rate(network.infer_logits(x), answers)).reshape(shape)
+            for x, answers in unseen
         )
         yield make_job_step(1.0, device, lambda: found)

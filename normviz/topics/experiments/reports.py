@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from normviz.charts.curves import Curve, CurvePanel
+from normviz.core.text import join_words
 from normviz.describe.seeds import estimate_band
 
 VerdictKey = Literal["holds", "holds-if", "wrong", "opinion", "open"]
@@ -46,6 +47,27 @@ def combine_verdicts(words: Iterable[VerdictKey]) -> VerdictKey:
     if "open" in found:
         return "open"
     return found.pop() if len(found) == 1 else "holds-if"
+
+
+def judge_signs(signs: Sequence[int]) -> VerdictKey:
+    """Judge clear signs: "holds" if all are 1, "holds-if" if one is, "wrong" if one is −1 and none 1, else "open"."""
+    return "holds" if min(signs) > 0 else "holds-if" if max(signs) > 0 else "wrong" if min(signs) < 0 else "open"
+
+
+def join_verdicts(verdicts: Iterable[Verdict]) -> Verdict:
+    """Return one verdict for several, with the sentences of all; a sentence of several stands once."""
+    words, *texts = zip(*((each.word, each.says, each.condition) for each in verdicts), strict=True)
+    return Verdict(combine_verdicts(words), *(" ".join(dict.fromkeys(each)) for each in texts))
+
+
+NOT_TRAINED = Verdict("open", "Not all networks are trained yet.")
+"""The verdict before the last network is trained."""
+
+
+def describe_progress(names: Iterable[str]) -> str:
+    """Return the headline before the first result, with the names of the networks whose training has begun."""
+    begun = [*names]
+    return f"Training of {join_words(begun, 'and')} has begun." if begun else "Nothing is trained yet."
 
 
 @dataclass(frozen=True)
@@ -135,6 +157,11 @@ def make_band_curve(
 def tabulate(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Return the columns of rows with the same keys; without rows, no columns."""
     return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+
+
+def start_table(networks: Sequence[int], name: str, values: Sequence[Any]) -> dict[str, list[Any]]:
+    """Return the first columns of a table with a row for every value and seed: the values, and "seed"."""
+    return {name: [value for value in values for _ in networks], "seed": [*networks] * len(values)}
 
 
 def format_percent(share: float) -> str:

@@ -22,12 +22,14 @@ from normviz.describe.seeds import (
 from normviz.jobs.results import Results
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes, describe_hidden_layers
 from normviz.topics.experiments.reports import (
+    NOT_TRAINED,
     FigureSpec,
     Report,
     Verdict,
     VerdictKey,
-    combine_verdicts,
+    join_verdicts,
     make_band_curve,
+    start_table,
 )
 from normviz.topics.experiments.smoothing_jobs import BATCH_SIZE, L1_FACTORS, LAYER_WIDTH, LEARNING_RATES, Part
 
@@ -85,10 +87,14 @@ class Setting(ComparisonSetting):
             self.digits, self.steps, self.device,
         )  # fmt: skip
 
+    def parts(self, k: int) -> list[Part]:
+        """Return the jobs of the scheme at position `k`: with a fixed ε, and from each first value of a learned ε."""
+        return [self.part(k, first) for first in (None, *self.first_eps_values)]
+
 
 def parts(setting: Setting) -> list[Part]:
-    """Return jobs for every scheme: one with a fixed ε, and one for each first value of a learned ε."""
-    return [setting.part(k, first) for k in range(len(setting.rows)) for first in (None, *setting.first_eps_values)]
+    """Return the jobs of all schemes."""
+    return [part for k in range(len(setting.rows)) for part in setting.parts(k)]
 
 
 VariantErrors = Mapping[str, np.ndarray]
@@ -133,27 +139,17 @@ def correlate_with_depth(eps: np.ndarray) -> np.ndarray:
 def report(setting: Setting, results: Results) -> Report:
     """Report the test error of every scheme and variant, and the learned ε by layer."""
     ended = {part for part in parts(setting) if part in results and results[part]["share"] == 1}
-    schemes = [
-        k
-        for k in range(len(setting.rows))
-        if ended.issuperset(setting.part(k, first) for first in (None, *setting.first_eps_values))
-    ]
+    schemes = [k for k in range(len(setting.rows)) if ended.issuperset(setting.parts(k))]
     levels = {k: choose_variant_errors(setting, k, results) for k in schemes}
     eps = {k: collect_eps(setting, k, results) for k in schemes}
     figures = [_draw_levels(setting, levels), _draw_eps(setting, eps)] if schemes else []
     verdicts = {"D03": _judge_depth(setting, eps), "D04": _judge_error(setting, levels)}
     table: dict[str, list[Any]] = {
         "scheme": [setting.rows[k].key for k in levels for _ in VARIANTS for _ in setting.networks],
-        "variant": [name for _ in levels for name in VARIANTS for _ in setting.networks],
-        "seed": [seed for _ in levels for _ in VARIANTS for seed in setting.networks],
-        "test error": [float(one) for each in levels.values() for errors in each.values() for one in errors],
+        **start_table(setting.networks, "variant", [*VARIANTS] * len(levels)),
+        "test error": [float(error) for each in levels.values() for errors in each.values() for error in errors],
     }
-    both = Verdict(
-        combine_verdicts(each.word for each in verdicts.values()),
-        " ".join(dict.fromkeys(each.says for each in verdicts.values())),
-        " ".join(dict.fromkeys(each.condition for each in verdicts.values())),
-    )
-    return Report(_write_headline(setting, levels), figures, both, table, verdicts)
+    return Report(_write_headline(setting, levels), figures, join_verdicts(verdicts.values()), table, verdicts)
 
 
 def _draw_levels(setting: Setting, levels: Mapping[int, VariantErrors]) -> FigureSpec:
@@ -162,9 +158,8 @@ def _draw_levels(setting: Setting, levels: Mapping[int, VariantErrors]) -> Figur
     curves = []
     for look, name in enumerate(VARIANTS):
         errors = 100 * np.stack([each[name] for each in levels.values()])
-        curves.append(
-            make_band_curve(name, places + POINT_OFFSET * (look - (len(VARIANTS) - 1) / 2), errors, look, apart=True)
-        )
+        beside = places + POINT_OFFSET * (look - (len(VARIANTS) - 1) / 2)
+        curves.append(make_band_curve(name, beside, errors, look, apart=True))
     names = [setting.labels[k] for k in levels]
     panel = CurvePanel("Test error at the end", curves, "", "test error, %", marks=places.tolist(), names=names)
     said = "; ".join(
@@ -187,9 +182,8 @@ def _draw_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> FigureSpec:
             means = np.log10(np.maximum(each[:, :, j], MIN_DRAWN_EPS)).mean(1)
             layers = np.arange(1, len(each) + 1)
             curves.append(make_band_curve(setting.labels[k], layers, means, k, lambda logs: 10**logs, points=True))
-        panels.append(
-            CurvePanel(f"Learning rate {typeset(rate)}", curves, "layer", "learned ε", "y", marks=curves[0].x.tolist())
-        )  # fmt: skip
+        marks = curves[0].x.tolist()
+        panels.append(CurvePanel(f"Learning rate {typeset(rate)}", curves, "layer", "learned ε", "y", marks=marks))
         ends = ", ".join(f"{each.name} {typeset(each.y[0], 2)} to {typeset(each.y[-1], 2)}" for each in curves)
         said.append(f"At {typeset(rate)}, from the first layer to the last: {ends}")
     return FigureSpec(
@@ -202,7 +196,7 @@ def _draw_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> FigureSpec:
 def _write_headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> str:
     """Return the headline: the number of schemes whose test error both together lower."""
     if not levels:
-        return "Not all networks are trained yet."
+        return NOT_TRAINED.says
     effects = _compare_variants(levels)
     count = sum(both == "better" for _, ((_, both), _, _) in effects)
     return f"Learned ε and L1 term: clear gain in {count} of {len(effects)} schemes."
@@ -225,7 +219,7 @@ def _compare_variants(levels: Mapping[int, VariantErrors]) -> VariantEffects:
 def _judge_error(setting: Setting, levels: Mapping[int, VariantErrors]) -> Verdict:
     """Judge whether a learned ε and an L1 term together lower the error of all schemes."""
     if len(levels) < len(setting.rows):
-        return Verdict("open", "Not all networks are trained yet.")
+        return NOT_TRAINED
     texts, together = [], []
     for k, (both, alone, more) in _compare_variants(levels):
         plain, learned, all_of_it = (format_mean_percent(levels[k][name]) for name in (PLAIN, SMOOTHING, BOTH))
@@ -235,14 +229,10 @@ def _judge_error(setting: Setting, levels: Mapping[int, VariantErrors]) -> Verdi
             f"{_format_change(*more)}."
         )
         together.append(both[1])
-    shares = {effect: together.count(effect) / len(together) for effect in ("better", "worse")}
-    word: VerdictKey = "open"
-    if shares["better"] > 1 / 2:
-        word = "holds" if shares["better"] == 1 else "holds-if"
-    elif shares["worse"] > 1 / 2:
-        word = "wrong"
+    better, worse = (together.count(effect) / len(together) for effect in ("better", "worse"))
+    mixed: VerdictKey = "holds-if" if better > 1 / 2 else "wrong" if worse > 1 / 2 else "open"
     return Verdict(
-        word,
+        "holds" if better == 1 else mixed,
         f"Test error: {' '.join(texts)}",
         f"The claim is about all schemes; both together clearly help {together.count('better')} of {len(together)}. "
         f"{setting.depth} layers of {LAYER_WIDTH} units, {setting.steps} steps of Adam on {setting.digits} digits. The "
@@ -256,7 +246,7 @@ def _judge_error(setting: Setting, levels: Mapping[int, VariantErrors]) -> Verdi
 def _judge_depth(setting: Setting, eps: Mapping[int, np.ndarray]) -> Verdict:
     """Judge whether ε falls with depth, by learning rate; the claim is about divisive normalization."""
     if len(eps) < len(setting.rows):
-        return Verdict("open", "Not all networks are trained yet.")
+        return NOT_TRAINED
     trends = [each for k in eps for each in correlate_with_depth(eps[k]).mean(0)]
     found = [compare_seed_by_seed(each, 0 * each) for each in trends]
     effects = [{-1: "falls", 0: "has no clear trend", 1: "rises"}[sign] for sign in find_clear_signs(found)]
@@ -269,14 +259,10 @@ def _judge_depth(setting: Setting, eps: Mapping[int, np.ndarray]) -> Verdict:
         )
         texts.append(f"{capitalize_first(setting.names[k])}: {said}.")
         judged += effects[own] if row.key == "divisive" else []
-    word: VerdictKey = "open"
-    if "falls" in judged:
-        word = "holds" if set(judged) == {"falls"} else "holds-if"
-    elif "rises" in judged:
-        word = "wrong"
+    word: VerdictKey = "holds-if" if "falls" in judged else "wrong" if "rises" in judged else "open"
     missing = "" if judged else " The claim is about divisive normalization, which is not chosen."
     return Verdict(
-        word,
+        "holds" if set(judged) == {"falls"} else word,
         f"The learned ε over the layers, by the learning rate: {' '.join(texts)}{missing}",
         "In brackets the rank correlation of ε with the layer, −1 where every layer has less than the one before; its "
         f"mean over the first values {_join_numbers(setting.first_eps_values)}. It depends on the learning "
@@ -294,15 +280,9 @@ def _format_change(change: MeanDifference, effect: str) -> str:
     return "no clear change" if effect == "unclear" else f"{change.text(100)} points"
 
 
-EXPERIMENT = Experiment(
-    key="smoothing", title="Learned smoothing", claims=("D03", "D04"),
-    question="Do a learned ε and an L1 term help?",
-    claim="“… a small modification to these normalization schemes, in conjunction with a sparse regularizer on the "
-    "activations, leads to significant benefits over standard normalization techniques” (Ren et al. 2017, arXiv "
-    "1611.04520, abstract).",
-    about=lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}; "
-                          f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; "
-    "ε = s² fixed or learned, with an L1 term of the centred inputs or without.",
-    setting=Setting, parts=parts, report=report,
-    why="A large ε keeps a layer from amplifying small inputs. How far training moves ε depends on the learning rate.",
+EXPERIMENT = Experiment.of(
+    "smoothing", Setting, parts, report,
+    lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}; "
+    f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; ε = s² fixed or learned, with an L1 term of the "
+    "centred inputs or without.",
 )  # fmt: skip

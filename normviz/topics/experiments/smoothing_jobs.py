@@ -69,12 +69,9 @@ class Part:
         network = LearnedEpsDense(
             [self.row.scheme], self.networks * copies, [LAYER_WIDTH] * self.depth, BATCH_SIZE, [self.first], device
         )  # fmt: skip
-        factors, rates = (
-            np.broadcast_to(each, shape).reshape(1, -1)
-            for each in (_append_axes(L1_FACTORS, 2), _append_axes(LEARNING_RATES, 1))
-        )
-        penalty = x.new_tensor(factors)
-        learner = Trainer([*network.parameters, *(network.roots if self.learned else [])], "adam", rates)
+        factors, rates, _ = np.meshgrid(L1_FACTORS, LEARNING_RATES, self.networks, indexing="ij")
+        penalty = x.new_tensor(factors.reshape(1, -1))
+        learner = Trainer([*network.parameters, *(network.roots if self.learned else [])], "adam", rates.reshape(1, -1))
         course = TrainingHistory(self.length, MEASUREMENT_COUNT, shape)
         for chosen in shuffle_mini_batches(self.networks, self.digits, self.length, BATCH_SIZE).to(device):
             same = few.gather(1, chosen).repeat(copies, 1)
@@ -87,8 +84,3 @@ class Part:
                 course.add_errors(validation=validation, test=test)
                 course.extra_results = {"eps": np.stack([course.reshape_to_grid(each) for each in network.list_eps()])}
             yield course.step(device)
-
-
-def _append_axes(values: tuple[float, ...], axes: int) -> np.ndarray:
-    """Return an array of values with `axes` trailing axes of length 1."""
-    return np.array(values).reshape(-1, *[1] * axes)

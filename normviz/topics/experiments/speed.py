@@ -1,6 +1,6 @@
 """Speed: RMS norm against layer norm and others on this machine, in PyTorch's layers and in the general form."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar, NamedTuple
@@ -18,7 +18,7 @@ from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_cl
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes, reject_weight_scheme
-from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, VerdictKey, tabulate
+from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, judge_signs, tabulate
 from normviz.topics.experiments.training_history import make_job_step
 
 EXAMPLES, SIDE = (1, 8, 64), 8
@@ -93,7 +93,7 @@ class Part:
         each = len(self.rows) * (3e-3 + 3e-8 * elements)
         for row in self.rows:
             scheme = row.scheme
-            if scheme.kind.divides_by_matrix:
+            if scheme.count_matrices(self.shape):
                 each += 0.01 + 2e-7 * elements + 1.5e-9 * channels**3
             elif any(field.windowed_axes for field in scheme.fields):
                 each += 3e-7 * elements
@@ -212,19 +212,17 @@ def _draw_times(setting: Setting, found: Mapping[Shape, Arrays]) -> FigureSpec:
             }
             if ratios:
                 looks = [setting.labels.index(label) for label in ratios]
-                panels.append(
-                    _make_ratio_panel(f"{capitalize_first(way)}, {which}", ratios, looks, found, "time / copy")
-                )
+                title = f"{capitalize_first(way)}, {which}"
+                panels.append(_make_ratio_panel(title, ratios, looks, found, "time / copy"))
                 last = ", ".join(f"{label} {typeset(each[-1].middle, 2)}" for label, each in ratios.items())
                 words.append(f"{way}, {which}: {last}")
     largest = int(np.prod(list(found)[-1]))
     return FigureSpec(
-        "times",
-        panels,
+        "times", panels,
         f"Time over that of a copy of the tensor, by size. At {largest:,} elements, in {'; in '.join(words)}.",
         f"Geometric means over the rounds with 95% intervals; the line is a copy of the tensor. Measured on "
         f"{next(iter(found.values()))['machine']}.",
-    )
+    )  # fmt: skip
 
 
 def _draw_ratios(time_ratios: TimeRatios, found: Mapping[Shape, Arrays]) -> FigureSpec:
@@ -232,8 +230,7 @@ def _draw_ratios(time_ratios: TimeRatios, found: Mapping[Shape, Arrays]) -> Figu
     panels = [
         _make_ratio_panel(
             capitalize_first(way), {which: time_ratios[w, p] for p, which in enumerate(PASS_NAMES)},
-            range(len(PASS_NAMES)), found,
-            "layer norm / RMS norm",
+            range(len(PASS_NAMES)), found, "layer norm / RMS norm",
         )
         for w, way in enumerate(IMPLEMENTATION_NAMES)
     ]  # fmt: skip
@@ -242,19 +239,14 @@ def _draw_ratios(time_ratios: TimeRatios, found: Mapping[Shape, Arrays]) -> Figu
         for (w, p), ratios in time_ratios.items()
     )
     return FigureSpec(
-        "ratio",
-        panels,
+        "ratio", panels,
         f"Time of layer norm over that of RMS norm, from the smallest to the largest tensor. {'; '.join(words)}.",
         "Above the line RMS norm is faster. Geometric means of the ratios of all rounds with 95% intervals.",
-    )
+    )  # fmt: skip
 
 
 def _make_ratio_panel(
-    title: str,
-    ratios: Mapping[str, Sequence[TimeRatio]],
-    looks: Sequence[int],
-    found: Mapping[Shape, Arrays],
-    axis: str,
+    title: str, ratios: Mapping[str, Sequence[TimeRatio]], looks: Sequence[int], shapes: Iterable[Shape], axis: str
 ) -> CurvePanel:
     """Return a panel of ratios by size, with all ratios of one size beside each other."""
     shift = 0.7 / len(ratios)
@@ -263,7 +255,7 @@ def _make_ratio_panel(
         low, middle, high = (np.array([getattr(ratio, name) for ratio in of]) for name in ("low", "middle", "high"))
         at = np.arange(len(of)) + shift * (place - (len(ratios) - 1) / 2)
         each.append(Curve(label, at, middle, look, low, high, apart=True))
-    sizes = [f"{int(np.prod(shape)):,}" for shape in found]
+    sizes = [f"{int(np.prod(shape)):,}" for shape in shapes]
     return CurvePanel(title, each, "elements", axis, "y", (1.0,), marks=tuple(range(len(sizes))), names=sizes)
 
 
@@ -319,9 +311,6 @@ def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Ver
         f"{_judge_sizes(each, sizes)}"
         for (w, p), each in signs.items()
     )
-    word: VerdictKey = (
-        "holds" if min(found) > 0 else "holds-if" if max(found) > 0 else "wrong" if min(found) < 0 else "open"
-    )
     first = next(iter(ended_results.values()))
     (theirs, their_other), (ours, our_other) = first["operations"][:, [keys.index(SIMPLER), keys.index(OTHER)]]
     why = ""
@@ -332,25 +321,19 @@ def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Ver
             "tensors, memory for the results of every operation takes further time. "
         )
     return Verdict(
-        word,
+        judge_signs(found),
         f"Layer norm's time over RMS norm's, at {join_words([f'{size:,}' for size in sizes], 'and')} elements: {says}.",
         f"{why}Measured on {first['machine']}, in {setting.seeds} rounds. Another machine, or another version of "
         "PyTorch, may give other times.",
     )
 
 
-EXPERIMENT = Experiment(
-    key="speed", title="Speed", claims=("R02",),
-    question="Is RMS norm faster than layer norm?",
-    claim="RMS norm is “computationally simpler and thus more efficient than” layer norm (Zhang & Sennrich 2019, "
-    "abstract).",
-    about=lambda setting: f"Random tensors (N, {SIDE}, {SIDE}, {setting.channels}), N = {join_words(EXAMPLES, 'and')}, "
+EXPERIMENT = Experiment.of(
+    "speed", Setting, parts, report,
+    lambda setting: f"Random tensors (N, {SIDE}, {SIDE}, {setting.channels}), N = {join_words(EXAMPLES, 'and')}, "
     "timed on this machine; no network is trained.",
-    setting=Setting, parts=parts, report=report,
-    why="RMS norm computes and subtracts no mean. Yet a layer that runs as one fused operation may be faster than one "
-    "that runs as several.",
     rules="Ratios are geometric means over the rounds with 95% intervals (Student's t on logarithms). In each round "
-    f"everything is timed {TIMING_REPEATS} times in turn, and the shortest times count, so that both schemes "
-    f"meet the same load. A difference is called clear where Holm's correction for the number of comparisons rejects "
-    f"chance at 5%.",
+    f"everything is timed {TIMING_REPEATS} times in turn, and the shortest times count, so that both schemes meet the "
+    "same load. A difference is called clear where Holm's correction for the number of comparisons rejects chance at "
+    "5%.",
 )  # fmt: skip

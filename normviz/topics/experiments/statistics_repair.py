@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,15 @@ from normviz.topics.experiments.dense_grid import LAYER_WIDTHS, LEARNING_RATES, 
 from normviz.topics.experiments.experiment import Experiment, describe_hidden_layers
 from normviz.topics.experiments.experiment import Setting as Seeded
 from normviz.topics.experiments.grid_outcome import GridOutcome
-from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, VerdictKey, make_band_curve
+from normviz.topics.experiments.reports import (
+    NOT_TRAINED,
+    FigureSpec,
+    Report,
+    Verdict,
+    VerdictKey,
+    make_band_curve,
+    start_table,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -62,7 +70,7 @@ def shift_pictures(x: "torch.Tensor", shift: str, level: float) -> "torch.Tensor
     return (1 - level) * x + (level if shift == "washed" else 0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Part(DenseGrid):
     """The networks of one scheme, tested on shifted pictures with different statistics.
 
@@ -94,7 +102,10 @@ class Part(DenseGrid):
         ]
         orders = np.stack([np.random.default_rng([seed, 6]).permutation(len(test)) for seed in self.networks])
         orders = np.tile(orders, (len(self.rates), 1))
-        own = [[network.measure_own_errors(each, answers, size, orders) for each in tests] for size in TEST_BATCH_SIZES]
+        own = [
+            [network.measure_errors_in_training_mode(each, answers, size, orders) for each in tests]
+            for size in TEST_BATCH_SIZES
+        ]
         return {
             "running": as_grid(running), "recalculated": as_grid(new), "own": np.stack([as_grid(each) for each in own]),
         }  # fmt: skip
@@ -102,18 +113,8 @@ class Part(DenseGrid):
 
 def parts(setting: Setting) -> list[Part]:
     """Return a job for batch norm and one for layer norm."""
-    return [
-        Part.of(
-            setting,
-            SchemeSpec.of(SCHEMES[key]),
-            rates=LEARNING_RATES,
-            optimizer="adam",
-            widths=LAYER_WIDTHS,
-            batch=BATCH_SIZE,
-            shift=setting.shift,
-        )
-        for key in ("batch", "layer")
-    ]
+    rows = (SchemeSpec.of(SCHEMES[key]) for key in ("batch", "layer"))
+    return [Part.of(setting, row, batch=BATCH_SIZE, shift=setting.shift) for row in rows]
 
 
 def report(setting: Setting, results: Results) -> Report:
@@ -124,32 +125,23 @@ def report(setting: Setting, results: Results) -> Report:
         if part in results and results[part]["share"] == 1
     }
     figures = [_draw_levels(setting, ended), _draw_sizes(setting, ended)] if ended else []
-    table: dict[str, list[Any]] = {
-        "strength": [level for level in SHIFT_LEVELS for _ in setting.networks],
-        "seed": [*setting.networks] * len(SHIFT_LEVELS),
-    }
+    table = start_table(setting.networks, "strength", SHIFT_LEVELS)
     for key, each in ended.items():
-        columns = {
-            "running averages": each.get_at_best_rate("running"),
-            "recalculated": each.get_at_best_rate("recalculated"),
-        }
-        columns |= {
-            f"own, of {size}": errors
-            for size, errors in zip(TEST_BATCH_SIZES, each.get_at_best_rate("own"), strict=True)
-        }
-        table |= {f"{key}, {name}": [float(one) for one in errors.flat] for name, errors in columns.items()}
+        running, recalculated, own = map(each.get_at_best_rate, ("running", "recalculated", "own"))
+        names = ("running averages", "recalculated", *(f"own, of {size}" for size in TEST_BATCH_SIZES))
+        for name, errors in zip(names, (running, recalculated, *own), strict=True):
+            table[f"{key}, {name}"] = errors.ravel().tolist()
     return Report(_write_headline(setting, ended), figures, _judge_claim(setting, ended), table)
 
 
 def _collect_lines(ended_outcomes: Mapping[str, GridOutcome]) -> dict[str, np.ndarray]:
     """Return the errors by level for the first figure: batch norm's by the statistics, and layer norm's."""
     lines = {}
-    if "batch" in ended_outcomes:
-        lines["running averages"] = ended_outcomes["batch"].get_at_best_rate("running")
-        lines["recalculated"] = ended_outcomes["batch"].get_at_best_rate("recalculated")
-        lines[f"own, of {SHOWN_BATCH_SIZE}"] = ended_outcomes["batch"].get_at_best_rate("own")[
-            TEST_BATCH_SIZES.index(SHOWN_BATCH_SIZE)
-        ]
+    if batch := ended_outcomes.get("batch"):
+        lines["running averages"] = batch.get_at_best_rate("running")
+        lines["recalculated"] = batch.get_at_best_rate("recalculated")
+        shown = TEST_BATCH_SIZES.index(SHOWN_BATCH_SIZE)
+        lines[f"own, of {SHOWN_BATCH_SIZE}"] = batch.get_at_best_rate("own")[shown]
     if "layer" in ended_outcomes:
         lines["layer norm"] = ended_outcomes["layer"].get_at_best_rate("running")
     return lines
@@ -218,7 +210,7 @@ def _compare_statistics(ended_outcomes: Mapping[str, GridOutcome]) -> tuple[list
 def _write_headline(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> str:
     """Return the headline: the test error before and after new statistics, if they clearly differ."""
     if len(ended_outcomes) < len(parts(setting)):
-        return "Not all networks are trained yet."
+        return NOT_TRAINED.says
     middle = SHIFT_LEVELS.index(HEADLINE_LEVEL)
     if _compare_statistics(ended_outcomes)[1][middle - 1] <= 0:
         return "Recalculated statistics do not clearly lower the test error."
@@ -229,7 +221,7 @@ def _write_headline(setting: Setting, ended_outcomes: Mapping[str, GridOutcome])
 def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> Verdict:
     """Judge whether new statistics lower the error at every strength of the shift."""
     if len(ended_outcomes) < len(parts(setting)):
-        return Verdict("open", "Not all networks are trained yet.")
+        return NOT_TRAINED
     middle = SHIFT_LEVELS.index(HEADLINE_LEVEL)
     running, recalculated, own, layer = _collect_lines(ended_outcomes).values()
     rates = [typeset(each.rate) for each in ended_outcomes.values()]
@@ -241,16 +233,14 @@ def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) ->
         f"a difference of {each.text(100)} points" if sign else "no clear difference"
         for each, sign in zip(found[shifted:], signs[shifted:], strict=True)
     ]
-    levels = [
-        format_mean_percent(each)
-        for each in (running[middle], recalculated[middle], running[0], own[middle], layer[middle])
-    ]
+    shown = (running[middle], recalculated[middle], running[0], own[middle], layer[middle])
+    levels = [*map(format_mean_percent, shown)]
     says = (
         f"Test error at strength {typeset(HEADLINE_LEVEL)}: {levels[0]} with the running averages of training "
         f"and {levels[1]} with recalculated statistics; without a shift it is {levels[2]} ({texts[0]}). With the own "
         f"statistics of {SHOWN_BATCH_SIZE} test pictures: {levels[3]} ({texts[1]} from recalculated). Layer norm: "
-        f"{levels[4]} ({texts[2]} "
-        f"from running averages). Recalculation lowers the error clearly at {lower.count(1)} of {shifted} strengths."
+        f"{levels[4]} ({texts[2]} from running averages). Recalculation lowers the error clearly at "
+        f"{lower.count(1)} of {shifted} strengths."
     )
     condition = (
         f"{SHIFT_NAMES[setting.shift]} pictures, all by the same amount; statistics are recalculated on 449 "
@@ -261,15 +251,8 @@ def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) ->
     return Verdict(word, says, condition)
 
 
-EXPERIMENT = Experiment(
-    key="repair", title="Repair at test time", claims=(),
-    question="Can new statistics repair a network?",
-    claim="“By modulating the statistics in all Batch Normalization layers across the network, our approach achieves "
-    "deep adaptation effect for domain adaptation tasks” (Li et al. 2016, AdaBN, arXiv 1603.04779, abstract).",
-    about=lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Test pictures: "
-                          f"{SHIFT_NAMES[setting.shift].lower()}. No "
-    "weight changes, only batch norm's mean and variance.",
-    setting=Setting, parts=parts, report=report,
-    why="Brightness and contrast shift and scale the inputs of a layer. The mean and the variance of the shifted data "
-    "cancel this; those of the training data do not. Ink that is clipped stays lost.",
+EXPERIMENT = Experiment.of(
+    "repair", Setting, parts, report,
+    lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Test pictures: "
+    f"{SHIFT_NAMES[setting.shift].lower()}. No weight changes, only batch norm's mean and variance.",
 )  # fmt: skip

@@ -103,10 +103,8 @@ class Part(SchemeJob):
         losses: list[np.ndarray] = []
         gaps: list[np.ndarray] = []
         effective: list[np.ndarray] = []
-        largest, measured = (
-            np.zeros((len(TWIN_NAMES), len(self.networks))),
-            choose_measured_steps(self.length, MEASUREMENT_COUNT),
-        )
+        largest = np.zeros((len(TWIN_NAMES), len(self.networks)))
+        measured = choose_measured_steps(self.length, MEASUREMENT_COUNT)
 
         def collect() -> dict[str, StackableArrays]:
             ends = {"measured": measured[: len(gaps)], "losses": np.mean(losses[-LAST_BATCHES:], axis=0)}
@@ -192,12 +190,8 @@ def report(setting: Setting, results: Results) -> Report:
     outcomes = {row: Outcome.of(each) for row, each in found.items()}
     ended = {row: each for row, each in outcomes.items() if found[row]["share"] == 1}
     figures = [_draw_gaps(found, outcomes), _draw_rates(found, outcomes)] if found else []
-    return Report(
-        _write_headline(setting, ended),
-        figures,
-        _judge_claim(setting, ended),
-        _tabulate_gaps_and_losses(setting, outcomes),
-    )
+    headline, verdict = _write_headline(setting, ended), _judge_claim(setting, ended)
+    return Report(headline, figures, verdict, _tabulate_gaps_and_losses(setting, outcomes))
 
 
 def _tabulate_gaps_and_losses(setting: Setting, outcomes: dict[SchemeSpec, Outcome]) -> dict[str, list[Any]]:
@@ -239,14 +233,11 @@ def _draw_rates(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outc
     """Draw the effective learning rates of every scheme's twins by step."""
     panels = [
         CurvePanel(
-            row.scheme.label,
-            _make_twin_curves(each["measured"], each["effective"], (DECAYED, PLAIN, MATCHED)),
-            "step",
-            "η/‖W‖²",
-            "y",
+            row.scheme.label, _make_twin_curves(each["measured"], each["effective"], (DECAYED, PLAIN, MATCHED)), "step",
+            "η/‖W‖²", "y",
         )
         for row, each in found.items()
-    ]
+    ]  # fmt: skip
     said = "; ".join(f"{row.scheme.label} {_format_geometric_mean(each.ratio)}" for row, each in outcomes.items())
     return FigureSpec(
         "rates", panels, f"Effective learning rate by step. At the end, with weight decay over without: {said} times.",
@@ -347,21 +338,8 @@ def _describe_outcome(setting: Setting, row: SchemeSpec, found: Outcome, is_clea
     )
 
 
-EXPERIMENT = Experiment(
-    key="weight-decay", title="Weight decay and batch norm", claims=("B11",),
-    question="Does weight decay work with batch norm?",
-    claim="“… L2 regularization has no regularizing effect when combined with normalization. Instead, regularization "
-    "has an influence on the scale of weights, and thereby on the effective learning rate” (van Laarhoven 2017, arXiv "
-    "1706.05350, abstract).",
-    about=lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Three twins: weight decay, "
-                    f"none, and none with the learning "
-    "rate that gives the same η/‖W‖².",
-    setting=Setting, parts=parts, report=report,
-    rules="Numbers are means over the seeds with 95% intervals (Student's t), of gaps and rates those of their "
-    "logarithms. Twins start from the same weights and see the same batches. A gap is the largest of all steps, and "
-    "“equal” holds for every seed. A difference is called clear where Holm's correction for the number of schemes "
-    "rejects chance at 5%. Nothing is chosen: all twins have the learning rate of the setting, or the one that follows "
-    "from it.",
-    why="A layer that is invariant to the length of its weights computes the same function with weights w and w/c. So "
-    "shorter weights only make the steps longer, relative to them.",
+EXPERIMENT = Experiment.of(
+    "weight-decay", Setting, parts, report,
+    lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Three twins: weight decay, none, and "
+    "none with the learning rate that gives the same η/‖W‖².",
 )  # fmt: skip

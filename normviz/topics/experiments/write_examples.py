@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from normviz.core.errors import InvalidInput
 from normviz.jobs.failures import JobsFailed
 from normviz.jobs.result_cache import ResultCache
-from normviz.jobs.results import Archive
+from normviz.jobs.results import ResultArchive
 from normviz.jobs.run import create_queue, run_missing
 from normviz.topics.experiments.catalogue import EXPERIMENTS, get_experiment
 from normviz.topics.experiments.examples import EXAMPLES_FOLDER, get_example_path, pack_results
@@ -30,7 +30,7 @@ def write_example(key: str) -> str:
     parts = experiment.parts(experiment.setting())
 
     with TemporaryDirectory() as folder:
-        archive = Archive(ResultCache(Path(folder) / "results.sqlite"))
+        archive = ResultArchive(ResultCache(Path(folder) / "results.sqlite"))
 
         run_missing(parts, archive, partial(create_queue, archive), sys.stderr.isatty())
         results = archive.find_results(parts)

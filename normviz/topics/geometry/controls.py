@@ -13,5 +13,5 @@ def controls(view: View) -> None:
     """Draw the controls of the open panel in the sidebar; the panel on vectors has its own beside its figure."""
     page = Controls(Page, PREFIX, view, is_relevant)
     with st.sidebar:
-        page.rest("seed", *get_declarations(ThreeChannelExample))
+        page.draw_rest("seed", *get_declarations(ThreeChannelExample))
         page.draw("seed")

@@ -63,7 +63,7 @@ class AnswerVerdict(NamedTuple):
         rows = [MISTAKES[key] for key in (self.mistake, self.beside) if key]
         return " ".join(f"{row.description} {row.remedy}" for row in rows) or "No mistake that is known explains it."
 
-    def record(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """Return the verdict as plain data; `beside` and `problem` only if present."""
         error = None if self.error is None or not np.isfinite(self.error) else self.error
         plain = {"right": self.right, "error": error, "mistake": self.mistake}

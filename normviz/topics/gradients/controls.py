@@ -44,7 +44,7 @@ def controls(view: View) -> None:
                 )
             if is_relevant(view, "n"):
                 _draw_shape(view, get_page_scheme(view))
-            page.rest()
+            page.draw_rest()
 
 
 def _draw_parameters(view: View, scheme: Scheme) -> None:

@@ -54,7 +54,7 @@ class Exercise:
         """The shape of x as (N, H, W, C), with 1 for the axes that the layout does not have."""
         return tuple(n if axis in LAYOUTS[self.layout] else 1 for axis, n in enumerate(self.lengths))
 
-    def inputs(self) -> dict[str, np.ndarray]:
+    def make_inputs(self) -> dict[str, np.ndarray]:
         """Return x, gamma, beta, eps and dout.
 
         Raises:

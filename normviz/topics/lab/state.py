@@ -67,7 +67,7 @@ class TabValues:
 COMPUTED_PARAMS = (
     *tensor.PARAMS,
     *chosen.PARAMS,
-    tensor.colour(lambda view: has_affine(chosen.build_scheme(view))),
+    tensor.declare_colour(lambda view: has_affine(chosen.build_scheme(view))),
     *create_params(LearnedValues),
     *LOOK_PARAMS[1:],
 )

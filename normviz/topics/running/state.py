@@ -142,4 +142,4 @@ def controls(view: View) -> None:
             page.draw("drift")
             if is_relevant(view, "drift"):
                 st.caption(DRIFT_CAPTION)
-            page.rest()
+            page.draw_rest()

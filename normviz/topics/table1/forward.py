@@ -117,7 +117,7 @@ def iterate_forward_gaps(scheme: Scheme, setting: Setting) -> Iterator[np.ndarra
 
 
 class _LayerInputs(NamedTuple):
-    """Inputs and weights of the first layer for all schemes of a setting; the attributes are those of `Problem`."""
+    """Inputs and weights of the first layer for all schemes of a setting, named as in `TrainingProblem`."""
 
     examples: np.ndarray
     factor: np.ndarray

@@ -24,6 +24,7 @@ from normviz.topics.table1.cases import (
     format_change_sign,
     write_hint,
 )
+from normviz.topics.table1.fade import divides_by_one_number
 from normviz.topics.table1.forward import has_eps
 from normviz.topics.table1.grid import (
     ANSWER_SIGNS,
@@ -123,7 +124,7 @@ def show_case_answer(
 ) -> None:
     """Show the answer of a case: the curves, whether the guess was right, the reason, and the three checks."""
     change = TRANSFORMATIONS[cell.transformation]
-    losses = get_table_results().losses(scheme, setting)[:, [ORIGINAL, find_network_index(change, view["follow"])]]
+    losses = get_table_results().get_losses(scheme, setting)[:, [ORIGINAL, find_network_index(change, view["follow"])]]
     shown, note = _choose_plot_data(cell, scheme, change, setting, losses)
     with st.container(key="answer", horizontal=True):
         with st.container(key="shown"):
@@ -222,9 +223,7 @@ def show_eps_sweep(schemes: Sequence[Scheme], setting: Setting, trained: bool, t
     show_figure(figure, "sweep", alt, "34rem")
     without = [scheme.label for scheme in schemes if not has_eps(scheme)]
     note = f" ε does nothing to {join_words(without, 'and')}." if without else ""
-    if any(
-        scheme.weight_part.kind.divides_by_singular_value for scheme in schemes if scheme.weight_part and scheme.weight
-    ):
+    if any(divides_by_one_number(scheme.weight_part) for scheme in schemes if scheme.weight_part and scheme.weight):
         note += " Behind spectral norm, a shift of the weights fades too."
     unchanged = f"{UNCHANGED_TEXT}, so re-scalings have no gap here. " if setting.delta == 1.0 else ""
     st.caption(
@@ -362,7 +361,7 @@ def _list_notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
     change, known = TRANSFORMATIONS[cell.transformation], get_table_results()
     named = {"The network": ORIGINAL, "The twin": find_network_index(change)}
     for name, place in named.items():
-        failure = known.failure(scheme, setting, place)
+        failure = known.get_failure(scheme, setting, place)
         if failure is not None:
             notes.append(
                 f"{name} stopped being finite at step {failure.step}: {failure.tensor} overflowed {setting.dtype}. "

@@ -17,7 +17,7 @@ from normviz.jobs.spec import run_to_end
 from normviz.topics.table1.forward import ForwardJob, ForwardMeasurement, is_fading, reduce_to_first_layer
 from normviz.topics.table1.training import TableTrainingJob, TableTrainingOutcome
 from normviz.train import cost
-from normviz.train.problem import MEASURED_NETWORKS, NETWORKS, Failure
+from normviz.train.problem import MEASURED_NETWORKS, NETWORKS, TrainingFailure
 from normviz.train.setting import Setting
 
 Part = TypeVar("Part")
@@ -33,7 +33,7 @@ class NetworkRecord(NamedTuple):
     """
 
     losses: np.ndarray
-    failure: Failure | None
+    failure: TrainingFailure | None
     device: str = ""
 
 
@@ -62,14 +62,14 @@ class TableResults:
         """A number that grows with every new result."""
         return self._records.version + self._measured.version
 
-    def forward(self, scheme: Scheme, setting: Setting) -> ForwardMeasurement:
+    def get_forward(self, scheme: Scheme, setting: Setting) -> ForwardMeasurement:
         """Return the measurement of a scheme so far, of all networks."""
         return self._measured.get(_make_forward_key(scheme, setting)) or UNMEASURED
 
     def plan_measurements(self, schemes: Sequence[Scheme], setting: Setting) -> list[ForwardJob]:
         """Return the jobs of missing forward passes: one for each computation, even if two schemes share it."""
         lacks = {
-            _make_forward_key(each, setting): each for each in schemes if self.forward(each, setting).fades is None
+            _make_forward_key(each, setting): each for each in schemes if self.get_forward(each, setting).fades is None
         }
         return [ForwardJob.of(scheme, setting) for scheme in lacks.values()]
 
@@ -77,17 +77,17 @@ class TableResults:
         """Store the measurement of a row, complete or not."""
         self._measured.put(_make_forward_key(job.row.scheme, job.setting), measured)
 
-    def losses(self, scheme: Scheme, setting: Setting) -> np.ndarray:
+    def get_losses(self, scheme: Scheme, setting: Setting) -> np.ndarray:
         """Return the losses of all networks of a scheme, (steps that all have done, networks)."""
         found = [self._get_record(key).losses for key in _make_network_keys(scheme, setting)]
         done = min(setting.steps, *map(len, found))
         return np.stack([losses[:done] for losses in found], axis=1)
 
-    def failure(self, scheme: Scheme, setting: Setting, network: int) -> Failure | None:
+    def get_failure(self, scheme: Scheme, setting: Setting, network: int) -> TrainingFailure | None:
         """Return where a network stopped being finite; None if it did not, or not known yet."""
         return self._get_record(_make_network_keys(scheme, setting)[network]).failure
 
-    def devices(self, schemes: Sequence[Scheme], setting: Setting) -> str:
+    def describe_devices(self, schemes: Sequence[Scheme], setting: Setting) -> str:
         """Return the devices that computed the losses of these schemes, in words; empty before any did."""
         records = (self._get_record(key) for scheme in schemes for key in _make_network_keys(scheme, setting))
         return join_devices(record.device for record in records)
@@ -108,7 +108,7 @@ class TableResults:
                 jobs.append(TableTrainingJob.of(some, setting, part))
         return jobs
 
-    def keep(self, job: TableTrainingJob, outcome: TableTrainingOutcome) -> None:
+    def store_outcome(self, job: TableTrainingJob, outcome: TableTrainingOutcome) -> None:
         """Store the outcome of a job, complete or not; a shorter run never replaces a longer one."""
         if len(outcome.losses) == 0:
             return
@@ -119,20 +119,20 @@ class TableResults:
                 record = NetworkRecord(losses, outcome.failures.get((row, column)), outcome.device)
                 self._records.put(keys[network], record)
 
-    def fill(self, schemes: Sequence[Scheme], setting: Setting) -> None:
+    def compute_missing(self, schemes: Sequence[Scheme], setting: Setting) -> None:
         """Measure and train everything missing, in this thread. Raises InvalidInput if a scheme does not fit."""
         setting.check(schemes)
         for each in {setting, setting.in_float64}:
             for row in self.plan_measurements(schemes, each):
                 self.store_forward(row, run_to_end(row))
         for job in self.find_missing(schemes, setting):
-            self.keep(job, run_to_end(job))
+            self.store_outcome(job, run_to_end(job))
 
     def _get_record(self, key: HashedKey) -> NetworkRecord:
         return self._records.get(key) or EMPTY_RECORD
 
 
-def plan_budget(setting: Setting) -> cost.Budget:
+def plan_budget(setting: Setting) -> cost.TrainingBudget:
     """Return the budget by which jobs are cut before they run, with all memory of a GPU counted as free.
 
     The job itself measures free memory and speed, and cuts itself into blocks.

@@ -29,7 +29,7 @@ def build_delta_settings(setting: Setting) -> list[Setting]:
 
 def collect_forward_gaps(schemes: Sequence[Scheme], settings: Sequence[Setting], results: TableResults) -> np.ndarray:
     """Return forward gaps, (settings, schemes, transformations); NaN if not measured yet, or if nothing is changed."""
-    rows = [[results.forward(scheme, setting).gaps[TWIN_POSITIONS] for scheme in schemes] for setting in settings]
+    rows = [[results.get_forward(scheme, setting).gaps[TWIN_POSITIONS] for scheme in schemes] for setting in settings]
     return np.where([[_find_identity_changes(setting)] for setting in settings], np.nan, rows)
 
 
@@ -38,7 +38,7 @@ def collect_training_gaps(schemes: Sequence[Scheme], settings: Sequence[Setting]
     found = np.full((len(settings), len(schemes), len(TWIN_POSITIONS)), np.nan)
     for i, setting in enumerate(settings):
         for j, scheme in enumerate(schemes):
-            losses = results.losses(scheme, setting)
+            losses = results.get_losses(scheme, setting)
             if len(losses) == setting.steps:
                 found[i, j] = np.where(
                     _find_identity_changes(setting), np.nan, compute_loss_gaps(losses).max(0)[TWIN_POSITIONS]

@@ -115,7 +115,7 @@ class Cell:
         together = self.predicted and not self.parted_by_rate
         return self.forward in (self.predicted, None) and self.trained in (together, None)
 
-    def record(self) -> dict:
+    def to_record(self) -> dict:
         """Return the cell as plain data, as the command `table1 --json` prints it."""
         gaps = {name: getattr(self, name) for name in ("forward_gap", "training_gap", "training_gap_equal_lr")}
         return {
@@ -140,8 +140,8 @@ def _compute_row(scheme: Scheme, setting: Setting, results: TableResults, follow
     key = HashedKey(scheme, setting, follow)
     row = results.rows.get(key)
     if row is None:
-        measured, exact = results.forward(scheme, setting), results.forward(scheme, setting.in_float64)
-        losses = results.losses(scheme, setting)
+        measured, exact = results.get_forward(scheme, setting), results.get_forward(scheme, setting.in_float64)
+        losses = results.get_losses(scheme, setting)
         largest = compute_loss_gaps(losses).max(0) if len(losses) else np.full(len(NETWORKS), np.nan)
         found = _RowResults(measured, exact, losses, largest)
         row = [_compute_cell(scheme, change, setting, found, follow) for change in TRANSFORMATIONS.values()]
@@ -153,7 +153,7 @@ def _compute_row(scheme: Scheme, setting: Setting, results: TableResults, follow
 def measure_cells(schemes: Sequence[Scheme], setting: Setting) -> list[Cell]:
     """Train these schemes, and return all their cells. Raises InvalidInput if one does not fit the setting."""
     results = TableResults()
-    results.fill(schemes, setting)
+    results.compute_missing(schemes, setting)
     return build_cells(schemes, setting, results)
 
 

@@ -12,7 +12,7 @@ from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.executors import release_memory
 from normviz.jobs.spec import JobStep
 from normviz.train import cost
-from normviz.train.problem import Failure
+from normviz.train.problem import TrainingFailure
 from normviz.train.setting import Setting
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class TableTrainingOutcome(NamedTuple):
     """
 
     losses: np.ndarray
-    failures: dict[tuple[int, int], Failure]
+    failures: dict[tuple[int, int], TrainingFailure]
     device: str
 
 

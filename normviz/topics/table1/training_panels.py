@@ -90,7 +90,7 @@ FORWARD_SOURCE = RunSource(
 TRAINING_SOURCE = RunSource(
     find_missing_trainings,
     lambda jobs: get_table_queue() if is_short(jobs) else get_long_queue(),
-    lambda job, outcome: get_table_results().keep(job, outcome),
+    lambda job, outcome: get_table_results().store_outcome(job, outcome),
     is_automatic=is_short,
 )
 
@@ -139,14 +139,14 @@ def show_table_status(
 
 def _show_devices(training: PageRun) -> None:
     """Show the devices that trained the networks; a line also before any did, so that nothing below moves."""
-    devices = join_devices(get_table_results().devices(*row) for row in training.shown)
+    devices = join_devices(get_table_results().describe_devices(*row) for row in training.shown)
     st.caption(f"Trained on the {devices}." if devices else "Not trained yet.")
 
 
 def _ask_before_training(training: PageRun, missing: Sequence[TableTrainingJob]) -> None:
     """Show the cost of the training, with buttons for cheaper settings and for training anyway."""
     schemes, shown = training.shown[0]
-    factor = get_table_queue().speed.estimate_factor(TableTrainingJob.kind)
+    factor = get_table_queue().speed.estimate_slowdown(TableTrainingJob.kind)
     size = max(cost.estimate_memory(job.setting, len(job.rows), len(job.networks)) for job in missing)
 
     def seconds(setting: Setting) -> float:

@@ -21,7 +21,7 @@ from normviz.train.problem import (
     PROBE,
     PROBE_SIZE,
     draw_data_shift,
-    find_controls,
+    find_control_networks,
 )
 from normviz.train.setting import Setting
 
@@ -60,7 +60,7 @@ def bound_rounding_gap(gaps: np.ndarray, change: Transformation, setting: Settin
     """Return the largest gap that rounding explains, from the gaps of all networks; `kind`: "forward" or "training"."""
     margins, networks = CONTROL_MARGINS[setting.dtype][kind], MEASURED_NETWORKS[: len(gaps)]
     found = (
-        margin * gaps[find_controls(change, disturbed, networks)].max(initial=0.0)
+        margin * gaps[find_control_networks(change, disturbed, networks)].max(initial=0.0)
         for disturbed, margin in margins.items()
     )
     return max(*found, MACHINE_EPSILONS[setting.dtype if kind == "forward" else setting.storage])

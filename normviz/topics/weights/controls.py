@@ -13,4 +13,4 @@ def controls(view: View) -> None:
     with st.sidebar:
         page.draw("start", "length", "rate", "layer")
         with st.expander("Advanced"):
-            page.rest()
+            page.draw_rest()

@@ -23,7 +23,7 @@ def controls(view: View) -> None:
     """Draw the controls of the panel in the sidebar, except those in the page."""
     page = Controls(Page, PREFIX, view, is_relevant)
     with st.sidebar:
-        page.rest(*PAGE_CONTROLS.get(view["show"], ()), "seed")
+        page.draw_rest(*PAGE_CONTROLS.get(view["show"], ()), "seed")
         if view["show"] != "learning":  # there, a button takes other seeds
             page.draw("seed")
 

@@ -16,7 +16,7 @@ MAX_DRAWN_POINTS = 500
 
 
 @dataclass(frozen=True)
-class Cloud:
+class PointCloud:
     """A cloud of points.
 
     Attributes:
@@ -35,7 +35,7 @@ class Cloud:
     half: float
 
 
-def draw_cloud(cloud: Cloud, theme: str = "light") -> Figure:
+def draw_cloud(cloud: PointCloud, theme: str = "light") -> Figure:
     """Draw a cloud with the ellipse of its covariance, and the directions of the features."""
     colours, figure = THEMES[theme], Figure()
     points = cloud.points[:MAX_DRAWN_POINTS]

@@ -31,7 +31,7 @@ LEARNED_ACCURACY = 0.8
 
 
 @dataclass(frozen=True)
-class Study:
+class ShippedStudy:
     """The networks whose results are shipped; its digest names them.
 
     Raise `version` when the same networks give other results than before.
@@ -52,7 +52,7 @@ class Study:
     parts: tuple[int, ...] = (network.VALIDATION_DIGITS, network.TEST_DIGITS)
     slope: float = saturation.SATURATION_SLOPE
 
-    def place(self, setting: Setting) -> tuple[int, int] | None:
+    def find_position(self, setting: Setting) -> tuple[int, int] | None:
         """Return the positions of the scale and the rate of a setting; None where it is not in the study."""
         if (setting.depth, setting.seed) != (self.depth, self.seed):
             return None
@@ -80,7 +80,7 @@ class Study:
         return {name: array.reshape(*cells, *array.shape[1:]) for name, array in arrays.items()}
 
 
-STUDY = Study()
+STUDY = ShippedStudy()
 
 
 @lru_cache(maxsize=1)
@@ -103,7 +103,7 @@ class RateSweep:
     validation: np.ndarray
 
     @property
-    def best(self) -> int:
+    def best_rate_index(self) -> int:
         """The index of the rate with the highest mean accuracy on the validation digits."""
         return choose_learning_rate(1 - self.validation)
 
@@ -115,7 +115,7 @@ class RateSweep:
 
 def find_shipped(setting: Setting) -> dict[str, LearningResults] | None:
     """Return the shipped results of a setting by kind; None if there are none."""
-    place = STUDY.place(setting)
+    place = STUDY.find_position(setting)
     if place is None:
         return None
     found = [read_study()[field][place] for field in LearningResults._fields]
@@ -124,7 +124,7 @@ def find_shipped(setting: Setting) -> dict[str, LearningResults] | None:
 
 def find_sweeps(setting: Setting) -> dict[str, RateSweep] | None:
     """Return the shipped results at all learning rates by kind; None if there are none."""
-    place = STUDY.place(replace(setting, rate=STUDY.rates[0]))
+    place = STUDY.find_position(replace(setting, rate=STUDY.rates[0]))
     if place is None:
         return None
     accuracy, validation = (read_study()[field][place[0]] for field in ("accuracy", "validation"))

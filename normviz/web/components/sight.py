@@ -7,7 +7,7 @@ from normviz.web.components.component import create_component
 HTML = '<div class="nv-sight" aria-hidden="true"></div>'
 
 
-def is_seen(key: str) -> bool:
+def has_been_seen(key: str) -> bool:
     """Return True if the place has been in view in this session; until then, hold it open with an empty space.
 
     The page runs again when the place comes into view. `key`: of the place, and of the answer in the session.

@@ -12,9 +12,9 @@ from normviz.describe.markdown import escape_markdown
 from normviz.jobs.executors import create_thread_pool
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
-from normviz.jobs.results import Archive
+from normviz.jobs.results import ResultArchive
 from normviz.topics.claims import jobs, panels, shipped
-from normviz.topics.claims.claim import Evidence, Trial
+from normviz.topics.claims.claim import Evidence
 from normviz.topics.claims.claim_list import CLAIMS, TOPICS
 from normviz.topics.claims.shipped import find_shipped_evidence, round_values
 from normviz.topics.claims.sources import SOURCES
@@ -27,6 +27,7 @@ from normviz.topics.claims.state import (
     TOPIC_NAMES,
     find_group,
 )
+from normviz.topics.claims.trials import Trial
 from normviz.topics.claims.verdicts import VERDICTS
 from normviz.topics.experiments import experiment_runs
 
@@ -44,7 +45,7 @@ def server(monkeypatch, tmp_path):
         measured.append((claim.id, seed))
         return Evidence([Trial("here and now", True, (0.25, 0.5, 0.75))])
 
-    archive = Archive(ResultCache(tmp_path / "results.sqlite"))
+    archive = ResultArchive(ResultCache(tmp_path / "results.sqlite"))
     monkeypatch.setattr(experiment_runs, "get_archive", lambda: archive)
     monkeypatch.setattr(jobs, "measure_claim", measure_claim)
     with create_thread_pool(2) as pool:
@@ -250,5 +251,5 @@ def test_a_table_has_what_is_shown():
 
 
 def test_shipped_numbers_have_four_digits():
-    record = Evidence([Trial("so", True, (1.23456789e-7, float("nan")))]).record()
+    record = Evidence([Trial("so", True, (1.23456789e-7, float("nan")))]).to_record()
     assert round_values(record)["trials"][0]["values"] == [1.235e-7, None]

@@ -43,7 +43,7 @@ def test_rms_scaling_is_not_rms_norm_and_the_newer_layer_is(rms_scaled):
 def test_the_record_names_what_the_option_divides_by():
     claim = CLAIMS["R04"]
     assert "not RMS norm" in claim.condition
-    trial = next(trial for trial in check_keras_rms_norm(0).trials if "rms_scaling" in trial.what)
+    trial = next(trial for trial in check_keras_rms_norm(0) if "rms_scaling" in trial.what)
     assert trial.fact
     assert trial.holds
     assert min(trial.values) > 0.1

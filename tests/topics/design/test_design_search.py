@@ -196,7 +196,7 @@ def test_what_is_found_is_all_that_meets_the_demands(layer, count):
     for _ in range(count):
         demands = some_demands(rng, layer)
         met = find_schemes(demands)
-        assert all(demands.met(find_properties(scheme, layer)) for scheme, _ in met[:40])
+        assert all(demands.are_met_by(find_properties(scheme, layer)) for scheme, _ in met[:40])
         assert len(met) <= len(every)
     for scheme, absorbed in every[:: len(every) // (5 * count)]:
         exact = Demands(layer, absorbed, tuple(set(TRANSFORMATIONS) - set(absorbed)), (get_front_key(scheme),))

@@ -229,7 +229,7 @@ def test_the_way_of_a_gpu_gives_the_same_answers(monkeypatch):
 def test_a_job_is_one_stack_on_a_gpu(layer):
     budget = cost.compute_gpu_budget(2**32, 1e11)
     assert cost.find_max_schemes(setting_of(layer), len(NETWORKS), budget) >= MAX_JOB_SCHEMES
-    assert cost.fits_as_one(setting_of(layer), MAX_JOB_SCHEMES, len(NETWORKS), budget)
+    assert cost.fits_one_block(setting_of(layer), MAX_JOB_SCHEMES, len(NETWORKS), budget)
 
 
 def test_a_plan_makes_no_scheme_that_it_does_not_have(monkeypatch):

@@ -62,12 +62,15 @@ def test_a_conflict_is_there_exactly_where_nothing_is(layer, front, count, sets)
     have = np.array([[key in each for key in DEMANDABLE] for one in FRONTS[front] for each in sets[layer, one]])
     reasons = {}
     for demands in many_demands(layer, FRONTS[front], count):
-        places, wanted = [DEMANDABLE.index(key) for key, _ in demands.each], [each for _, each in demands.each]
+        places, wanted = (
+            [DEMANDABLE.index(key) for key, _ in demands.all_demands],
+            [each for _, each in demands.all_demands],
+        )
         met = have[:, places] == wanted
         some = find_conflict(demands)
         assert bool(some) == (not met.all(1).any()) == (len(find_schemes(demands)) == 0)
         if some and some not in reasons:
-            within = met[:, [demands.each.index(each) for each in some]]
+            within = met[:, [demands.all_demands.index(each) for each in some]]
             assert not within.all(1).any()
             assert all(np.delete(within, k, 1).all(1).any() for k in range(len(some)))
             reasons[some] = str(explain_no_answer(demands))

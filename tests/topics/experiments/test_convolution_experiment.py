@@ -57,7 +57,7 @@ def test_inside_is_the_mean_over_all_positions_that_are_not_at_the_border():
     setting = Setting(seeds=2)
     maps = np.random.default_rng(0).random((len(LEARNING_RATES), 2, 8, 8))
     result = made_up(setting)[make_grid_job(setting, "zeros", 0)] | {f"on-{LAYER_COUNT}": average_by_distance(maps)}
-    border, inside = Outcome.of(setting, 0, LEARNING_RATES, result).average_border_and_inside("on")
+    border, inside = Outcome.of(setting, LEARNING_RATES, 0, result).average_border_and_inside("on")
     np.testing.assert_allclose(inside, maps[BEST, :, 1:-1, 1:-1].mean((1, 2)))
     np.testing.assert_allclose(28 * border + 36 * inside, maps[BEST].sum((1, 2)))
 
@@ -77,7 +77,7 @@ def test_the_loss_is_the_mean_over_all_steps_however_they_are_measured():
     setting = Setting(seeds=2, steps=20)
     result = made_up(setting)[make_grid_job(setting, "zeros", 0)]
     result |= {"measured": np.array([1, 20]), "losses": np.stack([result["losses"][0], 0 * result["losses"][0]])}
-    outcome = Outcome.of(setting, 0, LEARNING_RATES, result)
+    outcome = Outcome.of(setting, LEARNING_RATES, 0, result)
     np.testing.assert_allclose(outcome.loss, result["losses"][0, BEST] / 20)
 
 

@@ -89,7 +89,7 @@ def test_weight_norm_starts_with_units_of_mean_0_and_variance_1():
     network = Dense(schemes, (0, 1), (WIDTH, WIDTH), 64, 1e-5, CPU)
     first = [gain.clone() for gain in network.gains]
     x = split_digits(CPU).train[0][None, :64]
-    network.start_from_data(x)
+    network.initialize_from_data(x)
     norm = nn.functional.normalize(network.weights[0][0, 0], dim=0)
     a = network.gains[0][0, 0] * (x[0] @ norm) + network.biases[0][0, 0]
     torch.testing.assert_close(a.mean(0), torch.zeros(WIDTH), atol=1e-4, rtol=0)

@@ -15,7 +15,7 @@ from normviz.core.settings import get_declarations
 from normviz.jobs.executors import create_thread_pool
 from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
-from normviz.jobs.results import Archive
+from normviz.jobs.results import ResultArchive
 from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments import batch_size, experiment_runs, panels
 from normviz.topics.experiments.catalogue import EXPERIMENTS
@@ -45,7 +45,7 @@ def server(monkeypatch, tmp_path):
 
     class Server:
         def restart(self):
-            archive = Archive(ResultCache(tmp_path / "results.sqlite"))
+            archive = ResultArchive(ResultCache(tmp_path / "results.sqlite"))
             monkeypatch.setattr(experiment_runs, "get_archive", lambda: archive)
 
     with create_thread_pool(1) as pool:

@@ -37,8 +37,8 @@ def test_what_cannot_be_judged_leaves_the_verdicts_on_the_others(case):
     alone = judge_answer(BATCH, "NC", INPUTS, {"out": OUT, "dbeta": DBETA + 1})
     found = judge_answer(BATCH, "NC", INPUTS, {name: array, "out": OUT, "dbeta": DBETA + 1})
     assert found == alone | {name: AnswerVerdict(False, None, problem=problem)}
-    assert found[name].record() == {"right": False, "error": None, "mistake": None, "problem": problem}
-    assert list(alone["out"].record()) == ["right", "error", "mistake"]
+    assert found[name].to_record() == {"right": False, "error": None, "mistake": None, "problem": problem}
+    assert list(alone["out"].to_record()) == ["right", "error", "mistake"]
 
 
 def test_a_gradient_without_dout_leaves_the_verdict_on_out():

@@ -34,21 +34,21 @@ def test_every_layout_has_a_name_and_the_largest_task_can_be_judged():
 def test_the_frame_runs_and_what_is_done_in_it_is_judged(key, layout, tmp_path, monkeypatch):
     task = exercise(key, layout, eps=1e-3)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "inputs.npz").write_bytes(pack_npz(task.inputs()))
+    (tmp_path / "inputs.npz").write_bytes(pack_npz(task.make_inputs()))
     code = task.write_template()
     exec(code, {})
     assert list(np.load("answer.npz")) == []
     exec(code.replace("out = ...", "out = x", 1), {})
     content = (tmp_path / "answer.npz").read_bytes()
-    found = judge_answer(task.scheme, task.layout, task.inputs(), read_answers("answer.npz", content)[0], task.eps)
+    found = judge_answer(task.scheme, task.layout, task.make_inputs(), read_answers("answer.npz", content)[0], task.eps)
     assert (list(found), found["out"].right) == (["out"], False)
     shapes = dict(re.findall(r"^(\w+) = \.\.\..* the shape (\(.*\))$", code, re.MULTILINE))
-    assert shapes["out"] == shapes["dx"] == str(task.inputs()["x"].shape)
-    assert shapes["dgamma"] == str(task.inputs()["gamma"].shape)
+    assert shapes["out"] == shapes["dx"] == str(task.make_inputs()["x"].shape)
+    assert shapes["dgamma"] == str(task.make_inputs()["gamma"].shape)
 
 
 def test_the_inputs_are_those_of_the_task():
-    inputs = exercise(dtype="float32").inputs()
+    inputs = exercise(dtype="float32").make_inputs()
     assert tuple(inputs) == INPUT_NAMES
     assert {inputs[name].dtype.name for name in ("x", "gamma", "beta", "dout")} == {"float32"}
     with np.load(io.BytesIO(pack_npz(inputs)), allow_pickle=False) as file:
@@ -110,5 +110,5 @@ def test_groups_are_those_that_divide():
         for groups in find_divisors(channels):
             task = exercise("group", lengths=(2, 2, 2, channels), groups=groups)
             assert set(ANSWER_NAMES) >= set(
-                judge_answer(task.scheme, "NCHW", task.inputs(), {"out": np.ones(task.shape)})
+                judge_answer(task.scheme, "NCHW", task.make_inputs(), {"out": np.ones(task.shape)})
             )

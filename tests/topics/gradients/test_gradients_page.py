@@ -238,7 +238,7 @@ def upload(at, name, content):
 def right_answer(at):
     """out and dx of the page's task, from the core."""
     task = build_exercise({param.name: at.session_state[param.key] for param in PARAMS})
-    given = task.inputs()
+    given = task.make_inputs()
     x, dout = (to_tensor(given[name], task.layout) for name in ("x", "dout"))
     gamma, beta = (given[name] for name in ("gamma", "beta"))
     out = normalize(x, task.scheme, task.eps, gamma, beta).y
@@ -265,7 +265,7 @@ def test_right_and_wrong_answers_are_told_and_stay():
 def test_the_mistake_is_named_with_what_to_do():
     at = open_page(show="answer")
     task = build_exercise({param.name: at.session_state[param.key] for param in PARAMS})
-    given = task.inputs()
+    given = task.make_inputs()
     x = to_tensor(given["x"], task.layout)
     xhat = (x - x.mean(axis=(0, 1, 2))) / np.sqrt(x.var(axis=(0, 1, 2), ddof=1) + task.eps)
     upload(at, "out.npy", npy(from_tensor(given["gamma"] * xhat + given["beta"], task.layout)))

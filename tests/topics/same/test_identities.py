@@ -11,7 +11,7 @@ from strategies import examples, fields, seeds, shapes, uneven_array
 from torch_nn import by_eigh
 
 from normviz.core import equality
-from normviz.core.equality import compare_schemes, compute_behaviour_key, find_largest_difference, is_rounding
+from normviz.core.equality import compare_schemes, compute_behaviour_key, find_largest_difference, is_within_rounding
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import FULL, OWN, Field, Rule
 from normviz.core.normalize import normalize
@@ -158,9 +158,9 @@ def test_differences_of_special_values(left, right, gap):
 
 
 def test_rounding_depends_on_the_type():
-    assert is_rounding(1e-5, np.float32)
-    assert not is_rounding(1e-5, np.zeros(1).dtype)
-    assert not is_rounding(np.inf)
+    assert is_within_rounding(1e-5, np.float32)
+    assert not is_within_rounding(1e-5, np.zeros(1).dtype)
+    assert not is_within_rounding(np.inf)
 
 
 # --- two schemes of one's own -------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def test_the_verdict_by_fields_is_the_measured_one(drawn, alike, eps, seed):
     shape, a, b, other_a, other_b = drawn
     left, right = CUSTOM.with_fields(a, b), CUSTOM.with_fields(a if alike else other_a, other_b)
     found = compare_schemes(left, right, shape, eps, seed)
-    assert found.equal == is_rounding(found.worst.residual)
+    assert found.equal == is_within_rounding(found.worst.residual)
     assert found.equal or not found.same_fields
 
 
@@ -186,7 +186,7 @@ def test_the_verdict_by_fields_is_the_measured_one(drawn, alike, eps, seed):
 def test_the_verdict_on_small_shapes_where_fields_act_alike(shape, data, eps, seed):
     a, b, other_a, other_b = (data.draw(steps(shape)) for _ in range(4))
     found = compare_schemes(CUSTOM.with_fields(a, b), CUSTOM.with_fields(other_a, other_b), shape, eps, seed)
-    assert found.equal == is_rounding(found.worst.residual)
+    assert found.equal == is_within_rounding(found.worst.residual)
 
 
 @pytest.mark.parametrize("eps", [0.0, 1e-3])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lab_page import ROOT, open_lab, plots, replaced, said, sound, texts
 from streamlit.testing.v1 import AppTest
 
-from normviz.core.equality import compare_schemes, is_rounding
+from normviz.core.equality import compare_schemes, is_within_rounding
 from normviz.core.fields import Field
 from normviz.core.registry import SCHEMES
 from normviz.core.text import format_number
@@ -125,7 +125,7 @@ def test_what_is_said_holds_on_the_tensor_of_the_link(link):
     for key, identity in IDENTITIES.items():
         at = open_page(row=key, reveal="1", **link)
         x = SAMPLES[link.get("data", "uneven")].make(shape_of(at), int(link.get("seed", 0)))
-        equal = is_rounding(measure_residual(identity, x, float(link.get("eps", 1e-5))))
+        equal = is_within_rounding(measure_residual(identity, x, float(link.get("eps", 1e-5))))
         assert measurement(at) == describe_measurement(identity, x.shape, equal)
         met = identity.condition.met(x.shape)
         assert not met or equal == identity.holds
@@ -216,7 +216,7 @@ def test_ones_own_data_are_measured_and_bring_their_shape():
     assert all(at.number_input(key=size).disabled for size in SIZE_NAMES)
     for key, identity in IDENTITIES.items():
         at = with_own(own, data="own", row=key, reveal="1")
-        equal = is_rounding(measure_residual(identity, own, 1e-5), own.dtype)
+        equal = is_within_rounding(measure_residual(identity, own, 1e-5), own.dtype)
         assert measurement(at) == describe_measurement(identity, own.shape, equal)
 
 

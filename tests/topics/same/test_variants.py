@@ -48,7 +48,7 @@ def test_the_table_says_it_in_signs_and_words():
 
 @pytest.mark.parametrize("key", EXAMPLES)
 def test_every_example_is_found(key):
-    example, arrays = EXAMPLES[key], EXAMPLES[key].arrays()
+    example, arrays = EXAMPLES[key], EXAMPLES[key].make_arrays()
     found = detect_normalization(arrays["x"], arrays["y"])
     assert example.scheme in {scheme.key for fit in found.answer for scheme in fit.schemes}
     assert found.is_unique == (key not in ("batch", "one", "torch-tokens"))
@@ -67,7 +67,7 @@ LAYERS = {
 
 @pytest.mark.parametrize("key", LAYERS)
 def test_examples_are_what_the_layers_of_torch_give(key):
-    arrays = EXAMPLES[key].arrays()
+    arrays = EXAMPLES[key].make_arrays()
     xhat = LAYERS[key](torch.from_numpy(arrays["x"].astype(float))).numpy()
     over = (0,) if key == "torch-conv" else tuple(range(xhat.ndim - 1))  # the axes along which γ and β do not vary
     v, w = (each - each.mean(over, keepdims=True) for each in (xhat, arrays["y"]))

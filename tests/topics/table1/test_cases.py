@@ -68,7 +68,7 @@ def test_a_hint_asks_and_does_not_answer(scheme, key):
 
 def test_the_reason_names_what_cancels_and_what_does_not():
     results, rows = TableResults(), [SCHEMES[key] for key in ("none", *PAPER_TABLE, "rms")]
-    results.fill(rows, SETTING)
+    results.compute_missing(rows, SETTING)
     said = {
         (cell.scheme, cell.transformation): explain_case_answer(
             cell, SCHEMES[cell.scheme], TRANSFORMATIONS[cell.transformation], SETTING

@@ -83,9 +83,9 @@ def test_a_row_is_kept_as_far_as_it_has_come_and_never_lost_again():
     scheme, setting, results = SCHEMES["batch"], Setting(batch=8), TableResults()
     job = ForwardJob.of(scheme, setting)
     steps = [step.result() for step in job.steps()]
-    assert np.isnan(results.forward(scheme, setting).gaps).all()
+    assert np.isnan(results.get_forward(scheme, setting).gaps).all()
     for measured in (steps[2], steps[-1], steps[1]):
         results.store_forward(job, measured)
         assert len(results.plan_measurements([scheme], setting)) == int(measured is steps[2])
-    assert np.array_equal(results.forward(scheme, setting).gaps, measure_forward_gaps([scheme], setting)[0])
+    assert np.array_equal(results.get_forward(scheme, setting).gaps, measure_forward_gaps([scheme], setting)[0])
     assert len(steps[-1].gaps) == len(MEASURED_NETWORKS)

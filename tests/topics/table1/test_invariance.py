@@ -180,7 +180,7 @@ def test_the_same_seed_gives_the_same_table_and_another_another():
 def test_a_run_that_does_not_stay_finite_has_no_answer():
     cells = cells_of(("none",), Setting(rate=1e6, steps=20))
     assert all(cell.trained is None and np.isinf(cell.training_gap) for cell in cells)
-    assert all(cell.record()["training_gap"] is None for cell in cells)
+    assert all(cell.to_record()["training_gap"] is None for cell in cells)
 
 
 @pytest.mark.parametrize(

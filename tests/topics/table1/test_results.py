@@ -10,7 +10,7 @@ from normviz.core.fields import Field
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.jobs.executors import perform
+from normviz.jobs.executors import perform_job
 from normviz.jobs.spec import run_to_end
 from normviz.topics.table1.results import TableResults
 from normviz.topics.table1.table import build_cells
@@ -18,7 +18,7 @@ from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import twins
 from normviz.train.problem import NETWORKS, find_network_index, make_problem
 from normviz.train.setting import Setting
-from normviz.train.twins import Failure, find_failures, train_twins
+from normviz.train.twins import TrainingFailure, find_failures, train_twins
 
 SETTING = Setting(steps=6, batch=8, width=8)
 SCHEMES_3 = [SCHEMES[key] for key in ("batch", "weight", "layer")]
@@ -34,7 +34,7 @@ RECENTRED = [
 @pytest.fixture(scope="module")
 def results():
     results = TableResults()
-    results.fill(SCHEMES_3, SETTING)
+    results.compute_missing(SCHEMES_3, SETTING)
     return results
 
 
@@ -59,9 +59,9 @@ def keys(jobs):
 def fill_until(results, steps, schemes, setting):
     """What a run leaves that is stopped after so many steps of every job."""
     for job in results.find_missing(schemes, setting):
-        trained = perform(job, Until(steps))
+        trained = perform_job(job, Until(steps))
         if trained is not None:
-            results.keep(job, trained)
+            results.store_outcome(job, trained)
 
 
 def test_what_is_trained_is_not_missing(results):
@@ -69,7 +69,7 @@ def test_what_is_trained_is_not_missing(results):
     assert TableResults().find_missing(SCHEMES_3, SETTING) == [TableTrainingJob.of(SCHEMES_3, SETTING, ALL)]
     for row, scheme in enumerate(SCHEMES_3):
         trained = train_twins(SCHEMES_3, SETTING).losses[:, row]
-        assert_repeated({"losses": results.losses(scheme, SETTING)}, {"losses": trained})
+        assert_repeated({"losses": results.get_losses(scheme, SETTING)}, {"losses": trained})
 
 
 @pytest.mark.parametrize(
@@ -101,16 +101,16 @@ def test_a_new_row_trains_alone_and_one_computation_once(results):
 
 def test_what_was_kept_equals_what_is_trained_anew():
     results, moved = TableResults(), replace(SETTING, delta=5.0)
-    results.fill(SCHEMES_3, SETTING)
-    results.fill(SCHEMES_3, moved)
+    results.compute_missing(SCHEMES_3, SETTING)
+    results.compute_missing(SCHEMES_3, moved)
     assert build_cells(SCHEMES_3, moved, results) == build_cells(SCHEMES_3, moved, filled(moved))
     for row, scheme in enumerate(SCHEMES_3):
-        assert np.allclose(results.losses(scheme, moved), train_twins(SCHEMES_3, moved).losses[:, row], rtol=1e-12)
+        assert np.allclose(results.get_losses(scheme, moved), train_twins(SCHEMES_3, moved).losses[:, row], rtol=1e-12)
 
 
 def filled(setting):
     results = TableResults()
-    results.fill(SCHEMES_3, setting)
+    results.compute_missing(SCHEMES_3, setting)
     return results
 
 
@@ -124,7 +124,7 @@ def test_fewer_steps_are_the_first_of_more():
 def test_a_stopped_run_leaves_a_beginning_and_open_answers():
     results = TableResults()
     fill_until(results, 3, SCHEMES_3, SETTING)
-    assert results.losses(SCHEMES_3[0], SETTING).shape == (3, len(NETWORKS))
+    assert results.get_losses(SCHEMES_3[0], SETTING).shape == (3, len(NETWORKS))
     cells = build_cells(SCHEMES_3, SETTING, results)
     assert {cell.unanswered for cell in cells if cell.predicted} == {"Together so far; training is not over."}
     assert all(
@@ -137,19 +137,19 @@ def test_a_run_that_is_stopped_before_its_first_step_leaves_nothing():
     results = TableResults()
     fill_until(results, 0, SCHEMES_3, SETTING)
     assert len(results._records) == 0
-    assert results.devices(SCHEMES_3, SETTING) == ""
+    assert results.describe_devices(SCHEMES_3, SETTING) == ""
 
 
 def test_a_longer_run_is_not_lost_to_a_shorter_one():
     """As when another session's run of the same networks is cancelled, or starts again from its first step."""
     results = TableResults()
-    results.fill(SCHEMES_3, SETTING)
-    whole = results.losses(SCHEMES_3[0], SETTING)
+    results.compute_missing(SCHEMES_3, SETTING)
+    whole = results.get_losses(SCHEMES_3[0], SETTING)
     for steps in (1, 3):
         job = TableTrainingJob.of(SCHEMES_3, SETTING, ALL)
-        results.keep(job, perform(job, Until(steps)))
+        results.store_outcome(job, perform_job(job, Until(steps)))
     assert results.find_missing(SCHEMES_3, SETTING) == []
-    assert np.array_equal(results.losses(SCHEMES_3[0], SETTING), whole)
+    assert np.array_equal(results.get_losses(SCHEMES_3[0], SETTING), whole)
 
 
 def test_nothing_trained_is_no_answer():
@@ -160,27 +160,27 @@ def test_nothing_trained_is_no_answer():
 
 def test_what_is_kept_is_bounded():
     results = TableResults(limit=len(NETWORKS))
-    results.fill(SCHEMES_3, SETTING)
+    results.compute_missing(SCHEMES_3, SETTING)
     assert len(results._records) == len(NETWORKS)
-    assert results.losses(SCHEMES_3[-1], SETTING).shape == (6, len(NETWORKS))
-    assert results.losses(SCHEMES_3[0], SETTING).shape == (0, len(NETWORKS))
+    assert results.get_losses(SCHEMES_3[-1], SETTING).shape == (6, len(NETWORKS))
+    assert results.get_losses(SCHEMES_3[0], SETTING).shape == (0, len(NETWORKS))
 
 
 @pytest.mark.parametrize(
     "read",
     [
-        lambda results, scheme: results.losses(scheme, SETTING),
+        lambda results, scheme: results.get_losses(scheme, SETTING),
         lambda results, scheme: results.find_missing([scheme], SETTING),
-        lambda results, scheme: [results.failure(scheme, SETTING, network) for network in ALL],
+        lambda results, scheme: [results.get_failure(scheme, SETTING, network) for network in ALL],
     ],
     ids=["losses", "missing", "failure"],
 )
 def test_what_was_read_last_stays(read):
     results = TableResults(limit=3 * len(NETWORKS))
-    results.fill(SCHEMES_3, SETTING)
+    results.compute_missing(SCHEMES_3, SETTING)
     read(results, SCHEMES_3[0])
-    results.fill([SCHEMES["rms"]], SETTING)
-    there = {scheme.key: len(results.losses(scheme, SETTING)) for scheme in (*SCHEMES_3, SCHEMES["rms"])}
+    results.compute_missing([SCHEMES["rms"]], SETTING)
+    there = {scheme.key: len(results.get_losses(scheme, SETTING)) for scheme in (*SCHEMES_3, SCHEMES["rms"])}
     assert there == {"batch": 6, "weight": 0, "layer": 6, "rms": 6}
 
 
@@ -190,14 +190,14 @@ EXPLODING = replace(SETTING, rate=1e6, steps=20)
 def test_a_run_that_is_not_finite_is_explained():
     setting, results = EXPLODING, TableResults()
     scheme = SCHEMES["none"]
-    results.fill([scheme, SCHEMES["layer"]], setting)
-    losses = results.losses(scheme, setting)
+    results.compute_missing([scheme, SCHEMES["layer"]], setting)
+    losses = results.get_losses(scheme, setting)
     for network in ALL:
-        failure = results.failure(scheme, setting, network)
+        failure = results.get_failure(scheme, setting, network)
         first = int(np.argmin(np.isfinite(losses[:, network])))
         assert failure.step in (first, first + 1)  # counted from 1; a gradient spoils the loss of the next step
         assert failure.tensor.startswith("the ")
-    assert results.failure(SCHEMES["layer"], setting, 0) is None
+    assert results.get_failure(SCHEMES["layer"], setting, 0) is None
     (cell, *_) = build_cells([scheme], setting, results)
     assert "did not stay finite" in cell.unanswered
 
@@ -213,9 +213,9 @@ def test_a_failure_is_that_of_its_own_scheme_and_network():
 
 def test_reasons_go_with_their_losses():
     results = TableResults(limit=len(NETWORKS))
-    results.fill([SCHEMES["none"]], EXPLODING)
-    results.fill([SCHEMES["layer"]], EXPLODING)
-    assert [results.failure(SCHEMES["none"], EXPLODING, network) for network in ALL] == [None] * len(ALL)
+    results.compute_missing([SCHEMES["none"]], EXPLODING)
+    results.compute_missing([SCHEMES["layer"]], EXPLODING)
+    assert [results.get_failure(SCHEMES["none"], EXPLODING, network) for network in ALL] == [None] * len(ALL)
     assert len(results._records) == len(NETWORKS)
 
 
@@ -237,18 +237,18 @@ def test_a_stopped_run_is_not_explained(diagnosed):
     """Its losses are not finite already, but who has stopped it does not wait for the reason."""
     results = TableResults()
     fill_until(results, 10, [SCHEMES["none"]], EXPLODING)
-    losses = results.losses(SCHEMES["none"], EXPLODING)
+    losses = results.get_losses(SCHEMES["none"], EXPLODING)
     assert losses.shape == (10, len(NETWORKS))
     assert not np.isfinite(losses).all()
     assert diagnosed == []
-    assert results.failure(SCHEMES["none"], EXPLODING, 0) is None
+    assert results.get_failure(SCHEMES["none"], EXPLODING, 0) is None
 
 
 def test_a_run_that_is_stopped_while_it_is_explained_ends_there_and_is_not_whole(diagnosed):
     results = TableResults()
     fill_until(results, EXPLODING.steps + 1, [SCHEMES["none"]], EXPLODING)
     assert len(diagnosed) == 2
-    assert len(results.losses(SCHEMES["none"], EXPLODING)) == EXPLODING.steps - 1
+    assert len(results.get_losses(SCHEMES["none"], EXPLODING)) == EXPLODING.steps - 1
     assert len(results.find_missing([SCHEMES["none"]], EXPLODING)) == 1  # whole losses come with their reasons
 
 
@@ -271,6 +271,6 @@ def test_the_tensor_that_overflows_first_is_named():
     half = replace(SETTING, dtype="float16", rate=1000.0)  # float16 ends at 65,504
     rows = [SCHEMES["batch"], SCHEMES["rms"]]
     *_, found = find_failures(rows, half, [find_network_index(TRANSFORMATIONS["dataset-rescaling"])])
-    assert found[0, 0] == Failure(3, "the normalized summed inputs of layer 1")
+    assert found[0, 0] == TrainingFailure(3, "the normalized summed inputs of layer 1")
     *_, found = find_failures(rows, replace(half, dtype="float32"), [0])
     assert found == {}

@@ -24,7 +24,7 @@ from normviz.topics.table1.panels import SCRIPT_NOTE
 from normviz.topics.table1.results import TableResults
 from normviz.topics.table1.script import SCRIPT_LINE_LENGTH, write_cell_script
 from normviz.topics.table1.table import build_cells, compute_loss_gaps, measure_cells
-from normviz.train.problem import ORIGINAL, PROBE, find_controls, find_network_index
+from normviz.train.problem import ORIGINAL, PROBE, find_control_networks, find_network_index
 from normviz.train.setting import HALF_DTYPES, Setting
 
 SMALL = {
@@ -83,8 +83,8 @@ def sane(code):
 def compare(scheme, setting, changes=TRANSFORMATIONS, follow=True, rel=1e-9):
     """Every cell's script against the engine; `rel`: of the losses, None where they may drift apart."""
     results = TableResults()
-    results.fill([scheme], setting)
-    losses = results.losses(scheme, setting)
+    results.compute_missing([scheme], setting)
+    losses = results.get_losses(scheme, setting)
     cells = {cell.transformation: cell for cell in build_cells([scheme], setting, results, follow)}
     for key in changes:
         change, cell = TRANSFORMATIONS[key], cells[key]
@@ -177,11 +177,13 @@ def test_shorter_types(key, layer, depth, dtype):
 def test_the_control_is_the_engines_where_its_rounding_shows(dtype, change):
     scheme, setting = SCHEMES["weight"], replace(SMALL["dense"], dtype=dtype, depth=2)
     results = TableResults()
-    results.fill([scheme], setting)
+    results.compute_missing([scheme], setting)
     names, _ = run(write_cell_script(scheme, TRANSFORMATIONS[change], setting))
-    gaps = compute_loss_gaps(results.losses(scheme, setting)).max(0)
+    gaps = compute_loss_gaps(results.get_losses(scheme, setting)).max(0)
     for name, disturbed in (("near", "rounding"), ("far", "magnified")):
-        assert names[name][1] == pytest.approx(gaps[find_controls(TRANSFORMATIONS[change], disturbed)].max(), rel=0.05)
+        assert names[name][1] == pytest.approx(
+            gaps[find_control_networks(TRANSFORMATIONS[change], disturbed)].max(), rel=0.05
+        )
     assert names["probe"][1] == pytest.approx(gaps[PROBE], rel=0.05)
 
 
@@ -200,7 +202,7 @@ def test_a_row_of_the_paper_as_the_app_shows_it_first(key):
 def test_a_run_that_diverges_has_no_answer(key, rate, steps):
     setting = replace(SMALL["dense"], rate=rate, steps=steps)
     scheme, change, results = get_scheme(key), TRANSFORMATIONS["weight-matrix-recentering"], TableResults()
-    results.fill([scheme], setting)
+    results.compute_missing([scheme], setting)
     cell = next(cell for cell in build_cells([scheme], setting, results) if cell.transformation == change.key)
     names, printed = run(write_cell_script(scheme, change, setting))
     assert cell.trained is None
@@ -228,7 +230,7 @@ def test_a_fresh_interpreter_runs_it(tmp_path):
     for (key, (change, setting)), printed in zip(cells.items(), ("".join(lines[:3]), "".join(lines[3:])), strict=True):
         assert re.match(r"forward gap   \d\.\de[+-]\d\d   (together|apart)\ntraining gap  ", printed)
         results = TableResults()
-        results.fill([get_scheme(key)], setting)
+        results.compute_missing([get_scheme(key)], setting)
         cell = next(c for c in build_cells([get_scheme(key)], setting, results) if c.transformation == change)
         assert verdict(printed) == cell.invariant
 
@@ -277,8 +279,8 @@ def test_a_script_that_computes_something_else_is_caught():
     scheme, setting = SCHEMES["batch"], SMALL["dense"]
     code = write_cell_script(scheme, TRANSFORMATIONS["dataset-rescaling"], setting)
     results = TableResults()
-    results.fill([scheme], setting)
-    losses = results.losses(scheme, setting)[:, ORIGINAL]
+    results.compute_missing([scheme], setting)
+    losses = results.get_losses(scheme, setting)[:, ORIGINAL]
     for before, after in (("a.mean(0", "a.mean(1"), ("[seed, 2]", "[seed, 3]"), ("0.1)", "0.1001)")):
         assert code.count(before) == 1
         names, _ = run(code.replace(before, after))

@@ -140,10 +140,10 @@ def test_losses_that_learn_differently_are_seen_to_part_in_the_first_view():
     setting = build_table_setting({name: getattr(Page(), name) for name in get_declarations(Setting)})
     results = TableResults()
     schemes = [SCHEMES[key] for key in FIRST_ROWS]
-    results.fill(schemes, setting)
+    results.compute_missing(schemes, setting)
     parted = 0
     for cell in build_cells(schemes, setting, results):
-        losses = results.losses(SCHEMES[cell.scheme], setting)
+        losses = results.get_losses(SCHEMES[cell.scheme], setting)
         shown = build_loss_plot(losses[:, [0, find_network_index(TRANSFORMATIONS[cell.transformation])]], setting)
         assert is_visible(shown) == (not cell.predicted), cell
         gap = np.abs(shown["second"] - shown["first"]).max() / shown["high"]

@@ -22,7 +22,7 @@ from normviz.train.problem import NETWORKS
 from normviz.train.setting import Setting
 from normviz.ui.runs import PAGE_POLL_SECONDS
 from normviz.ui.sessions import PRESENCE_KEY as PRESENCE
-from normviz.ui.sessions import Presence
+from normviz.ui.sessions import SessionPresence
 
 LONG = {"layer": "conv", "width": "128", "depth": "4", "batch": "256", "steps": "1000"}
 """Hours of training, before which the page asks."""
@@ -87,7 +87,7 @@ def asked(at):
 def count_steps(scheme, seed):
     """Return the number of steps whose losses are there, of a training of SMALL."""
     setting = Setting(**{name: int(value) for name, value in SMALL.items()}, seed=seed)
-    return len(training_panels.get_table_results().losses(SCHEMES[scheme], setting))
+    return len(training_panels.get_table_results().get_losses(SCHEMES[scheme], setting))
 
 
 def says_stopped(at):
@@ -159,7 +159,7 @@ def test_a_page_that_was_merely_slow_trains_the_rest_by_itself(held, clock, monk
 
 def test_a_page_that_is_open_keeps_its_training_however_late_it_looks(held, clock, monkeypatch):
     """As in a tab in the background, or on a busy server; and a page that was left does not."""
-    monkeypatch.setattr(Presence, "on", lambda presence, page: presence.page == page)
+    monkeypatch.setattr(SessionPresence, "on", lambda presence, page: presence.page == page)
     at = open_now(reveal="1", schemes="rms", seed="36", **SMALL)
     assert held.waits.wait(SOON)
     request = asked(at).request
@@ -203,7 +203,9 @@ def test_what_another_session_has_trained_meanwhile_is_not_waited_for(held):
     at = open_now(reveal="1", schemes="rms", seed="35", **SMALL)
     assert held.waits.wait(SOON)
     (job,), run = asked(at).find_missing(), asked(at).request.runs[0]
-    training_panels.get_table_results().keep(job, TableTrainingOutcome(np.ones((5, 1, len(NETWORKS))), {}, "CPU"))
+    training_panels.get_table_results().store_outcome(
+        job, TableTrainingOutcome(np.ones((5, 1, len(NETWORKS))), {}, "CPU")
+    )
     at = sound(at.run())
     assert not trains(at)
     assert run.should_stop()

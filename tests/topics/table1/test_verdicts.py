@@ -42,8 +42,10 @@ def test_a_factor_of_1_changes_nothing_and_tells_nothing(dtype):
         assert cell.agrees, cell
         assert cell.unchanged == (change in FACTORS)
         if cell.unchanged:
-            assert (cell.forward, cell.trained, cell.invariant, cell.record()["invariant"]) == (None,) * 4
-            assert cell.missing_reasons == cell.record()["reason"] == "δ = 1 changes nothing, so nothing can be told."
+            assert (cell.forward, cell.trained, cell.invariant, cell.to_record()["invariant"]) == (None,) * 4
+            assert (
+                cell.missing_reasons == cell.to_record()["reason"] == "δ = 1 changes nothing, so nothing can be told."
+            )
 
 
 def test_the_command_says_that_nothing_was_changed_and_ends_with_0(capsys):
@@ -305,7 +307,7 @@ def test_rounding_decides_nothing(scheme, change, setting):
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
 def test_losses_that_part_in_a_shorter_type_are_held_against_outputs_in_float64(dtype, monkeypatch):
     setting, results = replace(SMALL, dtype=dtype), TableResults()
-    results.fill([SCHEMES["batch"]], setting)
+    results.compute_missing([SCHEMES["batch"]], setting)
     apart = np.where([network.disturbed in ("", "probe") for network in NETWORKS], 0.5, 1e-5)
     monkeypatch.setattr(table, "compute_loss_gaps", lambda losses: np.tile(apart, (len(losses), 1)))
     for follow in (True, False):
@@ -318,7 +320,7 @@ def test_losses_that_part_in_a_shorter_type_are_held_against_outputs_in_float64(
 @pytest.mark.parametrize("gap", [0.0, 1e-5])
 def test_losses_that_let_no_rounding_through_do_not_tell_what_it_does(gap, monkeypatch):
     results = TableResults()
-    results.fill([SCHEMES["batch"]], SMALL)
+    results.compute_missing([SCHEMES["batch"]], SMALL)
     kinds = {"": gap, "probe": 0.5}  # and of copies that are disturbed by rounding nothing comes through
     gaps = np.array([kinds.get(network.disturbed, 0.0) for network in NETWORKS])
     monkeypatch.setattr(table, "compute_loss_gaps", lambda losses: np.tile(gaps, (len(losses), 1)))

@@ -1,5 +1,6 @@
 """Claims that beginners hear first about normalization."""
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -10,9 +11,9 @@ from normviz.core.normalize import normalize
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
 from normviz.data.samples import sample_normal, sample_uneven
 from normviz.topics.claims.checks.tensors import CONV_SHAPE, measure_scheme_gap
-from normviz.topics.claims.claim import (
-    Claim,
-    Evidence,
+from normviz.topics.claims.claim import Claim
+from normviz.topics.claims.trials import (
+    Trial,
     expect_at_least,
     expect_at_most,
     expect_equal,
@@ -77,54 +78,37 @@ def measure_accuracy_and_shift(normalized: bool, noise: float, seed: int) -> tup
     return measure_test_accuracy(network), np.abs(np.diff(watch.means, axis=0)).mean((0, 1, 3))
 
 
-def check_covariate_shift(seed: int) -> Evidence:
+def check_covariate_shift(seed: int) -> Iterator[Trial]:
     """Measure the accuracy and the mean shift of networks without batch norm, with it, and with noise behind it."""
     (plain, shift), (normed, small), (noisy, large) = (
         measure_accuracy_and_shift(normalized, noise, seed)
         for normalized, noise in ((False, 0.0), (True, 0.0), (True, NOISE_DEVIATION))
     )
-    return Evidence(
-        [
-            expect_at_least(
-                "share of the gain in accuracy that is lost with the noise", (normed - noisy) / (normed - plain), 0.5
-            ),
-            expect_at_least("gain in accuracy with batch norm", normed - plain, 0.05, fact=True),
-            expect_at_least("gain in accuracy with batch norm and noise", noisy - plain, 0.05, fact=True),
-            expect_at_least("shift without batch norm, minus the shift with it", shift - small, 0.01, fact=True),
-            expect_at_least(
-                "shift with batch norm and noise, minus the shift without both", large - shift, 0.01, fact=True
-            ),
-        ]
-    )
+    values = (normed - noisy) / (normed - plain)
+    yield expect_at_least("share of the gain in accuracy that is lost with the noise", values, 0.5)
+    yield expect_at_least("gain in accuracy with batch norm", normed - plain, 0.05, fact=True)
+    yield expect_at_least("gain in accuracy with batch norm and noise", noisy - plain, 0.05, fact=True)
+    yield expect_at_least("shift without batch norm, minus the shift with it", shift - small, 0.01, fact=True)
+    what = "shift with batch norm and noise, minus the shift without both"
+    yield expect_at_least(what, large - shift, 0.01, fact=True)
 
 
-def check_single_example(seed: int) -> Evidence:
+def check_single_example(seed: int) -> Iterator[Trial]:
     """Compare x̂ of batch norm with that of layer norm and of instance norm, for a batch of one example."""
-    return Evidence(
-        [
-            expect_equal(
-                "difference of batch norm's x̂ from layer norm's, convolution",
-                measure_scheme_gap("batch", "layer", SINGLE_CONV_SHAPE, seed),
-            ),
-            expect_equal(
-                "difference of batch norm's x̂, which is 0, from layer norm's, dense layer",
-                repeat_over_seeds(
-                    seed,
-                    lambda each: float(
-                        np.abs(normalize(sample_uneven(SINGLE_DENSE_SHAPE, each), SCHEMES["layer"]).xhat).max()
-                    ),
-                ),
-            ),
-            expect_equal(
-                "difference of batch norm's x̂ from instance norm's, convolution",
-                measure_scheme_gap("batch", "instance", SINGLE_CONV_SHAPE, seed),
-                fact=True,
-            ),
-        ]
+    values = measure_scheme_gap("batch", "layer", SINGLE_CONV_SHAPE, seed)
+    yield expect_equal("difference of batch norm's x̂ from layer norm's, convolution", values)
+    yield expect_equal(
+        "difference of batch norm's x̂, which is 0, from layer norm's, dense layer",
+        repeat_over_seeds(
+            seed,
+            lambda each: float(np.abs(normalize(sample_uneven(SINGLE_DENSE_SHAPE, each), SCHEMES["layer"]).xhat).max()),
+        ),
     )
+    values = measure_scheme_gap("batch", "instance", SINGLE_CONV_SHAPE, seed)
+    yield expect_equal("difference of batch norm's x̂ from instance norm's, convolution", values, fact=True)
 
 
-def check_test_time_output(seed: int) -> Evidence:
+def check_test_time_output(seed: int) -> Iterator[Trial]:
     """Compare x̂ of a batch with its own mean and variance, and with the mean and variance of all data."""
 
     def gap(each: int) -> float:
@@ -134,111 +118,69 @@ def check_test_time_output(seed: int) -> Evidence:
         tested = (batch - x.mean(BATCH_NORM_AXES)) / np.sqrt(x.var(BATCH_NORM_AXES) + DEFAULT_EPS)
         return find_largest_difference(trained, tested).residual
 
-    return Evidence(
-        [
-            expect_at_most(
-                "difference of x̂ in training from x̂ at test time, batches of 8", repeat_over_seeds(seed, gap), 0.01
-            )
-        ]
-    )
+    values = repeat_over_seeds(seed, gap)
+    yield expect_at_most("difference of x̂ in training from x̂ at test time, batches of 8", values, 0.01)
 
 
-def check_bias_cancellation(seed: int) -> Evidence:
+def check_bias_cancellation(seed: int) -> Iterator[Trial]:
     """Compare x̂ of batch norm with and without a bias added to each channel in front of it."""
 
     def change(key: str, each: int) -> float:
         x, bias = sample_uneven(CONV_SHAPE, each), np.arange(1.0, 1 + CONV_SHAPE[-1])
         return find_largest_difference(normalize(x + bias, SCHEMES[key]).xhat, normalize(x, SCHEMES[key]).xhat).residual
 
-    return Evidence(
-        [
-            expect_at_least(
-                "change of batch norm's x̂ by a bias", repeat_over_seeds(seed, lambda each: change("batch", each)), 1e-6
-            ),
-            expect_at_least(
-                "change of layer norm's x̂ by a bias",
-                repeat_over_seeds(seed, lambda each: change("layer", each)),
-                0.1,
-                fact=True,
-            ),
-        ]
-    )
+    values = repeat_over_seeds(seed, lambda each: change("batch", each))
+    yield expect_at_least("change of batch norm's x̂ by a bias", values, 1e-6)
+    values = repeat_over_seeds(seed, lambda each: change("layer", each))
+    yield expect_at_least("change of layer norm's x̂ by a bias", values, 0.1, fact=True)
 
 
-def check_bounded_output(seed: int) -> Evidence:
+def check_bounded_output(seed: int) -> Iterator[Trial]:
     """Measure the largest |x̂| of normal noise, and its mean square."""
 
     def xhat(each: int) -> np.ndarray:
         return np.asarray(normalize(sample_normal((64, 4, 4, 8), each), SCHEMES["batch"], 0.0).xhat)
 
-    return Evidence(
-        [
-            expect_at_most(
-                "largest |x̂| of normal noise", repeat_over_seeds(seed, lambda each: np.abs(xhat(each)).max()), 1.0
-            ),
-            expect_equal(
-                "distance of the mean of x̂² from 1",
-                repeat_over_seeds(seed, lambda each: abs(float(np.mean(xhat(each) ** 2)) - 1)),
-                fact=True,
-            ),
-        ]
-    )
+    values = repeat_over_seeds(seed, lambda each: np.abs(xhat(each)).max())
+    yield expect_at_most("largest |x̂| of normal noise", values, 1.0)
+    values = repeat_over_seeds(seed, lambda each: abs(float(np.mean(xhat(each) ** 2)) - 1))
+    yield expect_equal("distance of the mean of x̂² from 1", values, fact=True)
 
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
-        "X10",
-        ("normviz",),
+        "X10", ("normviz",), "wrong", check_covariate_shift, "/why",
         says="Batch norm works because layer inputs then shift less (internal covariate shift).",
         how="Deep networks on digits: without batch norm, with it, and with it and noise on γ and β that differs in "
         "every step. The shift is the change of a unit's mean input from one step to the next.",
-        expected="wrong",
-        check=check_covariate_shift,
-        see="/why",
         condition="With more of this shift, networks learn as well. Batch norm reduces it. With noise behind it "
         "the shift is larger than without both, and the networks learn as well as without the noise. Santurkar et al. "
         "2018 (arXiv 1805.11604) found the same.",
         long=True,
     ),
     Claim(
-        "X11",
-        ("normviz",),
+        "X11", ("normviz",), "wrong", check_single_example, "/compare?n=1&schemes=batch,layer",
         says="At a batch size of 1, batch norm and layer norm are the same.",
         how="x̂ of both for one example, behind a convolution and behind a dense layer.",
-        expected="wrong",
-        check=check_single_example,
-        see="/compare?n=1&schemes=batch,layer",
         condition="Batch norm is then instance norm: a mean per channel. Behind a dense layer only 0 is left.",
     ),
     Claim(
-        "X12",
-        ("normviz",),
+        "X12", ("normviz",), "wrong", check_test_time_output, "/running",
         says="Batch norm computes the same in training and at test time.",
         how="x̂ of batches of 8 with their own mean and variance, and with those of 4096 examples.",
-        expected="wrong",
-        check=check_test_time_output,
-        see="/running",
         condition="Training uses the mini-batch, inference running averages.",
     ),
     Claim(
-        "X13",
-        ("normviz",),
+        "X13", ("normviz",), "wrong", check_bias_cancellation, "/?scheme=batch",
         says="A layer in front of batch norm needs a bias.",
         how="x̂ with another bias added to each channel, and without, by batch norm and by layer norm.",
-        expected="wrong",
-        check=check_bias_cancellation,
-        see="/?scheme=batch",
         condition="Batch norm subtracts the mean, and the bias with it. β is the bias that remains.",
     ),
     Claim(
-        "X14",
-        ("normviz",),
+        "X14", ("normviz",), "wrong", check_bounded_output, "/?scheme=batch",
         says="After normalization, all values lie between −1 and 1.",
         how="x̂ of normal noise by batch norm at ε = 0.",
-        expected="wrong",
-        check=check_bounded_output,
-        see="/?scheme=batch",
         condition="The variance is 1, but single values can be larger.",
     ),
-)
+)  # fmt: skip
 """The claims of this topic, in the order of the page."""

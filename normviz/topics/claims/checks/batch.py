@@ -1,5 +1,6 @@
 """Claims about batch norm in training and in inference."""
 
+from collections.abc import Iterator
 from functools import lru_cache, partial
 
 import numpy as np
@@ -11,15 +12,8 @@ from normviz.core.normalize import normalize
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
 from normviz.data.samples import sample_uneven
 from normviz.describe.seeds import compare_seed_by_seed, find_clear_differences
-from normviz.topics.claims.claim import (
-    Claim,
-    Evidence,
-    Trial,
-    expect_at_least,
-    expect_at_most,
-    expect_equal,
-    repeat_over_seeds,
-)
+from normviz.topics.claims.claim import Claim
+from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal, repeat_over_seeds
 from normviz.topics.gradients import scaling
 from normviz.topics.gradients.autograd import differentiate_by_autograd
 from normviz.topics.gradients.small import compute_published_gradient, make_small_tensors
@@ -62,7 +56,7 @@ LEARNING_RATES = (1.0, 3.0, 10.0)
 """Learning rates of the deep networks."""
 
 
-def check_output_moments(seed: int) -> Evidence:
+def check_output_moments(seed: int) -> Iterator[Trial]:
     """Measure the mean and variance of x̂ over N, H, W, at ε = 0 and, for small channels, with ε."""
 
     def furthest(scale: float, eps: float, smoothed: bool, each: int) -> float:
@@ -78,20 +72,14 @@ def check_output_moments(seed: int) -> Evidence:
 
     little = partial(furthest, 0.001, DEFAULT_EPS)
     tiny = "at ε = 10⁻⁵, of an x a thousandth as large, largest distance of the variance of a channel of x̂"
-    return Evidence(
-        [
-            expect_equal("largest mean of a channel of x̂ over N, H, W", repeat_over_seeds(seed, mean)),
-            expect_equal(
-                "largest distance of the variance of a channel of x̂ from 1 at ε = 0",
-                repeat_over_seeds(seed, partial(furthest, 1.0, 0.0, False)),
-            ),
-            expect_equal(f"{tiny} from 1", repeat_over_seeds(seed, partial(little, False))),
-            expect_equal(f"{tiny} from var/(var + ε)", repeat_over_seeds(seed, partial(little, True)), fact=True),
-        ]
-    )
+    yield expect_equal("largest mean of a channel of x̂ over N, H, W", repeat_over_seeds(seed, mean))
+    values = repeat_over_seeds(seed, partial(furthest, 1.0, 0.0, False))
+    yield expect_equal("largest distance of the variance of a channel of x̂ from 1 at ε = 0", values)
+    yield expect_equal(f"{tiny} from 1", repeat_over_seeds(seed, partial(little, False)))
+    yield expect_equal(f"{tiny} from var/(var + ε)", repeat_over_seeds(seed, partial(little, True)), fact=True)
 
 
-def check_unbiased_variance(seed: int) -> Evidence:
+def check_unbiased_variance(seed: int) -> Iterator[Trial]:
     """Compare m/(m−1) · E[σ²] of pairs of digits behind a dense layer with the variance of all digits."""
 
     @lru_cache(maxsize=16)
@@ -113,28 +101,15 @@ def check_unbiased_variance(seed: int) -> Evidence:
     def missing(each: int) -> float:
         return float((1 - pairs(each).variance / pairs(each).population.variance).min())
 
-    return Evidence(
-        [
-            expect_equal(
-                "difference of m/(m−1) · E[σ²] from the variance of all digits, exactly",
-                repeat_over_seeds(seed, exactly),
-            ),
-            expect_at_most(
-                "difference of m/(m−1) · E[σ²] from the variance of all digits over many draws, in standard errors",
-                repeat_over_seeds(seed, drawn),
-                MAX_STANDARD_ERRORS,
-            ),
-            expect_at_least(
-                "share of the variance of all digits that E[σ²] misses",
-                repeat_over_seeds(seed, missing),
-                0.4,
-                fact=True,
-            ),
-        ]
-    )
+    values = repeat_over_seeds(seed, exactly)
+    yield expect_equal("difference of m/(m−1) · E[σ²] from the variance of all digits, exactly", values)
+    what = "difference of m/(m−1) · E[σ²] from the variance of all digits over many draws, in standard errors"
+    yield expect_at_most(what, repeat_over_seeds(seed, drawn), MAX_STANDARD_ERRORS)
+    values = repeat_over_seeds(seed, missing)
+    yield expect_at_least("share of the variance of all digits that E[σ²] misses", values, 0.4, fact=True)
 
 
-def check_folded_average(seed: int) -> Evidence:
+def check_folded_average(seed: int) -> Iterator[Trial]:
     """Compare the outputs of a layer with batch norm folded into it, and without, while its weights drift."""
     keras, momentum = CONVENTIONS["keras"], 0.9
     steps = round(compute_lag(keras.convert_momentum(momentum)))
@@ -149,26 +124,16 @@ def check_folded_average(seed: int) -> Evidence:
         averages = compute_running_averages(*whole, setting.count, keras, momentum)
         return find_largest_difference(averages.last.mean, whole.mean[-1 - behind]).residual
 
-    return Evidence(
-        [
-            expect_equal(
-                "difference of the outputs with batch norm folded into the weights from those step by step",
-                repeat_over_seeds(seed, folded),
-            ),
-            expect_at_least(
-                "difference of the moving average from the latest mean, while the weights drift",
-                repeat_over_seeds(seed, partial(lagging, 0)),
-                1e-4,
-                fact=True,
-            ),
-            expect_at_most(
-                f"difference of the moving average from the mean {steps} batches earlier, which is what is left of its "
-                f"start after {BATCHES} batches",
-                repeat_over_seeds(seed, partial(lagging, steps)),
-                MAX_START_REMAINDER,
-                fact=True,
-            ),
-        ]
+    what = "difference of the outputs with batch norm folded into the weights from those step by step"
+    yield expect_equal(what, repeat_over_seeds(seed, folded))
+    what = "difference of the moving average from the latest mean, while the weights drift"
+    yield expect_at_least(what, repeat_over_seeds(seed, partial(lagging, 0)), 1e-4, fact=True)
+    yield expect_at_most(
+        f"difference of the moving average from the mean {steps} batches earlier, which is what is left of its "
+        f"start after {BATCHES} batches",
+        repeat_over_seeds(seed, partial(lagging, steps)),
+        MAX_START_REMAINDER,
+        fact=True,
     )
 
 
@@ -182,7 +147,7 @@ def measure_worst_scaling_gap(scheme: str, quantity: str, seed: int) -> tuple[fl
     return repeat_over_seeds(seed, worst)
 
 
-def check_output_invariance(seed: int) -> Evidence:
+def check_output_invariance(seed: int) -> Iterator[Trial]:
     """Compare x̂ of aW with x̂ of W at three a > 0, x̂ of −aW with its negative, and both with ε."""
 
     def negative(each: int) -> float:
@@ -195,70 +160,35 @@ def check_output_invariance(seed: int) -> Evidence:
             SCHEMES["batch"], scaling.make_linear_layer(CONV_BATCH_SHAPE, each), WEIGHT_FACTORS[0], DEFAULT_EPS
         ).xhat
 
-    return Evidence(
-        [
-            expect_equal(
-                "largest difference of x̂ of aW from that of W, at a = 0.01, 3 and 100, ε = 0",
-                measure_worst_scaling_gap("batch", "xhat", seed),
-            ),
-            expect_equal(
-                "largest difference of x̂ of −aW from −x̂ of aW, at a = 3, ε = 0",
-                repeat_over_seeds(seed, negative),
-                fact=True,
-            ),
-            expect_at_least(
-                "largest difference of x̂ of aW from that of W, at a = 0.01, ε = 10⁻⁵",
-                repeat_over_seeds(seed, smoothed),
-                1e-4,
-                fact=True,
-            ),
-            expect_at_least(
-                "largest difference of x̂ of aW from that of W without batch norm, at a = 100",
-                measure_worst_scaling_gap("none", "xhat", seed),
-                1.0,
-                fact=True,
-            ),
-        ]
-    )
+    values = measure_worst_scaling_gap("batch", "xhat", seed)
+    yield expect_equal("largest difference of x̂ of aW from that of W, at a = 0.01, 3 and 100, ε = 0", values)
+    values = repeat_over_seeds(seed, negative)
+    yield expect_equal("largest difference of x̂ of −aW from −x̂ of aW, at a = 3, ε = 0", values, fact=True)
+    what = "largest difference of x̂ of aW from that of W, at a = 0.01, ε = 10⁻⁵"
+    yield expect_at_least(what, repeat_over_seeds(seed, smoothed), 1e-4, fact=True)
+    what = "largest difference of x̂ of aW from that of W without batch norm, at a = 100"
+    yield expect_at_least(what, measure_worst_scaling_gap("none", "xhat", seed), 1.0, fact=True)
 
 
-def check_input_gradient(seed: int) -> Evidence:
+def _compare_scaling(difference: str, quantity: str, seed: int) -> Iterator[Trial]:
+    """Yield the gap of a quantity between aW and W, with batch norm and, as a fact, without."""
+    what = f"largest difference of {difference}"
+    batch, none = (measure_worst_scaling_gap(key, quantity, seed) for key in ("batch", "none"))
+    yield expect_equal(f"{what}, at a = 0.01, 3 and 100, ε = 0", batch)
+    yield expect_at_least(f"{what} without batch norm, at a = 100", none, 1.0, fact=True)
+
+
+def check_input_gradient(seed: int) -> Iterator[Trial]:
     """Compare ∂l/∂u with aW and with W, for the same ∂l/∂x̂."""
-    return Evidence(
-        [
-            expect_equal(
-                "largest difference of ∂l/∂u with aW from that with W, at a = 0.01, 3 and 100, ε = 0",
-                measure_worst_scaling_gap("batch", "du", seed),
-            ),
-            expect_at_least(
-                "largest difference of ∂l/∂u with aW from that with W without batch norm, at a = 100",
-                measure_worst_scaling_gap("none", "du", seed),
-                1.0,
-                fact=True,
-            ),
-        ]
-    )
+    yield from _compare_scaling("∂l/∂u with aW from that with W", "du", seed)
 
 
-def check_weight_gradient(seed: int) -> Evidence:
+def check_weight_gradient(seed: int) -> Iterator[Trial]:
     """Compare a · ∂l/∂(aW) with ∂l/∂W, for the same ∂l/∂x̂."""
-    return Evidence(
-        [
-            expect_equal(
-                "largest difference of a · ∂l/∂(aW) from ∂l/∂W, at a = 0.01, 3 and 100, ε = 0",
-                measure_worst_scaling_gap("batch", "dw", seed),
-            ),
-            expect_at_least(
-                "largest difference of a · ∂l/∂(aW) from ∂l/∂W without batch norm, at a = 100",
-                measure_worst_scaling_gap("none", "dw", seed),
-                1.0,
-                fact=True,
-            ),
-        ]
-    )
+    yield from _compare_scaling("a · ∂l/∂(aW) from ∂l/∂W", "dw", seed)
 
 
-def check_algorithm_1(seed: int) -> Evidence:
+def check_algorithm_1(seed: int) -> Iterator[Trial]:
     """Compare the printed lines and this app's gradients with those of PyTorch's autograd."""
 
     def printed(each: int) -> float:
@@ -274,20 +204,13 @@ def check_algorithm_1(seed: int) -> Evidence:
         others = differentiate_by_autograd(SCHEMES["batch"], at, DEFAULT_EPS)
         return max(find_largest_difference(getattr(found, name), other).residual for name, other in others.items())
 
-    return Evidence(
-        [
-            expect_equal(
-                "largest difference of ∂ℓ/∂x, line by line as printed, from autograd's",
-                repeat_over_seeds(seed, printed),
-            ),
-            expect_equal(
-                "largest difference of this app's ∂ℓ/∂x, ∂ℓ/∂γ and ∂ℓ/∂β from autograd's", repeat_over_seeds(seed, ours)
-            ),
-        ]
-    )
+    values = repeat_over_seeds(seed, printed)
+    yield expect_equal("largest difference of ∂ℓ/∂x, line by line as printed, from autograd's", values)
+    values = repeat_over_seeds(seed, ours)
+    yield expect_equal("largest difference of this app's ∂ℓ/∂x, ∂ℓ/∂γ and ∂ℓ/∂β from autograd's", values)
 
 
-def check_bias_growth(seed: int) -> Evidence:
+def check_bias_growth(seed: int) -> Iterator[Trial]:
     """Train a bias in front of a centring for fifty steps, with the gradient through the mean and without it."""
     outside, inside = (partial(descend_bias, 0.1, 50, through_normalization=each) for each in (False, True))
 
@@ -295,49 +218,28 @@ def check_bias_growth(seed: int) -> Evidence:
         losses = outside(each).losses
         return float(np.ptp(losses) / losses[0])
 
-    return Evidence(
-        [
-            expect_at_least(
-                "b after 50 steps from 0, E[x] a constant",
-                repeat_over_seeds(seed, lambda each: outside(each).b[-1]),
-                1.0,
-            ),
-            expect_equal(
-                "largest change of the loss in these steps, relative to it, E[x] a constant",
-                repeat_over_seeds(seed, moved),
-            ),
-            expect_equal(
-                "largest b in 50 steps from 0, E[x] in the gradient",
-                repeat_over_seeds(seed, lambda each: np.abs(inside(each).b).max()),
-            ),
-        ]
-    )
+    values = repeat_over_seeds(seed, lambda each: outside(each).b[-1])
+    yield expect_at_least("b after 50 steps from 0, E[x] a constant", values, 1.0)
+    values = repeat_over_seeds(seed, moved)
+    yield expect_equal("largest change of the loss in these steps, relative to it, E[x] a constant", values)
+    values = repeat_over_seeds(seed, lambda each: np.abs(inside(each).b).max())
+    yield expect_equal("largest b in 50 steps from 0, E[x] in the gradient", values)
 
 
-def check_batch_dependence(seed: int) -> Evidence:
+def check_batch_dependence(seed: int) -> Iterator[Trial]:
     """Measure how much x̂ of one digit varies with the other digits of its batch."""
 
     def deviation(key: str, each: int) -> float:
         setting = Setting("dense", drift=0.0, seed=each)
         return float(effects.normalize_among_others(setting, (SCHEMES[key],))[key].std(axis=0).max())
 
-    return Evidence(
-        [
-            expect_at_least(
-                "standard deviation of batch norm's x̂ of one digit over mini-batches",
-                repeat_over_seeds(seed, partial(deviation, "batch")),
-                0.01,
-            ),
-            expect_equal(
-                "standard deviation of layer norm's x̂ of one digit over mini-batches",
-                repeat_over_seeds(seed, partial(deviation, "layer")),
-                fact=True,
-            ),
-        ]
-    )
+    values = repeat_over_seeds(seed, partial(deviation, "batch"))
+    yield expect_at_least("standard deviation of batch norm's x̂ of one digit over mini-batches", values, 0.01)
+    values = repeat_over_seeds(seed, partial(deviation, "layer"))
+    yield expect_equal("standard deviation of layer norm's x̂ of one digit over mini-batches", values, fact=True)
 
 
-def check_saturation_drift(seed: int) -> Evidence:
+def check_saturation_drift(seed: int) -> Iterator[Trial]:
     """Compare the saturated share of the last layer's inputs with and without batch norm, seed by seed."""
 
     def saturated(rate: float, normalized: bool) -> np.ndarray:
@@ -349,26 +251,18 @@ def check_saturation_drift(seed: int) -> Evidence:
     differences = {rate: normed[rate][-1] - plain[rate][-1] for rate in LEARNING_RATES}
     compared = [compare_seed_by_seed(each, np.zeros_like(each)) for each in differences.values()]
     clear = find_clear_differences(compared)
-    trials = [
-        Trial(
-            f"at a learning rate of {rate:g}, share of saturated inputs with batch norm, minus the share without",
-            is_clear and difference.mean < 0,
-            tuple(map(float, differences[rate])),
-        )
-        for rate, difference, is_clear in zip(LEARNING_RATES, compared, clear, strict=True)
-    ]
+    for rate, difference, is_clear in zip(LEARNING_RATES, compared, clear, strict=True):
+        what = f"at a learning rate of {rate:g}, share of saturated inputs with batch norm, minus the share without"
+        yield Trial(what, is_clear and difference.mean < 0, tuple(map(float, differences[rate])))
     share = "share of saturated inputs at a learning rate of"
     most, least = max(LEARNING_RATES), min(LEARNING_RATES)
-    facts = [
-        expect_at_most(f"{share} {most:g} at first, without batch norm", plain[most][0], 0.01, fact=True),
-        expect_at_least(f"{share} {most:g} in the end, without batch norm", plain[most][-1], 0.9, fact=True),
-        expect_at_least(f"{share} {most:g} in the end, with batch norm", normed[most][-1], 0.3, fact=True),
-        expect_at_most(f"{share} {least:g} in the end, without batch norm", plain[least][-1], 0.01, fact=True),
-    ]
-    return Evidence([*trials, *facts])
+    yield expect_at_most(f"{share} {most:g} at first, without batch norm", plain[most][0], 0.01, fact=True)
+    yield expect_at_least(f"{share} {most:g} in the end, without batch norm", plain[most][-1], 0.9, fact=True)
+    yield expect_at_least(f"{share} {most:g} in the end, with batch norm", normed[most][-1], 0.3, fact=True)
+    yield expect_at_most(f"{share} {least:g} in the end, without batch norm", plain[least][-1], 0.01, fact=True)
 
 
-def check_merged_statistics(seed: int) -> Evidence:
+def check_merged_statistics(seed: int) -> Iterator[Trial]:
     """Compare the statistics of a mini-batch on three devices: merged, per device, and with averaged variances."""
 
     def dealt(each: int) -> tuple[np.ndarray, Moments, Moments]:
@@ -392,167 +286,110 @@ def check_merged_statistics(seed: int) -> Evidence:
         return find_largest_difference(np.average(parts.variance, 0, counts), whole.variance).residual
 
     beside = "of the whole mini-batch"
-    return Evidence(
-        [
-            expect_equal(
-                f"largest difference of the merged mean and variance from those {beside}",
-                repeat_over_seeds(seed, merged),
-            ),
-            expect_at_least(
-                f"difference of one device's own mean and variance, those of the nearest device, from those {beside}",
-                repeat_over_seeds(seed, nearest),
-                1e-2,
-            ),
-            expect_at_least(
-                f"difference of the mean of the devices' variances from the variance {beside}",
-                repeat_over_seeds(seed, averaged),
-                1e-4,
-                fact=True,
-            ),
-        ]
-    )
+    values = repeat_over_seeds(seed, merged)
+    yield expect_equal(f"largest difference of the merged mean and variance from those {beside}", values)
+    what = f"difference of one device's own mean and variance, those of the nearest device, from those {beside}"
+    yield expect_at_least(what, repeat_over_seeds(seed, nearest), 1e-2)
+    what = f"difference of the mean of the devices' variances from the variance {beside}"
+    yield expect_at_least(what, repeat_over_seeds(seed, averaged), 1e-4, fact=True)
 
 
 SCALING_LINK = "/invariance?schemes=batch&cell=batch.weight-matrix-rescaling&delta=0.01"
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
-        "B01",
-        ("001", "004"),
+        "B01", ("001", "004"), "holds-if", check_output_moments, "/running?layer=conv&eps=0.1",
         short="Batch norm gives each channel mean 0 and variance 1.",
         says="Batch norm normalizes each channel over N, H, W: before γ and β its output has mean 0 and variance 1.",
         how="Mean and variance of x̂ by channel, on random tensors whose channels differ in scale.",
-        expected="holds-if",
-        check=check_output_moments,
-        see="/running?layer=conv&eps=0.1",
         condition="The variance is below 1 where ε matters. It is var/(var + ε): 1 at ε = 0, nearly 1 where var is far "
         "above ε, and next to nothing in a channel that hardly varies. The mean is 0.",
     ),
     Claim(
-        "B02",
-        ("004",),
+        "B02", ("004",), "holds", check_unbiased_variance, f"/running?batch={SMALLEST_BATCH}",
         short="Batch norm's variance for inference, times m/(m−1), is unbiased.",
         says="Where the m values are independent, the variance for inference, m/(m−1) times the mean of the "
         "mini-batches' σ², is unbiased.",
         how=f"Mini-batches of m = {SMALLEST_BATCH} digits drawn independently, behind a dense layer of random "
         f"weights, where the factor matters most: the mean of σ² exactly, and over "
         f"{effects.DIGITS_PER_SIZE // SMALLEST_BATCH:,} of them.",
-        expected="holds",
-        check=check_unbiased_variance,
-        see=f"/running?batch={SMALLEST_BATCH}",
         condition="Digits of a mini-batch are independent, so m/(m−1) is right. Behind a convolution, with m = N·H·W, "
         "positions of one picture are not independent, and a bias is left (X01).",
     ),
     Claim(
-        "B03",
-        ("001",),
+        "B03", ("001",), "holds", check_folded_average, "/running?mode=inference&framework=keras",
         short="At test time, batch norm is one affine map with moving averages.",
         says="Inference takes moving averages of mean and variance, so that batch norm is one affine map.",
         how="A layer whose weights drift over 200 mini-batches, its moving averages with a momentum of 0.9: outputs of "
         "unseen digits with batch norm folded into the weights, and the average of a mean that drifts.",
-        expected="holds",
-        check=check_folded_average,
-        see="/running?mode=inference&framework=keras",
         condition="With fixed statistics, only a scale and shift remain. The average lags: while the mean drifts "
         "steadily it is the mean of momentum/(1 − momentum) batches earlier, but for what is left of its start. Frozen "
         "parameters do not stop it; evaluation mode does.",
     ),
     Claim(
-        "B04",
-        ("004",),
+        "B04", ("004",), "holds", check_output_invariance, SCALING_LINK,
         short="Twice the weights in front of batch norm give the same output.",
         says="At ε = 0, multiplying all weights by a > 0 does not change the output: BN(Wu) = BN((aW)u).",
         how="x̂ of random layers with aW and with W.",
-        expected="holds",
-        check=check_output_invariance,
-        see=SCALING_LINK,
         condition="Mean and deviation double too, so the factor cancels. A negative a turns the sign of x̂; with ε a "
         "small a makes a difference.",
     ),
     Claim(
-        "B05",
-        ("004",),
+        "B05", ("004",), "holds", check_input_gradient, f"{SCALING_LINK}&eps=0",
         short="Twice the weights in front of batch norm give the same gradient below.",
         says="At ε = 0, multiplying all weights by a > 0 does not change what goes back to the layer below: "
         "∂BN((aW)u)/∂u = ∂BN(Wu)/∂u.",
         how="∂l/∂u of random layers and a random ∂l/∂x̂, with aW and with W.",
-        expected="holds",
-        check=check_input_gradient,
-        see=f"{SCALING_LINK}&eps=0",
         condition="The output is the same function of the layer below.",
     ),
     Claim(
-        "B06",
-        ("004",),
+        "B06", ("004",), "holds", check_weight_gradient, f"{SCALING_LINK}&eps=0",
         short="Twice the weights in front of batch norm get half the gradient.",
         says="At ε = 0, weights a > 0 times as large have gradients 1/a times as large: "
         "∂BN((aW)u)/∂(aW) = 1/a · ∂BN(Wu)/∂W.",
         how="a · ∂l/∂(aW) of random layers and a random ∂l/∂x̂, beside ∂l/∂W.",
-        expected="holds",
-        check=check_weight_gradient,
-        see=f"{SCALING_LINK}&eps=0",
         condition="The loss is the same, but the weights are doubled.",
     ),
     Claim(
-        "B07",
-        ("004",),
+        "B07", ("004",), "holds", check_algorithm_1, "/gradients?show=formula&scheme=batch&torch=1",
         says="The backward formulas printed with batch norm's Algorithm 1 are its gradients.",
         how="The printed lines, and this app's gradients, beside PyTorch's autograd, in float64 on random tensors.",
-        expected="holds",
-        check=check_algorithm_1,
-        see="/gradients?show=formula&scheme=batch&torch=1",
         condition="They agree with PyTorch's automatic gradients.",
     ),
     Claim(
-        "B08",
-        ("004",),
+        "B08", ("004",), "holds", check_bias_growth, "/why?show=outside",
         says="If the gradient ignores the normalization, a bias grows and the loss stays.",
         how="Gradient descent on b in x̂ = u + b − E[u + b], with E[x] taken for a constant, and with its gradient.",
-        expected="holds",
-        check=check_bias_growth,
-        see="/why?show=outside",
         condition="The mean removes the bias, and the gradient ignores that. With E[x] in it, b stays.",
     ),
     Claim(
-        "B10",
-        ("004",),
+        "B10", ("004",), "holds", check_batch_dependence, "/running?panel=companions",
         says="With batch norm, the output for an example depends on its mini-batch.",
         how="x̂ of one digit among others drawn at random, with batch norm and with layer norm.",
-        expected="holds",
-        check=check_batch_dependence,
-        see="/running?panel=companions",
         condition="Mean and variance are taken over the whole mini-batch. The noise is measured here. That it "
         "regularizes, as the slides conclude, is not.",
     ),
     Claim(
-        "B12",
-        ("004",),
+        "B12", ("004",), "holds-if", check_saturation_drift, "/why?show=saturation&start=1",
         short="Batch norm keeps units out of the flat parts of the sigmoid.",
         says="With a stable distribution of its inputs, “the optimizer would be less likely to get stuck in the "
         "saturated regime” (Ioffe & Szegedy 2015, section 1).",
         how="The share of the last layer's inputs at which the slope of the sigmoid is below a tenth of its largest, "
         f"with and without batch norm: networks of five layers from {saturation.SEEDS} seeds, after "
         f"{saturation.STEPS} mini-batches of digits, with Holm's correction for three learning rates.",
-        expected="holds-if",
-        check=check_saturation_drift,
-        see="/why?show=saturation&start=1",
         condition="It needs a large learning rate. At 3 and 10 nearly all inputs saturate without batch norm, and at "
         "10 more than a third saturate with it, driven there by the learned γ and β. At 1 nothing saturates without "
         "batch norm.",
         long=True,
     ),
     Claim(
-        "B14",
-        ("002",),
+        "B14", ("002",), "holds", check_merged_statistics, "/running",
         says="Across devices, batch norm's means and variances have to be combined.",
         how=f"A mini-batch of {Setting().batch} digits dealt to {DEVICE_COUNT} devices: their statistics merged, each "
         "device's own, and their variances averaged, beside those of the whole.",
-        expected="holds",
-        check=check_merged_statistics,
-        see="/running",
         condition="Merged, the devices' statistics are the whole batch's. A mean of the variances misses what lies "
         "between the devices' means. If they are not combined, every device normalizes by its own part, as PyTorch "
         "does without SyncBatchNorm.",
     ),
-)
+)  # fmt: skip
 """The claims of this topic, in the order of the page."""

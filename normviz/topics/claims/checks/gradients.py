@@ -1,6 +1,6 @@
 """Claims about gradients, the geometry of a step, learning rates and the invariances."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
 from operator import lt
@@ -8,14 +8,13 @@ from operator import lt
 import numpy as np
 
 from normviz.core.backward import compute_diagonal_gradient, compute_gradients, compute_jacobian
-from normviz.core.equality import find_largest_difference, is_rounding
+from normviz.core.equality import find_largest_difference, is_within_rounding
 from normviz.core.fields import Shape
 from normviz.core.registry import SCHEMES
 from normviz.core.text import typeset
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.topics.claims.claim import (
-    Claim,
-    Evidence,
+from normviz.topics.claims.claim import Claim
+from normviz.topics.claims.trials import (
     Trial,
     expect_at_least,
     expect_at_most,
@@ -63,7 +62,7 @@ def compute_residual(computed: np.ndarray, exact: np.ndarray) -> float:
     return find_largest_difference(np.asarray(computed), np.asarray(exact)).residual
 
 
-def check_affine_gradients(seed: int) -> Evidence:
+def check_affine_gradients(seed: int) -> Iterator[Trial]:
     """Compare the notes' ∂l/∂γ and ∂l/∂β of an example, summed over a mini-batch, with autograd's."""
 
     def gaps(each: int) -> dict[str, float]:
@@ -77,10 +76,10 @@ def check_affine_gradients(seed: int) -> Evidence:
             "from its ∂l/∂β": compute_residual(at.dy.sum(0, keepdims=True), exact["dbias"]),
         }
 
-    return Evidence([expect_equal(what, values) for what, values in repeat_named_over_seeds(seed, gaps).items()])
+    yield from (expect_equal(what, values) for what, values in repeat_named_over_seeds(seed, gaps).items())
 
 
-def check_diagonal_gradient(seed: int) -> Evidence:
+def check_diagonal_gradient(seed: int) -> Iterator[Trial]:
     """Compare ∂l/∂hᵢ · ∂hᵢ/∂aᵢ, and the sum of these terms over all units, with autograd's ∂l/∂aᵢ."""
 
     def gaps(each: int) -> dict[str, float]:
@@ -94,16 +93,12 @@ def check_diagonal_gradient(seed: int) -> Evidence:
         }
 
     found = repeat_named_over_seeds(seed, gaps)
-    return Evidence(
-        [
-            expect_equal("largest difference from autograd's ∂l/∂aᵢ: of the term through hᵢ alone", found["alone"]),
-            expect_equal("of the sum over all units", found["all"], fact=True),
-            expect_equal("of the printed ∂hᵢ/∂aᵢ from the Jacobian's diagonal", found["own"], fact=True),
-        ]
-    )
+    yield expect_equal("largest difference from autograd's ∂l/∂aᵢ: of the term through hᵢ alone", found["alone"])
+    yield expect_equal("of the sum over all units", found["all"], fact=True)
+    yield expect_equal("of the printed ∂hᵢ/∂aᵢ from the Jacobian's diagonal", found["own"], fact=True)
 
 
-def check_smoothing_gradient(seed: int) -> Evidence:
+def check_smoothing_gradient(seed: int) -> Iterator[Trial]:
     """Compare the notes' ∂l/∂s, of one unit and summed over all, with 2s ∂l/∂ε."""
 
     def gaps(each: int) -> dict[str, float]:
@@ -115,12 +110,8 @@ def check_smoothing_gradient(seed: int) -> Evidence:
         return {"sum": compute_residual(terms.sum(), exact), "first": compute_residual(terms.ravel()[0], exact)}
 
     found = repeat_named_over_seeds(seed, gaps)
-    return Evidence(
-        [
-            expect_equal("difference from ∂l/∂s, relative: of the formula summed over the units", found["sum"]),
-            expect_equal("of the formula at the first unit alone", found["first"]),
-        ]
-    )
+    yield expect_equal("difference from ∂l/∂s, relative: of the formula summed over the units", found["sum"])
+    yield expect_equal("of the formula at the first unit alone", found["first"])
 
 
 def measure_fisher_powers(seed: int, block: str, change: str, outputs: str = "normal") -> dict[str, tuple[float, ...]]:
@@ -135,10 +126,10 @@ def measure_fisher_powers(seed: int, block: str, change: str, outputs: str = "no
 
 def expect_power(description: str, values: tuple[float, ...], expected: int, fact: bool = False) -> Trial:
     """Return a trial that holds if all powers equal the expected one."""
-    return Trial(description, all(is_rounding(abs(each - expected)) for each in values), values, fact)
+    return Trial(description, all(is_within_rounding(abs(each - expected)) for each in values), values, fact)
 
 
-def check_effective_rate(seed: int) -> Evidence:
+def check_effective_rate(seed: int) -> Iterator[Trial]:
     """Measure how the Fisher information and the effective SGD step scale with the length of the weights."""
 
     def measure(each: int) -> dict[str, float]:
@@ -151,27 +142,18 @@ def check_effective_rate(seed: int) -> Evidence:
         }
 
     block, found = measure_fisher_powers(seed, "w", "w"), repeat_named_over_seeds(seed, measure)
-    return Evidence(
-        [
-            expect_power("power of ‖w‖ in the Fisher information of w: behind batch norm", block["batch"], -2),
-            expect_power("power of ‖w‖ in the Fisher information of w: behind layer norm", block["layer"], -2),
-            expect_power(
-                "power of ‖w‖ in the Fisher information of w: without normalization", block["none"], 0, fact=True
-            ),
-            expect_at_most(
-                f"η/‖W‖² after {TRAINING_STEPS} steps of SGD, which lengthen W, over that at first",
-                found["rate"],
-                0.999,
-            ),
-            expect_equal("how far the scores of a twin that starts from 3W come away, at 3² times η", found["same"]),
-            expect_at_least(
-                "how far the scores of a twin that starts from 3W come away, at the same η", found["other"], 0.01
-            ),
-        ]
-    )
+    yield expect_power("power of ‖w‖ in the Fisher information of w: behind batch norm", block["batch"], -2)
+    yield expect_power("power of ‖w‖ in the Fisher information of w: behind layer norm", block["layer"], -2)
+    what = "power of ‖w‖ in the Fisher information of w: without normalization"
+    yield expect_power(what, block["none"], 0, fact=True)
+    what = f"η/‖W‖² after {TRAINING_STEPS} steps of SGD, which lengthen W, over that at first"
+    yield expect_at_most(what, found["rate"], 0.999)
+    yield expect_equal("how far the scores of a twin that starts from 3W come away, at 3² times η", found["same"])
+    what = "how far the scores of a twin that starts from 3W come away, at the same η"
+    yield expect_at_least(what, found["other"], 0.01)
 
 
-def check_gain_learning(seed: int) -> Evidence:
+def check_gain_learning(seed: int) -> Iterator[Trial]:
     """Measure how the Fisher information of the gain scales with the weights and with the data."""
 
     def scaled(change: str, *keys: str) -> tuple[float, ...]:
@@ -189,24 +171,13 @@ def check_gain_learning(seed: int) -> Evidence:
 
         return repeat_over_seeds(seed, furthest)
 
-    return Evidence(
-        [
-            expect_power(
-                "power of ‖w‖ in the Fisher information of γ: behind batch and layer norm",
-                scaled("w", "batch", "layer"),
-                0,
-            ),
-            expect_power("power of the scale of the data in it, there", scaled("x", "batch", "layer"), 0),
-            expect_power(
-                "power of ‖w‖ in it without normalization, normal outputs",
-                measure_fisher_powers(seed, "γ", "w")["none"],
-                2,
-                fact=True,
-            ),
-            expect_equal("relative difference of it from the squared prediction error, normal outputs", off("normal")),
-            expect_at_least("that difference with Bernoulli outputs", off("bernoulli"), 1e-3, fact=True),
-        ]
-    )
+    values = scaled("w", "batch", "layer")
+    yield expect_power("power of ‖w‖ in the Fisher information of γ: behind batch and layer norm", values, 0)
+    yield expect_power("power of the scale of the data in it, there", scaled("x", "batch", "layer"), 0)
+    values = measure_fisher_powers(seed, "γ", "w")["none"]
+    yield expect_power("power of ‖w‖ in it without normalization, normal outputs", values, 2, fact=True)
+    yield expect_equal("relative difference of it from the squared prediction error, normal outputs", off("normal"))
+    yield expect_at_least("that difference with Bernoulli outputs", off("bernoulli"), 1e-3, fact=True)
 
 
 @lru_cache(maxsize=256)
@@ -221,51 +192,26 @@ def measure_layer_gap(key: str, change: str, seed: int, eps: float = 0.0, layer:
     return repeat_over_seeds(seed, lambda each: measure_layer_gaps(key, each, eps, layer)[change])
 
 
-def check_weight_norm_in_front(seed: int) -> Evidence:
+def check_weight_norm_in_front(seed: int) -> Iterator[Trial]:
     """Measure the gaps behind layer norm, with weight norm in front and without."""
     vector, matrix, example = "weight-vector-rescaling", "weight-matrix-recentering", "case-rescaling"
-    return Evidence(
-        [
-            expect_equal(
-                "how far one vector × 3 changes x̂, dense layer: with weight norm",
-                measure_layer_gap("layer-weight", vector, seed),
-            ),
-            expect_at_least(
-                "how far one vector × 3 changes x̂, dense layer: layer norm alone",
-                measure_layer_gap("layer", vector, seed),
-                0.01,
-                fact=True,
-            ),
-            expect_at_least(
-                "how far τ on all vectors changes x̂, dense layer: with weight norm",
-                measure_layer_gap("layer-weight", matrix, seed),
-                0.01,
-            ),
-            expect_equal(
-                "how far τ on all vectors changes x̂, dense layer: layer norm alone",
-                measure_layer_gap("layer", matrix, seed),
-                fact=True,
-            ),
-            expect_equal(
-                "how far one example × 3 changes x̂, dense layer: with weight norm",
-                measure_layer_gap("layer-weight", example, seed),
-                fact=True,
-            ),
-            expect_equal(
-                "how far one vector × 3 changes x̂, conv layer: with weight norm",
-                measure_layer_gap("layer-weight", vector, seed, layer="conv"),
-            ),
-            expect_at_least(
-                "how far τ on all vectors changes x̂, conv layer: layer norm alone",
-                measure_layer_gap("layer", matrix, seed, layer="conv"),
-                0.01,
-                fact=True,
-            ),
-        ]
-    )
+    values = measure_layer_gap("layer-weight", vector, seed)
+    yield expect_equal("how far one vector × 3 changes x̂, dense layer: with weight norm", values)
+    values = measure_layer_gap("layer", vector, seed)
+    yield expect_at_least("how far one vector × 3 changes x̂, dense layer: layer norm alone", values, 0.01, fact=True)
+    values = measure_layer_gap("layer-weight", matrix, seed)
+    yield expect_at_least("how far τ on all vectors changes x̂, dense layer: with weight norm", values, 0.01)
+    values = measure_layer_gap("layer", matrix, seed)
+    yield expect_equal("how far τ on all vectors changes x̂, dense layer: layer norm alone", values, fact=True)
+    values = measure_layer_gap("layer-weight", example, seed)
+    yield expect_equal("how far one example × 3 changes x̂, dense layer: with weight norm", values, fact=True)
+    values = measure_layer_gap("layer-weight", vector, seed, layer="conv")
+    yield expect_equal("how far one vector × 3 changes x̂, conv layer: with weight norm", values)
+    values = measure_layer_gap("layer", matrix, seed, layer="conv")
+    yield expect_at_least("how far τ on all vectors changes x̂, conv layer: layer norm alone", values, 0.01, fact=True)
 
 
-def check_smoothing_fade(seed: int) -> Evidence:
+def check_smoothing_fade(seed: int) -> Iterator[Trial]:
     """Measure the gaps at several ε: they grow for re-scalings and stay 0 for re-centrings."""
 
     def measure(each: int) -> dict[str, float]:
@@ -282,20 +228,15 @@ def check_smoothing_fade(seed: int) -> Evidence:
     found = repeat_named_over_seeds(seed, measure)
     shifted, unpredicted = found.pop("τ"), found.pop("predicted")
     start, *others = found.items()
-    return Evidence(
-        [
-            expect_equal(f"how far δ = 3, where layer norm absorbs it, changes x̂: {start[0]}", start[1], fact=True),
-            *(
-                Trial(what, all(map(lt, before, values)), values)
-                for (_, before), (what, values) in pairwise([start, *others])
-            ),
-            expect_equal("largest difference from what ε beside E[v²] predicts", unpredicted, fact=True),
-            expect_equal("how far τ, where layer or batch norm absorbs it, changes x̂ at any of these ε", shifted),
-        ]
+    yield expect_equal(f"how far δ = 3, where layer norm absorbs it, changes x̂: {start[0]}", start[1], fact=True)
+    yield from (
+        Trial(what, all(map(lt, before, values)), values) for (_, before), (what, values) in pairwise([start, *others])
     )
+    yield expect_equal("largest difference from what ε beside E[v²] predicts", unpredicted, fact=True)
+    yield expect_equal("how far τ, where layer or batch norm absorbs it, changes x̂ at any of these ε", shifted)
 
 
-def check_adam_rate(seed: int) -> Evidence:
+def check_adam_rate(seed: int) -> Iterator[Trial]:
     """Train twins that start from 3W behind batch norm, with Adam and with SGD, at several learning rates."""
 
     def measure(each: int) -> dict[str, float]:
@@ -308,119 +249,87 @@ def check_adam_rate(seed: int) -> Evidence:
         }
 
     found = repeat_named_over_seeds(seed, measure)
-    return Evidence(
-        [
-            expect_equal(
-                "how far the scores of a twin that starts from 3W come away with Adam at 3 times η", found["adam 1"]
-            ),
-            expect_at_least("how far they come away with Adam at η", found["adam 0"], 0.01),
-            expect_at_least("how far they come away with Adam at 3² times η", found["adam 2"], 0.01),
-            expect_equal("how far they come away with SGD at 3² times η", found["sgd 2"], fact=True),
-            expect_at_least("how far they come away with SGD at 3 times η", found["sgd 1"], 0.01, fact=True),
-        ]
-    )
+    what = "how far the scores of a twin that starts from 3W come away with Adam at 3 times η"
+    yield expect_equal(what, found["adam 1"])
+    yield expect_at_least("how far they come away with Adam at η", found["adam 0"], 0.01)
+    yield expect_at_least("how far they come away with Adam at 3² times η", found["adam 2"], 0.01)
+    yield expect_equal("how far they come away with SGD at 3² times η", found["sgd 2"], fact=True)
+    yield expect_at_least("how far they come away with SGD at 3 times η", found["sgd 1"], 0.01, fact=True)
 
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
-        "N01",
-        ("000",),
+        "N01", ("000",), "holds", check_affine_gradients,
+        "/gradients?show=formula&scheme=layer&n=4&h=1&w=1&c=4&eps=0&torch=1",
         short="The gradients of layer norm's gain and bias are those of the notes.",
         says="The gradient of layer norm's gain is ∂l/∂h f′ (a − μ)/σ, and that of its bias is ∂l/∂h f′.",
         how="Both formulas on random sums, with ∂l/∂h f′ given, beside the gradients that PyTorch's autograd finds.",
-        expected="holds",
-        check=check_affine_gradients,
-        see="/gradients?show=formula&scheme=layer&n=4&h=1&w=1&c=4&eps=0&torch=1",
         condition="Both agree with PyTorch's automatic gradients. Over a mini-batch both are summed.",
     ),
     Claim(
-        "N02",
-        ("000",),
+        "N02", ("000",), "wrong", check_diagonal_gradient,
+        "/gradients?show=jacobian&scheme=layer&n=1&h=1&w=1&c=4&eps=0",
         short="Through layer norm, the gradient of a unit comes back through that unit alone.",
         says="With layer norm, the gradient of a pre-activation is ∂l/∂aᵢ = ∂l/∂hᵢ · ∂hᵢ/∂aᵢ.",
         how="That term, the sum of such terms over all units, and autograd's gradient, on random sums of one example.",
-        expected="wrong",
-        check=check_diagonal_gradient,
-        see="/gradients?show=jacobian&scheme=layer&n=1&h=1&w=1&c=4&eps=0",
         condition="Mean and deviation are shared, so all units are reached. Through μ and σ, aᵢ moves all units of its "
         "layer: ∂l/∂aᵢ is the sum of ∂l/∂hⱼ · ∂hⱼ/∂aᵢ over all j.",
     ),
     Claim(
-        "N03",
-        ("000",),
+        "N03", ("000",), "holds-if", check_smoothing_gradient,
+        f"/gradients?show=formula&scheme=layer&n=1&h=1&w=1&c=4&eps={SMOOTHING_EPS}",
         short="The gradient of the smoothing term is the one that the notes have.",
         says="The gradient of the smoothing term s, where ε = s², is ∂l/∂hᵢ f′ γᵢ (aᵢ − μ) · (−s/σ³).",
         how="The formula, at one unit and summed over all, beside the gradient of layer norm by s.",
-        expected="holds-if",
-        check=check_smoothing_gradient,
-        see=f"/gradients?show=formula&scheme=layer&n=1&h=1&w=1&c=4&eps={SMOOTHING_EPS}",
         condition="Summed over all units of the layer, it is. All of them share one s.",
     ),
     Claim(
-        "N04",
-        ("000",),
+        "N04", ("000",), "holds", check_effective_rate, f"/geometry?show=rate&steps={TRAINING_STEPS}",
         short="With normalization, the length of the weights sets the effective learning rate.",
         says="In a normalized model the norm of the weight vector controls its effective learning rate.",
         how="The Fisher information of w as w is doubled, in a small model; and SGD on digits behind batch norm, with "
         "twins that start from longer weights.",
-        expected="holds",
-        check=check_effective_rate,
-        see=f"/geometry?show=rate&steps={TRAINING_STEPS}",
         condition="A step turns longer weights by a smaller angle. The rate is η/‖w‖² for SGD. In layer norm, whose "
         "units share μ and σ, ‖w‖ is that of all of them.",
     ),
     Claim(
-        "N05",
-        ("000",),
+        "N05", ("000",), "holds", check_gain_learning, "/geometry?show=fisher&scheme=layer&outputs=bernoulli",
         short="How the gain is learned depends on the error, and on no scale of weights or data.",
         says="Learning the gain of batch or layer norm depends on the size of the prediction error, and neither on the "
         "scale of the weights nor on that of the data.",
         how="The Fisher information of γ as the weights or the data are doubled, in a small model.",
-        expected="holds",
-        check=check_gain_learning,
-        see="/geometry?show=fisher&scheme=layer&outputs=bernoulli",
         condition="Both scales cancel before the gain. That nothing but the error matters is so where its size is the "
         "same for all examples, as for normal outputs; else each counts with x̂²: it is E[x̂² (y − E[y|x])²].",
     ),
     Claim(
-        "F01",
-        ("000",),
+        "F01", ("000",), "holds", check_weight_norm_in_front,
+        "/invariance?schemes=layer,layer-weight&cell=layer-weight.weight-matrix-recentering",
         short="Weight norm in front of layer norm gains one invariance and costs another.",
         says="Weight norm in front makes layer norm invariant to weight vector re-scaling, and costs it weight matrix "
         "re-centring.",
         how="x̂ of a layer on digits, before and after each change, with weight norm in front and without.",
-        expected="holds",
-        check=check_weight_norm_in_front,
-        see="/invariance?schemes=layer,layer-weight&cell=layer-weight.weight-matrix-recentering",
         condition="One neuron's factor then cancels, a shift no longer does. On a conv layer it gains the same and has "
         "nothing to lose: layer norm over H, W and C does not absorb the re-centring there. Whether it then beats "
         "batch norm in convolutional networks, which is what the notes ask, is not measured here.",
         asked=True,
     ),
     Claim(
-        "F02",
-        ("000",),
+        "F02", ("000",), "holds", check_smoothing_fade,
+        "/invariance?schemes=batch,layer&panel=eps&eps=0.001&cell=layer.dataset-rescaling",
         short="A larger ε takes away the invariances to factors, and none to shifts.",
         says="The smoothing term takes the invariances to re-scaling away little by little as it grows, and none to "
         "re-centring.",
         how="x̂ of a layer on digits, before and after each change that is absorbed at ε = 0, at several ε.",
-        expected="holds",
-        check=check_smoothing_fade,
-        see="/invariance?schemes=batch,layer&panel=eps&eps=0.001&cell=layer.dataset-rescaling",
-        asked=True,
         condition="ε changes the divisor only; the mean still cancels shifts.",
+        asked=True,
     ),
     Claim(
-        "F03",
-        ("000",),
+        "F03", ("000",), "holds", check_adam_rate, f"/geometry?show=rate&steps={TRAINING_STEPS}",
         short="With Adam, the effective learning rate is η/‖w‖ instead of η/‖w‖².",
         says="With Adam the analysis holds with another power: the effective learning rate is η/‖w‖, not η/‖w‖².",
         how="A network with batch norm on digits, and twins that start from 3 times its weights, at η, 3η and 3²η.",
-        expected="holds",
-        check=check_adam_rate,
-        see=f"/geometry?show=rate&steps={TRAINING_STEPS}",
         condition="Adam's steps do not shrink with the gradient. Exact where Adam's ε is far below the gradients.",
         asked=True,
     ),
-)
+)  # fmt: skip
 """The claims of this topic, in the order of the page."""

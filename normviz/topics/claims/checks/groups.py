@@ -1,5 +1,6 @@
 """Claims about instance norm and group norm."""
 
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -12,15 +13,8 @@ from normviz.core.theory import find_invariances
 from normviz.data.samples import sample_normal, sample_uneven
 from normviz.describe.parameters import list_parameter_shapes
 from normviz.topics.claims.checks.tensors import CONV_SHAPE, measure_identity_gap, measure_scheme_gap, measure_torch_gap
-from normviz.topics.claims.claim import (
-    Claim,
-    Evidence,
-    Trial,
-    expect_at_least,
-    expect_at_most,
-    expect_equal,
-    repeat_over_seeds,
-)
+from normviz.topics.claims.claim import Claim
+from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal, repeat_over_seeds
 
 LAYER, INSTANCE = SCHEMES["layer"], SCHEMES["instance"]
 
@@ -38,7 +32,7 @@ def normalize_around_mean(x: np.ndarray, scheme: Scheme) -> np.ndarray:
     return centre(x, INSTANCE.fields[0])[0] / broadcast_statistic(deviation, field, x.shape)
 
 
-def check_mean_index(seed: int) -> Evidence:
+def check_mean_index(seed: int) -> Iterator[Trial]:
     """Measure x̂ with the source's variance, around the example's mean μ(n), and around the channel's mean μ(n, c)."""
     from normviz.train.layer_timing import (
         normalize_with_torch,  # imported here: torch takes seconds, and pages list these checks
@@ -53,84 +47,43 @@ def check_mean_index(seed: int) -> Evidence:
     variance = repeat_over_seeds(
         seed, lambda each: normalize_around_mean(sample_uneven(CONV_SHAPE, each), LAYER).var((1, 2)).min()
     )
-    return Evidence(
-        [
-            expect_equal(
-                "largest difference of x̂ with μ(n) from PyTorch's instance norm",
-                repeat_over_seeds(seed, partial(gap, LAYER)),
-            ),
-            expect_equal(
-                "largest difference of x̂ with μ(n, c) from PyTorch's instance norm",
-                repeat_over_seeds(seed, partial(gap, INSTANCE)),
-                fact=True,
-            ),
-            expect_at_most("least variance of a channel's x̂ with μ(n), where it should be 1", variance, 0.9, fact=True),
-        ]
-    )
+    values = repeat_over_seeds(seed, partial(gap, LAYER))
+    yield expect_equal("largest difference of x̂ with μ(n) from PyTorch's instance norm", values)
+    values = repeat_over_seeds(seed, partial(gap, INSTANCE))
+    yield expect_equal("largest difference of x̂ with μ(n, c) from PyTorch's instance norm", values, fact=True)
+    yield expect_at_most("least variance of a channel's x̂ with μ(n), where it should be 1", variance, 0.9, fact=True)
 
 
-def check_batch_of_one(seed: int) -> Evidence:
+def check_batch_of_one(seed: int) -> Iterator[Trial]:
     """Compare instance norm with batch norm, for one example and for several."""
     one, several = (measure_identity_gap("one-case", (n, *CONV_SHAPE[1:]), seed) for n in (1, CONV_SHAPE[0]))
-    return Evidence(
-        [
-            expect_equal("largest difference between instance norm's and batch norm's x̂ at N = 1", one),
-            expect_at_least(
-                f"largest difference between instance norm's and batch norm's x̂ at N = {CONV_SHAPE[0]}",
-                several,
-                0.1,
-                fact=True,
-            ),
-        ]
-    )
+    yield expect_equal("largest difference between instance norm's and batch norm's x̂ at N = 1", one)
+    what = f"largest difference between instance norm's and batch norm's x̂ at N = {CONV_SHAPE[0]}"
+    yield expect_at_least(what, several, 0.1, fact=True)
 
 
-def check_one_channel(seed: int) -> Evidence:
+def check_one_channel(seed: int) -> Iterator[Trial]:
     """Compare layer norm with instance norm, for one channel and for several."""
     one, several = (measure_identity_gap("one-channel", (*CONV_SHAPE[:-1], c), seed) for c in (1, CONV_SHAPE[-1]))
-    return Evidence(
-        [
-            expect_equal("largest difference between layer norm's and instance norm's x̂ at C = 1", one),
-            expect_at_least(
-                f"largest difference between layer norm's and instance norm's x̂ at C = {CONV_SHAPE[-1]}",
-                several,
-                0.1,
-                fact=True,
-            ),
-        ]
-    )
+    yield expect_equal("largest difference between layer norm's and instance norm's x̂ at C = 1", one)
+    what = f"largest difference between layer norm's and instance norm's x̂ at C = {CONV_SHAPE[-1]}"
+    yield expect_at_least(what, several, 0.1, fact=True)
 
 
-def check_one_group(seed: int) -> Evidence:
+def check_one_group(seed: int) -> Iterator[Trial]:
     """Compare group norm of one group with layer norm: x̂, and the shapes of γ in PyTorch."""
     group, layer = (list_parameter_shapes(scheme, CONV_SHAPE)[0].torch for scheme in (SCHEMES["group"], LAYER))
-    return Evidence(
-        [
-            expect_equal(
-                "largest difference between layer norm's x̂ and group norm's with one group",
-                measure_identity_gap("one-group", CONV_SHAPE, seed),
-            ),
-            Trial(f"in PyTorch, γ is {group} in group norm and {layer} in layer norm", group != layer, fact=True),
-        ]
-    )
+    values = measure_identity_gap("one-group", CONV_SHAPE, seed)
+    yield expect_equal("largest difference between layer norm's x̂ and group norm's with one group", values)
+    yield Trial(f"in PyTorch, γ is {group} in group norm and {layer} in layer norm", group != layer, fact=True)
 
 
-def check_group_per_channel(seed: int) -> Evidence:
+def check_group_per_channel(seed: int) -> Iterator[Trial]:
     """Compare group norm with instance norm, for a group per channel and for two groups."""
-    return Evidence(
-        [
-            expect_equal(
-                f"largest difference between instance norm's x̂ and group norm's with {CONV_SHAPE[-1]} groups",
-                measure_identity_gap("all-groups", CONV_SHAPE, seed),
-            ),
-            expect_at_least(
-                "largest difference between instance norm's x̂ and group norm's with 2 groups",
-                measure_scheme_gap("group", "instance", CONV_SHAPE, seed),
-                0.1,
-                fact=True,
-            ),
-        ]
-    )
+    what = f"largest difference between instance norm's x̂ and group norm's with {CONV_SHAPE[-1]} groups"
+    yield expect_equal(what, measure_identity_gap("all-groups", CONV_SHAPE, seed))
+    what = "largest difference between instance norm's x̂ and group norm's with 2 groups"
+    yield expect_at_least(what, measure_scheme_gap("group", "instance", CONV_SHAPE, seed), 0.1, fact=True)
 
 
 def normalize_by_group_size(x: np.ndarray, size: int) -> np.ndarray:
@@ -140,7 +93,7 @@ def normalize_by_group_size(x: np.ndarray, size: int) -> np.ndarray:
     return ((parts - mean) / np.sqrt(variance)).reshape(x.shape)
 
 
-def check_size_or_count(seed: int) -> Evidence:
+def check_size_or_count(seed: int) -> Iterator[Trial]:
     """Compare the source's formula at G = 4 with group norm of three groups of four, and of four groups."""
 
     def gap(groups: int, each: int) -> float:
@@ -152,33 +105,24 @@ def check_size_or_count(seed: int) -> Evidence:
     count = TWELVE_CHANNEL_SHAPE[-1] // SOURCE_GROUPS
     named = f"largest difference between x̂ of the source's formula with G = {SOURCE_GROUPS} and group norm's with"
     scheme = get_scheme("group", groups=SOURCE_GROUPS)
-    return Evidence(
-        [
-            expect_equal(f"{named} {count} groups", repeat_over_seeds(seed, lambda each: gap(count, each))),
-            expect_equal(
-                f"{named} {SOURCE_GROUPS} groups, as the source's code has it",
-                repeat_over_seeds(seed, lambda each: gap(SOURCE_GROUPS, each)),
-            ),
-            expect_equal(
-                f"largest difference between x̂ of PyTorch's GroupNorm({SOURCE_GROUPS}) and group norm's with "
-                f"{SOURCE_GROUPS} groups",
-                measure_torch_gap(scheme, TWELVE_CHANNEL_SHAPE, 0.0, seed),
-                fact=True,
-            ),
-        ]
+    yield expect_equal(f"{named} {count} groups", repeat_over_seeds(seed, lambda each: gap(count, each)))
+    values = repeat_over_seeds(seed, lambda each: gap(SOURCE_GROUPS, each))
+    yield expect_equal(f"{named} {SOURCE_GROUPS} groups, as the source's code has it", values)
+    yield expect_equal(
+        f"largest difference between x̂ of PyTorch's GroupNorm({SOURCE_GROUPS}) and group norm's with "
+        f"{SOURCE_GROUPS} groups",
+        measure_torch_gap(scheme, TWELVE_CHANNEL_SHAPE, 0.0, seed),
+        fact=True,
     )
 
 
-def check_keras_shapes(seed: int) -> Evidence:
+def check_keras_shapes(seed: int) -> Iterator[Trial]:
     """Compare the shapes of γ and β in three Keras layers on one tensor, and in layer norm over H, W, C."""
-    trials = []
     for name, key in {"batch norm": "batch", "layer norm": "layer-channels", "group norm": "group"}.items():
         gain, bias = (row.keras for row in list_parameter_shapes(SCHEMES[key], TWELVE_CHANNEL_SHAPE)[:2])
-        trials.append(Trial(f"{name} has γ {gain} and β {bias}", gain == bias == f"({TWELVE_CHANNEL_SHAPE[-1]},)"))
+        yield Trial(f"{name} has γ {gain} and β {bias}", gain == bias == f"({TWELVE_CHANNEL_SHAPE[-1]},)")
     gain = list_parameter_shapes(LAYER, TWELVE_CHANNEL_SHAPE)[0].keras
-    return Evidence(
-        [*trials, Trial(f"over H, W and C layer norm has γ {gain}", gain == str(TWELVE_CHANNEL_SHAPE[1:]), fact=True)]
-    )
+    yield Trial(f"over H, W and C layer norm has γ {gain}", gain == str(TWELVE_CHANNEL_SHAPE[1:]), fact=True)
 
 
 def predict_conv_invariances(scheme: Scheme) -> set[str]:
@@ -204,7 +148,7 @@ def measure_noise_of_means(scheme: Scheme, seed: int) -> float:
     return float(np.std(centre(sample_normal((256, *CONV_SHAPE[1:]), seed), scheme.fields[0])[1]))
 
 
-def check_worth_of_groups(seed: int) -> Evidence:
+def check_worth_of_groups(seed: int) -> Iterator[Trial]:
     """Measure both sides of groups: no new column of Table 1, but factors per group cancel and means are less noisy."""
     two, three = (get_scheme("group", groups=groups) for groups in (2, 3))
     choice = repeat_over_seeds(seed, partial(measure_xhat_gap, two, three))
@@ -213,119 +157,73 @@ def check_worth_of_groups(seed: int) -> Evidence:
         seed, lambda each: measure_noise_of_means(two, each) / measure_noise_of_means(INSTANCE, each)
     )
     new = [len(predict_conv_invariances(scheme) - predict_conv_invariances(LAYER)) for scheme in (two, three)]
-    return Evidence(
-        [
-            expect_at_least(
-                "for it: largest difference between group norm's x̂ with 2 and with 3 groups, of 6 channels", choice, 0.1
-            ),
-            expect_at_most(
-                "changes in Table 1 that group norm, with 2 and with 3 groups, absorbs on a conv layer and layer norm "
-                "does not",
-                new,
-                0,
-            ),
-            expect_at_least(
-                "against it: change of group norm's x̂ where one of two groups is scaled by 3, at ε = 0", scaled, 0.1
-            ),
-            expect_at_least(
-                "change of layer norm's x̂ where half of the channels are scaled by 3, at ε = 0",
-                of_layer,
-                0.1,
-                fact=True,
-            ),
-            expect_at_least(
-                "standard error of group norm's means with 2 groups over that of instance norm's", noise, 0.9
-            ),
-        ],
-        opinion=True,
+    what = "for it: largest difference between group norm's x̂ with 2 and with 3 groups, of 6 channels"
+    yield expect_at_least(what, choice, 0.1)
+    yield expect_at_most(
+        "changes in Table 1 that group norm, with 2 and with 3 groups, absorbs on a conv layer and layer norm does not",
+        new,
+        0,
     )
+    what = "against it: change of group norm's x̂ where one of two groups is scaled by 3, at ε = 0"
+    yield expect_at_least(what, scaled, 0.1)
+    what = "change of layer norm's x̂ where half of the channels are scaled by 3, at ε = 0"
+    yield expect_at_least(what, of_layer, 0.1, fact=True)
+    yield expect_at_least("standard error of group norm's means with 2 groups over that of instance norm's", noise, 0.9)
 
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
-        "I01",
-        ("001",),
+        "I01", ("001",), "wrong", check_mean_index, "/?scheme=instance&tab=formula",
         says="In instance norm, the variance is taken around the mean of the whole example.",
         how="x̂ with that variance, and with that around the channel's own mean μ(n, c), beside PyTorch's layer.",
-        expected="wrong",
-        check=check_mean_index,
-        see="/?scheme=instance&tab=formula",
         condition="It is each channel's own mean, μ(n, c). The index c is missing; the line above has it. "
         "With one channel both are the same. The view shows the right formula alone.",
     ),
     Claim(
-        "I02",
-        ("001",),
+        "I02", ("001",), "holds", check_batch_of_one, "/identities?row=one-case&n=1",
         says="Instance norm is batch norm at a batch size of 1.",
         how="x̂ of both on noise whose mean and scale differ by channel.",
-        expected="holds",
-        check=check_batch_of_one,
-        see="/identities?row=one-case&n=1",
         condition="Both then average each channel over its positions.",
     ),
     Claim(
-        "I03",
-        ("001", "003"),
+        "I03", ("001", "003"), "holds", check_one_channel, "/identities?row=one-channel&c=1",
         says="With one channel, layer norm is instance norm.",
         how="x̂ of both on noise whose mean and scale differ by example.",
-        expected="holds",
-        check=check_one_channel,
-        see="/identities?row=one-channel&c=1",
         condition="Both then average the one channel of each example.",
     ),
     Claim(
-        "G01",
-        ("001",),
+        "G01", ("001",), "holds", check_one_group, "/identities?row=one-group",
         says="Group norm with one group is almost identical to layer norm.",
         how="x̂ of both, and the shapes of what is learned.",
-        expected="holds",
-        check=check_one_group,
-        see="/identities?row=one-group",
         condition="x̂ is the same; only what is learned differs. PyTorch's GroupNorm learns by channel, LayerNorm by "
         "element.",
     ),
     Claim(
-        "G02",
-        ("001",),
+        "G02", ("001",), "holds", check_group_per_channel, "/identities?row=all-groups",
         says="Group norm with as many groups as channels is instance norm.",
         how="x̂ of both on noise whose mean and scale differ by channel.",
-        expected="holds",
-        check=check_group_per_channel,
-        see="/identities?row=all-groups",
         condition="Each group is then one channel of one example.",
     ),
     Claim(
-        "G03",
-        ("001",),
+        "G03", ("001",), "holds-if", check_size_or_count, "/identities?row=groups-are-sizes&c=12",
         says="In group norm, G is the size of a group.",
         how="The source's formula, written out, beside group norm with C/G and with G groups, and PyTorch's layer.",
-        expected="holds-if",
-        check=check_size_or_count,
-        see="/identities?row=groups-are-sizes&c=12",
         condition="In the source's formula, yes; in code it counts groups. The argument groups=4 of its code is a "
         "count, as its comment says (12/4 = 3 channels), and so is num_groups in PyTorch.",
     ),
     Claim(
-        "G04",
-        ("001",),
+        "G04", ("001",), "holds", check_keras_shapes, "/?n=3&h=5&w=7&c=12&scheme=group&groups=4&tab=parameters",
         says="In Keras, γ and β of layer, group and batch norm are of shape (C,).",
         how="The shapes that this app states for Keras's layers on a tensor of N, H, W, C = 3, 5, 7, 12, that of the "
         "source's group norm; its tests compare them with Keras's layers.",
-        expected="holds",
-        check=check_keras_shapes,
-        see="/?n=3&h=5&w=7&c=12&scheme=group&groups=4&tab=parameters",
         condition="Each of the three learns one number per channel. Layer norm does with its default axis; over H, W "
         "and C it learns a number for each element.",
     ),
     Claim(
-        "G05",
-        ("000",),
+        "G05", ("000",), "opinion", check_worth_of_groups, "/compare?schemes=layer,group,instance",
         says="It is questionable what group norm is worth, as its groups have to be chosen.",
         how="x̂ by the number of groups; what is absorbed, in Table 1 and beyond; the noise of the means.",
-        expected="opinion",
-        check=check_worth_of_groups,
-        see="/compare?schemes=layer,group,instance",
         condition="No number decides; the groups change what cancels.",
     ),
-)
+)  # fmt: skip
 """The claims of this topic, in the order of the page."""

@@ -1,5 +1,6 @@
 """Claims about layer norm and its three variants."""
 
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -19,15 +20,8 @@ from normviz.topics.claims.checks.tensors import (
     measure_shares_over_seeds,
     measure_torch_gap,
 )
-from normviz.topics.claims.claim import (
-    Claim,
-    Evidence,
-    Trial,
-    expect_at_least,
-    expect_at_most,
-    expect_equal,
-    repeat_over_seeds,
-)
+from normviz.topics.claims.claim import Claim
+from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal, repeat_over_seeds
 from normviz.topics.running.averages import CONVENTIONS, compute_running_averages
 from normviz.topics.running.modes import compute_batch_at
 from normviz.topics.running.stream import BATCHES, Setting, stream_summed_inputs, trace_stream
@@ -38,23 +32,17 @@ OBSERVED_BATCH = BATCHES // 2
 """Position of the mini-batch of a stream of digits that is compared."""
 
 
-def check_shared_statistics(seed: int) -> Evidence:
+def check_shared_statistics(seed: int) -> Iterator[Trial]:
     """Measure which x̂ change with one unit of one example, behind a dense layer and behind a convolution."""
-    trials = []
+    own_share = "share of an example's x̂ that changes with one of its units"
     for name, shape in {"dense": DENSE_SHAPE, "conv": CONV_SHAPE}.items():
         own, others = measure_shares_over_seeds("layer", shape, seed)
-        trials.append(
-            expect_at_least(f"share of an example's x̂ that changes with one of its units, {name} layer", own, 1)
-        )
-        trials.append(expect_at_most(f"share of the other examples' x̂ that changes with it, {name} layer", others, 0))
+        yield expect_at_least(f"{own_share}, {name} layer", own, 1)
+        yield expect_at_most(f"share of the other examples' x̂ that changes with it, {name} layer", others, 0)
     for key in ("layer-channels", "layer-spatial"):
         own, _ = measure_shares_over_seeds(key, CONV_SHAPE, seed)
-        what = (
-            "share of an example's x̂ that changes with one of its units, conv layer, with statistics over "
-            f"{LAYER_NORM_VARIANTS[key]} alone"
-        )
-        trials.append(expect_at_most(what, own, 0.5, fact=True))
-    return Evidence(trials)
+        what = f"{own_share}, conv layer, with statistics over {LAYER_NORM_VARIANTS[key]} alone"
+        yield expect_at_most(what, own, 0.5, fact=True)
 
 
 def measure_companion_effect(key: str, seed: int) -> float:
@@ -73,71 +61,48 @@ def measure_inference_gap(seed: int) -> float:
     return find_largest_difference(output["training"], output["inference"]).residual
 
 
-def check_same_in_inference(seed: int) -> Evidence:
+def check_same_in_inference(seed: int) -> Iterator[Trial]:
     """Compare digits in a mini-batch and alone for all three variants, and the two modes of batch norm."""
-    trials = [
-        expect_equal(
-            f"largest difference between x̂ of digits together and alone, over {axes}",
-            repeat_over_seeds(seed, partial(measure_companion_effect, key)),
-        )
-        for key, axes in LAYER_NORM_VARIANTS.items()
-    ]
+    for key, axes in LAYER_NORM_VARIANTS.items():
+        effects = repeat_over_seeds(seed, partial(measure_companion_effect, key))
+        yield expect_equal(f"largest difference between x̂ of digits together and alone, over {axes}", effects)
     kept = [len(SCHEMES[key].keeps) for key in LAYER_NORM_VARIANTS]
-    trials.append(expect_at_most("arrays that layer norm keeps beside γ and β, over all three readings", kept, 0))
+    yield expect_at_most("arrays that layer norm keeps beside γ and β, over all three readings", kept, 0)
     modes = repeat_over_seeds(seed, measure_inference_gap)
-    trials.append(
-        expect_at_least("largest difference of batch norm's x̂ in training and inference", modes, 1e-3, fact=True)
-    )
-    trials.append(expect_at_least("arrays that batch norm keeps beside γ and β", [len(BATCH.keeps)], 2, fact=True))
-    return Evidence(trials)
+    yield expect_at_least("largest difference of batch norm's x̂ in training and inference", modes, 1e-3, fact=True)
+    yield expect_at_least("arrays that batch norm keeps beside γ and β", [len(BATCH.keeps)], 2, fact=True)
 
 
-def check_spatial_layer_norm(seed: int) -> Evidence:
+def check_spatial_layer_norm(seed: int) -> Iterator[Trial]:
     """Compare the variant over each channel's H and W with the other two, and with instance norm."""
     paper, channels, instance = (
         measure_scheme_gap("layer-spatial", key, CONV_SHAPE, seed) for key in ("layer", CHANNELS.key, "instance")
     )
-    return Evidence(
-        [
-            expect_equal("largest difference between x̂ over H, W and x̂ over H, W, C", paper),
-            expect_equal("largest difference between x̂ over H, W and x̂ over C", channels),
-            expect_equal("largest difference between x̂ over H, W and instance norm's x̂", instance, fact=True),
-        ]
-    )
+    yield expect_equal("largest difference between x̂ over H, W and x̂ over H, W, C", paper)
+    yield expect_equal("largest difference between x̂ over H, W and x̂ over C", channels)
+    yield expect_equal("largest difference between x̂ over H, W and instance norm's x̂", instance, fact=True)
 
 
-def check_variants_at_batch_one(seed: int) -> Evidence:
+def check_variants_at_batch_one(seed: int) -> Iterator[Trial]:
     """Compare all three variants with batch norm at N = 1."""
     gaps = {key: measure_scheme_gap(key, "batch", (1, *CONV_SHAPE[1:]), seed) for key in LAYER_NORM_VARIANTS}
-    return Evidence(
-        [
-            expect_equal("largest difference from batch norm's x̂ at N = 1: over H, W", gaps["layer-spatial"]),
-            expect_at_least(
-                "largest difference from batch norm's x̂ at N = 1: over H, W, C", gaps["layer"], 0.1, fact=True
-            ),
-            expect_at_least(
-                "largest difference from batch norm's x̂ at N = 1: over C", gaps["layer-channels"], 0.1, fact=True
-            ),
-        ]
-    )
+    yield expect_equal("largest difference from batch norm's x̂ at N = 1: over H, W", gaps["layer-spatial"])
+    what = "largest difference from batch norm's x̂ at N = 1: over H, W, C"
+    yield expect_at_least(what, gaps["layer"], 0.1, fact=True)
+    what = "largest difference from batch norm's x̂ at N = 1: over C"
+    yield expect_at_least(what, gaps["layer-channels"], 0.1, fact=True)
 
 
-def check_layer_norm_axes(seed: int) -> Evidence:
+def check_layer_norm_axes(seed: int) -> Iterator[Trial]:
     """Compare all three variants and the source's code with batch norm, and measure the effect of other examples."""
-    trials = [
-        expect_equal(
-            f"largest difference between batch norm's x̂ and x̂ over {axes}",
-            measure_scheme_gap(key, "batch", CONV_SHAPE, seed),
-        )
-        for key, axes in LAYER_NORM_VARIANTS.items()
-    ]
+    for key, axes in LAYER_NORM_VARIANTS.items():
+        gaps = measure_scheme_gap(key, "batch", CONV_SHAPE, seed)
+        yield expect_equal(f"largest difference between batch norm's x̂ and x̂ over {axes}", gaps)
     others = [share for key in LAYER_NORM_VARIANTS for share in measure_shares_over_seeds(key, CONV_SHAPE, seed)[1]]
     what = "share of the other examples' x̂ that changes with one unit, over all three readings and all seeds"
-    trials.append(expect_at_most(what, others, 0, fact=True))
+    yield expect_at_most(what, others, 0, fact=True)
     what = "largest difference between the source's own code and x̂ over C"
-    return Evidence(
-        [*trials, expect_at_most(what, compare_blog_with_ours(seed), 1e-3, fact=True)]
-    )  # its axes, wherever its ε is
+    yield expect_at_most(what, compare_blog_with_ours(seed), 1e-3, fact=True)  # its axes, wherever its ε is
 
 
 class BlogLayerNorm:
@@ -191,49 +156,30 @@ def _measure_blog_gap(xhat: np.ndarray, seed: int, scale: float = 1.0) -> float:
     return find_largest_difference(BLOG_LAYER_NORM(scale * sample_normal(TOKEN_SHAPE, seed)), xhat).residual
 
 
-def check_blog_layer_norm(seed: int) -> Evidence:
+def check_blog_layer_norm(seed: int) -> Iterator[Trial]:
     """Compare the source's code with PyTorch's layer: at one ε, at their defaults, and on nearly constant rows."""
     idle = BlogLayerNorm(TOKEN_SHAPE[3:], elementwise_affine=False)
     ours = measure_torch_gap(CHANNELS, TOKEN_SHAPE, DEFAULT_EPS, seed)
     largest = "largest difference between x̂ of the source's code and of PyTorch's layer"
-    return Evidence(
-        [
-            expect_equal(f"{largest}, both with ε = 10⁻⁸", compare_blog_with_torch(1e-8, 1, seed)),
-            expect_equal(
-                f"{largest}, with ε = 10⁻⁸ in the code and 10⁻⁵ in PyTorch", compare_blog_with_torch(1e-5, 1, seed)
-            ),
-            expect_at_least(
-                f"{largest}, with ε = 10⁻⁸ in the code and 10⁻⁵ in PyTorch, where rows vary by 10⁻³",
-                compare_blog_with_torch(1e-5, 1e-3, seed),
-                0.1,
-                fact=True,
-            ),
-            expect_at_least(
-                "weights and biases in the source's code if not wanted",
-                [idle.weight.size + idle.bias.size],
-                1,
-                fact=True,
-            ),
-            expect_equal(
-                "largest difference between x̂ of PyTorch's layer and of layer norm here, both with ε = 10⁻⁵",
-                ours,
-                fact=True,
-            ),
-        ]
-    )
+    yield expect_equal(f"{largest}, both with ε = 10⁻⁸", compare_blog_with_torch(1e-8, 1, seed))
+    values = compare_blog_with_torch(1e-5, 1, seed)
+    yield expect_equal(f"{largest}, with ε = 10⁻⁸ in the code and 10⁻⁵ in PyTorch", values)
+    what = f"{largest}, with ε = 10⁻⁸ in the code and 10⁻⁵ in PyTorch, where rows vary by 10⁻³"
+    yield expect_at_least(what, compare_blog_with_torch(1e-5, 1e-3, seed), 0.1, fact=True)
+    sizes = [idle.weight.size + idle.bias.size]
+    yield expect_at_least("weights and biases in the source's code if not wanted", sizes, 1, fact=True)
+    what = "largest difference between x̂ of PyTorch's layer and of layer norm here, both with ε = 10⁻⁵"
+    yield expect_equal(what, ours, fact=True)
 
 
-def check_keras_axes(seed: int) -> Evidence:
+def check_keras_axes(seed: int) -> Iterator[Trial]:
     """Count the means of Keras's two layers by their axis, on the source's tensor (3, 5, 7, 11)."""
     shape = (3, 5, 7, 11)
     n, h, w, c = shape
     on = f", on N, H, W, C = {str(shape)[1:-1]}"
-    axes = {scheme.key: find_keras_axis(scheme) for scheme in (BATCH, CHANNELS)}
-    trials = [
-        Trial(f"{axis.layer} has {axis.argument}, which is C", axis.names == {"C"})
-        for axis in axes.values()
-        if axis is not None
-    ]
+    for axis in map(find_keras_axis, (BATCH, CHANNELS)):
+        if axis is not None:
+            yield Trial(f"{axis.layer} has {axis.argument}, which is C", axis.names == {"C"})
     for what, scheme, count in (
         (f"means of batch norm{on}, one for each channel", BATCH, c),
         (f"means of layer norm over C{on}, one for each position of each example", CHANNELS, n * h * w),
@@ -241,95 +187,64 @@ def check_keras_axes(seed: int) -> Evidence:
     ):
         mean = normalize(sample_normal(shape, seed), scheme).mean
         found = 0 if mean is None else mean.size
-        trials.append(Trial(what, found == count, (found,), fact=True))
+        yield Trial(what, found == count, (found,), fact=True)
     gap = measure_identity_gap("layer-is-its-default", shape, seed)
-    return Evidence(
-        [
-            *trials,
-            expect_at_least(
-                "largest difference between layer norm's x̂ over C and by the source's formula", gap, 0.1, fact=True
-            ),
-        ]
+    yield expect_at_least(
+        "largest difference between layer norm's x̂ over C and by the source's formula", gap, 0.1, fact=True
     )
 
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
-        "L01",
-        ("000", "004"),
+        "L01", ("000", "004"), "holds", check_shared_statistics, "/?scheme=layer",
         says="In layer norm, all units share one mean and one deviation; each example has its own.",
         how="One unit of one example is changed; which x̂ change, on noise whose mean and scale differ by example.",
-        expected="holds",
-        check=check_shared_statistics,
-        see="/?scheme=layer",
         condition="Changing one unit changes all units of its example alone. On a convolution, too.",
     ),
     Claim(
-        "L03",
-        ("004", "001"),
+        "L03", ("004", "001"), "holds", check_same_in_inference,
+        "/compare?schemes=layer,layer-channels,layer-spatial,batch",
         says="Layer norm computes the same in training and at test time.",
         how="x̂ of digits in a mini-batch, and of each alone, for all three readings of layer norm; batch norm's with "
         "the statistics of the mini-batch, and with running averages.",
-        expected="holds",
-        check=check_same_in_inference,
-        see="/compare?schemes=layer,layer-channels,layer-spatial,batch",
         condition="It never uses other examples, so it stores no averages. In all three readings; batch norm computes "
         "something else, and keeps a mean and a variance for it.",
     ),
     Claim(
-        "L04",
-        ("003",),
+        "L04", ("003",), "wrong", check_spatial_layer_norm, "/compare?schemes=layer,layer-spatial,instance",
         says="After a convolution, layer norm normalizes each channel of an example by itself.",
         how="x̂ of all three readings on random tensors, and of instance norm.",
-        expected="wrong",
-        check=check_spatial_layer_norm,
-        see="/compare?schemes=layer,layer-spatial,instance",
         condition="That is instance norm; layer norm averages over channels too.",
     ),
     Claim(
-        "L05",
-        ("003",),
+        "L05", ("003",), "holds", check_variants_at_batch_one, "/identities?row=over-positions-one-case&n=1",
         says="Layer norm over each channel's H and W is batch norm at a batch size of 1.",
         how="x̂ of all three readings and of batch norm on random tensors of one example.",
-        expected="holds",
-        check=check_variants_at_batch_one,
-        see="/identities?row=over-positions-one-case&n=1",
         condition="With one example, both average one channel over H, W. Layer norm over C, or over H, W and C, mixes "
         "channels, which batch norm never does.",
     ),
     Claim(
-        "L06",
-        ("002",),
+        "L06", ("002",), "wrong", check_layer_norm_axes, "/identities?row=layer-is-over-the-batch",
         says="Layer norm takes its mean and variance across a batch, not across channels.",
         how="All three readings beside batch norm; which x̂ change with one unit; what the source's code computes.",
-        expected="wrong",
-        check=check_layer_norm_axes,
-        see="/identities?row=layer-is-over-the-batch",
         condition="It is the other way round. The mean and variance are taken across channels, an example by itself, "
         "as the source's own code has it.",
     ),
     Claim(
-        "L07",
-        ("002",),
+        "L07", ("002",), "holds-if", check_blog_layer_norm,
+        "/?n=2&h=3&w=1&c=4&data=normal&scheme=layer-channels&eps=1e-05&tab=response",
         says="A module of a few lines gives the same output as torch.nn.LayerNorm.",
         how="The module's lines on the source's example, and on one that varies by 10⁻³, beside PyTorch's own layer.",
-        expected="holds-if",
-        check=check_blog_layer_norm,
-        see="/?n=2&h=3&w=1&c=4&data=normal&scheme=layer-channels&eps=1e-05&tab=response",
         condition="With the same ε they are the same. Its 10⁻⁸ beside PyTorch's 10⁻⁵ hardly shows on normal noise, and "
         "decides where a row hardly varies. And with elementwise_affine=False it still has a weight and a bias.",
     ),
     Claim(
-        "L08",
-        ("001",),
+        "L08", ("001",), "holds", check_keras_axes, "/?n=3&h=5&w=7&c=11&scheme=layer-channels&tab=parameters",
         says="In Keras, batch norm and layer norm both have the last axis by default.",
         how="The axis that this app states for each of Keras's two layers, which its tests compare with the layer's "
         "own, and the number of means that each then has.",
-        expected="holds",
-        check=check_keras_axes,
-        see="/?n=3&h=5&w=7&c=11&scheme=layer-channels&tab=parameters",
         condition="But batch norm keeps it and layer norm averages it. And layer norm's formula beside it averages "
         "over H and W too, which the default does not.",
     ),
-)
+)  # fmt: skip
 """The claims of this topic, in the order of the page."""

@@ -1,5 +1,6 @@
 """Claims that this app's own measurements support or refute."""
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal
 
@@ -13,15 +14,8 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.data.digits import DIGIT_SIDE, cut_patches
 from normviz.data.samples import SAMPLES
 from normviz.topics.claims.checks.table1 import MIN_DIFFERENCE, train_table_cells
-from normviz.topics.claims.claim import (
-    Claim,
-    Evidence,
-    Trial,
-    expect_at_least,
-    expect_at_most,
-    expect_equal,
-    repeat_over_seeds,
-)
+from normviz.topics.claims.claim import Claim
+from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal, repeat_over_seeds
 from normviz.topics.running import effects, stream
 from normviz.topics.running.averages import CONVENTIONS, compute_running_averages
 from normviz.topics.weights.weights import (
@@ -69,7 +63,7 @@ def measure_remaining_bias(layer: str, seed: int) -> float:
     return float(np.abs(corrected / found.population.variance - 1).max())
 
 
-def check_conv_variance_bias(seed: int) -> Evidence:
+def check_conv_variance_bias(seed: int) -> Iterator[Trial]:
     """Compare the expected variance of two digits times m/(m-1) with the variance of all digits."""
     conv, dense = (
         repeat_over_seeds(seed, lambda each: measure_remaining_bias("conv", each)),
@@ -83,18 +77,10 @@ def check_conv_variance_bias(seed: int) -> Evidence:
             ).residual
         ),
     )
-    return Evidence(
-        [
-            expect_equal("largest relative error of m/(m−1) · E[σ²], m = N·H·W, N = 2: on a convolution", conv),
-            expect_equal("the same error on a dense layer, where H = W = 1", dense, fact=True),
-            expect_at_most(
-                f"sampling error of E[σ²] from {effects.DIGITS_PER_SIZE // 2:,} mini-batches of the convolution",
-                drawn,
-                MAX_SAMPLING_ERROR,
-                fact=True,
-            ),
-        ]
-    )
+    yield expect_equal("largest relative error of m/(m−1) · E[σ²], m = N·H·W, N = 2: on a convolution", conv)
+    yield expect_equal("the same error on a dense layer, where H = W = 1", dense, fact=True)
+    what = f"sampling error of E[σ²] from {effects.DIGITS_PER_SIZE // 2:,} mini-batches of the convolution"
+    yield expect_at_most(what, drawn, MAX_SAMPLING_ERROR, fact=True)
 
 
 def measure_largest_stretch(key: str, seed: int) -> float:
@@ -106,19 +92,15 @@ def measure_largest_stretch(key: str, seed: int) -> float:
     return float(compute_lipschitz_ratios(whole, *make_singular_pairs(whole, seed)).max())
 
 
-def check_conv_lipschitz_bound(seed: int) -> Evidence:
+def check_conv_lipschitz_bound(seed: int) -> Iterator[Trial]:
     """Measure how far spectral norm lets a convolution and a dense layer stretch pairs of inputs."""
     conv = repeat_over_seeds(seed, lambda each: measure_largest_stretch("conv", each))
     dense = repeat_over_seeds(seed, lambda each: abs(measure_largest_stretch("dense", each) - 1))
     squares = FIRST_LAYERS["conv"].overlap
     root = f"at most the root of the {squares} squares that a pixel is in"
-    return Evidence(
-        [
-            expect_at_most("largest ‖f(x) − f(y)‖ / ‖x − y‖ of the convolution", conv, 1 + MIN_DIFFERENCE),
-            Trial(root, max(conv) <= squares**0.5, fact=True),
-            expect_equal("distance of that of a dense layer from 1", dense, fact=True),
-        ]
-    )
+    yield expect_at_most("largest ‖f(x) − f(y)‖ / ‖x − y‖ of the convolution", conv, 1 + MIN_DIFFERENCE)
+    yield Trial(root, max(conv) <= squares**0.5, fact=True)
+    yield expect_equal("distance of that of a dense layer from 1", dense, fact=True)
 
 
 def convolve_pictures(x: np.ndarray, w: np.ndarray, padding_mode: PaddingMode) -> np.ndarray:
@@ -149,89 +131,51 @@ def measure_recentring_gap(
     return repeat_over_seeds(seed, moved)
 
 
-def check_one_input_channel(seed: int) -> Evidence:
+def check_one_input_channel(seed: int) -> Iterator[Trial]:
     """Measure dataset re-centring behind weight standardization, with one input channel and with three."""
     key, change = "weight-standardization", TRANSFORMATIONS["dataset-recentering"]
     summed = (PICTURES, DIGIT_SIDE - 2, DIGIT_SIDE - 2, FILTERS)
     one, three = (
         predict(SCHEMES[key], change, "conv", summed, (KERNEL, KERNEL, inputs, FILTERS)).invariant for inputs in (1, 3)
     )
-    return Evidence(
-        [
-            expect_equal(
-                "largest relative difference of the outputs: one input channel", measure_recentring_gap(key, seed)
-            ),
-            Trial(f"the rule says {'' if one else 'not '}invariant of one input channel", one),
-            expect_at_least(
-                "largest relative difference of the outputs: three input channels, each with its own τ",
-                measure_recentring_gap(key, seed, channels=3, tau_count=3),
-                MIN_DIFFERENCE,
-                fact=True,
-            ),
-            Trial(f"the rule says {'' if three else 'not '}invariant of three", not three, fact=True),
-            expect_equal(
-                "largest relative difference of the outputs: three input channels, one τ",
-                measure_recentring_gap(key, seed, channels=3),
-                fact=True,
-            ),
-            expect_at_least(
-                "largest relative difference of the outputs: one input channel, zeros around",
-                measure_recentring_gap(key, seed, padding_mode="constant"),
-                MIN_DIFFERENCE,
-                fact=True,
-            ),
-        ]
-    )
+    values = measure_recentring_gap(key, seed)
+    yield expect_equal("largest relative difference of the outputs: one input channel", values)
+    yield Trial(f"the rule says {'' if one else 'not '}invariant of one input channel", one)
+    what = "largest relative difference of the outputs: three input channels, each with its own τ"
+    yield expect_at_least(what, measure_recentring_gap(key, seed, channels=3, tau_count=3), MIN_DIFFERENCE, fact=True)
+    yield Trial(f"the rule says {'' if three else 'not '}invariant of three", not three, fact=True)
+    values = measure_recentring_gap(key, seed, channels=3)
+    yield expect_equal("largest relative difference of the outputs: three input channels, one τ", values, fact=True)
+    what = "largest relative difference of the outputs: one input channel, zeros around"
+    yield expect_at_least(what, measure_recentring_gap(key, seed, padding_mode="constant"), MIN_DIFFERENCE, fact=True)
 
 
-def check_arxiv_number(seed: int) -> Evidence:
+def check_arxiv_number(seed: int) -> Iterator[Trial]:
     """Compare the tutorial's number on arXiv with this app's."""
-    return Evidence(
-        [
-            Trial(
-                f"{TUTORIAL_ARXIV_ID} in the tutorial, {WEIGHT_NORM_PAPER.arxiv} here",
-                WEIGHT_NORM_PAPER.arxiv == TUTORIAL_ARXIV_ID,
-            )
-        ]
+    yield Trial(
+        f"{TUTORIAL_ARXIV_ID} in the tutorial, {WEIGHT_NORM_PAPER.arxiv} here",
+        WEIGHT_NORM_PAPER.arxiv == TUTORIAL_ARXIV_ID,
     )
 
 
-def check_padding(seed: int) -> Evidence:
+def check_padding(seed: int) -> Iterator[Trial]:
     """Measure dataset re-centring behind batch norm on a convolution, by the padding of the pictures."""
-    return Evidence(
-        [
-            expect_equal("largest relative difference of x̂: no padding", measure_recentring_gap("batch", seed)),
-            expect_equal(
-                "largest relative difference of x̂: the picture mirrored at its border",
-                measure_recentring_gap("batch", seed, padding_mode="reflect"),
-            ),
-            expect_equal(
-                "largest relative difference of x̂: zeros around the picture",
-                measure_recentring_gap("batch", seed, padding_mode="constant"),
-            ),
-        ]
-    )
+    yield expect_equal("largest relative difference of x̂: no padding", measure_recentring_gap("batch", seed))
+    values = measure_recentring_gap("batch", seed, padding_mode="reflect")
+    yield expect_equal("largest relative difference of x̂: the picture mirrored at its border", values)
+    values = measure_recentring_gap("batch", seed, padding_mode="constant")
+    yield expect_equal("largest relative difference of x̂: zeros around the picture", values)
 
 
-def check_equal_training(seed: int) -> Evidence:
+def check_equal_training(seed: int) -> Iterator[Trial]:
     """Train twins for the invariant cells of Table 1, at equal learning rates and at matched ones."""
     cells = [cell for cell in train_table_cells("dense", seed).values() if cell.predicted]
     weights = [cell for cell in cells if TRANSFORMATIONS[cell.transformation].weight_factor is not None]
     others = [cell.training_gap for cell in cells if cell not in weights]
-    return Evidence(
-        [
-            expect_equal(
-                "relative differences of the losses at one learning rate, over the cells, one seed",
-                [c.training_gap_equal_lr for c in weights],
-            ),
-            expect_equal(
-                "the same with δ² times the learning rate", [cell.training_gap for cell in weights], fact=True
-            ),
-            expect_equal(
-                "the same where data are changed or weights re-centred, at one learning rate", others, fact=True
-            ),
-        ]
-    )
+    values = [c.training_gap_equal_lr for c in weights]
+    yield expect_equal("relative differences of the losses at one learning rate, over the cells, one seed", values)
+    yield expect_equal("the same with δ² times the learning rate", [cell.training_gap for cell in weights], fact=True)
+    yield expect_equal("the same where data are changed or weights re-centred, at one learning rate", others, fact=True)
 
 
 def measure_channel_correlation(scheme: Scheme, seed: int) -> tuple[float, ...]:
@@ -244,21 +188,15 @@ def measure_channel_correlation(scheme: Scheme, seed: int) -> tuple[float, ...]:
     return repeat_over_seeds(seed, largest)
 
 
-def check_whiteness(seed: int) -> Evidence:
+def check_whiteness(seed: int) -> Iterator[Trial]:
     """Measure the correlations between channels behind batch norm and behind decorrelated batch norm."""
     whitening = measure_channel_correlation(get_scheme("whitening", groups=1), seed)
-    return Evidence(
-        [
-            expect_equal(
-                "largest correlation of two channels behind batch norm",
-                measure_channel_correlation(SCHEMES["batch"], seed),
-            ),
-            expect_equal("largest correlation of two channels behind decorrelated batch norm", whitening, fact=True),
-        ]
-    )
+    values = measure_channel_correlation(SCHEMES["batch"], seed)
+    yield expect_equal("largest correlation of two channels behind batch norm", values)
+    yield expect_equal("largest correlation of two channels behind decorrelated batch norm", whitening, fact=True)
 
 
-def check_momentum_convention(seed: int) -> Evidence:
+def check_momentum_convention(seed: int) -> Iterator[Trial]:
     """Compare the running averages of PyTorch and Keras on one stream of mini-batches."""
     setting = stream.Setting(seed=seed)
     seen, m = stream.trace_stream(setting), setting.count
@@ -268,23 +206,18 @@ def check_momentum_convention(seed: int) -> Evidence:
     )
     ratio = ours.variance / other.variance * (m - 1) / m
     what = f"relative difference of the running means: {PYTORCH_MOMENTUM} in both"
-    return Evidence(
-        [
-            expect_equal(what, [find_largest_difference(ours.mean, same_number.mean).residual]),
-            expect_at_most(
-                f"relative difference of the running means: PyTorch's {PYTORCH_MOMENTUM} and Keras's "
-                f"{1 - PYTORCH_MOMENTUM}",
-                [find_largest_difference(ours.mean, other.mean).residual],
-                1e-7,
-                fact=True,
-            ),
-            expect_at_most(
-                f"relative difference of PyTorch's variance over Keras's from m/(m−1), m = {m}",
-                np.abs(ratio - 1).ravel(),
-                1e-7,
-                fact=True,
-            ),
-        ]
+    yield expect_equal(what, [find_largest_difference(ours.mean, same_number.mean).residual])
+    yield expect_at_most(
+        f"relative difference of the running means: PyTorch's {PYTORCH_MOMENTUM} and Keras's {1 - PYTORCH_MOMENTUM}",
+        [find_largest_difference(ours.mean, other.mean).residual],
+        1e-7,
+        fact=True,
+    )
+    yield expect_at_most(
+        f"relative difference of PyTorch's variance over Keras's from m/(m−1), m = {m}",
+        np.abs(ratio - 1).ravel(),
+        1e-7,
+        fact=True,
     )
 
 
@@ -298,132 +231,86 @@ def measure_distance_from_signs(key: str, shape: tuple[int, ...], seed: int) -> 
     return repeat_over_seeds(seed, furthest)
 
 
-def check_two_examples(seed: int) -> Evidence:
+def check_two_examples(seed: int) -> Iterator[Trial]:
     """Measure the distance of x̂ from ±1 for two examples, three examples, and two units with layer norm."""
-    return Evidence(
-        [
-            expect_equal(
-                "largest distance of x̂ from ±1, two examples", measure_distance_from_signs("batch", (2, 1, 1, 8), seed)
-            ),
-            expect_equal(
-                "largest distance of x̂ from ±1, two units of layer norm",
-                measure_distance_from_signs("layer", (8, 1, 1, 2), seed),
-                fact=True,
-            ),
-            expect_at_least(
-                "largest distance of x̂ from ±1, three examples",
-                measure_distance_from_signs("batch", (3, 1, 1, 8), seed),
-                MIN_DIFFERENCE,
-                fact=True,
-            ),
-        ]
-    )
+    values = measure_distance_from_signs("batch", (2, 1, 1, 8), seed)
+    yield expect_equal("largest distance of x̂ from ±1, two examples", values)
+    values = measure_distance_from_signs("layer", (8, 1, 1, 2), seed)
+    yield expect_equal("largest distance of x̂ from ±1, two units of layer norm", values, fact=True)
+    values = measure_distance_from_signs("batch", (3, 1, 1, 8), seed)
+    yield expect_at_least("largest distance of x̂ from ±1, three examples", values, MIN_DIFFERENCE, fact=True)
 
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
-        "X01",
-        ("normviz",),
+        "X01", ("normviz",), "wrong", check_conv_variance_bias, "/running?layer=conv&batch=2",
         short="Behind a convolution, m/(m−1) makes batch norm's variance unbiased.",
         says="On a convolution, the factor m/(m−1) with m = N·H·W makes batch norm's variance unbiased.",
         how="The exact mean of σ² over mini-batches of two digits, times m/(m−1), beside the variance of all digits.",
-        expected="wrong",
-        check=check_conv_variance_bias,
-        see="/running?layer=conv&batch=2",
         condition="Positions of one picture are not independent. So the factor repairs too much or too little: E[σ²] = "
         "σ² − V/N, with V the variance of the pictures' means. On a dense layer it is right.",
     ),
     Claim(
-        "X02",
-        ("normviz",),
+        "X02", ("normviz",), "wrong", check_conv_lipschitz_bound,
+        f"/weights?show=spectral&layer=conv&trained={TRAINING_STEPS}",
         says="A kernel divided by its largest singular value gives a 1-Lipschitz convolution.",
         how="Spectral norm on filters trained on digits; pairs of digits along the layer's own singular directions.",
-        expected="wrong",
-        check=check_conv_lipschitz_bound,
-        see=f"/weights?show=spectral&layer=conv&trained={TRAINING_STEPS}",
         condition="A pixel is in several patches, so it can stretch. The matrix (kh·kw·Cin, Cout) sees one square of "
         "pixels, and a pixel is in up to kh·kw of them: the layer can stretch by up to √(kh·kw). On a dense layer, and "
         "for each square, the bound holds.",
     ),
     Claim(
-        "X03",
-        ("normviz",),
+        "X03", ("normviz",), "holds", check_one_input_channel,
+        "/invariance?schemes=weight,weight-standardization&layer=conv&cell=weight-standardization.dataset-recentering",
         short="With one input channel, weight standardization cancels a shift of all data.",
         says="On a convolution with one input channel, weight standardization is invariant to dataset re-centring.",
         how="Outputs of a convolution of digits and of digits plus τ, with one and with three input channels.",
-        expected="holds",
-        check=check_one_input_channel,
-        see="/invariance?schemes=weight,weight-standardization&layer=conv&cell=weight-standardization.dataset-recentering",
         condition="A filter's weights sum to 0: a constant adds nothing. With several input channels this is so "
         "only where τ is the same for all of them. Where pictures are padded with zeros it is never so: the zeros are "
         "not shifted.",
     ),
     Claim(
-        "X04",
-        ("001",),
+        "X04", ("001",), "wrong", check_arxiv_number, "/?scheme=weight",
         says=f"The paper on weight normalization is arXiv {TUTORIAL_ARXIV_ID}.",
         how="The number in the tutorial's list of references beside that in this app's registry of schemes.",
-        expected="wrong",
-        check=check_arxiv_number,
-        see="/?scheme=weight",
         condition=f"{WEIGHT_NORM_PAPER.text}, is arXiv {WEIGHT_NORM_PAPER.arxiv}.",
     ),
     Claim(
-        "X05",
-        ("normviz",),
+        "X05", ("normviz",), "holds-if", check_padding, "/invariance?layer=conv&cell=batch.dataset-recentering",
         says="On a convolution, batch normalization is invariant to dataset re-centring.",
         how="x̂ of digits and of digits plus τ behind a convolution, by what is around the pictures.",
-        expected="holds-if",
-        check=check_padding,
-        see="/invariance?layer=conv&cell=batch.dataset-recentering",
         condition="Only without zeros around the picture: these are not shifted. What is added then differs near the "
         "border, and no one mean takes that off. The table that this opens has no padding.",
     ),
     Claim(
-        "X06",
-        ("normviz",),
+        "X06", ("normviz",), "wrong", check_equal_training, "/invariance?follow=0&cell=layer.weight-matrix-rescaling",
         says="If normalization cancels a factor of the weights, training is the same, too.",
         how="The twins of all invariant cells of Table 1, trained by SGD on digits at ε = 0 with δ = 3.",
-        expected="wrong",
-        check=check_equal_training,
-        see="/invariance?follow=0&cell=layer.weight-matrix-rescaling",
         condition="The learning rate must grow with the weights, too. Weights δ times as large get 1/δ of the gradient "
         "and have to move δ times as far: δ² times the learning rate does it. Changes of the data and re-centrings "
         "that cancel need no other learning rate.",
     ),
     Claim(
-        "X07",
-        ("normviz",),
+        "X07", ("normviz",), "wrong", check_whiteness, "/identities?row=whitening-is-batch&data=features",
         says="After batch norm, the activations are white: the channels are not correlated.",
         how="Correlations between channels of x̂, of feature maps of digits at ε = 0.",
-        expected="wrong",
-        check=check_whiteness,
-        see="/identities?row=whitening-is-batch&data=features",
         condition="It leaves correlations between channels as they are. Decorrelated batch norm removes them.",
     ),
     Claim(
-        "X08",
-        ("normviz",),
+        "X08", ("normviz",), "wrong", check_momentum_convention, f"/running?framework=keras&share={PYTORCH_MOMENTUM}",
         says="Momentum, the weight in running averages, means the same in PyTorch and Keras.",
         how="One stream of mini-batches of digits, averaged by the rule of each.",
-        expected="wrong",
-        check=check_momentum_convention,
-        see=f"/running?framework=keras&share={PYTORCH_MOMENTUM}",
         condition="PyTorch's 0.1 is Keras's 0.9. PyTorch weights the new batch, Keras the old average. PyTorch also "
         "averages the variance times m/(m−1), and Keras 3 without.",
     ),
     Claim(
-        "X09",
-        ("normviz",),
+        "X09", ("normviz",), "holds", check_two_examples, "/?n=2&h=1&w=1&c=8&data=normal&scheme=batch&eps=0",
         short="With two examples, batch norm keeps only which one has the larger number.",
         says="With two examples, batch norm behind a dense layer keeps, of each unit, only which example has the "
         "larger number.",
         how="x̂ of random tensors at ε = 0: how far it is from +1 and −1.",
-        expected="holds",
-        check=check_two_examples,
-        see="/?n=2&h=1&w=1&c=8&data=normal&scheme=batch&eps=0",
         condition="The larger number becomes +1, the other one −1. As far as ε is small beside the variance of the "
         "two. Three examples keep more; layer norm of two units does just the same.",
     ),
-)
+)  # fmt: skip
 """The claims of this topic, in the order of the page."""

@@ -7,7 +7,8 @@ from normviz.core.registry import SCHEMES
 from normviz.core.text import capitalize_first, typeset
 from normviz.core.theory import predict
 from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS, look_up_paper_cell
-from normviz.topics.claims.claim import Claim, Evidence, Trial, expect_at_least, expect_equal, repeat_over_seeds
+from normviz.topics.claims.claim import Claim
+from normviz.topics.claims.trials import Trial, expect_at_least, expect_equal, repeat_over_seeds
 from normviz.topics.table1.forward import measure_forward_gaps
 from normviz.topics.table1.table import Cell, measure_cells
 from normviz.train.problem import find_network_index
@@ -44,46 +45,33 @@ def measure_gap_over_seeds(layer: str, scheme: str, change: str, seed: int, eps:
     return repeat_over_seeds(seed, lambda each: measure_transformed_gaps(layer, scheme, eps, each)[place])
 
 
-def check_cell(layer: str, scheme: str, change: str, claimed: bool, seed: int) -> Evidence:
+def check_cell(layer: str, scheme: str, change: str, claimed: bool, seed: int) -> Iterator[Trial]:
     """Check a cell by the rule, a forward pass and the training of twins; then check its condition."""
     cell, row = train_table_cells(layer, seed)[scheme, change], TRANSFORMATIONS[change]
     reason = cell.reason.removeprefix(f"{capitalize_first(row.name)}: ").rstrip(".")
     rule = f"the rule says {'' if cell.predicted else 'not '}invariant: {reason[:1].lower()}{reason[1:]}"
     losses = f"largest relative difference of the losses over {TRAINING_STEPS} steps, one seed"
-    what, found = (
-        "largest relative difference of the layer's outputs",
-        measure_gap_over_seeds(layer, scheme, change, seed),
-    )
-    trials = [
-        Trial(rule, cell.predicted == claimed),
-        expect_equal(what, found) if claimed else expect_at_least(what, found, MIN_DIFFERENCE),
-        Trial(losses, cell.trained == claimed, (cell.training_gap,)),
-    ]
+    what = "largest relative difference of the layer's outputs"
+    found = measure_gap_over_seeds(layer, scheme, change, seed)
+    yield Trial(rule, cell.predicted == claimed)
+    yield expect_equal(what, found) if claimed else expect_at_least(what, found, MIN_DIFFERENCE)
+    yield Trial(losses, cell.trained == claimed, (cell.training_gap,))
     if cell.predicted and row.weight_factor is not None:
-        trials.append(
-            expect_at_least(
-                f"{losses}, at the original's learning rate", (cell.training_gap_equal_lr,), MIN_DIFFERENCE, fact=True
-            )
-        )
+        equal_rate = f"{losses}, at the original's learning rate"
+        yield expect_at_least(equal_rate, (cell.training_gap_equal_lr,), MIN_DIFFERENCE, fact=True)
     if cell.predicted and SCHEMES[scheme].activation_part is not None:
-        what, found = (
-            f"largest relative difference of the layer's outputs at ε = {typeset(COMPARED_EPS)}",
-            measure_gap_over_seeds(layer, scheme, change, seed, COMPARED_EPS),
-        )
-        trials.append(
-            expect_equal(what, found, fact=True)
-            if row.factor is None
-            else expect_at_least(what, found, MIN_DIFFERENCE, fact=True)
-        )
-    return Evidence(trials)
+        what += f" at ε = {typeset(COMPARED_EPS)}"
+        found = measure_gap_over_seeds(layer, scheme, change, seed, COMPARED_EPS)
+        is_equal = row.factor is None
+        yield expect_equal(what, found, True) if is_equal else expect_at_least(what, found, MIN_DIFFERENCE, True)
 
 
-def check_conv_recentring(seed: int) -> Evidence:
+def check_conv_recentring(seed: int) -> Iterator[Trial]:
     """Check the one cell that a convolution changes, and the layer norm variant that agrees with the paper."""
-    found = check_cell("conv", *CONV_EXCEPTION, claimed=True, seed=seed)
+    yield from check_cell("conv", *CONV_EXCEPTION, claimed=True, seed=seed)
     other = measure_gap_over_seeds("conv", "layer-channels", CONV_EXCEPTION[1], seed)
     what = "largest relative difference of the outputs of layer norm over the channels alone"
-    return Evidence([*found.trials, expect_equal(what, other, fact=True)])
+    yield expect_equal(what, other, fact=True)
 
 
 CONV_EXCEPTION = ("layer", "weight-matrix-recentering")

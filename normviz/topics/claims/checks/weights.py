@@ -1,11 +1,12 @@
 """Claims about weight, spectral, RMS and divisive norm."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache, partial
 
 import numpy as np
 
-from normviz.core.equality import compare_schemes, compute_xhat, find_largest_difference, is_rounding
+from normviz.core.equality import compare_schemes, compute_xhat, find_largest_difference, is_within_rounding
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import DEFAULT_EPS, SCHEMES
@@ -13,9 +14,8 @@ from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.data.samples import sample_normal
 from normviz.topics.claims.checks.tensors import CONV_SHAPE, DENSE_SHAPE, measure_identity_gap, measure_torch_gap
-from normviz.topics.claims.claim import (
-    Claim,
-    Evidence,
+from normviz.topics.claims.claim import Claim
+from normviz.topics.claims.trials import (
     Trial,
     expect_at_least,
     expect_at_most,
@@ -44,26 +44,19 @@ def train_parametrization(form: str, seed: int, start: float = 1.0) -> DescentPa
     return run_sgd(PARAMETRIZATIONS[form], replace(SGD_SETTING, seed=seed, start=start), "pixels")
 
 
-def check_length_growth(seed: int) -> Evidence:
+def check_length_growth(seed: int) -> Iterator[Trial]:
     """Measure ‖v‖ along SGD on g v/‖v‖, and the effect of a longer v on a step."""
     growth = repeat_over_seeds(seed, lambda each: np.diff(train_parametrization("weight", each).lengths).min())
     law = repeat_over_seeds(
         seed, lambda each: measure_growth_gap(train_parametrization("weight", each), SGD_SETTING.rate)
     )
     turned, less = (_measure_first_turns(seed, start) for start in (1.0, 10.0))
-    return Evidence(
-        [
-            Trial("least growth of ‖v‖ in any of 200 steps of SGD", min(growth) > 0, growth),
-            expect_equal("largest relative difference of its square from ‖v‖² + η²‖∂l/∂v‖²", law, fact=True),
-            expect_at_least("degrees that the first step turns w where ‖v‖ = 1", turned, 10.0),
-            expect_at_most("degrees that it turns the same w where ‖v‖ = 10", less, 2.0),
-            expect_equal(
-                "largest difference of v/‖v‖ from the general form",
-                measure_identity_gap("weight-length", CONV_SHAPE, seed),
-                fact=True,
-            ),
-        ]
-    )
+    yield Trial("least growth of ‖v‖ in any of 200 steps of SGD", min(growth) > 0, growth)
+    yield expect_equal("largest relative difference of its square from ‖v‖² + η²‖∂l/∂v‖²", law, fact=True)
+    yield expect_at_least("degrees that the first step turns w where ‖v‖ = 1", turned, 10.0)
+    yield expect_at_most("degrees that it turns the same w where ‖v‖ = 10", less, 2.0)
+    values = measure_identity_gap("weight-length", CONV_SHAPE, seed)
+    yield expect_equal("largest difference of v/‖v‖ from the general form", values, fact=True)
 
 
 def _measure_first_turns(seed: int, start: float) -> tuple[float, ...]:
@@ -71,16 +64,12 @@ def _measure_first_turns(seed: int, start: float) -> tuple[float, ...]:
     return repeat_over_seeds(seed, lambda each: train_parametrization("weight", each, start).turn_angles[0])
 
 
-def check_direction_only(seed: int) -> Evidence:
+def check_direction_only(seed: int) -> Iterator[Trial]:
     """Measure the change of g in SGD on g v/‖v‖, and the training with g held constant."""
     changes = repeat_over_seeds(seed, lambda each: abs(abs(train_parametrization("weight", each).g[-1]) - 1))
-    return Evidence(
-        [
-            expect_at_most("change of |g| from its first value, 1, in 200 steps of SGD", changes, ROUNDING_TOLERANCE),
-            expect_at_most("loss at the end, g and v updated", _compute_last_losses("weight", seed), 0.1, fact=True),
-            expect_at_least("loss at the end, only v updated", _compute_last_losses("direction", seed), 0.2, fact=True),
-        ]
-    )
+    yield expect_at_most("change of |g| from its first value, 1, in 200 steps of SGD", changes, ROUNDING_TOLERANCE)
+    yield expect_at_most("loss at the end, g and v updated", _compute_last_losses("weight", seed), 0.1, fact=True)
+    yield expect_at_least("loss at the end, only v updated", _compute_last_losses("direction", seed), 0.2, fact=True)
 
 
 def _compute_last_losses(form: str, seed: int) -> tuple[float, ...]:
@@ -91,30 +80,27 @@ def _compute_last_losses(form: str, seed: int) -> tuple[float, ...]:
 def find_cancelled_changes(key: str, seed: int) -> frozenset[str]:
     """Return the transformations of Table 1 to which a scheme on a dense layer of digits is invariant, at ε = 0."""
     gaps = measure_forward_gaps([SCHEMES[key]], Table1(layer="dense", eps=0.0, seed=seed))[0]
-    return frozenset(name for name, change in TRANSFORMATIONS.items() if is_rounding(gaps[find_network_index(change)]))
+    return frozenset(
+        name for name, change in TRANSFORMATIONS.items() if is_within_rounding(gaps[find_network_index(change)])
+    )
 
 
-def check_weight_or_layer(seed: int) -> Evidence:
+def check_weight_or_layer(seed: int) -> Iterator[Trial]:
     """Compare the invariances of layer norm and of weight norm."""
     pairs = [
         (find_cancelled_changes("layer", each), find_cancelled_changes("weight", each)) for each in list_seeds(seed)
     ]
     more, others = ([float(len(a - b)) for a, b in way] for way in (pairs, [pair[::-1] for pair in pairs]))
     only = {change for layer, weight in pairs for change in weight - layer}
-    return Evidence(
-        [
-            Trial("changes of Table 1 that layer norm absorbs and weight norm does not", True, tuple(more)),
-            Trial("changes of Table 1 that weight norm absorbs and layer norm does not", False, tuple(others)),
-            Trial(
-                "what weight norm alone absorbs is the re-scaling of one weight vector",
-                only == {"weight-vector-rescaling"},
-                fact=True,
-            ),
-            Trial("layer norm absorbs more of them", min(more) > max(others), fact=True),
-            Trial("weight norm acts on the weights alone, whatever the data are", False),
-        ],
-        opinion=True,
+    yield Trial("changes of Table 1 that layer norm absorbs and weight norm does not", True, tuple(more))
+    yield Trial("changes of Table 1 that weight norm absorbs and layer norm does not", False, tuple(others))
+    yield Trial(
+        "what weight norm alone absorbs is the re-scaling of one weight vector",
+        only == {"weight-vector-rescaling"},
+        fact=True,
     )
+    yield Trial("layer norm absorbs more of them", min(more) > max(others), fact=True)
+    yield Trial("weight norm acts on the weights alone, whatever the data are", False)
 
 
 # --- spectral norm ------------------------------------------------------------------------------------------------
@@ -136,27 +122,21 @@ def measure_pair_stretches(m: np.ndarray, seed: int) -> np.ndarray:
     return np.concatenate([weights.compute_lipschitz_ratios(m, x, y) for x, y in kinds])
 
 
-def check_lipschitz_bound(seed: int) -> Evidence:
+def check_lipschitz_bound(seed: int) -> Iterator[Trial]:
     """Measure the largest stretch of pairs of inputs by a trained layer, with the division and without."""
     pairs = [
         [measure_pair_stretches(m, each).max() for m in train_layer_matrices("dense", each)]
         for each in list_seeds(seed)
     ]
     before, most = np.transpose(pairs)
-    return Evidence(
-        [
-            expect_at_most(
-                "largest ‖f(x) − f(y)‖ / ‖x − y‖ of 2,064 pairs, behind the division", most, 1 + ROUNDING_TOLERANCE
-            ),
-            expect_at_least("the same, which no smaller number would bound", most, 1 - ROUNDING_TOLERANCE, fact=True),
-            expect_at_least(
-                "largest ‖f(x) − f(y)‖ / ‖x − y‖ of 2,064 pairs, without the division", before, 2.0, fact=True
-            ),
-        ]
-    )
+    what = "largest ‖f(x) − f(y)‖ / ‖x − y‖ of 2,064 pairs, behind the division"
+    yield expect_at_most(what, most, 1 + ROUNDING_TOLERANCE)
+    yield expect_at_least("the same, which no smaller number would bound", most, 1 - ROUNDING_TOLERANCE, fact=True)
+    what = "largest ‖f(x) − f(y)‖ / ‖x − y‖ of 2,064 pairs, without the division"
+    yield expect_at_least(what, before, 2.0, fact=True)
 
 
-def check_lower_bound(seed: int) -> Evidence:
+def check_lower_bound(seed: int) -> Iterator[Trial]:
     """Measure the least stretch of pairs by a spectrally normalized layer, and the slopes of a critic behind it."""
 
     @lru_cache(maxsize=16)
@@ -176,26 +156,14 @@ def check_lower_bound(seed: int) -> Evidence:
         seed, lambda each: measure_pair_stretches(train_layer_matrices("square", each)[1], each).min()
     )
     lost = repeat_over_seeds(seed, lambda each: _measure_null_space_stretch(train_layer_matrices("dense", each)[1]))
-    return Evidence(
-        [
-            expect_at_least("least ‖f(x) − f(y)‖ / ‖x − y‖ of 2,064 pairs, as many units as inputs", least, 0.1),
-            expect_at_least("‖f(x) − f(y)‖ / ‖x − y‖ along what a layer of fewer units maps to 0", lost, 0.1),
-            expect_equal(
-                "change by the division of the smallest singular value over the largest",
-                repeat_over_seeds(seed, left),
-                fact=True,
-            ),
-            expect_at_least(
-                "least ‖∇f‖ of a critic at 2,000 digits", repeat_over_seeds(seed, lambda each: slopes(each).min()), 0.99
-            ),
-            expect_at_most(
-                "largest ‖∇f‖ of that critic",
-                repeat_over_seeds(seed, lambda each: slopes(each).max()),
-                1 + ROUNDING_TOLERANCE,
-                fact=True,
-            ),
-        ]
-    )
+    yield expect_at_least("least ‖f(x) − f(y)‖ / ‖x − y‖ of 2,064 pairs, as many units as inputs", least, 0.1)
+    yield expect_at_least("‖f(x) − f(y)‖ / ‖x − y‖ along what a layer of fewer units maps to 0", lost, 0.1)
+    values = repeat_over_seeds(seed, left)
+    yield expect_equal("change by the division of the smallest singular value over the largest", values, fact=True)
+    values = repeat_over_seeds(seed, lambda each: slopes(each).min())
+    yield expect_at_least("least ‖∇f‖ of a critic at 2,000 digits", values, 0.99)
+    values = repeat_over_seeds(seed, lambda each: slopes(each).max())
+    yield expect_at_most("largest ‖∇f‖ of that critic", values, 1 + ROUNDING_TOLERANCE, fact=True)
 
 
 def _measure_null_space_stretch(m: np.ndarray) -> float:
@@ -206,7 +174,7 @@ def _measure_null_space_stretch(m: np.ndarray) -> float:
 # --- RMS norm -----------------------------------------------------------------------------------------------------
 
 
-def check_rms_norm(seed: int) -> Evidence:
+def check_rms_norm(seed: int) -> Iterator[Trial]:
     """Compare RMS norm with its formula and with layer norm, and measure its invariances of Table 1."""
     rms, formula = SCHEMES["rms"], SCHEMES["custom"].with_fields(None, Field.parse("own, own, own, full"))
     by_formula = repeat_over_seeds(
@@ -219,25 +187,13 @@ def check_rms_norm(seed: int) -> Evidence:
         find_cancelled_changes("layer", each) - find_cancelled_changes("rms", each) == {"weight-matrix-recentering"}
         for each in list_seeds(seed)
     )
-    return Evidence(
-        [
-            expect_equal("largest difference of x̂ from x over its root mean square along the last axis", by_formula),
-            Trial("it learns γ and no β", rms.gain is not None and rms.bias is None),
-            expect_equal(
-                "difference from layer norm over channels, where x is centred first",
-                measure_identity_gap("centred-rms", CONV_SHAPE, seed),
-            ),
-            expect_at_least(
-                "difference from layer norm over channels, where x is not centred",
-                measure_identity_gap("rms-is-layer", CONV_SHAPE, seed),
-                0.1,
-                fact=True,
-            ),
-            Trial(
-                "of the changes that layer norm absorbs, only the re-centring of the weights is lost", recentring, lost
-            ),
-        ]
-    )
+    yield expect_equal("largest difference of x̂ from x over its root mean square along the last axis", by_formula)
+    yield Trial("it learns γ and no β", rms.gain is not None and rms.bias is None)
+    values = measure_identity_gap("centred-rms", CONV_SHAPE, seed)
+    yield expect_equal("difference from layer norm over channels, where x is centred first", values)
+    values = measure_identity_gap("rms-is-layer", CONV_SHAPE, seed)
+    yield expect_at_least("difference from layer norm over channels, where x is not centred", values, 0.1, fact=True)
+    yield Trial("of the changes that layer norm absorbs, only the re-centring of the weights is lost", recentring, lost)
 
 
 def apply_tutorial_rms_norm(x: np.ndarray, eps: float = 1e-8) -> np.ndarray:
@@ -246,33 +202,19 @@ def apply_tutorial_rms_norm(x: np.ndarray, eps: float = 1e-8) -> np.ndarray:
     return x / (rms + eps)
 
 
-def check_eps_outside_root(seed: int) -> Evidence:
+def check_eps_outside_root(seed: int) -> Iterator[Trial]:
     """Compare the tutorial's class with the general form, whose ε is inside the root, at inputs of two sizes."""
 
     def gap(each: int, size: float) -> float:
         x = size * sample_normal((16, 1, 1, 32), each)
         return find_largest_difference(apply_tutorial_rms_norm(x), compute_xhat(x, SCHEMES["rms"], 1e-8)).residual
 
-    return Evidence(
-        [
-            expect_at_least(
-                "difference from ε inside the root: at inputs of about 10⁻⁴",
-                repeat_over_seeds(seed, lambda e: gap(e, 1e-4)),
-                0.1,
-            ),
-            expect_at_most(
-                "difference from ε inside the root: at inputs of about 1",
-                repeat_over_seeds(seed, lambda e: gap(e, 1.0)),
-                1e-7,
-                fact=True,
-            ),
-            expect_equal(
-                "difference of the general form from PyTorch's layer, ε = 0.01",
-                measure_torch_gap(SCHEMES["rms"], DENSE_SHAPE, 0.01, seed),
-                fact=True,
-            ),
-        ]
-    )
+    values = repeat_over_seeds(seed, lambda e: gap(e, 1e-4))
+    yield expect_at_least("difference from ε inside the root: at inputs of about 10⁻⁴", values, 0.1)
+    values = repeat_over_seeds(seed, lambda e: gap(e, 1.0))
+    yield expect_at_most("difference from ε inside the root: at inputs of about 1", values, 1e-7, fact=True)
+    values = measure_torch_gap(SCHEMES["rms"], DENSE_SHAPE, 0.01, seed)
+    yield expect_equal("difference of the general form from PyTorch's layer, ε = 0.01", values, fact=True)
 
 
 def divide_by_deviation(x: np.ndarray, eps: float) -> np.ndarray:
@@ -280,7 +222,7 @@ def divide_by_deviation(x: np.ndarray, eps: float) -> np.ndarray:
     return x / np.sqrt(x.var(-1, keepdims=True) + eps)
 
 
-def check_keras_rms_norm(seed: int) -> Evidence:
+def check_keras_rms_norm(seed: int) -> Iterator[Trial]:
     """Compare Keras's layer for RMS norm, and its former option, with the general form."""
 
     def gap(each: int, mean: float) -> float:
@@ -292,16 +234,11 @@ def check_keras_rms_norm(seed: int) -> Evidence:
 
     code = SCHEMES["rms"].keras
     option = "relative difference of LayerNormalization(rms_scaling=True) from RMS norm"
-    return Evidence(
-        [
-            Trial("the tutorial says so of the Keras of its time", True),
-            Trial(f"what this app's code for Keras 3 calls: {str(code).partition('(')[0]}", code is None),
-            expect_at_least(
-                f"{option} where the mean of x is 1", repeat_over_seeds(seed, lambda e: gap(e, 1.0)), 0.1, fact=True
-            ),
-            expect_equal(f"{option} where it is 0", repeat_over_seeds(seed, lambda e: gap(e, 0.0)), fact=True),
-        ]
-    )
+    yield Trial("the tutorial says so of the Keras of its time", True)
+    yield Trial(f"what this app's code for Keras 3 calls: {str(code).partition('(')[0]}", code is None)
+    values = repeat_over_seeds(seed, lambda e: gap(e, 1.0))
+    yield expect_at_least(f"{option} where the mean of x is 1", values, 0.1, fact=True)
+    yield expect_equal(f"{option} where it is 0", repeat_over_seeds(seed, lambda e: gap(e, 0.0)), fact=True)
 
 
 # --- divisive norm ------------------------------------------------------------------------------------------------
@@ -310,7 +247,7 @@ REN_TABLE_2 = {"batch": "full, full, full, own", "layer": "own, full, full, full
 """The ranges of Table 2 of Ren et al. 2017, over (N, H, W, C); A and B are the same."""
 
 
-def check_general_form(seed: int) -> Evidence:
+def check_general_form(seed: int) -> Iterator[Trial]:
     """Compare batch and layer norm with the general form over their ranges, and with windows that reach across."""
 
     def gap(key: str, rule: str) -> tuple[float, ...]:
@@ -320,26 +257,16 @@ def check_general_form(seed: int) -> Evidence:
             seed, lambda each: compare_schemes(SCHEMES[key], general, CONV_SHAPE, eps=0.0, seed=each).worst.residual
         )
 
-    return Evidence(
-        [
-            expect_equal(
-                "largest difference of batch norm's x̂ from the general form's with the ranges of Table 2",
-                gap("batch", "full"),
-            ),
-            expect_equal(
-                "largest difference of layer norm's x̂ from it with the ranges of Table 2", gap("layer", "full")
-            ),
-            expect_equal(
-                "largest difference of batch norm's x̂ from it with windows of radius 5", gap("batch", "window(5)")
-            ),
-            expect_equal(
-                "largest difference of layer norm's x̂ from it with windows of radius 5", gap("layer", "window(5)")
-            ),
-        ]
-    )
+    what = "largest difference of batch norm's x̂ from the general form's with the ranges of Table 2"
+    yield expect_equal(what, gap("batch", "full"))
+    yield expect_equal("largest difference of layer norm's x̂ from it with the ranges of Table 2", gap("layer", "full"))
+    values = gap("batch", "window(5)")
+    yield expect_equal("largest difference of batch norm's x̂ from it with windows of radius 5", values)
+    values = gap("layer", "window(5)")
+    yield expect_equal("largest difference of layer norm's x̂ from it with windows of radius 5", values)
 
 
-def check_divisive_saturation(seed: int) -> Evidence:
+def check_divisive_saturation(seed: int) -> Iterator[Trial]:
     """Measure the factor of divisive norm's x̂ when the contrast doubles, over ε; it is 2 where x̂ is linear."""
     steps = 10.0 ** np.arange(-4, 5)
 
@@ -349,138 +276,85 @@ def check_divisive_saturation(seed: int) -> Evidence:
         once, twice = ([compute_xhat(c * x, SCHEMES["divisive"], eps) for eps in steps] for c in (1, 2))
         return np.reshape(np.array(twice) / np.array(once), (len(steps), -1))
 
-    return Evidence(
-        [
-            expect_at_most(
-                "largest factor by which doubling the contrast multiplies x̂, at ε = 10⁻⁴",
-                repeat_over_seeds(seed, lambda e: factors(e)[0].max()),
-                1.01,
-            ),
-            expect_at_least(
-                "least factor by which doubling the contrast multiplies x̂, at ε = 10⁴",
-                repeat_over_seeds(seed, lambda e: factors(e)[-1].min()),
-                1.99,
-            ),
-            expect_at_least(
-                "least rise of this factor where ε is ten times as large",
-                repeat_over_seeds(seed, lambda e: np.diff(factors(e), axis=0).min()),
-                0.0,
-            ),
-        ]
-    )
+    values = repeat_over_seeds(seed, lambda e: factors(e)[0].max())
+    yield expect_at_most("largest factor by which doubling the contrast multiplies x̂, at ε = 10⁻⁴", values, 1.01)
+    values = repeat_over_seeds(seed, lambda e: factors(e)[-1].min())
+    yield expect_at_least("least factor by which doubling the contrast multiplies x̂, at ε = 10⁴", values, 1.99)
+    values = repeat_over_seeds(seed, lambda e: np.diff(factors(e), axis=0).min())
+    yield expect_at_least("least rise of this factor where ε is ten times as large", values, 0.0)
 
 
 CLAIMS: tuple[Claim, ...] = (
     Claim(
-        "W01",
-        ("001",),
+        "W01", ("001",), "holds", check_length_growth, "/weights?show=norm&start=1",
         short="With weight norm, each step of SGD makes v longer and so turns w less.",
         says="Weight norm trains w = g v/‖v‖, and steadies itself: a step of SGD only ever makes v longer, and the "
         "longer v is, the less a step turns w.",
         how="‖v‖ and w along 200 steps of SGD that tell two kinds of digits apart.",
-        expected="holds",
-        check=check_length_growth,
-        see="/weights?show=norm&start=1",
         condition="The gradient is at right angles to v. This holds for plain SGD, as in its paper (Salimans & Kingma "
         "2016, section 2.1). With momentum or weight decay ‖v‖ may shrink.",
     ),
     Claim(
-        "W02",
-        ("001",),
+        "W02", ("001",), "wrong", check_direction_only, "/weights?show=norm&start=1",
         says="With weight norm, SGD updates v only.",
         how="g along the same steps, and the loss at their end, with g learned and without.",
-        expected="wrong",
-        check=check_direction_only,
-        see="/weights?show=norm&start=1",
         condition="The length g is learned too. Without it, w keeps its first length (Salimans & Kingma 2016, eq. 3).",
     ),
     Claim(
-        "W03",
-        ("000",),
+        "W03", ("000",), "opinion", check_weight_or_layer, "/invariance?cell=weight.weight-vector-rescaling",
         says="There is no reason to prefer weight norm over layer norm.",
         how="The changes of Table 1 that each absorbs behind a dense layer on digits, at ε = 0.",
-        expected="opinion",
-        check=check_weight_or_layer,
-        see="/invariance?cell=weight.weight-vector-rescaling",
         condition="Each cancels changes that the other does not. Layer norm cancels more of them; which of them matter "
         "is another question.",
     ),
     Claim(
-        "S01",
-        ("001",),
+        "S01", ("001",), "holds", check_lipschitz_bound, "/weights?show=spectral&layer=dense",
         says="A dense layer divided by its largest singular value is 1-Lipschitz.",
         how="Pairs of digits, and pairs along the singular directions, before and behind a layer trained on digits.",
-        expected="holds",
-        check=check_lipschitz_bound,
-        see="/weights?show=spectral&layer=dense",
         condition="It then stretches no difference of two inputs. For a convolution it takes the largest singular "
         "value of the whole map from picture to picture, which is not that of the matrix of its filters.",
     ),
     Claim(
-        "S02",
-        ("001",),
+        "S02", ("001",), "wrong", check_lower_bound, "/weights?show=spectral&layer=square",
         short="Dividing weights by their largest singular value also bounds a layer from below.",
         says="Division by the largest singular value also bounds a layer from below (bi-Lipschitz), or makes ‖∇f‖ = 1.",
         how="The same pairs with as many units as inputs, and the slope of a critic, also normalized, behind ReLU.",
-        expected="wrong",
-        check=check_lower_bound,
-        see="/weights?show=spectral&layer=square",
         condition="It bounds from above only: small stretches stay small. The smallest stretch is divided too, and "
         "stays as small beside the largest; with fewer units than inputs it is 0. Slopes are 1 or less.",
     ),
     Claim(
-        "R01",
-        ("001",),
+        "R01", ("001",), "holds", check_rms_norm, "/identities?row=centred-rms",
         says="RMS norm divides by the root mean square: it does not centre and learns no β.",
         how="x̂ beside the formula's and beside layer norm over channels; the changes of Table 1 that both absorb.",
-        expected="holds",
-        check=check_rms_norm,
-        see="/identities?row=centred-rms",
         condition="Its formula subtracts nothing. It cancels each re-scaling that layer norm does, and no re-centring.",
     ),
     Claim(
-        "R03",
-        ("001",),
+        "R03", ("001",), "holds", check_eps_outside_root, "/?scheme=rms&eps=1e-08&tab=formula",
         says="In the tutorial's RMS norm for Keras, ε stands outside the root.",
         how="The lines of its class, ε = 10⁻⁸, beside the general form, which has ε inside as PyTorch's layer does.",
-        expected="holds",
-        check=check_eps_outside_root,
-        see="/?scheme=rms&eps=1e-08&tab=formula",
         condition="Its code adds ε after the root. It matters where the root mean square of the inputs is not far "
         "above √ε; elsewhere it cannot be seen. The view that this opens has ε inside.",
     ),
     Claim(
-        "R04",
-        ("001",),
+        "R04", ("001",), "holds-if", check_keras_rms_norm, "/?scheme=rms&tab=code&framework=keras",
         says="Keras has no RMS norm.",
         how="The layer that the app's code for Keras calls; and x / √(variance + ε), which an older option computes, "
         "beside RMS norm.",
-        expected="holds-if",
-        check=check_keras_rms_norm,
-        see="/?scheme=rms&tab=code&framework=keras",
         condition="True only until keras.layers.RMSNormalization came in 2025. It is pull request 20911 of "
         "keras-team/keras. LayerNormalization(rms_scaling=True), of 2023, is not RMS norm: it divides x by its "
         "standard deviation, which is the root mean square only where the mean is 0. The tutorial's date is not known.",
     ),
     Claim(
-        "D01",
-        ("000",),
+        "D01", ("000",), "holds", check_general_form, "/identities?row=windows-batch",
         says="Batch and layer norm are special cases of divisive normalization.",
         how="x̂ of each on random tensors, beside the general form with those ranges, ε = 0, and with wide windows.",
-        expected="holds",
-        check=check_general_form,
-        see="/identities?row=windows-batch",
         condition="Each averages over another range of the same formula.",
     ),
     Claim(
-        "D02",
-        ("000",),
+        "D02", ("000",), "holds", check_divisive_saturation, "/divisive?eps=0.01",
         says="A larger ε makes divisive normalization linear instead of saturated.",
         how="A random tensor at once and twice the contrast, for ε from 10⁻⁴ to 10⁴.",
-        expected="holds",
-        check=check_divisive_saturation,
-        see="/divisive?eps=0.01",
         condition="ε then outweighs the variance, so contrast is kept.",
     ),
-)
+)  # fmt: skip
 """The claims of this topic, in the order of the page."""

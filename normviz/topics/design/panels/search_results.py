@@ -47,7 +47,7 @@ def show(view: View, theme: str) -> None:
         _show_no_answer(demands)
         return
     st.markdown(f"### {describe_known_answers(demands)}")
-    changes = tuple(key for key in PICTURE_CHANGES if key in dict(demands.each))
+    changes = tuple(key for key in PICTURE_CHANGES if key in dict(demands.all_demands))
     is_pictured = bool(changes) and demands.layer == "conv"
     if is_pictured:
         st.html(render_picture_table(changes))

@@ -31,7 +31,7 @@ cached_judgement = st.cache_data(
 def show_answer_check(view: View, theme: str) -> None:
     """Show the task, the upload, and the verdict on each array; nothing depends on the theme."""
     task = build_exercise(view)
-    inputs = task.inputs()
+    inputs = task.make_inputs()
     left, right = st.columns([1, 1], gap="large")
     with left:
         _show_task(task, inputs)

@@ -21,7 +21,7 @@ BENT, BENT_FROM = 8, 0.02
 """Least number of elements on the bend of f: with f′ from this share to one minus this share of its maximum."""
 
 
-class Estimate(NamedTuple):
+class PointwiseEstimate(NamedTuple):
     """The scheme with the estimated α and s.
 
     Attributes:
@@ -43,7 +43,7 @@ def is_monotone(x: np.ndarray, y: np.ndarray, tolerance: float) -> bool:
 
 
 @ignore_float_warnings
-def estimate_pointwise(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: bool) -> Estimate | None:
+def estimate_pointwise(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: bool) -> PointwiseEstimate | None:
     """Estimate α and s of y = f(αx + s), or of y = γ f(αx + s) + β with γ and β by channel; None if x is constant.
 
     Gauss-Newton steps, halved until the squares fall, from the best of `INITIAL_ALPHAS`; γ and β follow by least
@@ -75,7 +75,7 @@ def estimate_pointwise(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: 
     steep = np.abs(found.slope)
     bent = int(((steep > BENT_FROM) & (steep < (1 - BENT_FROM) * steep.max())).sum()) >= BENT
     moved = (np.abs(flat * alpha + shift) * steep).reshape(x.shape)
-    return Estimate(replace(scheme, alpha=alpha, shift=None if scheme.shift is None else shift), bent, moved)
+    return PointwiseEstimate(replace(scheme, alpha=alpha, shift=None if scheme.shift is None else shift), bent, moved)
 
 
 class _FittedCurve:

@@ -32,7 +32,7 @@ class DetectorExample:
     eps: float
     along: tuple[str, ...] = ()
 
-    def arrays(self) -> dict[str, np.ndarray]:
+    def make_arrays(self) -> dict[str, np.ndarray]:
         """Return x and y in float32, from `SEED`; channels and examples differ in mean and spread."""
         rng = np.random.default_rng(SEED)
         n, _, _, c = self.shape

@@ -97,7 +97,7 @@ class FitTrial(NamedTuple):
     size: np.ndarray
     linear: np.ndarray | None = None
 
-    def part(self, channels: slice) -> "FitTrial":
+    def select_channels(self, channels: slice) -> "FitTrial":
         """Return the trial restricted to some channels."""
         xhat, lost, size = (each[..., channels] for each in (self.xhat, self.lost, self.size))
         return FitTrial(self.eps, xhat, lost, size, None if self.linear is None else self.linear[..., channels])
@@ -124,7 +124,7 @@ def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Ite
     """
     for schemes in list_candidates(x.shape):
         scheme = schemes[0]
-        if scheme.kind.divides_by_matrix and not _is_linear(x, y, scheme, dtype):
+        if scheme.count_matrices(x.shape) and not _is_linear(x, y, scheme, dtype):
             yield CandidateFit(schemes, layout, CHANNELS, ("C",))
             continue
         if scheme.function is not None:
@@ -135,7 +135,13 @@ def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Ite
         own = [] if estimated is None else list(_compute_trials(x, schemes, (estimated,), dtype))
         few = slice(0, FIRST_CHANNELS)
         first = list(
-            _fit_candidate(y[..., few], [t.part(few) for t in trials], [t.part(few) for t in own], schemes, layout)
+            _fit_candidate(
+                y[..., few],
+                [t.select_channels(few) for t in trials],
+                [t.select_channels(few) for t in own],
+                schemes,
+                layout,
+            )
         )
         if x.shape[3] > FIRST_CHANNELS and not any(fit.fits or not fit.is_decided for fit in first):
             yield min(first, key=lambda fit: fit.residual)
@@ -189,10 +195,10 @@ def _compute_trials(
         return
     size, linear = np.ones(x.shape), None if is_affine(schemes) else centre(x, field)[0]
     for eps in epsilons:
-        if scheme.kind.divides_by_matrix:
+        if result.deviation is None:
             xhat, deviation = normalize(x, scheme, eps).xhat, None
         else:
-            deviation = np.hypot(np.asarray(result.deviation), eps**0.5)
+            deviation = scheme.kind.add_eps(np.asarray(result.deviation), eps)
             wide = broadcast_statistic(deviation, field, x.shape)
             xhat = result.v / np.where(wide == 0, np.inf, wide)
         yield FitTrial(eps, xhat, bound_rounding_errors(x, deviation, scheme, name, eps), size, linear)
@@ -274,10 +280,10 @@ def _judge_fit(
 def _estimate_eps(x: np.ndarray, y: np.ndarray, scheme: Scheme) -> float | None:
     """Return ε of y = x̂ = v/√(σ² + ε), from the field with the smallest variance.
 
-    None if it cannot be estimated: a single field, fields of one variance, or a matrix that divides.
+    None if it cannot be estimated: a single field, fields of one variance, or a scheme outside the general form.
     """
     field = scheme.suppression
-    if field is None or scheme.kind.divides_by_matrix or prod(field.compute_statistics_shape(x.shape)) < 2:
+    if field is None or not scheme.is_general_form or prod(field.compute_statistics_shape(x.shape)) < 2:
         return None
     result = normalize(x, scheme, 0.0)
     square = np.asarray(result.deviation) ** 2

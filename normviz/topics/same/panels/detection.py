@@ -50,7 +50,7 @@ def show_detector(view: View) -> None:
             "Axes", list(LAYOUT_NAMES), key=PREFIX + "layout", **PERSIST_STATE, format_func=LAYOUT_NAMES.__getitem__,
             help="What the axes of both arrays are. Any: every order that has as many is tried.",
         )  # fmt: skip
-    arrays = st.session_state.get(ARRAYS_KEY) if view["try"] == OWN_FILES else EXAMPLES[view["try"]].arrays()
+    arrays = st.session_state.get(ARRAYS_KEY) if view["try"] == OWN_FILES else EXAMPLES[view["try"]].make_arrays()
     with right:
         if arrays is not None:
             _show_detection(arrays, None if view["layout"] == ANY_LAYOUT else view["layout"])
@@ -62,7 +62,7 @@ def _draw_upload() -> None:
     """Draw the upload, code that saves arrays, and the error of the last files, if any."""
     st.file_uploader(
         "arrays.npz with x and y, or x.npy and y.npy", ["npz", "npy"], accept_multiple_files=True, key=UPLOAD_KEY,
-        on_change=_take, help="Arrays only: nothing that you send is run. x is the layer's input, y its output.",
+        on_change=_take_upload, help="Arrays only: nothing that you send is run. x is the layer's input, y its output.",
     )  # fmt: skip
     st.code(SAVING_SNIPPET, wrap_lines=True)
     state = st.session_state
@@ -73,7 +73,7 @@ def _draw_upload() -> None:
         st.button("Swap x and y", on_click=_swap_arrays)
 
 
-def _take() -> None:
+def _take_upload() -> None:
     """Read the uploaded files into the session; bad files leave the arrays there unchanged."""
     state, files = st.session_state, st.session_state[UPLOAD_KEY]
     state[UPLOAD_ERROR_KEY] = None

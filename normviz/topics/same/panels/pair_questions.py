@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from normviz.core.equality import find_largest_difference, is_rounding
+from normviz.core.equality import find_largest_difference, is_within_rounding
 from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
 from normviz.core.text import format_number
@@ -56,7 +56,7 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
         if not covered:
             found = find_largest_difference(*_evaluate_both_sides(identity.key, x, view["eps"])).residual
             st.caption(
-                describe_measurement(identity, x.shape, is_rounding(found, x.dtype)),
+                describe_measurement(identity, x.shape, is_within_rounding(found, x.dtype)),
                 help=f"Largest difference of both x̂ on your tensor, relative to the largest x̂: {format_gap(found)}.",
             )
     with words, st.container(horizontal=True, vertical_alignment="bottom"):
@@ -84,7 +84,7 @@ def tabulate_differences(identities: list[Identity], x: np.ndarray, eps: float) 
     return {
         "pair": [identity.question for identity in identities],
         "residual": found,
-        "equal to rounding": [is_rounding(gap, x.dtype) for gap in found],
+        "equal to rounding": [is_within_rounding(gap, x.dtype) for gap in found],
     }
 
 

@@ -89,7 +89,7 @@ def _tabulate_accuracies(runs: Mapping[str, LearningResults], first: int) -> dic
 def _show_sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
     """Show the accuracy at the end by learning rate, and compare the best rates."""
     st.markdown("## At which learning rates do they learn?")
-    best = {name: sweep.accuracy[sweep.best] for name, sweep in sweeps.items()}
+    best = {name: sweep.accuracy[sweep.best_rate_index] for name, sweep in sweeps.items()}
     levels = {name: format_mean_percent(accuracy) for name, accuracy in best.items()}
     st.markdown(f"### At the best rate of each: {levels[PLAIN]} without batch norm, {levels[NORMED]} with it.")
     lines = []
@@ -106,7 +106,7 @@ def _show_sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
         f"Test accuracy by learning rate, mean over the seeds: {told}.",
         "22rem",
     )
-    rates = {name: typeset(RATES[sweep.best]) for name, sweep in sweeps.items()}
+    rates = {name: typeset(RATES[sweep.best_rate_index]) for name, sweep in sweeps.items()}
     difference = compare_seed_by_seed(best[NORMED], best[PLAIN])
     clear = "a clear difference" if difference.p_value <= SIGNIFICANCE_LEVEL else "no clear difference"
     st.caption(

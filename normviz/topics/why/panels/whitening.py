@@ -10,7 +10,7 @@ from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe.notation import format_latex_number
 from normviz.topics.why import state
 from normviz.topics.why.controls import draw_page_controls
-from normviz.topics.why.figures import MAX_DRAWN_POINTS, Cloud, draw_batch_ellipses, draw_cloud
+from normviz.topics.why.figures import MAX_DRAWN_POINTS, PointCloud, draw_batch_ellipses, draw_cloud
 from normviz.topics.why.whitening import (
     BATCH_COUNT,
     ELLIPSE_RADIUS,
@@ -86,8 +86,8 @@ def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) ->
     made_axes = ("principal direction 0", "principal direction 1") if view["stage"] == "pca" else axes
     outline = {OUTLINE_NAME: make_covariance_ellipse(x.mean(0), before)}
     shown = {
-        "before": Cloud(x, outline, _make_arrows(x.mean(0), reach), axes, x.mean(0), half),
-        "made": Cloud(
+        "before": PointCloud(x, outline, _make_arrows(x.mean(0), reach), axes, x.mean(0), half),
+        "made": PointCloud(
             made, {OUTLINE_NAME: make_covariance_ellipse(made.mean(0), after)} | aim,
             _make_arrows(np.zeros(2), pointing),
             made_axes, np.zeros(2), frame,

@@ -1,0 +1,89 @@
+"""Trials: the measurements of claims over several seeds, and their comparison with bounds."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from normviz.core.text import format_number
+from normviz.core.tolerances import RELATIVE_TOLERANCES
+
+SEED_COUNT = 5
+"""Number of seeds of a repeated measurement."""
+
+SEED_BOUND = 10_000
+"""Bound of all seeds, exclusive."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One measurement of a claim in one setting.
+
+    Attributes:
+        what: the measurement and its setting, in words before the numbers: "largest difference of x̂ at N = 1"; in
+            small letters but for names and symbols.
+        holds: True if the measurement agrees with the claim.
+        values: the numbers, one per seed; or one number that depends on no seed; or none.
+        fact: True for a premise of the verdict instead of the claim itself. It has to hold: for example that the
+            case is not empty, the right statement where the claim is wrong, or the condition.
+    """
+
+    what: str
+    holds: bool
+    values: tuple[float, ...] = ()
+    fact: bool = False
+
+    @property
+    def number(self) -> str:
+        """The median, and the least and the largest where they differ: "0.31 (0.28 to 0.4)"; empty without values."""
+        if not self.values:
+            return ""
+        low, middle, high = (format_number(float(each), 3) for each in np.quantile(self.values, (0, 0.5, 1)))
+        return middle if low == high else f"{middle} ({low} to {high})"
+
+    @property
+    def says(self) -> str:
+        """The measurement in a sentence without its full stop."""
+        return f"{self.what}: {self.number}" if self.values else self.what
+
+    def to_record(self) -> dict[str, Any]:
+        """Return this as plain data, for JSON."""
+        return {
+            "what": self.what,
+            "holds": bool(self.holds),
+            "fact": self.fact,
+            "values": [_replace_infinite_by_none(each) for each in self.values],
+        }
+
+
+def list_seeds(seed: int, count: int = SEED_COUNT) -> list[int]:
+    """Return `count` seeds from the first one on; 0 follows the largest seed."""
+    return [(seed + k) % SEED_BOUND for k in range(count)]
+
+
+def repeat_over_seeds(seed: int, measure: Callable[[int], float], count: int = SEED_COUNT) -> tuple[float, ...]:
+    """Return the measurements of `count` seeds, from the first one on."""
+    return tuple(float(measure(each)) for each in list_seeds(seed, count))
+
+
+def expect_equal(description: str, values: Iterable[float], fact: bool = False) -> Trial:
+    """Return a trial that holds if all relative differences are at most the rounding of float64."""
+    return expect_at_most(description, values, RELATIVE_TOLERANCES["float64"], fact)
+
+
+def expect_at_least(description: str, values: Iterable[float], minimum: float, fact: bool = False) -> Trial:
+    """Return a trial that holds if every number is at least `least`."""
+    found = tuple(values)
+    return Trial(description, all(np.isfinite(each) and each >= minimum for each in found), found, fact)
+
+
+def expect_at_most(description: str, values: Iterable[float], maximum: float, fact: bool = False) -> Trial:
+    """Return a trial that holds if every number is at most `most`."""
+    found = tuple(values)
+    return Trial(description, all(each <= maximum for each in found), found, fact)
+
+
+def _replace_infinite_by_none(value: float) -> float | None:
+    """Return a number for JSON: None if it is not finite."""
+    return float(value) if np.isfinite(value) else None
