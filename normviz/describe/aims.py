@@ -8,10 +8,10 @@ from normviz.core.fields import AXIS_NAMES, OWN, AxisNames, Field, Shape
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.normalize import ignore_float_warnings
 from normviz.core.reductions import reduce_boxes
-from normviz.core.registry import Scheme
+from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.text import join_words, typeset
 from normviz.describe.kinds import AIM_TOLERANCE, KIND_FORMULAS, is_near
-from normviz.describe.wording import find_windowed_axes, name_axes
+from normviz.describe.wording import find_windowed_axes, format_function_text, name_axes
 
 
 @ignore_float_warnings
@@ -46,7 +46,7 @@ def describe_scope(scheme: Scheme) -> str:
     >>> describe_scope(SCHEMES["rms"])
     'every position of every example alone, over all channels; no mean is subtracted'
     """
-    fields = scheme.fields[-1:] if scheme.kind.divides_by_matrix else scheme.fields
+    fields, note = scheme.kind.list_dependence_fields(scheme), KIND_FORMULAS[scheme.kind.key].note
     scopes = list(dict.fromkeys(_describe_scope(field, scheme.axes) for field in fields))
     if len(scopes) != 1:
         alone = "every element alone" if scheme.function else "nothing"
@@ -54,7 +54,7 @@ def describe_scope(scheme: Scheme) -> str:
     notes = {
         "no mean is subtracted": scheme.summation is None,
         "only the mean is subtracted": scheme.suppression is None,
-        "correlations are removed, too": scheme.kind.divides_by_matrix,
+        note: bool(note),
     }
     return "; ".join([*scopes, *(note for note, holds in notes.items() if holds)])
 
@@ -86,6 +86,33 @@ def _name_axes_by_rule(field: Field, kind: str, axes: tuple[str, ...], axis_name
         names[rows] = names[rows].replace("row", "position")
         del names[columns]
     return names
+
+
+def summarize_scheme(scheme: Scheme) -> str:
+    """Summarize how a scheme differs from similar ones: "N·H·W", "C, no mean, one γ", "− μ, ÷ σ" for weights.
+
+    The summary has the averaged axes and the omitted steps, the divisor of weights, or the function. It is empty for a
+    custom scheme and for one that computes nothing.
+    """
+    if scheme.function is not None:
+        return format_function_text(scheme)
+    if scheme.key == "custom" or not scheme.fields:
+        return ""
+    symbol = KIND_FORMULAS[scheme.kind.key].symbol
+    if scheme.is_weight_scheme:
+        divisor = symbol or ("‖w‖" if scheme.per_fan_in else "σ")
+        return f"− μ, ÷ {divisor}" if scheme.summation else f"÷ {divisor}"
+    words = {"full": "{}", "groups": "{} in groups", "window": "{} windows"}
+    rules = list(zip(scheme.axes, scheme.fields[-1].rules, strict=True))
+    over = {kind: "·".join(axis for axis, rule in rules if rule.kind == kind) for kind in words}
+    told = [text.format(over[kind]) for kind, text in words.items() if over[kind]]
+    told = [told[0], f"÷ {symbol}"] if symbol else told
+    if scheme.suppression is None:
+        return ", ".join([*told, "mean only"])
+    alike = (row for row in SCHEMES.values() if row.key != scheme.key and row.acts_on == scheme.acts_on)
+    others = any((row.summation, row.suppression) == (scheme.summation, scheme.suppression) for row in alike)
+    learned = "" if scheme.gain or not others else "no γ" if scheme.gain is None else "one γ"
+    return ", ".join(filter(None, [*told, "" if scheme.summation else "no mean", learned]))
 
 
 def _write_start(scheme: Scheme, result: NormalizationResult, threshold: float) -> str:

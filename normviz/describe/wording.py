@@ -265,32 +265,6 @@ def explain_front_scheme(schemes: Sequence[Scheme]) -> str:
     return given if behind else ""
 
 
-def summarize_scheme(scheme: Scheme) -> str:
-    """Summarize how a scheme differs from similar ones: "N·H·W", "C, no mean, one γ", "− μ, ÷ σ" for weights.
-
-    The summary has the averaged axes and the omitted steps, the divisor of weights, or the function. It is empty for a
-    custom scheme and for one that computes nothing.
-    """
-    if scheme.function is not None:
-        return format_function_text(scheme)
-    if scheme.key == "custom" or not scheme.fields:
-        return ""
-    if scheme.is_weight_scheme:
-        divisor = "σ₁" if scheme.kind.divides_by_singular_value else "‖w‖" if scheme.per_fan_in else "σ"
-        return f"− μ, ÷ {divisor}" if scheme.summation else f"÷ {divisor}"
-    words = {"full": "{}", "groups": "{} in groups", "window": "{} windows"}
-    rules = list(zip(scheme.axes, scheme.fields[-1].rules, strict=True))
-    over = {kind: "·".join(axis for axis, rule in rules if rule.kind == kind) for kind in words}
-    told = [text.format(over[kind]) for kind, text in words.items() if over[kind]]
-    told = [told[0], "÷ √Σ"] if scheme.kind.divides_by_matrix else told
-    if scheme.suppression is None:
-        return ", ".join([*told, "mean only"])
-    alike = (row for row in SCHEMES.values() if row.key != scheme.key and row.acts_on == scheme.acts_on)
-    others = any((row.summation, row.suppression) == (scheme.summation, scheme.suppression) for row in alike)
-    learned = "" if scheme.gain or not others else "no γ" if scheme.gain is None else "one γ"
-    return ", ".join(filter(None, [*told, "" if scheme.summation else "no mean", learned]))
-
-
 def format_references(scheme: Scheme) -> str:
     """Format a scheme's paper, and papers with the same fields by another name, as Markdown with links."""
     return "; also ".join(map(format_reference_link, scheme.references))

@@ -8,7 +8,7 @@ import streamlit as st
 
 from normviz.charts.curves import to_rgba
 from normviz.core.registry import SCHEMES
-from normviz.describe.wording import summarize_scheme
+from normviz.describe.aims import summarize_scheme
 
 COMMON_SCHEMES = ("batch", "layer", "instance", "group", "rms")
 """Schemes with a pill; a picker of several schemes also has one for no normalization."""

@@ -62,6 +62,11 @@ class GeneralKind(Kind):
             through = unit - _sum_over_both_fields(both, summation, suppression, shape) * inverse
         return (kept - unit * through / count_elements(suppression, shape, v)) * inverse
 
+    def compute_steepest_slope(self, scheme: "Scheme", result: NormalizationResult, eps: float) -> Array:
+        if scheme.suppression is None:
+            return array_namespace(result.v).ones((1,) * 4)
+        return broadcast_statistic(invert(result.deviation), scheme.suppression, result.v.shape)
+
 
 def _differentiate_division(g: Array, result: NormalizationResult, field: Field) -> tuple[Array, Array]:
     """Compute ∂l/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂l/∂ε = -½ Σ g·v/σ³."""

@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+import numpy as np
 from array_api_compat import array_namespace
 
 from normviz.core.arrays import Array, get_device
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import CHANNEL_FIELD, FULL, MAX_WINDOW_ELEMENTS, Field, Shape
+from normviz.core.fields import CHANNEL_FIELD, FULL, MAX_WINDOW_ELEMENTS, Field, Index, Shape
 from normviz.core.kinds.base import Kind, NormalizationResult
 from normviz.core.kinds.general import GENERAL
+from normviz.core.reductions import broadcast_statistic
 
 if TYPE_CHECKING:
     from normviz.core.scheme import Scheme
@@ -35,7 +37,6 @@ class WhiteningKind(Kind):
     key: ClassVar[str] = "whitening"
     statistic: ClassVar[str] = "covariance matrix"
     decomposes: ClassVar[bool] = True
-    divides_by_matrix: ClassVar[bool] = True
 
     def normalize(self, scheme: "Scheme", v: Array, eps: float) -> tuple[Array | None, Array]:
         return None, whiten(v, scheme.count_matrices(v.shape[-4:]), eps)
@@ -48,6 +49,22 @@ class WhiteningKind(Kind):
     def differentiate_diagonally(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
         return compute_whitening_diagonal(result.v, scheme.count_matrices(result.v.shape[-4:]), eps)
 
+    def compute_steepest_slope(self, scheme: "Scheme", result: NormalizationResult, eps: float) -> Array:
+        slope = compute_steepest_slope(result.v, scheme.count_matrices(result.v.shape[-4:]), eps)
+        return broadcast_statistic(slope, scheme.fields[-1], result.v.shape)
+
+    def apply_constant_divisor(self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float) -> Array:
+        return apply_inverse_power(g, result.v, scheme.count_matrices(result.v.shape[-4:]), eps)
+
+    def split_element(
+        self, scheme: "Scheme", result: NormalizationResult, index: Index
+    ) -> list[tuple[float, float, float]]:
+        """Split x̂ along the eigenvectors of Σ."""
+        position = int(np.ravel_multi_index(index[:-1], result.v.shape[:-1]))
+        parts, roots = project_on_eigenvectors(result.v, scheme.count_matrices(result.v.shape), position, index[-1])
+        each = zip(parts.tolist(), roots.tolist(), strict=True)
+        return [(part, root, part / root if root else 0.0) for part, root in each]
+
     def check(self, scheme: "Scheme", shape: Shape, limit: int = MAX_WINDOW_ELEMENTS) -> None:
         super().check(scheme, shape, limit)
         rules = () if scheme.suppression is None else scheme.suppression.rules
@@ -59,6 +76,9 @@ class WhiteningKind(Kind):
 
     def count_matrices(self, scheme: "Scheme", shape: Shape) -> int:
         return 0 if scheme.suppression is None else scheme.suppression.rules[-1].count_statistics(shape[-1])
+
+    def list_dependence_fields(self, scheme: "Scheme") -> tuple[Field, ...]:
+        return scheme.fields[-1:]
 
     def find_divisor_field(self, scheme: "Scheme") -> Field:
         return scheme.fields[0]

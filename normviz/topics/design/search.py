@@ -300,7 +300,7 @@ def _is_step(scheme: Scheme, layer: str) -> bool:
     """Return True if x̂ is more than zeros and signs, as it is unless a field holds a single element or a pair."""
     shape = CONDITION_SHAPES[layer]
     return scheme.activation_part is None or (
-        not scheme.kind.divides_by_matrix and explain_degeneracy(scheme, shape, 0.0) is None
+        not scheme.kind.decomposes and explain_degeneracy(scheme, shape, 0.0) is None
     )
 
 

@@ -256,15 +256,8 @@ def _format_points(difference: MeanDifference, sign: int) -> str:
     return f"{difference.text(100)} points" if sign else "no clear number of points"
 
 
-EXPERIMENT = Experiment(
-    key="leak", title="A leak in the batch", claims=("B10",),
-    question="Can labels leak through the batch?",
-    claim="“… the intra-batch communication among samples (caused by BN) leaks information”; shuffling “effectively "
-    "tackles the cheating issue” (He et al. 2020, MoCo, arXiv 1911.05722, section 3.3).",
-    about=lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; batches of "
-                          f"{DIGIT_CLASSES} groups, each of "
-    f"{setting.group - 1} digits of one class and one blank picture, normalized by group.",
-    setting=Setting, parts=parts, report=report,
-    why="In the first layer a blank picture becomes −μ/σ of its group, which tells the mean of its companions. Running "
-    "averages are over all classes and tell nothing.",
+EXPERIMENT = Experiment.of(
+    "leak", Setting, parts, report,
+    lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; batches of {DIGIT_CLASSES} "
+    f"groups, each of {setting.group - 1} digits of one class and one blank picture, normalized by group.",
 )  # fmt: skip

@@ -224,14 +224,8 @@ def _tabulate(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]
     return tabulate(rows)
 
 
-EXPERIMENT = Experiment(
-    key="convolution", title="Convolutions", claims=("L09", "B16"),
-    question="Why does layer norm help CNNs less?",
-    claim="“Layer normalization offers a speedup over the baseline model without normalization, but batch "
-    "normalization outperforms the other methods”, perhaps as units near the border “are rarely turned on” (Ba et al. "
-    "2016, section 6.7).",
-    about=lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 "
-                          f"pixels; with zeros "
-    "around the picture, or without.",
-    setting=Setting, parts=parts, report=report,
+EXPERIMENT = Experiment.of(
+    "convolution", Setting, parts, report,
+    lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 pixels; with "
+    "zeros around the picture, or without.",
 )  # fmt: skip

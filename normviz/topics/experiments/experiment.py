@@ -8,7 +8,7 @@ finished job.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from shlex import quote
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Shape, find_divisors
@@ -24,41 +24,36 @@ from normviz.core.settings import (
     real,
     value,
 )
-from normviz.describe.seeds import COMPARISON_RULES
 from normviz.jobs.results import Part, Results
+from normviz.topics.experiments.experiment_texts import EXPERIMENT_TEXTS, ExperimentText
 from normviz.topics.experiments.reports import Report
 from normviz.train.setting import DEVICES
 
 
-@dataclass(frozen=True)
-class Experiment:
+@dataclass(frozen=True, kw_only=True)
+class Experiment(ExperimentText):
     """One experiment: its texts, its setting, its jobs and its report.
 
     Attributes:
-        key: its name in links and on the command line.
-        title: its title on the page.
-        question: the question that it answers.
-        claims: ids of the claims that it tests.
-        claim: the claim in a sentence, with its source.
-        about: (setting) -> the data and the network, in a line.
-        rules: the rules of the comparison; by default, learning rates are chosen on validation digits.
-        why: the explanation of the verdict, in a sentence that holds for every setting.
         setting: a frozen dataclass of declarations, `Setting` or one built on it; it raises InvalidInput.
         parts: (setting) -> its jobs.
         report: (setting, results) -> the report; also of some results, or none.
+        about: (setting) -> the data and the network, in a line.
     """
 
-    key: str
-    title: str
-    question: str
-    claims: Sequence[str]
-    claim: str
-    about: Callable[[Any], str]
     setting: type[Any]
     parts: Callable[[Any], Sequence[Part]]
     report: Callable[[Any, Results], Report]
-    rules: str = COMPARISON_RULES
-    why: str = ""
+    about: Callable[[Any], str]
+
+    @classmethod
+    def of(
+        cls, key: str, setting: type[Any], parts: Callable[[Any], Sequence[Part]],
+        report: Callable[[Any, Results], Report], about: Callable[[Any], str], **texts: str,
+    ) -> Self:  # fmt: skip
+        """Return the experiment with the texts of a key; `texts` replaces some of them."""
+        given = {**vars(EXPERIMENT_TEXTS[key]), **texts}
+        return cls(**given, setting=setting, parts=parts, report=report, about=about)
 
     def seconds(self, setting: Any) -> float:
         """Return the expected seconds of all jobs on one core of the reference machine."""
@@ -80,7 +75,7 @@ class Setting:
     """Settings of every experiment: the seeds of the networks, and the device."""
 
     seeds: int = integer(
-        8, 2, 16, label="Networks of each kind", help="Each from a seed of its own. Bands are 95% intervals."
+        8, 2, 16, label="Networks of each kind", help="Each from a seed of its own. Bands are 95% confidence intervals."
     )
     seed: int = integer(0, 0, 9999, label="First seed")
     device: str = choice("auto", DEVICES, label="Train on")

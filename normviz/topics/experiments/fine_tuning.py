@@ -306,16 +306,8 @@ def _tabulate(setting: Setting, results_by_task: Mapping[str, Mapping[str, Array
     return tabulate(rows)
 
 
-EXPERIMENT = Experiment(
-    key="fine-tuning", title="Fine-tuning with batch norm", claims=("B03", "B10", "L03"),
-    question="What of a frozen batch norm still moves?",
-    claim="Frozen parameters do not freeze batch norm: “during training this layer keeps running estimates” (PyTorch's "
-    "documentation of BatchNorm1d). Evaluation mode does: it “is simply a linear transform” (Ioffe & Szegedy 2015, "
-    "section 3.1).",
-    about=lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)} with batch norm; then "
-                          f"tuned to {setting.examples} "
-    f"examples: {TASK_NAMES[setting.task].lower()}.",
-    setting=Setting, parts=parts, report=report,
-    why="In training mode every batch updates the running averages, even if no parameter learns. In evaluation mode "
-    "batch norm only reads them.",
+EXPERIMENT = Experiment.of(
+    "fine-tuning", Setting, parts, report,
+    lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)} with batch norm; then tuned to "
+    f"{setting.examples} examples: {TASK_NAMES[setting.task].lower()}.",
 )  # fmt: skip

@@ -11,7 +11,6 @@ from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.settings import integer, real
 from normviz.core.text import join_words, typeset
 from normviz.describe.seeds import (
-    COMPARISON_NOTE,
     choose_learning_rate,
     compare_seed_by_seed,
     find_clear_signs,
@@ -280,17 +279,8 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     )
 
 
-EXPERIMENT = Experiment(
-    key="gan", title="Modes of a GAN", claims=("S03",),
-    question="Does spectral norm stop mode collapse?",
-    claim="Spectral normalization serves “to stabilize the training of the discriminator” of a GAN (Miyato et al. "
-    "2018, abstract). A tutorial says that it was introduced against mode collapse.",
-    about=lambda _: f"Points from {MODES} Gaussians on a ring; a generator and a discriminator, each with "
+EXPERIMENT = Experiment.of(
+    "gan", Setting, parts, report,
+    lambda _: f"Points from {MODES} Gaussians on a ring; a generator and a discriminator, each with "
     f"{describe_hidden_layers((WIDTH, WIDTH))}.",
-    setting=Setting, parts=parts, report=report,
-    why="Spectral norm bounds the slope of the discriminator. So several of its steps do not carry it far ahead of "
-    "the generator.",
-    rules=f"{COMPARISON_NOTE} Learning rates are chosen for each scheme by 1000 samples of its generators; 1000 "
-          f"other samples "
-    "of the same generators are counted. Networks without normalization and with spectral norm have no γ.",
 )  # fmt: skip

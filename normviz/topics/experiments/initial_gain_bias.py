@@ -248,15 +248,8 @@ def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) ->
     return Verdict(word, " ".join(texts), condition)
 
 
-EXPERIMENT = Experiment(
-    key="start", title="First gain and bias", claims=("F04",),
-    question="Do the first values of gain and bias matter?",
-    claim="The first values of gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization of the "
-    "gains and bias matter?”).",
-    about=lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}, ReLU(γ x̂ + β); "
-                    f"{len(FIRST_GAINS) * len(FIRST_BIASES)} pairs of first "
-    "γ and β, the same for all units.",
-    setting=Setting, parts=parts, report=report,
-    why="A small γ makes the inputs of the next layer small, and a ReLU whose β is far below 0 passes no gradient. "
-    "Training corrects milder values.",
+EXPERIMENT = Experiment.of(
+    "start", Setting, parts, report,
+    lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}, ReLU(γ x̂ + β); "
+    f"{len(FIRST_GAINS) * len(FIRST_BIASES)} pairs of first γ and β, the same for all units.",
 )  # fmt: skip

@@ -14,7 +14,7 @@ from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_cl
 from normviz.jobs.results import Results
 from normviz.topics.experiments.dense_grid import DenseGrid
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes, describe_hidden_layers
-from normviz.topics.experiments.grid_outcome import GridOutcome, draw_outcomes, find_outcomes
+from normviz.topics.experiments.grid_outcome import GridOutcome, describe_undertraining, draw_outcomes, find_outcomes
 from normviz.topics.experiments.reports import (
     FigureSpec,
     HeatMap,
@@ -206,7 +206,7 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[int, Outcome]) -> Verdic
     ]
     says = (
         f"The largest rate that trains: {'; '.join(said)}. Test error at the best rate: "
-        f"{_format_test_errors([plain, *others])}."
+        f"{_format_test_errors([plain, *others])}.{describe_undertraining([plain, *others])}"
     )
     keys = [setting.rows[k].key for k in ended_outcomes if setting.rows[k].key != "none"]
     # The claim is on batch norm. Without batch norm in the comparison, all schemes count.
@@ -233,13 +233,8 @@ def _describe_gain(outcome: Outcome, gain: MeanDifference, sign: int, plain: Out
     return f"{_describe_largest_rate(outcome)} ({times})"
 
 
-EXPERIMENT = Experiment(
-    key="learning-rate", title="Learning rate", claims=("B09",),
-    question="Which schemes allow high learning rates?",
-    claim="“Batch Normalization enables higher learning rates” (Ioffe & Szegedy 2015, section 3.3).",
-    about=lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; "
+EXPERIMENT = Experiment.of(
+    "learning-rate", Setting, parts, report,
+    lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; "
     f"{len(RATES_BY_OPTIMIZER[setting.optimizer])} learning rates.",
-    setting=Setting, parts=parts, report=report,
-    why="The larger the weights in front of batch norm, the smaller their gradient (Ioffe & Szegedy 2015, section "
-    "3.3). So a step that was too large is followed by smaller ones.",
 )  # fmt: skip

@@ -300,15 +300,8 @@ def _tabulate(setting: Setting, runs: SequenceOutcomes) -> dict[str, list[Any]]:
     return table
 
 
-EXPERIMENT = Experiment(
-    key="recurrent", title="Recurrent networks", claims=("B15", "L02"),
-    question="Does normalization work on sequences?",
-    claim="“Batch normalization cannot be used on time sequence data” (a tutorial on layer norm). Layer norm “results "
-    "in much more stable hidden-to-hidden dynamics” (Ba et al. 2016, section 3.1).",
-    about=lambda setting: f"{DIGITS_DESCRIPTION}, read {setting.inputs} pixels a step; a recurrent layer of "
-                          f"{STATE_UNITS} tanh units, "
-    "normalized with statistics of each step.",
-    setting=Setting, parts=parts, report=report,
-    why="At a small ε, normalization cancels the scale of the weights, but γ scales the sum again at every step. Batch "
-    "norm has no statistics for steps beyond those of the training.",
+EXPERIMENT = Experiment.of(
+    "recurrent", Setting, parts, report,
+    lambda setting: f"{DIGITS_DESCRIPTION}, read {setting.inputs} pixels a step; a recurrent layer of {STATE_UNITS} "
+    "tanh units, normalized with statistics of each step.",
 )  # fmt: skip

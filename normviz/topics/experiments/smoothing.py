@@ -280,15 +280,9 @@ def _format_change(change: MeanDifference, effect: str) -> str:
     return "no clear change" if effect == "unclear" else f"{change.text(100)} points"
 
 
-EXPERIMENT = Experiment(
-    key="smoothing", title="Learned smoothing", claims=("D03", "D04"),
-    question="Do a learned ε and an L1 term help?",
-    claim="“… a small modification to these normalization schemes, in conjunction with a sparse regularizer on the "
-    "activations, leads to significant benefits over standard normalization techniques” (Ren et al. 2017, arXiv "
-    "1611.04520, abstract).",
-    about=lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}; "
-                          f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; "
-    "ε = s² fixed or learned, with an L1 term of the centred inputs or without.",
-    setting=Setting, parts=parts, report=report,
-    why="A large ε keeps a layer from amplifying small inputs. How far training moves ε depends on the learning rate.",
+EXPERIMENT = Experiment.of(
+    "smoothing", Setting, parts, report,
+    lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}; "
+    f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; ε = s² fixed or learned, with an L1 term of the "
+    "centred inputs or without.",
 )  # fmt: skip

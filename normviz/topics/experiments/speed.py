@@ -93,7 +93,7 @@ class Part:
         each = len(self.rows) * (3e-3 + 3e-8 * elements)
         for row in self.rows:
             scheme = row.scheme
-            if scheme.kind.divides_by_matrix:
+            if scheme.count_matrices(self.shape):
                 each += 0.01 + 2e-7 * elements + 1.5e-9 * channels**3
             elif any(field.windowed_axes for field in scheme.fields):
                 each += 3e-7 * elements
@@ -328,18 +328,12 @@ def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Ver
     )
 
 
-EXPERIMENT = Experiment(
-    key="speed", title="Speed", claims=("R02",),
-    question="Is RMS norm faster than layer norm?",
-    claim="RMS norm is “computationally simpler and thus more efficient than” layer norm (Zhang & Sennrich 2019, "
-    "abstract).",
-    about=lambda setting: f"Random tensors (N, {SIDE}, {SIDE}, {setting.channels}), N = {join_words(EXAMPLES, 'and')}, "
+EXPERIMENT = Experiment.of(
+    "speed", Setting, parts, report,
+    lambda setting: f"Random tensors (N, {SIDE}, {SIDE}, {setting.channels}), N = {join_words(EXAMPLES, 'and')}, "
     "timed on this machine; no network is trained.",
-    setting=Setting, parts=parts, report=report,
-    why="RMS norm computes and subtracts no mean. Yet a layer that runs as one fused operation may be faster than one "
-    "that runs as several.",
     rules="Ratios are geometric means over the rounds with 95% intervals (Student's t on logarithms). In each round "
-    f"everything is timed {TIMING_REPEATS} times in turn, and the shortest times count, so that both schemes "
-    f"meet the same load. A difference is called clear where Holm's correction for the number of comparisons rejects "
-    f"chance at 5%.",
+    f"everything is timed {TIMING_REPEATS} times in turn, and the shortest times count, so that both schemes meet the "
+    "same load. A difference is called clear where Holm's correction for the number of comparisons rejects chance at "
+    "5%.",
 )  # fmt: skip

@@ -251,15 +251,8 @@ def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) ->
     return Verdict(word, says, condition)
 
 
-EXPERIMENT = Experiment(
-    key="repair", title="Repair at test time", claims=(),
-    question="Can new statistics repair a network?",
-    claim="“By modulating the statistics in all Batch Normalization layers across the network, our approach achieves "
-    "deep adaptation effect for domain adaptation tasks” (Li et al. 2016, AdaBN, arXiv 1603.04779, abstract).",
-    about=lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Test pictures: "
-                          f"{SHIFT_NAMES[setting.shift].lower()}. No "
-    "weight changes, only batch norm's mean and variance.",
-    setting=Setting, parts=parts, report=report,
-    why="Brightness and contrast shift and scale the inputs of a layer. The mean and the variance of the shifted data "
-    "cancel this; those of the training data do not. Ink that is clipped stays lost.",
+EXPERIMENT = Experiment.of(
+    "repair", Setting, parts, report,
+    lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Test pictures: "
+    f"{SHIFT_NAMES[setting.shift].lower()}. No weight changes, only batch norm's mean and variance.",
 )  # fmt: skip

@@ -338,21 +338,8 @@ def _describe_outcome(setting: Setting, row: SchemeSpec, found: Outcome, is_clea
     )
 
 
-EXPERIMENT = Experiment(
-    key="weight-decay", title="Weight decay and batch norm", claims=("B11",),
-    question="Does weight decay work with batch norm?",
-    claim="“… L2 regularization has no regularizing effect when combined with normalization. Instead, regularization "
-    "has an influence on the scale of weights, and thereby on the effective learning rate” (van Laarhoven 2017, arXiv "
-    "1706.05350, abstract).",
-    about=lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Three twins: weight decay, "
-                    f"none, and none with the learning "
-    "rate that gives the same η/‖W‖².",
-    setting=Setting, parts=parts, report=report,
-    rules="Numbers are means over the seeds with 95% intervals (Student's t), of gaps and rates those of their "
-    "logarithms. Twins start from the same weights and see the same batches. A gap is the largest of all steps, and "
-    "“equal” holds for every seed. A difference is called clear where Holm's correction for the number of schemes "
-    "rejects chance at 5%. Nothing is chosen: all twins have the learning rate of the setting, or the one that follows "
-    "from it.",
-    why="A layer that is invariant to the length of its weights computes the same function with weights w and w/c. So "
-    "shorter weights only make the steps longer, relative to them.",
+EXPERIMENT = Experiment.of(
+    "weight-decay", Setting, parts, report,
+    lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Three twins: weight decay, none, and "
+    "none with the learning rate that gives the same η/‖W‖².",
 )  # fmt: skip

@@ -25,7 +25,7 @@ class JacobianBlocks(NamedTuple):
 
 def find_jacobian_blocks(scheme: Scheme, shape: Shape) -> JacobianBlocks:
     """Order the elements by the statistic that they share; under overlapping windows, in the order of memory."""
-    fields = [field.simplify(shape) for field in scheme.fields]
+    fields = [field.simplify(shape) for field in scheme.kind.list_dependence_fields(scheme)]
     count = int(np.prod(shape))
     if not fields:
         return JacobianBlocks(np.arange(count), np.arange(count + 1), True)
@@ -33,9 +33,7 @@ def find_jacobian_blocks(scheme: Scheme, shape: Shape) -> JacobianBlocks:
     keys = _index_statistics(field, shape)
     order = np.argsort(keys, kind="stable")
     edges = np.flatnonzero(np.diff(keys[order], prepend=-1, append=count))
-    return JacobianBlocks(
-        order, edges, (len(set(fields)) == 1 or scheme.kind.divides_by_matrix) and not fields[-1].windowed_axes
-    )
+    return JacobianBlocks(order, edges, len(set(fields)) == 1 and not fields[-1].windowed_axes)
 
 
 def _index_statistics(field: Field, shape: Shape) -> np.ndarray:

@@ -70,8 +70,8 @@ def _generate_tensor_mistakes(case: HomeworkCase, name: str) -> MistakeCandidate
     """Yield the result of each mistake, as a tensor or a parameter; the more common mistake first."""
     if name in ("dgamma", "dbeta"):
         yield ("swapped",), case.right["dbeta" if name == "dgamma" else "dgamma"]
-    if case.scheme.kind.divides_by_singular_value:
-        yield from _generate_spectral_mistakes(case, name)
+    if not case.scheme.is_general_form and case.normalized.deviation is not None:
+        yield from _generate_divisor_mistakes(case, name)
     if case.scheme.is_general_form and name != "dbeta":
         yield from _generate_general_form_mistakes(case, name)
     yield from _generate_any_scheme_mistakes(case, name)
@@ -146,8 +146,8 @@ def _generate_running_mistakes(case: HomeworkCase, name: str) -> MistakeCandidat
                 yield ("running-statistics",), next(_generate_array_variants(name, task, way, steps))[1]
 
 
-def _generate_spectral_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield the mistakes with spectral norm, which is not of the general form."""
+def _generate_divisor_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
+    """Yield the mistakes with a divisor other than a root mean square, as that of spectral norm."""
     task, xhat = case.task, case.normalized.xhat
     sigma = np.asarray(case.normalized.deviation)
     if name == "out":

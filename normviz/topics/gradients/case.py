@@ -8,7 +8,6 @@ import numpy as np
 
 from normviz.core.backward import compute_gradients
 from normviz.core.errors import InvalidInput
-from normviz.core.kinds.whitening import compute_steepest_slope
 from normviz.core.layouts import parse_layout
 from normviz.core.normalize import normalize
 from normviz.core.reductions import apply_transposed_average, broadcast_statistic, reduce_boxes
@@ -131,14 +130,6 @@ class HomeworkCase:
             right |= {"dx": found.dx, "dgamma": found.dgain, "dbeta": found.dbias}
         return right
 
-    def _compute_inverse(self) -> np.ndarray:
-        """Return 1/σ of every field; with whitening, the largest factor of the matrix times its number of rows."""
-        task, scheme = self.task, self.scheme
-        if scheme.kind.divides_by_matrix:
-            groups = scheme.count_matrices(task.x.shape)
-            return compute_steepest_slope(self.normalized.v, groups, self.eps) * (task.x.shape[-1] // groups)
-        return scheme.compute_scale(task.x.shape) / np.asarray(self.normalized.deviation)
-
     def _compute_tolerances(self) -> tuple[dict[str, np.ndarray], float]:
         """Return `allowed` and `condition`.
 
@@ -149,9 +140,10 @@ class HomeworkCase:
         longest = 1
         r = np.full_like(xhat, max(scheme.alpha, 1.0) if scheme.function else 1.0)
         if scheme.suppression is not None:
-            r = np.broadcast_to(
-                broadcast_statistic(self._compute_inverse(), scheme.suppression, xhat.shape), xhat.shape
-            )
+            slope = scheme.kind.compute_steepest_slope(scheme, self.normalized, self.eps)
+            matrices = scheme.count_matrices(xhat.shape)
+            terms = xhat.shape[-1] // matrices if matrices else 1  # of v in one x̂
+            r = np.broadcast_to(slope * (scheme.compute_scale(xhat.shape) * terms), xhat.shape)
         for field in scheme.fields:
             most = (
                 broadcast_statistic(

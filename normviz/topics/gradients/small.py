@@ -7,9 +7,7 @@ import numpy as np
 
 from normviz.core.backward import Gradients, compute_gradients
 from normviz.core.fields import Shape
-from normviz.core.kinds.whitening import apply_inverse_power, compute_steepest_slope
 from normviz.core.normalize import ignore_float_warnings, normalize
-from normviz.core.reductions import broadcast_statistic
 from normviz.core.registry import Scheme
 from normviz.data.samples import sample_uneven
 
@@ -58,13 +56,7 @@ def compare_gradients(scheme: Scheme, tensors: SmallTensors, eps: float) -> Grad
     """Compute the gradients both ways; the tensors for the differences of ∂l/∂x are stacked."""
     x, dy, gain, bias = tensors
     result = normalize(x, scheme, eps)
-    inverse = np.full(x.shape, scheme.alpha if scheme.function else 1.0)
-    if scheme.kind.divides_by_matrix and scheme.suppression is not None:
-        least = compute_steepest_slope(result.v, scheme.count_matrices(x.shape), eps)
-        inverse = np.broadcast_to(broadcast_statistic(least, scheme.suppression, x.shape), x.shape)
-    elif scheme.suppression is not None:
-        root = np.broadcast_to(broadcast_statistic(result.deviation, scheme.suppression, x.shape), x.shape)
-        inverse = np.divide(1.0, root, out=np.zeros(x.shape), where=root != 0)
+    inverse = np.broadcast_to(scheme.kind.compute_steepest_slope(scheme, result, eps), x.shape)
 
     def loss(stack: np.ndarray, eps: float = eps) -> np.ndarray:
         return np.sum(dy * gain * normalize(stack, scheme, eps).xhat, axis=(-4, -3, -2, -1))
@@ -84,9 +76,7 @@ def compare_gradients(scheme: Scheme, tensors: SmallTensors, eps: float) -> Grad
         near = [float(loss(x, eps + k * h)) for k in range(3)]
         found["deps"] = np.array((4 * near[1] - near[2] - 3 * near[0]) / (2 * h))
     exact = compute_gradients(x, dy, scheme, eps, gain, bias)
-    held = exact.dxhat * inverse * scheme.compute_scale(x.shape)
-    if scheme.kind.divides_by_matrix:
-        held = apply_inverse_power(exact.dxhat, result.v, scheme.count_matrices(x.shape), eps)
+    held = scheme.kind.apply_constant_divisor(scheme, result, exact.dxhat, eps) * scheme.compute_scale(x.shape)
     frozen = float(np.abs(held).max())
     return GradientComparison(exact, found, frozen or 1.0)
 

@@ -17,9 +17,6 @@ from normviz.describe.aims import name_field
 from normviz.describe.mathml import convert_to_mathml
 from normviz.ui.link import View
 
-TYPICAL_MAX = 3.0
-"""Normalized value of the strongest colour, in root mean squares; larger values are rare."""
-
 
 def build_element_data(
     view: View, bound: wording.BoundScheme, x: np.ndarray, result: NormalizationResult, affine: tuple[float, ...],
@@ -101,7 +98,7 @@ def describe_equal_schemes(scheme: Scheme, shape: tuple[int, ...]) -> str:
     """
     same = find_equal_schemes(scheme, shape) if scheme.has_effect or scheme.weight else []
     # Whitening of single channels, or one group of all channels, adds nothing to the scheme itself.
-    news = [other for other in same if scheme.kind.divides_by_matrix or not other.kind.divides_by_matrix]
+    news = [other for other in same if scheme.count_matrices(shape) or not other.count_matrices(shape)]
     twins = [wording.format_scheme_name(other) for other in news if other.parameters.get("groups") != 1]
     hat = f"{scheme.symbol}̂"
     # Without a step of its own, the scheme equals the weight scheme in front of it.
@@ -140,10 +137,8 @@ def _list_pictures(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -
     largest = _find_largest_finite(x)
     pictures = [{"name": "x", "title": symbol, "largest": largest}]
     if scheme.has_xhat:
-        usual = (
-            1.0 if scheme.function else TYPICAL_MAX * scheme.compute_scale(x.shape)
-        )  # a function's values are bounded by 1
-        after = _find_largest_finite(result.xhat) if scheme.kind.divides_by_singular_value else usual
+        usual = scheme.kind.usual_max
+        after = _find_largest_finite(result.xhat) if usual is None else usual * scheme.compute_scale(x.shape)
         pictures.append({"name": "xhat", "title": f"{symbol}̂", "largest": after})
     elif scheme.summation is not None:
         pictures.append({"name": "v", "title": "v", "largest": largest})

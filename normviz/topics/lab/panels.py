@@ -16,14 +16,14 @@ from normviz.core.registry import Scheme
 from normviz.core.statistics import (
     build_statistics_table,
     compute_covariances,
-    compute_saturation,
-    compute_whitened_saturation,
+    compute_split_saturation,
     estimate_rounding,
 )
 from normviz.core.text import format_number
 from normviz.data.output import encode_npy
 from normviz.describe import notation, snippets, wording
 from normviz.describe.aims import describe_aim
+from normviz.describe.kinds import KIND_FORMULAS
 from normviz.describe.parameters import list_parameter_shapes, warn_about_keras_axis
 from normviz.topics.lab.element_data import build_element_data, describe_equal_schemes
 from normviz.topics.lab.figures import draw_histograms
@@ -54,9 +54,9 @@ def describe_non_finite(scheme: Scheme, x: np.ndarray, result: NormalizationResu
     text = f"{wording.pluralize(wrong, 'element')} of your data {'is' if wrong == 1 else 'are'} NaN or infinite. "
     if scheme.field is not None:
         table = build_statistics_table(x, scheme, result)
-        of_each = table["divisor" if "divisor" in table else "mean"]
-        if scheme.kind.divides_by_matrix:
-            of_each = split_into_groups(result.xhat, scheme.count_matrices(x.shape)).sum((-2, -1))
+        of_each, matrices = table["divisor" if "divisor" in table else "mean"], scheme.count_matrices(x.shape)
+        if matrices:
+            of_each = split_into_groups(result.xhat, matrices).sum((-2, -1))
         spoilt = sum(~np.isfinite(of_each))
         text += (
             f"A statistic is NaN or infinite as soon as one element of its field is: {spoilt:,} of "
@@ -94,7 +94,7 @@ def show_lab_statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResu
     if scheme.suppression is not None and result.deviation is not None:
         divisor = result.deviation / scheme.compute_scale(x.shape)
         kinds["divisor"] = _make_statistics_map("divisor", divisor, scheme, scheme.suppression, view["focus"], x.shape)
-    elif scheme.kind.divides_by_matrix and x.shape[-1] ** 2 <= MAX_DRAWN_ELEMENTS:
+    elif scheme.count_matrices(x.shape) and x.shape[-1] ** 2 <= MAX_DRAWN_ELEMENTS:
         kinds["divisor"] = _make_covariance_map(scheme, result.v, view["focus"][-1])
     left, right = st.columns(2)
     with left:
@@ -190,17 +190,12 @@ def show_response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float
     if scheme.eps is None:
         st.write("What divides here has no ε: x̂ does not depend on the contrast.")
         return
-    one = (
-        compute_whitened_saturation(x, scheme, focus)
-        if scheme.kind.divides_by_matrix
-        else compute_saturation(x, scheme, focus)
-    )
-    show_response_chart(one, eps, theme)
-    square = "the variance along an eigenvector of Σ" if scheme.kind.divides_by_matrix else "E_B[v²]"
-    part = "that part of x̂" if scheme.kind.divides_by_matrix else "x̂"
+    show_response_chart(compute_split_saturation(x, scheme, focus), eps, theme)
+    formulas = KIND_FORMULAS[scheme.kind.key]
     st.caption(
-        f"Where c² · {square} is small beside ε, {part} grows with the contrast; beyond, it is saturated, and the "
-        "contrast is normalized away. ε = 0 saturates at once. The dotted line is the tensor as it is, c = 1."
+        f"Where c² · {formulas.square} is small beside ε, {formulas.response} grows with the contrast; beyond, it is "
+        "saturated, and the contrast is normalized away. ε = 0 saturates at once. The dotted line is the tensor as it "
+        "is, c = 1."
     )
 
 

@@ -8,7 +8,7 @@ from normviz.core.text import capitalize_first, typeset
 from normviz.core.theory import name_spanned_axes
 from normviz.core.transformations import PAPER_TABLE, Transformation
 from normviz.describe.aims import name_field
-from normviz.describe.wording import summarize_scheme as menu_hint
+from normviz.describe.aims import summarize_scheme as menu_hint
 from normviz.topics.table1.table import Cell
 from normviz.train.problem import MAX_PICTURED
 from normviz.train.setting import Setting

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from normviz.core.fields import Field
+from normviz.core.fields import FULL, Field
+from normviz.core.normalize import normalize
 from normviz.core.registry import Scheme
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.train.problem import ORIGINAL, find_firing_unit, find_network_index, make_problem
@@ -37,9 +38,9 @@ def compute_fades(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
     InvalidInput if the scheme does not fit the setting.
     """
     v, square, unit = compute_centred_squares(scheme, setting)
-    axes = np.eye(v.shape[-1])
-    if scheme.kind.divides_by_matrix:
-        axes = _compute_eigenvectors(v, scheme.count_matrices(v.shape))
+    axes, matrices = np.eye(v.shape[-1]), scheme.count_matrices(v.shape)
+    if matrices:
+        axes = _compute_eigenvectors(v, matrices)
         v = v @ axes
         square = (v**2).mean((0, 1, 2))  # of each direction
     before = _divide_by_root(v, square + setting.eps)
@@ -72,23 +73,28 @@ def compute_centred_squares(
     unit = find_firing_unit(w)
     if scheme.weight_part is not None:
         v, square = _split_normalization(w, scheme.weight_part)
-        below = _compute_spectral_norm(w) if scheme.weight_part.kind.divides_by_singular_value else np.sqrt(square)
+        below = np.sqrt(square) if scheme.weight_part.is_general_form else _compute_divisor(w, scheme.weight_part)
         w = v / below * scheme.weight_part.compute_scale(w.shape)
     a = (x.reshape(-1, x.shape[-1]) @ w.reshape(-1, w.shape[-1])).reshape(setting.shapes[0])
     return *_split_normalization(a, scheme), unit
 
 
 def _compute_front_factor(scheme: Scheme, change: Transformation, setting: Setting) -> float:
-    """Return the factor by which spectral norm re-scales all weights under a change of the weights; else 1."""
+    """Return the factor by which a change of the weights re-scales all of them, if one number divides them; else 1."""
     front = scheme.weight_part
-    if front is None or not front.kind.divides_by_singular_value or change.on != "weights":
+    if front is None or not divides_by_one_number(front) or change.on != "weights":
         return 1.0
     before, after = make_problem(replace(setting, steps=1), [ORIGINAL, find_network_index(change)]).weights[0]
-    return _compute_spectral_norm(before) / _compute_spectral_norm(after)
+    return float((_compute_divisor(before, front) / _compute_divisor(after, front)).item())
 
 
-def _compute_spectral_norm(w: np.ndarray) -> float:
-    return float(np.linalg.norm(w.reshape(-1, w.shape[-1]), 2))
+def divides_by_one_number(scheme: Scheme) -> bool:
+    """Return True if one number divides the whole tensor, as in spectral norm."""
+    return scheme.suppression == Field((FULL,) * 4)
+
+
+def _compute_divisor(w: np.ndarray, scheme: Scheme) -> np.ndarray:
+    return np.asarray(normalize(w, scheme, 0.0).deviation)
 
 
 def _compute_eigenvectors(v: np.ndarray, groups: int) -> np.ndarray:

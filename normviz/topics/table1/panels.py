@@ -24,6 +24,7 @@ from normviz.topics.table1.cases import (
     format_change_sign,
     write_hint,
 )
+from normviz.topics.table1.fade import divides_by_one_number
 from normviz.topics.table1.forward import has_eps
 from normviz.topics.table1.grid import (
     ANSWER_SIGNS,
@@ -222,9 +223,7 @@ def show_eps_sweep(schemes: Sequence[Scheme], setting: Setting, trained: bool, t
     show_figure(figure, "sweep", alt, "34rem")
     without = [scheme.label for scheme in schemes if not has_eps(scheme)]
     note = f" ε does nothing to {join_words(without, 'and')}." if without else ""
-    if any(
-        scheme.weight_part.kind.divides_by_singular_value for scheme in schemes if scheme.weight_part and scheme.weight
-    ):
+    if any(divides_by_one_number(scheme.weight_part) for scheme in schemes if scheme.weight_part and scheme.weight):
         note += " Behind spectral norm, a shift of the weights fades too."
     unchanged = f"{UNCHANGED_TEXT}, so re-scalings have no gap here. " if setting.delta == 1.0 else ""
     st.caption(

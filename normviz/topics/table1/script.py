@@ -17,6 +17,7 @@ from normviz.core.tolerances import CONTROL_MARGINS, CONTROL_ROUNDINGS
 from normviz.core.transformations import Transformation
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
 from normviz.describe.code import AveragingStep, format_argument_code, list_averaging_steps, render_template
+from normviz.describe.kinds import KIND_FORMULAS
 from normviz.describe.parameters import CHANNELS_FIRST_AXES
 from normviz.topics.table1.verdict import APART_FACTOR, DIVERGENCE_FACTOR, MIN_PROPORTION, ROUNDING_SHARES
 from normviz.train.problem import PROBE_SIZE
@@ -147,10 +148,9 @@ class ScriptNormalizer:
     @property
     def description(self) -> str:
         """Description of the computation: "Mean and mean square over N, H, W"."""
-        if self.scheme.function is not None:
-            return "Each element by itself"
-        if self.scheme.kind.divides_by_singular_value:
-            return "The matrix of w over its largest singular value"
+        own = KIND_FORMULAS[self.scheme.kind.key].computation
+        if own is not None:
+            return own
         if self.matrices:
             groups = "all channels" if self.matrices == 1 else f"each of {self.matrices} groups of C"
             return f"Mean over N{'' if len(self.axes) == 2 else ', H, W'}; covariance matrix of {groups}"

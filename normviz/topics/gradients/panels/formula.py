@@ -10,6 +10,7 @@ from normviz.core.text import format_number, join_words, typeset
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe import wording
 from normviz.describe.backward import build_backward_formulas
+from normviz.describe.kinds import KIND_FORMULAS
 from normviz.describe.snippets import BACKWARD_FRAMEWORKS, write_backward_snippet
 from normviz.describe.symbols import Formula
 from normviz.topics.gradients import autograd
@@ -152,8 +153,7 @@ def _show_comparison(
             _format_difference(getattr(exact, name), found.get(name), comparison, name) for name in rows
         ]
     st.table(columns, border="horizontal")
-    held = f"μ and {'Σ' if scheme.kind.divides_by_matrix else 'σ'} were constants"
-    held = "nothing were saturated" if scheme.function else held
+    held = KIND_FORMULAS[scheme.kind.key].constant
     st.caption(
         f"Differences of ∂l/∂x: the largest, relative to the largest ∂l/∂x that there would be if {held}; of the "
         "others, relative to the largest number. Central differences have an error of their own, of a step that is "

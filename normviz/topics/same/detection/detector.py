@@ -58,7 +58,7 @@ class Detection:
         rules = [field and [(k, field.rules[axis]) for k, axis in long] for field in fields]
         over = (each and tuple((k, rule) for k, rule in each if rule != OWN) for each in rules)
         learned = tuple(k for k, axis in long if AXES["activation"][axis] in fit.along)
-        return fit.scheme.function, fit.scheme.kind.divides_by_matrix, learned, *over
+        return fit.scheme.kind, learned, *over
 
     def _may_mimic(self, fit: CandidateFit, other: CandidateFit) -> bool:
         """Return True if a γ and a β for each channel may turn one candidate into the other.

@@ -124,7 +124,7 @@ def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Ite
     """
     for schemes in list_candidates(x.shape):
         scheme = schemes[0]
-        if scheme.kind.divides_by_matrix and not _is_linear(x, y, scheme, dtype):
+        if scheme.count_matrices(x.shape) and not _is_linear(x, y, scheme, dtype):
             yield CandidateFit(schemes, layout, CHANNELS, ("C",))
             continue
         if scheme.function is not None:
@@ -195,10 +195,10 @@ def _compute_trials(
         return
     size, linear = np.ones(x.shape), None if is_affine(schemes) else centre(x, field)[0]
     for eps in epsilons:
-        if scheme.kind.divides_by_matrix:
+        if result.deviation is None:
             xhat, deviation = normalize(x, scheme, eps).xhat, None
         else:
-            deviation = np.hypot(np.asarray(result.deviation), eps**0.5)
+            deviation = scheme.kind.add_eps(np.asarray(result.deviation), eps)
             wide = broadcast_statistic(deviation, field, x.shape)
             xhat = result.v / np.where(wide == 0, np.inf, wide)
         yield FitTrial(eps, xhat, bound_rounding_errors(x, deviation, scheme, name, eps), size, linear)
@@ -280,10 +280,10 @@ def _judge_fit(
 def _estimate_eps(x: np.ndarray, y: np.ndarray, scheme: Scheme) -> float | None:
     """Return ε of y = x̂ = v/√(σ² + ε), from the field with the smallest variance.
 
-    None if it cannot be estimated: a single field, fields of one variance, or a matrix that divides.
+    None if it cannot be estimated: a single field, fields of one variance, or a scheme outside the general form.
     """
     field = scheme.suppression
-    if field is None or scheme.kind.divides_by_matrix or prod(field.compute_statistics_shape(x.shape)) < 2:
+    if field is None or not scheme.is_general_form or prod(field.compute_statistics_shape(x.shape)) < 2:
         return None
     result = normalize(x, scheme, 0.0)
     square = np.asarray(result.deviation) ** 2
