@@ -196,11 +196,11 @@ def _draw_sizes(setting: Setting, ended_outcomes: Outcomes) -> Iterator[FigureSp
     said = "; ".join(f"at {size} {_format_test_errors(each)}" for size, each in ended_outcomes.items())
     idle = [label for k, label in enumerate(setting.labels) if not _is_learning(ended_outcomes, k)]
     budget, other = (
-        ("for the same number of steps", "more training digits in all")
+        (f"for {setting.steps} steps", "Smaller batches see fewer digits")
         if setting.equal == "steps"
-        else ("on the same number of digits", "fewer steps")
+        else ("on the same number of digits", "Larger batches take fewer steps")
     )
-    caption = f"All networks train {budget}, so larger batches mean {other}. Compare schemes at the same batch size."
+    caption = f"All networks train {budget}. {other}, which raises all errors. Compare schemes at one batch size."
     if idle:
         caption += f" {join_words(idle, 'and')}: more than half of the test digits are wrong at every size."
     yield FigureSpec("sizes", panels, f"Test error at the end by batch size: {said}.", caption)
