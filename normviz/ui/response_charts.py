@@ -39,4 +39,4 @@ def show_pointwise_chart(scheme: Scheme, x: float, theme: str) -> None:
 
 def _show_responses(curves: Mapping[str, np.ndarray], theme: str) -> None:
     alt = f"x̂ of the chosen element over the contrast of the tensor, a curve for each of {', '.join(curves)}."
-    show_figure(draw_responses(CONTRASTS, curves, "contrast c: all of x times c", theme), "response", alt, "22rem")
+    show_figure(draw_responses(CONTRASTS, curves, "factor c of all of x", theme), "response", alt, "22rem")
