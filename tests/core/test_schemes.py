@@ -287,7 +287,10 @@ def test_every_registered_scheme_fits_an_even_number_of_channels(key):
 def test_an_unknown_key_is_refused_with_those_that_are_known():
     with pytest.raises(InvalidInput) as error:
         get_scheme("bach")
-    assert str(error.value) == f"'bach' is not a scheme; {', '.join(SCHEMES)} are."
+    assert str(error.value) == "'bach' is not a scheme; did you mean batch?"
+    with pytest.raises(InvalidInput) as error:
+        get_scheme("dropout")
+    assert str(error.value) == f"'dropout' is not a scheme; {', '.join(SCHEMES)} are."
 
 
 def test_whitening_has_no_other_fields_than_its_own():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from array_api_compat import array_namespace
 
-from normviz.core.arrays import Array
+from normviz.core.arrays import Array, get_device
 from normviz.core.fields import Field, Shape
 from normviz.core.kinds.base import Kind, NormalizationResult
 from normviz.core.reductions import (
@@ -95,7 +95,7 @@ def _sum_over_both_fields(x: Array, first: Field, second: Field, shape: Shape) -
         if np.all(hi - lo == 1):
             continue
         sums = xp.cumulative_sum(x, axis=axis % x.ndim, include_initial=True)
-        lo, hi = (xp.asarray(index, device=x.device) for index in (lo, hi))
+        lo, hi = (xp.asarray(index, device=get_device(x)) for index in (lo, hi))
         x = xp.take(sums, hi, axis=axis % x.ndim) - xp.take(sums, lo, axis=axis % x.ndim)
     return x
 

@@ -7,7 +7,7 @@ from itertools import combinations, permutations
 import numpy as np
 
 from normviz.core.backward import compute_gradients as exact
-from normviz.core.layouts import from_tensor
+from normviz.core.layouts import parse_layout
 from normviz.topics.gradients.case import HomeworkCase
 from normviz.topics.gradients.homework import (
     ForwardSteps,
@@ -170,8 +170,8 @@ def _generate_sum_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
     task = case.task
     assert task.dout is not None
     parameter = task.gamma if name == "dgamma" else task.beta
-    terms = from_tensor(task.dout * (case.normalized.xhat if name == "dgamma" else 1.0), case.layout)
-    kept = from_tensor(parameter, case.layout).shape
+    terms = parse_layout(case.layout).from_tensor(task.dout * (case.normalized.xhat if name == "dgamma" else 1.0))
+    kept = parse_layout(case.layout).from_tensor(parameter).shape
     right = {axis for axis, n in enumerate(kept) if n == 1}
     for count in range(terms.ndim + 1):
         for over in combinations(range(terms.ndim), count):

@@ -8,7 +8,7 @@ import numpy as np
 
 from normviz.core.backward import compute_gradients
 from normviz.core.errors import InvalidInput
-from normviz.core.layouts import from_tensor, to_tensor
+from normviz.core.layouts import parse_layout
 from normviz.core.normalize import normalize
 from normviz.core.reductions import apply_transposed_average, broadcast_statistic, reduce_boxes
 from normviz.core.registry import Scheme
@@ -107,8 +107,8 @@ class HomeworkCase:
         dout = inputs.get("dout")
         if dout is not None and dout.shape != x.shape:
             raise InvalidInput(f"dout has the shape {dout.shape}; x has {x.shape}.")
-        above = None if dout is None else to_tensor(dout.astype(float), layout)
-        self.task = HomeworkTask(to_tensor(x.astype(float), layout), gamma, beta, above)
+        above = None if dout is None else parse_layout(layout).to_tensor(dout.astype(float))
+        self.task = HomeworkTask(parse_layout(layout).to_tensor(x.astype(float)), gamma, beta, above)
         scheme.check(self.task.x.shape, MAX_WINDOW_NUMBERS)
         self.right = self._compute_right()
         self.allowed, self.condition = self._compute_tolerances()
@@ -182,7 +182,7 @@ class HomeworkCase:
 
     def to_layout_order(self, tensor: np.ndarray) -> np.ndarray:
         """Return a tensor in the order of the layout, without axes of length 1, as answers are compared."""
-        return from_tensor(tensor, self.layout).squeeze()
+        return parse_layout(self.layout).from_tensor(tensor).squeeze()
 
     def from_layout_order(self, flat: np.ndarray) -> np.ndarray:
         """Return an array in the layout of out and dx, without axes of length 1, as a tensor."""

@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 
 from normviz.core.errors import InvalidInput
-from normviz.core.layouts import LAYOUTS, to_tensor
+from normviz.core.layouts import LAYOUTS, parse_layout
 from normviz.core.registry import Scheme
 
 
@@ -33,9 +33,9 @@ def parameter_to_tensor(array: np.ndarray, scheme: Scheme, name: str, layout: st
     for varying in (own, (3,)):
         wanted = tuple(n if axis in varying else 1 for axis, n in zip(LAYOUTS[layout], shape, strict=True))
         if array.shape == tuple(n for axis, n in zip(LAYOUTS[layout], shape, strict=True) if axis in varying):
-            return to_tensor(array.reshape(wanted), layout)
+            return parse_layout(layout).to_tensor(array.reshape(wanted))
     if array.ndim == len(shape) and all(n in (1, whole) for n, whole in zip(array.shape, shape, strict=True)):
-        return to_tensor(array, layout)
+        return parse_layout(layout).to_tensor(array)
     if array.size == 1:
         return array.reshape(1, 1, 1, 1)
     fitting = get_parameter_shape(scheme, name, layout, shape)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.core.fields import FULL, OWN, Field, Rule, Shape
-from normviz.core.layouts import LAYOUTS, from_tensor
+from normviz.core.layouts import LAYOUTS, parse_layout
 from normviz.core.registry import Scheme
 from normviz.topics.gradients.homework import HomeworkTask, MistakeKeys, NormalizationRecipe
 
@@ -131,7 +131,7 @@ def generate_misread_views(task: HomeworkTask, scheme: Scheme, layout: str) -> I
     per_channel = all(p.shape[:3] == (1, 1, 1) for p in (task.gamma, task.beta))
     n, h, w, c = task.x.shape
     if layout == "NCHW" and per_channel:
-        array = from_tensor(index, layout)
+        array = parse_layout(layout).from_tensor(index)
         yield seen("channels-last", array.reshape(n, h, w, c), task.gamma, task.beta)
         if w == c:
             yield seen("channels-last", array, task.gamma, task.beta)

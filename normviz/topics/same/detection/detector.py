@@ -12,7 +12,7 @@ import numpy as np
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, OWN, Shape
-from normviz.core.layouts import ALL_LAYOUTS, to_tensor
+from normviz.core.layouts import ALL_LAYOUTS, parse_layout
 from normviz.core.text import join_words
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
 from normviz.data.files import is_likely_channels_first
@@ -109,7 +109,10 @@ def detect_normalization(x: np.ndarray, y: np.ndarray, layout: str | None = None
             raise InvalidInput(f"the arrays have {x.ndim} axes; {layout} has {len(ALL_LAYOUTS[layout])}.")
         fitting = [layout]
     name = find_precision(y)
-    tensors = {each: (to_tensor(x.astype(float), each), to_tensor(y.astype(float), each)) for each in fitting}
+    tensors = {
+        each: (parse_layout(each).to_tensor(x.astype(float)), parse_layout(each).to_tensor(y.astype(float)))
+        for each in fitting
+    }
     fits = (fit_candidates(*pair, each, name) for each, pair in tensors.items())
     constant = any(_is_constant(pair[1], name) for pair in tensors.values())
     return Detection(tuple(fit for some in fits for fit in some), constant, {k: p[0].shape for k, p in tensors.items()})
