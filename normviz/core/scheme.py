@@ -92,6 +92,11 @@ class Scheme:
         return self.acts_on == "weight"
 
     @property
+    def is_custom(self) -> bool:
+        """True if its fields are chosen by the user."""
+        return self.key == "custom"
+
+    @property
     def is_activation_scheme(self) -> bool:
         """True if the scheme normalizes activations and no weights."""
         return self.acts_on == "activation"

@@ -96,7 +96,7 @@ def summarize_scheme(scheme: Scheme) -> str:
     """
     if scheme.function is not None:
         return format_function_text(scheme)
-    if scheme.key == "custom" or not scheme.fields:
+    if scheme.is_custom or not scheme.fields:
         return ""
     symbol = KIND_FORMULAS[scheme.kind.key].symbol
     if scheme.is_weight_scheme:

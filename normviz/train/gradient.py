@@ -10,6 +10,7 @@ outside the general form have derivatives of their own.
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
+from typing import Protocol
 
 import torch
 
@@ -80,6 +81,16 @@ def _compute_eigh(gram: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     there = gram.cpu() if gram.device.type == "mps" else gram  # older versions of torch lack it on MPS
     values, vectors = torch.linalg.eigh(there)
     return values.to(gram.device), vectors.to(gram.device)
+
+
+class TrainingForm(Protocol):
+    """A kind of scheme in training; `backward` follows the `forward` of the same tensor."""
+
+    def forward(self, x: torch.Tensor, /) -> torch.Tensor:
+        """Return x̂."""
+
+    def backward(self, g: torch.Tensor, /) -> torch.Tensor:
+        """Return ∂l/∂x for g = ∂l/∂x̂."""
 
 
 @dataclass
@@ -240,9 +251,7 @@ def _make_pointwise(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor
     return PointwiseForm(scheme.function, scheme.alpha, scheme.shift or 0.0)
 
 
-FORMS: dict[
-    str, Callable[[Scheme, Shape, float, torch.Tensor], GeneralForm | PointwiseForm | SpectralForm | WhiteningForm]
-] = {
+FORMS: dict[str, Callable[[Scheme, Shape, float, torch.Tensor], TrainingForm]] = {
     "general": _make_general_form,
     "pointwise": _make_pointwise,
     "spectral": lambda scheme, shape, eps, like: SpectralForm(),

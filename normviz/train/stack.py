@@ -15,14 +15,7 @@ import torch
 from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES
-from normviz.train.gradient import (
-    FORMS,
-    GeneralForm,
-    PointwiseForm,
-    SpectralForm,
-    WhiteningForm,
-    initialize_linear_algebra,
-)
+from normviz.train.gradient import FORMS, TrainingForm, initialize_linear_algebra
 from normviz.train.optimizers import OPTIMIZERS
 from normviz.train.setting import INITIAL_BIAS, Setting
 
@@ -108,9 +101,7 @@ def _index_positions(positions: list[int], device: torch.device) -> slice | torc
     return whole if len(positions) == whole.stop - whole.start else torch.tensor(sorted(positions), device=device)
 
 
-def _make_form(
-    scheme: Scheme | None, shape: Shape, eps: float, like: torch.Tensor
-) -> GeneralForm | PointwiseForm | SpectralForm | WhiteningForm | None:
+def _make_form(scheme: Scheme | None, shape: Shape, eps: float, like: torch.Tensor) -> TrainingForm | None:
     if scheme is None or not scheme.has_effect:
         return None
     if scheme.kind.decomposes:

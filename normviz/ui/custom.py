@@ -7,7 +7,7 @@ import streamlit as st
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Rule, find_divisors
-from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.registry import CUSTOM_SCHEME, SCHEMES, Scheme
 from normviz.core.settings import Choice, CustomValue, Switch, find_closest
 from normviz.ui.link import PERSIST_STATE, Param, View, create_params, make_choice_fitter
 from normviz.ui.scheme_picker import format_scheme_choice
@@ -18,10 +18,9 @@ MAX_RADIUS = 16
 LengthsFunction = Callable[[View], dict[str, int]]
 """Function from a view to the lengths of the axes n, h, w and c."""
 
-_CUSTOM = SCHEMES["custom"]
 DEFAULT_RULES = {
     f"{side}_{size}": (size, str(rule))
-    for side, field in zip("ab", _CUSTOM.fields, strict=True)
+    for side, field in zip("ab", CUSTOM_SCHEME.fields, strict=True)
     for size, rule in zip(SIZE_NAMES, field.rules, strict=True)
 }
 """Keys of the custom scheme's rules, with axis and default: a_n … a_c for the mean, b_n … b_c for the divisor."""
@@ -48,7 +47,7 @@ def build_custom_scheme(view: View) -> Scheme:
     """Build the custom scheme from the rules in the page's values."""
     a, b = (Field(tuple(Rule.parse(view[f"{side}_{size}"]) for size in SIZE_NAMES)) for side in "ab")
     divisor = b if view["apart"] and view["centre"] else a
-    made = _CUSTOM.with_fields(a if view["centre"] else None, divisor if view["divide"] else None)
+    made = CUSTOM_SCHEME.with_fields(a if view["centre"] else None, divisor if view["divide"] else None)
     return made.with_weight_scheme(None if view["front"] == "none" else view["front"])
 
 
@@ -56,7 +55,7 @@ def make_custom_link(scheme: Scheme) -> dict[str, str]:
     """Return the link parameters of a custom scheme besides its key: its rules and its weight scheme."""
     a, b = scheme.summation, scheme.suppression
     switches = {"centre": a is not None, "divide": b is not None, "apart": None not in (a, b) and a != b}
-    rules = {"a": a or b or _CUSTOM.summation, "b": b or a or _CUSTOM.suppression}
+    rules = {"a": a or b or CUSTOM_SCHEME.summation, "b": b or a or CUSTOM_SCHEME.suppression}
     return {
         **{key: str(int(on)) for key, on in switches.items()},
         **{

@@ -72,8 +72,8 @@ PARAMS = (*create_params(SchemeValues), *custom.create_custom_params(get_view_le
 def is_relevant(scheme: Scheme, key: str) -> bool:
     """Return True if a parameter affects a scheme; links and controls omit the others."""
     if key in custom.CUSTOM_KEYS:
-        return scheme.key == "custom"
-    kinds = SCHEMES[scheme.key].parameters if scheme.key != "custom" else {}
+        return scheme.is_custom
+    kinds = SCHEMES[scheme.key].parameters
     answers = {
         "groups": "groups" in kinds,
         "radius": "window" in kinds,
@@ -88,7 +88,7 @@ def is_relevant(scheme: Scheme, key: str) -> bool:
 def build_scheme(view: View) -> Scheme:
     """Build the scheme that the page's values describe, with all its parameters."""
     scheme = get_scheme(view["scheme"], groups=view["groups"], alpha=view["alpha"])
-    if scheme.key == "custom":
+    if scheme.is_custom:
         return custom.build_custom_scheme(view)
     return apply_radii(scheme, view) if is_relevant(scheme, "radius") else scheme
 
@@ -114,7 +114,7 @@ def make_scheme_link(scheme: Scheme, shape: Shape | None = None) -> dict[str, st
     """
     link = {} if shape is None else dict(zip(SIZE_NAMES, map(str, shape), strict=True))
     link["scheme"] = scheme.key
-    if scheme.key == "custom":
+    if scheme.is_custom:
         return link | custom.make_custom_link(scheme)
     link |= {name: format_exact(scheme.parameters[name]) for name in ("groups", "alpha") if name in scheme.parameters}
     if "window" in scheme.parameters:

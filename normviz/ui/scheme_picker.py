@@ -172,7 +172,7 @@ def find_scheme_group(key: str) -> str:
     ('weights', 'without')
     """
     scheme = SCHEMES[key]
-    if key == "custom":
+    if scheme.is_custom:
         return "own"
     if not scheme.fields:
         return "without"

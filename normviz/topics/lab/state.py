@@ -94,7 +94,7 @@ def has_advanced_changes(view: View) -> bool:
     """Return True if a value under "Advanced" matters and is not its default."""
     scheme, (defaults, _) = chosen.build_scheme(view), clean_values(PARAMS, {})
     changed = (name for name in ADVANCED_NAMES if has_parameter(scheme, name) and view[name] != defaults[name])
-    return scheme.key == "custom" or any(changed)
+    return scheme.is_custom or any(changed)
 
 
 def is_relevant(view: View, name: str) -> bool:

@@ -4,7 +4,7 @@ from typing import Any
 
 from normviz.core.fields import AXES, OWN, Field
 from normviz.core.layouts import ALL_LAYOUTS
-from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.registry import CUSTOM_SCHEME, SCHEMES, Scheme
 from normviz.core.settings import Choice, CustomValue, Switch
 from normviz.describe.snippets import FRAMEWORKS
 from normviz.topics.same.detection.examples import EXAMPLES
@@ -59,7 +59,7 @@ FIELD_HELP = (
     "Empty: no such step."
 )
 KNOWN_SCHEMES = {
-    key: row for key, row in SCHEMES.items() if row.weight_part is None and row.is_general_form and key != "custom"
+    key: row for key, row in SCHEMES.items() if row.weight_part is None and row.is_general_form and not row.is_custom
 }
 """Schemes that are determined by their fields."""
 
@@ -119,4 +119,4 @@ def is_relevant(view: View, name: str) -> bool:
 def parse_side(view: View, side: str) -> Scheme:
     """Parse the scheme that is typed on one side. Raises InvalidInput."""
     texts = (view[f"{side}_{name}"].strip() for name in FIELD_LABELS)
-    return SCHEMES["custom"].with_fields(*(Field.parse(text) if text else None for text in texts))
+    return CUSTOM_SCHEME.with_fields(*(Field.parse(text) if text else None for text in texts))

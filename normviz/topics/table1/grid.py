@@ -106,7 +106,7 @@ def select_training_gap(cell: Cell) -> float:
 
 def _write_row_note(scheme: Scheme, setting: Setting) -> str:
     """Write the note below the name of a row: the scheme in words, or a custom scheme's name."""
-    if scheme.key != "custom":
+    if not scheme.is_custom:
         return describe_table_row(scheme, setting)
     twins = [format_scheme_label(other) for other in find_equal_schemes(scheme, setting.shapes[0])]
     return f"= {twins[0]}" if twins else "your own"

@@ -20,5 +20,5 @@ def parse_arxiv_month(arxiv: str) -> date:
 
 def sort_schemes() -> list[Scheme]:
     """Return all schemes with a source, the oldest preprint first; those without a preprint come last."""
-    listed = (row for row in SCHEMES.values() if row.key not in ("none", "custom"))
+    listed = (row for row in SCHEMES.values() if not row.is_baseline and not row.is_custom)
     return sorted(listed, key=lambda row: row.reference.arxiv or "–")
