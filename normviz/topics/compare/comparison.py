@@ -15,13 +15,13 @@ from normviz.describe.wording import (
 
 
 def is_shared_along(scheme: Scheme, axis: str, shape: Shape) -> bool:
-    """Return True if indices along an axis share a statistic; an axis of length 1 is taken as 2 long."""
+    """Return True if several indices along an axis share a statistic."""
     position = scheme.axes.index(axis)
     return any(field.rules[position].simplify(max(shape[position], 2)) != OWN for field in scheme.fields)
 
 
 def describe_reduced_axes(scheme: Scheme, shape: Shape) -> str:
-    """Return the axes that a statistic reduces: "N, H, W"; "H, W; C in 2 groups"; "nothing"."""
+    """Describe the averaged axes of a scheme: "N, H, W"; "H, W; C in 2 groups"; "nothing"."""
     long = tuple(max(n, 2) for n in shape)  # an axis of length 1 shows nothing of its rule
     done: dict[str, list[str]] = {}
     for axis, name in enumerate(scheme.axes):
@@ -34,7 +34,7 @@ def describe_reduced_axes(scheme: Scheme, shape: Shape) -> str:
 
 
 def describe_statistics(scheme: Scheme, shape: Shape) -> str:
-    """Return the number of statistics, the number of elements of each, and their shapes."""
+    """Describe the number of statistics, the number of elements of each, and their shapes."""
     bound = BoundScheme(scheme, shape)
     shapes = [format_shape(part.field.compute_statistics_shape(shape)) for part in bound.statistics]
     groups = scheme.count_matrices(shape)
@@ -44,23 +44,23 @@ def describe_statistics(scheme: Scheme, shape: Shape) -> str:
 
 
 def describe_learned(scheme: Scheme, shape: Shape) -> str:
-    """Return the learned parameters with their shapes."""
+    """Describe the learned parameters with their shapes."""
     rows = (row for row in list_parameter_shapes(scheme, shape) if row.name not in list_states(scheme))
     return ", ".join(f"{row.name} {'(one number)' if row.here == '()' else row.here}" for row in rows) or "nothing"
 
 
 def describe_inference_state(scheme: Scheme) -> str:
-    """Return the names of the state that a layer updates in training and uses for inference."""
+    """Describe the state that a layer updates in training and uses in inference."""
     return ", ".join(list_states(scheme)) or "nothing"
 
 
 def describe_batch_dependence(scheme: Scheme, shape: Shape) -> str:
-    """Return in words whether the output of one example depends on the others in the batch."""
+    """Describe whether the output of one example depends on the others in the batch."""
     return "yes: statistics span the examples" if is_shared_along(scheme, "N", shape) else "no"
 
 
 def explain_single_failure(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
-    """Return the reason that a scheme fails on a single example; empty if it works."""
+    """Explain why a scheme fails on a single example; empty if it works."""
     one = (1, *shape[1:])
     try:
         scheme.check(one)
@@ -74,7 +74,7 @@ def explain_single_failure(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EP
 
 
 def describe_single_example(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
-    """Return in words whether a scheme works on a single example."""
+    """Describe whether a scheme works on a single example."""
     if wrong := explain_single_failure(scheme, shape, eps):
         return wrong
     twins = find_equal_schemes(scheme, (1, *shape[1:]))
@@ -82,7 +82,7 @@ def describe_single_example(scheme: Scheme, shape: Shape, eps: float = DEFAULT_E
 
 
 def summarize_batch_use(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
-    """Return whether a scheme mixes examples in training and works with a batch of one, in two short sentences.
+    """Summarize whether a scheme mixes examples and works with a batch of one, in two short sentences.
 
     Example:
         >>> from normviz.core.registry import SCHEMES
@@ -98,7 +98,7 @@ def summarize_batch_use(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) 
 
 
 def describe_sequence_use(scheme: Scheme, shape: Shape) -> str:
-    """Return in words whether a step's result, with time along H, is independent of the sequences' lengths."""
+    """Describe whether a step's result depends on the lengths of the sequences, with time along H."""
     if is_shared_along(scheme, "H", shape):
         return "no: it averages time, where padding would count"
     return "no: a late step has fewer examples" if is_shared_along(scheme, "N", shape) else "yes"
@@ -118,10 +118,10 @@ PROPERTY_DESCRIBERS: dict[str, Callable[[Scheme, Shape, float], str]] = {
 
 
 def tabulate_properties(schemes: list[Scheme], shape: Shape, eps: float = DEFAULT_EPS) -> dict[str, list[str]]:
-    """Return the properties of all schemes: {property: [words for each scheme]}."""
+    """Return a table of the properties of all schemes: {property: [words for each scheme]}."""
     return {name: [words(scheme, shape, eps) for scheme in schemes] for name, words in PROPERTY_DESCRIBERS.items()}
 
 
 def _lower_first_letter(text: str) -> str:
-    """Return a sentence with a small first letter, as part of another sentence."""
+    """Return a text with a small first letter."""
     return text[:1].lower() + text[1:]

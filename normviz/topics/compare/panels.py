@@ -74,7 +74,7 @@ def show_comparison_table(view: View, schemes: list[Scheme], x: np.ndarray, resu
 
 
 def _describe_fields(scheme: Scheme, focus: Index, shape: Shape) -> str:
-    """Return the field of an element in words, or of each of its statistics if they differ."""
+    """Describe which elements share statistics with the one at `focus`."""
     boxes = wording.BoundScheme(scheme, shape).describe_boxes(focus)
     if len(boxes) == 1:
         return boxes[0].where

@@ -48,13 +48,13 @@ PARAMS = (  # the schemes first: which groups there may be depends on them
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True if a value belongs into this page's link."""
+    """Return True if a value belongs to this page's link."""
     return name in (*SHARED_LAB_VALUES, "camera", "schemes") or (
         name in custom.CUSTOM_KEYS and CUSTOM_SCHEME.key in view["schemes"]
     )
 
 
 def get_compared_schemes(view: View) -> list[Scheme]:
-    """Return the chosen schemes with the view's parameters; the custom scheme is that of the tensor lab."""
+    """Return the compared schemes with the page's parameters."""
     made = {CUSTOM_SCHEME.key: custom.build_custom_scheme(view)} if CUSTOM_SCHEME.key in view["schemes"] else {}
     return [made.get(key) or get_scheme(key, view["groups"], view["radius"]) for key in view["schemes"]]

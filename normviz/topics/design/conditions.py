@@ -14,7 +14,7 @@ CONDITION_SHAPES = {"dense": (8, 1, 1, 8), "conv": (8, 8, 8, 8)}
 
 @dataclass(frozen=True)
 class SchemeCondition:
-    """A condition on a scheme.
+    """Condition that a scheme may have to meet, such as to store nothing for inference.
 
     Attributes:
         key: name in links and on the command line.
@@ -39,7 +39,7 @@ def find_met_conditions(scheme: Scheme, layer: str) -> tuple[str, ...]:
 
 
 def select_present_axes(axes: tuple[str, ...], layer: str) -> list[str]:
-    """Return the given axes that a layer has: at most N and C of a dense layer, all four of a convolution."""
+    """Return those of the given axes that a layer has: at most N and C if it is dense."""
     return [axis for axis, n in zip(AXES["activation"], CONDITION_SHAPES[layer], strict=True) if axis in axes and n > 1]
 
 

@@ -31,7 +31,7 @@ Demand = tuple[str, bool]
 
 @dataclass(frozen=True)
 class Demands:
-    """Invariances and conditions that a scheme must have, and invariances that it must not have.
+    """Demands on a scheme: invariances, changes to which it must not be invariant, and other conditions.
 
     Attributes:
         layer: "dense" or "conv".
@@ -67,12 +67,12 @@ class Demands:
 
     @property
     def all_demands(self) -> tuple[Demand, ...]:
-        """All demands."""
+        """All demands, as keys."""
         asked = dict.fromkeys((*self.need, *self.conditions), True) | dict.fromkeys(self.without, False)
         return tuple((key, asked[key]) for key in DEMANDABLE if key in asked)
 
     def are_met_by(self, properties: Collection[str]) -> bool:
-        """Return True if a scheme with these properties, of `DEMANDABLE`, meets all demands."""
+        """Return True if a scheme with these properties, keys of `DEMANDABLE`, meets all demands."""
         return not self.find_missed(properties)
 
     def find_missed(self, properties: Collection[str]) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ class Demands:
 
 
 def demand_exactly(transformations: Invariances, layer: str, weights: tuple[str, ...] = ("none",)) -> Demands:
-    """Return the demands to have these invariances and no others."""
+    """Return the demands to have exactly these invariances."""
     return Demands(layer, transformations, tuple(key for key in TRANSFORMATIONS if key not in transformations), weights)
 
 
@@ -92,7 +92,7 @@ def check_layer(layer: str) -> None:
 
 
 def parse_fronts(text: str) -> tuple[str, ...]:
-    """Return the keys of fronts that a text allows: "any", "none" or the key of a scheme of weights."""
+    """Parse which weight schemes may stand in front: "any", "none" or the key of one."""
     return FRONT_KEYS if text == ANY_FRONT else (text,)
 
 

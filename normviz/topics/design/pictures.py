@@ -29,7 +29,7 @@ DARKEST, BRIGHTEST = 0.02, 0.45
 
 
 class PictureChange(NamedTuple):
-    """A change of the batch or of the weights.
+    """Change of the photographs or of the weights, with pictures before and after.
 
     Attributes:
         name: the change in a few words.
@@ -56,7 +56,7 @@ FIRST_PICTURE_CHANGE = "case-rescaling"
 
 
 class PicturePair(NamedTuple):
-    """A picture of the batch before and after a change, (H, W, 4), and if both are equal up to rounding."""
+    """A picture before and after a change, (H, W, 4), and whether both are equal up to rounding."""
 
     before: np.ndarray
     after: np.ndarray
@@ -65,7 +65,7 @@ class PicturePair(NamedTuple):
 
 @lru_cache(maxsize=1)
 def make_photographs() -> np.ndarray:
-    """Return two dark photographs, (2, H, W, 4): red, green, blue and their mean; the first one is changed."""
+    """Load two photographs, darkened, (2, H, W, 4): red, green, blue and their mean."""
     x = DARKEST + (BRIGHTEST - DARKEST) * SAMPLES["photo"].make((2, *PHOTO_SIZE, 3), 0)[::-1]
     return np.concatenate([x, x.mean(-1, keepdims=True)], -1)
 
@@ -82,7 +82,7 @@ def compare_pictures(scheme: str, change: str, index: int = 0) -> PicturePair:
 
 @lru_cache(maxsize=64)
 def render_picture_table(changes: Sequence[str]) -> str:
-    """Return the HTML of a table: a row of pictures before, and one after each change. Styles: style.css.
+    """Render a table of pictures as HTML: a row before, and one after each change.
 
     Rows of the other picture follow a change of one picture. `changes`: a tuple of keys of `PICTURE_CHANGES`.
     """
@@ -102,7 +102,7 @@ def render_picture_table(changes: Sequence[str]) -> str:
 
 
 def _write_picture_row(name: str, change: str, which: int, is_after: bool) -> str:
-    """Return the cells of a row: a picture before or after a change, without normalization and by each scheme."""
+    """Write the HTML cells of a row: one picture without normalization, and by each scheme."""
     cells = [f"<th scope=row>{name}</th>"]
     for place, key in enumerate(("none", *BEST_KNOWN), 1):
         pair = compare_pictures(key, change, which)
@@ -114,7 +114,7 @@ def _write_picture_row(name: str, change: str, which: int, is_after: bool) -> st
 
 
 def _describe_scope(scheme: Scheme) -> str:
-    """Return the scope of a scheme in words: "normalizes each channel"."""
+    """Describe what a scheme normalizes: "normalizes each channel"."""
     noun = name_field(scheme.fields[-1], scheme.axes, make_photographs().shape)
     return f"normalizes each {noun}".replace("of every example", "of each picture").replace("example", "picture")
 

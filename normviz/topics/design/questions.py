@@ -18,7 +18,7 @@ BEST_KNOWN = ("batch", "layer", "instance", "group", "rms")
 
 @dataclass(frozen=True)
 class ReadyQuestion:
-    """A ready-made question.
+    """Ready-made question about schemes, with the demands that it stands for.
 
     Attributes:
         key: key of its texts in `normviz.ui.page_texts`.
@@ -36,7 +36,7 @@ class ReadyQuestion:
 
     @property
     def values(self) -> View:
-        """Page values that ask exactly this question, by their names in the link."""
+        """The page values that ask exactly this question, by their names in the link."""
         is_first = self is QUESTIONS[0]  # the default where nothing is demanded
         asked = {key: "need" if key in self.need and not is_first else "either" for key in TRANSFORMATIONS}
         return asked | {"conditions": list(self.conditions), "pick": ""}
@@ -90,7 +90,7 @@ def find_question(demands: Demands) -> ReadyQuestion | None:
 
 @lru_cache(maxsize=64)
 def describe_known_answers(demands: Demands) -> str:
-    """Return which of the best known schemes meet the demands, in sentences.
+    """Describe which of the best known schemes meet the demands, in sentences.
 
     Example:
         >>> describe_known_answers(Demands("conv", need=("case-rescaling",)))
@@ -108,7 +108,7 @@ def describe_known_answers(demands: Demands) -> str:
 
 
 def describe_answer_count(demands: Demands, schemes: FoundSchemes) -> str:
-    """Return how many schemes of the layer meet the demands, in a sentence.
+    """Describe how many schemes of the layer meet the demands, in a sentence.
 
     Example:
         >>> asked = Demands("dense", need=("case-rescaling",))

@@ -35,7 +35,7 @@ class RefusalReason:
 
 
 def explain_no_answer(demands: Demands) -> RefusalReason | None:
-    """Return the reason that no scheme meets the demands; None if a scheme does."""
+    """Explain why no scheme meets the demands; None if a scheme does."""
     some = find_conflict(demands)
     if not some:
         return None
@@ -50,7 +50,7 @@ def explain_no_answer(demands: Demands) -> RefusalReason | None:
 
 
 def restrict_demands(demands: Demands, subset: Sequence[Demand], weights: tuple[str, ...]) -> Demands:
-    """Return the demands of a subset, with these keys of fronts."""
+    """Return only this subset of the demands, with these allowed weight schemes in front."""
     absorbed, let_through = (
         tuple(key for key, wanted in subset if key in TRANSFORMATIONS and wanted == which) for which in (True, False)
     )
@@ -59,7 +59,7 @@ def restrict_demands(demands: Demands, subset: Sequence[Demand], weights: tuple[
 
 
 def format_demand(demand: Demand) -> str:
-    """Return a demand as a verb: "ignore dataset re-scaling", "change with dataset re-scaling", "learn γ alone"."""
+    """Format a demand as a verb: "ignore dataset re-scaling", "change with dataset re-scaling"."""
     key, wanted = demand
     if key in CONDITIONS:
         return CONDITIONS[key].name
@@ -68,14 +68,14 @@ def format_demand(demand: Demand) -> str:
 
 
 def describe_relaxation(near: NearMiss, demands: Demands) -> str:
-    """Return how many schemes remain without the demands that the nearest schemes miss; without the full stop."""
+    """Describe how many schemes remain without the demands that the nearest ones miss."""
     missed = [f"to {format_demand(each)}" for each in demands.all_demands if each[0] in near.missed]
     remain = "remains" if near.schemes == 1 else "remain"
     return f"Without the demand {join_words(missed, 'and')}, {pluralize(near.schemes, 'scheme')} {remain}"
 
 
 def describe_requirement(demand: Demand, demands: Demands, fronts: bool = True) -> str:
-    """Return the requirement of a demand on the fields and, if `fronts`, on the front: a sentence without capital."""
+    """Describe what a demand requires of the fields and, if `fronts`, of the weight scheme in front."""
     text = _write_field_requirement(demand, demands.layer)
     if not fronts:
         return text
@@ -90,7 +90,7 @@ def describe_requirement(demand: Demand, demands: Demands, fronts: bool = True) 
 
 
 def _write_field_requirement(demand: Demand, layer: str) -> str:
-    """Return in words what a demand requires of the fields without a front.
+    """Describe what a demand requires of the fields without a weight scheme in front.
 
     A demand to change with a shift has no words, since it is never in a conflict.
     """
@@ -108,7 +108,7 @@ def _write_field_requirement(demand: Demand, layer: str) -> str:
 
 
 def find_inner_axes(demand: Demand, layer: str) -> list[str]:
-    """Return the axes of a layer on which a demand depends: along them, fields must or must not reach over several."""
+    """Return the axes of a layer on which a demand depends."""
     key, _ = demand
     if key in CONDITIONS:
         return select_present_axes(CONDITIONS[key].inside, layer)
@@ -117,7 +117,7 @@ def find_inner_axes(demand: Demand, layer: str) -> list[str]:
 
 
 def _sort_fronts_by_demand(demand: Demand, demands: Demands) -> tuple[list[str], list[str], list[str]]:
-    """Return the fronts that meet a demand with all fields, with none, and only with fields that divide."""
+    """Split the weight schemes in front by whether a demand holds with all fields, none, or only dividing ones."""
     enough, never, divided = [], [], []
     for front in demands.weights:
         answers, divides = evaluate_behind_front(demands.layer, front, demand)

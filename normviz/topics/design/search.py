@@ -39,7 +39,7 @@ SEARCHED_RULES = (OWN, FULL, Rule("groups", 2))
 
 @dataclass(frozen=True)
 class NamedSchemes:
-    """Keys of the registered schemes among a number of schemes.
+    """Keys of the registered schemes among a set of schemes.
 
     Attributes:
         counted: keys of the schemes that the search counts; schemes with the same x̂ on the layer are one tuple.
@@ -57,7 +57,7 @@ class NamedSchemes:
 
 @dataclass(frozen=True)
 class InvarianceSet:
-    """The schemes that have one set of invariances.
+    """Group of all schemes that have the same invariances.
 
     Attributes:
         invariances: the set.
@@ -72,7 +72,7 @@ class InvarianceSet:
 
 @dataclass(frozen=True)
 class NearMiss:
-    """The schemes that miss the same few demands.
+    """Group of schemes that miss the same few demands.
 
     Attributes:
         missed: keys of the missed demands.
@@ -91,7 +91,7 @@ def find_varying_axes(layer: str) -> tuple[int, ...]:
 
 
 def list_fields(layer: str) -> list[Field | None]:
-    """Return all fields of a layer; None in place of the field that is own on every axis."""
+    """List all fields of a layer; None stands for the field that is own on every axis."""
     axes, found = find_varying_axes(layer), []
     for chosen in product(SEARCHED_RULES, repeat=len(axes)):
         # On an axis of length 1, averaging changes nothing.
@@ -102,14 +102,14 @@ def list_fields(layer: str) -> list[Field | None]:
 
 
 def build_from_fields(summation: Field | None, suppression: Field | None, weights: str = "none") -> Scheme:
-    """Return the scheme with these fields behind a front."""
+    """Build the scheme with these fields behind a weight scheme."""
     if summation is None and suppression is None:
         return SCHEMES[weights]
     return CUSTOM_SCHEME.with_fields(summation, suppression).with_weight_scheme(None if weights == "none" else weights)
 
 
 def get_front_key(scheme: Scheme) -> str:
-    """Return the front of a scheme, of `FRONT_KEYS`; for a scheme of weights, its own key."""
+    """Return the key of the weight scheme in front; for a scheme of weights, its own key."""
     return "none" if scheme.weight_part is None else scheme.weight_part.key
 
 
@@ -128,12 +128,12 @@ def compute_invariances(scheme: Scheme, layer: str) -> Invariances:
 
 
 def find_properties(scheme: Scheme, layer: str) -> tuple[str, ...]:
-    """Return all keys of `DEMANDABLE` that a scheme has on a layer."""
+    """Return the keys of `DEMANDABLE` that a scheme has on a layer: its invariances and met conditions."""
     return *compute_invariances(scheme, layer), *find_met_conditions(scheme, layer)
 
 
 class _SchemeIndex(NamedTuple):
-    """All schemes of a layer as arrays over (front, summation field, suppression field).
+    """Properties of all schemes of a layer as arrays over (front, summation field, suppression field).
 
     Attributes:
         fields: the fields, F of them with P patterns.
@@ -173,7 +173,7 @@ def _build_scheme_index(layer: str) -> _SchemeIndex:
 
 
 def _generalize_field(field: Field | None) -> Field | None:
-    """Return a field with `full` along every axis on which it reaches over several indices; groups of N stay."""
+    """Return a field with `full` along every axis on which several indices share a statistic."""
     if field is None:
         return None
     first, *rest = field.rules
@@ -204,7 +204,7 @@ def _sort_by_simplicity(every: Sequence[Field | None], layer: str) -> np.ndarray
 
 
 def _test_demands(demands: Demands) -> tuple[list[int], np.ndarray]:
-    """Return the positions of the allowed fronts, and an array (fronts, P, P, demands), True where a demand is met."""
+    """Return the allowed fronts, and for each front, pair of fields and demand whether it is met."""
     fronts = [position for position, key in enumerate(FRONT_KEYS) if key in demands.weights]
     places = [DEMANDABLE.index(key) for key, _ in demands.all_demands]
     return fronts, _build_scheme_index(demands.layer).has[fronts][..., places] == [
@@ -256,7 +256,7 @@ def find_schemes(demands: Demands) -> FoundSchemes:
 
 @lru_cache(maxsize=64)
 def take_census(layer: str, weights: tuple[str, ...] = ("none",)) -> tuple[InvarianceSet, ...]:
-    """Return the sets of invariances that schemes have, from the smallest, with their number of schemes and names."""
+    """Count the schemes of each set of invariances that occurs, from the smallest set."""
     index = _build_scheme_index(layer)
     counts: Counter[Invariances] = Counter()
     for front in weights:
@@ -295,7 +295,7 @@ def list_registered_schemes(layer: str, front_keys: tuple[str, ...]) -> list[Sch
 
 
 def _is_step(scheme: Scheme, layer: str) -> bool:
-    """Return True if x̂ is more than zeros and signs, as it is unless a field holds a single element or a pair."""
+    """Return True if x̂ is more than zeros and signs."""
     shape = CONDITION_SHAPES[layer]
     return scheme.activation_part is None or (
         not scheme.kind.decomposes and explain_degeneracy(scheme, shape, 0.0) is None
@@ -323,7 +323,7 @@ def find_scheme_name(scheme: Scheme, layer: str) -> str | None:
 
 
 def find_nearest_schemes(demands: Demands) -> list[NearMiss]:
-    """Return the schemes that miss the fewest demands, grouped by the demands they miss, the largest group first."""
+    """Find the schemes that miss the fewest demands, grouped by the missed demands."""
     fronts, answers = _test_demands(demands)
     schemes = np.tile(_build_scheme_index(demands.layer).schemes.ravel(), len(fronts))
     misses = ~answers.reshape(len(schemes), -1)
@@ -345,7 +345,7 @@ def find_nearest_schemes(demands: Demands) -> list[NearMiss]:
 
 
 def find_conflict(demands: Demands) -> tuple[Demand, ...]:
-    """Return the fewest demands that no scheme meets together; empty if a scheme meets all."""
+    """Find the fewest demands that no scheme meets together; empty if a scheme meets all."""
     _, answers = _test_demands(demands)
     rows = np.unique(answers.reshape(int(np.prod(answers.shape[:3])), -1), axis=0)
     for count in range(1, len(demands.all_demands) + 1):
@@ -356,7 +356,7 @@ def find_conflict(demands: Demands) -> tuple[Demand, ...]:
 
 
 def evaluate_behind_front(layer: str, front: str, demand: Demand) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pairs of patterns that meet a demand behind a front, (P, P), and the dividing patterns, (P,)."""
+    """Return which pairs of fields meet a demand behind a weight scheme, (P, P), and which divide, (P,)."""
     index = _build_scheme_index(layer)
     key, wanted = demand
     divides = np.ones(len(index.schemes), bool)
@@ -365,6 +365,6 @@ def evaluate_behind_front(layer: str, front: str, demand: Demand) -> tuple[np.nd
 
 
 def make_probe_scheme(layer: str, front: str) -> Scheme:
-    """Return the scheme behind a front that centres and divides over the channels of each example."""
+    """Make the scheme behind a weight scheme that centres and divides over the channels of each example."""
     over = list_fields(layer)[SEARCHED_RULES.index(FULL)]
     return build_from_fields(over, over, front)

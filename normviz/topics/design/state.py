@@ -26,7 +26,7 @@ DEMAND_LABELS = {"either": "Does not matter", "need": "Ignored", "without": "Not
 
 
 def format_pick(scheme: Scheme, layer: str) -> str:
-    """Return a scheme as text for the link: its fields and its front, or its key if it has no fields on activations.
+    """Format a scheme as text for the link: its fields and its weight scheme, or its key.
 
     Schemes that compute the same on the layer have the same text.
     """
@@ -39,7 +39,7 @@ def format_pick(scheme: Scheme, layer: str) -> str:
 
 
 def parse_pick(text: str) -> Scheme | None:
-    """Return the scheme of a text from `format_pick`; None for an empty text. Raises InvalidInput."""
+    """Parse a scheme from a text of `format_pick`; None for an empty text. Raises InvalidInput."""
     if not text:
         return None
     row = SCHEMES.get(text)
@@ -47,7 +47,7 @@ def parse_pick(text: str) -> Scheme | None:
 
 
 def validate_pick(given: Any, view: View) -> str:
-    """Return the text of a pick; raises ValueError if its scheme does not fit the layer."""
+    """Return the text of a picked scheme. Raises ValueError if it does not fit the layer."""
     text = str(given)
     if (scheme := parse_pick(text)) is not None and scheme.activation_part is not None:
         scheme.check(SHAPES[view["layer"]][0])
@@ -90,7 +90,7 @@ def is_relevant(view: View, name: str) -> bool:
 
 
 def read_demands(view: View) -> Demands:
-    """Return the demands of a view; those of the first question where it has none."""
+    """Return the demands in the page's values; those of the first question if there are none."""
     need, without = (tuple(key for key in TRANSFORMATIONS if view[key] == label) for label in ("need", "without"))
     conditions = tuple(view["conditions"])
     if not (need or without or conditions):
@@ -103,7 +103,7 @@ FORMER_NAMES = ("show", "set", "train", "page", "source", "scheme", "function", 
 
 
 def replace_former_link(former: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """Return the page and the link that replace a link to a former panel.
+    """Convert a link to a former panel to today's page and link.
 
     The map opens as the question for the changes of its set. Pointwise schemes are in the tensor lab. γ and β of
     another picture are on the page on why.

@@ -45,7 +45,7 @@ ANSWER_CODES = (False, True, None)
 
 @lru_cache(maxsize=16)
 def order_schemes(layer: str, weights: tuple[str, ...], seed: int) -> tuple[tuple[FoundSchemes, np.ndarray], ...]:
-    """Return the schemes of each set of invariances, and a random order of them in which the simplest is first."""
+    """Return the schemes of each set of invariances, and a random order in which the simplest comes first."""
     rng = np.random.default_rng(seed)
     sets = sorted(kind.invariances for kind in take_census(layer, weights))
     every = [find_schemes(demand_exactly(invariances, layer, weights)) for invariances in sets]
@@ -91,7 +91,7 @@ def compute_stack_size(setting: Setting) -> int:
 
 @dataclass(frozen=True)
 class TwinTraining:
-    """A job that measures schemes and trains them with their twins.
+    """Job that measures schemes and trains them with their twins.
 
     Attributes:
         rows: the schemes.
@@ -108,11 +108,11 @@ class TwinTraining:
 
     @property
     def seconds(self) -> float:
-        """Estimated duration on the reference machine."""
+        """The expected seconds on the reference machine."""
         return cost.estimate_training_seconds(self.setting, len(self.rows), len(NETWORKS))
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Yield the progress; each result has the schemes of the stacks that are done.
+        """Measure and train stack by stack; yield the results so far.
 
         Its arrays are columns of `TwinAnswer`, (schemes, transformations), two of them as positions in `ANSWER_CODES`.
         """

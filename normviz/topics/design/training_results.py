@@ -18,7 +18,7 @@ OUTCOME_WORDS = {True: "stay together", False: "part", None: "give no answer"}
 
 
 class TwinAnswer(NamedTuple):
-    """The answers on one scheme and one transformation.
+    """Predicted and measured answer for one scheme and one transformation.
 
     Attributes:
         row: the scheme.
@@ -42,7 +42,7 @@ class TwinAnswer(NamedTuple):
 
 
 class TwinCount(NamedTuple):
-    """Counts of schemes.
+    """Number of schemes with each result of the training.
 
     Attributes:
         agree: all of its six answers equal the prediction.

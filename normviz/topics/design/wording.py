@@ -10,13 +10,13 @@ LAYER_WORDS = {"dense": "dense", "conv": "convolutional"}
 
 
 def format_scheme_line(scheme: Scheme, layer: str) -> str:
-    """Return a scheme in a line: "mean over N; root mean square over N, 2 groups of C", and its name if it has one."""
+    """Format a scheme in a line: "mean over N; root mean square over N, 2 groups of C", with its name."""
     what, name = describe_scheme_steps(scheme, layer), find_scheme_name(scheme, layer)
     return f"{what}  = {name}" if what and name else what or name or ""
 
 
 def describe_scheme_steps(scheme: Scheme, layer: str) -> str:
-    """Return the steps of a scheme, with its front: "mean over N; root mean square over N, 2 groups of C".
+    """Describe the steps of a scheme: "mean over N; root mean square over N, 2 groups of C".
 
     Empty if it has no fields on the activations.
     """
@@ -30,7 +30,7 @@ def describe_scheme_steps(scheme: Scheme, layer: str) -> str:
 
 
 def _describe_reach(field: Field, layer: str) -> str:
-    """Return in words the axes of a layer along which a field reaches."""
+    """Describe the axes of a layer along which elements share a statistic."""
     axes = {AXES["activation"][axis]: field.rules[axis] for axis in find_varying_axes(layer)}
     reached = {axis: rule for axis, rule in axes.items() if rule != OWN}
     words = {"full": "{axis}", "groups": "{rule.parameter_or_zero} groups of {axis}", "window": "windows of {axis}"}
@@ -48,7 +48,7 @@ def format_named_labels(names: NamedSchemes) -> str:
 
 
 def describe_counted_schemes(layer: str) -> str:
-    """Return which schemes are counted, in sentences."""
+    """Describe which schemes are counted, in sentences."""
     axes = join_words([AXES["activation"][axis] for axis in find_varying_axes(layer)], "and")
     return (
         f"The count contains every choice along {axes}: keep the axis, average over it, or average over "

@@ -36,7 +36,7 @@ FORMULA_IN_WORDS = (
 
 
 def show_panels(view: View, theme: str) -> None:
-    """Show the page from top to bottom."""
+    """Show the panels of the page from top to bottom."""
     scheme, even = build_windowed_scheme(view), get_evenly_lit_picture(view)
     x = apply_fading_light(even, view["light"])
     result = normalize_picture(x, scheme, view["eps"])
@@ -61,7 +61,7 @@ def show_panels(view: View, theme: str) -> None:
 def _draw_picture(
     even: np.ndarray, x: np.ndarray, result: NormalizationResult, focus: Index, side: str, theme: str
 ) -> None:
-    """Draw the picture x in its light and x̂, with a handle that slides between them."""
+    """Draw the picture x and x̂, with a handle that slides between them."""
     shown = {"before": _select_channels(x, focus), "after": _select_channels(result.xhat, focus)}
     ranges = (_find_range(_select_channels(even, focus)), (-GREY_LIMIT, GREY_LIMIT))
     images = {
@@ -76,7 +76,7 @@ def _draw_picture(
 
 
 def _select_channels(values: np.ndarray, focus: Index) -> np.ndarray:
-    """Return the drawn part of a picture (1, H, W, C): three channels as colours, else the one in focus."""
+    """Return the drawn part of a picture (1, H, W, C): three channels as colours, else the chosen channel."""
     return values[0] if values.shape[3] == 3 else values[0, :, :, focus[3]]
 
 
@@ -105,7 +105,7 @@ def _compute_pixel(pixel: SaturationCurve, before: float, eps: float) -> str:
 
 
 def _describe_nearby(view: View) -> str:
-    """Return the meaning of "nearby" in the formula, with the current radii."""
+    """Describe which elements count as "nearby" in the formula."""
     own = view["radius_a"] not in ("same", str(view["radius"]))
     mean = f" ($R_A$ = {view['radius_a']} for the mean)" if own else ""
     axes = "" if set(view["over"]) == {"H", "W"} else f", along {', '.join(view['over']) or 'no axis'}"
@@ -113,12 +113,12 @@ def _describe_nearby(view: View) -> str:
 
 
 def _name_right_half(view: View) -> str:
-    """Return the name of the right half, towards which the light falls."""
+    """Return the name of the half towards which the light falls."""
     return "darkened half" if view["light"] < 1 else "right half"
 
 
 def _write_headline(view: View, x: np.ndarray, result: NormalizationResult) -> str:
-    """Return the contrast of the right half before and after, or why nothing is left to compare."""
+    """Describe the contrast of the right half before and after normalization."""
     if not view["over"]:
         return (
             "**No axis has windows**, so every element is its own mean: v = x − x = 0, and x̂ = 0 all over. Nothing is "
@@ -137,7 +137,7 @@ def _write_headline(view: View, x: np.ndarray, result: NormalizationResult) -> s
 
 
 def show_pixel_response(pixel: SaturationCurve, scheme: Scheme, eps: float, theme: str) -> None:
-    """Show the response of a pixel to a factor of all pixels, and the formula with all indices."""
+    """Show how one element responds to the contrast, and the formula with all indices."""
     st.markdown("## The pixel in the ring, with all pixels multiplied by c")
     show_response_chart(pixel, eps, theme)
     st.markdown(_describe_response(pixel, eps))

@@ -46,7 +46,7 @@ SCHEME = SCHEMES["divisive"]
 
 
 def get_picture_shape(view: View) -> Shape:
-    """Return the shape of the picture; of the user's own file, that of the first example."""
+    """Return the shape (1, H, W, C) of the picture."""
     if view["data"] != OWN_DATA:
         return SHAPES[view["data"]]
     own = st.session_state.get("own")
@@ -54,7 +54,7 @@ def get_picture_shape(view: View) -> Shape:
 
 
 def list_wide_axes(view: View) -> list[str]:
-    """Return the axes of the picture with several indices, along which windows are possible."""
+    """List the axes of the picture with several indices, along which windows are possible."""
     return [axis for axis, n in zip(AXES["activation"], get_picture_shape(view), strict=True) if n > 1]
 
 
@@ -104,7 +104,7 @@ def build_windowed_scheme(view: View) -> Scheme:
 
 
 def find_focus(view: View, v: np.ndarray) -> Index:
-    """Return the index of the chosen element; indices that are not chosen are those of the largest v."""
+    """Return the index of the chosen element, by default that of the largest v."""
     given = (0, *(view[name] for name in FOCUS_AXES))
     part = v[tuple(slice(None) if i is None else slice(i, i + 1) for i in given)]
     found = np.unravel_index(np.argmax(np.where(np.isfinite(part), part, -np.inf)), part.shape)
@@ -112,7 +112,7 @@ def find_focus(view: View, v: np.ndarray) -> Index:
 
 
 def lock_picked_pixel() -> None:
-    """Store the pixel that was picked on the picture as the chosen one."""
+    """Store the pixel that was picked on the picture as the chosen element."""
     row, column = st.session_state["contrast picture"]["focus"]
     st.session_state.update({PREFIX + "row": row, PREFIX + "column": column})
 
@@ -128,7 +128,7 @@ def get_evenly_lit_picture(view: View) -> np.ndarray:
 
 
 def describe_picture_source(view: View) -> str:
-    """Describe the shown picture if it is not the chosen one: the user's file is missing, or holds several examples."""
+    """Describe why another picture is shown than the chosen one; empty if it is the chosen one."""
     if view["data"] != OWN_DATA:
         return ""
     own = st.session_state.get("own")

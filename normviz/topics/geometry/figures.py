@@ -14,7 +14,7 @@ MAX_MARKED_POINTS = 40
 
 
 class StyledCurve(NamedTuple):
-    """The values `y` over `x`; `look` numbers the colour, dash and marker of the curve in every chart of the page."""
+    """Curve of the values `y` over `x`; `look` numbers its colour, dash and marker."""
 
     x: Sequence[float] | np.ndarray
     y: Sequence[float] | np.ndarray
@@ -41,7 +41,7 @@ def draw_titled_curves(
 
 
 class DistanceRegion(NamedTuple):
-    """The points (k, 2) around w at one distance: exactly, and by the quadratic form."""
+    """Points (k, 2) around w at one KL distance: exactly, and by the quadratic form of F."""
 
     w: np.ndarray
     exact: np.ndarray
@@ -52,7 +52,7 @@ EXACT, QUADRATIC = "KL, exact", "½ δᵀFδ"
 
 
 def draw_distance_region(title: str, region: DistanceRegion, half: float, look: int, theme: str = "light") -> Figure:
-    """Draw the plane of two weights, from -half to half, with the region around w within one KL distance.
+    """Draw the region around the weights w within one KL distance, in the plane of two weights.
 
     The origin is a cross, w an arrow from it. The exact region is filled, the border of the quadratic one dashed.
     """

@@ -37,7 +37,7 @@ EQUAL_TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class FisherModel:
-    """The model: kind of outputs, length of the weight vectors, scale of the data, γ, and the seed of W."""
+    """Generalized linear model: kind of outputs, length of the weights, scale of the data, γ, and the seed."""
 
     outputs: str = choice("normal", OUTPUT_KINDS, label="Outputs")
     length: float = real(
@@ -61,7 +61,7 @@ class FisherModel:
 
 @cache
 def load_digit_components() -> np.ndarray:
-    """Return the first two principal components of some digits, (examples, 2); the mean square of the first is 1."""
+    """Load the first two principal components of some digits, (examples, 2), scaled to mean square 1."""
     images, _ = load_digits()
     x = images.reshape(len(images), -1)
     x = x - x.mean(axis=0)
@@ -71,7 +71,7 @@ def load_digit_components() -> np.ndarray:
 
 
 def compute_predictions(scheme: str, x: np.ndarray, w: np.ndarray, gain: float) -> np.ndarray:
-    """Return z = γ x̂ (…, examples, units) for weights (…, units, inputs); β is 0."""
+    """Compute the outputs z = γ x̂ (…, examples, units) for weights (…, units, inputs); β is 0."""
     if scheme == "weight":
         w = w / np.linalg.norm(w, axis=-1, keepdims=True)
         return gain * (x @ np.swapaxes(w, -1, -2))
@@ -108,14 +108,14 @@ def compute_output_jacobian(scheme: str, x: np.ndarray, w: np.ndarray, gain: flo
 
 
 def compute_output_variance(outputs: str, z: np.ndarray) -> np.ndarray:
-    """Return Var[y|x] for z: 1 for normal outputs, p(1-p) for Bernoulli outputs."""
+    """Compute Var[y|x] for outputs z: 1 for normal outputs, p(1-p) for Bernoulli outputs."""
     if outputs == "normal":
         return np.ones_like(z)
     return np.exp(-np.logaddexp(0, z) - np.logaddexp(0, -z))
 
 
 def compute_fisher_information(scheme: str, model: FisherModel, **times: float) -> np.ndarray:
-    """Compute F exactly, (parameters, parameters), unit by unit; `times`: factors on `w`, `x` and `gain`."""
+    """Compute the Fisher information matrix F, (parameters, parameters), exactly and unit by unit."""
     x, w, gain = _scale_model(model, **times)
     j = _flatten_jacobian(scheme, x, w, gain)
     spread = compute_output_variance(model.outputs, compute_predictions(scheme, x, w, gain))
@@ -130,12 +130,12 @@ def _scale_model(
 
 
 def _flatten_jacobian(scheme: str, x: np.ndarray, w: np.ndarray, gain: float) -> np.ndarray:
-    """Return J as (examples, units, parameters)."""
+    """Compute the Jacobian ∂z/∂θ as (examples, units, parameters)."""
     return compute_output_jacobian(scheme, x, w, gain).reshape(len(x), len(w), -1)
 
 
 def get_fisher_block(f: np.ndarray, name: str, other: str = "") -> np.ndarray:
-    """Return the rows of one kind of parameter and the columns of another (by default the same), of all units."""
+    """Return the block of F for one kind of parameter, or for two different kinds, of all units."""
     at = {"w": range(INPUTS), "γ": [INPUTS], "β": [INPUTS + 1]}
     rows, columns = (
         [unit * PARAMETERS_PER_UNIT + k for unit in range(UNITS) for k in at[kind]] for kind in (name, other or name)
@@ -160,14 +160,14 @@ SCALINGS = {"w": "weights × 2", "x": "data × 2", "gain": "γ × 2"}
 
 
 class ScalingPower(NamedTuple):
-    """The power of `SCALING_FACTOR` that multiplies a block of F; `exact`: it holds for every element of the block."""
+    """Power of `SCALING_FACTOR` by which a block of F changes; `exact`: it holds for every element."""
 
     exponent: float
     exact: bool
 
 
 def compute_scaling_powers(scheme: str, model: FisherModel) -> dict[tuple[str, str], ScalingPower]:
-    """Measure the power for each block of F (w, γ, β) and each of `SCALINGS`, from the trace of the block."""
+    """Measure how each block of F (w, γ, β) scales when weights, data or gain are scaled."""
     first = compute_fisher_information(scheme, model)
     found = {}
     for change in SCALINGS:
@@ -190,7 +190,7 @@ BISECTION_STEPS = 20
 
 
 class KlContour(NamedTuple):
-    """The points (angles, 2) at one distance from w, in the plane of unit 0's weights.
+    """Points (angles, 2) at one KL distance from w, in the plane of unit 0's weights.
 
     Attributes:
         exact: where KL first reaches the distance.
@@ -206,14 +206,14 @@ class KlContour(NamedTuple):
 
 
 def make_search_angles() -> np.ndarray:
-    """Return angles from w's own direction, denser towards it and away from it."""
+    """Return the angles of search from w's own direction, denser towards it and away from it."""
     quarter = np.geomspace(1e-4, np.pi / 2, 45)
     half = np.concatenate([quarter, np.pi - quarter[-2::-1]])
     return np.concatenate([half, half + np.pi])
 
 
 def compute_kl_contour(scheme: str, model: FisherModel, distance: float) -> KlContour:
-    """Compute the contour of one distance around the weights of unit 0, with all other weights fixed."""
+    """Compute the points at one KL distance around the weights of unit 0, all other weights fixed."""
     w = model.w
     turn = make_search_angles() + np.arctan2(w[0, 1], w[0, 0])
     ways = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
@@ -224,7 +224,7 @@ def compute_kl_contour(scheme: str, model: FisherModel, distance: float) -> KlCo
 
 
 class StepLengths(NamedTuple):
-    """Lengths of the steps of unit 0's weights with ½ δᵀFδ = a given distance: at right angles to w, and along w.
+    """Lengths of steps of unit 0's weights that reach a given distance ½ δᵀFδ: at right angles to w, and along w.
 
     `curvature`: uᵀFu for a unit vector u along w, over the largest of all directions.
     """
@@ -235,7 +235,7 @@ class StepLengths(NamedTuple):
 
 
 def compute_step_lengths(scheme: str, model: FisherModel, distance: float, weight_factor: float = 1.0) -> StepLengths:
-    """Compute the steps of a given distance, with all weights multiplied by `weight_factor`."""
+    """Compute the lengths of steps of a given distance, with all weights multiplied by `weight_factor`."""
     own, w = _get_unit_block(scheme, model, weight_factor), model.w[0]
     along = w / np.linalg.norm(w)
     ways = np.array([[-along[1], along[0]], along])
@@ -244,7 +244,7 @@ def compute_step_lengths(scheme: str, model: FisherModel, distance: float, weigh
 
 
 def _get_unit_block(scheme: str, model: FisherModel, weight_factor: float = 1.0) -> np.ndarray:
-    """Return the block of unit 0's weights, (2, 2)."""
+    """Return the block of F for unit 0's weights, (2, 2)."""
     return get_fisher_block(compute_fisher_information(scheme, model, w=weight_factor), "w")[:INPUTS, :INPUTS]
 
 
@@ -275,7 +275,7 @@ def _find_contour_radii(scheme: str, model: FisherModel, directions: np.ndarray,
 
 
 class GainFactors(NamedTuple):
-    """Means over units and data: (y - E[y|x])² of the model's own outputs, x̂² before γ, and F of one unit's γ."""
+    """Mean squares whose product F of a gain is made of: (y - E[y|x])², x̂², and F of one unit's γ."""
 
     error: float
     square: float

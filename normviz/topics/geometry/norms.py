@@ -11,20 +11,20 @@ from normviz.core.registry import SCHEMES
 
 
 class NormalizedSums(NamedTuple):
-    """x̂ and 1/σ; 1/0 gives 0, so a field of equal numbers becomes 0. Without a division, 1/σ is 1."""
+    """Normalized sums x̂ and 1/σ; a field of equal numbers gives 0. Without division, 1/σ is 1."""
 
     xhat: np.ndarray
     inverse: np.ndarray
 
 
 def find_averaged_axes(scheme: str) -> tuple[int, ...]:
-    """Return the averaged axes of (…, N, C); () if the scheme does not divide."""
+    """Return the averaged axes of an array (…, N, C); () if the scheme does not divide."""
     field = SCHEMES[scheme].suppression
     return () if field is None else tuple(axis for axis, at in ((-2, 0), (-1, 3)) if field.rules[at].kind == "full")
 
 
 def normalize_sums(a: np.ndarray, scheme: str) -> NormalizedSums:
-    """Compute x̂ = v / √E[v²] over the scheme's axes; v = a - E[a], or a if the scheme does not centre."""
+    """Compute x̂ = v / √E[v²] of sums a over the scheme's axes; v = a - E[a], or a if the scheme does not centre."""
     axes = find_averaged_axes(scheme)
     if not axes:
         return NormalizedSums(a, np.ones(1))

@@ -92,7 +92,7 @@ _QUIET: dict[str, Any] = {"showlegend": False, "hoverinfo": "skip"}
 
 
 def _make_ring() -> np.ndarray:
-    """Return the corners of the circle of radius 1 in the plane, (`CIRCLE_POINTS`, 3)."""
+    """Make the corners of the circle of radius 1 in the plane of centred vectors, (`CIRCLE_POINTS`, 3)."""
     turn = np.linspace(0, 2 * np.pi, CIRCLE_POINTS, endpoint=False)[:, None]
     return np.cos(turn) * _RIGHT + np.sin(turn) * _DEEP
 
@@ -140,5 +140,5 @@ def _draw_text(figure: Figure, position: np.ndarray, text: str, colour: str, sid
 
 
 def _format_point(position: np.ndarray) -> dict[str, float]:
-    """Return a point as plotly.js takes it."""
+    """Format a point as plotly.js takes it."""
     return dict(zip("xyz", position.tolist(), strict=True))

@@ -31,7 +31,7 @@ _STOPS = tuple(np.linspace(-_LIMIT, _LIMIT, 33).tolist())
 
 @dataclass(frozen=True)
 class ThreeChannelExample:
-    """The three values of an example, ε, and the stage of the picture."""
+    """Setting of the picture: the three values of an example, ε, and the stage."""
 
     x1: float = real(3.0, -_LIMIT, _LIMIT, label="x₁", stops=_STOPS, control="drag")
     x2: float = real(1.0, -_LIMIT, _LIMIT, label="x₂", stops=_STOPS, control="drag")
@@ -49,7 +49,7 @@ class ThreeChannelExample:
 
 
 class ForwardPass(NamedTuple):
-    """The forward pass: x, its mean μ, v = x − μ, the divisor √(σ² + ε), and x̂ = v / √(σ² + ε); vectors are (3,)."""
+    """Layer norm of three values: x, μ, v = x − μ, the divisor √(σ² + ε), and x̂; vectors are (3,)."""
 
     x: np.ndarray
     mean: float
@@ -59,7 +59,7 @@ class ForwardPass(NamedTuple):
 
 
 class DescentStep(NamedTuple):
-    """A step of x: the forward pass before it, Δx = −η ∂l/∂x (3,), and the forward pass after.
+    """Step of gradient descent on x: the forward pass before it, Δx = −η ∂l/∂x (3,), and the one after.
 
     For one example it is the step of a bias that the layer before adds to its output x: ∂l/∂b = ∂l/∂x.
     """
@@ -90,7 +90,7 @@ def normalize_example(x: Sequence[float] | np.ndarray, eps: float) -> ForwardPas
 
 
 def take_step(x: Sequence[float] | np.ndarray, eps: float) -> DescentStep:
-    """Move three values by −η ∂l/∂x, with ∂l/∂x̂ = `INCOMING_GRADIENT` and η = `LEARNING_RATE`.
+    """Take a step of gradient descent on three values, for a fixed gradient ∂l/∂x̂.
 
     Example:
         >>> long, short = (take_step([c * 3, c, -c], 0.0) for c in (1, 0.5))

@@ -34,7 +34,7 @@ NO_NORMALIZATION = SCHEMES["none"]
 
 
 def show_scheme_answer(scheme: Scheme, view: View) -> None:
-    """Show the changes that a scheme ignores, and its formula."""
+    """Show the transformations to which a scheme is invariant, and its formula."""
     layer = view["layer"]
     row = find_registered_twin(scheme, layer)
     written = replace(row, bias=None) if scheme.bias is None else row
@@ -48,7 +48,7 @@ def show_scheme_answer(scheme: Scheme, view: View) -> None:
 
 
 def describe_found_scheme(scheme: Scheme, layer: str) -> str:
-    """Return sentences on a scheme: its steps, and the other schemes with the same x̂ on this layer."""
+    """Describe a scheme's steps, and which other schemes compute the same x̂ on this layer, in sentences."""
     what = describe_scheme_steps(scheme, layer)
     sentences = [f"{capitalize_first(what)}."] if what else [scheme.about]
     name = find_scheme_name(scheme, layer)
@@ -72,7 +72,7 @@ def describe_found_scheme(scheme: Scheme, layer: str) -> str:
 
 
 def tabulate_changes(scheme: Scheme, layer: str) -> dict[str, list[str]]:
-    """Return the six changes as the columns of a table: if the scheme ignores each at ε = 0, and the reason."""
+    """Return a table of the transformations as columns: whether the scheme is invariant at ε = 0, and why."""
     verdicts = {key: predict(scheme, each, layer, *SHAPES[layer]) for key, each in TRANSFORMATIONS.items()}
     return {
         "Change": [capitalize_first(TRANSFORMATIONS[key].name) for key in verdicts],
@@ -88,12 +88,12 @@ def find_registered_twin(scheme: Scheme, layer: str) -> Scheme:
 
 
 def _is_put_behind(row: Scheme) -> bool:
-    """Return True if the weight scheme in front is not the row's own; in a link only custom can have such a front."""
+    """Return True if another weight scheme than the row's own stands in front."""
     return row.weight != SCHEMES[row.key].weight
 
 
 def build_answer_links(scheme: Scheme, layer: str) -> dict[str, dict[str, Any]]:
-    """Return the query parameters of the links to the lab and to Table 1, by page, that open this scheme."""
+    """Build the link parameters that open this scheme in the lab and in Table 1, by page."""
     row = find_registered_twin(scheme, layer)
     row = scheme if _is_put_behind(row) else row
     on = 0 if row.activation_part is not None else 1
@@ -102,7 +102,7 @@ def build_answer_links(scheme: Scheme, layer: str) -> dict[str, dict[str, Any]]:
 
 
 def build_table_link(scheme: Scheme) -> dict[str, str]:
-    """Return the query parameters of a link to Table 1: the scheme's key and the rules that the page accepts."""
+    """Build the link parameters that open this scheme in Table 1."""
     known = {param.name for param in table1.PARAMS}
     return {"schemes": scheme.key} | {name: value for name, value in make_scheme_link(scheme).items() if name in known}
 
@@ -112,7 +112,7 @@ def _choose_eps(scheme: Scheme) -> float:
 
 
 def draw_cubes(schemes: Sequence[Scheme], view: View, theme: str) -> None:
-    """Draw the pre-activations of the layer once for each scheme, with the field of the locked element lit.
+    """Draw the layer's pre-activations once for each scheme, with the chosen element's field highlighted.
 
     A scheme that acts on the weights alone leaves them as they are.
     """

@@ -39,7 +39,7 @@ LIST_KEY = PREFIX + "pick of the list"
 
 
 def show(view: View, theme: str) -> None:
-    """Show the photographs, the cubes of the answers, and one answer in full; or the reason why there is none."""
+    """Show the photographs, the cubes of the found schemes, and one of them in full; or why none is found."""
     demands = read_demands(view)
     schemes = find_schemes(demands)
     chosen = _choose_shown_scheme(view, demands, schemes)
@@ -69,7 +69,7 @@ def show(view: View, theme: str) -> None:
 
 
 def choose_drawn_schemes(demands: Demands, schemes: FoundSchemes, chosen: Scheme, is_picked: bool) -> list[Scheme]:
-    """Return the schemes whose cubes are drawn: the best known of the answers, then the simplest.
+    """Choose the schemes whose cubes are drawn: the best known of the found ones, then the simplest.
 
     A scheme without fields has no picture of its own. It is drawn if the visitor has picked it, or if no answer has
     fields. `is_picked`: whether the chosen scheme was picked, and is not only the first of the list.
@@ -94,7 +94,7 @@ def _find_registered_answers(demands: Demands) -> list[Scheme]:
 
 
 def _choose_shown_scheme(view: View, demands: Demands, schemes: FoundSchemes) -> Scheme | None:
-    """Return the scheme that is picked, if it is an answer; else the best known; None if there is no answer."""
+    """Return the picked scheme if it meets the demands, else the best known one; None if there is none."""
     given = parse_pick(view["pick"])
     if given is not None and is_answer(given, demands):
         return adapt_to_demands(given, demands)
@@ -105,7 +105,7 @@ def _choose_shown_scheme(view: View, demands: Demands, schemes: FoundSchemes) ->
 
 
 def list_answers(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -> dict[str, str]:
-    """Return the listed answers by their texts in the link: those with a name, the simplest, and the chosen one."""
+    """List the schemes offered to pick, by their texts in the link: named ones, the simplest, and the chosen one."""
     labels: dict[str, list[str]] = {}
     for row in _find_registered_answers(demands):
         labels.setdefault(format_pick(row, demands.layer), []).append(row.label)
@@ -118,7 +118,7 @@ def list_answers(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -> dic
 
 
 def _show_answer_list(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -> None:
-    """Draw the list of answers, in which one is picked."""
+    """Show the list of found schemes, of which one is picked."""
     listed = list_answers(demands, schemes, chosen)
     st.session_state[LIST_KEY] = format_pick(chosen, demands.layer)
     st.radio(
@@ -129,13 +129,13 @@ def _show_answer_list(demands: Demands, schemes: FoundSchemes, chosen: Scheme) -
 
 
 def _write_answer_label(scheme: Scheme, layer: str) -> str:
-    """Return the label of a scheme in the list: its name, if it has one, and its steps."""
+    """Write the label of a scheme in the list: its name, if it has one, and its steps."""
     name, what = find_scheme_name(scheme, layer), describe_scheme_steps(scheme, layer)
     return f"**{capitalize_first(name)}**{f': {what}' if what else ''}" if name else capitalize_first(what)
 
 
 def _store_pick() -> None:
-    """Store the answer picked in the list as the page's pick."""
+    """Store the scheme picked in the list among the page's values."""
     st.session_state[PREFIX + "pick"] = st.session_state[LIST_KEY]
 
 
@@ -161,7 +161,7 @@ def _show_no_answer(demands: Demands) -> None:
 
 
 def _drop_missed_demands(missed: tuple[str, ...]) -> None:
-    """Drop the demands that the nearest schemes miss."""
+    """Remove the demands that the nearest schemes miss from the page's values."""
     state = st.session_state
     for key in missed:
         if key in TRANSFORMATIONS:

@@ -29,7 +29,7 @@ _RAISED = {-2: "¼", -1: "½", 0: "1", 1: "2", 2: "4"}
 
 
 def show(view: View, theme: str) -> None:
-    """Show the plane of one unit's weights, and how F scales."""
+    """Show the plane of one unit's weights with regions of one KL distance, and how F scales."""
     model, scheme, distance = build_settings(fisher.FisherModel, view), view["scheme"], view["distance"]
     _show_planes(model, scheme, distance, theme)
     found = get_scaling_powers(model)
@@ -38,7 +38,7 @@ def show(view: View, theme: str) -> None:
 
 
 def tabulate_powers(powers_by_scheme: Mapping[str, PowersByBlock]) -> dict[str, list]:
-    """Return the exponents by which the blocks of F scale, a column for each scheme."""
+    """Return the exponents by which the blocks of F scale as columns by name, one per scheme."""
     rows = list(product(fisher.PARAMETER_KINDS, SCALING_LABELS))
     return {"block": [f"{block}, {SCALING_LABELS[change]}" for block, change in rows]} | {
         f"exponent, {key}": [powers[row].exponent for row in rows] for key, powers in powers_by_scheme.items()
@@ -139,12 +139,12 @@ def _show_scaling(model: fisher.FisherModel, scheme: str, powers_by_scheme: Mapp
 
 
 def _format_factor(power: fisher.ScalingPower) -> str:
-    """Return a power of two as a factor: ¼, 1, or about 0.58 where the elements of the block scale differently."""
+    """Format a power of two as a factor: ¼, 1, or about 0.58 if elements of the block scale differently."""
     return _RAISED[round(power.exponent)] if power.exact else f"about {_format_rounded_factor(power)}"
 
 
 def _format_cell(power: fisher.ScalingPower) -> str:
-    """Return the same for a cell of a table."""
+    """Format a scaling power as a cell of a table: "× ¼", or "≈ 0.58" if elements of the block differ."""
     return f"× {_format_factor(power)}" if power.exact else f"≈ {_format_rounded_factor(power)}"
 
 

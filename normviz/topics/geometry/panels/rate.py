@@ -23,7 +23,7 @@ RATE_LABELS = {0: "η", 1: "η · δ", 2: "η · δ²"}
 
 
 def show(view: View, theme: str) -> None:
-    """Show a run by step, a link to the experiment on weight decay, and twins that start from δW."""
+    """Show length and effective learning rate of W during training, and twins that start from δW."""
     training = build_settings(rate.RateSetting, view)
     course = get_rate_run(replace(training, delta=1.0))
     _draw_run(course, theme)
@@ -34,7 +34,7 @@ def show(view: View, theme: str) -> None:
 
 
 def tabulate_run(curves: rate.TrainingCurves) -> dict[str, list]:
-    """Return length, effective rate and loss of every step, in columns."""
+    """Return length, effective rate and loss of every step as columns by name."""
     rows = (("‖W‖", curves.length[:-1]), ("η/‖W‖²", curves.effective_rates), ("loss", curves.losses))
     return {"step": list(range(len(curves.losses)))} | {name: row[:, 0].tolist() for name, row in rows}
 

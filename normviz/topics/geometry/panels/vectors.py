@@ -31,7 +31,7 @@ TURN_TOLERANCE = 1e-3
 
 
 def show(view: View, theme: str) -> None:
-    """Show the vectors of a stage, its point in words, and the controls of x and ε."""
+    """Show the vectors of three channels at a stage of normalization, with the controls of x and ε."""
     example = build_settings(ThreeChannelExample, view)
     long, short = (take_step(times * example.x, example.eps) for times in (1.0, 0.5))
     controls = Controls(Page, PREFIX, view, is_relevant)
@@ -65,14 +65,14 @@ def _choose_stage(stage: str) -> None:
 
 
 def tabulate_vectors(step: DescentStep) -> dict[str, list]:
-    """Return the vectors of all stages, channel by channel."""
+    """Return the vectors of all stages as columns by name, channel by channel."""
     one = step.before
     columns = {"x": one.x, "v": one.v, "x̂": one.xhat, "step": step.change, "x̂ after the step": step.after.xhat}
     return {"channel": list(range(1, CHANNELS + 1))} | {name: each.tolist() for name, each in columns.items()}
 
 
 def write_stage_headline(long: DescentStep, short: DescentStep, stage: str) -> str:
-    """Return the headline of a stage."""
+    """Write the headline of a stage."""
     if not long.before.v.any():
         return "All three numbers are equal: without their mean nothing is left."
     if stage == "centre":
@@ -87,7 +87,7 @@ def write_stage_headline(long: DescentStep, short: DescentStep, stage: str) -> s
 
 
 def write_stage_explanation(long: DescentStep, short: DescentStep, eps: float, stage: str) -> str:
-    """Return the explanation of a stage."""
+    """Write the explanation of a stage."""
     one = long.before
     if stage == "centre":
         return (
@@ -116,7 +116,7 @@ def write_stage_explanation(long: DescentStep, short: DescentStep, eps: float, s
 
 
 def _describe_place(forward: ForwardPass, eps: float) -> str:
-    """Describe the place of x̂: on the circle, inside it or at the origin."""
+    """Describe where x̂ lies: on the circle, inside it or at the origin."""
     if not forward.v.any():
         return "v is 0, and so is x̂." + ("" if eps else " 0/0 counts as 0 here; PyTorch returns NaN.")
     if _is_inside(forward):
