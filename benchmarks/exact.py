@@ -74,14 +74,14 @@ def _numbers(setting: Setting, change: str, delta: np.longdouble) -> tuple[np.nd
 
 def _general(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
     """Normalize one tensor by the general form, the spectral norm or whitening."""
-    if scheme.kind.divides_by_singular_value:
+    if scheme.kind.key == "spectral":
         matrix = x.reshape(-1, x.shape[-1])
         return x / _largest_singular_value(matrix)
     v = x if scheme.summation is None else x - _average(x, scheme.summation)
     v = np.where(np.abs(v) <= NOTHING * _average(np.abs(x), scheme.summation or OWN), 0, v)
     if scheme.suppression is None:
         return v
-    if scheme.kind.divides_by_matrix:
+    if scheme.kind.key == "whitening":
         parts = np.split(v, scheme.count_matrices(x.shape), axis=-1)
         return np.concatenate([_whitened(part, eps) for part in parts], axis=-1)
     square = _average(v * v, scheme.suppression)

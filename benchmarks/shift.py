@@ -134,7 +134,7 @@ def play(page: Page) -> None:
 def run(page: Page) -> None:
     """Run an experiment to its end."""
     page.get_by_role("button", name="Run · about").click()
-    page.get_by_text("Kept for this link").wait_for(timeout=PATIENCE)
+    page.get_by_text("Cached for this link").wait_for(timeout=PATIENCE)
 
 
 SCHEMES = ("Layer", "Layer (channels)", "Instance", "Group", "RMS", "Divisive", "Weight", "Spectral", "Custom", "None")

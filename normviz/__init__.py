@@ -1,19 +1,63 @@
 """normviz: see and test normalization in deep learning.
 
-One general form covers most schemes (Ren et al. 2017, arXiv 1611.04520): v = x - E_A[x], x̂ = v / sqrt(ε + E_B[v²]),
-y = γ x̂ + β. Four stand outside it: spectral norm, whitening, dynamic tanh and dynamic erf.
+    import normviz
+    result = normviz.normalize(x, "group", groups=3, layout="NCHW")  # mean, v, deviation, xhat and y, as NCHW
+    normviz.backward(x, dy, "batch", layout="NCHW")                   # the gradient of x
+    normviz.predict("batch", "dataset-rescaling", layer="conv")       # an entry of Table 1, from theory
 
-A `Field` says over which elements an average runs, `SCHEMES` lists the schemes,
-`normalize` computes the form, `backward` its derivative, and `predict` says what a scheme is invariant to.
+One general form covers most schemes (Ren et al. 2017, arXiv 1611.04520): v = x - E_A[x], x̂ = v / sqrt(ε + E_B[v²]),
+y = γ x̂ + β. A and B are fields: the elements that share a mean or a divisor. Four schemes stand outside it: spectral
+norm, whitening, dynamic tanh and dynamic erf. `SCHEMES` lists all by name. Without a layout, arrays are (N, H, W, C).
 """
 
-from normviz.core.backward import backward
-from normviz.core.errors import InvalidInput
-from normviz.core.fields import Field, Rule
-from normviz.core.normalize import normalize
-from normviz.core.registry import SCHEMES, get_scheme
-from normviz.core.theory import predict
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from normviz.core.errors import InvalidInput
+    from normviz.core.fields import Field, Rule
+    from normviz.core.registry import SCHEMES, get_scheme
+    from normviz.core.scheme import Scheme
+    from normviz.core.transformations import TRANSFORMATIONS
+    from normviz.library.calls import backward, custom, normalize, predict, statistics
 
 __version__ = "0.2.0"
 
-__all__ = ["SCHEMES", "Field", "InvalidInput", "Rule", "__version__", "backward", "get_scheme", "normalize", "predict"]
+__all__ = [
+    "SCHEMES",
+    "TRANSFORMATIONS",
+    "Field",
+    "InvalidInput",
+    "Rule",
+    "Scheme",
+    "__version__",
+    "backward",
+    "custom",
+    "get_scheme",
+    "normalize",
+    "predict",
+    "statistics",
+]
+
+_MODULES = {
+    "InvalidInput": "core.errors",
+    "Field": "core.fields",
+    "Rule": "core.fields",
+    "SCHEMES": "core.registry",
+    "get_scheme": "core.registry",
+    "Scheme": "core.scheme",
+    "TRANSFORMATIONS": "core.transformations",
+} | dict.fromkeys(("backward", "custom", "normalize", "predict", "statistics"), "library.calls")
+"""The module of each public name: it is imported when the name is first used."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'normviz' has no attribute {name!r}")
+    value = getattr(import_module(f"normviz.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

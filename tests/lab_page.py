@@ -100,7 +100,7 @@ def live(at):
     form = int(numbers["form"].look_up(focus, x.shape)) if "form" in numbers else 0
     if steps.deviation is not None:
         own["divides"] = numbers["divides"].look_up(focus, x.shape)
-    if scheme.kind.divides_by_matrix:
+    if scheme.kind.key == "whitening":
         groups = scheme.count_matrices(x.shape)
         group, row = divmod(focus[3], x.shape[3] // groups)
         v = np.split(result.v, groups, axis=3)[group]

@@ -164,7 +164,7 @@ BAD_OPTIONS = {
     "no groups": (["--scheme", "group", "--groups", "0"], "groups(0) is not a rule"),
     "a part of a group": (["--scheme", "group", "--groups", "1.5"], "invalid int value: '1.5'"),
     "a negative radius": (["--scheme", "divisive", "--radius", "-1"], "window(-1) is not a rule"),
-    "an unknown scheme": (["--scheme", "bach"], "'bach' is not a scheme; none, batch, ghost-batch, mean-only-batch"),
+    "an unknown scheme": (["--scheme", "bach"], "'bach' is not a scheme; did you mean batch?"),
     "a negative epsilon": (["--scheme", "batch", "--eps=-1e-5"], "ε is a number from 0; this one is -1e-05."),
     "a negative whole epsilon": (["--scheme", "batch", "--eps", "-1"], "ε is a number from 0; this one is -1.0."),
     "an epsilon that is no number": (["--scheme", "batch", "--eps", "nan"], "ε is a number from 0; this one is nan."),

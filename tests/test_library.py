@@ -8,29 +8,25 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import normviz
-from normviz import core, data, describe
-from normviz.core import backward as differentiating
-from normviz.core import errors, fields, registry, theory
-from normviz.core import normalize as normalizing
+from normviz import core, data, describe, library
 
 ROOT = Path(normviz.__file__).parents[1]
 
 
 def test_the_face_of_the_library():
-    face = {
-        "backward": differentiating.backward,
-        "normalize": normalizing.normalize,
-        "get_scheme": registry.get_scheme,
-        "SCHEMES": registry.SCHEMES,
-        "Field": fields.Field,
-        "Rule": fields.Rule,
-        "predict": theory.predict,
-        "InvalidInput": errors.InvalidInput,
-        "__version__": normviz.__version__,
-    }
-    assert set(normviz.__all__) == set(face)
-    assert all(getattr(normviz, name) is thing for name, thing in face.items())
+    assert {name for name in normviz.__all__ if name != "__version__"} == set(normviz._MODULES)
+    assert set(dir(normviz)) == set(normviz.__all__)
+    assert all(getattr(normviz, name).__doc__ for name in normviz.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'normalise'"):
+        normviz.normalise  # noqa: B018
+
+
+def test_the_package_alone_imports_nothing_until_a_name_is_used():
+    script = "import sys, normviz; assert 'numpy' not in sys.modules; normviz.normalize; assert 'numpy' in sys.modules"
+    subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)
 
 
 def test_the_version_of_the_citation_and_of_the_changelog_is_the_packages():
@@ -40,7 +36,7 @@ def test_the_version_of_the_citation_and_of_the_changelog_is_the_packages():
 
 
 def test_the_examples_in_docstrings_give_what_they_say():
-    folders = (core, data, describe)
+    folders = (core, data, describe, library)
     names = [each.name for folder in folders for each in pkgutil.iter_modules(folder.__path__, f"{folder.__name__}.")]
     results = [doctest.testmod(importlib.import_module(name)) for name in names]
     assert sum(each.attempted for each in results) > 40
@@ -58,7 +54,9 @@ for name in {names}:
 
 def test_any_module_that_computes_may_be_imported_first():
     paths = sorted(
-        path for folder in ("core", "data", "describe") for path in Path(ROOT, "normviz", folder).glob("*.py")
+        path
+        for folder in ("core", "data", "describe", "library")
+        for path in Path(ROOT, "normviz", folder).glob("*.py")
     )
     names = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in paths]
     assert "normviz.core.fields" in names

@@ -27,6 +27,12 @@ INTERFACES = {
     "show": ("topics/*/panels|topics/*/panels/*|web/components/component", "a page's panel; a component"),
     "add_options": ("cli/*|core/settings", "the options of a command, and of declared values"),
     "run": ("cli/*", "what a command does"),
+    "normalize": (
+        "core/normalize|library/calls",
+        "of a tensor; for users also by name, in any layout",
+    ),
+    "backward": ("core/backward|library/calls", "of a tensor; for users also by name, in any layout"),
+    "predict": ("core/theory|library/calls", "of a scheme and shapes; and, for users, by name"),
     "main": ("cli/main|topics/*/*", "the entry of a program"),
 }
 """Names that several modules share on purpose: where they may be, and what they mean there."""

@@ -17,7 +17,7 @@ TEMPLATE = {"data": {"scatter": [{"marker": {"line": {"width": 0}}}]}}
 
 
 class Figure:
-    """Traces and a layout, each a plain dictionary as plotly.js reads it.
+    """Figure for plotly.js: traces and a layout, each a plain dictionary.
 
     Attributes:
         data: the traces, in the order in which they are drawn.
@@ -29,7 +29,7 @@ class Figure:
         self._panels: dict[tuple[int, int], str] = {}
 
     def add(self, kind: str, row: int | None = None, col: int | None = None, **values: Any) -> None:
-        """Add a trace of a Plotly type, to the panel (row, col) if the figure has panels; drop values that are None."""
+        """Add a trace of a Plotly type, to the panel (row, col) if the figure has panels; values None are dropped."""
         place = {}
         if row is not None and col is not None:
             number = self._panels[row, col]
@@ -42,11 +42,11 @@ class Figure:
     add_contour = partialmethod(add, "contour")
 
     def add_annotation(self, **values: Any) -> None:
-        """Add a text."""
+        """Add a text to the layout."""
         self.layout.setdefault("annotations", []).append(merge_nested({}, values))
 
     def add_shape(self, **values: Any) -> None:
-        """Add a line or a rectangle."""
+        """Add a line or a rectangle to the layout."""
         self.layout.setdefault("shapes", []).append(merge_nested({}, values))
 
     def add_vline(self, x: float, line: dict, row: int | None = None, col: int | None = None) -> None:
@@ -79,12 +79,12 @@ class Figure:
             merge_nested(each, values)
 
     def update_annotations(self, **values: Any) -> None:
-        """Merge values into every text."""
+        """Merge values into every text of the layout."""
         for each in self.layout.get("annotations", []):
             merge_nested(each, values)
 
     def to_dict(self) -> dict:
-        """Return the argument of `plotly.graph_objects.Figure`."""
+        """Return the figure as the argument of `plotly.graph_objects.Figure`."""
         return {"data": self.data, "layout": self.layout}
 
     def to_message(self) -> bytes:
@@ -92,7 +92,7 @@ class Figure:
         return pack_message({"data": self.data, "layout": self.layout | {"template": TEMPLATE}})
 
     def _list_axis_suffixes(self, row: int | None, col: int | None) -> Iterator[str]:
-        """Yield the axis suffixes ("", "2", "3", …) of the selected panels."""
+        """Yield the axis suffixes ("", "2", "3", …) of the panels in a row, a column, or all."""
         if not self._panels:
             yield ""
         for (r, c), number in self._panels.items():
@@ -151,5 +151,5 @@ def merge_nested(target: dict, values: Mapping[str, Any]) -> dict:
 
 
 def _format_axis_suffix(place: int) -> str:
-    """Return the suffix of the axes of the panel at this index: "", "2", "3", …"""
+    """Return the axis suffix of the panel at this index: "", "2", "3", …"""
     return str(place + 1) if place else ""

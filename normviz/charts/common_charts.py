@@ -48,13 +48,13 @@ def draw_pictures(
 
 
 def find_finite_range(*values: np.ndarray) -> tuple[float, float]:
-    """Return the smallest and the largest finite number, or (0, 1) if there is none."""
+    """Return the smallest and the largest finite number of all arrays, or (0, 1) if there is none."""
     finite = np.concatenate([each[np.isfinite(each)] for each in values])
     return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
 
 
 def encode_data_url(pixels: np.ndarray, kind: str = "png") -> str:
-    """Return the data URL of a picture of bytes, (height, width) or (height, width, 3 or 4); `kind`: or "jpeg"."""
+    """Encode a picture of bytes, (height, width) or (height, width, 3 or 4), as a data URL, "png" or "jpeg"."""
     from PIL import Image  # imported here: most charts need no pictures
 
     buffer = BytesIO()
@@ -70,7 +70,7 @@ def draw_statistics_map(
     theme: str = "light",
     zero_below: float = 0.0,
 ) -> Figure:
-    """Draw statistics of shape (n, h, w, c) as a heat map with n, h down and w, c across; frame the one at `focus`.
+    """Draw statistics (n, h, w, c) as a heat map, n and h down, w and c across, with a frame at `focus`.
 
     `zero_below`: statistics up to this size are written as 0.
     """
@@ -135,7 +135,7 @@ def draw_gap_panels(
     marked: float | None = None,
     theme: str = "light",
 ) -> Figure:
-    """Draw one panel for each title, with curves of gaps by name over x; both axes are logarithmic.
+    """Draw panels with curves of relative differences by name over x; both axes are logarithmic.
 
     `axis`: title of the x axis; `marked`: the page's current x, drawn as a vertical line.
     """

@@ -31,7 +31,7 @@ LEVELS_PER_HUE = 24  # also between level 0 (not finite) and the lowest value: W
 
 
 class CubeStage(NamedTuple):
-    """The values of every element at one stage of a computation.
+    """Values of every element at one stage of the normalization, for the animation of the cube.
 
     Attributes:
         symbol: of the values, as "x̂".
@@ -55,12 +55,12 @@ class CubeStage(NamedTuple):
 
 
 def make_plain_levels(shape: Shape) -> tuple[np.ndarray, dict]:
-    """Return equal, translucent levels, through which the field stays visible inside the cube."""
+    """Return the same translucent colour level for all cells, so that the highlighted cells show inside the cube."""
     return np.ones(shape, np.uint8), {"kind": "plain"}
 
 
 def compute_statistic_levels(shape: Shape, field: Field) -> tuple[np.ndarray, dict]:
-    """Return levels that give each shared statistic one hue; neighbouring statistics differ in hue."""
+    """Return colour levels that give elements with one statistic one hue; neighbouring statistics differ."""
     weights = (3, 5, 2, 1)  # all different and not 0 modulo the number of hues
     counts = field.compute_statistics_shape(shape)
     ids = (np.arange(n) * count // n * weight for n, count, weight in zip(shape, counts, weights, strict=True))
@@ -68,7 +68,7 @@ def compute_statistic_levels(shape: Shape, field: Field) -> tuple[np.ndarray, di
 
 
 def compute_value_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
-    """Return levels on a scale symmetric about 0; level 0 marks NaN and Inf."""
+    """Return colour levels of values on a scale symmetric about 0; level 0 marks NaN and Inf."""
     finite = np.isfinite(x)
     largest = float(np.abs(x, where=finite, out=np.zeros(x.shape)).max()) or 1.0
     scaled = np.divide(x, largest, where=finite, out=np.zeros(x.shape))
@@ -77,7 +77,7 @@ def compute_value_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
 
 
 def compute_grey_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
-    """Return levels from black to white, 0 to 1 if all values lie there; level 0 marks NaN and Inf.
+    """Return colour levels of values from black to white; level 0 marks NaN and Inf.
 
     With three channels the legend also holds each element's pixel colour ("rgb").
     """
@@ -96,7 +96,7 @@ def compute_grey_levels(x: np.ndarray) -> tuple[np.ndarray, dict]:
 
 
 def draw_cube(layout: Layout, levels: np.ndarray, legend: dict, theme: str = "light") -> Figure:
-    """Draw the cube of a tensor.
+    """Draw the cube of a tensor as a figure.
 
     `levels`, `legend`: the result of one of the functions for levels above; for several copies, their levels
     concatenated.
@@ -122,7 +122,7 @@ def build_hover_data(
     stages: dict | None = None,
     labels: dict | None = None,
 ) -> dict:
-    """Return the data from which the browser draws the cells and highlights the field of any element.
+    """Build the data with which the browser draws cells and highlights the field of any element.
 
     offsets: position of each index along each axis, to be summed. swell: how far the element sticks out, in cells.
     order: the axes, finest steps first. dimensions: the axes along x, y, z and between blocks, for the keyboard.
@@ -162,7 +162,7 @@ def build_hover_data(
 
 
 def build_stages_data(stages: Sequence[CubeStage], shape: Shape, theme: str = "light") -> dict:
-    """Return the data with which the browser plays the stages of a computation.
+    """Build the data with which the browser plays the stages of the normalization.
 
     list: for each stage its words, its values, and the indices of its place and its look. places: for each axis the
     index ranges whose cells are merged, or None for unmoved cells. looks: properties of the cells' trace, and the
@@ -196,18 +196,18 @@ def build_stages_data(stages: Sequence[CubeStage], shape: Shape, theme: str = "l
 
 
 def compute_swell(layout: Layout) -> float:
-    """Return how far the element sticks out of its cell, in cells, to be visible in front of its field."""
+    """Compute how far the chosen element sticks out of its cell, in cells, to be visible in front of its field."""
     return SWELL + SWELL_RATIO * float(layout.extent.max())
 
 
 def _convert_to_readout(values: np.ndarray) -> np.ndarray:
-    """Return the values in the type of the readout, infinite beyond its range."""
+    """Convert values to the type of the readout; values beyond its range become infinite."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32).ravel()
 
 
 def _find_summation_bounds(field: Field | None, summation: Field | None, shape: Shape) -> Sequence[np.ndarray] | None:
-    """Return the bounds of a summation field that differs from the field; None if it does not."""
+    """Return the index ranges of the mean's field if it differs from the highlighted field; else None."""
     if field is None or summation is None or summation.simplify(shape) == field.simplify(shape):
         return None
     return summation.compute_bounds(shape)
@@ -237,7 +237,7 @@ _EMPTY_LINES = {
 
 
 def _make_cell_trace(levels: np.ndarray, legend: dict, colours: Theme) -> dict:
-    """Return the trace with a level for every element; corners and triangles follow from `build_hover_data`."""
+    """Make the trace of the cells, with one colour level per element; the browser adds corners and triangles."""
     return dict(
         type="mesh3d",
         name="cells",
@@ -311,7 +311,7 @@ def _make_colour_bar(levels: Sequence[float], names: Sequence[str], colours: The
 
 
 def _map_statistics_to_hues(colours: Theme) -> dict[str, str]:
-    """Return the colour of the highlighted field for each statistic; "field" is the default."""
+    """Return the highlight colour of each statistic; "field" is the default."""
     return {"field": colours.field, "mean": colours.mean, "divides": colours.divides}
 
 
@@ -323,7 +323,7 @@ def build_labels_data(
     short_titles: Sequence[str] = (),
     colours: Sequence[Sequence[str]] = (),
 ) -> dict:
-    """Return the data with which the browser scales copies of a picture to their frame and labels them.
+    """Build the data with which the browser scales and labels the cube, one entry for each copy of the tensor.
 
     extent, sides: number of cells along x, y and z, and the lengths drawn. each: for every copy the titles of x, y
     and z, their colours, short titles (brief), the number of ticks, the heading and the names of its blocks.
@@ -355,7 +355,7 @@ def build_labels_data(
 
 
 def _count_ticks(layout: Layout, dimension: int) -> int:
-    """Return the number of ticks along a dimension: 0 if two axes share it or an index has several places."""
+    """Return the number of ticks along a dimension; 0 if two axes share it or an index is in several places."""
     lengths = [layout.shape[axis] for axis in layout.dimensions[dimension] if layout.shape[axis] > 1]
     if len(lengths) != 1 or layout.extent[dimension] > lengths[0] or lengths[0] > MAX_TICKS:
         return 0

@@ -22,7 +22,7 @@ PLAIN_ROLES: AxisRoles = (0, 1, 2, 3)
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The cells of a tensor in space.
+    """Positions of a tensor's cells in space.
 
     Attributes:
         shape: of the tensor, (N, H, W, C).
@@ -42,12 +42,12 @@ class Layout:
 
     @property
     def extent(self) -> np.ndarray:
-        """Return the size of the whole layout along x, y and z, in cells."""
+        """Return the length of the whole layout along x, y and z, in cells."""
         return self.origins.max(axis=0) + self.block
 
 
 def lay_out_folded(shape: Shape) -> Layout:
-    """Lay out the tensor as one block C × N × H·W, as in the figure of Wu & He 2018."""
+    """Lay out a tensor as one block C × N × H·W, as in the figure of Wu & He 2018."""
     n, h, w, c = shape
     offsets = (
         _make_axis_offsets(n, 1),
@@ -59,7 +59,7 @@ def lay_out_folded(shape: Shape) -> Layout:
 
 
 def lay_out_unfolded(shape: Shape) -> Layout:
-    """Lay out the tensor as N blocks of W × C × H, in rows, examples in reading order."""
+    """Lay out a tensor as N blocks of W × C × H, in rows, examples in reading order."""
     n, h, w, c = shape
     aside = max(MIN_BLOCK_GAP, min(ceil(0.75 * c), 2 * w))  # so that a block's depth does not hide its neighbour
     wanted = sqrt(n * 1.25 * (h + aside) / (w + aside))  # as wide and high as its frame
@@ -92,7 +92,7 @@ LAYOUT_FUNCTIONS = {"folded": lay_out_folded, "unfolded": lay_out_unfolded}
 
 
 def compute_layout(view: str, shape: Shape, roles: AxisRoles = PLAIN_ROLES) -> Layout:
-    """Return the layout of a view, "folded" or "unfolded", of a tensor (N, H, W, C)."""
+    """Return the positions of all cells of a tensor (N, H, W, C) in a view, "folded" or "unfolded"."""
     drawn = LAYOUT_FUNCTIONS[view](tuple(shape[axis] for axis in roles))
     offsets = tuple(drawn.offsets[roles.index(axis)] for axis in range(4))
     dimensions = tuple(tuple(roles[role] for role in along) for along in drawn.dimensions)
@@ -100,7 +100,7 @@ def compute_layout(view: str, shape: Shape, roles: AxisRoles = PLAIN_ROLES) -> L
 
 
 def count_gapless_boxes(layout: Layout, box: Box) -> int:
-    """Return the number of gapless boxes of cells that make up a field's box."""
+    """Count the gapless boxes of cells that a range of indices occupies in a layout."""
     count, size = 1, [1, 1, 1]
     for along in layout.dimensions:
         for axis in reversed(along):  # the last one runs fastest
@@ -117,7 +117,7 @@ def count_gapless_boxes(layout: Layout, box: Box) -> int:
 
 
 def compute_side_lengths(extent: np.ndarray) -> np.ndarray:
-    """Return the drawn lengths of the sides, the longest 1; long sides are shortened."""
+    """Compute the drawn lengths of the sides; the longest is 1, and long sides are shortened."""
     return np.maximum((extent / extent.max()) ** 0.6, 0.15)
 
 

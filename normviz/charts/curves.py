@@ -23,7 +23,7 @@ LINE, BREADTH, ENTRY, LETTER = 28, 390, 42, 7
 
 @dataclass(frozen=True)
 class Curve:
-    """Values over x, with a band from `low` to `high` if they are given.
+    """Curve over x, with a band from `low` to `high` if they are given.
 
     `look`: number of its colour, dash and marker, −1 for a true value, in ink; `points`: True for markers on the line;
     `apart`: True for markers of `size` pixels with error bars from `low` to `high`, without a line.
@@ -42,7 +42,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class CurvePanel:
-    """Curves on one pair of axes, with the axis titles `x` and `y`.
+    """Panel of curves on one pair of axes, with their titles.
 
     `log`: the logarithmic axes, as "xy"; `levels`: heights of reference lines; `span`: the range of the y axis as in
     Plotly; `ticks`: its number format; `marks`, `names`: positions and texts of the x ticks; `square`: if not 0, both
@@ -63,7 +63,7 @@ class CurvePanel:
 
 
 def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", columns: int = 2) -> Figure:
-    """Draw panels of curves in a grid; a name has one look in all panels and one legend entry."""
+    """Draw panels of curves in a grid; a name has one style in all panels and one legend entry."""
     colours = THEMES[theme]
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
@@ -149,6 +149,6 @@ def _draw_curve(figure: Figure, curve: Curve, colours: Theme, first: bool, place
 
 
 def to_rgba(colour: str, opacity: float = 0.22) -> str:
-    """Return the CSS colour of "#rrggbb" with an opacity from 0 to 1, by default that of a band behind a curve."""
+    """Convert "#rrggbb" with an opacity from 0 to 1 to a CSS colour; the default opacity is that of a band."""
     red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
     return f"rgba({red}, {green}, {blue}, {opacity:g})"

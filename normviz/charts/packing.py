@@ -15,7 +15,7 @@ ALIGNMENT = 8
 
 
 def pack_message(data: Any) -> bytes:
-    """Pack data into bytes for `unpackMessage` of web/data.js.
+    """Pack data with arrays into bytes, which `unpackMessage` of web/data.js unpacks in the browser.
 
     The message is the length of the JSON in four bytes, the JSON padded with spaces, then the arrays. In the JSON an
     array is {"packed": type, "at": first byte after the JSON, "length": numbers, "width": row length of a matrix}.
@@ -59,7 +59,7 @@ def _encode_json(data: Any, encode_array: Any) -> str:
 
 
 def _replace_nonfinite(value: Any) -> Any:
-    """Return the value with null for every NaN and Inf outside of packed arrays."""
+    """Replace every NaN and Inf outside of packed arrays by None."""
     if isinstance(value, dict):
         return {key: _replace_nonfinite(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -72,12 +72,12 @@ def _replace_nonfinite(value: Any) -> Any:
 
 
 def _has_typed_array(array: np.ndarray) -> bool:
-    """Return True if JavaScript has arrays of this type; empty arrays are sent as lists."""
+    """Return True if JavaScript has a typed array for this type; empty arrays are sent as lists."""
     return array.size > 0 and array.dtype.name in TYPE_CODES
 
 
 def _narrow_integers(array: np.ndarray) -> np.ndarray:
-    """Return 64-bit integers in the smallest integer type that holds them; other arrays unchanged."""
+    """Convert 64-bit integers to the smallest integer type that holds them; other arrays stay unchanged."""
     if array.dtype.kind not in "iu" or array.itemsize < 8:
         return array
     least, most = array.min(initial=0), array.max(initial=0)

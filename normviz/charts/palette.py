@@ -22,7 +22,7 @@ NOT_FINITE_COLOUR = PURPLE
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours that depend on the background; a role has the same colour on every page.
+    """Colours of charts on a light or a dark background; a role has the same colour on every page.
 
     There are fewer hues than roles: roles with the same hue never appear in one picture. A dash, a marker or a word
     repeats the meaning of each colour.
@@ -70,7 +70,7 @@ class Theme:
 
 
 def _make_theme(ink: str, muted: str, grid: str, cell: str, middle: str, cool: str, warm: str, lines: tuple) -> Theme:
-    """Return a theme from the hues that differ between backgrounds."""
+    """Make a theme from the colours that differ between backgrounds."""
     return Theme(
         ink=ink,
         muted=muted,

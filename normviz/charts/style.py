@@ -19,7 +19,7 @@ _MARGIN = {"l": 50, "r": 10, "t": 10, "b": 40}
 def apply_chart_style(
     figure: Figure, theme: Theme, margin: dict | None = None, legend: dict | None = None, zero_lines: str = ""
 ) -> Figure:
-    """Apply the common style to a figure, with its own margins and legend position, and return it.
+    """Apply the common style to a figure, with these margins and legend position, and return it.
 
     `zero_lines`: the axes with a visible zero line, as "xy". Call this before changing single axes.
     """
@@ -38,7 +38,7 @@ def apply_chart_style(
 
 
 def style_curve(k: int, theme: Theme, width: float = 3) -> dict:
-    """Return the colour, dash and width of the k-th curve."""
+    """Return the colour, dash and width of the k-th curve of a chart."""
     return {"color": theme.lines[k % len(theme.lines)], "dash": DASHES[k % len(DASHES)], "width": width}
 
 
@@ -48,10 +48,10 @@ def style_marker(k: int, theme: Theme, size: float = 8) -> dict:
 
 
 def style_current_value_line(theme: Theme) -> dict:
-    """Return the style of a line at the page's current value."""
+    """Return the style of a line that marks the page's current value."""
     return {"color": theme.muted, "width": 1.5, "dash": "dot"}
 
 
 def style_reference_line(theme: Theme) -> dict:
-    """Return the style of a line at a reference value."""
+    """Return the style of a line that marks a reference value."""
     return {"color": theme.ink, "width": 1.5, "dash": "dashdot"}

@@ -14,7 +14,7 @@ from normviz.topics.gradients.answers import ANSWER_NAMES, judge_answer
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
+    """Add the options of the command `answer`."""
     add_scheme_options(parser)
     parser.add_argument("--layout", required=True, metavar="KEY", help=", ".join(LAYOUTS))
     parser.add_argument("inputs", type=Path, metavar="INPUTS.npz", help="x, and gamma, beta, eps, dout where wanted")
@@ -23,7 +23,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print for each array of a homework answer that it is right, or which mistake explains it."""
+    """Judge each array of a homework answer, and print that it is right or which mistake explains it."""
     scheme = parse_scheme(arguments)
     inputs, answer = (
         read_npz(read_bytes(path, MAX_UNPACKED_BYTES + 1)) for path in (arguments.inputs, arguments.answer)

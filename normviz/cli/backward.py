@@ -10,7 +10,7 @@ from normviz.core.errors import InvalidInput
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
+    """Add the options of the command `backward`."""
     add_scheme_options(parser)
     parser.add_argument("input", type=Path, metavar="X.npy")
     parser.add_argument("gradient", type=Path, metavar="DY.npy")
@@ -18,7 +18,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Read x and ∂l/∂y with y = x̂ from two .npy files, and write ∂l/∂x to a third, completely or not at all."""
+    """Compute ∂l/∂x from the .npy files of x and ∂l/∂y (y = x̂), and write it to a third."""
     scheme = parse_scheme(arguments)
     x, dy = (read_tensor(path, scheme) for path in (arguments.input, arguments.gradient))
     if dy.shape != x.shape:

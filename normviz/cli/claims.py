@@ -22,7 +22,7 @@ from normviz.topics.claims.trials import SEED_BOUND
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
+    """Add the options of the command `claims`."""
     parser.add_argument(
         "--id", action="append", default=[], metavar="ID,ID", help="of these claims; else the quick ones"
     )
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def choose_claims(ids: Sequence[str], everything: bool) -> list[Claim]:
-    """Return the claims of these ids, or all claims, by default the quick ones. Raises InvalidInput for unknown ids."""
+    """Return the claims of these ids, or all claims; by default the quick ones. Raises InvalidInput."""
     if ids:
         return get_claims(ids)
     return [claim for claim in CLAIMS.values() if everything or claim.is_quick]
@@ -65,7 +65,7 @@ def measure_claims(
     archive: ResultArchive,
     make_queue: Callable[[int], JobQueue],
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Return the records of the measured claims, and the errors of the others by id.
+    """Measure claims; return the records of the measured ones, and the errors of the others by id.
 
     Checks run in this process on one core, as in a worker; experiments are jobs with cached results.
 
@@ -103,13 +103,13 @@ def measure_claims(
 
 
 def format_claim_record(result: Mapping[str, Any]) -> str:
-    """Return a record as lines of text."""
+    """Format the record of a claim as lines of text."""
     lines = [f"{result['id']}  {result['verdict']}: {result['claim']}", result["evidence"], result["condition"]]
     return "\n     ".join(line for line in lines if line)
 
 
 def describe_disagreements(records: Sequence[Mapping[str, Any]], failed: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each claim without a measurement, or with another verdict than on record."""
+    """Describe each claim without a measurement, or with a verdict other than the recorded one, in a sentence."""
     return [
         *(f"{claim} cannot be measured: {fault}" for claim, fault in failed.items()),
         *(

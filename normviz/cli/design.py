@@ -32,7 +32,7 @@ DEFAULT_SAMPLES = {"dense": "all", "conv": "8"}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
+    """Add the options of the command `design`."""
     parser.add_argument("--layer", default="dense", metavar="L", help=f"{', '.join(LAYERS)}; dense by default")
     parser.add_argument("--need", default="", metavar="KEY,KEY", help=", ".join(TRANSFORMATIONS))
     parser.add_argument("--without", default="", metavar="KEY,KEY", help="what must not be absorbed")
@@ -55,7 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the schemes with the needed invariances, or all sets; return the exit code, 1 if no scheme has them."""
+    """Print the schemes with the demanded invariances, or all sets of invariances; return 1 if none is found."""
     needed, without, conditions = map(split_keys, (arguments.need, arguments.without, arguments.condition))
     training = [name for name in ("trained", "sample", "seed", "device") if getattr(arguments, name) is not None]
     check_options((*needed, *without, *conditions), arguments.census, training)
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def train_schemes(arguments: argparse.Namespace, weights: tuple[str, ...]) -> int:
-    """Train schemes with their twins, print all sets with the results; return 1 if an answer differs."""
+    """Train schemes with their twins and print the results by set of invariances; return 1 if one contradicts."""
     layer, archive = arguments.layer, ResultArchive(ResultCache())
     sample = parse_sample(DEFAULT_SAMPLES[layer] if arguments.sample is None else arguments.sample)
     jobs = plan_trainings(layer, weights, sample, arguments.seed or 0, arguments.device or "auto")
@@ -94,7 +94,7 @@ def train_schemes(arguments: argparse.Namespace, weights: tuple[str, ...]) -> in
 
 
 def split_keys(text: str) -> Invariances:
-    """Return the distinct keys of a text with commas between them."""
+    """Split a text at commas into distinct keys."""
     return tuple(dict.fromkeys(key.strip() for key in text.split(",") if key.strip()))
 
 
@@ -117,7 +117,7 @@ def build_design_records(demands: Demands) -> list[dict[str, Any]]:
 
 
 def build_census_records(layer: str, weights: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Return the sets of invariances, with their number of schemes and the keys of the registered ones.
+    """Return the sets of invariances that schemes have as plain data, with their number of schemes.
 
     `named` holds all keys. `same` holds a list for each group of keys with the same x̂ on the layer. `not_counted` holds
     the keys of registered schemes that have the set, but are not among the counted schemes.
@@ -135,12 +135,12 @@ def build_census_records(layer: str, weights: tuple[str, ...]) -> list[dict[str,
 
 
 def explain_refusal(demands: Demands) -> str:
-    """Return sentences on why no scheme meets the demands, and which comes nearest."""
+    """Explain why no scheme meets the demands, and which schemes come nearest."""
     return f"{explain_no_answer(demands)} {describe_relaxation(find_nearest_schemes(demands)[0], demands)}."
 
 
 def format_schemes(demands: Demands) -> str:
-    """Return a line for each of the first schemes that meet the demands, and the number of the others."""
+    """Format the first schemes that meet the demands, a line each, and the number of the others."""
     schemes = find_schemes(demands)
     lines = [format_scheme_line(scheme, demands.layer) for scheme, _ in schemes[:MAX_SHOWN_SCHEMES]]
     return "\n".join(
@@ -149,14 +149,14 @@ def format_schemes(demands: Demands) -> str:
 
 
 def format_census(sets: list[dict[str, Any]]) -> str:
-    """Return one line for each set of invariances, with its number of schemes and their keys."""
+    """Format the sets of invariances, a line each, with their number of schemes and their keys."""
     return "\n".join(
         f"{kind['schemes']:6,}  {', '.join(kind['invariances']) or 'nothing'}  [{_list_keys(kind)}]" for kind in sets
     )
 
 
 def _list_keys(kind: dict[str, Any]) -> str:
-    """Return the keys of a set: "layer = layer-channels, group; not counted: divisive"."""
+    """Format the keys of the schemes with one set: "layer = layer-channels, group; not counted: divisive"."""
     same, others = {keys[0]: keys for keys in kind["same"]}, kind["not_counted"]
     hidden = {*others, *(key for keys in kind["same"] for key in keys[1:])}
     counted = ", ".join(" = ".join(same.get(key, [key])) for key in kind["named"] if key not in hidden)
@@ -164,7 +164,7 @@ def _list_keys(kind: dict[str, Any]) -> str:
 
 
 def check_options(demanded: Invariances, census_wanted: bool, training: Sequence[str] = ()) -> None:
-    """Raise InvalidInput for options that do not go together, or if none says what to find."""
+    """Raise InvalidInput for options that exclude each other, or if none says what to find."""
     if demanded and census_wanted:
         raise InvalidInput(
             "--census counts all sets of invariances; it goes without --need, --without and --condition."
@@ -180,7 +180,7 @@ def check_options(demanded: Invariances, census_wanted: bool, training: Sequence
 
 
 def parse_sample(text: str) -> int | None:
-    """Return the number of schemes of each set to train, None for "all". Raises InvalidInput for other texts."""
+    """Parse the number of schemes to train of each set; None for "all". Raises InvalidInput for other texts."""
     if text == "all":
         return None
     if text.isdecimal() and len(text) < 6 and int(text) > 0:
@@ -189,7 +189,7 @@ def parse_sample(text: str) -> int | None:
 
 
 def format_trained(records: list[dict[str, Any]], missing: Sequence[str]) -> str:
-    """Return two lines for each set of invariances, and the first of the sentences on missing answers."""
+    """Format the training results of each set of invariances in two lines, with some missing answers."""
     lines = []
     for line, kind in zip(format_census(records).splitlines(), records, strict=True):
         count = kind["trained"]

@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 def run_settings(
     request: "CommandRequest", show_progress: bool, archive: ResultArchive, make_queue: Callable[[int], JobQueue]
 ) -> list[dict[str, Any]]:
-    """Run the parts without a cached result, and return the record of every setting. Raises JobsFailed.
+    """Run the jobs without a cached result, and return the record of every setting. Raises JobsFailed.
 
     `make_queue` returns a queue for a number of parts. If interrupted, finished parts stay cached.
     """
@@ -59,7 +59,7 @@ def run_settings(
 
 
 def build_experiment_record(experiment: Experiment, setting: Any, archive: ResultArchive) -> dict[str, Any]:
-    """Return an experiment with its results as plain data."""
+    """Return the setting, results and verdict of an experiment as plain data."""
     parts = experiment.parts(setting)
     found = archive.find_results(parts)
     report = experiment.report(setting, found)
@@ -78,23 +78,23 @@ def build_experiment_record(experiment: Experiment, setting: Any, archive: Resul
 
 
 def _convert_to_json(value: Any) -> Any:
-    """Return a value as JSON has it: None for numbers that are not finite."""
+    """Convert a value to JSON types; numbers that are not finite become None."""
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def format_experiment_list() -> str:
-    """Return a line for each experiment: name, question and claims."""
+    """Format one line for each experiment: name, question and claims."""
     return "\n".join(f"{key:16}{each.question}  [{', '.join(each.claims)}]" for key, each in EXPERIMENTS.items())
 
 
 def format_experiment_record(result: dict[str, Any]) -> str:
-    """Return a record as lines of text."""
+    """Format the record of an experiment as lines of text."""
     lines = [result["headline"], f"{VERDICT_TEXTS[result['verdict']]}: {result['says']}", result["condition"]]
     return "\n".join(line for line in lines if line)
 
 
 class CommandRequest(NamedTuple):
-    """A request for an experiment with some settings; `as_json`: True to print JSON."""
+    """Request of the command line for an experiment with some settings; `as_json`: True to print JSON."""
 
     experiment: Experiment
     settings: list[Any]
@@ -102,7 +102,7 @@ class CommandRequest(NamedTuple):
 
 
 def parse_words(words: Sequence[str], is_sweep: bool = False) -> CommandRequest:
-    """Return the request of the words NAME --KEY VALUE …. Raises InvalidInput for unknown names and values.
+    """Parse the words NAME --KEY VALUE … of the command line. Raises InvalidInput for unknown ones.
 
     `is_sweep`: an option has several values with commas between them; every combination is one setting.
     """
@@ -129,7 +129,7 @@ def parse_words(words: Sequence[str], is_sweep: bool = False) -> CommandRequest:
 
 
 def _parse_value(declared: Declaration, text: str) -> Any:
-    """Return the value of a text. The setting checks its bounds later."""
+    """Parse the text of a setting's value; the setting checks its bounds later."""
     try:
         return declared.make_argparse_kwargs().get("type", str)(text)
     except ValueError as error:
@@ -139,7 +139,7 @@ def _parse_value(declared: Declaration, text: str) -> Any:
 
 
 class ExperimentParser(argparse.ArgumentParser):
-    """A parser of the options of an experiment, whose errors are InvalidInput."""
+    """Parser of an experiment's options; its errors are InvalidInput."""
 
     def error(self, message: str) -> Never:
         """Raise InvalidInput with the message, where argparse would print the usage and exit."""

@@ -11,7 +11,7 @@ from normviz.data.output import write_npy
 
 
 def read_bytes(path: Path, max_bytes: int = -1) -> bytes:
-    """Return the content of a file, or its first `max_bytes` bytes. Raises InvalidInput if it cannot be read."""
+    """Read a file, or its first `max_bytes` bytes. Raises InvalidInput if it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(max_bytes)
@@ -20,7 +20,7 @@ def read_bytes(path: Path, max_bytes: int = -1) -> bytes:
 
 
 def read_tensor(path: Path, scheme: Scheme) -> np.ndarray:
-    """Return the tensor of a .npy file. Raises InvalidInput unless it has four axes and all numbers are finite."""
+    """Read the tensor of a .npy file. Raises InvalidInput unless it has four axes and all numbers are finite."""
     array = read_npy(read_bytes(path))
     x = convert_to_tensor(array, str(path))
     if array.ndim != 4:
@@ -31,7 +31,7 @@ def read_tensor(path: Path, scheme: Scheme) -> np.ndarray:
 
 
 def write_finite(path: Path, result: np.ndarray, overflow_message: str) -> None:
-    """Write a .npy file, completely or not at all. Raises InvalidInput if a number is not finite."""
+    """Write an array to a .npy file, completely or not at all. Raises InvalidInput if a number is not finite."""
     if not np.isfinite(result).all():
         raise InvalidInput(f"{overflow_message} {result.dtype}.")
     write_npy(path, result)

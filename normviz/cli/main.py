@@ -37,7 +37,7 @@ MODULE_NAMES = {"sweep": "experiment"}
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser whose usage errors are InvalidInput, one line as for all bad input."""
+    """Parser of the command line; its usage errors are InvalidInput of one line."""
 
     def error(self, message: str) -> Never:
         """Raise InvalidInput with the message, where argparse would print the usage and exit."""
@@ -45,7 +45,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def build_parser(command: str | None = None) -> CommandParser:
-    """Return the parser of the command line, with the options of one command.
+    """Build the parser of the command line, with the options of one command.
 
     Only the module of this command is imported. Raises InvalidInput if a library that it needs is missing.
     """
@@ -63,7 +63,7 @@ def build_parser(command: str | None = None) -> CommandParser:
 
 
 def check_libraries(extra: str = "", *libraries: str) -> None:
-    """Raise InvalidInput, with what to install, if a library of an extra is missing."""
+    """Raise InvalidInput, with what to install, if a library of an optional extra is missing."""
     missing = [name for name in libraries if find_spec(name) is None]
     if missing:
         raise InvalidInput(f"this needs {', '.join(missing)}; pip install 'normviz[{extra}]' brings all that it needs.")

@@ -9,7 +9,7 @@ from normviz.core.normalize import normalize
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
+    """Add the options of the command `normalize`."""
     add_scheme_options(parser)
     parser.add_argument("input", type=Path, metavar="IN.npy")
     parser.add_argument("output", type=Path, metavar="OUT.npy")

@@ -22,9 +22,9 @@ def add_scheme_options(parser: argparse.ArgumentParser) -> None:
 
 
 def make_scheme(key: str, arguments: argparse.Namespace) -> Scheme:
-    """Return the scheme of this key with the given parameters; the custom one with its field and weight scheme too."""
+    """Build the scheme of this key with the parameters and fields that the options give."""
     scheme = get_scheme(key, arguments.groups, arguments.radius, getattr(arguments, "alpha", None))
-    if scheme.key != "custom":
+    if not scheme.is_custom:
         return scheme
     if arguments.field is not None:
         field = Field.parse(arguments.field, scheme.axes)
@@ -33,8 +33,8 @@ def make_scheme(key: str, arguments: argparse.Namespace) -> Scheme:
 
 
 def parse_scheme(arguments: argparse.Namespace) -> Scheme:
-    """Return the scheme of --scheme. Raises InvalidInput for --field with any but the custom scheme."""
+    """Build the scheme of --scheme. Raises InvalidInput for --field with any but the custom scheme."""
     scheme = make_scheme(arguments.scheme, arguments)
-    if arguments.field is not None and scheme.key != "custom":
+    if arguments.field is not None and not scheme.is_custom:
         raise InvalidInput(f"--field goes with --scheme custom; {scheme.name} has its own.")
     return scheme

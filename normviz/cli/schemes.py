@@ -8,12 +8,12 @@ from normviz.core.registry import SCHEMES, Scheme
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
+    """Add the options of the command `schemes`."""
     parser.add_argument("--json", action="store_true")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Print every scheme, as JSON or as a table."""
+    """Print every registered scheme, as JSON or as a table."""
     records = [build_scheme_record(scheme) for scheme in SCHEMES.values()]
     if arguments.json:
         print(json.dumps(records, ensure_ascii=False, indent=2))

@@ -12,7 +12,7 @@ from normviz.ui.environment import check_environment
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
+    """Add the options of the command `serve`."""
     parser.add_argument("--port", type=port, default=8501, metavar="P", help="8501 by default")
     parser.add_argument(
         "--address", type=parse_address, metavar="A", help="localhost by default; 0.0.0.0: all networks"
@@ -20,7 +20,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def port(text: str) -> int:
-    """Return the port of a text on the command line, 1 to 65535."""
+    """Parse a port number, 1 to 65535, from the command line; argparse prints the function's name in errors."""
     number = int(text)
     if not 1 <= number <= 65_535:
         raise argparse.ArgumentTypeError(f"a port is a number from 1 to 65535; this one is {number}.")
@@ -28,7 +28,7 @@ def port(text: str) -> int:
 
 
 def parse_address(text: str) -> str:
-    """Return a text on the command line if it is an address of this machine, by name or number."""
+    """Return a text of the command line if it is an address of this machine, by name or number."""
     family = socket.AF_INET6 if ":" in text else socket.AF_INET
     with suppress(OSError, UnicodeError), socket.socket(family) as probe:
         if text:  # an empty one would mean every network
@@ -40,7 +40,7 @@ def parse_address(text: str) -> str:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Serve the app from any folder until it is interrupted.
+    """Serve the app until it is interrupted, from any folder.
 
     Raises:
         InvalidInput: a library is missing, or an environment variable has an invalid value.

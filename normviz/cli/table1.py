@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 
 from normviz.cli.scheme_options import make_scheme
-from normviz.core.registry import SCHEMES
+from normviz.core.registry import CUSTOM_SCHEME, SCHEMES
 from normviz.core.settings import add_options as add_declared_options
 from normviz.core.settings import build_settings
 from normviz.data.output import print_message
@@ -14,7 +14,7 @@ from normviz.train.setting import Setting
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the rows, and one for every declared value of `Setting`."""
+    """Add the options of the rows of Table 1, and one for every value of `Setting`."""
     parser.add_argument(
         "--schemes",
         default="batch,weight,layer",
@@ -38,8 +38,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Predict, measure, train and print the cells of Table 1 (Ba et al. 2016); return 1 if answers disagree."""
     keys = [key.strip() for key in arguments.schemes.split(",") if key.strip()]
-    if (arguments.field, arguments.front) != (None, None) and "custom" not in keys:
-        keys.append("custom")
+    if (arguments.field, arguments.front) != (None, None) and CUSTOM_SCHEME.key not in keys:
+        keys.append(CUSTOM_SCHEME.key)
     cells = measure_cells([make_scheme(key, arguments) for key in keys], build_settings(Setting, vars(arguments)))
     if arguments.json:
         print(json.dumps([cell.to_record() for cell in cells], ensure_ascii=False, indent=2))
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def report_disagreements(cells: Sequence[Cell]) -> int:
-    """Print on stderr which cells' answers disagree; return the exit code, 1 if any do."""
+    """Print on stderr the cells whose theory and measurement disagree; return the exit code, 1 if any do."""
     wrong = [cell for cell in cells if not cell.agrees]
     for cell in wrong:
         print_message(f"the answers on {cell.row} × {cell.transformation} disagree.")

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, is_array_api_obj
+from array_api_compat import array_namespace, is_array_api_obj, is_jax_array
 
 from normviz.core.errors import InvalidInput
 
@@ -43,6 +43,11 @@ def to_floating_point(x: ArrayLike) -> tuple[Array, Any]:
 def get_type_name(dtype: object) -> str:
     """Return the name of a dtype without its library: "float32" for NumPy's and for torch's."""
     return str(getattr(dtype, "name", dtype)).rpartition(".")[2]
+
+
+def get_device(x: Array) -> Any:
+    """Return the device of an array; None, the default device, for an array that JAX traces."""
+    return None if is_jax_array(x) else x.device
 
 
 def _convert_lists(x: object) -> np.ndarray:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from array_api_compat import array_namespace
 
-from normviz.core.arrays import Array, ArrayLike, to_floating_point
+from normviz.core.arrays import Array, ArrayLike, get_device, to_floating_point
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import check_shape
 from normviz.core.normalize import ignore_float_warnings, normalize, resolve_eps
@@ -127,7 +127,7 @@ def compute_jacobian(x: ArrayLike, scheme: Scheme, eps: float | None = None) -> 
             f"the Jacobian of {size:,} elements is not computed; up to {MAX_JACOBIAN_ELEMENTS} elements it is."
         )
     xp = array_namespace(x)
-    each = xp.reshape(xp.eye(size, dtype=x.dtype, device=x.device), (size, *shape))
+    each = xp.reshape(xp.eye(size, dtype=x.dtype, device=get_device(x)), (size, *shape))
     return xp.reshape(backward(x, each, scheme, eps), (size, size))
 
 

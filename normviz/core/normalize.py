@@ -8,6 +8,9 @@ The four axes are counted from the end, so any number of leading axes may stand 
 array. `normviz.core.reductions` averages over fields, and the kind of a scheme says what divides.
 """
 
+from math import inf
+from numbers import Real
+
 import numpy as np
 from array_api_compat import array_namespace
 
@@ -15,6 +18,7 @@ from normviz.core.arrays import Array, ArrayLike, to_floating_point
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import check_shape
 from normviz.core.kinds.base import NormalizationResult
+from normviz.core.plain_path import normalize_plainly
 from normviz.core.reductions import centre
 from normviz.core.registry import Scheme
 
@@ -58,9 +62,13 @@ def normalize(
     shape = check_shape(x.shape[-4:], scheme.axes)
     scheme.check(shape)
     eps = resolve_eps(scheme, eps)
-    v, mean = (x, None) if scheme.summation is None else centre(x, scheme.summation)
-    deviation, xhat = scheme.kind.normalize(scheme, v, eps)
-    y = xhat * gain + bias
+    plain = normalize_plainly(x, scheme, eps)
+    if plain is not None:
+        mean, v, deviation, xhat = plain
+    else:
+        v, mean = (x, None) if scheme.summation is None else centre(x, scheme.summation)
+        deviation, xhat = scheme.kind.normalize(scheme, v, eps)
+    y = xhat if plain is not None and _is_number(gain, 1) and _is_number(bias, 0) else xhat * gain + bias
     if result != x.dtype:
         v, xhat, y = (array_namespace(x).astype(part, result) for part in (v, xhat, y))
     return NormalizationResult(mean, v, deviation, xhat, y)
@@ -69,6 +77,10 @@ def normalize(
 def resolve_eps(scheme: Scheme, eps: float | None) -> float:
     """Return ε, the scheme's own for None and 0 if it has none; raise InvalidInput unless 0 <= ε < ∞."""
     eps = (scheme.eps or 0.0) if eps is None else eps
-    if not 0 <= eps < float("inf"):
-        raise InvalidInput(f"ε is a number from 0; this one is {eps}.")
-    return eps
+    if not isinstance(eps, Real) or not 0 <= eps < inf:
+        raise InvalidInput(f"ε is a number from 0; this one is {eps!r}.")
+    return float(eps)
+
+
+def _is_number(parameter: Array | float, number: int) -> bool:
+    return isinstance(parameter, float | int) and parameter == number

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace
 
-from normviz.core.arrays import Array
+from normviz.core.arrays import Array, get_device
 from normviz.core.fields import Field, Rule, Shape
 
 
@@ -44,7 +44,7 @@ def compute_rms(v: Array, field: Field, eps: float = 0.0) -> Array:
     finfo = xp.finfo(v.dtype)
     least, most = max(eps**0.5, float(finfo.smallest_normal)), float(finfo.max) / 2
     largest = xp.clip(_detach(reduce_boxes(xp.abs(v), field.without_windows, xp.max)), least, most)
-    scale = xp.asarray(2.0, dtype=v.dtype, device=largest.device) ** xp.floor(xp.log2(largest))
+    scale = xp.asarray(2.0, dtype=v.dtype, device=get_device(largest)) ** xp.floor(xp.log2(largest))
     mean_square = reduce_boxes(
         xp.square(v / broadcast_statistic(scale, field.without_windows, v.shape)), field.without_windows, xp.mean
     )
@@ -93,7 +93,7 @@ def gather_windows(x: Array, rule: Rule, axis: int) -> Array:
     xp = array_namespace(x)
     lo, hi = rule.compute_bounds(x.shape[axis]).T[:, :, None]
     index = np.minimum(lo + np.arange((hi - lo).max()), hi - 1)
-    flat = xp.asarray(index.ravel(), device=x.device)
+    flat = xp.asarray(index.ravel(), device=get_device(x))
     return xp.reshape(xp.take(x, flat, axis=axis % x.ndim), _split_axis(x.shape, axis, index.shape))
 
 
@@ -102,9 +102,9 @@ def average_windows(windows: Array, rule: Rule, axis: int) -> Array:
     xp = array_namespace(windows)
     n, longest, behind = windows.shape[axis - 1], windows.shape[axis], (1,) * (-axis - 1)
     size = np.diff(rule.compute_bounds(n))
-    inside = xp.asarray((np.arange(longest) < size).reshape(n, longest, *behind), device=windows.device)
+    inside = xp.asarray((np.arange(longest) < size).reshape(n, longest, *behind), device=get_device(windows))
     total = xp.sum(xp.where(inside, windows, xp.zeros_like(windows)), axis=axis)
-    return total / xp.asarray(size.reshape(n, *behind), dtype=windows.dtype, device=windows.device)
+    return total / xp.asarray(size.reshape(n, *behind), dtype=windows.dtype, device=get_device(windows))
 
 
 def apply_transposed_average(x: Array, field: Field) -> Array:
@@ -131,12 +131,12 @@ def invert(deviation: Array) -> Array:
 def reshape_along_axis(numbers: np.ndarray, axis: int, like: Array) -> Array:
     """Reshape a vector so that it lies along one of the last four axes and broadcasts along the others."""
     behind = (1,) * (-axis - 1)
-    return array_namespace(like).asarray(numbers.reshape(-1, *behind), dtype=like.dtype, device=like.device)
+    return array_namespace(like).asarray(numbers.reshape(-1, *behind), dtype=like.dtype, device=get_device(like))
 
 
 def count_elements(field: Field, shape: Shape, like: Array) -> Array:
     """Return for every element how many elements share its statistic, as an array like `like`."""
-    return array_namespace(like).asarray(field.compute_sizes(shape), dtype=like.dtype, device=like.device)
+    return array_namespace(like).asarray(field.compute_sizes(shape), dtype=like.dtype, device=get_device(like))
 
 
 def _split_axis(shape: tuple[int, ...], axis: int, parts: tuple[int, int]) -> tuple[int, ...]:

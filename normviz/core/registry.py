@@ -12,6 +12,7 @@ from normviz.core.scheme import DEFAULT_EPS, SCHEMES, Reference, Scheme, find_eq
 
 __all__ = [
     "BA_REFERENCE",
+    "CUSTOM_SCHEME",
     "DEFAULT_EPS",
     "IOFFE_REFERENCE",
     "REN_REFERENCE",
@@ -298,3 +299,6 @@ _ROWS = (
 )
 
 SCHEMES.update({row.key: row for row in _ROWS})
+
+CUSTOM_SCHEME = SCHEMES["custom"]
+"""The scheme whose fields the user chooses."""

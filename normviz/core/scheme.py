@@ -6,6 +6,7 @@ from functools import lru_cache
 from math import isfinite, prod
 from typing import Any
 
+from normviz.core.aliases import find_key, suggest_key
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, FULL, MAX_WINDOW_ELEMENTS, Field, Rule, Shape
 from normviz.core.kinds.base import Kind
@@ -89,6 +90,11 @@ class Scheme:
     def is_weight_scheme(self) -> bool:
         """True if the scheme normalizes weights and no activations."""
         return self.acts_on == "weight"
+
+    @property
+    def is_custom(self) -> bool:
+        """True if its fields are chosen by the user."""
+        return self.key == "custom"
 
     @property
     def is_activation_scheme(self) -> bool:
@@ -260,6 +266,8 @@ SCHEMES: dict[str, Scheme] = {}
 def get_scheme(key: str, groups: int | None = None, radius: int | None = None, alpha: float | None = None) -> Scheme:
     """Return the registered scheme of this key, with G groups, window radius R or another α if it has such a parameter.
 
+    Other names stand for keys: get_scheme("GroupNorm") and get_scheme("gn") are get_scheme("group").
+
     >>> from normviz import get_scheme
     >>> group = get_scheme("group", groups=2)
     >>> group.name, group.parameters, str(group.summation)
@@ -268,11 +276,12 @@ def get_scheme(key: str, groups: int | None = None, radius: int | None = None, a
     Raises:
         InvalidInput: an unknown key, fewer than one group, a negative radius, or an α that is not above 0.
     """
-    if key not in SCHEMES:
-        raise InvalidInput(f"{key!r} is not a scheme; {', '.join(SCHEMES)} are.")
+    found = find_key(key, SCHEMES) if isinstance(key, str) else None
+    if found is None:
+        raise InvalidInput(f"{key!r} is not a scheme; {suggest_key(str(key), SCHEMES)}")
     if alpha is not None and not (isfinite(alpha) and alpha > 0):
         raise InvalidInput(f"α is a number above 0; this one is {alpha}.")
-    return _build_with_parameters(key, groups, radius, alpha)
+    return _build_with_parameters(found, groups, radius, alpha)
 
 
 @lru_cache(maxsize=1024, typed=True)

@@ -12,7 +12,7 @@ class SchemeSpec:
     """A scheme as plain data that can be stored and sent: its key and its fields as text.
 
     Attributes:
-        key: of the registered scheme that it is, or "custom".
+        key: of the registered scheme that it is, or that of the user's fields.
         summation, suppression: its fields as text; None where it has none.
         weight: key of the scheme of weights in front of it, or None.
         alpha: α of a pointwise scheme, or None.

@@ -7,8 +7,8 @@ import numpy as np
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import OWN, Field, Index
-from normviz.core.kinds.base import NormalizationResult
-from normviz.core.kinds.whitening import project_on_eigenvectors
+from normviz.core.kinds.base import Kind, NormalizationResult
+from normviz.core.kinds.general import GENERAL
 from normviz.core.normalize import ignore_float_warnings, normalize
 from normviz.core.reductions import broadcast_statistic, centre, compute_rms
 from normviz.core.registry import Scheme
@@ -54,16 +54,18 @@ class SaturationCurve(NamedTuple):
         v: of the element at c = 1.
         root: sqrt(E_B[v²]) at c = 1.
         level: the value at which x̂ saturates.
+        kind: the kind of the scheme, which adds ε to the divisor.
     """
 
     v: float
     root: float
     level: float
+    kind: Kind = GENERAL
 
     @ignore_float_warnings
     def compute_response(self, contrasts: np.ndarray, eps: float) -> np.ndarray:
         """Compute x̂ at every contrast c > 0, an array of the shape of `contrasts`."""
-        below = np.hypot(eps**0.5, contrasts * self.root)
+        below = self.kind.add_eps(contrasts * self.root, eps)
         return self.level * (contrasts * self.root / np.where(below == 0, 1, below))
 
     def compute_knee(self, eps: float) -> float:
@@ -75,8 +77,8 @@ class SaturationCurve(NamedTuple):
         return self.v / eps**0.5 if eps else inf
 
 
-class WhitenedSaturationCurve(NamedTuple):
-    """x̂ of one whitened element as a function of the contrast: a sum of one curve per eigenvector of Σ."""
+class SplitSaturationCurve(NamedTuple):
+    """One element's x̂ as a function of the contrast, a sum of parts: under whitening, one per eigenvector of Σ."""
 
     parts: tuple[SaturationCurve, ...]
 
@@ -97,16 +99,10 @@ def compute_saturation(x: np.ndarray, scheme: Scheme, index: Index) -> Saturatio
     return SaturationCurve(alone.v, alone.deviation, alone.xhat)
 
 
-def compute_whitened_saturation(x: np.ndarray, scheme: Scheme, index: Index) -> WhitenedSaturationCurve:
-    """Compute how x̂ of the element at `index` depends on the contrast of x, for a scheme that whitens."""
-    position = int(np.ravel_multi_index(index[:-1], x.shape[:-1]))
-    parts, deviations = project_on_eigenvectors(
-        normalize(x, scheme, 0.0).v, scheme.count_matrices(x.shape), position, index[-1]
-    )
-    each = zip(parts.tolist(), deviations.tolist(), strict=True)
-    return WhitenedSaturationCurve(
-        tuple(SaturationCurve(part, root, part / root if root else 0.0) for part, root in each)
-    )
+def compute_split_saturation(x: np.ndarray, scheme: Scheme, index: Index) -> SplitSaturationCurve:
+    """Compute x̂ of the element at `index` as a function of the contrast of x, for a scheme with a suppression field."""
+    parts = scheme.kind.split_element(scheme, normalize(x, scheme, 0.0), index)
+    return SplitSaturationCurve(tuple(SaturationCurve(*part, scheme.kind) for part in parts))
 
 
 def estimate_rounding(x: np.ndarray) -> float:

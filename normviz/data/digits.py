@@ -17,7 +17,7 @@ DIGITS_DESCRIPTION = f"1,797 handwritten digits of {DIGIT_SIDE} × {DIGIT_SIDE} 
 
 
 def find_sklearn_data() -> Path:
-    """Return the folder of the data sets that come with scikit-learn."""
+    """Find the folder of the data sets that scikit-learn ships."""
     found = find_spec("sklearn")
     if found is None or found.origin is None:
         raise ModuleNotFoundError(
@@ -29,7 +29,7 @@ def find_sklearn_data() -> Path:
 
 @cache
 def load_digits() -> tuple[np.ndarray, np.ndarray]:
-    """Return pictures (digits, 8, 8) in 0..1, and their classes 0..9 (Alpaydin & Kaynak 1998, UCI)."""
+    """Load 1797 handwritten digits, (digits, 8, 8) in 0..1, and their classes 0..9 (Alpaydin & Kaynak 1998, UCI)."""
     table = np.loadtxt(find_sklearn_data() / "data" / "digits.csv.gz", delimiter=",")
     images, labels = table[:, :-1].reshape(-1, DIGIT_SIDE, DIGIT_SIDE) / 16, table[:, -1].astype(int)
     images.flags.writeable = labels.flags.writeable = False
@@ -37,19 +37,19 @@ def load_digits() -> tuple[np.ndarray, np.ndarray]:
 
 
 def load_digit_split(test: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Load images and classes for training, or every fourth digit for testing."""
+    """Load digits (digits, 8, 8) and their classes: every fourth one for testing, or all others for training."""
     images, labels = load_digits()
     chosen = (np.arange(len(images)) % 4 == 0) == test
     return images[chosen], labels[chosen]
 
 
 def order_mini_batches(rng: np.random.Generator, count: int, steps: int, batch: int) -> np.ndarray:
-    """Return the indices of each mini-batch, (steps, batch): all `count` examples in turn, shuffled anew each time."""
+    """Draw the example indices of each mini-batch, (steps, batch): every epoch shuffles all `count` examples anew."""
     rounds = steps * batch // count + 1
     return np.concatenate([rng.permutation(count) for _ in range(rounds)])[: steps * batch].reshape(steps, batch)
 
 
 def cut_patches(images: np.ndarray, kernel: int) -> np.ndarray:
-    """Cut (digits, side, side) into (digits, positions, kernel²): a convolution without padding as a dense layer."""
+    """Cut images (digits, side, side) into all their k × k patches, (digits, positions, k²), k = `kernel`."""
     windows = np.lib.stride_tricks.sliding_window_view(images, (kernel, kernel), axis=(1, 2))
     return windows.reshape(len(images), -1, kernel * kernel)

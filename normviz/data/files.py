@@ -26,14 +26,14 @@ PICTURE_CHANNELS = (1, 3, 4)
 
 
 class ParsedFile(NamedTuple):
-    """The array that a file holds, unchanged, and notes on how it was read."""
+    """Array of a file, unchanged, and notes on how it was read."""
 
     array: np.ndarray
     told: tuple[str, ...] = ()
 
 
 def check_upload_size(name: str, content: bytes) -> None:
-    """Raise InvalidInput for a file of more bytes than an upload may have."""
+    """Raise InvalidInput if a file has more bytes than an upload may have."""
     if len(content) > MAX_UPLOAD_BYTES:
         raise InvalidInput(
             f"{name[:60]} is {len(content) / 2**20:.1f} MB; files up to {MAX_UPLOAD_BYTES // 2**20} MB are read."
@@ -41,7 +41,7 @@ def check_upload_size(name: str, content: bytes) -> None:
 
 
 def read_file(name: str, content: bytes, max_numbers: int = MAX_DRAWN_ELEMENTS) -> ParsedFile:
-    """Return the array that a .npy, .csv or image file holds. Numbers may be NaN or infinite.
+    """Read the array of a .npy, .csv or image file. Numbers may be NaN or infinite.
 
     A picture is one example of H × W × 3, or × 1 for grey, in 0..1. One of more than `most` numbers is averaged over
     blocks of pixels. A .csv file of more than `most` numbers is refused.
@@ -61,7 +61,7 @@ def read_file(name: str, content: bytes, max_numbers: int = MAX_DRAWN_ELEMENTS) 
 
 
 def convert_to_tensor(array: np.ndarray, name: str = "the array", channels_first: bool = False) -> np.ndarray:
-    """Convert an array of real numbers with one to four axes to (N, H, W, C), in float32 if it is so, else in float64.
+    """Convert an array of numbers with one to four axes to (N, H, W, C), in float32 if it is so, else in float64.
 
     Arrays of fewer axes are given axes of length 1: (C) is one example, (N, C) a dense layer, (N, T, C) tokens along
     H. `channels_first`: three and four axes are in the order of PyTorch, as in `name_array_axes`.
@@ -82,7 +82,7 @@ def convert_to_tensor(array: np.ndarray, name: str = "the array", channels_first
 
 
 def name_array_axes(shape: Sequence[int], channels_first: bool) -> tuple[str, ...]:
-    """Return the names of an array's axes: (N, T, C), (N, H, W, C), or with channels first (N, C, T), (N, C, H, W).
+    """Return the names of an array's axes for its number of axes: (N, C), (N, T, C), (N, H, W, C), or channels first.
 
     Three axes with channels first are one picture, (C, H, W), if the first is as long as a picture has channels. A
     single axis is that of the channels.
@@ -95,7 +95,7 @@ def name_array_axes(shape: Sequence[int], channels_first: bool) -> tuple[str, ..
 
 
 def is_likely_channels_first(shape: Sequence[int]) -> bool:
-    """Return True if a shape suggests channels first: two equal last axes, or as many channels as a picture has."""
+    """Guess whether a shape has channels first: two equal last axes, or as many channels as a picture."""
     if len(shape) == 4:
         _, a, b, c = shape
         return (b == c != a) if (a == b) != (b == c) else a in PICTURE_CHANNELS and min(b, c) > max(PICTURE_CHANNELS)
@@ -103,7 +103,7 @@ def is_likely_channels_first(shape: Sequence[int]) -> bool:
 
 
 def read_npy(content: bytes) -> np.ndarray:
-    """Return the array in a .npy file, without unpickling. Its header is not trusted.
+    """Read the array of a .npy file, without unpickling. Its header is not trusted.
 
     Raises:
         InvalidInput: not a .npy file, an object array, or a file that is cut off.
@@ -127,7 +127,7 @@ def read_npy(content: bytes) -> np.ndarray:
 
 
 def read_npz(content: bytes) -> dict[str, np.ndarray]:
-    """Return the arrays in a .npz file by their names, each read by `read_npy`. Its directory is not trusted.
+    """Read the arrays of a .npz file by their names, each with `read_npy`. Its directory is not trusted.
 
     Raises:
         InvalidInput: not a .npz file, one of too many bytes or arrays, or what `read_npy` raises.
@@ -154,7 +154,7 @@ def read_npz(content: bytes) -> dict[str, np.ndarray]:
 
 
 def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
-    """Return the array of a member, after unpacking no more bytes than the directory says that it has.
+    """Unpack and read one array of a .npz file, at most as many bytes as its directory states.
 
     ZipFile.read and a read to the end unpack all there is, and compare sizes and checksums afterwards.
     """
@@ -163,7 +163,7 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarra
 
 
 def _read_csv(content: bytes, max_numbers: int) -> ParsedFile:
-    """Return the table in a .csv file: rows of numbers with commas between them, or with semicolons.
+    """Read a .csv file as a two-dimensional array; numbers are separated by commas or semicolons.
 
     With semicolons, commas may be decimal points. Empty lines, what follows a #, and a first row of which nothing is a
     number are skipped.
@@ -194,7 +194,7 @@ def _read_csv(content: bytes, max_numbers: int) -> ParsedFile:
 
 
 def _find_filled_lines(content: bytes, max_numbers: int) -> dict[int, str]:
-    """Return the lines that hold anything, without comments, by their numbers from 1.
+    """Return the lines that hold numbers or names, by line number from 1, without comments and empty lines.
 
     Raises:
         InvalidInput: lines for more than `most` numbers.
@@ -214,7 +214,7 @@ def _describe_excess(max_numbers: int) -> str:
 
 
 def _is_header_row(text: str, separator: str) -> bool:
-    """Return True if a row holds names: some text, and no number."""
+    """Return True if a row of a table holds names: some text, and no number."""
     if len(text) > MAX_HEADER_CHARACTERS or not text.replace(separator, "").strip():
         return False
     for cell in text.split(separator):
@@ -227,7 +227,7 @@ def _is_header_row(text: str, separator: str) -> bool:
 
 
 def _has_decimal_commas(texts: Sequence[str]) -> bool:
-    """Return True if the commas in rows with semicolons are decimal ones; raises InvalidInput if that is ambiguous."""
+    """Return True if commas in rows with semicolons are decimal commas. Raises InvalidInput if ambiguous."""
     cells = [cell.strip() for text in texts for cell in text.split(";") if "," in cell]
     if cells and any("." in text for text in texts):
         raise InvalidInput("the .csv file has both commas and points in its numbers; write decimal points only.")

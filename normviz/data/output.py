@@ -24,19 +24,19 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def encode_npy(array: np.ndarray) -> bytes:
-    """Return the content of a .npy file that holds the array."""
+    """Encode an array as the bytes of a .npy file."""
     content = io.BytesIO()
     np.save(content, array, allow_pickle=False)
     return content.getvalue()
 
 
 def write_npy(path: Path, array: np.ndarray) -> None:
-    """Write an array to a .npy file, as `write_file` does; the name is used as it is."""
+    """Write an array to a .npy file as `write_file` does, without adding a suffix to the name."""
     write_file(path, encode_npy(array))
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write bytes to a file completely, or leave the folder as it was.
+    """Write bytes to a file atomically: either the whole file is there, or the folder is unchanged.
 
     A new file replaces the old one after its bytes have reached the disk. It keeps the old permissions, and a symbolic
     link keeps pointing to it. Devices, pipes and the target of standard output are written directly.
@@ -63,7 +63,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 @contextmanager
 def buffer_stdout() -> Iterator[None]:
-    """Collect what the block prints, and write it to standard output in one piece at its end.
+    """Collect the output of the block and write it to standard output in one piece at the end.
 
     SystemExit is such an end, since argparse raises it after a help text. Any other exception discards the text.
     Without standard error, error messages are dropped; `print` would send them to standard output.
@@ -85,7 +85,7 @@ def buffer_stdout() -> Iterator[None]:
 
 
 def print_message(message: str) -> None:
-    """Print a message of the command on standard error, in one line; drop it where standard error cannot take it.
+    """Print a message on standard error in one line; drop it if standard error cannot be written.
 
     Control characters, which a file name may hold, are printed as JSON writes them.
     """
@@ -94,7 +94,7 @@ def print_message(message: str) -> None:
 
 
 def _write_stdout(text: str) -> None:
-    """Write text to standard output, with escapes for the characters that its encoding lacks."""
+    """Write text to standard output; escape characters that its encoding lacks."""
     if not text:
         return
     stream = sys.stdout
@@ -118,7 +118,7 @@ def _write_stdout(text: str) -> None:
 
 
 def _find_status(path: Path) -> os.stat_result | None:
-    """Return the status of what the path leads to, or None if there is nothing."""
+    """Return the `stat` of the file behind a path, or None if there is none."""
     try:
         return os.stat(path)
     except FileNotFoundError:
@@ -126,7 +126,7 @@ def _find_status(path: Path) -> os.stat_result | None:
 
 
 def _find_standard_stream(status: os.stat_result) -> int | None:
-    """Return the descriptor of standard output or standard error if it leads to the same file, else None."""
+    """Return the descriptor of standard output or error if it is the same file as this one, else None."""
     for descriptor in (1, 2):
         with suppress(OSError):  # a closed one
             if os.path.samestat(os.fstat(descriptor), status):
@@ -135,7 +135,7 @@ def _find_standard_stream(status: os.stat_result) -> int | None:
 
 
 def _replace_file(target: str, old: os.stat_result | None, content: bytes) -> None:
-    """Write a temporary file beside the target, and rename it once its content is on the disk."""
+    """Write a temporary file beside the target, then rename it to the target once it is on the disk."""
     folder = os.path.dirname(target)
     # The name does not contain the target's, which may be as long as the system allows.
     temporary = os.path.join(folder, f".normviz-{secrets.token_hex(8)}")
@@ -159,7 +159,7 @@ def _replace_file(target: str, old: os.stat_result | None, content: bytes) -> No
 
 
 def _copy_permissions(old: os.stat_result, path: str) -> None:
-    """Give a file the mode of the old one, and its owner and group where the system allows that."""
+    """Give a file the mode of an old one, and its owner and group where the system allows that."""
     new = os.stat(path)
     if sys.platform != "win32" and (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
         with suppress(PermissionError):
@@ -170,7 +170,7 @@ def _copy_permissions(old: os.stat_result, path: str) -> None:
 
 @contextmanager
 def _open_unbuffered(path: str | Path, flags: int, mode: int = 0o666) -> Iterator[int]:
-    """Open a path without any buffer, and close it at the end; what is written is binary on every system."""
+    """Open a file without a buffer, in binary mode on every system, and close it at the end of the block."""
     descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0), mode)
     try:
         yield descriptor
@@ -179,7 +179,7 @@ def _open_unbuffered(path: str | Path, flags: int, mode: int = 0o666) -> Iterato
 
 
 def _write_all(write: Callable[[memoryview], int | None], content: bytes) -> None:
-    """Write every byte: a full disk takes some of them first, and refuses only the next write.
+    """Call `write` until every byte is written; a full disk writes some bytes before it fails.
 
     `write` returns how many bytes it has taken, None where it cannot take any now.
     """
@@ -189,7 +189,7 @@ def _write_all(write: Callable[[memoryview], int | None], content: bytes) -> Non
 
 
 def _escape_unencodable(error: UnicodeError) -> tuple[str, int]:
-    """Return the characters that an encoding lacks, escaped as in JSON, and where to go on."""
+    """Return the characters that an encoding lacks, escaped as in JSON, and the position after them."""
     assert isinstance(error, UnicodeEncodeError)
     return json.dumps(error.object[error.start : error.end])[1:-1], error.end
 

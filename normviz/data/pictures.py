@@ -35,7 +35,7 @@ _DECODER = ThreadPoolExecutor(1, "pictures")
 
 
 def read_picture(content: bytes, max_numbers: int) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Return a picture as an array (1, H, W, C) in 0..1, and notes on how it was read.
+    """Read a picture as an array (1, H, W, C) in 0..1, with notes on how it was read.
 
     C is 1 for grey and 3 for colour; transparency is left out. A picture of more than `most` numbers is averaged over
     blocks of pixels, and .jpg is scaled down while it is decoded. A call waits for those of other threads.
@@ -73,7 +73,7 @@ def _reduce_picture(image: "Image.Image", max_numbers: int) -> tuple[np.ndarray,
 
 
 def _choose_block_size(image: "Image.Image", channels: int, max_numbers: int) -> int:
-    """Return the smallest k for which blocks of k × k pixels have at most `max_numbers` averages."""
+    """Return the smallest k such that averaging k × k pixels leaves at most `max_numbers` numbers."""
     k = 1
     while image.height // k * (image.width // k) * channels > max_numbers:
         k += 1
@@ -81,7 +81,7 @@ def _choose_block_size(image: "Image.Image", channels: int, max_numbers: int) ->
 
 
 def _average_blocks(image: "Image.Image", mode: str, k: int) -> np.ndarray:
-    """Return the averages of k × k pixels as (H // k, W // k, C); the rows and columns that are left over go.
+    """Average blocks of k × k pixels: (H // k, W // k, C); rows and columns beyond the last block are dropped.
 
     One row of blocks after another, so that the whole picture exists only once, and in Pillow's bytes.
     """
@@ -94,7 +94,7 @@ def _average_blocks(image: "Image.Image", mode: str, k: int) -> np.ndarray:
 
 
 def _check_pixels(width: int, height: int, decoded: float) -> None:
-    """Raise InvalidInput for too many pixels, or too many bytes while they are decoded."""
+    """Raise InvalidInput for a picture with too many pixels, or too many bytes once decoded."""
     if width * height > MAX_PIXELS:
         raise InvalidInput(f"the picture has {width} × {height} pixels; up to {MAX_PIXELS // 10**6} million are read.")
     if decoded > MAX_DECODED_BYTES:
@@ -105,7 +105,7 @@ def _check_pixels(width: int, height: int, decoded: float) -> None:
 
 
 def _strip_png(content: bytes) -> bytes:
-    """Return a .png file with its header, palette and pixels alone, the latter in one chunk."""
+    """Return a .png file reduced to its header, palette and pixels, the pixels in one chunk."""
     kept: dict[bytes, list[bytes]] = {b"IHDR": [], b"PLTE": [], b"IDAT": [], b"IEND": []}
     at = len(_PNG)
     for _ in range(MAX_SEGMENTS):
@@ -132,7 +132,7 @@ def _build_png_chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def _strip_jpeg(content: bytes) -> bytes:
-    """Return a .jpg file with its tables, frame and scans alone, after counting what decoding them takes.
+    """Return a .jpg file reduced to its tables, frame and scans, after checking what decoding them takes.
 
     Each scan goes over all pixels of its channels, even if it is empty. A picture with more than one scan is held as
     coefficients of two bytes until its end.
@@ -170,7 +170,7 @@ def _strip_jpeg(content: bytes) -> bytes:
 
 
 def _check_jpeg(kind: int, frame: bytes, scans: list[int]) -> None:
-    """Raise InvalidInput for a picture that takes too much memory, or for too many scans."""
+    """Raise InvalidInput for a .jpg file with too many scans, or one that takes too much memory."""
     height, width, channels = struct.unpack_from(">xHHB", frame)
     factors = [divmod(frame[6 + 3 * k + 1], 16) for k in range(channels)]
     if not all(1 <= factor <= 4 for pair in factors for factor in pair):

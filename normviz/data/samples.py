@@ -15,7 +15,7 @@ from normviz.data.digits import find_sklearn_data, load_digits
 
 @dataclass(frozen=True)
 class Sample:
-    """A kind of data: its key in links, its name, and the function (shape, seed) -> float64 array."""
+    """Kind of sample data: its key in links, its name, and the function (shape, seed) -> float64 array."""
 
     key: str
     name: str
@@ -24,12 +24,12 @@ class Sample:
 
 
 def sample_normal(shape: Shape, seed: int) -> np.ndarray:
-    """Sample independent standard normal numbers."""
+    """Draw independent standard normal numbers, an array of this shape."""
     return np.random.default_rng(seed).standard_normal(shape)
 
 
 def sample_uneven(shape: Shape, seed: int) -> np.ndarray:
-    """Sample normal numbers whose mean and scale differ between examples and, more so, between channels."""
+    """Draw normal numbers whose mean and scale differ between examples and, more so, between channels."""
     rng = np.random.default_rng(seed)
     of_examples, of_channels = rng.spawn(2)
     noise = rng.standard_normal(shape)
@@ -40,7 +40,7 @@ def sample_uneven(shape: Shape, seed: int) -> np.ndarray:
 
 
 def sample_digits(shape: Shape, seed: int) -> np.ndarray:
-    """Sample handwritten digits (scikit-learn's, 8 × 8 in 0..1), one per example, each in a random tint.
+    """Draw handwritten digits in 0..1, one per example, each in a random tint.
 
     With one channel they are grey, as scanned. Other sizes than 8 × 8 are interpolated.
     """
@@ -53,7 +53,7 @@ def sample_digits(shape: Shape, seed: int) -> np.ndarray:
 
 
 def sample_digit_features(shape: Shape, seed: int) -> np.ndarray:
-    """Sample feature maps of digits: C random 3 × 3 filters (variance 2/9, zero padding) on each image."""
+    """Draw feature maps of digits: C random 3 × 3 filters (variance 2/9, zero padding) on each image."""
     examples, height, width, channels = shape
     rng = np.random.default_rng(seed)
     images = np.pad(_sample_digit_images(examples, height, width, rng), ((0, 0), (1, 1), (1, 1)))
@@ -64,7 +64,7 @@ def sample_digit_features(shape: Shape, seed: int) -> np.ndarray:
 
 
 def sample_photographs(shape: Shape, seed: int) -> np.ndarray:
-    """Return scikit-learn's photographs china and flower in turn, in 0..1: in colour with 3 channels, grey with one.
+    """Return photographs in 0..1, china and flower in turn: in colour for 3 channels, grey for one.
 
     With other numbers of channels they are tinted like the digits.
     """
@@ -92,7 +92,7 @@ SAMPLES: dict[str, Sample] = {
 
 
 def _sample_digit_images(examples: int, height: int, width: int, rng: np.random.Generator) -> np.ndarray:
-    """Sample grey digits in 0..1, in the shape (examples, height, width)."""
+    """Draw grey digits in 0..1, (examples, height, width)."""
     from PIL import Image  # imported here: noise needs no pictures
 
     images, _ = load_digits()
@@ -107,7 +107,7 @@ def _sample_digit_images(examples: int, height: int, width: int, rng: np.random.
 
 
 def _load_photograph(name: str, height: int, width: int) -> np.ndarray:
-    """Load a photograph of scikit-learn as (height, width, 3) in 0..1, its largest part of these proportions."""
+    """Load a photograph of scikit-learn as (height, width, 3) in 0..1, cropped to these proportions."""
     from PIL import Image, ImageOps
 
     with Image.open(find_sklearn_data() / "images" / name) as image:

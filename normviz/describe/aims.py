@@ -8,15 +8,15 @@ from normviz.core.fields import AXIS_NAMES, OWN, AxisNames, Field, Shape
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.normalize import ignore_float_warnings
 from normviz.core.reductions import reduce_boxes
-from normviz.core.registry import Scheme
+from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.text import join_words, typeset
 from normviz.describe.kinds import AIM_TOLERANCE, KIND_FORMULAS, is_near
-from normviz.describe.wording import find_windowed_axes, name_axes
+from normviz.describe.wording import find_windowed_axes, format_function_text, name_axes
 
 
 @ignore_float_warnings
 def describe_aim(scheme: Scheme, x: np.ndarray, result: NormalizationResult, threshold: float = 0.0) -> str:
-    """Return the aim that this result reaches: "Afterwards every channel has mean 0 and variance 1."
+    """Describe the property of x̂ that a scheme attains: "Afterwards every channel has mean 0 and variance 1."
 
     Everything in it is measured on x̂. Empty for windows, which share nothing, and where a number is not finite.
     """
@@ -29,7 +29,7 @@ def describe_aim(scheme: Scheme, x: np.ndarray, result: NormalizationResult, thr
 
 
 def name_field(field: Field, axes: tuple[str, ...], shape: Shape) -> str:
-    """Return the name of what one field holds: "channel", "group of channels of every example"; empty: all.
+    """Return the name of the elements that share a statistic: "channel", "group of channels"; empty if it is all.
 
     >>> name_field(Field.parse("own, full, full, groups(2)"), ("N", "H", "W", "C"), (4, 4, 4, 6))
     'group of channels of every example'
@@ -38,7 +38,7 @@ def name_field(field: Field, axes: tuple[str, ...], shape: Shape) -> str:
 
 
 def describe_scope(scheme: Scheme) -> str:
-    """Return what a scheme normalizes, and over what it averages, in words that hold for every shape.
+    """Describe what a scheme normalizes and over what it averages, in words that hold for every shape.
 
     >>> from normviz.core.registry import SCHEMES
     >>> describe_scope(SCHEMES["group"])
@@ -46,7 +46,7 @@ def describe_scope(scheme: Scheme) -> str:
     >>> describe_scope(SCHEMES["rms"])
     'every position of every example alone, over all channels; no mean is subtracted'
     """
-    fields = scheme.fields[-1:] if scheme.kind.divides_by_matrix else scheme.fields
+    fields, note = scheme.kind.list_dependence_fields(scheme), KIND_FORMULAS[scheme.kind.key].note
     scopes = list(dict.fromkeys(_describe_scope(field, scheme.axes) for field in fields))
     if len(scopes) != 1:
         alone = "every element alone" if scheme.function else "nothing"
@@ -54,13 +54,13 @@ def describe_scope(scheme: Scheme) -> str:
     notes = {
         "no mean is subtracted": scheme.summation is None,
         "only the mean is subtracted": scheme.suppression is None,
-        "correlations are removed, too": scheme.kind.divides_by_matrix,
+        note: bool(note),
     }
     return "; ".join([*scopes, *(note for note, holds in notes.items() if holds)])
 
 
 def _describe_scope(field: Field, axes: tuple[str, ...]) -> str:
-    """Describe what a field holds: "every channel alone, over all examples"."""
+    """Describe the elements that share a statistic: "every channel alone, over all examples"."""
     called = [AXIS_NAMES[name] for name in axes]
     if all(rule == OWN for rule in field.rules):
         return "every element alone"
@@ -79,7 +79,7 @@ def _format_field_noun(field: Field, axes: tuple[str, ...], axis_names: Sequence
 
 
 def _name_axes_by_rule(field: Field, kind: str, axes: tuple[str, ...], axis_names: Sequence[str]) -> dict[int, str]:
-    """Return the names of the axes with a kind of rule; rows and columns together are positions."""
+    """Return the names of the axes with one kind of rule; rows and columns together are "positions"."""
     names = {axis: axis_names[axis] for axis, rule in enumerate(field.rules) if rule.kind == kind}
     rows, columns = (1, 2) if "H" in axes else (0, 1)
     if rows in names and columns in names:
@@ -88,8 +88,35 @@ def _name_axes_by_rule(field: Field, kind: str, axes: tuple[str, ...], axis_name
     return names
 
 
+def summarize_scheme(scheme: Scheme) -> str:
+    """Summarize in a few characters what tells a scheme from similar ones: "N·H·W", "C, no mean, one γ", "− μ, ÷ σ".
+
+    The summary has the averaged axes and the omitted steps, the divisor of weights, or the function. It is empty for a
+    custom scheme and for one that computes nothing.
+    """
+    if scheme.function is not None:
+        return format_function_text(scheme)
+    if scheme.is_custom or not scheme.fields:
+        return ""
+    symbol = KIND_FORMULAS[scheme.kind.key].symbol
+    if scheme.is_weight_scheme:
+        divisor = symbol or ("‖w‖" if scheme.per_fan_in else "σ")
+        return f"− μ, ÷ {divisor}" if scheme.summation else f"÷ {divisor}"
+    words = {"full": "{}", "groups": "{} in groups", "window": "{} windows"}
+    rules = list(zip(scheme.axes, scheme.fields[-1].rules, strict=True))
+    over = {kind: "·".join(axis for axis, rule in rules if rule.kind == kind) for kind in words}
+    told = [text.format(over[kind]) for kind, text in words.items() if over[kind]]
+    told = [told[0], f"÷ {symbol}"] if symbol else told
+    if scheme.suppression is None:
+        return ", ".join([*told, "mean only"])
+    alike = (row for row in SCHEMES.values() if row.key != scheme.key and row.acts_on == scheme.acts_on)
+    others = any((row.summation, row.suppression) == (scheme.summation, scheme.suppression) for row in alike)
+    learned = "" if scheme.gain or not others else "no γ" if scheme.gain is None else "one γ"
+    return ", ".join(filter(None, [*told, "" if scheme.summation else "no mean", learned]))
+
+
 def _write_start(scheme: Scheme, result: NormalizationResult, threshold: float) -> str:
-    """Return "Afterwards", or "Before γ and β," where what is learned changes x̂."""
+    """Return the start of the sentence: "Afterwards", or "Before γ and β," if learned parameters change x̂."""
     values = result.xhat if scheme.has_xhat else result.v
     unchanged = np.array_equal(result.y, values, equal_nan=True)
     cut = scheme.threshold is not None and bool((result.y < threshold).any())
@@ -100,7 +127,7 @@ def _write_start(scheme: Scheme, result: NormalizationResult, threshold: float) 
 
 
 def _describe_reached_aim(scheme: Scheme, shape: Shape, result: NormalizationResult) -> str:
-    """Return what holds for every field: "every channel has mean 0 and variance 1"."""
+    """Describe the property that x̂ has in every field: "every channel has mean 0 and variance 1"."""
     own = KIND_FORMULAS[scheme.kind.key].describe_aim(scheme, result)
     if own is not None:
         return own
@@ -132,7 +159,7 @@ def _format_every_field(scheme: Scheme, field: Field | None, shape: Shape) -> st
 
 
 def _format_range(squares: np.ndarray, result: NormalizationResult, scheme: Scheme) -> str:
-    """Return 1, or the range that is measured, with its reason: fields of equal numbers, or ε."""
+    """Format the measured range of mean squares, or 1, with the reason of a difference: equal numbers, or ε."""
     if is_near(squares, 1):
         return "1"
     low, high = (typeset(float(each), 3) for each in (squares.min(), squares.max()))

@@ -16,7 +16,7 @@ AXIS_SIZE_SYMBOLS = {"kh": "K_h", "kw": "K_w", "Cin": r"C_\mathrm{in}", "Cout": 
 
 
 class AverageTerm(NamedTuple):
-    """The part of an average that one rule adds: index of the statistic, index of the summand, size, sum, text.
+    """LaTeX parts of an average along one axis: index of the statistic, index of the summand, size, sum, text.
 
     `whole`: the letter of an index that is summed over all of its axis, which needs no sign of its own.
     """
@@ -30,7 +30,7 @@ class AverageTerm(NamedTuple):
 
     @property
     def moves(self) -> bool:
-        """True for a window, which moves with the element."""
+        """True for a window, whose elements differ from index to index."""
         return self.summand.endswith("'")
 
 
@@ -87,53 +87,53 @@ _TAGS: tuple[Callable[[str, str], Tag], ...] = (
 
 @dataclass(frozen=True)
 class AverageFormula:
-    """The average over the boxes of a field, as LaTeX."""
+    """LaTeX parts of an average over a field, the elements that share one statistic."""
 
     terms: tuple[AverageTerm, ...]
 
     @property
     def index(self) -> str:
-        """The index of the statistic, as a subscript."""
+        """The subscript of the statistic, empty if there is only one."""
         return format_subscript("".join(term.statistic for term in self.terms))
 
     @property
     def summand(self) -> str:
-        """The index of what is summed, as a subscript."""
+        """The subscript of the summed element."""
         return format_subscript("".join(term.summand for term in self.terms))
 
     @property
     def sums(self) -> str:
-        """The sum signs, and a space where there are any."""
+        """The sum signs, followed by a space if there are any."""
         whole = ",".join(term.whole for term in self.terms if term.whole)
         signs = (rf"\sum_{{{whole}}}" if whole else "") + "".join(term.sum for term in self.terms)
         return signs and signs + " "
 
     @property
     def prefix(self) -> str:
-        """One over the number of elements, and the sum signs; nothing where a box is one element."""
+        """The factor 1/n and the sum signs; empty if the average runs over one element."""
         sizes = [term.size for term in self.terms if term.size]
         size = sizes[0].strip("()") if len(sizes) == 1 else "".join(sizes)
         return rf"\frac{{1}}{{{size}}}{self.sums}" if size else ""
 
     @property
     def neighbour_index(self) -> str:
-        """The index of the statistic of what is summed, as a subscript: that of a neighbour under a window."""
+        """The subscript of the statistic that belongs to the summed element; another one only under a window."""
         return format_subscript("".join(term.summand if term.moves else term.statistic for term in self.terms))
 
     def format_transposed(self, summand: str) -> str:
-        """Format the transposed average: the shares of an element in the averages of others, each over its own size."""
+        """Format the backward pass of the average: a sum over the averages that contain an element."""
         fixed = AverageFormula(tuple(term._replace(size="") if term.moves else term for term in self.terms))
         sizes = "".join(term.size.replace(f"_{term.statistic}|", f"_{{{term.summand}}}|") for term in self.window_terms)
         return (fixed.prefix or self.sums) + (rf"\frac{{1}}{{{sizes}}}" if sizes else "") + summand
 
     @property
     def window_terms(self) -> tuple[AverageTerm, ...]:
-        """The terms of windows."""
+        """The terms of the axes with a window."""
         return tuple(term for term in self.terms if term.moves)
 
 
 def build_averages(scheme: Scheme) -> dict[str, AverageFormula]:
-    """Build the averages over the summation field "A" and the suppression field "B", if the scheme has them."""
+    """Build the formulas of E_A (the mean) and E_B (the mean square) of a scheme, by "A" and "B"."""
     fields: dict[str, Field | None] = {"A": scheme.summation, "B": scheme.suppression}
     tags = _choose_tags(scheme, fields)
     return {
@@ -149,7 +149,7 @@ def build_averages(scheme: Scheme) -> dict[str, AverageFormula]:
 
 
 def _choose_tags(scheme: Scheme, fields: dict[str, Field | None]) -> dict[tuple[str, str], Tag]:
-    """Return the shortest distinct tags for each axis and field with a number of groups or a radius.
+    """Choose the shortest distinct tag for each number of groups and radius, by axis and field.
 
     One symbol may stand for one radius on all axes, but a group's index belongs to one axis.
     """
@@ -171,7 +171,7 @@ def _choose_tags(scheme: Scheme, fields: dict[str, Field | None]) -> dict[tuple[
 
 
 def format_axis_size(axis: str) -> str:
-    """Return the size of an axis in LaTeX."""
+    """Return the length of an axis in LaTeX."""
     return AXIS_SIZE_SYMBOLS.get(axis, axis)
 
 

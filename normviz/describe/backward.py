@@ -20,7 +20,7 @@ from normviz.describe.symbols import Formula, FormulaParts, format_derivative, f
 
 
 def build_backward_formulas(scheme: Scheme) -> list[Formula]:
-    """Build the lines of the backward pass: incoming, averages, divided, input; then gain, bias, smoothing and where.
+    """Build the formulas of the backward pass of a scheme, from ∂l/∂y to ∂l/∂x and the parameters' gradients.
 
     The list has only the lines that the scheme needs. The lines of a weight scheme in front of it come last.
     """
@@ -38,7 +38,7 @@ def build_backward_formulas(scheme: Scheme) -> list[Formula]:
 
 
 def _build_parameter_formulas(scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
-    """Yield ∂l/∂γ and ∂l/∂β."""
+    """Yield the formulas of ∂l/∂γ and ∂l/∂β."""
     dy = format_derivative("y" + parts.element)
     if scheme.gain is not None:
         gain = format_gain_symbol(scheme) + _format_axis_index(scheme.gain)
@@ -50,7 +50,7 @@ def _build_parameter_formulas(scheme: Scheme, parts: FormulaParts) -> Iterator[F
 
 
 def _format_incoming(scheme: Scheme, parts: FormulaParts) -> str:
-    """Format ∂l/∂x̂, or ∂l/∂v if nothing divides: ∂l/∂y times the gain."""
+    """Format the gradient that enters the normalization: ∂l/∂x̂ = γ ∂l/∂y, or ∂l/∂v if nothing divides."""
     if scheme.has_effect and scheme.gain is None and scheme.bias is None:
         return format_derivative(parts.hat)
     gain = "" if scheme.gain is None else rf"{format_gain_symbol(scheme)}{_format_axis_index(scheme.gain)}\,"

@@ -52,7 +52,7 @@ def format_argument_code(scheme: Scheme, x: str) -> str:
 
 
 def render_template(template: str, **facts: object) -> str:
-    """Render the code of a template of the folder `templates` with these facts.
+    """Render a code template of the folder `templates` with these values.
 
     Raises:
         jinja2.UndefinedError: the template uses a fact that is not given.
@@ -62,7 +62,7 @@ def render_template(template: str, **facts: object) -> str:
 
 @dataclass(frozen=True)
 class AveragingStep:
-    """One step of an average over the boxes of a field.
+    """One step of the code that averages over a field: the axes, and groups or a window.
 
     kind: "full", over whole axes; "groups" or "window", over each of those along one axis. axes: these axes, by
     position. number: of the elements of whole axes, where it is known; of the groups; or the radius of the windows.
@@ -74,12 +74,12 @@ class AveragingStep:
 
     @property
     def axis(self) -> int | tuple[int, ...]:
-        """The axes as code gives them: a single one without brackets."""
+        """The argument `axis` of the step in code: one number, or a tuple of several."""
         return self.axes[0] if len(self.axes) == 1 else self.axes
 
 
 def list_averaging_steps(rules: Sequence[Rule], shape: Sequence[int] | None = None) -> tuple[AveragingStep, ...]:
-    """List the steps that average over the boxes of a field: over whole axes, then groups and windows axis by axis.
+    """List the steps that average over a field: first whole axes, then groups and windows axis by axis.
 
     The list is empty if every box is a single element. `shape`: of the tensor, to count the elements of whole axes.
     """

@@ -12,7 +12,7 @@ Side = Literal["more", "less", "unclear"]
 
 @dataclass(frozen=True)
 class Comparisons:
-    """The differences of one verdict with their signs.
+    """Differences between training results, by name, and which of them are statistically clear.
 
     Attributes:
         differences: by name.
@@ -32,13 +32,13 @@ class Comparisons:
 
     @classmethod
     def of(cls, differences: Mapping[str, MeanDifference]) -> "Comparisons":
-        """Return the comparisons of these differences."""
+        """Build the comparisons from these differences, with Holm's correction for their number."""
         sides: dict[int, Side] = {-1: "less", 0: "unclear", 1: "more"}
         signs = find_clear_signs([*differences.values()])
         return cls(differences, {name: sides[sign] for name, sign in zip(differences, signs, strict=True)})
 
     def text(self, name: str, scale: float = 1.0, unit: str = "") -> str:
-        """Return a scaled difference in words, with a unit behind the number."""
+        """Format a difference, times `scale`, in words: "0.3 ± 0.1 less", or that it is not clear."""
         each, side = self.differences[name], self.sides[name]
         if side == "unclear":
             return f"not clearly different, {each.text(scale)}{unit}"

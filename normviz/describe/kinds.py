@@ -1,179 +1,52 @@
-"""Formulas of each kind of scheme, in LaTeX: forward, backward, and with places for the numbers of an element."""
+"""The formulas and words of each kind of scheme: forward, backward, and with places for the numbers of an element."""
 
 from collections.abc import Iterator
-from math import inf, prod
 from typing import ClassVar
 
 import numpy as np
 
-from normviz.core.fields import AXIS_NAMES, FULL, OWN, Field, Shape
+from normviz.core.fields import AXIS_NAMES, Shape
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.kinds.spectral import compute_spectral_norm
 from normviz.core.kinds.whitening import compute_inverse_root
-from normviz.core.normalize import ignore_float_warnings
 from normviz.core.registry import Scheme
 from normviz.core.statistics import compute_covariances
+from normviz.core.text import typeset
 from normviz.describe.averages import build_averages, format_axis_size
+from normviz.describe.general_form import KindFormulas, Numbers
 from normviz.describe.symbols import (
     Formula,
     FormulaParts,
     format_argument_latex,
-    format_centred,
     format_derivative,
-    format_difference,
     format_element,
     format_fan_in,
     format_function_latex,
     format_hat,
-    format_mean_square,
     format_neighbour,
     format_sum,
 )
+from normviz.describe.wording import format_function_text, pluralize
 
 AIM_TOLERANCE = 5e-4
 """The largest distance from 0 or 1 at which a sentence says 0 or 1."""
-
-ROOT, PLAIN, LIMIT = range(3)
-"""The forms of the divisor: sqrt(σ² + ε); plain, if its square is out of a float's range; and with an arrow, if 0/0 is
-replaced by its limit for ε towards 0."""
 
 MAX_SUM_TERMS = 3
 """The most terms of a sum that are written out."""
 
 MEAN_PART = r"\part{mean}{\mu}"
 
-Numbers = tuple[np.ndarray, Shape]
-"""One number per statistic, and the shape of these statistics."""
-
-
-class KindFormulas:
-    """The formulas of the general form, and the interface of the others.
-
-    Attributes:
-        incoming: the definition of d = ∂l/∂x̂; None for the usual one.
-    """
-
-    incoming: ClassVar[str | None] = None
-
-    def format_divisor(self, scheme: Scheme) -> str:
-        """Format the divisor; empty if nothing divides."""
-        eps = "" if scheme.eps is None else r"+\varepsilon"
-        return "" if scheme.suppression is None else rf"\sqrt{{{format_mean_square(scheme)}{eps}}}"
-
-    def define_statistic(self, scheme: Scheme) -> Iterator[Formula]:
-        """Yield the statistic that divides."""
-        if scheme.suppression is None:
-            return
-        square = build_averages(scheme)["B"]
-        summand = (
-            f"({format_difference(scheme)})"
-            if scheme.divides_by_variance
-            else f"{format_centred(scheme)}{square.summand}"
-        )
-        name = "variance" if scheme.divides_by_variance else "mean square"
-        yield Formula(name, f"{format_mean_square(scheme)} = {square.prefix}{summand}^2")
-
-    def define_normalized(self, scheme: Scheme) -> Iterator[Formula]:
-        """Yield x̂."""
-        if scheme.suppression is None:
-            return
-        numerator = (
-            format_difference(scheme) if scheme.divides_by_variance else format_centred(scheme) + format_element(scheme)
-        )
-        scale = rf"\frac{{1}}{{\sqrt{{{format_fan_in(scheme)}}}}}" if scheme.per_fan_in else ""
-        yield Formula(
-            "normalized", rf"{format_hat(scheme)} = {scale}\frac{{{numerator}}}{{{self.format_divisor(scheme)}}}"
-        )
-
-    def define_terms(self, scheme: Scheme) -> Iterator[Formula]:
-        """Yield the definitions of lengths and matrices in the other lines."""
-        if scheme.per_fan_in and scheme.eps is None and scheme.suppression == Field((FULL, FULL, FULL, OWN)):
-            square, v = build_averages(scheme)["B"], format_centred(scheme)
-            length = rf"\lVert {v}{square.index}\rVert"
-            quotient = rf"{format_hat(scheme)} = \frac{{{v}{format_element(scheme)}}}{{{length}}}"
-            yield Formula("where", rf"{quotient},\quad {length}^2 = {square.sums}{v}{square.summand}^2")
-
-    def differentiate(self, scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
-        """Yield the lines from d = ∂l/∂x̂ to ∂l/∂x."""
-        dx = format_derivative(parts.tensor + parts.element)
-        if scheme.suppression is None:
-            yield self._differentiate_mean(scheme, parts, f"d{parts.element}", "d")
-            return
-        yield from _build_averages(scheme, parts)
-        divided = _format_divided(scheme, parts)
-        if scheme.summation is None or scheme.divides_by_variance:
-            yield Formula("input", f"{dx} = {divided}")
-            return
-        dv = format_derivative(parts.centred + parts.element)
-        yield Formula("divided", f"{dv} = {divided}")
-        yield self._differentiate_mean(scheme, parts, dv, None)
-
-    def _differentiate_mean(self, scheme: Scheme, parts: FormulaParts, before: str, letter: str | None) -> Formula:
-        """Format ∂l/∂x from ∂l/∂v, written as `before`, which is d if `letter` says so."""
-        dx = format_derivative(parts.tensor + parts.element)
-        if scheme.summation is None:
-            return Formula("input", f"{dx} = {before}")
-        mean = parts.averages["A"]
-        summand = f"{letter}{mean.summand}" if letter else format_derivative(parts.centred + mean.summand)
-        return Formula("input", f"{dx} = {before} - {mean.format_transposed(summand)}")
-
-    def differentiate_inside(self, scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
-        """Yield the derivative by ε, or by the parameters of a function."""
-        if scheme.suppression is not None and scheme.eps is not None:
-            cube = _format_cubed_deviation(parts, "", "")
-            total = rf"{format_sum(scheme, ())}\frac{{d{parts.element}\,{parts.centred}{parts.element}}}{{{cube}}}"
-            yield Formula("smoothing", rf"\frac{{\partial l}}{{\partial\varepsilon}} = -\frac{{1}}{{2}}{total}")
-
-    def define_inverse(self, scheme: Scheme) -> Iterator[Formula]:
-        """Yield the definitions that only the backward pass needs."""
-        return iter(())
-
-    def format_square(self, scheme: Scheme) -> str:
-        """Format the statistic that divides, without ε."""
-        return r"\sigma^2" if scheme.summation is not None else rf"\overline{{{scheme.symbol}^2}}"
-
-    def fill_statistic(self, scheme: Scheme) -> tuple[str, ...]:
-        """Format the statistic that divides with places for its number, in each form."""
-        eps = "" if scheme.eps is None else r" + \varepsilon"
-        square = self.format_square(scheme)
-        root, plain = rf"{square} = \num{{divides}}", rf"\sqrt{{{square}{eps}}} = \num{{divides}}"
-        return root, plain, root
-
-    def fill_normalized(self, scheme: Scheme, shape: Shape, symbol: str, base: str) -> tuple[str, ...]:
-        """Format x̂ with places for numbers, in each form, from a dividend and the name of its number."""
-        eps = "" if scheme.eps is None else r" + \varepsilon"
-        given = "" if scheme.eps is None else r" + \num{eps}"
-        square, number = rf"\part{{divides}}{{{self.format_square(scheme)}}}", r"\part{divides}{\num{divides}}"
-        letters, root = rf"\sqrt{{{square}{eps}}}", rf"\sqrt{{{number}{given}}}"
-        scale = rf"\frac{{1}}{{\sqrt{{{prod(shape[:-1])}}}}} \cdot " if scheme.per_fan_in else ""
-        return self._fill_fraction(scheme, scale, symbol, base, letters, root)
-
-    def _fill_fraction(
-        self, scheme: Scheme, scale: str, symbol: str, base: str, letters: str, root: str
-    ) -> tuple[str, ...]:
-        number = r"\part{divides}{\num{divides}}"
-        start = rf"\hat{{{scheme.symbol}}} = {scale}\frac{{{symbol}}}{{{letters}}} = {scale}"
-        forms = {ROOT: (root, "="), PLAIN: (number, "="), LIMIT: (root, r"\to")}
-        return tuple(
-            rf"{start}\frac{{\num{{{base}}}}}{{{below}}} {sign} \num{{xhat}}" for below, sign in forms.values()
-        )
-
-    def compute_numbers(self, scheme: Scheme, result: NormalizationResult, eps: float) -> dict[str, Numbers]:
-        """Compute the numbers for the divisor."""
-        if result.deviation is None:
-            return {}
-        below, form = find_squares_under_root(result.deviation, eps, not scheme.kind.has_eps)
-        return {"divides": (below, below.shape), "form": (form, below.shape)}
-
-    def describe_aim(self, scheme: Scheme, result: NormalizationResult) -> str | None:
-        """Describe what holds for x̂, measured on it and empty if it does not; None for the general form."""
-        return None
-
 
 class SpectralFormulas(KindFormulas):
-    """The formulas of spectral norm, which has no ε (Miyato et al. 2018, eq. 8 and 12)."""
+    """LaTeX of spectral norm, which has no ε (Miyato et al. 2018, eq. 8 and 12)."""
 
     incoming: ClassVar[str | None] = r"d = \frac{\partial l}{\partial\hat W}"
+    symbol: ClassVar[str | None] = "σ₁"
+    joined: ClassVar[str | None] = "one matrix"
+    jacobian: ClassVar[str | None] = (
+        "**One block**: all weights share one largest singular value, so each weight affects all."
+    )
+    computation: ClassVar[str | None] = "The matrix of w over its largest singular value"
 
     def format_divisor(self, scheme: Scheme) -> str:
         return r"\sigma_{\max}"
@@ -215,7 +88,13 @@ class SpectralFormulas(KindFormulas):
 
 
 class WhiteningFormulas(KindFormulas):
-    """The formulas of whitening, of one group's channels (after Huang et al. 2018)."""
+    """LaTeX of whitening the channels of one group (after Huang et al. 2018)."""
+
+    symbol: ClassVar[str | None] = "√Σ"
+    note: ClassVar[str] = "correlations are removed, too"
+    constant: ClassVar[str] = "μ and Σ were constants"
+    square: ClassVar[str] = "the variance along an eigenvector of Σ"
+    response: ClassVar[str] = "that part of x̂"
 
     def define_statistic(self, scheme: Scheme) -> Iterator[Formula]:
         averages, index = build_averages(scheme), format_element(scheme)
@@ -284,9 +163,21 @@ class WhiteningFormulas(KindFormulas):
         alone = "and no two channels are correlated" if groups == 1 else "and channels of one group are not correlated"
         return f"every channel has mean 0 and variance 1{f', {alone}' if size > 1 else ''}"
 
+    def describe_step(self, scheme: Scheme, shape: Shape, eps: float, dividend: str, divisor: str) -> str:
+        groups = scheme.count_matrices(shape)
+        size = shape[-1] // groups
+        return (
+            f"{pluralize(groups, 'covariance matrix')} Σ of {size} × {size}, over N, H, W: the channels of every "
+            f"position, times (Σ + εI)^(−1/2) of their group, with ε = {typeset(eps)}, give {scheme.symbol}̂."
+        )
+
 
 class PointwiseFormulas(KindFormulas):
-    """The formulas of a function of every element by itself."""
+    """LaTeX of the pointwise schemes x̂ = f(αx + s)."""
+
+    constant: ClassVar[str] = "nothing were saturated"
+    jacobian: ClassVar[str | None] = "**Only the diagonal**: every x̂ depends on its own x alone."
+    computation: ClassVar[str | None] = "Each element by itself"
 
     def define_normalized(self, scheme: Scheme) -> Iterator[Formula]:
         function = format_function_latex(scheme, scheme.symbol + format_element(scheme))
@@ -316,6 +207,11 @@ class PointwiseFormulas(KindFormulas):
     def describe_aim(self, scheme: Scheme, result: NormalizationResult) -> str | None:
         return "every number lies between −1 and 1"
 
+    def describe_step(self, scheme: Scheme, shape: Shape, eps: float, dividend: str, divisor: str) -> str:
+        inside = f"α = {typeset(scheme.alpha)}"
+        inside += "" if scheme.shift is None else f" and s = {typeset(scheme.shift)}"
+        return f"Every element passes through {format_function_text(scheme)} by itself, with {inside}."
+
     def _format_slope(self, scheme: Scheme, parts: FormulaParts) -> str:
         assert scheme.function is not None
         return scheme.function.slope_latex.format(u=format_argument_latex(scheme, parts.tensor + parts.element))
@@ -331,68 +227,5 @@ KIND_FORMULAS: dict[str, KindFormulas] = {
 
 
 def is_near(values: np.ndarray, number: float) -> bool:
-    """Return True if all values are near a number, within `AIM_TOLERANCE`."""
+    """Return True if all values are within `AIM_TOLERANCE` of a number."""
     return bool((np.abs(np.asarray(values) - number) <= AIM_TOLERANCE).all())
-
-
-@ignore_float_warnings
-def find_squares_under_root(deviation: np.ndarray, eps: float, plain: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean squares beside ε under the root, and the form in which each is written.
-
-    The deviation itself stands for its square if that leaves the range of a float, or if it is `plain`.
-    """
-    square = deviation * deviation
-    extreme = (deviation != 0) & np.isfinite(deviation) & ~((square > 1e-300) & (square < inf))
-    variance = square - eps
-    # What is left below this is the rounding of the deviation, in float32 at least.
-    variance = np.where(variance < 2**-22 * square, 0.0, variance)
-    form = np.where(deviation == 0, LIMIT, np.where(extreme, PLAIN, ROOT)).astype(np.uint8)
-    return np.where(extreme | plain, deviation, variance), form
-
-
-def _build_averages(scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
-    """Yield E[d x̂], and E[d] if A and B are one field; nothing for windows, whose σ stays under the sum."""
-    square = parts.averages["B"]
-    if square.window_terms:
-        return
-    hat = parts.hat.removesuffix(parts.element) + square.summand
-    over = square.sums if scheme.per_fan_in else square.prefix  # the fan-in in x̂ takes up that of the mean
-    if scheme.divides_by_variance:
-        yield Formula("mean", rf"\overline{{d}}{square.index} = {square.prefix}d{square.summand}")
-    yield Formula("along", rf"{_format_hat_average(scheme, parts)} = {over}d{square.summand}\,{hat}")
-
-
-def _format_divided(scheme: Scheme, parts: FormulaParts) -> str:
-    """Format ∂l/∂v; if A and B are one field, the mean is subtracted as well, and the result is ∂l/∂x."""
-    square, d = parts.averages["B"], "d" + parts.element
-    if square.window_terms:
-        cube = _format_cubed_deviation(parts, square.index, square.neighbour_index)
-        back = square.format_transposed(rf"\frac{{d{square.summand}\,{parts.centred}{square.summand}}}{{{cube}}}")
-        return rf"\frac{{{d}}}{{{parts.below}}} - {parts.centred}{parts.element}\,{back}"
-    mean = rf" - \overline{{d}}{square.index}" if scheme.divides_by_variance else ""
-    return (
-        rf"\frac{{1}}{{{_format_divisor(scheme, parts)}}}\left({d}{mean} - "
-        rf"{parts.hat}\,{_format_hat_average(scheme, parts)}\right)"
-    )
-
-
-def _format_hat_average(scheme: Scheme, parts: FormulaParts) -> str:
-    """Format the symbol of E[d x̂], a sum if x̂ has the fan-in."""
-    both = rf"d\hat{{{parts.tensor}}}"
-    return (rf"\langle {both}\rangle" if scheme.per_fan_in else rf"\overline{{{both}}}") + parts.averages["B"].index
-
-
-def _format_divisor(scheme: Scheme, parts: FormulaParts) -> str:
-    """Format the divisor, with the square root of the fan-in if x̂ has that."""
-    if not scheme.per_fan_in:
-        return parts.below
-    sizes = "".join(term.size for term in parts.averages["B"].terms if term.size)
-    return rf"\sqrt{{{sizes}}}\,{parts.below}"
-
-
-def _format_cubed_deviation(parts: FormulaParts, index: str, neighbour: str) -> str:
-    """Format (σ² + ε)^{3/2}, under the index of a neighbour."""
-    inside = parts.below.removeprefix(r"\sqrt{").removesuffix("}")
-    if index:
-        inside = inside.replace(index, neighbour, 1)
-    return rf"({inside})^{{3/2}}"

@@ -16,7 +16,7 @@ from normviz.describe.symbols import format_gain_symbol
 
 
 class LiveFormula(NamedTuple):
-    r"""A line of LaTeX: \num{name} is the place of a number, \num*{name} of one that has brackets where it is negative.
+    r"""LaTeX with placeholders for numbers: \num{name}, or \num*{name} for brackets around negative numbers.
 
     Attributes:
         name: what it says: element, centred, normalized, output or activation; of a statistic, mean or divides.
@@ -28,7 +28,7 @@ class LiveFormula(NamedTuple):
 
 
 class ElementNumbers(NamedTuple):
-    """A number of every element: `values`, in the shape of the statistics of which elements share one."""
+    """One number for every element, stored once (`values`, of `shape`) for all elements that share it."""
 
     values: np.ndarray
     shape: Shape
@@ -40,7 +40,7 @@ class ElementNumbers(NamedTuple):
 
 
 def build_step_formulas(scheme: Scheme, shape: Shape) -> list[LiveFormula]:
-    """Build formulas for the steps of a scheme, with places for the numbers of `compute_live_numbers`."""
+    """Build formulas of the steps of a scheme, with placeholders for the numbers of `compute_live_numbers`."""
     x, base = scheme.symbol, "x"
     found = [LiveFormula("element", (rf"{x}_{{\num{{n}},\num{{h}},\num{{w}},\num{{c}}}} = \num{{x}}",))]
     symbol = x
@@ -69,7 +69,7 @@ def build_step_formulas(scheme: Scheme, shape: Shape) -> list[LiveFormula]:
 
 
 def build_statistic_formulas(scheme: Scheme) -> list[LiveFormula]:
-    """Build formulas for the statistics that an element shares: its mean and its divisor."""
+    """Build formulas of the mean and the divisor that an element shares, with placeholders for numbers."""
     found = []
     if scheme.summation is not None:
         found.append(LiveFormula("mean", (r"\mu = \num{mean}",)))
@@ -88,7 +88,7 @@ def compute_live_numbers(
     bias: float,
     threshold: float = 0.0,
 ) -> dict[str, ElementNumbers]:
-    """Compute the numbers of every element, by their names in the formulas, and the `form` that a formula has.
+    """Compute the numbers of every element by their names in the formulas, and which form a formula takes.
 
     `divides` is the number below the fraction: the mean square, or the divisor if it is written as it is. For a scheme
     that whitens it is the channel's variance, on the diagonal of Σ. `w0`, … and `v0`, … are the element's row of

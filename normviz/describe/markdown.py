@@ -20,7 +20,7 @@ _LIST_NUMBER = re.compile(r"^(\d+)([.)])(?!\S)")
 
 
 def escape_markdown(text: object) -> str:
-    r"""Return Markdown that shows a text as it is, in one line and without markup.
+    r"""Escape a text so that Markdown shows it as it is, in one line.
 
     Markup gets a backslash; a word joiner breaks markup that backslashes do not stop. Unprintable characters become
     U+FFFD, and white space one space.

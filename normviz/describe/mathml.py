@@ -12,7 +12,7 @@ _TOKEN = re.compile(r"\\[A-Za-z]+\*?|\d+|\S")
 
 
 def convert_to_mathml(latex: str) -> str:
-    r"""Convert LaTeX of fractions, roots, accents, indices, powers, letters and names to the content of `math`.
+    r"""Convert LaTeX to the content of a MathML element `math`: fractions, roots, accents, indices, letters, names.
 
     \num{name} is the place of a number: an empty `mn` with the attribute data-number. \num*{name} adds data-bracketed:
     a negative number there has brackets. \part{name}{…} is a row with the attribute data-part.
@@ -28,7 +28,7 @@ def convert_to_mathml(latex: str) -> str:
 
 
 def _convert_terms(tokens: list[str]) -> Iterator[str]:
-    """Yield the terms of a group, each with its indices; consume the tokens up to the end of the group."""
+    """Yield the MathML of each term of a group with its indices; consume the tokens up to the group's end."""
     while tokens and tokens[-1] != "}":
         term, scripts = _convert_term(tokens), dict.fromkeys("_^", "")
         while tokens and tokens[-1] in scripts:
@@ -70,7 +70,7 @@ def _convert_term(tokens: list[str]) -> str:
 
 
 def _read_name(tokens: list[str]) -> str:
-    """Return the text in braces, as it is."""
+    """Read the text in braces without conversion."""
     tokens.pop()
     name = ""
     while (token := tokens.pop()) != "}":

@@ -43,14 +43,14 @@ WEIGHT_NORM_FORMULAS = {
 
 
 def build_formula_parts(scheme: Scheme) -> FormulaParts:
-    """Return the parts of a scheme's formulas; `below` is empty if nothing divides."""
+    """Build the LaTeX parts of a scheme's formulas; `below`, the divisor, is empty if nothing divides."""
     centred, element, hat = format_centred(scheme), format_element(scheme), format_hat(scheme)
     below = KIND_FORMULAS[scheme.kind.key].format_divisor(scheme)
     return FormulaParts(scheme.symbol, centred, element, hat, below, build_averages(scheme))
 
 
 def build_formulas(scheme: Scheme) -> list[Formula]:
-    r"""Build the lines that define a scheme: mean, centred, variance or mean square, normalized, output, activation.
+    r"""Build the formulas that define a scheme: mean, centred, variance or mean square, normalized, output, activation.
 
     The list has only the lines that the scheme needs, and the definitions for them last. The statistic of an element
     has its own index, as in \mu_{nc} = \frac{1}{HW}\sum_{h,w} x_{nhwc} for fields that are full over H and W. ε is left
@@ -66,7 +66,7 @@ def build_formulas(scheme: Scheme) -> list[Formula]:
 
 
 def build_main_formulas(scheme: Scheme) -> list[Formula]:
-    """Build the lines of a scheme's statistics and x̂, after the lines of the weight scheme in front of it."""
+    """Build the formulas of a scheme's statistics and x̂, after those of the weight scheme in front of it."""
     front = [line for line in _build_weight_formulas(scheme) if line.name != "weights: where"]
     shown = ("mean", "variance", "mean square", "largest singular value", "covariance", "normalized")
     own = [*_build_statistics(scheme), *KIND_FORMULAS[scheme.kind.key].define_normalized(scheme)]
@@ -74,7 +74,7 @@ def build_main_formulas(scheme: Scheme) -> list[Formula]:
 
 
 def format_sum_change(change: Transformation, layer: str) -> str:
-    """Format the effect of a transformation on the pre-activations, a' = s·a + t, with the indices of s and t."""
+    """Format how a transformation of Table 1 changes the pre-activations: a' = s·a + t, with indices of s and t."""
     axes = ("N", "C") if layer == "dense" else AXES["activation"]
 
     def indexed(symbol: str, along: Sequence[str]) -> str:
@@ -88,7 +88,7 @@ def format_sum_change(change: Transformation, layer: str) -> str:
 
 
 def format_latex_number(value: float, digits: int = 4) -> str:
-    r"""Return a number in LaTeX, to some digits: 0.3142, -2, 1.5\cdot10^{-7}, 10^{-5}, \infty, \text{NaN}."""
+    r"""Format a number in LaTeX with some digits: 0.3142, -2, 1.5\cdot10^{-7}, 10^{-5}, \infty, \text{NaN}."""
     if isnan(value):
         return r"\text{NaN}"
     if isinf(value):
@@ -101,7 +101,7 @@ def format_latex_number(value: float, digits: int = 4) -> str:
 
 
 def _build_statistics(scheme: Scheme) -> Iterator[Formula]:
-    """Yield the mean, the centred element, and the divisor."""
+    """Yield the formulas of the mean, the centred element and the divisor."""
     x, index = scheme.symbol, format_element(scheme)
     averages = build_averages(scheme)
     if "A" in averages:
@@ -112,7 +112,7 @@ def _build_statistics(scheme: Scheme) -> Iterator[Formula]:
 
 
 def _build_output(scheme: Scheme) -> Iterator[Formula]:
-    """Yield y = γ x̂ + β with the parameters that the scheme learns, nothing if it learns none; then max(y, τ)."""
+    """Yield the formula of y = γ x̂ + β with the learned parameters, if there are any, and of max(y, τ)."""
     if scheme.has_effect and scheme.gain is None and scheme.bias is None:
         return
     base = format_hat(scheme) if scheme.has_xhat else format_centred(scheme) + format_element(scheme)
@@ -128,7 +128,7 @@ def _build_output(scheme: Scheme) -> Iterator[Formula]:
 
 
 def _build_definitions(scheme: Scheme) -> Iterator[Formula]:
-    """Yield the definitions of the groups, windows, lengths and matrices in the other lines."""
+    """Yield the formulas that define groups, windows, lengths and matrices in the other lines."""
     averages = build_averages(scheme)
     explained = [term.where for average in averages.values() for term in average.terms if term.where]
     yield from (Formula("where", text) for text in dict.fromkeys(explained))

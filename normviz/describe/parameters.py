@@ -24,7 +24,7 @@ _OF_WEIGHTS = "{} of the weights"
 
 
 class ParameterRow(NamedTuple):
-    """A parameter or a state: its name, what it is for, and its shape here, in PyTorch and in Keras.
+    """Learned parameter or stored state of a layer: its name, its use, and its shape here, in PyTorch and in Keras.
 
     Shapes are written as in code, "(3,)"; "–" where the framework has no layer, or the layer no such state.
     """
@@ -37,7 +37,7 @@ class ParameterRow(NamedTuple):
 
 
 def list_parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
-    """List γ, β, the threshold τ, α and s of a function, and each state of the scheme, for a tensor of this shape."""
+    """List the learned parameters and stored states of a scheme with their shapes, for a tensor of this shape."""
     rows: list[ParameterRow] = []
     if scheme.weight is not None:
         rows = [
@@ -66,13 +66,13 @@ def list_parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
 
 
 def list_states(scheme: Scheme) -> list[str]:
-    """Return the names of the states of a scheme, and of the weight scheme in front of it."""
+    """Return the names of the states that a scheme and its weight scheme store for inference."""
     front = () if scheme.weight is None else SCHEMES[scheme.weight].keeps
     return [*(_OF_WEIGHTS.format(name) for name in front), *scheme.keeps]
 
 
 class KerasAxis(NamedTuple):
-    """The `axis` of a layer in Keras: the layer's name, the argument as it is written, and the axes that it names."""
+    """The argument `axis` of a layer in Keras: the layer's name, the argument as written, and the axes it names."""
 
     layer: str
     argument: str
@@ -90,7 +90,7 @@ def find_keras_axis(scheme: Scheme) -> KerasAxis | None:
 
 
 def warn_about_keras_axis(scheme: Scheme, shape: Shape) -> str | None:
-    """Return a warning about Keras's `axis`, which some layers keep and others average; None without a layer."""
+    """Write a warning on whether Keras's `axis` names averaged or kept axes; None without a Keras layer."""
     axis = find_keras_axis(scheme)
     if axis is None or scheme.field is None:
         return None
@@ -108,7 +108,7 @@ def warn_about_keras_axis(scheme: Scheme, shape: Shape) -> str | None:
 
 
 def _mark_as_in_front(row: ParameterRow) -> ParameterRow:
-    """Mark a row as one of the weight scheme in front of another scheme."""
+    """Return the row with a note that it belongs to the weight scheme in front of another scheme."""
     shapes = (text.replace(f"({UNKNOWN_FAN_IN},)", "(fan-in,)") for text in row[2:])
     return ParameterRow(_OF_WEIGHTS.format(row.name), row.role, *shapes)
 
@@ -121,7 +121,7 @@ _SINGULAR_VECTORS: dict[str, Callable[[int, int], tuple[str, str, str]]] = {
 
 
 def _find_state_shapes(scheme: Scheme, name: str, shape: Shape) -> tuple[str, str, str]:
-    """Return the shape of a state here, in PyTorch, in Keras; a statistic has the shape of A's statistics."""
+    """Return the shape of a state here, in PyTorch and in Keras; a statistic has the shape of A's statistics."""
     if name in _SINGULAR_VECTORS:
         return _SINGULAR_VECTORS[name](prod(shape[:-1]), shape[-1])
     if name == "running whitening matrix":
@@ -133,7 +133,7 @@ def _find_state_shapes(scheme: Scheme, name: str, shape: Shape) -> tuple[str, st
 
 
 def _find_shapes_along(scheme: Scheme, axes: Collection[str], shape: Shape) -> tuple[str, str, str]:
-    """Return the shape of a parameter that varies along these axes: here, in PyTorch, in Keras.
+    """Return the shape of a parameter that varies along these axes: here, in PyTorch and in Keras.
 
     PyTorch puts channels first, and gives parameters of weights all four axes.
     """

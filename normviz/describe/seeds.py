@@ -32,7 +32,7 @@ COMPARISON_RULES = (
 
 
 class MeanDifference(NamedTuple):
-    """The difference of two numbers over the same seeds; NaN with fewer than two seeds, or where one is not finite.
+    """Mean difference of two results over the same seeds, with its 95% interval and p-value.
 
     Attributes:
         mean: the mean difference.
@@ -45,13 +45,13 @@ class MeanDifference(NamedTuple):
     p_value: float = np.nan
 
     def text(self, scale: float = 1.0) -> str:
-        """Return the scaled mean and its interval: "−1.2 ± 0.4"."""
+        """Format the mean and its interval, times `scale`: "−1.2 ± 0.4"."""
         mean = 0.0 if abs(self.mean) < 1e-4 * self.half_width else self.mean
         return f"{typeset(scale * mean, 2)} ± {typeset(scale * self.half_width, 2)}"
 
 
 def estimate_mean(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray]:
-    """Return means and half the widths of their 95% intervals over the seeds.
+    """Compute the means over the seeds and half the widths of their 95% intervals.
 
     Args:
         values: one number a seed along `axis`.
@@ -79,7 +79,7 @@ def estimate_mean(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.nd
 
 
 def format_mean(values: np.ndarray, decimals: int) -> str:
-    """Return the mean over the seeds with its 95% interval, to so many decimals.
+    """Format the mean over the seeds with its 95% interval, to a number of decimals: "0.52 ± 0.03".
 
     Example:
         >>> format_mean(np.array([0.1, 0.2, 0.3]), 3)
@@ -90,7 +90,7 @@ def format_mean(values: np.ndarray, decimals: int) -> str:
 
 
 def format_mean_percent(shares: np.ndarray) -> str:
-    """Return the mean of shares over the seeds with its 95% interval: "3.2 ± 0.7%".
+    """Format the mean of shares over the seeds as a percentage with its 95% interval: "3.2 ± 0.7%".
 
     Example:
         >>> format_mean_percent(np.array([0.01, 0.02, 0.03]))
@@ -101,13 +101,13 @@ def format_mean_percent(shares: np.ndarray) -> str:
 
 
 def estimate_band(values: np.ndarray, axis: int = -1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the means over the seeds and the two ends of their 95% intervals, as a curve and its band are drawn."""
+    """Compute the means over the seeds, and the lower and upper ends of their 95% intervals."""
     mean, half_width = estimate_mean(values, axis)
     return mean, mean - half_width, mean + half_width
 
 
 def compare_seed_by_seed(values: np.ndarray, others: np.ndarray, resolution: float = 0.0) -> MeanDifference:
-    """Compare two numbers seed by seed: `values` − `others`.
+    """Compute the mean difference `values` − `others`, seed by seed.
 
     Args:
         values: one number a seed.
@@ -138,7 +138,7 @@ def compare_seed_by_seed(values: np.ndarray, others: np.ndarray, resolution: flo
 
 
 def find_clear_differences(differences: Sequence[MeanDifference]) -> list[bool]:
-    """Return for each difference whether it is clear, by Holm's correction for their number (Holm 1979).
+    """Return for each difference whether it is statistically clear, by Holm's correction (Holm 1979).
 
     The smallest p-value is held against 5% over their number, the next one against 5% over one less, and so on until
     one is too large. A difference without a p-value is never clear, but counts.
@@ -157,7 +157,7 @@ def find_clear_differences(differences: Sequence[MeanDifference]) -> list[bool]:
 
 
 def find_clear_signs(differences: Sequence[MeanDifference]) -> list[int]:
-    """Return the sign of each difference that is clear by `find_clear_differences`, 1 or −1, and 0 for the others.
+    """Return the sign of each difference, 1 or −1, and 0 if `find_clear_differences` finds it unclear.
 
     Example:
         >>> find_clear_signs([MeanDifference(-1, 0.5, 0.01), MeanDifference(1, 0.9, 0.4)])
@@ -168,7 +168,7 @@ def find_clear_signs(differences: Sequence[MeanDifference]) -> list[int]:
 
 
 def choose_learning_rate(validation: np.ndarray) -> int:
-    """Return the position of the learning rate with the lowest mean error on validation digits.
+    """Return the index of the learning rate with the lowest mean error on validation digits.
 
     Args:
         validation: errors (rates, seeds), the rates in ascending order. The smaller of two equal rates wins.

@@ -16,7 +16,7 @@ from normviz.describe.code import AveragingStep, format_argument_code, list_aver
 
 
 class FrameworkTemplates(NamedTuple):
-    """The templates of a framework: for plain operations, and for layers where it has some.
+    """Code templates of a framework: one for plain operations, and one for layers where it has some.
 
     `function`: the attribute of a `Function` with its code; `recipe`: that of a scheme with the code of its layer.
     """
@@ -42,18 +42,18 @@ BACKWARD_FRAMEWORKS = tuple(_BACKWARD)
 
 
 class FrameworkLayer(NamedTuple):
-    """A framework's layer: the scheme that it computes, and the code that makes it."""
+    """Layer of a framework that computes a scheme, with the code that makes it."""
 
     scheme: Scheme
     code: str
 
     @property
     def takes_channels_last(self) -> bool:
-        """True if channels may stay last in PyTorch: no other axis is averaged."""
+        """True if PyTorch's layer takes channels last, since it averages over no other axis."""
         return all(rule == OWN for field in self.scheme.fields for rule in field.rules[:-1])
 
     def learns_as(self, scheme: Scheme) -> bool:
-        """Return True if γ and β have the axes of another scheme's."""
+        """Return True if γ and β of the layer vary along the same axes as those of `scheme`."""
         return (self.scheme.gain, self.scheme.bias) == (scheme.gain, scheme.bias)
 
 
@@ -67,7 +67,7 @@ def write_snippet(
     source: str | None = None,
     threshold: float = 0.0,
 ) -> str:
-    """Write code that normalizes an array x as the scheme does and leaves the result, with the same axes, in y.
+    """Write code in a framework that normalizes an array x with the scheme and leaves the result in y.
 
     Args:
         scheme: the scheme; a framework's layer that computes the same on this shape is used.
@@ -91,7 +91,7 @@ def write_snippet(
 
 
 def write_backward_snippet(scheme: Scheme, framework: str, shape: Shape, eps: float) -> str:
-    """Write code that normalizes an array x, and leaves ∂l/∂x in dx for a random ∂l/∂y, at γ = 1 and β = 0.
+    """Write code that normalizes an array x and leaves ∂l/∂x in dx for a random ∂l/∂y, at γ = 1 and β = 0.
 
     NumPy's is by hand, ∂l/∂v = d/σ - v E_Bᵀ[d v/σ³] and ∂l/∂x = ∂l/∂v - E_Aᵀ ∂l/∂v, and has `dgain` and `dbias` too
     if they are learned; PyTorch's is autograd. The arguments are those of `write_snippet`.
@@ -114,7 +114,7 @@ def write_backward_snippet(scheme: Scheme, framework: str, shape: Shape, eps: fl
 def _collect_facts(
     scheme: Scheme, function: str, shape: Shape, eps: float, gain: float, bias: float, source: str | None
 ) -> dict[str, Any]:
-    """Return the facts for the templates; raises InvalidInput as `write_snippet` does."""
+    """Return the values for the templates by name. Raises InvalidInput as `write_snippet` does."""
     scheme.check(shape)
     if not 0 <= eps < inf:
         raise InvalidInput(f"ε is a number from 0; this one is {eps}.")
@@ -140,7 +140,7 @@ def _collect_facts(
 def _find_layer(
     scheme: Scheme, recipe: str, shape: Shape, eps: float, gain: float | None, bias: float | None
 ) -> FrameworkLayer | None:
-    """Return the framework's layer for the scheme, or for one that computes the same on this shape.
+    """Return a framework's layer for the scheme, or for a scheme that computes the same on this shape; else None.
 
     None for a scheme that centres single elements, which torch refuses, and if ε cannot be passed to the layer or is 0,
     where layers raise or return NaN on constant fields. The weight scheme in front does not matter: x is the output of

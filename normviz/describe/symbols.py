@@ -8,14 +8,14 @@ from normviz.describe.averages import AverageFormula, build_averages, format_axi
 
 
 class Formula(NamedTuple):
-    """One line: what it says in words (mean, centred, variance, mean square, normalized, output, …), and LaTeX."""
+    """One line of a derivation: its name (mean, centred, variance, normalized, output, …) and its LaTeX."""
 
     name: str
     latex: str
 
 
 class FormulaParts(NamedTuple):
-    """The parts of a scheme's formulas, in LaTeX.
+    """LaTeX of symbols and subscripts from which a scheme's formulas are built.
 
     Attributes:
         tensor: the letter of the tensor that is normalized; centred: the letter of the dividend.
@@ -43,52 +43,52 @@ def format_function_latex(scheme: Scheme, x: str) -> str:
 
 
 def format_gain_symbol(scheme: Scheme) -> str:
-    """Return the symbol of the gain, in LaTeX."""
+    """Return the LaTeX of the gain, γ unless the paper of the scheme has another letter."""
     return {"γ": r"\gamma"}.get(scheme.gain_symbol, scheme.gain_symbol)
 
 
 def format_centred(scheme: Scheme) -> str:
-    """Return the symbol of the dividend: v, or the tensor's symbol if nothing is centred."""
+    """Return the LaTeX of the dividend: v, or the tensor's letter if nothing is centred."""
     return scheme.symbol if scheme.summation is None else "v"
 
 
 def format_hat(scheme: Scheme) -> str:
-    """Format the normalized element x̂."""
+    """Return the LaTeX of the normalized element x̂ with its subscript."""
     return rf"\hat{{{scheme.symbol}}}{format_element(scheme)}"
 
 
 def format_element(scheme: Scheme) -> str:
-    """Return the index of an element, as a subscript."""
+    """Return the subscript of an element, such as nhwc."""
     return format_subscript("".join(AXIS_NAMES[axis].letter for axis in scheme.axes))
 
 
 def format_neighbour(scheme: Scheme) -> str:
-    """Return the index of another channel j at the same position."""
+    """Return the subscript of another channel j at the same position."""
     return format_subscript("".join(AXIS_NAMES[axis].letter for axis in scheme.axes[:-1]) + "j")
 
 
 def format_difference(scheme: Scheme) -> str:
-    """Format x − μ of an element."""
+    """Return the LaTeX of x − μ for one element."""
     return rf"{scheme.symbol}{format_element(scheme)}-\mu{build_averages(scheme)['A'].index}"
 
 
 def format_mean_square(scheme: Scheme) -> str:
-    """Format the mean square: σ² of a centred tensor, otherwise a bar over the square."""
+    """Return the LaTeX of the mean square: σ² of a centred tensor, otherwise a bar over the square."""
     symbol = rf"\overline{{{scheme.symbol}^2}}" if scheme.summation is None else r"\sigma^2"
     return symbol + build_averages(scheme)["B"].index
 
 
 def format_fan_in(scheme: Scheme) -> str:
-    """Format the number of weights of a unit."""
+    """Return the LaTeX of the fan-in, the number of weights of a unit."""
     return "".join(map(format_axis_size, scheme.axes[:-1]))
 
 
 def format_derivative(variable: str) -> str:
-    """Format ∂l/∂ of a variable."""
+    """Return the LaTeX of ∂l/∂z for a variable z."""
     return rf"\frac{{\partial l}}{{\partial {variable}}}"
 
 
 def format_sum(scheme: Scheme, kept: tuple[str, ...]) -> str:
-    """Format the sum over all axes except the kept ones."""
+    """Return the LaTeX of the sum over all axes except the kept ones."""
     letters = [AXIS_NAMES[axis].letter for axis in scheme.axes if axis not in kept]
     return rf"\sum_{{{','.join(letters)}}} " if letters else ""

@@ -22,7 +22,7 @@ POSITION_AXIS = AxisNames("h", "position", "positions", "positions")
 
 
 def name_axes(axes: Sequence[str], shape: Shape) -> list[AxisNames]:
-    """Return the names of the axes for this shape: the rows of a sequence, which has no columns, are positions."""
+    """Return the names of the axes for this shape; the rows of a tensor without columns are "positions"."""
     lengths = dict(zip(axes, shape, strict=True))
     return [
         POSITION_AXIS if name == "H" and n > 1 == lengths.get("W") else AXIS_NAMES[name] for name, n in lengths.items()
@@ -34,7 +34,7 @@ BOX_TEMPLATES = {"all": "all {}", "of": "{} of {}", "one": "{} element: {}", "se
 
 
 class RangeWords(NamedTuple):
-    """The words for a range from `lo` to `last` of a field along an axis.
+    """Words for a range of indices along an axis, from `lo` to `last`.
 
     Attributes:
         whole: for all of the axis; None for an index that stands alone, where that is not written.
@@ -48,7 +48,7 @@ class RangeWords(NamedTuple):
 
 
 def format_ranges(field: Field, axes: Sequence[str], shape: Shape) -> list[RangeWords | None]:
-    """Return the words for a field's ranges along each axis: "h", "row {lo}", "rows {lo} to {last}".
+    """Return templates for the range of a field along each axis: "h", "row {lo}", "rows {lo} to {last}".
 
     None for an axis without words: rows and columns if there is only one.
     """
@@ -65,7 +65,7 @@ def format_ranges(field: Field, axes: Sequence[str], shape: Shape) -> list[Range
 def describe_field_box(
     field: Field, index: Index, shape: Shape, axes: Sequence[str], templates: Mapping[str, str] = BOX_TEMPLATES
 ) -> str:
-    """Return the box of an element in words: "96 elements: all h, w, c of example 2"; web/wording.js does the same."""
+    """Describe the elements that share a statistic with the one at `index`: "96 elements: all h, w, c of example 2"."""
     whole, rest = [], []
     for said, (lo, hi), n in zip(format_ranges(field, axes, shape), field.find_box(index, shape), shape, strict=True):
         if said is None:
@@ -81,21 +81,19 @@ def describe_field_box(
 
 
 class FieldStatistics(NamedTuple):
-    """The statistics over one field, by name: "mean", "variance", "mean square", "largest singular value",
-    "covariance matrix".
-    """
+    """A field and the names of its statistics: "mean", "variance", "mean square", "covariance matrix", …."""
 
     names: tuple[str, ...]
     field: Field
 
 
 def find_windowed_axes(field: Field, shape: Shape) -> list[int]:
-    """Return the axes along which a field has windows that do not hold the whole of this shape's axis."""
+    """Return the axes with windows that are shorter than the axis."""
     return [axis + 4 for axis, _ in field.simplify(shape).windowed_axes]
 
 
 class BoxDescription(NamedTuple):
-    """A field of one element, in words.
+    """Words for the elements that share one statistic with a chosen element.
 
     Attributes:
         names: of the statistics over it.
@@ -115,14 +113,14 @@ class BoxDescription(NamedTuple):
 
 @dataclass(frozen=True)
 class BoundScheme:
-    """A scheme on tensors of one shape: its statistics, and words for what it does there."""
+    """A scheme on tensors of one shape, and words for its statistics there."""
 
     scheme: Scheme
     shape: Shape
 
     @cached_property
     def statistics(self) -> list[FieldStatistics]:
-        """The statistics by field, the mean first; an empty list without fields.
+        """The fields of the scheme with the names of their statistics, the mean first; empty without fields.
 
         E_B[v²] is a variance if v is centred over that very box and all of its elements have that box. It is a mean
         square without centring, in windows, and if A and B differ. Whitening has a matrix if a group has several
@@ -147,7 +145,7 @@ class BoundScheme:
         return any(field.rules[axis].kind != "own" for field in fields for axis in axes if self.shape[axis] > 1)
 
     def describe_sharing(self) -> str:
-        """Describe what elements share: "a mean and a variance", "every element has a mean of its own"."""
+        """Describe which statistics elements share: "a mean and a variance", "every element has a mean of its own"."""
         parts = self.statistics
         if len(parts) == 2 and not any(find_windowed_axes(part.field, self.shape) for part in parts):
             (mean,), (square,) = (part.names for part in parts)
@@ -155,13 +153,11 @@ class BoundScheme:
         return "; ".join(self._describe_own_windows(part) or _add_articles(part) for part in parts) or "nothing"
 
     def describe_boxes(self, index: Index) -> list[BoxDescription]:
-        """Describe the fields of an element and the statistics shared in them, by field."""
+        """Describe, for each field, the elements that share statistics with the one at `index`."""
         return [self._describe_box(part, index) for part in self.statistics]
 
     def describe_statistic_counts(self) -> str:
-        """Count the statistics and their elements: "4 statistics, each of 96 elements"; if the fields differ,
-        "24 means, each of 16 elements; 4 mean squares, each of 96 elements".
-        """
+        """Describe the number of statistics and of the elements of each: "4 statistics, each of 96 elements"."""
         nouns = ["statistic"] if len(self.statistics) == 1 else [part.names[0] for part in self.statistics]
         counted = (
             _count_fields(noun, part.field, self.shape) for noun, part in zip(nouns, self.statistics, strict=True)
@@ -169,7 +165,7 @@ class BoundScheme:
         return "; ".join(counted) or "no statistics"
 
     def describe_axes(self, axes: Sequence[int], names: Sequence[str] = ()) -> str:
-        """Describe what the scheme does along axes: "N averaged", "H and W kept"; `names`: names of all four."""
+        """Describe whether axes are averaged or kept: "N averaged", "H and W kept"; `names`: names of all four."""
         names = names or self.scheme.axes
         parts = [(names[axis], _describe_axis(self.scheme, axis, self.shape[axis])) for axis in axes]
         if len({done for _, done in parts}) == 1:
@@ -177,13 +173,13 @@ class BoundScheme:
         return ", ".join(f"{name} {done}" for name, done in parts)
 
     def format_axis_title(self, axes: Sequence[int]) -> str:
-        """Format the title of a picture's axis: `describe_axes` without axes of length 1, "H (positions) kept"."""
+        """Format the title of an axis of the picture: "H (positions) kept"; axes of length 1 are left out."""
         called = zip(self.scheme.axes, self.axis_names, strict=True)
         names = [f"{name} ({axis.many})" if axis is POSITION_AXIS else name for name, axis in called]
         return self.describe_axes([axis for axis in axes if self.shape[axis] > 1], names)
 
     def describe_picture(self, focus: Index, view: str, colour: str) -> str:
-        """Describe the picture in a sentence, for readers who do not see it."""
+        """Write the alternative text of the cube: its view, its colours and the chosen element, in a sentence."""
         named = ", ".join(f"{name} = {n}" for name, n in zip(self.scheme.axes, self.shape, strict=True))
         text = f"A tensor with {named}, drawn as cells in 3-D, {view}, coloured by {colour}. "
         name, parts = capitalize_first(self.scheme.name), self.describe_boxes(focus)
@@ -211,7 +207,7 @@ class BoundScheme:
         return BoxDescription(part.names, where, f"they share {given}", f"It shares {given} among {where}.", shared)
 
     def _describe_own_windows(self, part: FieldStatistics) -> str:
-        """Describe a window, which is not shared: "every row has a mean of its own"; empty without windows."""
+        """Describe statistics that no two elements share: "every row has a mean of its own"; empty without windows."""
         moving = find_windowed_axes(part.field, self.shape)
         if not moving:
             return ""
@@ -238,23 +234,23 @@ def format_parameters(scheme: Scheme) -> list[str]:
 
 
 def format_argument_text(scheme: Scheme) -> str:
-    """Format the argument of a pointwise scheme's function: "αx", "αx + s"."""
+    """Format the argument of a pointwise scheme's function as text: "αx", "αx + s"."""
     return "αx" if scheme.shift is None else "αx + s"
 
 
 def format_function_text(scheme: Scheme) -> str:
-    """Format the function of a pointwise scheme: "tanh(αx)", "erf(αx + s)"."""
+    """Format the function of a pointwise scheme as text: "tanh(αx)", "erf(αx + s)"."""
     return f"{scheme.kind.function}({format_argument_text(scheme)})"
 
 
 def format_scheme_name(scheme: Scheme) -> str:
-    """Name the scheme with its parameters and its weight scheme: "group normalization with G = 3"."""
+    """Format a scheme's name with its parameters and weight scheme: "group normalization with G = 3"."""
     name, behind, front = scheme.name.partition(" behind ")
     return " with ".join([name, *filter(None, [" and ".join(format_parameters(scheme))])]) + behind + front
 
 
 def explain_front_scheme(schemes: Sequence[Scheme]) -> str:
-    """Explain that weight schemes in front change no number of a given tensor; empty if there are none.
+    """Explain that weight schemes do not act on a given tensor of activations; empty without weight schemes.
 
     With several schemes, the text names the concerned ones by their labels.
     """
@@ -265,39 +261,13 @@ def explain_front_scheme(schemes: Sequence[Scheme]) -> str:
     return given if behind else ""
 
 
-def summarize_scheme(scheme: Scheme) -> str:
-    """Summarize how a scheme differs from similar ones: "N·H·W", "C, no mean, one γ", "− μ, ÷ σ" for weights.
-
-    The summary has the averaged axes and the omitted steps, the divisor of weights, or the function. It is empty for a
-    custom scheme and for one that computes nothing.
-    """
-    if scheme.function is not None:
-        return format_function_text(scheme)
-    if scheme.key == "custom" or not scheme.fields:
-        return ""
-    if scheme.is_weight_scheme:
-        divisor = "σ₁" if scheme.kind.divides_by_singular_value else "‖w‖" if scheme.per_fan_in else "σ"
-        return f"− μ, ÷ {divisor}" if scheme.summation else f"÷ {divisor}"
-    words = {"full": "{}", "groups": "{} in groups", "window": "{} windows"}
-    rules = list(zip(scheme.axes, scheme.fields[-1].rules, strict=True))
-    over = {kind: "·".join(axis for axis, rule in rules if rule.kind == kind) for kind in words}
-    told = [text.format(over[kind]) for kind, text in words.items() if over[kind]]
-    told = [told[0], "÷ √Σ"] if scheme.kind.divides_by_matrix else told
-    if scheme.suppression is None:
-        return ", ".join([*told, "mean only"])
-    alike = (row for row in SCHEMES.values() if row.key != scheme.key and row.acts_on == scheme.acts_on)
-    others = any((row.summation, row.suppression) == (scheme.summation, scheme.suppression) for row in alike)
-    learned = "" if scheme.gain or not others else "no γ" if scheme.gain is None else "one γ"
-    return ", ".join(filter(None, [*told, "" if scheme.summation else "no mean", learned]))
-
-
 def format_references(scheme: Scheme) -> str:
-    """Format a scheme's paper, and papers with the same fields by another name, as Markdown with links."""
+    """Format a scheme's papers as Markdown with links."""
     return "; also ".join(map(format_reference_link, scheme.references))
 
 
 def format_reference_link(reference: Reference) -> str:
-    """Format a paper as Markdown, with a link to its page if it has one."""
+    """Format a paper as Markdown, with a link if it is on arXiv."""
     return f"[{reference.text}]({reference.url})" if reference.url else reference.text
 
 
@@ -330,7 +300,7 @@ def _pluralize_noun(noun: str) -> str:
 
 
 def format_gap(gap: float) -> str:
-    """Format a gap in a few characters: 0, 2·10⁻¹⁶, 0.39, 12, ∞; empty for NaN."""
+    """Format a relative difference in a few characters: 0, 2·10⁻¹⁶, 0.39, 12, ∞; empty for NaN."""
     if gap != gap:
         return ""
     if 1e-2 <= gap < 1e4:
@@ -339,7 +309,7 @@ def format_gap(gap: float) -> str:
 
 
 def format_decimals(value: float, digits: int = 3) -> str:
-    """Format a number to some decimals, −0.250, or as a power of ten if they would all be 0: 2·10⁻¹⁶."""
+    """Format a number with some decimals, −0.250; as a power of ten if they would all be 0: 2·10⁻¹⁶."""
     if value == 0:
         return "0"
     if abs(value) >= 10.0**-digits / 2:
@@ -348,12 +318,12 @@ def format_decimals(value: float, digits: int = 3) -> str:
 
 
 def format_signed(value: float, digits: int = 4) -> str:
-    """Format a number to some significant digits, with a true minus sign."""
+    """Format a number with some significant digits and a true minus sign."""
     return typeset(value, digits)
 
 
 def format_duration(seconds: float) -> str:
-    """Format a time to one or two digits, in the unit that suits it: 20 seconds, 3 minutes, 14 hours."""
+    """Format a duration in the unit that suits it, to one or two digits: 20 seconds, 3 minutes, 14 hours."""
     unit, name = next(
         (each for each in ((86400, "day"), (3600, "hour"), (60, "minute")) if seconds >= 1.5 * each[0]), (1, "second")
     )
@@ -364,7 +334,7 @@ def format_duration(seconds: float) -> str:
 
 
 def _describe_axis(scheme: Scheme, axis: int, n: int) -> str:
-    """Describe in a word or two what the scheme does along an axis, in A and in B if they differ."""
+    """Describe in a word or two whether a scheme averages along an axis; for A and B apart if they differ."""
     rules = [field.rules[axis] for field in scheme.fields]
     if len({rule.simplify(n) for rule in rules}) == 2:
         return ", ".join(f"{describe_rule(rule, n)} in {name}" for name, rule in zip("AB", rules, strict=True))
@@ -372,7 +342,7 @@ def _describe_axis(scheme: Scheme, axis: int, n: int) -> str:
 
 
 def describe_rule(rule: Rule, n: int) -> str:
-    """Describe a rule along an axis of length n in a word or two: "kept", "averaged", "in 2 groups", "within ±1".
+    """Describe a rule on an axis of length n: "kept", "averaged", "in 2 groups", "within ±1".
 
     One group is all of the axis, and groups of one element are each kept.
     """

@@ -10,7 +10,7 @@ Value = TypeVar("Value")
 
 
 class BoundedStore(Generic[Key, Value]):
-    """A bounded mapping for any number of threads, which drops the least recently used value.
+    """Thread-safe mapping with a maximal number of values; it drops the least recently used ones.
 
     Attributes:
         version: a number that grows with every change of a value.
@@ -37,7 +37,7 @@ class BoundedStore(Generic[Key, Value]):
             return self._values[key]
 
     def put(self, key: Key, value: Value) -> None:
-        """Store a value, and drop the least recently used one where there are too many."""
+        """Store a value; drop the least recently used one if there are too many."""
         with self._lock:
             if key not in self._values or self._replaces(value, self._values[key]):
                 self._values[key] = value
@@ -48,7 +48,7 @@ class BoundedStore(Generic[Key, Value]):
 
 
 class HashedKey:
-    """A key of many parts, such as all settings of a training, whose hash is computed once for many look-ups."""
+    """Dictionary key that computes its hash once, for keys of many parts such as all settings of a training."""
 
     __slots__ = ("hashed", "on")
 

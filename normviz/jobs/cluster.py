@@ -36,21 +36,21 @@ ANSWER_TIMEOUT = 5.0
 
 
 def create_configured_cluster() -> "Cluster | None":
-    """Return the cluster that the environment names, None if it names none. Raises InvalidInput as `Cluster` does."""
+    """Create the Dask cluster that an environment variable names; return None if it names none."""
     address = os.environ.get(DASK_VARIABLE, "").strip()
     return Cluster(address) if address else None
 
 
 @dataclass
 class DaskControl:
-    """The control of one job on a worker: it reads the worker's state and logs events there."""
+    """Control of a job on a Dask worker: it reads the worker's state and logs events there."""
 
     topic: str
     key: str
     begun: bool = False
 
     def should_stop(self) -> bool:
-        """Return False, or raise Reschedule if the job was cancelled or the worker closes.
+        """Return False; raise Reschedule if the job was cancelled or the worker closes.
 
         So a partial result is never taken for the whole one. If only the worker closes, another worker runs the job.
         """
@@ -68,7 +68,7 @@ class DaskControl:
         return False
 
     def report_progress(self, share: float, result: Any) -> None:
-        """Log the share and the result so far as an event, which the scheduler passes on unread."""
+        """Log the finished share and the result so far as an event that the scheduler passes on."""
         from distributed import get_worker
         from distributed.protocol import to_serialize
 
@@ -77,7 +77,7 @@ class DaskControl:
 
 @dataclass
 class SentJob:
-    """A job on the cluster: its control, the future of its sender, and the future of Dask."""
+    """Job on the cluster: its control, the future that the sender holds, and Dask's future."""
 
     control: JobControl
     future: Future[Any]
@@ -85,7 +85,7 @@ class SentJob:
 
 
 class SchedulerConnection:
-    """A connection to a scheduler, until it is lost, with the jobs that were sent over it.
+    """Connection to a Dask scheduler, until it is lost, with the jobs that were sent over it.
 
     A thread passes reports on to the queue, and cancellations to the cluster. Raises InvalidInput if no scheduler or
     worker answers, or if versions differ.
@@ -103,11 +103,11 @@ class SchedulerConnection:
 
     @property
     def is_lost(self) -> bool:
-        """True if nothing can be sent any more."""
+        """True if the connection is lost and no job can be sent."""
         return self._is_closed or self.client.status != "running"
 
     def check_versions(self) -> None:
-        """Raise InvalidInput if the scheduler or a new worker has other versions than this machine."""
+        """Raise InvalidInput if the scheduler or a new worker has other package versions than this machine."""
         soon: dict[str, Any] = {"callback_timeout": ANSWER_TIMEOUT}
         try:
             if not self._checked:
@@ -136,7 +136,7 @@ class SchedulerConnection:
         return {*self.client.sync(scheduler.ncores, **soon)} if scheduler else set()
 
     def _fetch_versions(self, soon: dict[str, Any]) -> Any:
-        """Return the versions of the scheduler, or the error that it raised."""
+        """Return the package versions of the scheduler, or the error that it raised."""
         try:
             return self.client.run_on_scheduler(get_installed_versions, **soon)
         except OSError:
@@ -145,7 +145,7 @@ class SchedulerConnection:
             return error
 
     def send(self, function: Callable[..., Any], job: Any, control: JobControl, *more: Any) -> Future[Any]:
-        """Let a worker call the function with the job, a control and further arguments; return the future result."""
+        """Send a job to a worker, which calls `function(job, control, …)`; return the future of the result."""
         key = f"normviz-{uuid4().hex}"
         there = DaskControl(self.client.id, key)
         with self._lock:
@@ -157,20 +157,20 @@ class SchedulerConnection:
         return sent.future
 
     def close(self, wait: bool) -> None:
-        """Close the connection, at once or when all jobs have ended."""
+        """Close the connection: at once, or when all jobs have ended (`wait`)."""
         if wait:
             futures.wait([sent.future for sent in [*self._sent.values()]])
         self._is_closed = True
         self._thread.join()
 
     def _handle_event(self, event: tuple[float, Any]) -> None:
-        """Take an event of the client's topic, from a job or from Dask itself."""
+        """Handle an event that the scheduler passed on: a report of a job, or a message of Dask itself."""
         _, message = event
         if isinstance(message, tuple):
             self._news.put(partial(self._report_progress, *message))
 
     def _report_progress(self, key: str, share: float, result: Any) -> None:
-        """Pass on that a worker has begun a job, or the job's share and result so far."""
+        """Report to a job's control that a worker has begun it, or its share and result so far."""
         sent = self._sent.get(key)
         if sent is None:
             return
@@ -180,7 +180,7 @@ class SchedulerConnection:
             sent.control.report_progress(share, result)
 
     def _fetch_outcome(self, key: str, task: "distributed.Future") -> None:
-        """Fetch the outcome of a task that has ended, in Dask's own thread, since that may take a while."""
+        """Fetch the result or error of an ended task, in Dask's own thread, since that may take a while."""
         try:
             ended = partial(self._set_outcome, key, task.result())
         except Exception as error:
@@ -188,7 +188,7 @@ class SchedulerConnection:
         self._news.put(ended)
 
     def _set_outcome(self, key: str, result: Any, error: Exception | None = None) -> None:
-        """Set the outcome of a job in the future of its sender."""
+        """Set the result or the error of a job in the future that the sender holds."""
         sent = self._sent.pop(key, None)
         if sent is None:
             return
@@ -216,7 +216,7 @@ class SchedulerConnection:
         self.client.close()
 
     def _make_readable(self, error: Exception) -> Exception:
-        """Return the error of a job as one with a message that a page can show."""
+        """Return an error of a job with a message that a page can show."""
         from distributed import KilledWorker
 
         if isinstance(error, CancelledError):
@@ -236,7 +236,7 @@ class SchedulerConnection:
 
 
 class Cluster(Executor):
-    """A Dask cluster as an executor, with the interface of `ProcessExecutor`.
+    """Executor that runs jobs on a Dask cluster, with the interface of `ProcessExecutor`.
 
     It connects for the first job, and again after the connection was lost.
 
@@ -257,7 +257,7 @@ class Cluster(Executor):
         self._lock, self._shut = Lock(), False
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        """Return the future result of the function for a job. Raises InvalidInput as `SchedulerConnection` does."""
+        """Submit a job to the cluster; return the future of the function's result."""
         with self._lock:
             if self._shut:
                 raise RuntimeError("no job is taken after shutdown")
@@ -267,7 +267,7 @@ class Cluster(Executor):
             return self._connection.send(function, *arguments)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Close the connection, by default when all jobs have ended."""
+        """Close the connection, by default once all jobs have ended."""
         with self._lock:
             self._shut = True
         if self._connection is not None:
@@ -275,7 +275,7 @@ class Cluster(Executor):
 
 
 def _parse_endpoint(address: str) -> tuple[str, int]:
-    """Return the host and the port of an address. Raises InvalidInput for any other text."""
+    """Parse the address of a scheduler to its host and port. Raises InvalidInput for any other text."""
     try:
         parts = urlsplit(address)
         if parts.scheme in ("tcp", "tls") and parts.hostname and parts.port:
@@ -288,7 +288,7 @@ def _parse_endpoint(address: str) -> tuple[str, int]:
 
 
 def _connect_client(address: str) -> "distributed.Client":
-    """Return a client of the scheduler. Raises InvalidInput if none answers."""
+    """Connect to a scheduler and return Dask's client. Raises InvalidInput if none answers."""
     from distributed import Client
 
     try:

@@ -19,7 +19,7 @@ CLUSTER_JOBS_PER_REQUEST = 16
 def create_default_queue(
     workers: int, jobs_per_request: int, is_done: Callable[[Any], bool], speed: SpeedEstimator | None = None
 ) -> JobQueue:
-    """Return a queue for long jobs.
+    """Create the job queue for long jobs: on the configured cluster, or else in processes of this machine.
 
     Args:
         workers: the number of processes on this machine, without a cluster.

@@ -37,7 +37,7 @@ MAX_WORKERS = 256
 
 
 def count_workers(environment: Mapping[str, str] = os.environ) -> int:
-    """Return the number of jobs at a time on this machine: NORMVIZ_WORKERS, or the cores that this process may use.
+    """Return how many jobs run at a time on this machine: NORMVIZ_WORKERS, or the cores of this process.
 
     Raises InvalidInput if the variable holds anything but a whole number from 1 to MAX_WORKERS.
     """
@@ -50,7 +50,7 @@ def count_workers(environment: Mapping[str, str] = os.environ) -> int:
 
 
 def count_threads() -> int:
-    """Return the number of jobs at a time in threads of the server: `count_workers`, but at most `MAX_THREADS`."""
+    """Return how many jobs run at a time in threads of the server: `count_workers`, at most `MAX_THREADS`."""
     return min(count_workers(), MAX_THREADS)
 
 
@@ -62,7 +62,7 @@ def _count_cores() -> int:
 
 
 class JobControl(Protocol):
-    """The connection of a worker with the queue."""
+    """Interface through which a running job learns whether to stop, and reports its progress."""
 
     def should_stop(self) -> bool:
         """Return True if no request wants the job any more."""
@@ -72,7 +72,7 @@ class JobControl(Protocol):
 
 
 def perform_job(job: Job[Result], control: JobControl, limits: JobLimits = NO_LIMITS) -> Result | None:
-    """Run a job to its end, or until its control says stop; return the result so far, None before the first step.
+    """Run a job until it ends or its control says stop; return its last result, None if there is none.
 
     The first step is reported at once, the others at intervals. A job whose GPU fails starts again on the CPU. Raises
     LimitExceeded if the job exceeds a limit.
@@ -99,7 +99,7 @@ def _perform_steps(
 
 
 def limit_to_one_core() -> None:
-    """Make torch use one core in this process: the jobs are many and small, and would wait for each other.
+    """Make torch use one core in this process, since workers run many small jobs side by side.
 
     All workers do so, since a sum over several cores differs in its last digits.
     """
@@ -110,7 +110,7 @@ def limit_to_one_core() -> None:
 
 
 def initialize_cuda(job: object) -> None:
-    """Initialize CUDA for a job that will use it, so that its one or two gigabytes do not count as the job's memory.
+    """Initialize CUDA for a job that uses it, so that its one or two gigabytes do not count as the job's memory.
 
     Errors are ignored: the job meets them again.
     """
@@ -124,12 +124,12 @@ def initialize_cuda(job: object) -> None:
 
 
 def release_memory() -> None:
-    """Return the memory that allocators keep after a large job: on Linux half a gigabyte, and a GPU's memory."""
+    """Release memory that allocators keep after a large job: on Linux half a gigabyte, and a GPU's memory."""
     with suppress(OSError, AttributeError, TypeError):  # other systems lack the function or the library
         ctypes.CDLL(None).malloc_trim(0)
     gpu.release_gpu_memory()
 
 
 def create_thread_pool(workers: int, initializer: Callable[[], object] | None = None) -> ThreadPoolExecutor:
-    """Return a pool of threads that call the initializer before their first job."""
+    """Create a pool of threads, each of which calls the initializer before its first job."""
     return ThreadPoolExecutor(workers, thread_name_prefix="job", initializer=initializer)

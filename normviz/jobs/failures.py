@@ -10,15 +10,15 @@ _FRAME = re.compile(r'File ".*?([^"/\\]+[/\\]normviz[/\\])?(normviz[/\\][^"]+)",
 
 
 class JobsFailed(RuntimeError):  # noqa: N818 - the name says what it is
-    """The error for a run of jobs that ended early; its message is the reason."""
+    """Error for a run of jobs that ended early; its message is the reason."""
 
 
 class RemoteTraceback(Exception):  # noqa: N818 - the name says what it is
-    """The traceback of an error in another process, as text; it becomes the cause of the error here."""
+    """Traceback of an error in another process, as text, attached as the cause of the error here."""
 
 
 def locate_error(error: BaseException) -> str:
-    """Return the innermost line of this package in a traceback, as `file, line, in function`; empty if none.
+    """Return the innermost line of this package in a traceback: `file, line, in function`; empty if none.
 
     The traceback of an error from another process is the text of its cause.
     """
@@ -30,7 +30,7 @@ def locate_error(error: BaseException) -> str:
 
 
 def clear_error_frames(error: BaseException | None) -> None:
-    """Clear the local variables in the frames of an error and of its contexts.
+    """Clear the local variables in the frames of an error and of its contexts, which would hold memory.
 
     They hold the tensors of the job, which may fill a GPU.
     """
@@ -40,7 +40,7 @@ def clear_error_frames(error: BaseException | None) -> None:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return an error in one line, with its place in the code unless the message already says what would be right."""
+    """Describe an error in one line, with its place in the code unless the message is meant for users."""
     if isinstance(error, InvalidInput | LimitExceeded):
         return str(error)
     place, kind = locate_error(error), type(error).__name__

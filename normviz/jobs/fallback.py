@@ -31,7 +31,7 @@ MAX_REASON_LENGTH = 80
 
 
 class GpuFailures:
-    """The failures of the GPU in this process.
+    """Record of the GPU failures in this process, after which jobs run on the CPU.
 
     Attributes:
         reason: why the GPU is no longer used, in words; empty while it is used.
@@ -42,7 +42,7 @@ class GpuFailures:
         self.reason, self.reported, self._lock = "", set[str](), Lock()
 
     def report_once(self, reason: str) -> None:
-        """Print on stderr, once for each reason, that a job trained on the CPU and why."""
+        """Print on stderr, once for each reason, that a job was trained on the CPU and why."""
         with self._lock:
             new = reason not in self.reported
             self.reported.add(reason)
@@ -54,17 +54,17 @@ GPU_FAILURES = GpuFailures()
 
 
 def describe_fallback_device(reason: str) -> str:
-    """Return the device of a result in words: the CPU, and the reason of the GPU's failure."""
+    """Describe the device of a result computed on the CPU because the GPU failed: the CPU and the reason."""
     return f"CPU: the GPU failed ({reason})"
 
 
 def join_devices(devices: Iterable[str]) -> str:
-    """Return the distinct devices in words, to follow "on the"."""
+    """Join the names of distinct devices, to follow "on the"."""
     return " and the ".join(dict.fromkeys(filter(None, devices)))
 
 
 def run_or_fall_back(run: "Callable[[Iterator[JobStep[Result]]], Outcome]", job: "Job[Result]") -> Outcome:
-    """Return the outcome of `run` on the steps of a job; on its steps on the CPU if the GPU fails.
+    """Return `run(steps)` for the steps of a job; if the GPU fails, for its steps on the CPU.
 
     Raises the errors of `run`, and those of the job that are no failure of a GPU.
     """
@@ -92,7 +92,7 @@ def run_or_fall_back(run: "Callable[[Iterator[JobStep[Result]]], Outcome]", job:
 
 
 def _record_errors(steps: "Iterator[JobStep[Result]]", raised: list[Exception]) -> "Iterator[JobStep[Result]]":
-    """Yield the steps, and append the errors of steps and results to `raised`: the caller may raise others."""
+    """Yield the steps, and append the errors that they and their results raise to `raised`."""
 
     def noted(call: Callable[[], Outcome]) -> Outcome:
         try:
@@ -106,7 +106,7 @@ def _record_errors(steps: "Iterator[JobStep[Result]]", raised: list[Exception]) 
 
 
 def summarize_error(error: BaseException) -> str:
-    """Return the first line of an error, shortened to MAX_REASON_LENGTH."""
+    """Return the first line of an error, cut to MAX_REASON_LENGTH characters."""
     if is_out_of_memory(error):
         return "out of memory"
     first = (str(error).splitlines() or [""])[0].strip().rstrip(".")
@@ -114,20 +114,20 @@ def summarize_error(error: BaseException) -> str:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return True if an error of the allocator or a library says that a GPU had too little memory."""
+    """Return True if an error says that a GPU has too little memory."""
     return isinstance(error, RuntimeError) and any(
         text in str(error) for text in ("out of memory", "CUBLAS_STATUS_ALLOC_FAILED", "CUDNN_STATUS_ALLOC_FAILED")
     )
 
 
 def _rename_device(steps: "Iterator[JobStep[Result]]", device: str) -> "Iterator[JobStep[Result]]":
-    """Yield the steps with this device in their results."""
+    """Yield the steps, with `device` as the name of the device in their results."""
     for step in steps:
         yield replace(step, result=partial(_set_device, step.result, device))
 
 
 def _set_device(result: Callable[[], Any], device: str) -> Any:
-    """Return a result, a mapping of arrays or a named tuple, with this device."""
+    """Return a result, a mapping of arrays or a named tuple, with `device` as the name of its device."""
     found = result()
     if isinstance(found, dict) and "device" in found:
         return found | {"device": np.array(device)}

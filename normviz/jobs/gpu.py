@@ -12,13 +12,13 @@ Value = TypeVar("Value")
 
 
 def get_loaded_torch() -> Any:
-    """Return torch if it is imported; None before, and while another thread imports it."""
+    """Return the module torch if it is already imported, else None."""
     torch = sys.modules.get("torch")
     return None if getattr(getattr(torch, "__spec__", None), "_initializing", False) else torch
 
 
 def get_gpu_memory() -> int:
-    """Return the bytes of memory of the CUDA device that torch uses; 0 if there is none.
+    """Return the bytes of memory of torch's CUDA device; 0 if there is none.
 
     The driver answers, so that a server which plans jobs neither imports torch nor creates a context.
     """
@@ -46,7 +46,7 @@ def _measure_driver_memory() -> int:
 
 
 def move_to_cpu(job: Value) -> Value:
-    """Return a job with the CPU in each field `device`, also of its settings; the same object if nothing changes."""
+    """Return a job with "cpu" in each field `device`, also of its settings; the same object if nothing changes."""
     if not is_dataclass(job) or isinstance(job, type):
         return job
     moved: dict[str, Any] = {}
@@ -64,13 +64,13 @@ def uses_gpu(job: Any) -> bool:
 
 
 def has_gpu() -> bool:
-    """Return True if this machine has a GPU for torch: CUDA, or an Apple one once torch is imported."""
+    """Return True if torch has a GPU on this machine: CUDA, or an Apple one once torch is imported."""
     torch = get_loaded_torch()
     return get_gpu_memory() > 0 or (torch is not None and torch.backends.mps.is_available())
 
 
 def get_peak_gpu_share() -> float:
-    """Return the largest share of the GPU's memory held by tensors of this process since `initialize_cuda`, 0 to 1."""
+    """Return the largest share of GPU memory that tensors of this process held since `initialize_cuda`."""
     torch = get_loaded_torch()
     if torch is None or not torch.cuda.is_initialized():
         return 0.0
@@ -78,7 +78,7 @@ def get_peak_gpu_share() -> float:
 
 
 def release_gpu_memory() -> None:
-    """Return to the system the memory that the allocator of a GPU holds beside tensors."""
+    """Release GPU memory that torch's allocator holds without tensors in it."""
     torch = get_loaded_torch()
     if torch is not None and torch.cuda.is_initialized():
         with suppress(RuntimeError):  # a context that has failed raises at every call

@@ -33,7 +33,7 @@ def _assume_unfinished(job: Job[Any]) -> bool:
 
 
 class JobQueue:
-    """A queue of jobs in front of an executor.
+    """Queue that hands jobs of many requests to an executor, in turns.
 
     Args:
         executor: runs the jobs, as in `concurrent.futures`; it gets a job's run as its control.
@@ -76,7 +76,7 @@ class JobQueue:
     def submit(
         self, jobs: Sequence[Job[Any]], store_result: ResultCallback, is_present: Callable[[], bool] = return_false
     ) -> JobRequest:
-        """Return a request for these jobs, which run in this order.
+        """Submit jobs, to run in this order; return the request that represents them.
 
         `store_result` is called in the thread in which a result arrives; `is_present` returns True while the session is
         connected, in any thread. Raises TypeError or ValueError for a job that is not plain data.
@@ -96,12 +96,12 @@ class JobQueue:
         return any(each.is_wanted and names <= {name for name, _ in each.jobs} for each in requests)
 
     def count_ahead(self, request: JobRequest) -> int:
-        """Return the number of unfinished jobs of others before the last waiting job of this request."""
+        """Return how many unfinished jobs of others run before the last waiting job of this request."""
         with self._lock:
             return len(self._list_jobs_ahead(request))
 
     def estimate_seconds_left(self, request: JobRequest) -> float:
-        """Return the expected seconds until all jobs of this request are done, with the jobs of others before them.
+        """Estimate the seconds until all jobs of a request are done, including jobs of others before them.
 
         n workers need at most total / n + (1 - 1 / n) longest for jobs of `total` seconds with a longest one of
         `longest` seconds (Graham 1966). The larger of two bounds counts: that of all jobs up to the request's last one
@@ -122,7 +122,7 @@ class JobQueue:
         )
 
     def estimate_seconds(self, jobs: Sequence[Job[Any]]) -> float:
-        """Return the expected seconds until these jobs are done, without jobs of others before them."""
+        """Estimate the seconds that these jobs take on the queue's workers, without jobs of others."""
         with self._lock:
             factors = self._measure_factors()
         seconds = [get_modelled_seconds(job) * factors(job.kind) for job in jobs]
@@ -131,7 +131,7 @@ class JobQueue:
         )
 
     def start_next_jobs(self, request: JobRequest) -> None:
-        """Start the next jobs of a request; end a request without further jobs."""
+        """Start the next jobs of a request; end the request if it has none left."""
         self._enqueue(request)
         self._hand_out_runs()
 
@@ -143,7 +143,7 @@ class JobQueue:
         self.start_next_jobs(request)
 
     def _list_jobs_ahead(self, request: JobRequest) -> dict[str, JobRequest]:
-        """Return the unfinished jobs of others before the last waiting job of this request: digests and requests."""
+        """Return the unfinished jobs of others before the last waiting job of this request: requests by digest."""
         last = request.find_last_turn()
         if last is None:
             return {}
@@ -154,13 +154,13 @@ class JobQueue:
         return found
 
     def _estimate_seconds(self, name: str, request: JobRequest, factors: Callable[[str], float]) -> float:
-        """Return the expected seconds left of a job of this request, without its waiting time."""
+        """Estimate the seconds left of one job of this request, without its waiting time."""
         kind, seconds = request.costs[name]
         run = self._runs.get(name)
         return seconds * factors(kind) * (1 - run.share if run else 1)
 
     def _measure_factors(self) -> Callable[[str], float]:
-        """Return a function from a kind of job to measured over modelled seconds, running jobs included."""
+        """Return a function from a kind of job to its slowdown: measured over modelled seconds."""
         running: dict[str, MeasuredSeconds] = {}
         for run in self._runs.values():
             kind, modelled = run.cost
@@ -169,7 +169,7 @@ class JobQueue:
         return cache(partial(self.speed.estimate_slowdown, running=running))
 
     def _enqueue(self, request: JobRequest) -> None:
-        """Put the next jobs of a request among the waiting runs; end a request without further jobs."""
+        """Add the next jobs of a request to the waiting runs; end a request that has none left."""
         with self._lock:
             while (index := request.find_next_job(self.jobs_per_request)) is not None:
                 name, job = request.jobs[index]
@@ -187,7 +187,7 @@ class JobQueue:
                     heappush(self._waiting, (run.turn, run))
 
     def _hand_out_runs(self) -> None:
-        """Hand waiting runs to the executor in the order of their turns, until its workers are busy."""
+        """Hand waiting runs to the executor in the order of their turns, until all workers are busy."""
         while (run := self._choose_next_run()) is not None:
             error: Exception | None = None
             if not run.should_stop():  # as after a run that could not be handed in
@@ -202,7 +202,7 @@ class JobQueue:
             self._close_run(run, error)
 
     def _choose_next_run(self) -> JobRun | None:
-        """Return the waiting run with the smallest turn, None if none waits or no worker is free."""
+        """Return the waiting run whose turn comes first; None if none waits or no worker is free."""
         with self._lock:
             while self._waiting and self._handed != self.workers:
                 (started, _), run = heappop(self._waiting)
@@ -213,7 +213,7 @@ class JobQueue:
             return None
 
     def _handle_outcome(self, run: JobRun, future: Future[Any]) -> None:
-        """Store the last result of a run or its error, and hand out the next runs."""
+        """Store the result or the error of an ended run, and hand out the next runs."""
         error: Exception | None = None
         try:
             result = future.result()
@@ -226,7 +226,7 @@ class JobQueue:
         self._hand_out_runs()
 
     def _close_run(self, run: JobRun, error: Exception | None) -> None:
-        """Remove a run that was handed to the executor, and continue or end its requests."""
+        """Remove a run that the executor has ended, and continue or end its requests."""
         kind, modelled = run.cost
         if run.reported_share > 0:
             self.speed.add_measurement(kind, run.reported_seconds, run.reported_share * modelled)
@@ -242,5 +242,5 @@ class JobQueue:
 
 
 def _bound_shared_seconds(total: float, longest: float, workers: int) -> float:
-    """Return a bound of the seconds for `workers` to run jobs of `total` seconds with a longest one of `longest`."""
+    """Return an upper bound of the seconds in which `workers` run jobs of `total` seconds, the longest `longest`."""
     return total / workers + (1 - 1 / workers) * longest

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 
 class LimitExceeded(RuntimeError):  # noqa: N818 - the name says what it is
-    """The limit that a job exceeded and what would fit; pages and commands show this message as it is."""
+    """Error for a job that exceeded a limit; pages and commands show its message as it is."""
 
 
 @dataclass(frozen=True)
 class JobLimits:
-    """The maximal time and memory of one job.
+    """Maximal time and memory of one job.
 
     Attributes:
         seconds: on the clock, from the moment a worker takes the job.

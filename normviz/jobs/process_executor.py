@@ -34,22 +34,22 @@ ONE_CORE_VARIABLES = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_
 
 
 class WorkerLost(RuntimeError):  # noqa: N818 - the name says what it is
-    """The error for a worker that died in the middle of a job."""
+    """Error for a worker process that died while it ran a job."""
 
 
 class RestartableControl(JobControl, Protocol):
-    """The control of a job that may start again in another process."""
+    """Control of a job that may start again in another process."""
 
     def restart(self) -> None:
-        """Reset the reported progress of the job."""
+        """Reset the reported progress, since the job starts again."""
 
 
 class IdleWorkerLost(WorkerLost):
-    """The error for a worker that died while it was idle, before it began the job it was chosen for."""
+    """Error for a worker process that died while idle, before it began its next job."""
 
 
 class WorkerProcess:
-    """One process, which runs one job at a time.
+    """Worker process that runs one job at a time.
 
     Attributes:
         number: the id of the process.
@@ -70,13 +70,13 @@ class WorkerProcess:
 
     @property
     def is_ready(self) -> bool:
-        """True if the worker can take a job: its process lives, and its last job has ended."""
+        """True if the process lives and its last job has ended, so that it can take a job."""
         return self._ready and self._process.poll() is None
 
     def perform(
         self, function: Callable[..., Any], job: Any, control: JobControl, limits: JobLimits = NO_LIMITS
     ) -> Any:
-        """Return the function's result for the job; None if the job was stopped and did not end by itself.
+        """Run a job in the process; return the function's result, None if the job was stopped.
 
         Raises the errors of the job, LimitExceeded, WorkerLost, or IdleWorkerLost if the worker died before the job.
         """
@@ -128,7 +128,7 @@ class WorkerProcess:
             self._process.stdin.flush()
 
     def _await_message(self) -> tuple[str, Any]:
-        """Return the next message; an empty kind if none comes within STOP_POLL_SECONDS."""
+        """Return the next message of the process; one of an empty kind after STOP_POLL_SECONDS without any."""
         try:
             return self._messages.get(timeout=STOP_POLL_SECONDS)
         except Empty:
@@ -142,7 +142,7 @@ class WorkerProcess:
         self._messages.put((LOST, None))
 
     def _describe_end(self) -> str:
-        """Return a sentence on how the process ended."""
+        """Describe in a sentence how the process ended."""
         self._process.kill()  # it may only have closed its output
         code = self._process.wait()
         how = f"with exit code {code}" if code >= 0 else f"by signal {-code}"
@@ -151,7 +151,7 @@ class WorkerProcess:
 
 
 class ProcessExecutor(Executor):
-    """An executor whose jobs run in a bounded number of processes; further jobs wait.
+    """Executor that runs jobs in a bounded number of worker processes; further jobs wait.
 
     A job whose process dies starts once more in another process. A `JobQueue` calls
     `submit(function, job, control, limits)`; the control stays in this process.
@@ -174,7 +174,7 @@ class ProcessExecutor(Executor):
             thread.start()
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        """Return the future result of the function for a job. Raises RuntimeError after `shutdown`."""
+        """Submit a job; return the future of the function's result. Raises RuntimeError after `shutdown`."""
         if self._closed:
             raise RuntimeError("no job is taken after shutdown")
         future: Future[Any] = Future()
@@ -182,7 +182,7 @@ class ProcessExecutor(Executor):
         return future
 
     def start_workers(self) -> None:
-        """Start all missing workers, without waiting for their imports."""
+        """Start all missing worker processes, without waiting for their imports."""
         with self._lock:
             while not self._closed and self._busy + len(self._free) < self._workers:
                 self._free.append(WorkerProcess(self._initializer))
@@ -211,7 +211,7 @@ class ProcessExecutor(Executor):
         self._end_idle_workers(0.0)
 
     def _await_task(self) -> tuple[Any, ...] | None:
-        """Return the next task, None at the end; end idle workers while waiting."""
+        """Wait for the next task and return it, None at the end; meanwhile end workers that have been idle too long."""
         while True:
             try:
                 return self._tasks.get(timeout=self._idle)
@@ -228,7 +228,7 @@ class ProcessExecutor(Executor):
             worker.kill()
 
     def _take_worker(self) -> WorkerProcess:
-        """Return an idle worker, or a new one."""
+        """Remove an idle worker from the free ones and return it, or start a new one."""
         with self._lock:
             while self._free and not self._free[-1].is_ready:
                 self._free.pop().kill()  # it has died meanwhile
@@ -239,7 +239,7 @@ class ProcessExecutor(Executor):
     def _perform_or_retry(
         self, function: Callable[..., Any], job: Any, control: RestartableControl, *limits: JobLimits
     ) -> Any:
-        """Run a job; once more, in another process, if the first process died in the middle of it."""
+        """Run a job; if its process dies, run it once more in another process."""
         died = False
         while not control.should_stop():
             try:

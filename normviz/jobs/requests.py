@@ -13,28 +13,28 @@ ResultCallback = Callable[[Any, Any], object]
 
 
 def return_false() -> bool:
-    """Return False: no session extends the lease."""
+    """Return False, in place of a callback that is not given."""
     return False
 
 
 class RequestQueue(Protocol):
-    """The interface of a queue for its requests."""
+    """Interface of a job queue that its requests use."""
 
     lease: float
     clock: Callable[[], float]
 
     def count_ahead(self, request: "JobRequest") -> int:
-        """Return the number of unfinished jobs of others before the last waiting job of the request."""
+        """Return how many unfinished jobs of others run before the last waiting job of the request."""
 
     def estimate_seconds_left(self, request: "JobRequest") -> float:
-        """Return the expected seconds until all jobs of the request are done."""
+        """Estimate the seconds until all jobs of the request are done."""
 
     def resume(self, request: "JobRequest") -> None:
         """Continue the request after a pause."""
 
 
 class JobRequest:
-    """A request for jobs, few of which run at a time, so that one request never takes all workers.
+    """Request for jobs, of which only a few run at a time, so that no request takes all workers.
 
     Attributes:
         jobs: the jobs with their digests.
@@ -68,7 +68,7 @@ class JobRequest:
         self.renew()
 
     def renew(self) -> None:
-        """Extend the lease."""
+        """Extend the lease, after which a request without a session ends."""
         self._until = self._queue.clock() + self.lease
 
     def cancel(self) -> None:
@@ -76,11 +76,11 @@ class JobRequest:
         self._cancelled = True
 
     def pause(self) -> None:
-        """Start no further job; jobs in `runs` go on to their end."""
+        """Start no further job until `resume`; running jobs go on to their end."""
         self.paused = True
 
     def resume(self) -> None:
-        """Continue after a pause."""
+        """Continue the request after a pause."""
         self.paused = False
         self._queue.resume(self)
 
@@ -103,13 +103,13 @@ class JobRequest:
 
     @property
     def is_waiting(self) -> bool:
-        """True if the request has runs and all of them wait for a worker."""
+        """True if jobs were handed in and all of them wait for a worker."""
         runs = [*self.runs]
         return bool(runs) and not any(run.is_over or run.begun() for run in runs)
 
     @property
     def next_index(self) -> int:
-        """The index of the first job without a run."""
+        """The index of the first job that has not been started."""
         return len(self.runs) + len(self.ran)
 
     @property
@@ -119,11 +119,11 @@ class JobRequest:
 
     @property
     def displayed_seconds_left(self) -> float:
-        """The seconds to display until all jobs of the request are done, with the jobs of others before them."""
+        """The seconds to display until all jobs of the request are done; they change smoothly."""
         return self._countdown.update_estimate(self._queue.estimate_seconds_left(self), self._queue.clock())
 
     def compute_turn(self, index: int) -> tuple[int, int]:
-        """Return the turn of the job at an index: its round and the request's number. The smallest starts first."""
+        """Return the turn of the job at an index, (round, request number); the smallest turn starts first."""
         return self.first_round + index, self.number
 
     def find_last_turn(self) -> tuple[int, int] | None:
@@ -151,15 +151,15 @@ class JobRequest:
 
     @property
     def is_over(self) -> bool:
-        """True if the request has ended: all jobs are done, or it was cancelled, lapsed or failed and no job runs."""
+        """True if the request has ended: all jobs are done, or it was cancelled or failed and no job runs."""
         return self._ended.is_set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the end of the request; return True if it ends within this time."""
+        """Wait until the request ends; return True if it ends within this time."""
         return self._ended.wait(seconds)
 
     def find_next_job(self, max_running: int) -> int | None:
-        """Return the index of the job to start next, None if none is, as with `max_running` runs already.
+        """Return the index of the next job to start; None if there is none or `max_running` jobs run.
 
         Ends the request if no job of it runs or will run.
         """
@@ -172,7 +172,7 @@ class JobRequest:
         return None if self.paused or len(self.runs) >= max_running else self.next_index
 
     def handle_run_end(self, run: "JobRun", error: Exception | None, stopped: bool) -> None:
-        """Take the end of a run; cancel the request if the run failed or was stopped."""
+        """Remove a run that has ended; cancel the request if the run failed or was stopped."""
         self.runs.remove(run)
         if error is None and not stopped:
             self.ran.append(run)
@@ -182,7 +182,7 @@ class JobRequest:
 
 
 class JobRun:
-    """One run of a job for all requests that hold this job; for jobs in threads also the job's control.
+    """Run of one job for all requests that hold this job; for jobs in threads also the job's control.
 
     Attributes:
         name: the digest of its job.
@@ -213,7 +213,7 @@ class JobRun:
         self._stopped, self._lock, self._storing = False, RLock(), Lock()
 
     def add_request(self, request: JobRequest) -> bool:
-        """Add a request; return False if the job was told to stop or has ended."""
+        """Add a request for this job; return False if the job was told to stop or has ended."""
         with self._lock:
             joined = not (self.is_over or self.should_stop())
             if joined:
@@ -230,7 +230,7 @@ class JobRun:
             return self._stopped
 
     def report_progress(self, share: float, result: Any, last: bool = False) -> None:
-        """Store the result so far, once for each place where requests store it; ignore reports after the last one."""
+        """Store the share and the result so far for all requests; ignore reports after the last one."""
         with self._storing:
             with self._lock:
                 if self.is_over:
@@ -242,12 +242,12 @@ class JobRun:
                 store_result(self.job, result)
 
     def restart(self) -> None:
-        """Reset the progress: the job starts again in another process."""
+        """Reset the progress, since the job starts again in another process."""
         with self._lock:
             self.share = self.reported_share = self.reported_seconds = 0.0
 
     def _measure_progress(self, share: float) -> None:
-        """Measure share and seconds since the first report, so that a worker's imports do not count."""
+        """Measure share and seconds from the first report on, so that a worker's imports do not count."""
         now = self._clock()
         if self.share == 0.0 or share < self.share:  # the first report, also after a restart
             self._first = share, now

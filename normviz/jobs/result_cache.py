@@ -57,13 +57,13 @@ EVICT_SQL = """
 
 
 def find_results_path() -> Path:
-    """Return the path that the environment names, or a file in the user's cache folder."""
+    """Return the path of the result cache: from the environment, or a file in the user's cache folder."""
     named, cache = os.environ.get(RESULTS_VARIABLE), os.environ.get("XDG_CACHE_HOME")
     return Path(named) if named else (Path(cache) if cache else Path.home() / ".cache") / "normviz" / "results.sqlite"
 
 
 class DamagedFile(Exception):  # noqa: N818 - the name says what it is
-    """The error for a file that is no database any more, or an incomplete one.
+    """Error for a cache file that is damaged or incomplete.
 
     Attributes:
         inode: of the file.
@@ -76,7 +76,7 @@ class DamagedFile(Exception):  # noqa: N818 - the name says what it is
 
 
 class ResultCache:
-    """A bounded store of results on disk, for any number of threads and processes.
+    """Cache of results on disk, an SQLite file of bounded size, for any number of threads and processes.
 
     The least recently used results are dropped first. If nothing can be written, as on a full disk, the cache prints
     that once on stderr and is empty. A damaged result counts as missing. A damaged file is renamed, with a line on
@@ -98,11 +98,11 @@ class ResultCache:
         self._held: tuple[int, sqlite3.Connection] | None = None
 
     def get(self, digest: str) -> Arrays | None:
-        """Return the result of a job, None if there is none."""
+        """Return the result of a job, None if it is not in the cache."""
         return self.get_all([digest]).get(digest)
 
     def get_all(self, digests: Sequence[str]) -> dict[str, Arrays]:
-        """Return the results of the jobs that have one, by digest; the file is opened once."""
+        """Return the cached results of these jobs by digest; the file is opened once."""
 
         def read(store: sqlite3.Connection) -> dict[str, Arrays]:
             found = {digest: self._read_result(store, digest) for digest in digests}
@@ -111,7 +111,7 @@ class ResultCache:
         return (self._open_and_run(digests, READ_TIMEOUT, read) or {}) if digests else {}
 
     def put(self, digest: str, result: Mapping[str, np.ndarray]) -> None:
-        """Store a result, and drop old ones beyond `max_bytes`. Raises ValueError for objects.
+        """Store a result, and drop the oldest results beyond `max_bytes`. Raises ValueError for object arrays.
 
         A result that is too large for `read_npz` is not stored.
         """
@@ -134,7 +134,7 @@ class ResultCache:
         self._damaged.discard(digest)
 
     def is_damaged(self, digest: str) -> bool:
-        """Return True if this process found the stored result damaged, and none was stored since."""
+        """Return True if the stored result was found damaged, and no new one was stored since."""
         return digest in self._damaged
 
     def _read_result(self, store: sqlite3.Connection, digest: str) -> Arrays | None:
@@ -157,7 +157,7 @@ class ResultCache:
     def _open_and_run(
         self, digests: Sequence[str], wait: float, work: Callable[[sqlite3.Connection], Value]
     ) -> Value | None:
-        """Return the result of the work on the open store; None if it cannot be opened.
+        """Call `work` on the open database and return its result; None if the file cannot be opened.
 
         A damaged file is set aside first. The file is opened for every call, since it may be replaced while the server
         runs.
@@ -177,7 +177,7 @@ class ResultCache:
         return None
 
     def _run_on_store(self, path: Path, wait: float, work: Callable[[sqlite3.Connection], Value]) -> Value:
-        """Return the result of the work on the open store. Raises DamagedFile, or what SQLite raises."""
+        """Call `work` on the open database and return its result. Raises DamagedFile or errors of SQLite."""
         if not path.exists():
             path.touch()
         inode = path.stat().st_ino
@@ -204,13 +204,13 @@ class ResultCache:
                 raise
 
     def _hold_file_open(self, path: Path, inode: int) -> None:
-        """Keep the file open: the last process to close it waits until the disk has everything."""
+        """Keep the file open, since the last process to close it waits until the disk has everything."""
         if self._held is None or self._held[0] != inode:
             self._held = inode, sqlite3.connect(path, check_same_thread=False)
             self._held[1].execute("SELECT count(*) FROM sqlite_master").fetchall()
 
     def _report_once(self, message: str) -> None:
-        """Print the first of these messages on stderr."""
+        """Print the first of all such messages on stderr, and no other."""
         self.failed = True
         if not self._has_reported:
             print(message, file=sys.stderr)
@@ -219,7 +219,7 @@ class ResultCache:
 
 @contextmanager
 def _hold_file_lock(path: Path, wait: float) -> Iterator[None]:
-    """Hold a lock while the file is set up or set aside.
+    """Hold a lock while the file is created or set aside.
 
     SQLite locks an empty file beside it: this works on every platform, and a process that dies unlocks it.
     """
@@ -247,12 +247,12 @@ def _check_inode(path: Path, inode: int) -> None:
 
 
 def _is_set_up(store: sqlite3.Connection) -> bool:
-    """Return True if the file has the tables; the trigger is made last."""
+    """Return True if the database has its tables; the trigger is made last."""
     return store.execute("SELECT 1 FROM sqlite_master WHERE name = 'dropped'").fetchone() is not None
 
 
 def _is_emptied(path: Path) -> bool:
-    """Return True for an empty file that was a database: its index still exists.
+    """Return True for an empty file that used to be a database: its index still exists.
 
     SQLite finds such a file locked while other processes have it open. A new file has no index before its content.
     """
@@ -267,7 +267,7 @@ def _is_damage(error: sqlite3.Error) -> bool:
 
 
 def _pack_result(result: Mapping[str, np.ndarray]) -> bytes:
-    """Return the result as the bytes of an .npz file without objects."""
+    """Return a result as the bytes of an .npz file without objects."""
     out = io.BytesIO()
     with ZipFile(out, "w") as archive:
         for name, array in result.items():

@@ -15,11 +15,11 @@ Arrays = dict[str, np.ndarray]
 
 
 class Part(Job[Arrays], Protocol):
-    """A job with named arrays as its result."""
+    """Job of an experiment or claim; its result is a dict of named arrays."""
 
     @property
     def seconds(self) -> float:
-        """The modelled seconds of the part on the machine of the cost models."""
+        """The expected seconds of the job on the reference machine of the cost models."""
 
     def __hash__(self) -> int:
         """Return a hash: results are found by parts."""
@@ -33,7 +33,7 @@ MAX_PARTS_IN_MEMORY = 512
 
 
 class ResultArchive:
-    """The results of parts for all sessions and threads of a server, with complete ones on disk too."""
+    """Results of jobs for all sessions of a server: partial ones in memory, complete ones on disk too."""
 
     def __init__(self, disk: ResultCache) -> None:
         self.disk = disk
@@ -47,7 +47,7 @@ class ResultArchive:
             self.disk.put(name, arrays)
 
     def find_results(self, parts: Sequence[Part]) -> Results:
-        """Return the results of the parts that have any."""
+        """Return the results, partial or complete, of the parts that have any."""
         names = {part: name_result(part) for part in parts}
         found = {name: arrays for name in names.values() if (arrays := self._at_hand.get(name)) is not None}
         kept = self.disk.get_all([name for name in names.values() if name not in found or not is_complete(found[name])])
@@ -62,12 +62,12 @@ class ResultArchive:
         return [part for part in parts if part not in found or not is_complete(found[part])]
 
     def count_damaged(self, parts: Sequence[Part]) -> int:
-        """Return the number of these parts with a result found damaged on disk and not computed again yet."""
+        """Return the number of parts whose stored result was damaged and has not been computed again."""
         return sum(self.disk.is_damaged(name_result(part)) for part in parts)
 
 
 def is_complete(arrays: Arrays) -> bool:
-    """Return True if a result is that of a finished part."""
+    """Return True if a result is that of a finished part: its "share" is 1."""
     return bool(arrays["share"] == 1)
 
 
@@ -76,11 +76,11 @@ def _is_further(candidate: Arrays, current: Arrays) -> bool:
 
 
 def name_result(part: Part) -> str:
-    """Return the name of a part's result: its digest."""
+    """Return the name under which a part's result is stored: its digest."""
     return _compute_digest(part, part.version)
 
 
 @lru_cache(maxsize=1024)
 def _compute_digest(part: Part, version: int) -> str:
-    """Return the digest of a part; cached, since a page asks for each part twice a second."""
+    """Compute the digest of a part; cached, since a page asks for each part twice a second."""
     return compute_digest(part)

@@ -17,7 +17,7 @@ POLL_SECONDS = 0.2
 def run_missing(
     parts: Sequence[Part], archive: ResultArchive, make_queue: Callable[[int], JobQueue], show_progress: bool
 ) -> None:
-    """Run the parts that have no result yet.
+    """Run the parts without a complete result and wait for them; their results go to the archive.
 
     Args:
         parts: the jobs.
@@ -48,6 +48,6 @@ def run_missing(
 
 
 def create_queue(archive: ResultArchive, job_count: int) -> JobQueue:
-    """Return a queue for this number of jobs, which skips the jobs with a result in the archive."""
+    """Create a queue for this number of jobs, which skips jobs with a complete result in the archive."""
     workers = min(count_workers(), job_count)
     return create_default_queue(workers, workers, lambda part: not archive.find_missing([part]))

@@ -14,7 +14,7 @@ from normviz.jobs.process_executor import ProcessExecutor
 
 
 class SingleGpuExecutor(Executor):
-    """Process executors for jobs, one of which has the GPU, with the interface of `ProcessExecutor`.
+    """Executor for a machine with one GPU: one worker process has the GPU, the others use the CPU.
 
     Args:
         workers: the number of processes for jobs that use no GPU.
@@ -24,7 +24,7 @@ class SingleGpuExecutor(Executor):
         self._others, self._gpu = ProcessExecutor(workers), ProcessExecutor(1)
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
-        """Return the future result of the function for a job, the first of the arguments."""
+        """Submit a job, the first argument, to a suitable process; return the future of the function's result."""
         pool = self._gpu if uses_gpu(arguments[0]) else self._others
         return pool.submit(function, *arguments, **named)
 

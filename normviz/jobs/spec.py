@@ -15,7 +15,7 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 @dataclass(frozen=True)
 class JobStep(Generic[Result_co]):
-    """The state of a job after a step.
+    """State of a job after a step: the finished share, and a function that returns the result so far.
 
     Attributes:
         share: the finished share, 0 to 1.
@@ -27,7 +27,7 @@ class JobStep(Generic[Result_co]):
 
 
 class Job(Protocol[Result_co]):
-    """A frozen dataclass of plain data, which a thread, a process or a cluster can run.
+    """Interface of a job: a frozen dataclass of plain data, which a thread, a process or a cluster can run.
 
     Attributes:
         kind: the name of the computation, which stays when the class moves to another module.
@@ -38,7 +38,7 @@ class Job(Protocol[Result_co]):
     version: ClassVar[int]
 
     def steps(self) -> Iterator[JobStep[Result_co]]:
-        """Yield after every step of the work, where the caller may stop; the last step has the result of the job."""
+        """Run the job, and yield after every step, where the caller may stop; the last step has the result."""
 
 
 def run_to_end(job: Job[Result]) -> Result:
@@ -52,7 +52,7 @@ def _take_last_result(steps: Iterator[JobStep[Result]]) -> Result:
 
 
 def compute_digest(job: Job[Any]) -> str:
-    """Return the SHA-256 of a job's kind, version and data: the name of its result on every machine.
+    """Compute the SHA-256 of a job's kind, version and data: the name of its result on every machine.
 
     Equal jobs have equal digests: 3 and 3.0 are written alike. Raises TypeError for fields that are not plain data, and
     ValueError for numbers that are not finite.
@@ -63,7 +63,7 @@ def compute_digest(job: Job[Any]) -> str:
 
 
 def _convert_to_plain_data(value: Any) -> Any:
-    """Return a value as JSON types. Raises TypeError for any type that is not plain data."""
+    """Convert a value to JSON types. Raises TypeError for types that are not plain data."""
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, float):

@@ -30,13 +30,13 @@ MeasuredSeconds = tuple[float, float]
 
 
 def get_modelled_seconds(job: Any) -> float:
-    """Return the seconds of a job by the model of its cost; 1 for a job without a model."""
+    """Return the expected seconds of a job on the reference machine; 1 for a job without a cost model."""
     return float(getattr(job, "seconds", 1.0))
 
 
 @lru_cache(maxsize=1)
 def measure_slowdown() -> float:
-    """Return the CPU seconds of this machine for one modelled second, measured by a computation of 5 ms."""
+    """Measure how many seconds this machine takes for one modelled second, by a computation of 5 ms."""
     weights = np.full((64, 64), 0.01, np.float32)
 
     def probe() -> float:
@@ -49,20 +49,20 @@ def measure_slowdown() -> float:
 
 
 def guess_slowdown() -> float:
-    """Return a guess of measured over modelled seconds before any job has run, larger on busy cores."""
+    """Guess measured over modelled seconds before any job has run; larger if the cores are busy."""
     cores = os.cpu_count() or 1
     busy = os.getloadavg()[0] / cores if hasattr(os, "getloadavg") else 0.0
     return measure_slowdown() * max(busy, 1.0)
 
 
 class Countdown:
-    """The displayed seconds left, which approach a new estimate smoothly."""
+    """Displayed seconds left, which approach each new estimate smoothly."""
 
     def __init__(self) -> None:
         self._last: tuple[float, float, float] | None = None
 
     def update_estimate(self, estimate: float, now: float) -> float:
-        """Return the seconds to display for an estimate at the time `now`, all in seconds.
+        """Return the seconds to display for a new estimate at the time `now`, all in seconds.
 
         An estimate that falls with the clock is displayed unchanged. After a jump the ratio of estimate to displayed
         seconds approaches 1, by a factor of e in SETTLING_SECONDS.
@@ -84,7 +84,7 @@ class Countdown:
 
 
 class SpeedEstimator:
-    """The ratio of measured to modelled seconds of recent jobs, for each kind of job; safe in threads.
+    """Estimator of measured over modelled seconds for each kind of job; safe in threads.
 
     Args:
         guess: returns the expected ratio of a kind before one of its jobs has run.
@@ -96,7 +96,7 @@ class SpeedEstimator:
         self._lock = Lock()
 
     def add_measurement(self, kind: str, seconds: float, modelled: float) -> None:
-        """Add finished work of a kind: its measured and its modelled seconds."""
+        """Record the measured and the modelled seconds of a finished job of a kind."""
         with self._lock:
             taken, model = self._sums.get(kind, (0.0, 0.0))
             taken, model = taken + seconds, model + modelled
@@ -104,7 +104,7 @@ class SpeedEstimator:
             self._sums[kind] = taken * kept, model * kept
 
     def estimate_slowdown(self, kind: str, running: Mapping[str, MeasuredSeconds] | None = None) -> float:
-        """Return measured over modelled seconds for jobs of this kind, between 1 / MAX_FACTOR and MAX_FACTOR.
+        """Estimate measured over modelled seconds for a kind of job, between 1 / MAX_FACTOR and MAX_FACTOR.
 
         `running` holds the measured and modelled seconds of unfinished jobs by kind. The finished jobs and the guess
         together weigh as much as PRIOR_SECONDS of these. Other kinds do not count, since each model has its own error.

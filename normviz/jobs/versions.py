@@ -11,7 +11,7 @@ PACKAGES = ("torch", "numpy", "distributed")
 
 
 def get_installed_versions() -> dict[str, str]:
-    """Return the versions on this machine, by name; "missing" for a package that is not installed."""
+    """Return the versions of packages on this machine by name, "missing" for one that is not installed."""
     return {"Python": "{}.{}".format(*sys.version_info), "normviz": normviz.__version__} | {
         name: _find_version(name) for name in PACKAGES
     }
@@ -25,7 +25,7 @@ def _find_version(name: str) -> str:
 
 
 def check_versions(machine: str, versions: dict[str, str] | Exception) -> None:
-    """Raise InvalidInput if another machine has other versions, or failed with this error to return them.
+    """Raise InvalidInput if another machine has other package versions, or failed to return them.
 
     `machine`: its name in the message.
     """

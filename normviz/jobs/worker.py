@@ -28,27 +28,27 @@ OOM_SCORE = 500
 
 
 class PipeControl:
-    """The control of the current job: it writes reports to a pipe, and stops when `stop` is set."""
+    """Control of the current job in a worker process: it writes reports to a pipe, and reads when to stop."""
 
     def __init__(self, out: BinaryIO) -> None:
         self.stop, self._out = Event(), out
 
     def should_stop(self) -> bool:
-        """Return True if the parent has asked the job to stop."""
+        """Return True if the server has asked the job to stop."""
         return self.stop.is_set()
 
     def report_progress(self, share: float, result: Any) -> None:
-        """Write the finished share, 0 to 1, and the result so far."""
+        """Write the finished share, 0 to 1, and the result so far to the pipe."""
         self.write(pickle.dumps((REPORTED, (share, result))))
 
     def write(self, message: bytes) -> None:
-        """Write a whole message."""
+        """Write a whole message to the pipe."""
         self._out.write(message)
         self._out.flush()
 
 
 def run_worker() -> None:
-    """Run one job after the other until the input ends."""
+    """Run the jobs that arrive on standard input, one after the other, until the input ends."""
     source, out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # the output of a job is no message
@@ -78,7 +78,7 @@ def _read_tasks(source: BinaryIO, tasks: SimpleQueue[bytes], stop_event: Event) 
 
 
 def _answer_task(task: bytes, control: PipeControl) -> bytes:
-    """Run a job; return its result or its error, pickled."""
+    """Run a pickled job; return its result or its error, pickled."""
     try:
         function, job, limits = pickle.loads(task)
         initialize_cuda(job)
@@ -89,7 +89,7 @@ def _answer_task(task: bytes, control: PipeControl) -> bytes:
 
 
 def _make_picklable(error: Exception) -> Exception:
-    """Return the error, or a RuntimeError with the same words if it cannot be pickled."""
+    """Return the error, or a RuntimeError with the same message if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -98,7 +98,7 @@ def _make_picklable(error: Exception) -> Exception:
 
 
 def _lower_priority() -> None:
-    """Give the server of the pages priority, and let the kernel end this process first when memory runs out."""
+    """Lower the priority of this process below the server's, and let the kernel end it first without memory."""
     with suppress(AttributeError, OSError):
         os.nice(NICENESS)
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:

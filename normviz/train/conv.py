@@ -23,7 +23,7 @@ PICTURES_PER_PASS = 64
 
 
 class UnitResponse(NamedTuple):
-    """The response of a layer's units to pictures at every position, (schemes, networks, H, W), over all channels.
+    """Response of a layer's units to pictures at every position, (schemes, networks, H, W), over all channels.
 
     Attributes:
         on: the share of pictures for which a unit is above 0.
@@ -35,7 +35,7 @@ class UnitResponse(NamedTuple):
 
 
 class Conv:
-    """Networks of all schemes × seeds: layers a = W ∗ x, ReLU(γ â + β), then a linear classifier of all units.
+    """Convolutional networks of all schemes × seeds: layers a = W ∗ x, ReLU(γ x̂ + β), then a linear classifier.
 
     Args:
         schemes: normalize a, or W.
@@ -70,13 +70,13 @@ class Conv:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """All learned tensors."""
+        """The learned tensors."""
         return [*self.weights, *self.gains, *self.biases, self.classifier, self.offset]
 
     def iterate_layers(
         self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__
     ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """Yield a and ReLU(γ â + β) of every layer, (schemes, networks, N, H, W, C).
+        """Yield the pre-activations a and outputs ReLU(γ x̂ + β) of every layer, (schemes, networks, N, H, W, C).
 
         `x`: pictures (networks or 1, N, H, W).
         """
@@ -88,19 +88,19 @@ class Conv:
             yield summed, x
 
     def classify_units(self, units: torch.Tensor) -> torch.Tensor:
-        """Return logits (schemes, networks, N, classes) of the last layer's units."""
+        """Compute logits (schemes, networks, N, classes) from the last layer's outputs."""
         return units.flatten(3) @ self.classifier + self.offset
 
     @torch.no_grad()
     def collect_statistics(self, x: torch.Tensor) -> None:
-        """Store the statistics for inference of pictures (1, N, H, W), which fill whole mini-batches."""
+        """Store the statistics for inference, computed from pictures (1, N, H, W) that fill whole mini-batches."""
         self.logits(x, NormLayer.collect_statistics)
 
     @torch.no_grad()
     def measure_responses(
         self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.normalize_in_inference
     ) -> tuple[torch.Tensor, list[UnitResponse]]:
-        """Return the logits of pictures, and the response of every layer's units to them."""
+        """Return the logits of pictures, and each layer's response to them as a `UnitResponse`."""
         logits, looks = [], [torch.zeros(())] * len(self.norms)
         for piece in x.split(PICTURES_PER_PASS, 1):
             for layer, (summed, units) in enumerate(self.iterate_layers(piece, apply_norm)):
@@ -110,13 +110,13 @@ class Conv:
         return torch.cat(logits, 2), [_summarize_response(*found) for found in looks]
 
     def logits(self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__) -> torch.Tensor:
-        """Return logits (schemes, networks, N, classes) of pictures (networks or 1, N, H, W)."""
+        """Compute logits (schemes, networks, N, classes) of pictures (networks or 1, N, H, W)."""
         *_, (_, units) = self.iterate_layers(x, apply_norm)
         return self.classify_units(units)
 
 
 def _summarize_response(on: torch.Tensor, mean: torch.Tensor, square: torch.Tensor) -> UnitResponse:
-    """Return the response for means over pictures, (schemes, networks, H, W, C).
+    """Average the response over channels, from means over pictures (schemes, networks, H, W, C).
 
     `on`: of units above 0; `mean`, `square`: of pre-activations and their squares.
     """
@@ -125,7 +125,7 @@ def _summarize_response(on: torch.Tensor, mean: torch.Tensor, square: torch.Tens
 
 
 def convolve_stack(x: torch.Tensor, w: torch.Tensor, output_shape: Shape) -> torch.Tensor:
-    """Return the convolutions (schemes, networks, N, H', W', C') of x (…, N, H, W, C) with each network's filters w.
+    """Convolve x (…, N, H, W, C) with each network's filters w; return (schemes, networks, N, H', W', C').
 
     w is (schemes, networks, kh, kw, C, C'), and `output_shape` is (N, H', W', C'). The networks are groups of channels
     to torch, and the result stays in this memory order, so that layers copy nothing. Cutting patches out of x takes
@@ -140,5 +140,5 @@ def convolve_stack(x: torch.Tensor, w: torch.Tensor, output_shape: Shape) -> tor
 
 
 def split_pictures(device: torch.device) -> Digits:
-    """Return the digits of `split_digits` as pictures in 0..1, (digits, height, width), with their classes."""
+    """Load the digits of `split_digits` as pictures in 0..1, (digits, height, width), with their classes."""
     return Digits(*((x.view(-1, DIGIT_SIDE, DIGIT_SIDE), classes) for x, classes in split_digits(device)))

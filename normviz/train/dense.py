@@ -24,12 +24,12 @@ OutputTransform = Callable[[torch.Tensor], torch.Tensor]
 
 
 def return_unchanged(outputs: torch.Tensor) -> torch.Tensor:
-    """Return the outputs unchanged."""
+    """Return the outputs of a layer unchanged: the default for a transform such as dropout."""
     return outputs
 
 
 class Dense:
-    """Networks of all schemes × seeds: layers a = Wx, ReLU(γ â + β), then a linear classifier.
+    """Dense networks of all schemes × seeds: layers a = Wx, ReLU(γ x̂ + β), then a linear classifier.
 
     Schemes without a gain, such as no normalization, have γ = 1.
 
@@ -67,11 +67,11 @@ class Dense:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """All learned tensors."""
+        """The learned tensors."""
         return [*self.weights, *self.gains, *self.biases]
 
     def with_batch_size(self, size: int) -> "Dense":
-        """Return networks with the same parameters for mini-batches of `size` examples.
+        """Return networks that share these parameters and normalize mini-batches of `size` examples.
 
         Their `NormLayer.collect_statistics` normalizes every `size` examples along N by their own statistics.
         """
@@ -82,7 +82,7 @@ class Dense:
     def logits(
         self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__, transform: OutputTransform = return_unchanged
     ) -> torch.Tensor:
-        """Return logits (schemes, networks, N, classes) of pictures (networks or 1, N, pixels)."""
+        """Compute logits (schemes, networks, N, classes) of pictures (networks or 1, N, pixels)."""
         for k in range(len(self.norms)):
             gain = mask_gain(self.gains[k], self.schemes)
             x = transform(torch.relu(gain * self._normalize_layer(k, x, apply_norm) + self.biases[k]))
@@ -90,7 +90,7 @@ class Dense:
 
     @torch.no_grad()
     def initialize_from_data(self, x: torch.Tensor) -> None:
-        """Initialize weight normalization from a mini-batch: set γ and β so that every unit has mean 0 and variance 1.
+        """Initialize weight normalization from a mini-batch: choose γ and β so that units have mean 0, variance 1.
 
         Salimans & Kingma 2016, section 3. Other schemes do not change.
 
@@ -111,7 +111,7 @@ class Dense:
     def measure_errors(
         self, x: torch.Tensor, batch: int, unseen: Sequence[tuple[torch.Tensor, torch.Tensor]]
     ) -> list[torch.Tensor]:
-        """Return the share of wrong answers in inference on each set of digits, (schemes, networks).
+        """Measure the error rates (schemes, networks) in inference on each of several sets of digits.
 
         Args:
             x: the digits for the statistics of inference, (N, pixels), or (networks, N, pixels), or (schemes, networks,
@@ -129,7 +129,7 @@ class Dense:
     def measure_errors_in_training_mode(
         self, pictures: torch.Tensor, answers: torch.Tensor, size: int, orders: np.ndarray
     ) -> torch.Tensor:
-        """Return the share of wrong answers, (schemes, networks), on digits that normalize each other.
+        """Measure error rates (schemes, networks) on batches of digits, normalized by the batch's statistics.
 
         Args:
             pictures: digits (N, pixels).
@@ -143,7 +143,7 @@ class Dense:
         )
 
     def _build_norms(self, batch: int) -> list[NormLayer]:
-        """Return the normalization of every layer, for mini-batches of `batch` examples."""
+        """Build the normalization of every layer, for mini-batches of `batch` examples."""
         activations = [scheme.activation_part for scheme in self.schemes]
         return [NormLayer(activations, (batch, 1, 1, width), self.eps, self.weights[0]) for width in self.widths]
 
@@ -154,7 +154,7 @@ class Dense:
 
 
 def load_rows(test: bool = False, dtype: torch.dtype = torch.float32) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return digits as rows of pixels in 0..1, (digits, 64), and their classes."""
+    """Load digits as rows of pixels in 0..1, (digits, 64), and their classes."""
     pictures, classes = load_digit_split(test)
     x = torch.tensor(pictures.reshape(len(pictures), -1), dtype=dtype)
     return x, torch.tensor(classes)
@@ -175,7 +175,7 @@ class Digits(NamedTuple):
 
 
 def split_digits(device: torch.device) -> Digits:
-    """Return the digits in three parts on a device; every third digit outside the test part validates."""
+    """Load digits onto a device in three parts for training, validation and test."""
     (x, labels), test = load_rows(), load_rows(test=True)
     held_out = torch.arange(len(x)) % 3 == 1
     parts = ((x[~held_out], labels[~held_out]), (x[held_out], labels[held_out]), test)
@@ -183,5 +183,5 @@ def split_digits(device: torch.device) -> Digits:
 
 
 def trim_to_batches(x: torch.Tensor, batch: int) -> torch.Tensor:
-    """Return the examples (…, N, pixels) that fill whole mini-batches; at least the first mini-batch."""
+    """Return as many examples (…, N, pixels) as fill whole mini-batches; at least the first mini-batch."""
     return x[..., : max(x.shape[-2] // batch, 1) * batch, :]

@@ -7,7 +7,7 @@ import torch
 
 
 class Dropout:
-    """A dropout that sets a share of all outputs to 0, drawn by the seed alone, and divides the others by 1 − share.
+    """Dropout: sets a share of all outputs to 0, drawn by each network's seed, and divides the rest by 1 − share.
 
     Args:
         seeds: of the networks.

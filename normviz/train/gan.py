@@ -26,14 +26,14 @@ GAN_BETAS = (0.5, 0.99)
 
 
 class Generator:
-    """Generators of points from latent numbers z: two layers of ReLU units, then a linear one."""
+    """Generators of points in the plane from latent numbers z: two layers of ReLU units, then a linear layer."""
 
     def __init__(self, schemes: int, seeds: Sequence[int], width: int, device: torch.device) -> None:
         self.weights, self.biases = _draw_layers(schemes, seeds, (LATENT_SIZE, width, width, 2), 10, device)
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """All learned tensors."""
+        """The learned tensors."""
         return [*self.weights, *self.biases]
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
@@ -45,7 +45,7 @@ class Generator:
 
 
 class Discriminator:
-    """Discriminators of data from generated points: two layers a = Wx, ReLU(γ â + β), then a linear one.
+    """Discriminators of data from generated points: two layers ReLU(γ x̂ + β) of a = Wx, then a linear layer.
 
     A scheme on activations normalizes a of both layers. A scheme on weights normalizes W of all three: its bound for
     the whole network holds only then (Miyato et al. 2018). γ is learned if the scheme has one, and is 1 otherwise:
@@ -73,11 +73,11 @@ class Discriminator:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """All learned tensors."""
+        """The learned tensors."""
         return [*self.weights, *self.biases, *(gain for gain in self.gains if gain is not None)]
 
     def normalize_weights(self) -> list[torch.Tensor]:
-        """Return the weights of the layers, normalized by the schemes that act on weights."""
+        """Return the layers' weights, each normalized by the networks' schemes that act on weights."""
         normed = zip(self.on_weights, self.weights, strict=True)
         return [norm(w[:, :, None, None])[:, :, 0, 0] for norm, w in normed]
 
@@ -102,7 +102,7 @@ class Discriminator:
 
 @dataclass(frozen=True)
 class GaussianMixture:
-    """A mixture of Gaussians of equal weight in the plane.
+    """Mixture of Gaussians in the plane with equal weights.
 
     Attributes:
         centres: (modes, 2).
@@ -115,7 +115,7 @@ class GaussianMixture:
     scale: float = 1.0
 
     def draw(self, rng: np.random.Generator, count: int) -> np.ndarray:
-        """Draw points (count, 2)."""
+        """Draw points (count, 2) from the mixture."""
         chosen = self.centres[rng.integers(len(self.centres), size=count)]
         return chosen + self.deviation * rng.standard_normal((count, 2), np.float32)
 
@@ -139,7 +139,7 @@ class GanPlan(NamedTuple):
 
 
 class GanTraining:
-    """Generators against discriminators, for every scheme, learning rate and seed, on points of a mixture.
+    """Training of generators against discriminators, for every scheme, learning rate and seed.
 
     The discriminator learns to tell data from generated points, the generator to have its points taken for data. Both
     minimize a cross-entropy. The generator's is -log D(G(z)), whose gradient does not vanish when the discriminator is
@@ -162,7 +162,7 @@ class GanTraining:
         self._draws = [np.random.default_rng([seed, 3]) for seed in seeds]
 
     def train_discriminator(self) -> torch.Tensor:
-        """Take one step of the discriminators and return their losses (schemes, networks)."""
+        """Take one optimizer step of the discriminators and return their losses (schemes, networks)."""
         with torch.no_grad():
             generated = self.generator(self._draw_latent())
             batches = torch.stack([self._draw_data().expand_as(generated), generated], 2)
@@ -173,7 +173,7 @@ class GanTraining:
         return losses.detach()
 
     def train_generator(self) -> torch.Tensor:
-        """Take one step of the generators and return their losses (schemes, networks)."""
+        """Take one optimizer step of the generators and return their losses (schemes, networks)."""
         with torch.no_grad():
             used = self.discriminator.normalize_weights()
         logits = self._score_batches(self.generator(self._draw_latent())[:, :, None], used)
@@ -183,14 +183,14 @@ class GanTraining:
 
     @torch.no_grad()
     def generate(self, z: torch.Tensor) -> torch.Tensor:
-        """Return points (schemes, networks, N, 2) of latent numbers z (seeds, N, LATENT_SIZE)."""
+        """Generate points (schemes, networks, N, 2) from latent numbers z (seeds, N, LATENT_SIZE)."""
         return self.generator(self._repeat_at_all_rates(z))
 
     def _score_batches(self, batches: torch.Tensor, weights: Sequence[torch.Tensor]) -> torch.Tensor:
         return self.discriminator(self.data.scale * batches, weights)
 
     def _repeat_at_all_rates(self, drawn: torch.Tensor) -> torch.Tensor:
-        """Repeat the numbers drawn for every seed at all rates."""
+        """Repeat numbers drawn for each seed, once for every learning rate."""
         return drawn.to(self.device, torch.float32).repeat(len(self.rates), 1, 1)
 
     def _draw_latent(self) -> torch.Tensor:
@@ -198,14 +198,14 @@ class GanTraining:
         return self._repeat_at_all_rates(torch.from_numpy(np.stack(drawn)))
 
     def _draw_data(self) -> torch.Tensor:
-        """Draw points (networks, N, 2) of the mixture."""
+        """Draw points (networks, N, 2) from the mixture."""
         return self._repeat_at_all_rates(
             torch.from_numpy(np.stack([self.data.draw(rng, self.batch) for rng in self._draws]))
         )
 
 
 def draw_latent(seeds: Sequence[int], count: int, stream: int) -> torch.Tensor:
-    """Draw latent numbers (seeds, count, LATENT_SIZE); `stream`: a number from 4, since training uses 0 to 3."""
+    """Draw latent numbers (seeds, count, LATENT_SIZE); `stream` from 4 on, since training uses streams 0 to 3."""
     drawn = [np.random.default_rng([seed, stream]).standard_normal((count, LATENT_SIZE), np.float32) for seed in seeds]
     return torch.from_numpy(np.stack(drawn))
 
@@ -213,7 +213,7 @@ def draw_latent(seeds: Sequence[int], count: int, stream: int) -> torch.Tensor:
 def _draw_layers(
     schemes: int, seeds: Sequence[int], sizes: Sequence[int], part: int, device: torch.device
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """Return first weights of layers of these sizes, and biases of 0."""
+    """Draw initial weights for layers of these sizes; biases are 0."""
     drawn, biases = [], []
     for k, (into, out) in enumerate(pairwise(sizes), part):
         drawn.append(

@@ -10,6 +10,7 @@ outside the general form have derivatives of their own.
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
+from typing import Protocol
 
 import torch
 
@@ -20,7 +21,7 @@ from normviz.core.registry import Scheme
 
 
 class FieldAverage:
-    """E, the average over a field, and its transpose, for tensors (..., N, H, W, C) of one shape.
+    """Average over a field, and its transpose, for tensors (..., N, H, W, C) of one shape.
 
     All axes with the rule "full" are averaged at once, each axis with groups block by block, and each axis with windows
     by a banded, row-stochastic matrix.
@@ -47,7 +48,7 @@ class FieldAverage:
         return self._apply_average(x, transposed=False)
 
     def apply_transpose(self, x: torch.Tensor) -> torch.Tensor:
-        """Return Eᵀ x; averages over disjoint fields are their own transpose."""
+        """Compute Eᵀ x, the backward pass of the average; without windows it equals the average."""
         return self._apply_average(x, transposed=True)
 
     def _apply_average(self, x: torch.Tensor, transposed: bool) -> torch.Tensor:
@@ -76,15 +77,25 @@ def initialize_linear_algebra(device: torch.device) -> None:
 
 
 def _compute_eigh(gram: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return eigenvalues and eigenvectors of symmetric matrices on their device; the CPU computes them for MPS."""
+    """Compute eigenvalues and eigenvectors of symmetric matrices; on the CPU for an Apple GPU."""
     there = gram.cpu() if gram.device.type == "mps" else gram  # older versions of torch lack it on MPS
     values, vectors = torch.linalg.eigh(there)
     return values.to(gram.device), vectors.to(gram.device)
 
 
+class TrainingForm(Protocol):
+    """A kind of scheme in training; `backward` follows the `forward` of the same tensor."""
+
+    def forward(self, x: torch.Tensor, /) -> torch.Tensor:
+        """Return x̂."""
+
+    def backward(self, g: torch.Tensor, /) -> torch.Tensor:
+        """Return ∂l/∂x for g = ∂l/∂x̂."""
+
+
 @dataclass
 class GeneralForm:
-    """The general form on one shape: `forward` stores the tensors for `backward`, which frees them.
+    """Forward and backward pass of the general form on one shape; `backward` frees what `forward` stored.
 
     Both overwrite their tensor, since a large stack spent most of its time on new memory. Only the current block of a
     stack holds its tensors: those of all blocks would take gigabytes.
@@ -101,7 +112,7 @@ class GeneralForm:
     scale: float = 1.0
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return x̂; 0 where σ = 0, its limit as ε goes to 0."""
+        """Compute x̂; 0 where σ = 0, its limit as ε goes to 0."""
         v = x if self.summation is None else x.sub_(self.summation(x))
         if self.suppression is None:
             return v
@@ -113,7 +124,7 @@ class GeneralForm:
         return self.xhat
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """Return ∂l/∂x for g = ∂l/∂x̂ of the last `forward`."""
+        """Compute ∂l/∂x from g = ∂l/∂x̂ of the last `forward`."""
         if self.suppression is not None:
             g.mul_(self.inverse if self.scale == 1.0 else self.inverse * self.scale)
             if self.suppression.windows:  # fields overlap: σ varies within one, so it stays inside the average
@@ -130,7 +141,7 @@ class GeneralForm:
 
 @dataclass
 class PointwiseForm:
-    """The pointwise scheme x̂ = f(αx + s), and its derivative α f'(αx + s).
+    """Forward and backward pass of the pointwise scheme x̂ = f(αx + s).
 
     Attributes:
         function: f, with its derivative.
@@ -142,25 +153,25 @@ class PointwiseForm:
     shift: float
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return x̂."""
+        """Compute x̂."""
         self.inside = x.mul(self.alpha).add_(self.shift)  # not in place: x becomes x̂
         return self.function.value(self.inside)
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """Return ∂l/∂x for g = ∂l/∂x̂ of the last `forward`."""
+        """Compute ∂l/∂x from g = ∂l/∂x̂ of the last `forward`."""
         g.mul_(self.function.slope(self.inside)).mul_(self.alpha)
         del self.inside
         return g
 
 
 class SpectralForm:
-    """Spectral normalization W / σ₁(W), and its derivative (G - ⟨G, Ŵ⟩ u vᵀ) / σ₁ (Miyato et al. 2018).
+    """Forward and backward pass of spectral normalization W / σ₁(W) (Miyato et al. 2018).
 
     u and v are the leading singular vectors.
     """
 
     def forward(self, weight: torch.Tensor) -> torch.Tensor:
-        """Return Ŵ of weights (..., kh, kw, Cin, Cout), each taken as a matrix with one column for each unit."""
+        """Compute Ŵ = W / σ₁(W) of weights (..., kh, kw, Cin, Cout), as matrices with a column per unit."""
         matrix = weight.flatten(-4, -2)
         wide = matrix.shape[-2] < matrix.shape[-1]  # the transpose has the smaller Gram matrix
         tall = matrix.mT if wide else matrix
@@ -177,7 +188,7 @@ class SpectralForm:
         return self.xhat.view_as(weight)
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """Return ∂l/∂W for g = ∂l/∂Ŵ."""
+        """Compute ∂l/∂W from g = ∂l/∂Ŵ of the last `forward`: (G - ⟨G, Ŵ⟩ u vᵀ) / σ₁."""
         matrix = g.flatten(-4, -2)
         along = (matrix * self.xhat).sum((-2, -1), keepdim=True)
         out = ((matrix - along * (self.u @ self.v.mT)) / self.sigma).view_as(g)
@@ -187,7 +198,7 @@ class SpectralForm:
 
 @dataclass
 class WhiteningForm:
-    """Whitening (Σ + εI)^(-1/2) v of every group of channels over the batch, and its derivative (Huang et al. 2018).
+    """Forward and backward pass of whitening (Σ + εI)^(-1/2) v over groups of channels (Huang et al. 2018).
 
         u = g W + (1/M) v · Q (K ∘ Qᵀ (vᵀg + gᵀv) Q) Qᵀ,   ∂l/∂x = u - E u        with W = (Σ + εI)^(-1/2)
 
@@ -203,7 +214,7 @@ class WhiteningForm:
     eps: float
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return x̂; directions in which variance + ε is only rounding are 0."""
+        """Compute x̂; directions in which variance + ε is only rounding are 0."""
         rows = split_into_groups(x, self.groups)
         self.v = v = rows - rows.mean(-2, keepdim=True)
         size, together = v.shape[-2:]
@@ -219,7 +230,7 @@ class WhiteningForm:
         return merge_groups(v @ self.matrix, x.shape)
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """Return ∂l/∂x for g = ∂l/∂x̂ of the last `forward`."""
+        """Compute ∂l/∂x from g = ∂l/∂x̂ of the last `forward`."""
         rows = split_into_groups(g, self.groups)
         product, q = (self.v.mT @ rows).to(self.vectors.dtype), self.vectors
         turned = compute_divided_differences(self.root, self.inverse) * (q.mT @ (product + product.mT) @ q)
@@ -240,9 +251,7 @@ def _make_pointwise(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor
     return PointwiseForm(scheme.function, scheme.alpha, scheme.shift or 0.0)
 
 
-FORMS: dict[
-    str, Callable[[Scheme, Shape, float, torch.Tensor], GeneralForm | PointwiseForm | SpectralForm | WhiteningForm]
-] = {
+FORMS: dict[str, Callable[[Scheme, Shape, float, torch.Tensor], TrainingForm]] = {
     "general": _make_general_form,
     "pointwise": _make_pointwise,
     "spectral": lambda scheme, shape, eps, like: SpectralForm(),

@@ -16,7 +16,7 @@ ONE_CLASS, SHUFFLED = range(2)
 
 
 class GroupedBatches(NamedTuple):
-    """Mini-batches of ten groups, one of each class; and the same pictures in shuffled groups.
+    """Mini-batches of ten groups of digits, one group per class, and the same pictures in shuffled groups.
 
     Attributes:
         pictures: indices into the digits, (2, seeds, mini-batches, N), first in groups of one class, then shuffled; the
@@ -46,7 +46,7 @@ class GroupedBatches(NamedTuple):
     def gather(
         self, digits: torch.Tensor, groups: Sequence[int], copies: int, steps: slice
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the pictures of some mini-batches, joined along N, and their classes.
+        """Return the pictures of these steps' mini-batches, joined along N, and their classes.
 
         Args:
             digits: rows of pixels (digits, pixels).
@@ -65,7 +65,7 @@ class GroupedBatches(NamedTuple):
 
 
 def _draw_group(own: np.ndarray, blank: int, group: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Return groups (count, group) of distinct digits of one class, each with the blank picture."""
+    """Draw groups (count, group) of distinct digits of one class, each with the blank picture."""
     chosen = rng.random((count, len(own))).argsort(axis=1)[:, : group - 1]
     return np.concatenate([own[chosen], np.full((count, 1), blank)], axis=1)
 
@@ -73,7 +73,7 @@ def _draw_group(own: np.ndarray, blank: int, group: int, count: int, rng: np.ran
 def measure_group_errors(
     network: Dense, pictures: torch.Tensor, labels: torch.Tensor, only_blank: bool = False
 ) -> torch.Tensor:
-    """Return the share of wrong answers, (schemes, networks), for pictures normalized in their groups.
+    """Measure the error rates (schemes, networks) on pictures that are normalized within their groups.
 
     Args:
         network: the stack.

@@ -30,7 +30,7 @@ LayerFunction = Callable[..., torch.Tensor]
 
 
 def make_torch_layer(scheme: Scheme, eps: float) -> LayerFunction | None:
-    """Return PyTorch's own layer, with γ and β if the scheme has them; None if PyTorch has no such layer."""
+    """Create PyTorch's own layer of a scheme, with γ and β if it has them; None if PyTorch has no such layer."""
 
     def channels(x: torch.Tensor) -> tuple[int, ...]:
         return tuple(x.shape[-1:])
@@ -48,7 +48,7 @@ def make_torch_layer(scheme: Scheme, eps: float) -> LayerFunction | None:
 
 
 def normalize_with_torch(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
-    """Return x̂ of x (N, H, W, C) by PyTorch's own layer, at γ = 1 and β = 0. Raises InvalidInput if there is none."""
+    """Compute x̂ of x (N, H, W, C) with PyTorch's own layer. Raises InvalidInput if there is none."""
     layer = make_torch_layer(scheme, eps)
     if layer is None:
         raise InvalidInput(f"PyTorch has no layer for {scheme.name}.")
@@ -57,7 +57,7 @@ def normalize_with_torch(x: np.ndarray, scheme: Scheme, eps: float) -> np.ndarra
 
 
 def make_general_layer(scheme: Scheme, shape: Shape, eps: float, like: torch.Tensor) -> LayerFunction:
-    """Return a layer of the general form, with γ and β if the scheme has them."""
+    """Create a layer that computes the general form, with γ and β if the scheme has them."""
     norm = NormLayer([scheme], shape, eps, like)
 
     def layer(x: torch.Tensor, gain: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
@@ -68,7 +68,7 @@ def make_general_layer(scheme: Scheme, shape: Shape, eps: float, like: torch.Ten
 
 
 class TimedLayer:
-    """One scheme in one of the `IMPLEMENTATIONS` on a tensor (N, H, W, C).
+    """Layer to be timed: a scheme in one of the `IMPLEMENTATIONS`, on a tensor (N, H, W, C).
 
     Attributes:
         operations: the number of PyTorch operations in a forward pass.
@@ -92,7 +92,7 @@ class TimedLayer:
 
     @torch.no_grad()
     def forward(self) -> torch.Tensor:
-        """Return y, without the graph for a backward pass."""
+        """Compute y without the graph that a backward pass needs."""
         return self.layer(self.x, self.gain, self.bias)
 
     def run_both_passes(self) -> list[torch.Tensor]:
@@ -103,7 +103,7 @@ class TimedLayer:
 
 
 class LayerBenchmark:
-    """A timing of all schemes in both implementations, and of a copy of the tensor.
+    """Benchmark of all schemes in both implementations, and of a plain copy of the tensor.
 
     Attributes:
         operations: of PyTorch in a forward pass, (implementations, schemes); 0 if PyTorch has no such layer.
@@ -130,7 +130,7 @@ class LayerBenchmark:
         ]
 
     def time_layers(self, repeats: int) -> tuple[float, np.ndarray]:
-        """Time a copy of the tensor and every pass of every scheme `repeats` times, and return the shortest times.
+        """Time a copy and both passes of every scheme `repeats` times; return the shortest times in seconds.
 
         Schemes are timed one after the other, in alternating order, so that all of them meet the same load.
 
@@ -159,7 +159,7 @@ class LayerBenchmark:
 
 
 class _OperationCounter(TorchDispatchMode):
-    """A counter of operations that does not count views."""
+    """Counter of torch operations, without views."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -16,7 +16,7 @@ from normviz.train.norm import NormLayer
 
 
 class LearnedEpsNorm(NormLayer):
-    """One normalized layer with an ε for each scheme and network.
+    """Normalization of one layer with a learned ε for each scheme and network.
 
     Args:
         schemes: as for `NormLayer`; all of the general form.
@@ -38,11 +38,11 @@ class LearnedEpsNorm(NormLayer):
 
     @property
     def eps(self) -> torch.Tensor:
-        """ε, (schemes, networks)."""
+        """The current ε, (schemes, networks)."""
         return self.root.square()
 
     def normalize_in_training(self, x: torch.Tensor) -> torch.Tensor:
-        """Return x̂ in plain operations."""
+        """Compute x̂ in operations that autograd differentiates, also with respect to ε."""
         xhat, sizes = x.clone(), x.abs().mean((2, 3, 4, 5))
         for where, form in self._list_general_forms():
             assert form.suppression is not None
@@ -54,7 +54,7 @@ class LearnedEpsNorm(NormLayer):
         return xhat
 
     def prepare_inference(self, axes: int) -> None:
-        """Copy the current ε to the general forms of inference."""
+        """Copy the current ε into the layers that compute x̂ in inference."""
         for where, form in self._list_general_forms():
             form.eps = self._reshape_eps(where, axes).detach()
 
@@ -67,7 +67,7 @@ class LearnedEpsNorm(NormLayer):
 
 
 class LearnedEpsDense(Dense):
-    """`Dense` networks that learn ε; `initial_eps`: ε of each scheme before training."""
+    """Dense networks that learn ε; `initial_eps` is the ε of each scheme before training."""
 
     def __init__(
         self, schemes: Sequence[Scheme], seeds: Sequence[int], widths: Sequence[int], batch: int,
@@ -82,7 +82,7 @@ class LearnedEpsDense(Dense):
 
     @property
     def roots(self) -> list[torch.Tensor]:
-        """s of every layer, (schemes, networks)."""
+        """The learned parameter s of every layer, with ε = s², (schemes, networks)."""
         return [norm.root for norm in self.smoothed]
 
     def list_eps(self) -> list[torch.Tensor]:
@@ -90,5 +90,5 @@ class LearnedEpsDense(Dense):
         return [norm.eps for norm in self.smoothed]
 
     def measure_sizes(self) -> torch.Tensor:
-        """Return the mean of |v| over all layers and the last mini-batch, (schemes, networks)."""
+        """Measure the mean of |v| over all layers and the last mini-batch, (schemes, networks)."""
         return torch.stack([norm.size for norm in self.smoothed]).mean(0)

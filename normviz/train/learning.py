@@ -16,17 +16,17 @@ from normviz.train.optimizers import OPTIMIZERS, Sgd
 
 
 def open_float32_device(name: str) -> torch.device:
-    """Return the device of a name for float32 tensors, as `open_device` does."""
+    """Return the torch device of a name for float32 tensors, as `open_device` does."""
     return devices.open_device(name)
 
 
 def get_thread_count() -> int:
-    """Return the number of threads with which torch computes on a CPU."""
+    """Return the number of threads that torch uses on the CPU."""
     return torch.get_num_threads()
 
 
 def to_numpy(tensor: torch.Tensor) -> np.ndarray:
-    """Return a tensor as a NumPy array."""
+    """Convert a torch tensor to a NumPy array."""
     return tensor.detach().cpu().numpy()
 
 
@@ -35,7 +35,7 @@ LearningRate = float | np.ndarray | torch.Tensor
 
 
 class Trainer:
-    """An optimizer of the summed losses of a stack.
+    """Optimizer of the sum of all networks' losses, which trains each network independently.
 
     Args:
         parameters: leaves (schemes, networks, …).
@@ -60,7 +60,7 @@ class Trainer:
         return rate if rate.ndim == 0 else rate.view(*rate.shape, *[1] * (like.ndim - rate.ndim))
 
     def step(self, losses: torch.Tensor, rate_share: torch.Tensor | None = None) -> None:
-        """Take one step for the losses of all networks, (schemes, networks).
+        """Take one optimizer step for the losses of all networks, (schemes, networks).
 
         `rate_share`: a factor of the learning rates that broadcasts against (schemes, networks).
         """
@@ -73,7 +73,7 @@ class Trainer:
 
 
 def shuffle_mini_batches(seeds: Sequence[int], count: int, steps: int, batch: int) -> torch.Tensor:
-    """Return the indices of the examples of each mini-batch, (steps, networks, batch), each below `count`.
+    """Draw the example indices of each mini-batch, (steps, networks, batch), each below `count`.
 
     Every network goes through all examples in an order of its seed, and shuffles them again for each epoch.
     """
@@ -84,7 +84,7 @@ def shuffle_mini_batches(seeds: Sequence[int], count: int, steps: int, batch: in
 def draw_initial_weights(
     seeds: Sequence[int], schemes: int, *shape: int, scale: float, part: int, dtype: torch.dtype = torch.float32
 ) -> torch.Tensor:
-    """Return first weights N(0, scale²), (schemes, networks, …), the same for all schemes of a seed.
+    """Draw initial weights N(0, scale²), (schemes, networks, …), the same for all schemes of a seed.
 
     `weight_index`: the number of this parameter, which gives it a random stream of its own.
     """
@@ -94,7 +94,7 @@ def draw_initial_weights(
 
 
 def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return the mean cross-entropy, (schemes, networks), of logits (schemes, networks, N, classes).
+    """Compute the mean cross-entropy (schemes, networks) of logits (schemes, networks, N, classes).
 
     `labels`: (networks, N).
     """
@@ -103,6 +103,6 @@ def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 
 def compute_error_rate(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return the share of wrong answers, (schemes, networks); 1 for a network whose logits are not finite."""
+    """Compute the share of wrong answers (schemes, networks); 1 for a network with logits that are not finite."""
     wrong = (logits.argmax(-1) != labels) | ~logits.isfinite().all(-1)
     return wrong.to(logits.dtype).mean(-1)

@@ -21,7 +21,7 @@ from normviz.train.stack import StackNormalizer
 
 @dataclass
 class InferenceStatistics:
-    """The statistics of a scheme for inference; None for a statistic of the example itself.
+    """Statistics of a scheme stored for inference; None for those that are computed from the example itself.
 
     Attributes:
         mean: E[μ].
@@ -35,7 +35,7 @@ class InferenceStatistics:
 
 
 class NormLayer:
-    """The schemes of a stack on one layer's tensor (schemes, networks, N, H, W, C).
+    """Normalization layer of a stack of networks: each scheme normalizes its part of (schemes, networks, N, H, W, C).
 
     Args:
         schemes: one for each position of the first axis; None for no normalization.
@@ -54,16 +54,16 @@ class NormLayer:
         return self.normalize_in_training(x)
 
     def normalize_in_training(self, x: torch.Tensor) -> torch.Tensor:
-        """Return x̂ as `__call__` does, for tensors that need a gradient."""
+        """Compute x̂ as `__call__` does, for tensors that need a gradient."""
         forms = [form for _, form in self.normalizer.parts if form is not None]
         return _NormalizationFunction.apply(x, self.normalizer) if forms else x
 
     def prepare_inference(self, axes: int) -> None:
-        """Prepare for x̂ without a derivative, of tensors with this number of axes after (schemes, networks)."""
+        """Prepare to compute x̂ without gradients of tensors with this many axes after (schemes, networks)."""
 
     @torch.no_grad()
     def collect_statistics(self, x: torch.Tensor) -> torch.Tensor:
-        """Return x̂ of mini-batches joined along N, each by its own statistics; store their means for `infer`."""
+        """Normalize mini-batches joined along N, each by its own statistics; store the mean ones for inference."""
         self.prepare_inference(5)
         out = x.clone()
         for number, (where, form) in enumerate(self.normalizer.parts):
@@ -75,7 +75,7 @@ class NormLayer:
 
     @torch.no_grad()
     def normalize_in_inference(self, x: torch.Tensor) -> torch.Tensor:
-        """Return x̂ of any number of examples by the stored statistics."""
+        """Compute x̂ of any number of examples by the stored statistics."""
         self.prepare_inference(4)
         out = x.clone()
         for number, (where, form) in enumerate(self.normalizer.parts):
@@ -90,7 +90,7 @@ class NormLayer:
 
 
 def mask_gain(gain: torch.Tensor, schemes: Sequence[Scheme]) -> torch.Tensor:
-    """Return γ (schemes, networks, …), with a constant 1 for schemes that have none, such as no normalization."""
+    """Return γ (schemes, networks, …) with a constant 1 for schemes that learn no gain."""
     has_gain = [scheme.gain is not None for scheme in schemes]
     if all(has_gain):
         return gain
@@ -98,12 +98,12 @@ def mask_gain(gain: torch.Tensor, schemes: Sequence[Scheme]) -> torch.Tensor:
 
 
 def create_weight_norm(schemes: Sequence[Scheme], shape: Shape, like: torch.Tensor) -> NormLayer:
-    """Return the normalization of weights (schemes, networks, kh, kw, Cin, Cout) by the schemes that act on weights."""
+    """Create the layer that normalizes weights (schemes, networks, kh, kw, Cin, Cout) by the schemes on weights."""
     return NormLayer([scheme.weight_part for scheme in schemes], shape, 0.0, like)
 
 
 class _NormalizationFunction(torch.autograd.Function):
-    """x̂ and its derivative, by the formulas of `gradient`."""
+    """Autograd function of x̂, with the hand-written derivative of `gradient`."""
 
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, normalizer: StackNormalizer) -> torch.Tensor:
@@ -119,7 +119,7 @@ class _NormalizationFunction(torch.autograd.Function):
 def _normalize_batches(
     scheme: Scheme, form: Any, x: torch.Tensor, shape: Shape
 ) -> tuple[torch.Tensor, InferenceStatistics]:
-    """Return x̂ of mini-batches (schemes, networks, mini-batches, N, H, W, C), and the means of their statistics."""
+    """Compute x̂ of mini-batches (schemes, networks, mini-batches, N, H, W, C), and their mean statistics."""
     form, kept = copy(form), InferenceStatistics()
     if isinstance(form, WhiteningForm):
         mean = split_into_groups(x, form.groups).mean(-2, keepdim=True)
@@ -140,14 +140,14 @@ def _normalize_batches(
 
 
 def _compute_variance(form: GeneralForm, x: torch.Tensor) -> torch.Tensor:
-    """Return E_B v², without ε."""
+    """Compute E_B v² in the shape of the field's statistics, without ε."""
     assert form.suppression is not None
     v = x if form.summation is None else x - form.summation(x)
     return form.suppression(v.square())
 
 
 def _normalize_by_stored(form: Any, x: torch.Tensor, stored: InferenceStatistics) -> torch.Tensor:
-    """Return x̂ by stored statistics, and by the examples' own where none is stored."""
+    """Compute x̂ by stored statistics, or by the examples' own where none is stored."""
     if stored.matrix is not None:
         return merge_groups((split_into_groups(x, form.groups) - stored.mean) @ stored.matrix, x.shape)
     if stored.mean is None and stored.variance is None:
@@ -166,5 +166,5 @@ def _mixes_examples(field: Field, shape: Shape) -> bool:
 
 
 def _average_over_examples(statistic: torch.Tensor) -> torch.Tensor:
-    """Return the mean over mini-batches and examples, (schemes, networks, 1, …)."""
+    """Average a statistic over mini-batches and examples, to (schemes, networks, 1, …)."""
     return statistic.mean((2, 3)).unsqueeze(2)

@@ -43,13 +43,13 @@ class NetworkPass(NamedTuple):
 
     @property
     def moments(self) -> list[LayerMoments]:
-        """Mean and variance by hidden layer; empty without batch norm."""
+        """Mean and variance of each hidden layer's pre-activations; empty without batch norm."""
         return [layer.moments for layer in self.layers if layer.moments]
 
 
 @dataclass(frozen=True)
 class DenseNetworks:
-    """Networks of one architecture; training changes their arrays in place.
+    """Dense networks of one architecture in NumPy; training changes their arrays in place.
 
     Attributes:
         weights: (networks, in, out) of the hidden layers and of the classifier.
@@ -71,7 +71,7 @@ class DenseNetworks:
         return [*self.weights, *self.gains, *self.biases]
 
     def run(self, x: np.ndarray, frozen: Sequence[LayerMoments] = ()) -> NetworkPass:
-        """Run digits (…, networks or 1, digits, 64) through the networks.
+        """Run a forward pass of digits (…, networks or 1, digits, 64).
 
         Batch norm uses the mean and variance of these digits, or `frozen` ones by layer. Where σ² + ε = 0, x̂ = 0.
         """
@@ -91,7 +91,7 @@ class DenseNetworks:
         return NetworkPass(layers, x @ self.weights[-1] + self.biases[-1])
 
     def compute_gradients(self, forward: NetworkPass, labels: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Return the mean cross-entropy (networks,), and its gradients in the order of `parameters`.
+        """Compute the mean cross-entropy (networks,) and its gradients in the order of `parameters`.
 
         The forward pass used the statistics of its own digits. `labels`: (digits,) or (networks, digits).
         """
@@ -117,7 +117,7 @@ def initialize_networks(
     generators: Sequence[np.random.Generator], widths: Sequence[int], eps: float,
     activation: str = "relu", normalized: bool = True, scale: float = 1.0,
 ) -> DenseNetworks:  # fmt: skip
-    """Return one untrained network for each generator: weights N(0, scale²/fan-in), gains 1, biases 0."""
+    """Create one untrained network for each generator: weights N(0, scale²/fan-in), gains 1, biases 0."""
     sizes, count = list(zip((DIGIT_SIDE**2, *widths), (*widths, DIGIT_CLASSES), strict=True)), len(generators)
     weights = [scale * size[0] ** -0.5 * np.stack([rng.standard_normal(size) for rng in generators]) for size in sizes]
     gains = [np.ones((count, 1, width)) for width in widths if normalized]
@@ -125,7 +125,7 @@ def initialize_networks(
 
 
 def _average_digits(a: np.ndarray) -> np.ndarray:
-    """Return the means over the digits of (…, digits, units); a matrix product is four times as fast as `mean`."""
+    """Compute the means over the digits of (…, digits, units); a matrix product is four times as fast as `mean`."""
     return np.full((1, a.shape[-2]), 1 / a.shape[-2]) @ a
 
 

@@ -6,7 +6,7 @@ from normviz.train.setting import BETAS, GRADIENT_NOISE_FACTOR, MOMENTUM
 
 
 class Sgd:
-    """The optimizer p ← p - η g, with a learning rate η for each parameter tensor, which may vary along its axes."""
+    """SGD optimizer: p ← p - η g; the learning rate η of a parameter tensor may vary along its axes."""
 
     def __init__(self, parameters: list[torch.Tensor], rates: list[torch.Tensor]) -> None:
         self.parameters, self.rates = parameters, rates
@@ -17,12 +17,12 @@ class Sgd:
             p.addcmul_(rate, g, value=-1)
 
     def list_state_tensors(self) -> list[torch.Tensor]:
-        """Return the tensors, beside the parameters, that an update changes."""
+        """Return the tensors, besides the parameters, that an update changes: none."""
         return []
 
 
 class Momentum(Sgd):
-    """The optimizer m ← 0.9 m + g; p ← p - η m (Sutskever et al. 2013, as in torch.optim.SGD)."""
+    """SGD with momentum: m ← 0.9 m + g; p ← p - η m (Sutskever et al. 2013, as in torch.optim.SGD)."""
 
     def __init__(self, parameters: list[torch.Tensor], rates: list[torch.Tensor]) -> None:
         super().__init__(parameters, rates)
@@ -35,12 +35,12 @@ class Momentum(Sgd):
         super().__call__(self.velocity)
 
     def list_state_tensors(self) -> list[torch.Tensor]:
-        """Return m of every parameter."""
+        """Return the momentum m of every parameter."""
         return self.velocity
 
 
 class Adam(Sgd):
-    """The optimizer Adam (Kingma & Ba 2015), with an ε so small that re-scaling stays exact and 0/0 is avoided."""
+    """Adam optimizer (Kingma & Ba 2015), with an ε so small that re-scaling stays exact and 0/0 is avoided."""
 
     def __init__(
         self, parameters: list[torch.Tensor], rates: list[torch.Tensor], betas: tuple[float, float] = BETAS
@@ -74,7 +74,7 @@ class Adam(Sgd):
 
 
 def _find_unit_scale(p: torch.Tensor) -> torch.Tensor | float:
-    """Return the largest weight of every unit; 1 for a tensor with one number per unit.
+    """Return the largest absolute weight of every unit; 1 for a tensor with one number per unit.
 
     A re-scaled unit has an inversely scaled gradient, so the product compares with other units as before.
     """

@@ -16,7 +16,7 @@ PROBE_SIZE = 0.1
 
 
 class NetworkSpec(NamedTuple):
-    """One network of a stack.
+    """Specification of one network of a stack: the transformation of Table 1 it shows and its random disturbance.
 
     Attributes:
         transformation: the change of its weights or data; None for the original.
@@ -58,7 +58,7 @@ ORIGINAL, PROBE = 0, len(NETWORKS) - 1
 
 
 def find_network_index(transformation: Transformation | None, follows: bool = True) -> int:
-    """Return the index of a twin in `NETWORKS`; `follows` matters only for a change of the learning rate."""
+    """Return the index of a transformation's twin in `NETWORKS`; `follows`: with the learning rate adapted."""
     same_rate = transformation is None or transformation.weight_factor is None
     return NETWORKS.index(NetworkSpec(transformation, follows or same_rate))
 
@@ -78,7 +78,7 @@ def find_control_networks(
 
 
 class TrainingFailure(NamedTuple):
-    """The first step, counted from 1, and the tensor at which a network was no longer finite."""
+    """First step, counted from 1, and first tensor at which a network was no longer finite."""
 
     step: int
     tensor: str
@@ -86,7 +86,7 @@ class TrainingFailure(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TrainingProblem:
-    """A training before its first step; all networks start from the same seeded numbers.
+    """Data and initial weights of a training; all networks start from the same seeded numbers.
 
     Attributes:
         inputs: all digits, (digits, positions, fan-in).
@@ -110,7 +110,7 @@ class TrainingProblem:
 
 
 def make_problem(setting: Setting, networks: Sequence[int] = range(len(NETWORKS))) -> TrainingProblem:
-    """Return the problem of a setting, for the networks at these indices of `MEASURED_NETWORKS`; `NETWORKS` come first.
+    """Create the data and initial weights of a setting, for these networks of `MEASURED_NETWORKS`.
 
     The order, τ of the data, every layer and the classifier draw from random streams of their own,
     `default_rng([seed, k])`, so that more steps or another width do not change the other numbers. The disturbance of a
@@ -146,7 +146,7 @@ MAX_PICTURED = 4
 def make_changed_samples(
     setting: Setting, change: Transformation, count: int = MAX_PICTURED
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return pictures before and after a transformation, (count, height, width) each.
+    """Make pictures, or weights, before and after a transformation, (count, height, width) each.
 
     They show the first images of the first mini-batch, or the weights of some units of the first layer, with the unit
     that a change of one unit is about. A unit of a dense layer has one weight for every pixel.
@@ -167,7 +167,7 @@ def make_changed_samples(
 
 
 def compute_noise_levels(dtype: str) -> dict[str, float]:
-    """Return the relative standard deviation of every disturbance; "rounding" is about one rounding to the type."""
+    """Return the relative standard deviation of every disturbance; "rounding" is about one rounding of the type."""
     rounding = MACHINE_EPSILONS[dtype] / 4
     return {
         "rounding": rounding,
@@ -178,7 +178,7 @@ def compute_noise_levels(dtype: str) -> dict[str, float]:
 
 
 def _draw_disturbance(network: NetworkSpec, setting: Setting, stream: int, shape: Sequence[int]) -> np.ndarray | float:
-    """Return the random factors of a network's data or first weights."""
+    """Draw the random factors that disturb a network's data or initial weights."""
     if not network.disturbed:
         return 1.0
     rng = np.random.default_rng([setting.seed, stream, network.draw])
@@ -208,18 +208,18 @@ def _find_data_changes(setting: Setting, networks: Sequence[NetworkSpec], fan_in
 
 
 def draw_data_shift(setting: Setting) -> np.ndarray:
-    """Return τ of the data: a number for every pixel, for a convolution one for every input channel."""
+    """Draw the shift τ of the data: a number for every pixel, or for every input channel of a convolution."""
     count = DIGIT_SIDE**2 if setting.layer == "dense" else 1
     return setting.shift * np.random.default_rng([setting.seed, 1]).standard_normal(count)
 
 
 def _build_inputs(images: np.ndarray, setting: Setting) -> np.ndarray:
-    """Return the inputs of the first layer, (n, positions, fan-in), for pictures (n, side, side)."""
+    """Build the inputs of the first layer, (n, positions, fan-in), from pictures (n, side, side)."""
     return cut_patches(images, setting.kernel) if setting.layer == "conv" else images.reshape(len(images), 1, -1)
 
 
 def transform_weights(weight: np.ndarray, change: Transformation | None, delta: float, tau: np.ndarray) -> np.ndarray:
-    """Return W' for weights W (kh, kw, Cin, Cout): δW, or one unit's vector times δ, or every unit's vector plus τ."""
+    """Transform weights W (kh, kw, Cin, Cout): all times δ, or one unit's vector times δ, or every vector plus τ."""
     if change is None or change.on == "data":
         return weight
     if change.weight_factor is None:

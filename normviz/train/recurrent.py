@@ -55,7 +55,7 @@ class RecurrentPlan(NamedTuple):
 
 
 class Recurrent:
-    """Networks of all schemes × seeds, with a linear classifier on the last state.
+    """Recurrent networks of all schemes × seeds, with a linear classifier of the last state.
 
     Args:
         schemes: normalize a, or the matrix (W, U) of every unit's incoming weights.
@@ -93,7 +93,7 @@ class Recurrent:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """All learned tensors."""
+        """The learned tensors."""
         return [self.incoming, self.readout, self.gain, self.bias, self.offset]
 
     def iterate_states(
@@ -121,7 +121,7 @@ class Recurrent:
             yield state
 
     def _normalize_step(self, step: int, parts: Sequence[torch.Tensor], apply_norm: ApplyNorm) -> torch.Tensor:
-        """Return x̂ of the sum of the parts of a at a step; with "apart" the sum of each part's x̂."""
+        """Compute x̂ of the summed parts of the pre-activations at a step; with "apart" the sum of each part's x̂."""
         if self.norms_back:
             both = zip((self.norms, self.norms_back), parts, strict=False)
         else:
@@ -133,30 +133,30 @@ class Recurrent:
         return sum(found[1:], found[0])
 
     def normalize_inputs(self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__) -> torch.Tensor:
-        """Return γ b̂ + β of all steps of whole sequences, (schemes, networks, examples, steps, units)."""
+        """Compute the normalized input part of the pre-activations at all steps: γ x̂ + β of b = Wx."""
         gain = mask_gain(self.gain, self.schemes)
         b = (x.flatten(1, 3) @ self._normalize_weights()[1]).unflatten(2, (-1, x.shape[3], 1))
         return torch.addcmul(self.bias.unsqueeze(2), gain.unsqueeze(2), apply_norm(self.norms[0], b).squeeze(-2))
 
     def _normalize_weights(self) -> tuple[torch.Tensor, ...]:
-        """Return the normalized W and U."""
+        """Return the weights W and U, normalized by the schemes that act on weights."""
         used = self.on_weights(self.incoming[:, :, None, None])[:, :, 0, 0]
         return used.split([self.units, used.shape[2] - self.units], dim=2)
 
     @torch.no_grad()
     def collect_statistics(self, x: torch.Tensor) -> None:
-        """Store the statistics for inference of mini-batches (1, mini-batches, N, steps, inputs)."""
+        """Store the statistics for inference, computed from mini-batches (1, mini-batches, N, steps, inputs)."""
         for _ in self.iterate_states(x, self.still, NormLayer.collect_statistics):
             pass
 
     @torch.no_grad()
     def infer_logits(self, x: torch.Tensor) -> torch.Tensor:
-        """Return logits in inference at the end of sequences (N, steps, inputs) of one length."""
+        """Compute logits in inference at the end of sequences (N, steps, inputs) of one length."""
         *_, state = self.iterate_states(x[None, None], [len(x)] * x.shape[1], NormLayer.normalize_in_inference)
         return self.logits(state)
 
     def logits(self, states: torch.Tensor) -> torch.Tensor:
-        """Return logits (schemes, networks, examples, classes).
+        """Compute logits (schemes, networks, examples, classes) from states.
 
         `states`: (schemes, networks, mini-batches, N, units).
         """
@@ -164,7 +164,7 @@ class Recurrent:
 
 
 def measure_state_gradients(network: Recurrent, x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return ‖∂l/∂h_t‖ over all examples and units, (steps, schemes, networks), for the loss at the end of sequences.
+    """Measure ‖∂l/∂h_t‖ of the final loss at every step, (steps, schemes, networks), over examples and units.
 
     Args:
         network: a network that reads all sequences of a mini-batch at every step.
@@ -178,7 +178,7 @@ def measure_state_gradients(network: Recurrent, x: torch.Tensor, labels: torch.T
 
 
 def pool_statistics(norms: Sequence[NormLayer]) -> NormLayer:
-    """Return one layer for all steps, with the statistics of inference pooled over the layers of the steps.
+    """Return one layer for all steps whose statistics for inference are pooled over the layers of the steps.
 
     The pooled mean is the mean of E[μ] over steps; the pooled variance is the mean of E[σ²] plus the variance of E[μ]
     between steps. For whitening the matrices are averaged.
@@ -211,7 +211,7 @@ def select_last_states(states: Sequence[torch.Tensor], read_counts: Sequence[int
 
 
 def convert_to_sequences(pictures: torch.Tensor, inputs: int, waits: Sequence[int], steps: int) -> torch.Tensor:
-    """Return pictures (…, N, pixels) in 0..1 as sequences (…, N, steps, inputs) in −1..1, row by row.
+    """Convert pictures (…, N, pixels) in 0..1 to sequences (…, N, steps, inputs) in −1..1, row by row.
 
     `waits`: the number of leading steps without ink, −1, of each of the N sequences.
     """
@@ -224,7 +224,7 @@ def convert_to_sequences(pictures: torch.Tensor, inputs: int, waits: Sequence[in
 
 
 def make_unequal_batch(batch: int, max_wait: int, steps: int) -> tuple[list[int], list[int]]:
-    """Return the lengths of a mini-batch whose sequences wait 0 to `max_wait` steps, each wait equally often.
+    """Return the lengths of a mini-batch's sequences, which wait 0 to `max_wait` steps, each wait equally often.
 
     `steps`: of a sequence without its wait.
 

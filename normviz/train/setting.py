@@ -30,7 +30,7 @@ times the largest weight of its unit: a gradient of rounding alone would move it
 
 @dataclass(frozen=True)
 class Setting:
-    """The networks of a training, their change and their optimizer. Raises InvalidInput for values out of bounds.
+    """Setting of a Table 1 training: networks, transformation size and optimizer. Raises InvalidInput if out of bounds.
 
     A convolution has filters of 3 × 3, and of 2 × 2 from four layers on. Momentum is 0.9, Adam's β are 0.9 and 0.999,
     and its ε is tiny. The default learning rate depends on the optimizer, the default width on the layer.
@@ -73,7 +73,7 @@ class Setting:
 
     @property
     def storage(self) -> str:
-        """The type of all tensors but the input and output of the first layer's normalization."""
+        """The type of all tensors except the input and output of the first layer's normalization."""
         return "float32" if self.dtype in HALF_DTYPES else self.dtype
 
     @property

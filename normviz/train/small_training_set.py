@@ -12,13 +12,13 @@ from normviz.train.norm import NormLayer
 
 
 def draw_digits(seeds: Sequence[int], total: int, count: int) -> torch.Tensor:
-    """Return the indices of `count` of `total` training digits for the network of each seed, (seeds, count)."""
+    """Draw `count` of `total` training digits for the network of each seed: indices (seeds, count)."""
     drawn = [np.random.default_rng([seed, 3]).choice(total, count, replace=False) for seed in seeds]
     return torch.from_numpy(np.stack(drawn))
 
 
 class SmallTrainingSet:
-    """The training digits of each network, drawn by its seed, and the test digits of all networks.
+    """Training digits of each network, drawn by its seed, and test digits of all networks.
 
     Args:
         seeds: of the networks.
@@ -39,14 +39,14 @@ class SmallTrainingSet:
         self.unseen, self.answers = unseen[None].to(device), answers.to(device)
 
     def batches(self, steps: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """Yield mini-batches (networks, batch, pixels) with their classes (networks, batch), one a step."""
+        """Yield for every step mini-batches (networks, batch, pixels) with their classes (networks, batch)."""
         network = torch.arange(len(self.seeds))[:, None]
         for chosen in shuffle_mini_batches(self.seeds, self.x.shape[1], steps, self.batch):
             yield self.x[network, chosen], self.labels[network, chosen]
 
     @torch.no_grad()
     def measure_errors(self, network: Dense, transform: OutputTransform = return_unchanged) -> dict[str, torch.Tensor]:
-        """Return the shares of wrong answers in inference, (schemes, networks).
+        """Measure the error rates (schemes, networks) in inference, on the training and the test digits.
 
         Args:
             network: networks of these seeds.
@@ -69,7 +69,7 @@ class SmallTrainingSet:
 
 
 def _relabel(labels: torch.Tensor, seeds: Sequence[int], share: float) -> torch.Tensor:
-    """Return labels (networks, digits) with a share replaced by random ones, drawn by the seed of each network."""
+    """Replace a share of the labels (networks, digits) by random ones, drawn by the seed of each network."""
     made = labels.clone()
     for row, seed in zip(made, seeds, strict=True):
         rng = np.random.default_rng([seed, 5])

@@ -15,14 +15,7 @@ import torch
 from normviz.core.fields import Shape
 from normviz.core.registry import Scheme
 from normviz.data.digits import DIGIT_CLASSES
-from normviz.train.gradient import (
-    FORMS,
-    GeneralForm,
-    PointwiseForm,
-    SpectralForm,
-    WhiteningForm,
-    initialize_linear_algebra,
-)
+from normviz.train.gradient import FORMS, TrainingForm, initialize_linear_algebra
 from normviz.train.optimizers import OPTIMIZERS
 from normviz.train.setting import INITIAL_BIAS, Setting
 
@@ -35,12 +28,12 @@ TensorWatcher = Callable[[str, torch.Tensor], object]
 
 
 def _ignore_tensor(name: str, tensor: torch.Tensor) -> None:
-    """Ignore a tensor: watch nothing."""
+    """Ignore a tensor: the default for a function that watches intermediate tensors."""
 
 
 @dataclass
 class StackData:
-    """The mini-batches of every network on the device; the attributes are those of `TrainingProblem`."""
+    """Mini-batches of every network on the device; the attributes are those of `TrainingProblem`."""
 
     inputs: torch.Tensor
     labels: torch.Tensor
@@ -58,7 +51,7 @@ class StackData:
 
 
 class StackNormalizer:
-    """The schemes of a stack on one tensor (schemes, networks, N, H, W, C); equal schemes are computed together.
+    """Normalizer of one layer's tensor (schemes, networks, N, H, W, C); equal schemes are computed together.
 
     Both passes overwrite their tensor. Input and output are rounded to `dtype`; statistics are summed in the tensor's
     own type, as PyTorch's kernels sum statistics of half precision in float32.
@@ -79,11 +72,11 @@ class StackNormalizer:
             self.parts.append((_index_positions(same, like.device), _make_form(schemes[same[0]], shape, eps, like)))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return x̂ of every scheme."""
+        """Compute x̂ of every scheme."""
         return self._apply_forms(x, "forward")
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """Return ∂l/∂x for g = ∂l/∂x̂."""
+        """Compute ∂l/∂x from g = ∂l/∂x̂."""
         return self._apply_forms(g, "backward")
 
     def _apply_forms(self, x: torch.Tensor, direction: str) -> torch.Tensor:
@@ -100,7 +93,7 @@ class StackNormalizer:
 
 
 def _index_positions(positions: list[int], device: torch.device) -> slice | torch.Tensor:
-    """Return positions as an index: a slice, which copies nothing, if they are adjacent, otherwise a tensor.
+    """Convert positions to an index: a slice, which copies nothing, if they are adjacent, otherwise a tensor.
 
     The tensor is moved to the device once here, not at every step.
     """
@@ -108,9 +101,7 @@ def _index_positions(positions: list[int], device: torch.device) -> slice | torc
     return whole if len(positions) == whole.stop - whole.start else torch.tensor(sorted(positions), device=device)
 
 
-def _make_form(
-    scheme: Scheme | None, shape: Shape, eps: float, like: torch.Tensor
-) -> GeneralForm | PointwiseForm | SpectralForm | WhiteningForm | None:
+def _make_form(scheme: Scheme | None, shape: Shape, eps: float, like: torch.Tensor) -> TrainingForm | None:
     if scheme is None or not scheme.has_effect:
         return None
     if scheme.kind.decomposes:
@@ -119,7 +110,7 @@ def _make_form(
 
 
 class NetworkStack:
-    """The networks of all schemes: `depth` normalized layers and a linear classifier.
+    """Networks of all schemes, trained together: `depth` normalized layers and a linear classifier.
 
     A layer computes a = Wx on patches of x, its normalized â, and ReLU(γâ + β), the next layer's x.
 
@@ -158,13 +149,13 @@ class NetworkStack:
         self.optimizer = OPTIMIZERS[setting.optimizer](self.parameters, self.rates)
 
     def step(self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher = _ignore_tensor) -> torch.Tensor:
-        """Train on one mini-batch of `StackData`; return the losses before the update, (schemes, networks)."""
+        """Train on one mini-batch; return the losses before the update, (schemes, networks)."""
         return run_to_completion(self.step_by_layer(inputs, labels, watch))
 
     def step_by_layer(
         self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher = _ignore_tensor
     ) -> ResumableWork[torch.Tensor]:
-        """Take a step as `step` does, and yield after every layer; a step abandoned before its end changes nothing."""
+        """Train on one mini-batch as `step` does, and yield after every layer, where the caller may stop."""
         loss, gradients = yield from self._compute_gradients(inputs, labels, watch)
         self.optimizer(gradients)
         return loss
@@ -172,7 +163,7 @@ class NetworkStack:
     def _compute_gradients(
         self, inputs: torch.Tensor, labels: torch.Tensor, watch: TensorWatcher
     ) -> ResumableWork[tuple[torch.Tensor, list[torch.Tensor]]]:
-        """Return the mean cross-entropy of every network, (schemes, networks), and its gradient for every parameter.
+        """Compute the mean cross-entropy of every network, (schemes, networks), and its gradients.
 
         The backward pass frees the tensors of each layer, as patches are half of the memory.
         """
@@ -229,7 +220,7 @@ class NetworkStack:
 
     @staticmethod
     def waits_for_device(scheme: Scheme) -> bool:
-        """Return True if a step of this scheme waits for the device: torch checks its decompositions on the host."""
+        """Return True if a step of this scheme waits for the device, since torch checks decompositions on the host."""
         return scheme.kind.decomposes
 
     def list_state_tensors(self) -> list[torch.Tensor]:
@@ -242,7 +233,7 @@ class NetworkStack:
 
 
 def run_to_completion(pieces: ResumableWork[Value]) -> Value:
-    """Run resumable work to its end and return its value."""
+    """Run a generator to its end and return its value."""
     while True:
         try:
             next(pieces)
@@ -251,7 +242,7 @@ def run_to_completion(pieces: ResumableWork[Value]) -> Value:
 
 
 def _multiply_each_scheme(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Return x @ y, without a copy for every scheme of an x that all schemes share."""
+    """Compute x @ y, without a copy for every scheme of an x that all schemes share."""
     if x.ndim == y.ndim:
         return x @ y
     out = y.new_empty(*y.shape[:2], x.shape[-2], y.shape[-1])
@@ -261,7 +252,7 @@ def _multiply_each_scheme(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def _extract_patches(h: torch.Tensor, k: int) -> torch.Tensor:
-    """Return the inputs of a k × k filter without padding at every position: (…, N, H, W, C) -> (…, N·H'·W', k·k·C)."""
+    """Extract the inputs of a k × k filter at every position: (…, N, H, W, C) -> (…, N·H'·W', k·k·C)."""
     height, width = h.shape[-3] - k + 1, h.shape[-2] - k + 1
     if k == 1:
         return h.flatten(2, 4)
@@ -270,7 +261,7 @@ def _extract_patches(h: torch.Tensor, k: int) -> torch.Tensor:
 
 
 def _sum_patches(g: torch.Tensor, shape: torch.Size, k: int) -> torch.Tensor:
-    """Apply the transpose of `_extract_patches`: sum, for every element, over its copies."""
+    """Compute the transpose of `_extract_patches`: sum, for every element, over its copies in the patches g."""
     if k == 1:
         return g.view(shape)
     out = g.new_zeros(shape)

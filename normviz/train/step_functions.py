@@ -16,7 +16,7 @@ _CAPTURING = Lock()
 
 
 def make_eager_step(stack: NetworkStack, data: StackData, losses: torch.Tensor) -> StepFunction:
-    """Return a function that takes a step directly; its losses go into `losses`, (steps, schemes, networks)."""
+    """Return a function that trains one step directly and stores its losses in `losses`, (steps, schemes, networks)."""
 
     def advance(step: int) -> tuple[()]:
         losses[step] = stack.step(*data(step))
@@ -26,7 +26,7 @@ def make_eager_step(stack: NetworkStack, data: StackData, losses: torch.Tensor) 
 
 
 def make_layerwise_step(stack: NetworkStack, data: StackData, losses: torch.Tensor) -> StepFunction:
-    """Return a function that takes a step layer by layer, for networks whose step takes long."""
+    """Return a function that trains one step layer by layer, for networks whose step takes long."""
 
     def advance(step: int) -> Iterator[None]:
         losses[step] = yield from stack.step_by_layer(*data(step))
@@ -37,7 +37,7 @@ def make_layerwise_step(stack: NetworkStack, data: StackData, losses: torch.Tens
 def make_counted_step(
     stack: NetworkStack, data: StackData, losses: torch.Tensor
 ) -> tuple[Callable[[], None], torch.Tensor]:
-    """Return a step that never waits for the device, and its counter of steps there, a tensor of shape (1,)."""
+    """Return a step that never waits for the device, and its step counter there, a tensor of shape (1,)."""
     counter = torch.zeros(1, dtype=torch.long, device=losses.device)
 
     def step() -> None:
@@ -48,7 +48,7 @@ def make_counted_step(
 
 
 def make_graph_step(stack: NetworkStack, data: StackData, losses: torch.Tensor) -> StepFunction:
-    """Return a function that replays a step captured once as a CUDA graph."""
+    """Return a function that replays one training step, captured once as a CUDA graph."""
     step, counter = make_counted_step(stack, data, losses)
     state = [*stack.list_state_tensors(), counter]
     before = [tensor.clone() for tensor in state]
@@ -75,7 +75,7 @@ def make_graph_step(stack: NetworkStack, data: StackData, losses: torch.Tensor) 
 
 
 def _capture_step(capturing: AbstractContextManager[object], step: Callable[[], None]) -> None:
-    """Run a step inside a capture, and raise the error of the step rather than that of the broken capture."""
+    """Capture a step as a CUDA graph; raise the error of the step itself if it fails."""
     raised: Exception | None = None
     try:
         with capturing:
@@ -91,5 +91,5 @@ def _capture_step(capturing: AbstractContextManager[object], step: Callable[[], 
 
 
 def replay_graph(captured: torch.cuda.CUDAGraph, step: Callable[[], None], number: int) -> None:
-    """Run a captured step; the reference to `step` keeps the tensors alive whose addresses the graph has recorded."""
+    """Replay a captured step; the reference to `step` keeps alive the tensors that the graph uses."""
     captured.replay()

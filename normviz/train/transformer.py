@@ -28,7 +28,7 @@ EXAMPLES_PER_PASS = 64
 
 
 class NormPlace:
-    """A position of normalization: γ x̂ + β in the networks that normalize there, and x in the others."""
+    """Place of normalization: γ x̂ + β in the networks that normalize there, the unchanged x in the others."""
 
     def __init__(
         self, name: str, placements: Sequence[str], scheme: Scheme, shape: tuple[int, ...], eps: float,
@@ -69,7 +69,7 @@ class TransformerPlan(NamedTuple):
 
 
 class Transformer:
-    """Networks of all placements × seeds.
+    """Transformers of all placements of normalization × seeds.
 
     Args:
         placements: keys of `NORM_POSITIONS`, one for each position of the first axis.
@@ -111,14 +111,14 @@ class Transformer:
 
     @property
     def parameters(self) -> list[torch.Tensor]:
-        """All learned tensors."""
+        """The learned tensors."""
         places = [*(place for each in self.places for place in each.values()), self.end]
         normalized = [tensor for place in places if place.used for tensor in (place.gain, place.bias)]
         weights = [weight for branch in self.branches for weight in branch]
         return [self.embedding, self.positions, self.readout, self.offset, *weights, *normalized]
 
     def iterate_streams(self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__) -> Iterator[torch.Tensor]:
-        """Yield the stream (placements, networks, N, tokens, 1, channels), before all branches and after each of them.
+        """Yield the residual stream (placements, networks, N, tokens, 1, channels) before and after each branch.
 
         Args:
             x: pictures (networks or 1, N, rows, pixels).
@@ -134,29 +134,29 @@ class Transformer:
             yield stream
 
     def logits(self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__) -> torch.Tensor:
-        """Return logits (placements, networks, N, classes) of pictures (networks or 1, N, rows, pixels)."""
+        """Compute logits (placements, networks, N, classes) of pictures (networks or 1, N, rows, pixels)."""
         *_, stream = self.iterate_streams(x, apply_norm)
         return self.end(stream, apply_norm).mean((3, 4)) @ self.readout + self.offset
 
     @torch.no_grad()
     def collect_statistics(self, x: torch.Tensor) -> None:
-        """Store the statistics for inference of joined mini-batches, (1, N, rows, pixels)."""
+        """Store the statistics for inference, computed from joined mini-batches (1, N, rows, pixels)."""
         self.logits(x, NormLayer.collect_statistics)
 
     @torch.no_grad()
     def infer_logits(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the logits in inference, computed for some examples at a time to save memory."""
+        """Compute the logits in inference, for some examples at a time to save memory."""
         return torch.cat(
             [self.logits(part, NormLayer.normalize_in_inference) for part in x.split(EXAMPLES_PER_PASS, dim=1)], dim=2
         )
 
     @torch.no_grad()
     def measure_mean_squares(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the mean squares of the stream before and after every branch, (1 + branches, placements, networks)."""
+        """Measure the mean squares of the residual stream, (1 + branches, placements, networks)."""
         return torch.stack([stream.square().mean((2, 3, 4, 5)) for stream in self.iterate_streams(x)])
 
     def measure_gradient_norms(self, x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Return ‖∂l/∂W‖ of every branch's last matrix, (branches, placements, networks)."""
+        """Measure ‖∂l/∂W‖ of every branch's last matrix, (branches, placements, networks)."""
         last = [branch[1].requires_grad_() for branch in self.branches]
         found = torch.autograd.grad(cross_entropy(self.logits(x), labels).sum(), last)
         return torch.stack([torch.linalg.vector_norm(each.double(), dim=(-2, -1)) for each in found])
@@ -175,12 +175,12 @@ class Transformer:
 
 
 def _draw_units(first: Callable[..., torch.Tensor], width: int) -> list[torch.Tensor]:
-    """Return the weights into ReLU units and out of them, of scales that preserve the mean square."""
+    """Draw the weights into and out of ReLU units, of scales that preserve the mean square."""
     return [first(width, 2 * width, 2.0), first(2 * width, width)]
 
 
 def load_token_pictures(name: str) -> tuple[torch.device, Digits]:
-    """Return the device of a name and the digits on it, as pictures (digits, rows, pixels) in −1..1."""
+    """Load digits onto the device of this name as pictures (digits, rows, pixels) in −1..1; return both."""
     device = open_float32_device(name)
     parts = split_digits(device)
     return device, Digits(*((2 * x.unflatten(-1, (DIGIT_SIDE, DIGIT_SIDE)) - 1, labels) for x, labels in parts))

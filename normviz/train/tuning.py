@@ -19,7 +19,7 @@ ApplyBatchNorm = Callable[[BatchNorm, torch.Tensor], torch.Tensor]
 
 @dataclass
 class TuningTask:
-    """The digits of a task, for training, for the choice of a learning rate, and for the test.
+    """Digits of a task, for training, for the choice of a learning rate, and for the test.
 
     Attributes:
         x: training pictures, (networks, digits, pixels).
@@ -34,7 +34,7 @@ class TuningTask:
     test: tuple[torch.Tensor, torch.Tensor]
 
     def batches(self, seeds: Sequence[int], steps: int, batch: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """Yield mini-batches (networks, batch, pixels) with their classes (networks, batch), one a step."""
+        """Yield for every step mini-batches (networks, batch, pixels) with their classes (networks, batch)."""
         network = torch.arange(len(seeds), device=self.x.device)[:, None]
         for chosen in shuffle_mini_batches(seeds, self.x.shape[1], steps, batch).to(self.x.device):
             yield self.x[network, chosen], self.labels[network, chosen]
@@ -50,7 +50,7 @@ PICTURE_TRANSFORMS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 
 
 def make_tasks(name: str, seeds: Sequence[int], examples: int, device: torch.device) -> tuple[TuningTask, TuningTask]:
-    """Return the first task, and the second of this name with few examples for each network, drawn by its seed.
+    """Create the first task and the second one of this name, with few examples drawn by each network's seed.
 
     Args:
         name: a key of `PICTURE_TRANSFORMS`. The classes of "digits" are 0 to 4 in the first task, 5 to 9 in the second.
@@ -75,7 +75,7 @@ def make_tasks(name: str, seeds: Sequence[int], examples: int, device: torch.dev
 
 
 class TunedNetworks:
-    """Networks of several ways to tune × seeds: layers ReLU(γ â + β) of a = Wx, and a linear classifier of each task.
+    """Pretrained networks of several ways of fine-tuning × seeds, with a classifier for each task.
 
     Args:
         seeds: of the first weights, N(0, 2/fan-in), one network each.
@@ -126,7 +126,7 @@ class TunedNetworks:
     def measure_error(
         self, unseen: tuple[torch.Tensor, torch.Tensor], new: bool, momentum_index: int = 0
     ) -> torch.Tensor:
-        """Return the share of wrong answers in evaluation mode, (ways, networks).
+        """Measure the error rates in evaluation mode, (ways, networks).
 
         Args:
             unseen: pictures (1, digits, pixels) and their classes (digits,).
@@ -139,7 +139,7 @@ class TunedNetworks:
         )
 
     def logits(self, x: torch.Tensor, apply_norm: ApplyBatchNorm, new: bool) -> torch.Tensor:
-        """Return logits (ways, networks, N, classes) of pictures (networks or 1, N, pixels), by one classifier."""
+        """Compute logits (ways, networks, N, classes) of pictures (networks or 1, N, pixels), by one classifier."""
         for w, norm, gain, bias in zip(self.weights, self.norms, self.gains, self.biases, strict=True):
             x = torch.relu(gain * apply_norm(norm, x @ w) + bias)
         w, offset = self.new if new else self.old
@@ -147,7 +147,7 @@ class TunedNetworks:
 
 
 def measure_mean_drift(after: TunedNetworks, before: TunedNetworks, momentum_index: int = 0) -> torch.Tensor:
-    """Return the drift of the running means of a momentum, (ways, networks).
+    """Measure how far the running means of a momentum have drifted, (ways, networks).
 
     It is the root mean square over all units, in running standard deviations before.
     """
@@ -160,7 +160,7 @@ def measure_mean_drift(after: TunedNetworks, before: TunedNetworks, momentum_ind
 
 @torch.no_grad()
 def measure_parameter_changes(after: TunedNetworks, before: TunedNetworks) -> dict[str, torch.Tensor]:
-    """Return the maximal change of the parameters of every name, (ways, networks)."""
+    """Measure the maximal change of the parameters of every name, (ways, networks)."""
     return {
         name: torch.stack(
             [(a - b).flatten(2).abs().amax(-1) for a, b in zip(some, before.parameter_groups[name], strict=True)]

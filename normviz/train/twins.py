@@ -19,7 +19,7 @@ from normviz.train.step_functions import StepFunction, make_eager_step, make_gra
 
 
 class TrainingResult(NamedTuple):
-    """The losses of every step, (steps, schemes, networks), and the device in words."""
+    """Losses of every step, (steps, schemes, networks), and the device in words."""
 
     losses: np.ndarray
     device: str
@@ -29,7 +29,7 @@ class TrainingResult(NamedTuple):
 def train_stepwise(
     schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int] = range(len(NETWORKS))
 ) -> Iterator[torch.Tensor]:
-    """Train the networks at these indices of `NETWORKS`, for all schemes, as one stack in blocks.
+    """Train the networks at these indices of `NETWORKS`, for all schemes, as one stack; yield step by step.
 
     Yields the losses so far, (steps so far, schemes, networks), on the device, after every step and at points within
     one where it may be abandoned. Raises InvalidInput if a field does not fit the layers, or the device is missing.
@@ -57,14 +57,14 @@ def train_stepwise(
 def _is_one_block(
     schemes: Sequence[Scheme], networks: int, setting: Setting, device: torch.device, budget: cost.TrainingBudget
 ) -> bool:
-    """Return True if the whole stack is one block: on a GPU, if it fits the budget."""
+    """Return True if the whole stack is trained as one block: on a GPU, if it fits the budget."""
     return device.type != "cpu" and cost.fits_one_block(setting, len(schemes), networks, budget)
 
 
 def _choose_step_function(
     schemes: Sequence[Scheme], setting: Setting, device: torch.device, as_one: bool, budget: cost.TrainingBudget
 ) -> Callable[[NetworkStack, StackData, torch.Tensor], StepFunction]:
-    """Return the function that takes a block's steps; only a single block is a graph, whose tensors stay in memory."""
+    """Choose how a block takes its steps; only a single block becomes a CUDA graph, whose tensors stay in memory."""
     if device.type == "cuda" and as_one and not NetworkStack.waits_for_device(schemes[0]):
         return make_graph_step
     return make_layerwise_step if cost.is_large(setting, budget) else make_eager_step
@@ -81,7 +81,7 @@ def train_twins(
 def _split_into_blocks(
     schemes: Sequence[Scheme], networks: int, setting: Setting, as_one: bool, budget: cost.TrainingBudget
 ) -> Iterator[tuple[slice, slice]]:
-    """Yield the blocks of the stack, (schemes, networks), each of at most `cost.find_block_size` networks.
+    """Split the stack into blocks (schemes, networks), each of at most `cost.find_block_size` networks.
 
     With `as_one` the stack is a single block, but schemes that wait for a GPU get blocks of their own.
     """
@@ -141,7 +141,7 @@ def prepare_stack(
 
 
 class PreparedProblem(NamedTuple):
-    """A problem on a device; selections of its networks share the digits and their order."""
+    """Training problem on a device; selections of its networks share the digits and their order."""
 
     data: StackData
     weights: list[torch.Tensor]
@@ -150,7 +150,7 @@ class PreparedProblem(NamedTuple):
 
     @classmethod
     def of(cls, problem: TrainingProblem, device: torch.device, dtype: torch.dtype) -> "PreparedProblem":
-        """Return a problem moved to a device."""
+        """Move a training problem to a device."""
 
         def real(array: np.ndarray) -> torch.Tensor:
             return torch.tensor(array, dtype=dtype, device=device)
@@ -161,11 +161,11 @@ class PreparedProblem(NamedTuple):
         return cls(data, weights, rates, real(problem.classifier))
 
     def select_networks(self, networks: slice) -> "PreparedProblem":
-        """Return this problem for some of the networks."""
+        """Return the problem for some of the networks."""
         data = replace(self.data, factor=self.data.factor[networks], shift=self.data.shift[networks])
         weights, rates = ([tensor[networks] for tensor in tensors] for tensors in (self.weights, self.rates))
         return PreparedProblem(data, weights, rates, self.classifier)
 
     def build_stack(self, schemes: Sequence[Scheme], setting: Setting) -> tuple[StackData, NetworkStack]:
-        """Return the mini-batches, and the untrained networks of these schemes."""
+        """Build the mini-batches, and the untrained networks of these schemes."""
         return self.data, NetworkStack(schemes, setting, self.weights, self.rates, self.classifier)

@@ -20,7 +20,7 @@ SINGLE_CUBE_HEIGHT = "27rem"
 
 
 def make_axis_titles(bound: BoundScheme, layout: Layout, colours: Theme) -> tuple[list[str], list[str]]:
-    """Return the titles of x, y and z and their colours: averaged axes have the field's colour."""
+    """Make the titles of x, y and z and their colours: averaged axes have the field's colour."""
     along = layout.dimensions[:3]
     hues = [colours.field if bound.is_averaged(axes) else colours.muted for axes in along]
     return [bound.format_axis_title(axes) for axes in along], hues
@@ -30,7 +30,7 @@ def show_cubes(
     schemes: Sequence[Scheme], x: np.ndarray, xhats: Sequence[np.ndarray], view: View, camera: Param, theme: str,
     colouring: tuple[np.ndarray, dict] | None = None,
 ) -> None:  # fmt: skip
-    """Show cubes in a row, in one scene, as the element `cubes`; each highlights its field of the locked element.
+    """Show cubes in a row, in one scene; each highlights the elements that share statistics with the chosen one.
 
     `camera`: the page's own; `colouring`: levels and legend of all copies together, as for `cube.draw_cube`, by
     default plain.

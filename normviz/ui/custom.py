@@ -7,7 +7,7 @@ import streamlit as st
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Rule, find_divisors
-from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.registry import CUSTOM_SCHEME, SCHEMES, Scheme
 from normviz.core.settings import Choice, CustomValue, Switch, find_closest
 from normviz.ui.link import PERSIST_STATE, Param, View, create_params, make_choice_fitter
 from normviz.ui.scheme_picker import format_scheme_choice
@@ -18,10 +18,9 @@ MAX_RADIUS = 16
 LengthsFunction = Callable[[View], dict[str, int]]
 """Function from a view to the lengths of the axes n, h, w and c."""
 
-_CUSTOM = SCHEMES["custom"]
 DEFAULT_RULES = {
     f"{side}_{size}": (size, str(rule))
-    for side, field in zip("ab", _CUSTOM.fields, strict=True)
+    for side, field in zip("ab", CUSTOM_SCHEME.fields, strict=True)
     for size, rule in zip(SIZE_NAMES, field.rules, strict=True)
 }
 """Keys of the custom scheme's rules, with axis and default: a_n … a_c for the mean, b_n … b_c for the divisor."""
@@ -33,7 +32,7 @@ CUSTOM_KEYS = (*DEFAULT_RULES, "centre", "divide", "apart", "front")
 
 
 def create_custom_params(get_lengths: LengthsFunction, prefix: str = "") -> tuple[Param, ...]:
-    """Return the values of a custom scheme, with this prefix of their keys in the session."""
+    """Create the page values of a custom scheme, with this prefix of their keys in the session."""
     rules = {
         key: CustomValue(
             rule, _make_rule_fitter(size, get_lengths), label=_write_axis_label(key[0], size), shown=format_rule
@@ -45,18 +44,18 @@ def create_custom_params(get_lengths: LengthsFunction, prefix: str = "") -> tupl
 
 
 def build_custom_scheme(view: View) -> Scheme:
-    """Return the scheme with the view's rules."""
+    """Build the custom scheme from the rules in the page's values."""
     a, b = (Field(tuple(Rule.parse(view[f"{side}_{size}"]) for size in SIZE_NAMES)) for side in "ab")
     divisor = b if view["apart"] and view["centre"] else a
-    made = _CUSTOM.with_fields(a if view["centre"] else None, divisor if view["divide"] else None)
+    made = CUSTOM_SCHEME.with_fields(a if view["centre"] else None, divisor if view["divide"] else None)
     return made.with_weight_scheme(None if view["front"] == "none" else view["front"])
 
 
 def make_custom_link(scheme: Scheme) -> dict[str, str]:
-    """Return the link parameters of a custom scheme besides its name: its rules and its weight scheme."""
+    """Return the link parameters of a custom scheme besides its key: its rules and its weight scheme."""
     a, b = scheme.summation, scheme.suppression
     switches = {"centre": a is not None, "divide": b is not None, "apart": None not in (a, b) and a != b}
-    rules = {"a": a or b or _CUSTOM.summation, "b": b or a or _CUSTOM.suppression}
+    rules = {"a": a or b or CUSTOM_SCHEME.summation, "b": b or a or CUSTOM_SCHEME.suppression}
     return {
         **{key: str(int(on)) for key, on in switches.items()},
         **{
@@ -70,7 +69,7 @@ def make_custom_link(scheme: Scheme) -> dict[str, str]:
 
 
 def draw_custom_controls(view: View, get_lengths: LengthsFunction, prefix: str = "", has_weights: bool = True) -> None:
-    """Draw a rule per axis for the mean and, if needed, for the divisor, and the weight scheme (if `has_weights`)."""
+    """Draw the controls of a custom scheme: a rule per axis for mean and divisor, and the weight scheme."""
     if st.toggle("Subtract a mean", key=f"{prefix}centre", **PERSIST_STATE):
         _draw_rule_menus(get_lengths(view), prefix, "a")
     if st.toggle("Divide by the root mean square", key=f"{prefix}divide", **PERSIST_STATE):
@@ -89,13 +88,13 @@ def draw_custom_controls(view: View, get_lengths: LengthsFunction, prefix: str =
 
 
 def list_rules(n: int) -> list[str]:
-    """Return all distinct rules on an axis of length n, as text."""
+    """List all distinct rules on an axis of length n, as text."""
     groups = [f"groups({g})" for g in find_divisors(n) if 1 < g < n]
     return ["own", "full", *groups, *(f"window({r})" for r in range(1, min(n - 1, MAX_RADIUS) + 1))]
 
 
 def format_rule(text: str) -> str:
-    """Return the words for a rule: all, own, 2 groups, radius 1."""
+    """Format a rule for a control: all, own, 2 groups, radius 1."""
     rule = Rule.parse(text)
     return {"full": "all", "groups": f"{rule.parameter} groups", "window": f"radius {rule.parameter}"}.get(
         rule.kind, rule.kind
@@ -103,7 +102,7 @@ def format_rule(text: str) -> str:
 
 
 def _write_front_label(key: str) -> str:
-    """Return a weight scheme's label with its formula: "Weight – ÷ ‖w‖"."""
+    """Write a weight scheme's label with its formula: "Weight – ÷ ‖w‖"."""
     return WEIGHT_SCHEME_LABELS[key] if key == "none" else format_scheme_choice(key)
 
 

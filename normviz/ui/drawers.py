@@ -7,7 +7,7 @@ import streamlit as st
 
 
 def draw_drawer(make: Callable[..., Any], label: str, key: str, **widget_options: Any) -> Any:
-    """Draw an expander or a popover, whose `open` says whether to draw its content.
+    """Draw an expander or a popover; its `open` says whether its content should be drawn.
 
     Once it is drawn, only the browser opens and closes it: a run that began before the reader closed it must not open
     it again. So its label must not change, since Streamlit takes another label for another element.
@@ -28,10 +28,10 @@ def draw_drawer(make: Callable[..., Any], label: str, key: str, **widget_options
 
 
 def open_drawer(key: str) -> None:
-    """Open a drawer that this run has not drawn yet; `key`: of the element."""
+    """Open an expander or popover that this run has not drawn yet; `key`: of the element."""
     st.session_state.update({key: True, get_open_key(key): True})
 
 
 def get_open_key(key: str) -> str:
-    """Return the session key that holds whether a drawer is open."""
+    """Return the session key that holds whether an expander or popover is open."""
     return f"{key} is open"

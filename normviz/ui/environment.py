@@ -7,7 +7,7 @@ from normviz.ui.security import is_metrics_open, read_frame_ancestors
 
 
 def check_environment(environment: Mapping[str, str]) -> None:
-    """Check every variable that the server reads.
+    """Check every environment variable that the server reads. Raises InvalidInput.
 
     Raises:
         InvalidInput: a variable has an invalid value.

@@ -24,7 +24,7 @@ def get_script_path(page: str) -> str:
 
 
 def draw_page_link(address: str, label: str, icon: str = "") -> None:
-    """Draw a link to a view of another page, as "/compare?schemes=layer", followed by the page's title."""
+    """Draw a link to a view of another page, such as "/compare?schemes=layer", followed by the page's title."""
     split = urlsplit(address)
     link = dict(parse_qsl(split.query, keep_blank_values=True))
     if st.session_state[PRESENTING_PARAM.key]:
@@ -36,7 +36,7 @@ def draw_page_link(address: str, label: str, icon: str = "") -> None:
 
 
 def show_menu() -> tuple[Page, PageText | None]:
-    """Show the menu.
+    """Show the menu of pages.
 
     Returns:
         The open page and its text, for `frame_page`. A former page has no text: it redirects to another page.
@@ -54,20 +54,20 @@ def show_menu() -> tuple[Page, PageText | None]:
 
 
 def redirect_former_page(former: str, link: Mapping[str, str]) -> None:
-    """Open the page that replaces a former page, with the settings of its link."""
+    """Switch from a former page to the page that replaced it, with the settings of its link."""
     found = REDIRECTS[former]
     switch_to_page(found.page, found.make_link(link))
 
 
 def switch_to_page(page: str, link: Mapping[str, str]) -> None:
-    """Leave this page for another, named by its script, with the settings of a link."""
+    """Switch to another page, named by its script, with the settings of a link."""
     trust_link(link)
     st.switch_page(get_script_path(page), query_params=link)
 
 
 @dataclass
 class PageFrame:
-    """The frame of the running page: its text, the place of the heading, and the words shown so far."""
+    """Frame of the running page: its texts, the place of its heading, and the texts shown so far."""
 
     story: PageText
     header: DeltaGenerator
@@ -78,7 +78,7 @@ _FRAME: ContextVar[PageFrame | None] = ContextVar("frame", default=None)
 
 
 def show_heading(panel: str) -> None:
-    """Show the heading of a panel now and its takeaway after the page; the page's own where the panel has none.
+    """Show the heading of a panel (or of the page) now, and its takeaway at the end of the page.
 
     Does nothing for a page without a frame.
     """
@@ -91,7 +91,7 @@ def show_heading(panel: str) -> None:
 
 @contextmanager
 def frame_page(story: PageText) -> Iterator[None]:
-    """Show the page that runs inside between its heading and its takeaway, even if it stops early."""
+    """Show the page that runs inside the block between its heading and its takeaway, even if it stops early."""
     frame = PageFrame(story, st.container(key="story"))
     token = _FRAME.set(frame)
     if story.why and not story.panels:
@@ -118,7 +118,7 @@ def frame_page(story: PageText) -> Iterator[None]:
 
 
 def show_view(show: Callable[[View, str], None], view: View) -> None:
-    """Show a page's view in the browser's theme, or its error in the same place."""
+    """Call `show` with a page's values and the browser's theme; show its error instead if it raises InvalidInput."""
     with st.container():
         try:
             show(view, get_current_theme())
@@ -127,5 +127,5 @@ def show_view(show: Callable[[View, str], None], view: View) -> None:
 
 
 def show_error(error: object) -> None:
-    """Show the text of an error, escaped since it may quote a link or a file."""
+    """Show the message of an error, escaped since it may quote a link or a file."""
     st.error(escape_markdown(error))

@@ -12,7 +12,7 @@ _TURN = Lock()
 
 @contextmanager
 def wait_for_turn(elements: int) -> Iterator[None]:
-    """Hold the lock while a picture of this many elements is drawn, if it is large.
+    """Hold a lock while a large picture is drawn, so that one is drawn at a time; `elements`: its size.
 
     A waiting thread leaves the interpreter to others; thirty computing threads would block all other sessions.
     """

@@ -29,7 +29,7 @@ ReplacedValues = dict[str, tuple[Any, Any]]
 
 
 class PersistOptions(TypedDict):
-    """Widget arguments that keep its value even while it is not shown."""
+    """Arguments of a widget that keep its value even while the widget is not shown."""
 
     persist_state: Literal["session"]
 
@@ -39,7 +39,7 @@ PERSIST_STATE: PersistOptions = {"persist_state": "session"}
 
 @dataclass(frozen=True)
 class Param:
-    """A declared value of a page.
+    """Page value: a declared setting with its name in the link and its key in the session.
 
     Attributes:
         key: in the session; its last word is the name in the link and in the view.
@@ -53,11 +53,11 @@ class Param:
 
     @property
     def name(self) -> str:
-        """Return the name in the link and in the view."""
+        """Return the name in the link and among the page's values."""
         return self.key.rpartition(" ")[2]
 
     def find_nearest_or_default(self, value: Any, view: View) -> Any:
-        """Return the nearest valid value, the default for None; raises ValueError if none is near."""
+        """Return the valid value nearest to a value or its text, the default for None. Raises ValueError."""
         return self.declared.find_nearest_or_default(value, self.given(view))
 
     def format_for_link(self, value: Any) -> str:
@@ -72,7 +72,7 @@ def sync_page_values(
     is_relevant: Callable[[View, str], bool],
     repair: Callable[[View], View] = lambda view: {},
 ) -> Iterator[View]:
-    """Read a page's values from the link, yield them to the controls drawn inside, then write them to the link.
+    """Read a page's values from its link, yield them to the controls, then write them back to the link.
 
     Notes on replaced values follow. `is_relevant`: True if a value matters in a view; `repair` returns corrections
     between the values of a link.
@@ -99,7 +99,7 @@ def reset_values(params: Sequence[Param]) -> None:
 
 
 def toggle_presentation() -> None:
-    """Begin or end a presentation."""
+    """Switch the presentation view, with larger pictures, on or off."""
     st.session_state[PRESENTING_PARAM.key] = not st.session_state[PRESENTING_PARAM.key]
 
 
@@ -114,7 +114,7 @@ def is_phone() -> bool:
 
 
 def is_arriving(page: str) -> bool:
-    """Return True if the session comes to this page now; call it before `sync_page_values`."""
+    """Return True if the session has just come to this page; call it before `sync_page_values`."""
     return st.session_state.get("page") != page
 
 
@@ -124,7 +124,7 @@ def trust_link(link: Mapping[str, str]) -> None:
 
 
 def is_history_step() -> bool:
-    """Return True if this run was caused by a step in the browser's history."""
+    """Return True if this run was caused by the browser's back or forward button."""
     run = get_script_run_ctx()
     return bool(run and run.is_history_navigation)
 
@@ -132,7 +132,7 @@ def is_history_step() -> bool:
 def restore_values(
     page: str, params: Sequence[Param], is_relevant: Callable[[View, str], bool], repair: Callable[[View], View]
 ) -> tuple[View, ReplacedValues]:
-    """Fill the session with valid values from the link or the session; return them with the replaced ones.
+    """Fill the session with valid values from the link or the session; return them, and the replaced ones.
 
     The link is trusted when the session starts with it, after a step in the browser's history, and when the page before
     registered it. At any other time it may be an outdated address from a busy browser, or missing. Values that are not
@@ -190,7 +190,7 @@ def show_notes(
 
 
 def format_repair_note(param: Param, given: Any, view: View) -> str:
-    """Return a note in Markdown: "Groups G: 4 does not divide C = 6; 3 is used."; "" if the value is now valid."""
+    """Format a note on a replaced value: "Groups G: 4 does not divide C = 6; 3 is used."; "" if none is needed."""
     value, why = view[param.name], param.declared.why(given, view)
     if why == "":
         return ""
@@ -201,14 +201,14 @@ def format_repair_note(param: Param, given: Any, view: View) -> str:
 
 
 def _format_raw_value(raw_value: Any) -> str:
-    """Return the given value in at most 40 characters."""
+    """Format the value that was given, in at most 40 characters."""
     if isinstance(raw_value, list | tuple):
         return shorten_text(", ".join(map(str, raw_value)))
     return shorten_text(str(raw_value) if _parse_number(raw_value) is None else str(raw_value).replace("-", "−"))
 
 
 def _explain_invalid_value(raw_value: Any, value: Any) -> str:
-    """Return the general reason why a value is invalid."""
+    """Explain in general terms why a value is invalid."""
     number, taken = _parse_number(raw_value), _parse_number(value)
     if taken is None or isinstance(value, bool):
         return "is not one of the choices"
@@ -220,7 +220,7 @@ def _explain_invalid_value(raw_value: Any, value: Any) -> str:
 
 
 def _write_value(param: Param, value: Any) -> str:
-    """Return a value as the page writes it, in Markdown, escaped since it may be typed by a visitor."""
+    """Format a value as the page writes it, in Markdown, escaped since a visitor may have typed it."""
     declared = param.declared
     typed = isinstance(declared, CustomValue) and declared.shown is None
     return escape_markdown(shorten_text(declared.format_for_link(value))) if typed else declared.format_for_page(value)
@@ -234,7 +234,7 @@ def _parse_number(value: Any) -> float | None:
 
 
 def clean_values(params: Sequence[Param], raw: Mapping[str, Any]) -> tuple[View, ReplacedValues]:
-    """Return the nearest valid values, in the order of `params`, and the replaced ones."""
+    """Return the nearest valid values, in the order of `params`, and the ones that were replaced."""
     view: View = {}
     for param in params:
         try:
@@ -245,7 +245,7 @@ def clean_values(params: Sequence[Param], raw: Mapping[str, Any]) -> tuple[View,
 
 
 def store_values(page: str, params: Sequence[Param], view: View, relevant: Callable[[str], bool]) -> None:
-    """Write relevant values that differ from the default to the link, and all values to the session."""
+    """Store values in the session, and in the link those that are relevant and differ from the default."""
     state, now = st.session_state, st.query_params.to_dict()
     others = {key: value for key, value in now.items() if key not in {p.name for p in params}}
     defaults, _ = clean_values(params, {})
@@ -267,7 +267,7 @@ def draw_segments(
     key: str, label: str, names: Mapping[str, str], options: Sequence[str] | None = None, is_labelled: bool = False,
     **widget_options: Any,
 ) -> None:  # fmt: skip
-    """Draw a choice of one name as buttons; `key`: in the session.
+    """Draw a choice of one name as a row of buttons; `key`: in the session.
 
     `options`: the available names, by default all. Unless `is_labelled`, the label is for screen readers only.
     """
@@ -280,7 +280,7 @@ def draw_segments(
 def create_params(
     declared: type | Mapping[str, Declaration], prefix: str = "", name_prefix: str = ""
 ) -> tuple[Param, ...]:
-    """Return declared values, of a dataclass or by name, as values of a page.
+    """Create the page values of declared settings, given as a dataclass or by name.
 
     `prefix`: of their keys in the session; `name_prefix`: of their names in the link and in the view, for a page with
     several such dataclasses.
@@ -291,7 +291,7 @@ def create_params(
 
 
 def extract_values(kind: type, name_prefix: str, view: View) -> View:
-    """Return the view's values of one dataclass by their own names; `name_prefix`: as in `create_params`."""
+    """Extract the values of one settings dataclass from a page's values, by their own names."""
     return _strip_prefix(get_declarations(kind), name_prefix, view)
 
 
@@ -300,17 +300,17 @@ def _strip_prefix(names: Iterable[str], prefix: str, view: View) -> View:
 
 
 def make_integer_fitter(lo: int, hi: int) -> Callable[[Any, View], int]:
-    """Return the function that rounds and clips a value to the integers from lo to hi."""
+    """Make the function that rounds and clips a value to the integers from lo to hi."""
     return Integer(lo, lo, hi).find_nearest
 
 
 def make_real_fitter(lo: float, hi: float) -> Callable[[Any, View], float]:
-    """Return the function that clips a value to the numbers from lo to hi."""
+    """Make the function that clips a value to the numbers from lo to hi."""
     return Real(lo, lo, hi).find_nearest
 
 
 def make_choice_fitter(options: Sequence[str] | Callable[[Any], Sequence[str]]) -> Callable[[Any, View], str]:
-    """Return the function that replaces a text by the most similar option."""
+    """Make the function that replaces a text by the most similar option."""
     return Choice("", options).find_nearest
 
 
@@ -322,7 +322,7 @@ PRESENTING_PARAM = Param("present", Switch(False))
 
 
 def _find_replaced_values(params: Sequence[Param], raw: Mapping[str, Any], view: View) -> ReplacedValues:
-    """Return the given values that were replaced."""
+    """Return the given values that had to be replaced by valid ones."""
     replaced = (p for p in params if p.name in raw and not _is_same_value(raw[p.name], view[p.name], p))
     return {p.name: (raw[p.name], view[p.name]) for p in replaced}
 

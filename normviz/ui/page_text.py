@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class RelatedPage:
-    """A link to a page with a related idea.
+    """Link to a page with a related idea.
 
     Attributes:
         words: the label of the link.
@@ -19,7 +19,7 @@ class RelatedPage:
 
 @dataclass(frozen=True)
 class PanelText:
-    """The texts of one panel, in place of the page's.
+    """Texts of one panel, which replace those of the page.
 
     Attributes:
         question, why, first, takeaway: as in `PageText`; a takeaway of "" means the page's.
@@ -33,7 +33,7 @@ class PanelText:
 
 @dataclass(frozen=True, kw_only=True)
 class PageText:
-    """The texts of one page, valid for all its settings.
+    """Texts of one page, valid for all its settings.
 
     Attributes:
         page: the name of its script in `pages/`.

@@ -340,12 +340,12 @@ PAGE_TEXTS = (
         title="Contrast",
         section="Reference",
         question="Why divide a pixel by the contrast around it?",
-        why="Details in shadow become easier to see. Neurons of early vision do this: divisive normalization. "
-        f":small[{_write_source_link(SCHEMES['divisive'].reference)}]",
+        why="Divisive normalization brings back details in shadow. To test it, we darken a picture towards the right.",
         first="Drag the **handle** on the photo: left of it you see the photo before, right of it after. Then raise "
         "**ε**.",
         takeaway="Where pixels differ from the mean nearby by much more than √ε, all regions get a similar contrast. "
-        "Where they differ by much less, they stay faint. A small ε therefore brings faint details back.",
+        "Where they differ by much less, they stay faint. A small ε therefore brings faint details back. "
+        f"Neurons of early vision do something similar ({_write_source_link(SCHEMES['divisive'].reference)}).",
         see=(
             RelatedPage("How does ε affect invariance?", "invariance"),
             RelatedPage("Which schemes are the same?", "identities"),
@@ -369,10 +369,10 @@ PAGE_TEXTS = (
 
 
 def find_next_page(story: PageText) -> PageText:
-    """Return the next page; after the last one the first."""
+    """Return the texts of the next page in the menu; after the last one the first."""
     return PAGE_TEXTS[(PAGE_TEXTS.index(story) + 1) % len(PAGE_TEXTS)]
 
 
 def find_previous_page(story: PageText) -> PageText:
-    """Return the previous page; before the first one the last."""
+    """Return the texts of the previous page in the menu; before the first one the last."""
     return PAGE_TEXTS[PAGE_TEXTS.index(story) - 1]

@@ -21,7 +21,7 @@ SPEEDS = (1, 2, 5, 10)
 
 
 def _is_fragment_run() -> bool:
-    """Return True if only a fragment of the page runs."""
+    """Return True if Streamlit runs only a fragment of the page."""
     run = get_script_run_ctx()
     return bool(run and run.fragment_ids_this_run)
 
@@ -33,7 +33,7 @@ def stop_playing(prefix: str) -> None:
 
 @dataclass(frozen=True)
 class Player:
-    """A position from 0 to `last` that plays, pauses, or is dragged.
+    """Player of a sequence: a position from 0 to `last` that plays, pauses, or is dragged.
 
     Attributes:
         prefix: of the page's keys in the session. `prefix + "playing"` holds the name of the running player; it is
@@ -55,7 +55,7 @@ class Player:
 
     @property
     def position(self) -> int:
-        """Return the current position."""
+        """Return the current position, 0 to `last`."""
         return st.session_state[self.prefix + self.name]
 
     @property
@@ -64,7 +64,7 @@ class Player:
         return st.session_state.get(self.prefix + "playing") == self.name
 
     def show(self, show_position: Callable[[int], None]) -> None:
-        """Draw the buttons, and below them the slider and the content at the position."""
+        """Draw the buttons, and below them the slider and the content at the current position."""
         self._draw_buttons()
         playing = self.is_playing
         st.session_state[self._make_key("ticked")] = time.monotonic()  # a run of the whole page is no tick
@@ -82,7 +82,7 @@ class Player:
         follow()
 
     def tick(self, now: float) -> None:
-        """Advance if it plays and a tick is due at `now`, in seconds; a tick right after a late one is ignored."""
+        """Advance by one position if it plays and a tick is due at `now`, in seconds."""
         state = st.session_state
         with self._position_lock:
             if self.is_playing and now - state[self._make_key("ticked")] >= self.period / 2:
@@ -99,14 +99,14 @@ class Player:
                 self._store_position(0)
 
     def move(self, step: int = 0) -> None:
-        """Pause, `step` positions further."""
+        """Pause, and move by `step` positions."""
         with self._position_lock:
             stop_playing(self.prefix)
             self._store_position(self.position + step)
 
     @property
     def _position_lock(self) -> RLock:
-        """Return the lock of the position: a tick may run in one thread while another handles a button.
+        """Return the lock of the position, since a tick and a button press may run in two threads.
 
         A tick that advanced after a Pause would leave the link one picture behind.
         """
@@ -139,7 +139,7 @@ class Player:
                 )  # fmt: skip
 
     def _press_button(self, act: Callable[..., None], *by: int) -> None:
-        """Run a button's action once: a busy browser sends a press with a due tick, and then again."""
+        """Run a button's action once, even if a busy browser sends the press twice."""
         if not (self.is_playing and _is_fragment_run()):
             act(*by)
 

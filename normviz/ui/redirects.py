@@ -8,7 +8,7 @@ LinkParameters = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Redirect:
-    """A page that has become a panel of another one.
+    """Redirect from a former page to a panel of the page that replaced it.
 
     Attributes:
         page: the name of the other page's script.
@@ -22,7 +22,7 @@ class Redirect:
     names: frozenset[str]
 
     def make_link(self, former: LinkParameters) -> dict[str, str]:
-        """Return the link on the other page for a link of the former page.
+        """Convert a link of the former page to one of the new page.
 
         Example:
             >>> REDIRECTS["readings"].link({"try": "blog"})
@@ -36,7 +36,7 @@ REDIRECTS = {"readings": Redirect("identities", "variants", "detect", frozenset(
 
 
 def replace_scale_link(former: LinkParameters) -> tuple[str, dict[str, str]]:
-    """Return the page and the link that replace a link of the former panel "Scale of W" of the page on gradients.
+    """Convert a link of the former panel "Scale of W" to the new page and its link.
 
     Table 1 shows the same change, all weights times a factor, for the same scheme.
 

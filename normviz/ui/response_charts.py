@@ -7,7 +7,7 @@ import numpy as np
 from normviz.charts.common_charts import draw_responses
 from normviz.core.normalize import ignore_float_warnings
 from normviz.core.scheme import Scheme
-from normviz.core.statistics import SaturationCurve, WhitenedSaturationCurve
+from normviz.core.statistics import SaturationCurve, SplitSaturationCurve
 from normviz.core.text import typeset
 from normviz.web.components.plot import show_figure
 
@@ -17,8 +17,8 @@ RESPONSE_ALPHAS = (0.1, 0.5, 2.0, 10.0)
 """Values of ε and α compared with the page's own, whose curve is thick."""
 
 
-def show_response_chart(element_response: SaturationCurve | WhitenedSaturationCurve, eps: float, theme: str) -> None:
-    """Show the response curves of one element, the curve of ε first."""
+def show_response_chart(element_response: SaturationCurve | SplitSaturationCurve, eps: float, theme: str) -> None:
+    """Show x̂ of one element over the contrast, one curve for each ε, the page's ε first."""
     curves = {
         f"ε = {typeset(e)}": element_response.compute_response(CONTRASTS, e)
         for e in dict.fromkeys((eps, *RESPONSE_EPS))
@@ -28,7 +28,7 @@ def show_response_chart(element_response: SaturationCurve | WhitenedSaturationCu
 
 @ignore_float_warnings
 def show_pointwise_chart(scheme: Scheme, x: float, theme: str) -> None:
-    """Show the curves f(αcx + s) of one element of a pointwise scheme, the curve of its own α first."""
+    """Show f(αcx + s) of one element over the contrast c, one curve for each α, the scheme's own first."""
     each = {alpha: scheme.with_parameters(alpha=alpha) for alpha in (scheme.alpha, *RESPONSE_ALPHAS)}
     function = scheme.function
     assert function is not None
@@ -39,4 +39,4 @@ def show_pointwise_chart(scheme: Scheme, x: float, theme: str) -> None:
 
 def _show_responses(curves: Mapping[str, np.ndarray], theme: str) -> None:
     alt = f"x̂ of the chosen element over the contrast of the tensor, a curve for each of {', '.join(curves)}."
-    show_figure(draw_responses(CONTRASTS, curves, "contrast c: all of x times c", theme), "response", alt, "22rem")
+    show_figure(draw_responses(CONTRASTS, curves, "factor c of all of x", theme), "response", alt, "22rem")

@@ -28,18 +28,18 @@ MIN_SECONDS_SHOWN = 10.0
 
 @st.cache_resource
 def get_server_speed() -> SpeedEstimator:
-    """Return the measured speed of this server, shared by all of its queues."""
+    """Return the estimator of this server's speed, shared by all of its queues."""
     return SpeedEstimator(guess_slowdown)
 
 
 def return_true(jobs: Sequence[Any]) -> bool:
-    """Return True: these jobs start without a click."""
+    """Return True: by default, jobs start without a click."""
     return True
 
 
 @dataclass(frozen=True)
 class RunSource:
-    """The jobs of one kind of page.
+    """Description of the jobs of one kind of page: how to queue them, and where their results go.
 
     Attributes:
         find_missing: returns the jobs without a complete result, for the value that a page shows.
@@ -56,7 +56,7 @@ class RunSource:
 
 @dataclass
 class PageRun:
-    """The jobs behind the view of one session.
+    """The running jobs behind what one session shows.
 
     Attributes:
         shown: the value whose jobs these are.
@@ -81,7 +81,7 @@ class PageRun:
         return self.source.find_missing(self.shown)
 
     def estimate_seconds(self) -> float:
-        """Return the expected seconds until all is done, with the jobs of others before it once it is handed in."""
+        """Estimate the seconds until all jobs are done, including jobs of others before them once it waits."""
         if self.request is not None and not self.request.is_over:
             return self.request.displayed_seconds_left
         missing = self.find_missing()
@@ -104,7 +104,7 @@ class PageRun:
         self.submit()
 
     def pause(self) -> None:
-        """Start no further job."""
+        """Start no further job; running jobs go on to their end."""
         if self.request is not None:
             self.request.pause()
 
@@ -114,7 +114,7 @@ class PageRun:
         self.is_wanted, self.is_stopped, self.error = False, True, error
 
     def submit(self, previous: JobRequest | None = None) -> None:
-        """Hand in the missing jobs if they are wanted, also again after the lease ended.
+        """Submit the missing jobs if the page wants them to run, also again after the lease ended.
 
         `previous`: the request of the view before this one, of which the shared jobs go on.
         """
@@ -140,7 +140,7 @@ class PageRun:
 
 
 def open_run(source: RunSource, shown: Hashable, page: str, key: str, wanted: bool = False) -> PageRun:
-    """Return the session's run for the value that it shows, with its missing jobs handed in if they are wanted.
+    """Return the session's run for what the page shows, and submit its missing jobs if they are wanted.
 
     Args:
         source: the jobs of this page.
@@ -179,14 +179,14 @@ def submit_or_reuse(
 
 
 def are_running_after_wait(*runs: PageRun) -> bool:
-    """Return True if a run is still at work after WAIT_SECONDS; return early once none is."""
+    """Wait up to WAIT_SECONDS for runs to end; return True if one is still active."""
     end = time.monotonic() + WAIT_SECONDS
     requests = [run.request for run in runs if run.request is not None]
     return not all(request.wait(max(end - time.monotonic(), 0.0)) for request in requests)
 
 
 def rerun_on_change(get_version: Callable[[], object], *runs: PageRun) -> None:
-    """Run the page's script again once `get_version` returns another value, or once the runs are over."""
+    """Run the page's script again once `get_version` returns another value, or once the runs have ended."""
     version, looked = get_version(), time.monotonic()
 
     @st.fragment(run_every=PAGE_POLL_SECONDS)
@@ -199,7 +199,7 @@ def rerun_on_change(get_version: Callable[[], object], *runs: PageRun) -> None:
 
 
 def show_progress(run: PageRun, name: str, key: str) -> None:
-    """Draw a button that cancels the run, and how far `name` is; `key` is the button's."""
+    """Show the progress of a run under this name, with a button that cancels it; `key` is the button's."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button("Cancel", on_click=run.stop, key=key)  # first, where nothing that grows can push it aside
         if run.request is not None:
@@ -207,14 +207,14 @@ def show_progress(run: PageRun, name: str, key: str) -> None:
 
 
 def show_restart(run: PageRun, words: str, label: str, key: str) -> None:
-    """Draw why the run ended, with a button that starts it again."""
+    """Show why a run ended, with a button that starts it again."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(words, width="content")
         st.button(label, on_click=run.start, key=key)
 
 
 def format_waiting(request: JobRequest) -> str:
-    """Return a sentence on a waiting request: when all of it is done, and how many jobs of others come before."""
+    """Format a sentence on a waiting request: when it will be done, and how many jobs of others come first."""
     ahead = request.jobs_ahead
     if not ahead:
         return "Waiting for a worker"
@@ -223,7 +223,7 @@ def format_waiting(request: JobRequest) -> str:
 
 
 def format_progress(request: JobRequest, name: str) -> str:
-    """Return how far `name` is and how long the rest takes, or the sentence on a waiting request."""
+    """Format the share done and the time left of a run, or the sentence on a waiting request."""
     if request.is_waiting:
         return format_waiting(request)
     left = request.displayed_seconds_left

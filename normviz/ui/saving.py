@@ -14,7 +14,7 @@ def draw_download_button(columns: Callable[[], Mapping[str, Sequence[Any]]], nam
 
 
 def format_csv(columns: Mapping[str, Sequence[Any]]) -> str:
-    """Return a table as CSV: numbers with all digits and ASCII minus signs, None as an empty cell."""
+    """Format a table as CSV: numbers with all digits and ASCII minus signs, None as an empty cell."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)

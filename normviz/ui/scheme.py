@@ -24,19 +24,19 @@ ALPHA_LABEL = "α (factor inside)"
 
 
 def find_grouped_axes(view: View) -> dict[str, int]:
-    """Return the axes that the view's schemes cut into groups, with their lengths; C if there are none."""
+    """Return the lengths, by name, of the axes that the page's schemes cut into groups; C if there are none."""
     keys = view.get("schemes", [view["scheme"]])
     cut = [SCHEMES[key].find_grouped_axes(get_view_shape(view)).items() for key in keys]
     return dict(pair for pairs in cut for pair in pairs) or {"C": view["c"]}
 
 
 def list_group_counts(view: View) -> list[int]:
-    """Return the numbers of groups that divide every grouped axis."""
+    """List the numbers of groups that divide every grouped axis."""
     return find_divisors(gcd(*find_grouped_axes(view).values()))
 
 
 def _explain_undivided_axes(given: Any, view: View) -> str | None:
-    """Return the axes that a number of groups does not divide, as the end of a sentence."""
+    """Explain which axes a number of groups does not divide, as the end of a sentence."""
     try:
         number = float(given)
     except ValueError:
@@ -55,7 +55,7 @@ def _fit_window_axes(value: Any, view: View) -> list[str]:
 
 @dataclass(frozen=True)
 class SchemeValues:
-    """The values of the scheme; the tensor's values come before them, since groups and rules depend on its shape."""
+    """Page values of the scheme; the tensor's values come before them, since groups depend on its shape."""
 
     scheme: str = choice("batch", {key: row.label for key, row in SCHEMES.items()})
     groups: int = number_choice(2, list_group_counts, label="Groups G", why=_explain_undivided_axes)
@@ -72,8 +72,8 @@ PARAMS = (*create_params(SchemeValues), *custom.create_custom_params(get_view_le
 def is_relevant(scheme: Scheme, key: str) -> bool:
     """Return True if a parameter affects a scheme; links and controls omit the others."""
     if key in custom.CUSTOM_KEYS:
-        return scheme.key == "custom"
-    kinds = SCHEMES[scheme.key].parameters if scheme.key != "custom" else {}
+        return scheme.is_custom
+    kinds = SCHEMES[scheme.key].parameters
     answers = {
         "groups": "groups" in kinds,
         "radius": "window" in kinds,
@@ -86,15 +86,15 @@ def is_relevant(scheme: Scheme, key: str) -> bool:
 
 
 def build_scheme(view: View) -> Scheme:
-    """Return the scheme with all parameters of the view."""
+    """Build the scheme that the page's values describe, with all its parameters."""
     scheme = get_scheme(view["scheme"], groups=view["groups"], alpha=view["alpha"])
-    if scheme.key == "custom":
+    if scheme.is_custom:
         return custom.build_custom_scheme(view)
     return apply_radii(scheme, view) if is_relevant(scheme, "radius") else scheme
 
 
 def apply_radii(scheme: Scheme, view: View) -> Scheme:
-    """Return the scheme with the view's radii, along the axes that have windows."""
+    """Return the scheme with the page's window radii, along the axes that have windows."""
     summation = view["radius"] if view["radius_a"] == "same" else int(view["radius_a"])
     radii = zip(scheme.fields, (summation, view["radius"]), strict=True)
     return scheme.with_fields(*(_add_windows(field, radius, view["over"]) for field, radius in radii))
@@ -108,13 +108,13 @@ def _add_windows(field: Field, radius: int, over: list[str]) -> Field:
 
 
 def make_scheme_link(scheme: Scheme, shape: Shape | None = None) -> dict[str, str]:
-    """Return the link parameters of a scheme: its key and its rules or parameters.
+    """Return the link parameters of a scheme: its key, and its rules or parameters.
 
     `shape`: of a tensor that fits the rules, so that the target page does not replace them.
     """
     link = {} if shape is None else dict(zip(SIZE_NAMES, map(str, shape), strict=True))
     link["scheme"] = scheme.key
-    if scheme.key == "custom":
+    if scheme.is_custom:
         return link | custom.make_custom_link(scheme)
     link |= {name: format_exact(scheme.parameters[name]) for name in ("groups", "alpha") if name in scheme.parameters}
     if "window" in scheme.parameters:
@@ -126,5 +126,5 @@ def make_scheme_link(scheme: Scheme, shape: Shape | None = None) -> dict[str, st
 
 
 def get_effective_eps(view: View, scheme: Scheme) -> float:
-    """Return ε of the view, or 0 if the scheme has none."""
+    """Return the page's ε, or 0 if the scheme has none."""
     return view["eps"] if is_relevant(scheme, "eps") else 0.0

@@ -8,7 +8,7 @@ import streamlit as st
 
 from normviz.charts.curves import to_rgba
 from normviz.core.registry import SCHEMES
-from normviz.describe.wording import summarize_scheme
+from normviz.describe.aims import summarize_scheme
 
 COMMON_SCHEMES = ("batch", "layer", "instance", "group", "rms")
 """Schemes with a pill; a picker of several schemes also has one for no normalization."""
@@ -27,7 +27,7 @@ FREQUENT_GROUP = "row"
 
 
 class ListEntry(NamedTuple):
-    """An entry of a list: its key, its name and a line of explanation."""
+    """Entry of a list: its key, its name and a line of explanation."""
 
     key: str
     name: str
@@ -35,7 +35,7 @@ class ListEntry(NamedTuple):
 
 
 def split_common_schemes(keys: Sequence[str], several: bool = False) -> tuple[list[str], list[str]]:
-    """Return the schemes with a pill, and the schemes of the menu in the order of their groups."""
+    """Split the schemes into those shown as buttons and those of the menu, in the order of their groups."""
     common = [key for key in (*(["none"] if several else []), *COMMON_SCHEMES) if key in keys]
     order = list(SCHEME_GROUPS)
     return common, sorted(
@@ -77,7 +77,7 @@ def choose_list_entry(key: str, groups: Mapping[str, Sequence[ListEntry]]) -> No
 
 
 def choose_frequent(key: str, keys: Sequence[str], frequent: Sequence[str]) -> None:
-    """Draw pills for several schemes: the frequent and the chosen ones in a row, all of `keys` behind "More…"."""
+    """Draw buttons to choose several schemes: frequent and chosen ones in a row, all of `keys` behind "More…"."""
     state = st.session_state
     row = list_frequent(keys, frequent, state[key])
     pills = make_state_key(key, FREQUENT_GROUP)
@@ -97,7 +97,7 @@ def list_frequent(keys: Sequence[str], frequent: Sequence[str], chosen: Sequence
 
 
 def colour_frequent(key: str, row: Sequence[str], colours: Mapping[str, str]) -> None:
-    """Fill the pills of `choose_frequent` with the colours of some schemes; `row`: the schemes in it."""
+    """Fill the buttons of `choose_frequent` with the colours of some schemes; `row`: the schemes in it."""
     element = re.sub(r"[^a-zA-Z0-9_-]", "-", make_state_key(key, FREQUENT_GROUP))
     st.html(
         "<style>"
@@ -112,7 +112,7 @@ def colour_frequent(key: str, row: Sequence[str], colours: Mapping[str, str]) ->
 
 
 def choose_schemes(key: str, keys: Sequence[str], max_chosen: int | None = None) -> None:
-    """Draw the picker of several of these schemes, which keep the order of choice.
+    """Draw the picker of several of these schemes; the order of choice is kept.
 
     At `max_chosen` schemes no other can be added, and a line says so.
     """
@@ -141,7 +141,7 @@ def choose_schemes(key: str, keys: Sequence[str], max_chosen: int | None = None)
 
 
 def make_state_key(key: str, part: str) -> str:
-    """Return the session key of a part of the picker, "common" or "more"; its value follows from the choice."""
+    """Return the session key of a part of the picker, "common" or "more"."""
     return f"{key} of {part}"
 
 
@@ -149,7 +149,7 @@ _CLOSED = "<style>.st-key-{key} [data-variant]:not([data-selected]) {{ opacity: 
 
 
 def _take_one(key: str, part: str) -> None:
-    """Store the clicked scheme; a click on the current choice changes nothing."""
+    """Store the clicked scheme as the choice; a click on the current choice changes nothing."""
     st.session_state[key] = st.session_state[part] or st.session_state[key]
 
 
@@ -166,13 +166,13 @@ def _take_several(key: str, part: str, members: Sequence[str], most: int | None)
 
 
 def find_scheme_group(key: str) -> str:
-    """Return the group of a scheme, one of `SCHEME_GROUPS`.
+    """Return the group that a scheme has in the menu, one of `SCHEME_GROUPS`.
 
     >>> find_scheme_group("spectral"), find_scheme_group("dynamic-tanh")
     ('weights', 'without')
     """
     scheme = SCHEMES[key]
-    if key == "custom":
+    if scheme.is_custom:
         return "own"
     if not scheme.fields:
         return "without"
@@ -180,12 +180,12 @@ def find_scheme_group(key: str) -> str:
 
 
 def format_scheme_choice(key: str) -> str:
-    """Return a scheme's label and its difference from similar ones: "Layer (channels) – C"."""
+    """Format a scheme's label and its difference from similar ones: "Layer (channels) – C"."""
     return " – ".join(filter(None, [_get_scheme_label(key), summarize_scheme(SCHEMES[key])]))
 
 
 def format_menu_entry(key: str) -> str:
-    """Return a scheme's line in the menu, with its group for the search: "Weights: Spectral – ÷ σ₁"."""
+    """Format a scheme's line in the menu, with its group for the search: "Weights: Spectral – ÷ σ₁"."""
     return f"{SCHEME_GROUPS[find_scheme_group(key)]}: {format_scheme_choice(key)}"
 
 

@@ -22,7 +22,7 @@ _INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
 
 def read_frame_ancestors(environment: Mapping[str, str]) -> str:
-    """Return the sources of the directive `frame-ancestors`: the app's own host and the sites in the variable.
+    """Read from the environment which sites may embed the app, for the header `frame-ancestors`.
 
     >>> read_frame_ancestors({"NORMVIZ_FRAME_ANCESTORS": "https://canvas.example.edu"})
     "'self' https://canvas.example.edu"
@@ -41,7 +41,7 @@ def read_frame_ancestors(environment: Mapping[str, str]) -> str:
 
 
 def is_metrics_open(environment: Mapping[str, str]) -> bool:
-    """Return True if the environment opens `/_stcore/metrics`.
+    """Return True if the environment opens `/_stcore/metrics` to everyone.
 
     Raises:
         InvalidInput: the variable is neither 0 nor 1.
@@ -53,7 +53,7 @@ def is_metrics_open(environment: Mapping[str, str]) -> bool:
 
 
 def create_security_headers(page: bytes, frame_ancestors: str) -> dict[str, str]:
-    """Return the security headers for an app whose HTML page is `page`.
+    """Create the security headers for an app whose HTML page is `page`.
 
     The Content-Security-Policy names the app's own host only. It allows the inline scripts of `page` by their hashes.
     """
@@ -78,7 +78,7 @@ def create_security_headers(page: bytes, frame_ancestors: str) -> dict[str, str]
 
 
 class HeadersMiddleware:
-    """An ASGI application that adds headers to every response."""
+    """ASGI middleware that adds headers to every response."""
 
     def __init__(self, app: ASGIApp, headers: Mapping[str, str]) -> None:
         self.app, self.headers = app, headers
@@ -95,7 +95,7 @@ class HeadersMiddleware:
 
 
 class HideMetricsMiddleware:
-    """An ASGI application without Streamlit's `/_stcore/metrics`, which reveals the server's usage to anyone.
+    """ASGI middleware that hides Streamlit's `/_stcore/metrics`, which reveals the server's usage.
 
     Streamlit has no setting that closes it and accepts no route at its address.
     """

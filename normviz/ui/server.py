@@ -35,7 +35,7 @@ ICON_PATH = Path(__file__).with_name("icon.png")
 
 
 class InjectionMiddleware:
-    """An ASGI application that adds style.css, history.js, opening.js and module links to the end of every page.
+    """ASGI middleware that adds style.css, history.js, opening.js and module links to every page.
 
     The scripts run before the page's own. A style that came with the first run would move the content.
 
@@ -60,7 +60,7 @@ class InjectionMiddleware:
         await self.app(scope, receive, send)
 
     def _wrap_send(self, send: Send) -> Send:
-        """Return the `send` that appends the additions to a page."""
+        """Wrap `send` so that the additions are appended to a page."""
         is_page = False
 
         async def send_on(message: Message) -> None:
@@ -107,7 +107,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
 
 
 def create_error_response(request: Request, error: Exception) -> Response:
-    """Return the response to an error of the server itself, which no middleware sees."""
+    """Create the response to an error of the server itself, with the headers that middleware would add."""
     return PlainTextResponse("Internal Server Error", 500, SECURITY_HEADERS)
 
 

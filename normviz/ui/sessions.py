@@ -16,7 +16,7 @@ PRESENCE_KEY = "presence"
 
 @dataclass
 class SessionPresence:
-    """One session, which can be queried from any thread.
+    """Presence of one session: whether it is connected, and on which page; any thread may ask.
 
     Attributes:
         session: its id at the server.

@@ -14,7 +14,7 @@ WidgetOptions = dict[str, Any]
 
 
 class Controls:
-    """The controls of a page's declared values: each is drawn once, and only if its value is relevant.
+    """Controls of a page's declared settings: each is drawn once, and only if its value is relevant.
 
     A widget's key in the session is the prefix and the value's name. When a control is used, values whose default
     depends on it return to their default.
@@ -33,7 +33,7 @@ class Controls:
         self.waiting = [name for name, each in self.declared.items() if each.label]
 
     def draw(self, *names: str) -> None:
-        """Draw the controls of these values, in this order."""
+        """Draw the controls of these settings, in this order."""
         for name in names:
             self.waiting.remove(name)
             if self.has(self.view, name):
@@ -41,7 +41,7 @@ class Controls:
                 WIDGETS[declared.control](declared, self.view, self._make_widget_options(declared))
 
     def draw_rest(self, *excluded: str) -> None:
-        """Draw the remaining controls except these, in the order of declaration."""
+        """Draw the controls that are not drawn yet, except these, in the order of declaration."""
         self.draw(*(name for name in self.waiting if name not in excluded))
 
     def _make_widget_options(self, declared: Declaration) -> WidgetOptions:
@@ -68,13 +68,13 @@ class Controls:
 
 
 def list_stops(declared: Declaration, view: View) -> list[float]:
-    """Return the stops of a slider, including the current value, which may come from a link."""
+    """List the stops of a slider, including the current value, which may come from a link."""
     assert isinstance(declared, Real)
     return sorted({*declared.stops, view[declared.name]})
 
 
 def list_options(declared: Declaration, view: View) -> Sequence[Any]:
-    """Return the options of a choice."""
+    """List the options of a choice."""
     if isinstance(declared, NumberChoice | Choice):
         return declared.list_options(view)
     least, most = get_limits(declared, view)

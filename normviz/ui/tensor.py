@@ -61,17 +61,17 @@ def is_picture(view: View, shape: Shape) -> bool:
 
 
 def get_view_shape(view: View) -> Shape:
-    """Return the view's shape."""
+    """Return the shape (N, H, W, C) in the page's values."""
     return tuple(view[size] for size in SIZE_NAMES)
 
 
 def get_view_lengths(view: View) -> dict[str, int]:
-    """Return the length of every axis."""
+    """Return the length of every axis in the page's values, by name."""
     return {size: view[size] for size in SIZE_NAMES}
 
 
 def fit_shape(view: View, limit: int = MAX_DRAWN_ELEMENTS) -> View:
-    """Return the shape, reduced to what can be drawn; the shape of the user's own data if they are loaded."""
+    """Return the page's shape, reduced to what can be drawn; for the user's own data, their shape."""
     own = st.session_state.get("own") if view["data"] == OWN_DATA else None
     if own is not None:
         return dict(zip(SIZE_NAMES, own.shape, strict=True))
@@ -79,7 +79,7 @@ def fit_shape(view: View, limit: int = MAX_DRAWN_ELEMENTS) -> View:
 
 
 def make_tensor(view: View) -> np.ndarray:
-    """Return the view's tensor; uneven noise until the user's own file is loaded."""
+    """Make the tensor that the page's values describe; uneven noise until the user's own file is loaded."""
     if view["data"] != OWN_DATA:
         return _make_cached_sample(view["data"], get_view_shape(view), view["seed"])
     own = st.session_state.get("own")
@@ -92,19 +92,19 @@ def _make_cached_sample(key: str, shape: Shape, seed: int) -> np.ndarray:
 
 
 def fit_index(value: Any, shape: Shape) -> tuple[int, ...]:
-    """Return the index nearest to four numbers or their text; missing numbers are 0."""
+    """Return the valid element index nearest to four numbers or their text; missing numbers are 0."""
     given = value.split(",") if isinstance(value, str) else list(value)
     given = (given + [0] * 4)[:4]
     return tuple(make_integer_fitter(0, n - 1)(k, {}) for k, n in zip(given, shape, strict=True))
 
 
 def format_index(index: Sequence[int]) -> str:
-    """Return an index as text for a link."""
+    """Format an element index as text for a link."""
     return ",".join(map(str, index))
 
 
 def format_length_label(size: str, view: View) -> str:
-    """Return the label of an axis' length: "N batch", "H height"."""
+    """Format the label of an axis' length: "N batch", "H height"."""
     scheme = SCHEMES[view.get("scheme", "none")]
     number = SIZE_NAMES.index(size)
     return f"{scheme.axes[number]} {name_axes(scheme.axes, get_view_shape(view))[number].length}"
@@ -115,7 +115,7 @@ def _explain_outside_index(given: Any, view: View) -> str | None:
 
 
 def explain_missing_data(view: View) -> str:
-    """Return the note on the user's own data, which a link does not contain; "" if there is none to give."""
+    """Explain that the user's own data are missing, since a link does not contain them; "" if they are not."""
     if view["data"] != OWN_DATA or not {"own", "own chosen"}.isdisjoint(st.session_state):
         return ""
     return (
@@ -125,7 +125,7 @@ def explain_missing_data(view: View) -> str:
 
 
 def store_sent_focus(key: str) -> None:
-    """Lock the element whose indices a component has sent."""
+    """Store the element index that a component has sent as the chosen element."""
     st.session_state["focus"] = tuple(map(int, st.session_state[key]["focus"][:4]))
 
 
@@ -137,17 +137,17 @@ def _fit_view(value: Any, view: View) -> str:
 
 
 def list_colours(has_affine: bool) -> list[str]:
-    """Return the keys of the colourings; y only if the scheme has γ or β, since y = x̂ otherwise."""
+    """List the keys of the colourings of the cube; y only if the scheme has γ or β, since y = x̂ otherwise."""
     return [colour for colour in COLOUR_NAMES if colour != "output" or has_affine]
 
 
 def format_colour_name(colour: str, scheme: Scheme) -> str:
-    """Return a colouring's name with the symbol of the scheme's tensor: x, or w for weights."""
+    """Format a colouring's name with the symbol of the scheme's tensor: x, or w for weights."""
     return COLOUR_NAMES[colour].replace("x", scheme.symbol)
 
 
 def declare_colour(has_affine: Callable[[View], bool]) -> Param:
-    """Return the page value of the cells' colour; `has_affine`: True for views whose scheme has γ or β."""
+    """Declare the page value of the cells' colour; `has_affine`: returns True if the scheme has γ or β."""
 
     def nearest(value: Any, view: View) -> str:
         found = make_choice_fitter(list(COLOUR_NAMES))(value, view)
@@ -158,7 +158,7 @@ def declare_colour(has_affine: Callable[[View], bool]) -> Param:
 
 @dataclass(frozen=True)
 class TensorValues:
-    """The values of the tensor, in links and in the session; all pages share them."""
+    """Page values of the tensor, shared by all pages through links and the session."""
 
     n: int = integer(4, 1, MAX_DRAWN_ELEMENTS, label=partial(format_length_label, "n"))
     h: int = integer(4, 1, MAX_DRAWN_ELEMENTS, label=partial(format_length_label, "h"))

@@ -23,7 +23,7 @@ from normviz.ui.tensor import DATA_NAMES, OWN_DATA, PRESETS, SIZE_NAMES, fit_sha
 
 
 def draw_shape_controls(view: View, scheme: Scheme, params: Sequence[Param]) -> None:
-    """Draw the tensor's shape: presets and a number for each axis; `params`: values that a preset sets or resets."""
+    """Draw the controls of the tensor's shape: presets, and a number for each axis."""
     shape = {size: view[size] for size in SIZE_NAMES}
     st.session_state["preset"] = next(
         (name for name, preset in PRESETS.items() if shape.items() <= preset.items()), None
@@ -47,7 +47,7 @@ def _apply_preset(params: Sequence[Param]) -> None:
 
 
 def draw_data_controls(view: View, has_seed: bool = True) -> None:
-    """Draw the choice of data, and the seed (if `has_seed`) or the user's own file."""
+    """Draw the choice of data, and the seed or the user's own file."""
     st.selectbox(
         "Data",
         list(DATA_NAMES),
@@ -63,12 +63,12 @@ def draw_data_controls(view: View, has_seed: bool = True) -> None:
 
 
 def draw_seed_control() -> None:
-    """Draw the seed of a sample."""
+    """Draw the control of a sample's seed."""
     st.number_input("Seed", 0, 9999, key="seed", **PERSIST_STATE)
 
 
 def draw_file_upload(placeholder: str) -> None:
-    """Draw the upload of the user's own file and its name; until then, "`placeholder` shown"."""
+    """Draw the upload of the user's own file and its name; until then, a note "`placeholder` shown"."""
     state = st.session_state
     st.file_uploader(
         ".npy, .csv, .png or .jpg, up to 5 MB",
@@ -98,31 +98,31 @@ def draw_fit_button(view: View, limit: int = MAX_DRAWN_ELEMENTS) -> None:
 
 
 def draw_group_control(view: View) -> None:
-    """Draw the number of groups."""
+    """Draw the control of the number of groups."""
     cut = ", ".join(f"{axis} = {n}" for axis, n in find_grouped_axes(view).items())
     st.selectbox(f"Groups G (divisors of {cut})", list_group_counts(view), key="groups", **PERSIST_STATE)
 
 
 def draw_window_controls(axes: Sequence[str], prefix: str = "") -> None:
-    """Draw the radii of a scheme with windows, and the choice of axes; `prefix`: of the keys."""
+    """Draw the controls of a scheme with windows: radii, and the choice of axes; `prefix`: of the keys."""
     draw_radius_control(prefix)
     draw_mean_window_controls(axes, prefix)
 
 
 def draw_radius_control(prefix: str = "", label: str = "Neighbourhood that divides: radius $R_B$") -> None:
-    """Draw the radius of the divisor's windows."""
+    """Draw the control of the radius of the divisor's windows."""
     st.slider(label, 0, MAX_RADIUS, key=f"{prefix}radius", **PERSIST_STATE)
 
 
 def draw_mean_window_controls(axes: Sequence[str], prefix: str = "") -> None:
-    """Draw the radius of the mean's windows, and the choice of axes."""
+    """Draw the controls of the mean's windows: their radius and their axes."""
     radii = ["same", *map(str, range(MAX_RADIUS + 1))]
     st.selectbox("Neighbourhood of the mean: radius $R_A$", radii, key=f"{prefix}radius_a", **PERSIST_STATE)
     st.pills("Windows along", axes, selection_mode="multi", key=f"{prefix}over", **PERSIST_STATE)
 
 
 class UploadedTensor(NamedTuple):
-    """A user's own file: its name, its array as read, whether it is a picture, and notes on reading it."""
+    """File of the user: its name, its array as read, whether it is a picture, and notes on reading it."""
 
     name: str
     array: np.ndarray
@@ -131,7 +131,7 @@ class UploadedTensor(NamedTuple):
 
 
 def describe_file(file: UploadedTensor) -> str:
-    """Return a file's content and reading: "a.npy: 8 × 3 × 32 × 32, read as (N, C, H, W), guessed from its shape"."""
+    """Describe a file's content and reading: "a.npy: 8 × 3 × 32 × 32, read as (N, C, H, W), guessed from its shape"."""
     if file.picture or file.array.ndim < 3:
         return ": ".join(filter(None, [file.name, "; ".join(file.told)]))
     first, shape = st.session_state["own first"], file.array.shape
@@ -160,7 +160,7 @@ def _take_upload() -> None:
 
 
 def _lay_out() -> None:
-    """Interpret the axes of the user's own file as the switch says."""
+    """Convert the user's array to (N, H, W, C), with the axes that the switch says."""
     held: UploadedTensor = st.session_state["own file"]
     st.session_state["own"] = convert_to_tensor(held.array, held.name, st.session_state["own first"])
     _use_own_shape()

@@ -24,7 +24,7 @@ MIN_SIMILARITY = 0.75
 
 @cache
 def list_known_names() -> frozenset[str]:
-    """Return the names of the values of all pages: a link may belong to another page."""
+    """Return the names of the values of all pages, since a link may belong to another page."""
     topics = (path.parent.name for path in Path(normviz.__file__).parent.glob("topics/*/state.py"))
     states = (import_module(f"normviz.topics.{topic}.state") for topic in topics)
     return frozenset(param.name for state in states for param in state.PARAMS)
@@ -40,7 +40,7 @@ def find_unknown_names(given: Iterable[str], own: Collection[str] = ()) -> list[
 
 
 def shorten_text(text: str) -> str:
-    """Return a text, cut to the length of a note with an ellipsis.
+    """Cut a text to the length of a note, with an ellipsis.
 
     >>> shorten_text("a" * 41) == "a" * 39 + "…"
     True
@@ -51,7 +51,7 @@ def shorten_text(text: str) -> str:
 def describe_unknown_names(
     unknown: Collection[str], names: Collection[str], other_names: Collection[str] = ()
 ) -> list[str]:
-    """Return lines of Markdown: the ignored names in a link, and the names that were probably meant.
+    """Describe the ignored names in a link, and the names that were probably meant, as lines of Markdown.
 
     `names`: those that matter to the view; `other_names`: the page's others, suggested if no name is alike.
 

@@ -24,7 +24,7 @@ MODULES_DIGEST = blake2b(
 
 
 def find_imports(name: str) -> list[str]:
-    """Return the file names of a module and of all modules that it imports, directly or indirectly.
+    """Return the file names of a JavaScript module and of all modules that it imports, also indirectly.
 
     Example:
         >>> find_imports("view.js")
@@ -38,7 +38,7 @@ def find_imports(name: str) -> list[str]:
 
 
 def read_styles(names: Sequence[str]) -> str:
-    """Return the concatenated styles of these names, which are file names without ".css".
+    """Read and join the CSS files of these names, given without ".css".
 
     Raises:
         FileNotFoundError: a style is not in the folder.

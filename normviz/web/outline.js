@@ -14,7 +14,7 @@ import { createProjection } from "./pointing.js";
  */
 function buildFacingSides(scene, found, swell) {
   const at = createProjection(scene);
-  const { width, height } = scene.container.getBoundingClientRect();
+  const { width, height } = scene.box;
   return found
     .map(({ origin, size }) => {
       const corners = BOX_CORNERS.map((_, n) => {

@@ -8,10 +8,12 @@ import { isSameList } from "./indices.js";
 /** @import {Graph, Trace} from "./plotly.d.ts" */
 
 /**
- * How a scene is projected. `container`: the element that it fills; `overlay`: the SVG element that Plotly keeps over it;
- * `matrices`: by columns; `scale`: the factors by which the data are multiplied first.
+ * How a scene is projected. `container`: the element that it fills; `box`: its place in the window, measured before
+ * anything is written, since a later look would lay out the page again; `overlay`: the SVG element that Plotly keeps over
+ * it; `matrices`: by columns; `scale`: the factors by which the data are multiplied first.
  * @typedef {object} SceneProjection
  * @property {HTMLElement} container
+ * @property {DOMRect} box
  * @property {SVGElement} overlay
  * @property {Record<"projection" | "view" | "model", ArrayLike<number>>} matrices
  * @property {number[]} scale
@@ -84,7 +86,8 @@ export const getSides = (graph) => ({ ...getScene(graph).glplot.getAspectratio()
 export function readProjection(graph) {
   const { container, svgContainer: overlay, glplot, dataScale: scale } = getScene(graph);
   const { projection, view, model } = glplot.cameraParams;
-  return { container, overlay, matrices: { projection, view, model }, scale };
+  const box = container.getBoundingClientRect();
+  return { container, box, overlay, matrices: { projection, view, model }, scale };
 }
 
 /**

@@ -6,10 +6,10 @@ import { isSameList } from "./indices.js";
 /** @import {Hover} from "./messages.d.ts" */
 
 /**
- * Where a scene draws the data: the element that it fills, matrices by columns, as WebGL has them, and a factor for each
+ * Where a scene draws the data: the box that it fills in the window, matrices by columns, as WebGL has them, and a factor for each
  * axis of the data.
  * @typedef {object} ProjectedScene
- * @property {{getBoundingClientRect: () => {left: number, top: number, width: number, height: number}}} container
+ * @property {{left: number, top: number, width: number, height: number}} box
  * @property {Record<"projection" | "view" | "model", ArrayLike<number>>} matrices
  * @property {number[]} scale
  *
@@ -58,7 +58,7 @@ export function createProjection({ matrices: { projection, view, model }, scale:
  * @param {number} clientY
  */
 export function findFace(scene, { x, y, z }, clientX, clientY) {
-  const box = scene.container.getBoundingClientRect();
+  const { box } = scene;
   const at = createProjection(scene);
   const across = ((clientX - box.left) / box.width) * 2 - 1;
   const up = 1 - ((clientY - box.top) / box.height) * 2;

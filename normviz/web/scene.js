@@ -29,7 +29,7 @@ const NEAR = 1e-3; // cells
  */
 function createProject(scene) {
   const at = createProjection(scene);
-  const { width, height } = scene.container.getBoundingClientRect();
+  const { width, height } = scene.box;
   const { offsetLeft: left, offsetTop: top } = scene.container;
   return ([x, y, z]) => {
     const [a, b] = at(x, y, z);

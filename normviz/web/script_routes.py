@@ -25,14 +25,14 @@ def _read_plotly_script(compressed: bool) -> bytes:
 
 
 def serve_plotly(request: Request) -> Response:
-    """Return plotly.js of the installed package, compressed if the browser accepts it."""
+    """Serve plotly.js of the installed package, compressed if the browser accepts it."""
     compressed = "gzip" in request.headers.get("accept-encoding", "")
     headers = IMMUTABLE_HEADERS | {"Vary": "Accept-Encoding"} | ({"Content-Encoding": "gzip"} if compressed else {})
     return Response(_read_plotly_script(compressed), media_type="text/javascript", headers=headers)
 
 
 def serve_module(request: Request) -> Response:
-    """Return a module at the current digest, or 404 for another digest or name."""
+    """Serve a JavaScript module at the address with its current digest; 404 for any other address."""
     name = request.path_params["name"]
     if name not in MODULE_SOURCES or request.path_params["digest"] != MODULES_DIGEST:
         return Response("no such script", 404)
@@ -49,17 +49,17 @@ def get_plotly_url() -> str:
 
 
 def get_module_url(name: str) -> str:
-    """Return the address from which a page imports the module of this file name."""
+    """Return the address from which a page imports a JavaScript module."""
     return _prefix_base_path(f"vendor/{MODULES_DIGEST}/{name}")
 
 
 def format_preload_links(name: str) -> str:
-    """Return the HTML that makes a browser fetch a module and all its imports in parallel."""
+    """Format the HTML that makes a browser fetch a module and all its imports in parallel."""
     return "".join(f'<link rel="modulepreload" href="{get_module_url(each)}">' for each in find_imports(name))
 
 
 def create_routes() -> list[Route]:
-    """Return the routes of these scripts, below the base path of the app.
+    """Create the web routes of plotly.js and the modules, below the base path of the app.
 
     Call it when the app is created: Streamlit's settings, also from its command line, are known only then.
     """
@@ -67,5 +67,5 @@ def create_routes() -> list[Route]:
 
 
 def _prefix_base_path(path: str) -> str:
-    """Return the absolute path of an address below the base path of the app."""
+    """Return an address below the base path of the app."""
     return "/" + f"{st.get_option('server.baseUrlPath').strip('/')}/{path}".lstrip("/")

@@ -196,6 +196,7 @@ export class Strip {
       this.layout = null;
       this.mark(this.index);
     }).observe(root);
+    root.closest("details")?.addEventListener("toggle", () => this.index && this.mark(this.index));
   }
 
   /** @param {ElementData} data */
@@ -226,14 +227,14 @@ export class Strip {
   }
 
   /**
-   * Mark an element and its field, in the part of the tensor in which it is.
+   * Mark an element and its field, in the part of the tensor in which it is. Closed details are filled once opened.
    *
    * @param {Index} index
    */
   mark(index) {
     this.index = index;
     const { pictures, shape, roles, fields } = this.data;
-    if (!pictures.length) return;
+    if (!pictures.length || this.root.closest("details:not([open])")) return;
     const part = choosePart(index, shape, roles);
     const drawn = this.layout;
     const layout = drawn && String(drawn.part) === String(part) ? drawn : this.draw(part);

@@ -75,7 +75,7 @@ def test_the_parts_of_the_result_fit_together(key):
     gain, bias = (np.asarray(p) for p in gain_and_bias(scheme, SHAPE, 2))
     result = normalize(x, scheme, gain=gain, bias=bias)
     np.testing.assert_array_equal(result.y, result.xhat * gain + bias)
-    divided = None if scheme.kind.divides_by_matrix else scheme.suppression
+    divided = None if scheme.kind.key == "whitening" else scheme.suppression
     for statistic, field in ((result.mean, scheme.summation), (result.deviation, divided)):
         assert (statistic is None) == (field is None)
         assert field is None or statistic.shape == field.compute_statistics_shape(SHAPE)
@@ -95,7 +95,7 @@ def test_equals_torch_nn(key, dtype, shape, groups, eps, seed):
     scheme = get_scheme(key, groups=fitting(key, shape, groups))
     assume(not torch_refuses(scheme, shape))
     x = torch.tensor(uneven_array(shape, seed), dtype=dtype)
-    x = with_gap(x) if scheme.kind.divides_by_singular_value else x
+    x = with_gap(x) if scheme.kind.key == "spectral" else x
     gain, bias = gain_and_bias(scheme, shape, seed, dtype)
     expected = by_torch_nn(scheme, x, eps, gain, bias).detach()
     result = normalize(x, scheme, 0 if scheme.eps is None else eps, gain, bias)
@@ -107,7 +107,7 @@ def test_equals_torch_nn(key, dtype, shape, groups, eps, seed):
 @WITH_A_LAYER
 def test_gradients_equal_those_of_torch_nn(key):
     scheme, x = SCHEMES[key], torch.tensor(uneven_array(SHAPE, 3))
-    x = with_gap(x) if scheme.kind.divides_by_singular_value else x
+    x = with_gap(x) if scheme.kind.key == "spectral" else x
     gain, bias = gain_and_bias(scheme, SHAPE, 4)
     cotangent = torch.tensor(uneven_array(SHAPE, 5))
     inputs = [t.clone().requires_grad_() for t in (x, gain, bias)]
@@ -259,7 +259,7 @@ def test_the_ends_of_the_format_are_divided_too(dtype, to_array, end):
 @DIVIDING
 def test_fields_of_very_different_magnitude_do_not_disturb_each_other(key):
     scheme, x = SCHEMES[key], uneven_array((4, 9, 9, 6), 16)
-    if scheme.kind.divides_by_singular_value:
+    if scheme.kind.key == "spectral":
         return  # one field holds all
     magnitudes = np.random.default_rng(17).choice([1e-20, 1.0, 1e20], scheme.field.compute_statistics_shape(x.shape))
     scale = np.stack([magnitudes[scheme.field.find_statistic_index(i, x.shape)] for i in np.ndindex(*x.shape)]).reshape(
@@ -276,7 +276,7 @@ def test_fields_of_very_different_magnitude_do_not_disturb_each_other(key):
 
 def spoilt(scheme, index, shape):
     """Which elements of x̂ a NaN at `index` reaches: members of A's field, then those whose B field holds one."""
-    if scheme.kind.divides_by_singular_value:
+    if scheme.kind.key == "spectral":
         return np.ones(shape, bool)
     reached = np.zeros(shape, bool)
     reached[index] = True

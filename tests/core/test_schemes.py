@@ -92,11 +92,10 @@ def test_names_and_labels_are_unique():
 
 def test_only_weight_norm_divides_by_the_fan_in_and_few_schemes_are_outside_the_form():
     assert [key for key, row in SCHEMES.items() if row.per_fan_in] == ["weight"]
-    assert [key for key, row in SCHEMES.items() if row.kind.divides_by_singular_value] == ["spectral"]
-    assert [key for key, row in SCHEMES.items() if row.kind.divides_by_matrix] == ["whitening"]
-    pointwise = [key for key, row in SCHEMES.items() if row.function]
-    assert pointwise == ["dynamic-tanh", "dynamic-erf"]
-    assert [key for key, row in SCHEMES.items() if not row.is_general_form] == ["whitening", *pointwise, "spectral"]
+    outside = {key: row.kind.key for key, row in SCHEMES.items() if not row.is_general_form}
+    assert outside == {
+        "whitening": "whitening", "dynamic-tanh": "pointwise", "dynamic-erf": "pointwise", "spectral": "spectral",
+    }  # fmt: skip
     assert {key: row.threshold for key, row in SCHEMES.items() if row.threshold} == {"filter-response": ("C",)}
     assert [(key, row.weight) for key, row in SCHEMES.items() if row.weight] == [("layer-weight", "weight")]
 
@@ -104,7 +103,7 @@ def test_only_weight_norm_divides_by_the_fan_in_and_few_schemes_are_outside_the_
 @EVERY
 def test_scale_is_one_over_the_root_of_the_fan_in_where_the_row_says_so(key):
     row = SCHEMES[key]
-    assert row.scale(SHAPE) == pytest.approx((4 * 3 * 5) ** -0.5 if row.per_fan_in else 1, rel=1e-15)
+    assert row.compute_scale(SHAPE) == pytest.approx((4 * 3 * 5) ** -0.5 if row.per_fan_in else 1, rel=1e-15)
 
 
 @EVERY
@@ -288,7 +287,10 @@ def test_every_registered_scheme_fits_an_even_number_of_channels(key):
 def test_an_unknown_key_is_refused_with_those_that_are_known():
     with pytest.raises(InvalidInput) as error:
         get_scheme("bach")
-    assert str(error.value) == f"'bach' is not a scheme; {', '.join(SCHEMES)} are."
+    assert str(error.value) == "'bach' is not a scheme; did you mean batch?"
+    with pytest.raises(InvalidInput) as error:
+        get_scheme("dropout")
+    assert str(error.value) == f"'dropout' is not a scheme; {', '.join(SCHEMES)} are."
 
 
 def test_whitening_has_no_other_fields_than_its_own():

@@ -18,8 +18,8 @@ from normviz.core.statistics import (
     compute_covariances,
     compute_element_steps,
     compute_saturation,
+    compute_split_saturation,
     compute_variance,
-    compute_whitened_saturation,
 )
 
 EVERY = pytest.mark.parametrize("key", SCHEMES)
@@ -45,7 +45,7 @@ def of_rows(scheme, shape):
 
 def assert_table(table, scheme, x, eps):
     """Every column, at every element, against the definition by loops."""
-    averaged, divided = scheme.fields[0], scheme.fields[0 if scheme.kind.divides_by_matrix else -1]
+    averaged, divided = scheme.fields[0], scheme.fields[0 if scheme.kind.key == "whitening" else -1]
     rows = of_rows(scheme, x.shape)
     sizes = np.stack([members(divided, i, x.shape).sum() for i in np.ndindex(*x.shape)]).reshape(x.shape)
     expected = {
@@ -54,9 +54,9 @@ def assert_table(table, scheme, x, eps):
         "variance": over_members(x, divided, np.var),
         "rms": over_members(x, divided, lambda x: np.mean(x * x) ** 0.5),
     }
-    if scheme.kind.divides_by_singular_value:
+    if scheme.kind.key == "spectral":
         expected["divisor"] = np.full(x.shape, np.linalg.norm(x.reshape(-1, x.shape[3]), 2))
-    elif scheme.suppression is not None and not scheme.kind.divides_by_matrix:
+    elif scheme.suppression is not None and scheme.kind.key != "whitening":
         v = x if scheme.summation is None else x - expected["mean"]
         expected["divisor"] = np.sqrt(eps + over_members(v * v, divided, np.mean)) / scheme.compute_scale(x.shape)
     indices = [name for name in table if name in scheme.axes]
@@ -92,7 +92,7 @@ def test_there_is_a_row_for_each_statistic_with_its_indices(key):
     if not scheme.fields:
         assert table == {}
         return
-    counts = (scheme.summation if scheme.kind.divides_by_matrix else scheme.field).compute_statistics_shape(SHAPE)
+    counts = (scheme.summation if scheme.kind.key == "whitening" else scheme.field).compute_statistics_shape(SHAPE)
     assert {len(column) for column in table.values()} == {np.prod(counts)}
     named = {axis: count for axis, count in zip(scheme.axes, counts, strict=True) if count > 1}
     assert [name for name in table if name in scheme.axes] == list(named)
@@ -132,7 +132,7 @@ def test_the_table_shows_a_tiny_spread_on_a_huge_mean(key):
     scheme = SCHEMES[key]
     spread = np.random.default_rng(3).integers(-1000, 1000, SHAPE) * 2.0**-20
     tables = [build_statistics_table(x, scheme, normalize(x, scheme, 0.0)) for x in (1e8 + spread, spread)]
-    for name in {"variance", "divisor"} & set(tables[0]) - ({"divisor"} if scheme.kind.divides_by_matrix else set()):
+    for name in {"variance", "divisor"} & set(tables[0]) - ({"divisor"} if scheme.kind.key == "whitening" else set()):
         assert relative_difference(*(table[name] for table in tables)) < 1e-12
 
 
@@ -145,12 +145,12 @@ def assert_elements(x, scheme, eps):
         assert shown.x == x[index]
         assert (shown.mean is None) == (mean is None)
         assert mean is None or shown.mean == pytest.approx(mean, rel=1e-12, abs=1e-12)
-        assert (shown.deviation is None) == (scheme.suppression is None or scheme.kind.divides_by_matrix)
+        assert (shown.deviation is None) == (scheme.suppression is None or scheme.kind.key == "whitening")
         assert shown.v == pytest.approx(shown.x - (shown.mean or 0), rel=1e-12, abs=1e-12)
         # Each step follows from the one before, so that the page can show them as one calculation.
         divided = shown.v / shown.deviation if shown.deviation else shown.v
         divided = getattr(math, scheme.kind.function)(scheme.alpha * shown.v) if scheme.function else divided
-        assert scheme.kind.divides_by_matrix or shown.xhat == pytest.approx(
+        assert scheme.kind.key == "whitening" or shown.xhat == pytest.approx(
             divided * scheme.compute_scale(x.shape), rel=1e-12
         )
         assert shown.y == pytest.approx(gain * shown.xhat + bias, rel=1e-12)
@@ -203,11 +203,11 @@ def test_the_response_is_linear_and_then_saturated(key):
 def test_what_is_whitened_responds_along_every_eigenvector(groups, shape):
     x, scheme = uneven_array(shape, 1), get_scheme("whitening", groups=groups)
     contrasts, index = np.geomspace(1e-4, 1e4, 9), (1, 0, 0, 4)
-    one = compute_whitened_saturation(x, scheme, index)
+    one = compute_split_saturation(x, scheme, index)
     for eps in (0.0, 1e-2, 1.0):
         expected = [normalize(c * x, scheme, eps).xhat[index] for c in contrasts]
         np.testing.assert_allclose(one.compute_response(contrasts, eps), expected, rtol=1e-9, atol=1e-12)
-    assert not compute_whitened_saturation(np.ones(shape), scheme, index).compute_response(contrasts, 0.0).any()
+    assert not compute_split_saturation(np.ones(shape), scheme, index).compute_response(contrasts, 0.0).any()
 
 
 def test_covariances_have_the_variances_on_their_diagonal():

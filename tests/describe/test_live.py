@@ -13,7 +13,7 @@ from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.core.statistics import compute_element_steps
-from normviz.describe import kinds, live
+from normviz.describe import general_form, live
 from normviz.describe.mathml import convert_to_mathml
 
 SHAPE = (2, 3, 4, 6)
@@ -138,7 +138,7 @@ def test_the_numbers_of_every_element_are_those_that_the_core_computes(summation
         steps = compute_element_steps(x, result, scheme, index)
         found = {name: numbers[name].look_up(index, SHAPE) for name in ("x", "mean", "v", "xhat", "y")}
         assert found == {name: getattr(steps, name) for name in found}
-        if numbers["form"].look_up(index, SHAPE) == kinds.ROOT:
+        if numbers["form"].look_up(index, SHAPE) == general_form.ROOT:
             assert numbers["divides"].look_up(index, SHAPE) == pytest.approx(steps.deviation**2, abs=1e-12)
 
 

@@ -9,7 +9,7 @@ from strategies import examples, noise, shapes_with_fields
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
-from normviz.describe import wording
+from normviz.describe import aims, wording
 
 CUSTOM = SCHEMES["custom"]
 LOOKED_AT = 6
@@ -78,7 +78,7 @@ def test_of_whitening():
     alone = get_scheme("whitening", groups=6)
     (box,) = wording.BoundScheme(alone, shape).describe_boxes((1, 2, 0, 4))
     assert box == wording.BoundScheme(SCHEMES["batch"], shape).describe_boxes((1, 2, 0, 4))[0]
-    assert wording.summarize_scheme(scheme) == "N·H·W, ÷ √Σ"
+    assert aims.summarize_scheme(scheme) == "N·H·W, ÷ √Σ"
 
 
 @examples(100)

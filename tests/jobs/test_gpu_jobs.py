@@ -97,7 +97,7 @@ class Pool(Later):
         super().__init__()
         self.workers, self.is_warm = workers, False
 
-    def warm(self):
+    def start_workers(self):
         self.is_warm = True
 
 

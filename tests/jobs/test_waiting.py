@@ -205,7 +205,7 @@ def test_a_run_that_starts_anew_has_come_nowhere(slow, later, clock):
 
 
 def test_a_machine_is_guessed_before_its_first_job(monkeypatch):
-    monkeypatch.setattr(speed, "measure_processor", lambda: 1.5)
+    monkeypatch.setattr(speed, "measure_slowdown", lambda: 1.5)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     for load, factor in ((0.3, 1.5), (8.0, 6.0)):
         monkeypatch.setattr("os.getloadavg", lambda load=load: (load, 0, 0), raising=False)

@@ -61,7 +61,7 @@ class Plain(nn.Module):
         return self.head(self.body(x))
 
 
-@pytest.mark.parametrize("mode", ["train", "infer"])
+@pytest.mark.parametrize("mode", ["normalize_in_training", "normalize_in_inference"])
 @pytest.mark.parametrize("frozen", [False, True])
 def test_a_network_is_tuned_as_with_torch_nn(mode, frozen):
     torch.manual_seed(0)
@@ -69,7 +69,7 @@ def test_a_network_is_tuned_as_with_torch_nn(mode, frozen):
     before.logits(torch.rand(2, 16, 64), BatchNorm.normalize_in_training, new=False)
     tuned = before.replicate(2, [0.3])
     one = Plain(tuned, 1, 1, 0.3)
-    one.train(mode == "train")
+    one.train(mode == "normalize_in_training")
     for layer in one.body:
         if isinstance(layer, nn.BatchNorm1d):
             layer.requires_grad_(not frozen)

@@ -17,7 +17,7 @@ from normviz.core.fields import Field
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.train import cost, step_functions, twins
-from normviz.train.gradient import FieldAverage, GeneralForm, SpectralForm, WhiteningForm
+from normviz.train.gradient import FORMS, WhiteningForm
 from normviz.train.problem import NETWORKS, make_problem
 from normviz.train.setting import Setting
 from normviz.train.stack import INITIAL_BIAS, NetworkStack
@@ -42,15 +42,7 @@ def agree(scheme, eps, seed=0):
     reference = normalize(z, scheme, eps).xhat
     (wanted,) = torch.autograd.grad(reference, z, g)
     with torch.no_grad():
-        if scheme.kind.divides_by_singular_value:
-            form = SpectralForm()
-        elif scheme.kind.divides_by_matrix:
-            form = WhiteningForm(scheme.count_matrices(SHAPE), eps)
-        else:
-            averages = (
-                None if f is None else FieldAverage(f, SHAPE, z) for f in (scheme.summation, scheme.suppression)
-            )
-            form = GeneralForm(*averages, eps, scheme.compute_scale(SHAPE))
+        form = FORMS[scheme.kind.key](scheme, SHAPE, eps, z)
         assert torch.allclose(form.forward(z), reference, rtol=1e-9, atol=1e-9)
         assert torch.allclose(form.backward(g), wanted, rtol=1e-8, atol=1e-8 * wanted.abs().max())
 

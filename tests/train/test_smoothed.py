@@ -99,7 +99,7 @@ def test_a_field_of_ones_own_is_smoothed_too():
     norm, x = LearnedEpsNorm([scheme], SHAPE, [0.7], 1, LIKE), drawn(1, 1)
     torch.testing.assert_close(norm(x)[0], normalize(x[0], scheme, 0.7).xhat)
     norm.collect_statistics(x.repeat(1, 1, 3, 1, 1, 1))
-    assert torch.isfinite(norm.infer(x)).all()
+    assert torch.isfinite(norm.normalize_in_inference(x)).all()
 
 
 def test_for_inference_every_network_has_the_smoothing_term_that_it_has_learned():
@@ -108,7 +108,7 @@ def test_for_inference_every_network_has_the_smoothing_term_that_it_has_learned(
     norm.root.add_(torch.from_numpy(np.random.default_rng(2).random((4, 2))))
     for batches in (2, 3):
         x = torch.cat([drawn(4, 2) * (k + 1) for k in range(batches)], dim=2)
-        settled, inferred = norm.collect_statistics(x), norm.infer(x)
+        settled, inferred = norm.collect_statistics(x), norm.normalize_in_inference(x)
         for k, key in enumerate(KEYS):
             for n in range(2):
                 scheme, eps = get_scheme(key, radius=2), norm.eps[k, n].item()

@@ -4,7 +4,7 @@ import pytest
 from lab_page import open_lab, pick, sound
 
 from normviz.core.registry import SCHEMES
-from normviz.describe.wording import summarize_scheme
+from normviz.describe.aims import summarize_scheme
 from normviz.topics.compare.state import MOST, PREFIX
 from normviz.ui.scheme_picker import (
     COMMON_SCHEMES,

@@ -116,8 +116,7 @@ def test_the_cell_under_a_pointer_is_the_first_that_a_ray_meets(view, roles, cut
       const now = pullCellsApart(hover, gaps);
       const { cells, mesh } = buildSurface(hover, now, cut, new Float32Array(48));
       const [projection, view, model] = matrices;
-      const container = { getBoundingClientRect: () => box };
-      const scene = { container, scale, matrices: { projection, view, model } };
+      const scene = { box, scale, matrices: { projection, view, model } };
       return [places.map(([x, y]) => cells[findFace(scene, mesh, x, y)] ?? -1), placeElements(now.offsets), now.size];
     }"""
     matrices = np.stack([each.T.ravel() for each in (projection, seen, model)])  # by columns

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+import numpy as np
+
 from normviz.core.arrays import Array
-from normviz.core.fields import MAX_WINDOW_ELEMENTS, Field, Shape
+from normviz.core.fields import MAX_WINDOW_ELEMENTS, Field, Index, Shape
 
 if TYPE_CHECKING:
     from normviz.core.scheme import Scheme
@@ -36,18 +38,16 @@ class Kind:
         key: the name under which other layers register what they need for this kind.
         statistic: the name of the statistic that divides.
         decomposes: True if x̂ takes a matrix decomposition.
-        divides_by_singular_value: True if one singular value divides the whole tensor, seen as a matrix.
-        divides_by_matrix: True if the divisor is a matrix for each group of channels.
         has_eps: True if ε stands beside the statistic that divides.
+        usual_max: a value of x̂ above which few are; None if it depends on x.
         function: the name of the function that every element passes by itself; None for kinds with statistics.
     """
 
     key: ClassVar[str]
     statistic: ClassVar[str] = "mean square"
     decomposes: ClassVar[bool] = False
-    divides_by_singular_value: ClassVar[bool] = False
-    divides_by_matrix: ClassVar[bool] = False
     has_eps: ClassVar[bool] = True
+    usual_max: ClassVar[float | None] = 3.0
     function: str | None = None
 
     def normalize(self, scheme: "Scheme", v: Array, eps: float) -> tuple[Array | None, Array]:
@@ -64,6 +64,27 @@ class Kind:
         """Compute ∂x̂_i/∂x_i without the scale of the scheme, from kept = ∂v_i/∂x_i."""
         raise NotImplementedError
 
+    def compute_steepest_slope(self, scheme: "Scheme", result: NormalizationResult, eps: float) -> Array:
+        """Compute the largest ∂x̂/∂v at constant statistics, 1/σ without the scale; it broadcasts against v."""
+        raise NotImplementedError
+
+    def apply_constant_divisor(self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float) -> Array:
+        """Compute ∂l/∂v from g = ∂l/∂x̂ as if the statistics were constants, without the scale."""
+        return g * self.compute_steepest_slope(scheme, result, eps)
+
+    def add_eps(self, deviation: Array, eps: float) -> Array:
+        """Compute the divisor at ε from the divisor at ε = 0."""
+        return np.hypot(deviation, eps**0.5)
+
+    def split_element(
+        self, scheme: "Scheme", result: NormalizationResult, index: Index
+    ) -> list[tuple[float, float, float]]:
+        """Split x̂ of one element, computed at ε = 0, into parts; return the v, the divisor and the x̂ of each."""
+        assert scheme.suppression is not None
+        assert result.deviation is not None
+        deviation = result.deviation[scheme.suppression.find_statistic_index(index, result.v.shape)]
+        return [(float(result.v[index]), float(deviation), float(result.xhat[index]))]
+
     def check(self, scheme: "Scheme", shape: Shape, limit: int = MAX_WINDOW_ELEMENTS) -> None:
         """Raise InvalidInput if the fields of the scheme do not fit the shape or this kind."""
         for field in scheme.fields:
@@ -76,6 +97,10 @@ class Kind:
     def count_matrices(self, scheme: "Scheme", shape: Shape) -> int:
         """Return the number of channel groups with a matrix of their own."""
         return 0
+
+    def list_dependence_fields(self, scheme: "Scheme") -> tuple[Field, ...]:
+        """Return the fields of which an element of x̂ depends on all elements, without one that lies inside another."""
+        return scheme.fields
 
     def find_divisor_field(self, scheme: "Scheme") -> Field:
         """Return the field in whose boxes a row of the table of statistics has its variance."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from array_api_compat import array_namespace
 
-from normviz.core.arrays import Array
+from normviz.core.arrays import Array, get_device
 from normviz.core.fields import Field, Shape
 from normviz.core.kinds.base import Kind, NormalizationResult
 from normviz.core.reductions import (
@@ -62,6 +62,11 @@ class GeneralKind(Kind):
             through = unit - _sum_over_both_fields(both, summation, suppression, shape) * inverse
         return (kept - unit * through / count_elements(suppression, shape, v)) * inverse
 
+    def compute_steepest_slope(self, scheme: "Scheme", result: NormalizationResult, eps: float) -> Array:
+        if scheme.suppression is None:
+            return array_namespace(result.v).ones((1,) * 4)
+        return broadcast_statistic(invert(result.deviation), scheme.suppression, result.v.shape)
+
 
 def _differentiate_division(g: Array, result: NormalizationResult, field: Field) -> tuple[Array, Array]:
     """Compute ∂l/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂l/∂ε = -½ Σ g·v/σ³."""
@@ -90,7 +95,7 @@ def _sum_over_both_fields(x: Array, first: Field, second: Field, shape: Shape) -
         if np.all(hi - lo == 1):
             continue
         sums = xp.cumulative_sum(x, axis=axis % x.ndim, include_initial=True)
-        lo, hi = (xp.asarray(index, device=x.device) for index in (lo, hi))
+        lo, hi = (xp.asarray(index, device=get_device(x)) for index in (lo, hi))
         x = xp.take(sums, hi, axis=axis % x.ndim) - xp.take(sums, lo, axis=axis % x.ndim)
     return x
 

@@ -106,6 +106,7 @@ class PointwiseKind(Kind):
 
     key: ClassVar[str] = "pointwise"
     has_eps: ClassVar[bool] = False
+    usual_max: ClassVar[float | None] = 1.0
 
     def normalize(self, scheme: "Scheme", v: Array, eps: float) -> tuple[Array | None, Array]:
         return None, POINTWISE_FUNCTIONS[str(self.function)].value(scheme.compute_argument(v))
@@ -117,6 +118,9 @@ class PointwiseKind(Kind):
 
     def differentiate_diagonally(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
         return self._compute_slope(scheme, result.v)
+
+    def compute_steepest_slope(self, scheme: "Scheme", result: NormalizationResult, eps: float) -> Array:
+        return array_namespace(result.v).full((1,) * 4, scheme.alpha)
 
     def check(self, scheme: "Scheme", shape: Shape, limit: int = MAX_WINDOW_ELEMENTS) -> None:
         if scheme.fields:

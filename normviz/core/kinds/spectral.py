@@ -22,8 +22,8 @@ class SpectralKind(GeneralKind):
     key: ClassVar[str] = "spectral"
     statistic: ClassVar[str] = "largest singular value"
     decomposes: ClassVar[bool] = True
-    divides_by_singular_value: ClassVar[bool] = True
     has_eps: ClassVar[bool] = False
+    usual_max: ClassVar[float | None] = None
 
     def normalize(self, scheme: "Scheme", v: Array, eps: float) -> tuple[Array | None, Array]:
         deviation = compute_spectral_norm(v)

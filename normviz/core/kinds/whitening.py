@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+import numpy as np
 from array_api_compat import array_namespace
 
-from normviz.core.arrays import Array
+from normviz.core.arrays import Array, get_device
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import CHANNEL_FIELD, FULL, MAX_WINDOW_ELEMENTS, Field, Shape
+from normviz.core.fields import CHANNEL_FIELD, FULL, MAX_WINDOW_ELEMENTS, Field, Index, Shape
 from normviz.core.kinds.base import Kind, NormalizationResult
 from normviz.core.kinds.general import GENERAL
+from normviz.core.reductions import broadcast_statistic
 
 if TYPE_CHECKING:
     from normviz.core.scheme import Scheme
@@ -35,7 +37,6 @@ class WhiteningKind(Kind):
     key: ClassVar[str] = "whitening"
     statistic: ClassVar[str] = "covariance matrix"
     decomposes: ClassVar[bool] = True
-    divides_by_matrix: ClassVar[bool] = True
 
     def normalize(self, scheme: "Scheme", v: Array, eps: float) -> tuple[Array | None, Array]:
         return None, whiten(v, scheme.count_matrices(v.shape[-4:]), eps)
@@ -48,6 +49,22 @@ class WhiteningKind(Kind):
     def differentiate_diagonally(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
         return compute_whitening_diagonal(result.v, scheme.count_matrices(result.v.shape[-4:]), eps)
 
+    def compute_steepest_slope(self, scheme: "Scheme", result: NormalizationResult, eps: float) -> Array:
+        slope = compute_steepest_slope(result.v, scheme.count_matrices(result.v.shape[-4:]), eps)
+        return broadcast_statistic(slope, scheme.fields[-1], result.v.shape)
+
+    def apply_constant_divisor(self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float) -> Array:
+        return apply_inverse_power(g, result.v, scheme.count_matrices(result.v.shape[-4:]), eps)
+
+    def split_element(
+        self, scheme: "Scheme", result: NormalizationResult, index: Index
+    ) -> list[tuple[float, float, float]]:
+        """Split x̂ along the eigenvectors of Σ."""
+        position = int(np.ravel_multi_index(index[:-1], result.v.shape[:-1]))
+        parts, roots = project_on_eigenvectors(result.v, scheme.count_matrices(result.v.shape), position, index[-1])
+        each = zip(parts.tolist(), roots.tolist(), strict=True)
+        return [(part, root, part / root if root else 0.0) for part, root in each]
+
     def check(self, scheme: "Scheme", shape: Shape, limit: int = MAX_WINDOW_ELEMENTS) -> None:
         super().check(scheme, shape, limit)
         rules = () if scheme.suppression is None else scheme.suppression.rules
@@ -59,6 +76,9 @@ class WhiteningKind(Kind):
 
     def count_matrices(self, scheme: "Scheme", shape: Shape) -> int:
         return 0 if scheme.suppression is None else scheme.suppression.rules[-1].count_statistics(shape[-1])
+
+    def list_dependence_fields(self, scheme: "Scheme") -> tuple[Field, ...]:
+        return scheme.fields[-1:]
 
     def find_divisor_field(self, scheme: "Scheme") -> Field:
         return scheme.fields[0]
@@ -86,10 +106,10 @@ def compute_inverse_root(v: Array, groups: int, eps: float, columns: Sequence[in
     """Compute (Σ + εI)^(-1/2) of every group of channels, (…, groups, D, D), or some of its columns."""
     xp = array_namespace(v)
     known, size = _decompose(v, groups, eps), v.shape[-1] // groups
-    chosen = xp.asarray(range(size) if columns is None else columns, device=v.device)
+    chosen = xp.asarray(range(size) if columns is None else columns, device=get_device(v))
     right = xp.matrix_transpose(xp.take(known.vectors, chosen, axis=-2))
     matrix = (known.vectors * (known.inverse - known.rest)[..., None, :]) @ right
-    on_diagonal = xp.astype(xp.arange(size, device=v.device)[:, None] == chosen, v.dtype)
+    on_diagonal = xp.astype(xp.arange(size, device=get_device(v))[:, None] == chosen, v.dtype)
     return known.mask_nonfinite((matrix + known.rest[..., None] * on_diagonal) / known.scale)
 
 
@@ -165,13 +185,19 @@ def compute_whitening_diagonal(v: Array, groups: int, eps: float) -> Array:
 def split_into_groups(x: Array, groups: int) -> Array:
     """Reshape (…, N, H, W, C) to (…, groups, N·H·W, C/groups): the vectors of each group at all positions."""
     xp = array_namespace(x)
-    return xp.moveaxis(xp.reshape(x, (*x.shape[:-4], prod(x.shape[-4:-1]), groups, -1)), -2, -3)
+    return _swap_groups_and_rows(xp.reshape(x, (*x.shape[:-4], prod(x.shape[-4:-1]), groups, -1)))
 
 
 def merge_groups(rows: Array, shape: tuple[int, ...]) -> Array:
     """Reshape the result of `split_into_groups` back to `shape`."""
     xp = array_namespace(rows)
-    return xp.reshape(xp.moveaxis(rows, -3, -2), shape)
+    return xp.reshape(_swap_groups_and_rows(rows), shape)
+
+
+def _swap_groups_and_rows(x: Array) -> Array:
+    """Exchange the third and the second axis from the end; torch.vmap has no rule for `moveaxis`."""
+    front = range(x.ndim - 3)
+    return array_namespace(x).permute_dims(x, (*front, x.ndim - 2, x.ndim - 3, x.ndim - 1))
 
 
 def invert_above(root: Array, threshold: Array) -> Array:
@@ -270,7 +296,7 @@ def _pad_with_zero_rows(rows: Array) -> Array:
         raise InvalidInput(
             f"whitening of {together:,} channels together is not derived; up to {MAX_GROUP_CHANNELS:,} are."
         )
-    below = xp.zeros((*rows.shape[:-2], max(together - size, 0), together), dtype=rows.dtype, device=rows.device)
+    below = xp.zeros((*rows.shape[:-2], max(together - size, 0), together), dtype=rows.dtype, device=get_device(rows))
     return xp.concat([rows, below], axis=-2)
 
 
@@ -280,4 +306,4 @@ def _find_scale(rows: Array, eps: float) -> Array:
     finfo = xp.finfo(rows.dtype)
     least, most = max(eps**0.5, float(finfo.smallest_normal)), float(finfo.max) / 2
     largest = xp.clip(xp.max(xp.max(xp.abs(rows), axis=-1), axis=-1), least, most)[..., None, None]
-    return xp.asarray(2.0, dtype=rows.dtype, device=rows.device) ** xp.floor(xp.log2(largest))
+    return xp.asarray(2.0, dtype=rows.dtype, device=get_device(rows)) ** xp.floor(xp.log2(largest))

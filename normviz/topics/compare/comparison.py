@@ -37,8 +37,8 @@ def describe_statistics(scheme: Scheme, shape: Shape) -> str:
     """Return the number of statistics, the number of elements of each, and their shapes."""
     bound = BoundScheme(scheme, shape)
     shapes = [format_shape(part.field.compute_statistics_shape(shape)) for part in bound.statistics]
-    if scheme.kind.divides_by_matrix and len(shapes) == 2:
-        groups = scheme.count_matrices(shape)
+    groups = scheme.count_matrices(shape)
+    if groups and len(shapes) == 2:
         shapes[1] = format_shape((groups, shape[-1] // groups, shape[-1] // groups))
     return "; ".join([bound.describe_statistic_counts(), *([f"shape {' and '.join(shapes)}"] if shapes else [])])
 

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from normviz.core.registry import SCHEMES
+from normviz.core.registry import CUSTOM_SCHEME, SCHEMES
 from normviz.describe.wording import format_shape
 from normviz.topics.compare.state import COMPARABLE_KEYS, MOST, PREFIX, SHARED_TENSOR_PARAMS, get_compared_schemes
 from normviz.ui import custom
@@ -23,9 +23,9 @@ def controls(view: View) -> None:
     """Draw the controls of schemes, their parameters, shape and data in the sidebar."""
     with st.sidebar:
         choose_schemes(PREFIX + "schemes", COMPARABLE_KEYS, MOST)
-        if "custom" in view["schemes"]:
+        if CUSTOM_SCHEME.key in view["schemes"]:
             custom.draw_custom_controls(view, get_view_lengths)
-        kinds = {kind for key in view["schemes"] if key != "custom" for kind in SCHEMES[key].parameters}
+        kinds = {kind for key in view["schemes"] for kind in SCHEMES[key].parameters}
         if "groups" in kinds:
             draw_group_control(view)
         if "window" in kinds:

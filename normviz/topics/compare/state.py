@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from normviz.core.registry import SCHEMES, Scheme, get_scheme
+from normviz.core.registry import CUSTOM_SCHEME, SCHEMES, Scheme, get_scheme
 from normviz.core.settings import CustomValue, MultipleChoice
 from normviz.ui import cube_view, custom, scheme, tensor
 from normviz.ui.link import Param, View
@@ -50,11 +50,11 @@ PARAMS = (  # the schemes first: which groups there may be depends on them
 def is_relevant(view: View, name: str) -> bool:
     """Return True if a value belongs into this page's link."""
     return name in (*SHARED_LAB_VALUES, "camera", "schemes") or (
-        name in custom.CUSTOM_KEYS and "custom" in view["schemes"]
+        name in custom.CUSTOM_KEYS and CUSTOM_SCHEME.key in view["schemes"]
     )
 
 
 def get_compared_schemes(view: View) -> list[Scheme]:
     """Return the chosen schemes with the view's parameters; the custom scheme is that of the tensor lab."""
-    made = {"custom": custom.build_custom_scheme(view)} if "custom" in view["schemes"] else {}
+    made = {CUSTOM_SCHEME.key: custom.build_custom_scheme(view)} if CUSTOM_SCHEME.key in view["schemes"] else {}
     return [made.get(key) or get_scheme(key, view["groups"], view["radius"]) for key in view["schemes"]]

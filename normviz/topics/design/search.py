@@ -18,7 +18,7 @@ import numpy as np
 
 from normviz.core.fields import FULL, OWN, Field, Rule
 from normviz.core.locks import serialize_calls
-from normviz.core.registry import SCHEMES, Scheme, find_equal_schemes
+from normviz.core.registry import CUSTOM_SCHEME, SCHEMES, Scheme, find_equal_schemes
 from normviz.core.theory import explain_degeneracy, find_invariances
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.design.conditions import CONDITION_SHAPES, find_met_conditions
@@ -105,9 +105,7 @@ def build_from_fields(summation: Field | None, suppression: Field | None, weight
     """Return the scheme with these fields behind a front."""
     if summation is None and suppression is None:
         return SCHEMES[weights]
-    return (
-        SCHEMES["custom"].with_fields(summation, suppression).with_weight_scheme(None if weights == "none" else weights)
-    )
+    return CUSTOM_SCHEME.with_fields(summation, suppression).with_weight_scheme(None if weights == "none" else weights)
 
 
 def get_front_key(scheme: Scheme) -> str:
@@ -292,7 +290,7 @@ def list_registered_schemes(layer: str, front_keys: tuple[str, ...]) -> list[Sch
     return [
         row
         for row in SCHEMES.values()
-        if row.key != "custom" and get_front_key(row) in front_keys and _is_step(row, layer)
+        if not row.is_custom and get_front_key(row) in front_keys and _is_step(row, layer)
     ]
 
 
@@ -300,7 +298,7 @@ def _is_step(scheme: Scheme, layer: str) -> bool:
     """Return True if x̂ is more than zeros and signs, as it is unless a field holds a single element or a pair."""
     shape = CONDITION_SHAPES[layer]
     return scheme.activation_part is None or (
-        not scheme.kind.divides_by_matrix and explain_degeneracy(scheme, shape, 0.0) is None
+        not scheme.kind.decomposes and explain_degeneracy(scheme, shape, 0.0) is None
     )
 
 
@@ -318,7 +316,7 @@ def find_registered_answers(demands: Demands) -> tuple[Scheme, ...]:
 
 def find_scheme_name(scheme: Scheme, layer: str) -> str | None:
     """Return the name of a scheme, or of the registered scheme that computes the same on this layer; else None."""
-    if scheme.key != "custom":
+    if not scheme.is_custom:
         return scheme.name
     same = find_equal_schemes(scheme, SHAPES[layer][0])
     return same[0].name if same else None

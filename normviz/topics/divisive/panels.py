@@ -41,6 +41,7 @@ def show_panels(view: View, theme: str) -> None:
     x = apply_fading_light(even, view["light"])
     result = normalize_picture(x, scheme, view["eps"])
     focus = find_focus(view, result.v)
+    pixel = compute_saturation(x, scheme, focus)
     st.markdown(_write_headline(view, x, result))
     left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -49,9 +50,10 @@ def show_panels(view: View, theme: str) -> None:
     with right:
         st.latex(FORMULA_IN_WORDS)
         st.markdown(_describe_nearby(view))
+        st.markdown(_compute_pixel(pixel, float(x[focus]), view["eps"]))
         slider = st.container()
         st.markdown("**Larger ε**: faint details stay faint.")
-    show_pixel_response(view, scheme, x, focus, theme)
+    show_pixel_response(pixel, scheme, view["eps"], theme)
     with slider:  # last: the page follows what is dragged
         draw_eps_slider(view)
 
@@ -86,8 +88,20 @@ def _find_range(values: np.ndarray) -> tuple[float, float]:
 
 def _write_caption(finite: bool) -> str:
     """Return the units of the headline and of the grey values."""
-    words = "Contrast: the standard deviation of a half’s pixels. Ring: the pixel of the curve below."
+    words = "Contrast: the standard deviation of a half’s pixels. A click on a pixel moves the ring."
     return words if finite else f"{words} Purple: no finite number."
+
+
+def _compute_pixel(pixel: SaturationCurve, before: float, eps: float) -> str:
+    """Return the formula with the numbers of a pixel; nothing if a number is not finite or all are 0 nearby."""
+    v, square = pixel.v, pixel.root**2
+    if not np.isfinite([before, v, square]).all() or not eps + square:
+        return ""
+    mean, after = before - v, v / (eps + square) ** 0.5
+    return (
+        f"**In the ring**: v = {typeset(before, 2)} − {typeset(mean, 2)} = {typeset(v, 2)}.  \n"
+        f"After: {typeset(v, 2)}/√({typeset(eps)} + {typeset(square, 2)}) = **{typeset(after, 2)}**."
+    )
 
 
 def _describe_nearby(view: View) -> str:
@@ -100,7 +114,7 @@ def _describe_nearby(view: View) -> str:
 
 def _name_right_half(view: View) -> str:
     """Return the name of the right half, towards which the light falls."""
-    return "dark half" if view["light"] < 1 else "right half"
+    return "darkened half" if view["light"] < 1 else "right half"
 
 
 def _write_headline(view: View, x: np.ndarray, result: NormalizationResult) -> str:
@@ -119,15 +133,14 @@ def _write_headline(view: View, x: np.ndarray, result: NormalizationResult) -> s
     before, after = (compute_contrast_ratio(values) for values in (x, result.xhat))
     if not np.isfinite([before, after]).all():
         return "The contrast of the right half over that of the left is no finite number here."
-    return f"### The {_name_right_half(view)} has {before:.0%} of the other half’s contrast before, {after:.0%} after."
+    return f"### Contrast of the {_name_right_half(view)}: {before:.0%} of the other half’s before, {after:.0%} after."
 
 
-def show_pixel_response(view: View, scheme: Scheme, x: np.ndarray, focus: Index, theme: str) -> None:
-    """Show one element's response to contrast, and the formula with all indices."""
-    st.markdown("## One pixel as the contrast grows\nThe ring in the photo marks the pixel; a click moves it.")
-    one = compute_saturation(x, scheme, focus)
-    show_response_chart(one, view["eps"], theme)
-    st.markdown(_describe_response(one, view["eps"]))
+def show_pixel_response(pixel: SaturationCurve, scheme: Scheme, eps: float, theme: str) -> None:
+    """Show the response of a pixel to a factor of all pixels, and the formula with all indices."""
+    st.markdown("## The pixel in the ring, with all pixels multiplied by c")
+    show_response_chart(pixel, eps, theme)
+    st.markdown(_describe_response(pixel, eps))
     with st.container(horizontal=True, gap="medium"):
         for line in notation.build_formulas(scheme):
             if line.name not in ("output", "where"):
@@ -139,12 +152,12 @@ def _describe_response(curve: SaturationCurve, eps: float) -> str:
     if not np.isfinite([curve.v, curve.root]).all():
         return "In the ring, or near it, is no finite number: there is no curve."
     if not curve.v:
-        return "v = 0 in the ring: x̂ is 0 at every contrast."
+        return "v = 0 in the ring: x̂ is 0 for every c."
     level = (
         f"$v / \\sqrt{{E_B[v^2]}}$ = {typeset(curve.v, 3)} / {typeset(curve.root, 3)} = **{typeset(curve.level, 3)}**"
     )
     if not eps:
-        return f"Without ε there is no linear part: at every contrast x̂ is saturated at {level}."
+        return f"Without ε there is no linear part: for every c, x̂ is saturated at {level}."
     return (
         f"The pixel in the ring, thick: far below the knee at $c = \\sqrt{{\\varepsilon / E_B[v^2]}}$ = "
         f"**{typeset(curve.compute_knee(eps), 3)}**, x̂ is proportional to c, with slope $v/\\sqrt{{\\varepsilon}}$ = "

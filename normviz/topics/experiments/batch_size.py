@@ -23,7 +23,7 @@ from normviz.topics.experiments.experiment import (
     choose_headline_schemes,
     describe_hidden_layers,
 )
-from normviz.topics.experiments.grid_outcome import GridOutcome, draw_outcomes, find_outcomes
+from normviz.topics.experiments.grid_outcome import GridOutcome, describe_undertraining, draw_outcomes, find_outcomes
 from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, make_band_curve, start_table
 from normviz.topics.experiments.training_history import to_percent
 
@@ -196,11 +196,11 @@ def _draw_sizes(setting: Setting, ended_outcomes: Outcomes) -> Iterator[FigureSp
     said = "; ".join(f"at {size} {_format_test_errors(each)}" for size, each in ended_outcomes.items())
     idle = [label for k, label in enumerate(setting.labels) if not _is_learning(ended_outcomes, k)]
     budget, other = (
-        ("for the same number of steps", "more training digits in all")
+        (f"for {setting.steps} steps", "Smaller batches see fewer digits")
         if setting.equal == "steps"
-        else ("on the same number of digits", "fewer steps")
+        else ("on the same number of digits", "Larger batches take fewer steps")
     )
-    caption = f"All networks train {budget}, so larger batches mean {other}. Compare schemes at the same batch size."
+    caption = f"All networks train {budget}. {other}, which raises all errors. Compare schemes at one batch size."
     if idle:
         caption += f" {join_words(idle, 'and')}: more than half of the test digits are wrong at every size."
     yield FigureSpec("sizes", panels, f"Test error at the end by batch size: {said}.", caption)
@@ -305,7 +305,8 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         words.append(f"on batches of {size}, {one} with {name}, {two} with {other} ({points})")
     large = ended_outcomes[SHOWN_SIZES[0]]
     words.append(f"on batches of {SHOWN_SIZES[0]}, {large[pair[0]].level} and {large[pair[1]].level}")
-    says = f"Test error: {'; '.join(words)}."
+    judged = [ended_outcomes[size][k] for size in (*SMALL_SIZES, SHOWN_SIZES[0]) for k in pair]
+    says = f"Test error: {'; '.join(words)}.{describe_undertraining(judged)}"
     examples = f" on batches of {REFERENCE_SIZE}, and as many examples at all other sizes"
     condition = (
         f"Each scheme has its best learning rate at each size, for {setting.steps} steps of Adam"

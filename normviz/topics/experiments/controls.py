@@ -7,7 +7,7 @@ import streamlit as st
 
 from normviz.charts.palette import THEMES
 from normviz.charts.style import style_curve
-from normviz.core.registry import SCHEMES
+from normviz.core.registry import CUSTOM_SCHEME, SCHEMES
 from normviz.core.settings import Choice, get_declarations
 from normviz.topics.experiments.catalogue import TOPICS
 from normviz.topics.experiments.state import (
@@ -58,7 +58,7 @@ def controls(view: View) -> None:
             choose_frequent(prefix + "schemes", _list_scheme_options(view), FREQUENT_SCHEMES)
         page.draw(*(name for name in MAIN_SETTINGS if name in declared))
         with st.popover("Settings"):
-            if "custom" in get_chosen_schemes(given):
+            if CUSTOM_SCHEME.key in get_chosen_schemes(given):
                 custom.draw_custom_controls(view, compute_axis_lengths, PREFIX, experiment.setting.weighted)
             page.draw_rest("schemes", "seeds", "seed", "device")
             page.draw("seeds", "seed", "device")

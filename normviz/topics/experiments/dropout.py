@@ -15,7 +15,7 @@ from normviz.describe.seeds import compare_seed_by_seed, find_clear_signs, forma
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes, describe_hidden_layers
-from normviz.topics.experiments.grid_outcome import GridOutcome, draw_outcomes, find_outcomes
+from normviz.topics.experiments.grid_outcome import GridOutcome, describe_undertraining, draw_outcomes, find_outcomes
 from normviz.topics.experiments.reports import (
     NOT_TRAINED,
     FigureSpec,
@@ -204,7 +204,8 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     rates = ", ".join(f"{each.name} {typeset(each.rate)}" for each in ended_outcomes.values())
     return Verdict(
         combine_verdicts(_judge_scheme(signs[k, False] < 0, signs[k, True] < 0) for k in others),
-        f"Test error: {levels}. Changes in points: {'; '.join(said)}.",
+        f"Test error: {levels}. Changes in points: {'; '.join(said)}."
+        f"{describe_undertraining([*ended_outcomes.values()])}",
         f"{setting.relabelled:.0%} of the labels of {setting.digits} training digits are drawn at random, so that "
         f"learning them by heart costs accuracy. Error on these labels: {learnt}. Networks of {len(LAYER_WIDTHS)} × "
         f"{LAYER_WIDTHS[0]} units, {setting.steps} steps of Adam at the rate that is best for each: {rates}.",

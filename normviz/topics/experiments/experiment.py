@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Shape, find_divisors
-from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
+from normviz.core.registry import CUSTOM_SCHEME, DEFAULT_EPS, SCHEMES, Scheme, get_scheme
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import (
     EarlierValues,
@@ -75,7 +75,7 @@ class Setting:
     """Settings of every experiment: the seeds of the networks, and the device."""
 
     seeds: int = integer(
-        8, 2, 16, label="Networks of each kind", help="Each from a seed of its own. Bands are 95% intervals."
+        8, 2, 16, label="Networks of each kind", help="Each from a seed of its own. Bands are 95% confidence intervals."
     )
     seed: int = integer(0, 0, 9999, label="First seed")
     device: str = choice("auto", DEVICES, label="Train on")
@@ -108,12 +108,12 @@ def format_custom_scheme(scheme: Scheme) -> str:
 def parse_custom_scheme(text: str) -> Scheme:
     """Return the custom scheme of a text; the registered one for an empty text. Raise InvalidInput for bad text."""
     if not text:
-        return SCHEMES["custom"]
+        return CUSTOM_SCHEME
     summation, bar, rest = text.partition("|")
     suppression, _, weight = rest.partition("|")
     if not bar:
         raise InvalidInput(f"own = {text!r}; two fields with a bar between them would do, as own,full,full,full|…")
-    return SchemeSpec("custom", summation or None, suppression or None, weight or None).scheme
+    return SchemeSpec(CUSTOM_SCHEME.key, summation or None, suppression or None, weight or None).scheme
 
 
 def reject_weight_scheme(row: SchemeSpec) -> None:
@@ -156,7 +156,7 @@ class ComparisonSetting(Setting):
     @property
     def rows(self) -> tuple[SchemeSpec, ...]:
         """The schemes as plain data, with their parameters."""
-        made = {"custom": parse_custom_scheme(self.own)}
+        made = {CUSTOM_SCHEME.key: parse_custom_scheme(self.own)}
         return tuple(
             SchemeSpec.of(made.get(key) or get_scheme(key, self.groups, self.radius))
             for key in dict.fromkeys(self.schemes)

@@ -35,8 +35,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = {
             "batch-size", "Batch size", ("B13", "B16"), "Who needs large batches?",
             claim="Layer normalization is “robust to the batch-sizes”, batch normalization is not (Ba et al. 2016, "
             "section 6.6 and figure 6).",
-            why="The mean of few examples is noisy, and batch norm passes this noise on to each of them. Layer norm "
-            "averages within one example.",
+            why="Batch norm’s mean over few examples is noisy. Layer norm averages within one example.",
         ),
         ExperimentText(
             "leak", "A leak in the batch", ("B10",), "Can labels leak through the batch?",

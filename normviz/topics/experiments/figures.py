@@ -48,7 +48,7 @@ def describe_bands(spec: FigureSpec, networks: int) -> str:
     panels = () if isinstance(spec.panels, HeatMap) else spec.panels
     banded = any(curve.low is not None and not curve.apart for panel in panels for curve in panel.curves)
     said = not banded or "95% interval" in spec.caption
-    return "" if said else f"Lines: means of {networks} networks. Bands: 95% intervals."
+    return "" if said else f"Lines: means of {networks} networks. Bands: 95% confidence intervals of these means."
 
 
 def has_step_axis(spec: FigureSpec) -> bool:

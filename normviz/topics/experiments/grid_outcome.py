@@ -7,7 +7,7 @@ from typing import Self, TypeVar
 import numpy as np
 
 from normviz.charts.curves import Curve
-from normviz.describe.seeds import choose_learning_rate, format_mean_percent
+from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Part, Results
 from normviz.topics.experiments.experiment import ComparisonSetting
 from normviz.topics.experiments.reports import make_band_curve
@@ -70,6 +70,12 @@ class GridOutcome:
         """The mean test error at the end with its interval: "3.2 ± 0.7%"."""
         return format_mean_percent(self.last)
 
+    @property
+    def middle(self) -> np.ndarray:
+        """The test errors in the middle of the training, by seed; measured steps are evenly spread."""
+        errors = self.get_at_best_rate("test")
+        return errors[(len(errors) - 1) // 2]
+
 
 Key = TypeVar("Key")
 AnyOutcome = TypeVar("AnyOutcome", bound=GridOutcome)
@@ -100,3 +106,14 @@ def draw_outcomes(
         )
         for each in outcomes
     ]
+
+
+def describe_undertraining(outcomes: Sequence[GridOutcome]) -> str:
+    """Return a sentence if the test errors clearly fall in the second half of the training, on average; else ""."""
+    middle, last = (
+        np.mean(each, axis=0) for each in zip(*((each.middle, each.last) for each in outcomes), strict=True)
+    )
+    fall = compare_seed_by_seed(middle, last)
+    if find_clear_signs([fall]) != [1]:
+        return ""
+    return f" Undertrained: these errors fall by {fall.text(100)} points on average in the second half of the training."

@@ -14,7 +14,7 @@ from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_cl
 from normviz.jobs.results import Results
 from normviz.topics.experiments.dense_grid import DenseGrid
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes, describe_hidden_layers
-from normviz.topics.experiments.grid_outcome import GridOutcome, draw_outcomes, find_outcomes
+from normviz.topics.experiments.grid_outcome import GridOutcome, describe_undertraining, draw_outcomes, find_outcomes
 from normviz.topics.experiments.reports import (
     FigureSpec,
     HeatMap,
@@ -206,7 +206,7 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[int, Outcome]) -> Verdic
     ]
     says = (
         f"The largest rate that trains: {'; '.join(said)}. Test error at the best rate: "
-        f"{_format_test_errors([plain, *others])}."
+        f"{_format_test_errors([plain, *others])}.{describe_undertraining([plain, *others])}"
     )
     keys = [setting.rows[k].key for k in ended_outcomes if setting.rows[k].key != "none"]
     # The claim is on batch norm. Without batch norm in the comparison, all schemes count.

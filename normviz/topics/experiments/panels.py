@@ -29,7 +29,7 @@ from normviz.ui.runs import PAGE_POLL_SECONDS, PageRun, format_waiting
 from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
 
-CACHED_NOTE = "Kept for this link."
+CACHED_NOTE = "Cached for this link."
 
 RUN_LABELS = ("Run", "Run the rest")
 """Labels of the buttons that start and continue a run."""
@@ -43,8 +43,8 @@ AUTOSTART_KEY = f"{state.PAGE} wanted"
 SEED_BOUND = 10_000
 """Bound of first seeds, exclusive."""
 
-LEAD_HEIGHT = "clamp(15rem, 41vh, 36rem)"
-"""Height of the first figure, which fits the screen below the controls."""
+LEAD_HEIGHT = "var(--nv-lead)"
+"""Height of the first figure, which fits the screen below the controls (style.css)."""
 
 
 def show(view: View, theme: str) -> None:
@@ -163,7 +163,7 @@ def show_run_status(
     if run.error:
         show_error(run.error)
     if damaged := experiment_runs.get_archive().count_damaged(run.shown):
-        st.caption(f"{damaged} kept result{'s were' if damaged > 1 else ' was'} damaged, and computed anew.")
+        st.caption(f"{damaged} cached result{'s were' if damaged > 1 else ' was'} damaged, and computed anew.")
 
 
 def _describe_progress(run: PageRun, ready: int) -> str:
@@ -193,7 +193,8 @@ def _describe_storage() -> str:
 def show_report(report: Report, why: str, theme: str, working: bool, networks: int) -> None:
     """Show a report: headline, verdict and reason above the first figure, below it the numbers and the other figures.
 
-    While networks train, curves over the training steps come first. Figures of chosen learning rates are folded.
+    While networks train, curves over the training steps come first. What the first figure shows stands above it, that
+    of all others below them. Figures of chosen learning rates are folded.
     `networks`: number of networks behind the mean of a curve.
     """
     figures = sorted(report.figures, key=lambda each: working and not has_step_axis(each))
@@ -203,32 +204,31 @@ def show_report(report: Report, why: str, theme: str, working: bool, networks: i
     st.markdown(f"**{VERDICT_SIGNS[verdict.word]} The claim: {VERDICT_TEXTS[verdict.word].lower()}.**{why}")
     with st.container(key="lead"):
         if figures:
-            draw_report_figure(figures[0], theme, LEAD_HEIGHT, describe_bands(figures[0], networks))
+            st.caption(f"{describe_bands(figures[0], networks)} {figures[0].caption}".strip())
+            _draw_panels(figures[0], theme, LEAD_HEIGHT)
         else:
+            st.caption("")
             show_figure(draw_empty_axes(theme), "blank", "Empty axes: there is nothing to draw yet.", LEAD_HEIGHT)
     with st.container(border=True, key="verdict"):
         st.markdown(verdict.says)
         if verdict.condition:
             st.caption(verdict.condition)
     for shown in figures[1:]:
-        draw_report_figure(shown, theme)
+        _draw_panels(shown, theme)
+        st.caption(shown.caption)
     for piece in (piece for shown in figures for piece in split_figure(shown) if is_rate_figure(piece)):
         with st.expander("Chosen learning rates"):
             show_figure(draw_figure(piece, theme), piece.key, piece.alt, compute_figure_height(piece))
 
 
-def draw_report_figure(spec: FigureSpec, theme: str, row_height: str = "", bands: str = "") -> None:
-    """Draw a figure of a report with its caption, without its panels of chosen learning rates.
+def _draw_panels(spec: FigureSpec, theme: str, row_height: str = "") -> None:
+    """Draw a figure of a report, without its panels of chosen learning rates.
 
-    `row_height`: the height of curves in CSS, by default that of `compute_figure_height`; `bands`: text above it.
+    `row_height`: the height of curves in CSS, by default that of `compute_figure_height`.
     """
     found = [piece for piece in split_figure(spec) if not is_rate_figure(piece)]
-    if bands:
-        st.caption(bands)
     for k in range(0, len(found), spec.columns):
         row = found[k : k + spec.columns]
         for column, piece in zip(st.columns(len(row)), row, strict=True):
             with column:
                 show_figure(draw_figure(piece, theme), piece.key, piece.alt, compute_figure_height(piece, row_height))
-    if spec.caption:
-        st.caption(spec.caption)

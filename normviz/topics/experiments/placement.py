@@ -8,7 +8,7 @@ import numpy as np
 
 from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.fields import Shape, find_divisors
-from normviz.core.registry import DEFAULT_EPS, SCHEMES, get_scheme
+from normviz.core.registry import CUSTOM_SCHEME, DEFAULT_EPS, SCHEMES, get_scheme
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import choice, integer, number_choice, real, value
 from normviz.core.text import join_words, typeset
@@ -24,7 +24,7 @@ from normviz.describe.seeds import (
 from normviz.jobs.results import Arrays, Results
 from normviz.topics.experiments import experiment
 from normviz.topics.experiments.experiment import Experiment
-from normviz.topics.experiments.grid_outcome import GridOutcome, draw_outcomes
+from normviz.topics.experiments.grid_outcome import GridOutcome, describe_undertraining, draw_outcomes
 from normviz.topics.experiments.placement_jobs import (
     LAYER_COUNTS,
     LEARNING_RATES,
@@ -88,7 +88,7 @@ class Setting(experiment.Setting):
     @property
     def row(self) -> SchemeSpec:
         """The scheme as plain data."""
-        own = self.scheme == "custom"
+        own = self.scheme == CUSTOM_SCHEME.key
         return SchemeSpec.of(
             experiment.parse_custom_scheme(self.own) if own else get_scheme(self.scheme, self.groups, self.radius)
         )
@@ -132,7 +132,7 @@ def report(setting: Setting, results: Results) -> Report:
         f"placement has its best learning rate of {join_words(map(typeset, LEARNING_RATES), 'and')} where no rate is "
         f"named. Before training: networks of {WIDE} channels with random weights."
     )
-    found = [_judge_gradients(depth), _judge_warmup(begun, ended), _judge_chain(chain)]
+    found = [_judge_gradients(depth), _judge_warmup(ended), _judge_chain(chain)]
     verdict = join_verdicts(Verdict(word, says, condition) for word, says in found)
     return Report(_write_headline(depth, runs), figures, verdict, _tabulate(setting, ended))
 
@@ -265,7 +265,7 @@ def _judge_gradients(depth: Arrays) -> tuple[VerdictKey, str]:
     return "holds" if clear and growth.mean > 0 else "wrong" if clear else "open", says
 
 
-def _judge_warmup(begun_results: Mapping[str, Arrays], ended_outcomes: PlacementOutcomes) -> tuple[VerdictKey, str]:
+def _judge_warmup(ended_outcomes: PlacementOutcomes) -> tuple[VerdictKey, str]:
     """Judge whether post norm needs a warm-up more than pre norm does, at a large rate and at the best of each."""
     if len(ended_outcomes) < len(TRAINED_PLACEMENTS):
         return "open", "The networks are not trained yet."
@@ -283,11 +283,11 @@ def _judge_warmup(begun_results: Mapping[str, Arrays], ended_outcomes: Placement
     said = [
         f"At rate {typeset(LEARNING_RATES[large])}, the largest at which post norm learns with the warm-up, "
         f"{words[0]}: {_format_warmup_errors(pair, large)}.",
-        f"At the best rate of each, {words[1]}: {_format_warmup_errors(pair)}.",
-        _warn_if_undertrained(begun_results, pair),
+        f"At the best rate of each, {words[1]}: {_format_warmup_errors(pair)}."
+        f"{describe_undertraining([each for outcomes in pair.values() for each in outcomes])}",
     ]
     word: VerdictKey = "holds" if needed[1] else "holds-if" if needed[0] else "wrong" if any(clear) else "open"
-    return word, " ".join(said).rstrip()
+    return word, " ".join(said)
 
 
 def _choose_largest_rate(warm: GridOutcome) -> int | None:
@@ -313,19 +313,6 @@ def _format_warmup_errors(pair: PlacementOutcomes, k: int | None = None) -> str:
         at = ["", ""] if k is not None else [f" (rate {typeset(each.rate)})" for each in outcomes]
         words.append(f"{name} norm {warm}{at[0]} with it, {without}{at[1]} without")
     return "; ".join(words)
-
-
-def _warn_if_undertrained(begun_results: Mapping[str, Arrays], pair: PlacementOutcomes) -> str:
-    """Return a warning if the errors at the best rates still fall at the end, else an empty text."""
-    declines = [each.get_at_best_rate("test")[-2:][0] - each.last for outcomes in pair.values() for each in outcomes]
-    decline = np.mean(declines, axis=0)
-    fall = compare_seed_by_seed(decline, np.zeros_like(decline))
-    if not find_clear_differences([fall])[0] or fall.mean <= 0:
-        return ""
-    middle, last = next(iter(begun_results.values()))["measured"][-2:]
-    return (
-        f"All are undertrained: from step {middle} to {last} these errors fall by {fall.text(100)} points on average."
-    )
 
 
 def _judge_chain(chain: Arrays) -> tuple[VerdictKey, str]:

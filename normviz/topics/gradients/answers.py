@@ -37,7 +37,7 @@ MAX_MATCH_ERROR = 0.02
 
 
 class AnswerVerdict(NamedTuple):
-    """The verdict on one array of an answer.
+    """Verdict on one array of a homework answer: right, or the mistake that explains it.
 
     Attributes:
         right: True if it is right to the precision of its type and of the inputs' types.
@@ -110,7 +110,7 @@ def judge_answer(
     answer: Mapping[str, np.ndarray],
     eps: float | None = None,
 ) -> dict[str, AnswerVerdict]:
-    """Return a verdict on each array of an answer, by name. Each is judged by itself.
+    """Judge each array of a homework answer by itself; return the verdicts by name.
 
     An array that cannot be judged gets a verdict with a `problem`: an unknown name, values other than finite real
     numbers, too many of them, or a gradient without dout.
@@ -140,7 +140,7 @@ def judge_answer(
 
 
 def _judge_array(case: HomeworkCase, name: str, array: np.ndarray) -> AnswerVerdict:
-    """Return the verdict on one array of an answer."""
+    """Judge one array of an answer."""
     wanted, allowed = (
         case.to_layout_order(tensor) for tensor in np.broadcast_arrays(case.right[name], case.allowed[name])
     )
@@ -165,7 +165,7 @@ def _judge_array(case: HomeworkCase, name: str, array: np.ndarray) -> AnswerVerd
 
 
 def _find_nearest_mistakes(flat: np.ndarray, candidates: MistakeCandidates, limits: Iterable[float]) -> MistakeKeys:
-    """Return the fewest mistakes that explain an array within the smallest possible limit; () if none do."""
+    """Return the fewest mistakes that explain an array within the tightest possible limit; () if none do."""
     errors = [
         (keys, measure_relative_error(flat, array)) for keys, array in candidates if keys and array.shape == flat.shape
     ]

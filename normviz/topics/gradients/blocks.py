@@ -10,7 +10,7 @@ from normviz.core.registry import Scheme
 
 
 class JacobianBlocks(NamedTuple):
-    """The elements of a tensor, ordered so that the elements of a field are adjacent.
+    """Order of a tensor's elements in which elements that share a statistic are adjacent.
 
     Attributes:
         order: places in memory; edges: the starts of the fields, and the end.
@@ -24,8 +24,8 @@ class JacobianBlocks(NamedTuple):
 
 
 def find_jacobian_blocks(scheme: Scheme, shape: Shape) -> JacobianBlocks:
-    """Order the elements by the statistic that they share; under overlapping windows, in the order of memory."""
-    fields = [field.simplify(shape) for field in scheme.fields]
+    """Order the elements by the statistic that they share, so that the Jacobian has blocks."""
+    fields = [field.simplify(shape) for field in scheme.kind.list_dependence_fields(scheme)]
     count = int(np.prod(shape))
     if not fields:
         return JacobianBlocks(np.arange(count), np.arange(count + 1), True)
@@ -33,13 +33,11 @@ def find_jacobian_blocks(scheme: Scheme, shape: Shape) -> JacobianBlocks:
     keys = _index_statistics(field, shape)
     order = np.argsort(keys, kind="stable")
     edges = np.flatnonzero(np.diff(keys[order], prepend=-1, append=count))
-    return JacobianBlocks(
-        order, edges, (len(set(fields)) == 1 or scheme.kind.divides_by_matrix) and not fields[-1].windowed_axes
-    )
+    return JacobianBlocks(order, edges, len(set(fields)) == 1 and not fields[-1].windowed_axes)
 
 
 def _index_statistics(field: Field, shape: Shape) -> np.ndarray:
-    """Return the place of its statistic for every element in memory order."""
+    """Return the index of its statistic for every element in memory order."""
     counts = field.compute_statistics_shape(shape)
     places = np.arange(int(np.prod(counts))).reshape(counts)
     return np.broadcast_to(broadcast_statistic(places, field, shape), shape).ravel()

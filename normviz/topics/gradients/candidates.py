@@ -7,7 +7,7 @@ from itertools import combinations, permutations
 import numpy as np
 
 from normviz.core.backward import compute_gradients as exact
-from normviz.core.layouts import from_tensor
+from normviz.core.layouts import parse_layout
 from normviz.topics.gradients.case import HomeworkCase
 from normviz.topics.gradients.homework import (
     ForwardSteps,
@@ -32,7 +32,7 @@ MistakeCandidates = Iterator[tuple[MistakeKeys, np.ndarray]]
 
 
 def generate_single_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield the result of each mistake by itself, the simplest first, without axes of length 1."""
+    """Yield the array that results from each single mistake, the simplest first, without axes of length 1."""
     wanted = case.to_layout_order(case.right[name])
     for order in permutations(range(wanted.ndim)):
         if order != tuple(range(wanted.ndim)):
@@ -44,7 +44,7 @@ def generate_single_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates
 
 
 def generate_combined_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield the results of two or three mistakes together, without axes of length 1."""
+    """Yield the arrays that result from two or three mistakes together, without axes of length 1."""
     task, scheme = case.task, case.scheme
     if not scheme.is_general_form or name == "dbeta":
         return
@@ -67,18 +67,18 @@ def generate_combined_mistakes(case: HomeworkCase, name: str) -> MistakeCandidat
 
 
 def _generate_tensor_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield the result of each mistake, as a tensor or a parameter; the more common mistake first."""
+    """Yield the array that results from each mistake, as a tensor or a parameter; common mistakes first."""
     if name in ("dgamma", "dbeta"):
         yield ("swapped",), case.right["dbeta" if name == "dgamma" else "dgamma"]
-    if case.scheme.kind.divides_by_singular_value:
-        yield from _generate_spectral_mistakes(case, name)
+    if not case.scheme.is_general_form and case.normalized.deviation is not None:
+        yield from _generate_divisor_mistakes(case, name)
     if case.scheme.is_general_form and name != "dbeta":
         yield from _generate_general_form_mistakes(case, name)
     yield from _generate_any_scheme_mistakes(case, name)
 
 
 def _generate_general_form_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield the mistakes that are possible with a scheme of the general form."""
+    """Yield the results of mistakes that are possible with a scheme of the general form."""
     task, scheme = case.task, case.scheme
     right = make_right_recipe(scheme, task.x.shape, case.eps)
     yield from _generate_arrays(name, task, right)
@@ -106,7 +106,7 @@ def _generate_general_form_mistakes(case: HomeworkCase, name: str) -> MistakeCan
 
 
 def _generate_min_max_mistakes(task: HomeworkTask, name: str, variant: MinMaxScaling) -> MistakeCandidates:
-    """Yield the results of min–max scaling, also without γ and β."""
+    """Yield the results of min–max scaling in place of the scheme, also without γ and β."""
     if name == "out":
         found = _generate_affine_mistakes(task, variant.xhat)
     elif name == "dgamma":
@@ -120,7 +120,7 @@ def _generate_min_max_mistakes(task: HomeworkTask, name: str, variant: MinMaxSca
 
 
 def _generate_any_scheme_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield the mistakes that are possible with every scheme."""
+    """Yield the results of mistakes that are possible with every scheme."""
     task = case.task
     if name == "out":
         yield ("gamma-plus-one",), case.normalized.xhat * (1 + task.gamma) + task.beta
@@ -132,7 +132,7 @@ def _generate_any_scheme_mistakes(case: HomeworkCase, name: str) -> MistakeCandi
 
 
 def _generate_running_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield the results of running averages in place of the batch's statistics, after none or one step."""
+    """Yield the results of running averages, after no or one step, in place of the batch's statistics."""
     task, field = case.task, case.scheme.suppression
     assert field is not None
     mean = broadcast_mean(task.x, field)
@@ -146,8 +146,8 @@ def _generate_running_mistakes(case: HomeworkCase, name: str) -> MistakeCandidat
                 yield ("running-statistics",), next(_generate_array_variants(name, task, way, steps))[1]
 
 
-def _generate_spectral_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield the mistakes with spectral norm, which is not of the general form."""
+def _generate_divisor_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
+    """Yield the mistakes with a divisor other than a root mean square, as that of spectral norm."""
     task, xhat = case.task, case.normalized.xhat
     sigma = np.asarray(case.normalized.deviation)
     if name == "out":
@@ -170,8 +170,8 @@ def _generate_sum_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
     task = case.task
     assert task.dout is not None
     parameter = task.gamma if name == "dgamma" else task.beta
-    terms = from_tensor(task.dout * (case.normalized.xhat if name == "dgamma" else 1.0), case.layout)
-    kept = from_tensor(parameter, case.layout).shape
+    terms = parse_layout(case.layout).from_tensor(task.dout * (case.normalized.xhat if name == "dgamma" else 1.0))
+    kept = parse_layout(case.layout).from_tensor(parameter).shape
     right = {axis for axis, n in enumerate(kept) if n == 1}
     for count in range(terms.ndim + 1):
         for over in combinations(range(terms.ndim), count):
@@ -184,12 +184,12 @@ def _generate_sum_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
 
 
 def _compute_array(name: str, task: HomeworkTask, recipe: NormalizationRecipe) -> np.ndarray:
-    """Return an array of the answer that follows a recipe."""
+    """Compute one array of the answer with a right or wrong way to normalize."""
     return next(_generate_array_variants(name, task, recipe, run_recipe(task.x, recipe)))[1]
 
 
 def _generate_arrays(name: str, task: HomeworkTask, recipe: NormalizationRecipe) -> MistakeCandidates:
-    """Yield an array of the answer that follows a recipe, without and with each mistake of the array's own formula."""
+    """Yield one array of the answer by a recipe, without and with each mistake of the array's own formula."""
     steps = run_recipe(task.x, recipe)
     yield from _generate_array_variants(name, task, recipe, steps)
     if name == "dx" and task.dout is not None:

@@ -8,8 +8,7 @@ import numpy as np
 
 from normviz.core.backward import compute_gradients
 from normviz.core.errors import InvalidInput
-from normviz.core.kinds.whitening import compute_steepest_slope
-from normviz.core.layouts import from_tensor, to_tensor
+from normviz.core.layouts import parse_layout
 from normviz.core.normalize import normalize
 from normviz.core.reductions import apply_transposed_average, broadcast_statistic, reduce_boxes
 from normviz.core.registry import Scheme
@@ -25,7 +24,7 @@ MAX_WINDOW_NUMBERS = 2**19
 
 
 def require_usable_arrays(arrays: Mapping[str, Any], names: tuple[str, ...], source: str) -> dict[str, np.ndarray]:
-    """Return the arrays in the order of the names.
+    """Return the arrays in the order of the names. Raises InvalidInput if one is missing or unusable.
 
     Raises:
         InvalidInput: an array cannot be used.
@@ -77,7 +76,7 @@ def _find_problem(name: str, array: np.ndarray) -> str | None:
 
 
 class HomeworkCase:
-    """The right result for some inputs, and the tolerance of an answer to rounding.
+    """Right results for the inputs of a homework task, and how much rounding an answer may show.
 
     Attributes:
         task: the inputs, as tensors.
@@ -108,8 +107,8 @@ class HomeworkCase:
         dout = inputs.get("dout")
         if dout is not None and dout.shape != x.shape:
             raise InvalidInput(f"dout has the shape {dout.shape}; x has {x.shape}.")
-        above = None if dout is None else to_tensor(dout.astype(float), layout)
-        self.task = HomeworkTask(to_tensor(x.astype(float), layout), gamma, beta, above)
+        above = None if dout is None else parse_layout(layout).to_tensor(dout.astype(float))
+        self.task = HomeworkTask(parse_layout(layout).to_tensor(x.astype(float)), gamma, beta, above)
         scheme.check(self.task.x.shape, MAX_WINDOW_NUMBERS)
         self.right = self._compute_right()
         self.allowed, self.condition = self._compute_tolerances()
@@ -119,7 +118,7 @@ class HomeworkCase:
         return self.inputs.get(name, np.full(shape, 1.0 if name == "gamma" else 0.0))
 
     def _compute_right(self) -> dict[str, np.ndarray]:
-        """Return the core's results, as tensors."""
+        """Compute the right results with the library, as tensors."""
         task, scheme = self.task, self.scheme
         self.normalized = normalize(task.x, scheme, self.eps, task.gamma, task.beta)
         sigma = self.normalized.deviation
@@ -131,16 +130,8 @@ class HomeworkCase:
             right |= {"dx": found.dx, "dgamma": found.dgain, "dbeta": found.dbias}
         return right
 
-    def _compute_inverse(self) -> np.ndarray:
-        """Return 1/σ of every field; with whitening, the largest factor of the matrix times its number of rows."""
-        task, scheme = self.task, self.scheme
-        if scheme.kind.divides_by_matrix:
-            groups = scheme.count_matrices(task.x.shape)
-            return compute_steepest_slope(self.normalized.v, groups, self.eps) * (task.x.shape[-1] // groups)
-        return scheme.compute_scale(task.x.shape) / np.asarray(self.normalized.deviation)
-
     def _compute_tolerances(self) -> tuple[dict[str, np.ndarray], float]:
-        """Return `allowed` and `condition`.
+        """Compute how large rounding errors may be: `allowed` and `condition`.
 
         x̂ loses the digits by which x exceeds σ, and σ those by which a mean square exceeds the variance.
         """
@@ -149,9 +140,10 @@ class HomeworkCase:
         longest = 1
         r = np.full_like(xhat, max(scheme.alpha, 1.0) if scheme.function else 1.0)
         if scheme.suppression is not None:
-            r = np.broadcast_to(
-                broadcast_statistic(self._compute_inverse(), scheme.suppression, xhat.shape), xhat.shape
-            )
+            slope = scheme.kind.compute_steepest_slope(scheme, self.normalized, self.eps)
+            matrices = scheme.count_matrices(xhat.shape)
+            terms = xhat.shape[-1] // matrices if matrices else 1  # of v in one x̂
+            r = np.broadcast_to(slope * (scheme.compute_scale(xhat.shape) * terms), xhat.shape)
         for field in scheme.fields:
             most = (
                 broadcast_statistic(
@@ -181,7 +173,7 @@ class HomeworkCase:
         return allowed, float(lost.max())
 
     def list_roundings(self, array: np.ndarray) -> list[float]:
-        """Return the roundings that an answer may show, the finest first: float64's, and a shorter type's."""
+        """List the roundings that an answer may show, the finest first: float64's, and a shorter type's."""
         types = [a.dtype.name for n, a in self.inputs.items() if n != "eps"] + [array.dtype.name]
         shorter = [MACHINE_EPSILONS[name] for name in types if name in MACHINE_EPSILONS]
         if np.array_equal(array, array.astype(np.float32)):
@@ -189,11 +181,11 @@ class HomeworkCase:
         return sorted({MACHINE_EPSILONS["float64"], max(shorter)}) if shorter else [MACHINE_EPSILONS["float64"]]
 
     def to_layout_order(self, tensor: np.ndarray) -> np.ndarray:
-        """Return a tensor in the order of the layout, without axes of length 1, as answers are compared."""
-        return from_tensor(tensor, self.layout).squeeze()
+        """Convert a tensor to the order of the layout, without axes of length 1, as answers are compared."""
+        return parse_layout(self.layout).from_tensor(tensor).squeeze()
 
     def from_layout_order(self, flat: np.ndarray) -> np.ndarray:
-        """Return an array in the layout of out and dx, without axes of length 1, as a tensor."""
+        """Convert an array in the layout of out and dx, without axes of length 1, to a tensor."""
         order = self.to_layout_order(np.arange(self.task.x.size).reshape(self.task.x.shape))
         tensor = np.empty(self.task.x.size)
         tensor[order.ravel()] = flat.ravel()

@@ -20,7 +20,7 @@ PATHS = ("① directly", "② through the mean", "③ through the variance")
 
 
 class ChainValues(NamedTuple):
-    """All values and gradients: arrays (H,) hold a number for each element, scalars are shared by all elements."""
+    """Values and gradients of every step of a normalization: arrays (H,) per element, scalars if shared."""
 
     x: np.ndarray
     mean: float
@@ -37,7 +37,7 @@ class ChainValues(NamedTuple):
 
 
 def compute_chain(x: np.ndarray, dxhat: np.ndarray, eps: float) -> ChainValues:
-    """Compute all steps for x (H,) and ∂l/∂x̂ (H,).
+    """Compute the forward and backward pass step by step, for x (H,) and ∂l/∂x̂ (H,).
 
     If s is 0 (all x are equal and ε = 0), x̂ and the gradients through s are 0.
 
@@ -60,7 +60,7 @@ def compute_chain(x: np.ndarray, dxhat: np.ndarray, eps: float) -> ChainValues:
 
 
 def list_step_terms(values: ChainValues, step: str) -> dict[str, np.ndarray]:
-    """Return the terms that a backward step adds up, by formula; each is an array (H,), empty if nothing is added.
+    """Return the terms that a backward step adds up, by formula; each is an array (H,).
 
     The terms of ∂l/∂s and ∂l/∂μ are summed over the elements, those of ∂l/∂v and ∂l/∂x element by element. Each term of
     ∂l/∂x belongs to one path: no part of ∂l/∂μ comes through the variance, since v sums to 0.

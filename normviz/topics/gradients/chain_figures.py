@@ -17,7 +17,7 @@ from normviz.topics.gradients.chain import PATHS, STEPS, ChainValues
 
 
 class GraphBox(NamedTuple):
-    """A value: its position, its formula, its field in `ChainValues`, and the symbol and field of its gradient."""
+    """Box of the computation graph: position, formula, field in `ChainValues`, and its gradient's symbol and field."""
 
     x: float
     y: float
@@ -59,7 +59,7 @@ def get_path_colours(colours: Theme) -> tuple[str, str, str]:
 
 
 def draw_chain(values: ChainValues, step: int, zero_limit: float, theme: str = "light") -> Figure:
-    """Draw the forward pass, and the gradients up to a step; arrows and frames of the step itself are thick.
+    """Draw the computation graph of the forward pass, with the gradients computed up to a step.
 
     Args:
         values: the values and gradients.
@@ -98,7 +98,7 @@ def draw_chain(values: ChainValues, step: int, zero_limit: float, theme: str = "
 
 
 def _write_box_lines(box: GraphBox, values: ChainValues, step: int, zero_limit: float) -> list[str]:
-    """Return the lines of a box: its formula, its value, and its gradient once it is computed."""
+    """Write the lines of a box: its formula, its value, and its gradient once it is computed."""
     if not box.field:
         return [box.formula]
     lines = [box.formula, format_values(getattr(values, box.field))]
@@ -123,7 +123,7 @@ def _draw_arrow(
 
 
 def _draw_box(figure: Figure, box: GraphBox, lines: list[str], is_current: bool, colours: Theme) -> None:
-    """Draw a box with its gradient in the colour of gradients; framed in the step that adds the gradient."""
+    """Draw a box, with its gradient coloured, and framed in the step that computes the gradient."""
     warm = colours.lines[1]
     formula, *values = lines
     shown = [f"<b>{values[0]}</b>"] if values else []
@@ -136,7 +136,7 @@ def _draw_box(figure: Figure, box: GraphBox, lines: list[str], is_current: bool,
 
 
 def format_values(value: float | np.ndarray, zero_limit: float = 0.0) -> str:
-    """Return one number, or several between commas, with few digits; up to `zero_limit` they are 0."""
+    """Format one number, or several between commas, with few digits; up to `zero_limit` they are 0."""
     return ", ".join(
         "0" if abs(each) <= zero_limit else format_number(each, 3) for each in np.atleast_1d(value).tolist()
     )

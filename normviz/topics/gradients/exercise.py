@@ -29,7 +29,7 @@ MAX_LENGTHS = {"examples": 16, "height": 8, "width": 8, "channels": 16}
 
 @dataclass(frozen=True)
 class Exercise:
-    """A scheme by its key and number of groups, a layout, the lengths of N, H (or T), W and C, a type, ε and a seed."""
+    """Homework task: scheme, layout, lengths of N, H (or T), W and C, a floating-point type, ε and a seed."""
 
     scheme_key: str
     groups: int
@@ -55,7 +55,7 @@ class Exercise:
         return tuple(n if axis in LAYOUTS[self.layout] else 1 for axis, n in enumerate(self.lengths))
 
     def make_inputs(self) -> dict[str, np.ndarray]:
-        """Return x, gamma, beta, eps and dout.
+        """Draw x, gamma, beta, eps and dout.
 
         Raises:
             InvalidInput: the scheme does not fit the shape.
@@ -64,32 +64,32 @@ class Exercise:
         return make_inputs(self.scheme, self.layout, self.shape, self.seed, self.dtype, self.eps)
 
     def describe(self) -> str:
-        """Return the scheme and its axes in words: "batch normalization (N, H, W averaged, C kept)"."""
+        """Describe the scheme and its axes: "batch normalization (N, H, W averaged, C kept)"."""
         field = self.scheme.field
         over = "" if field is None else f" ({describe_reduction(field, self.scheme.axes, self.tensor_shape)})"
         return format_scheme_name(self.scheme) + over
 
     def write_template(self) -> str:
-        """Return a template in Python that loads the inputs and saves the answer."""
+        """Write a template in Python that loads the inputs and saves the answer."""
         parameters = [get_parameter_shape(self.scheme, name, self.layout, self.shape) for name in ("gamma", "beta")]
         shapes = dict(zip(ANSWER_NAMES, (self.shape, self.shape, *parameters), strict=True))
         return render_template("homework.py.jinja", said=self.describe(), names=INPUT_NAMES, shapes=shapes)
 
     def write_command(self) -> str:
-        """Return the command line of the same check."""
+        """Write the command line that checks an answer like the page."""
         groups = f" --groups {self.groups}" if "groups" in self.scheme.parameters else ""
         return f"normviz answer --scheme {self.scheme_key}{groups} --layout {self.layout} inputs.npz answer.npz"
 
 
 def pack_npz(arrays: dict[str, Any]) -> bytes:
-    """Return arrays as the content of an .npz file."""
+    """Pack arrays as the content of an .npz file."""
     stream = io.BytesIO()
     np.savez(stream, **arrays)
     return stream.getvalue()
 
 
 def read_answers(name: str, content: bytes) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Return the usable arrays of an answer in a file, and for each of the others the reason.
+    """Read the usable arrays of an answer from a file, and for each of the others the reason.
 
     An .npz holds any of them, an .npy the array that it is named after, as in dx.npy or dx (1).npy.
 

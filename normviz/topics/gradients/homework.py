@@ -16,7 +16,7 @@ import numpy as np
 from normviz.core.backward import compute_diagonal_gradient
 from normviz.core.fields import Field, Shape
 from normviz.core.reductions import apply_transposed_average, broadcast_statistic, centre
-from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.registry import CUSTOM_SCHEME, Scheme
 
 MistakeKeys = tuple[str, ...]
 """Keys of the mistakes that were made together; () without a mistake."""
@@ -26,7 +26,7 @@ COMMON_EPS_VALUES = (1e-3, 1e-5, 1e-6, 1e-8, 1e-12)
 
 
 class HomeworkTask(NamedTuple):
-    """The inputs as tensors (N, H, W, C); gamma and beta broadcast to x; dout is None if there is none."""
+    """Inputs of a homework task as tensors (N, H, W, C); gamma and beta broadcast to x; dout may be None."""
 
     x: np.ndarray
     gamma: np.ndarray
@@ -36,7 +36,7 @@ class HomeworkTask(NamedTuple):
 
 @dataclass(frozen=True)
 class NormalizationRecipe:
-    """A way to normalize, right or wrong.
+    """A way to normalize, right or wrong: fields, ε, and where the root and the factors stand.
 
     Attributes:
         summation, suppression: the fields A and B; None: not centred, or not divided.
@@ -61,7 +61,7 @@ class NormalizationRecipe:
 
 
 class ForwardSteps(NamedTuple):
-    """The values of a forward pass: v, w, r = 1/σ, its derivative ∂r/∂s, and x̂.
+    """Values of a forward pass by a recipe: v, w, r = 1/σ, its derivative ∂r/∂s, and x̂.
 
     For absolute values, w is half of the sign, so that 2w is the derivative of the averaged quantity, as for squares.
     """
@@ -74,12 +74,12 @@ class ForwardSteps(NamedTuple):
 
 
 def broadcast_mean(x: np.ndarray, field: Field) -> np.ndarray:
-    """Return E[x] at every element."""
+    """Compute the mean over a field, copied to every element."""
     return np.broadcast_to(broadcast_statistic(centre(x, field)[1], field, x.shape), x.shape)
 
 
 def compute_bessel_factor(field: Field, shape: Shape) -> np.ndarray:
-    """Return m/(m − 1) for every element: the factor from a mean over m to a sum over m − 1; 1 where m = 1."""
+    """Return m/(m − 1) for every element, with m elements in its field; 1 where m = 1."""
     m = field.compute_sizes(shape)
     return m / np.maximum(m - 1, 1)
 
@@ -116,7 +116,7 @@ def run_recipe(x: np.ndarray, recipe: NormalizationRecipe) -> ForwardSteps:
 def generate_input_gradients(
     x: np.ndarray, g: np.ndarray, recipe: NormalizationRecipe, steps: ForwardSteps
 ) -> Iterator[tuple[MistakeKeys, np.ndarray]]:
-    """Yield ∂l/∂x of a recipe from g = ∂l/∂x̂: first the right one, then one for each mistake of the backward pass."""
+    """Yield ∂l/∂x of a recipe from g = ∂l/∂x̂: the right one, then one for each mistake of the backward pass."""
     a, b = recipe.summation, recipe.suppression
     direct = g * steps.r
     kept = compute_bessel_factor(a, x.shape) if a is not None and recipe.sample_mean else 1.0
@@ -147,7 +147,7 @@ def generate_input_gradients(
         and recipe.centred_squares
         and not (recipe.sample or recipe.sample_mean or recipe.absolute)
     ):
-        own = SCHEMES["custom"].with_fields(a, b)
+        own = CUSTOM_SCHEME.with_fields(a, b)
         yield ("diagonal-gradient",), compute_diagonal_gradient(x, g * recipe.scale, own, recipe.eps)
         if b is not None:
             yield ("diagonal-gradient",), direct + 2 * steps.w * g * steps.v * steps.slope / b.compute_sizes(x.shape)
@@ -175,7 +175,7 @@ def generate_input_gradients(
 
 
 def make_right_recipe(scheme: Scheme, shape: Shape, eps: float) -> NormalizationRecipe:
-    """Return the recipe of the scheme itself."""
+    """Make the recipe of the scheme itself, without mistakes."""
     return NormalizationRecipe(scheme.summation, scheme.suppression, eps, scale=scheme.compute_scale(shape))
 
 
@@ -212,7 +212,7 @@ def generate_wrong_formulas(
 
 
 def generate_wrong_denominators(recipe: NormalizationRecipe) -> Iterator[tuple[MistakeKeys, NormalizationRecipe]]:
-    """Yield recipes with the most common mistakes, alone and in pairs."""
+    """Yield recipes with the most common mistakes in the divisor, alone and in pairs."""
     if recipe.suppression is None:
         return
     roots = {"inside": (), "none": ("no-root",), **({"outside": ("eps-outside-root",)} if recipe.eps else {})}

@@ -26,7 +26,7 @@ MIN_ELEMENTS = {"running-statistics": 3, "other-statistics": 8}
 
 
 def generate_gamma_exchanges(case: HomeworkCase, name: str, flat: np.ndarray) -> MistakeCandidates:
-    """Yield the results of γ with two channels exchanged, for pairs of the channels with the largest errors.
+    """Yield results with γ exchanged between two channels, for the channels with the largest errors.
 
     In dx an exchange also changes other channels that share a statistic, but less.
     """
@@ -48,20 +48,20 @@ def generate_gamma_exchanges(case: HomeworkCase, name: str, flat: np.ndarray) ->
 
 
 class ImpliedStatistics(NamedTuple):
-    """A mean and a variance for every element; the mean is None if only the variance follows, as from dx."""
+    """Mean and variance of every element that an answer implies; the mean is None if unknown."""
 
     mean: np.ndarray | None
     variance: np.ndarray
 
     def measure_distance(self, mean: np.ndarray | float, variance: np.ndarray | float) -> float:
-        """Return the distance of other statistics, in σ of these: the largest of |Δμ|/σ and |Δσ²|/2σ²."""
+        """Measure how far other statistics are, in σ of these: the largest of |Δμ|/σ and |Δσ²|/2σ²."""
         of_variance = np.max(np.abs(self.variance - variance) / (2 * self.variance))
         of_mean = 0.0 if self.mean is None else np.max(np.abs(self.mean - mean) / np.sqrt(self.variance))
         return float(max(of_variance, of_mean))
 
 
 def find_statistics_mistake(case: HomeworkCase, name: str, flat: np.ndarray, limit: float) -> str | None:
-    """Return the key of a mistake if every channel has a factor and a shift that are not this batch's.
+    """Return the key of a mistake if an answer normalizes each channel by other statistics than the batch's.
 
     "running-statistics": mean and variance are plausible as running averages. "other-statistics":
     they are not. None: the answer is no such map within the limit, or its factors are the batch's times a constant, so
@@ -124,7 +124,7 @@ def _are_running(case: HomeworkCase, field: Field, implied: ImpliedStatistics) -
 
 
 def _fit_share(implied: ImpliedStatistics, mean: np.ndarray, variance: np.ndarray, start: float) -> float:
-    """Return the share of the batch in the nearest blend, by least squares in units of the implied σ."""
+    """Return the share of the batch in the blend of old and batch statistics that is nearest to the implied ones."""
     moved, possible = (implied.variance - start) / implied.variance, (variance - start) / implied.variance
     products, squares = np.vdot(possible, moved), np.vdot(possible, possible)
     if implied.mean is not None:

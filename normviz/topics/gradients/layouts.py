@@ -6,23 +6,23 @@ from math import prod
 import numpy as np
 
 from normviz.core.errors import InvalidInput
-from normviz.core.layouts import LAYOUTS, to_tensor
+from normviz.core.layouts import LAYOUTS, parse_layout
 from normviz.core.registry import Scheme
 
 
 def get_parameter_axes(scheme: Scheme, name: str) -> tuple[int, ...]:
-    """Return the tensor's axes along which gamma or beta varies; the channel axis if the scheme learns none."""
+    """Return the axes along which gamma or beta varies; the channel axis if the scheme learns none."""
     axes = scheme.gain if name == "gamma" else scheme.bias
     return (3,) if axes is None else tuple(scheme.axes.index(axis) for axis in axes)
 
 
 def get_parameter_shape(scheme: Scheme, name: str, layout: str, shape: Sequence[int]) -> tuple[int, ...]:
-    """Return the shape of gamma or beta for an x of this shape: the lengths of its axes in the order of the layout."""
+    """Return the shape of gamma or beta for an x of this shape: the lengths of its axes in the layout's order."""
     return tuple(n for axis, n in zip(LAYOUTS[layout], shape, strict=True) if axis in get_parameter_axes(scheme, name))
 
 
 def parameter_to_tensor(array: np.ndarray, scheme: Scheme, name: str, layout: str, shape: Sequence[int]) -> np.ndarray:
-    """Return gamma or beta so that it broadcasts to the tensor (N, H, W, C).
+    """Reshape gamma or beta so that it broadcasts to the tensor (N, H, W, C).
 
     Accepted are the scheme's own shape, one number for each channel, one number, and the axes of x, each full or 1.
 
@@ -33,9 +33,9 @@ def parameter_to_tensor(array: np.ndarray, scheme: Scheme, name: str, layout: st
     for varying in (own, (3,)):
         wanted = tuple(n if axis in varying else 1 for axis, n in zip(LAYOUTS[layout], shape, strict=True))
         if array.shape == tuple(n for axis, n in zip(LAYOUTS[layout], shape, strict=True) if axis in varying):
-            return to_tensor(array.reshape(wanted), layout)
+            return parse_layout(layout).to_tensor(array.reshape(wanted))
     if array.ndim == len(shape) and all(n in (1, whole) for n, whole in zip(array.shape, shape, strict=True)):
-        return to_tensor(array, layout)
+        return parse_layout(layout).to_tensor(array)
     if array.size == 1:
         return array.reshape(1, 1, 1, 1)
     fitting = get_parameter_shape(scheme, name, layout, shape)
@@ -43,7 +43,7 @@ def parameter_to_tensor(array: np.ndarray, scheme: Scheme, name: str, layout: st
 
 
 def check_size(shape: Sequence[int], layout: str, limit: int) -> None:
-    """Raise InvalidInput for a shape of another layout, or one that is too large to judge."""
+    """Raise InvalidInput for a shape that is not of this layout or too large to judge."""
     if len(shape) != len(LAYOUTS[layout]):
         raise InvalidInput(f"x has {len(shape)} axes; {layout} has {len(LAYOUTS[layout])}.")
     if not all(shape):

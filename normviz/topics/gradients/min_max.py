@@ -12,7 +12,7 @@ from normviz.topics.gradients.homework import broadcast_mean
 
 @dataclass(frozen=True)
 class MinMaxScaling:
-    """A variant of min–max scaling: x̂ = scale · (x − origin)/(max − min + ε) + shift.
+    """Min–max scaling in one of its variants: x̂ = scale · (x − origin)/(max − min + ε) + shift.
 
     Attributes:
         x: the tensor.
@@ -30,7 +30,7 @@ class MinMaxScaling:
     shift: float
 
     def _reduce_to_end(self, how: object) -> np.ndarray:
-        """Return the field's smallest or largest value at every element."""
+        """Return the field's smallest or largest value, copied to every element."""
         return np.broadcast_to(
             broadcast_statistic(reduce_boxes(self.x, self.field, how), self.field, self.x.shape), self.x.shape
         )
@@ -43,7 +43,7 @@ class MinMaxScaling:
         return self.scale * (self.x - origin) / (high - low + self.eps) + self.shift
 
     def backward(self, g: np.ndarray) -> np.ndarray:
-        """Return ∂l/∂x from g = ∂l/∂x̂: the direct path, and the paths through the origin and through both ends."""
+        """Compute ∂l/∂x from g = ∂l/∂x̂: the direct path, and those through the origin and both ends."""
         low, high = self._reduce_to_end(np.min), self._reduce_to_end(np.max)
         m = self.field.compute_sizes(self.x.shape)
         length = high - low + self.eps

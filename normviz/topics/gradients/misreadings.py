@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from normviz.core.fields import FULL, OWN, Field, Rule, Shape
-from normviz.core.layouts import LAYOUTS, from_tensor
+from normviz.core.layouts import LAYOUTS, parse_layout
 from normviz.core.registry import Scheme
 from normviz.topics.gradients.homework import HomeworkTask, MistakeKeys, NormalizationRecipe
 
@@ -16,7 +16,7 @@ from normviz.topics.gradients.homework import HomeworkTask, MistakeKeys, Normali
 def generate_wrong_fields(
     recipe: NormalizationRecipe, shape: Shape, layout: str
 ) -> Iterator[tuple[MistakeKeys, NormalizationRecipe]]:
-    """Yield recipes in which other elements share a statistic: a misread array, miscounted groups, other axes."""
+    """Yield recipes that average over wrong elements: misread layouts, miscounted groups, other axes."""
     seen = {_make_canonical(recipe, shape)}
 
     def new(way: NormalizationRecipe) -> bool:
@@ -93,7 +93,7 @@ def _generate_other_axes(recipe: NormalizationRecipe, shape: Shape) -> Iterator[
 
 
 class MisreadView(NamedTuple):
-    """A task with its elements in another order, as a reshape or a misread layout gives it.
+    """Homework task with its elements in another order, as a wrong reshape or layout gives it.
 
     Attributes:
         key: the mistake.
@@ -110,7 +110,7 @@ class MisreadView(NamedTuple):
     channels: np.ndarray | None = None
 
     def restore_order(self, tensor: np.ndarray) -> np.ndarray:
-        """Return a tensor of the view, or a parameter of it, in the order of the task."""
+        """Return a tensor of the reordered task in the order of the original task."""
         if tensor.shape != self.order.shape:
             return tensor if self.channels is None else tensor[..., np.argsort(self.channels)]
         flat = np.empty(tensor.size)
@@ -131,7 +131,7 @@ def generate_misread_views(task: HomeworkTask, scheme: Scheme, layout: str) -> I
     per_channel = all(p.shape[:3] == (1, 1, 1) for p in (task.gamma, task.beta))
     n, h, w, c = task.x.shape
     if layout == "NCHW" and per_channel:
-        array = from_tensor(index, layout)
+        array = parse_layout(layout).from_tensor(index)
         yield seen("channels-last", array.reshape(n, h, w, c), task.gamma, task.beta)
         if w == c:
             yield seen("channels-last", array, task.gamma, task.beta)

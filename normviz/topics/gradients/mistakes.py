@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Mistake(NamedTuple):
-    """A mistake: its key and name, the mistake in one sentence, and the remedy."""
+    """Known mistake: its key and name, the mistake in one sentence, and the remedy."""
 
     key: str
     name: str

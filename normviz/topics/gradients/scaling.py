@@ -18,7 +18,7 @@ FAN_IN = 5
 
 
 class LinearLayer(NamedTuple):
-    """A layer: u (N, H, W, D), weights (1, 1, D, C), and ∂l/∂x̂ (N, H, W, C), all normally distributed."""
+    """Linear layer: inputs u (N, H, W, D), weights (1, 1, D, C), and ∂l/∂x̂ (N, H, W, C), all normal numbers."""
 
     u: np.ndarray
     w: np.ndarray
@@ -26,7 +26,7 @@ class LinearLayer(NamedTuple):
 
 
 class LayerGradients(NamedTuple):
-    """The output x̂, and the gradients of l with respect to u and to the weights aW."""
+    """Output x̂ of a layer with weights aW, and the gradients of l with respect to u and to aW."""
 
     xhat: np.ndarray
     du: np.ndarray
@@ -34,7 +34,7 @@ class LayerGradients(NamedTuple):
 
 
 class ScalingGaps(NamedTuple):
-    """The relative differences of aW from W: of x̂, of ∂l/∂u, and of a times ∂l/∂(aW)."""
+    """Relative differences of weights aW from W: of x̂, of ∂l/∂u, and of a times ∂l/∂(aW)."""
 
     xhat: float
     du: float
@@ -42,14 +42,14 @@ class ScalingGaps(NamedTuple):
 
 
 def make_linear_layer(shape: Shape, seed: int) -> LinearLayer:
-    """Draw a layer whose summed inputs have this shape."""
+    """Draw a layer whose pre-activations have this shape."""
     rng = np.random.default_rng([seed, 7])
     sizes = ((*shape[:3], FAN_IN), (1, 1, FAN_IN, shape[3]), shape)
     return LinearLayer(*(rng.standard_normal(size) for size in sizes))
 
 
 def run_scaled_layer(scheme: Scheme, linear_layer: LinearLayer, a: float, eps: float) -> LayerGradients:
-    """Run the layer forward and backward with the weights aW; a scheme of weights normalizes them."""
+    """Run the layer forward and backward with weights aW, normalized by `scheme`."""
     w, front = a * linear_layer.w, scheme.weight_part
     own = eps if front is scheme else 0.0
     used = w if front is None else normalize(w, front, own).xhat
@@ -64,14 +64,14 @@ def run_scaled_layer(scheme: Scheme, linear_layer: LinearLayer, a: float, eps: f
 
 
 def measure_scaling_gaps(scheme: Scheme, linear_layer: LinearLayer, a: float, eps: float) -> ScalingGaps:
-    """Return the differences of a from a = 1."""
+    """Measure how outputs and gradients with weights aW differ from those with W."""
     one, other = run_scaled_layer(scheme, linear_layer, 1.0, eps), run_scaled_layer(scheme, linear_layer, a, eps)
     pairs = zip(one, other._replace(dw=a * other.dw), strict=True)
     return ScalingGaps(*(_measure_relative_gap(before, after) for before, after in pairs))
 
 
 def measure_sign_gap(scheme: Scheme, linear_layer: LinearLayer, a: float, eps: float) -> float:
-    """Return the relative difference of x̂ of −aW from −x̂ of aW."""
+    """Measure the relative difference of x̂ with weights −aW from −x̂ with weights aW."""
     return _measure_relative_gap(
         run_scaled_layer(scheme, linear_layer, a, eps).xhat, -run_scaled_layer(scheme, linear_layer, -a, eps).xhat
     )

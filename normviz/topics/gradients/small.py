@@ -7,9 +7,7 @@ import numpy as np
 
 from normviz.core.backward import Gradients, compute_gradients
 from normviz.core.fields import Shape
-from normviz.core.kinds.whitening import apply_inverse_power, compute_steepest_slope
 from normviz.core.normalize import ignore_float_warnings, normalize
-from normviz.core.reductions import broadcast_statistic
 from normviz.core.registry import Scheme
 from normviz.data.samples import sample_uneven
 
@@ -18,7 +16,7 @@ DIFFERENCE_STEP = float(np.finfo(float).eps ** (1 / 3))
 
 
 class SmallTensors(NamedTuple):
-    """The tensors x and ∂l/∂y, both (N, H, W, C), and γ and β along the axes of the scheme."""
+    """Small example: x and ∂l/∂y, both (N, H, W, C), and γ and β along the axes of the scheme."""
 
     x: np.ndarray
     dy: np.ndarray
@@ -27,7 +25,7 @@ class SmallTensors(NamedTuple):
 
 
 def make_small_tensors(scheme: Scheme, shape: Shape, seed: int) -> SmallTensors:
-    """Draw uneven noise as x, a normal ∂l/∂y, γ between 1/2 and 2 and a normal β; 1 and 0 if the scheme has none."""
+    """Draw a small example: uneven noise x, a normal ∂l/∂y, γ between 1/2 and 2, and a normal β."""
     rng = np.random.default_rng([seed, 1])
     sizes = [
         tuple(n if axes and axis in axes else 1 for axis, n in zip(scheme.axes, shape, strict=True))
@@ -40,7 +38,7 @@ def make_small_tensors(scheme: Scheme, shape: Shape, seed: int) -> SmallTensors:
 
 
 class GradientComparison(NamedTuple):
-    """Gradients by the formula and by central differences, and their distance.
+    """Gradients by the formula and by central differences, and how far they differ.
 
     Attributes:
         formula: gradients of x, γ, β and ε.
@@ -55,16 +53,10 @@ class GradientComparison(NamedTuple):
 
 @ignore_float_warnings
 def compare_gradients(scheme: Scheme, tensors: SmallTensors, eps: float) -> GradientComparison:
-    """Compute the gradients both ways; the tensors for the differences of ∂l/∂x are stacked."""
+    """Compute the gradients by the formula and by central differences."""
     x, dy, gain, bias = tensors
     result = normalize(x, scheme, eps)
-    inverse = np.full(x.shape, scheme.alpha if scheme.function else 1.0)
-    if scheme.kind.divides_by_matrix and scheme.suppression is not None:
-        least = compute_steepest_slope(result.v, scheme.count_matrices(x.shape), eps)
-        inverse = np.broadcast_to(broadcast_statistic(least, scheme.suppression, x.shape), x.shape)
-    elif scheme.suppression is not None:
-        root = np.broadcast_to(broadcast_statistic(result.deviation, scheme.suppression, x.shape), x.shape)
-        inverse = np.divide(1.0, root, out=np.zeros(x.shape), where=root != 0)
+    inverse = np.broadcast_to(scheme.kind.compute_steepest_slope(scheme, result, eps), x.shape)
 
     def loss(stack: np.ndarray, eps: float = eps) -> np.ndarray:
         return np.sum(dy * gain * normalize(stack, scheme, eps).xhat, axis=(-4, -3, -2, -1))
@@ -84,9 +76,7 @@ def compare_gradients(scheme: Scheme, tensors: SmallTensors, eps: float) -> Grad
         near = [float(loss(x, eps + k * h)) for k in range(3)]
         found["deps"] = np.array((4 * near[1] - near[2] - 3 * near[0]) / (2 * h))
     exact = compute_gradients(x, dy, scheme, eps, gain, bias)
-    held = exact.dxhat * inverse * scheme.compute_scale(x.shape)
-    if scheme.kind.divides_by_matrix:
-        held = apply_inverse_power(exact.dxhat, result.v, scheme.count_matrices(x.shape), eps)
+    held = scheme.kind.apply_constant_divisor(scheme, result, exact.dxhat, eps) * scheme.compute_scale(x.shape)
     frozen = float(np.abs(held).max())
     return GradientComparison(exact, found, frozen or 1.0)
 
@@ -94,7 +84,7 @@ def compare_gradients(scheme: Scheme, tensors: SmallTensors, eps: float) -> Grad
 def _compute_central_difference(
     summands: Callable[[np.ndarray], np.ndarray], at: np.ndarray, shape: Shape
 ) -> np.ndarray:
-    """Return the derivative of a loss by every number of a parameter that broadcasts to this shape."""
+    """Compute the derivative of a loss with respect to each number of a parameter, by central differences."""
     stack = at + (np.eye(at.size) * DIFFERENCE_STEP).reshape(-1, *at.shape)
     below = at - (np.eye(at.size) * DIFFERENCE_STEP).reshape(-1, *at.shape)
     axes = (-4, -3, -2, -1)

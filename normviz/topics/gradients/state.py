@@ -54,7 +54,7 @@ MAX_MAGNITUDE = 1000.0
 
 
 def parse_numbers(text: str) -> list[float]:
-    """Return up to `MAX_NUMBERS` numbers of a text, between commas, semicolons or spaces, rounded and clipped.
+    """Parse up to `MAX_NUMBERS` numbers from a text, between commas, semicolons or spaces; clip them.
 
     Raises:
         ValueError: a part is no finite number.
@@ -83,7 +83,7 @@ def _format_numbers(numbers: list[float]) -> str:
 
 
 def _make_explainer(name: str) -> Callable[[Any, View], str | None]:
-    """Return a function that explains the repair of a value; "" if the repair kept the numbers."""
+    """Make a function that explains how a list of numbers was repaired; "" if nothing was lost."""
 
     def why(given: Any, view: View) -> str | None:
         try:
@@ -99,7 +99,7 @@ def _make_explainer(name: str) -> Callable[[Any, View], str | None]:
 
 @dataclass(frozen=True)
 class Page:
-    """The values in the page's link, except the scheme."""
+    """Page values in the link, except those of the scheme."""
 
     show: str = choice("graph", SHOWN)
     n: int = integer(2, 1, MAX_TENSOR_LENGTHS["n"])
@@ -158,7 +158,7 @@ FORMER_FORWARD_STEPS = 8
 
 
 def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
-    """Return the link of today for a link of an earlier version; a link of today stays as it is.
+    """Convert a link of an earlier version of the page to one of today.
 
     The page opened on Formula, which no link named. Step by step had 15 steps, 8 of them forward.
 
@@ -177,22 +177,22 @@ def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
 
 
 def get_page_scheme(view: View) -> Scheme:
-    """Return the scheme with its parameters."""
+    """Return the page's scheme with its parameters."""
     return chosen.build_scheme(view)
 
 
 def get_tensor_shape(view: View) -> Shape:
-    """Return the shape of the small tensor."""
+    """Return the shape of the page's small tensor."""
     return tuple(view[size] for size in SIZE_NAMES)
 
 
 def get_page_eps(view: View) -> float:
-    """Return the scheme's ε; 0 if it has none."""
+    """Return the page's ε; 0 if the scheme has none."""
     return chosen.get_effective_eps(view, get_page_scheme(view))
 
 
 def build_exercise(view: View) -> Exercise:
-    """Return the homework task of the view."""
+    """Build the homework task from the page's values."""
     lengths = view["examples"], view["height"], view["width"], view["channels"]
     return Exercise(
         view["norm"], view["parts"], view["layout"].upper(), lengths, view["dtype"], view["eps"], view["seed"]

@@ -27,7 +27,7 @@ LOOK, ADVANCED_DRAWER = "look menu", "advanced"
 
 
 def controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGenerator) -> None:
-    """Draw shape and scheme in container `first`; data and everything under "Advanced" in container `rest`."""
+    """Draw the controls of shape and scheme in container `first`, those of data and rarer ones in `rest`."""
     with first:
         draw_shape_controls(view, scheme, COMPUTED_PARAMS)
         choose_scheme()
@@ -47,7 +47,7 @@ def controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGener
 
 
 def draw_picture_controls(view: View, scheme: Scheme) -> None:
-    """Draw the controls of the cube's colours and view, in a menu over it."""
+    """Draw the controls of the cube's colours and view, in a menu over the cube."""
     st.session_state["view shown"] = get_cube_view(view, scheme)
     place = draw_drawer(st.popover, "Colours and view", LOOK, type="tertiary")
     if not place.open:
@@ -62,7 +62,7 @@ def draw_picture_controls(view: View, scheme: Scheme) -> None:
 
 
 def _draw_main_parameter(view: View, scheme: Scheme) -> None:
-    """Draw the control of the scheme's main parameter: G, R or α."""
+    """Draw the control of the scheme's main parameter: groups G, radius R or α."""
     if has_parameter(scheme, "groups"):
         draw_group_control(view)
     if has_parameter(scheme, "radius"):
@@ -72,8 +72,8 @@ def _draw_main_parameter(view: View, scheme: Scheme) -> None:
 
 
 def _draw_advanced_controls(view: View, scheme: Scheme) -> None:
-    """Draw the rarer controls: the custom scheme's fields, ε, learned parameters and the seed."""
-    if scheme.key == "custom":
+    """Draw the rarer controls: a custom scheme's fields, ε, learned parameters and the seed."""
+    if scheme.is_custom:
         custom.draw_custom_controls(view, get_view_lengths)
     if has_parameter(scheme, "radius"):
         draw_mean_window_controls(["H", "W", "C"])

@@ -17,15 +17,12 @@ from normviz.describe.aims import name_field
 from normviz.describe.mathml import convert_to_mathml
 from normviz.ui.link import View
 
-TYPICAL_MAX = 3.0
-"""Normalized value of the strongest colour, in root mean squares; larger values are rare."""
-
 
 def build_element_data(
     view: View, bound: wording.BoundScheme, x: np.ndarray, result: NormalizationResult, affine: tuple[float, ...],
     roles: tuple[int, int, int, int], theme: str,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the data from which the browser describes any element: words for its fields, formulas, and all numbers.
+    """Build the data from which the browser describes any element: words, formulas and numbers.
 
     `affine`: ε, γ, β and τ; `roles`: the axes drawn in the places of N, H, W and C.
     """
@@ -68,7 +65,7 @@ def build_element_data(
 
 
 def _write_parameter_note(scheme: Scheme) -> str:
-    """Return a note on γ, β, τ and ε."""
+    """Write a note on γ, β, τ and ε."""
     gain, bias, threshold = scheme.gain is not None, scheme.bias is not None, scheme.threshold is not None
     learned = [scheme.gain_symbol] * gain + ["β"] * bias + ["τ"] * threshold
     notes = [f"{join_words(learned, 'and')} {'are' if len(learned) > 1 else 'is'} learned"] if learned else []
@@ -95,13 +92,13 @@ def _describe_sharing(bound: wording.BoundScheme) -> str:
 
 
 def describe_equal_schemes(scheme: Scheme, shape: tuple[int, ...]) -> str:
-    """Return a sentence that names the other schemes with the same x̂ on this shape; empty where there are none.
+    """Describe in a sentence which other schemes compute the same x̂ on this shape; empty if there are none.
 
     γ, β and the state for inference may differ.
     """
     same = find_equal_schemes(scheme, shape) if scheme.has_effect or scheme.weight else []
     # Whitening of single channels, or one group of all channels, adds nothing to the scheme itself.
-    news = [other for other in same if scheme.kind.divides_by_matrix or not other.kind.divides_by_matrix]
+    news = [other for other in same if scheme.count_matrices(shape) or not other.count_matrices(shape)]
     twins = [wording.format_scheme_name(other) for other in news if other.parameters.get("groups") != 1]
     hat = f"{scheme.symbol}̂"
     # Without a step of its own, the scheme equals the weight scheme in front of it.
@@ -110,7 +107,7 @@ def describe_equal_schemes(scheme: Scheme, shape: tuple[int, ...]) -> str:
 
 
 def _write_mathml(lines: list[live.LiveFormula]) -> list[dict]:
-    """Return lines as MathML; each form is split at = and in long sums, where a line may break."""
+    """Convert formulas to MathML; each is split at = and in long sums, where a line may break."""
     return [
         {
             "name": line.name,
@@ -124,7 +121,7 @@ def _write_mathml(lines: list[live.LiveFormula]) -> list[dict]:
 
 
 def shorten_floats(values: np.ndarray) -> np.ndarray:
-    """Return the values flat, as float32 if the digits shown stay the same up to rounding of ties."""
+    """Return the values flat, as float32 if the displayed digits stay the same."""
     with np.errstate(over="ignore", under="ignore"):
         half = values.astype(np.float32) if values.dtype == np.float64 else values
     return (half if np.allclose(half, values, rtol=1e-6, atol=0, equal_nan=True) else values).ravel()
@@ -132,7 +129,7 @@ def shorten_floats(values: np.ndarray) -> np.ndarray:
 
 @ignore_float_warnings
 def _list_pictures(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> list[dict]:
-    """Return for each of x, x̂ and y its name, its title, and the value of the strongest colour.
+    """List name, title and the value of the strongest colour of x, x̂ and y.
 
     The scale of x̂ does not depend on ε, so that the effect of ε shows.
     """
@@ -140,10 +137,8 @@ def _list_pictures(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -
     largest = _find_largest_finite(x)
     pictures = [{"name": "x", "title": symbol, "largest": largest}]
     if scheme.has_xhat:
-        usual = (
-            1.0 if scheme.function else TYPICAL_MAX * scheme.compute_scale(x.shape)
-        )  # a function's values are bounded by 1
-        after = _find_largest_finite(result.xhat) if scheme.kind.divides_by_singular_value else usual
+        usual = scheme.kind.usual_max
+        after = _find_largest_finite(result.xhat) if usual is None else usual * scheme.compute_scale(x.shape)
         pictures.append({"name": "xhat", "title": f"{symbol}̂", "largest": after})
     elif scheme.summation is not None:
         pictures.append({"name": "v", "title": "v", "largest": largest})
@@ -159,7 +154,7 @@ def _find_largest_finite(values: np.ndarray) -> float:
 
 
 def _write_colour_caption(pictures: list[dict]) -> str:
-    """Return the meaning of the colours in words, with the scale of each picture."""
+    """Describe the colours in words, with the scale of each picture."""
     scales: dict[float, list[str]] = {}
     for each in pictures:
         scales.setdefault(each["largest"], []).append(each["title"])

@@ -16,14 +16,14 @@ from normviz.core.registry import Scheme
 from normviz.core.statistics import (
     build_statistics_table,
     compute_covariances,
-    compute_saturation,
-    compute_whitened_saturation,
+    compute_split_saturation,
     estimate_rounding,
 )
 from normviz.core.text import format_number
 from normviz.data.output import encode_npy
 from normviz.describe import notation, snippets, wording
 from normviz.describe.aims import describe_aim
+from normviz.describe.kinds import KIND_FORMULAS
 from normviz.describe.parameters import list_parameter_shapes, warn_about_keras_axis
 from normviz.topics.lab.element_data import build_element_data, describe_equal_schemes
 from normviz.topics.lab.figures import draw_histograms
@@ -39,14 +39,14 @@ from normviz.web.components.plot import show_figure
 
 
 def show_scheme_heading(scheme: Scheme, x: np.ndarray, result: NormalizationResult, threshold: float) -> None:
-    """Show the scheme's name and its aim; without an aim, what the scheme does."""
+    """Show the scheme's name and the property of x̂ that it attains, or else what it does."""
     aim, front = describe_aim(scheme, x, result, threshold), wording.explain_front_scheme([scheme])
     behind = f"  \n:small[{front} Its formula, its parameters and Table 1 show what that does.]" if front else ""
     st.markdown(f"## {wording.capitalize_first(scheme.name)}\n{aim or scheme.about}{behind}")
 
 
 def describe_non_finite(scheme: Scheme, x: np.ndarray, result: NormalizationResult) -> None:
-    """Show a warning if the data hold NaN or Inf, with the number of statistics and results that they spoil."""
+    """Show a warning if the data hold NaN or Inf, with the number of statistics and results they affect."""
     wrong = x.size - np.isfinite(x).sum()
     if not wrong:
         return
@@ -54,9 +54,9 @@ def describe_non_finite(scheme: Scheme, x: np.ndarray, result: NormalizationResu
     text = f"{wording.pluralize(wrong, 'element')} of your data {'is' if wrong == 1 else 'are'} NaN or infinite. "
     if scheme.field is not None:
         table = build_statistics_table(x, scheme, result)
-        of_each = table["divisor" if "divisor" in table else "mean"]
-        if scheme.kind.divides_by_matrix:
-            of_each = split_into_groups(result.xhat, scheme.count_matrices(x.shape)).sum((-2, -1))
+        of_each, matrices = table["divisor" if "divisor" in table else "mean"], scheme.count_matrices(x.shape)
+        if matrices:
+            of_each = split_into_groups(result.xhat, matrices).sum((-2, -1))
         spoilt = sum(~np.isfinite(of_each))
         text += (
             f"A statistic is NaN or infinite as soon as one element of its field is: {spoilt:,} of "
@@ -70,7 +70,7 @@ def show_element_panel(
     view: View, bound: wording.BoundScheme, x: np.ndarray, result: NormalizationResult, affine: tuple[float, ...],
     theme: str,
 ) -> None:  # fmt: skip
-    """Show the chosen element of the cube: its field, indices and numbers; `affine`: ε, γ, β and τ."""
+    """Show the chosen element: its indices, its numbers, and the elements that share its statistics."""
     roles = AXIS_ROLES[bound.scheme.is_weight_scheme]
     data = build_element_data(view, bound, x, result, affine, roles, theme)
     show_element(data, "element", lambda: store_sent_focus("element shown"))
@@ -80,7 +80,7 @@ def show_element_panel(
 
 
 def show_lab_statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResult, view: View, theme: str) -> None:
-    """Show a table with a row per statistic, and a heat map of the statistics."""
+    """Show the statistics as a table with a row each, and as a heat map."""
     if not scheme.fields:
         each = (
             f"each element passes through {wording.format_function_text(scheme)} by itself" if scheme.function else ""
@@ -94,7 +94,7 @@ def show_lab_statistics(scheme: Scheme, x: np.ndarray, result: NormalizationResu
     if scheme.suppression is not None and result.deviation is not None:
         divisor = result.deviation / scheme.compute_scale(x.shape)
         kinds["divisor"] = _make_statistics_map("divisor", divisor, scheme, scheme.suppression, view["focus"], x.shape)
-    elif scheme.kind.divides_by_matrix and x.shape[-1] ** 2 <= MAX_DRAWN_ELEMENTS:
+    elif scheme.count_matrices(x.shape) and x.shape[-1] ** 2 <= MAX_DRAWN_ELEMENTS:
         kinds["divisor"] = _make_covariance_map(scheme, result.v, view["focus"][-1])
     left, right = st.columns(2)
     with left:
@@ -146,7 +146,7 @@ def _make_statistics_map(
 
 
 def _make_covariance_map(scheme: Scheme, v: np.ndarray, channel: int) -> StatisticsMap:
-    """Return the covariance matrix of a scheme that whitens, which divides by the blocks of its groups."""
+    """Make the heat map of the covariance matrix of a whitening scheme."""
     values, groups = compute_covariances(v), scheme.count_matrices(v.shape)
     shape, block = (wording.format_shape((n, n)) for n in (len(values), len(values) // groups))
     taken = "it is Σ" if groups == 1 else f"its {groups} blocks of {block} along the diagonal are the Σ of the groups"
@@ -158,7 +158,7 @@ def _make_covariance_map(scheme: Scheme, v: np.ndarray, channel: int) -> Statist
 
 @ignore_float_warnings
 def show_lab_distribution(scheme: Scheme, x: np.ndarray, result: NormalizationResult, focus: Index, theme: str) -> None:
-    """Show histograms before and after normalization, of all elements and of the field."""
+    """Show histograms before and after normalization, of all elements and of those that share statistics."""
     box = scheme.field.find_box(focus, x.shape) if scheme.field else tuple((i, i + 1) for i in focus)
     inside = tuple(slice(lo, hi) for lo, hi in box)
     symbol = scheme.symbol
@@ -176,7 +176,7 @@ def show_lab_distribution(scheme: Scheme, x: np.ndarray, result: NormalizationRe
 
 
 def show_response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float, theme: str) -> None:
-    """Show x̂ of the locked element over the contrast of the whole tensor, for several ε or α."""
+    """Show x̂ of the chosen element over the contrast of the whole tensor, for several ε or α."""
     if scheme.function is not None:
         show_pointwise_chart(scheme, float(x[focus]), theme)
         st.caption(
@@ -190,17 +190,12 @@ def show_response_curves(scheme: Scheme, x: np.ndarray, focus: Index, eps: float
     if scheme.eps is None:
         st.write("What divides here has no ε: x̂ does not depend on the contrast.")
         return
-    one = (
-        compute_whitened_saturation(x, scheme, focus)
-        if scheme.kind.divides_by_matrix
-        else compute_saturation(x, scheme, focus)
-    )
-    show_response_chart(one, eps, theme)
-    square = "the variance along an eigenvector of Σ" if scheme.kind.divides_by_matrix else "E_B[v²]"
-    part = "that part of x̂" if scheme.kind.divides_by_matrix else "x̂"
+    show_response_chart(compute_split_saturation(x, scheme, focus), eps, theme)
+    formulas = KIND_FORMULAS[scheme.kind.key]
     st.caption(
-        f"Where c² · {square} is small beside ε, {part} grows with the contrast; beyond, it is saturated, and the "
-        "contrast is normalized away. ε = 0 saturates at once. The dotted line is the tensor as it is, c = 1."
+        f"Where c² · {formulas.square} is small beside ε, {formulas.response} grows with the contrast; beyond, it is "
+        "saturated, and the contrast is normalized away. ε = 0 saturates at once. The dotted line is the tensor as it "
+        "is, c = 1."
     )
 
 
@@ -211,7 +206,7 @@ PICTURE_SCALES = {"one": "One for both", "own": "Each its own"}
 def show_example_pictures(
     scheme: Scheme, x: np.ndarray, result: NormalizationResult, focus: Index, theme: str, coloured: bool
 ) -> None:
-    """Show the locked element's example as a picture, before and after: in colour, or the locked channel in grey."""
+    """Show the chosen element's example as pictures, before and after normalization."""
     n, _, _, c = focus
     if scheme.is_weight_scheme or min(x.shape[1:3]) == 1:
         st.write("No picture: it takes examples with rows and columns, as “One image” or “Photograph” has them.")
@@ -256,7 +251,7 @@ def show_scheme_formula(scheme: Scheme) -> None:
 
 
 def show_scheme_parameters(scheme: Scheme, x: np.ndarray) -> None:
-    """Show the learned parameters and the state, with their shapes here, in PyTorch and in Keras."""
+    """Show the learned parameters and stored states, with their shapes here, in PyTorch and in Keras."""
     rows = list_parameter_shapes(scheme, x.shape)
     if not rows:
         st.write("Nothing is learned, and there is no state.")
@@ -269,7 +264,7 @@ def show_scheme_parameters(scheme: Scheme, x: np.ndarray) -> None:
 
 
 def show_scheme_code(scheme: Scheme, x: np.ndarray, eps: float, gain: float, bias: float, view: View) -> None:
-    """Show runnable code in a choice of frameworks, and offer the tensor as a file."""
+    """Show runnable code in a choice of frameworks, and a download of the tensor."""
     draw_segments("framework", "Framework", FRAMEWORK_LABELS, is_labelled=True)
     plain = view["data"] == "normal" and view["seed"] == 0  # the code draws this tensor by itself
     source = None if plain else 'x = np.load("tensor.npy").astype(np.float64)'

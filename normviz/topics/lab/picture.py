@@ -34,7 +34,7 @@ AXIS_ROLES: dict[bool, AxisRoles] = {False: PLAIN_ROLES, True: (2, 0, 1, 3)}
 
 
 def show_lab_cube(view: View, bound: BoundScheme, x: np.ndarray, result: NormalizationResult, theme: str) -> None:
-    """Show the cube with the locked element's field, and the legend of its colours."""
+    """Show the cube with the elements that share statistics with the chosen one, and a legend."""
     scheme = bound.scheme
     shown = get_cube_view(view, scheme)
     roles = AXIS_ROLES[scheme.is_weight_scheme]
@@ -78,7 +78,7 @@ def _compute_colour_levels(
 
 
 def describe_layout(shown: str, bound: BoundScheme) -> str:
-    """Return a line, as HTML, on how axes share the sides of the picture; empty where each has a side of its own."""
+    """Describe as HTML how axes share the sides of the cube; empty if each has a side of its own."""
     scheme, shape = bound.scheme, bound.shape
     block, rows, columns, _ = AXIS_ROLES[scheme.is_weight_scheme]
     called = [AXIS_NAMES[name] for name in scheme.axes]
@@ -91,7 +91,7 @@ def describe_layout(shown: str, bound: BoundScheme) -> str:
 
 
 def format_cube_legend(colour: str, bound: BoundScheme, theme: str, framed: bool, drawn: dict) -> str:
-    """Return the legend as HTML: a patch and words for each colour, and how to choose an element."""
+    """Format the cube's legend as HTML: a patch and words for each colour, and how to choose an element."""
     colours = THEMES[theme]
     shown = "".join(f'<span class="nv-by-{by}">{words}</span>' for by, words in HIGHLIGHT_WORDS.items())
     entries = [(colours.element, f'<span class="nv-by">{shown}</span>')]

@@ -10,8 +10,9 @@ from normviz.core.fields import Field, Rule
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.reductions import broadcast_statistic
 from normviz.core.registry import Scheme
-from normviz.core.text import typeset
-from normviz.describe import kinds, wording
+from normviz.describe import wording
+from normviz.describe.general_form import PLAIN, find_squares_under_root
+from normviz.describe.kinds import KIND_FORMULAS
 
 MAX_ANIMATED_ELEMENTS = 16_384
 """Most elements that a browser animates smoothly."""
@@ -21,7 +22,7 @@ def build_stages(
     scheme: Scheme, x: np.ndarray, result: NormalizationResult, eps: float, gain: float, bias: float,
     threshold: float = 0.0,
 ) -> Iterator[CubeStage]:  # fmt: skip
-    """Yield the stages of the general form, x → μ → x − μ → σ² → x̂ → y, and max(y, τ), as far as a scheme has them.
+    """Yield the stages of normalization for the animation: x → μ → x − μ → σ² → x̂ → y, and max(y, τ).
 
     A pointwise scheme has x → x̂ → y. Where σ² leaves the range of a float, √(σ² + ε) stands for it.
     """
@@ -32,29 +33,17 @@ def build_stages(
         mean = np.broadcast_to(broadcast_statistic(result.mean, scheme.summation, x.shape), x.shape)
         yield from _yield_statistic_stages(scheme, scheme.summation, mean, "μ", f"mean μ of {symbol}", "centred")
         yield CubeStage(v, f"Subtract its mean from every element: {v}.", result.v, "centred")
-    if scheme.function is not None:
-        inside = f"α = {typeset(scheme.alpha)}"
-        inside += "" if scheme.shift is None else f" and s = {typeset(scheme.shift)}"
-        says = f"Every element passes through {wording.format_function_text(scheme)} by itself, with {inside}."
-        yield CubeStage(hat, says, result.xhat, "normalized", scale=1)
-    elif scheme.kind.divides_by_matrix:
-        groups, size = scheme.count_matrices(x.shape), x.shape[-1] // scheme.count_matrices(x.shape)
-        matrices = wording.pluralize(groups, "covariance matrix")
-        says = (
-            f"{matrices} Σ of {size} × {size}, over N, H, W: the channels of every position, times (Σ + εI)^(−1/2) of "
-            f"their group, with ε = {typeset(eps)}, give {hat}."
-        )
-        yield CubeStage(hat, says, result.xhat, "normalized", scale=1)
-    elif scheme.suppression is not None and result.deviation is not None:
+    root = ""
+    if scheme.suppression is not None and result.deviation is not None:
         divisor = _compute_divisor(scheme, v, result, eps)
+        root = divisor.root
         values = np.broadcast_to(broadcast_statistic(divisor.values, scheme.suppression, x.shape), x.shape)
         yield from _yield_statistic_stages(
             scheme, scheme.suppression, values, divisor.symbol, divisor.what, "normalized", scale=2
         )
-        root = f"({divisor.root} · √fan-in)" if scheme.per_fan_in else divisor.root
-        says = f"Divide every element: {hat} = {f'({v})' if ' ' in v else v} / {root}"
-        given = f", with ε = {typeset(eps)}" if scheme.eps is not None else ""
-        yield CubeStage(hat, f"{says}{given}.", result.xhat, "normalized", scale=1)
+    if scheme.has_xhat:
+        says = KIND_FORMULAS[scheme.kind.key].describe_step(scheme, x.shape, eps, v, root)
+        yield CubeStage(hat, says, result.xhat, "normalized", scale=1)
     if scheme.gain is not None or scheme.bias is not None:
         made, done, numbers = hat if scheme.has_xhat else v, [], []
         made = f"({made})" if " " in made and scheme.gain is not None else made
@@ -79,13 +68,11 @@ def _count_statistics_on_axis(scheme: Scheme, rule: Rule, n: int) -> tuple[int, 
     """Return the number of statistics along an axis of length n, and words for the reduction along it."""
     if n == 1:
         return 1, ""
-    return rule.count_statistics(n), "one matrix" if scheme.kind.divides_by_singular_value else wording.describe_rule(
-        rule, n
-    )
+    return rule.count_statistics(n), KIND_FORMULAS[scheme.kind.key].joined or wording.describe_rule(rule, n)
 
 
 class Divisor(NamedTuple):
-    """A scheme's divisor in its stages: symbol, words, values in the shape of the statistics, and root in formulas."""
+    """Divisor of a scheme in its stages: symbol, words, values in the shape of the statistics, and formula."""
 
     symbol: str
     what: str
@@ -94,16 +81,17 @@ class Divisor(NamedTuple):
 
 
 def _compute_divisor(scheme: Scheme, v: str, result: NormalizationResult, eps: float) -> Divisor:
-    """Return the mean square that a scheme divides by, or its root if the square leaves the range of a float."""
+    """Compute the mean square that a scheme divides by, or its root if the square leaves the range of floats."""
     assert result.deviation is not None
-    if scheme.kind.divides_by_singular_value:
-        return Divisor("σ₁", "largest singular value", result.deviation, "σ₁")
+    own = KIND_FORMULAS[scheme.kind.key].symbol
+    if own is not None:
+        return Divisor(own, scheme.kind.statistic, result.deviation, own)
     symbol = "σ²" if scheme.summation is not None else f"mean {v}²"
     square = f"mean σ² of ({v})²" if scheme.summation is not None else f"mean of {v}²"
     eps_too = " + ε" if scheme.eps is not None else ""
     root = f"√({symbol}{eps_too})"
-    values, form = kinds.find_squares_under_root(result.deviation, eps)
-    if (form == kinds.PLAIN).any():
+    values, form = find_squares_under_root(result.deviation, eps)
+    if (form == PLAIN).any():
         return Divisor(root, f"{square}{eps_too}, and its root", result.deviation, root)
     return Divisor(symbol, square, values, root)
 
@@ -111,13 +99,10 @@ def _compute_divisor(scheme: Scheme, v: str, result: NormalizationResult, eps: f
 def _yield_statistic_stages(
     scheme: Scheme, field: Field, values: np.ndarray, symbol: str, statistic_name: str, line: str, scale: int = 0
 ) -> Iterator[CubeStage]:
-    """Yield the two stages of a statistic: the elements of its field come together, and it is copied back to them."""
+    """Yield the two stages of a statistic: elements are averaged, and the average is copied back to them."""
     shape, field = values.shape, field.simplify(values.shape)
-    how = (
-        "of all of it as one matrix"
-        if scheme.kind.divides_by_singular_value
-        else wording.describe_reduction(field, scheme.axes, shape)
-    )
+    joined = KIND_FORMULAS[scheme.kind.key].joined
+    how = f"of all of it as {joined}" if joined else wording.describe_reduction(field, scheme.axes, shape)
     axes = [_count_statistics_on_axis(scheme, rule, n) for rule, n in zip(field.rules, shape, strict=True)]
     if field.windowed_axes and field.without_windows.find_smallest_size(shape) == 1:
         says = f"The {statistic_name}: {how}. Each element has its own window: nothing collapses."

@@ -48,7 +48,7 @@ LOOK_PARAMS = cube_view.create_camera_param(), cube_view.GAPS_PARAM, cube_view.C
 
 @dataclass(frozen=True)
 class LearnedValues:
-    """Values that training would learn, here set by hand."""
+    """Page values that training would learn, here set by hand: γ, β, τ."""
 
     gain: float = real(1.0, -10.0, 10.0, label=_write_gain_label)
     bias: float = real(0.0, -10.0, 10.0, label="β (bias)")
@@ -57,7 +57,7 @@ class LearnedValues:
 
 @dataclass(frozen=True)
 class TabValues:
-    """Values of the tabs below the cube. The session holds the label of the open tab, as Streamlit does."""
+    """Page values of the tabs below the cube."""
 
     tab: str = value(TABS["statistics"], _fit_tab, {label: name for name, label in TABS.items()}.__getitem__, shown=str)
     statistic: str = choice("divisor", STATISTIC_NAMES)
@@ -81,7 +81,7 @@ PARAMS = (
 
 
 def has_parameter(scheme: Scheme, name: str) -> bool:
-    """Return True if a value matters to a scheme; links and controls omit the others."""
+    """Return True if a page value matters to a scheme; links and controls omit the others."""
     learned = {"gain": scheme.gain, "bias": scheme.bias, "threshold": scheme.threshold}
     return learned[name] is not None if name in learned else chosen.is_relevant(scheme, name)
 
@@ -91,14 +91,14 @@ ADVANCED_NAMES = ("radius_a", "over", "eps", "gain", "bias", "threshold", "seed"
 
 
 def has_advanced_changes(view: View) -> bool:
-    """Return True if a value under "Advanced" matters in this view and is not its default."""
+    """Return True if a value under "Advanced" matters and is not its default."""
     scheme, (defaults, _) = chosen.build_scheme(view), clean_values(PARAMS, {})
     changed = (name for name in ADVANCED_NAMES if has_parameter(scheme, name) and view[name] != defaults[name])
-    return scheme.key == "custom" or any(changed)
+    return scheme.is_custom or any(changed)
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True if a value matters to the view's scheme and on its open tab."""
+    """Return True if a value matters to the page's scheme and on its open tab."""
     scheme = chosen.build_scheme(view)
     only = {"statistic": ("statistics", len(scheme.fields) == 2), "framework": ("code", True)}
     tab, there = only.get(name, ("", True))
@@ -106,13 +106,13 @@ def is_relevant(view: View, name: str) -> bool:
 
 
 def get_cube_view(view: View, scheme: Scheme) -> str:
-    """Return the chosen view of the cube; by default "unfolded" for windows, which are then boxes, else "folded"."""
+    """Return the chosen view of the cube; by default "unfolded" for windows, else "folded"."""
     windows = any(rule.kind == "window" for field in scheme.fields for rule in field.rules)
     return view["view"] or ("unfolded" if windows else "folded")
 
 
 def get_affine_values(view: View, scheme: Scheme) -> tuple[float, float]:
-    """Return γ and β of the view; 1 and 0 if the scheme has none."""
+    """Return γ and β of the page; 1 and 0 if the scheme has none."""
     return view["gain"] if has_parameter(scheme, "gain") else 1.0, view["bias"] if has_parameter(
         scheme, "bias"
     ) else 0.0

@@ -36,11 +36,11 @@ class Convention:
     inference: str
 
     def convert_momentum(self, number: float) -> float:
-        """Return the share of the new batch for a momentum, or the momentum for a share."""
+        """Convert a momentum to the share of the new batch, or back."""
         return number if self.of_new else 1 - number
 
     def correct_variances(self, variances: np.ndarray, count: int | np.ndarray) -> np.ndarray:
-        """Return the variances of batches of `count` = m values as they are averaged.
+        """Convert the variances of batches of `count` elements to those that the framework averages.
 
         Raises:
             InvalidInput: m = 1, where m/(m-1) has no value.
@@ -63,14 +63,14 @@ CONVENTIONS = {
 
 
 class RunningAverages(NamedTuple):
-    """Running mean and variance before the first step and after each, (steps + 1, C); they start from 0 and 1."""
+    """Running mean and variance before the first step and after each, (steps + 1, C), from 0 and 1 on."""
 
     mean: np.ndarray
     variance: np.ndarray
 
     @property
     def last(self) -> Moments:
-        """The statistics of evaluation: the averages after the whole stream."""
+        """The averages after the whole stream, which evaluation uses."""
         return Moments(self.mean[-1], self.variance[-1])
 
 
@@ -97,12 +97,12 @@ def compute_running_averages(
 
 
 def compute_lag(share: float) -> float:
-    """Return the number of steps by which an average lags behind a steady change: (1 - share) / share."""
+    """Compute by how many steps a running average lags behind a steady change: (1 - share) / share."""
     return (1 - share) / share if share else float("inf")
 
 
 def format_update(share: float, factor: float, old: float, value: float) -> tuple[str, str, str, str, str]:
-    """Write 1 − share, the share, the old average, the batch's value and the new average, in decimals.
+    """Format the numbers of one update: 1 − share, the share, the old average, the batch's and the new one.
 
     The printed numbers satisfy new = (1 − share) · old + share · factor · value to the printed digits of the new
     average; the terms get as many more digits as that takes.

@@ -44,7 +44,7 @@ COMPARED_SCHEMES = tuple(SCHEMES[key] for key in ("batch", "layer", "instance", 
 
 
 class SampledStatistics(NamedTuple):
-    """Batch statistics over many mini-batches of each of K sizes, (K, C), and of all training digits, (C,).
+    """Statistics of many mini-batches of each of K sizes, (K, C), and of all training digits, (C,).
 
     variance: the mean of σ². expected: its exact expectation. expected_variance_error: the exact standard deviation of
     σ². elements: the m of m/(m-1), (K, 1).
@@ -89,7 +89,7 @@ def sample_batch_statistics(setting: Setting, sizes: Sequence[int] = BATCH_SIZES
 
 
 def compute_variance_error(digit_moments: Moments, population: Moments, n: np.ndarray) -> np.ndarray:
-    """Compute the exact standard deviation of σ² of n digits drawn independently: (K, C) for n of (K, 1).
+    """Compute the exact standard deviation of the variance σ² of n independent digits, (K, C).
 
     For a digit with mean m and variance s², a = m - μ and b = s² + a², so a batch has σ² = b̄ - ā². Then
 
@@ -107,7 +107,7 @@ def compute_variance_error(digit_moments: Moments, population: Moments, n: np.nd
 def normalize_among_others(
     setting: Setting, schemes: Sequence[Scheme] = COMPARED_SCHEMES, example: int = 0, eps: float = DEFAULT_EPS
 ) -> dict[str, np.ndarray]:
-    """Return x̂ of one test digit in many mini-batches, at the middle of the picture, by scheme: (`DRAW_COUNT`, C).
+    """Compute x̂ of one test digit in many random mini-batches, by scheme: (`DRAW_COUNT`, C).
 
     Each mini-batch has the setting's size: the example, and other training digits in each draw. Schemes with groups
     that do not divide the mini-batch are left out.
@@ -122,7 +122,7 @@ def normalize_among_others(
 
 
 def split_among_devices(setting: Setting, devices: int, step: int = 0) -> tuple[np.ndarray, Moments]:
-    """Split a mini-batch evenly among devices; return the number of elements of each, and its statistics (K, C)."""
+    """Split a mini-batch evenly among devices; return the number of elements and statistics (K, C) of each."""
     if not 1 <= devices <= setting.batch:
         raise InvalidInput(f"{devices} devices cannot share {setting.batch} digits; 1 to {setting.batch} can.")
     parts = np.array_split(stream_summed_inputs(setting, [step])[0], devices)
@@ -131,7 +131,7 @@ def split_among_devices(setting: Setting, devices: int, step: int = 0) -> tuple[
 
 
 def fold_and_compare(setting: Setting, frozen: Moments, eps: float = DEFAULT_EPS) -> tuple[FoldedLayer, float]:
-    """Return the layer with its batch norm folded in, and the largest relative difference of outputs on test digits."""
+    """Fold batch norm into its layer; return the layer, and how far outputs differ on test digits."""
     gain, bias = make_affine_parameters(setting)
     matrix = compute_drifted_weights(setting, BATCHES - 1)
     folded = fold_batch_norm(gain, bias, *frozen, eps, matrix)

@@ -23,7 +23,7 @@ def make_axis_title(text: str) -> dict:
 
 
 def draw_strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light") -> Figure:
-    """Draw the values of each name as ticks on a line, the first name on top."""
+    """Draw the values of each name as ticks on a line of their own, the first name on top."""
     colours = THEMES[theme]
     figure = Figure()
     for number, (name, values) in enumerate(rows.items()):
@@ -37,7 +37,7 @@ def draw_strips(rows: Mapping[str, np.ndarray], axis: str, theme: str = "light")
 
 @dataclass(frozen=True)
 class ModeRow:
-    """A case with the accuracy of each network as a share of 1; `role`: the name of its colour."""
+    """Row of the chart: a case with the accuracy of each network, 0 to 1; `role`: the name of its colour."""
 
     name: str
     role: str
@@ -45,7 +45,7 @@ class ModeRow:
 
 
 def draw_accuracies(rows: Sequence[ModeRow], chance: float, theme: str = "light") -> Figure:
-    """Draw accuracies from 0 to 100%, one line for each case: every network, their mean, and its interval as text.
+    """Draw accuracies from 0 to 100%, one line per case: each network, the mean, and its interval as text.
 
     A case without numbers yet shows its name only, so that nothing moves when they arrive.
     """

@@ -20,7 +20,7 @@ MODES = {"training": "Training", "inference": "Inference"}
 
 @dataclass(frozen=True)
 class StreamBatch:
-    """The mini-batch at a position of the stream; at position 0 the first one, before anything is averaged.
+    """Mini-batch at a position of the stream, with its outputs in training and in inference.
 
     Attributes:
         step: index of the batch, from 0.
@@ -53,7 +53,7 @@ def compute_batch_at(
 
 
 def compute_output_span(stream_trace: StreamTrace, averages: RunningAverages, eps: float) -> np.ndarray:
-    """Return the largest |x̂| of the shown digits, over the whole stream and both modes, (C,)."""
+    """Compute the largest |x̂| of the shown digits, over the whole stream and both modes, (C,)."""
     deviation = np.sqrt(averages.variance[1:] + eps)[:, None]
     centred = np.abs(stream_trace.x - averages.mean[1:, None])
     inferred = np.divide(centred, deviation, out=np.zeros_like(centred), where=deviation > 0)

@@ -27,7 +27,7 @@ STEPS, RATE, MOMENTUM = 300, 0.03, 0.9
 
 
 class TrainedNetworks(NamedTuple):
-    """Networks, and mean and variance (1/m) of every mini-batch of their training, each (steps, networks, units)."""
+    """Trained networks, with mean and variance of every mini-batch of their training, (steps, networks, units)."""
 
     network: DenseNetworks
     means: np.ndarray
@@ -36,7 +36,7 @@ class TrainedNetworks(NamedTuple):
 
 @dataclass(frozen=True)
 class NetworkTraining:
-    """A training of the networks: digits of a mini-batch, ε, and the seed of weights and mini-batches."""
+    """Job that trains the networks: digits of a mini-batch, ε, and the seed of weights and mini-batches."""
 
     kind: ClassVar[str] = "running/training"
     version: ClassVar[int] = 1
@@ -47,7 +47,7 @@ class NetworkTraining:
 
     @property
     def seconds(self) -> float:
-        """Estimated duration on one core."""
+        """The expected seconds on one core."""
         return 0.1 + 0.005 * self.batch
 
     def steps(self) -> Iterator[JobStep[TrainedNetworks]]:
@@ -77,11 +77,11 @@ def load_input_rows(test: bool = False) -> tuple[np.ndarray, np.ndarray]:
 
 
 def join_moments(forward: NetworkPass) -> Moments:
-    """Return the mean and variance of the units of all layers in one axis, each (…, networks, units)."""
+    """Join mean and variance of the units of all layers along one axis, each (…, networks, units)."""
     return Moments(*(np.concatenate(parts, -1)[..., 0, :] for parts in zip(*forward.moments, strict=True)))
 
 
 def split_moments(moments: Moments) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the mean and variance (networks, units) of all layers as `DenseNetworks.run` takes them, by layer."""
+    """Split mean and variance (networks, units) of all units by layer, as `DenseNetworks.run` takes them."""
     mean, variance = (np.split(part[:, None], np.cumsum(WIDTHS)[:-1], -1) for part in moments)
     return list(zip(mean, variance, strict=True))

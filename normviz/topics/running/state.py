@@ -39,13 +39,13 @@ FRAMEWORK_NAMES = {key: row.name for key, row in CONVENTIONS.items()}
 
 
 def _format_momenta(share: float) -> str:
-    """Return a share as the momentum of every framework: 0.1 / 0.9."""
+    """Format a share as the momentum of each framework: 0.1 / 0.9."""
     return " / ".join(f"{row.convert_momentum(share):g}" for row in CONVENTIONS.values())
 
 
 @dataclass(frozen=True)
 class Page(Setting):
-    """The values in the page's link: a stream, its averages, and the view of it."""
+    """Page values in the link: a stream, its running averages, and the view of it."""
 
     framework: str = choice("pytorch", FRAMEWORK_NAMES, label="Convention")
     share: float = real(
@@ -93,7 +93,7 @@ def redirect_former_link() -> None:
 
 
 def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
-    """Return the link of today for a former link, whose first panel was "What goes wrong" and had parts.
+    """Convert a link of an earlier version of the page to one of today.
 
     Example:
         >>> translate_former_link({"wrong": "shift"}), translate_former_link({"panel": "shards", "batch": "8"})
@@ -106,12 +106,12 @@ def translate_former_link(link: Mapping[str, str]) -> dict[str, str]:
 
 
 def build_stream_setting(view: View) -> Setting:
-    """Return the stream that the view describes."""
+    """Build the setting of the stream from the page's values."""
     return build_settings(Setting, view)
 
 
 def compute_page_averages(view: View, stream_trace: StreamTrace) -> RunningAverages:
-    """Compute the running averages with the view's framework and share.
+    """Compute the running averages of a stream with the page's framework and share.
 
     Raises:
         InvalidInput: the framework refuses the batch.
@@ -125,7 +125,7 @@ def compute_page_averages(view: View, stream_trace: StreamTrace) -> RunningAvera
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_trace(setting: Setting, eps: float) -> StreamTrace:
-    """Return the stream through batch norm, cached for all sessions."""
+    """Return the statistics of a stream, cached for all sessions."""
     return trace_stream(setting, eps)
 
 

@@ -44,7 +44,7 @@ STEPS_PER_CHUNK = 20
 
 @dataclass(frozen=True)
 class Setting:
-    """A stream: the layer, the batch size, the drift of the weights in units of their size, and the seed."""
+    """Setting of a stream of mini-batches: layer, batch size, drift of the weights, and seed."""
 
     layer: str = choice(LAYERS[0], LAYERS, label="Layer", shown=str.capitalize)
     batch: int = integer(16, 1, 128, label="Batch size", stops=(1, 2, 4, 8, 16, 32, 64, 128))
@@ -53,22 +53,22 @@ class Setting:
 
     @property
     def side(self) -> int:
-        """Height and width of the layer's output."""
+        """The height and width of the layer's output."""
         return DIGIT_SIDE + 1 - PATCH_SIDES[self.layer]
 
     @property
     def count(self) -> int:
-        """Elements of a mini-batch that share a statistic: N·H·W."""
+        """The number of elements of a mini-batch that share a statistic: N·H·W."""
         return self.batch * self.side**2
 
     @property
     def without_drift(self) -> "Setting":
-        """The setting without drift: results under the first weights are the same for any drift, and cached once."""
+        """This setting without drift, for results under the first weights, which are then cached once."""
         return replace(self, drift=0.0)
 
 
 class StreamTrace(NamedTuple):
-    """The statistics of batch norm over a stream, each (steps, C).
+    """Statistics of every mini-batch of a stream, each (steps, C).
 
     Attributes:
         mean, variance: of the batch; the variance with 1/m.
@@ -86,14 +86,14 @@ class StreamTrace(NamedTuple):
 
 
 class FoldedLayer(NamedTuple):
-    """A layer with batch norm folded into its weights: y = x W' + b'."""
+    """Layer with batch norm folded into its weights: y = x W' + b'."""
 
     weights: np.ndarray
     bias: np.ndarray
 
 
 def compute_drifted_weights(setting: Setting, step: int = 0) -> np.ndarray:
-    """Return the weights at a step, (fan-in, C): W_t = W_0 + drift · t / (steps - 1) · W_1, both N(0, 4/fan-in)."""
+    """Compute the weights at a step, (fan-in, C), which drift from W_0 in the direction of W_1."""
     fan_in = PATCH_SIDES[setting.layer] ** 2
     first, direction = np.random.default_rng([setting.seed, 0]).standard_normal((2, fan_in, UNITS))
     return (first + _compute_drift(setting, step) * direction) * (WEIGHT_SCALE * fan_in**-0.5)
@@ -106,23 +106,23 @@ def make_affine_parameters(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
 
 
 def compute_summed_inputs(pictures: np.ndarray, setting: Setting, step: int = 0) -> np.ndarray:
-    """Return the summed inputs of pictures (K, 8, 8) at a step, (K, H, W, C)."""
+    """Compute the pre-activations of pictures (K, 8, 8) at a step, (K, H, W, C)."""
     return extract_patches(pictures, setting) @ compute_drifted_weights(setting, step)
 
 
 def extract_patches(pictures: np.ndarray, setting: Setting) -> np.ndarray:
-    """Return the patches of pictures that the units see: (K, H, W, fan-in)."""
+    """Extract the patches of pictures that the units see: (K, H, W, fan-in)."""
     cut = cut_patches(pictures, PATCH_SIDES[setting.layer])
     return cut.reshape(len(pictures), setting.side, setting.side, -1)
 
 
 def draw_batch_indices(setting: Setting) -> np.ndarray:
-    """Draw the training digits of each mini-batch, (steps, N): independently, as E[σ²] = (m-1)/m · Var requires."""
+    """Draw the training digits of each mini-batch, (steps, N), independently."""
     return np.random.default_rng([setting.seed, 1]).integers(0, len(load_digit_split()[0]), (BATCHES, setting.batch))
 
 
 def stream_summed_inputs(setting: Setting, steps: Sequence[int] | np.ndarray = range(BATCHES)) -> np.ndarray:
-    """Return the summed inputs of some mini-batches of the stream: (steps, N, H, W, C)."""
+    """Compute the pre-activations of some mini-batches of the stream: (steps, N, H, W, C)."""
     first, direction = _compute_training_sums(setting.layer, setting.seed)
     chosen, amount = (
         draw_batch_indices(setting)[np.asarray(steps)],
@@ -132,19 +132,19 @@ def stream_summed_inputs(setting: Setting, steps: Sequence[int] | np.ndarray = r
 
 
 def compute_moments(x: np.ndarray, field: Field) -> Moments:
-    """Return mean and variance (1/m) over a field whose axes are averaged or kept; averaged axes leave the shape."""
+    """Compute mean and variance (1/m) over a field without groups or windows; averaged axes are dropped."""
     v, mean = centre(x, field)
     full = tuple(axis for axis, rule in zip(range(-4, 0), field.rules, strict=True) if rule == FULL)
     return Moments(mean.squeeze(full), np.squeeze(compute_rms(v, field) ** 2, full))
 
 
 def compute_batch_statistics(x: np.ndarray) -> Moments:
-    """Return mean and variance (1/m) of each unit over N, H, W: (…, N, H, W, C) -> (…, C)."""
+    """Compute mean and variance (1/m) of each unit over N, H, W: (…, N, H, W, C) -> (…, C)."""
     return compute_moments(x, UNIT_FIELD)
 
 
 def trace_stream(setting: Setting, eps: float | None = None) -> StreamTrace:
-    """Run the whole stream through batch norm (Ioffe & Szegedy 2015, Algorithm 1)."""
+    """Compute the statistics of every mini-batch of the stream (Ioffe & Szegedy 2015, Algorithm 1)."""
     parts, middle = [], setting.side // 2
     for steps in np.split(np.arange(BATCHES), BATCHES // STEPS_PER_CHUNK):
         x = stream_summed_inputs(setting, steps)
@@ -156,7 +156,7 @@ def trace_stream(setting: Setting, eps: float | None = None) -> StreamTrace:
 
 
 def compute_population(setting: Setting) -> Moments:
-    """Return mean and variance of all training digits under the weights of every step, (steps, C).
+    """Compute mean and variance of all training digits under the weights of every step, (steps, C).
 
     The summed inputs are a + t·b, so their variance is Var a + 2 t Cov(a, b) + t² Var b.
     """
@@ -181,7 +181,7 @@ def merge_moments(counts: Sequence[int] | np.ndarray, means: np.ndarray, varianc
 def compute_affine_map(
     mean: np.ndarray, variance: np.ndarray, eps: float, gain: np.ndarray | float = 1.0, bias: np.ndarray | float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return batch norm with given statistics as y = a x + b: a = γ / sqrt(σ² + ε), b = β - a μ.
+    """Compute a and b of batch norm as y = a x + b: a = γ / sqrt(σ² + ε), b = β - a μ.
 
     Source: Ioffe & Szegedy 2015, Algorithm 2, step 11.
     """
@@ -210,7 +210,7 @@ def fold_batch_norm(
 
 
 def _compute_deviation(variance: np.ndarray, eps: float) -> np.ndarray:
-    """Return sqrt(σ² + ε) of given statistics.
+    """Compute sqrt(σ² + ε) of given statistics.
 
     Raises:
         InvalidInput: it is 0.
@@ -222,7 +222,7 @@ def _compute_deviation(variance: np.ndarray, eps: float) -> np.ndarray:
 
 @lru_cache(maxsize=8)
 def _compute_training_sums(layer: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the summed inputs of the training digits under the first weights, and those added by a drift of 1."""
+    """Compute the pre-activations of the training digits: by the first weights, and by a drift of 1."""
     still, moved = Setting(layer, seed=seed), Setting(layer, drift=1.0, seed=seed)
     first = compute_summed_inputs(load_digit_split()[0], still)
     direction = compute_summed_inputs(load_digit_split()[0], moved, BATCHES - 1) - first
@@ -231,5 +231,5 @@ def _compute_training_sums(layer: str, seed: int) -> tuple[np.ndarray, np.ndarra
 
 
 def _compute_drift(setting: Setting, step: int | np.ndarray) -> np.ndarray:
-    """Return the drift of the weights at a step: 0 at the first, `drift` at the last."""
+    """Compute the drift of the weights at a step: 0 at the first, `drift` at the last."""
     return setting.drift * np.asarray(step) / (BATCHES - 1)

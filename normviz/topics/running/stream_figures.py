@@ -18,7 +18,7 @@ MODE_OFFSETS = {"training": -0.14, "inference": 0.14}
 
 @dataclass(frozen=True)
 class TrackedStatistic:
-    """A statistic over a stream: of each batch and of the population, (steps,); its running average, (steps + 1,)."""
+    """A statistic over the stream: of each batch and of all digits, (steps,); its running average, (steps + 1,)."""
 
     title: str
     symbol: str
@@ -28,7 +28,7 @@ class TrackedStatistic:
 
 
 def draw_stream(statistics: Sequence[TrackedStatistic], position: int, theme: str = "light") -> Figure:
-    """Draw statistics over the batches seen, one below the other, up to a position: dots, running average, dashes.
+    """Draw statistics over the batches seen so far, one panel each: dots, running average, true value.
 
     The axes are those of the whole stream, so that only the data move.
     """
@@ -76,7 +76,7 @@ def draw_stream(statistics: Sequence[TrackedStatistic], position: int, theme: st
 
 @dataclass(frozen=True)
 class BatchOutputs:
-    """The first digits of a mini-batch: pictures (digits, 8, 8) from 0 to 1, classes, and x̂ by mode, each (digits,).
+    """First digits of a mini-batch: pictures (digits, 8, 8), classes, and x̂ by mode, each (digits,).
 
     `span`: the largest possible |x̂|; `size`: of the whole mini-batch.
     """
@@ -89,7 +89,7 @@ class BatchOutputs:
 
 
 def draw_batch(batch: BatchOutputs, followed_digit: int, mode: str, theme: str = "light") -> Figure:
-    """Draw digits in a row, and below each its output: a filled marker with its value, a grey open one in another mode.
+    """Draw digits in a row with their outputs below: filled markers for the page's mode, open ones for the other.
 
     A frame marks the followed digit. Axes and places are the same for every mini-batch.
     """
@@ -150,7 +150,7 @@ def draw_batch(batch: BatchOutputs, followed_digit: int, mode: str, theme: str =
 
 
 def format_output(value: float) -> str:
-    """Return a normalized value with two decimals, without a sign if that is zero.
+    """Format a normalized value with two decimals, without a sign if it rounds to zero.
 
     Example:
         >>> format_output(-1.234), format_output(-0.001)

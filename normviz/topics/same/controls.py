@@ -12,7 +12,7 @@ from normviz.web.components.picked import show_choice_bar
 
 
 def controls(view: View) -> None:
-    """Draw the shape in the sidebar, and data and ε under "Advanced"; nothing for the detector."""
+    """Draw the controls of the shape in the sidebar, and of data and ε under "Advanced"."""
     if view["panel"] == "detect":
         return
     own = view["data"] == OWN_DATA and "own" in st.session_state

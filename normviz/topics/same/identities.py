@@ -23,7 +23,7 @@ FULL_REACH_RADIUS = 16
 
 @dataclass(frozen=True)
 class ShapeCondition:
-    """Condition on a shape: in words, as a test, and as a function to the nearest shape that meets it."""
+    """Condition on a shape: its words, its test, and a function to the nearest shape that meets it."""
 
     words: str
     met: Callable[[Shape], bool]
@@ -48,7 +48,7 @@ def _change_axis_lengths(axes: str, shape: Shape, convert_length: Callable[[int]
 
 
 def require_single(axes: str) -> ShapeCondition:
-    """Return the condition that these axes have a single index: "H = W = 1"."""
+    """Make the condition that these axes have length 1: "H = W = 1"."""
     return ShapeCondition(
         f"{' = '.join(axes)} = 1",
         lambda shape: all(n == 1 for n in _get_axis_lengths(axes, shape)),
@@ -57,7 +57,7 @@ def require_single(axes: str) -> ShapeCondition:
 
 
 def require_several(axes: str) -> ShapeCondition:
-    """Return the condition that at least one of these axes has several indices: "H > 1 or W > 1"."""
+    """Make the condition that at least one of these axes is longer than 1: "H > 1 or W > 1"."""
     return ShapeCondition(
         " or ".join(f"{axis} > 1" for axis in axes),
         lambda shape: any(n > 1 for n in _get_axis_lengths(axes, shape)),
@@ -70,7 +70,7 @@ def require_several(axes: str) -> ShapeCondition:
 
 
 def require_at_most(axes: str, longest: int) -> ShapeCondition:
-    """Return the condition that these axes have at most `longest` indices: "H, W, C ≤ 17"."""
+    """Make the condition that these axes have at most this length: "H, W, C ≤ 17"."""
     return ShapeCondition(
         f"{', '.join(axes)} ≤ {longest}",
         lambda shape: all(n <= longest for n in _get_axis_lengths(axes, shape)),
@@ -99,7 +99,7 @@ def divide_by_length(w: np.ndarray, scheme: Scheme, eps: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class IdentitySide:
-    """One side of an identity.
+    """One side of a claimed identity: a scheme, or another computation of x̂.
 
     Attributes:
         scheme: (shape) -> the scheme.
@@ -116,7 +116,7 @@ class IdentitySide:
 
 @dataclass(frozen=True)
 class Identity:
-    """Two sides that are claimed to be the same.
+    """Two computations that are claimed to give the same x̂, and the condition under which they do.
 
     Attributes:
         key: name in links.
@@ -162,7 +162,7 @@ def _find_uneven_group_count(shape: Shape) -> int:
 
 
 def _make_window_identity(key: str, axes: str, question: str) -> Identity:
-    """Return the identity of a scheme and divisive normalization whose windows cover the averaged axes."""
+    """Make the identity of a scheme and divisive norm with windows that cover the averaged axes."""
     scheme = make_windowed_scheme(SCHEMES[key], FULL_REACH_RADIUS)
     return Identity(
         f"windows-{key}", question, IdentitySide(lambda shape: scheme), _make_scheme_side(key),
@@ -280,11 +280,11 @@ IDENTITIES: dict[str, Identity] = {row.key: row for row in _ROWS}
 
 
 def evaluate_sides(identity: Identity, x: np.ndarray, eps: float = DEFAULT_EPS) -> tuple[np.ndarray, np.ndarray]:
-    """Return x̂ of both sides; x is (N, H, W, C), or read as (kh, kw, Cin, Cout) by schemes of weights."""
+    """Compute x̂ of both sides; x is (N, H, W, C), or (kh, kw, Cin, Cout) for schemes of weights."""
     left, right = (side.compute(x, side.scheme(x.shape), eps) for side in identity.sides)
     return left, right
 
 
 def measure_residual(identity: Identity, x: np.ndarray, eps: float = DEFAULT_EPS) -> float:
-    """Return max|x̂_left - x̂_right| / max|x̂|, whether or not the condition is met."""
+    """Measure max|x̂_left - x̂_right| / max|x̂|, whether or not the condition is met."""
     return find_largest_difference(*evaluate_sides(identity, x, eps)).residual

@@ -11,12 +11,12 @@ from normviz.ui.link import View
 
 
 def describe_element_position(scheme: Scheme, index: Index) -> str:
-    """Return the position of an element in words: "example 2, row 2, column 0, channel 4"."""
+    """Describe the position of an element: "example 2, row 2, column 0, channel 4"."""
     return ", ".join(f"{AXIS_NAMES[axis].one} {i}" for axis, i in zip(scheme.axes, index, strict=True))
 
 
 def describe_shared_elements(scheme: Scheme, index: Index, shape: Shape) -> str:
-    """Return sentences on the elements that share an element's statistics, one for each field."""
+    """Describe which elements share statistics with the one at `index`, a sentence for each field."""
     boxes = BoundScheme(scheme, shape).describe_boxes(index)
     return " ".join(box.sentence for box in boxes) or "It shares nothing, and stays."
 
@@ -24,6 +24,6 @@ def describe_shared_elements(scheme: Scheme, index: Index, shape: Shape) -> str:
 def draw_two_cubes(
     schemes: tuple[Scheme, Scheme], x: np.ndarray, xhats: tuple[np.ndarray, np.ndarray], view: View, theme: str
 ) -> None:
-    """Draw a tensor twice, with the field of the chosen element in each scheme; `xhats`: x̂ of each, for the readout."""
+    """Draw a tensor twice, each with one scheme's field of the chosen element; `xhats`: x̂ for the readout."""
     focus = tuple(min(i, n - 1) for i, n in zip(view["focus"], x.shape, strict=True))
     show_cubes(schemes, x, xhats, view | {"focus": focus}, CAMERA, theme)

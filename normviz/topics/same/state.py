@@ -4,7 +4,7 @@ from typing import Any
 
 from normviz.core.fields import AXES, OWN, Field
 from normviz.core.layouts import ALL_LAYOUTS
-from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.registry import CUSTOM_SCHEME, SCHEMES, Scheme
 from normviz.core.settings import Choice, CustomValue, Switch
 from normviz.describe.snippets import FRAMEWORKS
 from normviz.topics.same.detection.examples import EXAMPLES
@@ -59,13 +59,13 @@ FIELD_HELP = (
     "Empty: no such step."
 )
 KNOWN_SCHEMES = {
-    key: row for key, row in SCHEMES.items() if row.weight_part is None and row.is_general_form and key != "custom"
+    key: row for key, row in SCHEMES.items() if row.weight_part is None and row.is_general_form and not row.is_custom
 }
 """Schemes that are determined by their fields."""
 
 
 def format_field_text(field: Field | None) -> str:
-    """Return a field as it is typed, without its own axes: "H=full,W=full,C=groups(2)"; empty for no field."""
+    """Format a field as it is typed: "H=full,W=full,C=groups(2)"; empty for no field."""
     if field is None:
         return ""
     named = {axis: rule for axis, rule in field.to_dict().items() if rule != str(OWN)}
@@ -73,12 +73,12 @@ def format_field_text(field: Field | None) -> str:
 
 
 def format_field_texts(scheme: Scheme) -> dict[str, str]:
-    """Return both fields of a scheme as they are typed, by the last part of their names in the link."""
+    """Format both fields of a scheme as they are typed, by the last part of their names in the link."""
     return dict(zip(FIELD_LABELS, map(format_field_text, (scheme.summation, scheme.suppression)), strict=True))
 
 
 def _fit_panel(value: Any, view: View) -> str:
-    """Return the panel of a link; refuted pairs once had a panel of their own, "belief"."""
+    """Return the panel that a link names; "belief", a former panel, becomes today's panel of pairs."""
     return make_choice_fitter(list(PANELS))("same" if value == "belief" else value, view)
 
 
@@ -110,13 +110,13 @@ PARAMS = (
 
 
 def is_relevant(view: View, name: str) -> bool:
-    """Return True if a value matters in this view."""
+    """Return True if a value matters for what the page shows; links and controls omit the others."""
     if name == "seed":
         return view["data"] != OWN_DATA
     return view["panel"] in PANELS_BY_VALUE.get(name, PANELS)
 
 
 def parse_side(view: View, side: str) -> Scheme:
-    """Return the scheme that is typed on one side; raises InvalidInput."""
+    """Parse the scheme that is typed on one side. Raises InvalidInput."""
     texts = (view[f"{side}_{name}"].strip() for name in FIELD_LABELS)
-    return SCHEMES["custom"].with_fields(*(Field.parse(text) if text else None for text in texts))
+    return CUSTOM_SCHEME.with_fields(*(Field.parse(text) if text else None for text in texts))

@@ -13,7 +13,7 @@ VARIANTS = ("layer", "layer-channels", "layer-spatial")
 
 @dataclass(frozen=True)
 class VariantUse:
-    """One use of a variant.
+    """Use of one variant of layer norm in practice.
 
     Attributes:
         variant: the key of its scheme.
@@ -84,7 +84,7 @@ INVARIANCE_SIGNS = {True: "=\u00a0same", False: "≠\u00a0different", None: "0/0
 
 
 def is_variant_invariant(scheme: Scheme, change: str, layer: str) -> bool | None:
-    """Return True if a variant is invariant to a change of Table 1 at ε = 0; None if its x̂ is 0/0."""
+    """Return True if a variant is invariant to a transformation at ε = 0; None if its x̂ is 0/0."""
     shape, weights = SHAPES[layer]
     if explain_degeneracy(scheme, shape, 0.0):
         return None
@@ -92,7 +92,7 @@ def is_variant_invariant(scheme: Scheme, change: str, layer: str) -> bool | None
 
 
 def tabulate_invariance() -> dict[str, list[str]]:
-    """Return the invariances as columns: the change, then every variant on dense and on conv layers."""
+    """Return the invariances of the variants as columns, for dense and convolutional layers."""
     columns = {"Change": [f"{row.name}: {row.plain}" for row in TRANSFORMATIONS.values()]}
     for key in VARIANTS:
         for layer in SHAPES:

@@ -8,14 +8,14 @@ from normviz.core.text import capitalize_first, typeset
 from normviz.core.theory import name_spanned_axes
 from normviz.core.transformations import PAPER_TABLE, Transformation
 from normviz.describe.aims import name_field
-from normviz.describe.wording import summarize_scheme as menu_hint
+from normviz.describe.aims import summarize_scheme as menu_hint
 from normviz.topics.table1.table import Cell
 from normviz.train.problem import MAX_PICTURED
 from normviz.train.setting import Setting
 
 
 class ChangeWords(NamedTuple):
-    """Texts of one change.
+    """Texts about one transformation of Table 1.
 
     In braces: sign, "× 5" or "+ noise"; delta, δ; batch, size of a batch; unit, of `UNIT_WORDS`; added, "noise".
 
@@ -60,19 +60,19 @@ UNIT_WORDS = {"dense": "neuron", "conv": "channel"}
 
 
 def shorten_scheme_name(scheme: Scheme) -> str:
-    """Return the spoken name of a scheme: "batch norm"."""
+    """Return the usual short name of a scheme: "batch norm"."""
     return scheme.name.replace("no normalization", "no norm").replace("normalization", "norm")
 
 
 def format_change_sign(change: Transformation, setting: Setting) -> str:
-    """Return a change as a sign: "× 5", "+ noise"."""
+    """Format a transformation as a sign: "× 5", "+ noise"."""
     return (
         f"+\u00a0{_name_added_shift(change, setting)}" if change.factor is None else f"×\u00a0{typeset(setting.delta)}"
     )
 
 
 def fill_change_words(text: str, change: Transformation, setting: Setting) -> str:
-    """Return a text of `CHANGE_WORDS` with the words and numbers of a setting."""
+    """Fill the words and numbers of a setting into a text of `CHANGE_WORDS`."""
     return text.format(
         sign=format_change_sign(change, setting), delta=typeset(setting.delta), batch=setting.batch,
         unit=UNIT_WORDS[setting.layer], added=_name_added_shift(change, setting),
@@ -80,12 +80,12 @@ def fill_change_words(text: str, change: Transformation, setting: Setting) -> st
 
 
 def _name_added_shift(change: Transformation, setting: Setting) -> str:
-    """Return the word for τ: "constant" on the images of a convolution, else "noise", for every pixel or weight."""
+    """Return the word for the shift τ: "constant" on the images of a convolution, else "noise"."""
     return "constant" if change.on == "data" and setting.layer == "conv" else "noise"
 
 
 def format_case_title(scheme: Scheme, change: Transformation, setting: Setting) -> str:
-    """Return the title of a case: "Batch norm, every image × 5"."""
+    """Format the title of a case, a scheme and a transformation: "Batch norm, every image × 5"."""
     return (
         f"{capitalize_first(shorten_scheme_name(scheme))}, "
         f"{fill_change_words(CHANGE_WORDS[change.key].title, change, setting)}"
@@ -93,7 +93,7 @@ def format_case_title(scheme: Scheme, change: Transformation, setting: Setting) 
 
 
 def describe_table_row(scheme: Scheme, setting: Setting) -> str:
-    """Return a scheme in a few words, to stand below its name: "normalizes each image"."""
+    """Describe a scheme in a few words, below its name: "normalizes each image"."""
     if scheme.is_baseline:
         return "to compare with"
     if scheme.key == "weight":
@@ -120,7 +120,7 @@ def describe_case_twin(change: Transformation, setting: Setting, follow: bool) -
 
 
 def describe_squares(change: Transformation, setting: Setting) -> str:
-    """Return a sentence on the meaning of a square in the picture of a change."""
+    """Describe in a sentence what a square means in the picture of a transformation."""
     if change.on == "data":
         return (
             f"Each square is one image; {min(MAX_PICTURED, setting.batch)} of the {setting.batch} in a batch are shown."
@@ -131,7 +131,7 @@ def describe_squares(change: Transformation, setting: Setting) -> str:
 
 
 def write_hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
-    """Return a hint: how a scheme normalizes, and a question about the change, without the answer."""
+    """Write a hint for a case: how the scheme normalizes, and a question about the transformation."""
     if scheme.is_baseline:
         return "Nothing is subtracted, and nothing divides. Is there anything that could cancel the change?"
     about = scheme.about.partition(":")[0] + "." if scheme.weight is not None else scheme.about  # behind it the answer
@@ -145,7 +145,7 @@ def write_hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
 
 
 def describe_case_answer(cell: Cell, scheme: Scheme, change: Transformation) -> str:
-    """Return the answer in a sentence that introduces "invariant"."""
+    """Describe the answer of a case in a sentence that introduces "invariant"."""
     name = "A network without normalization" if scheme.is_baseline else capitalize_first(shorten_scheme_name(scheme))
     if cell.degenerate or cell.unchanged:
         return "δ = 1 changes nothing." if cell.unchanged else f"{name} has nothing to compare here."
@@ -160,7 +160,7 @@ def describe_case_answer(cell: Cell, scheme: Scheme, change: Transformation) -> 
 
 
 def explain_case_answer(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> str:
-    """Return the reason of the answer in a sentence or two; for uncommon kinds of schemes, the theory's."""
+    """Explain the answer of a case in a sentence or two; for uncommon kinds of schemes by the theory's reason."""
     if cell.degenerate or cell.unchanged:
         return cell.degenerate or "So nothing can be told."
     if cell.fades:
@@ -217,5 +217,5 @@ def _explain_activation_scheme(cell: Cell, scheme: Scheme, change: Transformatio
 
 
 def _name_tensor_axes(words: str, setting: Setting) -> str:
-    """Return the axes of a tensor in the words of the page."""
+    """Return the page's words for the axes of a tensor."""
     return words.replace("channels", f"{UNIT_WORDS[setting.layer]}s").replace("examples", "images of a batch")

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from normviz.core.registry import CUSTOM_SCHEME
 from normviz.core.settings import get_declarations
 from normviz.core.text import typeset
 from normviz.topics.table1.state import PREFIX, ROW_ORDER, Page, get_layer_lengths, is_relevant
@@ -23,19 +24,19 @@ ROWS, SETTINGS = "rows", "settings"
 
 
 def choose_rows(view: View) -> None:
-    """Draw the choice of the normalizations that have a row."""
+    """Draw the choice of the schemes that have a row in the table."""
     place = draw_drawer(st.popover, "Add a normalization", ROWS, icon=":material/add:")
     if not place.open:
         return
     with place:
         choose_schemes(PREFIX + "schemes", ROW_ORDER)
-        if "custom" in view["schemes"]:
+        if CUSTOM_SCHEME.key in view["schemes"]:
             custom.draw_custom_controls(view, get_layer_lengths, PREFIX)
         Controls(Page, PREFIX, view, is_relevant).draw("groups", "radius")
 
 
 def show_table_settings(view: View) -> None:
-    """Draw all settings behind a click, and a summary line if one of `SUMMARIZED_SETTINGS` is not its default."""
+    """Draw all settings in an expander, and a summary line if one of `SUMMARIZED_SETTINGS` is not the default."""
     page, words = Controls(Page, PREFIX, view, is_relevant), get_declarations(Page)
     line = f"δ = {typeset(view['delta'])}, τ = {typeset(view['shift'])}, ε = {typeset(view['eps'])}"
     layer, optimizer = (words[name].format_for_page(view[name]) for name in ("layer", "optimizer"))
@@ -55,7 +56,7 @@ def show_table_settings(view: View) -> None:
 
 
 def _draw_delta_input(view: View) -> None:
-    """Draw an input of δ as a number; the page explains why it refuses a value.
+    """Draw the input of δ as a number, with the reason if the page refuses it.
 
     The widget gets a new key whenever something else changes δ. Otherwise a browser that reruns the page before it has
     drawn the new δ would send the old number, which would count as typed.

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from normviz.core.fields import Field
+from normviz.core.fields import FULL, Field
+from normviz.core.normalize import normalize
 from normviz.core.registry import Scheme
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.train.problem import ORIGINAL, find_firing_unit, find_network_index, make_problem
@@ -21,7 +22,7 @@ from normviz.train.setting import Setting
 
 
 class Fade(NamedTuple):
-    """Relative change of outputs: max|x̂' - x̂| / max|x̂|, as forward gaps are, and ‖x̂' - x̂‖ / ‖x̂‖, as losses follow.
+    """Relative change of the outputs at ε > 0: max|x̂' - x̂| / max|x̂| for forward gaps, ‖x̂' - x̂‖ / ‖x̂‖ for losses.
 
     If only few fields have a tiny spread, ε affects few elements, and `typical` is far smaller.
     """
@@ -31,15 +32,15 @@ class Fade(NamedTuple):
 
 
 def compute_fades(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
-    """Compute the effect of every re-scaling on the first layer, on the first mini-batch, in float64.
+    """Compute by how much every re-scaling changes the first layer's outputs at ε > 0, in float64.
 
     Valid if s is constant inside every field and a shift cancels, for a scheme that divides activations. Raises
     InvalidInput if the scheme does not fit the setting.
     """
     v, square, unit = compute_centred_squares(scheme, setting)
-    axes = np.eye(v.shape[-1])
-    if scheme.kind.divides_by_matrix:
-        axes = _compute_eigenvectors(v, scheme.count_matrices(v.shape))
+    axes, matrices = np.eye(v.shape[-1]), scheme.count_matrices(v.shape)
+    if matrices:
+        axes = _compute_eigenvectors(v, matrices)
         v = v @ axes
         square = (v**2).mean((0, 1, 2))  # of each direction
     before = _divide_by_root(v, square + setting.eps)
@@ -60,7 +61,7 @@ def compute_fades(scheme: Scheme, setting: Setting) -> dict[str, Fade]:
 def compute_centred_squares(
     scheme: Scheme, setting: Setting, change: Transformation | None = None
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return v and E_B[v²] of the first layer's sums on the first mini-batch, and the firing unit, in float64.
+    """Compute v and E_B[v²] of the first layer's pre-activations, and the firing unit, in float64.
 
     They are those of the original network, or of the network with `change`. The scheme acts on activations. Raises
     InvalidInput if it does not fit the setting.
@@ -72,27 +73,32 @@ def compute_centred_squares(
     unit = find_firing_unit(w)
     if scheme.weight_part is not None:
         v, square = _split_normalization(w, scheme.weight_part)
-        below = _compute_spectral_norm(w) if scheme.weight_part.kind.divides_by_singular_value else np.sqrt(square)
+        below = np.sqrt(square) if scheme.weight_part.is_general_form else _compute_divisor(w, scheme.weight_part)
         w = v / below * scheme.weight_part.compute_scale(w.shape)
     a = (x.reshape(-1, x.shape[-1]) @ w.reshape(-1, w.shape[-1])).reshape(setting.shapes[0])
     return *_split_normalization(a, scheme), unit
 
 
 def _compute_front_factor(scheme: Scheme, change: Transformation, setting: Setting) -> float:
-    """Return the factor by which spectral norm re-scales all weights under a change of the weights; else 1."""
+    """Return the factor by which a transformation re-scales all normalized weights, if a single number; else 1."""
     front = scheme.weight_part
-    if front is None or not front.kind.divides_by_singular_value or change.on != "weights":
+    if front is None or not divides_by_one_number(front) or change.on != "weights":
         return 1.0
     before, after = make_problem(replace(setting, steps=1), [ORIGINAL, find_network_index(change)]).weights[0]
-    return _compute_spectral_norm(before) / _compute_spectral_norm(after)
+    return float((_compute_divisor(before, front) / _compute_divisor(after, front)).item())
 
 
-def _compute_spectral_norm(w: np.ndarray) -> float:
-    return float(np.linalg.norm(w.reshape(-1, w.shape[-1]), 2))
+def divides_by_one_number(scheme: Scheme) -> bool:
+    """Return True if one number divides the whole tensor, as in spectral norm."""
+    return scheme.suppression == Field((FULL,) * 4)
+
+
+def _compute_divisor(w: np.ndarray, scheme: Scheme) -> np.ndarray:
+    return np.asarray(normalize(w, scheme, 0.0).deviation)
 
 
 def _compute_eigenvectors(v: np.ndarray, groups: int) -> np.ndarray:
-    """Return the eigenvectors of the covariance matrices of all groups of channels, as columns of a matrix (C, C).
+    """Compute the eigenvectors of the covariance matrices of all channel groups, as columns of (C, C).
 
     Directions in which v is only rounding are zero, as even a tiny ε would act there.
     """
@@ -107,13 +113,13 @@ def _compute_eigenvectors(v: np.ndarray, groups: int) -> np.ndarray:
 
 
 def _split_normalization(x: np.ndarray, scheme: Scheme) -> tuple[np.ndarray, np.ndarray]:
-    """Return v and E_B[v²], which is 1 if nothing divides."""
+    """Return v and E_B[v²] of a scheme's x̂ = v / √(ε + E_B[v²]); E_B[v²] = 1 if nothing divides."""
     v = x if scheme.summation is None else x - _average_over_boxes(x, scheme.summation)
     return v, np.ones(1) if scheme.suppression is None else _average_over_boxes(v**2, scheme.suppression)
 
 
 def _average_over_boxes(x: np.ndarray, field: Field) -> np.ndarray:
-    """Return the mean over every element's box, by a row-stochastic matrix for each axis."""
+    """Compute for every element the mean over the elements that share its statistic."""
     for axis, (rule, n) in enumerate(zip(field.rules, x.shape, strict=True)):
         if rule.kind == "full":
             x = x.mean(axis, keepdims=True)
@@ -125,5 +131,5 @@ def _average_over_boxes(x: np.ndarray, field: Field) -> np.ndarray:
 
 
 def _divide_by_root(v: np.ndarray, square: np.ndarray) -> np.ndarray:
-    """Return v / √square, with 0/0 = 0."""
+    """Compute v / √square, with 0/0 = 0."""
     return v / np.sqrt(np.where(square > 0, square, 1.0))

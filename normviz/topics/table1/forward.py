@@ -24,7 +24,7 @@ Slices = tuple[slice, ...]
 
 
 def measure_forward_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
-    """Return max|x̂' - x̂| / max|x̂| of the first normalized layer on the first mini-batch, (schemes, networks).
+    """Measure the largest relative change of the first layer's outputs by every transformation, (schemes, networks).
 
     x̂' is of a network, x̂ of its base: the original, or the network of which a control is a disturbed copy.
     x̂ is the output of the layer's normalization: of a = Wx if the scheme normalizes activations, otherwise a itself,
@@ -39,13 +39,13 @@ def measure_forward_gaps(schemes: Sequence[Scheme], setting: Setting) -> np.ndar
 
 @lru_cache(maxsize=1024)
 def reduce_to_first_layer(setting: Setting) -> Setting:
-    """Return a setting with the values that a forward pass of the first layer depends on, and the least of others."""
+    """Return a setting with the values on which a forward pass of the first layer depends, and the least others."""
     depth = setting.depth if setting.kernel == 2 else 1  # the filters of such a convolution depend on it
     return replace(setting, steps=1, depth=depth, optimizer="sgd", rate=1.0, device="cpu")
 
 
 class ForwardMeasurement(NamedTuple):
-    """Measurement of one row in a forward pass, so far.
+    """Forward measurement of one row of the table, so far.
 
     Attributes:
         gaps: gaps of all networks, (networks,), NaN if not measured yet.
@@ -64,13 +64,13 @@ def has_eps(scheme: Scheme) -> bool:
 
 
 def is_fading(scheme: Scheme, setting: Setting) -> bool:
-    """Return True if ε > 0 weakens the invariance of a scheme, as it divides activations."""
+    """Return True if ε > 0 weakens the invariance of a scheme, since it divides activations."""
     return setting.eps > 0 and has_eps(scheme)
 
 
 @dataclass(frozen=True)
 class ForwardJob:
-    """A job that measures one row in a forward pass."""
+    """Job that measures one row of the table in forward passes."""
 
     kind: ClassVar[str] = "table1/forward"
     version: ClassVar[int] = 2
@@ -80,11 +80,11 @@ class ForwardJob:
 
     @classmethod
     def of(cls, scheme: Scheme, setting: Setting) -> "ForwardJob":
-        """Return the job for a scheme."""
+        """Create the job for a scheme."""
         return cls(SchemeSpec.of(scheme), reduce_to_first_layer(setting))
 
     def steps(self) -> Iterator[JobStep[ForwardMeasurement]]:
-        """Yield the gaps network by network, and last the fades."""
+        """Measure the gaps network by network, then the fades; yield after each."""
         scheme = self.row.scheme
         for gaps in iterate_forward_gaps(scheme, self.setting):
             yield JobStep(float(np.mean(~np.isnan(gaps))), partial(ForwardMeasurement, gaps))
@@ -93,7 +93,7 @@ class ForwardJob:
 
 
 def iterate_forward_gaps(scheme: Scheme, setting: Setting) -> Iterator[np.ndarray]:
-    """Yield the gaps of one scheme as they are measured, (networks,), NaN if not measured yet.
+    """Yield the relative changes of one scheme's outputs, (networks,), as they are measured; NaN for the rest.
 
     Only the tensors of a few networks are in memory. Yields after every network, and within it wherever the
     computation may be stopped.
@@ -133,7 +133,7 @@ def _make_layer_inputs(setting: Setting) -> _LayerInputs:
 
 
 def compute_first_outputs(scheme: Scheme, setting: Setting, networks: Sequence[int]) -> list[np.ndarray]:
-    """Return x̂ of the first layer on the first mini-batch, (N, H, W, C), for the networks at these positions."""
+    """Compute x̂ of the first layer on the first mini-batch, (N, H, W, C), for these networks."""
     start, found = _make_layer_inputs(reduce_to_first_layer(setting)), []
     for number in networks:
         x = (start.examples * start.factor[number] + start.shift[number]).astype(setting.storage)
@@ -143,7 +143,7 @@ def compute_first_outputs(scheme: Scheme, setting: Setting, networks: Sequence[i
 
 
 def compute_pre_activations(x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting) -> np.ndarray:
-    """Return a = Wx, (N, H, W, C), of patches x (N, positions, fan-in), with W normalized if the scheme does so."""
+    """Compute a = Wx, (N, H, W, C), of patches x (N, positions, fan-in); W is normalized if the scheme does so."""
     w = weights
     if scheme.weight_part is not None:
         w = _round_to_dtype(normalize(_round_to_dtype(w, setting), scheme.weight_part, 0.0).xhat, setting)
@@ -153,7 +153,7 @@ def compute_pre_activations(x: np.ndarray, weights: np.ndarray, scheme: Scheme, 
 def _compute_partial_outputs(
     x: np.ndarray, weights: np.ndarray, scheme: Scheme, setting: Setting
 ) -> Iterator[np.ndarray]:
-    """Yield partial outputs of a layer, (N, H, W, C), for patches (N, positions, fan-in); the last is whole."""
+    """Yield growing parts of a layer's outputs (N, H, W, C); the last one is complete."""
     a, on_activations = compute_pre_activations(x, weights, scheme, setting), scheme.activation_part
     if on_activations is None:
         yield a
@@ -164,7 +164,7 @@ def _compute_partial_outputs(
 
 
 def normalize_in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[np.ndarray]:
-    """Yield partial x̂ of activations; the last is whole. Large tensors with windows are normalized in pieces.
+    """Yield growing parts of x̂, so that large tensors can be interrupted; the last one is complete.
 
     `normalize` lays the windows out, seventeen times the tensor at a radius of 8.
     """
@@ -187,7 +187,7 @@ def normalize_in_pieces(x: np.ndarray, scheme: Scheme, eps: float) -> Iterator[n
 
 
 def _cut_tensor(field: Field, shape: Shape) -> Iterator[tuple[Slices, Slices]]:
-    """Yield pieces of a tensor, each with the larger piece that its statistics need, along the longest free axis."""
+    """Cut a tensor along its longest free axis; yield each piece with the larger one that its statistics need."""
     reach = [
         {"own": 0, "window": rule.parameter_or_zero}.get(rule.kind, n)
         for rule, n in zip(field.rules, shape, strict=True)
@@ -204,7 +204,7 @@ def _cut_tensor(field: Field, shape: Shape) -> Iterator[tuple[Slices, Slices]]:
 
 @ignore_float_warnings
 def measure_output_gap(out: np.ndarray, base: np.ndarray) -> float:
-    """Return max|out − base| / max|base|; infinite where a number is not finite."""
+    """Compute the relative difference max|out − base| / max|base|; infinite if a number is not finite."""
     found = np.abs(out - base).max() / (np.abs(base).max() or 1.0)
     return float("inf") if np.isnan(found) else float(found)
 

@@ -35,7 +35,7 @@ def build_grid_data(
     cells: Sequence[Cell], schemes: Sequence[Scheme], setting: Setting, open_key: str, covered: Collection[str],
     theme: str, small: bool,
 ) -> dict:  # fmt: skip
-    """Return the data of the map for `web.components.grid.show_grid`.
+    """Build the data of the table of cases for `web.components.grid.show_grid`.
 
     `covered`: keys of the cells whose answers are hidden; `small`: True if the map is small, as before the first guess.
     """
@@ -77,7 +77,7 @@ def get_cell_key(cell: Cell) -> str:
 
 
 def build_cell_data(cell: Cell, scheme: Scheme, setting: Setting, covered: bool) -> dict:
-    """Return the data of one cell of the map; only key and name if it is covered."""
+    """Build the data of one cell of the table; only key and name if its answer is covered."""
     change = TRANSFORMATIONS[cell.transformation]
     name = format_case_title(scheme, change, setting)
     if covered:
@@ -91,7 +91,7 @@ def build_cell_data(cell: Cell, scheme: Scheme, setting: Setting, covered: bool)
 
 
 def classify_case_answer(cell: Cell) -> str:
-    """Return the answer that theory predicts, whether network and twin learn the same: a key of `ANSWER_SIGNS`."""
+    """Return the predicted answer, whether network and twin learn the same: a key of `ANSWER_SIGNS`."""
     if cell.degenerate or cell.unchanged:
         return "none"
     if cell.fades:
@@ -100,13 +100,13 @@ def classify_case_answer(cell: Cell) -> str:
 
 
 def select_training_gap(cell: Cell) -> float:
-    """Return the training gap of the learning rate that the verdict is about."""
+    """Return the training gap at the learning rate that the verdict is about."""
     return cell.training_gap_equal_lr if cell.parted_by_rate else cell.training_gap
 
 
 def _write_row_note(scheme: Scheme, setting: Setting) -> str:
-    """Return the note below the name of a row: the scheme in words, or the name that a custom scheme has."""
-    if scheme.key != "custom":
+    """Write the note below the name of a row: the scheme in words, or a custom scheme's name."""
+    if not scheme.is_custom:
         return describe_table_row(scheme, setting)
     twins = [format_scheme_label(other) for other in find_equal_schemes(scheme, setting.shapes[0])]
     return f"= {twins[0]}" if twins else "your own"

@@ -17,7 +17,7 @@ LEAST, MOST = 2.0**-24, 65_504.0
 
 
 def find_half_failures(scheme: Scheme, change: Transformation, setting: Setting) -> list[str]:
-    """Return sentences on a vanishing ε and on overflowing squares in half precision; none for longer types."""
+    """Explain where ε vanishes or squares overflow in half precision, in sentences; none for longer types."""
     if setting.dtype not in HALF_DTYPES or scheme.is_weight_scheme or scheme.suppression is None:
         return []
     usual, largest = _measure_sizes(scheme, change.key, reduce_to_first_layer(setting))
@@ -37,7 +37,7 @@ def find_half_failures(scheme: Scheme, change: Transformation, setting: Setting)
 
 @lru_cache(maxsize=256)
 def _measure_sizes(scheme: Scheme, change: str, setting: Setting) -> tuple[float, float]:
-    """Return the median of the original's E_B[v²], and the largest |v| of the original and the transformed network."""
+    """Measure the median of the original's E_B[v²], and the largest |v| of original and twin."""
     v, square, _ = compute_centred_squares(scheme, setting)
     transformed, _, _ = compute_centred_squares(scheme, setting, TRANSFORMATIONS[change])
     return float(np.median(square)), float(max(np.abs(v).max(), np.abs(transformed).max()))

@@ -24,6 +24,7 @@ from normviz.topics.table1.cases import (
     format_change_sign,
     write_hint,
 )
+from normviz.topics.table1.fade import divides_by_one_number
 from normviz.topics.table1.forward import has_eps
 from normviz.topics.table1.grid import (
     ANSWER_SIGNS,
@@ -76,7 +77,7 @@ SCRIPT_NOTE = (
 
 
 def find_covered_cells(cells: Sequence[Cell], view: View) -> list[str]:
-    """Return the keys of the cells whose answers are hidden: cells without a guess that nothing reveals.
+    """Return the keys of the cells whose answers are hidden, as they are neither guessed nor revealed.
 
     A panel that shows the answers of all cases reveals all; the script of a case reveals that case.
     """
@@ -87,14 +88,14 @@ def find_covered_cells(cells: Sequence[Cell], view: View) -> list[str]:
 
 
 def get_votes() -> GuessesByCell:
-    """Return the guesses of this session."""
+    """Return the guesses of this session by cell."""
     return st.session_state.setdefault("votes", {})
 
 
 def show_case(
     cell: Cell, scheme: Scheme, setting: Setting, cells: Sequence[Cell], covered: Sequence[str], follow: bool
 ) -> None:
-    """Show a case: what is normalized, what is changed, and a picture of the change."""
+    """Show a case: the scheme, the transformation, and a picture of the transformation."""
     change = TRANSFORMATIONS[cell.transformation]
     with st.container(border=True, key="case-card", gap="xsmall"):
         st.caption(_write_progress(cell, cells, covered))
@@ -107,7 +108,7 @@ def show_case(
 
 
 def show_case_question(cell: Cell, scheme: Scheme, setting: Setting) -> None:
-    """Show the question of a case with its guesses and a hint, without any part of the answer."""
+    """Show the question of a case with its possible guesses and a hint, without the answer."""
     st.markdown("### Do both networks learn the same?")
     with st.container(horizontal=True, key="guess"):
         for vote, text in GUESS_WORDS.items():
@@ -121,7 +122,7 @@ def show_case_question(cell: Cell, scheme: Scheme, setting: Setting) -> None:
 def show_case_answer(
     cell: Cell, scheme: Scheme, setting: Setting, cells: Sequence[Cell], covered: Sequence[str], view: View, theme: str
 ) -> None:
-    """Show the answer of a case: the curves, whether the guess was right, the reason, and the three checks."""
+    """Show the answer of a case: curves, whether the guess was right, the reason, and the three checks."""
     change = TRANSFORMATIONS[cell.transformation]
     losses = get_table_results().get_losses(scheme, setting)[:, [ORIGINAL, find_network_index(change, view["follow"])]]
     shown, note = _choose_plot_data(cell, scheme, change, setting, losses)
@@ -148,14 +149,14 @@ def show_case_answer(
 
 
 def open_case(key: str) -> None:
-    """Open a case, and close the script, which would reveal the new case."""
+    """Open the case of this key, and close the script, which would reveal its answer."""
     _store_value("cell", key)
     if st.session_state[PREFIX + "panel"] == "script":
         _store_value("panel", "changed")
 
 
 def find_next_case(key: str, cells: Sequence[Cell], covered: Sequence[str]) -> str | None:
-    """Return the next covered case after this one, change by change; None where all answers are shown."""
+    """Return the next case whose answer is hidden; None if all answers are shown."""
     places = {change: place for place, change in enumerate(CHANGES_BY_DIFFICULTY)}
     order = [get_cell_key(cell) for cell in sorted(cells, key=lambda cell: places[cell.transformation])]
     at = order.index(key)
@@ -163,7 +164,7 @@ def find_next_case(key: str, cells: Sequence[Cell], covered: Sequence[str]) -> s
 
 
 def show_reveal_button(covered: Sequence[str]) -> None:
-    """Show the button that reveals all answers, or the one that covers them again."""
+    """Show the button that reveals all answers, or the one that hides them again."""
     if covered:
         st.button("Reveal all", on_click=partial(_store_value, "reveal", True))
     else:
@@ -171,7 +172,7 @@ def show_reveal_button(covered: Sequence[str]) -> None:
 
 
 def choose_case_panel(covered: Sequence[str]) -> str:
-    """Draw the choice of the panel below the case, and return it; the script has a button in its case instead."""
+    """Draw the choice of the panel below the case, and return the chosen one."""
     with st.container(key="more", horizontal=True, vertical_alignment="center"):
         st.markdown("**More**" + (" (shows the answers)" if covered else ""), width="content")
         panel = str(st.session_state[PREFIX + "panel"])
@@ -180,7 +181,7 @@ def choose_case_panel(covered: Sequence[str]) -> str:
 
 
 def show_case_script(cell: Cell, scheme: Scheme, setting: Setting, follow: bool) -> None:
-    """Show the case as a script of its own."""
+    """Show a Python script that repeats the case by itself."""
     script = write_cell_script(scheme, TRANSFORMATIONS[cell.transformation], setting, follow)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(SCRIPT_NOTE, width="stretch")
@@ -189,7 +190,7 @@ def show_case_script(cell: Cell, scheme: Scheme, setting: Setting, follow: bool)
 
 
 def show_case_numbers(cells: Sequence[Cell]) -> None:
-    """Show the results of theory, forward pass and training for all cases, as a table and as a file."""
+    """Show the results of theory, forward pass and training for all cases, as a table and a download."""
     st.caption(
         "Gaps between network and twin, relative: of their outputs x̂, and the largest of their losses. About 10⁻¹⁶ is "
         "rounding in float64, 10⁻⁷ in float32."
@@ -202,7 +203,7 @@ def show_case_numbers(cells: Sequence[Cell]) -> None:
 
 
 def tabulate_cells(cells: Sequence[Cell]) -> dict[str, list]:
-    """Return the results of the cells as columns, a row for each cell."""
+    """Return the results of the cells as columns by name, a row for each cell."""
     names = ("scheme", "transformation", "predicted", "forward_gap", "training_gap", "training_gap_equal_lr", "paper")
     return {name: [getattr(cell, name) for cell in cells] for name in names}
 
@@ -222,9 +223,7 @@ def show_eps_sweep(schemes: Sequence[Scheme], setting: Setting, trained: bool, t
     show_figure(figure, "sweep", alt, "34rem")
     without = [scheme.label for scheme in schemes if not has_eps(scheme)]
     note = f" ε does nothing to {join_words(without, 'and')}." if without else ""
-    if any(
-        scheme.weight_part.kind.divides_by_singular_value for scheme in schemes if scheme.weight_part and scheme.weight
-    ):
+    if any(divides_by_one_number(scheme.weight_part) for scheme in schemes if scheme.weight_part and scheme.weight):
         note += " Behind spectral norm, a shift of the weights fades too."
     unchanged = f"{UNCHANGED_TEXT}, so re-scalings have no gap here. " if setting.delta == 1.0 else ""
     st.caption(
@@ -236,7 +235,7 @@ def show_eps_sweep(schemes: Sequence[Scheme], setting: Setting, trained: bool, t
 
 
 def show_delta_sweep(scheme: Scheme, setting: Setting, theme: str) -> None:
-    """Show the gap of one scheme over δ for the transformations with a factor, a curve for each precision."""
+    """Show the gap of one scheme over δ for the re-scalings, a curve for each precision."""
     found = sweeps.collect_forward_gaps([scheme], sweeps.build_delta_settings(setting), get_table_results())
     found = found.reshape(len(DTYPES), len(sweeps.DELTAS), -1)
     panels = {
@@ -268,7 +267,7 @@ def _restart_quiz() -> None:
 
 
 def _write_progress(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -> str:
-    """Return the number of a case and the score: "Case 3 of 24 · 2 of 2 guesses right"."""
+    """Write the number of a case and the score: "Case 3 of 24 · 2 of 2 guesses right"."""
     answers = {get_cell_key(each): classify_case_answer(each) for each in cells}
     guessed = {key: vote for key, vote in get_votes().items() if key in answers}
     place = [*guessed, get_cell_key(cell)].index(get_cell_key(cell)) + 1
@@ -279,7 +278,7 @@ def _write_progress(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -
 
 
 def _write_answer_heading(vote: str | None, cell: Cell) -> str:
-    """Return the answer as a heading, with whether a guess was right: "= Right: they learn the same"."""
+    """Write the answer as a heading, and whether a guess was right: "= Right: they learn the same"."""
     answer = classify_case_answer(cell)
     if vote is None or answer == "none":
         return f"{ANSWER_SIGNS[answer]} {capitalize_first(ANSWER_SENTENCES[answer])}"
@@ -289,7 +288,7 @@ def _write_answer_heading(vote: str | None, cell: Cell) -> str:
 def _choose_plot_data(
     cell: Cell, scheme: Scheme, change: Transformation, setting: Setting, losses: np.ndarray
 ) -> tuple[dict[str, Any], str]:
-    """Return the plot's data, and a sentence if it shows outputs instead of losses, or no visible difference."""
+    """Choose the data of the plot; return them with a sentence if they are not visibly different losses."""
     shown = build_loss_plot(losses, setting)
     if len(losses) < setting.steps or classify_case_answer(cell) not in ("no", "fades") or is_visible(shown):
         return shown, ""
@@ -301,7 +300,7 @@ def _choose_plot_data(
 
 
 def _describe_final_losses(cell: Cell, losses: np.ndarray, setting: Setting) -> str:
-    """Return the losses at the end of the training in a sentence."""
+    """Describe the losses at the end of the training in a sentence."""
     if len(losses) < setting.steps:
         return f"Step {len(losses)} of {setting.steps}."
     if not np.isfinite(losses[-1]).all():
@@ -313,7 +312,7 @@ def _describe_final_losses(cell: Cell, losses: np.ndarray, setting: Setting) -> 
 
 
 def _show_checks(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> None:
-    """Show theory, forward pass, training and the paper, with their numbers and formulas."""
+    """Show the results of theory, forward pass, training and the paper, with numbers and formulas."""
     st.markdown(
         f"**{_choose_answer_sign(None if cell.unchanged else cell.predicted)} Theory.** "
         f"{cell.degenerate or cell.reason}"
@@ -344,19 +343,19 @@ def _choose_answer_sign(together: bool | None) -> str:
 
 
 def _describe_gap(quantity: str, gap: float, together: bool | None, why: str | None) -> str:
-    """Return a sentence on the gap between the twin's outputs or losses and the network's."""
+    """Describe the gap between the outputs or losses of twin and network in a sentence."""
     if together:
         return f"The {quantity} are equal up to rounding."
     return f"The {quantity} differ by up to {format_gap(gap)} of the largest." if together is False else why or ""
 
 
 def _write_exact_gap(gap: float) -> str | None:
-    """Return a sentence with the number behind "equal up to rounding"."""
+    """Write a sentence with the number behind "equal up to rounding"."""
     return f"Largest difference: {format_gap(gap)} of the largest" if format_gap(gap) else None
 
 
 def _list_notes(cell: Cell, scheme: Scheme, setting: Setting) -> list[str]:
-    """Return sentences on missing answers, on networks that are not finite, and on failures of half precision."""
+    """List sentences on missing answers, non-finite networks, and failures of half precision."""
     untold = (cell.forward_unanswered, None if cell.pending else cell.unanswered)
     notes = [] if cell.unchanged else [why for why in dict.fromkeys(untold) if why]
     change, known = TRANSFORMATIONS[cell.transformation], get_table_results()

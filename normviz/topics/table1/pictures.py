@@ -15,7 +15,7 @@ SHADE_GAMMA = 0.5
 
 
 def render_change(change: Transformation, setting: Setting, sign: str) -> str:
-    """Return the HTML of two rows of squares in one scale of greys, the changed ones framed. Styles: style.css."""
+    """Render a transformation as HTML: two rows of squares on one grey scale, before and after, changes framed."""
     before, after = make_changed_samples(setting, change)
     largest, signed = float(np.abs([before, after]).max()) or 1.0, min(before.min(), after.min()) < 0
     whats = f"the weights of a {UNIT_WORDS[setting.layer]}" if change.on == "weights" else "an image of the batch"
@@ -32,7 +32,7 @@ def render_change(change: Transformation, setting: Setting, sign: str) -> str:
 
 
 def _write_picture_html(values: np.ndarray, marked: bool, largest: float, signed: bool) -> str:
-    """Return one picture; numbers of both signs have 0 as middle grey."""
+    """Write one picture as HTML; numbers of both signs have 0 as middle grey."""
 
     share = np.sign(values) * np.abs(values / largest) ** SHADE_GAMMA
     shades = np.clip(255 * ((share + 1) / 2 if signed else share), 0, 255).astype(np.uint8)

@@ -24,7 +24,7 @@ Part = TypeVar("Part")
 
 
 class NetworkRecord(NamedTuple):
-    """One trained network.
+    """Losses of one trained network, and where it failed.
 
     Attributes:
         losses: losses of the steps so far, (steps,).
@@ -46,7 +46,7 @@ MAX_CACHED_ROWS = 512
 
 
 class TableResults:
-    """Cache of the most recently used forward gaps and trained networks, safe for threads.
+    """Thread-safe cache of forward gaps and trained networks, with the most recently used ones.
 
     Attributes:
         rows: cells of complete rows of Table 1, by the values they depend on.
@@ -59,22 +59,22 @@ class TableResults:
 
     @property
     def version(self) -> int:
-        """A number that grows with every new result."""
+        """The number of results stored so far; it changes with every new result."""
         return self._records.version + self._measured.version
 
     def get_forward(self, scheme: Scheme, setting: Setting) -> ForwardMeasurement:
-        """Return the measurement of a scheme so far, of all networks."""
+        """Return the forward measurement of a scheme so far, of all networks."""
         return self._measured.get(_make_forward_key(scheme, setting)) or UNMEASURED
 
     def plan_measurements(self, schemes: Sequence[Scheme], setting: Setting) -> list[ForwardJob]:
-        """Return the jobs of missing forward passes: one for each computation, even if two schemes share it."""
+        """Return the jobs of missing forward passes; schemes with the same computation share one."""
         lacks = {
             _make_forward_key(each, setting): each for each in schemes if self.get_forward(each, setting).fades is None
         }
         return [ForwardJob.of(scheme, setting) for scheme in lacks.values()]
 
     def store_forward(self, job: ForwardJob, measured: ForwardMeasurement) -> None:
-        """Store the measurement of a row, complete or not."""
+        """Store the forward measurement of a row, complete or not."""
         self._measured.put(_make_forward_key(job.row.scheme, job.setting), measured)
 
     def get_losses(self, scheme: Scheme, setting: Setting) -> np.ndarray:
@@ -84,16 +84,16 @@ class TableResults:
         return np.stack([losses[:done] for losses in found], axis=1)
 
     def get_failure(self, scheme: Scheme, setting: Setting, network: int) -> TrainingFailure | None:
-        """Return where a network stopped being finite; None if it did not, or not known yet."""
+        """Return where a network became non-finite; None if it did not, or if that is not known yet."""
         return self._get_record(_make_network_keys(scheme, setting)[network]).failure
 
     def describe_devices(self, schemes: Sequence[Scheme], setting: Setting) -> str:
-        """Return the devices that computed the losses of these schemes, in words; empty before any did."""
+        """Describe the devices that computed the losses of these schemes; empty without losses."""
         records = (self._get_record(key) for scheme in schemes for key in _make_network_keys(scheme, setting))
         return join_devices(record.device for record in records)
 
     def find_missing(self, schemes: Sequence[Scheme], setting: Setting) -> list[TableTrainingJob]:
-        """Return the jobs of missing trainings, as large as `cost` allows."""
+        """Return the jobs of missing trainings, each as large as `cost` allows."""
         blocks: dict[tuple[int, ...], dict[HashedKey, Scheme]] = {}
         for scheme in schemes:
             keys = _make_network_keys(scheme, setting)
@@ -109,7 +109,7 @@ class TableResults:
         return jobs
 
     def store_outcome(self, job: TableTrainingJob, outcome: TableTrainingOutcome) -> None:
-        """Store the outcome of a job, complete or not; a shorter run never replaces a longer one."""
+        """Store the outcome of a training, complete or not; a shorter run never replaces a longer one."""
         if len(outcome.losses) == 0:
             return
         for row, scheme in enumerate(job.schemes):
@@ -120,7 +120,7 @@ class TableResults:
                 self._records.put(keys[network], record)
 
     def compute_missing(self, schemes: Sequence[Scheme], setting: Setting) -> None:
-        """Measure and train everything missing, in this thread. Raises InvalidInput if a scheme does not fit."""
+        """Run all missing measurements and trainings, in this thread. Raises InvalidInput if a scheme does not fit."""
         setting.check(schemes)
         for each in {setting, setting.in_float64}:
             for row in self.plan_measurements(schemes, each):
@@ -133,7 +133,7 @@ class TableResults:
 
 
 def plan_budget(setting: Setting) -> cost.TrainingBudget:
-    """Return the budget by which jobs are cut before they run, with all memory of a GPU counted as free.
+    """Return the budget by which jobs are planned, with all memory of a GPU counted as free.
 
     The job itself measures free memory and speed, and cuts itself into blocks.
     """
@@ -162,7 +162,7 @@ def _clear_idle_eps(scheme: Scheme, setting: Setting) -> Setting:
 
 @lru_cache(maxsize=4096)
 def _make_computation_key(scheme: Scheme, shapes: tuple[Shape, ...], weight_shapes: tuple[Shape, ...]) -> Hashable:
-    """Return a key of the computation of a scheme on layers of these shapes, equal for all names of it."""
+    """Return a key that is equal for schemes with the same computation on layers of these shapes."""
     on_activations, on_weights = scheme.activation_part, scheme.weight_part
     return (
         None if on_activations is None else tuple(map(on_activations.compute_canonical_key, shapes)),
@@ -172,14 +172,14 @@ def _make_computation_key(scheme: Scheme, shapes: tuple[Shape, ...], weight_shap
 
 @lru_cache(maxsize=4096)
 def _make_forward_key(scheme: Scheme, setting: Setting) -> HashedKey:
-    """Return the key of the values that the forward gaps of a scheme depend on."""
+    """Return a key of the values on which the forward gaps of a scheme depend."""
     first = reduce_to_first_layer(setting)
     return HashedKey(_make_computation_key(scheme, first.shapes, first.weight_shapes), _clear_idle_eps(scheme, first))
 
 
 @lru_cache(maxsize=1024)
 def _make_network_keys(scheme: Scheme, setting: Setting) -> tuple[HashedKey, ...]:
-    """Return the key of each network's losses, without the steps: a shorter run is the start of a longer one."""
+    """Return a key for each network's losses, without the steps: a shorter run is the start of a longer one."""
     computed = _make_computation_key(scheme, setting.shapes, setting.weight_shapes)
     both = replace(_clear_idle_eps(scheme, setting), steps=1)
     own = {"factor": replace(both, shift=1.0), "shift": replace(both, delta=1.0)}

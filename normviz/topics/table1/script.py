@@ -17,6 +17,7 @@ from normviz.core.tolerances import CONTROL_MARGINS, CONTROL_ROUNDINGS
 from normviz.core.transformations import Transformation
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
 from normviz.describe.code import AveragingStep, format_argument_code, list_averaging_steps, render_template
+from normviz.describe.kinds import KIND_FORMULAS
 from normviz.describe.parameters import CHANNELS_FIRST_AXES
 from normviz.topics.table1.verdict import APART_FACTOR, DIVERGENCE_FACTOR, MIN_PROPORTION, ROUNDING_SHARES
 from normviz.train.problem import PROBE_SIZE
@@ -33,7 +34,7 @@ TORCH_AXES: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def write_cell_script(scheme: Scheme, transformation: Transformation, setting: Setting, follow: bool = True) -> str:
-    """Return a script that trains original, twin, controls and probe as the app does, and prints the verdict.
+    """Write a Python script that trains the networks of one cell and prints the verdict.
 
     `follow`: True if the learning rate of re-scaled weights follows them.
 
@@ -68,7 +69,7 @@ def write_cell_script(scheme: Scheme, transformation: Transformation, setting: S
 
 
 def _write_conditions(change: Transformation, setting: Setting, eps: float | None, follow: bool) -> str:
-    """Return the conditions of a cell: "2 conv layers, δ = 3, ε = 0, float64, sgd"."""
+    """Format the conditions of a cell: "2 conv layers, δ = 3, ε = 0, float64, sgd"."""
     parts = [f"{setting.depth} {setting.layer} layers" if setting.depth > 1 else setting.layer]
     parts += [f"δ = {typeset(setting.delta)}"] if change.factor is not None else []
     parts += [f"ε = {typeset(eps)}"] if eps is not None else []
@@ -78,7 +79,7 @@ def _write_conditions(change: Transformation, setting: Setting, eps: float | Non
 
 
 def _write_size_code(change: Transformation, setting: Setting) -> str:
-    """Return Python code that computes the size of the change as `verdict.compute_change_size` does."""
+    """Write Python code that computes the size of a transformation, as `verdict.compute_change_size` does."""
     if change.factor is not None:
         return "min(1.0, abs(delta - 1))"
     return str(min(1.0, setting.shift)) if change.on == "weights" else "min(1.0, tau.square().mean().sqrt().item())"
@@ -96,7 +97,7 @@ def _collect_numbers(change: Transformation, setting: Setting, eps: float | None
 
 @dataclass(frozen=True)
 class ScriptAverage:
-    """A mean over the boxes of a field.
+    """Code of one average over a field in the script.
 
     Attributes:
         over: the averaged axes in words.
@@ -111,7 +112,7 @@ class ScriptAverage:
 
 @dataclass(frozen=True)
 class ScriptNormalizer:
-    """A function of the script that normalizes the weights w or the pre-activations a.
+    """Code of the function that normalizes the weights w or the pre-activations a in the script.
 
     The general form, spectral norm, whitening, or f(αx + s) of every element.
 
@@ -136,21 +137,20 @@ class ScriptNormalizer:
 
     @property
     def averages(self) -> list[ScriptAverage]:
-        """Different means among E_A and E_B."""
+        """The different averages among E_A and E_B."""
         return list(dict.fromkeys(average for average in (self.centre, self.square) if average is not None))
 
     @property
     def letters(self) -> str:
-        """Letters of the argument's indices."""
+        """The index letters of the argument."""
         return "".join(AXIS_NAMES[axis].letter for axis in self.axes)
 
     @property
     def description(self) -> str:
-        """Description of the computation: "Mean and mean square over N, H, W"."""
-        if self.scheme.function is not None:
-            return "Each element by itself"
-        if self.scheme.kind.divides_by_singular_value:
-            return "The matrix of w over its largest singular value"
+        """The computation in words: "Mean and mean square over N, H, W"."""
+        own = KIND_FORMULAS[self.scheme.kind.key].computation
+        if own is not None:
+            return own
         if self.matrices:
             groups = "all channels" if self.matrices == 1 else f"each of {self.matrices} groups of C"
             return f"Mean over N{'' if len(self.axes) == 2 else ', H, W'}; covariance matrix of {groups}"
@@ -161,7 +161,7 @@ class ScriptNormalizer:
 
 
 def _write_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
-    """Return the function for the part of a scheme on the weights or on the activations."""
+    """Write the function that normalizes weights or activations by this scheme."""
     weights = scheme.is_weight_scheme
     tensor, suffix = ("weight", "_weights") if weights else ("activation", "")
     axes = TORCH_AXES[setting.layer][tensor]
@@ -188,7 +188,7 @@ def _write_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
 
 
 def _write_average(rules: list[Rule], axes: tuple[str, ...], name: str) -> ScriptAverage:
-    """Return the code of a mean over a field with these rules; `name` is the name of its function, if it needs one."""
+    """Write the code of an average over a field; `name` is that of its function, if it needs one."""
     words = {"full": "{axes}", "groups": "each of {number} groups of {axes}", "window": "±{number} along {axes}"}
     taken = list_averaging_steps(rules)
     over = (

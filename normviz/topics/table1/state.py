@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from normviz.core.fields import find_divisors
-from normviz.core.registry import SCHEMES, Scheme, get_scheme
+from normviz.core.registry import CUSTOM_SCHEME, SCHEMES, Scheme, get_scheme
 from normviz.core.settings import (
     Choice,
     DependentValue,
@@ -91,7 +91,7 @@ class Page(Setting):
 
 
 def build_shape_setting(view: View) -> Setting:
-    """Return a setting with the view's shapes, and defaults for everything else."""
+    """Build a setting with the page's layer shapes, and defaults for everything else."""
     return Setting(layer=view["layer"], batch=view["batch"], width=view["width"], depth=view["depth"])
 
 
@@ -107,18 +107,18 @@ def is_relevant(view: View, name: str) -> bool:
     """Return True if a value matters to the shown rows; links and controls omit the others."""
     if name == "cover":
         return False
-    kinds = {kind for key in view["schemes"] for kind in SCHEMES[key].parameters if key != "custom"}
+    kinds = {kind for key in view["schemes"] for kind in SCHEMES[key].parameters}
     if name in custom.CUSTOM_KEYS:
-        return "custom" in view["schemes"]
+        return CUSTOM_SCHEME.key in view["schemes"]
     return {"groups": "groups" in kinds, "radius": "window" in kinds}.get(name, True)
 
 
 def get_row_schemes(view: View) -> list[Scheme]:
-    """Return the schemes of the rows with the view's parameters."""
-    made = {"custom": custom.build_custom_scheme(view)}
+    """Return the schemes of the table's rows with the page's parameters."""
+    made = {CUSTOM_SCHEME.key: custom.build_custom_scheme(view)}
     return [made.get(key) or get_scheme(key, view["groups"], view["radius"]) for key in view["schemes"]]
 
 
 def build_table_setting(view: View) -> Setting:
-    """Return the setting of a view; raises InvalidInput, as for δ < 0."""
+    """Build the setting from the page's values. Raises InvalidInput, as for δ < 0."""
     return build_settings(Setting, view)

@@ -18,23 +18,23 @@ TWIN_POSITIONS = [find_network_index(change) for change in TRANSFORMATIONS.value
 
 
 def build_eps_settings(setting: Setting) -> list[Setting]:
-    """Return the setting with every ε of the sweep."""
+    """Build the setting once for every ε of the sweep."""
     return [replace(setting, eps=eps) for eps in EPSILONS]
 
 
 def build_delta_settings(setting: Setting) -> list[Setting]:
-    """Return the setting with every precision and every δ of the sweep."""
+    """Build the setting once for every precision and δ of the sweep."""
     return [replace(setting, dtype=dtype, delta=delta) for dtype in DTYPES for delta in DELTAS]
 
 
 def collect_forward_gaps(schemes: Sequence[Scheme], settings: Sequence[Setting], results: TableResults) -> np.ndarray:
-    """Return forward gaps, (settings, schemes, transformations); NaN if not measured yet, or if nothing is changed."""
+    """Collect forward gaps, (settings, schemes, transformations); NaN if not measured yet or nothing is changed."""
     rows = [[results.get_forward(scheme, setting).gaps[TWIN_POSITIONS] for scheme in schemes] for setting in settings]
     return np.where([[_find_identity_changes(setting)] for setting in settings], np.nan, rows)
 
 
 def collect_training_gaps(schemes: Sequence[Scheme], settings: Sequence[Setting], results: TableResults) -> np.ndarray:
-    """Return training gaps, (settings, schemes, transformations); NaN if not trained yet, or if nothing is changed."""
+    """Collect training gaps, (settings, schemes, transformations); NaN if not trained yet or nothing is changed."""
     found = np.full((len(settings), len(schemes), len(TWIN_POSITIONS)), np.nan)
     for i, setting in enumerate(settings):
         for j, scheme in enumerate(schemes):
@@ -47,5 +47,5 @@ def collect_training_gaps(schemes: Sequence[Scheme], settings: Sequence[Setting]
 
 
 def _find_identity_changes(setting: Setting) -> np.ndarray:
-    """Return a boolean array over the transformations, True where one changes nothing, such as a factor of 1."""
+    """Return a boolean array over the transformations, True for those that change nothing, as with δ = 1."""
     return np.array([change.factor is not None and setting.delta == 1.0 for change in TRANSFORMATIONS.values()])

@@ -40,7 +40,7 @@ BELOW_ROUNDING_TEXT = "What ε lets through is far smaller than rounding to {}, 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: the prediction with its reason, the measurements, and the paper's answer.
+    """Cell of Table 1: the prediction with its reason, the measurements, and the paper's answer.
 
     Attributes:
         scheme, transformation: their keys.
@@ -87,12 +87,12 @@ class Cell:
 
     @property
     def row(self) -> str:
-        """Row's name on the command line: the scheme's key, and the weight scheme put in front of it."""
+        """The row's name on the command line: the scheme's key, with the weight scheme in front of it."""
         return self.scheme if self.front == SCHEMES[self.scheme].weight else f"{self.scheme} behind {self.front}"
 
     @property
     def invariant(self) -> bool | None:
-        """True if outputs and losses were measured to agree; None if unknown."""
+        """True if outputs and losses were measured to be unchanged; None if unknown."""
         if self.unchanged:
             return None
         if self.degenerate is not None or False in (self.forward, self.trained):
@@ -101,13 +101,13 @@ class Cell:
 
     @property
     def missing_reasons(self) -> str:
-        """Reasons of missing answers, in sentences; empty if none is missing."""
+        """The reasons of missing answers, in sentences; empty if none is missing."""
         why = (UNCHANGED_REASON,) if self.unchanged else (self.forward_unanswered, self.unanswered)
         return " ".join(text for text in dict.fromkeys(why) if text)
 
     @property
     def agrees(self) -> bool:
-        """True if no measured answer contradicts the prediction; always for degenerate and unchanged cells."""
+        """True if no measured answer contradicts the prediction."""
         if self.degenerate is not None or self.unchanged:
             return True
         if self.fades:
@@ -128,7 +128,7 @@ class Cell:
 
 
 def build_cells(schemes: Sequence[Scheme], setting: Setting, results: TableResults, follow: bool = True) -> list[Cell]:
-    """Return all cells of these schemes, from the results so far.
+    """Build all cells of these schemes from the results so far.
 
     `follow`: True if `trained` is about twins whose learning rate follows the weights, not the original's.
     """
@@ -136,7 +136,7 @@ def build_cells(schemes: Sequence[Scheme], setting: Setting, results: TableResul
 
 
 def _compute_row(scheme: Scheme, setting: Setting, results: TableResults, follow: bool) -> list[Cell]:
-    """Return the cells of a scheme; a complete row is computed once."""
+    """Compute the cells of a scheme; a complete row is cached."""
     key = HashedKey(scheme, setting, follow)
     row = results.rows.get(key)
     if row is None:
@@ -158,7 +158,7 @@ def measure_cells(schemes: Sequence[Scheme], setting: Setting) -> list[Cell]:
 
 
 def compute_loss_gaps(losses: np.ndarray) -> np.ndarray:
-    """Return |l' - l| / max|l₀| of every step and network, (steps, networks); l: its base's losses, l₀: the original's.
+    """Compute |l' - l| / max|l₀| of every step and network, with losses l' of the network and l of its base.
 
     Infinite if a loss is not finite.
     """
@@ -178,7 +178,7 @@ def _trains_on_rounding(scheme: Scheme, setting: Setting) -> bool:
 
 
 class _RowResults(NamedTuple):
-    """The results of a scheme: outputs at the setting and at its exact one, losses, and each network's largest gap."""
+    """Results of a scheme: outputs at the setting and at its exact one, losses, and each network's largest gap."""
 
     measured: ForwardMeasurement
     exact: ForwardMeasurement
@@ -193,7 +193,7 @@ def _compute_cell(
     row: _RowResults,
     follow: bool,
 ) -> Cell:
-    """Return the cell of a change."""
+    """Compute the cell of one scheme and transformation."""
     measured, exact, losses, largest = row
     shape, twin, place = setting.shapes[0], find_network_index(change), find_network_index(change, follow)
     verdict = predict(scheme, change, setting.layer, shape, setting.weight_shapes[0], setting.eps)
@@ -237,12 +237,12 @@ def _compute_cell(
 
 
 def _collect_gaps(measured: ForwardMeasurement) -> np.ndarray:
-    """Return the gaps of all networks of a row, NaN until all are measured."""
+    """Return the gaps of all networks of a row; NaN until all are measured."""
     return np.full(len(MEASURED_NETWORKS), np.nan) if measured.fades is None else measured.gaps
 
 
 def _confirm_in_float64(answer: TwinVerdict, exact: TwinVerdict, gap: float, dtype: str) -> TwinVerdict:
-    """Return an answer in a shorter type, or none if the outputs in float64 do not have the same answer.
+    """Return an answer in a shorter type, or None if the outputs in float64 contradict it.
 
     This holds for losses too: a change that cancels in the outputs cancels in every step, as the learning rate
     follows. `gap`: gap of the outputs in float64.
@@ -261,7 +261,7 @@ def _confirm_in_float64(answer: TwinVerdict, exact: TwinVerdict, gap: float, dty
 def _confirm_by_forward(
     trained: TwinVerdict, forward: TwinVerdict, change: Transformation, parted: bool, deep: bool
 ) -> TwinVerdict:
-    """Return the verdict that the losses are together, or none if losses might not show a change of this kind.
+    """Return the verdict that losses agree, or None if losses might not show this kind of change.
 
     The probe is a random change of everything, so it does not prove that a change of one unit, which may be dead, or a
     slight shift would show. `deep`: True if the change fades before further layers. The effect through ε is a factor
@@ -279,6 +279,6 @@ def _confirm_by_forward(
 
 
 def _fades_as_predicted(fade: float, gap: float, rounding: float, trained: TwinVerdict) -> bool:
-    """Return True if a fading gap is as predicted: equal up to rounding forward, and not together in training."""
+    """Return True if a gap at ε > 0 is as predicted: rounding in the forward pass, and visible in training."""
     forward = not np.isfinite(gap) or abs(gap - fade) <= FADE_TOLERANCE * fade + APART_FACTOR * rounding
     return forward and trained.together is not True

@@ -23,7 +23,7 @@ LARGE_TRAINING_BYTES = 64 * 2**20
 
 
 class TableTrainingOutcome(NamedTuple):
-    """Outcome of a training so far.
+    """Result of a training so far: losses, failures and the device.
 
     Attributes:
         losses: losses of every step, (steps, schemes, networks).
@@ -38,7 +38,7 @@ class TableTrainingOutcome(NamedTuple):
 
 @dataclass(frozen=True)
 class TableTrainingJob:
-    """A job that trains the networks at these positions of `NETWORKS` for every row, as one stack."""
+    """Job that trains the networks at these indices of `NETWORKS` for every row, as one stack."""
 
     kind: ClassVar[str] = "table1/training"
     version: ClassVar[int] = 1
@@ -49,21 +49,21 @@ class TableTrainingJob:
 
     @classmethod
     def of(cls, schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int]) -> "TableTrainingJob":
-        """Return the job for these schemes."""
+        """Create the job for these schemes."""
         return cls(tuple(map(SchemeSpec.of, schemes)), setting, tuple(networks))
 
     @property
     def seconds(self) -> float:
-        """Estimated duration on the reference machine."""
+        """The expected seconds on the reference machine."""
         return cost.estimate_training_seconds(self.setting, len(self.rows), len(self.networks))
 
     @property
     def schemes(self) -> list[Scheme]:
-        """Schemes of the rows."""
+        """The schemes of the rows."""
         return [row.scheme for row in self.rows]
 
     def steps(self) -> Iterator[JobStep[TableTrainingOutcome]]:
-        """Yield the outcome step by step; if losses are not finite, train again to find the first such tensor.
+        """Train step by step and yield the outcome so far.
 
         The result has all its losses only once it also has the failures. Raises InvalidInput if a field does not fit
         the setting's layers, or the device is unknown.

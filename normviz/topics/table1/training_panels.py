@@ -40,13 +40,13 @@ WIDTH_WORDS = {"dense": "{} units", "conv": "{} channels"}
 
 @st.cache_resource
 def get_table_results() -> TableResults:
-    """Return all measurements and trained networks of this server: a class that opens one link trains once."""
+    """Return the results of this server, shared by all sessions, so that a class trains once."""
     return TableResults()
 
 
 @st.cache_resource
 def get_table_queue() -> JobQueue:
-    """Return the queue of all sessions for trainings."""
+    """Return the queue of all sessions for short trainings."""
     workers = count_threads()
     return JobQueue(create_thread_pool(workers, limit_to_one_core), workers=workers, speed=get_server_speed())
 
@@ -59,7 +59,7 @@ def get_long_queue() -> JobQueue:
 
 @st.cache_resource
 def get_forward_queue() -> JobQueue:
-    """Return the queue for forward passes, which are soon done, also before torch is imported.
+    """Return the queue for forward passes.
 
     Forward passes have no model of their cost, so they do not count in the measured speed of this server.
     """
@@ -67,18 +67,18 @@ def get_forward_queue() -> JobQueue:
 
 
 def find_missing_measurements(rows: Rows) -> list[ForwardJob]:
-    """Return the missing forward passes, each once."""
+    """Return the jobs of missing forward passes, each once."""
     results = get_table_results()
     return list(dict.fromkeys(job for row in rows for job in results.plan_measurements(*row)))
 
 
 def find_missing_trainings(rows: Rows) -> list[TableTrainingJob]:
-    """Return the missing trainings."""
+    """Return the jobs of missing trainings."""
     return [job for row in rows for job in get_table_results().find_missing(*row)]
 
 
 def is_short(jobs: Sequence[TableTrainingJob]) -> bool:
-    """Return True if these trainings start without a question."""
+    """Return True if these trainings are so short that they start without a question."""
     return get_table_queue().estimate_seconds(jobs) <= MAX_UNASKED_SECONDS
 
 
@@ -96,19 +96,19 @@ TRAINING_SOURCE = RunSource(
 
 
 def open_measurements(rows: Rows) -> PageRun:
-    """Return the run of the missing forward passes."""
+    """Return the session's run of the missing forward passes."""
     return open_run(FORWARD_SOURCE, rows, PAGE, FORWARD)
 
 
 def open_training(schemes: Sequence[Scheme], settings: Sequence[Setting]) -> PageRun:
-    """Return the run of the missing trainings; a long one waits for a click."""
+    """Return the session's run of the missing trainings; a long one waits for a click."""
     return open_run(TRAINING_SOURCE, tuple((tuple(schemes), setting) for setting in settings), PAGE, KEY)
 
 
 def show_table_status(
     training: PageRun, forward: PageRun, working: bool, container: DeltaGenerator, quiet: bool = False
 ) -> None:
-    """Show in `container` how far the training is, or its cost, or why it stopped or failed.
+    """Show the progress of the training in `container`, or its cost, or why it ended.
 
     While a job runs, the page looks again by itself. A `quiet` training that started without a click shows a short
     note, since nobody waits for it before the first guess.
@@ -138,13 +138,13 @@ def show_table_status(
 
 
 def _show_devices(training: PageRun) -> None:
-    """Show the devices that trained the networks; a line also before any did, so that nothing below moves."""
+    """Show which devices trained the networks; an empty line before that, so that nothing below moves."""
     devices = join_devices(get_table_results().describe_devices(*row) for row in training.shown)
     st.caption(f"Trained on the {devices}." if devices else "Not trained yet.")
 
 
 def _ask_before_training(training: PageRun, missing: Sequence[TableTrainingJob]) -> None:
-    """Show the cost of the training, with buttons for cheaper settings and for training anyway."""
+    """Show the cost of a long training, with buttons for cheaper settings and to train anyway."""
     schemes, shown = training.shown[0]
     factor = get_table_queue().speed.estimate_slowdown(TableTrainingJob.kind)
     size = max(cost.estimate_memory(job.setting, len(job.rows), len(job.networks)) for job in missing)

@@ -43,21 +43,21 @@ CONTROL_POSITIONS = [place for place, network in enumerate(NETWORKS) if network.
 
 
 class TwinVerdict(NamedTuple):
-    """Verdict on a twin: True if it is together with the original, None if unknown, with the reason in a sentence."""
+    """Verdict on a twin: True if it equals the original, None if unknown, with the reason in a sentence."""
 
     together: bool | None
     why: str | None = None
 
 
 def compute_change_size(change: Transformation, setting: Setting) -> float:
-    """Return the size of a change, at most 1: |δ - 1| for a factor, the root mean square of τ for a shift."""
+    """Compute the size of a transformation, at most 1: |δ - 1| for a factor, the root mean square of τ for a shift."""
     if change.factor is not None:
         return min(1.0, abs(setting.delta - 1.0))
     return min(1.0, setting.shift if change.on == "weights" else float(np.sqrt((draw_data_shift(setting) ** 2).mean())))
 
 
 def bound_rounding_gap(gaps: np.ndarray, change: Transformation, setting: Setting, kind: str) -> float:
-    """Return the largest gap that rounding explains, from the gaps of all networks; `kind`: "forward" or "training"."""
+    """Return the largest gap that rounding explains; `kind`: "forward" or "training"."""
     margins, networks = CONTROL_MARGINS[setting.dtype][kind], MEASURED_NETWORKS[: len(gaps)]
     found = (
         margin * gaps[find_control_networks(change, disturbed, networks)].max(initial=0.0)
@@ -67,7 +67,7 @@ def bound_rounding_gap(gaps: np.ndarray, change: Transformation, setting: Settin
 
 
 def judge_outputs(gaps: np.ndarray, place: int, change: Transformation, size: float, setting: Setting) -> TwinVerdict:
-    """Return the verdict on the outputs of the twin at `place`, from the forward gaps of all networks."""
+    """Judge whether the outputs of the twin at `place` equal the original's, from the gaps of all networks."""
     if np.isnan(gaps).any():
         return TwinVerdict(None, "Not measured yet.")
     if not np.isfinite(gaps[place]):
@@ -79,7 +79,7 @@ def judge_outputs(gaps: np.ndarray, place: int, change: Transformation, size: fl
 def judge_losses(
     losses: np.ndarray, gaps: np.ndarray, place: int, change: Transformation, size: float, setting: Setting
 ) -> TwinVerdict:
-    """Return the verdict on the losses of the twin at `place`; `losses`: (steps, networks), `gaps`: their largest."""
+    """Judge whether the losses of the twin at `place` equal the original's; `losses`: (steps, networks)."""
     if len(losses) == 0:
         return TwinVerdict(None, "Not trained yet.")
     original = losses[:, ORIGINAL]
@@ -106,7 +106,7 @@ def judge_losses(
 
 
 def _judge_gap(gap: float, rounding: float, probe: float, size: float, shows: float, quantity: str) -> TwinVerdict:
-    """Return the verdict on a gap, from the gaps of rounding and of the probe; `what`: "outputs" or "losses"."""
+    """Judge a gap by those of rounding and of the probe, a small known change; `quantity`: "outputs" or "losses"."""
     usual = probe / PROBE_SIZE * size
     if gap > rounding:
         if gap > max(APART_FACTOR * rounding, MIN_PROPORTION * usual):

@@ -25,7 +25,7 @@ INPUT_SIZES = {"plane": 2, "pixels": 64}
 
 @dataclass(frozen=True)
 class Setting:
-    """A run of SGD: learning rate, batch size, initial ‖w‖ and ‖v‖, and the seed of v and of the batches."""
+    """Setting of a run of SGD: learning rate, batch size, initial ‖w‖ and ‖v‖, and the seed."""
 
     rate: float = real(
         1.0, 0.01, 1000.0, label="Learning rate", stops=tuple(m * 10.0**k for k in range(-2, 3) for m in (1, 3))
@@ -37,7 +37,7 @@ class Setting:
 
 
 class Regression(NamedTuple):
-    """A logistic regression: inputs (digits, size), centred, and classes -1 or 1."""
+    """Data of a logistic regression: inputs (digits, size), centred, and classes -1 or 1."""
 
     x: np.ndarray
     target: np.ndarray
@@ -45,7 +45,7 @@ class Regression(NamedTuple):
 
 @cache
 def load_regression(inputs: str) -> Regression:
-    """Return the digits 3 (class -1) and 8 (class 1), as centred pixels or as their first principal components."""
+    """Load the digits 3 (class -1) and 8 (class 1), as centred pixels or as their first principal components."""
     images, labels = load_digits()
     chosen = np.isin(labels, DIGIT_PAIR)
     x = images[chosen].reshape(-1, images[0].size)
@@ -58,12 +58,12 @@ def load_regression(inputs: str) -> Regression:
 
 
 def compute_mean_loss(problem: Regression, w: np.ndarray) -> np.ndarray:
-    """Return the mean of log(1 + exp(-t w·x)) over all digits; w: (..., size)."""
+    """Compute the mean of log(1 + exp(-t w·x)) over all digits; w: (..., size)."""
     return np.logaddexp(0, -problem.target * (w @ problem.x.T)).mean(axis=-1)
 
 
 def find_lowest_loss_weights(problem: Regression) -> np.ndarray:
-    """Return the weights (size,) of the lowest loss, by Newton's method from w = 0.
+    """Find the weights (size,) of the lowest loss by Newton's method.
 
     It exists only if no line separates the classes; otherwise a longer w always has a lower loss.
     """
@@ -76,14 +76,14 @@ def find_lowest_loss_weights(problem: Regression) -> np.ndarray:
 
 
 def compute_mean_gradient(problem: Regression, w: np.ndarray) -> np.ndarray:
-    """Return ∂l/∂w of the mean loss over the digits of a problem; w: (size,)."""
+    """Compute ∂l/∂w of the mean loss over all digits; w: (size,)."""
     margin = problem.target * (problem.x @ w)
     return -(problem.target * np.exp(-np.logaddexp(0, margin))) @ problem.x / len(margin)
 
 
 @dataclass(frozen=True)
 class Parametrization:
-    """A way to train w: directly, or as g v/‖v‖, with g trained or fixed."""
+    """Parametrization of w: directly, or as g v/‖v‖, with g or v fixed or both trained."""
 
     key: str
     normalized: bool
@@ -101,7 +101,7 @@ PARAMETRIZATIONS: dict[str, Parametrization] = {
 
 
 class DescentPath(NamedTuple):
-    """A run by step; for plain w, v is w and g its length.
+    """Path of a run of SGD by step; for plain w, v is w and g its length.
 
     Attributes:
         w, v: (steps + 1, size).
@@ -120,14 +120,14 @@ class DescentPath(NamedTuple):
 
     @property
     def lengths(self) -> np.ndarray:
-        """‖v‖ by step."""
+        """The length ‖v‖ by step."""
         return np.linalg.norm(self.v, axis=1)
 
 
 def run_sgd(
     parametrization: Parametrization, setting: Setting, inputs: str = "plane", steps: int = STEPS
 ) -> DescentPath:
-    """Run SGD on mini-batches of digits; with one seed, the same ones for every parametrization.
+    """Run SGD on mini-batches of digits; a seed gives the same mini-batches for every parametrization.
 
     `inputs`: a key of `INPUTS`. Each run starts from the same w, whose length is g. With weight norm a step is at
     right angles to v, so ‖v'‖² = ‖v‖² + rate² ‖∂l/∂v‖²: ‖v‖ never shrinks, and w turns by atan(rate ‖∂l/∂v‖/‖v‖).
@@ -163,12 +163,12 @@ def run_sgd(
 
 
 def compute_angles(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the angles between vectors (..., size) in radians, exact for small ones too (Kahan's formula)."""
+    """Compute the angles between vectors (..., size) in radians, exact for small ones too (Kahan's formula)."""
     a, b = (x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), np.finfo(float).tiny) for x in (a, b))
     return 2 * np.arctan2(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1))
 
 
 def measure_growth_gap(path: DescentPath, rate: float) -> float:
-    """Return the largest relative difference of ‖v'‖² from ‖v‖² + rate² ‖∂l/∂v‖² over a run with weight norm."""
+    """Measure how far ‖v‖² departs from its predicted growth by rate² ‖∂l/∂v‖² a step, relative to ‖v‖²."""
     before, after = path.lengths[:-1] ** 2, path.lengths[1:] ** 2
     return float((np.abs(before + rate**2 * np.sum(path.dv**2, axis=1) - after) / after).max(initial=0.0))

@@ -30,7 +30,7 @@ MAX_LINEAR_DECADES = 2
 
 
 def make_square_grid(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return x and y of a square grid that holds the origin and all points (k, 2), with a margin."""
+    """Make x and y of a square grid that contains the origin and all points (k, 2), with a margin."""
     points = np.concatenate([np.zeros((1, 2)), points])
     low, high = points.min(axis=0), points.max(axis=0)
     half = (0.5 + MARGIN) * float((high - low).max())
@@ -46,7 +46,7 @@ def draw_descent_paths(
     step: int,
     theme: str = "light",
 ) -> Figure:
-    """Draw paths of two weights from one start over the loss, up to a step, and the first path's w as an arrow.
+    """Draw paths of two weights over the loss, up to a step, and the first path's w as an arrow.
 
     Also drawn: the circle of all weights as long as the start, and the line of all weights in its direction.
 
@@ -121,7 +121,7 @@ def _draw_loss(figure: Figure, x: np.ndarray, y: np.ndarray, losses: np.ndarray,
 
 
 class LabelPlacer:
-    """Writer of labels in a square picture, each where it covers the least of the lines and of earlier labels.
+    """Placer of labels in a square picture, each where it covers the least of lines and other labels.
 
     Labels are placed for the whole run, so that they stay while it plays.
 
@@ -137,7 +137,7 @@ class LabelPlacer:
         self.boxes: list[tuple[np.ndarray, np.ndarray]] = []
 
     def write(self, anchors: np.ndarray, text: str, html: str = "") -> None:
-        """Write a text beside the best of some places (k, 2); `html`: the same text with markup."""
+        """Write a text beside the best of several points (k, 2); `html`: the same text with markup."""
         pixel = 2 * self.half / PICTURE_WIDTH
         half = pixel * np.array([4.0 * len(text), 10.0])
         sides = (half + 7 * pixel) * LABEL_SIDES

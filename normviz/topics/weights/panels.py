@@ -37,7 +37,7 @@ ABOVE_ONE = 1 + 1e-9
 
 
 def show_weight_norm(view: View, theme: str) -> None:
-    """Show the paths of w with and without weight norm, and below them the lengths of w and v."""
+    """Show the paths of w with and without weight norm, and the lengths of w and v."""
     runs = get_descent_paths(build_settings(Setting, view))
     Player(PREFIX, "step", "Step of SGD", STEPS).show(partial(_show_steps, runs, view["rate"], theme))
     with st.container(horizontal=True, gap="medium"):
@@ -47,7 +47,7 @@ def show_weight_norm(view: View, theme: str) -> None:
 
 
 def tabulate_descent(runs: dict[str, DescentPath]) -> dict[str, list]:
-    """Return the lengths and losses of all runs at every step, in columns."""
+    """Return the lengths and losses of all runs at every step, as columns by name."""
     run = runs["weight"]
     losses = {f"loss, {name}": runs[key].losses for key, name in RUN_NAMES.items()}
     columns = {"‖v‖": run.lengths, "g": run.g} | losses
@@ -55,7 +55,7 @@ def tabulate_descent(runs: dict[str, DescentPath]) -> dict[str, list]:
 
 
 def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int) -> None:
-    """Show the runs up to a step."""
+    """Show the runs of SGD up to a step."""
     run = runs["weight"]
     st.markdown(_write_headline(runs, step))
     left, right = st.columns([3, 2], gap="medium")
@@ -126,7 +126,7 @@ def _draw_plane(runs: dict[str, DescentPath], step: int, theme: str) -> None:
 
 
 def _explain_growth(run: DescentPath, rate: float) -> str:
-    """Explain why v only gets longer, and the consequence for its turns."""
+    """Explain why v only gets longer, and why it therefore turns less."""
     gap = measure_growth_gap(run, rate)
     checked = "equal up to rounding" if gap <= RELATIVE_TOLERANCES["float64"] else f"within {format_number(gap, 2)}"
     reason = ", although the gradient of v is larger there" if run.turn_angles[-1] > run.turn_angles[0] else ""
@@ -143,7 +143,7 @@ def _format_coordinates(point: np.ndarray) -> str:
 
 
 def show_spectral_norm(view: View, theme: str) -> None:
-    """Show the division of a layer's weights by the largest stretch, and pairs of inputs before and after it."""
+    """Show a layer's weights divided by their largest stretch, and pairs of inputs before and after it."""
     w = get_layer_weights(view["layer"], view["trained"], view["seed"])
     run = run_power_iteration(flatten_to_matrix(w), ITERATION_COUNT, view["seed"])
     pairs, values = get_stretch_ratios(w, view["layer"], view["seed"])
@@ -157,7 +157,7 @@ def show_spectral_norm(view: View, theme: str) -> None:
 
 
 def _show_division(run: PowerIteration, pairs: dict[str, np.ndarray], patches: bool, theme: str, step: int) -> None:
-    """Show the weights divided by the estimate of a step, and pairs of digits before and after spectral norm.
+    """Show the weights divided by the estimate of a step, and pairs of digits before and after the layer.
 
     `patches`: True for a convolution, whose weights see one patch at a time.
     """
@@ -183,7 +183,7 @@ def _show_division(run: PowerIteration, pairs: dict[str, np.ndarray], patches: b
 
 
 def _describe_bounds(ratios: np.ndarray, values: np.ndarray, overlap: int) -> str:
-    """Return the bounds on the stretch of a layer after spectral norm, from above and from below."""
+    """Describe the bounds on the stretch of a layer after spectral norm."""
     above, lost = int((ratios > ABOVE_ONE).sum()), int((values < 1e-9 * values[0]).sum())
     upper = (
         f"**No pair gets further apart**: the largest ratio is {ratios.max():.3g}. Divided by σ₁, the layer is "

@@ -55,7 +55,7 @@ RUN_NAMES = {"weight": "weight norm", "plain": "without"}
 
 @dataclass(frozen=True)
 class Page(Setting):
-    """The values in the page's link: a run of SGD, a layer, and the open panel."""
+    """Page values in the link: a run of SGD, a layer, and the open panel."""
 
     show: str = choice("norm", SHOWN)
     step: int = integer(20, 0, STEPS)
@@ -80,13 +80,13 @@ def is_relevant(view: View, name: str) -> bool:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_descent_paths(setting: Setting) -> dict[str, DescentPath]:
-    """Return a whole run with and without weight norm, by key of `RUN_NAMES`."""
+    """Return the whole run of SGD for each parametrization, by key."""
     return {key: run_sgd(PARAMETRIZATIONS[key], setting) for key in RUN_NAMES}
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_plane_losses(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the loss of all digits at the points of a grid of two weights, (y, x)."""
+    """Compute the mean loss at the points of a grid of two weights, (y, x)."""
     return compute_mean_loss(load_regression("plane"), np.stack(np.meshgrid(x, y), axis=-1))
 
 
@@ -98,13 +98,13 @@ def get_best_weights() -> np.ndarray:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_layer_weights(layer: str, trained: int, seed: int) -> np.ndarray:
-    """Return the weights of a layer (kh, kw, Cin, Cout)."""
+    """Return the weights of a layer (kh, kw, Cin, Cout), trained or initial."""
     return train_first_layer(FIRST_LAYERS[layer], trained, seed)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_stretch_ratios(w: np.ndarray, layer: str, seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Return the ratios of the distances of pairs of digits after and before a layer, without and with spectral norm.
+    """Compute by how much a layer stretches distances between digits, without and with spectral norm.
 
     Also returned: the singular values of the whole normalized layer, 0 for input directions that it maps to 0.
     """

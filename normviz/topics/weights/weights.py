@@ -22,7 +22,7 @@ MAX_TRAINING = 400
 
 @dataclass(frozen=True)
 class FirstLayer:
-    """The first layer of a small network on digits: its key, its name, and the shape of its weights."""
+    """First layer of a small network on digits: its key, its name, and the shape of its weights."""
 
     key: str
     name: str
@@ -30,22 +30,22 @@ class FirstLayer:
 
     @property
     def fan_in(self) -> int:
-        """Number of inputs of a unit."""
+        """The number of inputs of a unit."""
         return prod(self.shape[:-1])
 
     @property
     def units(self) -> int:
-        """Number of units, the columns of the matrix."""
+        """The number of units, the columns of the weight matrix."""
         return self.shape[-1]
 
     @property
     def side(self) -> int:
-        """Side of the patch that a unit sees."""
+        """The side of the patch that a unit sees."""
         return isqrt(self.fan_in)
 
     @property
     def overlap(self) -> int:
-        """Largest number of patches that hold one pixel."""
+        """The largest number of patches that hold one pixel."""
         return min(self.side, DIGIT_SIDE - self.side + 1) ** 2
 
 
@@ -87,12 +87,12 @@ def train_first_layer(layer: FirstLayer, steps: int, seed: int) -> np.ndarray:
 
 
 def flatten_to_matrix(w: np.ndarray) -> np.ndarray:
-    """Return the (kh·kw·Cin, Cout) matrix of a weight tensor."""
+    """Reshape a weight tensor to its (kh·kw·Cin, Cout) matrix."""
     return w.reshape(-1, w.shape[-1])
 
 
 def build_operator_matrix(w: np.ndarray, layer: FirstLayer) -> np.ndarray:
-    """Return the whole layer as one matrix (64, patches·Cout); its rows are the outputs for the unit vectors.
+    """Build the matrix of the whole layer as a linear map (64, patches·Cout) of pictures.
 
     For a dense layer it equals the layer's matrix. For a convolution it is larger, with other singular values than
     those of `flatten_to_matrix(w)`.
@@ -105,7 +105,7 @@ def build_operator_matrix(w: np.ndarray, layer: FirstLayer) -> np.ndarray:
 
 
 def apply_weight_norm(v: np.ndarray, g: np.ndarray | float) -> np.ndarray:
-    """Return w = g v / ‖v‖ for every column of v (fan-in, Cout) with its g (Cout,), or for one vector and one number.
+    """Compute w = g v / ‖v‖ for every column of v (fan-in, Cout), or for one vector.
 
     Source: Salimans & Kingma 2016, eq. 2.
     """
@@ -113,7 +113,7 @@ def apply_weight_norm(v: np.ndarray, g: np.ndarray | float) -> np.ndarray:
 
 
 def backpropagate_weight_norm(v: np.ndarray, g: np.ndarray | float, dw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return ∂l/∂v = g/‖v‖ (∂l/∂w - ∂l/∂g v/‖v‖), at right angles to v, and ∂l/∂g = ∂l/∂w · v/‖v‖.
+    """Compute ∂l/∂v, at right angles to v, and ∂l/∂g of w = g v / ‖v‖ from dw = ∂l/∂w.
 
     Shapes as in `apply_weight_norm`. Source: Salimans & Kingma 2016, eq. 3.
     """
@@ -135,7 +135,7 @@ def _compute_direction(v: np.ndarray) -> np.ndarray:
 
 
 class PowerIteration(NamedTuple):
-    """A power iteration by step, from its start on, and all singular values.
+    """Power iteration by step: its vectors and estimates, with all singular values.
 
     Attributes:
         sigma: the estimates of σ₁, (steps + 1,).
@@ -150,7 +150,7 @@ class PowerIteration(NamedTuple):
 
 
 def run_power_iteration(m: np.ndarray, steps: int, seed: int = 0) -> PowerIteration:
-    """Estimate σ₁ of a matrix (fan-in, Cout) from a random v: v ← Mu/‖Mu‖, u ← Mᵀv/‖Mᵀv‖, σ = uᵀMᵀv.
+    """Estimate the largest singular value of a matrix (fan-in, Cout) by power iteration from a random vector.
 
     Source: Miyato et al. 2018, Algorithm 1.
     """
@@ -169,7 +169,7 @@ def run_power_iteration(m: np.ndarray, steps: int, seed: int = 0) -> PowerIterat
 
 
 def _make_unit_vector(v: np.ndarray) -> np.ndarray:
-    """Return v/‖v‖; 0 stays 0, a start that M maps to nothing."""
+    """Compute v/‖v‖; 0 stays 0."""
     length = np.linalg.norm(v)
     return v / length if length else v
 
@@ -189,7 +189,7 @@ def draw_digit_pairs(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def make_singular_pairs(k: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return digits, and each moved by 0.1 along another singular direction of Kᵀx, the most stretched first: (64, 64).
+    """Make pairs of inputs 0.1 apart along each singular direction, the most stretched first: (64, 64) each.
 
     Directions that K maps to nothing are among them.
     """
@@ -199,7 +199,7 @@ def make_singular_pairs(k: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarra
 
 
 def compute_lipschitz_ratios(k: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return ‖f(x) - f(y)‖ / ‖x - y‖ for every pair of rows, with f(x) = Kᵀx; never above σ₁(K)."""
+    """Compute ‖f(x) - f(y)‖ / ‖x - y‖ for every pair of rows, with f(x) = Kᵀx; at most σ₁(K)."""
     gap = np.linalg.norm(x - y, axis=1)
     if not gap.all():
         raise InvalidInput("a pair of equal points has no ratio; the points of a pair must differ.")
@@ -207,7 +207,7 @@ def compute_lipschitz_ratios(k: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.
 
 
 def measure_critic_slopes(k: np.ndarray, x: np.ndarray, seed: int) -> np.ndarray:
-    """Return ‖∇f(x)‖ at every row of x for a critic f(x) = aᵀ max(Kᵀx, 0); never above σ₁(K).
+    """Compute ‖∇f(x)‖ at every row of x for a critic f(x) = aᵀ max(Kᵀx, 0); at most σ₁(K).
 
     The random a is spectrally normalized too, ‖a‖ = 1, and ReLU multiplies by 0 or 1.
     """

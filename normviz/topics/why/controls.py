@@ -20,7 +20,7 @@ PAGE_CONTROLS = {
 
 
 def controls(view: View) -> None:
-    """Draw the controls of the panel in the sidebar, except those in the page."""
+    """Draw the controls of the open panel in the sidebar, except those that stand in the page."""
     page = Controls(Page, PREFIX, view, is_relevant)
     with st.sidebar:
         page.draw_rest(*PAGE_CONTROLS.get(view["show"], ()), "seed")
@@ -29,7 +29,7 @@ def controls(view: View) -> None:
 
 
 def draw_retrain_button() -> None:
-    """Draw the button that trains the networks of the learning panel from seeds that were not used before."""
+    """Draw the button that trains the networks of the learning panel again, from new seeds."""
     st.button("Train again from other weights", icon=":material/replay:", on_click=_take_next_seeds)
 
 
@@ -39,7 +39,7 @@ def _take_next_seeds() -> None:
 
 
 def draw_page_controls(view: View) -> None:
-    """Draw the controls of the panel that stand in the page, beside each other."""
+    """Draw the controls of the open panel that stand in the page, beside each other."""
     page = Controls(Page, PREFIX, view, is_relevant)
     names = PAGE_CONTROLS[view["show"]]
     for column, name in zip(st.columns(max(len(names), 2)), names, strict=False):

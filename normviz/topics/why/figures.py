@@ -17,7 +17,7 @@ MAX_DRAWN_POINTS = 500
 
 @dataclass(frozen=True)
 class PointCloud:
-    """A cloud of points.
+    """Cloud of points in a plane, with its mean, covariance and directions.
 
     Attributes:
         points: (N, 2).
@@ -65,14 +65,14 @@ def draw_cloud(cloud: PointCloud, theme: str = "light") -> Figure:
 
 
 def _equalize_axes(figure: Figure, axes: tuple[str, str]) -> None:
-    """Give both axes one scale."""
+    """Make the scales of both axes equal."""
     for update, name in ((figure.update_xaxes, axes[0]), (figure.update_yaxes, axes[1])):
         update(title={"text": name, "standoff": 4}, constrain="domain", nticks=6)
     figure.update_yaxes(scaleanchor="x")
 
 
 def draw_learning(title: str, steps: np.ndarray, accuracy: np.ndarray, look: int, theme: str = "light") -> Figure:
-    """Draw the test accuracy of networks of one kind by step: a line for each seed, and their mean.
+    """Draw the test accuracy of one kind of networks over the steps: a line per seed, and their mean.
 
     Args:
         title: of the figure.
@@ -121,7 +121,7 @@ def draw_batch_ellipses(
 def draw_identity_lines(
     x: Sequence[np.ndarray], y: Sequence[np.ndarray], ends: tuple[float, float], theme: str = "light"
 ) -> Figure:
-    """Draw y over x, a line for each channel, and the line y = x; `ends`: of the vertical axis."""
+    """Draw y over x as a line for each channel, and the line y = x; `ends`: of the vertical axis."""
     colours, figure = THEMES[theme], Figure()
     figure.add_scatter(
         x=list(ends), y=list(ends), mode="lines", name="y = x", hoverinfo="skip",

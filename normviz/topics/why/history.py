@@ -14,11 +14,11 @@ PRECURSORS = (
 
 
 def parse_arxiv_month(arxiv: str) -> date:
-    """Return the month in which a preprint was submitted, from its number: 1502.03167 is of February 2015."""
+    """Parse the month of a preprint from its arXiv number: 1502.03167 is of February 2015."""
     return date(2000 + int(arxiv[:2]), int(arxiv[2:4]), 1)
 
 
 def sort_schemes() -> list[Scheme]:
-    """Return all schemes with a source by the number of their preprint; those without a preprint come last."""
-    listed = (row for row in SCHEMES.values() if row.key not in ("none", "custom"))
+    """Return all schemes with a source, the oldest preprint first; those without a preprint come last."""
+    listed = (row for row in SCHEMES.values() if not row.is_baseline and not row.is_custom)
     return sorted(listed, key=lambda row: row.reference.arxiv or "–")

@@ -32,7 +32,7 @@ LEARNED_ACCURACY = 0.8
 
 @dataclass(frozen=True)
 class ShippedStudy:
-    """The networks whose results are shipped; its digest names them.
+    """Job that trains the networks whose results are shipped; its digest names the results.
 
     Raise `version` when the same networks give other results than before.
     """
@@ -53,7 +53,7 @@ class ShippedStudy:
     slope: float = saturation.SATURATION_SLOPE
 
     def find_position(self, setting: Setting) -> tuple[int, int] | None:
-        """Return the positions of the scale and the rate of a setting; None where it is not in the study."""
+        """Return the positions of a setting's scale and rate in the study; None if it is not in the study."""
         if (setting.depth, setting.seed) != (self.depth, self.seed):
             return None
         if setting.start not in self.scales or setting.rate not in self.rates:
@@ -61,7 +61,7 @@ class ShippedStudy:
         return self.scales.index(setting.start), self.rates.index(setting.rate)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train networks for each scale, rate and kind in turn.
+        """Train the networks of each scale, rate and kind in turn; yield after each.
 
         The result has the fields of `LearningResults` by name, each with leading axes (scales, rates, kinds).
         """
@@ -92,7 +92,7 @@ def read_study() -> Arrays:
 
 @dataclass(frozen=True)
 class RateSweep:
-    """The accuracy at the end of training by learning rate, of networks of one kind and initial scale.
+    """Accuracy at the end of training over the learning rate, for networks of one kind and initial scale.
 
     Attributes:
         accuracy: on the test digits, (rates, seeds).
@@ -109,12 +109,12 @@ class RateSweep:
 
     @property
     def robust_count(self) -> int:
-        """The number of rates at which the networks of all seeds learn."""
+        """The number of learning rates at which the networks of all seeds learn."""
         return int((self.accuracy >= LEARNED_ACCURACY).all(1).sum())
 
 
 def find_shipped(setting: Setting) -> dict[str, LearningResults] | None:
-    """Return the shipped results of a setting by kind; None if there are none."""
+    """Return the shipped results of a setting by kind of network; None if there are none."""
     place = STUDY.find_position(setting)
     if place is None:
         return None
@@ -123,7 +123,7 @@ def find_shipped(setting: Setting) -> dict[str, LearningResults] | None:
 
 
 def find_sweeps(setting: Setting) -> dict[str, RateSweep] | None:
-    """Return the shipped results at all learning rates by kind; None if there are none."""
+    """Return the shipped accuracies at all learning rates by kind of network; None if there are none."""
     place = STUDY.find_position(replace(setting, rate=STUDY.rates[0]))
     if place is None:
         return None

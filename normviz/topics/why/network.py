@@ -29,7 +29,7 @@ BATCH = 60
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """A training of several networks that differ in seeds, γ and β.
+    """Plan of a training of several networks that differ in seeds, γ and β.
 
     Attributes:
         widths: units of the hidden layers.
@@ -53,7 +53,7 @@ class TrainingPlan:
 
 
 def make_initial_networks(plan: TrainingPlan) -> DenseNetworks:
-    """Return the networks before training; networks of one seed have the same weights."""
+    """Create the untrained networks of a plan; networks of one seed have the same weights."""
     generators = [np.random.default_rng([seed, 22]) for seed in plan.seeds]
     networks = initialize_networks(generators, plan.widths, EPS, plan.activation, plan.normalized, plan.start)
     for gain in networks.gains:
@@ -85,7 +85,7 @@ def train_networks(
 
 
 def measure_test_accuracy(network: DenseNetworks, part: DigitSplit = "test") -> np.ndarray:
-    """Return the accuracy of each network on a part of the digits, in inference.
+    """Measure the accuracy of each network on a part of the digits, in inference.
 
     Batch norm then uses the mean and variance of all training digits.
     """
@@ -96,7 +96,7 @@ def measure_test_accuracy(network: DenseNetworks, part: DigitSplit = "test") -> 
 
 @lru_cache(maxsize=3)
 def load_split_rows(part: DigitSplit = "train") -> tuple[np.ndarray, np.ndarray]:
-    """Return the pictures of a part of the digits as rows (digits, 64), and their classes."""
+    """Load a part of the digits as rows (digits, 64), and their classes."""
     ends = [-VALIDATION_DIGITS - TEST_DIGITS, -TEST_DIGITS]
     images, labels = (np.split(each, ends)[SPLIT_NAMES.index(part)] for each in load_digits())
     return images.reshape(-1, DIGIT_SIDE**2), labels

@@ -18,21 +18,21 @@ TARGET = 1.0
 
 
 class BiasDescent(NamedTuple):
-    """b and the loss by step, (steps + 1,) each."""
+    """Gradient descent on a bias b: b and the loss by step, (steps + 1,) each."""
 
     b: np.ndarray
     losses: np.ndarray
 
 
 def make_examples(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return u, and the targets of x̂: u with noise, around TARGET; (EXAMPLES,) each."""
+    """Draw inputs u and the targets of x̂, (EXAMPLES,) each: u with noise, around TARGET."""
     u, noise = np.random.default_rng([seed, 24]).standard_normal((2, EXAMPLES))
     t = u - u.mean() + 0.5 * (noise - noise.mean()) + TARGET
     return u, t
 
 
 def descend_bias(rate: float, steps: int, seed: int, through_normalization: bool) -> BiasDescent:
-    """Run gradient descent on b.
+    """Run gradient descent on b, with or without the gradient through the normalization.
 
     `through_normalization`: ∂l/∂b = Σ_i ∂l/∂x_i; otherwise E[x] counts as constant, ∂l/∂b = Σ_i ∂l/∂x̂_i.
     """

@@ -38,7 +38,7 @@ SCALES = (0.5, 1.0, 2.0, 4.0, 8.0)
 
 @dataclass(frozen=True)
 class Setting:
-    """Networks: number of hidden layers, scale of the initial weights, learning rate, and first seed."""
+    """Setting of the networks: number of hidden layers, scale of the initial weights, learning rate, first seed."""
 
     depth: int = integer(5, 1, 6, label="Hidden layers", control="slider")
     start: float = real(
@@ -83,7 +83,7 @@ class LearningRun(NamedTuple):
 
     @property
     def learned(self) -> LearningResults:
-        """The results without the measurements during training, except the accuracy."""
+        """The results only, without the measurements during training."""
         return LearningResults(self.accuracy, self.validation, self.saturated[-1])
 
 

@@ -52,12 +52,12 @@ STAGE_NAMES = {key: stage.name for key, stage in whitening.STAGES.items()}
 
 
 class _PanelChoice(Choice):
-    """The panel of a link; without one, whitening if the link sets a value of that panel.
+    """Choice of the open panel; without one, whitening if the link sets a value of that panel.
 
     The page once opened on whitening, and its links did not name it.
     """
 
-    def nearest(self, value: Any, given: EarlierValues) -> Any:
+    def find_nearest_or_default(self, value: Any, given: EarlierValues) -> Any:
         declared = get_declarations(Page)
         whitening_set = (
             name for name, panels in BELONGS.items() if "whitening" in panels and name != "seed"
@@ -71,7 +71,7 @@ _panel_choice: Callable[..., Any] = _PanelChoice  # as in normviz.core.settings
 
 @dataclass(frozen=True)
 class Page(saturation.Setting):
-    """The values in the page's link."""
+    """Page values in the link."""
 
     points: str = choice("digits", POINT_SOURCES, label="Points")
     first: str = choice("middle", FEATURE_NAMES, label="First feature")
@@ -109,14 +109,14 @@ def is_relevant(view: View, name: str) -> bool:
 
 @st.cache_data(max_entries=1, show_spinner="Measuring …")
 def get_whitening_costs() -> whitening.WhiteningCosts:
-    """Measure the costs of whitening, once for all sessions, as simultaneous runs would slow each other."""
+    """Return the measured costs of whitening, cached for all sessions."""
     return whitening.measure_whitening_costs()
 
 
 @st.cache_data(max_entries=64, show_spinner="Training two networks …")
 @serialize_calls
 def get_learning_runs(setting: saturation.Setting) -> dict[str, saturation.LearningRun]:
-    """Train a network without batch norm and one with it."""
+    """Train networks with and without batch norm, and return their measurements by kind."""
     return {
         name: saturation.train_and_measure(setting, normalized, 1) for normalized, name in learning.KIND_NAMES.items()
     }
@@ -139,7 +139,7 @@ def get_learning_results(setting: saturation.Setting) -> tuple[dict[str, saturat
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_bias_descents(rate: float, steps: int, seed: int) -> dict[str, outside.BiasDescent]:
-    """Return gradient descent with the normalization outside of the gradient, and inside."""
+    """Return gradient descent on the bias with the normalization outside of the gradient, and inside."""
     return {
         "outside": outside.descend_bias(rate, steps, seed, False),
         "inside": outside.descend_bias(rate, steps, seed, True),
@@ -148,7 +148,7 @@ def get_bias_descents(rate: float, steps: int, seed: int) -> dict[str, outside.B
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def get_undone_norm(part: float, eps: float, seed: int) -> identity.UndoneBatchNorm:
-    """Return a layer on its way to the identity."""
+    """Return a layer of batch norm on its way to the identity."""
     return identity.undo_batch_norm(part, eps, seed)
 
 

@@ -27,7 +27,7 @@ INSTANCE_NORM = SCHEMES["instance"]
 
 
 class RestyledPhoto(NamedTuple):
-    """Pictures (H, W, 3): the content with its contrast, the style, x̂ as a picture, and the content in that style.
+    """Pictures (H, W, 3): content, style, x̂ as a picture, and the content in the other's style.
 
     Attributes:
         gap: the largest difference of channel means and deviations from the style's, over the style's largest
@@ -48,7 +48,7 @@ class RestyledPhoto(NamedTuple):
 
 
 def load_photos() -> dict[str, np.ndarray]:
-    """Return both photographs, (H, W, 3) in 0..1, by key."""
+    """Load both photographs, (H, W, 3) in 0..1, by key."""
     return dict(zip(PHOTOS, SAMPLES["photo"].make((2, *SIZE, 3), 0), strict=True))
 
 
@@ -59,13 +59,13 @@ def make_random_basis(kernel: int, seed: int) -> np.ndarray:
 
 
 def extract_patch_features(x: np.ndarray, kernel: int, q: np.ndarray) -> np.ndarray:
-    """Return the patch around every pixel in a basis, (H, W, k·k·3); the borders wrap around."""
+    """Express the patch around every pixel in a basis, (H, W, k·k·3); the borders wrap around."""
     shifts = [np.roll(x, (-i, -j), (0, 1)) for i, j in _list_offsets(kernel)]
     return np.concatenate(shifts, axis=-1) @ q
 
 
 def rebuild_picture(patch_features: np.ndarray, kernel: int, q: np.ndarray) -> np.ndarray:
-    """Return the picture of the nearest features by least squares: means over the patches that hold a pixel."""
+    """Rebuild a picture from patch features: each pixel is the mean over the patches that hold it."""
     patches = np.split(patch_features @ q.T, kernel * kernel, axis=-1)
     parts = [np.roll(each, (i, j), (0, 1)) for (i, j), each in zip(_list_offsets(kernel), patches, strict=True)]
     return np.mean(parts, axis=0)
@@ -77,12 +77,12 @@ def _list_offsets(kernel: int) -> list[tuple[int, int]]:
 
 
 def compute_channel_moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and standard deviation of every channel."""
+    """Compute the mean and the standard deviation of every channel."""
     return x.mean((0, 1)), x.std((0, 1))
 
 
 def restyle_photo(content: str, contrast: float, kernel: int, eps: float, seed: int) -> RestyledPhoto:
-    """Return a photograph in the style of the other one; `kernel`: 0 for pixels, else the side of the patches."""
+    """Give a photograph the style of the other; `kernel`: 0 for pixels, else the side of the patches."""
     pictures = load_photos()
     whole, style = pictures.pop(content), pictures.popitem()[1]
     x = whole.mean((0, 1)) + contrast * (whole - whole.mean((0, 1)))

@@ -29,7 +29,7 @@ ZERO_VARIANCE_SHARE = 1e-12
 
 @dataclass(frozen=True)
 class DigitFeature:
-    """A feature of a digit: its name, and a function (digits, 8, 8) -> (digits,), the mean of some pixels."""
+    """Feature of a digit: its name, and a function (digits, 8, 8) -> (digits,), the mean of some pixels."""
 
     name: str
     compute: Callable[[np.ndarray], np.ndarray]
@@ -72,7 +72,7 @@ def compute_correlation(cov: np.ndarray) -> float:
 
 
 def find_principal_directions(cov: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return variances λ, descending, 0 if they are rounding, and directions as columns, their largest part > 0."""
+    """Compute the principal directions: variances, descending, and directions as columns."""
     values, vectors = np.linalg.eigh(cov)
     values, vectors = values[::-1], vectors[:, ::-1]
     values = np.where(values > ZERO_VARIANCE_SHARE * max(float(values[0]), 0.0), values, 0.0)
@@ -81,7 +81,7 @@ def find_principal_directions(cov: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def make_whitening_matrix(cov: np.ndarray, eps: float, rotate_back: bool) -> np.ndarray:
-    """Return W with x̂ = W (x − μ): the inverse root of Σ + εI.
+    """Compute W with x̂ = W (x − μ): the inverse root of Σ + εI.
 
     With Σ = E Λ Eᵀ, PCA whitening is W = (Λ + ε)^(−1/2) Eᵀ; rotated back, ZCA whitening is E (Λ + ε)^(−1/2) Eᵀ. A
     direction without variance gives 0, as `normalize` gives for a constant field.
@@ -100,7 +100,7 @@ def _compute_inverse_roots(variances: np.ndarray, eps: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class WhiteningStage:
-    """A transformation of a cloud: its name, its formula, and (Σ, ε) -> W with x̂ = W (x − μ).
+    """Stage of whitening a cloud: its name, its formula, and the function (Σ, ε) -> W with x̂ = W (x − μ).
 
     `plain`: the result keeps the cloud's scale.
     """
@@ -135,7 +135,7 @@ STAGES = {
 
 
 def make_covariance_ellipse(mean: np.ndarray, cov: np.ndarray) -> np.ndarray:
-    """Return points (k, 2) at `ELLIPSE_RADIUS` standard deviations from the mean."""
+    """Compute the points (k, 2) at `ELLIPSE_RADIUS` standard deviations from the mean."""
     values, vectors = find_principal_directions(cov)
     turn = np.linspace(0, 2 * np.pi, 97)
     circle = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
@@ -159,7 +159,7 @@ TIMING_TRIES = 3
 
 
 class WhiteningCosts(NamedTuple):
-    """Seconds for `TIMED_EXAMPLES` by number of features, each the least of some tries: x̂ alone, and x̂ and ∂l/∂x."""
+    """Shortest seconds for `TIMED_EXAMPLES` by number of features: for x̂ alone, and for x̂ and ∂l/∂x."""
 
     sizes: np.ndarray
     per_feature: np.ndarray
@@ -177,7 +177,7 @@ def normalize_per_feature(x: np.ndarray, g: np.ndarray | None = None) -> np.ndar
 
 
 def whiten_jointly(x: np.ndarray, g: np.ndarray | None = None) -> np.ndarray:
-    """Apply ZCA whitening to (N, C), x̂ = v W with W = (Σ + ε)^(−1/2); given g = ∂l/∂x̂, return its ∂l/∂x.
+    """Whiten the features of (N, C) together, x̂ = v (Σ + ε)^(−1/2); given g = ∂l/∂x̂, return its ∂l/∂x.
 
     ∂l/∂v = g W + (2/N) v Q (K ∘ Qᵀ S Q) Qᵀ with the eigenvectors Q of Σ, S = ½ (vᵀg + gᵀv), and for every pair of
     eigenvalues, by their roots r = √(λ + ε), K_ij = −1 / (r_i r_j (r_i + r_j)).
@@ -197,7 +197,7 @@ def whiten_jointly(x: np.ndarray, g: np.ndarray | None = None) -> np.ndarray:
 
 
 def measure_whitening_costs(sizes: Sequence[int] = TIMED_SIZES, budget: float = TIME_BUDGET) -> WhiteningCosts:
-    """Time both on this machine, at least at two sizes, and at larger ones while the next fits into the budget."""
+    """Time batch norm and whitening on this machine, for growing numbers of features within the budget."""
     end, rng = perf_counter() + budget, np.random.default_rng(0)
     found: list[tuple[float, ...]] = []
     for size in sizes:
@@ -220,7 +220,7 @@ def measure_whitening_costs(sizes: Sequence[int] = TIMED_SIZES, budget: float = 
 
 
 def _measure_seconds(work: Callable[..., np.ndarray], *given: np.ndarray) -> float:
-    """Return the shortest time of some tries."""
+    """Measure the shortest time in which `work` runs, of several tries."""
     taken = []
     for _ in range(TIMING_TRIES):
         start = perf_counter()
@@ -230,5 +230,5 @@ def _measure_seconds(work: Callable[..., np.ndarray], *given: np.ndarray) -> flo
 
 
 def count_statistics(features: int) -> tuple[int, int]:
-    """Return the number of estimated statistics: means and variances, and means and a symmetric covariance."""
+    """Count the statistics that batch norm and whitening estimate for this number of features."""
     return 2 * features, features + features * (features + 1) // 2

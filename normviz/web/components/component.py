@@ -25,7 +25,7 @@ export default (given) => {{
 def create_component(
     name: str, html: str, style_modules: Sequence[str] = (), isolate_styles: bool = True
 ) -> Callable[..., Any]:
-    """Return the function that shows a component, given a key, its data and callbacks for the values it sends.
+    """Create the function that shows a browser component, given a key, its data and callbacks for sent values.
 
     Its module reads the data with `readLatest` of data.js, after a version number that rises with every change.
 
@@ -46,7 +46,7 @@ def create_component(
 
 @cache
 def _register_component(name: str, html: str, parts: tuple[str, ...], isolate_styles: bool) -> Callable[..., Any]:
-    """Read and register a component once for all sessions.
+    """Register a component with Streamlit, once for all sessions.
 
     Streamlit resends a component's script with every change of its data, so the script is only a loader.
     """
@@ -56,7 +56,7 @@ def _register_component(name: str, html: str, parts: tuple[str, ...], isolate_st
 
 
 def _get_data_version(key: str, content: bytes) -> int:
-    """Return the version number of these data in the session; the first is the current time in milliseconds.
+    """Return the version number of these data in the session, so that the browser notes changed data.
 
     So it is higher than any number that the page saw before the server restarted.
     """

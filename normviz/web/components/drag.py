@@ -13,7 +13,7 @@ _HTML = '<label class="nv-drag"><span></span><output></output><input type="range
 
 
 def show_drag_slider(label: str, texts: Sequence[str], index: int, key: str, on_change: Callable[[], Any]) -> None:
-    """Show a slider over given values, in an element of the class `st-key-{key}`.
+    """Show a slider over given values that reports while it is dragged, in an element `st-key-{key}`.
 
     It sends the next value only after the page has shown the last one: call it at the end of the page, in a container.
 

@@ -23,7 +23,7 @@ HTML = """
 
 
 def show_element(data: dict[str, Any], key: str, on_focus: Callable[[], Any]) -> None:
-    """Show the panel of the element that is selected in the page's cube, in an element of the class `st-key-{key}`.
+    """Show the panel with the numbers of the cube's selected element, in an element `st-key-{key}`.
 
     Args:
         data: the data of `normviz.topics.lab.beside`.

@@ -11,7 +11,7 @@ HTML = '<div class="nv-grid"></div>'
 
 
 def show_grid(data: dict, key: str, on_open: Callable[[], Any]) -> None:
-    """Show a table in an element of the class `st-key-{key}`.
+    """Show Table 1 as a grid of cells that open on a click, in an element `st-key-{key}`.
 
     Args:
         data: label; colours (yes, no, changed, kept); open: a cell's key; shows: the key of the element that shows the

@@ -6,7 +6,7 @@ HTML = '<button type="button" class="nv-picked"><span></span><b>Change</b></butt
 
 
 def show_choice_bar(text: str) -> None:
-    """Show the bar in an element of the class `st-key-picked`; style.css shows it if the sidebar starts closed.
+    """Show a bar with the current choice, for small screens where the sidebar is closed.
 
     Choosing one scheme or experiment closes the sidebar again.
     """

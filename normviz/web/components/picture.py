@@ -28,7 +28,7 @@ def show_picture_wipe(
     images: Mapping[str, np.ndarray], key: str, alt: str, right_label: str, focus: Sequence[int], colour: str,
     on_pick: Callable[[], Any],
 ) -> None:  # fmt: skip
-    """Show two pictures with a handle that wipes between them, in an element of the class `st-key-{key}`.
+    """Show two pictures with a handle that wipes between them, in an element `st-key-{key}`.
 
     Args:
         images: by the name on the handle, two results of `convert_to_pixels` of one size; the first is left of the
@@ -56,7 +56,7 @@ def show_picture_wipe(
 
 
 def convert_to_pixels(values: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Convert numbers (height, width) to grey or (height, width, 3) to RGB, in 8 bits: `low` becomes 0, `high` 255.
+    """Convert numbers (height, width) or (height, width, 3) to 8-bit pixels: `low` becomes 0, `high` 255.
 
     Numbers outside are clipped. NaN and Inf have a colour of their own.
     """

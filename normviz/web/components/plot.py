@@ -34,7 +34,7 @@ _HTML = """
 
 @dataclass(frozen=True)
 class CubeParts:
-    """The interactive parts of a figure that shows a cube.
+    """Interactive parts of a figure that shows a cube.
 
     Attributes:
         hover: result of `cube.build_hover_data`.
@@ -66,7 +66,7 @@ NO_CUBE = CubeParts()
 
 
 def show_figure(figure: Figure, key: str, alt: str, height: str | None = None, cube: CubeParts = NO_CUBE) -> None:
-    """Show a figure in an element of the class `st-key-{key}`; draw it again only when it changes.
+    """Show a figure in an element `st-key-{key}`; the browser draws it again only when it changes.
 
     Args:
         key: of the element; its state in the session is `st.session_state[f"{key} plot"].focus`.

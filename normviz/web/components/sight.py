@@ -8,7 +8,7 @@ HTML = '<div class="nv-sight" aria-hidden="true"></div>'
 
 
 def has_been_seen(key: str) -> bool:
-    """Return True if the place has been in view in this session; until then, hold it open with an empty space.
+    """Return True if this place of the page has been in view in this session; until then, show an empty space.
 
     The page runs again when the place comes into view. `key`: of the place, and of the answer in the session.
     """

@@ -9,7 +9,7 @@ HTML = '<div class="nv-toolbar" role="toolbar"></div>'
 
 
 def show_toolbar(presenting: bool, on_reset: Callable[[], Any], on_present: Callable[[], Any]) -> None:
-    """Show the toolbar in an element of the class `st-key-toolbar`.
+    """Show the toolbar of the page: reset, and presentation.
 
     Args:
         presenting: True in presentation mode, in which the figure fills the window, in large type.

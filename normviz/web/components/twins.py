@@ -18,7 +18,7 @@ HTML = """
 
 
 def show_twin_curves(data: dict[str, Any], key: str) -> None:
-    """Show a plot in an element of the class `st-key-{key}`.
+    """Show the curves of network and twin as a plot that plays, in an element `st-key-{key}`.
 
     Args:
         data: alt: the plot in a sentence; x, y: names of the axes; count: number of places along x, from 1; low, high:

@@ -60,7 +60,7 @@ def ring(at):
 
 def headline(at):
     """The contrast of the right half over the left, before and after, in per cent."""
-    return [int(each) for each in re.search(r"half has (\d+)% .* before, (\d+)% after", said(at)).groups()]
+    return [int(each) for each in re.search(r"half: (\d+)% .* before, (\d+)% after", said(at)).groups()]
 
 
 def picture(data="photo", seed=0, light=0.03):
@@ -110,14 +110,14 @@ def test_the_pictures_and_the_ratios_are_those_of_the_core(eps):
     np.testing.assert_array_equal(levels(at, "before"), drawn(x, bright.min(), bright.max()))
     np.testing.assert_array_equal(levels(at, "after"), drawn(result.xhat, -3, 3))
     before, after = (f"{compute_contrast_ratio(values):.0%}" for values in (x, result.xhat))
-    assert f"The dark half has {before} of the other half’s contrast before, {after} after." in said(at)
+    assert f"Contrast of the darkened half: {before} of the other half’s before, {after} after." in said(at)
     assert "**Nearby**: up to 3 pixels to each side ($R_A$ = 2 for the mean)." in said(at)
 
 
-@pytest.mark.parametrize(("light", "half"), [("1", "right half"), ("0.03", "dark half")])
+@pytest.mark.parametrize(("light", "half"), [("1", "right half"), ("0.03", "darkened half")])
 def test_the_half_of_the_headline_is_marked_and_dark_only_in_fading_light(light, half):
     at = open_page(light=light)
-    assert f"The {half} has" in said(at)
+    assert f"Contrast of the {half}:" in said(at)
     assert plots(at)["contrast picture"]["half"] == half
 
 
@@ -138,7 +138,7 @@ def test_contrast_comes_back_for_a_small_eps_only():
 def test_an_element_that_is_its_own_mean_leaves_nothing(link):
     at = open_page(**link)
     assert "v = 0, and nothing is left" in said(at)
-    assert "x̂ is 0 at every contrast" in said(at)
+    assert "x̂ is 0 for every c" in said(at)
     assert set(levels(at, "after")) == {128}  # the middle, x̂ = 0
 
 
@@ -199,6 +199,8 @@ def test_the_response_of_the_pixel_in_the_ring(link):
         exact = normalize(CONTRASTS[k] * x, scheme, 0.001).xhat[0, row, column, 0]
         assert np.asarray(shown["y"])[k] == pytest.approx(exact, rel=1e-9)
     root = normalize(x, scheme, 0.0).deviation[0, row, column, 0]
+    after = normalize(x, scheme, 0.001).xhat[0, row, column, 0]
+    assert re.search(rf"After: .*/√\(0.001 \+ .*\) = \*\*{after:.2g}\*\*", said(at).replace("−", "-"))
     told = said(at).replace("−", "-")
     assert f"= **{0.001**0.5 / root:.3g}**, x̂ is proportional to c" in told
     assert f"slope $v/\\sqrt{{\\varepsilon}}$ = {v[row, column] / 0.001**0.5:.3g};" in told

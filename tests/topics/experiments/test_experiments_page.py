@@ -167,7 +167,7 @@ def test_a_shipped_result_is_shown_until_a_run_is_the_visitors_own(shipped, held
     at = settled(at)
     assert "Example result" not in said(at)
     assert "25%" not in "".join(headlines(at))
-    assert any("Kept for this link" in text for text in texts(at.caption))
+    assert any("Cached for this link" in text for text in texts(at.caption))
 
 
 def test_a_run_that_is_cancelled_leaves_the_shipped_result(shipped, held):
@@ -197,7 +197,7 @@ def test_other_seeds_are_run_at_once(held):
     at = settled(press(at, "run again"))
     assert at.query_params["batch_size_seed"] == "2"
     assert len(held.parts) == begun + PARTS
-    assert any("Kept for this link" in text for text in texts(at.caption))
+    assert any("Cached for this link" in text for text in texts(at.caption))
 
 
 def test_schemes_have_the_colours_of_their_curves():
@@ -212,13 +212,13 @@ def test_schemes_have_the_colours_of_their_curves():
 def test_the_first_figure_says_what_its_bands_are_and_the_chosen_rates_are_folded():
     at = open_page()
     (words,) = (text for text in texts(at.caption) if text.startswith("Lines: "))
-    assert words == "Lines: means of 8 networks. Bands: 95% intervals."
+    assert words.startswith("Lines: means of 8 networks. Bands: 95% confidence intervals of these means. All networks ")
     (folded,) = (each for each in at.expander if each.label == "Chosen learning rates")
     assert folded
     assert "sizes 1" in plots(at)
     for key in EXPERIMENTS:
-        captions = [text for text in texts(open_page(show=key).caption) if "95% interval" in text]
-        assert captions, key
+        captions = " ".join(texts(open_page(show=key).caption))
+        assert re.search("95% (confidence )?interval", captions), key
 
 
 @pytest.mark.parametrize("key", EXPERIMENTS)
@@ -246,7 +246,7 @@ def test_a_run_shows_what_came_out_and_keeps_it(server):
     at = settled(press(open_page(**SMALL), "start run"))
     assert "start run" not in keys(at)
     assert {"curves", "sizes"} <= set(plots(at))
-    assert any("Kept for this link" in text for text in texts(at.caption))
+    assert any("Cached for this link" in text for text in texts(at.caption))
     headline = [text for text in texts(at.markdown) if text.startswith("### ")]
     server.restart()
     again = open_page(**SMALL)

@@ -118,8 +118,8 @@ def test_levels_are_said_at_the_largest_rate_that_learns_and_at_the_best():
 
 
 def test_errors_that_still_fall_are_called_undertrained():
-    assert "undertrained: from step 200 to 400 these errors fall by 5 ± 0." in judge((0, 0.3)).says
-    assert "undertrained" not in judge((0, 0.3), fall=0.0).says
+    assert "Undertrained: these errors fall by 5 ± 0." in judge((0, 0.3)).says
+    assert "Undertrained" not in judge((0, 0.3), fall=0.0).says
 
 
 def test_gradients_of_the_last_layer_by_depth():

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from normviz.describe.seeds import MeanDifference, find_clear_differences, find_clear_signs
-from normviz.topics.experiments.grid_outcome import GridOutcome
+from normviz.topics.experiments.grid_outcome import GridOutcome, describe_undertraining
 from normviz.topics.experiments.reports import make_band_curve, tabulate
 from normviz.topics.experiments.training_history import TrainingHistory, make_job_step, to_percent
 
@@ -40,6 +40,18 @@ def test_an_outcome_is_at_the_rate_that_validation_digits_choose():
     assert outcome.last.tolist() == [0.2, 0.4]
     assert outcome.get_at_best_rate("validation").tolist() == [[0.9, 0.7], [0.1, 0.3]]
     assert outcome.level.startswith("30.0 ±")
+
+
+@pytest.mark.parametrize(
+    ("fall", "is_clear"), [([0.1, 0.11, 0.12], True), ([0.1, -0.1, 0.2], False), ([-0.1] * 3, False)]
+)
+def test_errors_that_clearly_fall_in_the_second_half_of_the_training_are_undertrained(fall, is_clear):
+    test = np.stack([[0.9] * 3, 0.2 + np.array(fall), [0.2] * 3])[:, None]
+    outcome = GridOutcome("batch norm", "Batch", 0, (0.1,), {"validation": test, "test": test})
+    said = describe_undertraining([outcome, outcome])
+    assert said == is_clear * (
+        " Undertrained: these errors fall by 11 ± 2.5 points on average in the second half of the training."
+    )
 
 
 def test_a_band_is_scaled_with_its_ends():

@@ -8,7 +8,7 @@ from homework import LETTERS, OF, OVER, Homework
 
 from normviz.core.backward import compute_gradients
 from normviz.core.errors import InvalidInput
-from normviz.core.layouts import LAYOUTS, from_tensor, to_tensor
+from normviz.core.layouts import LAYOUTS, parse_layout
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.topics.gradients.answers import ANSWER_NAMES, MAX_ELEMENTS, AnswerVerdict, judge_answer, make_inputs
@@ -101,7 +101,7 @@ def test_right_answers_are_never_called_wrong():
 def test_what_the_core_computes_is_right(key, layout, dtype):
     scheme = get_scheme(key, groups=2)
     inputs = make_inputs(scheme, layout, SHAPES[layout], 3, dtype, 1e-3 if scheme.eps else 0.0)
-    x, dout = (to_tensor(inputs[name], layout) for name in ("x", "dout"))
+    x, dout = (parse_layout(layout).to_tensor(inputs[name]) for name in ("x", "dout"))
     if scheme.fields and scheme.eps is None and np.any(normalize(x, scheme, 0.0).deviation == 0):
         return
     wide = {n: parameter_to_tensor(inputs[n], scheme, n, layout, inputs["x"].shape) for n in ("gamma", "beta")}
@@ -109,7 +109,7 @@ def test_what_the_core_computes_is_right(key, layout, dtype):
     found = compute_gradients(x, dout, scheme, eps, wide["gamma"], wide["beta"])
     y = normalize(x, scheme, eps, wide["gamma"], wide["beta"]).y
     parts = {"out": y, "dx": found.dx, "dgamma": found.dgain, "dbeta": found.dbias}
-    answer = {name: from_tensor(part, layout) for name, part in parts.items()}
+    answer = {name: parse_layout(layout).from_tensor(part) for name, part in parts.items()}
     for name, verdict in judge_answer(scheme, layout, inputs, answer).items():
         assert verdict.right, (name, verdict)
         assert verdict.error < 1e-5
@@ -303,4 +303,4 @@ def test_inputs_that_cannot_be_made_are_refused(layout, shape, dtype):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_layout_is_undone(layout):
     x = np.arange(np.prod(SHAPES[layout])).reshape(SHAPES[layout])
-    assert np.array_equal(from_tensor(to_tensor(x, layout), layout), x)
+    assert np.array_equal(parse_layout(layout).from_tensor(parse_layout(layout).to_tensor(x)), x)

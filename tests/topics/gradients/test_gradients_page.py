@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from normviz.charts.palette import THEMES
 from normviz.core.backward import compute_gradients
-from normviz.core.layouts import LAYOUTS, from_tensor, to_tensor
+from normviz.core.layouts import LAYOUTS, parse_layout
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 from normviz.describe.backward import build_backward_formulas
@@ -239,11 +239,11 @@ def right_answer(at):
     """out and dx of the page's task, from the core."""
     task = build_exercise({param.name: at.session_state[param.key] for param in PARAMS})
     given = task.make_inputs()
-    x, dout = (to_tensor(given[name], task.layout) for name in ("x", "dout"))
+    x, dout = (parse_layout(task.layout).to_tensor(given[name]) for name in ("x", "dout"))
     gamma, beta = (given[name] for name in ("gamma", "beta"))
     out = normalize(x, task.scheme, task.eps, gamma, beta).y
     dx = compute_gradients(x, dout, task.scheme, task.eps, gamma, beta).dx
-    return {"out": from_tensor(out, task.layout), "dx": from_tensor(dx, task.layout)}
+    return {"out": parse_layout(task.layout).from_tensor(out), "dx": parse_layout(task.layout).from_tensor(dx)}
 
 
 def test_right_and_wrong_answers_are_told_and_stay():
@@ -266,9 +266,9 @@ def test_the_mistake_is_named_with_what_to_do():
     at = open_page(show="answer")
     task = build_exercise({param.name: at.session_state[param.key] for param in PARAMS})
     given = task.make_inputs()
-    x = to_tensor(given["x"], task.layout)
+    x = parse_layout(task.layout).to_tensor(given["x"])
     xhat = (x - x.mean(axis=(0, 1, 2))) / np.sqrt(x.var(axis=(0, 1, 2), ddof=1) + task.eps)
-    upload(at, "out.npy", npy(from_tensor(given["gamma"] * xhat + given["beta"], task.layout)))
+    upload(at, "out.npy", npy(parse_layout(task.layout).from_tensor(given["gamma"] * xhat + given["beta"])))
     row = MISTAKES["sample-variance"]
     assert at.warning[0].value.startswith(f"**out: {row.name}**, off by ")
     assert row.remedy in at.warning[0].value

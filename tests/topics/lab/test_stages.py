@@ -25,9 +25,7 @@ def played(key, shape=SHAPE, **numbers):
 
 def divisor_of(scheme, symbol):
     """The symbol of what divides."""
-    return (
-        "σ₁" if scheme.kind.divides_by_singular_value else "σ²" if scheme.summation is not None else f"mean {symbol}²"
-    )
+    return "σ₁" if scheme.kind.key == "spectral" else "σ²" if scheme.summation is not None else f"mean {symbol}²"
 
 
 def test_where_a_square_leaves_the_range_of_a_float_its_root_is_shown():
@@ -49,10 +47,10 @@ def test_the_stages_are_those_of_the_general_form(key):
             f"{symbol} − μ": result.v,
         }
     if result.deviation is not None:
-        square = result.deviation if scheme.kind.divides_by_singular_value else result.deviation**2 - 1e-5
+        square = result.deviation if scheme.kind.key == "spectral" else result.deviation**2 - 1e-5
         square = broadcast_statistic(square, scheme.suppression, x.shape) + 0 * x
         expected |= {divisor_of(scheme, symbol): square, f"{symbol}̂": result.xhat}
-    if scheme.kind.divides_by_matrix or scheme.function:
+    if scheme.kind.key == "whitening" or scheme.function:
         expected[f"{symbol}̂"] = result.xhat
     if scheme.gain is not None or scheme.bias is not None:
         expected["y"] = result.y
@@ -68,7 +66,7 @@ def test_a_statistic_collapses_and_goes_back_unless_it_is_of_windows(key):
     scheme, _, _, found = played(key)
     for symbol, field in (
         ("μ", scheme.summation),
-        (divisor_of(scheme, found[0].symbol), None if scheme.kind.divides_by_matrix else scheme.suppression),
+        (divisor_of(scheme, found[0].symbol), None if scheme.kind.key == "whitening" else scheme.suppression),
     ):
         of = [stage for stage in found if stage.symbol == symbol]
         if field is None:

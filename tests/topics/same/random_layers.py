@@ -14,7 +14,7 @@ import torch
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES
-from normviz.core.layouts import ALL_LAYOUTS, to_tensor
+from normviz.core.layouts import ALL_LAYOUTS, parse_layout
 from normviz.core.normalize import normalize
 from normviz.core.tolerances import MACHINE_EPSILONS
 from normviz.topics.same.detection.detector import Detection, detect_normalization
@@ -137,7 +137,7 @@ def predicts(case: Case, fit: CandidateFit, eps: float, x: np.ndarray, y: np.nda
 
 def predict(fit: CandidateFit, eps: float, x: np.ndarray, y: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Return what a fit computes of another input, with γ and β by least squares of x and y."""
-    x_, y_, new = (to_tensor(each.astype(float), fit.layout) for each in (x, y, other))
+    x_, y_, new = (parse_layout(fit.layout).to_tensor(each.astype(float)) for each in (x, y, other))
     xhat, fresh = (normalize(each, fit.scheme, eps).xhat for each in (x_, new))
     if fit.along:
         over = tuple(k for k, axis in enumerate(AXES["activation"]) if axis not in fit.along)

@@ -12,7 +12,7 @@ from random_layers import attack
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import OWN, Field
-from normviz.core.layouts import ALL_LAYOUTS, from_tensor
+from normviz.core.layouts import ALL_LAYOUTS, parse_layout
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.topics.same.detection.detector import MAX_ELEMENTS, detect_normalization
@@ -51,7 +51,7 @@ def made(key, layout, shape=None, kind="nothing", dtype="float64", eps=1e-5, see
     x = uneven(shape, seed).astype(dtype)
     y = normalize(x.astype(float), scheme, eps, *learned(scheme, kind, shape)).y.astype(dtype)
     lengths = [shape[axis] for axis in ALL_LAYOUTS[layout]]
-    return [from_tensor(each, layout).reshape(lengths) for each in (x, y)]
+    return [parse_layout(layout).from_tensor(each).reshape(lengths) for each in (x, y)]
 
 
 def keys(found):
@@ -305,7 +305,7 @@ def test_other_schemes_of_the_registry_are_named(key, layout, with_gain):
     gain = np.linspace(0.5, 2, 6) if with_gain and scheme.gain is not None else 1.0
     bias = np.linspace(-1, 1, 6) if with_gain and scheme.bias is not None else 0.0
     y = normalize(x, scheme, 1e-5, gain, bias).y
-    found = detect_normalization(from_tensor(x, layout), from_tensor(y, layout))
+    found = detect_normalization(parse_layout(layout).from_tensor(x), parse_layout(layout).from_tensor(y))
     if key == "mean-only-batch" and with_gain:  # a shift of every channel
         assert not found.is_unique
         assert {"mean-only-batch", "none"} <= keys(found)

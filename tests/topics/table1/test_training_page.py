@@ -159,7 +159,7 @@ def test_a_page_that_was_merely_slow_trains_the_rest_by_itself(held, clock, monk
 
 def test_a_page_that_is_open_keeps_its_training_however_late_it_looks(held, clock, monkeypatch):
     """As in a tab in the background, or on a busy server; and a page that was left does not."""
-    monkeypatch.setattr(SessionPresence, "on", lambda presence, page: presence.page == page)
+    monkeypatch.setattr(SessionPresence, "is_on_page", lambda presence, page: presence.page == page)
     at = open_now(reveal="1", schemes="rms", seed="36", **SMALL)
     assert held.waits.wait(SOON)
     request = asked(at).request

@@ -97,7 +97,7 @@ def test_no_result_is_shipped_for_other_networks(change):
 def test_the_rate_is_chosen_by_validation_digits():
     accuracy = np.array([[0.9, 0.9], [0.5, 0.95]])
     sweep = learning.RateSweep(accuracy, validation=np.array([[0.1, 0.1], [0.2, 0.2]]))
-    assert (sweep.best, sweep.robust_count) == (1, 1)
+    assert (sweep.best_rate_index, sweep.robust_count) == (1, 1)
 
 
 @pytest.mark.parametrize("rate", [0.001, 0.1, 10.0])

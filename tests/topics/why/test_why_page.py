@@ -159,7 +159,7 @@ def test_the_answer_counts_the_rates_at_which_all_networks_learn():
     at = open_page()
     counts = f"at {normed} of {len(saturation.RATES)} learning rates with batch norm"
     assert f"{counts}, at {'only ' * (plain < normed)}{plain} without" in said(at)
-    best = [format_mean_percent(sweep.accuracy[sweep.best]) for sweep in sweeps.values()]
+    best = [format_mean_percent(sweep.accuracy[sweep.best_rate_index]) for sweep in sweeps.values()]
     assert f"At the best rate of each: {best[0]} without batch norm, {best[1]} with it." in said(at)
 
 
@@ -232,9 +232,7 @@ def test_no_scheme_after_batch_norm_contradicts_what_the_headline_says_of_them()
     later = {scheme.key: scheme for scheme in dated[dated.index(batch) + 1 :]}
     does = {
         "average over other axes": lambda s: s.is_activation_scheme and s.field and s.field != batch.field,
-        "divide by something else or by nothing": lambda s: (
-            s.kind.divides_by_matrix or s.kind.divides_by_singular_value or s.suppression is None
-        ),
+        "divide by something else or by nothing": lambda s: not s.is_general_form or s.suppression is None,
         "act on the weights": lambda s: s.weight_part is not None,
         "use no statistics": lambda s: not s.fields,
     }

@@ -84,7 +84,7 @@ def tabulate_changes(scheme: Scheme, layer: str) -> dict[str, list[str]]:
 def find_registered_twin(scheme: Scheme, layer: str) -> Scheme:
     """Return the registered scheme that computes the same on this layer, else the scheme itself."""
     rows = [row for row in find_equal_schemes(scheme, SHAPES[layer][0]) if row.acts_on == scheme.acts_on]
-    return min(rows, key=_is_put_behind) if scheme.key == "custom" and rows else scheme
+    return min(rows, key=_is_put_behind) if scheme.is_custom and rows else scheme
 
 
 def _is_put_behind(row: Scheme) -> bool:
@@ -133,5 +133,5 @@ def draw_cubes(schemes: Sequence[Scheme], view: View, theme: str) -> None:
 
 
 def _find_scheme_label(scheme: Scheme, layer: str) -> str:
-    same = find_equal_schemes(scheme, SHAPES[layer][0]) if scheme.key == "custom" else [scheme]
+    same = find_equal_schemes(scheme, SHAPES[layer][0]) if scheme.is_custom else [scheme]
     return same[0].label if same else "No name"

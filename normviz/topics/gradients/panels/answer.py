@@ -29,7 +29,7 @@ cached_judgement = st.cache_data(
 
 
 def show_answer_check(view: View, theme: str) -> None:
-    """Show the task, the upload, and the verdict on each array; nothing depends on the theme."""
+    """Show the homework task, the upload, and the verdict on each array."""
     task = build_exercise(view)
     inputs = task.make_inputs()
     left, right = st.columns([1, 1], gap="large")
@@ -84,7 +84,7 @@ def _show_upload() -> None:
 
 
 def _read_upload() -> None:
-    """Read a file into the session, beside the arrays that are there; they stay if the file cannot be read.
+    """Read a file into the session, beside the arrays that are there; bad files change nothing.
 
     An array that cannot be judged is replaced by the reason, so that the session holds nothing large.
     """
@@ -133,7 +133,7 @@ def _show_verdicts(task: Exercise, inputs: dict[str, np.ndarray]) -> None:
 
 
 def describe_verdict(name: str, verdict: AnswerVerdict) -> str:
-    """Return a verdict in words."""
+    """Describe the verdict on an array in words."""
     if verdict.problem is not None:
         return f"**{name} cannot be judged**: {verdict.problem}"
     off = "" if verdict.error is None else f", off by {typeset(verdict.error, 2)} of its largest number"

@@ -10,6 +10,7 @@ from normviz.core.text import format_number, join_words, typeset
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe import wording
 from normviz.describe.backward import build_backward_formulas
+from normviz.describe.kinds import KIND_FORMULAS
 from normviz.describe.snippets import BACKWARD_FRAMEWORKS, write_backward_snippet
 from normviz.describe.symbols import Formula
 from normviz.topics.gradients import autograd
@@ -40,7 +41,7 @@ cached_autograd = st.cache_data(max_entries=64, show_spinner="PyTorch computes t
 
 
 def show_formula(view: View, theme: str) -> None:
-    """Show the lines of the backward pass, its input and output, and the differences between ways to compute it."""
+    """Show the formulas of the backward pass, its input and output, and how other ways to compute it differ."""
     scheme, eps, shape = get_page_scheme(view), get_page_eps(view), get_tensor_shape(view)
     scheme.check(shape)
     at = make_small_tensors(scheme, shape, view["seed"])
@@ -58,7 +59,7 @@ def show_formula(view: View, theme: str) -> None:
 
 
 def show_weight_scheme_note(scheme: Scheme) -> None:
-    """Say that the small tensor does not show a scheme of the weights, and link to the page that does."""
+    """Show a note that the small tensor does not fit schemes of the weights, with a link to the page that does."""
     said = wording.explain_front_scheme([scheme])
     if said:
         st.caption(f"{said} Table 1 trains a layer with weights.")
@@ -99,7 +100,7 @@ def _show_rows(lines: Sequence[Formula]) -> None:
 def _show_in_and_out(
     scheme: Scheme, tensors: SmallTensors, comparison: GradientComparison, eps: float, theme: str
 ) -> None:
-    """Show d and ∂l/∂x as pictures, and the part of the gradient that the backward pass removes."""
+    """Show ∂l/∂x̂ and ∂l/∂x as heat maps, and the part of the gradient that the backward pass removes."""
     d, dx = comparison.formula.dxhat, comparison.formula.dx
     least = ROUNDING * comparison.frozen
     shown = (("incoming", "d comes in", d, 0.0), ("outgoing", "∂l/∂x goes out", dx, least))
@@ -118,7 +119,7 @@ def _show_in_and_out(
 
 
 def _describe_invariances(scheme: Scheme, eps: float) -> str:
-    """Describe the part of the gradient that is removed, which follows from the scheme; the observation is in bold."""
+    """Describe which part of the gradient normalization removes."""
     letter = "W" if scheme.is_weight_scheme else "x"
     shift = f"a shift of all {letter} changes nothing, so ∂l/∂{letter} sums to 0"
     factor = f"a factor of all {letter} changes nothing, so {letter} · ∂l/∂{letter} sums to 0"
@@ -138,7 +139,7 @@ def _describe_invariances(scheme: Scheme, eps: float) -> str:
 def _show_comparison(
     scheme: Scheme, tensors: SmallTensors, comparison: GradientComparison, eps: float, torch: bool
 ) -> None:
-    """Show a row for each gradient: its size, and the differences of the other ways from the formula."""
+    """Show a row for each gradient: its size, and how far the other ways of computing it differ."""
     exact = comparison.formula
     others = {"central differences": comparison.differences}
     if torch:
@@ -152,8 +153,7 @@ def _show_comparison(
             _format_difference(getattr(exact, name), found.get(name), comparison, name) for name in rows
         ]
     st.table(columns, border="horizontal")
-    held = f"μ and {'Σ' if scheme.kind.divides_by_matrix else 'σ'} were constants"
-    held = "nothing were saturated" if scheme.function else held
+    held = KIND_FORMULAS[scheme.kind.key].constant
     st.caption(
         f"Differences of ∂l/∂x: the largest, relative to the largest ∂l/∂x that there would be if {held}; of the "
         "others, relative to the largest number. Central differences have an error of their own, of a step that is "
@@ -180,7 +180,7 @@ def _format_difference(exact: np.ndarray, other: np.ndarray | None, comparison: 
 
 
 def _tabulate_elements(tensors: SmallTensors, comparison: GradientComparison) -> dict[str, list]:
-    """Return every element in columns, a row for each."""
+    """Return the gradients of every element as columns by name, a row for each element."""
     index = np.indices(tensors.x.shape).reshape(4, -1).tolist()
     return dict(zip("nhwc", index, strict=True)) | {
         "x": tensors.x.ravel().tolist(),

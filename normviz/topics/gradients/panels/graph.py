@@ -39,7 +39,7 @@ PATH_SENTENCES = (
 
 
 def show_chain(view: View, theme: str) -> None:
-    """Show the graph at a step, the step in a sentence, and the terms that the step adds up."""
+    """Show the computation graph at a step, the step in a sentence, and the terms that it adds up."""
     x, dxhat = (np.array(parse_numbers(view[name])) for name in ("x", "dy"))
     one = compute_chain(x, dxhat, view["eps"])
 
@@ -68,14 +68,14 @@ def show_chain(view: View, theme: str) -> None:
 
 
 def _show_paths(theme: str) -> None:
-    """Show the three paths in words, in the colours of the graph."""
+    """Show the three paths of the gradient in words, in the colours of the graph."""
     rows = zip(get_path_colours(THEMES[theme]), PATHS, PATH_SENTENCES, strict=True)
     lines = (f'<div><i style="background:{colour}"></i><b>{name}</b>: {text}</div>' for colour, name, text in rows)
     st.html(f'<div class="nv-legend">{"".join(lines)}</div>')
 
 
 def _write_formula(count: int, theme: str) -> str:
-    """Return the gradient of x as the sum of its paths in LaTeX, in the colours of the graph."""
+    """Write the gradient of x as the sum of its paths in LaTeX, in the colours of the graph."""
     colours = THEMES[theme]
     terms = (
         r"\frac1s\frac{\partial l}{\partial\hat x}",
@@ -90,7 +90,7 @@ def _write_formula(count: int, theme: str) -> str:
 
 
 def _tabulate_terms(values: ChainValues, step: str, terms: dict[str, np.ndarray]) -> dict[str, list[str]]:
-    """Return the terms of a gradient, a row for each, and their sum: over the elements, or element by element."""
+    """Return the terms of a gradient and their sum as columns by name, a row for each."""
     total, least = getattr(values, step), _find_zero_limit(values)
     rows = dict(terms)
     if np.ndim(total):
@@ -102,7 +102,7 @@ def _tabulate_terms(values: ChainValues, step: str, terms: dict[str, np.ndarray]
 
 
 def describe_chain_step(values: ChainValues, step: str, eps: float) -> str:
-    """Return sentences on a step: the gradient, and its origin."""
+    """Describe a step of the backward pass in sentences: the gradient, and where it comes from."""
     count, least = len(values.x), _find_zero_limit(values)
     dx_sum = float(values.dx.sum())
     constant = " All x are equal and ε is 0, so s = 0. We define 0/0 as 0." if values.root == 0 else ""

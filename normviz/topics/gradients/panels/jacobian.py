@@ -5,6 +5,7 @@ import streamlit as st
 
 from normviz.core.backward import compute_jacobian
 from normviz.core.registry import Scheme
+from normviz.describe.kinds import KIND_FORMULAS
 from normviz.describe.wording import pluralize
 from normviz.topics.gradients.blocks import JacobianBlocks, find_jacobian_blocks
 from normviz.topics.gradients.jacobian_figures import draw_jacobian_map
@@ -19,7 +20,7 @@ cached_jacobian = st.cache_data(max_entries=64, show_spinner=False)(compute_jaco
 
 
 def show_jacobian(view: View, theme: str) -> None:
-    """Show the matrix under a sentence on its blocks."""
+    """Show the Jacobian under a sentence on its blocks."""
     scheme, eps, shape = get_page_scheme(view), get_page_eps(view), get_tensor_shape(view)
     scheme.check(shape)
     laid = find_jacobian_blocks(scheme, shape)
@@ -37,13 +38,12 @@ def show_jacobian(view: View, theme: str) -> None:
 
 
 def _describe_structure(scheme: Scheme, blocks: JacobianBlocks, field_count: int) -> str:
-    """Describe the structure of the matrix, which follows from the fields."""
-    if scheme.function is not None:
-        return "**Only the diagonal**: every x̂ depends on its own x alone."
+    """Describe the structure of the Jacobian, which follows from the fields."""
+    own = KIND_FORMULAS[scheme.kind.key].jacobian
+    if own is not None:
+        return own
     if not scheme.fields:
         return "**Only the diagonal**: x̂ = x."
-    if scheme.kind.divides_by_singular_value:
-        return "**One block**: all weights share one largest singular value, so each weight affects all."
     if not blocks.alone:
         return (
             "**Fields overlap, or differ between mean and divisor**: an element depends on all elements of its "

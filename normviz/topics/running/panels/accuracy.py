@@ -49,7 +49,7 @@ REQUEST_KEY = PREFIX + "training"
 
 @st.cache_resource
 def get_training_results() -> BoundedStore[str, TrainedNetworks]:
-    """Return all networks trained on this server: a class that opens one link trains once."""
+    """Return all networks trained on this server, shared by all sessions."""
     return BoundedStore(MAX_STORED_TRAININGS)
 
 
@@ -61,7 +61,7 @@ def get_training_queue() -> JobQueue:
 
 
 def store_networks(job: NetworkTraining, networks: TrainedNetworks) -> None:
-    """Store the networks of a complete training."""
+    """Store the networks of a complete training on the server."""
     if len(networks.means) == STEPS:
         get_training_results().put(compute_digest(job), networks)
 
@@ -72,7 +72,7 @@ def find_networks(job: NetworkTraining) -> TrainedNetworks | None:
 
 
 def find_missing_training(job: NetworkTraining) -> list[NetworkTraining]:
-    """Return the training in a list, empty if its networks are there."""
+    """Return the training in a list, or an empty list if its networks are stored."""
     return [job] if find_networks(job) is None else []
 
 
@@ -90,7 +90,7 @@ def get_case_accuracies(
 
 
 def show(view: View, theme: str) -> None:
-    """Show the cost of each mistake, at the page's batch size, ε, momentum and seed."""
+    """Show how much accuracy each mistake with running averages costs."""
     convention = CONVENTIONS[view["framework"]]
     if view["batch"] == 1 and convention.unbiased:
         raise InvalidInput(f"{convention.name} refuses to train this network, which is dense, on one digit at a time.")
@@ -121,7 +121,7 @@ def tabulate_accuracies(rows: list[ModeRow]) -> dict[str, list]:
 
 
 def show_training_status(run: PageRun, working: bool) -> None:
-    """Show how far the training is, or what was trained, or why it ended."""
+    """Show the progress of the training, or what was trained, or why it ended."""
     run.is_active()
     missing = bool(run.find_missing())
     if run.request is not None and (working or missing):
@@ -140,7 +140,7 @@ def show_training_status(run: PageRun, working: bool) -> None:
 
 
 def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, str, str]]:
-    """Return for every case its name, the role of its colour, and its description."""
+    """Describe every case by its key: its name, the role of its colour, and its description."""
     share, batch, few = view["share"], view["batch"], cases.TOO_SMALL_SHARE
     momentum, swapped, slow = (typeset(round(convention.convert_momentum(each), 9)) for each in (share, 1 - share, few))
     other, on = typeset(round(1 - share, 9)), f"{convention.training} left on"
@@ -193,7 +193,7 @@ def describe_cases(view: View, convention: Convention) -> dict[str, tuple[str, s
 
 
 def _show_headline(measured: dict[str, np.ndarray], view: View, convention: Convention) -> None:
-    """Show the costliest mistake and the next two, in lines of the same height before there are numbers."""
+    """Show the costliest mistake and the next two as a headline."""
     if not measured:
         st.markdown("### Accuracy …% → …%")
         st.markdown("Other mistakes: …")

@@ -17,7 +17,7 @@ cached_outputs = st.cache_data(max_entries=16, show_spinner=False)(
 
 
 def show(view: View, theme: str) -> None:
-    """Show the output of one example in many mini-batches, by scheme."""
+    """Show how the output of one example depends on the others in its mini-batch, by scheme."""
     setting, unit = build_stream_setting(view), view["unit"] - 1
     found = {key: outputs[:, unit] for key, outputs in cached_outputs(setting.without_drift, view["eps"]).items()}
     spread = {key: float(np.ptp(outputs)) for key, outputs in found.items()}

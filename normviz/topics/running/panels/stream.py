@@ -30,7 +30,7 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "
 
 
 def show(view: View, theme: str) -> None:
-    """Show the switch between the modes, and a stream of batches to play.
+    """Show the switch between training and inference, and a stream of mini-batches to play.
 
     Raises:
         InvalidInput: the framework refuses the batch.
@@ -64,7 +64,7 @@ def show_stream(view: View, stream_trace: StreamTrace, averages: RunningAverages
 
 
 def _describe_outputs(view: View, batch: StreamBatch) -> str:
-    """Return the outputs of the followed digit as a sentence, the page's mode first."""
+    """Describe the outputs of the followed digit in a sentence, the page's mode first."""
     mode, digit, name = view["mode"], view["digit"], _name_digit(view, batch)
     if mode not in batch.output:
         return f"The {name}, has no output in inference, as the running variance and ε are 0. An ε of 10⁻⁵ would do."
@@ -74,7 +74,7 @@ def _describe_outputs(view: View, batch: StreamBatch) -> str:
 
 
 def _name_digit(view: View, batch: StreamBatch) -> str:
-    """Return place and class of the followed digit: "first digit, a 1"."""
+    """Return the position and class of the followed digit: "first digit, a 1"."""
     label = batch.classes[view["digit"]]
     return f"{ORDINALS[view['digit']]} digit, {'an' if label == 8 else 'a'} {label}"
 
@@ -137,20 +137,20 @@ def _draw_stream(view: View, stream_trace: StreamTrace, averages: RunningAverage
 
 
 def _describe_drift(population: np.ndarray) -> str:
-    """Describe the change of the population's statistic over the stream, as the weights drift."""
+    """Describe how the population's statistic changes over the stream, as the weights drift."""
     first, last = format_decimals(population[0]), format_decimals(population[-1])
     return f"population drifts {first} → {last}" if first != last else f"population stays at {first}"
 
 
 def _colour_latex(text: str, mode: str, theme: str) -> str:
-    """Return a number in LaTeX, in the colour of the mode that normalizes by it."""
+    """Format a number in LaTeX, in the colour of the mode that normalizes by it."""
     return rf"\textcolor{{{getattr(THEMES[theme], mode)}}}{{{text}}}"
 
 
 def _show_update(
     convention: Convention, view: View, stream_trace: StreamTrace, averages: RunningAverages, position: int, theme: str
 ) -> None:
-    """Show the update running ← (1 − share) · running + share · batch in numbers, for mean and variance."""
+    """Show the update of the running mean and variance in numbers."""
     if not position:
         return
     unit, share, count = view["unit"] - 1, view["share"], build_stream_setting(view).count

@@ -16,7 +16,7 @@ MAX_TRIED_GROUPS = 32
 
 @lru_cache(maxsize=64)
 def list_candidates(shape: Shape) -> tuple[tuple[Scheme, ...], ...]:
-    """Return the schemes to try on a shape (N, H, W, C); those that compute the same on it stand together.
+    """List the schemes to try on a shape (N, H, W, C), grouped by those that compute the same on it.
 
     Layer norm's variants come first, no normalization comes last. Numbers of groups that equal a scheme without groups
     are omitted. So are schemes whose fields hold one element each: their x̂ is 0.
@@ -54,7 +54,7 @@ def _list_registry_candidates() -> Iterator[Scheme]:
     A window has a radius for each axis, too many to try. Of rows with the same fields, those with fewer gains are left
     out: they equal another row with some of its gains fixed.
     """
-    rows = [row for row in SCHEMES.values() if row.weight_part is None and row.key != "custom"]
+    rows = [row for row in SCHEMES.values() if row.weight_part is None and not row.is_custom]
     rows = [row for row in rows if not any(field.windowed_axes for field in row.fields)]
     for row in sorted(rows, key=lambda row: row.key not in VARIANTS):
         alike = [other for other in rows if (other.fields, other.function) == (row.fields, row.function)]

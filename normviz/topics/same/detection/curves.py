@@ -22,7 +22,7 @@ BENT, BENT_FROM = 8, 0.02
 
 
 class PointwiseEstimate(NamedTuple):
-    """The scheme with the estimated α and s.
+    """A pointwise scheme with its estimated α and s.
 
     Attributes:
         scheme: the scheme with these numbers.
@@ -79,7 +79,7 @@ def estimate_pointwise(x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: 
 
 
 class _FittedCurve:
-    """The curve f(αx + s) at one α and s, with γ and β of least squares."""
+    """Curve f(αx + s) at one α and s, with γ and β fitted by least squares."""
 
     def __init__(
         self, x: np.ndarray, y: np.ndarray, scheme: Scheme, with_gain: bool, inner: tuple[float, float]
@@ -102,7 +102,7 @@ class _FittedCurve:
         self.squares = float((self.rest**2).sum())
 
     def find_smaller_residual(self) -> "_FittedCurve | None":
-        """Return the curve after one step, or None if no step makes the squares smaller."""
+        """Return the curve after one Gauss-Newton step, or None if no step reduces the squared error."""
         x, y, scheme, with_gain = self.given
         columns = [self.gain * self.slope * x]
         if scheme.shift is not None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, OWN, Shape
-from normviz.core.layouts import ALL_LAYOUTS, to_tensor
+from normviz.core.layouts import ALL_LAYOUTS, parse_layout
 from normviz.core.text import join_words
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
 from normviz.data.files import is_likely_channels_first
@@ -27,7 +27,7 @@ MAX_ELEMENTS = 2**16
 
 @dataclass(frozen=True)
 class Detection:
-    """Answer of the detector for arrays x and y.
+    """Result of the detector: which normalization computes y from x.
 
     Attributes:
         fits: the fits of all candidates, in every layout tried.
@@ -41,7 +41,7 @@ class Detection:
 
     @cached_property
     def answer(self) -> tuple[CandidateFit, ...]:
-        """The simplest fits and those indistinguishable from them; empty if nothing fits or y is constant."""
+        """The simplest fitting schemes and those indistinguishable from them; empty if none fits or y is constant."""
         good = [] if self.constant else [fit for fit in self.fits if fit.fits and fit.is_decided]
         simplest = min((fit.level for fit in good), default=NOTHING)
         found = [fit for fit in good if fit.level == simplest]
@@ -51,17 +51,17 @@ class Detection:
         return (*found, *(replace(fit, level=CHANNELS, along=("C",)) for fit in hidden if fit not in found))
 
     def make_computation_key(self, fit: CandidateFit) -> tuple[object, ...]:
-        """Return a key of a fit's computation on the arrays' axes longer than 1, equal in any layout."""
+        """Return a key that is equal for fits with the same computation, in any layout of the arrays."""
         shape, axes = self.shapes[fit.layout], ALL_LAYOUTS[fit.layout]
         long = [(k, axis) for k, axis in enumerate(axes) if shape[axis] > 1]
         fields = (fit.scheme.summation, fit.scheme.suppression)
         rules = [field and [(k, field.rules[axis]) for k, axis in long] for field in fields]
         over = (each and tuple((k, rule) for k, rule in each if rule != OWN) for each in rules)
         learned = tuple(k for k, axis in long if AXES["activation"][axis] in fit.along)
-        return fit.scheme.function, fit.scheme.kind.divides_by_matrix, learned, *over
+        return fit.scheme.kind, learned, *over
 
     def _may_mimic(self, fit: CandidateFit, other: CandidateFit) -> bool:
-        """Return True if a γ and a β for each channel may turn one candidate into the other.
+        """Return True if a γ and a β for each channel may make one candidate look like the other.
 
         Affine schemes turn into each other, and into schemes that fit although the numbers do not show their division,
         as on a single example. If the spread of x is small beside its mean, a scheme without centring gives the x̂ of
@@ -89,7 +89,7 @@ class Detection:
 
 
 def detect_normalization(x: np.ndarray, y: np.ndarray, layout: str | None = None) -> Detection:
-    """Detect the normalization that computes y from x.
+    """Detect which normalization computes y from x.
 
     Args:
         x, y: input and output, arrays of one shape with two to four axes.
@@ -109,7 +109,10 @@ def detect_normalization(x: np.ndarray, y: np.ndarray, layout: str | None = None
             raise InvalidInput(f"the arrays have {x.ndim} axes; {layout} has {len(ALL_LAYOUTS[layout])}.")
         fitting = [layout]
     name = find_precision(y)
-    tensors = {each: (to_tensor(x.astype(float), each), to_tensor(y.astype(float), each)) for each in fitting}
+    tensors = {
+        each: (parse_layout(each).to_tensor(x.astype(float)), parse_layout(each).to_tensor(y.astype(float)))
+        for each in fitting
+    }
     fits = (fit_candidates(*pair, each, name) for each, pair in tensors.items())
     constant = any(_is_constant(pair[1], name) for pair in tensors.values())
     return Detection(tuple(fit for some in fits for fit in some), constant, {k: p[0].shape for k, p in tensors.items()})

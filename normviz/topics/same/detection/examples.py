@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from normviz.core.fields import Shape
-from normviz.core.layouts import ALL_LAYOUTS, from_tensor
+from normviz.core.layouts import ALL_LAYOUTS, parse_layout
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES
 
@@ -14,7 +14,7 @@ SEED = 0
 
 @dataclass(frozen=True)
 class DetectorExample:
-    """A layer with a random input and its output.
+    """Example of a layer for the detector, with a random input.
 
     Attributes:
         name: the layer, and the shape in its layout.
@@ -33,7 +33,7 @@ class DetectorExample:
     along: tuple[str, ...] = ()
 
     def make_arrays(self) -> dict[str, np.ndarray]:
-        """Return x and y in float32, from `SEED`; channels and examples differ in mean and spread."""
+        """Draw x and compute y in float32; channels and examples differ in mean and spread."""
         rng = np.random.default_rng(SEED)
         n, _, _, c = self.shape
         x = rng.standard_normal(self.shape) * rng.uniform(0.05, 2, (n, 1, 1, 1)) * rng.uniform(0.5, 1.5, c)
@@ -43,7 +43,7 @@ class DetectorExample:
         gain, bias = (rng.uniform(0.5, 2, sizes), rng.uniform(-1, 1, sizes)) if self.along else (1.0, 0.0)
         y = normalize(x.astype(float), SCHEMES[self.scheme], self.eps, gain, bias).y.astype(np.float32)
         lengths = [self.shape[axis] for axis in ALL_LAYOUTS[self.layout]]
-        return {name: from_tensor(a, self.layout).reshape(lengths) for name, a in (("x", x), ("y", y))}
+        return {name: parse_layout(self.layout).from_tensor(a).reshape(lengths) for name, a in (("x", x), ("y", y))}
 
 
 EXAMPLES = {

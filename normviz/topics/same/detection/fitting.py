@@ -42,7 +42,7 @@ NOTHING, EPS_ALONE, CHANNELS, ELEMENTS = range(4)
 
 @dataclass(frozen=True)
 class CandidateFit:
-    """Fit of a candidate to y.
+    """Fit of one candidate scheme to y.
 
     Attributes:
         schemes: the candidate: schemes that compute the same on this shape.
@@ -69,19 +69,19 @@ class CandidateFit:
 
     @property
     def scheme(self) -> Scheme:
-        """First of the schemes that compute the same."""
+        """The first of the schemes that compute the same."""
         return self.schemes[0]
 
     @property
     def axes(self) -> tuple[int, ...]:
-        """Positions of the array's axes along which elements share a statistic."""
+        """The axes of the array along which elements share a statistic."""
         field = self.scheme.field
         rules = (OWN,) * 4 if field is None else field.rules
         return tuple(k for k, axis in enumerate(ALL_LAYOUTS[self.layout]) if rules[axis] != OWN)
 
 
 class FitTrial(NamedTuple):
-    """A candidate's x̂ at one ε, and its bound of rounding.
+    """x̂ of a candidate scheme at one ε, with a bound of its rounding errors.
 
     Attributes:
         eps: ε.
@@ -104,7 +104,7 @@ class FitTrial(NamedTuple):
 
 
 class FitOutcome(NamedTuple):
-    """Result of a fit at one ε; the attributes are those of `CandidateFit`."""
+    """Result of fitting one candidate at one ε; the attributes are those of `CandidateFit`."""
 
     eps: float
     residual: float
@@ -115,7 +115,7 @@ class FitOutcome(NamedTuple):
 
 
 def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Iterator[CandidateFit]:
-    """Yield for every candidate the simplest fit that explains y, or the nearest one.
+    """Yield for every candidate scheme the simplest fit that explains y, or else the nearest one.
 
     Args:
         x, y: the input and the output as tensors (N, H, W, C).
@@ -124,7 +124,7 @@ def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Ite
     """
     for schemes in list_candidates(x.shape):
         scheme = schemes[0]
-        if scheme.kind.divides_by_matrix and not _is_linear(x, y, scheme, dtype):
+        if scheme.count_matrices(x.shape) and not _is_linear(x, y, scheme, dtype):
             yield CandidateFit(schemes, layout, CHANNELS, ("C",))
             continue
         if scheme.function is not None:
@@ -165,7 +165,7 @@ def _fit_candidate(
 
 
 def _find_element_axes(scheme: Scheme) -> tuple[str, ...]:
-    """Return the axes of γ and β if a variant of layer norm has one for each element of a field; else no axes."""
+    """Return the axes of γ and β if they have one value per element of a field, as in layer norm; else none."""
     if scheme.key not in VARIANTS or scheme.field is None:
         return ()
     return tuple(axis for axis, rule in zip(scheme.axes, scheme.field.rules, strict=True) if rule != OWN)
@@ -174,7 +174,7 @@ def _find_element_axes(scheme: Scheme) -> tuple[str, ...]:
 def _choose_best_fit(
     outcomes: list[FitOutcome], schemes: tuple[Scheme, ...], layout: str, level: int, along: tuple[str, ...]
 ) -> CandidateFit:
-    """Return the fit over several ε: all that fit with the residual of the best; if none fits, the nearest."""
+    """Choose the best fit over several ε: all ε with an equally good fit, or else the nearest one."""
     best = min(outcomes, key=lambda each: (not (each.fits and each.is_decided), each.residual))
     good = [each.eps for each in outcomes if each.fits and each.is_decided] or [best.eps]
     eps = tuple(good) if schemes[0].suppression else ()
@@ -186,7 +186,7 @@ def _choose_best_fit(
 def _compute_trials(
     x: np.ndarray, schemes: tuple[Scheme, ...], epsilons: tuple[float, ...], name: str
 ) -> Iterator[FitTrial]:
-    """Yield x̂ at every ε: v over √(σ² + ε), with v and σ computed once."""
+    """Yield x̂ of a candidate at every ε: v / √(σ² + ε), with v and σ computed once."""
     scheme = schemes[0]
     field, result = scheme.suppression, normalize(x, scheme, 0.0)
     if field is None:
@@ -195,23 +195,23 @@ def _compute_trials(
         return
     size, linear = np.ones(x.shape), None if is_affine(schemes) else centre(x, field)[0]
     for eps in epsilons:
-        if scheme.kind.divides_by_matrix:
+        if result.deviation is None:
             xhat, deviation = normalize(x, scheme, eps).xhat, None
         else:
-            deviation = np.hypot(np.asarray(result.deviation), eps**0.5)
+            deviation = scheme.kind.add_eps(np.asarray(result.deviation), eps)
             wide = broadcast_statistic(deviation, field, x.shape)
             xhat = result.v / np.where(wide == 0, np.inf, wide)
         yield FitTrial(eps, xhat, bound_rounding_errors(x, deviation, scheme, name, eps), size, linear)
 
 
 def _compute_field_maximum(x: np.ndarray, scheme: Scheme) -> np.ndarray:
-    """Return the largest |x| in every element's first field, in the shape of x."""
+    """Compute for every element the largest |x| among the elements that share its statistic."""
     field = scheme.fields[0]
     return np.broadcast_to(broadcast_statistic(reduce_boxes(np.abs(x), field, np.max), field, x.shape), x.shape)
 
 
 def _judge_without_affine(y: np.ndarray, trial: FitTrial, fitted: int = 0) -> FitOutcome:
-    """Judge whether y = x̂ without γ and β; `fitted` counts the numbers estimated from y, such as ε."""
+    """Judge whether y = x̂ without γ and β; `fitted`: the number of parameters estimated from y, such as ε."""
     allowed = trial.lost * (np.abs(trial.xhat) + trial.size)
     clear = trial.lost < MAX_ROUNDING_SHARE
     return _judge_fit(y, trial.xhat, allowed, clear, trial.eps, int(clear.sum()) - fitted, y - y.mean())
@@ -231,7 +231,7 @@ def _fit_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOu
 
 @ignore_float_warnings
 def _regress_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOutcome:
-    """Fit γ and β along some axes by least squares, each element weighted by its precision."""
+    """Compute γ and β along some axes by least squares, each element weighted by its precision."""
     over = tuple(k for k, axis in enumerate(AXES["activation"]) if axis not in along)
     clear = trial.lost < MAX_ROUNDING_SHARE
     usual = np.sqrt((trial.xhat**2).mean(over, keepdims=True))
@@ -261,7 +261,7 @@ def _judge_fit(
     y: np.ndarray, fitted: np.ndarray, allowed: np.ndarray, clear: np.ndarray, eps: float, free: int,
     varying: np.ndarray,
 ) -> FitOutcome:  # fmt: skip
-    """Judge whether y equals the fitted values up to rounding, and whether there are numbers enough to decide.
+    """Judge whether y equals the fitted values up to rounding, and whether there are enough numbers to decide.
 
     `clear`: elements that are not ignored; `free`: numbers of y minus fitted numbers; `varying`: y minus the constant
     that β explains, whose digits a fit has to explain.
@@ -278,12 +278,12 @@ def _judge_fit(
 
 @ignore_float_warnings
 def _estimate_eps(x: np.ndarray, y: np.ndarray, scheme: Scheme) -> float | None:
-    """Return ε of y = x̂ = v/√(σ² + ε), from the field with the smallest variance.
+    """Estimate ε of y = x̂ = v/√(σ² + ε), from the field with the smallest variance.
 
-    None if it cannot be estimated: a single field, fields of one variance, or a matrix that divides.
+    None if it cannot be estimated: a single field, fields of one variance, or a scheme outside the general form.
     """
     field = scheme.suppression
-    if field is None or scheme.kind.divides_by_matrix or prod(field.compute_statistics_shape(x.shape)) < 2:
+    if field is None or not scheme.is_general_form or prod(field.compute_statistics_shape(x.shape)) < 2:
         return None
     result = normalize(x, scheme, 0.0)
     square = np.asarray(result.deviation) ** 2
@@ -320,7 +320,7 @@ def _is_linear(x: np.ndarray, y: np.ndarray, scheme: Scheme, name: str) -> bool:
 
 
 def _fit_function(x: np.ndarray, y: np.ndarray, scheme: Scheme, layout: str, name: str) -> CandidateFit:
-    """Fit a function of every element, with estimated α and s: first without γ and β, then with them.
+    """Fit a pointwise scheme with estimated α and s: first without γ and β, then with them.
 
     If a factor and a shift of x fit as well, the numbers cannot decide (`is_decided` is False).
     """

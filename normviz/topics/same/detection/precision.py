@@ -11,7 +11,7 @@ from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
 
 
 def find_precision(y: np.ndarray) -> str:
-    """Return the name of the shortest type that holds all numbers of an array, whatever its dtype."""
+    """Return the name of the shortest floating-point type that holds all numbers of an array exactly."""
     with np.errstate(over="ignore"):
         single = y.astype(np.float32)
         if not np.array_equal(single, y):
@@ -33,7 +33,7 @@ def is_rounded(x: np.ndarray, dtype: str) -> bool:
 def bound_rounding_errors(
     x: np.ndarray, deviation: np.ndarray | None, scheme: Scheme, dtype: str, eps: float = 0.0
 ) -> np.ndarray:
-    """Return a bound of the rounding error of each element of x̂, relative to its size, for an output of type `dtype`.
+    """Bound the relative rounding error of each element of x̂, for an output of type `dtype`.
 
     Half precision is computed in float32, as frameworks do. Rounding of x counts beside the deviation, and twice if the
     variance is a difference of squares. Infinite if a field is constant and ε = 0.
@@ -58,13 +58,13 @@ def bound_rounding_errors(
 
 
 def _compare_to_deviation(x: np.ndarray, deviation: np.ndarray, field: Field) -> np.ndarray:
-    """Return the largest |x| of every element's field divided by its deviation."""
+    """Compute for every element the largest |x| among those that share its statistic, over their deviation."""
     with np.errstate(divide="ignore"):
         return broadcast_statistic(reduce_boxes(np.abs(x), field, np.max) / deviation, field, x.shape)
 
 
 def _compare_to_eigenvalue(x: np.ndarray, scheme: Scheme, field: Field, eps: float) -> np.ndarray:
-    """Return the largest |x| of every element's field divided by the smallest √(λ + ε) of its whitened group."""
+    """Compute the largest |x| of every element's field over the smallest √(λ + ε) of its whitened group."""
     v = centre(x, CHANNEL_FIELD)[0]
     least = compute_steepest_slope(v, scheme.count_matrices(x.shape), eps)
     return broadcast_statistic(reduce_boxes(np.abs(x), field, np.max) * least, field, x.shape)

@@ -15,7 +15,7 @@ ArrayPair = dict[str, np.ndarray]
 
 
 def read_pair(files: list[tuple[str, bytes]]) -> ArrayPair:
-    """Return x and y from one .npz file of two arrays or from two .npy files, given as (name, content).
+    """Read x and y from one .npz file of two arrays or from two .npy files, given as (name, content).
 
     If the names are not x and y, the first is x: as written in a .npz, alphabetically for files.
 

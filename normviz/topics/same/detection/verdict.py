@@ -18,14 +18,14 @@ CONSTANT_OUTPUT = (
 
 
 def name_candidate(fit: CandidateFit) -> str:
-    """Return the names of a candidate: "layer normalization = layer normalization over channels"."""
+    """Format the names of a candidate's schemes: "layer normalization = layer normalization over channels"."""
     if fit.scheme.key == "none":
         return "no normalization: y is x" if fit.level == NOTHING else FACTOR_AND_SHIFT
     return " = ".join(format_scheme_name(scheme) for scheme in fit.schemes)
 
 
 def label_candidate(fit: CandidateFit) -> str:
-    """Return the short labels of a candidate: "Layer = Layer (channels)"."""
+    """Format the short labels of a candidate's schemes: "Layer = Layer (channels)"."""
     return (
         name_candidate(fit)
         if fit.scheme.key == "none"
@@ -34,12 +34,12 @@ def label_candidate(fit: CandidateFit) -> str:
 
 
 def label_kind(fit: CandidateFit) -> str:
-    """Return the label of a candidate; of a function without α and s, which mean nothing if it is undecided."""
+    """Format the label of a candidate; without α and s for a pointwise scheme, whose values are undecided."""
     return label_candidate(fit) if fit.scheme.function is None else fit.scheme.label
 
 
 def describe_array_axes(fits: Sequence[CandidateFit]) -> str:
-    """Return the reduced axes of the arrays, in each layout: "over axes 2 and 3 of (N, C, H, W)"."""
+    """Describe the reduced axes of the arrays in each layout: "over axes 2 and 3 of (N, C, H, W)"."""
     layouts = join_words([f"({', '.join(fit.layout)})" for fit in fits])
     if not fits[0].axes:
         return f"in {layouts}"
@@ -48,7 +48,7 @@ def describe_array_axes(fits: Sequence[CandidateFit]) -> str:
 
 
 def describe_fitted_eps(fit: CandidateFit) -> str:
-    """Return the known range of ε, or α and s: "ε = 10⁻⁵", "ε ≤ 10⁻⁵", "α and s = 0.3 estimated"."""
+    """Describe the fitted range of ε, or α and s: "ε = 10⁻⁵", "ε ≤ 10⁻⁵", "α and s = 0.3 estimated"."""
     if fit.scheme.function is not None:
         return "α estimated" if fit.scheme.shift is None else f"α and s = {typeset(fit.scheme.shift, 3)} estimated"
     if not fit.eps:
@@ -65,7 +65,7 @@ def describe_fitted_eps(fit: CandidateFit) -> str:
 
 
 def describe_fitted_affine(fit: CandidateFit) -> str:
-    """Return the fitted γ and β in words: "γ and β for each channel", "no γ, no β"."""
+    """Describe the fitted γ and β: "γ and β for each channel", "no γ, no β"."""
     if fit.level < CHANNELS or not (fit.gain or fit.bias):
         return "no γ, no β"
     each = "channel" if fit.level == CHANNELS else f"element along {', '.join(fit.along)}"
@@ -75,7 +75,7 @@ def describe_fitted_affine(fit: CandidateFit) -> str:
 
 
 def summarize_detection(detection: Detection) -> str:
-    """Return the answer in a sentence: the scheme, "None of these", or "Cannot tell"."""
+    """Summarize the detector's answer in a sentence: the scheme, "None of these", or "Cannot tell"."""
     if detection.constant:
         return "Cannot tell."
     if not detection.answer:
@@ -90,7 +90,7 @@ def summarize_detection(detection: Detection) -> str:
 
 
 def explain_detection(detection: Detection) -> list[str]:
-    """Return the evidence for the answer, in sentences."""
+    """Explain the evidence for the detector's answer, in sentences."""
     if detection.constant:
         return [CONSTANT_OUTPUT]
     if detection.answer:
@@ -119,14 +119,14 @@ def explain_detection(detection: Detection) -> list[str]:
 
 
 def _describe_answer(detection: Detection) -> str:
-    """Return a sentence on the axes, ε, γ and β of the answer."""
+    """Describe the axes, ε, γ and β of the answer in a sentence."""
     fit = detection.answer[0]
     parts = (describe_array_axes(detection.answer), describe_fitted_eps(fit), describe_fitted_affine(fit))
     return f"{capitalize_first('; '.join(filter(None, parts)))}."
 
 
 def _describe_axis_orders(detection: Detection) -> list[str]:
-    """Return a sentence for each order of the axes, with the computation's name there, and ε, γ and β."""
+    """Describe the computation for each possible order of the axes, in a sentence each."""
     return [
         f"If the axes are ({', '.join(fit.layout)}): "
         f"{'; '.join(filter(None, (name_candidate(fit), describe_fitted_eps(fit), describe_fitted_affine(fit))))}."
@@ -135,7 +135,7 @@ def _describe_axis_orders(detection: Detection) -> list[str]:
 
 
 def _explain_equal_schemes(detection: Detection) -> list[str]:
-    """Return a sentence on why several schemes are the same on this shape; none for a single scheme."""
+    """Explain why several schemes are the same on this shape, in a sentence; none for a single scheme."""
     schemes = detection.answer[0].schemes
     if {each.key for each in schemes} <= {schemes[0].key, "instance"}:
         return []
@@ -146,7 +146,7 @@ def _explain_equal_schemes(detection: Detection) -> list[str]:
 
 
 def _explain_ambiguity(detection: Detection) -> str:
-    """Return a sentence on why different schemes explain the same numbers."""
+    """Explain why different schemes fit the same numbers, in a sentence."""
     if any(fit.level >= CHANNELS for fit in detection.answer):
         lost = any(not fit.is_decided and not is_affine(fit.schemes) for fit in detection.answer)
         doubt = ", or rounding hides that it cannot" if lost else ""

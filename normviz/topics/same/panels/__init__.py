@@ -24,7 +24,7 @@ Panel = Callable[[View, np.ndarray, str], None]
 
 
 def show(view: View, theme: str) -> None:
-    """Show the panel of a view, or the error if its tensor cannot be shown."""
+    """Show the open panel, or an error if its tensor cannot be shown."""
     draw_segments(PREFIX + "panel", "Show", PANELS)
     with st.container():
         if view["panel"] == "detect":
@@ -34,7 +34,7 @@ def show(view: View, theme: str) -> None:
 
 
 def _show_on_tensor(view: View, theme: str, panel: Panel, copies: int) -> None:
-    """Show a panel that draws `copies` of the tensor of a view, or offer a shape if the tensor is too large."""
+    """Show a panel that draws `copies` of the page's tensor, or suggest a shape if the tensor is too large."""
     limit = MAX_DRAWN_ELEMENTS // copies
     try:
         check_shape(get_view_shape(view), AXES["activation"], limit)

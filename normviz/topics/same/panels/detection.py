@@ -37,7 +37,7 @@ detect_cached = st.cache_data(max_entries=64, show_spinner="Every candidate is f
 
 
 def show_detector(view: View) -> None:
-    """Show the choice of input and output, and the layer that they come from."""
+    """Show the upload of a layer's input and output, and the normalization that explains them."""
     left, right = st.columns([1, 1], gap="large")
     with left:
         st.selectbox(
@@ -112,7 +112,7 @@ def _show_detection(arrays: ArrayPair, layout: str | None) -> None:
 
 
 def tabulate_candidates(detection: Detection) -> dict[str, list[str]]:
-    """Return a table of all candidates, the nearest first, as columns."""
+    """Return a table of all candidate schemes as columns by name, the nearest first."""
     fits = sorted(detection.fits, key=lambda fit: (not fit.is_decided, fit.residual))
     return {
         "Candidate": [capitalize_first(name_candidate(fit)) for fit in fits],
@@ -124,7 +124,7 @@ def tabulate_candidates(detection: Detection) -> dict[str, list[str]]:
 
 
 def _describe_fit(fit: CandidateFit) -> str:
-    """Return the fitted ε, γ and β in words; empty for a candidate that a quick test excluded."""
+    """Describe the fitted ε, γ and β; empty for a candidate that a quick test excluded."""
     return (
         "; ".join(filter(None, (describe_fitted_eps(fit), describe_fitted_affine(fit))))
         if isfinite(fit.residual)
@@ -133,7 +133,7 @@ def _describe_fit(fit: CandidateFit) -> str:
 
 
 def _write_scheme_code(fit: CandidateFit, detection: Detection) -> str:
-    """Return PyTorch code of the scheme, from the array in its layout."""
+    """Write PyTorch code of the scheme, from the array in its layout."""
     scheme: Scheme = fit.scheme
     axes, lengths = ALL_LAYOUTS[fit.layout], detection.shapes[fit.layout]
     order = sorted(range(len(axes)), key=axes.__getitem__)

@@ -53,7 +53,7 @@ def show_own_pair(view: View, x: np.ndarray, theme: str) -> None:
 
 
 def _choose_side(view: View, side: str, shape: Shape) -> Scheme | None:
-    """Show the controls of one side, and its scope; return its scheme, or None if that is invalid on this shape."""
+    """Show the controls of one side; return its scheme, or None if that is invalid on this shape."""
     try:
         scheme, error = parse_side(view, side), ""
         scheme.check(shape, MAX_COMPARED_WINDOW_ELEMENTS)
@@ -84,7 +84,7 @@ def _choose_side(view: View, side: str, shape: Shape) -> Scheme | None:
 
 
 def _fill_text_fields(side: str) -> None:
-    """Write a known scheme's fields into the text fields."""
+    """Write a registered scheme's fields into the text inputs of one side."""
     chosen = st.session_state[f"{PREFIX}{side} known"]
     if chosen is not None:
         st.session_state.update(

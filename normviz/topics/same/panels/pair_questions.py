@@ -74,12 +74,12 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
 
 
 def get_pair_guesses() -> dict[str, str]:
-    """Return the guesses of this session, keys of `PAIR_GUESSES` by pair, in their order."""
+    """Return the guesses of this session by pair, keys of `PAIR_GUESSES`, in their order."""
     return st.session_state.setdefault(PREFIX + "guesses", {})
 
 
 def tabulate_differences(identities: list[Identity], x: np.ndarray, eps: float) -> dict[str, list]:
-    """Return every pair with the largest difference of both x̂ on this tensor, in columns."""
+    """Return a table of all pairs as columns, with the largest difference of both x̂ on this tensor."""
     found = [measure_residual(identity, x, eps) for identity in identities]
     return {
         "pair": [identity.question for identity in identities],
@@ -89,7 +89,7 @@ def tabulate_differences(identities: list[Identity], x: np.ndarray, eps: float) 
 
 
 def describe_measurement(identity: Identity, shape: Shape, equal: bool) -> str:
-    """Return in a sentence whether both x̂ are equal on a tensor of this shape."""
+    """Describe in a sentence whether both x̂ are equal on a tensor of this shape."""
     found = f"the two x̂ {'are equal up to rounding' if equal else 'differ'}"
     if not identity.condition.met(shape):
         return f"Your tensor, {format_shape(shape)}, has another shape. There {found}."
@@ -97,7 +97,7 @@ def describe_measurement(identity: Identity, shape: Shape, equal: bool) -> str:
 
 
 def compare_learned_state(left: Scheme, right: Scheme) -> str:
-    """Return sentences on how the parameters and the states of two schemes differ."""
+    """Describe how the learned parameters and stored states of two schemes differ, in sentences."""
     ours, theirs = _describe_parameters(left), _describe_parameters(right)
     sentences = [
         f"Both learn {ours}." if ours == theirs else f"**γ and β differ:** {ours} on the left, {theirs} on the right."
@@ -129,7 +129,7 @@ def _show_answer(identity: Identity, drawn: Shape) -> None:
 
 
 def _draw_cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, theme: str) -> None:
-    """Draw both schemes with the field of the chosen element; while the answer is covered, only the left field."""
+    """Draw both schemes with the chosen element's field; while the answer is hidden, only the left field."""
     schemes = [side.scheme(x.shape) for side in identity.sides]
     left, right = (replace(scheme, label=format_scheme_label(scheme)) for scheme in schemes)
     if covered:
@@ -165,13 +165,13 @@ def _describe_parameters(scheme: Scheme) -> str:
 
 
 def _make_tensor(shape: Shape, view: View) -> np.ndarray:
-    """Return the data of a view in another shape; uneven noise in place of uploaded data."""
+    """Make the page's data in another shape; uneven noise in place of uploaded data."""
     data = "uneven" if view["data"] == OWN_DATA else view["data"]
     return make_tensor({**view, **dict(zip(SIZE_NAMES, shape, strict=True)), "data": data})
 
 
 def _write_progress(key: str) -> str:
-    """Return the number of a pair and the score: "Pair 3 of 19 · 2 of 2 guesses right"."""
+    """Write the number of a pair and the score: "Pair 3 of 19 · 2 of 2 guesses right"."""
     made = get_pair_guesses()
     right = sum((guess == "yes") == IDENTITIES[pair].holds for pair, guess in made.items())
     score = f" · {right} of {len(made)} guesses right" if made else ""
@@ -179,7 +179,7 @@ def _write_progress(key: str) -> str:
 
 
 def _find_next_pair(identity: Identity) -> str:
-    """Return the next pair without a guess; simply the next if all have one."""
+    """Return the next pair without a guess; simply the next one if all have a guess."""
     at = PAIRS.index(identity.key) + 1
     following = [*PAIRS[at:], *PAIRS[: at - 1]]
     return next((key for key in following if key not in get_pair_guesses()), following[0])

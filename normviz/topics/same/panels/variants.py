@@ -21,7 +21,7 @@ VARIANT_SCHEMES = [SCHEMES[key] for key in VARIANTS]
 
 
 def show_variants(view: View, x: np.ndarray, theme: str) -> None:
-    """Show the three variants on this tensor, their uses, their invariances and their code."""
+    """Show the three variants of layer norm on this tensor, their uses, invariances and code."""
     results = [normalize(x, scheme, view["eps"]) for scheme in VARIANT_SCHEMES]
     show_cubes(VARIANT_SCHEMES, x, [each.xhat for each in results], view, CAMERA, theme)
     columns = st.columns(len(VARIANT_SCHEMES), gap="medium", border=True)
@@ -39,7 +39,7 @@ def show_variants(view: View, x: np.ndarray, theme: str) -> None:
 
 
 def _show_variant(scheme: Scheme, result: NormalizationResult, focus: tuple[int, ...], shape: Shape) -> None:
-    """Show one variant: the averaged axes, the formula, and the field and x̂ of the chosen element."""
+    """Show one variant of layer norm: averaged axes, formula, and x̂ of the chosen element."""
     st.markdown(f"#### {scheme.label}\n{wording.capitalize_first(describe_scope(scheme))}")
     lines = {line.name: line.latex for line in notation.build_main_formulas(scheme)}
     st.latex(lines["mean"])
@@ -52,7 +52,7 @@ def _show_variant(scheme: Scheme, result: NormalizationResult, focus: tuple[int,
 
 
 def describe_coincidences(shape: Shape, eps: float) -> list[str]:
-    """Return sentences on the variants that coincide on this shape, and on those without a spread."""
+    """Describe which variants of layer norm coincide on this shape, in sentences."""
     said = []
     for k, scheme in enumerate(VARIANT_SCHEMES):
         alike = [
@@ -77,7 +77,7 @@ def describe_coincidences(shape: Shape, eps: float) -> list[str]:
 
 
 def show_uses() -> None:
-    """Show a table of the variants and their uses."""
+    """Show a table of the variants of layer norm and where each is used."""
     rows = [
         {"Variant": SCHEMES[use.variant].label, "Who": f"[{use.who}]({use.url})", "In its words": use.how}
         for use in VARIANT_USES
@@ -91,7 +91,7 @@ def show_uses() -> None:
 
 
 def show_invariances() -> None:
-    """Show a table of the changes of Table 1 that leave the output of each variant the same."""
+    """Show a table of the transformations of Table 1 to which each variant is invariant."""
     st.table(tabulate_invariance(), border="horizontal")
     shown = "; ".join(f"{layer}: pre-activations {wording.format_shape(shape)}" for layer, (shape, _) in SHAPES.items())
     rows = ",".join(VARIANTS)
@@ -102,7 +102,7 @@ def show_invariances() -> None:
 
 
 def show_variant_code(view: View) -> None:
-    """Show the code of each variant in a framework."""
+    """Show the code of each variant of layer norm in a framework."""
     draw_segments(PREFIX + "code", "Framework", VARIANT_FRAMEWORKS)
     shape, framework = tuple(view[size] for size in "nhwc"), view["code"]
     for scheme in VARIANT_SCHEMES:

@@ -27,7 +27,7 @@ def show(view: View, theme: str) -> None:
 
 
 def _show_undone(view: View, theme: str) -> None:
-    """Draw y over x."""
+    """Show y over x while γ and β undo batch norm."""
     found, start, there = (state.get_undone_norm(part, view["eps"], view["seed"]) for part in (view["part"], 0.0, 1.0))
     span = (float(min(start.y.min(), there.y.min())), float(max(start.y.max(), there.y.max())))
     least = RELATIVE_TOLERANCES["float64"] * float(np.abs(found.x).max())

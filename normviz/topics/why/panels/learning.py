@@ -25,7 +25,7 @@ LOOKS = np.arange(0, STEPS + 1, MEASUREMENT_INTERVAL)
 
 
 def show(view: View, theme: str) -> None:
-    """Show the networks learning, one line for each seed; then their accuracy at the end by learning rate."""
+    """Show the test accuracy of networks with and without batch norm by step, then at the end by learning rate."""
     setting = Setting(start=view["start"], rate=view["rate"], seed=view["seed"])
     draw_page_controls(view)
     runs, is_shipped = state.get_learning_results(setting)
@@ -66,7 +66,7 @@ def _join_levels(levels: Mapping[str, str]) -> str:
 
 
 def _write_caption(setting: Setting, seeds: int, is_shipped: bool) -> str:
-    """Describe the training, and whether it is shipped."""
+    """Describe the training in a caption, and whether its results are shipped."""
     origin = "computed in advance by this code" if is_shipped else "trained just now"
     return (
         f"{seeds} networks of each kind ({origin}), from seeds {setting.seed} to {setting.seed + seeds - 1}: "

@@ -18,7 +18,7 @@ NAMES = {"outside": "E[x] taken for a constant", "inside": "the gradient knows o
 
 
 def show(view: View, theme: str) -> None:
-    """Show b and the loss by step, with the normalization outside of the gradient and inside."""
+    """Show gradient descent on a bias with the normalization outside of the gradient and inside."""
     rate, steps = view["step_size"], view["steps"]
     found = state.get_bias_descents(rate, steps, view["seed"])
     out, inside = found["outside"], found["inside"]

@@ -39,13 +39,13 @@ NOTHING = 0.005
 
 
 def show(view: View, theme: str) -> None:
-    """Show bands of one unit's input, with and without batch norm; then the saturated share by layer."""
+    """Show the distribution of one unit's input over the training, with and without batch norm, and saturation."""
     draw_page_controls(view)
     setting = build_settings(Setting, view)
     runs, layer, unit = state.get_learning_runs(setting), view["layer"], view["unit"]
+    learned, _ = state.get_learning_results(setting)  # before anything is drawn, so that all of it comes at once
     _draw_bands(runs, layer, unit, theme)
     st.markdown("## Which layers saturate?")
-    learned, _ = state.get_learning_results(setting)
     _draw_saturation(learned, runs, theme)
     paper = SCHEMES["batch"].reference
     st.caption(
@@ -77,7 +77,10 @@ def _draw_bands(runs: Mapping[str, LearningRun], layer: int, unit: int, theme: s
     for column, panel in zip(st.columns(2), panels, strict=True):
         with column:
             show_figure(
-                draw_curve_panels([panel], theme), "bands" if panel is panels[0] else "bands normalized", alt, "21rem"
+                draw_curve_panels([panel], theme),
+                "bands" if panel is panels[0] else "bands normalized",
+                alt,
+                "var(--nv-bands)",
             )
     low, _, high = (f"{q:.0%}" for q in QUANTILES)
     st.caption(
@@ -97,11 +100,16 @@ def _draw_saturation(learned: Mapping[str, LearningResults], runs: Mapping[str, 
         lines.append(Curve(name, layers, mean, k, low, high, points=True))
     told = "; ".join(f"{line.name}: {', '.join(f'{share:.0f}%' for share in line.y)}" for line in lines)
     panel = CurvePanel("", lines, "hidden layer", "saturated inputs, %", span=(0, 101), marks=layers.tolist())
-    show_figure(draw_curve_panels([panel], theme), "saturated", f"Share of saturated inputs by layer. {told}.", "22rem")
+    show_figure(
+        draw_curve_panels([panel], theme),
+        "saturated",
+        f"Share of saturated inputs by layer. {told}.",
+        "var(--nv-bands)",
+    )
 
 
 def _find_span(bands: list[np.ndarray]) -> tuple[float, float]:
-    """Return the ends of one vertical axis for all bands."""
+    """Return the lower and upper end of one vertical axis that fits all bands."""
     low, high = min(float(band.min()) for band in bands), max(float(band.max()) for band in bands)
     low, high = min(low, -SATURATION_INPUT), max(high, SATURATION_INPUT)
     return low - 0.06 * (high - low), high + 0.06 * (high - low)
@@ -135,7 +143,7 @@ def _describe_saturation(learned: Mapping[str, LearningResults], runs: Mapping[s
 
 
 def _measure_width(run: LearningRun) -> float:
-    """Return the distance of the outer quantiles at the end, the median over the units of the last layer."""
+    """Measure the distance of the outer quantiles at the end: the median over the units of the last layer."""
     return float(np.median(run.quantiles[-1, -1, -1] - run.quantiles[-1, 0, -1]))
 
 

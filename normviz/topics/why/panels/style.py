@@ -19,7 +19,7 @@ ADAIN = state.ADAIN
 
 
 def show(view: View, theme: str) -> None:
-    """Show the photograph, the other one, the first without its statistics, and with the other's."""
+    """Show a photograph, the style photograph, and the first one normalized and with the style's statistics."""
     kernel = view["kernel"] if view["space"] == "features" else 0
     found = state.get_restyled_photo(view["content"], view["contrast"], kernel, view["eps"], view["seed"])
     names = [PHOTOS[view["content"]], next(name for key, name in PHOTOS.items() if key != view["content"])]
@@ -52,7 +52,7 @@ def show(view: View, theme: str) -> None:
 
 
 def _describe_style(photo: RestyledPhoto, names: list[str], kernel: int, contrast: float) -> str:
-    """Describe how far the last picture has the statistics of the style."""
+    """Describe how closely the last picture has the statistics of the style photograph."""
     gap = format_number(photo.gap, 2, 1e3 * RELATIVE_TOLERANCES["float64"])
     what = f"each of {photo.channels} random features of {kernel} × {kernel} pixels" if kernel else "each colour"
     if not contrast:

@@ -50,7 +50,7 @@ COSTS_KEY = state.PREFIX + "costs"
 
 
 def show(view: View, theme: str) -> None:
-    """Show a cloud and the result of a stage; then what each of the two simplifications costs and saves."""
+    """Show a cloud of points and the stages of its whitening; then the simplifications of batch norm."""
     draw_page_controls(view)
     if view["points"] == "digits":
         x = compute_digit_features(view["first"], view["second"])
@@ -66,7 +66,7 @@ def show(view: View, theme: str) -> None:
 
 
 def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
-    """Show the cloud before, and at the chosen stage."""
+    """Show the cloud before whitening, and at the chosen stage."""
     stage, eps = STAGES[view["stage"]], view["eps"]
     made, before = stage(x, eps), compute_covariance(x)
     after, w = compute_covariance(made), stage.matrix(before, eps)
@@ -118,12 +118,12 @@ def _show_stage(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) ->
 
 
 def _make_arrows(start: np.ndarray, reach: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return an arrow for each feature, from a point along the feature's direction."""
+    """Make an arrow for each feature, from a point along the feature's direction."""
     return {name: (start, start + way) for name, way in zip(SYMBOLS, reach, strict=True)}
 
 
 def _format_matrix(cov: np.ndarray) -> str:
-    """Return a covariance in LaTeX; numbers that are 0 to rounding are 0."""
+    """Format a covariance matrix in LaTeX; numbers that are 0 to rounding are 0."""
     least = ROUNDING * float(np.abs(cov).max())
     rows = (
         " & ".join(format_latex_number(0.0 if abs(value) <= least else float(value)) for value in row) for row in cov
@@ -132,7 +132,7 @@ def _format_matrix(cov: np.ndarray) -> str:
 
 
 def _describe_stage(key: str, before: np.ndarray, after: np.ndarray, result: np.ndarray, eps: float) -> str:
-    """Describe the right picture in a sentence."""
+    """Describe the cloud after the stage in a sentence."""
     was, now = (_format_correlation(cov) for cov in (before, after))
     rank, mean = int((find_principal_directions(before)[0] > 0).sum()), np.abs(result.mean(0)).max()
     spreads = " and ".join(typeset(value, 4) for value in np.diag(after))
@@ -165,7 +165,7 @@ def _format_gap(gap: float) -> str:
 
 
 def _show_joint_costs(theme: str) -> None:
-    """Show the first simplification, by its costs and savings."""
+    """Show what normalizing each feature by itself costs and saves, compared with whitening."""
     st.markdown("## First simplification: a feature at a time")
     if not st.session_state.get(COSTS_KEY):
         per, joint = count_statistics(512)
@@ -207,7 +207,7 @@ def _request_costs() -> None:
 
 
 def _describe_costs(costs: WhiteningCosts) -> str:
-    """Describe how much longer whitening takes, and how its time grows."""
+    """Describe how much longer whitening takes than batch norm, and how its time grows."""
     there, back = costs.whitened / costs.per_feature, costs.whitened_back / costs.per_feature_back
     return (
         f"At C = {int(costs.sizes[-1])}, whitening took {_format_ratio(there[-1])} times as long as batch norm, "
@@ -221,7 +221,7 @@ def _format_ratio(ratio: float) -> str:
 
 
 def _show_mini_batches(view: View, x: np.ndarray, axes: tuple[str, str], theme: str) -> None:
-    """Show the second simplification: how statistics of a mini-batch differ from those of the whole set."""
+    """Show how the statistics of mini-batches differ from those of all points."""
     st.markdown("## Second simplification: a mini-batch at a time")
     size, whole = view["size"], compute_covariance(x)
     batches = draw_mini_batches(x, size, view["seed"])

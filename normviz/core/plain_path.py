@@ -1,0 +1,76 @@
+"""The general form in few passes, for large arrays of ordinary numbers.
+
+`normviz.core.reductions` takes care of extremes: a mean far larger than the spread, squares that overflow or vanish,
+fields that are constant. That takes about four times as many passes over the array. A large array is first normalized
+plainly, and a test of its statistics, which are few, says whether the result needs that care.
+"""
+
+import sys
+from math import prod
+from typing import Any, NamedTuple
+
+from array_api_compat import array_namespace
+
+from normviz.core.arrays import Array
+from normviz.core.fields import MAX_DRAWN_ELEMENTS
+from normviz.core.reductions import broadcast_statistic, reduce_boxes
+from normviz.core.scheme import Scheme
+
+LARGEST_MEAN = 4.0
+"""The largest mean, in units of the deviation, for which plain subtraction keeps all but two bits of v."""
+
+RANGE_MARGIN = 2.0**40
+"""The distance of a mean square from the smallest and the largest number of its type within which squares are exact."""
+
+
+class PlainResult(NamedTuple):
+    """Mean, v, deviation and x̂, as in `NormalizationResult`."""
+
+    mean: Array | None
+    v: Array
+    deviation: Array
+    xhat: Array
+
+
+def normalize_plainly(x: Array, scheme: Scheme, eps: float) -> PlainResult | None:
+    """Return v = x - E_A[x] and x̂ = v / sqrt(ε + E_B[v²]) of a large array; None if it is small or needs care.
+
+    Arrays whose numbers cannot be read, such as those that JAX or torch traces, need care too. So do windows, and
+    schemes of another form.
+    """
+    summation, suppression = scheme.summation, scheme.suppression
+    if prod(x.shape) <= MAX_DRAWN_ELEMENTS or suppression is None or not scheme.is_general_form:
+        return None
+    if scheme.per_fan_in or any(field.windowed_axes for field in scheme.fields) or _is_compiled_by_torch():
+        return None
+    xp = array_namespace(x)
+    mean, v = None, x
+    if summation is not None:
+        mean = reduce_boxes(x, summation, xp.mean)
+        v = x - broadcast_statistic(mean, summation, x.shape)
+    mean_square = reduce_boxes(v * v, suppression, xp.mean)
+    if not _is_ordinary(mean, mean_square, same=summation == suppression):
+        return None
+    deviation = xp.sqrt(mean_square + eps)
+    return PlainResult(mean, v, deviation, v / broadcast_statistic(deviation, suppression, x.shape))
+
+
+def _is_ordinary(mean: Array | None, mean_square: Array, same: bool) -> bool:
+    """Return True if all mean squares are far from both ends of their type, and all means are near 0 beside them."""
+    xp = array_namespace(mean_square)
+    finfo = xp.finfo(mean_square.dtype)
+    least, most = float(finfo.smallest_normal) * RANGE_MARGIN, float(finfo.max) / RANGE_MARGIN
+    fits: Any = (mean_square > least) & (mean_square < most)
+    if mean is not None:
+        spread = mean_square if same else xp.min(mean_square)
+        fits = xp.all(fits) & xp.all(mean * mean <= LARGEST_MEAN**2 * spread)
+    try:
+        return bool(xp.all(fits))
+    except Exception:  # a traced array has no values: JAX and torch raise errors of their own
+        return False
+
+
+def _is_compiled_by_torch() -> bool:
+    """Return True inside of torch.compile and torch.export, which stop at the first number that is read."""
+    torch = sys.modules.get("torch")
+    return torch is not None and torch.compiler.is_compiling()
