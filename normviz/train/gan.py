@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -53,15 +54,11 @@ class Discriminator:
     Args:
         schemes: normalize a, or W.
         seeds: of the first weights, N(0, 2/fan-in), one network each.
-        width: units of the normalized layers.
-        batch: points of a mini-batch.
-        eps: ε on activations.
+        plan: the sizes, and ε on activations.
     """
 
-    def __init__(
-        self, schemes: Sequence[Scheme], seeds: Sequence[int], width: int, batch: int, eps: float, device: torch.device
-    ) -> None:
-        sizes = (2, width, width, 1)
+    def __init__(self, schemes: Sequence[Scheme], seeds: Sequence[int], plan: "GanPlan", device: torch.device) -> None:
+        sizes = (2, plan.width, plan.width, 1)
         self.weights, self.biases = _draw_layers(len(schemes), seeds, sizes, 0, device)
         has = [scheme.gain is not None for scheme in schemes]
         last = [scheme.gain is not None and scheme.weight_part is not None for scheme in schemes]
@@ -71,7 +68,7 @@ class Discriminator:
             for bias, each in zip(self.biases, (has, has, last), strict=True)
         ]
         like, activations = self.weights[0], [scheme.activation_part for scheme in schemes]
-        self.norms = [NormLayer(activations, (batch, 1, 1, width), eps, like) for _ in range(2)]
+        self.norms = [NormLayer(activations, (plan.batch, 1, 1, plan.width), plan.eps, like) for _ in range(2)]
         self.on_weights = [create_weight_norm(schemes, (1, 1, *shape), like) for shape in pairwise(sizes)]
 
     @property
@@ -123,6 +120,24 @@ class GaussianMixture:
         return chosen + self.deviation * rng.standard_normal((count, 2), np.float32)
 
 
+class GanPlan(NamedTuple):
+    """All that the networks of a GAN and their training have in common.
+
+    Attributes:
+        rates: learning rates of Adam, of both networks.
+        data: the mixture of the data points.
+        width: units of each hidden layer.
+        batch: points of a mini-batch.
+        eps: ε of schemes on activations.
+    """
+
+    rates: Sequence[float]
+    data: GaussianMixture
+    width: int
+    batch: int
+    eps: float
+
+
 class GanTraining:
     """Training of generators against discriminators, for every scheme, learning rate and seed.
 
@@ -133,24 +148,16 @@ class GanTraining:
     Args:
         schemes: of the discriminators.
         seeds: of the networks, one for each seed and rate.
-        rates: learning rates of Adam, of both networks.
-        data: the mixture of the data points.
-        width: units of each hidden layer.
-        batch: points of a mini-batch.
-        eps: ε of schemes on activations.
+        plan: the rates, the data, the sizes and ε.
         device: of all tensors.
     """
 
-    def __init__(
-        self, schemes: Sequence[Scheme], seeds: Sequence[int], rates: Sequence[float], data: GaussianMixture,
-        width: int,
-        batch: int, eps: float, device: torch.device,
-    ) -> None:  # fmt: skip
-        self.data, self.batch, self.rates, self.device = data, batch, rates, device
-        networks = tuple(seeds) * len(rates)
-        self.generator = Generator(len(schemes), networks, width, device)
-        self.discriminator = Discriminator(schemes, networks, width, batch, eps, device)
-        adam, each = partial(Adam, betas=GAN_BETAS), np.repeat(rates, len(seeds))[None]
+    def __init__(self, schemes: Sequence[Scheme], seeds: Sequence[int], plan: GanPlan, device: torch.device) -> None:
+        self.data, self.batch, self.rates, self.device = plan.data, plan.batch, plan.rates, device
+        networks = tuple(seeds) * len(plan.rates)
+        self.generator = Generator(len(schemes), networks, plan.width, device)
+        self.discriminator = Discriminator(schemes, networks, plan, device)
+        adam, each = partial(Adam, betas=GAN_BETAS), np.repeat(plan.rates, len(seeds))[None]
         self._learners = [Trainer(one.parameters, adam, each) for one in (self.generator, self.discriminator)]
         self._draws = [np.random.default_rng([seed, 3]) for seed in seeds]
 

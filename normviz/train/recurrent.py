@@ -20,7 +20,7 @@ the first ones, and a statistic over examples is over these.
 from collections.abc import Iterator, Sequence
 from copy import copy
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 
@@ -31,28 +31,45 @@ from normviz.train.learning import cross_entropy, draw_initial_weights
 from normviz.train.norm import InferenceStatistics, NormLayer, create_weight_norm, mask_gain
 
 
+class RecurrentPlan(NamedTuple):
+    """The sizes of recurrent networks, their start, and the place of the normalization.
+
+    Attributes:
+        inputs: numbers read at a step.
+        units: of the state.
+        read_counts: the number of sequences of a mini-batch still read at each step of a training, never increasing.
+        eps: ε on activations.
+        gain: γ before training.
+        scale: of the first W and U.
+        normalized: "sum" for a at every step, "apart" for both of its parts, "sequence" for the inputs' part of all
+            steps at once.
+    """
+
+    inputs: int
+    units: int
+    read_counts: Sequence[int]
+    eps: float
+    gain: float = 1.0
+    scale: float = 1.0
+    normalized: Literal["sum", "apart", "sequence"] = "sum"
+
+
 class Recurrent:
     """Recurrent networks of all schemes × seeds, with a linear classifier of the last state.
 
     Args:
         schemes: normalize a, or the matrix (W, U) of every unit's incoming weights.
         seeds: of the first weights: W from N(0, scale²/units), U from N(0, scale²/inputs), one network each.
-        inputs: numbers read at a step.
-        units: of the state.
-        read_counts: the number of sequences of a mini-batch still read at each step of a training, never increasing.
-        scale: of the first W and U.
-        gain: γ before training.
-        eps: ε on activations.
+        plan: all that the networks have in common.
         device, dtype: of all numbers.
-        normalized: "sum" for a at every step, "apart" for both of its parts, "sequence" for the inputs' part of all
-            steps at once.
     """
 
     def __init__(
-        self, schemes: Sequence[Scheme], seeds: Sequence[int], inputs: int, units: int, read_counts: Sequence[int],
-        scale: float, gain: float, eps: float, device: torch.device, dtype: torch.dtype = torch.float32,
-        normalized: Literal["sum", "apart", "sequence"] = "sum",
+        self, schemes: Sequence[Scheme], seeds: Sequence[int], plan: RecurrentPlan, device: torch.device,
+        dtype: torch.dtype = torch.float32,
     ) -> None:  # fmt: skip
+        inputs, units, read_counts, eps, gain, scale, normalized = plan
+
         def first(part: int, into: int, out: int, scale: float) -> torch.Tensor:
             return draw_initial_weights(
                 seeds, len(schemes), into, out, scale=scale * into**-0.5, part=part, dtype=dtype

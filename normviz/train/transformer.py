@@ -10,6 +10,7 @@ tensor (N, tokens, 1, channels): a whole picture is known at once, so nothing ha
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import torch
 
@@ -47,6 +48,26 @@ class NormPlace:
         return torch.addcmul(self.here * self.bias, 1 + self.here * (self.gain - 1), apply_norm(self.norm, x))
 
 
+class TransformerPlan(NamedTuple):
+    """The sizes of transformers, and ε.
+
+    Attributes:
+        layers: of attention and ReLU units, two branches each.
+        width: channels of a token; ReLU units are twice as many.
+        heads: of attention.
+        batch: examples of a mini-batch.
+        eps: ε of the scheme.
+        attention: True if every other branch is attention; otherwise all are ReLU units.
+    """
+
+    layers: int
+    width: int
+    heads: int
+    batch: int
+    eps: float
+    attention: bool = True
+
+
 class Transformer:
     """Transformers of all placements of normalization × seeds.
 
@@ -54,19 +75,15 @@ class Transformer:
         placements: keys of `NORM_POSITIONS`, one for each position of the first axis.
         scheme: normalizes activations (N, tokens, 1, channels).
         seeds: of the first weights, N(0, 1/fan-in), and N(0, 2/fan-in) before a ReLU; one network each.
-        layers: of attention and ReLU units, two branches each.
-        width: channels of a token; ReLU units are twice as many.
-        heads: of attention.
-        batch: examples of a mini-batch.
-        eps: ε of the scheme.
+        plan: all that the networks have in common.
         device, dtype: of all numbers.
-        attention: True if every other branch is attention; otherwise all are ReLU units.
     """
 
     def __init__(
-        self, placements: Sequence[str], scheme: Scheme, seeds: Sequence[int], layers: int, width: int, heads: int,
-        batch: int, eps: float, device: torch.device, dtype: torch.dtype = torch.float32, attention: bool = True,
+        self, placements: Sequence[str], scheme: Scheme, seeds: Sequence[int], plan: TransformerPlan,
+        device: torch.device, dtype: torch.dtype = torch.float32,
     ) -> None:  # fmt: skip
+        layers, width, heads, batch, eps, attention = plan
         parts = iter(range(4 * layers + 3))
 
         def first(into: int, out: int, square: float = 1.0) -> torch.Tensor:

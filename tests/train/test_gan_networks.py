@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn.utils.parametrizations import spectral_norm
 
 from normviz.core.registry import get_scheme
-from normviz.train.gan import GAN_BETAS, LATENT_SIZE, GanTraining, GaussianMixture
+from normviz.train.gan import GAN_BETAS, LATENT_SIZE, GanPlan, GanTraining, GaussianMixture
 
 WIDTH, BATCH, EPS, RATE = 8, 6, 1e-5, 0.01
 CENTRES = np.array([[1.0, 0.0], [-1.0, 0.5]])
@@ -22,7 +22,8 @@ NORMS = {
 
 def game(keys, seeds=(0, 1), rates=(RATE,)):
     schemes = [get_scheme(key, 2) for key in keys]
-    return GanTraining(schemes, seeds, rates, GaussianMixture(CENTRES, 0.1), WIDTH, BATCH, EPS, torch.device("cpu"))
+    plan = GanPlan(rates, GaussianMixture(CENTRES, 0.1), WIDTH, BATCH, EPS)
+    return GanTraining(schemes, seeds, plan, torch.device("cpu"))
 
 
 def modules(played, key, scheme, network):

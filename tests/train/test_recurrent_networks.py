@@ -10,6 +10,7 @@ from normviz.train.learning import Trainer, cross_entropy
 from normviz.train.norm import NormLayer
 from normviz.train.recurrent import (
     Recurrent,
+    RecurrentPlan,
     convert_to_sequences,
     make_unequal_batch,
     pool_statistics,
@@ -34,8 +35,8 @@ LAYERS = {
 
 def stack(keys, still=STILL, seeds=(0, 7), rows=None, **more):
     schemes = [row.scheme for row in rows] if rows else [get_scheme(key, 2) for key in keys]
-    options = {"scale": 1.0, "gain": 0.7, "eps": EPS, "device": CPU, "dtype": torch.float64} | more
-    return Recurrent(schemes, seeds, INPUTS, UNITS, still, **options)
+    plan = RecurrentPlan(INPUTS, UNITS, still, **{"gain": 0.7, "eps": EPS} | more)
+    return Recurrent(schemes, seeds, plan, CPU, torch.float64)
 
 
 def sequences(count, steps, seed=0):

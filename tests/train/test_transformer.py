@@ -6,7 +6,7 @@ from torch import nn
 
 from normviz.core.registry import get_scheme
 from normviz.train.learning import Trainer, cross_entropy
-from normviz.train.transformer import EXAMPLES_PER_PASS, NORM_POSITIONS, Transformer
+from normviz.train.transformer import EXAMPLES_PER_PASS, NORM_POSITIONS, Transformer, TransformerPlan
 
 EPS = 1e-3
 CPU = torch.device("cpu")
@@ -84,7 +84,8 @@ class Plain(nn.Module):
 
 
 def stack(key, placements=PLACEMENTS, seeds=(0, 7), **more):
-    return Transformer(placements, get_scheme(key), seeds, LAYERS, WIDTH, HEADS, BATCH, EPS, CPU, torch.float64, **more)
+    plan = TransformerPlan(LAYERS, WIDTH, HEADS, BATCH, EPS, **more)
+    return Transformer(placements, get_scheme(key), seeds, plan, CPU, torch.float64)
 
 
 def pictures(seed=0, count=BATCH):
@@ -141,9 +142,8 @@ def test_gradients_and_mean_squares_are_those_of_the_module():
 
 
 def test_a_residual_chain_doubles_without_normalization_and_grows_evenly_with_it():
-    network = Transformer(
-        PLACEMENTS, get_scheme("layer-channels"), range(4), 5, 64, 1, BATCH, EPS, CPU, torch.float64, attention=False
-    )
+    plan = TransformerPlan(5, 64, 1, BATCH, EPS, attention=False)
+    network = Transformer(PLACEMENTS, get_scheme("layer-channels"), range(4), plan, CPU, torch.float64)
     squares = network.measure_mean_squares(pictures()[:1]).mean(-1)
     none, pre = (squares[:, PLACEMENTS.index(placement)] for placement in ("none", "pre"))
     torch.testing.assert_close((none[-1] / none[0]) ** 0.1, torch.tensor(2.0, dtype=torch.float64), rtol=0.1, atol=0.0)

@@ -64,12 +64,13 @@ class Part(SchemeJob):
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
         """Train, and yield the result so far after every step of the generator."""
-        from normviz.train.gan import GanTraining, GaussianMixture, draw_latent
+        from normviz.train.gan import GanPlan, GanTraining, GaussianMixture, draw_latent
         from normviz.train.learning import open_float32_device, to_numpy
 
         device = open_float32_device(self.device)
         data = GaussianMixture(compute_mode_centres(), self.deviation, self.scale)
-        game = GanTraining([self.row.scheme], self.networks, LEARNING_RATES, data, WIDTH, BATCH, self.eps, device)
+        plan = GanPlan(LEARNING_RATES, data, WIDTH, BATCH, self.eps)
+        game = GanTraining([self.row.scheme], self.networks, plan, device)
         latent = {name: draw_latent(self.networks, SAMPLES, stream) for name, stream in SAMPLE_STREAMS.items()}
         marked = choose_measured_steps(self.length, POINTS)
         found: dict[str, list[np.ndarray]] = {name: [] for name in ("measured", "points", *SAMPLE_STREAMS)}

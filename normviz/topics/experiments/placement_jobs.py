@@ -67,15 +67,14 @@ class PlacementTraining(SchemeJob):
     def steps(self) -> Iterator[JobStep[Arrays]]:
         """Train, and yield the result so far after every step."""
         from normviz.train.learning import Trainer, compute_error_rate, cross_entropy, shuffle_mini_batches
-        from normviz.train.transformer import Transformer, load_token_pictures
+        from normviz.train.transformer import Transformer, TransformerPlan, load_token_pictures
 
         device, digits = load_token_pictures(self.device)
         x, labels = digits.train
         shape = (len(WARMUP_KINDS), len(LEARNING_RATES), len(self.networks))
-        network = Transformer(
-            [self.placement] * len(WARMUP_KINDS), self.row.scheme, self.networks * len(LEARNING_RATES), self.layers,
-            WIDTH, HEADS, self.batch, self.eps, device,
-        )  # fmt: skip
+        placements, seeds = [self.placement] * len(WARMUP_KINDS), self.networks * len(LEARNING_RATES)
+        plan = TransformerPlan(self.layers, WIDTH, HEADS, self.batch, self.eps)
+        network = Transformer(placements, self.row.scheme, seeds, plan, device)
         learner = Trainer(network.parameters, "adam", np.repeat(LEARNING_RATES, shape[2])[None])
         course = TrainingHistory(self.length, MEASUREMENT_COUNT, shape)
         for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, self.batch), 1):
@@ -116,7 +115,7 @@ class DepthGradients:
     def steps(self) -> Iterator[JobStep[Arrays]]:
         """Measure network by network, and yield the result so far after each."""
         from normviz.train.learning import shuffle_mini_batches, to_numpy
-        from normviz.train.transformer import Transformer, load_token_pictures
+        from normviz.train.transformer import Transformer, TransformerPlan, load_token_pictures
 
         device, digits = load_token_pictures(self.device)
         x, labels = digits.train
@@ -125,9 +124,8 @@ class DepthGradients:
             batches = shuffle_mini_batches([seed], len(x), GRADIENT_BATCHES, WIDE_BATCH)
             by_depth = []
             for layers in LAYER_COUNTS:
-                network = Transformer(
-                    TRAINED_PLACEMENTS, self.row.scheme, [seed], layers, WIDE, WIDE_HEADS, WIDE_BATCH, self.eps, device
-                )
+                plan = TransformerPlan(layers, WIDE, WIDE_HEADS, WIDE_BATCH, self.eps)
+                network = Transformer(TRAINED_PLACEMENTS, self.row.scheme, [seed], plan, device)
                 found = [network.measure_gradient_norms(x[chosen], labels[chosen])[-1, :, 0] for chosen in batches]
                 by_depth.append(np.mean([*map(to_numpy, found)], axis=0))
             norms.append(np.stack(by_depth))
@@ -158,14 +156,13 @@ class ResidualChain:
     def steps(self) -> Iterator[JobStep[Arrays]]:
         """Measure network by network, and yield the result so far after each."""
         from normviz.train.learning import to_numpy
-        from normviz.train.transformer import Transformer, load_token_pictures
+        from normviz.train.transformer import Transformer, TransformerPlan, load_token_pictures
 
         device, digits = load_token_pictures(self.device)
         x = digits.train[0][None, :WIDE_BATCH]
+        plan = TransformerPlan(self.pairs, WIDE, 1, WIDE_BATCH, self.eps, attention=False)
         squares: list[np.ndarray] = []
         for step, seed in enumerate(self.networks, 1):
-            network = Transformer(
-                PLACEMENTS, self.row.scheme, [seed], self.pairs, WIDE, 1, WIDE_BATCH, self.eps, device, attention=False
-            )
+            network = Transformer(PLACEMENTS, self.row.scheme, [seed], plan, device)
             squares.append(to_numpy(network.measure_mean_squares(x)[..., 0]))
             yield make_job_step(step / len(self.networks), device, lambda: {"squares": squares})

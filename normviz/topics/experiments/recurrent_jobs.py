@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -80,6 +80,7 @@ class SequenceTraining(SchemeJob):
         from normviz.train.dense import split_digits
         from normviz.train.recurrent import (
             Recurrent,
+            RecurrentPlan,
             convert_to_sequences,
             make_unequal_batch,
             pool_statistics,
@@ -91,10 +92,8 @@ class SequenceTraining(SchemeJob):
         (x, labels), shape = digits.train, (len(LEARNING_RATES), len(self.networks))
         each = DIGIT_PIXELS // self.inputs
         ahead, still = make_unequal_batch(self.batch, self.wait, each)
-        network = Recurrent(
-            [self.row.scheme], self.networks * shape[0], self.inputs, STATE_UNITS, still, 1.0, self.gain, self.eps,
-            device,
-        )  # fmt: skip
+        plan = RecurrentPlan(self.inputs, STATE_UNITS, still, self.eps, self.gain)
+        network = Recurrent([self.row.scheme], self.networks * shape[0], plan, device)
         learner = learning.Trainer(network.parameters, "adam", np.repeat(LEARNING_RATES, shape[1])[None])
         losses: list[np.ndarray] = []
         for step, chosen in enumerate(learning.shuffle_mini_batches(self.networks, len(x), self.length, self.batch), 1):
@@ -154,7 +153,7 @@ class StateGradients:
         """Measure point by point; every network reads the digits of its first mini-batches one after another."""
         from normviz.train import learning
         from normviz.train.dense import split_digits
-        from normviz.train.recurrent import Recurrent, convert_to_sequences, measure_state_gradients
+        from normviz.train.recurrent import Recurrent, RecurrentPlan, convert_to_sequences, measure_state_gradients
 
         device = learning.open_float32_device(self.device)
         x, labels = split_digits(device).train
@@ -165,10 +164,9 @@ class StateGradients:
         schemes, still = [row.scheme for row in self.rows], [self.batch] * STEPS_BACK
         norms: list[np.ndarray] = []
         for k, (scale, gain) in enumerate(self.points, 1):
-            network = Recurrent(
-                schemes, self.networks, self.inputs, STATE_UNITS, still, scale, gain, self.eps, device,
-                normalized="apart" if self.apart else "sum",
-            )  # fmt: skip
+            place: Literal["apart", "sum"] = "apart" if self.apart else "sum"
+            plan = RecurrentPlan(self.inputs, STATE_UNITS, still, self.eps, gain, scale, place)
+            network = Recurrent(schemes, self.networks, plan, device)
             norms.append(learning.to_numpy(measure_state_gradients(network, sequences, labels[order[-1]])))
             yield make_job_step(k / len(self.points), device, lambda: {"norms": norms})
 
@@ -203,7 +201,7 @@ class LayoutTraining:
         """Train, and yield the result so far after every step."""
         from normviz.train import learning
         from normviz.train.dense import split_digits
-        from normviz.train.recurrent import Recurrent, convert_to_sequences
+        from normviz.train.recurrent import Recurrent, RecurrentPlan, convert_to_sequences
 
         device = learning.open_float32_device(self.device)
         each = DIGIT_PIXELS // self.inputs
@@ -212,10 +210,8 @@ class LayoutTraining:
         ]
         (x, labels), *unseen = digits
         shape, still = (len(LAYOUT_SCHEMES), len(LEARNING_RATES), len(self.networks)), [self.batch] * each
-        network = Recurrent(
-            [row.scheme for row in LAYOUT_SCHEMES], self.networks * shape[1], self.inputs, STATE_UNITS, still, 1.0,
-            self.gain, self.eps, device, normalized="sequence",
-        )  # fmt: skip
+        plan = RecurrentPlan(self.inputs, STATE_UNITS, still, self.eps, self.gain, normalized="sequence")
+        network = Recurrent([row.scheme for row in LAYOUT_SCHEMES], self.networks * shape[1], plan, device)
         learner = learning.Trainer(network.parameters, "adam", np.repeat(LEARNING_RATES, shape[2])[None])
         # Networks start alike at all rates.
         first = network.normalize_inputs(x[None, None, : self.batch])[:, : shape[2]] / self.gain
