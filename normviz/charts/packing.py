@@ -19,9 +19,10 @@ def pack_message(data: Any) -> bytes:
 
     The message is the length of the JSON in four bytes, the JSON padded with spaces, then the arrays. In the JSON an
     array is {"packed": type, "at": first byte after the JSON, "length": numbers, "width": row length of a matrix}.
-    Bytes become an array of bytes; NaN and Inf in lists become null. Raises TypeError for data of other types.
+    Equal arrays are stored once. Bytes become an array of bytes; NaN and Inf in lists become null. Raises TypeError for
+    data of other types.
     """
-    arrays: list[bytes] = []
+    arrays: dict[bytes, int] = {}
     at = 0
 
     def place(value: Any) -> Any:
@@ -35,12 +36,14 @@ def pack_message(data: Any) -> bytes:
         array = _narrow_integers(value)
         if not _has_typed_array(array):
             return array.tolist()
-        found = {"packed": TYPE_CODES[array.dtype.name], "at": at, "length": array.size}
+        content = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
+        content += b"\0" * (-len(content) % ALIGNMENT)
+        if content not in arrays:
+            arrays[content] = at
+            at += len(content)
+        found = {"packed": TYPE_CODES[array.dtype.name], "at": arrays[content], "length": array.size}
         if array.ndim == 2:
             found["width"] = array.shape[1]
-        content = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
-        arrays.append(content + b"\0" * (-len(content) % ALIGNMENT))
-        at += len(arrays[-1])
         return found
 
     try:
