@@ -181,8 +181,8 @@ def compare_losses(first: DescentPath, second: DescentPath) -> tuple[int, int]:
     Returns:
         Two signs: -1 if the first run has the lower loss, 0 if both are about equal, 1 if it has the higher loss.
     """
-    pairs = [[each.losses[1 : EARLY_STEPS + 1].mean(), each.losses[-1]] for each in (first, second)]
-    gaps = np.subtract(*pairs) / np.maximum(*pairs)
+    pairs = np.array([[each.losses[1 : EARLY_STEPS + 1].mean(), each.losses[-1]] for each in (first, second)])
+    gaps = (pairs[0] - pairs[1]) / pairs.max(axis=0)
     early, late = (int(np.sign(gap)) * (abs(gap) > LOSS_MARGIN) for gap in gaps)
     return early, late
 
