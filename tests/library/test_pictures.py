@@ -11,6 +11,7 @@ from browsing import browser
 
 import normviz
 from normviz.charts.packing import pack_message
+from normviz.charts.palette import THEMES
 from normviz.core.fields import MAX_DRAWN_ELEMENTS
 from normviz.web import plotly_script
 from normviz.web.modules import MODULE_SOURCES, bundle_modules
@@ -107,14 +108,14 @@ def test_the_saved_page_shows_the_element_under_the_pointer(opened, picture):
     assert page.locator(".nv-readout").inner_text().startswith("n = 0  h = 0  w = 0  c = 0    x = 0.1257")
     box = page.locator(".nv-graph").bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.wait_for_function("document.querySelector('.nv-plot').dataset.by === 'pointer'")
+    page.wait_for_selector(".nv-plot[data-by=pointer]", state="attached")
     index = [int(each) for each in re.findall(r"[nhwc] = (\d)", page.locator(".nv-readout").inner_text())]
     value = normviz.normalize(X, "group", groups=3, layout="NCHW").xhat[index[0], index[3], index[1], index[2]]
     assert page.locator(".nv-readout").inner_text().endswith(f"= {value:.4g}".replace("-", "−"))
     page.mouse.down()
     page.mouse.up()
     page.mouse.move(0, 0)
-    page.wait_for_function("document.querySelector('.nv-plot').dataset.by === 'lock'")
+    page.wait_for_selector(".nv-plot[data-by=lock]", state="attached")
     locked = page.locator(".nv-readout").inner_text()
     assert [int(each) for each in re.findall(r"[nhwc] = (\d)", locked)] == index
 
@@ -124,9 +125,8 @@ def test_the_saved_page_plays_the_collapse(opened):
     page.get_by_role("button", name="Watch it happen").click()
     page.get_by_role("button", name="Pause").click()
     page.get_by_role("slider", name="Stage").fill("1")
-    page.wait_for_function("document.querySelector('.nv-told p').textContent.startsWith('2 / 8')")
-    cells = page.evaluate("Math.max(...document.querySelector('.nv-graph').data[0].z)")
-    assert cells < 16  # all h and w of a group have come together
+    page.get_by_text("2 / 8").wait_for()
+    assert page.evaluate("Math.max(...document.querySelector('.nv-graph').data[0].z)") < 16  # h and w came together
     assert "H 4 → 1" in page.locator(".nv-board").inner_text()
     page.get_by_role("button", name="Close").click()
 
@@ -136,10 +136,9 @@ def test_the_saved_page_follows_the_theme(opened):
     colours = []
     for theme in ("dark", "light"):
         page.emulate_media(color_scheme=theme)
-        page.wait_for_selector(DRAWN)
+        hue = f"background:{THEMES[theme].field}"
+        page.wait_for_selector(f".nv-legend i[style='{hue}']")
         colours.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
-        hue = normviz.charts.palette.THEMES[theme].field
-        page.wait_for_function(f"document.querySelector('.nv-graph').data[2].color === '{hue}'")
     assert colours == ["rgb(20, 24, 29)", "rgb(255, 255, 255)"]
 
 

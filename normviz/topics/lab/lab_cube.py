@@ -85,8 +85,9 @@ def draw_lab_cube(
     stages = cube.build_stages_data(played, x.shape, theme) if len(played) > 1 else None
     labels = cube.build_labels_data(layout, [titles], block_name=(block.one, block.letter), colours=[hues])
     fields, filled = [(scheme.field, scheme.summation)], legend["kind"] == "plain"
+    name = capitalize_first(format_scheme_name(scheme))
     cube_parts = CubeParts(
-        title=f"{capitalize_first(format_scheme_name(scheme))}, {' × '.join(scheme.axes)} = {' × '.join(map(str, x.shape))}",
+        title=f"{name}, {' × '.join(scheme.axes)} = {' × '.join(map(str, x.shape))}",
         hover=cube.build_hover_data(layout, fields, x, [result.xhat], filled, stages, labels),
         focus=look.focus, index_letters=[AXIS_NAMES[name].letter for name in scheme.axes],
         symbol=scheme.symbol, axes=scheme.axes,
