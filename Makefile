@@ -21,14 +21,14 @@ run: .venv/bin/normviz
 
 # The documentation as a site, into site/. A broken link is an error.
 docs: .venv/docs.stamp
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 # One after the other: a browser beside the other tests would starve, with its server, on a small machine.
 test: checks test-core test-browser
 
 # And what takes long and rarely fails. CONTRIBUTING.md says what is in which.
 test-all: SELECTED := -m ""
-test-all: test
+test-all: .venv/docs.stamp test
 
 PYTEST = $(BIN)/pytest --dist loadfile --no-loadscope-reorder --durations 10 $(SELECTED)
 

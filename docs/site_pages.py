@@ -1,7 +1,8 @@
-"""Hooks of MkDocs: pages whose text stands elsewhere in the repository, and links that lead out of docs/.
+"""Hooks of MkDocs: texts from elsewhere in the repository, links that lead out of docs/, and live cubes.
 
 A page with `source: CONTRIBUTING.md` in its head shows that file. Links are relative to a file in the repository, as on
-GitHub. On the site, a link to a file that has no page leads to the repository.
+GitHub. On the site, a link to a file that has no page leads to the repository. A picture `gallery-KEY.webp` of a scheme
+becomes its cube, which turns and plays.
 """
 
 import posixpath
@@ -10,8 +11,15 @@ from pathlib import Path
 from shutil import copyfile
 from typing import Any
 
+import numpy as np
+
+import normviz
+
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"(\]\()(?!https?:|mailto:|#)([^)\s#]+)")
+CUBE = re.compile(r'<img alt="([^"]*)" src="([^"]*)gallery-([\w-]+)\.webp" />')
+
+HAS_CUBES = "show" in normviz.__all__
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
@@ -24,9 +32,23 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     return rebase_links(markdown, path, page.file.src_uri, pages, config["extra"]["social"][0]["link"])
 
 
+def on_page_content(html: str, **_: Any) -> str:
+    """Return the HTML of a page with cubes in place of their pictures."""
+    if not HAS_CUBES:
+        return html
+    return CUBE.sub(r'<iframe title="\1" src="\2cubes/\3.html" loading="lazy" class="cube"></iframe>', html)
+
+
 def on_post_build(config: Any) -> None:
-    """Give the site the icon of the app."""
-    copyfile(ROOT / "normviz/ui/icon.png", Path(config["site_dir"], "assets/images/favicon.png"))
+    """Write the cubes of the gallery, and give the site the icon of the app."""
+    site = Path(config["site_dir"])
+    copyfile(ROOT / "normviz/ui/icon.png", site / "assets/images/favicon.png")
+    if not HAS_CUBES:
+        return
+    (site / "cubes").mkdir(exist_ok=True)
+    x = np.random.default_rng(0).normal(size=(4, 4, 4, 6))
+    for key in (path.stem.removeprefix("gallery-") for path in Path(ROOT, "docs").glob("gallery-*.webp")):
+        normviz.show(x, key, layout="NHWC", colour="statistic").to_html(site / "cubes" / f"{key}.html")
 
 
 def read_source(path: Path) -> str | None:
