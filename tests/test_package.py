@@ -113,7 +113,7 @@ def test_five_lines_of_the_readme_in_an_empty_environment(core, tmp_path):
     (tmp_path / "lines.py").write_text(code + "print(*sorted(result._fields), result.y.shape)\n")
     done = run(core.with_name("python"), tmp_path, "lines.py")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("deviation mean v xhat y (8, 6, 4, 4)")
+    assert done.stdout.startswith("deviation mean v xhat y (8, 6, 32, 32)")
 
 
 @pytest.mark.heavy

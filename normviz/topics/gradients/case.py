@@ -131,7 +131,7 @@ class HomeworkCase:
         return right
 
     def _compute_tolerances(self) -> tuple[dict[str, np.ndarray], float]:
-        """Compute how large rounding errors may be: `allowed` and `condition`.
+        """Compute bounds of the rounding errors of each array: `allowed` and `condition`.
 
         x̂ loses the digits by which x exceeds σ, and σ those by which a mean square exceeds the variance.
         """
