@@ -20,8 +20,7 @@ def test_every_element_has_its_value_of_every_stage(key, shape):
     stages = list(build_stages(scheme, x, normalize(x, scheme, 1e-5), 1e-5, 1.0, 0.0, 0.25))
     sent = build_stages_data(stages, shape)["list"]
     everywhere = [
-        np.broadcast_to(broadcast_statistic(stage.values, scheme.field, shape), shape).astype(np.float32)
-        for stage in stages
+        np.broadcast_to(broadcast_statistic(stage.values, shape), shape).astype(np.float32) for stage in stages
     ]
     function = """({broadcastStatistic, readNumber, unravel, writeNote}, all, shape) => all.map((stage) => {
       const values = broadcastStatistic(stage, shape);
