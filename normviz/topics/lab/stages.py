@@ -30,15 +30,17 @@ def build_stages(
     v, hat = (symbol if scheme.summation is None else f"{symbol} − μ"), f"{symbol}̂"
     yield CubeStage(symbol, f"{symbol}, the tensor as it comes: {wording.pluralize(x.size, 'number')}.", x, "element")
     if scheme.summation is not None and result.mean is not None:
-        how = "μ", f"mean μ of {symbol}", "centred"
-        yield from _yield_statistic_stages(scheme, scheme.summation, x.shape, result.mean, *how)
+        yield from _yield_statistic_stages(
+            scheme, scheme.summation, x.shape, result.mean, "μ", f"mean μ of {symbol}", "centred"
+        )
         yield CubeStage(v, f"Subtract its mean from every element: {v}.", result.v, "centred")
     root = ""
     if scheme.suppression is not None and result.deviation is not None:
         divisor = _compute_divisor(scheme, v, result, eps)
         root = divisor.root
-        how = divisor.symbol, divisor.what, "normalized"
-        yield from _yield_statistic_stages(scheme, scheme.suppression, x.shape, divisor.values, *how, scale=2)
+        yield from _yield_statistic_stages(
+            scheme, scheme.suppression, x.shape, divisor.values, divisor.symbol, divisor.what, "normalized", scale=2
+        )
     if scheme.has_xhat:
         says = KIND_FORMULAS[scheme.kind.key].describe_step(scheme, x.shape, eps, v, root)
         yield CubeStage(hat, says, result.xhat, "normalized", scale=1)
