@@ -28,7 +28,7 @@ INTERFACES = {
         "topics/*/panels|topics/*/panels/*|web/components/component|library/pictures",
         "a page's panel; a component; a picture, for users",
     ),
-    "add_options": ("cli/*|core/settings", "the options of a command, and of declared values"),
+    "add_options": ("cli/*", "the options of a command"),
     "run": ("cli/*", "what a command does"),
     "normalize": (
         "core/normalize|library/calls",
