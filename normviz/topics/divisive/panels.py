@@ -100,7 +100,10 @@ def _find_range(values: np.ndarray) -> tuple[float, float]:
 
 def _write_caption(finite: bool) -> str:
     """Return the units of the headline and of the grey values."""
-    words = "Contrast: the standard deviation of a half’s pixels. The pixel in the ring is computed below. A click moves the ring."
+    words = (
+        "Contrast: the standard deviation of a half’s pixels. The pixel in the ring is computed below. A click moves "
+        "the ring."
+    )
     return words if finite else f"{words} Purple: no finite number."
 
 
