@@ -17,9 +17,7 @@ const MOST = 4; // stages in one line
 export function writeValues({ names, symbol, labels }, hover, index) {
   const flat = flatten(index, hover.shape);
   const place = names.map((name, axis) => `${name} = ${index[axis]}`).join("  ");
-  const values = hover.copies.map(
-    ({ xhat }, k) => `${labels[k] ?? `${symbol}̂`} = ${formatNumber(xhat[flat], DIGITS)}`,
-  );
+  const values = hover.copies.map(({ xhat }, k) => `${labels[k] ?? `${symbol}̂`} = ${formatNumber(xhat[flat], DIGITS)}`);
   const several = labels.length ? `${symbol}̂:  ` : "";
   return `${place}    ${symbol} = ${formatNumber(hover.x[flat], DIGITS)}  →  ${several}${values.join("   ")}`;
 }
