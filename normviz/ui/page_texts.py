@@ -265,10 +265,9 @@ PAGE_TEXTS = (
         title="Training vs. inference",
         section="Training",
         question="Why does batch norm differ in inference?",
-        why="In training, batch norm normalizes by the mean and variance of the mini-batch. In inference a digit "
-        "may come alone, so batch norm uses **running averages** of past mini-batches, the latest with the largest "
-        "weight.",
-        first="Switch to **Inference**: batch norm uses the other mean and variance, and all outputs change.",
+        why="In training, batch norm uses the mean and variance of the mini-batch. In inference a digit may come "
+        "alone, so batch norm uses **running averages** over past mini-batches.",
+        first="Switch to **Inference** and watch the outputs x̂ of the same digits.",
         takeaway="In training, the output for one example depends on the other examples of its batch. In inference it "
         "depends on the running averages, which must fit the new data.",
         see=(
