@@ -30,14 +30,14 @@ def build_stages(
     v, hat = (symbol if scheme.summation is None else f"{symbol} − μ"), f"{symbol}̂"
     yield CubeStage(symbol, f"{symbol}, the tensor as it comes: {wording.pluralize(x.size, 'number')}.", x, "element")
     if scheme.summation is not None and result.mean is not None:
-        mean = np.broadcast_to(broadcast_statistic(result.mean, scheme.summation, x.shape), x.shape)
+        mean = np.broadcast_to(broadcast_statistic(result.mean, x.shape), x.shape)
         yield from _yield_statistic_stages(scheme, scheme.summation, mean, "μ", f"mean μ of {symbol}", "centred")
         yield CubeStage(v, f"Subtract its mean from every element: {v}.", result.v, "centred")
     root = ""
     if scheme.suppression is not None and result.deviation is not None:
         divisor = _compute_divisor(scheme, v, result, eps)
         root = divisor.root
-        values = np.broadcast_to(broadcast_statistic(divisor.values, scheme.suppression, x.shape), x.shape)
+        values = np.broadcast_to(broadcast_statistic(divisor.values, x.shape), x.shape)
         yield from _yield_statistic_stages(
             scheme, scheme.suppression, values, divisor.symbol, divisor.what, "normalized", scale=2
         )

@@ -43,12 +43,12 @@ def test_the_stages_are_those_of_the_general_form(key):
     expected = {symbol: x}
     if result.mean is not None:
         expected |= {
-            "μ": broadcast_statistic(result.mean, scheme.summation, x.shape) + 0 * x,
+            "μ": broadcast_statistic(result.mean, x.shape) + 0 * x,
             f"{symbol} − μ": result.v,
         }
     if result.deviation is not None:
         square = result.deviation if scheme.kind.key == "spectral" else result.deviation**2 - 1e-5
-        square = broadcast_statistic(square, scheme.suppression, x.shape) + 0 * x
+        square = broadcast_statistic(square, x.shape) + 0 * x
         expected |= {divisor_of(scheme, symbol): square, f"{symbol}̂": result.xhat}
     if scheme.kind.key == "whitening" or scheme.function:
         expected[f"{symbol}̂"] = result.xhat
