@@ -27,7 +27,7 @@ MODE_MARKERS = {"training": "○●", "inference": "◇◆"}
 """The markers of a mode's outputs: in another mode, and in this one."""
 
 COMPARES = PREFIX + "compares"
-"""Key in the session: True once inference was chosen. Until then its outputs are hidden, so that the switch shows them."""
+"""Key in the session: True once inference was chosen. Until then its outputs are hidden."""
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 """Names of the places of the shown digits."""
