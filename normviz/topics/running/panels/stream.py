@@ -78,9 +78,8 @@ def _describe_outputs(view: View, batch: StreamBatch) -> str:
     if mode not in batch.output:
         return f"The {name}, has no output in inference, as the running variance and ε are 0. An ε of 10⁻⁵ would do."
     order = sorted(batch.output, key=lambda each: each != mode)
-    x, *values = (
-        format_output(float(each[digit, view["unit"] - 1])) for each in (batch.x, *map(batch.output.get, order))
-    )
+    outputs = (batch.output[each] for each in order)
+    x, *values = (format_output(float(each[digit, view["unit"] - 1])) for each in (batch.x, *outputs))
     shown = ", ".join(f"{value} in {each}" for value, each in zip(values, order, strict=True))
     return f"The {name}: x = {x}, output x̂ = {shown}."
 
