@@ -12,7 +12,7 @@ from normviz.core import normalize as normalization
 from normviz.core import theory
 from normviz.core.arrays import Array, ArrayLike, to_floating_point
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import AXES, FULL, OWN, Field, Rule, Shape
+from normviz.core.fields import AXES, FULL, OWN, Field, Rule, Shape, check_shape
 from normviz.core.layouts import ArrayLayout, parse_layout
 from normviz.core.reductions import centre, compute_rms
 from normviz.core.registry import SCHEMES, get_scheme
@@ -190,7 +190,9 @@ def predict(
             raise InvalidInput(f"{transformation!r} is not a transformation; {', '.join(TRANSFORMATIONS)} are.")
         transformation = TRANSFORMATIONS[transformation]
     default_shape, default_weight_shape = DEFAULT_SHAPES[layer]
-    shape, weight_shape = tuple(shape or default_shape), tuple(weight_shape or default_weight_shape)
+    shape = check_shape(shape or default_shape)
+    weight_shape = check_shape(weight_shape or default_weight_shape, AXES["weight"])
+    eps = normalization.resolve_eps(chosen, eps)
     for part, sizes in ((chosen.activation_part, shape), (chosen.weight_part, weight_shape)):
         if part is not None:
             part.check(sizes)

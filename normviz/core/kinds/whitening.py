@@ -51,7 +51,7 @@ class WhiteningKind(Kind):
 
     def compute_steepest_slope(self, scheme: "Scheme", result: NormalizationResult, eps: float) -> Array:
         slope = compute_steepest_slope(result.v, scheme.count_matrices(result.v.shape[-4:]), eps)
-        return broadcast_statistic(slope, scheme.fields[-1], result.v.shape)
+        return broadcast_statistic(slope, result.v.shape)
 
     def apply_constant_divisor(self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float) -> Array:
         return apply_inverse_power(g, result.v, scheme.count_matrices(result.v.shape[-4:]), eps)

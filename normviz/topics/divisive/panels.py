@@ -36,7 +36,7 @@ FORMULA_IN_WORDS = (
 
 
 def show_panels(view: View, theme: str) -> None:
-    """Show the panels of the page from top to bottom."""
+    """Show the picture before and after normalization, then the response of one pixel and the formula."""
     scheme, even = build_windowed_scheme(view), get_evenly_lit_picture(view)
     x = apply_fading_light(even, view["light"])
     result = normalize_picture(x, scheme, view["eps"])

@@ -25,7 +25,7 @@ _EYE = 2.2 * (0.55 * PLANE_NORMAL + 0.4 * _RIGHT + 0.73 * _DEEP)
 
 
 def draw_stage(forward: ForwardPass, stage: str, theme: str = "light") -> Figure:
-    """Draw x and v = x − μ on the plane; at the stage "divide" also x̂ on the circle or inside it."""
+    """Draw x and v = x − μ in three dimensions, with the plane of centred vectors; after division also x̂."""
     colours = THEMES[theme]
     reach = max(MIN_REACH, 1.1 * float(np.linalg.norm(forward.x)))
     figure = _create_scene(reach, stage, colours)

@@ -75,7 +75,7 @@ class ForwardSteps(NamedTuple):
 
 def broadcast_mean(x: np.ndarray, field: Field) -> np.ndarray:
     """Compute the mean over a field, copied to every element."""
-    return np.broadcast_to(broadcast_statistic(centre(x, field)[1], field, x.shape), x.shape)
+    return np.broadcast_to(broadcast_statistic(centre(x, field)[1], x.shape), x.shape)
 
 
 def compute_bessel_factor(field: Field, shape: Shape) -> np.ndarray:

@@ -31,9 +31,7 @@ class MinMaxScaling:
 
     def _reduce_to_end(self, how: object) -> np.ndarray:
         """Return the field's smallest or largest value, copied to every element."""
-        return np.broadcast_to(
-            broadcast_statistic(reduce_boxes(self.x, self.field, how), self.field, self.x.shape), self.x.shape
-        )
+        return np.broadcast_to(broadcast_statistic(reduce_boxes(self.x, self.field, how), self.x.shape), self.x.shape)
 
     @property
     def xhat(self) -> np.ndarray:

@@ -83,11 +83,11 @@ def find_covered_cells(cells: Sequence[Cell], view: View) -> list[str]:
     """
     if view["reveal"] or view["panel"] not in CASE_PANELS:
         return []
-    seen = {*get_votes(), *([view["cell"]] if view["panel"] == "script" else [])}
+    seen = {*get_case_guesses(), *([view["cell"]] if view["panel"] == "script" else [])}
     return [key for key in map(get_cell_key, cells) if key not in seen]
 
 
-def get_votes() -> GuessesByCell:
+def get_case_guesses() -> GuessesByCell:
     """Return the guesses of this session by cell."""
     return st.session_state.setdefault("votes", {})
 
@@ -113,7 +113,7 @@ def show_case_question(cell: Cell, scheme: Scheme, setting: Setting) -> None:
     with st.container(horizontal=True, key="guess"):
         for vote, text in GUESS_WORDS.items():
             if vote != "fades" or setting.eps:
-                on = partial(get_votes().__setitem__, get_cell_key(cell), vote)
+                on = partial(get_case_guesses().__setitem__, get_cell_key(cell), vote)
                 st.button(f"{ANSWER_SIGNS[vote]} {text}", f"vote {vote}", on_click=on)
     with st.expander("Hint"):
         st.markdown(write_hint(scheme, TRANSFORMATIONS[cell.transformation], setting))
@@ -133,7 +133,7 @@ def show_case_answer(
             colours = [THEMES[theme].original, THEMES[theme].transformed]
             show_twin_curves({"alt": alt, "names": ["network", "twin"], "colours": colours, **shown}, "curves")
         with st.container(key="told", gap="small"):
-            heading = _write_answer_heading(get_votes().get(get_cell_key(cell)), cell)
+            heading = _write_answer_heading(get_case_guesses().get(get_cell_key(cell)), cell)
             why = f"{describe_case_answer(cell, scheme, change)} {explain_case_answer(cell, scheme, change, setting)}"
             st.markdown(f"### {heading}\n{why}\n\n{note} {_describe_final_losses(cell, losses, setting)}")
             with st.container(horizontal=True, gap="small"):
@@ -269,7 +269,7 @@ def _restart_quiz() -> None:
 def _write_progress(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -> str:
     """Write the number of a case and the score: "Case 3 of 24 · 2 of 2 guesses right"."""
     answers = {get_cell_key(each): classify_case_answer(each) for each in cells}
-    guessed = {key: vote for key, vote in get_votes().items() if key in answers}
+    guessed = {key: vote for key, vote in get_case_guesses().items() if key in answers}
     place = [*guessed, get_cell_key(cell)].index(get_cell_key(cell)) + 1
     which = f"Case {place} of {len(cells)}" if get_cell_key(cell) in {*guessed, *covered} else f"{len(cells)} cases"
     counted = [vote == answers[key] for key, vote in guessed.items() if answers[key] != "none"]

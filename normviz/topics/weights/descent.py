@@ -18,6 +18,11 @@ NEWTON_STEPS = 12
 DIGIT_COUNT = 357
 """Number of examples of the two classes."""
 
+EARLY_STEPS = 20
+"""Steps that count as the beginning of a run."""
+
+LOSS_MARGIN = 0.05
+"""Relative difference up to which two losses count as about equal."""
 
 INPUT_SIZES = {"plane": 2, "pixels": 64}
 """Inputs of the regression: the first principal components of a digit, or all pixels, and their number."""
@@ -123,6 +128,14 @@ class DescentPath(NamedTuple):
         """The length ‖v‖ by step."""
         return np.linalg.norm(self.v, axis=1)
 
+    @property
+    def rate_factors(self) -> np.ndarray:
+        """The factor (g/‖v‖)² of the learning rate in the direction of w, by step.
+
+        A small change of v changes w by g/‖v‖ times its part at right angles to v, and ∂l/∂v has the same factor.
+        """
+        return (self.g / self.lengths) ** 2
+
 
 def run_sgd(
     parametrization: Parametrization, setting: Setting, inputs: str = "plane", steps: int = STEPS
@@ -160,6 +173,18 @@ def run_sgd(
     w, v = np.array(ws), np.array(vs)
     turned = np.degrees(compute_angles(v[:-1], v[1:]))
     return DescentPath(w, v, np.array(gs), compute_mean_loss(problem, w), np.array(dws), np.array(dvs), turned)
+
+
+def compare_losses(first: DescentPath, second: DescentPath) -> tuple[int, int]:
+    """Compare the losses of two runs, on average over the early steps and at the end.
+
+    Returns:
+        Two signs: -1 if the first run has the lower loss, 0 if both are about equal, 1 if it has the higher loss.
+    """
+    pairs = np.array([[each.losses[1 : EARLY_STEPS + 1].mean(), each.losses[-1]] for each in (first, second)])
+    gaps = (pairs[0] - pairs[1]) / pairs.max(axis=0)
+    early, late = (int(np.sign(gap)) * (abs(gap) > LOSS_MARGIN) for gap in gaps)
+    return early, late
 
 
 def compute_angles(a: np.ndarray, b: np.ndarray) -> np.ndarray:

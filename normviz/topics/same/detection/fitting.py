@@ -199,7 +199,7 @@ def _compute_trials(
             xhat, deviation = normalize(x, scheme, eps).xhat, None
         else:
             deviation = scheme.kind.add_eps(np.asarray(result.deviation), eps)
-            wide = broadcast_statistic(deviation, field, x.shape)
+            wide = broadcast_statistic(deviation, x.shape)
             xhat = result.v / np.where(wide == 0, np.inf, wide)
         yield FitTrial(eps, xhat, bound_rounding_errors(x, deviation, scheme, name, eps), size, linear)
 
@@ -207,7 +207,7 @@ def _compute_trials(
 def _compute_field_maximum(x: np.ndarray, scheme: Scheme) -> np.ndarray:
     """Compute for every element the largest |x| among the elements that share its statistic."""
     field = scheme.fields[0]
-    return np.broadcast_to(broadcast_statistic(reduce_boxes(np.abs(x), field, np.max), field, x.shape), x.shape)
+    return np.broadcast_to(broadcast_statistic(reduce_boxes(np.abs(x), field, np.max), x.shape), x.shape)
 
 
 def _judge_without_affine(y: np.ndarray, trial: FitTrial, fitted: int = 0) -> FitOutcome:

@@ -60,11 +60,11 @@ def bound_rounding_errors(
 def _compare_to_deviation(x: np.ndarray, deviation: np.ndarray, field: Field) -> np.ndarray:
     """Compute for every element the largest |x| among those that share its statistic, over their deviation."""
     with np.errstate(divide="ignore"):
-        return broadcast_statistic(reduce_boxes(np.abs(x), field, np.max) / deviation, field, x.shape)
+        return broadcast_statistic(reduce_boxes(np.abs(x), field, np.max) / deviation, x.shape)
 
 
 def _compare_to_eigenvalue(x: np.ndarray, scheme: Scheme, field: Field, eps: float) -> np.ndarray:
     """Compute the largest |x| of every element's field over the smallest √(λ + ε) of its whitened group."""
     v = centre(x, CHANNEL_FIELD)[0]
     least = compute_steepest_slope(v, scheme.count_matrices(x.shape), eps)
-    return broadcast_statistic(reduce_boxes(np.abs(x), field, np.max) * least, field, x.shape)
+    return broadcast_statistic(reduce_boxes(np.abs(x), field, np.max) * least, x.shape)
