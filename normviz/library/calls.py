@@ -92,9 +92,9 @@ def backward(
     radius: int | None = None,
     alpha: float | None = None,
 ) -> Array:
-    """Compute ∂l/∂x of y = γ x̂ + β from dy = ∂l/∂y; x, dy and the result have the same shape.
+    """Compute ∂L/∂x of y = γ x̂ + β from dy = ∂L/∂y; x, dy and the result have the same shape.
 
-    ∂l/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂l/∂x = ∂l/∂v - E_Aᵀ ∂l/∂v with g = γ dy. The arguments and errors are those of
+    ∂L/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂L/∂x = ∂L/∂v - E_Aᵀ ∂L/∂v with g = γ dy. The arguments and errors are those of
     `normalize`. The gradient of batch norm sums to 0 over every channel:
 
     >>> import numpy as np, normviz
@@ -106,7 +106,7 @@ def backward(
     call = _Call(x, scheme, layout, groups, radius, alpha)
     dy = _to_array(dy)
     if tuple(dy.shape[-len(call.shape) :]) != call.shape or (call.layout is not None and dy.ndim != len(call.shape)):
-        raise InvalidInput(f"∂l/∂y has the shape {tuple(dy.shape)}, x {call.shape}; they need to be the same.")
+        raise InvalidInput(f"∂L/∂y has the shape {tuple(dy.shape)}, x {call.shape}; they need to be the same.")
     above = dy if call.layout is None else call.layout.to_tensor(dy)
     found = differentiation.compute_gradients(call.tensor, above, call.scheme, eps, call.expand(gain, "gain"))
     return call.restore(found.dx)

@@ -94,7 +94,7 @@ class PlacementTraining(SchemeJob):
 
 @dataclass(frozen=True)
 class DepthGradients:
-    """‖∂l/∂W‖ of the last layer's last matrix before training, by the number of layers.
+    """‖∂L/∂W‖ of the last layer's last matrix before training, by the number of layers.
 
     Its result holds "norms", (seeds, depths, placements that are trained).
     """

@@ -125,7 +125,7 @@ class SequenceTraining(SchemeJob):
 
 @dataclass(frozen=True)
 class StateGradients:
-    """‖∂l/∂h_t‖ before training, of the loss behind the last of `STEPS_BACK` steps, at every point.
+    """‖∂L/∂h_t‖ before training, of the loss behind the last of `STEPS_BACK` steps, at every point.
 
     A point is a pair: the factor of the first weights, and γ. Its result holds "norms", (points, steps, schemes,
     seeds).
