@@ -135,12 +135,13 @@ def detect(x: ArrayLike, y: ArrayLike, layout: str | None = None) -> DetectedNor
     >>> found.layer.scheme.key, found.layer.eps, found.layer.gain
     ('group', 1e-05, None)
     """
-    arrays = [_to_numpy(each) for each in (x, y)]
-    detection = detect_normalization(*arrays, layout)
+    given, target = _to_numpy(x), _to_numpy(y)
+    detection = detect_normalization(given, target, layout)
+    layers: tuple[DetectedLayer, ...]
     if detection.is_unique:
-        verdict, layers = "one", (_make_layer(*arrays, detection.answer[0], detection.answer),)
+        verdict, layers = "one", (_make_layer(given, target, detection.answer[0], detection.answer),)
     elif detection.answer:
-        verdict, layers = "several", tuple(_make_layer(*arrays, fit, (fit,)) for fit in detection.answer)
+        verdict, layers = "several", tuple(_make_layer(given, target, fit, (fit,)) for fit in detection.answer)
     else:
         layers = tuple(map(_make_undecided_layer, detection.undecided))
         verdict = "several" if layers or detection.constant else "none"
@@ -180,7 +181,7 @@ def _to_numpy(array: ArrayLike) -> np.ndarray:
 
 def _list_numbers(values: np.ndarray | None) -> Any:
     """Return an array as nested lists, with None for NaN."""
-    return None if values is None else np.where(np.isnan(values), None, values).tolist()
+    return None if values is None else np.where(np.isnan(values), np.array(None), values).tolist()
 
 
 def _record_scheme(scheme: Scheme) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def choose_part(shape: Shape, scheme: Scheme, most: int) -> tuple[np.ndarray, ..
     Axes along which no field averages are cut to evenly spaced indices: examples in layer norm, channels in batch norm.
     The part has at most `most` elements, or else `LEAST_FIELDS` fields.
     """
-    averaged = find_averaged_axes(shape, scheme)
+    averaged = find_mixed_axes(shape, scheme)
     size = prod(n for n, is_averaged in zip(shape, averaged, strict=True) if is_averaged)
     own = tuple(1 if is_averaged else n for n, is_averaged in zip(shape, averaged, strict=True))
     few = shrink_shape(own, max(most // size, LEAST_FIELDS))
@@ -55,7 +55,7 @@ def choose_part(shape: Shape, scheme: Scheme, most: int) -> tuple[np.ndarray, ..
     )
 
 
-def find_averaged_axes(shape: Shape, scheme: Scheme) -> tuple[bool, ...]:
+def find_mixed_axes(shape: Shape, scheme: Scheme) -> tuple[bool, ...]:
     """Return for each axis whether x̂ at one index depends on x at other indices of it."""
     mixes = scheme.count_matrices(shape) > 0
     return tuple(any(field.rules[k] != OWN for field in scheme.fields) or (k == 3 and mixes) for k in range(4))

@@ -229,14 +229,36 @@ def compute_trials(
         yield FitTrial(0.0, result.xhat[at], bounds.compute(None)[at], size[at])
         return
     v, linear = result.v[at], None if is_affine(schemes) else centre(x, field)[0][at]
+    whitening = _Whitening(result.v, scheme) if scheme.count_matrices(x.shape) else None
     for eps in epsilons:
-        if result.deviation is None:
-            xhat, deviation = normalize(x, scheme, eps).xhat[at], None
+        if whitening is not None:
+            xhat, deviation = whitening.compute(eps)
+            xhat = xhat[at]
         else:
             deviation = scheme.kind.add_eps(np.asarray(result.deviation), eps)
             wide = np.broadcast_to(broadcast_statistic(deviation, field, x.shape), x.shape)[at]
             xhat = v / np.where(wide == 0, np.inf, wide)
-        yield FitTrial(eps, xhat, bounds.compute(deviation, eps)[at], np.ones(xhat.shape), linear)
+        yield FitTrial(eps, xhat, bounds.compute(deviation)[at], np.ones(xhat.shape), linear)
+
+
+class _Whitening:
+    """Whitening at several ε from one singular value decomposition of each group's centred vectors."""
+
+    def __init__(self, v: np.ndarray, scheme: Scheme) -> None:
+        self.shape = v.shape
+        rows = v.reshape(prod(v.shape[:3]), scheme.count_matrices(v.shape), -1)
+        self.left, values, self.right = np.linalg.svd(np.swapaxes(rows, 0, 1), full_matrices=False)
+        self.deviation = values / len(rows) ** 0.5
+        self.length = len(rows) ** 0.5
+        self.least = max(len(rows), rows.shape[2]) * np.finfo(float).eps * self.deviation.max(1, keepdims=True)
+
+    def compute(self, eps: float) -> tuple[np.ndarray, np.ndarray]:
+        """Compute x̂, and the smallest √(λ + ε) of every group; directions that are rounding are 0."""
+        root = np.hypot(self.deviation, eps**0.5)
+        inverse = np.where(root > self.least, 1 / np.where(root > self.least, root, 1), 0.0)
+        xhat = (self.left * (self.deviation * self.length * inverse)[:, None]) @ self.right
+        smallest = np.where(inverse > 0, root, np.inf).min(1)
+        return np.swapaxes(xhat, 0, 1).reshape(self.shape), smallest[None, None, None]
 
 
 def _compute_field_maximum(x: np.ndarray, scheme: Scheme) -> np.ndarray:

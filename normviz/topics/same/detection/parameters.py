@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from normviz.topics.same.detection.candidates import choose_part, find_averaged_axes
+from normviz.topics.same.detection.candidates import choose_part, find_mixed_axes
 from normviz.topics.same.detection.fitting import MAX_CONFIRMED, CandidateFit, compute_trials
 from normviz.topics.same.detection.regression import solve_affine
 
@@ -16,9 +16,7 @@ def estimate_affine(
     time; of other axes that are not averaged, only the indices of `choose_part` are.
     """
     part = choose_part(x.shape, fit.scheme, MAX_CONFIRMED)
-    blocks = (
-        [part[3]] if find_averaged_axes(x.shape, fit.scheme)[3] or "C" not in fit.along else _split_channels(x, part)
-    )
+    blocks = [part[3]] if find_mixed_axes(x.shape, fit.scheme)[3] or "C" not in fit.along else _split_channels(x, part)
     found = []
     for block in blocks:
         some, target = (each[(*part[:3], block)].astype(float, copy=False) for each in (x, y))

@@ -2,10 +2,8 @@
 
 import numpy as np
 
-from normviz.core.fields import CHANNEL_FIELD, Field
-from normviz.core.kinds.whitening import compute_steepest_slope
 from normviz.core.normalize import ignore_float_warnings
-from normviz.core.reductions import broadcast_statistic, centre, reduce_boxes
+from normviz.core.reductions import broadcast_statistic, reduce_boxes
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
 
@@ -46,28 +44,19 @@ class RoundingBounds:
         self.summing = 1.0 if field is None else 1 + field.compute_sizes(x.shape).max() ** 0.5 / 16
 
     @ignore_float_warnings
-    def compute(self, deviation: np.ndarray | None, eps: float = 0.0) -> np.ndarray:
+    def compute(self, deviation: np.ndarray | None) -> np.ndarray:
         """Compute the bound for each element; infinite if a field is constant and ε = 0.
 
-        `deviation`: √(σ² + ε) in the shape of the statistics; None if nothing or a matrix divides.
+        `deviation`: √(σ² + ε) in the shape of the statistics, or the smallest √(λ + ε) of a whitened group; None if
+        nothing divides.
         """
         field = self.scheme.suppression
-        if field is None or self.largest is None:
+        if field is None or deviation is None or self.largest is None:
             return np.full(self.x.shape, ANSWER_ROUNDINGS * (self.last * (2 if self.is_rounded else 1) + self.inner))
-        if deviation is None:
-            beside = _compare_to_eigenvalue(self.x, self.scheme, field, eps)
-        else:
-            with np.errstate(divide="ignore"):
-                beside = self.largest / deviation
+        with np.errstate(divide="ignore"):
+            beside = self.largest / deviation
         squared = beside if self.scheme.summation is None else beside**2
         first = beside if self.is_rounded else 0.0
         found = ANSWER_ROUNDINGS * (self.last * (1 + first) + self.inner * self.summing * (2 + squared))
         found = np.where(np.isnan(found), np.inf, found)
         return np.broadcast_to(broadcast_statistic(found, field, self.x.shape), self.x.shape)
-
-
-def _compare_to_eigenvalue(x: np.ndarray, scheme: Scheme, field: Field, eps: float) -> np.ndarray:
-    """Compute the largest |x| of every element's field over the smallest √(λ + ε) of its whitened group."""
-    v = centre(x, CHANNEL_FIELD)[0]
-    least = compute_steepest_slope(v, scheme.count_matrices(x.shape), eps)
-    return broadcast_statistic(reduce_boxes(np.abs(x), field, np.max) * least, field, x.shape)
