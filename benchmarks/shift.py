@@ -119,7 +119,7 @@ def enter(label: str, value: str) -> Act:
 
 def retrain(page: Page) -> None:
     """Train all networks of Table 1 anew, from another seed."""
-    page.get_by_text("Settings", exact=True).click()
+    page.get_by_text("Advanced", exact=True).click()
     page.get_by_label("Seed", exact=True).wait_for()
     enter("Seed", "8")(page)
 

@@ -144,7 +144,7 @@ def test_settings_stay_open_while_delta_is_dragged_and_the_curves_follow(table):
     table.open("?cell=layer.weight-vector-rescaling&steps=20&delta=3&reveal=1")
     page, before = table.page, table.alt()
     page.evaluate("() => { window.kept = document.querySelector('.st-key-case h2'); }")
-    page.get_by_text("Settings", exact=True).click()
+    page.get_by_text("Advanced", exact=True).click()
     table.settle()
     slider = page.locator(".st-key-delta input")
     slider.scroll_into_view_if_needed()

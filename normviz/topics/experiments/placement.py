@@ -172,7 +172,7 @@ def _draw_gradients_by_depth(norms: np.ndarray) -> FigureSpec:
         CurvePanel(
             "Gradient of the last layer, post / pre", [ratio, root], "layers L", "ratio", "xy", marks=LAYER_COUNTS
         ),
-        CurvePanel("Gradient of the last layer", each, "layers L", "‖∂l/∂W‖", "xy", marks=LAYER_COUNTS),
+        CurvePanel("Gradient of the last layer", each, "layers L", "‖∂L/∂W‖", "xy", marks=LAYER_COUNTS),
     ]
     said = ", ".join(f"{typeset(one, 2)} at L = {count}" for one, count in zip(ratio.y, LAYER_COUNTS, strict=True))
     return FigureSpec(

@@ -94,7 +94,7 @@ class PlacementTraining(SchemeJob):
 
 @dataclass(frozen=True)
 class DepthGradients:
-    """Job that measures ‖∂l/∂W‖ of the last layer's last matrix before training, by number of layers.
+    """Job that measures ‖∂L/∂W‖ of the last layer's last matrix before training, by number of layers.
 
     Its result holds "norms", (seeds, depths, placements that are trained).
     """

@@ -51,7 +51,7 @@ def draw_gains(setting: ComparisonSetting, together: np.ndarray, apart: np.ndarr
     ]  # fmt: skip
     return FigureSpec(
         "gains", panels, f"Factor of the gradient for each step back, over γ: {_describe_range(setting, together)}.",
-        f"Before training, ‖∂l/∂h‖ over {STEPS_BACK - 1} steps back. At 1 it keeps its size. Means with 95% intervals. "
+        f"Before training, ‖∂L/∂h‖ over {STEPS_BACK - 1} steps back. At 1 it keeps its size. Means with 95% intervals. "
         f"A gradient vanishes or explodes where it clearly changes more than {FOLD_LIMIT:g}-fold over these steps. "
         "The network without normalization has no γ.",
     )  # fmt: skip

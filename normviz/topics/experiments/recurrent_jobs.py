@@ -125,7 +125,7 @@ class SequenceTraining(SchemeJob):
 
 @dataclass(frozen=True)
 class StateGradients:
-    """Job that measures ‖∂l/∂h_t‖ before training at each of `STEPS_BACK` steps, for every point.
+    """Job that measures ‖∂L/∂h_t‖ before training at each of `STEPS_BACK` steps, for every point.
 
     A point is a pair: the factor of the first weights, and γ. Its result holds "norms", (points, steps, schemes,
     seeds).

@@ -84,7 +84,7 @@ class Part(SchemeJob):
         return self.length * (2e-3 + 2.5e-4 * len(TWIN_NAMES) * len(self.networks))
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train w ← w − η (∂l/∂w + λw) and its twins, and yield the result so far after every step."""
+        """Train w ← w − η (∂L/∂w + λw) and its twins, and yield the result so far after every step."""
         from normviz.train.dense import COMPARISON_DTYPE, Dense, load_rows
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device, shuffle_mini_batches, to_numpy
 
@@ -167,7 +167,7 @@ class Outcome(NamedTuple):
 
 
 def compute_twin_gaps(losses: np.ndarray) -> np.ndarray:
-    """Return |l − l'| / max(l, l') for the loss l of every twin, (twins, seeds); l' is the loss with weight decay.
+    """Return |L − L'| / max(L, L') for the loss L of every twin, (twins, seeds); L' is the loss with weight decay.
 
     The gap is infinite if a loss is not finite.
     """
