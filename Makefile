@@ -14,17 +14,21 @@ NPM = node=$(NODE_FOLDER); PATH="$$node/bin:$$PATH" node "$$node/lib/node_module
 # Where it is set, every process would compile Streamlit and all other packages anew, and tests start a hundred processes.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-all checks test-core test-web test-browser test-thorough lint types style lock format results bench gpu
+.PHONY: run docs test test-all checks test-core test-web test-browser test-thorough lint types style lock format results bench gpu
 
-run: .venv/run.stamp
+run: .venv/bin/normviz
 	$(BIN)/python -m normviz serve --port $(PORT) $(if $(ADDRESS),--address $(ADDRESS))
+
+# The documentation as a site, into site/. A broken link is an error.
+docs: .venv/docs.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 # One after the other: a browser beside the other tests would starve, with its server, on a small machine.
 test: checks test-core test-browser
 
 # And what takes long and rarely fails. CONTRIBUTING.md says what is in which.
 test-all: SELECTED := -m ""
-test-all: test
+test-all: .venv/docs.stamp test
 
 PYTEST = $(BIN)/pytest --dist loadfile --no-loadscope-reorder --durations 10 $(SELECTED)
 
@@ -77,6 +81,7 @@ bench: .venv/dev.stamp chromium
 	$(BIN)/python benchmarks/search.py --cells 1000
 	$(BIN)/python benchmarks/map.py --sample 8
 	$(BIN)/python benchmarks/classroom.py --students 30 --seconds 3
+	$(BIN)/python benchmarks/library.py
 	$(BIN)/python benchmarks/beside_jobs.py --rounds 1
 	$(BIN)/python benchmarks/cluster.py --jobs 50
 
@@ -93,8 +98,17 @@ gpu:
 	$(UV) --requirement requirements.txt
 	touch $@
 
-.venv/dev.stamp: requirements-dev.txt .venv/run.stamp
+# The command `normviz` and `import normviz`, from this checkout.
+.venv/bin/normviz: .venv/run.stamp
+	$(UV) --no-deps --editable .
+	touch $@
+
+.venv/dev.stamp: requirements-dev.txt .venv/bin/normviz
 	$(UV) --requirement requirements-dev.txt
+	touch $@
+
+.venv/docs.stamp: requirements-docs.txt .venv/bin/normviz
+	$(UV) --requirement requirements-docs.txt
 	touch $@
 
 node_modules/.package-lock.json: package.json package-lock.json .venv/dev.stamp

@@ -4,6 +4,7 @@ Every one of them trains the same seven networks of every scheme (the original a
 on the same mini-batches, and has to reach the same losses.
 """
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ from normviz.core.registry import SCHEMES, Scheme, get_scheme
 from normviz.train.problem import BASE_POSITIONS, NETWORKS, TrainingProblem, make_problem
 from normviz.train.setting import Setting
 from normviz.train.stack import INITIAL_BIAS
-from normviz.train.twins import train_twins
+from normviz.train.twins import train_stepwise
 
 TWINS = [at for at, network in enumerate(NETWORKS) if network.follows and not network.disturbed]
 """The original and its six twins. The engine can train more (at an equal rate, disturbed); here nobody does."""
@@ -155,9 +156,10 @@ def rate_of(name: str, parameter: Tensor, rates: np.ndarray, setting: Setting) -
     return by_unit.view(*by_unit.shape, *[1] * (parameter.ndim - by_unit.ndim))
 
 
-def engine(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
+def engine(schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int] = TWINS) -> np.ndarray:
     """Train all networks of all schemes as one stack, with derivatives by hand: this project's engine."""
-    return train_twins(schemes, setting, networks=TWINS).losses
+    (losses,) = deque(train_stepwise(schemes, setting, networks), maxlen=1)
+    return losses.cpu().double().numpy()
 
 
 def loops(schemes: Sequence[Scheme], setting: Setting) -> np.ndarray:
@@ -224,7 +226,7 @@ def find_stable_schemes(schemes: Sequence[Scheme], setting: Setting) -> np.ndarr
     """
     copies = [place for place, network in enumerate(NETWORKS) if network.disturbed == "rounding"]
     networks = sorted({*copies, *(BASE_POSITIONS[place] for place in copies)})
-    losses = train_twins(schemes, setting, networks=networks).losses
+    losses = engine(schemes, setting, networks)
     disturbed, originals = (
         losses[..., [networks.index(place) for place in places]]
         for places in (copies, [BASE_POSITIONS[p] for p in copies])

@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from statistics import median
 from time import perf_counter
@@ -19,6 +20,7 @@ from contenders import (
     PAPER,
     TWINS,
     Case,
+    engine,
     find_stable_schemes,
     loops,
     name_excluded,
@@ -28,7 +30,6 @@ from contenders import (
 
 from normviz.core.registry import SCHEMES
 from normviz.train import step_functions, twins
-from normviz.train.twins import train_twins
 
 EVERY = (*ALL, "custom")
 assert set(EVERY) == set(SCHEMES)
@@ -148,10 +149,7 @@ def row(case: Case, steps: int, copies: int, found: dict[str, float], stable: np
 def on_the_cpu(case: Case, steps: int, copies: int = 1) -> dict[str, tuple[Trainer, int]]:
     """Trainings on one thread and on all of them: small networks gain nothing from more."""
     problem = set_up(case, "cpu", steps)
-
-    def trainer() -> np.ndarray:
-        return train_twins(*problem, networks=TWINS * copies).losses
-
+    trainer = partial(engine, *problem, TWINS * copies)
     return {f"CPU, {n} threads": (threaded(trainer, n), steps) for n in sorted({1, min(torch.get_num_threads(), 8)})}
 
 
@@ -165,10 +163,8 @@ def rows(sizes: Sizes, device: str) -> Iterator[list[str]]:
         for steps in sizes.steps:
             print(f"{case.layer}, width {case.width}, {len(case.schemes)} schemes, {steps} steps …", file=sys.stderr)
 
-            def engine(problem: tuple = set_up(case, device, steps)) -> np.ndarray:
-                return train_twins(*problem, networks=TWINS).losses
-
-            trainers = {"captured": (engine, steps), "eager": (stepwise(engine), steps)}
+            captured = partial(engine, *set_up(case, device, steps))
+            trainers = {"captured": (captured, steps), "eager": (stepwise(captured), steps)}
             found |= per_step(trainers | ({} if found else others), device, sizes.rounds, stable)
             yield row(case, steps, 1, found, stable)
     yield largest(sizes, device)
@@ -181,9 +177,7 @@ def largest(sizes: Sizes, device: str) -> list[str]:
     for copies in (2**k for k in count()):
         print(f"{len(EVERY)} schemes of {len(TWINS) * copies} networks …", file=sys.stderr)
         try:
-            spent = min(
-                seconds(lambda n=copies: train_twins(*problem, networks=TWINS * n).losses, device)[0] for _ in "12"
-            )
+            spent = min(seconds(lambda n=copies: engine(*problem, TWINS * n), device)[0] for _ in "12")
         except torch.OutOfMemoryError:
             break
         enough = copies / spent < 1.05 * best[0]
@@ -192,9 +186,7 @@ def largest(sizes: Sizes, device: str) -> list[str]:
             break
     copies = best[1]
 
-    def engine() -> np.ndarray:
-        return train_twins(*problem, networks=TWINS * copies).losses
-
+    captured = partial(engine, *problem, TWINS * copies)
     cpu = on_the_cpu(case, min(sizes.few, steps, max(320 // copies, 1)), copies)
     stable = find_stable_schemes(*set_up(case, device, ALIKE))
-    return row(case, steps, copies, per_step({"captured": (engine, steps), **cpu}, device, 1, stable), stable)
+    return row(case, steps, copies, per_step({"captured": (captured, steps), **cpu}, device, 1, stable), stable)

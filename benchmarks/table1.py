@@ -23,7 +23,7 @@ from contenders import ALL, CONTENDERS, TWINS, Case, find_stable_schemes, name_e
 from torch.overrides import TorchFunctionMode
 
 from normviz.train.problem import make_problem
-from normviz.train.twins import prepare_stack
+from normviz.train.twins import PreparedProblem
 
 CASES = {
     "the paper's schemes": (Case(), Case("conv", width=8), Case("conv")),
@@ -97,7 +97,7 @@ def profile(case: Case, steps: int, rounds: int) -> dict[str, float]:
     for number in range(2 * (rounds + 1)):
         problem, clock = make_problem(setting, TWINS), Clock()
         with torch.inference_mode():
-            data, stack = prepare_stack(schemes, setting, problem, torch.device("cpu"), torch.float64)
+            data, stack = PreparedProblem.of(problem, torch.device("cpu"), torch.float64).build_stack(schemes, setting)
             begin = perf_counter()
             with clock if number % 2 else nullcontext():
                 for step in range(steps):

@@ -1,7 +1,8 @@
 """Record the README's moving pictures: `.venv/bin/python docs/record.py`.
 
 The app is served, Chromium shows it, and every picture is a screenshot: the cube of batch normalization collapses to
-its statistics and comes back, docs/tensor-lab.webp; and a case of Table 1 trains, step by step, docs/table-1.webp.
+its statistics and comes back, docs/tensor-lab.webp; a case of Table 1 trains, step by step, docs/table-1.webp; and the
+cubes of the common schemes stand still, docs/gallery-batch.webp and others.
 """
 
 import io
@@ -18,6 +19,8 @@ from patience import settle  # noqa: E402
 from playwright.sync_api import Page  # noqa: E402
 from runs import Runs  # noqa: E402
 
+from normviz.ui.scheme_picker import COMMON_SCHEMES  # noqa: E402
+
 WIDTH, QUALITY = 800, 55
 TICK, REST, END = 70, 1400, 3000
 """Milliseconds that a picture of a movement stands, one at a stage, and the last one."""
@@ -30,6 +33,9 @@ BOARD = 600
 
 STRIDE = 2
 """Steps of the training from picture to picture."""
+
+TITLE = 30
+"""Height of the line above a cube, in pixels."""
 
 Picture = tuple[Image.Image, int]
 """A picture of the page, and how long it stands, in ms."""
@@ -85,10 +91,25 @@ def table(page: Page, url: str) -> list[Picture]:
     return [(found[0][0], REST), *found[1:-1], (found[-1][0], END)]
 
 
+def record_scheme(key: str) -> Callable[[Page, str], list[Picture]]:
+    """Return a function that takes one picture of the cube of a scheme."""
+
+    def record(page: Page, url: str) -> list[Picture]:
+        page.goto(f"{url}/?scheme={key}&colour=statistic")
+        page.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")
+        settle(page)
+        whole = page.locator(".st-key-cube .nv-plot").bounding_box() or {}
+        button = page.get_by_role("button", name="Watch it happen").bounding_box() or {}
+        top = whole["y"] + TITLE
+        return [(taken(page, {**whole, "y": top, "height": button["y"] - top}), REST)]
+
+    return record
+
+
 RECORDED: dict[str, tuple[Callable[[Page, str], list[Picture]], dict]] = {
     "tensor-lab": (lab, {"width": 1280, "height": 1000}),
     "table-1": (table, {"width": 1280, "height": 800}),
-}
+} | {f"gallery-{key}": (record_scheme(key), {"width": 1280, "height": 1000}) for key in COMMON_SCHEMES}
 """By file: what is recorded, and the size of the window."""
 
 

@@ -62,7 +62,7 @@ BREAKS = {
     ),
     "a lost vote of a cell": Break(
         "normviz/topics/table1/panels.py",
-        "partial(get_votes().__setitem__, get_cell_key(cell), vote)",
+        "partial(get_case_guesses().__setitem__, get_cell_key(cell), vote)",
         'partial(st.session_state.__setitem__, "votes", {get_cell_key(cell): vote})',
         "tests/topics/table1/test_table_page.py",
     ),

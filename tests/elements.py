@@ -66,9 +66,9 @@ def make_case(scheme: Scheme, x: np.ndarray, indices: list[Index]) -> Case:
     lines = [*live.build_statistic_formulas(scheme), *live.build_step_formulas(scheme, x.shape)]
 
     def write_formulas(index: Index) -> list[str]:
-        form = int(numbers["form"].look_up(index, x.shape)) if "form" in numbers else 0
+        form = int(written.look_up(numbers["form"], index, x.shape)) if "form" in numbers else 0
         own = {
-            name: each._replace(values=shorten_floats(each.values)).look_up(index, x.shape)
+            name: written.look_up(each._replace(values=shorten_floats(each.values)), index, x.shape)
             for name, each in numbers.items()
         }
         own |= dict(zip("nhwc", index, strict=True))

@@ -97,9 +97,9 @@ def live(at):
     )
     own = {"x": steps.x, "mean": steps.mean, "v": steps.v, "xhat": steps.xhat, "y": steps.y}
     own |= {"eps": eps, "gain": gain, "bias": bias, **dict(zip("nhwc", focus, strict=True))}
-    form = int(numbers["form"].look_up(focus, x.shape)) if "form" in numbers else 0
+    form = int(written.look_up(numbers["form"], focus, x.shape)) if "form" in numbers else 0
     if steps.deviation is not None:
-        own["divides"] = numbers["divides"].look_up(focus, x.shape)
+        own["divides"] = written.look_up(numbers["divides"], focus, x.shape)
     if scheme.kind.key == "whitening":
         groups = scheme.count_matrices(x.shape)
         group, row = divmod(focus[3], x.shape[3] // groups)
@@ -125,7 +125,7 @@ def beside(at):
         if name in "nhwc":
             return index["nhwc".index(name)]
         values, counts = np.asarray(data["numbers"][name]["values"]), data["numbers"][name]["shape"]
-        return float(formulas.ElementNumbers(values, counts).look_up(index, shape))
+        return written.look_up(formulas.ElementNumbers(values, counts), index, shape)
 
     form = int(number("form")) if "form" in data["numbers"] else 0
     words = [written.field_words(field, field["words"], index, shape) for field in data["fields"]]

@@ -1,9 +1,13 @@
 """Links, paths, commands, options and names in the documents are those of the code."""
 
 import ast
+import doctest
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -63,7 +67,7 @@ def names_in(path):
     return found
 
 
-@each_document
+@pytest.mark.parametrize("document", sorted({*DOCUMENTS, *ROOT.glob("*.md")}), ids=lambda path: path.name)
 def test_links_lead_to_files_and_headings(document):
     text = document.read_text()
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
@@ -140,13 +144,18 @@ def test_the_readme_fits_on_a_screen_and_names_both_commands():
     assert {"make run", "make test"} <= {" ".join(["make", *words]) for words in find_commands(text, "make")}
 
 
+def test_every_public_name_is_in_the_reference():
+    named = re.findall(r"^::: normviz\.(\w+)$", Path(ROOT, "docs/reference.md").read_text(), re.MULTILINE)
+    assert set(named) == set(normviz.__all__) - {"__version__"}
+
+
 def test_the_public_names_are_those_of_the_library():
     table = Path(ROOT, "docs/library.md").read_text().partition("| name |")[2]
     named = {name for row in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)", row)}
     assert named == set(normviz.__all__) - {"__version__"}
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/library.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/README.md", "docs/library.md"])
 def test_lines_of_python_run(name):
     blocks = re.findall(r"```python\n(.*?)```", Path(ROOT, name).read_text(), re.DOTALL)
     assert blocks
@@ -173,12 +182,12 @@ def test_the_topics_are_the_folders():
     assert sorted(titles.values()) == sorted(page.title for page in PAGE_TEXTS)
 
 
-def test_the_drawn_layers_are_those_of_the_contract():
-    text = Path(ROOT, "docs/architecture.md").read_text()
-    drawn = re.findall(r"^ +(\w+)\[", text, re.MULTILINE)
+def test_the_folders_are_the_layers_of_the_contract():
+    table = Path(ROOT, "docs/architecture.md").read_text().partition("| folder |")[2].partition("\n\n")[0]
+    folders = re.findall(r"^\| `(\w+)`", table, re.MULTILINE)
     contracts = tomllib.loads(Path(ROOT, "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     layers = next(each["layers"] for each in contracts if each["containers"] == ["normviz"])
-    assert {name for layer in layers for name in re.findall(r"\w+", layer)} - {"__main__"} == set(drawn) - {"pages"}
+    assert folders == ["pages", *(name for layer in layers[1:] for name in re.findall(r"\w+", layer))]
 
 
 @pytest.mark.parametrize("way", ["tensor", "training"])
@@ -195,3 +204,42 @@ def test_benchmarks_have_these_options():
         code = Path(ROOT, f"benchmarks/{script}.py").read_text()
         for option in re.findall(r"--[a-z-]+", options):
             assert f'"{option}"' in code, (script, option)
+
+
+def test_all_addresses_of_the_repository_are_that_of_the_package():
+    project = tomllib.loads(Path(ROOT, "pyproject.toml").read_text())["project"]
+    texts = [*DOCUMENTS, *ROOT.glob("*.md"), *ROOT.glob("*.yml"), *ROOT.glob("examples/*"), *ROOT.glob(".github/*/*")]
+    pattern = r"https://(?:github\.com|colab\.research\.google\.com/github)/([\w-]+/normviz)\b"
+    found = {address for path in texts for address in re.findall(pattern, path.read_text())}
+    assert {f"https://github.com/{address}" for address in found} == {project["urls"]["Source"]}
+
+
+def import_hooks():
+    """Return the module of the site's hooks."""
+    spec = spec_from_file_location("site_pages", Path(ROOT, "docs/site_pages.py"))
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_links_are_rebased_for_the_site():
+    assert doctest.testmod(import_hooks()).failed == 0
+    rebase_links, pages = import_hooks().rebase_links, {"CONTRIBUTING.md": "contributing.md", "docs/a.md": "a.md"}
+    text = "[1](../CONTRIBUTING.md#tests) [2](a.md) [3](../app.py) [4](https://a.b) [5](#here)"
+    assert rebase_links(text, "docs/b.md", "b.md", pages, "//r") == (
+        "[1](contributing.md#tests) [2](a.md) [3](//r/blob/main/app.py) [4](https://a.b) [5](#here)"
+    )
+
+
+@pytest.mark.heavy
+def test_the_site_builds_without_a_broken_link_and_loads_nothing_from_elsewhere(tmp_path):
+    pytest.importorskip("mkdocs", reason="`make docs` installs it")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    pages = {path: path.read_text() for path in tmp_path.rglob("*.html")}
+    assert len(pages) > 10
+    loading = r"<(?:script|img|iframe)[^>]* src=\"(https?:[^\"]+)|<link[^>]* rel=\"(?:stylesheet|preconnect)\"[^>]*//"
+    assert [(path, text) for path, html in pages.items() for text in re.findall(loading, html)] == []
+    reference = (tmp_path / "reference/index.html").read_text()
+    assert all(f'id="normviz.{name}"' in reference for name in set(normviz.__all__) - {"__version__"})

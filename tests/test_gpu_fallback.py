@@ -9,6 +9,7 @@ import pytest
 import torch
 from fake_gpu import FAULT, FakeGpu
 from lab_page import open_lab, sound, texts
+from trained import train_losses
 
 from normviz.cli.main import main
 from normviz.core.errors import InvalidInput
@@ -171,7 +172,7 @@ def test_the_first_error_of_a_capture_is_the_one_that_counts(gpu, monkeypatch):
 
     monkeypatch.setattr(twins.NetworkStack, "step", full)
     with pytest.raises(torch.OutOfMemoryError):
-        twins.train_twins([SCHEMES["layer"]], replace(TABLE.setting, device="cuda"))
+        train_losses([SCHEMES["layer"]], replace(TABLE.setting, device="cuda"))
     calls.clear()
     assert device_of(run_to_end(TABLE)) == "CPU: the GPU failed (out of memory)"
 
@@ -184,7 +185,7 @@ def test_a_capture_that_ends_badly_by_itself_raises_that(gpu, monkeypatch):
 
     monkeypatch.setattr(torch.cuda, "graph", Broken)
     with pytest.raises(RuntimeError, match="cannot instantiate"):
-        twins.train_twins([SCHEMES["layer"]], replace(TABLE.setting, device="cuda"))
+        train_losses([SCHEMES["layer"]], replace(TABLE.setting, device="cuda"))
 
 
 # --- on pages and commands -----------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ def test_the_package_alone_imports_nothing_until_a_name_is_used():
 
 def test_the_version_of_the_citation_and_of_the_changelog_is_the_packages():
     assert f"\nversion: {normviz.__version__}\n" in Path(ROOT, "CITATION.cff").read_text()
+    assert f" version = {{{normviz.__version__}}},\n" in Path(ROOT, "docs/citing.md").read_text()
     [latest, *_] = re.findall(r"^## \[(.+?)\]", Path(ROOT, "CHANGELOG.md").read_text(), re.MULTILINE)
     assert latest == normviz.__version__
 

@@ -25,7 +25,7 @@ INTERFACES = {
     "translate_former_link": ("topics/*/state", "the link of today for a former one of the page"),
     "controls": ("topics/*/controls|topics/running/state", "the controls of a page"),
     "show": ("topics/*/panels|topics/*/panels/*|web/components/component", "a page's panel; a component"),
-    "add_options": ("cli/*|core/settings", "the options of a command, and of declared values"),
+    "add_options": ("cli/*", "the options of a command"),
     "run": ("cli/*", "what a command does"),
     "normalize": (
         "core/normalize|library/calls",

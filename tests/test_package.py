@@ -51,6 +51,12 @@ def test_the_pins_are_what_the_package_asks_for(extras, files):
     assert [name for name, version in pinned.items() if not asked[name].contains(version)] == []
 
 
+def test_the_pins_of_the_site_are_what_its_extra_asks_for():
+    pinned, asked = pins("requirements-docs.txt"), needs("docs")
+    assert set(pinned) == set(asked) - set(needs())
+    assert [name for name, version in pinned.items() if not asked[name].contains(version)] == []
+
+
 def test_the_core_asks_for_two_packages():
     assert set(needs()) == {"numpy", "array-api-compat"}
 
@@ -107,7 +113,7 @@ def test_five_lines_of_the_readme_in_an_empty_environment(core, tmp_path):
     (tmp_path / "lines.py").write_text(code + "print(*sorted(result._fields), result.y.shape)\n")
     done = run(core.with_name("python"), tmp_path, "lines.py")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("deviation mean v xhat y (4, 8, 8, 6)")
+    assert done.stdout.startswith("deviation mean v xhat y (8, 6, 32, 32)")
 
 
 @pytest.mark.heavy

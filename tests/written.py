@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from normviz.core.text import typeset
+from normviz.describe.live import ElementNumbers
 
 PLACE = re.compile(r'<mn data-number="(\w+)"( data-bracketed)?></mn>')
 
@@ -17,6 +18,12 @@ def said(markup: str, number: Callable[[str], float]) -> str:
         return f"({text})" if found[2] and text.startswith("−") else text
 
     return re.sub(r"<[^>]*>", "", PLACE.sub(put, markup))
+
+
+def look_up(numbers: ElementNumbers, index: Sequence[int], shape: Sequence[int]) -> float:
+    """The number of the element at `index` of a tensor of this shape."""
+    at = tuple(i * count // n for i, count, n in zip(index, numbers.shape, shape, strict=True))
+    return float(numbers.values.reshape(numbers.shape)[at])
 
 
 def field_words(field: dict[str, Any], words: dict[str, str], index: Sequence[int], shape: Sequence[int]) -> str:

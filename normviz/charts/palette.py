@@ -40,7 +40,8 @@ class Theme:
         original, transformed, matched: twins: unchanged; with changed weights or data; changed, with an adapted
             learning rate.
         training, inference: batch statistics and running averages, and values computed with each.
-        lines: schemes and other curves beside each other, in the order of `style_curve`.
+        lines: schemes and other curves beside each other, in the order of `style_curve`. Networks without normalization
+            come first.
     """
 
     ink: str

@@ -11,6 +11,7 @@ from itertools import product
 from math import isfinite
 from typing import Any, NamedTuple, Never
 
+from normviz.cli.setting_options import write_option_help
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import CustomValue, Declaration, MultipleChoice, get_declarations
 from normviz.jobs.fallback import join_devices
@@ -113,16 +114,13 @@ def parse_words(words: Sequence[str], is_sweep: bool = False) -> CommandRequest:
     parser.add_argument("--json", action="store_true")
     options_of = ALIASES[name].settings if name in ALIASES else {key: key for key in declared}
     for option, key in options_of.items():
-        parser.add_argument(
-            f"--{option.replace('_', '-')}", dest=key, help=declared[key].write_help().replace("%", "%%")
-        )  # fmt: skip
+        parser.add_argument(f"--{option.replace('_', '-')}", dest=key, help=write_option_help(declared[key]))
     found = {key: value for key, value in vars(parser.parse_args(options)).items() if value is not None}
     as_json = found.pop("json")
     choices = []
     for key, text in found.items():
-        one = not is_sweep or isinstance(
-            declared[key], MultipleChoice | CustomValue
-        )  # a text of theirs contains commas
+        has_commas = isinstance(declared[key], MultipleChoice | CustomValue)  # in the text of one value
+        one = has_commas or not is_sweep
         choices.append([_parse_value(declared[key], each) for each in ([text] if one else text.split(","))])
     settings = [experiment.setting(**dict(zip(found, values, strict=True))) for values in product(*choices)]
     return CommandRequest(experiment, settings, as_json)

@@ -5,8 +5,8 @@ import json
 from collections.abc import Sequence
 
 from normviz.cli.scheme_options import make_scheme
+from normviz.cli.setting_options import add_setting_options
 from normviz.core.registry import CUSTOM_SCHEME, SCHEMES
-from normviz.core.settings import add_options as add_declared_options
 from normviz.core.settings import build_settings
 from normviz.data.output import print_message
 from normviz.topics.table1.table import Cell, measure_cells
@@ -31,7 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--front", metavar="KEY", help="scheme of the weights in front of the custom scheme, also added"
     )
-    add_declared_options(parser, Setting)
+    add_setting_options(parser, Setting)
     parser.add_argument("--json", action="store_true")
 
 

@@ -47,12 +47,12 @@ def normalize_plainly(x: Array, scheme: Scheme, eps: float) -> PlainResult | Non
     mean, v = None, x
     if summation is not None:
         mean = reduce_boxes(x, summation, xp.mean)
-        v = x - broadcast_statistic(mean, summation, x.shape)
+        v = x - broadcast_statistic(mean, x.shape)
     mean_square = reduce_boxes(v * v, suppression, xp.mean)
     if not _is_ordinary(mean, mean_square, same=summation == suppression):
         return None
     deviation = xp.sqrt(mean_square + eps)
-    return PlainResult(mean, v, deviation, v / broadcast_statistic(deviation, suppression, x.shape))
+    return PlainResult(mean, v, deviation, v / broadcast_statistic(deviation, x.shape))
 
 
 def _is_ordinary(mean: Array | None, mean_square: Array, same: bool) -> bool:

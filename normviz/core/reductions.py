@@ -26,15 +26,13 @@ def centre(x: Array, field: Field) -> tuple[Array, Array]:
     xp = array_namespace(x)
     anchor = _detach(reduce_boxes(x, field.without_windows, xp.min))
     anchor = xp.where(xp.isfinite(anchor), anchor, xp.zeros_like(anchor))
-    above = reduce_boxes(
-        x - broadcast_statistic(anchor, field.without_windows, x.shape), field.without_windows, xp.mean
-    )  # E_A[x] - anchor
+    above = reduce_boxes(x - broadcast_statistic(anchor, x.shape), field.without_windows, xp.mean)  # E_A[x] - anchor
     for axis, rule in field.windowed_axes:
         near = gather_windows(anchor, rule, axis)
         lowest = xp.min(near, axis=axis, keepdims=True)
         above = average_windows(gather_windows(above, rule, axis) + (near - lowest), rule, axis)
         anchor = xp.squeeze(lowest, axis=axis)
-    v = (x - broadcast_statistic(anchor, field, x.shape)) - broadcast_statistic(above, field, x.shape)
+    v = (x - broadcast_statistic(anchor, x.shape)) - broadcast_statistic(above, x.shape)
     return v, anchor + above
 
 
@@ -45,9 +43,7 @@ def compute_rms(v: Array, field: Field, eps: float = 0.0) -> Array:
     least, most = max(eps**0.5, float(finfo.smallest_normal)), float(finfo.max) / 2
     largest = xp.clip(_detach(reduce_boxes(xp.abs(v), field.without_windows, xp.max)), least, most)
     scale = xp.asarray(2.0, dtype=v.dtype, device=get_device(largest)) ** xp.floor(xp.log2(largest))
-    mean_square = reduce_boxes(
-        xp.square(v / broadcast_statistic(scale, field.without_windows, v.shape)), field.without_windows, xp.mean
-    )
+    mean_square = reduce_boxes(xp.square(v / broadcast_statistic(scale, v.shape)), field.without_windows, xp.mean)
     for axis, rule in field.windowed_axes:
         near = gather_windows(scale, rule, axis)
         largest = xp.max(near, axis=axis, keepdims=True)
@@ -75,8 +71,11 @@ def reduce_boxes(x: Array, field: Field, reduction: Any) -> Array:
     return x
 
 
-def broadcast_statistic(statistic: Array, field: Field, shape: tuple[int, ...]) -> Array:
-    """Copy each statistic to the elements that share it; the result broadcasts against an array of this shape."""
+def broadcast_statistic(statistic: Array, shape: tuple[int, ...]) -> Array:
+    """Copy each statistic to the elements that share it; the result broadcasts against an array of this shape.
+
+    Axes of length 1 stay. A longer axis is shorter than the array's where blocks of equal size share a statistic.
+    """
     xp = array_namespace(statistic)
     for axis in range(-4, 0):
         blocks, n = statistic.shape[axis], shape[axis]
@@ -113,7 +112,7 @@ def apply_transposed_average(x: Array, field: Field) -> Array:
     for axis, rule in field.windowed_axes:
         sizes = reshape_along_axis(np.diff(rule.compute_bounds(x.shape[axis]))[:, 0], axis, x)
         total = average_windows(gather_windows(total / sizes, rule, axis), rule, axis) * sizes
-    return broadcast_statistic(total, field, x.shape)
+    return broadcast_statistic(total, x.shape)
 
 
 def divide(v: Array, deviation: Array) -> Array:

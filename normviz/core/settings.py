@@ -9,12 +9,12 @@ A declaration stands in a frozen dataclass in place of its value:
 
 A declaration is a descriptor: the dataclass passes it every value, or the declaration itself for a missing one. So
 `Setting(layer="conv")` is complete and checked. None, too, stands for the default. From the same declaration follow the
-option on the command line (`add_options`), the value in a page's link (`normviz.ui.link`) and the control on the page
-(`normviz.ui.settings`).
+option on the command line (`normviz.cli.setting_options`), the value in a page's link (`normviz.ui.link`) and the
+control on the page (`normviz.ui.settings`).
 """
 
 import argparse
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import lru_cache
@@ -28,10 +28,10 @@ from normviz.core.text import format_exact, join_words, typeset
 T = TypeVar("T")
 
 EarlierValues = Mapping[str, Any]
-"""Values by name: of a declaration, those that are declared before it."""
+"""Values by name of the settings that are declared before one."""
 
 MAX_SIDE_BY_SIDE = 3
-"""The most choices that stand side by side on a page; more are in a menu."""
+"""Largest number of choices drawn side by side on a page; more are drawn as a menu."""
 
 
 @dataclass(frozen=True)
@@ -108,15 +108,15 @@ class Declaration:
         return self.label.resolve(given) if isinstance(self.label, DependentValue) else self.label(given)
 
     def check(self, value: Any, given: EarlierValues) -> None:
-        """Raise InvalidInput, in one line, for a value that is not valid beside those of earlier settings."""
+        """Raise InvalidInput if a value is not valid, given the settings declared earlier."""
         raise NotImplementedError
 
     def find_nearest(self, value: Any, given: EarlierValues) -> Any:
-        """Return the valid value nearest to a value or to its text. Raises ValueError if none is near."""
+        """Return the valid value nearest to `value`, which may be text. Raises ValueError if none is near."""
         raise NotImplementedError
 
     def find_nearest_or_default(self, value: Any, given: EarlierValues) -> Any:
-        """Return the default for None, otherwise the valid value nearest to a value or to its text."""
+        """Return the default for None, otherwise the valid value nearest to `value`, which may be text."""
         return self.resolve_default(given) if value is None else self.find_nearest(value, given)
 
     def format_for_link(self, value: Any) -> str:
@@ -128,26 +128,12 @@ class Declaration:
         return self.shown(value) if self.shown else self.format_for_link(value)
 
     def make_argparse_kwargs(self) -> dict[str, Any]:
-        """Return the arguments of argparse's `add_argument` for this setting, without name, help and default."""
+        """Return the keyword arguments of argparse's `add_argument` for this setting, without help and default."""
         return self.OPTION
-
-    def write_help(self) -> str:
-        """Return the help text of the command line: label and help, limits, default."""
-        label = join_words(self.label.table.values()) if isinstance(self.label, DependentValue) else self.label
-        label = label if isinstance(label, str) else ""  # one that depends on a view is for pages
-        said = ". ".join(text.rstrip(".") for text in (label, self.help) if text)
-        return "; ".join(part for part in (said, self.format_limits(), self._describe_default()) if part)
 
     def format_limits(self) -> str:
         """Return the limits as text, "1 to 50", or an empty text if there are none."""
         return ""
-
-    def _describe_default(self) -> str:
-        if isinstance(self.default, DependentValue):
-            return "by default " + ", ".join(
-                f"{self.format_for_link(v)} for {key}" for key, v in self.default.table.items()
-            )
-        return "" if self.default is None else f"by default {self.format_for_link(self.default)}"
 
     def _make_refusal(self, value: Any, wanted: str, because: str = "") -> InvalidInput:
         came = self.format_for_link(value).replace("-", "−") if isinstance(value, RealNumber) else repr(value)
@@ -247,7 +233,7 @@ class Choice(Declaration):
     """Declaration of one of several keys, such as "sgd" or "adam".
 
     Attributes:
-        of: the keys, or how a page writes each of them; may depend on the values before it.
+        of: the keys, or the text on a page for every key; may depend on settings declared earlier.
     """
 
     of: Sequence[str] | Mapping[str, str] | Callable[[EarlierValues], Sequence[str]]
@@ -285,7 +271,7 @@ class Choice(Declaration):
 
 @dataclass(eq=False)
 class MultipleChoice(Choice):
-    """Declaration of several keys in the order in which they are given; as text, with commas between them."""
+    """Declaration of several keys in a chosen order; as text, they have commas between them."""
 
     def choose_widget(self) -> str:
         return "pills"
@@ -335,11 +321,11 @@ class Switch(Declaration):
 
 @dataclass(eq=False)
 class CustomValue(Declaration):
-    """Declaration of a value of any type, read and written by functions of its own; the page draws its control.
+    """Declaration of a value of any type, with functions that parse and format it; the page draws its control.
 
     Attributes:
-        reads: (value or text, the values before it) -> the nearest valid value; raises ValueError where none is near.
-        writes: (value) -> its text.
+        reads: (value or text, settings declared earlier) -> the nearest valid value; raises ValueError if none is near.
+        writes: (value) -> text for a link.
     """
 
     reads: Callable[[Any, Any], Any]
@@ -384,18 +370,8 @@ def _find_declarations(settings_class: type) -> Mapping[str, Declaration]:
 
 
 def build_settings(settings_class: type[T], values: EarlierValues) -> T:
-    """Build a settings object from a mapping of values, which may hold others too. Raises InvalidInput."""
+    """Build a settings object from values by name; other names are ignored. Raises InvalidInput."""
     return settings_class(**{name: values[name] for name in get_declarations(settings_class) if name in values})
-
-
-def add_options(parser: argparse.ArgumentParser, settings_class: type, names: Iterable[str] = ()) -> None:
-    """Add a command line option for every setting of a class, or for the named ones."""
-    found = get_declarations(settings_class)
-    for name in names or found:
-        about = found[name].write_help().replace("%", "%%")
-        parser.add_argument(
-            f"--{name.replace('_', '-')}", default=None, help=about, **found[name].make_argparse_kwargs()
-        )
 
 
 def find_closest(numbers: Sequence[int], number: float) -> int:

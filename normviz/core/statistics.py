@@ -149,7 +149,7 @@ def build_statistics_table(x: np.ndarray, scheme: Scheme, result: NormalizationR
     first = np.ix_(*(np.arange(count) * n // count for count, n in zip(counts, x.shape, strict=True)))
 
     def rows(statistic: np.ndarray, field: Field) -> np.ndarray:
-        return np.broadcast_to(broadcast_statistic(statistic, field, x.shape), x.shape)[first].reshape(-1)
+        return np.broadcast_to(broadcast_statistic(statistic, x.shape), x.shape)[first].reshape(-1)
 
     indices = zip(scheme.axes, np.indices(counts).reshape(4, -1), counts, strict=True)
     columns: dict[str, np.ndarray] = {axis: index for axis, index, count in indices if count > 1}

@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from functools import partial
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from normviz.core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import numpy as np
 
 JSON_ESCAPE = "normviz-json-escape"
 """The codec error handler that writes a character as JSON does: γ becomes `\\u03b3`, so that JSON stays valid."""
@@ -23,14 +25,16 @@ JSON_ESCAPE = "normviz-json-escape"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
-def encode_npy(array: np.ndarray) -> bytes:
+def encode_npy(array: "np.ndarray") -> bytes:
     """Encode an array as the bytes of a .npy file."""
     content = io.BytesIO()
+    import numpy as np  # `normviz --version` and usage errors do not wait for it
+
     np.save(content, array, allow_pickle=False)
     return content.getvalue()
 
 
-def write_npy(path: Path, array: np.ndarray) -> None:
+def write_npy(path: Path, array: "np.ndarray") -> None:
     """Write an array to a .npy file as `write_file` does, without adding a suffix to the name."""
     write_file(path, encode_npy(array))
 

@@ -33,11 +33,6 @@ class ElementNumbers(NamedTuple):
     values: np.ndarray
     shape: Shape
 
-    def look_up(self, index: tuple[int, ...], shape: Shape) -> float:
-        """Return the number of the element at `index` of a tensor of this shape."""
-        at = tuple(i * count // n for i, count, n in zip(index, self.shape, shape, strict=True))
-        return float(self.values.reshape(self.shape)[at])
-
 
 def build_step_formulas(scheme: Scheme, shape: Shape) -> list[LiveFormula]:
     """Build formulas of the steps of a scheme, with placeholders for the numbers of `compute_live_numbers`."""

@@ -1,6 +1,5 @@
 """Twins: a network and its transformed copies, trained from the same start on the same mini-batches."""
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -11,18 +10,10 @@ import torch
 
 from normviz.core.registry import Scheme
 from normviz.train import cost, devices
-from normviz.train.devices import format_device_name
 from normviz.train.problem import NETWORKS, TrainingFailure, TrainingProblem, make_problem
 from normviz.train.setting import Setting
 from normviz.train.stack import NetworkStack, StackData
 from normviz.train.step_functions import StepFunction, make_eager_step, make_graph_step, make_layerwise_step
-
-
-class TrainingResult(NamedTuple):
-    """Losses of every step, (steps, schemes, networks), and the device in words."""
-
-    losses: np.ndarray
-    device: str
 
 
 @torch.inference_mode()
@@ -68,14 +59,6 @@ def _choose_step_function(
     if device.type == "cuda" and as_one and not NetworkStack.waits_for_device(schemes[0]):
         return make_graph_step
     return make_layerwise_step if cost.is_large(setting, budget) else make_eager_step
-
-
-def train_twins(
-    schemes: Sequence[Scheme], setting: Setting, networks: Sequence[int] = range(len(NETWORKS))
-) -> TrainingResult:
-    """Train the networks as `train_stepwise` does, and return the result of all steps."""
-    (losses,) = deque(train_stepwise(schemes, setting, networks), maxlen=1)
-    return TrainingResult(losses.cpu().double().numpy(), format_device_name(losses.device))
 
 
 def _split_into_blocks(
@@ -131,13 +114,6 @@ def find_failures(
             yield found
             if len(found) - before == size:
                 break
-
-
-def prepare_stack(
-    schemes: Sequence[Scheme], setting: Setting, problem: TrainingProblem, device: torch.device, dtype: torch.dtype
-) -> tuple[StackData, NetworkStack]:
-    """Return the data of a problem and its untrained networks on a device."""
-    return PreparedProblem.of(problem, device, dtype).build_stack(schemes, setting)
 
 
 class PreparedProblem(NamedTuple):

@@ -38,13 +38,13 @@ def test_the_first_screen_holds_player_and_picture_and_few_controls(page, server
     for part in (
         page.get_by_role("heading", level=1), page.get_by_text("Try first:"), plane,
         page.get_by_role("button", name="Play"), page.locator(".st-key-loss .nv-graph"),
-        page.get_by_text("Why ‖v‖ matters:"),
+        page.get_by_text("Why? Weight norm"),
     ):  # fmt: skip
         expect(part).to_be_in_viewport(ratio=1)
     assert plane.bounding_box()["height"] >= 320
     words = plane.inner_text()
-    named = ("weight norm", "without", "origin", "start", "lowest loss", "first weight")
-    assert all(name in words for name in named), words
+    assert all(name in words for name in ("start", "lowest loss", "circle: same length", "first weight")), words
+    assert "without" not in words  # the paths are named once they begin
     found = page.evaluate(CONTROLS)
     assert len(found) <= MOST, found
 

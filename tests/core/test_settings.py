@@ -10,6 +10,7 @@ from declared import EVERY_DECLARATION, EVERY_KIND
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from normviz.cli.setting_options import add_setting_options
 from normviz.core.errors import InvalidInput
 from normviz.core.settings import (
     MAX_SIDE_BY_SIDE,
@@ -20,7 +21,6 @@ from normviz.core.settings import (
     MultipleChoice,
     Real,
     Switch,
-    add_options,
     build_settings,
     choice,
     find_closest,
@@ -236,7 +236,7 @@ def test_a_number_is_cut_at_its_limits_and_rounded(kind, declared):
 
 def options_of(kind, *arguments):
     parser = ArgumentParser(exit_on_error=False)
-    add_options(parser, kind)
+    add_setting_options(parser, kind)
     return parser.parse_args(arguments), " ".join(parser.format_help().split())
 
 
@@ -272,7 +272,7 @@ def test_the_help_says_what_a_value_may_be_and_is():
 
 def test_some_of_the_values_may_have_an_option():
     parser = ArgumentParser()
-    add_options(parser, Cake, ["size", "vegan"])
+    add_setting_options(parser, Cake, ["size", "vegan"])
     assert vars(parser.parse_args(["--vegan"])) == {"size": None, "vegan": True}
 
 

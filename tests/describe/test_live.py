@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from strategies import examples, fields
-from written import said
+from written import look_up, said
 
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
@@ -25,9 +25,9 @@ def told(scheme, x, index, eps=0.0, gain=1.0, bias=0.0, result=None):
     numbers = live.compute_live_numbers(scheme, x, result, eps, gain, bias)
 
     def number(name):
-        return index["nhwc".index(name)] if name in "nhwc" else numbers[name].look_up(index, x.shape)
+        return index["nhwc".index(name)] if name in "nhwc" else look_up(numbers[name], index, x.shape)
 
-    form = int(numbers["form"].look_up(index, x.shape)) if "form" in numbers else 0
+    form = int(look_up(numbers["form"], index, x.shape)) if "form" in numbers else 0
     lines = [*live.build_statistic_formulas(scheme), *live.build_step_formulas(scheme, x.shape)]
     return {name: said(convert_to_mathml(forms[form if len(forms) > 1 else 0]), number) for name, forms in lines}
 
@@ -77,7 +77,7 @@ def test_divisors_at_the_ends_of_the_range(deviation, eps, below, rooted):
     sign = "→" if deviation == 0 else "="
     assert told(scheme, x, (0, 0, 0, 0), eps, result=result)["normalized"] == f"x̂=x−μσ2+ε=0{below}{sign}0"
     numbers = live.compute_live_numbers(scheme, x, result, eps, 1.0, 0.0)
-    form = int(numbers["form"].look_up((0, 0, 0, 0), SHAPE))
+    form = int(look_up(numbers["form"], (0, 0, 0, 0), SHAPE))
     (line,) = (line for line in live.build_step_formulas(scheme, SHAPE) if line.name == "normalized")
     assert (r"\sqrt" in line.forms[form].split("=")[2].split(r"\to")[0]) == rooted
 
@@ -120,7 +120,9 @@ def test_both_sides_of_every_line_are_equal(scheme, scale):
         expected["activation"] = max(steps.y, 0.25)
         for name, (latex, *_) in lines:
             sides = [side for side in latex.split(" = ")[1:] if r"\num" in side]
-            *before, last = (evaluated(side, lambda name, at=index: numbers[name].look_up(at, SHAPE)) for side in sides)
+            *before, last = (
+                evaluated(side, lambda name, at=index: look_up(numbers[name], at, SHAPE)) for side in sides
+            )
             assert last == pytest.approx(expected[name], rel=5e-4)
             # Terms of a difference are rounded, each to four digits of its own.
             terms = max(map(abs, (steps.x, steps.mean or 0.0))) if name == "centred" else abs(steps.xhat) * 1.5
@@ -136,10 +138,10 @@ def test_the_numbers_of_every_element_are_those_that_the_core_computes(summation
     numbers = live.compute_live_numbers(scheme, x, result, 0.0, 1.0, 0.0)
     for index in ((0, 0, 0, 0), (1, 2, 3, 5), (1, 0, 2, 4)):
         steps = compute_element_steps(x, result, scheme, index)
-        found = {name: numbers[name].look_up(index, SHAPE) for name in ("x", "mean", "v", "xhat", "y")}
+        found = {name: look_up(numbers[name], index, SHAPE) for name in ("x", "mean", "v", "xhat", "y")}
         assert found == {name: getattr(steps, name) for name in found}
-        if numbers["form"].look_up(index, SHAPE) == general_form.ROOT:
-            assert numbers["divides"].look_up(index, SHAPE) == pytest.approx(steps.deviation**2, abs=1e-12)
+        if look_up(numbers["form"], index, SHAPE) == general_form.ROOT:
+            assert look_up(numbers["divides"], index, SHAPE) == pytest.approx(steps.deviation**2, abs=1e-12)
 
 
 def test_a_symbol_lights_what_it_is_a_statistic_of():

@@ -7,6 +7,7 @@ import pytest
 import torch
 from pairs import pairwise
 from tolerated import allowed, gap
+from trained import train_losses
 
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.jobs.spec import run_to_end
@@ -15,7 +16,6 @@ from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import twins
 from normviz.train.devices import format_device_name, resolve_device
 from normviz.train.setting import DTYPES, Setting
-from normviz.train.twins import train_twins
 
 EVERY = [get_scheme(key, groups=2) for key in (*list(SCHEMES)[::2], *list(SCHEMES)[1::2])]
 """Every scheme, those that compute the same on a dense layer apart from each other, and spectral norm in between."""
@@ -30,16 +30,15 @@ SHORT = Setting(steps=4, batch=8, width=6, eps=1e-2)
 )
 def test_losses(dtype, layer, optimizer, depth, device):
     setting = replace(SHORT, layer=layer, dtype=dtype, optimizer=optimizer, rate=0.01, depth=depth)
-    here, there = (train_twins(EVERY, replace(setting, device=name)) for name in ("cpu", device))
-    assert there.losses.shape == (4, len(EVERY), len(twins.NETWORKS))
-    assert np.isfinite(here.losses).all()
-    assert gap(there.losses, here.losses) <= allowed(setting)
+    here, there = (train_losses(EVERY, replace(setting, device=name)) for name in ("cpu", device))
+    assert there.shape == (4, len(EVERY), len(twins.NETWORKS))
+    assert np.isfinite(here).all()
+    assert gap(there, here) <= allowed(setting)
 
 
 def test_the_device_is_named(device):
-    assert train_twins([SCHEMES["batch"]], replace(SHORT, device=device)).device == format_device_name(
-        torch.device(device)
-    )
+    job = TableTrainingJob.of([SCHEMES["batch"]], replace(SHORT, device=device), [0])
+    assert run_to_end(job).device == format_device_name(torch.device(device))
 
 
 def test_auto_chooses_it(device):

@@ -7,11 +7,11 @@ from threading import Barrier
 
 import numpy as np
 import torch
+from trained import train_losses
 
 from normviz.core.registry import SCHEMES
 from normviz.train import step_functions, twins
 from normviz.train.setting import Setting
-from normviz.train.twins import train_twins
 
 SMALL = Setting(steps=2, batch=4, width=4)
 
@@ -76,7 +76,7 @@ def test_all_trainings_warm_up_on_the_one_stream_that_they_are_captured_on(monke
     """cuBLAS keeps up to 32 MB for every stream that a thread has used, for good; torch hands out 32 different ones."""
     streams = Streams(monkeypatch)
     for seed in range(3):
-        train_twins([SCHEMES["batch"]], Setting(steps=2, batch=4, width=4, seed=seed))
+        train_losses([SCHEMES["batch"]], Setting(steps=2, batch=4, width=4, seed=seed))
     assert streams.made == 1
     assert set(streams.ran) == {"side 1"}
 
@@ -86,7 +86,7 @@ def test_nobody_warms_up_on_a_stream_while_it_is_captured(monkeypatch):
     with ThreadPoolExecutor(4) as pool:
         list(
             pool.map(
-                lambda seed: train_twins([SCHEMES["layer"]], Setting(steps=2, batch=4, width=4, seed=seed)), range(8)
+                lambda seed: train_losses([SCHEMES["layer"]], Setting(steps=2, batch=4, width=4, seed=seed)), range(8)
             )
         )
     assert streams.most == 1
@@ -107,7 +107,7 @@ def test_two_threads_that_decompose_first_do_not_load_torchs_linear_algebra_at_o
 
     def job(seed):
         both.wait(10)
-        return train_twins([SCHEMES["spectral"]], Setting(steps=2, batch=4, width=4, seed=seed)).losses
+        return train_losses([SCHEMES["spectral"]], Setting(steps=2, batch=4, width=4, seed=seed))
 
     monkeypatch.setattr(torch.linalg, "eigh", lazily)
     with ThreadPoolExecutor(2) as pool:

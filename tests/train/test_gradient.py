@@ -12,6 +12,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
+from trained import train_losses
 
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
@@ -21,7 +22,6 @@ from normviz.train.gradient import FORMS, WhiteningForm
 from normviz.train.problem import NETWORKS, make_problem
 from normviz.train.setting import Setting
 from normviz.train.stack import INITIAL_BIAS, NetworkStack
-from normviz.train.twins import train_twins
 
 SHAPE = (4, 3, 3, 6)
 
@@ -120,7 +120,7 @@ class Net(nn.Module):
 def test_the_stack_equals_modules_trained_one_by_one(key, optimizer, layer):
     setting = Setting(layer=layer, steps=6, batch=8, width=6, optimizer=optimizer, eps=1e-3)
     scheme, problem = get_scheme(key, radius=2), make_problem(setting)
-    stacked = train_twins([scheme], setting).losses[:, 0]
+    stacked = train_losses([scheme], setting)[:, 0]
     for network, (change, *_) in enumerate(NETWORKS):
         net = Net(scheme, setting, problem, network)
         rates = torch.tensor(problem.rates[0][network]) / setting.rate
@@ -152,7 +152,7 @@ def test_adam_is_torchs_up_to_epsilon():
         steps.zero_grad()
         loss.backward()
         steps.step()
-    assert np.allclose(losses, train_twins([scheme], setting).losses[:, 0, 0], rtol=1e-6)
+    assert np.allclose(losses, train_losses([scheme], setting)[:, 0, 0], rtol=1e-6)
 
 
 # --- for a GPU ----------------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ def test_a_step_never_waits_for_its_device(optimizer, layer, dtype):
     )
     meta, storage = torch.device("meta"), getattr(torch, setting.storage)  # computes nothing, and has no numbers
     losses = torch.empty(setting.steps, len(schemes), len(NETWORKS), device=meta, dtype=storage)
-    data, stack = twins.prepare_stack(schemes, setting, make_problem(setting), meta, storage)
+    data, stack = twins.PreparedProblem.of(make_problem(setting), meta, storage).build_stack(schemes, setting)
     step, _ = step_functions.make_counted_step(stack, data, losses)
     with torch.inference_mode(), OnTheDevice(), NoLists():
         step()
@@ -208,9 +208,9 @@ def test_what_waits_for_a_device_is_no_part_of_what_is_captured():
 def test_a_captured_step_starts_where_training_starts(optimizer, monkeypatch):
     """On the CPU, where capturing runs the step, and a replay is the step run again."""
     setting = Setting(steps=8, optimizer=optimizer)
-    eager = train_twins(MIXED, setting).losses
+    eager = train_losses(MIXED, setting)
     emulate_graphs(monkeypatch)
-    assert_repeated({"losses": train_twins(MIXED, setting).losses}, {"losses": eager})
+    assert_repeated({"losses": train_losses(MIXED, setting)}, {"losses": eager})
 
 
 # --- in blocks ----------------------------------------------------------------------------------------------------
@@ -219,6 +219,6 @@ def test_a_captured_step_starts_where_training_starts(optimizer, monkeypatch):
 @pytest.mark.parametrize("block", [1, 700, 3000, 10**9])
 def test_a_stack_in_blocks_trains_the_same(block, monkeypatch):
     schemes, setting = [SCHEMES[key] for key in ("batch", "layer", "weight")], Setting(steps=4, batch=8, width=8)
-    whole = train_twins(schemes, setting).losses
+    whole = train_losses(schemes, setting)
     monkeypatch.setattr(cost, "CPU_BUDGET", cost.CPU_BUDGET._replace(block=block))
-    assert np.allclose(train_twins(schemes, setting).losses, whole, rtol=1e-12)
+    assert np.allclose(train_losses(schemes, setting), whole, rtol=1e-12)

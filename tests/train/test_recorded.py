@@ -10,14 +10,15 @@ import pytest
 import torch
 from pairs import pairwise
 from recording import Recording
+from trained import train_losses
 
 from normviz.core.registry import SCHEMES, get_scheme
 from normviz.core.transformations import LAYERS, OPTIMIZERS
-from normviz.train import optimizers, stack, twins
+from normviz.train import optimizers, stack
 from normviz.train.problem import make_problem
 from normviz.train.setting import Setting
 from normviz.train.step_functions import make_counted_step
-from normviz.train.twins import prepare_stack
+from normviz.train.twins import PreparedProblem
 
 CPU, EVERY = torch.device("cpu"), [get_scheme(key, groups=2) for key in SCHEMES]
 NETWORKS = (0, 3, 5)
@@ -31,7 +32,7 @@ def started(setting, seed):
     problem, drawn = make_problem(setting, NETWORKS), np.random.default_rng([seed, 9])
     places = drawn.permutation(len(problem.inputs))
     problem = replace(problem, inputs=problem.inputs[places], labels=problem.labels[places])
-    return prepare_stack(EVERY, setting, problem, CPU, torch.float64)
+    return PreparedProblem.of(problem, CPU, torch.float64).build_stack(EVERY, setting)
 
 
 @torch.inference_mode()
@@ -145,9 +146,9 @@ def test_a_mini_batch_that_the_host_chooses_is_seen(monkeypatch):
 def test_a_gpus_training_replays_what_was_recorded(emulated):
     """The whole way: warm up, capture, restore, replay."""
     setting = Setting(steps=STEPS, batch=4, width=4, eps=1e-2, optimizer="adam")
-    captured = twins.train_twins(EVERY, setting, NETWORKS).losses
+    captured = train_losses(EVERY, setting, NETWORKS)
     emulated.undo()
-    np.testing.assert_allclose(captured, twins.train_twins(EVERY, setting, NETWORKS).losses, rtol=1e-10)
+    np.testing.assert_allclose(captured, train_losses(EVERY, setting, NETWORKS), rtol=1e-10)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """The general form: x̂ = scale · v / sqrt(ε + E_B[v²]), or x̂ = v without a suppression field.
 
-    ∂l/∂v = g/σ - v · E_Bᵀ[g·v/σ³]        with σ² = ε + E_B[v²], g = ∂l/∂x̂
+    ∂L/∂v = g/σ - v · E_Bᵀ[g·v/σ³]        with σ² = ε + E_B[v²], g = ∂L/∂x̂
 
 Nothing is divided by σ³: g·v/σ³ is (g·x̂)/σ², of which a power of the largest 1/σ in a window is taken out first. So
 1e20 and 1e-20 neither overflow nor vanish in float32. Where x̂ is 0/0, its derivative is 0, as x̂ itself is.
@@ -41,7 +41,7 @@ class GeneralKind(Kind):
         if scheme.suppression is None:
             return None, v
         deviation = compute_rms(v, scheme.suppression, eps)
-        xhat = divide(v, broadcast_statistic(deviation, scheme.suppression, v.shape))
+        xhat = divide(v, broadcast_statistic(deviation, v.shape))
         return deviation, xhat * scheme.compute_scale(v.shape[-4:])
 
     def backpropagate(
@@ -54,7 +54,7 @@ class GeneralKind(Kind):
         if suppression is None or result.deviation is None:
             return kept
         shape = tuple(v.shape[-4:])
-        inverse = broadcast_statistic(invert(result.deviation), suppression, v.shape)
+        inverse = broadcast_statistic(invert(result.deviation), v.shape)
         unit = v * inverse
         through = unit  # Σ_j b_ij v_j ∂v_j/∂x_i, over σ and times the number of elements in B
         if summation is not None:
@@ -65,14 +65,14 @@ class GeneralKind(Kind):
     def compute_steepest_slope(self, scheme: "Scheme", result: NormalizationResult, eps: float) -> Array:
         if scheme.suppression is None:
             return array_namespace(result.v).ones((1,) * 4)
-        return broadcast_statistic(invert(result.deviation), scheme.suppression, result.v.shape)
+        return broadcast_statistic(invert(result.deviation), result.v.shape)
 
 
 def _differentiate_division(g: Array, result: NormalizationResult, field: Field) -> tuple[Array, Array]:
-    """Compute ∂l/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂l/∂ε = -½ Σ g·v/σ³."""
+    """Compute ∂L/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂L/∂ε = -½ Σ g·v/σ³."""
     xp = array_namespace(g)
     largest = invert(result.deviation)
-    inverse = broadcast_statistic(largest, field, g.shape)
+    inverse = broadcast_statistic(largest, g.shape)
     along = g * (result.v * inverse)
     deps = -0.5 * xp.sum(along * inverse * inverse, axis=tuple(range(-4, 0)))
     total = reduce_boxes(along, field.without_windows, xp.mean)
@@ -83,8 +83,8 @@ def _differentiate_division(g: Array, result: NormalizationResult, field: Field)
         share = near / xp.where(most == 0, xp.ones_like(most), most)
         total = average_windows(gather_windows(total / sizes, rule, axis) * share * share, rule, axis) * sizes
         largest = xp.squeeze(most, axis=axis)
-    largest = broadcast_statistic(largest, field, g.shape)
-    return g * inverse - (result.v * largest) * (broadcast_statistic(total, field, g.shape) * largest), deps
+    largest = broadcast_statistic(largest, g.shape)
+    return g * inverse - (result.v * largest) * (broadcast_statistic(total, g.shape) * largest), deps
 
 
 def _sum_over_both_fields(x: Array, first: Field, second: Field, shape: Shape) -> Array:

@@ -275,7 +275,7 @@ def _find_contour_radii(scheme: str, model: FisherModel, directions: np.ndarray,
 
 
 class GainFactors(NamedTuple):
-    """Mean squares whose product F of a gain is made of: (y - E[y|x])², x̂², and F of one unit's γ."""
+    """Factors of a gain's Fisher information: mean of (y - E[y|x])², mean of x̂², and F of one unit's γ."""
 
     error: float
     square: float

@@ -40,4 +40,4 @@ def _index_statistics(field: Field, shape: Shape) -> np.ndarray:
     """Return the index of its statistic for every element in memory order."""
     counts = field.compute_statistics_shape(shape)
     places = np.arange(int(np.prod(counts))).reshape(counts)
-    return np.broadcast_to(broadcast_statistic(places, field, shape), shape).ravel()
+    return np.broadcast_to(broadcast_statistic(places, shape), shape).ravel()

@@ -131,7 +131,7 @@ class HomeworkCase:
         return right
 
     def _compute_tolerances(self) -> tuple[dict[str, np.ndarray], float]:
-        """Compute how large rounding errors may be: `allowed` and `condition`.
+        """Compute bounds of the rounding errors of each array: `allowed` and `condition`.
 
         x̂ loses the digits by which x exceeds σ, and σ those by which a mean square exceeds the variance.
         """
@@ -145,12 +145,7 @@ class HomeworkCase:
             terms = xhat.shape[-1] // matrices if matrices else 1  # of v in one x̂
             r = np.broadcast_to(slope * (scheme.compute_scale(xhat.shape) * terms), xhat.shape)
         for field in scheme.fields:
-            most = (
-                broadcast_statistic(
-                    reduce_boxes(np.abs(task.x), field.coarse_field, np.max), field.coarse_field, xhat.shape
-                )
-                * r
-            )
+            most = broadcast_statistic(reduce_boxes(np.abs(task.x), field.coarse_field, np.max), xhat.shape) * r
             beside = np.maximum(beside, most / scheme.compute_scale(xhat.shape))
             longest = max(longest, int(field.compute_sizes(xhat.shape).max()))
         summing = ANSWER_ROUNDINGS * (1 + max(longest, task.x.size // task.beta.size) ** 0.5 / 16)

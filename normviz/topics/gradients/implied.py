@@ -87,7 +87,7 @@ def find_statistics_mistake(case: HomeworkCase, name: str, flat: np.ndarray, lim
     if np.all(factor * gamma > 0) and _are_running(case, field, implied):
         return "running-statistics"
     own = np.broadcast_to(
-        gamma / broadcast_statistic(np.asarray(case.normalized.deviation), field, task.x.shape), factor.shape
+        gamma / broadcast_statistic(np.asarray(case.normalized.deviation), task.x.shape), factor.shape
     )
     constant = (factor * own).sum() / (own * own).sum()
     differ = np.abs(factor - constant * own).max() > 0.01 * np.abs(factor).max() > 0

@@ -84,7 +84,9 @@ class ForwardJob:
         return cls(SchemeSpec.of(scheme), reduce_to_first_layer(setting))
 
     def steps(self) -> Iterator[JobStep[ForwardMeasurement]]:
-        """Measure the gaps network by network, then the fades; yield after each."""
+        """Measure how far each transformation changes the outputs, first at the setting, then as ε grows; yield after
+        each.
+        """
         scheme = self.row.scheme
         for gaps in iterate_forward_gaps(scheme, self.setting):
             yield JobStep(float(np.mean(~np.isnan(gaps))), partial(ForwardMeasurement, gaps))

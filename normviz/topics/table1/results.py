@@ -133,7 +133,7 @@ class TableResults:
 
 
 def plan_budget(setting: Setting) -> cost.TrainingBudget:
-    """Return the budget by which jobs are planned, with all memory of a GPU counted as free.
+    """Return the budget that decides how jobs are split before they run: all memory of a GPU counts as free.
 
     The job itself measures free memory and speed, and cuts itself into blocks.
     """

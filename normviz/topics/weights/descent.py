@@ -18,6 +18,11 @@ NEWTON_STEPS = 12
 DIGIT_COUNT = 357
 """Number of examples of the two classes."""
 
+EARLY_STEPS = 20
+"""Steps that count as the beginning of a run."""
+
+LOSS_MARGIN = 0.05
+"""Relative difference up to which two losses count as about equal."""
 
 INPUT_SIZES = {"plane": 2, "pixels": 64}
 """Inputs of the regression: the first principal components of a digit, or all pixels, and their number."""
@@ -76,7 +81,7 @@ def find_lowest_loss_weights(problem: Regression) -> np.ndarray:
 
 
 def compute_mean_gradient(problem: Regression, w: np.ndarray) -> np.ndarray:
-    """Compute ∂l/∂w of the mean loss over all digits; w: (size,)."""
+    """Compute ∂L/∂w of the mean loss over all digits; w: (size,)."""
     margin = problem.target * (problem.x @ w)
     return -(problem.target * np.exp(-np.logaddexp(0, margin))) @ problem.x / len(margin)
 
@@ -123,6 +128,14 @@ class DescentPath(NamedTuple):
         """The length ‖v‖ by step."""
         return np.linalg.norm(self.v, axis=1)
 
+    @property
+    def rate_factors(self) -> np.ndarray:
+        """The factor (g/‖v‖)² of the learning rate in the direction of w, by step.
+
+        A small change of v changes w by g/‖v‖ times its part at right angles to v, and ∂L/∂v has the same factor.
+        """
+        return (self.g / self.lengths) ** 2
+
 
 def run_sgd(
     parametrization: Parametrization, setting: Setting, inputs: str = "plane", steps: int = STEPS
@@ -130,7 +143,7 @@ def run_sgd(
     """Run SGD on mini-batches of digits; a seed gives the same mini-batches for every parametrization.
 
     `inputs`: a key of `INPUTS`. Each run starts from the same w, whose length is g. With weight norm a step is at
-    right angles to v, so ‖v'‖² = ‖v‖² + rate² ‖∂l/∂v‖²: ‖v‖ never shrinks, and w turns by atan(rate ‖∂l/∂v‖/‖v‖).
+    right angles to v, so ‖v'‖² = ‖v‖² + rate² ‖∂L/∂v‖²: ‖v‖ never shrinks, and w turns by atan(rate ‖∂L/∂v‖/‖v‖).
 
     Source: Salimans & Kingma 2016, section 2.1.
     """
@@ -162,6 +175,18 @@ def run_sgd(
     return DescentPath(w, v, np.array(gs), compute_mean_loss(problem, w), np.array(dws), np.array(dvs), turned)
 
 
+def compare_losses(first: DescentPath, second: DescentPath) -> tuple[int, int]:
+    """Compare the losses of two runs, on average over the early steps and at the end.
+
+    Returns:
+        Two signs: -1 if the first run has the lower loss, 0 if both are about equal, 1 if it has the higher loss.
+    """
+    pairs = np.array([[each.losses[1 : EARLY_STEPS + 1].mean(), each.losses[-1]] for each in (first, second)])
+    gaps = (pairs[0] - pairs[1]) / pairs.max(axis=0)
+    early, late = (int(np.sign(gap)) * (abs(gap) > LOSS_MARGIN) for gap in gaps)
+    return early, late
+
+
 def compute_angles(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Compute the angles between vectors (..., size) in radians, exact for small ones too (Kahan's formula)."""
     a, b = (x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), np.finfo(float).tiny) for x in (a, b))
@@ -169,6 +194,6 @@ def compute_angles(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def measure_growth_gap(path: DescentPath, rate: float) -> float:
-    """Measure how far ‖v‖² departs from its predicted growth by rate² ‖∂l/∂v‖² a step, relative to ‖v‖²."""
+    """Measure how far ‖v‖² departs from its predicted growth by rate² ‖∂L/∂v‖² a step, relative to ‖v‖²."""
     before, after = path.lengths[:-1] ** 2, path.lengths[1:] ** 2
     return float((np.abs(before + rate**2 * np.sum(path.dv**2, axis=1) - after) / after).max(initial=0.0))

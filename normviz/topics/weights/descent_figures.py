@@ -1,6 +1,6 @@
 """Charts of weight norm under SGD: the paths of w over the loss, and losses and lengths by step.
 
-Both grow with the step. Their axes are those of the whole run, so that they stay; later steps are faint.
+Both grow with the step. Their axes are those of the whole run, so that they stay.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ LABEL_SIDES = np.array([(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, 
 """The sides of its anchor on which a label may stand."""
 
 GRID_POINTS = 61
-FAINT_OPACITY = 0.3
+FAINT_OPACITY = 0.45
 CIRCLE_ANGLES = np.linspace(0, 2 * np.pi, 121)
 
 HEADLINE = "<b>v turns w, g sets its length</b>"
@@ -46,51 +46,49 @@ def draw_descent_paths(
     step: int,
     theme: str = "light",
 ) -> Figure:
-    """Draw paths of two weights over the loss, up to a step, and the first path's w as an arrow.
+    """Draw paths of two weights over the loss, up to a step, and the last path's w as an arrow.
 
-    Also drawn: the circle of all weights as long as the start, and the line of all weights in its direction.
+    Also drawn: the circle of all weights as long as the start. The paths are named from the first step on.
 
     Args:
         grid: x and y of the losses, of `make_square_grid`.
         losses: (y, x).
         lowest: the weights of the lowest loss, (2,).
         paths: by name, the weights of the whole run, (steps + 1, 2).
-        step: the last drawn step; later ones are faint.
+        step: the last drawn step.
         theme: "light" or "dark".
     """
     colours, (x, y) = THEMES[theme], grid
     figure = Figure()
     _draw_loss(figure, x, y, losses, colours)
-    w, start = (next(iter(paths.values()))[k] for k in (step, 0))
-    length, reach = float(np.linalg.norm(start)), 4 * max(np.ptp(x), np.ptp(y))
-    across = start / length * reach
-    thin = {"color": colours.ink, "width": 1.5, "dash": "dot"}
-    circle = length * np.stack([np.cos(CIRCLE_ANGLES), np.sin(CIRCLE_ANGLES)], axis=1)
-    for name, points in (("circle", circle), ("line", np.stack([-across, across]))):
-        figure.add_scatter(x=points[:, 0], y=points[:, 1], mode="lines", name=name, hoverinfo="skip", line=thin)
+    arrow_path = list(paths.values())[-1]
+    start = arrow_path[0]
+    circle = float(np.linalg.norm(start)) * np.stack([np.cos(CIRCLE_ANGLES), np.sin(CIRCLE_ANGLES)], axis=1)
+    figure.add_scatter(
+        x=circle[:, 0], y=circle[:, 1], mode="lines", name="circle", hoverinfo="skip",
+        line={"color": colours.ink, "width": 1.5, "dash": "dot"},
+    )  # fmt: skip
     for k, (name, points) in enumerate(paths.items()):
         _draw_up_to_step(
             figure, name, (points[:, 0], points[:, 1]), step, style_curve(k, colours, 4), style_marker(k, colours)
         )
-    places = np.stack([np.zeros(2), start, lowest])
+    places = np.stack([start, lowest])
     figure.add_scatter(
         x=places[:, 0], y=places[:, 1], mode="markers", name="places", hoverinfo="skip",
-        marker={"color": colours.ink, "symbol": ["circle", "circle", "star"], "size": [8, 10, 16]},
+        marker={"color": colours.ink, "symbol": ["circle", "star"], "size": [10, 16]},
     )  # fmt: skip
-    _draw_arrow(figure, w, colours)
-    ray, arrow = np.linspace(-across, across, 400), np.linspace(np.zeros(2), next(iter(paths.values()))[-1], 20)
-    label = LabelPlacer(
-        figure, grid, np.concatenate([*paths.values(), circle, ray, arrow, np.repeat(places, 9, axis=0)])
-    )
-    for place, text in zip(places, ("origin", "start", "lowest loss"), strict=True):
+    _draw_arrow(figure, arrow_path[step], colours)
+    arrows = np.linspace(np.zeros(2), [start, arrow_path[-1]], 20).reshape(-1, 2)
+    label = LabelPlacer(figure, grid, np.concatenate([*paths.values(), circle, arrows, np.repeat(places, 9, axis=0)]))
+    for place, text in zip(places, ("start", "lowest loss"), strict=True):
         label.write(place[None], text)
-    for k, (name, points) in enumerate(paths.items()):
+    label.write(circle, "circle: same length")
+    named = paths if step else {}
+    for k, (name, points) in enumerate(named.items()):
         others = np.concatenate([other for each, other in paths.items() if each != name])
         gaps = np.linalg.norm(points[:, None] - others, axis=2).min(axis=1)
         colour = style_curve(k, colours)["color"]
         label.write(points[np.argsort(-gaps)[::8]], name, f'<span style="color:{colour}"><b>{name}</b></span>')
-    label.write(circle, "circle: same length")
-    label.write(ray, "line: same direction")
     figure.update_layout(
         showlegend=False,
         title={"text": HEADLINE, "font": {"size": PANEL_TITLE_SIZE}, "x": 0.5, "y": 0.99, "yanchor": "top"},
@@ -115,7 +113,7 @@ def _draw_arrow(figure: Figure, w: np.ndarray, colours: Theme) -> None:
 def _draw_loss(figure: Figure, x: np.ndarray, y: np.ndarray, losses: np.ndarray, colours: Theme) -> None:
     """Draw the loss as contours, coloured by its logarithm."""
     figure.add_contour(
-        x=x, y=y, z=np.log(losses), ncontours=14, line={"width": 1, "color": colours.muted}, opacity=0.5,
+        x=x, y=y, z=np.log(losses), ncontours=8, line={"width": 0.5, "color": colours.muted}, opacity=0.5,
         colorscale=[[0, colours.middle], [1, colours.muted]], hoverinfo="skip", showscale=False,
     )  # fmt: skip
 
@@ -151,21 +149,26 @@ class LabelPlacer:
         self.figure.add_annotation(x=best[0], y=best[1], text=html or text, showarrow=False)
 
 
-def draw_values_by_step(curves: Mapping[str, np.ndarray], step: int, quantity: str, theme: str = "light") -> Figure:
-    """Draw curves of a quantity by name over the steps, up to a step; later ones are faint.
+def draw_values_by_step(
+    curves: Mapping[str, np.ndarray], step: int, quantity: str, theme: str = "light", first_look: int = 0
+) -> Figure:
+    """Draw curves of a quantity by name over the steps, up to a step; later steps are faint.
 
     The axis is logarithmic if no number is below 0 and they span more than two orders of magnitude.
+    `first_look`: the number of the first curve's colour, so that curves of another chart keep theirs.
     """
     colours = THEMES[theme]
     figure = Figure()
     everything = np.concatenate(list(curves.values()))
     least, most = float(everything.min()), float(everything.max())
     logarithmic = 0 <= least < most / 10**MAX_LINEAR_DECADES
-    for k, (name, values) in enumerate(curves.items()):
+    for k, (name, values) in enumerate(curves.items(), first_look):
         shown = np.maximum(values, LOG_AXIS_FLOOR) if logarithmic else values
-        _draw_up_to_step(
-            figure, name, (np.arange(len(shown)), shown), step, style_curve(k, colours, 3), style_marker(k, colours)
+        steps, look = np.arange(len(shown)), style_curve(k, colours, 3)
+        figure.add_scatter(
+            x=steps, y=shown, mode="lines", line=look, opacity=FAINT_OPACITY, hoverinfo="skip", showlegend=False
         )
+        _draw_up_to_step(figure, name, (steps, shown), step, look, style_marker(k, colours))
     figure.update_layout(showlegend=True)
     figure.update_xaxes(title={"text": "step of SGD", "standoff": 4}, range=[0, 1.04 * (len(values) - 1)])
     scale = {"type": "log", "exponentformat": "power"} if logarithmic else {}
@@ -178,11 +181,10 @@ def draw_values_by_step(curves: Mapping[str, np.ndarray], step: int, quantity: s
 def _draw_up_to_step(
     figure: Figure, name: str, points: Sequence[np.ndarray], step: int, look: dict, last: dict
 ) -> None:
-    """Draw a line up to a step with a marker at its end, and faintly the rest."""
+    """Draw a line up to a step, with a marker at its end after step 0."""
     x, y = points
-    figure.add_scatter(x=x, y=y, mode="lines", line=look, opacity=FAINT_OPACITY, hoverinfo="skip", showlegend=False)
     sizes = np.zeros(step + 1)
-    sizes[-1] = 10
+    sizes[-1] = 10 if step else 0
     figure.add_scatter(
         x=x[: step + 1], y=y[: step + 1], name=name, mode="lines+markers", line=look, marker=last | {"size": sizes},
     )  # fmt: skip

@@ -13,7 +13,16 @@ from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.describe import notation
 from normviz.describe.notation import WEIGHT_NORM_FORMULAS
 from normviz.describe.wording import format_gap, format_signed
-from normviz.topics.weights.descent import DIGIT_PAIR, STEPS, DescentPath, Setting, measure_growth_gap
+from normviz.topics.weights.descent import (
+    DIGIT_PAIR,
+    STEPS,
+    DescentPath,
+    Setting,
+    compare_losses,
+    compute_mean_loss,
+    load_regression,
+    measure_growth_gap,
+)
 from normviz.topics.weights.descent_figures import draw_descent_paths, draw_values_by_step, make_square_grid
 from normviz.topics.weights.figures import draw_ellipses, draw_ratio_histograms
 from normviz.topics.weights.state import (
@@ -31,6 +40,10 @@ from normviz.ui.link import View
 from normviz.ui.player import Player
 from normviz.ui.saving import draw_download_button
 from normviz.web.components.plot import show_figure
+
+EARLY_WORDS = {-1: "Faster", 0: "No faster", 1: "Slower"}
+LATE_WORDS = {-1: "a lower loss", 0: "about equal", 1: "a higher loss"}
+"""Words for the signs of `compare_losses`."""
 
 ABOVE_ONE = 1 + 1e-9
 """Smallest ratio that counts as above 1, beyond rounding."""
@@ -57,51 +70,61 @@ def tabulate_descent(runs: dict[str, DescentPath]) -> dict[str, list]:
 def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int) -> None:
     """Show the runs of SGD up to a step."""
     run = runs["weight"]
-    st.markdown(_write_headline(runs, step))
+    st.markdown(_write_headline(runs))
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _draw_plane(runs, step, theme)
     with right:
-        three, eight = DIGIT_PAIR
-        st.markdown(
-            f"Each digit, {three} or {eight}, is two numbers x₁, x₂ (principal components). If w₁x₁ + w₂x₂ > 0, the "
-            f"answer is {eight}. Grey: the loss, lowest at the star."
-        )
+        st.markdown(_describe_losses(runs, step))
         curves = {name: runs[key].losses for key, name in RUN_NAMES.items()}
         _draw_curves(curves, step, "loss", "10.5rem", theme)
-        st.markdown(_explain_length(run))
+        st.markdown(_explain_speed(run, step))
+        with st.expander("What is trained?"):
+            three, eight = DIGIT_PAIR
+            st.markdown(
+                f"A classifier with two weights tells {three} from {eight}. Each digit is reduced to two numbers, its "
+                f"first principal components x₁ and x₂. If w₁x₁ + w₂x₂ > 0, the answer is {eight}. The grey "
+                "areas of the plane are levels of the loss over all digits."
+            )
     lengths = [format_signed(run.lengths[k], 3) for k in (0, step)]
     st.markdown(f"### v only gets longer: ‖v‖ from {lengths[0]} to {lengths[1]}")
-    _draw_curves({"‖v‖": run.lengths, "g": run.g}, step, "length", "18rem", theme)
+    _draw_curves({"‖v‖": run.lengths, "g": run.g}, step, "length", "18rem", theme, len(runs))
     st.markdown(_explain_growth(run, rate))
 
 
-def _write_headline(runs: dict[str, DescentPath], step: int) -> str:
-    """Return the losses with and without weight norm at a step."""
-    first, *others = (format_signed(runs[key].losses[step], 2) for key in RUN_NAMES)
-    if others == [first]:
-        return f"### Step {step}: with and without weight norm the loss is {first}."
-    return f"### Step {step}: the loss is {first} with weight norm, {others[0]} without."
+def _write_headline(runs: dict[str, DescentPath]) -> str:
+    """Return the answer of the whole run: the losses of weight norm at first and at the end."""
+    early, late = compare_losses(runs["weight"], runs["plain"])
+    return f"### {EARLY_WORDS[early]} at first with weight norm, {LATE_WORDS[late]} by step {STEPS}."
 
 
-def _explain_length(run: DescentPath) -> str:
-    """Explain the effect of ‖v‖ by the turn of the first step, and by that of a v twice as long."""
-    length, turn = run.lengths[0], np.radians(run.turn_angles[0])
-    other = np.arctan(np.tan(turn) / 4)  # the gradient of v and the turn by a step of one length each fall with 1/‖v‖
-    here, there = (f"{format_signed(np.degrees(each), 2)}°" for each in (turn, other))
+def _describe_losses(runs: dict[str, DescentPath], step: int) -> str:
+    """Return the losses at a step, and the lowest loss."""
+    lowest = compute_mean_loss(load_regression("plane"), get_best_weights())
+    weight, plain = (runs[key].losses[step] for key in ("weight", "plain"))
+    losses = f"**{weight:.2f}** with weight norm, **{plain:.2f}** without, {lowest:.2f} at the star"
+    return f"Step {step}: the loss is {losses}."
+
+
+def _explain_speed(run: DescentPath, step: int) -> str:
+    """Explain the speed of weight norm by its factor of the learning rate."""
+    first, now = (format_signed(run.rate_factors[k], 2) for k in (0, step))
+    later = f", **{now}** at step {step}" if step else ""
     return (
-        f"**Why ‖v‖ matters:** a step turns a short v more. With ‖v‖ = {length:.3g} the first step turned it by "
-        f"{here}, with ‖v‖ = {2 * length:.3g} by only {there}."
+        "**Why?** Weight norm multiplies the learning rate for the direction of w by (g/‖v‖)²: "
+        f"**{first}** at the start{later}."
     )
 
 
-def _draw_curves(curves: dict[str, np.ndarray], step: int, quantity: str, height: str, theme: str) -> None:
-    """Draw curves of a quantity up to a step; `height` in CSS."""
+def _draw_curves(
+    curves: dict[str, np.ndarray], step: int, quantity: str, height: str, theme: str, first_look: int = 0
+) -> None:
+    """Draw curves of a quantity up to a step; `height` in CSS, `first_look` as in `draw_values_by_step`."""
     said = "; ".join(
         f"{name} from {format_signed(each[0], 3)} to {format_signed(each[step], 3)}" for name, each in curves.items()
     )
     alt = f"The {quantity} up to step {step} of {STEPS}: {said}."
-    show_figure(draw_values_by_step(curves, step, quantity, theme), quantity, alt, height)
+    show_figure(draw_values_by_step(curves, step, quantity, theme, first_look), quantity, alt, height)
 
 
 def _draw_plane(runs: dict[str, DescentPath], step: int, theme: str) -> None:

@@ -49,8 +49,8 @@ BELONGS = {
 }
 """The panels of each value that does not belong to all of them."""
 
-RUN_NAMES = {"weight": "weight norm", "plain": "without"}
-"""The parametrizations that are compared, and their names."""
+RUN_NAMES = {"plain": "without", "weight": "weight norm"}
+"""The parametrizations that are compared, and their names, in the order of their colours."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Page(Setting):
     """Page values in the link: a run of SGD, a layer, and the open panel."""
 
     show: str = choice("norm", SHOWN)
-    step: int = integer(20, 0, STEPS)
+    step: int = integer(0, 0, STEPS)
     pace: int = number_choice(5, SPEEDS)
     layer: str = choice(
         "dense", {key: layer.name for key, layer in FIRST_LAYERS.items()}, label="Layer", control="menu"

@@ -311,7 +311,7 @@ def test_what_is_picked_comes_back_from_its_text(layer):
     for scheme, _ in list(find_schemes(Demands(layer, weights=FRONT_KEYS)))[::37]:
         assert parse_pick(format_pick(scheme, layer)) == scheme
     for row in find_registered_answers(Demands(layer, weights=FRONT_KEYS)):
-        shape = SHAPES[layer][0 if row.on_activations else 1]
+        shape = SHAPES[layer][0 if row.activation_part else 1]
         assert parse_pick(format_pick(row, layer)).compute_canonical_key(shape) == row.compute_canonical_key(shape)
 
 

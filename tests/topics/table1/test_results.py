@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from repeated import assert_repeated
+from trained import train_losses
 
 from normviz.core.fields import Field
 from normviz.core.registry import SCHEMES, get_scheme
@@ -18,7 +19,7 @@ from normviz.topics.table1.training import TableTrainingJob
 from normviz.train import twins
 from normviz.train.problem import NETWORKS, find_network_index, make_problem
 from normviz.train.setting import Setting
-from normviz.train.twins import TrainingFailure, find_failures, train_twins
+from normviz.train.twins import TrainingFailure, find_failures
 
 SETTING = Setting(steps=6, batch=8, width=8)
 SCHEMES_3 = [SCHEMES[key] for key in ("batch", "weight", "layer")]
@@ -68,7 +69,7 @@ def test_what_is_trained_is_not_missing(results):
     assert results.find_missing(SCHEMES_3, SETTING) == []
     assert TableResults().find_missing(SCHEMES_3, SETTING) == [TableTrainingJob.of(SCHEMES_3, SETTING, ALL)]
     for row, scheme in enumerate(SCHEMES_3):
-        trained = train_twins(SCHEMES_3, SETTING).losses[:, row]
+        trained = train_losses(SCHEMES_3, SETTING)[:, row]
         assert_repeated({"losses": results.get_losses(scheme, SETTING)}, {"losses": trained})
 
 
@@ -105,7 +106,7 @@ def test_what_was_kept_equals_what_is_trained_anew():
     results.compute_missing(SCHEMES_3, moved)
     assert build_cells(SCHEMES_3, moved, results) == build_cells(SCHEMES_3, moved, filled(moved))
     for row, scheme in enumerate(SCHEMES_3):
-        assert np.allclose(results.get_losses(scheme, moved), train_twins(SCHEMES_3, moved).losses[:, row], rtol=1e-12)
+        assert np.allclose(results.get_losses(scheme, moved), train_losses(SCHEMES_3, moved)[:, row], rtol=1e-12)
 
 
 def filled(setting):

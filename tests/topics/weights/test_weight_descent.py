@@ -19,10 +19,12 @@ from normviz.data.digits import load_digits
 from normviz.topics.weights.descent import (
     DIGIT_COUNT,
     DIGIT_PAIR,
+    EARLY_STEPS,
     INPUT_SIZES,
     PARAMETRIZATIONS,
     Regression,
     Setting,
+    compare_losses,
     compute_angles,
     compute_mean_gradient,
     compute_mean_loss,
@@ -123,6 +125,22 @@ def test_the_length_of_v_never_shrinks_and_grows_as_it_should(form, setting, inp
     np.testing.assert_allclose(run.turn_angles, turned, rtol=1e-7, atol=1e-9)
 
 
+@given(st.integers(0, 99), st.floats(0.2, 8), st.floats(0.2, 8))
+def test_weight_norm_multiplies_the_learning_rate_of_the_direction(seed, length, start):
+    setting = Setting(rate=0.01, length=length, start=start, seed=seed)
+    weight, plain = (run_sgd(PARAMETRIZATIONS[key], setting, steps=1) for key in ("weight", "plain"))
+    across = plain.dw[0] - (plain.dw[0] @ plain.w[0]) * plain.w[0] / length**2
+    turned = setting.rate * np.linalg.norm(across) / length
+    assert np.tan(np.radians(weight.turn_angles[0])) == pytest.approx(weight.rate_factors[0] * turned, rel=1e-6)
+
+
+def test_runs_that_are_equal_in_part_compare_as_such():
+    run = run_sgd(PARAMETRIZATIONS["plain"], Setting())
+    worse = run._replace(losses=run.losses * np.where(np.arange(len(run.losses)) <= EARLY_STEPS, 2, 1))
+    late = run._replace(losses=run.losses * np.where(np.arange(len(run.losses)) <= EARLY_STEPS, 1, 2))
+    assert [compare_losses(*pair) for pair in ((run, run), (run, worse), (late, run))] == [(0, 0), (-1, 0), (0, 1)]
+
+
 def test_plain_sgd_does_not_follow_that_law():
     assert measure_growth_gap(run_sgd(PARAMETRIZATIONS["plain"], Setting()), 3.0) > 0.1
 
@@ -199,17 +217,17 @@ def test_the_grid_holds_the_origin_and_all_points():
 def test_the_plane_names_all_that_it_shows(theme, step):
     paths = {name: np.concatenate([[[1.0, 2.0]], noise(k, 3, 2)]) for k, name in enumerate(("both", "g", "v"))}
     figure = checked(draw_descent_paths(GRID, np.exp(noise(3, 7, 7)), np.array([1.0, 0.5]), paths, step, theme))
-    circle, ray, *shown, places = (trace for trace in figure.data if trace.name)
+    circle, *shown, places = (trace for trace in figure.data if trace.name)
     for trace, (name, points) in zip(shown, paths.items(), strict=True):
         assert trace.name == name
         np.testing.assert_array_equal(trace.x, points[: step + 1, 0])
     np.testing.assert_allclose(np.hypot(circle.x, circle.y), 5**0.5)
-    np.testing.assert_allclose(np.array(ray.y), 2 * np.array(ray.x))
-    np.testing.assert_array_equal(places.y, [0, 2, 0.5])
-    faint = [trace for trace in figure.data if trace.opacity == FAINT_OPACITY]
-    assert [len(trace.x) for trace in faint] == [4, 4, 4]
+    np.testing.assert_array_equal(places.y, [2, 0.5])
     words = " ".join(note.text for note in figure.layout.annotations)
-    assert all(name in words for name in ("origin", "start", "lowest loss", "circle: same length", *paths))
+    assert all(name in words for name in ("start", "lowest loss", "circle: same length"))
+    assert all((f"<b>{name}</b>" in words) == (step > 0) for name in paths)
+    arrow = next(note for note in figure.layout.annotations if note.showarrow)
+    assert (arrow.x, arrow.y) == tuple(paths["v"][step])
     axes = figure.layout.xaxis, figure.layout.yaxis
     assert [axis.title.text for axis in axes] == ["first weight", "second weight"]
     assert axes[1].scaleanchor == "x"
@@ -221,8 +239,8 @@ def _plain(text):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_labels_do_not_cover_each_other_and_stay_while_it_plays(seed):
-    runs = [run_sgd(PARAMETRIZATIONS[key], Setting(seed=seed)).w for key in ("weight", "plain")]
-    paths = dict(zip(("weight norm", "without"), runs, strict=True))
+    runs = [run_sgd(PARAMETRIZATIONS[key], Setting(seed=seed)).w for key in ("plain", "weight")]
+    paths = dict(zip(("without", "weight norm"), runs, strict=True))
     grid = make_square_grid(np.concatenate([*runs, 4 * np.array([[-1, -1], [1, 1]])]))
 
     def notes(step):
@@ -230,9 +248,10 @@ def test_labels_do_not_cover_each_other_and_stay_while_it_plays(seed):
         found = [(note["x"], note["y"], _plain(note["text"])) for note in figure.layout["annotations"]]
         return [each for each in found if each[2] not in ("", "w")]  # the arrow and its name move
 
-    assert notes(0) == notes(200)
+    assert notes(0) == notes(200)[:3]
+    assert notes(1) == notes(200)
     unit = np.ptp(grid[0]) / PICTURE_WIDTH
-    for (x, y, text), (other_x, other_y, other) in combinations(notes(0), 2):
+    for (x, y, text), (other_x, other_y, other) in combinations(notes(1), 2):
         wide = 4 * unit * (len(text) + len(other))
         assert abs(x - other_x) >= 0.99 * wide or abs(y - other_y) >= 19.9 * unit, (text, other)
 
@@ -246,6 +265,7 @@ def test_curves_grow_on_axes_of_the_whole_run(theme):
     for figure, count in ((early, 2), (late, 5)):
         grown = {trace.name: trace for trace in figure.data if trace.name}
         assert {name: len(trace.x) for name, trace in grown.items()} == {"v": count, "g": count}
+        assert [len(trace.x) for trace in figure.data if trace.opacity == FAINT_OPACITY] == [5, 5]
         assert [trace.marker.size[-1] > 0 for trace in grown.values()] == [True, True]
 
 

@@ -111,14 +111,33 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run():
     at = open_page(step="20", rate="5", length="2", start="0.5", batch="32", seed="3")
     runs = runs_of(Setting(5.0, 32, 2.0, 0.5, 3))
     run, shown = runs["weight"], said(at).replace("−", "-")
-    weight, plain = (f"{runs[key].losses[20]:.2g}" for key in ("weight", "plain"))
-    assert f"Step 20: the loss is {weight} with weight norm, {plain} without." in shown
-    twice = run_sgd(PARAMETRIZATIONS["weight"], Setting(5.0, 32, 2.0, 1.0, 3))
-    assert f"With ‖v‖ = 0.5 the first step turned it by {run.turn_angles[0]:.2g}°" in shown
-    assert f"with ‖v‖ = 1 by only {twice.turn_angles[0]:.2g}°" in shown
+    weight, plain = (f"{runs[key].losses[20]:.2f}" for key in ("weight", "plain"))
+    assert f"Step 20: the loss is **{weight}** with weight norm, **{plain}** without, 0.10 at the star." in shown
+    factor = (run.g[20] / run.lengths[20]) ** 2
+    assert f"by (g/‖v‖)²: **16** at the start, **{factor:.2g}** at step 20." in shown
     assert f"v only gets longer: ‖v‖ from 0.5 to {run.lengths[20]:.3g}" in shown
     assert f"the first step turned v by {run.turn_angles[0]:.2g}°, the last one by {run.turn_angles[-1]:.2g}°" in shown
     assert "in this run equal up to rounding" in shown
+
+
+@pytest.mark.parametrize(
+    ("setting", "headline"),
+    [
+        (Setting(), "Faster at first with weight norm, about equal by step 200."),
+        (Setting(rate=0.3), "Faster at first with weight norm, a lower loss by step 200."),
+        (Setting(start=4.0), "Slower at first with weight norm, about equal by step 200."),
+        (Setting(start=10.0), "Slower at first with weight norm, a higher loss by step 200."),
+        (Setting(length=1.0, rate=3.0), "No faster at first with weight norm, about equal by step 200."),
+    ],
+)
+def test_the_headline_is_the_answer_of_the_setting(setting, headline):
+    assert headline in said(open_page(rate=setting.rate, start=setting.start, length=setting.length))
+    weight, plain = (runs_of(setting)[key].losses for key in ("weight", "plain"))
+    early, late = weight[1:21].mean() / plain[1:21].mean(), weight[-1] / plain[-1]
+    assert headline.startswith("Faster") == (early < 0.95)
+    assert headline.startswith("Slower") == (early > 1 / 0.95)
+    assert ("a lower loss" in headline) == (late < 0.95)
+    assert ("a higher loss" in headline) == (late > 1 / 0.95)
 
 
 def drawn(at, key):
@@ -241,7 +260,8 @@ def test_what_is_shown_is_the_step_of_the_slider(name):
     at = sound(open_page(show=show).slider[0].set_value(13).run())
     for button, step in (("Back", 12), ("Rewind", 0), ("Step", 1)):
         at = press(at, button)
-        assert (place(at, name), at.query_params[name]) == (step, str(step))
+        linked = at.query_params.get(name, "0" if name == "step" else None)
+        assert (place(at, name), linked) == (step, str(step))
         if name == "step":
             assert f"‖v‖ from 1 to {runs_of()['weight'].lengths[step]:.3g}" in said(at)
             assert len(drawn(at, "length")["g"]) == step + 1

@@ -29,7 +29,7 @@ def normalize_around_mean(x: np.ndarray, scheme: Scheme) -> np.ndarray:
     """Compute instance norm's x̂ at ε = 0, with the variance around another scheme's mean."""
     field = INSTANCE.fields[-1]
     deviation = compute_rms(centre(x, scheme.fields[0])[0], field)
-    return centre(x, INSTANCE.fields[0])[0] / broadcast_statistic(deviation, field, x.shape)
+    return centre(x, INSTANCE.fields[0])[0] / broadcast_statistic(deviation, x.shape)
 
 
 def check_mean_index(seed: int) -> Iterator[Trial]:

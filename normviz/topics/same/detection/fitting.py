@@ -236,7 +236,7 @@ def compute_trials(
             xhat = xhat[at]
         else:
             deviation = scheme.kind.add_eps(np.asarray(result.deviation), eps)
-            wide = np.broadcast_to(broadcast_statistic(deviation, field, x.shape), x.shape)[at]
+            wide = np.broadcast_to(broadcast_statistic(deviation, x.shape), x.shape)[at]
             xhat = v / np.where(wide == 0, np.inf, wide)
         yield FitTrial(eps, xhat, bounds.compute(deviation)[at], np.ones(xhat.shape), linear)
 
@@ -264,7 +264,7 @@ class _Whitening:
 def _compute_field_maximum(x: np.ndarray, scheme: Scheme) -> np.ndarray:
     """Compute for every element the largest |x| among the elements that share its statistic."""
     field = scheme.fields[0]
-    return np.broadcast_to(broadcast_statistic(reduce_boxes(np.abs(x), field, np.max), field, x.shape), x.shape)
+    return np.broadcast_to(broadcast_statistic(reduce_boxes(np.abs(x), field, np.max), x.shape), x.shape)
 
 
 @ignore_float_warnings
