@@ -43,10 +43,10 @@ def read_pair(files: list[tuple[str, bytes]]) -> ArrayPair:
     if "y" in (first.lower(), first.rpartition(".")[0].lower()):
         first, second = second, first
     pair = {"x": found[first], "y": found[second]}
+    check_detector_arrays(pair["x"], pair["y"])
     for name, array in pair.items():
         if array.size > MAX_ELEMENTS:
             raise InvalidInput(f"{name} has {array.size:,} elements; up to {MAX_ELEMENTS:,} are looked at here.")
         if not 2 <= array.ndim <= 5:
             raise InvalidInput(f"{name} has {array.ndim} axes; arrays of two to five are looked at here.")
-    check_detector_arrays(pair["x"], pair["y"])
     return pair
