@@ -36,7 +36,7 @@ class CubeStage(NamedTuple):
     Attributes:
         symbol: of the values, as "x̂".
         says: the step in a sentence.
-        values: one for each element, in the shape of the tensor; a shared statistic is repeated.
+        values: one for each element, in the shape of the tensor, or a statistic in the shape of its field's statistics.
         line: key of the matching line of the formula; empty if there is none.
         gathered: the field whose elements are moved into one cell; None if every element keeps its own cell.
         slides: True if the values appear one by one, as a window moves.
@@ -164,9 +164,9 @@ def build_hover_data(
 def build_stages_data(stages: Sequence[CubeStage], shape: Shape, theme: str = "light") -> dict:
     """Build the data with which the browser plays the stages of the normalization.
 
-    list: for each stage its words, its values, and the indices of its place and its look. places: for each axis the
-    index ranges whose cells are merged, or None for unmoved cells. looks: properties of the cells' trace, and the
-    largest value.
+    list: for each stage its words, its values and their shape, and the indices of its place and its look; the browser
+    copies a statistic to the elements that share it. places: for each axis the index ranges whose cells are merged, or
+    None for unmoved cells. looks: properties of the cells' trace, and the largest value.
     """
     places: list[list[np.ndarray] | None] = [None]
     looks: list[dict] = []
@@ -177,7 +177,7 @@ def build_stages_data(stages: Sequence[CubeStage], shape: Shape, theme: str = "l
             place = len(places)
             places.append(stage.gathered.without_windows.compute_bounds(shape))
         if number == 0 or stage.scale != stages[number - 1].scale:
-            alike = np.stack([each.values for each in stages if each.scale == stage.scale])
+            alike = np.concatenate([each.values.ravel() for each in stages if each.scale == stage.scale])
             legend = compute_value_levels(alike)[1]
             looks.append({"largest": legend["largest"], "trace": style_cells(legend, THEMES[theme])})
         listed.append(
@@ -186,6 +186,7 @@ def build_stages_data(stages: Sequence[CubeStage], shape: Shape, theme: str = "l
                 "says": stage.says,
                 "line": stage.line,
                 "values": _convert_to_readout(stage.values),
+                "shape": stage.values.shape,
                 "place": place,
                 "look": len(looks) - 1,
                 "slides": stage.slides,

@@ -19,13 +19,14 @@ def pack_message(data: Any) -> bytes:
 
     The message is the length of the JSON in four bytes, the JSON padded with spaces, then the arrays. In the JSON an
     array is {"packed": type, "at": first byte after the JSON, "length": numbers, "width": row length of a matrix}.
-    Bytes become an array of bytes; NaN and Inf in lists become null. Raises TypeError for data of other types.
+    Arrays with the same content are stored once. Bytes become an array of bytes; NaN and Inf in lists become null.
+    Raises TypeError for data of other types.
     """
-    arrays: list[bytes] = []
-    at = 0
+    arrays: dict[bytes, int] = {}  # the first byte of each content
+    end = 0
 
     def place(value: Any) -> Any:
-        nonlocal at
+        nonlocal end
         if isinstance(value, bytes):
             value = np.frombuffer(value, np.uint8)
         elif isinstance(value, np.generic):
@@ -35,19 +36,21 @@ def pack_message(data: Any) -> bytes:
         array = _narrow_integers(value)
         if not _has_typed_array(array):
             return array.tolist()
-        found = {"packed": TYPE_CODES[array.dtype.name], "at": at, "length": array.size}
+        content = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
+        content += b"\0" * (-len(content) % ALIGNMENT)
+        if content not in arrays:
+            arrays[content] = end
+            end += len(content)
+        found = {"packed": TYPE_CODES[array.dtype.name], "at": arrays[content], "length": array.size}
         if array.ndim == 2:
             found["width"] = array.shape[1]
-        content = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes()
-        arrays.append(content + b"\0" * (-len(content) % ALIGNMENT))
-        at += len(arrays[-1])
         return found
 
     try:
         text = _encode_json(data, place)
     except ValueError:  # a number that JSON does not have
         arrays.clear()
-        at = 0
+        end = 0
         text = _encode_json(_replace_nonfinite(data), place)
     head = text.encode()
     head += b" " * (-(4 + len(head)) % ALIGNMENT)

@@ -312,7 +312,10 @@ def check_shape(shape: Sequence[int], axes: Sequence[str] = AXES["activation"], 
     Raises:
         InvalidInput: not four axes, an empty one, or more elements than the limit.
     """
-    shape = tuple(int(n) for n in shape)
+    try:
+        shape = tuple(int(n) for n in shape)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"a shape is a number for each of {', '.join(axes)}; this one is {shape!r}.") from None
     if len(shape) != len(axes):
         raise InvalidInput(f"a tensor has the four axes {', '.join(axes)}; this one has {len(shape)}: {shape}.")
     for n, axis in zip(shape, axes, strict=True):

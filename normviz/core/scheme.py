@@ -81,6 +81,13 @@ class Scheme:
     torch: str | None = None
     keras: str | None = None
 
+    def __repr__(self) -> str:
+        if self.is_custom:
+            parameters: dict[str, object] = {"summation": str(self.summation), "suppression": str(self.suppression)}
+        else:
+            parameters = self.parameters
+        return f"Scheme({', '.join([repr(self.key), *(f'{name}={value!r}' for name, value in parameters.items())])})"
+
     @property
     def axes(self) -> tuple[str, ...]:
         """The names of the four axes of the normalized tensor: N, H, W, C, or kh, kw, Cin, Cout for weights."""

@@ -12,7 +12,7 @@ from normviz.core import normalize as normalization
 from normviz.core import theory
 from normviz.core.arrays import Array, ArrayLike, to_floating_point
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import AXES, FULL, OWN, Field, Rule, Shape
+from normviz.core.fields import AXES, FULL, OWN, Field, Rule, Shape, check_shape
 from normviz.core.layouts import ArrayLayout, parse_layout
 from normviz.core.reductions import centre, compute_rms
 from normviz.core.registry import SCHEMES, get_scheme
@@ -92,9 +92,9 @@ def backward(
     radius: int | None = None,
     alpha: float | None = None,
 ) -> Array:
-    """Compute ∂l/∂x of y = γ x̂ + β from dy = ∂l/∂y; x, dy and the result have the same shape.
+    """Compute ∂L/∂x of y = γ x̂ + β from dy = ∂L/∂y; x, dy and the result have the same shape.
 
-    ∂l/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂l/∂x = ∂l/∂v - E_Aᵀ ∂l/∂v with g = γ dy. The arguments and errors are those of
+    ∂L/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂L/∂x = ∂L/∂v - E_Aᵀ ∂L/∂v with g = γ dy. The arguments and errors are those of
     `normalize`. The gradient of batch norm sums to 0 over every channel:
 
     >>> import numpy as np, normviz
@@ -106,7 +106,7 @@ def backward(
     call = _Call(x, scheme, layout, groups, radius, alpha)
     dy = _to_array(dy)
     if tuple(dy.shape[-len(call.shape) :]) != call.shape or (call.layout is not None and dy.ndim != len(call.shape)):
-        raise InvalidInput(f"∂l/∂y has the shape {tuple(dy.shape)}, x {call.shape}; they need to be the same.")
+        raise InvalidInput(f"∂L/∂y has the shape {tuple(dy.shape)}, x {call.shape}; they need to be the same.")
     above = dy if call.layout is None else call.layout.to_tensor(dy)
     found = differentiation.compute_gradients(call.tensor, above, call.scheme, eps, call.expand(gain, "gain"))
     return call.restore(found.dx)
@@ -190,7 +190,9 @@ def predict(
             raise InvalidInput(f"{transformation!r} is not a transformation; {', '.join(TRANSFORMATIONS)} are.")
         transformation = TRANSFORMATIONS[transformation]
     default_shape, default_weight_shape = DEFAULT_SHAPES[layer]
-    shape, weight_shape = tuple(shape or default_shape), tuple(weight_shape or default_weight_shape)
+    shape = check_shape(shape or default_shape)
+    weight_shape = check_shape(weight_shape or default_weight_shape, AXES["weight"])
+    eps = normalization.resolve_eps(chosen, eps)
     for part, sizes in ((chosen.activation_part, shape), (chosen.weight_part, weight_shape)):
         if part is not None:
             part.check(sizes)

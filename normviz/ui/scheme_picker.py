@@ -133,11 +133,9 @@ def choose_schemes(key: str, keys: Sequence[str], max_chosen: int | None = None)
             max_selections=len(state[menu]) or None if full else None,
             on_change=_take_several, args=(key, menu, rest, max_chosen),
         )  # fmt: skip
-        if max_chosen is not None:
-            free = "take one out to choose another" if full else "those that stand side by side"
-            st.caption(f"{len(state[key])} of at most {max_chosen} are chosen: {free}.")
-            if full:
-                st.html(_CLOSED.format(key=key.replace(" ", "-")))
+        if full:
+            st.caption(f"At most {max_chosen}: take one out to choose another.")
+            st.html(_CLOSED.format(key=key.replace(" ", "-")))
 
 
 def make_state_key(key: str, part: str) -> str:

@@ -22,3 +22,9 @@ export type Index = number[];
 
 /** The start of a range and its end, which is not part of it. */
 export type Range = [number, number];
+
+/** Numbers in row-major order, and their shape: 1 or a smaller number along an axis whose elements share them. */
+export interface Statistic {
+  values: Numbers;
+  shape: number[];
+}

@@ -216,7 +216,7 @@ export class Cube {
       return;
     }
     if (!state.surface || !state.hover.stages) return;
-    const now = interpolateStages(state.hover.stages, state.places, position);
+    const now = interpolateStages(state.hover.stages, state.places, position, state.hover.shape);
     const turn = ++this.turn;
     if (state.staged?.look !== now.look) {
       state.staged = now;
@@ -295,7 +295,7 @@ export class Cube {
   noteOn(index) {
     const { hover, staged } = this.state;
     const stage = staged && hover.stages?.list[Math.ceil(this.stages.position ?? 0)];
-    return writeNote(stage || { symbol: this.data.symbol, values: hover.x }, hover.shape, index);
+    return writeNote(stage || { symbol: this.data.symbol, values: hover.x, shape: hover.shape }, hover.shape, index);
   }
 
   listen() {

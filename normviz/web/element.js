@@ -6,8 +6,8 @@ import { mount } from "./mount.js";
 import { Strip } from "./strip.js";
 import { readForm, writeField, writeNumber } from "./wording.js";
 
-/** @import {Index, SetValue} from "./component.d.ts" */
-/** @import { Field, RangeWords, Statistic } from "./wording.js" */
+/** @import {Index, SetValue, Statistic} from "./component.d.ts" */
+/** @import { Field, RangeWords } from "./wording.js" */
 
 /**
  * What `beside_data` of normviz/topics/lab/element_data.py sends; everything can be said of any element.

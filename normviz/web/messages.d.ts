@@ -1,7 +1,7 @@
 // The data that Python sends to a cube, as normviz/web/data.js unpacks it.
 // normviz/web/components/plot.py builds PlotMessage, normviz/charts/cube.py builds Hover, Labels and PlayedStages.
 
-import type { Numbers } from "./component.d.ts";
+import type { Numbers, Statistic } from "./component.d.ts";
 
 /** The arrays that normviz/charts/packing.py sends. */
 export type TypedNumbers =
@@ -116,7 +116,7 @@ export interface Hover {
   /** The axes along x, along y, along z, and from block to block. */
   dimensions: number[][];
   /** The values of the tensor in row-major order. */
-  x: ArrayLike<number>;
+  x: Numbers;
   copies: Copy[];
   /** Whether the field is filled, or framed only. */
   filled: boolean;
@@ -181,13 +181,13 @@ export interface PlayedStages {
   band: number;
 }
 
-export interface PlayedStage {
+/** A stage with its values: one for each element, or a statistic that elements share. */
+export interface PlayedStage extends Statistic {
   symbol: string;
   /** What is done, in a sentence. */
   says: string;
   /** The key of the formula that says the same; empty where there is none. */
   line: string;
-  values: ArrayLike<number>;
   /** The number of its place in `places`. */
   place: number;
   /** The number of its look in `looks`. */

@@ -1,6 +1,7 @@
 // The line over a cube that says which element is lit, and its values.
 
 import { formatNumber } from "./data.js";
+import { readNumber } from "./statistics.js";
 
 /** @import {Index} from "./component.d.ts" */
 /** @import {Hover, PlayedStage, PlotMessage} from "./messages.d.ts" */
@@ -17,34 +18,32 @@ const MOST = 4; // stages in one line
 export function writeValues({ names, symbol, labels }, hover, index) {
   const flat = flatten(index, hover.shape);
   const place = names.map((name, axis) => `${name} = ${index[axis]}`).join("  ");
-  const results = hover.copies.map(
-    ({ xhat }, k) => `${labels[k] ?? `${symbol}̂`} = ${formatNumber(xhat[flat], DIGITS)}`,
-  );
-  return `${place}    ${symbol} = ${formatNumber(hover.x[flat], DIGITS)}  →  ${results.join("   ")}`;
+  const values = hover.copies.map(({ xhat }, k) => `${labels[k] ?? `${symbol}̂`} = ${formatNumber(xhat[flat], DIGITS)}`);
+  const several = labels.length ? `${symbol}̂:  ` : "";
+  return `${place}    ${symbol} = ${formatNumber(hover.x[flat], DIGITS)}  →  ${several}${values.join("   ")}`;
 }
 
 /**
  * Return the line for an element while stages are played: its value after each of them, the last ones where they are
  * many.
  * @param {PlayedStage[]} stages that have been reached or are on their way
- * @param {number[]} shape
+ * @param {number[]} shape of the tensor
  * @param {Index} index
  */
 export function writeStages(stages, shape, index) {
-  const flat = flatten(index, shape);
-  const last = new Map(stages.map(({ symbol, values }) => [symbol, values[flat]]));
+  const last = new Map(stages.map((stage) => [stage.symbol, readNumber(stage, index, shape)]));
   const values = [...last].map(([symbol, value]) => `${symbol} = ${formatNumber(value, DIGITS)}`);
   return (values.length > MOST ? ["…", ...values.slice(-MOST)] : values).join(" → ");
 }
 
 /**
  * Return the note in the picture on an element: "x = −1.948".
- * @param {Pick<PlayedStage, "symbol" | "values">} stage
- * @param {number[]} shape
+ * @param {Pick<PlayedStage, "symbol" | "values" | "shape">} stage
+ * @param {number[]} shape of the tensor
  * @param {Index} index
  */
-export const writeNote = ({ symbol, values }, shape, index) =>
-  `${symbol} = ${formatNumber(values[flatten(index, shape)], DIGITS)}`;
+export const writeNote = (stage, shape, index) =>
+  `${stage.symbol} = ${formatNumber(readNumber(stage, index, shape), DIGITS)}`;
 
 /**
  * Return the flat index, in row-major order, of the element with this index.

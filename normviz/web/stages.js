@@ -3,6 +3,7 @@
 
 import { find, makeElement } from "./dom.js";
 import { labelButton, Player, reducedMotion } from "./player.js";
+import { broadcastStatistic } from "./statistics.js";
 
 const MOVE = 1100;
 const REST = 1500; // ms from stage to stage, and at each
@@ -31,9 +32,10 @@ const interpolate = (a, b, share) => a + (b - a) * share;
  * @param {PlayedStages} stages
  * @param {Standing[]} places where the cells stand, by the number of the place
  * @param {number} position
+ * @param {number[]} shape of the tensor
  * @returns {Staged}
  */
-export function interpolateStages({ list, looks, band }, places, position) {
+export function interpolateStages({ list, looks, band }, places, position, shape) {
   const from = list[Math.floor(position)];
   const to = list[Math.min(Math.floor(position) + 1, list.length - 1)];
   const part = position - Math.floor(position);
@@ -45,13 +47,14 @@ export function interpolateStages({ list, looks, band }, places, position) {
       : a.offsets.map((offset, axis) =>
           offset.map((at, i) => [0, 1, 2].map((d) => interpolate(at[d], b.offsets[axis][i][d], share))),
         );
-  const levels = new Float32Array(from.values.length);
+  const [old, young] = [from, to].map((stage) => broadcastStatistic(stage, shape));
+  const levels = new Float32Array(old.length);
   const done = to.slides && part > 0 ? part * levels.length : null;
   /** @type {(value: number, look: StageLook) => number} */
   const level = (value, { largest }) =>
     Number.isFinite(value) ? ((value / largest + 1) / 2) * (255 - band) + band : 0;
   for (let cell = 0; cell < levels.length; cell++) {
-    const [before, after] = [level(from.values[cell], looks[from.look]), level(to.values[cell], looks[to.look])];
+    const [before, after] = [level(old[cell], looks[from.look]), level(young[cell], looks[to.look])];
     levels[cell] = done === null ? interpolate(before, after, share) : cell < done ? after : before;
   }
   return {

@@ -1,8 +1,9 @@
 // Words and numbers for any element of a tensor.
 
 import { formatNumber } from "./data.js";
+import { readNumber } from "./statistics.js";
 
-/** @import {Index, Numbers} from "./component.d.ts" */
+/** @import {Index, Numbers, Statistic} from "./component.d.ts" */
 
 /**
  * The elements that share a statistic with an element.
@@ -16,21 +17,10 @@ import { formatNumber } from "./data.js";
  */
 
 /** @typedef {[whole: string | null, one: string, several: string]} RangeWords words for a range, with {lo} and {last} */
-/** @typedef {{values: Numbers, shape: number[]}} Statistic a number of every element; those of a field share it */
 /** @typedef {{numbers: Record<string, Statistic>, shape: number[]}} Numbered numbers by name, and the tensor's shape */
 
 const LETTERS = ["n", "h", "w", "c"];
 const DIGITS = 4;
-
-/**
- * Return the number of an element.
- *
- * @param {Statistic} statistic
- * @param {Index} index
- * @param {number[]} all shape of the tensor
- */
-export const readNumber = ({ values, shape }, index, all) =>
-  values[index.reduce((flat, i, axis) => flat * shape[axis] + Math.floor((i * shape[axis]) / all[axis]), 0)];
 
 /**
  * Return the words for the field of an element, like normviz/describe/wording.py does: "96 elements:

@@ -127,6 +127,12 @@ def test_a_result_is_short():
     assert (mean.shape, y.shape) == ((1, 1, 1, 8), (32, 56, 56, 8))
 
 
+def test_a_scheme_is_short():
+    assert repr(normviz.get_scheme("gn", groups=3)) == "Scheme('group', groups=3)"
+    assert repr(normviz.get_scheme("dyt")) == "Scheme('dynamic-tanh', alpha=0.5)"
+    assert repr(normviz.custom("C")) == "Scheme('custom', summation='own,own,own,full', suppression='None')"
+
+
 def test_other_arrays_keep_their_library():
     x = array_api_strict.asarray(X)
     result = normviz.normalize(x, "group", groups=2, layout="NCHW")
@@ -174,6 +180,9 @@ MISTAKES = {
     "an unknown transformation": (lambda: normviz.predict("batch", "rescaling"), "dataset-rescaling"),
     "an unknown layer": (lambda: normviz.predict("batch", "dataset-rescaling", layer="linear"), "dense or conv"),
     "statistics of a scheme without": (lambda: normviz.statistics(X, "dyt", layout="NCHW"), "has no statistics"),
+    "a shape of two axes": (lambda: normviz.predict("batch", "dataset-rescaling", shape=(3, 4)), "N"),
+    "a shape as a text": (lambda: normviz.predict("batch", "dataset-rescaling", shape="abc"), "N"),
+    "a negative ε of a prediction": (lambda: normviz.predict("batch", "dataset-rescaling", eps=-1), "ε is a number"),
     "an unknown axis": (lambda: normviz.custom(summation="N,D"), "'D'"),
 }  # fmt: skip
 

@@ -9,11 +9,10 @@ import normviz
 
 RNG = np.random.default_rng(0)
 X, DY = RNG.normal(size=(2, 4, 4, 4, 6))
-ONE_PER_KIND = ("group", "whitening", "spectral", "dynamic-tanh")
 EACH_SCHEME = pytest.mark.parametrize(
-    "key", [key if key in ONE_PER_KIND else pytest.param(key, marks=pytest.mark.heavy) for key in normviz.SCHEMES]
+    "key", [key if key == "group" else pytest.param(key, marks=pytest.mark.heavy) for key in normviz.SCHEMES]
 )
-"""JAX compiles each function for a second or two, so `make test` takes one scheme of each kind."""
+"""JAX and torch compile each function for a second or two, so `make test` takes one scheme."""
 
 
 @pytest.fixture(autouse=True)
@@ -69,14 +68,14 @@ def test_torch_tensors_are_normalized_under_autograd_vmap_and_export(key):
 
 
 @pytest.mark.filterwarnings("ignore:Dynamo")
-@pytest.mark.parametrize("key", ["batch", "group", "whitening", "dynamic-tanh"])
+@EACH_SCHEME
 def test_torch_compiles_it(key):
     torch._dynamo.reset()
     x = torch.from_numpy(X)
     assert torch.allclose(torch.compile(lambda each: compute(each, key), backend="eager")(x), compute(x, key))
 
 
-@pytest.mark.parametrize("key", ["batch", "layer", "rms"])
+@pytest.mark.parametrize("key", ["batch", pytest.param("layer", marks=pytest.mark.heavy)])
 def test_large_tensors_under_transformations_take_the_careful_path(key):
     large = RNG.normal(size=(8, 32, 32, 12))
     expected = normviz.normalize(large, key, layout="NHWC").y

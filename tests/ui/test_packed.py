@@ -56,6 +56,14 @@ def test_an_array_is_sent_as_bytes(kind, array):
     assert (before, behind) == (0.1, 0.2)
 
 
+def test_equal_arrays_are_sent_once_whatever_their_names():
+    x, other = np.arange(1000.0), np.arange(1000.0) + 1
+    once, twice = pack_message({"x": x, "y": other}), pack_message({"x": x, "y": other, "z": x.copy()})
+    assert len(twice) - len(once) < 100
+    np.testing.assert_array_equal(unpacked(twice)["z"], x)
+    np.testing.assert_array_equal(unpacked(twice)["y"], other)
+
+
 @pytest.mark.parametrize("array", [np.array([3, 2**40]), np.zeros(0), np.array([0.5, 1], np.float16), np.array(["a"])])
 def test_what_javascript_has_no_arrays_of_is_a_list(array):
     assert unpacked(pack_message({"z": array})) == {"z": array.tolist()}

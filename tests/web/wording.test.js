@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readForm, readNumber, writeField, writeNumber, writeRange } from "../../normviz/web/wording.js";
+import { readNumber } from "../../normviz/web/statistics.js";
+import { readForm, writeField, writeNumber, writeRange } from "../../normviz/web/wording.js";
 
 const SHAPE = [2, 3, 4, 6];
 const WORDS = { all: "all {}", of: "{} of {}", one: "{} element: {}", several: "{} elements: {}" };

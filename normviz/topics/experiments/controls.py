@@ -27,7 +27,7 @@ from normviz.ui.settings import Controls
 from normviz.web.components.picked import show_choice_bar
 
 MAIN_SETTINGS = ("scheme", "ways", "task")
-"""Settings beside the figure, in addition to the schemes; the others are under "Settings"."""
+"""Settings beside the figure, in addition to the schemes; the others are under "Advanced"."""
 
 FREQUENT_SCHEMES = ("none", "batch", "layer", "group")
 """Schemes that are one click away."""
@@ -57,7 +57,7 @@ def controls(view: View) -> None:
         if "schemes" in given:
             choose_frequent(prefix + "schemes", _list_scheme_options(view), FREQUENT_SCHEMES)
         page.draw(*(name for name in MAIN_SETTINGS if name in declared))
-        with st.popover("Settings"):
+        with st.popover("Advanced"):
             if CUSTOM_SCHEME.key in get_chosen_schemes(given):
                 custom.draw_custom_controls(view, compute_axis_lengths, PREFIX, experiment.setting.weighted)
             page.draw_rest("schemes", "seeds", "seed", "device")
@@ -67,7 +67,7 @@ def controls(view: View) -> None:
 
 
 def colour_schemes(view: View, looks: Mapping[str, int], theme: str) -> None:
-    """Colour the buttons of the schemes as their curves; `looks`: the curves' styles, by the schemes' labels."""
+    """Colour the buttons of the schemes like their curves; `looks` holds the curves' styles by scheme label."""
     given = get_shown_values(view)
     if "schemes" in given:
         row = list_frequent(_list_scheme_options(view), FREQUENT_SCHEMES, given["schemes"])

@@ -1,14 +1,14 @@
 """Stages of a normalization for the animated cube: x, its statistics, and the results."""
 
 from collections.abc import Iterator
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
 from normviz.charts.cube import CubeStage
-from normviz.core.fields import Field, Rule
+from normviz.core.fields import Field, Rule, Shape
 from normviz.core.kinds.base import NormalizationResult
-from normviz.core.reductions import broadcast_statistic
 from normviz.core.registry import Scheme
 from normviz.describe import wording
 from normviz.describe.general_form import PLAIN, find_squares_under_root
@@ -30,16 +30,16 @@ def build_stages(
     v, hat = (symbol if scheme.summation is None else f"{symbol} − μ"), f"{symbol}̂"
     yield CubeStage(symbol, f"{symbol}, the tensor as it comes: {wording.pluralize(x.size, 'number')}.", x, "element")
     if scheme.summation is not None and result.mean is not None:
-        mean = np.broadcast_to(broadcast_statistic(result.mean, x.shape), x.shape)
-        yield from _yield_statistic_stages(scheme, scheme.summation, mean, "μ", f"mean μ of {symbol}", "centred")
+        yield from _yield_statistic_stages(
+            scheme, scheme.summation, x.shape, result.mean, "μ", f"mean μ of {symbol}", "centred"
+        )
         yield CubeStage(v, f"Subtract its mean from every element: {v}.", result.v, "centred")
     root = ""
     if scheme.suppression is not None and result.deviation is not None:
         divisor = _compute_divisor(scheme, v, result, eps)
         root = divisor.root
-        values = np.broadcast_to(broadcast_statistic(divisor.values, x.shape), x.shape)
         yield from _yield_statistic_stages(
-            scheme, scheme.suppression, values, divisor.symbol, divisor.what, "normalized", scale=2
+            scheme, scheme.suppression, x.shape, divisor.values, divisor.symbol, divisor.what, "normalized", scale=2
         )
     if scheme.has_xhat:
         says = KIND_FORMULAS[scheme.kind.key].describe_step(scheme, x.shape, eps, v, root)
@@ -97,10 +97,11 @@ def _compute_divisor(scheme: Scheme, v: str, result: NormalizationResult, eps: f
 
 
 def _yield_statistic_stages(
-    scheme: Scheme, field: Field, values: np.ndarray, symbol: str, statistic_name: str, line: str, scale: int = 0
-) -> Iterator[CubeStage]:
+    scheme: Scheme, field: Field, shape: Shape, values: np.ndarray, symbol: str, statistic_name: str, line: str,
+    scale: int = 0,
+) -> Iterator[CubeStage]:  # fmt: skip
     """Yield the two stages of a statistic: elements are averaged, and the average is copied back to them."""
-    shape, field = values.shape, field.simplify(values.shape)
+    field = field.simplify(shape)
     joined = KIND_FORMULAS[scheme.kind.key].joined
     how = f"of all of it as {joined}" if joined else wording.describe_reduction(field, scheme.axes, shape)
     axes = [_count_statistics_on_axis(scheme, rule, n) for rule, n in zip(field.rules, shape, strict=True)]
@@ -108,11 +109,11 @@ def _yield_statistic_stages(
         says = f"The {statistic_name}: {how}. Each element has its own window: nothing collapses."
         yield CubeStage(symbol, says, values, line, slides=True, axes=axes, scale=scale)
         return
-    count = int(np.prod(field.compute_statistics_shape(shape)))
+    count = prod(field.compute_statistics_shape(shape))
     copied = [
         (many, "" if n == 1 else "kept" if many == n else COPIED) for (many, _), n in zip(axes, shape, strict=True)
     ]
-    says = f"The {statistic_name}: {how}. {wording.pluralize(values.size, 'number')} become {count:,}."
+    says = f"The {statistic_name}: {how}. {wording.pluralize(prod(shape), 'number')} become {count:,}."
     yield CubeStage(symbol, says, values, line, field, axes=axes, scale=scale)
     says = f"Broadcast: copy each {symbol} to the elements it came from."
     yield CubeStage(symbol, says, values, line, axes=copied, scale=scale)
