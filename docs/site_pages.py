@@ -1,8 +1,8 @@
 """Hooks of MkDocs: texts from elsewhere in the repository, links that lead out of docs/, and live cubes.
 
 A page with `source: CONTRIBUTING.md` in its head shows that file. Links are relative to a file in the repository, as on
-GitHub. On the site, a link to a file that has no page leads to the repository. A picture `gallery-KEY.webp` of a scheme
-becomes its cube, which turns and plays.
+GitHub. On the site, a link to a file that has no page leads to the repository. Under a picture `gallery-KEY.webp`
+stands the cube of the scheme, which turns and plays.
 """
 
 import posixpath
@@ -17,7 +17,11 @@ import normviz
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"(\]\()(?!https?:|mailto:|#)([^)\s#]+)")
-CUBE = re.compile(r'<img alt="([^"]*)" src="([^"]*)gallery-([\w-]+)\.webp" />')
+PICTURE = re.compile(r'<p><img alt="([^"]*)" src="([^"]*)gallery-([\w-]+)\.webp" /></p>')
+CUBE = (
+    r"\g<0><details><summary>Turn and play this cube</summary>"
+    r'<iframe title="\1" src="\2cubes/\3.html" loading="lazy" class="cube"></iframe></details>'
+)
 
 HAS_CUBES = "show" in normviz.__all__
 
@@ -33,10 +37,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Return the HTML of a page with cubes in place of their pictures."""
-    if not HAS_CUBES:
-        return html
-    return CUBE.sub(r'<iframe title="\1" src="\2cubes/\3.html" loading="lazy" class="cube"></iframe>', html)
+    """Return the HTML of a page with a cube under each picture of a scheme; it loads when it is opened."""
+    return PICTURE.sub(CUBE, html) if HAS_CUBES else html
 
 
 def on_post_build(config: Any) -> None:
