@@ -135,7 +135,7 @@ Outcomes = Mapping[int, Sequence[GridOutcome]]
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Report the test error over the batch size, by step at two sizes, and the noise of the statistics."""
+    """Return a report with test errors by batch size and by step, and with the noise of the statistics."""
     begun: dict[int, list[GridOutcome]] = {}
     ended: dict[int, list[GridOutcome]] = {}
     for size in TRAINED_SIZES:

@@ -104,7 +104,7 @@ class Part(SchemeJob):
         for step, (x, labels) in enumerate(few.batches(self.length)):
             if step == 0:
                 network.initialize_from_data(x)
-            loss = cross_entropy(network.logits(x, transform=dropout), labels)
+            loss = cross_entropy(network.compute_logits(x, transform=dropout), labels)
             learner.step(loss)
             course.add_losses(loss)
             if course.is_measured:
@@ -133,7 +133,7 @@ Outcomes = Mapping[tuple[int, bool], GridOutcome]
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Report the test error by step of all schemes, with dropout and without."""
+    """Return a report with the test error of all schemes by step, with dropout and without."""
     places, looks = product(range(len(setting.rows)), (False, True)), count()
     begun, ended = find_outcomes(
         dict(zip(places, parts(setting), strict=True)), results,

@@ -106,7 +106,7 @@ class Part(SchemeJob):
         ended: Arrays = {}
         for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, BATCH_SIZE), 1):
             same = chosen.repeat(count, 1)
-            loss = cross_entropy(network.logits(x[same]), labels[same])
+            loss = cross_entropy(network.compute_logits(x[same]), labels[same])
             learner.step(loss)
             losses.append(to_numpy(loss).reshape(shape))
             if step == self.length:
