@@ -60,7 +60,8 @@ def read_source(path: Path) -> str | None:
 def rebase_links(text: str, path: str, page: str, pages: dict[str, str], repository: str) -> str:
     """Return a text of the repository with its links as a page of the site has them.
 
-    `pages`: the page or file of the site for each path in the repository. Other paths lead to `repository`.
+    `pages`: the page or file of the site for each path in the repository. Other paths lead to `repository`. Paths
+    that do not exist stay, so that MkDocs reports them.
 
     >>> rebase_links("[a](docs/a.md#b), [c](LICENSE)", "README.md", "index.md", {"docs/a.md": "a.md"}, "//host")
     '[a](a.md#b), [c](//host/blob/main/LICENSE)'
@@ -70,6 +71,6 @@ def rebase_links(text: str, path: str, page: str, pages: dict[str, str], reposit
         target = posixpath.normpath(posixpath.join(posixpath.dirname(path), match[2]))
         if target in pages:
             return match[1] + posixpath.relpath(pages[target], posixpath.dirname(page) or ".")
-        return f"{match[1]}{repository}/blob/main/{target}"
+        return f"{match[1]}{repository}/blob/main/{target}" if Path(ROOT, target).exists() else match[0]
 
     return LINK.sub(rebase, text)

@@ -175,9 +175,9 @@ PAGE_TEXTS = (
         title="Step size",
         section="Why it works",
         question="What does layer norm keep of an example?",
-        why="Only the direction of x − μ. Layer norm subtracts the mean μ, then divides by the standard deviation. "
-        "Each dot on an axis is a step of 1.",
-        first="Press **Next stage** twice.",
+        why="An example is an arrow. Layer norm flattens it onto a plane, then fixes its length. Only the direction is "
+        "left.",
+        first="Press **Next stage** to fix the length.",
         takeaway="Layer norm removes the mean of x, and at a small ε the length of v = x − μ. The longer v is, the "
         "smaller its gradient: v learns more slowly. With more than three channels the circle is a sphere.",
         see=(RelatedPage("Length and direction of the weights", "weights"),),
@@ -205,8 +205,8 @@ PAGE_TEXTS = (
         title="Table 1",
         section="Invariance",
         question="Which changes does normalization cancel?",
-        why="We train a network and its **twin**, identical except for one change. If normalization cancels the "
-        "change, both learn the same.",
+        why="We train a network and its **twin**. Before training, we change one thing for the twin. If normalization "
+        "cancels the change, both learn the same way.",
         takeaway="Dividing by a statistic cancels a factor that all values behind the statistic have in common. "
         "Subtracting a mean cancels a shift that they have in common. A larger ε weakens the first only.",
         see=(

@@ -64,7 +64,7 @@ def controls(view: View) -> None:
 
 
 def colour_schemes(view: View, looks: Mapping[str, int], theme: str) -> None:
-    """Colour the buttons of the schemes as their curves; `looks`: the curves' styles, by the schemes' labels."""
+    """Colour the buttons of the schemes like their curves; `looks` holds the curves' styles by scheme label."""
     given = get_shown_values(view)
     if "schemes" in given:
         row = list_frequent(_list_scheme_options(view), FREQUENT_SCHEMES, given["schemes"])

@@ -108,7 +108,7 @@ def _describe_example(example: ExampleResults, found: Results, run: PageRun) -> 
 
 
 def show_invitation(view: View) -> None:
-    """Show that a setting has no result yet, with a button to the default setting if that has one."""
+    """Show a note that a setting has no result yet, with a button that loads the default setting's result."""
     experiment = state.get_shown_experiment(view)
     with st.container(border=True, key="invitation"):
         st.markdown("Press **Run** to train the networks. Their curves grow here while they learn.")
@@ -224,7 +224,7 @@ def show_report(report: Report, why: str, theme: str, working: bool, networks: i
 
 
 def _draw_panels(spec: FigureSpec, theme: str, row_height: str = "") -> None:
-    """Draw a figure of a report, without its panels of chosen learning rates.
+    """Draw the panels of a report's figure, except those of chosen learning rates.
 
     `row_height`: the height of curves in CSS, by default that of `compute_figure_height`.
     """
