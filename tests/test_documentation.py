@@ -156,7 +156,8 @@ def test_the_public_names_are_those_of_the_library():
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/README.md", "docs/library.md"])
-def test_lines_of_python_run(name):
+def test_lines_of_python_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where they write their files
     blocks = re.findall(r"```python\n(.*?)```", Path(ROOT, name).read_text(), re.DOTALL)
     assert blocks
     for block in blocks:
