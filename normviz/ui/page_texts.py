@@ -300,7 +300,8 @@ PAGE_TEXTS = (
         section="Training",
         question="Does it train better?",
         why="",
-        takeaway="A single run proves nothing: look at the band over the seeds, and at what the verdict depends on.",
+        takeaway="A single run proves nothing. Look at the interval over the seeds, and at what the verdict depends "
+        "on.",
         see=(
             RelatedPage("Which changes does normalization cancel?", "invariance"),
             RelatedPage("Why normalize at all?", "why"),
