@@ -119,7 +119,7 @@ def enter(label: str, value: str) -> Act:
 
 def retrain(page: Page) -> None:
     """Train all networks of Table 1 anew, from another seed."""
-    page.get_by_text("Settings", exact=True).click()
+    page.get_by_text("Advanced", exact=True).click()
     page.get_by_label("Seed", exact=True).wait_for()
     enter("Seed", "8")(page)
 
@@ -155,7 +155,7 @@ VISITS: dict[str, tuple[str, dict[str, Act]]] = {
     "variants": ("identities?panel=variants", {"length": enter("N batch", "3")}),
     "invariance": (
         "invariance?steps=20&seed=7",
-        {"guess": pick("= the same"), "training anew": retrain, "panel": pick("Effect of δ")},
+        {"guess": pick("= Yes, the same"), "training anew": retrain, "panel": pick("Effect of δ")},
     ),
     "why": ("why", panels(why)),
     "gradients": ("gradients?show=graph", {"play": play, **panels(gradients)}),

@@ -53,7 +53,7 @@ def follow(page: Page) -> float:
     page.wait_for_timeout(700)
     slider = page.locator(".st-key-delta input")
     if not slider.is_visible():
-        page.get_by_text("Settings", exact=True).click()
+        page.get_by_text("Advanced", exact=True).click()
         slider.wait_for()
         page.wait_for_timeout(700)
     slider.focus()

@@ -236,7 +236,7 @@ def test_help_is_no_error(capsys):
 
 @pytest.fixture
 def three(tmp_path):
-    """The paths of x and ∂l/∂y, which are there, and of ∂l/∂x, which is not."""
+    """The paths of x and ∂L/∂y, which are there, and of ∂L/∂x, which is not."""
     paths = [tmp_path / name for name in ("x.npy", "dy.npy", "dx.npy")]
     for seed, path in enumerate(paths[:2]):
         np.save(path, uneven_array(SHAPE, seed))

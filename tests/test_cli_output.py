@@ -25,14 +25,23 @@ from normviz.topics.gradients.answers import make_inputs
 BEFORE = b"the result of an earlier run"
 
 
+MODEL = """
+import torch
+
+def make():
+    return torch.nn.LayerNorm(8), torch.arange(32.0).reshape(4, 8).sin()
+"""
+
+
 @pytest.fixture
 def folder(tmp_path):
-    """A folder with a tensor, its gradient, and homework with a right answer."""
+    """A folder with a tensor, its gradient, homework with a right answer, and a model."""
     for seed, name in enumerate(("x", "dy")):
         np.save(tmp_path / f"{name}.npy", uneven_array((4, 4, 4, 3), seed))
     inputs = make_inputs(SCHEMES["batch"], "NC", (6, 4), 1)
     x, gamma, beta, eps, _ = inputs.values()
     np.savez(tmp_path / "inputs.npz", **inputs)
+    (tmp_path / "model_for_the_command.py").write_text(MODEL)
     np.savez(tmp_path / "answer.npz", out=gamma * (x - x.mean(0)) / np.sqrt(x.var(0) + eps) + beta)
     return tmp_path
 
@@ -41,7 +50,9 @@ CALLS = {
     "schemes": ["--json"],
     "normalize": ["--scheme", "batch", "x.npy", "out.npy"],
     "backward": ["--scheme", "batch", "x.npy", "dy.npy", "out.npy"],
+    "detect": ["x.npy", "x.npy", "--layout", "NHWC", "--json"],
     "answer": ["--scheme", "batch", "--layout", "NC", "inputs.npz", "answer.npz", "--json"],
+    "inspect": ["model_for_the_command:make"],
     "table1": ["--schemes", "batch", "--steps", "2", "--json"],
     "experiment": [],
     "sweep": [],

@@ -69,7 +69,7 @@ FIGURES = {
 
 WORDS = {
     "identities": (
-        "Do both always give the same x̂",
+        "Same: equal normalized values",
         "up to rounding",
         "same on this shape",
         "It was",

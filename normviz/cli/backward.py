@@ -18,7 +18,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Compute ∂l/∂x from the .npy files of x and ∂l/∂y (y = x̂), and write it to a third."""
+    """Compute ∂L/∂x from the .npy files of x and ∂L/∂y (y = x̂), and write it to a third."""
     scheme = parse_scheme(arguments)
     x, dy = (read_tensor(path, scheme) for path in (arguments.input, arguments.gradient))
     if dy.shape != x.shape:

@@ -15,6 +15,9 @@ from normviz.jobs.failures import JobsFailed
 TRAIN_EXTRA = ("train", "torch", "sklearn", "tqdm")
 """The extra that training commands need, and its libraries."""
 
+TORCH_EXTRA = ("train", "torch")
+"""The extra with PyTorch, for commands that do not train."""
+
 APP_EXTRA = ("app", "streamlit", "plotly", "PIL", "sklearn", "torch", "jinja2")
 """The extra that the app needs, and its libraries."""
 
@@ -22,7 +25,9 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "schemes": ("list the schemes with their fields and papers", ()),
     "normalize": ("normalize a .npy tensor (N, H, W, C)", ()),
     "backward": ("compute the gradient with respect to a .npy tensor x from the gradient with respect to y = x̂", ()),
+    "detect": ("name the normalization that computes Y.npy from X.npy", ()),
     "answer": ("judge homework by its numbers: right, or which mistake it is", ()),
+    "inspect": ("report on the normalizations of a PyTorch model: MODULE:FUNCTION returns it and a batch", TORCH_EXTRA),
     "table1": ("Table 1 of Ba et al. 2016: predicted, measured forward, and trained", TRAIN_EXTRA),
     "experiment": ("test a claim of a paper: NAME and the options of its page; no NAME: lists them", TRAIN_EXTRA),
     "sweep": ("run an experiment at every combination of values: as --rate 0.1,1 --seed 0,5", TRAIN_EXTRA),

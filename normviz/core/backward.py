@@ -2,11 +2,11 @@
 
     v = x - E_A x,   σ² = ε + E_B v²,   x̂ = v / σ        E_A, E_B: averages over fields, as `normalize` has them
 
-    ∂l/∂v = g/σ - v · E_Bᵀ[g·v/σ³],   ∂l/∂x = ∂l/∂v - E_Aᵀ ∂l/∂v        with g = ∂l/∂x̂ = γ ∂l/∂y
+    ∂L/∂v = g/σ - v · E_Bᵀ[g·v/σ³],   ∂L/∂x = ∂L/∂v - E_Aᵀ ∂L/∂v        with g = ∂L/∂x̂ = γ ∂L/∂y
 
 Each average becomes its transpose, since element i is part of the statistics of others. Averages over equal boxes are
 their own transpose; of windows, which are cut at the border, the transpose divides by the neighbour's number of
-elements. Without B, ∂l/∂v = g; without A, ∂l/∂x = ∂l/∂v. The kind of a scheme computes ∂l/∂v. `normviz.train.gradient`
+elements. Without B, ∂L/∂v = g; without A, ∂L/∂x = ∂L/∂v. The kind of a scheme computes ∂L/∂v. `normviz.train.gradient`
 is the same for loops that train, in torch, in few operations, and without the numerical care.
 """
 
@@ -27,14 +27,14 @@ MAX_JACOBIAN_ELEMENTS = 512
 
 
 class Gradients(NamedTuple):
-    """The gradients of a loss l with respect to each step of the general form.
+    """The gradients of a loss L with respect to each step of the general form.
 
     Attributes:
-        dxhat: ∂l/∂x̂ = γ ∂l/∂y.
-        dv: ∂l/∂v, with the path through the divisor.
-        dx: ∂l/∂x, with the path through the mean too.
-        dgain, dbias: ∂l/∂γ and ∂l/∂β, summed to the shapes of γ and β.
-        deps: ∂l/∂ε, one number for each tensor of a stack; with ε = s², ∂l/∂s = 2s ∂l/∂ε. None where nothing divides,
+        dxhat: ∂L/∂x̂ = γ ∂L/∂y.
+        dv: ∂L/∂v, with the path through the divisor.
+        dx: ∂L/∂x, with the path through the mean too.
+        dgain, dbias: ∂L/∂γ and ∂L/∂β, summed to the shapes of γ and β.
+        deps: ∂L/∂ε, one number for each tensor of a stack; with ε = s², ∂L/∂s = 2s ∂L/∂ε. None where nothing divides,
             and for spectral norm, which has no ε.
     """
 
@@ -47,9 +47,9 @@ class Gradients(NamedTuple):
 
 
 def backward(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: float | None = None) -> Array:
-    """Compute ∂l/∂x of y = x̂ (γ = 1, β = 0) from dy = ∂l/∂y, in the type of x.
+    """Compute ∂L/∂x of y = x̂ (γ = 1, β = 0) from dy = ∂L/∂y, in the type of x.
 
-    ∂l/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂l/∂x = ∂l/∂v - E_Aᵀ ∂l/∂v with g = dy. The arguments and errors are those of
+    ∂L/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂L/∂x = ∂L/∂v - E_Aᵀ ∂L/∂v with g = dy. The arguments and errors are those of
     `compute_gradients`. The gradient of batch norm sums to 0 over every channel:
 
     >>> import numpy as np
@@ -72,7 +72,7 @@ def compute_gradients(
     gain: Array | float = 1.0,
     bias: Array | float = 0.0,
 ) -> Gradients:
-    """Compute the gradients of a loss with respect to x, γ, β and ε of y = γ x̂ + β, from dy = ∂l/∂y.
+    """Compute the gradients of a loss with respect to x, γ, β and ε of y = γ x̂ + β, from dy = ∂L/∂y.
 
     Args:
         x, scheme, eps, gain, bias: as for `normalize`. The value of the bias does not matter, its shape does.
@@ -89,7 +89,7 @@ def compute_gradients(
     xp = array_namespace(x, dy)
     if tuple(dy.shape[dy.ndim - x.ndim :]) != tuple(x.shape) or dy.ndim < x.ndim:
         raise InvalidInput(
-            f"∂l/∂y has the shape {_format_shape(dy.shape)}, x {_format_shape(x.shape)}; they need to be the same."
+            f"∂L/∂y has the shape {_format_shape(dy.shape)}, x {_format_shape(x.shape)}; they need to be the same."
         )
     dy = xp.astype(dy, x.dtype)
     result = normalize(x, scheme, eps)
@@ -133,7 +133,7 @@ def compute_jacobian(x: ArrayLike, scheme: Scheme, eps: float | None = None) -> 
 
 @ignore_float_warnings
 def compute_diagonal_gradient(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: float | None = None) -> Array:
-    """Compute the wrong gradient ∂l/∂y_i · ∂x̂_i/∂x_i, which omits the paths through μ and σ.
+    """Compute the wrong gradient ∂L/∂y_i · ∂x̂_i/∂x_i, which omits the paths through μ and σ.
 
     It keeps only the diagonal of the Jacobian: (1 - 1/H)/σ - (x_i - μ)²/(H σ³) in a field of H elements. Notes on
     Ba et al. 2016 print it as the gradient of layer norm. The arguments and errors are those of `backward`.
@@ -142,7 +142,7 @@ def compute_diagonal_gradient(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: 
     xp = array_namespace(x, dy)
     if tuple(dy.shape) != tuple(x.shape):
         raise InvalidInput(
-            f"∂l/∂y has the shape {_format_shape(dy.shape)}, x {_format_shape(x.shape)}; they need to be the same."
+            f"∂L/∂y has the shape {_format_shape(dy.shape)}, x {_format_shape(x.shape)}; they need to be the same."
         )
     shape = tuple(x.shape[-4:])
     result = normalize(x, scheme, eps)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from normviz.core.fields import AXIS_NAMES, OWN, AxisNames, Field, Shape
+from normviz.core.fields import AXIS_NAMES, FULL, OWN, AxisNames, Field, Rule, Shape
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.normalize import ignore_float_warnings
 from normviz.core.reductions import reduce_boxes
@@ -12,6 +12,8 @@ from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.text import join_words, typeset
 from normviz.describe.kinds import AIM_TOLERANCE, KIND_FORMULAS, is_near
 from normviz.describe.wording import find_windowed_axes, format_function_text, name_axes
+
+_SINGLE_GROUP = Rule("groups", 1)
 
 
 @ignore_float_warnings
@@ -62,6 +64,7 @@ def describe_scope(scheme: Scheme) -> str:
 def _describe_scope(field: Field, axes: tuple[str, ...]) -> str:
     """Describe the elements that share a statistic: "every channel alone, over all examples"."""
     called = [AXIS_NAMES[name] for name in axes]
+    field = Field(tuple(FULL if rule == _SINGLE_GROUP else rule for rule in field.rules))
     if all(rule == OWN for rule in field.rules):
         return "every element alone"
     noun = _format_field_noun(field, axes, called)

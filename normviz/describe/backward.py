@@ -1,11 +1,11 @@
 r"""The backward pass of a scheme in LaTeX, derived from its fields as its formula is.
 
-With d = ∂l/∂x̂ and the transposed averages E_Aᵀ and E_Bᵀ,
+With d = ∂L/∂x̂ and the transposed averages E_Aᵀ and E_Bᵀ,
 
-    ∂l/∂v = d/σ - v E_Bᵀ[d v/σ³],   ∂l/∂x = ∂l/∂v - E_Aᵀ[∂l/∂v]      (σ with ε under its root)
+    ∂L/∂v = d/σ - v E_Bᵀ[d v/σ³],   ∂L/∂x = ∂L/∂v - E_Aᵀ[∂L/∂v]      (σ with ε under its root)
 
-An average over boxes that do not overlap is its own transpose, and σ is constant in a box: then ∂l/∂v is
-(d - x̂ E_B[d x̂])/σ, and where A and B are one field, ∂l/∂x = (d - E[d] - x̂ E[d x̂])/σ. It is called d, not g, which
+An average over boxes that do not overlap is its own transpose, and σ is constant in a box: then ∂L/∂v is
+(d - x̂ E_B[d x̂])/σ, and where A and B are one field, ∂L/∂x = (d - E[d] - x̂ E[d x̂])/σ. It is called d, not g, which
 counts groups and is weight norm's gain.
 """
 
@@ -20,7 +20,7 @@ from normviz.describe.symbols import Formula, FormulaParts, format_derivative, f
 
 
 def build_backward_formulas(scheme: Scheme) -> list[Formula]:
-    """Build the formulas of the backward pass of a scheme, from ∂l/∂y to ∂l/∂x and the parameters' gradients.
+    """Build the formulas of the backward pass of a scheme, from ∂L/∂y to ∂L/∂x and the parameters' gradients.
 
     The list has only the lines that the scheme needs. The lines of a weight scheme in front of it come last.
     """
@@ -38,7 +38,7 @@ def build_backward_formulas(scheme: Scheme) -> list[Formula]:
 
 
 def _build_parameter_formulas(scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
-    """Yield the formulas of ∂l/∂γ and ∂l/∂β."""
+    """Yield the formulas of ∂L/∂γ and ∂L/∂β."""
     dy = format_derivative("y" + parts.element)
     if scheme.gain is not None:
         gain = format_gain_symbol(scheme) + _format_axis_index(scheme.gain)
@@ -50,7 +50,7 @@ def _build_parameter_formulas(scheme: Scheme, parts: FormulaParts) -> Iterator[F
 
 
 def _format_incoming(scheme: Scheme, parts: FormulaParts) -> str:
-    """Format the gradient that enters the normalization: ∂l/∂x̂ = γ ∂l/∂y, or ∂l/∂v if nothing divides."""
+    """Format the gradient that enters the normalization: ∂L/∂x̂ = γ ∂L/∂y, or ∂L/∂v if nothing divides."""
     if scheme.has_effect and scheme.gain is None and scheme.bias is None:
         return format_derivative(parts.hat)
     gain = "" if scheme.gain is None else rf"{format_gain_symbol(scheme)}{_format_axis_index(scheme.gain)}\,"

@@ -37,7 +37,7 @@ class KindFormulas:
     """LaTeX of a kind of scheme; this class has the general form, its subclasses the other kinds.
 
     Attributes:
-        incoming: the definition of d = ∂l/∂x̂; None for the usual one.
+        incoming: the definition of d = ∂L/∂x̂; None for the usual one.
         symbol: the divisor in texts; None for a root mean square.
         joined: the elements of the statistic in texts; None for those of its field.
         note: what the scheme removes beside mean and size; empty for nothing.
@@ -96,7 +96,7 @@ class KindFormulas:
             yield Formula("where", rf"{quotient},\quad {length}^2 = {square.sums}{v}{square.summand}^2")
 
     def differentiate(self, scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
-        """Yield the formulas of the backward pass from d = ∂l/∂x̂ to ∂l/∂x."""
+        """Yield the formulas of the backward pass from d = ∂L/∂x̂ to ∂L/∂x."""
         dx = format_derivative(parts.tensor + parts.element)
         if scheme.suppression is None:
             yield self._differentiate_mean(scheme, parts, f"d{parts.element}", "d")
@@ -111,7 +111,7 @@ class KindFormulas:
         yield self._differentiate_mean(scheme, parts, dv, None)
 
     def _differentiate_mean(self, scheme: Scheme, parts: FormulaParts, before: str, letter: str | None) -> Formula:
-        """Format ∂l/∂x from ∂l/∂v, which is written as `before`, or as d if `letter` says so."""
+        """Format ∂L/∂x from ∂L/∂v, which is written as `before`, or as d if `letter` says so."""
         dx = format_derivative(parts.tensor + parts.element)
         if scheme.summation is None:
             return Formula("input", f"{dx} = {before}")
@@ -124,7 +124,7 @@ class KindFormulas:
         if scheme.suppression is not None and scheme.eps is not None:
             cube = _format_cubed_deviation(parts, "", "")
             total = rf"{format_sum(scheme, ())}\frac{{d{parts.element}\,{parts.centred}{parts.element}}}{{{cube}}}"
-            yield Formula("smoothing", rf"\frac{{\partial l}}{{\partial\varepsilon}} = -\frac{{1}}{{2}}{total}")
+            yield Formula("smoothing", rf"\frac{{\partial L}}{{\partial\varepsilon}} = -\frac{{1}}{{2}}{total}")
 
     def define_inverse(self, scheme: Scheme) -> Iterator[Formula]:
         """Yield the formulas that only the backward pass needs."""
@@ -207,7 +207,7 @@ def _build_averages(scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
 
 
 def _format_divided(scheme: Scheme, parts: FormulaParts) -> str:
-    """Format ∂l/∂v; if A = B, subtract the mean as well, which gives ∂l/∂x."""
+    """Format ∂L/∂v; if A = B, subtract the mean as well, which gives ∂L/∂x."""
     square, d = parts.averages["B"], "d" + parts.element
     if square.window_terms:
         cube = _format_cubed_deviation(parts, square.index, square.neighbour_index)

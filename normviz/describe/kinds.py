@@ -40,7 +40,7 @@ MEAN_PART = r"\part{mean}{\mu}"
 class SpectralFormulas(KindFormulas):
     """LaTeX of spectral norm, which has no ε (Miyato et al. 2018, eq. 8 and 12)."""
 
-    incoming: ClassVar[str | None] = r"d = \frac{\partial l}{\partial\hat W}"
+    incoming: ClassVar[str | None] = r"d = \frac{\partial L}{\partial\hat W}"
     symbol: ClassVar[str | None] = "σ₁"
     joined: ClassVar[str | None] = "one matrix"
     jacobian: ClassVar[str | None] = (
@@ -66,7 +66,7 @@ class SpectralFormulas(KindFormulas):
     def differentiate(self, scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
         change = r"d-\langle d,\hat W\rangle\,a\,b^\top"
         yield Formula(
-            "input", rf"\frac{{\partial l}}{{\partial W}} = \frac{{1}}{{\sigma_{{\max}}}}\left({change}\right)"
+            "input", rf"\frac{{\partial L}}{{\partial W}} = \frac{{1}}{{\sigma_{{\max}}}}\left({change}\right)"
         )
         yield Formula("where", r"a,\ b\text{: the singular vectors of }W\text{ of }\sigma_{\max}")
 
@@ -112,14 +112,14 @@ class WhiteningFormulas(KindFormulas):
         yield Formula("along", r"S = \frac{1}{2}\sum_{n,h,w}\left(v_{nhw}\,d_{nhw}^\top + d_{nhw}\,v_{nhw}^\top\right)")
         yield Formula(
             "divided",
-            r"\frac{\partial l}{\partial v_{nhw}} = R\,d_{nhw} + \frac{2}{NHW}\,"
+            r"\frac{\partial L}{\partial v_{nhw}} = R\,d_{nhw} + \frac{2}{NHW}\,"
             r"Q\left(K\circ Q^\top S\,Q\right)Q^\top\,v_{nhw}",
         )
         yield self._differentiate_mean(scheme, parts, format_derivative(parts.centred + parts.element), None)
 
     def differentiate_inside(self, scheme: Scheme, parts: FormulaParts) -> Iterator[Formula]:
         total = r"\sum_{n,h,w} d_{nhw}^\top\,(\Sigma+\varepsilon I)^{-3/2}\,v_{nhw}"
-        yield Formula("smoothing", rf"\frac{{\partial l}}{{\partial\varepsilon}} = -\frac{{1}}{{2}}{total}")
+        yield Formula("smoothing", rf"\frac{{\partial L}}{{\partial\varepsilon}} = -\frac{{1}}{{2}}{total}")
 
     def define_inverse(self, scheme: Scheme) -> Iterator[Formula]:
         yield Formula(

@@ -33,11 +33,11 @@ CHANGE_FORMULAS = {
 
 WEIGHT_NORM_FORMULAS = {
     "weights": r"w = g\,\frac{v}{\lVert v\rVert}",
-    "gradient of g": r"\nabla_g l = \nabla_w l\cdot\frac{v}{\lVert v\rVert}",
+    "gradient of g": r"\nabla_g L = \nabla_w L\cdot\frac{v}{\lVert v\rVert}",
     "gradient of v": (
-        r"\nabla_v l = \frac{g}{\lVert v\rVert}\left(\nabla_w l - \nabla_g l\,\frac{v}{\lVert v\rVert}\right)\perp v"
+        r"\nabla_v L = \frac{g}{\lVert v\rVert}\left(\nabla_w L - \nabla_g L\,\frac{v}{\lVert v\rVert}\right)\perp v"
     ),
-    "growth": r"\lVert v'\rVert^2 = \lVert v\rVert^2 + \eta^2\lVert\nabla_v l\rVert^2",
+    "growth": r"\lVert v'\rVert^2 = \lVert v\rVert^2 + \eta^2\lVert\nabla_v L\rVert^2",
 }
 """Weight norm, its gradients (Salimans & Kingma 2016, eq. 2 and 3), and how a step of learning rate η lengthens v."""
 

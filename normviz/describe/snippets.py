@@ -91,9 +91,9 @@ def write_snippet(
 
 
 def write_backward_snippet(scheme: Scheme, framework: str, shape: Shape, eps: float) -> str:
-    """Write code that normalizes an array x and leaves ∂l/∂x in dx for a random ∂l/∂y, at γ = 1 and β = 0.
+    """Write code that normalizes an array x and leaves ∂L/∂x in dx for a random ∂L/∂y, at γ = 1 and β = 0.
 
-    NumPy's is by hand, ∂l/∂v = d/σ - v E_Bᵀ[d v/σ³] and ∂l/∂x = ∂l/∂v - E_Aᵀ ∂l/∂v, and has `dgain` and `dbias` too
+    NumPy's is by hand, ∂L/∂v = d/σ - v E_Bᵀ[d v/σ³] and ∂L/∂x = ∂L/∂v - E_Aᵀ ∂L/∂v, and has `dgain` and `dbias` too
     if they are learned; PyTorch's is autograd. The arguments are those of `write_snippet`.
 
     Raises:

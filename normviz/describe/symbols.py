@@ -84,8 +84,8 @@ def format_fan_in(scheme: Scheme) -> str:
 
 
 def format_derivative(variable: str) -> str:
-    """Return the LaTeX of ∂l/∂z for a variable z."""
-    return rf"\frac{{\partial l}}{{\partial {variable}}}"
+    """Return the LaTeX of ∂L/∂z for a variable z."""
+    return rf"\frac{{\partial L}}{{\partial {variable}}}"
 
 
 def format_sum(scheme: Scheme, kept: tuple[str, ...]) -> str:

@@ -71,7 +71,7 @@ y (8, 6, 4, 4), float64>
     >>> bool(abs(result.y[0, :2].mean()) < 1e-12)  # the first of three groups of one example
     True
     """
-    call = _Call(x, scheme, layout, groups, radius, alpha)
+    call = LibraryCall(x, scheme, layout, groups, radius, alpha)
     result = normalization.normalize(
         call.tensor, call.scheme, eps, call.expand(gain, "gain"), call.expand(bias, "bias")
     )
@@ -92,9 +92,9 @@ def backward(
     radius: int | None = None,
     alpha: float | None = None,
 ) -> Array:
-    """Compute ∂l/∂x of y = γ x̂ + β from dy = ∂l/∂y; x, dy and the result have the same shape.
+    """Compute ∂L/∂x of y = γ x̂ + β from dy = ∂L/∂y; x, dy and the result have the same shape.
 
-    ∂l/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂l/∂x = ∂l/∂v - E_Aᵀ ∂l/∂v with g = γ dy. The arguments and errors are those of
+    ∂L/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂L/∂x = ∂L/∂v - E_Aᵀ ∂L/∂v with g = γ dy. The arguments and errors are those of
     `normalize`. The gradient of batch norm sums to 0 over every channel:
 
     >>> import numpy as np, normviz
@@ -103,10 +103,10 @@ def backward(
     >>> dx.shape, bool(np.allclose(dx.sum((0, 2, 3)), 0))
     ((4, 6, 3, 3), True)
     """
-    call = _Call(x, scheme, layout, groups, radius, alpha)
+    call = LibraryCall(x, scheme, layout, groups, radius, alpha)
     dy = _to_array(dy)
     if tuple(dy.shape[-len(call.shape) :]) != call.shape or (call.layout is not None and dy.ndim != len(call.shape)):
-        raise InvalidInput(f"∂l/∂y has the shape {tuple(dy.shape)}, x {call.shape}; they need to be the same.")
+        raise InvalidInput(f"∂L/∂y has the shape {tuple(dy.shape)}, x {call.shape}; they need to be the same.")
     above = dy if call.layout is None else call.layout.to_tensor(dy)
     found = differentiation.compute_gradients(call.tensor, above, call.scheme, eps, call.expand(gain, "gain"))
     return call.restore(found.dx)
@@ -135,7 +135,7 @@ def statistics(
     Raises:
         InvalidInput: also for a scheme without statistics, such as dynamic tanh.
     """
-    call = _Call(x, scheme, layout, groups, radius, None)
+    call = LibraryCall(x, scheme, layout, groups, radius, None)
     if not call.scheme.fields:
         raise InvalidInput(f"{call.scheme.name} has no statistics; batch, layer and most other schemes have.")
     tensor, _ = to_floating_point(call.tensor)
@@ -221,7 +221,7 @@ def custom(summation: str | Field | None = None, suppression: str | Field | None
     return made
 
 
-class _Call:
+class LibraryCall:
     """The scheme, the tensor (N, H, W, C) and the way back of one call."""
 
     def __init__(

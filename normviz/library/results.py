@@ -17,7 +17,9 @@ class Normalization(NormalizationResult):
         deviation: sqrt(ε + E_B[v²]), one number per suppression field; None if nothing divides.
         xhat: x̂ = v / deviation.
         y: γ x̂ + β.
-        scheme, layout, eps: what was computed; None where a transformation of JAX or torch has rebuilt the result.
+        scheme: the scheme; None where a transformation of JAX or torch has rebuilt the result.
+        layout: the layout of the array; None for (N, H, W, C), too.
+        eps: the ε that was used.
     """
 
     scheme: Scheme | None = None

@@ -1,7 +1,7 @@
 """The general form and its derivative for any fields, written by hand in as few operations as possible.
 
     v = x - E_A x,   σ² = ε + E_B v²,   x̂ = v / σ
-    u = g/σ - v · E_Bᵀ[g·v/σ³],   ∂l/∂x = u - E_Aᵀ u        with g = ∂l/∂x̂
+    u = g/σ - v · E_Bᵀ[g·v/σ³],   ∂L/∂x = u - E_Aᵀ u        with g = ∂L/∂x̂
 
 `normalize` is the reference, and handles extreme numbers; this module is for loops that train many networks. Schemes
 outside the general form have derivatives of their own.
@@ -90,7 +90,7 @@ class TrainingForm(Protocol):
         """Return x̂."""
 
     def backward(self, g: torch.Tensor, /) -> torch.Tensor:
-        """Return ∂l/∂x for g = ∂l/∂x̂."""
+        """Return ∂L/∂x for g = ∂L/∂x̂."""
 
 
 @dataclass
@@ -124,7 +124,7 @@ class GeneralForm:
         return self.xhat
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """Compute ∂l/∂x from g = ∂l/∂x̂ of the last `forward`."""
+        """Compute ∂L/∂x from g = ∂L/∂x̂ of the last `forward`."""
         if self.suppression is not None:
             g.mul_(self.inverse if self.scale == 1.0 else self.inverse * self.scale)
             if self.suppression.windows:  # fields overlap: σ varies within one, so it stays inside the average
@@ -158,7 +158,7 @@ class PointwiseForm:
         return self.function.value(self.inside)
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """Compute ∂l/∂x from g = ∂l/∂x̂ of the last `forward`."""
+        """Compute ∂L/∂x from g = ∂L/∂x̂ of the last `forward`."""
         g.mul_(self.function.slope(self.inside)).mul_(self.alpha)
         del self.inside
         return g
@@ -188,7 +188,7 @@ class SpectralForm:
         return self.xhat.view_as(weight)
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """Compute ∂l/∂W from g = ∂l/∂Ŵ of the last `forward`: (G - ⟨G, Ŵ⟩ u vᵀ) / σ₁."""
+        """Compute ∂L/∂W from g = ∂L/∂Ŵ of the last `forward`: (G - ⟨G, Ŵ⟩ u vᵀ) / σ₁."""
         matrix = g.flatten(-4, -2)
         along = (matrix * self.xhat).sum((-2, -1), keepdim=True)
         out = ((matrix - along * (self.u @ self.v.mT)) / self.sigma).view_as(g)
@@ -200,9 +200,9 @@ class SpectralForm:
 class WhiteningForm:
     """Forward and backward pass of whitening (Σ + εI)^(-1/2) v over groups of channels (Huang et al. 2018).
 
-        u = g W + (1/M) v · Q (K ∘ Qᵀ (vᵀg + gᵀv) Q) Qᵀ,   ∂l/∂x = u - E u        with W = (Σ + εI)^(-1/2)
+        u = g W + (1/M) v · Q (K ∘ Qᵀ (vᵀg + gᵀv) Q) Qᵀ,   ∂L/∂x = u - E u        with W = (Σ + εI)^(-1/2)
 
-    for M vectors in the rows of v and of g = ∂l/∂x̂, the eigenvectors Q of Σ = vᵀv / M, and the matrix K of
+    for M vectors in the rows of v and of g = ∂L/∂x̂, the eigenvectors Q of Σ = vᵀv / M, and the matrix K of
     `compute_divided_differences`.
 
     Attributes:
@@ -230,7 +230,7 @@ class WhiteningForm:
         return merge_groups(v @ self.matrix, x.shape)
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """Compute ∂l/∂x from g = ∂l/∂x̂ of the last `forward`."""
+        """Compute ∂L/∂x from g = ∂L/∂x̂ of the last `forward`."""
         rows = split_into_groups(g, self.groups)
         product, q = (self.v.mT @ rows).to(self.vectors.dtype), self.vectors
         turned = compute_divided_differences(self.root, self.inverse) * (q.mT @ (product + product.mT) @ q)

@@ -164,7 +164,7 @@ class Recurrent:
 
 
 def measure_state_gradients(network: Recurrent, x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Measure ‖∂l/∂h_t‖ of the final loss at every step, (steps, schemes, networks), over examples and units.
+    """Measure ‖∂L/∂h_t‖ of the final loss at every step, (steps, schemes, networks), over examples and units.
 
     Args:
         network: a network that reads all sequences of a mini-batch at every step.

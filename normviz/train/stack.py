@@ -76,7 +76,7 @@ class StackNormalizer:
         return self._apply_forms(x, "forward")
 
     def backward(self, g: torch.Tensor) -> torch.Tensor:
-        """Compute ∂l/∂x from g = ∂l/∂x̂."""
+        """Compute ∂L/∂x from g = ∂L/∂x̂."""
         return self._apply_forms(g, "backward")
 
     def _apply_forms(self, x: torch.Tensor, direction: str) -> torch.Tensor:

@@ -156,7 +156,7 @@ class Transformer:
         return torch.stack([stream.square().mean((2, 3, 4, 5)) for stream in self.iterate_streams(x)])
 
     def measure_gradient_norms(self, x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-        """Measure ‖∂l/∂W‖ of every branch's last matrix, (branches, placements, networks)."""
+        """Measure ‖∂L/∂W‖ of every branch's last matrix, (branches, placements, networks)."""
         last = [branch[1].requires_grad_() for branch in self.branches]
         found = torch.autograd.grad(cross_entropy(self.logits(x), labels).sum(), last)
         return torch.stack([torch.linalg.vector_norm(each.double(), dim=(-2, -1)) for each in found])

@@ -50,7 +50,18 @@ def show_menu() -> tuple[Page, PageText | None]:
     for former in REDIRECTS:
         sections[PAGE_TEXTS[0].section].append(st.Page(get_script_path(former), title=former, visibility="hidden"))
     page = st.navigation(sections, position="top")
-    return page, next((story for story in PAGE_TEXTS if story.title == page.title), None)
+    story = next((story for story in PAGE_TEXTS if story.title == page.title), None)
+    if story:
+        st.html(_MARKED_SECTION.format(place=list(sections).index(story.section) + 1))
+    return page, story
+
+
+_MARKED_SECTION = (
+    '<style>[data-testid="stTopNav"] > :nth-child({place}) button {{ '
+    "border-radius: 0; box-shadow: inset 0 -3px light-dark(#0072b2, #56b4e9); }}"
+    '[data-testid="stTopNav"] > :nth-child({place}) p {{ font-weight: 700; }}</style>'
+)
+"""Mark of the section of the open page; within a section Streamlit marks the page."""
 
 
 def redirect_former_page(former: str, link: Mapping[str, str]) -> None:

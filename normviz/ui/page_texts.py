@@ -30,9 +30,8 @@ PAGE_TEXTS = (
         title="Compare",
         section="Start",
         question="Which elements share a mean and variance?",
-        why="Each scheme averages over different elements. This decides whether examples of a batch affect each "
-        "other, and whether a batch of one example works.",
-        first="Click an element. The elements that share its mean and variance light up in every cube.",
+        why="**Blue**: the elements that share a mean and variance with the orange one.",
+        first="Click another element, and compare the blue elements of all cubes.",
         takeaway="Batch norm averages over examples, so the output for one example depends on the others. Layer, "
         "instance and group norm treat each example alone, so they compute the same in training and inference.",
         see=(
@@ -45,9 +44,8 @@ PAGE_TEXTS = (
         title="Same or different?",
         section="Start",
         question="Which normalizations are the same?",
-        why="Two normalizations are the same here if they give the same normalized tensor **x̂** for every input. Blue "
-        "in the cubes is a **field**: the elements that share a mean and variance. A position is a row and a column.",
-        first="Guess. Then see why.",
+        why="**Blue**: the elements that share a mean and variance with the orange one.",
+        first="Guess: are these two the same?",
         takeaway="Ask which axes are averaged, not what the layer is called. Two layers that subtract and divide over "
         "the same elements give the same x̂.",
         see=(
@@ -162,7 +160,7 @@ PAGE_TEXTS = (
                 why="The Jacobian holds ∂x̂/∂x for every pair of elements. Elements that share no statistic do not "
                 "affect each other.",
                 first="Choose **Layer**, then **Instance**: more and smaller blocks.",
-                takeaway="Each block is a field. The gradient ∂l/∂x needs the whole block, not only its diagonal.",
+                takeaway="Each block is a field. The gradient ∂L/∂x needs the whole block, not only its diagonal.",
             ),
             "answer": PanelText(
                 question="Is your backward pass correct?",
@@ -178,9 +176,9 @@ PAGE_TEXTS = (
         title="Step size",
         section="Why it works",
         question="What does layer norm keep of an example?",
-        why="Only the direction of x − μ. Layer norm subtracts the mean μ, then divides by the standard deviation. "
-        "Each dot on an axis is a step of 1.",
-        first="Press **Next stage** twice.",
+        why="An example is an arrow. Layer norm flattens it onto a plane, then fixes its length. Only the direction is "
+        "left.",
+        first="Press **Next stage** to fix the length.",
         takeaway="Layer norm removes the mean of x, and at a small ε the length of v = x − μ. The longer v is, the "
         "smaller its gradient: v learns more slowly. With more than three channels the circle is a sphere.",
         see=(RelatedPage("Length and direction of the weights", "weights"),),
@@ -208,8 +206,8 @@ PAGE_TEXTS = (
         title="Table 1",
         section="Invariance",
         question="Which changes does normalization cancel?",
-        why="We train a network and its **twin**, identical except for one change. If normalization cancels the "
-        "change, both learn the same.",
+        why="We train a network and its **twin**. Before training, we change one thing for the twin. If normalization "
+        "cancels the change, both learn the same way.",
         takeaway="Dividing by a statistic cancels a factor that all values behind the statistic have in common. "
         "Subtracting a mean cancels a shift that they have in common. A larger ε weakens the first only.",
         see=(
@@ -268,10 +266,9 @@ PAGE_TEXTS = (
         title="Training vs. inference",
         section="Training",
         question="Why does batch norm differ in inference?",
-        why="In training, batch norm normalizes by the mean and variance of the mini-batch. In inference a digit "
-        "may come alone, so batch norm uses **running averages** of past mini-batches, the latest with the largest "
-        "weight.",
-        first="Switch to **Inference**: batch norm uses the other mean and variance, and all outputs change.",
+        why="In training, batch norm uses the mean and variance of the mini-batch. In inference a digit may come "
+        "alone, so batch norm uses **running averages** over past mini-batches.",
+        first="Switch to **Inference** and watch the outputs x̂ of the same digits.",
         takeaway="In training, the output for one example depends on the other examples of its batch. In inference it "
         "depends on the running averages, which must fit the new data.",
         see=(
@@ -303,7 +300,8 @@ PAGE_TEXTS = (
         section="Training",
         question="Does it train better?",
         why="",
-        takeaway="A single run proves nothing: look at the band over the seeds, and at what the verdict depends on.",
+        takeaway="A single run proves nothing. Look at the interval over the seeds, and at what the verdict depends "
+        "on.",
         see=(
             RelatedPage("Which changes does normalization cancel?", "invariance"),
             RelatedPage("Why normalize at all?", "why"),
@@ -342,9 +340,10 @@ PAGE_TEXTS = (
         title="Contrast",
         section="Reference",
         question="Why divide a pixel by the contrast around it?",
-        why="Divisive normalization brings back details in shadow. To test it, we darken a picture towards the right.",
-        first="Drag the **handle** on the photo: left of it you see the photo before, right of it after. Then raise "
-        "**ε**.",
+        why="Divisive normalization brings back details in shadow. To test it, we darken a picture towards the right. "
+        "Neurons of early vision divide in this way. AlexNet did so across channels (local response normalization).",
+        first="Drag the **handle**: left of it the photo is darkened, right of it normalized. Then raise **ε**: faint "
+        "details stay faint.",
         takeaway="Where pixels differ from the mean nearby by much more than √ε, all regions get a similar contrast. "
         "Where they differ by much less, they stay faint. A small ε therefore brings faint details back. "
         f"Neurons of early vision do something similar ({_write_source_link(SCHEMES['divisive'].reference)}).",

@@ -43,6 +43,7 @@ class Player:
         last: the final position.
         period: seconds between two pictures during playback.
         speeds: the choices of speed; a single one needs no control.
+        note: what plays, in a few words beside the buttons.
     """
 
     prefix: str
@@ -52,6 +53,7 @@ class Player:
     pace: str = "pace"
     period: float = TICK_SECONDS
     speeds: Sequence[int] = SPEEDS
+    note: str = ""
 
     @property
     def position(self) -> int:
@@ -137,6 +139,8 @@ class Player:
                     format_func="{} ×".format,
                     label_visibility="collapsed",
                 )  # fmt: skip
+            if self.note:
+                st.caption(self.note, width="content")
 
     def _press_button(self, act: Callable[..., None], *by: int) -> None:
         """Run a button's action once, even if a busy browser sends the press twice."""

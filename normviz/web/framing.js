@@ -26,7 +26,7 @@ const STRIP = 38; // pixels below for a button
 const EDGE = 8; // pixels around each copy
 const AIR = 4; // pixels between a text and the frame's edge
 const NARROWEST = 150; // pixels that a copy is wide
-const TALLEST = 1.5; // largest ratio of height to width of a copy's place
+const TALLEST = 1.25; // largest ratio of height to width of a copy's place
 const AXES = /** @type {const} */ (["xaxis", "yaxis", "zaxis"]);
 const XYZ = /** @type {const} */ (["x", "y", "z"]);
 

@@ -18,10 +18,9 @@ const MOST = 4; // stages in one line
 export function writeValues({ names, symbol, labels }, hover, index) {
   const flat = flatten(index, hover.shape);
   const place = names.map((name, axis) => `${name} = ${index[axis]}`).join("  ");
-  const results = hover.copies.map(
-    ({ xhat }, k) => `${labels[k] ?? `${symbol}̂`} = ${formatNumber(xhat[flat], DIGITS)}`,
-  );
-  return `${place}    ${symbol} = ${formatNumber(hover.x[flat], DIGITS)}  →  ${results.join("   ")}`;
+  const values = hover.copies.map(({ xhat }, k) => `${labels[k] ?? `${symbol}̂`} = ${formatNumber(xhat[flat], DIGITS)}`);
+  const several = labels.length ? `${symbol}̂:  ` : "";
+  return `${place}    ${symbol} = ${formatNumber(hover.x[flat], DIGITS)}  →  ${several}${values.join("   ")}`;
 }
 
 /**

@@ -76,6 +76,7 @@ def test_the_camera_stays_when_a_scheme_or_a_colour_changes(page, server):
     soon(page, lambda: page.evaluate(camera) != before)
     page.wait_for_timeout(500)  # the camera glides to a stop
     turned = page.evaluate(camera)
+    page.get_by_test_id("stSidebar").get_by_text("Advanced", exact=True).click()
     page.get_by_text("Statistic", exact=True).click()
     page.wait_for_url("**colour=statistic**")
     settle(page)
@@ -170,7 +171,7 @@ def test_the_first_screen_has_the_cubes_with_a_sentence_each_and_few_controls(pa
     page.wait_for_selector(".st-key-cubes .nv-plot[data-drawn]")
     settle(page)
     expect(page.locator(".st-key-cubes .nv-graph")).to_be_in_viewport(ratio=1)
-    sentences = page.get_by_text("Works with a batch of one:")
+    sentences = page.get_by_text("Works with N = 1:")
     expect(sentences).to_have_count(4)
     for place in range(4):
         expect(sentences.nth(place)).to_be_in_viewport(ratio=1)

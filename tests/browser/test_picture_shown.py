@@ -39,8 +39,8 @@ def test_the_first_screen_holds_photo_handle_formula_and_eps_and_few_controls(pa
     for part in (
         page.get_by_role("heading", level=1), page.get_by_text("Try first:"), picture.locator(".frame"),
         picture.locator(".grip"), page.locator('[data-testid="stMain"] .katex').first, slider,
-        page.get_by_text("Nearby:"), picture.get_by_text("darkened half"),
-        picture.locator(".grip").get_by_text("before"),
+        page.get_by_text("“Nearby”"), page.locator(".nv-original img"), picture.get_by_text("dark half"),
+        picture.locator(".grip").get_by_text("darkened"),
     ):  # fmt: skip
         expect(part).to_be_in_viewport(ratio=1)
     middle, half = (picture.locator(name).bounding_box() for name in (".frame", ".half"))
@@ -78,7 +78,7 @@ def test_a_wipe_by_mouse_and_keys_without_the_server(page, server):
     for key, there in (("End", 100), ("ArrowLeft", 98), ("PageDown", 88), ("Home", 0), ("ArrowRight", 2)):
         page.keyboard.press(key)
         assert split(picture) == there
-    assert "2 % before, the rest after" in picture.locator(".grip").get_attribute("aria-valuetext")
+    assert "2 % darkened, the rest normalized" in picture.locator(".grip").get_attribute("aria-valuetext")
     assert page.locator(".st-key-contrast .nv-picture").get_attribute("data-drawn") == turns
     assert not sent
     assert page.url.endswith("/divisive")

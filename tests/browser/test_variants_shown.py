@@ -10,8 +10,6 @@ from playwright.sync_api import expect
 from test_first_screen_shown import CONTROLS, MOST, SIZE
 
 from normviz.charts.palette import THEMES
-from normviz.core.registry import SCHEMES
-from normviz.describe.aims import describe_scope
 
 
 def open_page(page, url, panel="variants", link=""):
@@ -75,8 +73,11 @@ def test_the_first_screen_has_a_question_then_its_answer_and_few_controls(page, 
     open_page(page, server, "same")
     graph = page.locator(".st-key-cubes .nv-graph")
     page.wait_for_selector(".st-key-cubes .nv-plot[data-drawn]")
-    sides = page.get_by_text(describe_scope(SCHEMES["group"])), page.get_by_text(describe_scope(SCHEMES["layer"]))
-    for part in (*sides, *(page.get_by_role("button", name=name) for name in ("= Same", "≠ Different")), graph):
+    for part in (
+        page.get_by_text("Hint"),
+        *(page.get_by_role("button", name=name) for name in ("= Same", "≠ Different")),
+        graph,
+    ):
         expect(part).to_be_in_viewport(ratio=1)
     found = page.evaluate(CONTROLS)
     assert len(found) <= MOST, found

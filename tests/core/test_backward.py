@@ -173,7 +173,7 @@ def algorithm_1(x, dy, gain, eps):
 
 
 def layer_with_smoothing(a, dy, gain, s):
-    """All units' terms of layer norm with σ = sqrt(s² + …), and ∂l/∂s = Σ dy γ (a - μ)(-s/σ³); a is (N, H)."""
+    """All units' terms of layer norm with σ = sqrt(s² + …), and ∂L/∂s = Σ dy γ (a - μ)(-s/σ³); a is (N, H)."""
     size, v = a.shape[1], a - a.mean(1, keepdims=True)
     sigma = np.sqrt(s**2 + (v**2).mean(1, keepdims=True))
     da = np.zeros_like(a)

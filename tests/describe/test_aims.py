@@ -68,7 +68,8 @@ def test_the_scope_names_what_is_normalized_and_over_what(key, words):
 
 
 def test_the_scope_follows_the_rules_and_not_the_lengths():
-    assert describe_scope(get_scheme("group", groups=1)) == describe_scope(get_scheme("group", groups=6))
+    assert describe_scope(get_scheme("group", groups=2)) == describe_scope(get_scheme("group", groups=6))
+    assert describe_scope(get_scheme("group", groups=1)) == describe_scope(SCHEMES["layer"])
     mean, divisor = Field.parse("full, full, full, full"), Field.parse("own, own, own, own")
     assert describe_scope(SCHEMES["custom"].with_fields(mean, divisor)) == (
         "mean: the whole tensor, over all examples, positions and channels; divisor: every element alone"

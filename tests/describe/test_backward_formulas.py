@@ -24,7 +24,7 @@ def custom(summation, suppression):
 )
 def test_where_both_fields_are_one_the_gradient_loses_its_mean_and_its_part_along_xhat(key, index):
     found = lines(SCHEMES[key])
-    dx = r"\frac{\partial l}{\partial x_{nhwc}} = \frac{1}{\sqrt{\sigma^2" + index + r"+\varepsilon}}"
+    dx = r"\frac{\partial L}{\partial x_{nhwc}} = \frac{1}{\sqrt{\sigma^2" + index + r"+\varepsilon}}"
     inside = rf"\left(d_{{nhwc}} - \overline{{d}}{index} - \hat{{x}}_{{nhwc}}\,\overline{{d\hat{{x}}}}{index}\right)"
     assert found["input"] == dx + inside
     assert "divided" not in found
@@ -38,9 +38,9 @@ def test_without_a_mean_only_the_part_along_xhat_goes():
 
 def test_fields_that_differ_take_out_one_after_the_other():
     found = lines(custom("N=full", "C=full"))
-    assert found["divided"].startswith(r"\frac{\partial l}{\partial v_{nhwc}} = ")
+    assert found["divided"].startswith(r"\frac{\partial L}{\partial v_{nhwc}} = ")
     assert found["input"].endswith(
-        r"\frac{\partial l}{\partial v_{nhwc}} - \frac{1}{N}\sum_{n} \frac{\partial l}{\partial v_{nhwc}}"
+        r"\frac{\partial L}{\partial v_{nhwc}} - \frac{1}{N}\sum_{n} \frac{\partial L}{\partial v_{nhwc}}"
     )
 
 
@@ -57,7 +57,7 @@ def test_centring_alone_takes_out_the_mean():
 
 
 def test_nothing_done_nothing_taken():
-    assert lines(SCHEMES["none"])["input"] == r"\frac{\partial l}{\partial x_{nhwc}} = d_{nhwc}"
+    assert lines(SCHEMES["none"])["input"] == r"\frac{\partial L}{\partial x_{nhwc}} = d_{nhwc}"
 
 
 @pytest.mark.parametrize("key", SCHEMES)

@@ -49,7 +49,7 @@ def test_the_derivative_by_the_smoothing_term_is_that_of_finite_differences(key)
 
 
 def test_the_derivative_by_the_smoothing_term_is_a_sum_over_the_units():
-    """∂l/∂s = −s Σ (∂l/∂x̂) v/σ³, as the source of the claim N03 would have it, with the sum that it leaves out."""
+    """∂L/∂s = −s Σ (∂L/∂x̂) v/σ³, as the source of the claim N03 would have it, with the sum that it leaves out."""
     norm, x = layer(("layer",), (0.3,), 1), drawn(1, 1)
     norm.root.requires_grad_()
     (by_root,) = torch.autograd.grad((norm(x) ** 3).sum(), norm.root)

@@ -57,7 +57,7 @@ class Kind:
     def backpropagate(
         self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float
     ) -> tuple[Array, Array | None]:
-        """Compute ∂l/∂v and ∂l/∂ε, None without ε, from g = ∂l/∂x̂ times the scale of the scheme."""
+        """Compute ∂L/∂v and ∂L/∂ε, None without ε, from g = ∂L/∂x̂ times the scale of the scheme."""
         raise NotImplementedError
 
     def differentiate_diagonally(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
@@ -69,7 +69,7 @@ class Kind:
         raise NotImplementedError
 
     def apply_constant_divisor(self, scheme: "Scheme", result: NormalizationResult, g: Array, eps: float) -> Array:
-        """Compute ∂l/∂v from g = ∂l/∂x̂ as if the statistics were constants, without the scale."""
+        """Compute ∂L/∂v from g = ∂L/∂x̂ as if the statistics were constants, without the scale."""
         return g * self.compute_steepest_slope(scheme, result, eps)
 
     def add_eps(self, deviation: Array, eps: float) -> Array:

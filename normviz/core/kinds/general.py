@@ -1,6 +1,6 @@
 """The general form: x̂ = scale · v / sqrt(ε + E_B[v²]), or x̂ = v without a suppression field.
 
-    ∂l/∂v = g/σ - v · E_Bᵀ[g·v/σ³]        with σ² = ε + E_B[v²], g = ∂l/∂x̂
+    ∂L/∂v = g/σ - v · E_Bᵀ[g·v/σ³]        with σ² = ε + E_B[v²], g = ∂L/∂x̂
 
 Nothing is divided by σ³: g·v/σ³ is (g·x̂)/σ², of which a power of the largest 1/σ in a window is taken out first. So
 1e20 and 1e-20 neither overflow nor vanish in float32. Where x̂ is 0/0, its derivative is 0, as x̂ itself is.
@@ -69,7 +69,7 @@ class GeneralKind(Kind):
 
 
 def _differentiate_division(g: Array, result: NormalizationResult, field: Field) -> tuple[Array, Array]:
-    """Compute ∂l/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂l/∂ε = -½ Σ g·v/σ³."""
+    """Compute ∂L/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂L/∂ε = -½ Σ g·v/σ³."""
     xp = array_namespace(g)
     largest = invert(result.deviation)
     inverse = broadcast_statistic(largest, g.shape)

@@ -146,9 +146,9 @@ def project_on_eigenvectors(v: Array, groups: int, position: int, channel: int) 
 
 
 def backpropagate_whitening(v: Array, g: Array, groups: int, eps: float) -> tuple[Array, Array]:
-    """Compute ∂l/∂v and ∂l/∂ε from g = ∂l/∂x̂; g is (…, N, H, W, C) as v is, or a stack of such arrays.
+    """Compute ∂L/∂v and ∂L/∂ε from g = ∂L/∂x̂; g is (…, N, H, W, C) as v is, or a stack of such arrays.
 
-        ∂l/∂v = g W + (2/M) v · Q (K ∘ Qᵀ S Q) Qᵀ,   ∂l/∂ε = -½ Σ_k (Qᵀ S Q)_kk / √(λ_k + ε)³
+        ∂L/∂v = g W + (2/M) v · Q (K ∘ Qᵀ S Q) Qᵀ,   ∂L/∂ε = -½ Σ_k (Qᵀ S Q)_kk / √(λ_k + ε)³
 
     for M vectors in the rows of v and g, W = (Σ + εI)^(-1/2), the eigenvectors Q and eigenvalues λ of Σ,
     K of `compute_divided_differences`, and S = ½ (vᵀg + gᵀv).

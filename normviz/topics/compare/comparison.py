@@ -82,19 +82,19 @@ def describe_single_example(scheme: Scheme, shape: Shape, eps: float = DEFAULT_E
 
 
 def summarize_batch_use(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) -> str:
-    """Summarize whether a scheme mixes examples and works with a batch of one, in two short sentences.
+    """Summarize whether a scheme mixes examples and works with N = 1, in two lines of Markdown.
 
     Example:
         >>> from normviz.core.registry import SCHEMES
-        >>> summarize_batch_use(SCHEMES["batch"], (4, 4, 4, 6))
-        'Mixes examples: **yes**. Works with a batch of one: **yes, but then it equals Instance**.'
+        >>> print(summarize_batch_use(SCHEMES["batch"], (4, 4, 4, 6)).replace("  ", ""))
+        Mixes examples: **yes**
+        Works with N = 1: **as Instance**
     """
     mixes, alone = (
         words.partition(":")[0]
         for words in (describe_batch_dependence(scheme, shape), describe_single_example(scheme, shape, eps))
     )
-    alone = alone.replace("only as ", "yes, but then it equals ")
-    return f"Mixes examples: **{mixes}**. Works with a batch of one: **{alone}**."
+    return f"Mixes examples: **{mixes}**  \nWorks with N = 1: **{alone.removeprefix('only ')}**"
 
 
 def describe_sequence_use(scheme: Scheme, shape: Shape) -> str:

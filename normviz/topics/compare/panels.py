@@ -22,11 +22,11 @@ def show_compared_cubes(
     """Show the cubes of all schemes in a row, in one scene, with the field of the chosen element in each."""
     colouring = _compute_colour_levels(view["colour"], schemes, x, results)
     show_cubes(schemes, x, [result.xhat for result in results], view, CAMERA, theme, colouring)
-    for column, scheme in zip(st.columns(len(schemes)), schemes, strict=True):
-        column.markdown(comparison.summarize_batch_use(scheme, x.shape, view["eps"]))
     dashed = any(len(wording.BoundScheme(scheme, x.shape).statistics) == 2 for scheme in schemes)
     lines = " Dashed: the elements that share the mean, if they are others." if dashed else ""
-    st.caption(f"The two lines below each cube hold in training.{lines}")
+    st.caption(f"N: examples, H and W: height and width, C: channels.{lines} The answers are about training.")
+    for column, scheme in zip(st.columns(len(schemes)), schemes, strict=True):
+        column.markdown(comparison.summarize_batch_use(scheme, x.shape, view["eps"]))
 
 
 def _compute_colour_levels(

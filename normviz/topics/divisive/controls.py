@@ -19,17 +19,15 @@ from normviz.web.components.drag import show_drag_slider
 
 
 def controls(view: View) -> None:
-    """Draw the controls in the sidebar: all except ε, which stands beside the picture."""
+    """Draw the controls in the sidebar: all except those of the formula, which stand beside the picture."""
     with st.sidebar:
-        draw_value_slider(PREFIX + "light", "Light at the right edge", LIGHT_STOPS, view["light"])
+        draw_value_slider(PREFIX + "light", "Light at the right edge (left edge: 1)", LIGHT_STOPS, view["light"])
         st.selectbox(
             "Data", list(PICTURE_NAMES), key=PREFIX + "data", **PERSIST_STATE, format_func=PICTURE_NAMES.__getitem__
         )
         if view["data"] == OWN_DATA:
             draw_file_upload("A photograph is")
         axes = list_wide_axes(view)
-        if axes:
-            draw_radius_control(PREFIX, "Neighbourhood: radius in pixels")
         with st.expander("Advanced"):
             if axes:
                 draw_mean_window_controls(axes, PREFIX)
@@ -39,6 +37,12 @@ def controls(view: View) -> None:
                     "Channel", 0, last, None, key=PREFIX + "channel", **PERSIST_STATE, placeholder="the largest v"
                 )
             st.number_input("Seed", 0, 9999, key=PREFIX + "seed", **PERSIST_STATE)
+
+
+def draw_neighbourhood_slider(view: View) -> None:
+    """Draw the radius of the neighbourhood, if any axis of the picture has several pixels."""
+    if list_wide_axes(view):
+        draw_radius_control(PREFIX, "“Nearby”: radius in pixels")
 
 
 def draw_eps_slider(view: View) -> None:

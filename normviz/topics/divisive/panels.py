@@ -3,6 +3,7 @@
 import numpy as np
 import streamlit as st
 
+from normviz.charts.common_charts import encode_data_url
 from normviz.charts.palette import THEMES
 from normviz.core.fields import Index
 from normviz.core.kinds.base import NormalizationResult
@@ -11,7 +12,7 @@ from normviz.core.statistics import SaturationCurve, compute_saturation
 from normviz.core.text import typeset
 from normviz.describe import notation
 from normviz.topics.divisive.contrast import apply_fading_light, compute_contrast_ratio
-from normviz.topics.divisive.controls import draw_eps_slider
+from normviz.topics.divisive.controls import draw_eps_slider, draw_neighbourhood_slider
 from normviz.topics.divisive.state import (
     build_windowed_scheme,
     describe_picture_source,
@@ -28,9 +29,12 @@ from normviz.web.components.picture import convert_to_pixels, show_picture_wipe
 GREY_LIMIT = 3.0
 """Greys go from x̂ = −3, black, to 3, white: numbers with mean 0 and mean square 1 rarely exceed it."""
 
+DARK_HALF = "dark half"
+"""Name of the right half in fading light."""
+
 FORMULA_IN_WORDS = (
-    r"\begin{gathered} v = \text{before} - \text{mean nearby} \\[4pt] "
-    r"\text{after} = \frac{v}{\sqrt{\varepsilon + \text{mean of } v^2 \text{ nearby}}} \end{gathered}"
+    r"\small \begin{gathered} v = \text{pixel} - \text{mean nearby} \\[4pt] "
+    r"\text{normalized} = \frac{v}{\sqrt{\varepsilon + \text{mean of } v^2 \text{ nearby}}} \end{gathered}"
 )
 """The formula in words."""
 
@@ -48,26 +52,34 @@ def show_panels(view: View, theme: str) -> None:
         _draw_picture(even, x, result, focus, _name_right_half(view), theme)
         st.caption(describe_picture_source(view) + _write_caption(bool(np.isfinite(x).all())))
     with right:
+        _draw_original(_select_channels(even, focus))
         st.latex(FORMULA_IN_WORDS)
-        st.markdown(_describe_nearby(view))
-        st.markdown(_compute_pixel(pixel, float(x[focus]), view["eps"]))
         slider = st.container()
-        st.markdown("**Larger ε**: faint details stay faint.")
-    show_pixel_response(pixel, scheme, view["eps"], theme)
+        draw_neighbourhood_slider(view)
+        st.markdown(_describe_nearby(view))
+    show_pixel_response(pixel, scheme, float(x[focus]), view["eps"], theme)
     with slider:  # last: the page follows what is dragged
         draw_eps_slider(view)
+
+
+def _draw_original(picture: np.ndarray) -> None:
+    """Draw a picture (H, W) or (H, W, 3) in even light."""
+    url = encode_data_url(convert_to_pixels(picture, *_find_range(picture)), "png")
+    st.html(f'<figure class="nv-original"><img alt="" src="{url}"><figcaption>original</figcaption></figure>')
 
 
 def _draw_picture(
     even: np.ndarray, x: np.ndarray, result: NormalizationResult, focus: Index, side: str, theme: str
 ) -> None:
     """Draw the picture x and x̂, with a handle that slides between them."""
-    shown = {"before": _select_channels(x, focus), "after": _select_channels(result.xhat, focus)}
+    drawn = (_select_channels(x, focus), _select_channels(result.xhat, focus))
     ranges = (_find_range(_select_channels(even, focus)), (-GREY_LIMIT, GREY_LIMIT))
+    first = "darkened" if side == DARK_HALF else "original"
     images = {
-        name: convert_to_pixels(values, *ends) for (name, values), ends in zip(shown.items(), ranges, strict=True)
+        name: convert_to_pixels(values, *ends)
+        for name, values, ends in zip((first, "normalized"), drawn, ranges, strict=True)
     }
-    before, after = ("{} to {}".format(*(typeset(end, 3) for end in _find_range(values))) for values in shown.values())
+    before, after = ("{} to {}".format(*(typeset(end, 3) for end in _find_range(values))) for values in drawn)
     alt = (
         f"The picture and its {side}: left of a handle x, from {before}, right of it x̂, from {after}; a ring marks "
         f"row {focus[1]}, column {focus[2]}; arrow keys move it."
@@ -88,7 +100,10 @@ def _find_range(values: np.ndarray) -> tuple[float, float]:
 
 def _write_caption(finite: bool) -> str:
     """Return the units of the headline and of the grey values."""
-    words = "Contrast: the standard deviation of a half’s pixels. A click on a pixel moves the ring."
+    words = (
+        "Contrast: the standard deviation of a half’s pixels. The pixel in the ring is computed below. A click moves "
+        "the ring."
+    )
     return words if finite else f"{words} Purple: no finite number."
 
 
@@ -100,21 +115,22 @@ def _compute_pixel(pixel: SaturationCurve, before: float, eps: float) -> str:
     mean, after = before - v, v / (eps + square) ** 0.5
     return (
         f"**In the ring**: v = {typeset(before, 2)} − {typeset(mean, 2)} = {typeset(v, 2)}.  \n"
-        f"After: {typeset(v, 2)}/√({typeset(eps)} + {typeset(square, 2)}) = **{typeset(after, 2)}**."
+        f"Normalized: {typeset(v, 2)}/√({typeset(eps)} + {typeset(square, 2)}) = **{typeset(after, 2)}**. "
+        f"−{GREY_LIMIT:g} is drawn black, {GREY_LIMIT:g} white."
     )
 
 
 def _describe_nearby(view: View) -> str:
-    """Describe which elements count as "nearby" in the formula."""
+    """Describe which elements count as "nearby" in the formula; "" if the radius says it."""
     own = view["radius_a"] not in ("same", str(view["radius"]))
     mean = f" ($R_A$ = {view['radius_a']} for the mean)" if own else ""
     axes = "" if set(view["over"]) == {"H", "W"} else f", along {', '.join(view['over']) or 'no axis'}"
-    return f"**Nearby**: up to {view['radius']} pixels to each side{mean}{axes}."
+    return f"**Nearby**: up to {view['radius']} pixels to each side{mean}{axes}." if mean or axes else ""
 
 
 def _name_right_half(view: View) -> str:
     """Return the name of the half towards which the light falls."""
-    return "darkened half" if view["light"] < 1 else "right half"
+    return DARK_HALF if view["light"] < 1 else "right half"
 
 
 def _write_headline(view: View, x: np.ndarray, result: NormalizationResult) -> str:
@@ -133,12 +149,18 @@ def _write_headline(view: View, x: np.ndarray, result: NormalizationResult) -> s
     before, after = (compute_contrast_ratio(values) for values in (x, result.xhat))
     if not np.isfinite([before, after]).all():
         return "The contrast of the right half over that of the left is no finite number here."
-    return f"### Contrast of the {_name_right_half(view)}: {before:.0%} of the other half’s before, {after:.0%} after."
+    levels = f"{before:.0%} → {after:.0%}"
+    if view["light"] == 1:
+        return f"### Even light, contrast of the right half: {levels} of the left half’s."
+    return (
+        f"### The dark half {'regains contrast' if after > before else 'stays faint'}: {levels} of the bright half’s."
+    )
 
 
-def show_pixel_response(pixel: SaturationCurve, scheme: Scheme, eps: float, theme: str) -> None:
-    """Show how one element responds to the contrast, and the formula with all indices."""
-    st.markdown("## The pixel in the ring, with all pixels multiplied by c")
+def show_pixel_response(pixel: SaturationCurve, scheme: Scheme, before: float, eps: float, theme: str) -> None:
+    """Show one element, how it responds to the contrast, and the formula with all indices; `before`: its x."""
+    st.markdown("## How does the pixel in the ring respond to contrast?")
+    st.markdown(f"{_compute_pixel(pixel, before, eps)}  \nThe curve: all pixels are multiplied by c.")
     show_response_chart(pixel, eps, theme)
     st.markdown(_describe_response(pixel, eps))
     with st.container(horizontal=True, gap="medium"):

@@ -82,7 +82,7 @@ _SHARED = {param.name: param.declared for param in (*tensor.PARAMS, *scheme.PARA
 VALUES = {
     "data": Choice(FALLBACK_PICTURE, PICTURE_NAMES),
     "seed": _SHARED["seed"],
-    "radius": replace_default(_SHARED["radius"], 4),
+    "radius": replace_default(_SHARED["radius"], 16),
     "radius_a": _SHARED["radius_a"],
     "over": CustomValue(["H", "W"], _fit_window_axes, lambda over: "".join(over) or NO_WINDOWS, label="Windows along"),
     "eps": _SHARED["eps"],

@@ -70,7 +70,7 @@ class Setting(Seeded):
 
 @dataclass(frozen=True)
 class Part:
-    """The job: all networks of `NETWORK_NAMES` at all learning rates, from all seeds, as one stack.
+    """Job that trains all networks of `NETWORK_NAMES` at all learning rates, from all seeds, as one stack.
 
     Its result holds "losses" and "validation", (measured steps, networks, rates, seeds); and shares of wrong answers on
     test pictures, (networks, rates, seeds): "blank" for the blank ones in groups as in training, "same" and "mixed" for
@@ -138,7 +138,7 @@ class Part:
     def _measure_test_errors(
         self, network: "Dense", digits: "Digits", last_pictures: "torch.Tensor"
     ) -> "dict[str, torch.Tensor]":
-        """Return the errors on test pictures; `late`: the pictures of the last mini-batches of the training."""
+        """Return error rates on test pictures by kind of test; `last_pictures`: the last ones seen in training."""
         from normviz.train.grouped_batches import ONE_CLASS, SHUFFLED, measure_group_errors
 
         batches, count = self._draw_batches(digits, 2), len(self.rates)
@@ -165,7 +165,7 @@ def _find_outcomes(result: Arrays) -> list[GridOutcome]:
 
 
 def _format_test_errors(outcomes: Sequence[GridOutcome], test: str) -> str:
-    """Return the mean shares of wrong answers in a test with their intervals: "layer norm 3.2 ± 0.7%"."""
+    """Format the mean error rates in a test with their 95% intervals: "layer norm 3.2 ± 0.7%"."""
     return ", ".join(f"{each.name} {format_mean_percent(each.get_at_best_rate(test))}" for each in outcomes)
 
 
@@ -176,7 +176,7 @@ def report(setting: Setting, results: Results) -> Report:
     if result is None or not len(result["measured"]):
         return Report(waiting, [], Verdict("open", waiting), {})
     outcomes = _find_outcomes(result)
-    course = _draw_course(outcomes, result["measured"])
+    course = _draw_validation_errors(outcomes, result["measured"])
     if result["share"] < 1:
         return Report(waiting, [course], Verdict("open", waiting), {})
     table = {
@@ -187,10 +187,10 @@ def report(setting: Setting, results: Results) -> Report:
     }  # fmt: skip
     share = 1 - np.mean(outcomes[0].get_at_best_rate("blank"))
     headline = f"Batch norm names {100 * share:.0f}% of blank pictures, from their companions."
-    return Report(headline, [_draw_tests(outcomes), course], _judge_claim(setting, outcomes), table)
+    return Report(headline, [_draw_test_errors(outcomes), course], _judge_claim(setting, outcomes), table)
 
 
-def _draw_tests(outcomes: list[GridOutcome]) -> FigureSpec:
+def _draw_test_errors(outcomes: list[GridOutcome]) -> FigureSpec:
     """Draw the errors of all networks in all tests."""
     places = np.arange(len(TEST_NAMES))
     curves = []
@@ -210,7 +210,7 @@ def _draw_tests(outcomes: list[GridOutcome]) -> FigureSpec:
     )  # fmt: skip
 
 
-def _draw_course(outcomes: list[GridOutcome], measured: np.ndarray) -> FigureSpec:
+def _draw_validation_errors(outcomes: list[GridOutcome], measured: np.ndarray) -> FigureSpec:
     """Draw the validation error by step, in groups as in training."""
     curves = [
         make_band_curve(each.name, measured, each.get_at_best_rate("validation"), each.look, to_percent)
@@ -238,8 +238,8 @@ def _judge_claim(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
     blank, inference = (_format_test_errors(outcomes, test) for test in ("blank", "inference"))
     says = (
         f"Wrong answers on blank pictures, in groups as in training: {blank}; chance is 90%. Test error with running "
-        f"averages: {inference}. Groups of one class lower the first by {_format_points(found[0], leaks)} "
-        f"against shuffled groups, and raise the second by {_format_points(found[1], spoils[0])}."
+        f"averages: {inference}. Groups of one class lower the first by {_format_error_difference(found[0], leaks)} "
+        f"against shuffled groups, and raise the second by {_format_error_difference(found[1], spoils[0])}."
     )
     rates = ", ".join(typeset(each.rate) for each in outcomes)
     condition = (
@@ -251,8 +251,8 @@ def _judge_claim(setting: Setting, outcomes: list[GridOutcome]) -> Verdict:
     return Verdict(word, f"Undertrained. {says}" if undertrained else says, condition)
 
 
-def _format_points(difference: MeanDifference, sign: int) -> str:
-    """Return a difference in points, or words for an unclear one."""
+def _format_error_difference(difference: MeanDifference, sign: int) -> str:
+    """Format a difference of errors in percentage points; in words if it is not statistically clear."""
     return f"{difference.text(100)} points" if sign else "no clear number of points"
 
 

@@ -11,7 +11,7 @@ from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.fields import OWN, Shape
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import choice, integer
-from normviz.core.text import join_words
+from normviz.core.text import capitalize_first, join_words, typeset
 from normviz.data.digits import DIGIT_SIDE, DIGITS_DESCRIPTION, load_digit_split
 from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_clear_signs
 from normviz.jobs.results import Arrays, Results
@@ -23,8 +23,21 @@ from normviz.topics.experiments.experiment import (
     choose_headline_schemes,
     describe_hidden_layers,
 )
-from normviz.topics.experiments.grid_outcome import GridOutcome, describe_undertraining, draw_outcomes, find_outcomes
-from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, make_band_curve, start_table
+from normviz.topics.experiments.experiment_texts import EXPERIMENT_TEXTS
+from normviz.topics.experiments.grid_outcome import (
+    GridOutcome,
+    describe_undertraining,
+    find_outcomes,
+    make_outcome_curves,
+)
+from normviz.topics.experiments.reports import (
+    FigureSpec,
+    Report,
+    Verdict,
+    judge_signs,
+    make_band_curve,
+    start_table,
+)
 from normviz.topics.experiments.training_history import to_percent
 
 BATCH_SIZES = (2, 4, 8, 16, 32, 128)
@@ -64,14 +77,14 @@ class Setting(ComparisonSetting):
         for size in BATCH_SIZES:
             self.check((size, *self.shape[1:]))
 
-    def length(self, size: int) -> int:
+    def count_steps(self, size: int) -> int:
         """Return the number of steps at a batch size."""
         return self.steps if self.equal == "steps" else max(self.steps * REFERENCE_SIZE // size, 1)
 
 
 @dataclass(frozen=True)
 class BatchStatisticsNoise:
-    """Errors of the mean and the deviation of mini-batches against all training digits, by batch size.
+    """Job that measures how far μ and σ of mini-batches are from those of all training digits, by batch size.
 
     Measured on the pre-activations of the first layer before training, as root mean squares in units of σ.
     """
@@ -115,11 +128,11 @@ def _make_error_arrays(found: list[list[list[float]]], share: float) -> Arrays:
 
 def make_size_job(setting: Setting, row: SchemeSpec, size: int) -> DenseGrid:
     """Return the job of a scheme at a batch size."""
-    return DenseGrid.of(setting, row, batch=size, length=setting.length(size))
+    return DenseGrid.of(setting, row, batch=size, length=setting.count_steps(size))
 
 
 def parts(setting: Setting) -> list[DenseGrid | BatchStatisticsNoise]:
-    """Return a job for every batch size and scheme, those of the shown curves first; and the noise."""
+    """Return a job for every batch size and scheme, the ones with shown curves first, then the job on the noise."""
     grids = [make_size_job(setting, row, size) for size in TRAINED_SIZES for row in setting.rows]
     shown = len(SHOWN_SIZES) * len(setting.rows)
     return [*grids[:shown], BatchStatisticsNoise(setting.networks), *grids[shown:]]
@@ -140,13 +153,17 @@ def report(setting: Setting, results: Results) -> Report:
         ended |= {size: [*done.values()]} if len(done) == len(jobs) else {}
     ended = dict(sorted(ended.items()))
     noise = results.get(BatchStatisticsNoise(setting.networks))
-    figures = [*_draw_sizes(setting, ended), *_draw_curves(begun), *([] if noise is None else [_draw_noise(noise)])]
+    figures = [
+        *_draw_errors_by_size(setting, ended),
+        *_draw_error_curves(begun),
+        *([] if noise is None else [_draw_statistics_noise(noise)]),
+    ]
     headline, verdict = _write_headline(setting, begun, ended), _judge_claim(setting, ended)
-    return Report(headline, figures, verdict, _tabulate(setting, ended))
+    return Report(headline, figures, verdict, _tabulate_results(setting, ended))
 
 
-def _tabulate(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
-    """Return all numbers, a row for every batch size and seed."""
+def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
+    """Tabulate the test errors and best rates, one row per batch size and seed."""
     table = start_table(setting.networks, "batch size", [*ended_outcomes])
     for k, row in enumerate(setting.rows):
         outcomes = [each[k] for each in ended_outcomes.values()]
@@ -154,11 +171,11 @@ def _tabulate(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]
         table[f"{row.key}, validation error"] = [
             float(error) for each in outcomes for error in each.get_at_best_rate("validation")[-1]
         ]
-        table[f"{row.key}, test error"] = [float(error) for each in outcomes for error in each.last]
+        table[f"{row.key}, test error"] = [float(error) for each in outcomes for error in each.final_errors]
     return table
 
 
-def _draw_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
+def _draw_error_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
     """Draw the test error by step, at two batch sizes."""
     sizes = [size for size in SHOWN_SIZES if begun_outcomes.get(size)]
     if not sizes:
@@ -166,7 +183,7 @@ def _draw_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
     panels = [
         CurvePanel(
             f"Batches of {size}",
-            draw_outcomes(begun_outcomes[size], lambda each: each.get_at_best_rate("test"), scale=to_percent),
+            make_outcome_curves(begun_outcomes[size], lambda each: each.get_at_best_rate("test"), scale=to_percent),
             "step", "test error, %", "y",
         )
         for size in sizes
@@ -178,7 +195,7 @@ def _draw_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
     )  # fmt: skip
 
 
-def _draw_sizes(setting: Setting, ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
+def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
     """Draw the test error at the end and the best learning rate, over the batch size."""
     if not ended_outcomes:
         return
@@ -186,7 +203,7 @@ def _draw_sizes(setting: Setting, ended_outcomes: Outcomes) -> Iterator[FigureSp
     errors, rates = [], []
     for k, label in enumerate(setting.labels):
         found = [each[k] for each in ended_outcomes.values()]
-        last = np.stack([each.last for each in found])
+        last = np.stack([each.final_errors for each in found])
         errors.append(make_band_curve(label, sizes, last, k, to_percent, points=True))
         rates.append(Curve(label, sizes, np.array([each.rate for each in found]), k, points=True))
     panels = [
@@ -200,13 +217,13 @@ def _draw_sizes(setting: Setting, ended_outcomes: Outcomes) -> Iterator[FigureSp
         if setting.equal == "steps"
         else ("on the same number of digits", "Larger batches take fewer steps")
     )
-    caption = f"All networks train {budget}. {other}, which raises all errors. Compare schemes at one batch size."
+    caption = f"Compare schemes at one batch size: all train {budget}. {other}, which raises all errors."
     if idle:
         caption += f" {join_words(idle, 'and')}: more than half of the test digits are wrong at every size."
     yield FigureSpec("sizes", panels, f"Test error at the end by batch size: {said}.", caption)
 
 
-def _draw_noise(noise: Arrays) -> FigureSpec:
+def _draw_statistics_noise(noise: Arrays) -> FigureSpec:
     """Draw the errors of the statistics of a mini-batch."""
     sizes = np.array(BATCH_SIZES)
     curves = [
@@ -232,12 +249,17 @@ def _draw_noise(noise: Arrays) -> FigureSpec:
 
 def _format_test_errors(outcomes: Sequence[GridOutcome]) -> str:
     """Return the test errors at the end: "batch norm 1.8 ± 0.2%, layer norm 2.0 ± 0.3%"."""
-    return ", ".join(f"{each.name} {each.level}" for each in outcomes)
+    return ", ".join(f"{each.name} {each.final_error_text}" for each in outcomes)
+
+
+def _format_test_error(outcome: GridOutcome) -> str:
+    """Return the mean test error at the end to two digits: "1.9%"."""
+    return f"{typeset(100 * float(np.mean(outcome.final_errors)), 2)}%"
 
 
 def _is_learning(ended_outcomes: Outcomes, k: int) -> bool:
-    """Return True if a scheme learns at some batch size."""
-    return min(float(np.mean(each[k].last)) for each in ended_outcomes.values()) < MAX_LEARNED_ERROR
+    """Return True if the scheme at position `k` has a low test error at some batch size."""
+    return min(float(np.mean(each[k].final_errors)) for each in ended_outcomes.values()) < MAX_LEARNED_ERROR
 
 
 def _mixes_examples(row: SchemeSpec, shape: Shape) -> bool:
@@ -246,9 +268,10 @@ def _mixes_examples(row: SchemeSpec, shape: Shape) -> bool:
     return scheme is not None and any(field.simplify(shape).rules[0] != OWN for field in scheme.fields)
 
 
-def _choose_pair(setting: Setting, ended_outcomes: Outcomes) -> tuple[int, int] | None:
-    """Return the positions of a scheme with statistics of several examples, and of one without; batch and layer norm
-    where they are there.
+def _choose_compared_schemes(setting: Setting, ended_outcomes: Outcomes) -> tuple[int, int] | None:
+    """Return the positions of two schemes to compare; None if there are no such two.
+
+    The first has statistics over several examples, the second has none. Batch norm and layer norm are preferred.
     """
     learning = [k for k in range(len(setting.rows)) if _is_learning(ended_outcomes, k)]
     mixing = [k for k in learning if _mixes_examples(setting.rows[k], setting.shape)]
@@ -266,30 +289,80 @@ def _compare_schemes_at(ended_outcomes: Outcomes, pair: tuple[int, int], size: i
     clear: a scheme that is worse at all sizes is not worse because of small batches.
     """
     first, second = pair
-    here, large = (ended_outcomes[n][first].last - ended_outcomes[n][second].last for n in (size, SHOWN_SIZES[0]))
+    here, large = (
+        ended_outcomes[n][first].final_errors - ended_outcomes[n][second].final_errors for n in (size, SHOWN_SIZES[0])
+    )
     difference, growth = compare_seed_by_seed(here, np.zeros_like(here)), compare_seed_by_seed(here, large)
     same_sign = difference.mean * growth.mean > 0
     return difference._replace(p_value=max(difference.p_value, growth.p_value) if same_sign else 1.0)
 
 
+def _find_size_signs(ended_outcomes: Outcomes, pair: tuple[int, int]) -> dict[int, int]:
+    """Return for each batch size 1 if the first scheme has clearly more test errors, −1 if clearly fewer, else 0."""
+    first, second = pair
+    found = [
+        compare_seed_by_seed(each[first].final_errors, each[second].final_errors) for each in ended_outcomes.values()
+    ]
+    return dict(zip(ended_outcomes, find_clear_signs(found), strict=True))
+
+
+def _format_sizes(sizes: Sequence[int]) -> str:
+    """Format some of the batch sizes: "every size", "size 2", "sizes 2 to 8", "sizes 2 and 128"."""
+    if len(sizes) == len(BATCH_SIZES):
+        return "every size"
+    if len(sizes) == 1:
+        return f"size {sizes[0]}"
+    start = BATCH_SIZES.index(sizes[0])
+    is_range = len(sizes) > 2 and BATCH_SIZES[start : start + len(sizes)] == tuple(sizes)
+    return f"sizes {f'{sizes[0]} to {sizes[-1]}' if is_range else join_words(sizes, 'and')}"
+
+
+def _compare_at_every_size(setting: Setting, ended_outcomes: Outcomes, pair: tuple[int, int]) -> str:
+    """Return the headline of a complete comparison: the sizes at which a scheme is clearly worse or better."""
+    name, other = (setting.names[k] for k in pair)
+    signs = _find_size_signs(ended_outcomes, pair)
+    worse, better = ([size for size in signs if signs[size] == sign] for sign in (1, -1))
+    if worse and better:
+        sizes = _format_sizes(better).removeprefix("sizes ").removeprefix("size ")
+        return f"{capitalize_first(name)}: worse than {other} at {_format_sizes(worse)}, better at {sizes}."
+    if worse or better:
+        word = "worse" if worse else "better"
+        return f"{capitalize_first(name)}: {word} than {other} at {_format_sizes(worse or better)}."
+    return f"{capitalize_first(name)} and {other}: no clear difference at any size."
+
+
+def _explain_sizes(setting: Setting, ended_outcomes: Outcomes, pair: tuple[int, int]) -> str:
+    """Return the test errors at the smallest and the largest size with a clear difference, and the reason."""
+    signs = _find_size_signs(ended_outcomes, pair)
+    clear = [size for size in signs if signs[size]]
+    ends = [*dict.fromkeys(clear[:1] + clear[-1:])]
+    name, other = (setting.names[k] for k in pair)
+    levels = [" and ".join(_format_test_error(ended_outcomes[size][k]) for k in pair) for size in ends]
+    where = ", ".join(f"{both} at {size}" for size, both in zip(ends, levels, strict=True))
+    told = f"Test error with {name} and {other}: {where.replace(' at ', ' at size ', 1)}. " if clear else ""
+    rest = {len(signs): "", 0: "No clear difference at any size. "}.get(len(clear), "No clear difference elsewhere. ")
+    return f"{told}{rest}{EXPERIMENT_TEXTS['batch-size'].why}"
+
+
 def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
-    """Return the headline: the test errors at the smallest batch size."""
+    """Return the headline: the comparison at all sizes, before it is complete the errors at the smallest one."""
     if not ended_outcomes:
         begun = begun_outcomes and f"Training on batches of {join_words(begun_outcomes)} has begun."
         return begun or "Nothing is trained yet."
-    small = min(ended_outcomes)
-    first, *others = _choose_pair(setting, ended_outcomes) or choose_headline_schemes(setting.rows, 2)
-    levels = {k: f"{np.mean(ended_outcomes[small][k].last):.0%}" for k in (first, *others)}
-    batches = "Smallest batches" if small == BATCH_SIZES[0] else f"Batches of {small}"
+    small, pair = min(ended_outcomes), _choose_compared_schemes(setting, ended_outcomes)
+    if pair and len(ended_outcomes) == len(BATCH_SIZES):
+        return _compare_at_every_size(setting, ended_outcomes, pair)
+    first, *others = pair or choose_headline_schemes(setting.rows, 2)
+    levels = {k: f"{np.mean(ended_outcomes[small][k].final_errors):.0%}" for k in (first, *others)}
     rest = "".join(f", {setting.names[k]} {levels[k]}" for k in others)
-    return f"{batches}: {setting.names[first]} has {levels[first]} test error{rest}."
+    return f"Batches of {small}: {setting.names[first]} has {levels[first]} test error{rest}."
 
 
 def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     """Judge whether small batches raise the test error of batch norm more than that of layer norm."""
     if len(ended_outcomes) < len(BATCH_SIZES):
         return Verdict("open", "Not all batch sizes are trained yet.")
-    pair = _choose_pair(setting, ended_outcomes)
+    pair = _choose_compared_schemes(setting, ended_outcomes)
     if pair is None:
         return Verdict(
             "open", "This takes two that learn: batch norm, or another with statistics of several examples, and layer "
@@ -300,11 +373,13 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     signs = find_clear_signs(found)
     words = []
     for size, difference, sign in zip(SMALL_SIZES, found, signs, strict=True):
-        one, two = (ended_outcomes[size][k].level for k in pair)
+        one, two = (ended_outcomes[size][k].final_error_text for k in pair)
         points = f"a difference of {difference.text(100)} points" if sign else "no clear difference"
         words.append(f"on batches of {size}, {one} with {name}, {two} with {other} ({points})")
     large = ended_outcomes[SHOWN_SIZES[0]]
-    words.append(f"on batches of {SHOWN_SIZES[0]}, {large[pair[0]].level} and {large[pair[1]].level}")
+    words.append(
+        f"on batches of {SHOWN_SIZES[0]}, {large[pair[0]].final_error_text} and {large[pair[1]].final_error_text}"
+    )
     judged = [ended_outcomes[size][k] for size in (*SMALL_SIZES, SHOWN_SIZES[0]) for k in pair]
     says = f"Test error: {'; '.join(words)}.{describe_undertraining(judged)}"
     examples = f" on batches of {REFERENCE_SIZE}, and as many examples at all other sizes"
@@ -313,13 +388,11 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         f"{'' if setting.equal == 'steps' else examples}. Test digits are normalized by the mean statistics of all "
         "training digits; running averages would add noise of their own."
     )
-    if min(signs) < 0:
-        return Verdict("holds-if" if max(signs) > 0 else "wrong", says, condition)
-    return Verdict("holds" if signs[0] else "holds-if" if any(signs) else "open", says, condition)
+    return Verdict(judge_signs(signs), says, condition, _explain_sizes(setting, ended_outcomes, pair))
 
 
 EXPERIMENT = Experiment.of(
     "batch-size", Setting, parts, report,
-    lambda _: f"{DIGITS_DESCRIPTION}, shuffled pixels; {describe_hidden_layers(LAYER_WIDTHS)}; batches of "
+    lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; batches of "
     f"{BATCH_SIZES[0]} to {BATCH_SIZES[-1]}.",
 )  # fmt: skip

@@ -22,12 +22,12 @@ from normviz.topics.experiments.state import (
 )
 from normviz.ui import custom
 from normviz.ui.link import View
-from normviz.ui.scheme_picker import ListEntry, choose_frequent, choose_list_entry, colour_frequent, list_frequent
+from normviz.ui.scheme_picker import choose_frequent, choose_list_entry, colour_frequent, list_frequent
 from normviz.ui.settings import Controls
 from normviz.web.components.picked import show_choice_bar
 
 MAIN_SETTINGS = ("scheme", "ways", "task")
-"""Settings beside the figure, in addition to the schemes; the others are under "Settings"."""
+"""Settings beside the figure, in addition to the schemes; the others are under "Advanced"."""
 
 FREQUENT_SCHEMES = ("none", "batch", "layer", "group")
 """Schemes that are one click away."""
@@ -42,10 +42,7 @@ def show_question(view: View) -> None:
 
 def controls(view: View) -> None:
     """Draw the list of experiments in the sidebar, and the settings of the shown experiment."""
-    topics = {
-        topic: [ListEntry(each.key, each.title, each.question) for each in experiments]
-        for topic, experiments in TOPICS.items()
-    }
+    topics = {topic: {each.key: each.question for each in experiments} for topic, experiments in TOPICS.items()}
     with st.sidebar:
         choose_list_entry(PREFIX + "show", topics)
     show_choice_bar(get_shown_experiment(view).title)
@@ -57,7 +54,7 @@ def controls(view: View) -> None:
         if "schemes" in given:
             choose_frequent(prefix + "schemes", _list_scheme_options(view), FREQUENT_SCHEMES)
         page.draw(*(name for name in MAIN_SETTINGS if name in declared))
-        with st.popover("Settings"):
+        with st.popover("Advanced"):
             if CUSTOM_SCHEME.key in get_chosen_schemes(given):
                 custom.draw_custom_controls(view, compute_axis_lengths, PREFIX, experiment.setting.weighted)
             page.draw_rest("schemes", "seeds", "seed", "device")
@@ -67,7 +64,7 @@ def controls(view: View) -> None:
 
 
 def colour_schemes(view: View, looks: Mapping[str, int], theme: str) -> None:
-    """Colour the buttons of the schemes as their curves; `looks`: the curves' styles, by the schemes' labels."""
+    """Colour the buttons of the schemes like their curves; `looks` holds the curves' styles by scheme label."""
     given = get_shown_values(view)
     if "schemes" in given:
         row = list_frequent(_list_scheme_options(view), FREQUENT_SCHEMES, given["schemes"])

@@ -17,7 +17,7 @@ from normviz.jobs.results import Results
 from normviz.topics.experiments.convolution_jobs import LAYER_COUNT, LEARNING_RATES, ConvolutionGrid
 from normviz.topics.experiments.convolution_verdict import Outcome, Outcomes, compute_loss_excess, judge_paper_claims
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment
-from normviz.topics.experiments.grid_outcome import draw_outcomes, find_outcomes
+from normviz.topics.experiments.grid_outcome import find_outcomes, make_outcome_curves
 from normviz.topics.experiments.reports import FigureSpec, Report, format_percent, make_band_curve, tabulate
 
 PADDINGS = {"zeros": "Zeros around the picture", "none": "No padding"}
@@ -56,13 +56,13 @@ class Setting(ComparisonSetting):
 
 
 def make_grid_job(setting: Setting, padding: str, k: int) -> ConvolutionGrid:
-    """Return the job of the scheme at position `k`, with a key of `PADDINGS`."""
+    """Return the job of the scheme at position `k`; `padding` is a key of `PADDINGS`."""
     shapes, per_unit = setting.shapes(padding), setting.learned == "unit"
     return ConvolutionGrid.of(setting, setting.rows[k], rates=LEARNING_RATES, shapes=shapes, per_unit=per_unit)
 
 
 def parts(setting: Setting) -> list[ConvolutionGrid]:
-    """Return a job for every scheme, with padding and without."""
+    """Return two jobs for every scheme, one with padding and one without."""
     return [make_grid_job(setting, padding, k) for padding in PADDINGS for k in range(len(setting.rows))]
 
 
@@ -75,23 +75,28 @@ def report(setting: Setting, results: Results) -> Report:
             {setting.rows[k].key: each for k, each in found.items()}
             for found in find_outcomes(jobs, results, partial(Outcome.of, setting, LEARNING_RATES))
         )
-    figures = [*_draw_paddings(ended), *_draw_rates(ended), *_draw_curves(begun), *_draw_borders(ended["zeros"])]
+    figures = [
+        *_draw_losses_by_padding(ended),
+        *_draw_losses_by_rate(ended),
+        *_draw_loss_curves(begun),
+        *_draw_border_statistics(ended["zeros"]),
+    ]
     budget = f"{setting.steps} steps of Adam on batches of {setting.batch}"
     verdict, lead = judge_paper_claims(ended, setting.schemes, budget)
-    return Report(_write_headline(ended), figures, verdict, _tabulate(setting, ended), {"B16": lead})
+    return Report(_write_headline(ended), figures, verdict, _tabulate_results(setting, ended), {"B16": lead})
 
 
-def _drop_infinite(values: np.ndarray) -> np.ndarray:
+def _mask_nonfinite(values: np.ndarray) -> np.ndarray:
     """Return NaN for values that are not finite, so that diverged networks leave a gap."""
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _make_curve(outcome: Outcome, x: Sequence[int], values: np.ndarray) -> Curve:
-    """Return the curve of a scheme, of values (…, seeds); diverged networks leave a gap."""
-    return make_band_curve(outcome.label, np.array(x), _drop_infinite(values), outcome.look, points=True)
+def _make_scheme_curve(outcome: Outcome, x: Sequence[int], values: np.ndarray) -> Curve:
+    """Return the curve of a scheme through its mean values, given as (points, seeds); diverged networks leave a gap."""
+    return make_band_curve(outcome.label, np.array(x), _mask_nonfinite(values), outcome.look, points=True)
 
 
-def _draw_paddings(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
+def _draw_losses_by_padding(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
     """Draw the mean training loss and the contrast of the border, by padding."""
     padded, bare = (ended_outcomes[padding] for padding in PADDINGS)
     done = [key for key in padded if key in bare]
@@ -102,19 +107,19 @@ def _draw_paddings(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
         CurvePanel(
             title,
             [
-                _make_curve(padded[key], places, np.stack([getattr(o[key], name) for o in (padded, bare)]))
+                _make_scheme_curve(padded[key], places, np.stack([getattr(o[key], name) for o in (padded, bare)]))
                 for key in done
             ],
             "", axis, marks=places, names=[*PADDINGS.values()], levels=levels,
         )
         for name, title, axis, levels in (
-            ("loss", "Training loss, mean over all steps", "loss", ()),
-            ("contrast", "Last layer: border against inside", "σ at the border / σ inside", (1,)),
+            ("mean_losses", "Training loss, mean over all steps", "loss", ()),
+            ("border_contrast", "Last layer: border against inside", "σ at the border / σ inside", (1,)),
         )
     ]  # fmt: skip
     said = "; ".join(
-        f"{padded[key].name} {format_mean(padded[key].loss, 3)} and {format_mean(padded[key].contrast, 3)} with zeros "
-        f"around the picture, {format_mean(bare[key].loss, 3)} and {format_mean(bare[key].contrast, 3)} without padding"
+        f"{padded[key].name} {_format_loss_and_contrast(padded[key])} with zeros around the picture, "
+        f"{_format_loss_and_contrast(bare[key])} without padding"
         for key in done
     )
     yield FigureSpec(
@@ -124,20 +129,26 @@ def _draw_paddings(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
     )  # fmt: skip
 
 
-def _draw_rates(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
+def _format_loss_and_contrast(outcome: Outcome) -> str:
+    """Format the mean training loss and the contrast of the border, with intervals: "0.52 ± 0.03 and 0.81 ± 0.02"."""
+    return f"{format_mean(outcome.mean_losses, 3)} and {format_mean(outcome.border_contrast, 3)}"
+
+
+def _draw_losses_by_rate(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
     """Draw the mean training loss over the learning rate."""
     if not any(ended_outcomes.values()):
         return
     panels = [
         CurvePanel(
-            PADDINGS[padding], draw_outcomes(found.values(), lambda each: _drop_infinite(each.losses), LEARNING_RATES),
+            PADDINGS[padding],
+            make_outcome_curves(found.values(), lambda each: _mask_nonfinite(each.losses_by_rate), LEARNING_RATES),
             "learning rate", "mean training loss", "xy", marks=LEARNING_RATES,
         )
         for padding, found in ended_outcomes.items()
     ]  # fmt: skip
     said = "; ".join(
         f"{PADDINGS[padding].lower()}, "
-        + ", ".join(f"{each.name} {typeset(LEARNING_RATES[each.best])}" for each in found.values())
+        + ", ".join(f"{each.name} {typeset(LEARNING_RATES[each.best_rate_index])}" for each in found.values())
         for padding, found in ended_outcomes.items()
         if found
     )
@@ -147,14 +158,14 @@ def _draw_rates(ended_outcomes: Outcomes) -> Iterator[FigureSpec]:
     )  # fmt: skip
 
 
-def _draw_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
+def _draw_loss_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
     """Draw the training loss by step at the best rate of each scheme."""
     if not any(begun_outcomes.values()):
         return
     panels = [
         CurvePanel(
             PADDINGS[padding],
-            draw_outcomes(found.values(), lambda each: _drop_infinite(each.get_at_best_rate("losses"))),
+            make_outcome_curves(found.values(), lambda each: _mask_nonfinite(each.get_at_best_rate("losses"))),
             "step", "training loss", "y",
         )
         for padding, found in begun_outcomes.items()
@@ -166,7 +177,7 @@ def _draw_curves(begun_outcomes: Outcomes) -> Iterator[FigureSpec]:
     )  # fmt: skip
 
 
-def _draw_borders(found: Mapping[str, Outcome]) -> Iterator[FigureSpec]:
+def _draw_border_statistics(found: Mapping[str, Outcome]) -> Iterator[FigureSpec]:
     """Draw the statistics of the last layer by the distance from the border."""
     if not found:
         return
@@ -174,7 +185,7 @@ def _draw_borders(found: Mapping[str, Outcome]) -> Iterator[FigureSpec]:
     panels = [
         CurvePanel(
             title,
-            [_make_curve(each, distances, factor * each.get_by_distance(name).T) for each in found.values()],
+            [_make_scheme_curve(each, distances, factor * each.get_by_distance(name).T) for each in found.values()],
             "distance from the border", axis, marks=distances,
         )
         for name, title, axis, factor in (
@@ -204,18 +215,21 @@ def _write_headline(ended_outcomes: Outcomes) -> str:
     return f"Layer norm's training loss exceeds batch norm's by {typeset(padded, 2)}, unpadded by {typeset(bare, 2)}."
 
 
-def _tabulate(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
+def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
     """Tabulate all numbers, one row per padding, scheme and seed."""
     rows = [
         {
-            "padding": padding, "scheme": key, "learning rate": LEARNING_RATES[each.best], "seed": seed,
-            "mean training loss": float(each.loss[n]), "test error": float(each.error[n]),
+            "padding": padding, "scheme": key, "learning rate": LEARNING_RATES[each.best_rate_index], "seed": seed,
+            "mean training loss": float(each.mean_losses[n]), "test error": float(each.test_errors[n]),
             **{
                 f"{what}, {where}": float(each.average_border_and_inside(name)[side][n])
                 for name, what in (("on", "turned on"), ("deviation", "standard deviation"))
                 for side, where in enumerate(("border", "inside"))
             },
-            **{f"mean training loss at {rate}": float(each.losses[k, n]) for k, rate in enumerate(LEARNING_RATES)},
+            **{
+                f"mean training loss at {rate}": float(losses[n])
+                for rate, losses in zip(LEARNING_RATES, each.losses_by_rate, strict=True)
+            },
         }
         for padding, found in ended_outcomes.items()
         for key, each in found.items()

@@ -19,31 +19,31 @@ VERDICT_SCHEMES = ("none", "batch", "layer")
 
 
 class Outcome(GridOutcome):
-    """The networks of one scheme and padding, at the rate with the lowest validation loss, mean over the training."""
+    """Networks of one scheme and padding. The best rate has the lowest validation loss, averaged over the training."""
 
     @property
-    def best(self) -> int:
+    def best_rate_index(self) -> int:
         """The position of the learning rate with the lowest mean validation loss."""
         return choose_learning_rate(self.result["validation"].mean(0))
 
     @property
-    def losses(self) -> np.ndarray:
-        """Training losses, the mean over all steps, (rates, seeds)."""
+    def losses_by_rate(self) -> np.ndarray:
+        """The training losses averaged over all steps, (rates, seeds)."""
         return np.average(self.result["losses"], axis=0, weights=np.diff([0, *self.result["measured"]]))
 
     @property
-    def loss(self) -> np.ndarray:
-        """The training loss at the best rate, the mean over all steps, by seed."""
-        return self.losses[self.best]
+    def mean_losses(self) -> np.ndarray:
+        """The training losses at the best rate, averaged over all steps, by seed."""
+        return self.losses_by_rate[self.best_rate_index]
 
     @property
-    def error(self) -> np.ndarray:
-        """The test error at the end, by seed."""
-        return self.result["test"][self.best]
+    def test_errors(self) -> np.ndarray:
+        """The final test errors at the best rate, by seed."""
+        return self.result["test"][self.best_rate_index]
 
     def get_by_distance(self, name: str) -> np.ndarray:
         """Return a statistic of the last layer, "on" or "deviation", by seed and distance from the border."""
-        return self.result[f"{name}-{LAYER_COUNT}"][self.best]
+        return self.result[f"{name}-{LAYER_COUNT}"][self.best_rate_index]
 
     def average_border_and_inside(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the mean of a statistic, "on" or "deviation", at the border and at all other positions, by seed."""
@@ -52,8 +52,8 @@ class Outcome(GridOutcome):
         return values[:, 0], np.average(values[:, 1:], axis=1, weights=counts[1:])
 
     @property
-    def contrast(self) -> np.ndarray:
-        """The standard deviation at the border of the last layer over that inside, by seed; NaN where that is 0."""
+    def border_contrast(self) -> np.ndarray:
+        """The last layer's deviation at the border divided by the one inside, by seed; NaN for a divisor of 0."""
         border, inside = self.average_border_and_inside("deviation")
         return border / np.where(np.isfinite(inside) & (inside > 0), inside, np.nan)
 
@@ -65,7 +65,7 @@ Outcomes = Mapping[str, Mapping[str, Outcome]]
 def compute_loss_excess(outcomes: Mapping[str, Outcome]) -> np.ndarray:
     """Return the training loss of layer norm minus that of batch norm, by seed; NaN where both diverged."""
     with np.errstate(invalid="ignore"):  # ∞ − ∞
-        return outcomes["layer"].loss - outcomes["batch"].loss
+        return outcomes["layer"].mean_losses - outcomes["batch"].mean_losses
 
 
 def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], budget: str) -> tuple[Verdict, Verdict]:
@@ -85,14 +85,16 @@ def judge_paper_claims(ended: Outcomes, schemes: Sequence[str], budget: str) -> 
         f"{budget}, each scheme at its best rate. Without padding the maps have 6 × 6 and 4 × 4 positions, so the "
         "network is smaller too."
     )
-    if min(float(np.mean(padded[key].error)) for key in ("batch", "layer")) > MAX_LEARNED_ERROR:
+    if min(float(np.mean(padded[key].test_errors)) for key in ("batch", "layer")) > MAX_LEARNED_ERROR:
         return (Verdict("open", "Neither batch norm nor layer norm learns in so few steps.", condition),) * 2
     found = _compare_schemes(padded, bare)
-    reason = _judge_reason(found)
+    reason = _judge_border_explanation(found)
     says = " ".join([_describe_order(found, padded), _describe_rates(found), _describe_border(found, padded, bare)])
     condition += f" Holm's correction is for {len(found.differences)} comparisons."
-    whole = Verdict(_judge_order(found, reason), says, f"{REASON_TEXTS[reason]} {condition}", REASON_TEXTS[reason])
-    return whole, Verdict(_judge_lead(found), _describe_order(found, padded), condition)
+    whole = Verdict(
+        _judge_scheme_order(found, reason), says, f"{REASON_TEXTS[reason]} {condition}", REASON_TEXTS[reason]
+    )
+    return whole, Verdict(_judge_batch_norm_lead(found), _describe_order(found, padded), condition)
 
 
 def _compare_schemes(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome]) -> Comparisons:
@@ -102,13 +104,16 @@ def _compare_schemes(padded: Mapping[str, Outcome], bare: Mapping[str, Outcome])
     nothing = np.zeros_like(with_zeros)
     return Comparisons.of(
         {
-            "plain": compare_seed_by_seed(layer.loss, plain.loss),
+            "plain": compare_seed_by_seed(layer.mean_losses, plain.mean_losses),
             "padded": compare_seed_by_seed(with_zeros, nothing),
             "bare": compare_seed_by_seed(without, nothing),
             "growth": compare_seed_by_seed(without, with_zeros),
-            "contrast": compare_seed_by_seed(bare["layer"].contrast, layer.contrast),
-            "error": compare_seed_by_seed(layer.error, batch.error),
-            **{f"rate {k}": compare_seed_by_seed(layer.losses[k], plain.losses[k]) for k in range(len(LEARNING_RATES))},
+            "contrast": compare_seed_by_seed(bare["layer"].border_contrast, layer.border_contrast),
+            "error": compare_seed_by_seed(layer.test_errors, batch.test_errors),
+            **{
+                f"rate {k}": compare_seed_by_seed(layer.losses_by_rate[k], plain.losses_by_rate[k])
+                for k in range(len(LEARNING_RATES))
+            },
         }
     )
 
@@ -121,8 +126,8 @@ REASON_TEXTS = {
 """Texts of the judgement of the paper's explanation."""
 
 
-def _judge_reason(comparisons: Comparisons) -> str:
-    """Judge the explanation by the border; return a key of `REASON_TEXTS`."""
+def _judge_border_explanation(comparisons: Comparisons) -> str:
+    """Judge whether the border explains batch norm's lead; return a key of `REASON_TEXTS`."""
     if comparisons.sides["contrast"] != "more":
         return "undecided"
     if comparisons.sides["growth"] == "less":
@@ -130,8 +135,8 @@ def _judge_reason(comparisons: Comparisons) -> str:
     return "contradicted" if comparisons.sides["bare"] == "more" else "undecided"
 
 
-def _judge_order(comparisons: Comparisons, reason: str) -> VerdictKey:
-    """Judge the order of the three schemes, together with its explanation."""
+def _judge_scheme_order(comparisons: Comparisons, reason: str) -> VerdictKey:
+    """Judge whether the three schemes are in the paper's order, for the paper's reason; return the verdict's word."""
     order = (comparisons.sides["plain"], comparisons.sides["padded"])
     if order[0] == "more" or order[1] == "less":
         return "wrong"
@@ -140,8 +145,8 @@ def _judge_order(comparisons: Comparisons, reason: str) -> VerdictKey:
     return "holds" if order == ("less", "more") and reason == "supported" else "holds-if"
 
 
-def _judge_lead(comparisons: Comparisons) -> VerdictKey:
-    """Judge whether batch norm outperforms layer norm: in training loss, and in test error too."""
+def _judge_batch_norm_lead(comparisons: Comparisons) -> VerdictKey:
+    """Judge whether batch norm has a lower training loss and test error than layer norm; return the verdict's word."""
     if comparisons.sides["padded"] == "more":
         return "holds" if comparisons.sides["error"] == "more" else "holds-if"
     return "wrong" if comparisons.sides["padded"] == "less" else "open"
@@ -149,8 +154,8 @@ def _judge_lead(comparisons: Comparisons) -> VerdictKey:
 
 def _describe_order(comparisons: Comparisons, padded: Mapping[str, Outcome]) -> str:
     """Return a sentence with the losses with padding, and layer norm's differences from the two others."""
-    levels = ", ".join(f"{format_mean(padded[key].loss, 3)} with {padded[key].name}" for key in VERDICT_SCHEMES)
-    named = [f"{format_mean_percent(padded[key].error)} with {padded[key].name}" for key in VERDICT_SCHEMES[1:]]
+    levels = ", ".join(f"{format_mean(padded[key].mean_losses, 3)} with {padded[key].name}" for key in VERDICT_SCHEMES)
+    named = [f"{format_mean_percent(padded[key].test_errors)} with {padded[key].name}" for key in VERDICT_SCHEMES[1:]]
     errors = " and ".join(named)
     return (
         f"Training loss, mean over all steps, with zeros around the picture: {levels}. Layer norm against no "
@@ -175,9 +180,9 @@ def _describe_border(comparisons: Comparisons, padded: Mapping[str, Outcome], ba
     plain, layer = padded["none"], padded["layer"]
     border, inside = (format_percent(each.mean()) for each in layer.average_border_and_inside("on"))
     return (
-        f"In the last layer, σ at the border over σ inside is {format_mean(layer.contrast, 3)} with layer norm and "
-        f"{format_mean(plain.contrast, 3)} without normalization. With layer norm, units at the border are "
+        f"In the last layer, σ at the border over σ inside is {format_mean(layer.border_contrast, 3)} with layer norm "
+        f"and {format_mean(plain.border_contrast, 3)} without normalization. With layer norm, units at the border are "
         f"turned on for {border} of the digits, those inside for {inside}. Without padding, σ at the border over σ "
-        f"inside is {format_mean(bare['layer'].contrast, 3)}. Layer norm against batch norm there: "
+        f"inside is {format_mean(bare['layer'].border_contrast, 3)}. Layer norm against batch norm there: "
         f"{comparisons.text('bare')}. That excess against the excess with padding: {comparisons.text('growth')}."
     )

@@ -27,7 +27,7 @@ MEASUREMENT_COUNT = 12
 
 @dataclass(frozen=True)
 class DenseGrid(SchemeJob):
-    """The networks of one scheme at all learning rates, from all seeds, as one stack.
+    """Job that trains the networks of one scheme at all learning rates, from all seeds, as one stack.
 
     Its result holds "losses", "validation" and "test", each (measured steps, rates, seeds).
     """

@@ -15,7 +15,12 @@ from normviz.describe.seeds import compare_seed_by_seed, find_clear_signs, forma
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes, describe_hidden_layers
-from normviz.topics.experiments.grid_outcome import GridOutcome, describe_undertraining, draw_outcomes, find_outcomes
+from normviz.topics.experiments.grid_outcome import (
+    GridOutcome,
+    describe_undertraining,
+    find_outcomes,
+    make_outcome_curves,
+)
 from normviz.topics.experiments.reports import (
     NOT_TRAINED,
     FigureSpec,
@@ -63,7 +68,7 @@ class Setting(ComparisonSetting):
 
 @dataclass(frozen=True)
 class Part(SchemeJob):
-    """The networks of one scheme at all learning rates, from all seeds, with one share of dropout, as one stack.
+    """Job that trains networks of one scheme with one share of dropout, at all learning rates and seeds.
 
     Its result holds "losses", "training", "validation" and "test", each (measured steps, rates, seeds).
     """
@@ -117,7 +122,7 @@ def parts(setting: Setting) -> list[Part]:
 
 
 def _name_networks(setting: Setting, k: int, dropped: bool) -> tuple[str, str]:
-    """Return the name of a scheme's networks in sentences, "batch norm with dropout", and in figures."""
+    """Return the name of a scheme's networks in sentences, such as "batch norm with dropout", and in figures."""
     if setting.rows[k].key == "none":
         return ("dropout alone", "Dropout") if dropped else ("neither", "Neither")
     return setting.names[k] + " with dropout" * dropped, setting.labels[k] + " + dropout" * dropped
@@ -144,9 +149,9 @@ def report(setting: Setting, results: Results) -> Report:
 
 def _draw_test_errors(begun_outcomes: Outcomes) -> FigureSpec:
     """Draw the test error by step, a panel for every two schemes."""
-    curves = draw_outcomes(begun_outcomes.values(), lambda each: 100 * each.get_at_best_rate("test"))
+    curves = make_outcome_curves(begun_outcomes.values(), lambda each: 100 * each.get_at_best_rate("test"))
     panels = [CurvePanel("", curves[k : k + 4], "step", "test error, %", "y") for k in range(0, len(curves), 4)]
-    levels = ", ".join(f"{each.name} {each.level}" for each in begun_outcomes.values())
+    levels = ", ".join(f"{each.name} {each.final_error_text}" for each in begun_outcomes.values())
     return FigureSpec(
         "curves", panels, f"Test error by step: {levels}.",
         "Means over the seeds with 95% intervals, at the learning rate that is best for each.",
@@ -160,7 +165,7 @@ def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: 
     normed = next((k for k, row in enumerate(setting.rows) if row.key != "none" and (k, False) in ended_outcomes), None)
     shown = [each for place, each in ended_outcomes.items() if place == (normed, False) or each.name == "neither"]
     shown = shown or list(ended_outcomes.values())[:1]
-    levels = [f"{np.mean(each.last):.1%} with {each.name}" for each in shown]
+    levels = [f"{np.mean(each.final_errors):.1%} with {each.name}" for each in shown]
     return f"Test error: {join_words(levels, 'and')}."
 
 
@@ -188,7 +193,7 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     for k in others:
         pairs |= {(k, False): (plain, False), (k, True): (k, False)}
     changes = {
-        place: compare_seed_by_seed(ended_outcomes[place].last, ended_outcomes[base].last)
+        place: compare_seed_by_seed(ended_outcomes[place].final_errors, ended_outcomes[base].final_errors)
         for place, base in pairs.items()
     }
     signs = dict(zip(changes, find_clear_signs([*changes.values()]), strict=True))
@@ -197,7 +202,7 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         f"{'' if signs[place] else ' (no clear difference)'}"
         for place, base in pairs.items()
     ]
-    levels = ", ".join(f"{each.name} {each.level}" for each in ended_outcomes.values())
+    levels = ", ".join(f"{each.name} {each.final_error_text}" for each in ended_outcomes.values())
     learnt = ", ".join(
         f"{each.name} {format_mean_percent(each.get_at_best_rate('training')[-1])}" for each in ended_outcomes.values()
     )

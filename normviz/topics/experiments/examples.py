@@ -34,7 +34,7 @@ NEEDED_ARRAYS = ("share", "device")
 
 
 class ExampleResults(NamedTuple):
-    """The shipped results of a setting.
+    """Shipped results of an experiment's setting.
 
     Attributes:
         version: the version of normviz that computed them.
@@ -55,7 +55,7 @@ def find_example(key: str, parts: Sequence[Part]) -> ExampleResults | None:
 
 
 def pack_results(experiment: Experiment, results: Results) -> bytes:
-    """Return the content of an experiment's file: the arrays of the default setting that its report reads.
+    """Return the content of an experiment's file: only arrays that the report on the default setting reads.
 
     Floats have single precision if the report stays the same, otherwise double. Raises ValueError if the report
     differs with both, or the file would be larger than `MAX_EXAMPLE_BYTES`.

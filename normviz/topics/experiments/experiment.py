@@ -51,7 +51,7 @@ class Experiment(ExperimentText):
         cls, key: str, setting: type[Any], parts: Callable[[Any], Sequence[Part]],
         report: Callable[[Any, Results], Report], about: Callable[[Any], str], **texts: str,
     ) -> Self:  # fmt: skip
-        """Return the experiment with the texts of a key; `texts` replaces some of them."""
+        """Make an experiment with the texts of this key from `EXPERIMENT_TEXTS`; `texts` replaces some of them."""
         given = {**vars(EXPERIMENT_TEXTS[key]), **texts}
         return cls(**given, setting=setting, parts=parts, report=report, about=about)
 
@@ -75,7 +75,11 @@ class Setting:
     """Settings of every experiment: the seeds of the networks, and the device."""
 
     seeds: int = integer(
-        8, 2, 16, label="Networks of each kind", help="Each from a seed of its own. Bands are 95% confidence intervals."
+        8,
+        2,
+        16,
+        label="Networks of each kind",
+        help="Each from a seed of its own. Bands and bars are 95% confidence intervals.",
     )
     seed: int = integer(0, 0, 9999, label="First seed")
     device: str = choice("auto", DEVICES, label="Train on")
@@ -124,7 +128,7 @@ def reject_weight_scheme(row: SchemeSpec) -> None:
 
 
 def declare_schemes(default: Sequence[str], keys: Sequence[str] = tuple(SCHEMES)) -> Any:
-    """Declare the schemes of a comparison: the default ones, and all that can be chosen."""
+    """Declare the setting "schemes" of a comparison: the default keys, and all keys that can be chosen."""
     return multiple_choice(tuple(default), {key: SCHEMES[key].label for key in keys}, label="Schemes")
 
 
@@ -155,7 +159,7 @@ class ComparisonSetting(Setting):
 
     @property
     def rows(self) -> tuple[SchemeSpec, ...]:
-        """The schemes as plain data, with their parameters."""
+        """The schemes as plain data, with their parameters, in the chosen order."""
         made = {CUSTOM_SCHEME.key: parse_custom_scheme(self.own)}
         return tuple(
             SchemeSpec.of(made.get(key) or get_scheme(key, self.groups, self.radius))
@@ -164,7 +168,7 @@ class ComparisonSetting(Setting):
 
     @property
     def shape(self) -> Shape:
-        """(N, H, W, C) of the first normalized layer, on which a custom scheme is defined."""
+        """The shape (N, H, W, C) of the first normalized layer, on which a custom scheme is defined."""
         batch, units = self.layer
         return batch, 1, 1, units
 
@@ -183,7 +187,7 @@ class ComparisonSetting(Setting):
 
 
 def choose_headline_schemes(rows: Sequence[SchemeSpec], max_count: int = 4) -> list[int]:
-    """Return the positions of at most `most` schemes for a headline; batch, layer and none are preferred."""
+    """Return the positions of at most `max_count` schemes for a headline; batch, layer and none are preferred."""
     asked = ("batch", "layer", "none")
     ranked = sorted(range(len(rows)), key=lambda k: (rows[k].key not in asked, k))
     return sorted(ranked[:max_count])

@@ -24,7 +24,7 @@ FIRST_REPORT_SECONDS = 0.3
 
 @st.cache_resource
 def get_archive() -> ResultArchive:
-    """Return the results of this server and those on its disk."""
+    """Return the archive of results, shared by all sessions of this server and stored on its disk."""
     return ResultArchive(ResultCache())
 
 
@@ -65,7 +65,7 @@ def open_parts(parts: Sequence[Part], page: str = PAGE, key: str = RUN_KEY, want
 
 
 def find_results(run: PageRun) -> Results:
-    """Return the results so far; wait FIRST_REPORT_SECONDS for those of a run that has just begun."""
+    """Return the results so far; wait up to FIRST_REPORT_SECONDS for the first ones of a new run."""
     end = time.monotonic() + FIRST_REPORT_SECONDS
     while not (results := get_archive().find_results(run.shown)) and _is_next(run) and time.monotonic() < end:
         time.sleep(0.02)

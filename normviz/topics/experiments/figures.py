@@ -30,7 +30,7 @@ def _write_panel_alt(spec: FigureSpec, panel: CurvePanel) -> str:
 
 
 def compute_figure_height(spec: FigureSpec, row_height: str = "") -> str:
-    """Return the height of a figure in CSS; `tall`: the height of curves in one row, by default 26rem."""
+    """Return the height of a figure in CSS; `row_height` is the height of one row of curves, by default 26rem."""
     if isinstance(spec.panels, HeatMap):
         return f"{9.5 + 3 * len(spec.panels.rows):g}rem"
     rows = -(-len(spec.panels) // spec.columns)
@@ -38,17 +38,19 @@ def compute_figure_height(spec: FigureSpec, row_height: str = "") -> str:
 
 
 def is_rate_figure(spec: FigureSpec) -> bool:
-    """Return True if a figure shows only chosen learning rates, which are a detail of the comparison."""
+    """Return True if a figure only shows which learning rates were chosen, a detail of the comparison."""
     panels = () if isinstance(spec.panels, HeatMap) else spec.panels
     return bool(panels) and all(panel.y == "learning rate" for panel in panels)
 
 
 def describe_bands(spec: FigureSpec, networks: int) -> str:
-    """Return a sentence on the bands of a figure's curves; empty without bands, or if the caption explains them."""
+    """Return a sentence on the intervals of a figure's curves; empty without any, or if the caption explains them."""
     panels = () if isinstance(spec.panels, HeatMap) else spec.panels
-    banded = any(curve.low is not None and not curve.apart for panel in panels for curve in panel.curves)
-    said = not banded or "95% interval" in spec.caption
-    return "" if said else f"Lines: means of {networks} networks. Bands: 95% confidence intervals of these means."
+    curves = [curve for panel in panels for curve in panel.curves if curve.low is not None and not curve.apart]
+    if not curves or "95% interval" in spec.caption:
+        return ""
+    shown = "Bars" if all(curve.points for curve in curves) else "Bands"
+    return f"Lines: means of {networks} networks. {shown}: 95% confidence intervals of these means."
 
 
 def has_step_axis(spec: FigureSpec) -> bool:
@@ -57,7 +59,7 @@ def has_step_axis(spec: FigureSpec) -> bool:
 
 
 def find_common_looks(figures: Sequence[FigureSpec]) -> dict[str, int]:
-    """Return the look of each curve name that has the same look in all figures."""
+    """Return the colour and dash ("look") of each curve name that looks the same in all figures."""
     found: dict[str, set[int]] = {}
     for shown in figures:
         for panel in () if isinstance(shown.panels, HeatMap) else shown.panels:
@@ -74,7 +76,7 @@ def draw_figure(spec: FigureSpec, theme: str = "light") -> Figure:
 
 
 def draw_empty_axes(theme: str = "light") -> Figure:
-    """Draw empty axes, for a report without figures."""
+    """Draw empty axes as a placeholder, for a report without figures."""
     return draw_curve_panels([CurvePanel("", [])], theme)
 
 

@@ -68,7 +68,7 @@ class Setting(Seeded):
 
 
 def make_tuning_job(setting: Setting, mode: str, task: str) -> TuningJob:
-    """Return the networks that are tuned to a task in a mode."""
+    """Return the job that tunes networks to a task, in training or evaluation mode."""
     momentum = setting.momentum if mode == "train" else BEFORE_MOMENTUM
     return TuningJob(
         setting.networks, mode, task, momentum, setting.examples, setting.batch, setting.steps, setting.device
@@ -76,55 +76,55 @@ def make_tuning_job(setting: Setting, mode: str, task: str) -> TuningJob:
 
 
 def parts(setting: Setting) -> list[TuningJob]:
-    """Return the networks of both modes on the new task, and on the same task again."""
+    """Return the jobs that tune in both modes, to the new task and to the first task again."""
     tasks = dict.fromkeys((setting.task, "same"))
     return [make_tuning_job(setting, mode, task) for task in tasks for mode in MODE_NAMES]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The networks of one way to tune, at the rate with the lowest mean error on validation digits of the new task.
+    """Networks tuned in one way, at the rate with the lowest mean validation error on the new task.
 
     Attributes:
         name: of the way in figures.
         result: of all networks in its mode.
         row: the position of the learned parameters.
-        best: the position of the rate.
+        best_rate_index: the position of that rate.
         look: its colour in figures.
     """
 
     name: str
     result: Arrays
     row: int
-    best: int
+    best_rate_index: int
     look: int
 
     @classmethod
     def of(cls, way: str, result: Arrays, look: int = 0) -> "Outcome":
-        """Return the outcome of a key of `TUNING_WAYS`, from the result of its mode."""
+        """Return the outcome of one of `TUNING_WAYS`, given by key, from the result of its mode."""
         row = [*LEARNED_PARAMETERS].index(way.partition("-")[2])
         return cls(TUNING_WAYS[way], result, row, choose_learning_rate(result["validation"][-1, row]), look)
 
-    def errors(self, name: str) -> np.ndarray:
+    def get_errors(self, name: str) -> np.ndarray:
         """Return the test errors on a task, "old" or "new", (measured steps, seeds)."""
-        return self.result[name][:, self.row, self.best]
+        return self.result[name][:, self.row, self.best_rate_index]
 
     def get_errors_by_momentum(self) -> np.ndarray:
         """Return the test errors on the first task at the end, (momenta, seeds)."""
-        return self.result["old by momentum"][:, self.row, self.best]
+        return self.result["old by momentum"][:, self.row, self.best_rate_index]
 
-    def list_momentum_levels(self, momenta: Sequence[float]) -> list[str]:
-        """Return the mean error on the first task at the smallest and at the largest momentum: "3.2 ± 0.7% at 0.1"."""
+    def format_errors_by_momentum(self, momenta: Sequence[float]) -> list[str]:
+        """Format the mean error on the first task at the smallest and the largest momentum: "3.2 ± 0.7% at 0.1"."""
         errors = self.get_errors_by_momentum()
         return [f"{format_mean_percent(errors[k])} at {typeset(momenta[k])}" for k in (0, -1)]
 
-    def level(self, name: str, step: int = -1) -> str:
-        """Return the mean test error on a task with its interval, by default at the end."""
-        return format_mean_percent(self.errors(name)[step])
+    def format_error(self, name: str, step: int = -1) -> str:
+        """Format the mean test error on a task, "old" or "new", with its interval; by default the final one."""
+        return format_mean_percent(self.get_errors(name)[step])
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Report the errors on both tasks by step, over the learning rate, and over the momentum."""
+    """Return a report with the errors on both tasks by step, by learning rate and by momentum."""
     found = {mode: results.get(make_tuning_job(setting, mode, setting.task), {}) for mode in MODE_NAMES}
     begun = {mode: each for mode, each in found.items() if len(each.get("measured", ()))}
     shown = [
@@ -138,26 +138,27 @@ def report(setting: Setting, results: Results) -> Report:
     for part in parts(setting):
         if part in results and results[part]["share"] == 1:
             whole[part.task][part.mode] = results[part]
-    figures = [*_draw_curves(shown), *_draw_rates(ended), *_draw_momenta(setting, ended)]
+    figures = [*_draw_error_curves(shown), *_draw_errors_by_rate(ended), *_draw_errors_by_momentum(setting, ended)]
     headline, verdict = _judge_claim(setting, whole)
-    return Report(headline, figures, verdict, _tabulate(setting, whole))
+    return Report(headline, figures, verdict, _tabulate_results(setting, whole))
 
 
-def _make_curve(outcome: Outcome, x: np.ndarray, shares: np.ndarray, points: bool = False) -> Curve:
-    """Return the curve of a way, of shares (…, seeds) in per cent."""
+def _make_error_curve(outcome: Outcome, x: np.ndarray, shares: np.ndarray, points: bool = False) -> Curve:
+    """Return the curve of one way to tune: mean error rates (points, seeds) in per cent, with intervals."""
     return make_band_curve(outcome.name, x, 100 * shares, outcome.look, points=points)
 
 
-def _draw_curves(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
+def _draw_error_curves(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     """Draw the errors on both tasks by step."""
     if not outcomes:
         return
     panels = []
     for name, title in TASK_TITLES.items():
-        curves = [_make_curve(each, each.result["measured"], each.errors(name)) for each in outcomes]
+        curves = [_make_error_curve(each, each.result["measured"], each.get_errors(name)) for each in outcomes]
         panels.append(CurvePanel(f"{title}: test error", curves, "step", "test error, %"))
     said = "; ".join(
-        f"{each.name} {each.level('old')} on the first task, {each.level('new')} on the new one" for each in outcomes
+        f"{each.name} {each.format_error('old')} on the first task, {each.format_error('new')} on the new one"
+        for each in outcomes
     )
     yield FigureSpec(
         "curves", panels, f"Test errors by step, at the best learning rate of each way. So far: {said}.",
@@ -165,31 +166,33 @@ def _draw_curves(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     )  # fmt: skip
 
 
-def _draw_rates(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
+def _draw_errors_by_rate(outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     """Draw the errors at the end over the learning rate."""
     if not outcomes:
         return
     rates, panels = np.array(LEARNING_RATES), []
     for name, title in TASK_TITLES.items():
-        curves = [_make_curve(each, rates, each.result[name][-1, each.row], points=True) for each in outcomes]
+        curves = [_make_error_curve(each, rates, each.result[name][-1, each.row], points=True) for each in outcomes]
         ends = f"{title}: test error at the end"
         panels.append(CurvePanel(ends, curves, "learning rate", "test error, %", "x", marks=LEARNING_RATES))
-    said = ", ".join(f"{each.name} {typeset(LEARNING_RATES[each.best])}" for each in outcomes)
+    said = ", ".join(f"{each.name} {typeset(LEARNING_RATES[each.best_rate_index])}" for each in outcomes)
     yield FigureSpec(
         "rates", panels, f"Test errors at the end over the learning rate. Best rates: {said}.",
         "The best rate of a way has the lowest error on validation digits of the new task.",
     )  # fmt: skip
 
 
-def _draw_momenta(setting: Setting, outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
+def _draw_errors_by_momentum(setting: Setting, outcomes: Sequence[Outcome]) -> Iterator[FigureSpec]:
     """Draw the error on the first task over the momentum of the running averages."""
     trained = [each for each in outcomes if len(each.result["old by momentum"]) > 1]
     if not trained:
         return
     momenta = make_tuning_job(setting, "train", setting.task).momenta
-    curves = [_make_curve(each, np.array(momenta), each.get_errors_by_momentum(), points=True) for each in trained]
+    curves = [
+        _make_error_curve(each, np.array(momenta), each.get_errors_by_momentum(), points=True) for each in trained
+    ]
     panel = CurvePanel("First task: test error at the end", curves, "momentum", "test error, %", "x", marks=MOMENTA)
-    said = "; ".join(f"{each.name}: {', '.join(each.list_momentum_levels(momenta))}" for each in trained)
+    said = "; ".join(f"{each.name}: {', '.join(each.format_errors_by_momentum(momenta))}" for each in trained)
     yield FigureSpec(
         "momenta", [panel], f"Error on the first task over the momentum of the running averages. {said}.",
         "The momentum is the share of a new mini-batch, as in PyTorch. In training mode it changes no weight: the "
@@ -198,7 +201,7 @@ def _draw_momenta(setting: Setting, outcomes: Sequence[Outcome]) -> Iterator[Fig
 
 
 def _judge_claim(setting: Setting, results_by_task: Mapping[str, Mapping[str, Arrays]]) -> tuple[str, Verdict]:
-    """Return the headline, and the verdict on frozen networks and on networks that learn."""
+    """Return the headline, and the verdict on networks with frozen and with learned parameters."""
     if any(len(each) < len(MODE_NAMES) for each in results_by_task.values()):
         waiting = "Not all networks are tuned yet."
         return waiting, Verdict("open", waiting)
@@ -210,10 +213,12 @@ def _judge_claim(setting: Setting, results_by_task: Mapping[str, Mapping[str, Ar
     train, infer = now["train-all"], now["infer-all"]
     found = Comparisons.of(
         {
-            "frozen": compare_seed_by_seed(frozen.errors("old")[-1], frozen.errors("old")[0]),
-            "old": compare_seed_by_seed(train.errors("old")[-1], infer.errors("old")[-1]),
-            "new": compare_seed_by_seed(infer.errors("new")[-1], train.errors("new")[-1]),
-            "same": compare_seed_by_seed(again["infer-all"].errors("new")[-1], again["train-all"].errors("new")[-1]),
+            "frozen": compare_seed_by_seed(frozen.get_errors("old")[-1], frozen.get_errors("old")[0]),
+            "old": compare_seed_by_seed(train.get_errors("old")[-1], infer.get_errors("old")[-1]),
+            "new": compare_seed_by_seed(infer.get_errors("new")[-1], train.get_errors("new")[-1]),
+            "same": compare_seed_by_seed(
+                again["infer-all"].get_errors("new")[-1], again["train-all"].get_errors("new")[-1]
+            ),
         }
     )
     moved = frozen.result["moved"][-1, frozen.row, 0]
@@ -224,13 +229,14 @@ def _judge_claim(setting: Setting, results_by_task: Mapping[str, Mapping[str, Ar
         if name.startswith("changed")
     )
     still = not kept.result["moved"][:, kept.row].any()
-    before, after = (float(np.mean(frozen.errors("old")[step])) for step in (0, -1))
+    before, after = (float(np.mean(frozen.get_errors("old")[step])) for step in (0, -1))
     headline = f"All frozen, training mode: error on the first task {before:.0%} → {after:.0%}."
     says = (
         f"All parameters frozen, in training mode: the running means move by {typeset(np.mean(moved), 2)} standard "
-        f"deviations. The error on the first task goes from {frozen.level('old', 0)} to {frozen.level('old')} "
-        f"({found.text('frozen', 100, ' points')}), on the new one from {frozen.level('new', 0)} to "
-        f"{frozen.level('new')}. In evaluation mode {'nothing moves' if still else 'the averages move too'}. "
+        f"deviations. The error on the first task goes from {frozen.format_error('old', 0)} to "
+        f"{frozen.format_error('old')} ({found.text('frozen', 100, ' points')}), on the new one from "
+        f"{frozen.format_error('new', 0)} to {frozen.format_error('new')}. "
+        f"In evaluation mode {'nothing moves' if still else 'the averages move too'}. "
         f"{_describe_learning(now, again, found)}"
     )
     word: VerdictKey = "holds" if found.sides["frozen"] == "more" else "holds-if"
@@ -252,13 +258,14 @@ def _describe_learning(
     compared = zip(differences, LEARNING_RATES, strict=True)
     rates = ", ".join(f"{difference.text(100)} at {typeset(rate)}" for difference, rate in compared)
     return (
-        f"All parameters learned, each mode at its best rate: the error on the first task is {train.level('old')} in "
-        f"training mode and {infer.level('old')} in evaluation mode (training mode "
-        f"{comparisons.text('old', 100, ' points')}). On the new task it is {train.level('new')} and "
-        f"{infer.level('new')} (evaluation mode {comparisons.text('new', 100, ' points')}). At the same rate, "
-        f"evaluation mode differs on the new "
-        f"task by {rates}. Tuned to the first task again, the errors are {same_task['train-all'].level('new')} and "
-        f"{same_task['infer-all'].level('new')} ({comparisons.text('same', 100, ' points')})."
+        f"All parameters learned, each mode at its best rate: the error on the first task is "
+        f"{train.format_error('old')} in training mode and {infer.format_error('old')} in evaluation mode "
+        f"(training mode {comparisons.text('old', 100, ' points')}). On the new task it is "
+        f"{train.format_error('new')} and "
+        f"{infer.format_error('new')} (evaluation mode {comparisons.text('new', 100, ' points')}). "
+        f"At the same rate, evaluation mode differs on the new task by {rates}. Tuned to the first task "
+        f"again, the errors are {same_task['train-all'].format_error('new')} and "
+        f"{same_task['infer-all'].format_error('new')} ({comparisons.text('same', 100, ' points')})."
     )
 
 
@@ -271,7 +278,7 @@ CANCELLED_NOTE = (
 def _describe_conditions(setting: Setting, frozen: Outcome) -> str:
     """Return the conditions of the numbers, in sentences."""
     momenta = make_tuning_job(setting, "train", setting.task).momenta
-    ends = frozen.list_momentum_levels(momenta)
+    ends = frozen.format_errors_by_momentum(momenta)
     return (
         f"{TASK_NAMES[setting.task]}; {setting.steps} steps of Adam on batches of {setting.batch} of "
         f"{setting.examples} digits, momentum {typeset(setting.momentum)}. By the momentum, all frozen, the error on "
@@ -279,20 +286,20 @@ def _describe_conditions(setting: Setting, frozen: Outcome) -> str:
     )
 
 
-def _tabulate(setting: Setting, results_by_task: Mapping[str, Mapping[str, Arrays]]) -> dict[str, list[Any]]:
+def _tabulate_results(setting: Setting, results_by_task: Mapping[str, Mapping[str, Arrays]]) -> dict[str, list[Any]]:
     """Tabulate all numbers, one row per task, mode, choice of learned parameters, and seed."""
     rows = [
         {
             "task": TASK_NAMES[task], "mode": MODE_NAMES[mode], "learned": words,
-            "learning rate": LEARNING_RATES[each.best], "seed": seed,
+            "learning rate": LEARNING_RATES[each.best_rate_index], "seed": seed,
             **{
-                f"{title.lower()}, error {when}": float(each.errors(name)[step, k])
+                f"{title.lower()}, error {when}": float(each.get_errors(name)[step, k])
                 for name, title in TASK_TITLES.items()
                 for when, step in (("before", 0), ("after", -1))
             },
-            "running means moved": float(result["moved"][-1, each.row, each.best, k]),
+            "running means moved": float(result["moved"][-1, each.row, each.best_rate_index, k]),
             **{
-                name: float(values[each.row, each.best, k])
+                name: float(values[each.row, each.best_rate_index, k])
                 for name, values in result.items()
                 if name.startswith("changed")
             },

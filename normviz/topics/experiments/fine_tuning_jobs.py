@@ -37,7 +37,7 @@ LEARNED_PARAMETERS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class TuningJob:
-    """Networks of all seeds that learn the first task, then tuned in one mode, as one stack.
+    """Job that trains networks of all seeds on the first task, then tunes them in one mode.
 
     The stack has every choice of what is learned at every learning rate. Its result holds
 

@@ -40,7 +40,7 @@ from normviz.topics.experiments.gan_jobs import (
     compute_mode_centres,
     count_covered_modes,
 )
-from normviz.topics.experiments.grid_outcome import GridOutcome, draw_outcomes, find_outcomes
+from normviz.topics.experiments.grid_outcome import GridOutcome, find_outcomes, make_outcome_curves
 from normviz.topics.experiments.reports import NOT_TRAINED, FigureSpec, Report, Verdict, judge_signs, tabulate
 
 SHOWN_SHARES = (0.25, 0.5, 1.0)
@@ -65,49 +65,51 @@ class Setting(ComparisonSetting):
     )  # fmt: skip
 
     @property
-    def sides(self) -> tuple[int, ...]:
-        """Steps of the discriminator for each of the generator that are compared."""
+    def discriminator_steps(self) -> tuple[int, ...]:
+        """The compared numbers of discriminator steps for each step of the generator."""
         return tuple(dict.fromkeys((self.ahead, 1)))
 
 
 def parts(setting: Setting) -> list[Part]:
-    """Return a job for every scheme and number of steps; more steps of the discriminator come first."""
+    """Return a job for every scheme and number of discriminator steps, the larger number first."""
     given = {"deviation": setting.deviation, "scale": setting.scale}
-    return [Part.of(setting, row, ahead=ahead, **given) for ahead in setting.sides for row in setting.rows]
+    return [
+        Part.of(setting, row, ahead=ahead, **given) for ahead in setting.discriminator_steps for row in setting.rows
+    ]
 
 
 class Outcome(GridOutcome):
-    """The networks of one scheme and number of steps of the discriminator, with their best learning rate."""
+    """Networks of one scheme and one number of discriminator steps, with their best learning rate."""
 
     @property
-    def best(self) -> int:
-        """The position of the rate at which most modes are covered, by samples other than the shown ones."""
+    def best_rate_index(self) -> int:
+        """The position of the learning rate that covers most modes, judged by samples other than the shown ones."""
         return choose_learning_rate(
             1 - count_covered_modes(self.result["validation"][-FINAL_MEASUREMENTS:]).mean(0) / MODES
         )
 
     @property
     def covered_modes(self) -> np.ndarray:
-        """Covered modes, (measured, rates, seeds)."""
+        """The numbers of covered modes, (measured steps, rates, seeds)."""
         return count_covered_modes(self.result["near"])
 
     @property
     def near_share(self) -> np.ndarray:
-        """Shares of samples near some mode, (measured, rates, seeds)."""
+        """The shares of samples near some mode, (measured steps, rates, seeds)."""
         return self.result["near"].sum(-1)
 
     @property
     def final_covered_modes(self) -> np.ndarray:
         """Covered modes at the end and the best rate, by seed."""
-        return self.covered_modes[-FINAL_MEASUREMENTS:, self.best].mean(0)
+        return self.covered_modes[-FINAL_MEASUREMENTS:, self.best_rate_index].mean(0)
 
     @property
     def final_near_share(self) -> np.ndarray:
         """Shares of samples near some mode at the end and the best rate, by seed."""
-        return self.near_share[-FINAL_MEASUREMENTS:, self.best].mean(0)
+        return self.near_share[-FINAL_MEASUREMENTS:, self.best_rate_index].mean(0)
 
     @property
-    def level(self) -> str:
+    def covered_modes_text(self) -> str:
         """The mean of the covered modes with its interval: "6.3 ± 1.1"."""
         return format_mean(self.final_covered_modes, 1)
 
@@ -117,22 +119,22 @@ Outcomes = Mapping[tuple[int, int], Outcome]
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Report the covered modes by step and by learning rate, and points of the first seed."""
-    jobs = dict(zip(product(setting.sides, range(len(setting.rows))), parts(setting), strict=True))
+    """Return a report with the covered modes by step and by learning rate, and with generated points."""
+    jobs = dict(zip(product(setting.discriminator_steps, range(len(setting.rows))), parts(setting), strict=True))
     begun, ended = find_outcomes(
         jobs, results, lambda place, result: Outcome.of(setting, LEARNING_RATES, place[1], result)
     )
-    draws = [_draw_courses, _draw_points, _draw_rates] if begun else []
+    draws = [_draw_modes_by_step, _draw_generated_points, _draw_modes_by_rate] if begun else []
     headline, verdict = _write_headline(setting, begun, ended), _judge_claim(setting, ended)
-    return Report(headline, [draw(setting, begun) for draw in draws], verdict, _tabulate(setting, ended))
+    return Report(headline, [draw(setting, begun) for draw in draws], verdict, _tabulate_results(setting, ended))
 
 
-def _tabulate(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
+def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, list[Any]]:
     """Tabulate all numbers, one row per scheme, number of steps, learning rate and seed."""
     return tabulate([
         {
             "scheme": setting.rows[k].key, "steps of the discriminator": ahead, "learning rate": rate,
-            "best rate": r == each.best, "seed": seed,
+            "best rate": r == each.best_rate_index, "seed": seed,
             "modes covered": float(each.covered_modes[-FINAL_MEASUREMENTS:, r, s].mean()),
             "share near a mode": float(each.near_share[-FINAL_MEASUREMENTS:, r, s].mean()),
         }
@@ -147,23 +149,24 @@ def _format_steps_ahead(ahead: int) -> str:
 
 
 def _format_covered_modes(outcomes: Outcomes) -> str:
-    """Return the covered modes of all outcomes in words."""
+    """Format the mean number of covered modes of all outcomes, with its interval."""
     return "; ".join(
-        f"with {_format_steps_ahead(ahead)}, {each.name} {each.level} at {typeset(each.rate)}"
+        f"with {_format_steps_ahead(ahead)}, {each.name} {each.covered_modes_text} at {typeset(each.rate)}"
         for (ahead, _), each in outcomes.items()
     )
 
 
 def _group_by_steps_ahead(outcomes: Outcomes) -> dict[int, list[Outcome]]:
-    """Return the outcomes by the steps of the discriminator."""
+    """Group the outcomes by the number of discriminator steps."""
     return {ahead: [each for (side, _), each in outcomes.items() if side == ahead] for ahead, _ in outcomes}
 
 
-def _draw_courses(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
+def _draw_modes_by_step(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
     """Draw the covered modes by step at the best rate of each scheme."""
     panels = [
         CurvePanel(
-            _format_steps_ahead(ahead), draw_outcomes(outcomes, lambda each: each.covered_modes[:, each.best]),
+            _format_steps_ahead(ahead),
+            make_outcome_curves(outcomes, lambda each: each.covered_modes[:, each.best_rate_index]),
             "step of the generator", "modes covered", span=(-0.4, MODES + 0.4),
         )
         for ahead, outcomes in _group_by_steps_ahead(begun_outcomes).items()
@@ -176,7 +179,7 @@ def _draw_courses(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
     )  # fmt: skip
 
 
-def _draw_rates(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
+def _draw_modes_by_rate(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
     """Draw the covered modes and the share of samples near a mode over the learning rate."""
     kinds = (
         ("modes covered", (-0.4, MODES + 0.4), lambda each: each.covered_modes[-FINAL_MEASUREMENTS:].mean(0)),
@@ -184,8 +187,8 @@ def _draw_rates(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
     )
     panels = [
         CurvePanel(
-            _format_steps_ahead(ahead), draw_outcomes(outcomes, values, LEARNING_RATES), "learning rate", axis, "x",
-            span=span, marks=LEARNING_RATES,
+            _format_steps_ahead(ahead), make_outcome_curves(outcomes, values, LEARNING_RATES),
+            "learning rate", axis, "x", span=span, marks=LEARNING_RATES,
         )
         for axis, span, values in kinds
         for ahead, outcomes in _group_by_steps_ahead(begun_outcomes).items()
@@ -201,7 +204,7 @@ def _draw_rates(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
     )  # fmt: skip
 
 
-def _draw_points(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
+def _draw_generated_points(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
     """Draw points of the first seed at its best rate, at some steps."""
     ring = _make_mode_circles(setting.deviation)
     panels, words = [], []
@@ -214,10 +217,10 @@ def _draw_points(setting: Setting, begun_outcomes: Outcomes) -> FigureSpec:
             at = int(np.abs(measured - share * setting.steps).argmin())
             if measured[at] < share * setting.steps - setting.steps / POINTS:
                 continue  # not trained so far yet
-            x, y = each.result["points"][at, each.best].T
+            x, y = each.result["points"][at, each.best_rate_index].T
             cloud = Curve(label, x, y, k, apart=True, size=4)
             panels.append(CurvePanel(f"{label}, step {measured[at]}", [ring, cloud], square=1.6 * RADIUS))
-            words.append(f"{label}, step {measured[at]}: {each.covered_modes[at, each.best, 0]} modes")
+            words.append(f"{label}, step {measured[at]}: {each.covered_modes[at, each.best_rate_index, 0]} modes")
     return FigureSpec(
         "points", panels or [CurvePanel("", [ring], square=1.6 * RADIUS)],
         f"Points of the generator of seed {setting.seed}, {_format_steps_ahead(setting.ahead)} for each of its own. "
@@ -255,17 +258,17 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     if not {"none", "spectral"} <= set(keys):
         return Verdict("open", "The claim compares spectral norm with no normalization: choose both.")
     first, second = keys.index("spectral"), keys.index("none")
-    if any((ahead, k) not in ended_outcomes for ahead in setting.sides for k in (first, second)):
+    if any((ahead, k) not in ended_outcomes for ahead in setting.discriminator_steps for k in (first, second)):
         return NOT_TRAINED
-    pairs = [(ended_outcomes[ahead, first], ended_outcomes[ahead, second]) for ahead in setting.sides]
+    pairs = [(ended_outcomes[ahead, first], ended_outcomes[ahead, second]) for ahead in setting.discriminator_steps]
     changes = [compare_seed_by_seed(one.final_covered_modes, other.final_covered_modes) for one, other in pairs]
     signs = find_clear_signs(changes)
     says = []
-    for ahead, (one, other), change, sign in zip(setting.sides, pairs, changes, signs, strict=True):
+    for ahead, (one, other), change, sign in zip(setting.discriminator_steps, pairs, changes, signs, strict=True):
         difference = f"a difference of {change.text()}" if sign else "no clear difference"
         says.append(
-            f"With {_format_steps_ahead(ahead)} for each of the generator, samples cover {one.level} of {MODES} "
-            f"modes with spectral norm and {other.level} without normalization ({difference}); "
+            f"With {_format_steps_ahead(ahead)} for each of the generator, samples cover {one.covered_modes_text} of "
+            f"{MODES} modes with spectral norm and {other.covered_modes_text} without normalization ({difference}); "
             f"{format_mean_percent(one.final_near_share)} and {format_mean_percent(other.final_near_share)} of them "
             f"are near a mode."
         )

@@ -39,7 +39,7 @@ SAMPLE_STREAMS = {"validation": 4, "near": 5}
 
 @dataclass(frozen=True)
 class Part(SchemeJob):
-    """The networks of one scheme at all learning rates, from all seeds, as one stack.
+    """Job that trains the GANs of one scheme at all learning rates, from all seeds, as one stack.
 
     Its result holds "validation" and "near", the shares of samples near each mode (measured, rates, seeds, modes), and
     "points" of the first seed (measured, rates, points, 2), rounded for the picture.
@@ -97,7 +97,7 @@ def compute_mode_centres() -> np.ndarray:
 
 
 def compute_near_shares(points: np.ndarray, deviation: float) -> np.ndarray:
-    """Return the shares of points within `NEAR_SIGMAS` σ of each centre; points that are not finite are near none.
+    """Return the share of points within `NEAR_SIGMAS` deviations of each centre; NaN and Inf are near none.
 
     Args:
         points: (…, N, 2).
@@ -111,7 +111,7 @@ def compute_near_shares(points: np.ndarray, deviation: float) -> np.ndarray:
 
 
 def count_covered_modes(shares: np.ndarray) -> np.ndarray:
-    """Return the number of covered modes, by the conditions at `LEAST`.
+    """Return the number of modes that get enough samples; `LEAST` says how many.
 
     Args:
         shares: of the samples near each mode, (…, modes).

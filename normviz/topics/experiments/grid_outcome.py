@@ -37,14 +37,14 @@ class GridOutcome:
         return cls(setting.names[k], setting.labels[k], k, rates, result)
 
     @property
-    def best(self) -> int:
+    def best_rate_index(self) -> int:
         """The position of the learning rate with the lowest mean validation error."""
         return choose_learning_rate(self.result["validation"][-1])
 
     @property
     def rate(self) -> float:
         """The learning rate with the lowest mean validation error."""
-        return self.rates[self.best]
+        return self.rates[self.best_rate_index]
 
     @property
     def is_ended(self) -> bool:
@@ -52,8 +52,8 @@ class GridOutcome:
         return bool(self.result["share"] == 1)
 
     def get_at_best_rate(self, name: str) -> np.ndarray:
-        """Return an array of the result (…, rates, seeds) at the best learning rate, (…, seeds)."""
-        return self.result[name][..., self.best, :]
+        """Return a named array of the result (…, rates, seeds) at the best learning rate, as (…, seeds)."""
+        return self.result[name][..., self.best_rate_index, :]
 
     @property
     def errors_by_rate(self) -> np.ndarray:
@@ -61,17 +61,17 @@ class GridOutcome:
         return self.result["test"][-1]
 
     @property
-    def last(self) -> np.ndarray:
+    def final_errors(self) -> np.ndarray:
         """The test errors at the end, by seed."""
-        return self.errors_by_rate[self.best]
+        return self.errors_by_rate[self.best_rate_index]
 
     @property
-    def level(self) -> str:
+    def final_error_text(self) -> str:
         """The mean test error at the end with its interval: "3.2 ± 0.7%"."""
-        return format_mean_percent(self.last)
+        return format_mean_percent(self.final_errors)
 
     @property
-    def middle(self) -> np.ndarray:
+    def middle_errors(self) -> np.ndarray:
         """The test errors in the middle of the training, by seed; measured steps are evenly spread."""
         errors = self.get_at_best_rate("test")
         return errors[(len(errors) - 1) // 2]
@@ -84,19 +84,19 @@ AnyOutcome = TypeVar("AnyOutcome", bound=GridOutcome)
 def find_outcomes(
     jobs: Mapping[Key, Part], results: Results, make: Callable[[Key, Arrays], AnyOutcome]
 ) -> tuple[dict[Key, AnyOutcome], dict[Key, AnyOutcome]]:
-    """Return the outcomes of the jobs that have measured something, and of those that have ended, by key."""
+    """Return the outcomes of all jobs with measurements, and those of finished jobs, both by key."""
     found = {key: results.get(job, {}) for key, job in jobs.items()}
     begun = {key: make(key, each) for key, each in found.items() if len(each.get("measured", ()))}
     return begun, {key: each for key, each in begun.items() if each.is_ended}
 
 
-def draw_outcomes(
+def make_outcome_curves(
     outcomes: Iterable[AnyOutcome],
     values: Callable[[AnyOutcome], np.ndarray],
     x: Sequence[float] = (),
     scale: Callable[[np.ndarray], np.ndarray] = np.asarray,
 ) -> list[Curve]:
-    """Return a curve of each outcome with the 95% intervals of its values (…, seeds).
+    """Return one curve for each outcome: the means of its values (points, seeds), with 95% intervals.
 
     The curve is over the measured steps, or over `x`, with a marker at each of its values.
     """
@@ -111,7 +111,8 @@ def draw_outcomes(
 def describe_undertraining(outcomes: Sequence[GridOutcome]) -> str:
     """Return a sentence if the test errors clearly fall in the second half of the training, on average; else ""."""
     middle, last = (
-        np.mean(each, axis=0) for each in zip(*((each.middle, each.last) for each in outcomes), strict=True)
+        np.mean(each, axis=0)
+        for each in zip(*((each.middle_errors, each.final_errors) for each in outcomes), strict=True)
     )
     fall = compare_seed_by_seed(middle, last)
     if find_clear_signs([fall]) != [1]:

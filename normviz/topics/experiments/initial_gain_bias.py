@@ -67,7 +67,7 @@ class Setting(ComparisonSetting):
 
 @dataclass(frozen=True)
 class Part(SchemeJob):
-    """The networks of one scheme that start from one γ, with every β, at all learning rates, as one stack.
+    """Job that trains networks of one scheme from one first γ and every first β, at all learning rates and seeds.
 
     Its result holds "losses" (steps, biases, rates, seeds), and at the end "validation" and "test" errors (biases,
     rates, seeds).
@@ -127,13 +127,13 @@ ErrorsByStart = Mapping[tuple[float, float], np.ndarray]
 
 
 def _choose_errors(gain: float, result: Arrays) -> dict[tuple[float, float], np.ndarray]:
-    """Return the test errors of one first γ."""
+    """Return the test errors by first γ and β, for one first γ, at the best learning rate of each."""
     best = [choose_learning_rate(errors) for errors in result["validation"]]
     return {(gain, bias): result["test"][k, best[k]] for k, bias in enumerate(FIRST_BIASES)}
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Report the test error over the first γ, over the first β, and over both."""
+    """Return a report with the test error over the first γ, over the first β, and over both."""
     found = [(part, results[part]) for part in parts(setting) if part in results]
     errors: dict[int, dict[tuple[float, float], np.ndarray]] = {}
     for part, result in found:
@@ -141,9 +141,12 @@ def report(setting: Setting, results: Results) -> Report:
             errors.setdefault(setting.rows.index(part.row), {}).update(_choose_errors(part.gain, result))
     figures = []
     if errors:
-        figures = [_draw_lines(setting, errors), *(_draw_map(setting, k, each) for k, each in sorted(errors.items()))]
+        figures = [
+            _draw_error_curves(setting, errors),
+            *(_draw_error_map(setting, k, each) for k, each in sorted(errors.items())),
+        ]
     elif found:
-        figures = [_draw_losses(*found[0])]
+        figures = [_draw_losses_before_training(*found[0])]
     rows = [
         {"scheme": setting.rows[k].key, "first γ": gain, "first β": bias, "seed": seed, "test error": float(error)}
         for k, each in errors.items()
@@ -154,8 +157,8 @@ def report(setting: Setting, results: Results) -> Report:
     return Report(_write_headline(setting, ended), figures, _judge_claim(setting, ended), tabulate(rows))
 
 
-def _draw_lines(setting: Setting, errors: Mapping[int, ErrorsByStart]) -> FigureSpec:
-    """Draw the test error over each first value, with the usual other one."""
+def _draw_error_curves(setting: Setting, errors: Mapping[int, ErrorsByStart]) -> FigureSpec:
+    """Draw the test error over the first γ at the usual β, and over the first β at the usual γ."""
     panels = []
     for axis, (symbol, other, log) in enumerate((("γ", "β = 0", "xy"), ("β", "γ = 1", "y"))):
         curves = []
@@ -178,8 +181,8 @@ def _draw_lines(setting: Setting, errors: Mapping[int, ErrorsByStart]) -> Figure
     )  # fmt: skip
 
 
-def _draw_map(setting: Setting, k: int, errors: ErrorsByStart) -> FigureSpec:
-    """Draw the mean error over first γ and first β."""
+def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart) -> FigureSpec:
+    """Draw a heat map of a scheme's mean test error over first γ and first β."""
     values = np.full((len(FIRST_GAINS), len(FIRST_BIASES)), np.nan)
     for (gain, bias), each in errors.items():
         values[FIRST_GAINS.index(gain), FIRST_BIASES.index(bias)] = 100 * np.mean(each)
@@ -194,7 +197,7 @@ def _draw_map(setting: Setting, k: int, errors: ErrorsByStart) -> FigureSpec:
     )  # fmt: skip
 
 
-def _draw_losses(part: Part, result: Arrays) -> FigureSpec:
+def _draw_losses_before_training(part: Part, result: Arrays) -> FigureSpec:
     """Draw the loss with the usual β and the middle rate, before the first networks are trained."""
     losses = result["losses"][:, FIRST_BIASES.index(USUAL_START[1]), len(part.rates) // 2]
     curve = make_band_curve(part.row.scheme.label, np.arange(len(losses)), losses, 0)
@@ -212,7 +215,7 @@ def _write_headline(setting: Setting, ended_errors: Mapping[int, ErrorsByStart])
 
 
 def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) -> Verdict:
-    """Judge the first values by the number that end clearly better or worse than the usual ones."""
+    """Judge whether first γ and β matter, by the number of starts clearly better or worse than the usual one."""
     if len(ended_errors) < len(setting.rows):
         return Verdict("open", "Not all first values are tried yet.")
     others = {(k, at): each for k, errors in ended_errors.items() for at, each in errors.items() if at != USUAL_START}

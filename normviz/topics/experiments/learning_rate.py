@@ -14,7 +14,12 @@ from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_cl
 from normviz.jobs.results import Results
 from normviz.topics.experiments.dense_grid import DenseGrid
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes, describe_hidden_layers
-from normviz.topics.experiments.grid_outcome import GridOutcome, describe_undertraining, draw_outcomes, find_outcomes
+from normviz.topics.experiments.grid_outcome import (
+    GridOutcome,
+    describe_undertraining,
+    find_outcomes,
+    make_outcome_curves,
+)
 from normviz.topics.experiments.reports import (
     FigureSpec,
     HeatMap,
@@ -78,7 +83,7 @@ def parts(setting: Setting) -> list[DenseGrid]:
 
 @dataclass(frozen=True)
 class Outcome(GridOutcome):
-    """The networks of one scheme.
+    """Networks of one scheme, and the largest learning rates at which they train.
 
     Attributes:
         most: the largest validation error at which a network trains.
@@ -87,25 +92,27 @@ class Outcome(GridOutcome):
     most: float
 
     @property
-    def largest(self) -> np.ndarray:
-        """The largest rate at which the network of a seed trains; NaN where it trains at none."""
+    def largest_rates(self) -> np.ndarray:
+        """The largest rate at which each seed's network trains; NaN if it trains at none."""
         trains = self.result["validation"][-1] <= self.most
         largest = np.where(trains, np.array(self.rates)[:, None], 0).max(0)
         return np.where(largest > 0, largest, np.nan)
 
     @property
-    def log_largest_rate(self) -> np.ndarray:
-        """log₁₀ of the largest rate; for a network that trains at none, of a rate below all others."""
-        return np.log10(np.where(np.isnan(self.largest), self.rates[0] * 10**-LOG_RATE_SPACING, self.largest))
+    def log_largest_rates(self) -> np.ndarray:
+        """log₁₀ of `largest_rates`; a network that trains at no rate counts as a rate below all others."""
+        return np.log10(
+            np.where(np.isnan(self.largest_rates), self.rates[0] * 10**-LOG_RATE_SPACING, self.largest_rates)
+        )
 
     @property
     def mean_largest_rate(self) -> float:
         """The geometric mean of the largest rates over the seeds; NaN where a network trains at none."""
-        return float(10 ** np.mean(np.log10(self.largest)))
+        return float(10 ** np.mean(np.log10(self.largest_rates)))
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Report the error by rate and scheme, over the rate, and by step at every scheme's best rate."""
+    """Return a report with the test error by scheme and rate, and by step at every scheme's best rate."""
     rates = RATES_BY_OPTIMIZER[setting.optimizer]
     outcomes, ended = find_outcomes(
         dict(enumerate(parts(setting))), results,
@@ -115,11 +122,11 @@ def report(setting: Setting, results: Results) -> Report:
     for k, each in ended.items():
         for name, key in (("validation error", "validation"), ("test error", "test"), ("training loss", "losses")):
             table[f"{setting.rows[k].key}, {name}"] = each.result[key][-1].ravel().tolist()
-    figures = [_draw_curves(setting, outcomes), _draw_map(setting, outcomes)] if outcomes else []
+    figures = [_draw_error_curves(setting, outcomes), _draw_error_map(setting, outcomes)] if outcomes else []
     return Report(_write_headline(setting, outcomes, ended), figures, _judge_claim(setting, ended), table)
 
 
-def _draw_map(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
+def _draw_error_map(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
     """Draw the mean test error by scheme and rate."""
     rates = RATES_BY_OPTIMIZER[setting.optimizer]
     values = np.full((len(setting.rows), len(rates)), np.nan)
@@ -136,11 +143,11 @@ def _draw_map(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
     )  # fmt: skip
 
 
-def _draw_curves(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
+def _draw_error_curves(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
     """Draw the test error over the rate, and by step at the rate that is best for each scheme."""
     shown, rates, levels = outcomes.values(), RATES_BY_OPTIMIZER[setting.optimizer], [100 * setting.most]
-    over = draw_outcomes(shown, lambda each: each.errors_by_rate, rates, to_percent)
-    course = draw_outcomes(shown, lambda each: each.get_at_best_rate("test"), scale=to_percent)
+    over = make_outcome_curves(shown, lambda each: each.errors_by_rate, rates, to_percent)
+    course = make_outcome_curves(shown, lambda each: each.get_at_best_rate("test"), scale=to_percent)
     panels = [
         CurvePanel("At the end, over the rate", over, "learning rate", "test error, %", "x", levels),
         CurvePanel("At the best rate of each", course, "step", "test error, %", "y"),
@@ -154,16 +161,17 @@ def _draw_curves(setting: Setting, outcomes: dict[int, Outcome]) -> FigureSpec:
 
 def _format_test_errors(outcomes: Iterable[Outcome]) -> str:
     """Return the test error of each scheme at its best rate: "batch norm 3.2 ± 0.7% at 0.18"."""
-    return ", ".join(f"{each.name} {each.level} at {typeset(each.rate)}" for each in outcomes)
+    return ", ".join(f"{each.name} {each.final_error_text} at {typeset(each.rate)}" for each in outcomes)
 
 
 def _write_headline(setting: Setting, outcomes: dict[int, Outcome], ended_outcomes: dict[int, Outcome]) -> str:
-    """Return the headline: the scheme that gains most over the network without normalization."""
+    """Return the headline: the scheme with the largest gain in learning rate over no normalization."""
     plain, others = _split_by_normalization(setting, ended_outcomes)
     if plain is None or not others:
         return describe_progress(each.name for each in outcomes.values())
     gains = [
-        (each, compare_seed_by_seed(each.log_largest_rate, plain.log_largest_rate, LOG_RATE_SPACING)) for each in others
+        (each, compare_seed_by_seed(each.log_largest_rates, plain.log_largest_rates, LOG_RATE_SPACING))
+        for each in others
     ]
     name = OPTIMIZER_NAMES[setting.optimizer]
     if np.isnan(plain.mean_largest_rate):
@@ -185,7 +193,7 @@ def _split_by_normalization(
 
 
 def _judge_claim(setting: Setting, ended_outcomes: dict[int, Outcome]) -> Verdict:
-    """Say whether batch norm, or without it every scheme, trains at larger rates than no normalization."""
+    """Judge whether batch norm, or else every scheme, trains at larger rates than no normalization."""
     if len(ended_outcomes) < len(setting.rows):
         return Verdict("open", "Not all schemes are trained yet.")
     plain, others = _split_by_normalization(setting, ended_outcomes)
@@ -196,13 +204,13 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[int, Outcome]) -> Verdic
         f"{setting.depth}. A network counts as trained if its validation error is at most {setting.most:.0%} after "
         f"{setting.steps} steps on batches of {setting.batch}."
     )
-    if all(np.isnan(each.largest).all() for each in (plain, *others)):
+    if all(np.isnan(each.largest_rates).all() for each in (plain, *others)):
         return Verdict("open", "No scheme trains at any of these rates; more steps may help.", condition)
-    gains = [compare_seed_by_seed(each.log_largest_rate, plain.log_largest_rate, LOG_RATE_SPACING) for each in others]
+    gains = [compare_seed_by_seed(each.log_largest_rates, plain.log_largest_rates, LOG_RATE_SPACING) for each in others]
     signs = find_clear_signs(gains)
     said = [
         _describe_largest_rate(plain),
-        *(_describe_gain(*each, plain) for each in zip(others, gains, signs, strict=True)),
+        *(_describe_rate_gain(*each, plain) for each in zip(others, gains, signs, strict=True)),
     ]
     says = (
         f"The largest rate that trains: {'; '.join(said)}. Test error at the best rate: "
@@ -217,16 +225,18 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[int, Outcome]) -> Verdic
 
 
 def _describe_largest_rate(outcome: Outcome) -> str:
-    """Return the largest rate of a scheme in words."""
-    missing = np.isnan(outcome.largest).mean()
+    """Describe the mean largest rate of a scheme, or the share of networks that never train."""
+    missing = np.isnan(outcome.largest_rates).mean()
     if missing:
         return f"{outcome.name} none of these for {format_percent(missing)} of the seeds"
     return f"{outcome.name} {typeset(outcome.mean_largest_rate, 2)}"
 
 
-def _describe_gain(outcome: Outcome, gain: MeanDifference, sign: int, plain: Outcome) -> str:
-    """Return the largest rate of a scheme in words and, if clear, its ratio to the rate without normalization."""
-    if np.isnan([*outcome.largest, *plain.largest]).any():  # a rate below all of the grid is no number to divide by
+def _describe_rate_gain(outcome: Outcome, gain: MeanDifference, sign: int, plain: Outcome) -> str:
+    """Describe the largest rate of a scheme and, if clear, its ratio to the rate without normalization."""
+    if np.isnan(
+        [*outcome.largest_rates, *plain.largest_rates]
+    ).any():  # a rate below all of the grid is no number to divide by
         return f"{_describe_largest_rate(outcome)}{'' if sign else ' (no clear difference)'}"
     low, mean, high = (typeset(10 ** (gain.mean + sign * gain.half_width), 2) for sign in (-1, 0, 1))
     times = f"{mean} times as large, {low} to {high}" if sign else "no clear difference"

@@ -24,7 +24,7 @@ from normviz.describe.seeds import (
 from normviz.jobs.results import Arrays, Results
 from normviz.topics.experiments import experiment
 from normviz.topics.experiments.experiment import Experiment
-from normviz.topics.experiments.grid_outcome import GridOutcome, describe_undertraining, draw_outcomes
+from normviz.topics.experiments.grid_outcome import GridOutcome, describe_undertraining, make_outcome_curves
 from normviz.topics.experiments.placement_jobs import (
     LAYER_COUNTS,
     LEARNING_RATES,
@@ -114,17 +114,18 @@ def parts(setting: Setting) -> list[DepthGradients | ResidualChain | PlacementTr
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")  # networks that diverge
 def report(setting: Setting, results: Results) -> Report:
-    """Report the last layer's gradient by depth, the test error by learning rate, and the growth along a chain."""
+    """Return a report with gradients by depth, test errors by rate, and mean squares along a chain of branches."""
     depth, chain, *trained = (results.get(part, {}) for part in parts(setting))
     begun = {name: each for name, each in zip(TRAINED_PLACEMENTS, trained, strict=True) if len(each.get("test", ()))}
     runs = {
-        name: [_find_outcome(name, result, kind) for kind in range(len(WARMUP_KINDS))] for name, result in begun.items()
+        name: [_make_placement_outcome(name, result, kind) for kind in range(len(WARMUP_KINDS))]
+        for name, result in begun.items()
     }
     ended = {name: outcomes for name, outcomes in runs.items() if begun[name]["share"] == 1}
     figures = [
-        *([_draw_depth(depth["norms"])] if "norms" in depth else []),
-        *([_draw_rates(setting, runs)] if runs else []),
-        *([_draw_chain(chain["squares"])] if "squares" in chain else []),
+        *([_draw_gradients_by_depth(depth["norms"])] if "norms" in depth else []),
+        *([_draw_errors_by_rate(setting, runs)] if runs else []),
+        *([_draw_mean_squares(chain["squares"])] if "squares" in chain else []),
     ]
     condition = (
         f"Trained: {setting.layers} layer{'s' * (setting.layers > 1)} of {WIDTH} channels, {setting.row.scheme.name}, "
@@ -132,13 +133,13 @@ def report(setting: Setting, results: Results) -> Report:
         f"placement has its best learning rate of {join_words(map(typeset, LEARNING_RATES), 'and')} where no rate is "
         f"named. Before training: networks of {WIDE} channels with random weights."
     )
-    found = [_judge_gradients(depth), _judge_warmup(ended), _judge_chain(chain)]
+    found = [_judge_gradients(depth), _judge_warmup(ended), _judge_mean_square_growth(chain)]
     verdict = join_verdicts(Verdict(word, says, condition) for word, says in found)
-    return Report(_write_headline(depth, runs), figures, verdict, _tabulate(setting, ended))
+    return Report(_write_headline(depth, runs), figures, verdict, _tabulate_results(setting, ended))
 
 
-def _find_outcome(name: str, result: Arrays, warmup_index: int) -> GridOutcome:
-    """Return the outcome of a placement with a warm-up (0) or without (1)."""
+def _make_placement_outcome(name: str, result: Arrays, warmup_index: int) -> GridOutcome:
+    """Make the outcome of a placement from its result, with a warm-up (index 0) or without (1)."""
     errors = {kept: result[kept][:, warmup_index] for kept in ("validation", "test")}
     return GridOutcome(f"{name} norm", PLACEMENT_LABELS[name], PLACEMENTS.index(name), LEARNING_RATES, errors)
 
@@ -147,31 +148,31 @@ PlacementOutcomes = Mapping[str, list[GridOutcome]]
 """Outcomes of each placement, with a warm-up and without."""
 
 
-def _draw_placements(x: np.ndarray, values: Mapping[str, np.ndarray], points: bool = True) -> list[Curve]:
-    """Return a curve of each placement, of values (…, seeds)."""
+def _make_placement_curves(x: np.ndarray, values: Mapping[str, np.ndarray], points: bool = True) -> list[Curve]:
+    """Return one curve for each placement: the means of its values (points, seeds), with intervals."""
     return [
         make_band_curve(PLACEMENT_LABELS[name], x, each, PLACEMENTS.index(name), points=points)
         for name, each in values.items()
     ]
 
 
-def _compute_log_ratios(norms: np.ndarray) -> np.ndarray:
-    """Return the logarithms of the ratio of post to pre, (depths, seeds), of norms (seeds, depths, placements)."""
+def _compute_log_gradient_ratios(norms: np.ndarray) -> np.ndarray:
+    """Return log(post norm / pre norm) as (depths, seeds), from gradient norms (seeds, depths, placements)."""
     logs = np.log(norms)
     return (logs[..., TRAINED_PLACEMENTS.index("post")] - logs[..., TRAINED_PLACEMENTS.index("pre")]).T
 
 
-def _draw_depth(norms: np.ndarray) -> FigureSpec:
+def _draw_gradients_by_depth(norms: np.ndarray) -> FigureSpec:
     """Draw the gradient of the last layer over the number of layers, as a ratio and by placement."""
     layers = np.array(LAYER_COUNTS)
-    ratio = make_band_curve("Post / pre", layers, _compute_log_ratios(norms), RATIO_LOOK, np.exp, points=True)
+    ratio = make_band_curve("Post / pre", layers, _compute_log_gradient_ratios(norms), RATIO_LOOK, np.exp, points=True)
     root = Curve("√L", layers, np.sqrt(layers), -1)
-    each = _draw_placements(layers, {name: norms[..., k].T for k, name in enumerate(TRAINED_PLACEMENTS)})
+    each = _make_placement_curves(layers, {name: norms[..., k].T for k, name in enumerate(TRAINED_PLACEMENTS)})
     panels = [
         CurvePanel(
             "Gradient of the last layer, post / pre", [ratio, root], "layers L", "ratio", "xy", marks=LAYER_COUNTS
         ),
-        CurvePanel("Gradient of the last layer", each, "layers L", "‖∂l/∂W‖", "xy", marks=LAYER_COUNTS),
+        CurvePanel("Gradient of the last layer", each, "layers L", "‖∂L/∂W‖", "xy", marks=LAYER_COUNTS),
     ]
     said = ", ".join(f"{typeset(one, 2)} at L = {count}" for one, count in zip(ratio.y, LAYER_COUNTS, strict=True))
     return FigureSpec(
@@ -181,7 +182,7 @@ def _draw_depth(norms: np.ndarray) -> FigureSpec:
     )  # fmt: skip
 
 
-def _draw_rates(setting: Setting, runs: PlacementOutcomes) -> FigureSpec:
+def _draw_errors_by_rate(setting: Setting, runs: PlacementOutcomes) -> FigureSpec:
     """Draw the test error over the learning rate, with a warm-up and without."""
 
     def errors(outcome: GridOutcome) -> np.ndarray:
@@ -189,14 +190,14 @@ def _draw_rates(setting: Setting, runs: PlacementOutcomes) -> FigureSpec:
 
     panels = [
         CurvePanel(
-            title, draw_outcomes([each[kind] for each in runs.values()], errors, LEARNING_RATES), "learning rate",
+            title, make_outcome_curves([each[kind] for each in runs.values()], errors, LEARNING_RATES), "learning rate",
             "test error, %", "x", marks=LEARNING_RATES, span=(0, 100),
         )
         for kind, title in enumerate(("With a warm-up", "Without a warm-up"))
     ]  # fmt: skip
     said = "; ".join(
         f"{PLACEMENT_LABELS[name]} "
-        f"{', '.join(f'{_format_level(each, k)} at {typeset(rate)}' for k, rate in enumerate(LEARNING_RATES))}"
+        f"{', '.join(f'{_format_error_at_rate(each, k)} at {typeset(rate)}' for k, rate in enumerate(LEARNING_RATES))}"
         for name, (_, each) in runs.items()
     )
     beyond = ", no shorter than the whole training" if setting.warm >= setting.steps else ""
@@ -206,13 +207,13 @@ def _draw_rates(setting: Setting, runs: PlacementOutcomes) -> FigureSpec:
     )  # fmt: skip
 
 
-def _draw_chain(squares: np.ndarray) -> FigureSpec:
+def _draw_mean_squares(squares: np.ndarray) -> FigureSpec:
     """Draw the mean square of the residual stream over the number of passed branches."""
-    relative = _divide_by_input(squares)
+    relative = _divide_by_input_square(squares)
     values = {name: relative[..., k].T for k, name in enumerate(PLACEMENTS)}
     panel = CurvePanel(
-        "Mean square along a residual chain", _draw_placements(np.arange(relative.shape[1]), values, False), "branches",
-        "relative to the input", "y",
+        "Mean square along a residual chain", _make_placement_curves(np.arange(relative.shape[1]), values, False),
+        "branches", "relative to the input", "y",
     )  # fmt: skip
     last = {name: float(estimate_mean(each)[0][-1]) for name, each in values.items()}
     said = ", ".join(f"{PLACEMENT_LABELS[name]} {typeset(each, 2)}" for name, each in last.items())
@@ -222,20 +223,20 @@ def _draw_chain(squares: np.ndarray) -> FigureSpec:
     )  # fmt: skip
 
 
-def _divide_by_input(squares: np.ndarray) -> np.ndarray:
+def _divide_by_input_square(squares: np.ndarray) -> np.ndarray:
     """Return mean squares (seeds, 1 + branches, placements) relative to the mean square of the input."""
     return squares / squares[:, :1]
 
 
-def _format_level(outcome: GridOutcome, k: int) -> str:
-    """Return the test error at the rate at position `k`, with its interval."""
+def _format_error_at_rate(outcome: GridOutcome, k: int) -> str:
+    """Format the final test error at the learning rate at position `k`, with its interval."""
     return format_mean_percent(outcome.errors_by_rate[k])
 
 
 def _write_headline(depth: Arrays, runs: PlacementOutcomes) -> str:
     """Return the headline: the ratio of the gradients in the deepest networks."""
     if "norms" in depth:
-        ratio = float(np.exp(np.mean(_compute_log_ratios(depth["norms"])[-1])))
+        ratio = float(np.exp(np.mean(_compute_log_gradient_ratios(depth["norms"])[-1])))
         return f"At {LAYER_COUNTS[-1]} layers, post norm's last-layer gradient is {typeset(ratio, 2)} times pre norm's."
     return describe_progress(f"{name} norm" for name in runs)
 
@@ -252,7 +253,7 @@ def _judge_gradients(depth: Arrays) -> tuple[VerdictKey, str]:
     growth = compare_seed_by_seed(slopes["post"], slopes["pre"])
     if np.isnan(growth.p_value):
         return "open", "The gradients by depth are not finite."
-    mean, low, high = (np.exp(each[-1]) for each in estimate_band(_compute_log_ratios(norms)))
+    mean, low, high = (np.exp(each[-1]) for each in estimate_band(_compute_log_gradient_ratios(norms)))
     each = {name: compare_seed_by_seed(slope, np.zeros_like(slope)).text() for name, slope in slopes.items()}
     says = (
         f"With {LAYER_COUNTS[-1]} layers, the last layer's gradient before training is "
@@ -274,8 +275,10 @@ def _judge_warmup(ended_outcomes: PlacementOutcomes) -> tuple[VerdictKey, str]:
     if large is None:
         return "open", "Post norm does not learn here, even with the warm-up; more steps may help."
     found = [
-        _compare_harm(*(without.errors_by_rate[large] - warm.errors_by_rate[large] for warm, without in pair.values())),
-        _compare_harm(*(without.last - warm.last for warm, without in pair.values())),
+        _compare_warmup_benefit(
+            *(without.errors_by_rate[large] - warm.errors_by_rate[large] for warm, without in pair.values())
+        ),
+        _compare_warmup_benefit(*(without.final_errors - warm.final_errors for warm, without in pair.values())),
     ]
     clear = find_clear_differences(found)
     needed = [is_clear and each.mean > 0 for each, is_clear in zip(found, clear, strict=True)]
@@ -296,8 +299,8 @@ def _choose_largest_rate(warm: GridOutcome) -> int | None:
     return int(learning[-1]) if len(learning) else None
 
 
-def _compare_harm(post: np.ndarray, pre: np.ndarray) -> MeanDifference:
-    """Return the rise of post norm's error without the warm-up.
+def _compare_warmup_benefit(post: np.ndarray, pre: np.ndarray) -> MeanDifference:
+    """Compare the rise of the test error without the warm-up: post norm's against pre norm's.
 
     Its p-value is the larger one of the rise and of its excess over pre norm's rise: both have to be clear.
     """
@@ -306,22 +309,22 @@ def _compare_harm(post: np.ndarray, pre: np.ndarray) -> MeanDifference:
 
 
 def _format_warmup_errors(pair: PlacementOutcomes, k: int | None = None) -> str:
-    """Return the test errors with the warm-up and without, at the rate at a position or at the best of each."""
+    """Format the test errors with and without warm-up, at the rate at position `k`, or at the best rates."""
     words = []
     for name, outcomes in pair.items():
-        warm, without = (_format_level(each, each.best if k is None else k) for each in outcomes)
+        warm, without = (_format_error_at_rate(each, each.best_rate_index if k is None else k) for each in outcomes)
         at = ["", ""] if k is not None else [f" (rate {typeset(each.rate)})" for each in outcomes]
         words.append(f"{name} norm {warm}{at[0]} with it, {without}{at[1]} without")
     return "; ".join(words)
 
 
-def _judge_chain(chain: Arrays) -> tuple[VerdictKey, str]:
+def _judge_mean_square_growth(chain: Arrays) -> tuple[VerdictKey, str]:
     """Judge whether the mean square doubles without normalization, and grows linearly with pre norm."""
     if chain.get("share") != 1:
         return "open", "The residual chain is not computed yet."
     if not np.isfinite(chain["squares"]).all():
         return "open", "The residual chain overflows."
-    relative = _divide_by_input(chain["squares"])
+    relative = _divide_by_input_square(chain["squares"])
     branches = relative.shape[1] - 1
     half = branches // 2
     none, pre = (relative[..., PLACEMENTS.index(name)] for name in ("none", "pre"))
@@ -337,7 +340,7 @@ def _judge_chain(chain: Arrays) -> tuple[VerdictKey, str]:
     return "holds" if doubles and even else "holds-if" if doubles or even else "wrong", says
 
 
-def _tabulate(setting: Setting, ended_outcomes: PlacementOutcomes) -> dict[str, list[Any]]:
+def _tabulate_results(setting: Setting, ended_outcomes: PlacementOutcomes) -> dict[str, list[Any]]:
     """Tabulate all errors at the end, one row per rate and seed."""
     table = start_table(setting.networks, "learning rate", LEARNING_RATES)
     for name, outcomes in ended_outcomes.items():

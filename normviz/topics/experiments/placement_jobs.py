@@ -45,7 +45,7 @@ STATISTICS_DIGITS = 256
 
 @dataclass(frozen=True)
 class PlacementTraining(SchemeJob):
-    """The networks of one placement at all learning rates, from all seeds, each with and without a warm-up.
+    """Job that trains networks of one placement at all learning rates and seeds, with and without a warm-up.
 
     Its result holds "losses", "validation" and "test", each (measured steps, kinds, rates, seeds).
     """
@@ -94,7 +94,7 @@ class PlacementTraining(SchemeJob):
 
 @dataclass(frozen=True)
 class DepthGradients:
-    """‖∂l/∂W‖ of the last layer's last matrix before training, by the number of layers.
+    """Job that measures ‖∂L/∂W‖ of the last layer's last matrix before training, by number of layers.
 
     Its result holds "norms", (seeds, depths, placements that are trained).
     """
@@ -109,7 +109,7 @@ class DepthGradients:
 
     @property
     def seconds(self) -> float:
-        """Expected seconds of a few passes forward and back at every depth."""
+        """Expected seconds of a few forward and backward passes at every depth."""
         return 0.05 + 0.35 * len(self.networks)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
@@ -134,7 +134,7 @@ class DepthGradients:
 
 @dataclass(frozen=True)
 class ResidualChain:
-    """The mean square of the stream along a chain of residual branches of ReLU units, before training.
+    """Job that measures the residual stream's mean square along a chain of ReLU branches, before training.
 
     Its result holds "squares", (seeds, 1 + branches, placements).
     """
@@ -150,7 +150,7 @@ class ResidualChain:
 
     @property
     def seconds(self) -> float:
-        """Expected seconds of a pass forward."""
+        """Expected seconds of a forward pass."""
         return 0.05 + self.pairs * len(PLACEMENTS) * len(self.networks) * 1.5e-3
 
     def steps(self) -> Iterator[JobStep[Arrays]]:

@@ -60,17 +60,17 @@ class Setting(ComparisonSetting):
 
     @property
     def shape(self) -> Shape:
-        """(N, 1, 1, units) of a step of a whole mini-batch."""
+        """The shape (N, 1, 1, units) of the states of a whole mini-batch at one step."""
         return self.batch, 1, 1, STATE_UNITS
 
     @property
-    def read(self) -> int:
-        """Number of steps of a digit."""
+    def steps_per_digit(self) -> int:
+        """The number of steps in which a digit is read."""
         return DIGIT_PIXELS // self.inputs
 
     @property
-    def keeps(self) -> tuple[bool, ...]:
-        """True for each scheme that keeps statistics for inference, as they are of several examples."""
+    def running_statistics_flags(self) -> tuple[bool, ...]:
+        """Flags of the schemes: True for one that stores statistics for inference, as it averages over examples."""
         acting = [row.scheme.activation_part for row in self.rows]
         return tuple(
             act is not None and any(field.simplify(self.shape).rules[0] != OWN for field in act.fields)
@@ -79,7 +79,7 @@ class Setting(ComparisonSetting):
 
 
 def parts(setting: Setting) -> list[StateGradients | SequenceTraining | LayoutTraining]:
-    """Return the jobs: gradients by γ, with both parts together and apart, and by scale; trainings; two layouts."""
+    """Return the jobs: three on gradients, the trainings of every scheme, and one on two layouts of the sequences."""
     s = setting
 
     def back(points: Sequence[tuple[float, float]], apart: bool) -> StateGradients:
@@ -97,7 +97,7 @@ def parts(setting: Setting) -> list[StateGradients | SequenceTraining | LayoutTr
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")  # networks that diverge
 def report(setting: Setting, results: Results) -> Report:
-    """Report the gradient's factor by γ and by scale, errors by length, and the two layouts."""
+    """Return a report with gradient factors by γ and by weight scale, errors by length, and two layouts."""
     together, apart, scaled, *readings, layouts = (results.get(part, {}) for part in parts(setting))
     begun = {k: each for k, each in enumerate(readings) if "losses" in each}
     runs = {
@@ -108,13 +108,13 @@ def report(setting: Setting, results: Results) -> Report:
     figures = [
         *([draw_gains(setting, together["norms"], apart.get("norms"))] if "norms" in together else []),
         *([draw_scales(setting, scaled["norms"], setting.gain)] if "norms" in scaled else []),
-        *([_draw_reading(setting, begun, runs)] if begun else []),
+        *([_draw_training_and_test(setting, begun, runs)] if begun else []),
         *([_draw_layouts(layouts)] if "losses" in layouts else []),
     ]
     condition = f"{CONDITION_NOTE} Trained for {setting.steps} steps of Adam on batches of {setting.batch}."
     found = [_judge_sequences(setting, runs, layouts), judge_gradients(setting, setting.gain, together, apart, scaled)]
     verdicts = [Verdict(word, says, condition) for word, says in found]
-    headline, table = _write_headline(setting, together, begun), _tabulate(setting, runs)
+    headline, table = _write_headline(setting, together, begun), _tabulate_results(setting, runs)
     return Report(
         headline, figures, join_verdicts(verdicts), table, dict(zip(EXPERIMENT.claims, verdicts, strict=True))
     )
@@ -139,7 +139,7 @@ MAX_LEARNED_ERROR = 0.5
 
 @dataclass(frozen=True)
 class SequenceOutcome(GridOutcome):
-    """The networks of one scheme: test errors with the statistics of every step, and with one for all steps.
+    """Networks of one scheme, tested with statistics for every step and with one statistic for all steps.
 
     Attributes:
         trained: number of lengths that the training has.
@@ -148,27 +148,27 @@ class SequenceOutcome(GridOutcome):
     trained: int
 
     @property
-    def best(self) -> int:
+    def best_rate_index(self) -> int:
         """The position of the learning rate with the lowest mean validation error."""
         return choose_learning_rate(self.result["validation"])
 
     @property
     def known_length_errors(self) -> np.ndarray:
-        """Errors on lengths of the training."""
+        """The test errors on the training's sequence lengths, by seed."""
         return self.get_at_best_rate("by_step")[: self.trained].mean(0)
 
     @property
     def longer_length_errors(self) -> np.ndarray:
-        """Errors on longer sequences."""
+        """The test errors on sequences longer than in training, by seed."""
         return self.get_at_best_rate("by_step")[self.trained :].mean(0)
 
     @property
     def pooled_statistic_errors(self) -> np.ndarray:
-        """Errors on lengths of the training with one statistic for all steps."""
+        """The test errors on the training's sequence lengths with one statistic for all steps, by seed."""
         return self.get_at_best_rate("together")[: self.trained].mean(0)
 
     @property
-    def levels(self) -> str:
+    def error_text(self) -> str:
         """The mean errors on lengths of the training and on longer sequences, in words."""
         return f"{format_mean_percent(self.known_length_errors)} and {format_mean_percent(self.longer_length_errors)}"
 
@@ -177,8 +177,8 @@ SequenceOutcomes = Mapping[int, SequenceOutcome]
 """Outcomes by the position of the scheme."""
 
 
-def _draw_losses(names: Sequence[str], losses: Sequence[np.ndarray]) -> CurvePanel:
-    """Draw mean losses (steps, seeds) of at most thirty stretches of the training."""
+def _make_loss_panel(names: Sequence[str], losses: Sequence[np.ndarray]) -> CurvePanel:
+    """Make a panel with the training loss by step, averaged over thirty stretches; losses are (steps, seeds)."""
     lines = []
     for k, (name, each) in enumerate(zip(names, losses, strict=True)):
         cut = np.array_split(each, min(30, len(each)))
@@ -187,15 +187,21 @@ def _draw_losses(names: Sequence[str], losses: Sequence[np.ndarray]) -> CurvePan
     return CurvePanel("In training", lines, "step", "loss", "y")
 
 
-def _draw_reading(setting: Setting, begun_results: Mapping[int, Arrays], runs: SequenceOutcomes) -> FigureSpec:
+def _draw_training_and_test(
+    setting: Setting, begun_results: Mapping[int, Arrays], runs: SequenceOutcomes
+) -> FigureSpec:
     """Draw the loss at the best rate of each scheme, and the test error over the length of the sequences."""
-    best = {k: runs[k].best if k in runs else len(LEARNING_RATES) // 2 for k in begun_results}
+    best = {k: runs[k].best_rate_index if k in runs else len(LEARNING_RATES) // 2 for k in begun_results}
     losses = [begun_results[k]["losses"][:, best[k]] for k in begun_results]
-    course = _draw_losses([setting.labels[k] for k in begun_results], losses)
-    panels = [_draw_lengths(setting, runs), course] if runs else [course]
-    trained = f"{setting.read} to {setting.read + setting.wait}" if setting.wait else f"{setting.read}"
+    course = _make_loss_panel([setting.labels[k] for k in begun_results], losses)
+    panels = [_make_errors_by_length_panel(setting, runs), course] if runs else [course]
+    trained = (
+        f"{setting.steps_per_digit} to {setting.steps_per_digit + setting.wait}"
+        if setting.wait
+        else f"{setting.steps_per_digit}"
+    )
     rates = join_words([f"{setting.labels[k]} {typeset(LEARNING_RATES[best[k]])}" for k in begun_results], "and")
-    said = "; ".join(f"{run.name} {run.levels}" for run in runs.values())
+    said = "; ".join(f"{run.name} {run.error_text}" for run in runs.values())
     return FigureSpec(
         "reading", panels,
         f"Test error on lengths of the training, and on longer sequences: {said or 'not known yet'}.",
@@ -203,14 +209,14 @@ def _draw_reading(setting: Setting, begun_results: Mapping[int, Arrays], runs: S
     )  # fmt: skip
 
 
-def _draw_lengths(setting: Setting, runs: SequenceOutcomes) -> CurvePanel:
-    """Draw the test error over the length, also with one statistic for all steps if a scheme keeps statistics."""
-    steps = setting.read + np.array(list_leading_steps(setting.wait))
+def _make_errors_by_length_panel(setting: Setting, runs: SequenceOutcomes) -> CurvePanel:
+    """Make a panel with the test error by sequence length, also with one statistic for all steps."""
+    steps = setting.steps_per_digit + np.array(list_leading_steps(setting.wait))
     drawn = [(run.label, run.get_at_best_rate("by_step"), run.look) for run in runs.values()]
     drawn += [
         (f"{run.label}, one for all steps", run.get_at_best_rate("together"), len(setting.labels) + k)
         for k, run in runs.items()
-        if setting.keeps[k]
+        if setting.running_statistics_flags[k]
     ]
     lines = [make_band_curve(name, steps, 100 * errors.astype(float), k, points=True) for name, errors, k in drawn]
     return CurvePanel("At the end, over the length", lines, "steps of a sequence", "test error, %")
@@ -228,7 +234,7 @@ def _draw_layouts(layouts: Arrays) -> FigureSpec:
     lines = [make_band_curve(name, units, layouts["spreads"][k].T, k) for k, name in enumerate(names)]
     losses = [layouts["losses"][:, k, place] for k, place in enumerate(best)]
     panels = [
-        _draw_losses(names, losses),
+        _make_loss_panel(names, losses),
         CurvePanel("Spread of each unit", lines, "unit, by its spread", "standard deviation"),
     ]
     ends = (f"{name} {typeset(float(each[-1].mean()), 2)}" for name, each in zip(names, losses, strict=True))
@@ -254,7 +260,11 @@ def _judge_sequences(setting: Setting, runs: SequenceOutcomes, layouts: Arrays) 
     if batch.known_length_errors.mean() > MAX_LEARNED_ERROR:
         errors = format_mean_percent(batch.known_length_errors)
         return "holds", f"Batch norm step by step does not learn: {errors} errors."
-    others = [k for k in runs if not setting.keeps[k] and runs[k].known_length_errors.mean() <= MAX_LEARNED_ERROR]
+    others = [
+        k
+        for k in runs
+        if not setting.running_statistics_flags[k] and runs[k].known_length_errors.mean() <= MAX_LEARNED_ERROR
+    ]
     other = next((k for k in others if keys[k] == "layer"), others[-1] if others else None)
     right, trap = (layouts["test"][k, choose_learning_rate(each)] for k, each in enumerate(layouts["validation"]))
     found = [
@@ -273,7 +283,7 @@ def _judge_sequences(setting: Setting, runs: SequenceOutcomes, layouts: Arrays) 
     if other is not None:
         said.append(
             "On longer sequences, which have steps without statistics, "
-            f"{format_mean_percent(batch.longer_length_errors)}; {setting.names[other]} {runs[other].levels} "
+            f"{format_mean_percent(batch.longer_length_errors)}; {setting.names[other]} {runs[other].error_text} "
             f"(difference of the rises: {rises[2]})."
         )
     said.append(f"With one statistic for all steps {format_mean_percent(batch.pooled_statistic_errors)} ({rises[0]}).")
@@ -285,17 +295,17 @@ def _judge_sequences(setting: Setting, runs: SequenceOutcomes, layouts: Arrays) 
     return "holds-if" if max(harms) > 0 else "wrong" if all(harms) else "open", " ".join(said)
 
 
-def _tabulate(setting: Setting, runs: SequenceOutcomes) -> dict[str, list[Any]]:
-    """Tabulate the test errors at the best rates, one row per length and seed."""
+def _tabulate_results(setting: Setting, runs: SequenceOutcomes) -> dict[str, list[Any]]:
+    """Tabulate the test errors at the best rates, one row per sequence length and seed."""
     if not runs:
         return {}
-    steps = [setting.read + wait for wait in list_leading_steps(setting.wait)]
+    steps = [setting.steps_per_digit + wait for wait in list_leading_steps(setting.wait)]
     table = start_table(setting.networks, "steps", steps)
     for k, run in runs.items():
         key = setting.rows[k].key
         table[f"{key}, learning rate"] = [run.rate] * (len(steps) * setting.seeds)
         table[key] = run.get_at_best_rate("by_step").ravel().tolist()
-        if setting.keeps[k]:
+        if setting.running_statistics_flags[k]:
             table[f"{key}, one for all steps"] = run.get_at_best_rate("together").ravel().tolist()
     return table
 

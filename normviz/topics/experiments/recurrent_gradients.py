@@ -23,12 +23,12 @@ SMALL_EPS = 1e-3
 
 
 def _compute_step_factors(norms: np.ndarray) -> np.ndarray:
-    """Return the factor of the gradient for a step back, (points, schemes, seeds): a geometric mean over the steps."""
+    """Return the gradient's mean factor for one step back in time, (points, schemes, seeds)."""
     return (norms[:, 0] / norms[:, -1]) ** (1 / (STEPS_BACK - 1))
 
 
-def _draw_factors(setting: ComparisonSetting, norms: np.ndarray, x: Sequence[float]) -> list[Curve]:
-    """Return a curve of each scheme over the points."""
+def _make_factor_curves(setting: ComparisonSetting, norms: np.ndarray, x: Sequence[float]) -> list[Curve]:
+    """Return one curve for each scheme: the gradient's factor for a step back, over the points `x`."""
     return [
         make_band_curve(label, np.array(x[: len(norms)]), _compute_step_factors(norms)[:, k], k, points=True)
         for k, label in enumerate(setting.labels)
@@ -36,30 +36,31 @@ def _draw_factors(setting: ComparisonSetting, norms: np.ndarray, x: Sequence[flo
 
 
 def draw_gains(setting: ComparisonSetting, together: np.ndarray, apart: np.ndarray | None) -> FigureSpec:
-    """Draw the factor over γ, with Wh and Ux normalized together and apart."""
+    """Draw the gradient's factor for a step back over γ, with Wh and Ux normalized together and apart."""
     drawn = [("Wh + Ux normalized together", together)]
     drawn += [] if apart is None else [("Wh and Ux normalized apart", apart)]
     means = np.concatenate([estimate_mean(_compute_step_factors(norms))[0].ravel() for _, norms in drawn])
     top = 1.1 * max(means[np.isfinite(means)], default=1.0)
     panels = [
         CurvePanel(
-            title, _draw_factors(setting, norms, FIRST_GAINS), "γ at first", "factor of the gradient, a step back", "x",
+            title, _make_factor_curves(setting, norms, FIRST_GAINS),
+            "γ at first", "factor of the gradient, a step back", "x",
             levels=(1.0,), marks=FIRST_GAINS, span=(0.0, max(top, 1.1)),
         )
         for title, norms in drawn
     ]  # fmt: skip
     return FigureSpec(
         "gains", panels, f"Factor of the gradient for each step back, over γ: {_describe_range(setting, together)}.",
-        f"Before training, ‖∂l/∂h‖ over {STEPS_BACK - 1} steps back. At 1 it keeps its size. Means with 95% intervals. "
+        f"Before training, ‖∂L/∂h‖ over {STEPS_BACK - 1} steps back. At 1 it keeps its size. Means with 95% intervals. "
         f"A gradient vanishes or explodes where it clearly changes more than {FOLD_LIMIT:g}-fold over these steps. "
         "The network without normalization has no γ.",
     )  # fmt: skip
 
 
 def draw_scales(setting: ComparisonSetting, norms: np.ndarray, gain: float) -> FigureSpec:
-    """Draw the factor over the scale of the first weights."""
+    """Draw the gradient's factor for a step back over the scale of the initial weights."""
     panel = CurvePanel(
-        f"γ = {typeset(gain)}", _draw_factors(setting, norms, WEIGHT_SCALES), "first weights times",
+        f"γ = {typeset(gain)}", _make_factor_curves(setting, norms, WEIGHT_SCALES), "first weights times",
         "factor of the gradient, a step back", "x", levels=(1.0,), marks=(0.25, 0.5, 1, 2, 4),
     )  # fmt: skip
     return FigureSpec(
@@ -70,7 +71,7 @@ def draw_scales(setting: ComparisonSetting, norms: np.ndarray, gain: float) -> F
 
 
 def _describe_range(setting: ComparisonSetting, norms: np.ndarray) -> str:
-    """Return the smallest and the largest mean factor of each scheme over the points, in words."""
+    """Describe the range of each scheme's mean factor over the points."""
     means = estimate_mean(_compute_step_factors(norms))[0]
     return "; ".join(
         f"{label} {typeset(float(low), 2)} to {typeset(float(high), 2)}"
@@ -119,11 +120,11 @@ def judge_gradients(
         f"Over {span}, a step back multiplies the gradient by {none.min():.2f} to {none.max():.2f} without "
         f"normalization. With it, the scale has no effect: {each} at γ = {typeset(gain)}."
     ]
-    fates = _find_fates(together["norms"][:, :, same])
+    fates = _classify_gradients(together["norms"][:, :, same])
     over_gains = _compute_step_factors(together["norms"])
     said += [
         f"From γ = {typeset(FIRST_GAINS[0])} to {typeset(FIRST_GAINS[-1])} the factor of {setting.names[k]} goes from "
-        f"{format_mean(over_gains[0, k], 2)} to {format_mean(over_gains[-1, k], 2)}: {_describe_fate(fate)}."
+        f"{format_mean(over_gains[0, k], 2)} to {format_mean(over_gains[-1, k], 2)}: {_describe_classes(fate)}."
         for k, fate in zip(same, fates, strict=True)
     ]
     main = _choose_headline_scheme(setting)
@@ -134,8 +135,8 @@ def judge_gradients(
     return "holds" if all(kept) else "holds-if" if any(kept) else "wrong", " ".join(said)
 
 
-def _find_fates(norms: np.ndarray) -> np.ndarray:
-    """Return −1 where the gradient clearly vanishes, 1 where it clearly explodes, else 0, (schemes, points)."""
+def _classify_gradients(norms: np.ndarray) -> np.ndarray:
+    """Classify gradients as vanishing (−1), exploding (1) or neither (0), an array (schemes, points)."""
     logs = np.log(norms[:, 0] / norms[:, -1])
     signs = np.sign(logs.mean(-1))
     limits = signs * np.log(FOLD_LIMIT)
@@ -150,8 +151,8 @@ def _find_fates(norms: np.ndarray) -> np.ndarray:
     return (signs * np.reshape(beyond, signs.shape)).T
 
 
-def _describe_fate(fate: np.ndarray) -> str:
-    """Return the values of γ at which a gradient vanishes or explodes, in words."""
+def _describe_classes(fate: np.ndarray) -> str:
+    """Describe at which γ a scheme's gradient vanishes or explodes, from its row of `_classify_gradients`."""
     places = {
         word: [typeset(gain) for gain, each in zip(FIRST_GAINS, fate, strict=True) if each == sign]
         for word, sign in (("vanishes", -1), ("explodes", 1))

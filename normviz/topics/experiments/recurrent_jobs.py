@@ -45,13 +45,13 @@ STATISTICS_DIGITS = 512
 
 
 def list_leading_steps(max_wait: int) -> range:
-    """Return the numbers of empty leading steps of the test sequences, for a training with 0 to `most`."""
+    """Return the numbers of empty leading steps in test sequences; training sequences have 0 to `max_wait`."""
     return range(2 * max_wait + 5)
 
 
 @dataclass(frozen=True)
 class SequenceTraining(SchemeJob):
-    """The networks of one scheme at all learning rates, from all seeds, trained on sequences of unequal length.
+    """Job that trains networks of one scheme on sequences of unequal length, at all learning rates and seeds.
 
     Its result holds "losses", (steps, rates, seeds). At the end it has "validation", the errors on lengths of the
     training, (rates, seeds), and the test errors on all lengths, (lengths, rates, seeds): "by_step" with the statistics
@@ -125,7 +125,7 @@ class SequenceTraining(SchemeJob):
 
 @dataclass(frozen=True)
 class StateGradients:
-    """‖∂l/∂h_t‖ before training, of the loss behind the last of `STEPS_BACK` steps, at every point.
+    """Job that measures ‖∂L/∂h_t‖ before training at each of `STEPS_BACK` steps, for every point.
 
     A point is a pair: the factor of the first weights, and γ. Its result holds "norms", (points, steps, schemes,
     seeds).
@@ -145,7 +145,7 @@ class StateGradients:
 
     @property
     def seconds(self) -> float:
-        """Expected seconds of a pass forward and back at each point."""
+        """Expected seconds of a forward and a backward pass at each point."""
         count = len(self.rows) * len(self.networks)
         return len(self.points) * STEPS_BACK * (5e-4 + count * (5e-6 + 4e-7 * self.batch))
 
@@ -173,7 +173,7 @@ class StateGradients:
 
 @dataclass(frozen=True)
 class LayoutTraining:
-    """Networks that normalize Ux over all steps at once, in each of `LAYOUT_SCHEMES`, at all learning rates.
+    """Job that trains networks that normalize Ux over all steps at once, in each of `LAYOUT_SCHEMES`.
 
     Its result holds "losses", (steps, layouts, rates, seeds), and "spreads", the standard deviation of every unit
     before training, the largest first, (layouts, seeds, units). At the end it has "validation" and "test", the errors

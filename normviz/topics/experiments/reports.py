@@ -50,12 +50,15 @@ def combine_verdicts(words: Iterable[VerdictKey]) -> VerdictKey:
 
 
 def judge_signs(signs: Sequence[int]) -> VerdictKey:
-    """Judge clear signs: "holds" if all are 1, "holds-if" if one is, "wrong" if one is −1 and none 1, else "open"."""
+    """Return the verdict for signs 1, 0 and −1: "holds" if all are 1, "holds-if" if some are, else "wrong" or "open".
+
+    "wrong" if one of them is −1, "open" if all are 0.
+    """
     return "holds" if min(signs) > 0 else "holds-if" if max(signs) > 0 else "wrong" if min(signs) < 0 else "open"
 
 
 def join_verdicts(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return one verdict for several, with the sentences of all; a sentence of several stands once."""
+    """Join several verdicts into one with all of their sentences, each sentence once."""
     words, *texts = zip(*((each.word, each.says, each.condition) for each in verdicts), strict=True)
     return Verdict(combine_verdicts(words), *(" ".join(dict.fromkeys(each)) for each in texts))
 
@@ -139,7 +142,7 @@ def make_band_curve(
     points: bool = False,
     apart: bool = False,
 ) -> Curve:
-    """Return the curve of means over the seeds, with a band of 95% intervals.
+    """Return the curve of the means of values (points, seeds), with a band of 95% intervals.
 
     Args:
         name: the name of the curve.
@@ -155,7 +158,7 @@ def make_band_curve(
 
 
 def tabulate(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Return the columns of rows with the same keys; without rows, no columns."""
+    """Convert rows with equal keys to columns by key; no columns without rows."""
     return {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
 
 
@@ -165,5 +168,5 @@ def start_table(networks: Sequence[int], name: str, values: Sequence[Any]) -> di
 
 
 def format_percent(share: float) -> str:
-    """Return a share in per cent: 3.2%, 100.0%."""
+    """Format a share as a percentage: 3.2%, 100.0%."""
     return f"{100 * float(share):.1f}%".replace("-", "−")

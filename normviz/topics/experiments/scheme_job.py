@@ -9,7 +9,7 @@ from normviz.core.scheme_spec import SchemeSpec
 
 @dataclass(frozen=True, kw_only=True)
 class SchemeJob:
-    """A job that trains the networks of one scheme.
+    """Job that trains the networks of one scheme.
 
     Attributes:
         row: the scheme.

@@ -80,21 +80,21 @@ class Setting(ComparisonSetting):
         """First values of a learned ε, from the largest."""
         return tuple(sorted({*FIRST_EPS, self.eps}, reverse=True))
 
-    def part(self, k: int, first: float | None) -> Part:
-        """Return the job of the scheme at position `k`, with ε learned from `first`; None: fixed."""
+    def make_part(self, k: int, first: float | None) -> Part:
+        """Return the job of the scheme at position `k`: ε is learned from the value `first`, or fixed if it is None."""
         return Part(
             self.rows[k], self.networks, DEFAULT_EPS if first is None else first, first is not None, self.depth,
             self.digits, self.steps, self.device,
         )  # fmt: skip
 
-    def parts(self, k: int) -> list[Part]:
+    def make_parts(self, k: int) -> list[Part]:
         """Return the jobs of the scheme at position `k`: with a fixed ε, and from each first value of a learned ε."""
-        return [self.part(k, first) for first in (None, *self.first_eps_values)]
+        return [self.make_part(k, first) for first in (None, *self.first_eps_values)]
 
 
 def parts(setting: Setting) -> list[Part]:
     """Return the jobs of all schemes."""
-    return [part for k in range(len(setting.rows)) for part in setting.parts(k)]
+    return [part for k in range(len(setting.rows)) for part in setting.make_parts(k)]
 
 
 VariantErrors = Mapping[str, np.ndarray]
@@ -102,13 +102,13 @@ VariantErrors = Mapping[str, np.ndarray]
 
 
 def choose_variant_errors(setting: Setting, k: int, results: Results) -> VariantErrors:
-    """Return the test errors of a scheme, each variant at its choice with the lowest mean validation error.
+    """Return a scheme's test errors by variant, each variant at its settings of lowest mean validation error.
 
     The choice is of the learning rate and, if they apply, of the first ε and the factor of the L1 term.
     """
     levels = {}
     for name, (learned, sparse) in VARIANTS.items():
-        found = [results[setting.part(k, first)] for first in (setting.first_eps_values if learned else (None,))]
+        found = [results[setting.make_part(k, first)] for first in (setting.first_eps_values if learned else (None,))]
         factors = slice(1, None) if sparse else slice(0, 1)
         validation, test = (
             np.concatenate([each[kind][-1, factors].reshape(-1, setting.seeds) for each in found])
@@ -120,11 +120,11 @@ def choose_variant_errors(setting: Setting, k: int, results: Results) -> Variant
 
 def collect_eps(setting: Setting, k: int, results: Results) -> np.ndarray:
     """Return the learned ε of a scheme without an L1 term, (layers, first values, rates, seeds)."""
-    return np.stack([results[setting.part(k, first)]["eps"][:, 0] for first in setting.first_eps_values], axis=1)
+    return np.stack([results[setting.make_part(k, first)]["eps"][:, 0] for first in setting.first_eps_values], axis=1)
 
 
 def correlate_with_depth(eps: np.ndarray) -> np.ndarray:
-    """Return the rank correlations (…) of ε (layers, …) with the layer: −1 if ε falls from layer to layer.
+    """Compute the rank correlation of ε with depth over axis 0 of ε (layers, …); −1 if ε falls at every layer.
 
     Example:
         >>> correlate_with_depth(np.array([[0.3], [0.2], [0.1]])).tolist()
@@ -137,12 +137,12 @@ def correlate_with_depth(eps: np.ndarray) -> np.ndarray:
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Report the test error of every scheme and variant, and the learned ε by layer."""
+    """Return a report with the test error of every scheme and variant, and the learned ε by layer."""
     ended = {part for part in parts(setting) if part in results and results[part]["share"] == 1}
-    schemes = [k for k in range(len(setting.rows)) if ended.issuperset(setting.parts(k))]
+    schemes = [k for k in range(len(setting.rows)) if ended.issuperset(setting.make_parts(k))]
     levels = {k: choose_variant_errors(setting, k, results) for k in schemes}
     eps = {k: collect_eps(setting, k, results) for k in schemes}
-    figures = [_draw_levels(setting, levels), _draw_eps(setting, eps)] if schemes else []
+    figures = [_draw_errors_by_variant(setting, levels), _draw_learned_eps(setting, eps)] if schemes else []
     verdicts = {"D03": _judge_depth(setting, eps), "D04": _judge_error(setting, levels)}
     table: dict[str, list[Any]] = {
         "scheme": [setting.rows[k].key for k in levels for _ in VARIANTS for _ in setting.networks],
@@ -152,7 +152,7 @@ def report(setting: Setting, results: Results) -> Report:
     return Report(_write_headline(setting, levels), figures, join_verdicts(verdicts.values()), table, verdicts)
 
 
-def _draw_levels(setting: Setting, levels: Mapping[int, VariantErrors]) -> FigureSpec:
+def _draw_errors_by_variant(setting: Setting, levels: Mapping[int, VariantErrors]) -> FigureSpec:
     """Draw the test error by scheme and variant."""
     places = np.arange(len(levels))
     curves = []
@@ -173,7 +173,7 @@ def _draw_levels(setting: Setting, levels: Mapping[int, VariantErrors]) -> Figur
     )  # fmt: skip
 
 
-def _draw_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> FigureSpec:
+def _draw_learned_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> FigureSpec:
     """Draw the learned ε by layer, for every learning rate."""
     panels, said = [], []
     for j, rate in enumerate(LEARNING_RATES):
@@ -194,7 +194,7 @@ def _draw_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> FigureSpec:
 
 
 def _write_headline(setting: Setting, levels: Mapping[int, VariantErrors]) -> str:
-    """Return the headline: the number of schemes whose test error both together lower."""
+    """Return the headline: for how many schemes a learned ε and an L1 term lower the test error."""
     if not levels:
         return NOT_TRAINED.says
     effects = _compare_variants(levels)
@@ -208,7 +208,7 @@ additional L1 term; each with "better", "worse" or "unclear"."""
 
 
 def _compare_variants(levels: Mapping[int, VariantErrors]) -> VariantEffects:
-    """Return the changes of all schemes, judged by Holm's correction for their number."""
+    """Return the change of each scheme's test error by variant, with Holm's correction for their number."""
     pairs = ((BOTH, PLAIN), (SMOOTHING, PLAIN), (BOTH, SMOOTHING))
     found = [compare_seed_by_seed(each[a], each[b]) for each in levels.values() for a, b in pairs]
     words = {-1: "better", 0: "unclear", 1: "worse"}
@@ -271,7 +271,7 @@ def _judge_depth(setting: Setting, eps: Mapping[int, np.ndarray]) -> Verdict:
 
 
 def _join_numbers(numbers: Sequence[float]) -> str:
-    """Return numbers as a sentence lists them: "1, 0.1 and 0.01"."""
+    """Join numbers as in a sentence: "1, 0.1 and 0.01"."""
     return join_words(map(typeset, numbers), "and")
 
 

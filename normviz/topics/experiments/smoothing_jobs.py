@@ -29,7 +29,7 @@ MEASUREMENT_COUNT = 3
 
 @dataclass(frozen=True)
 class Part:
-    """The job: networks of one scheme and first ε, at all factors of the L1 term and learning rates, from all seeds.
+    """Job that trains networks of one scheme and first ε, at all L1 factors, learning rates and seeds.
 
     Its result holds "losses", "validation" and "test", (measured steps, penalties, rates, seeds), and the current ε,
     "eps" (layers, penalties, rates, seeds).

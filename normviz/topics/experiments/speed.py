@@ -65,7 +65,7 @@ class Setting(ComparisonSetting):
 
 @dataclass(frozen=True)
 class Part:
-    """The job: all schemes in turn on one tensor.
+    """Job that times all schemes in turn on one tensor.
 
     Its result holds the shortest seconds of a round, "copied" (rounds,) and "times" (rounds, ways, schemes, passes).
 
@@ -132,7 +132,7 @@ def parts(setting: Setting) -> list[Part]:
 
 
 class TimeRatio(NamedTuple):
-    """A ratio of times measured in the same rounds; NaN without times.
+    """Ratio of two times measured in the same rounds, with its interval; NaN without times.
 
     Attributes:
         low, middle, high: the geometric mean over the rounds, and the ends of its 95% interval.
@@ -167,16 +167,18 @@ TimeRatios = Mapping[tuple[int, int], Sequence[TimeRatio]]
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Report layer norm's times over RMS norm's, and the times of all schemes over the time of a copy."""
+    """Return a report with layer norm's time over RMS norm's, and all times over the time of a copy."""
     found = {part.shape: results[part] for part in parts(setting) if part in results}
     ended = {shape: each for shape, each in found.items() if each["share"] == 1}
     figures = [_draw_times(setting, found)] if found else []
     if compared := _compare_times(setting, found):
         figures.insert(0, _draw_ratios(compared, found))
-    return Report(_write_headline(setting, ended), figures, _judge_claim(setting, ended), _tabulate(setting, ended))
+    return Report(
+        _write_headline(setting, ended), figures, _judge_claim(setting, ended), _tabulate_results(setting, ended)
+    )
 
 
-def _tabulate(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> dict[str, list[Any]]:
+def _tabulate_results(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> dict[str, list[Any]]:
     """Tabulate all numbers, one row per size, implementation, scheme and pass."""
     keys = [row.key for row in setting.rows]
     rows = []
@@ -248,7 +250,7 @@ def _draw_ratios(time_ratios: TimeRatios, found: Mapping[Shape, Arrays]) -> Figu
 def _make_ratio_panel(
     title: str, ratios: Mapping[str, Sequence[TimeRatio]], looks: Sequence[int], shapes: Iterable[Shape], axis: str
 ) -> CurvePanel:
-    """Return a panel of ratios by size, with all ratios of one size beside each other."""
+    """Make a panel of ratios by tensor size, with the ratios of one size side by side."""
     shift = 0.7 / len(ratios)
     each = []
     for place, (look, (label, of)) in enumerate(zip(looks, ratios.items(), strict=True)):
@@ -260,7 +262,7 @@ def _make_ratio_panel(
 
 
 def _compare_times(setting: Setting, found: Mapping[Shape, Arrays]) -> TimeRatios:
-    """Return layer norm's times over RMS norm's; empty if one of them is not chosen."""
+    """Return layer norm's time divided by RMS norm's, by implementation and pass; empty if one is not chosen."""
     keys = [row.key for row in setting.rows]
     if not found or not {SIMPLER, OTHER} <= set(keys):
         return {}

@@ -29,7 +29,7 @@ class Page:
 
 
 def make_name_prefix(key: str) -> str:
-    """Return the prefix of the names of an experiment's values in the link."""
+    """Return the prefix that an experiment's values have in the link."""
     return key.replace("-", "_") + "_"
 
 
@@ -71,7 +71,7 @@ def get_shown_values(view: View) -> View:
 
 
 def compute_axis_lengths(view: View) -> dict[str, int]:
-    """Return the length of every axis of the first normalized layer."""
+    """Return the length of every axis, by name, of the shown experiment's first normalized layer."""
     given = {name: each for name, each in get_shown_values(view).items() if name != "own"}
     given |= {"schemes": ("batch",)} if "schemes" in given else {}  # which fits, and the shape depends on none
     shape = _get_layer_shape(view["show"], tuple(given.items())) if "own" in get_shown_values(view) else (1, 1, 1, 1)

@@ -54,7 +54,7 @@ BATCH_SIZE = 32
 
 @dataclass(frozen=True)
 class Setting(Seeded):
-    """Settings of the shift of the test pictures, and of the training without it."""
+    """Settings of the training, and of the shift of the test pictures."""
 
     shift: str = choice("bright", SHIFT_NAMES, label="Shift", help="Of all test pictures, in the same way.")
     steps: int = integer(200, 20, 500, label="Steps", stops=(50, 100, 200, 400, 500), control="stops")
@@ -72,7 +72,7 @@ def shift_pictures(x: "torch.Tensor", shift: str, level: float) -> "torch.Tensor
 
 @dataclass(frozen=True, kw_only=True)
 class Part(DenseGrid):
-    """The networks of one scheme, tested on shifted pictures with different statistics.
+    """Job that trains the networks of one scheme and tests them on shifted pictures, with different statistics.
 
     Its result also holds errors on test digits: "running" with the statistics of training and "recalculated" with those
     of shifted validation digits, (levels, rates, seeds); "own" with those of a few test digits, (sizes, levels, rates,
@@ -118,13 +118,13 @@ def parts(setting: Setting) -> list[Part]:
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Report the error over the strength of the shift, and over the number of test pictures in a batch."""
+    """Return a report with the test error by strength of the shift and by number of test pictures in a batch."""
     ended = {
         part.row.key: GridOutcome(f"{part.row.key} norm", f"{part.row.key} norm", look, LEARNING_RATES, results[part])
         for look, part in enumerate(parts(setting))
         if part in results and results[part]["share"] == 1
     }
-    figures = [_draw_levels(setting, ended), _draw_sizes(setting, ended)] if ended else []
+    figures = [_draw_errors_by_strength(setting, ended), _draw_errors_by_batch_size(setting, ended)] if ended else []
     table = start_table(setting.networks, "strength", SHIFT_LEVELS)
     for key, each in ended.items():
         running, recalculated, own = map(each.get_at_best_rate, ("running", "recalculated", "own"))
@@ -134,8 +134,8 @@ def report(setting: Setting, results: Results) -> Report:
     return Report(_write_headline(setting, ended), figures, _judge_claim(setting, ended), table)
 
 
-def _collect_lines(ended_outcomes: Mapping[str, GridOutcome]) -> dict[str, np.ndarray]:
-    """Return the errors by level for the first figure: batch norm's by the statistics, and layer norm's."""
+def _collect_errors_by_level(ended_outcomes: Mapping[str, GridOutcome]) -> dict[str, np.ndarray]:
+    """Collect the test errors by strength of the shift: batch norm's for each kind of statistics, and layer norm's."""
     lines = {}
     if batch := ended_outcomes.get("batch"):
         lines["running averages"] = batch.get_at_best_rate("running")
@@ -147,9 +147,9 @@ def _collect_lines(ended_outcomes: Mapping[str, GridOutcome]) -> dict[str, np.nd
     return lines
 
 
-def _draw_levels(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> FigureSpec:
+def _draw_errors_by_strength(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> FigureSpec:
     """Draw the test error over the strength of the shift."""
-    middle, lines = SHIFT_LEVELS.index(HEADLINE_LEVEL), _collect_lines(ended_outcomes)
+    middle, lines = SHIFT_LEVELS.index(HEADLINE_LEVEL), _collect_errors_by_level(ended_outcomes)
     curves = [
         make_band_curve(name, np.array(SHIFT_LEVELS), 100 * errors, k, points=True)
         for k, (name, errors) in enumerate(lines.items())
@@ -163,7 +163,7 @@ def _draw_levels(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) ->
     )  # fmt: skip
 
 
-def _draw_sizes(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> FigureSpec:
+def _draw_errors_by_batch_size(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) -> FigureSpec:
     """Draw the test error over the number of test pictures that are normalized together."""
     middle = SHIFT_LEVELS.index(HEADLINE_LEVEL)
     sizes = {each.name: each.get_at_best_rate("own") for each in ended_outcomes.values()}
@@ -197,7 +197,7 @@ def _compare_statistics(ended_outcomes: Mapping[str, GridOutcome]) -> tuple[list
     recalculated statistics against no shift, own against recalculated statistics, and layer norm against batch norm.
     """
     middle = SHIFT_LEVELS.index(HEADLINE_LEVEL)
-    running, recalculated, own, layer = _collect_lines(ended_outcomes).values()
+    running, recalculated, own, layer = _collect_errors_by_level(ended_outcomes).values()
     found = [
         *(compare_seed_by_seed(running[k], recalculated[k]) for k in range(1, len(SHIFT_LEVELS))),
         compare_seed_by_seed(recalculated[middle], running[0]),
@@ -214,7 +214,9 @@ def _write_headline(setting: Setting, ended_outcomes: Mapping[str, GridOutcome])
     middle = SHIFT_LEVELS.index(HEADLINE_LEVEL)
     if _compare_statistics(ended_outcomes)[1][middle - 1] <= 0:
         return "Recalculated statistics do not clearly lower the test error."
-    before, after, *_ = (100 * float(np.mean(each[middle])) for each in _collect_lines(ended_outcomes).values())
+    before, after, *_ = (
+        100 * float(np.mean(each[middle])) for each in _collect_errors_by_level(ended_outcomes).values()
+    )
     return f"Recalculated statistics lower the test error from {before:.0f}% to {after:.0f}%."
 
 
@@ -223,7 +225,7 @@ def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) ->
     if len(ended_outcomes) < len(parts(setting)):
         return NOT_TRAINED
     middle = SHIFT_LEVELS.index(HEADLINE_LEVEL)
-    running, recalculated, own, layer = _collect_lines(ended_outcomes).values()
+    running, recalculated, own, layer = _collect_errors_by_level(ended_outcomes).values()
     rates = [typeset(each.rate) for each in ended_outcomes.values()]
     found, signs = _compare_statistics(ended_outcomes)
     shifted = len(SHIFT_LEVELS) - 1

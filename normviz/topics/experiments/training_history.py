@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def choose_measured_steps(length: int, points: int) -> np.ndarray:
-    """Return at most `points` of the steps 1 to `length`, evenly spread, with the first and the last."""
+    """Choose at most `points` steps from 1 to `length`, evenly spread, with the first and the last."""
     return np.unique(np.linspace(1, length, points).round().astype(int))
 
 
@@ -26,7 +26,7 @@ StackableArrays = np.ndarray | Sequence[np.ndarray]
 def make_job_step(
     share: float, device: "torch.device", collect: Callable[[], Mapping[str, StackableArrays]]
 ) -> JobStep[Arrays]:
-    """Return a job step whose result holds the arrays of `collect`, the done share and the device's name."""
+    """Make a job step; its result holds the arrays that `collect` returns, the finished share and the device."""
 
     def result() -> Arrays:
         from normviz.train.learning import format_device_name
@@ -63,7 +63,7 @@ class TrainingHistory:
 
     @property
     def share(self) -> float:
-        """The share of the training that is done."""
+        """The finished share of the training, 0 to 1."""
         return len(self.losses) / self.length
 
     def reshape_to_grid(self, values: "torch.Tensor") -> np.ndarray:

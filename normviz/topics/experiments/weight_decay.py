@@ -65,7 +65,7 @@ class Setting(ComparisonSetting):
 
 @dataclass(frozen=True)
 class Part(SchemeJob):
-    """The job: the twins of one scheme.
+    """Job that trains the twins of one scheme.
 
     Its result holds, for the "measured" steps, "gaps", the largest relative difference of the losses from those with
     weight decay so far, and "effective", η/‖W‖² of the first layer, both (measured steps, twins, seeds); and "losses",
@@ -80,11 +80,11 @@ class Part(SchemeJob):
 
     @property
     def seconds(self) -> float:
-        """Expected seconds by step and network."""
+        """Expected seconds of all steps on the reference machine."""
         return self.length * (2e-3 + 2.5e-4 * len(TWIN_NAMES) * len(self.networks))
 
     def steps(self) -> Iterator[JobStep[Arrays]]:
-        """Train w ← w − η (∂l/∂w + λw) and its twins, and yield the result so far after every step."""
+        """Train w ← w − η (∂L/∂w + λw) and its twins, and yield the result so far after every step."""
         from normviz.train.dense import COMPARISON_DTYPE, Dense, load_rows
         from normviz.train.learning import Trainer, cross_entropy, open_float32_device, shuffle_mini_batches, to_numpy
 
@@ -131,7 +131,7 @@ def parts(setting: Setting) -> list[Part]:
 
 
 class Outcome(NamedTuple):
-    """The twins of a scheme after their training, by seed.
+    """Twins of a scheme after their training, by seed.
 
     Attributes:
         gaps: the largest relative difference of a twin's losses from those with weight decay, (twins, seeds).
@@ -145,14 +145,14 @@ class Outcome(NamedTuple):
 
     @classmethod
     def of(cls, result: Arrays) -> "Outcome":
-        """Return the outcome of a result."""
+        """Read the outcome from the arrays of a finished job."""
         effective = result["effective"][-1]
         with np.errstate(invalid="ignore", divide="ignore"):
             ratio = effective[DECAYED] / effective[PLAIN]
         return cls(result["gaps"][-1], result["losses"], ratio)
 
     @property
-    def kind(self) -> Literal["same", "apart", "rounding", "nothing", "diverged"]:
+    def twin_relation(self) -> Literal["same", "apart", "rounding", "nothing", "diverged"]:
         """The relation of the matched twin to the twin with weight decay, over all seeds.
 
         "same" or "apart"; "rounding" if a single rounding separates twins as far; "nothing" if weight decay
@@ -167,7 +167,7 @@ class Outcome(NamedTuple):
 
 
 def compute_twin_gaps(losses: np.ndarray) -> np.ndarray:
-    """Return |l − l'| / max(l, l') for the loss l of every twin, (twins, seeds); l' is the loss with weight decay.
+    """Return |L − L'| / max(L, L') for the loss L of every twin, (twins, seeds); L' is the loss with weight decay.
 
     The gap is infinite if a loss is not finite.
     """
@@ -185,11 +185,11 @@ def is_length_invariant(setting: Setting, row: SchemeSpec) -> bool:
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Report the gaps between the losses of the twins, and their effective learning rates."""
+    """Return a report with the gaps between the twins' losses, and their effective learning rates."""
     found = {part.row: results[part] for part in parts(setting) if part in results}
     outcomes = {row: Outcome.of(each) for row, each in found.items()}
     ended = {row: each for row, each in outcomes.items() if found[row]["share"] == 1}
-    figures = [_draw_gaps(found, outcomes), _draw_rates(found, outcomes)] if found else []
+    figures = [_draw_loss_gaps(found, outcomes), _draw_effective_rates(found, outcomes)] if found else []
     headline, verdict = _write_headline(setting, ended), _judge_claim(setting, ended)
     return Report(headline, figures, verdict, _tabulate_gaps_and_losses(setting, outcomes))
 
@@ -207,7 +207,7 @@ def _tabulate_gaps_and_losses(setting: Setting, outcomes: dict[SchemeSpec, Outco
     ])  # fmt: skip
 
 
-def _draw_gaps(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
+def _draw_loss_gaps(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
     """Draw the gaps of every scheme's twins by step."""
     panels = [
         CurvePanel(
@@ -229,7 +229,7 @@ def _draw_gaps(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outco
     )  # fmt: skip
 
 
-def _draw_rates(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
+def _draw_effective_rates(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outcome]) -> FigureSpec:
     """Draw the effective learning rates of every scheme's twins by step."""
     panels = [
         CurvePanel(
@@ -247,7 +247,7 @@ def _draw_rates(found: dict[SchemeSpec, Arrays], outcomes: dict[SchemeSpec, Outc
 
 
 def _make_twin_curves(steps: np.ndarray, values: np.ndarray, twins: tuple[int, ...]) -> list[Curve]:
-    """Return curves of some twins from (measured steps, twins, seeds), on a logarithmic axis."""
+    """Make curves of some twins from values (measured steps, twins, seeds), for a logarithmic axis."""
     with np.errstate(invalid="ignore", divide="ignore"):
         logarithms = np.log10(values)
     return [
@@ -269,10 +269,10 @@ def _write_headline(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome])
     if row is None:
         return "No scheme is trained yet."
     each, name = ended_outcomes[row], setting.names[setting.rows.index(row)]
-    if each.kind == "same":
+    if each.twin_relation == "same":
         mean, _ = estimate_mean(np.log10(each.ratio))
         return f"With {name}, weight decay only raises the effective rate {typeset(10 ** float(mean), 2)} times."
-    if each.kind == "apart":
+    if each.twin_relation == "apart":
         return f"With {name}, weight decay does more than raise the learning rate."
     return f"With {name}, nothing can be said of weight decay here."
 
@@ -297,14 +297,14 @@ def _judge_claim(setting: Setting, ended_outcomes: dict[SchemeSpec, Outcome]) ->
     invariant = {row: each for row, each in ended_outcomes.items() if is_length_invariant(setting, row)}
     if invariant and "batch" not in {row.key for row in invariant}:
         text += " Batch norm is not among the schemes: the others are judged in its place."
-    strays = [each for each in invariant.values() if each.kind == "apart"]
+    strays = [each for each in invariant.values() if each.twin_relation == "apart"]
     if strays:
         nearly = all((each.gaps[MATCHED] < each.gaps[PLAIN] / 10).all() for each in strays)
         return Verdict("wrong" if not setting.eps else "holds-if" if nearly else "open", text, condition)
     judged = [each for row, each in invariant.items() if row.key == "batch"] or list(invariant.values())
-    if not any(each.kind == "same" for each in judged):
+    if not any(each.twin_relation == "same" for each in judged):
         return Verdict("open", text, condition)
-    lone = [row for row, each in ended_outcomes.items() if row not in invariant and each.kind == "same"]
+    lone = [row for row, each in ended_outcomes.items() if row not in invariant and each.twin_relation == "same"]
     return Verdict("wrong" if lone else "holds", text, condition)
 
 
@@ -323,9 +323,9 @@ def _describe_outcome(setting: Setting, row: SchemeSpec, found: Outcome, is_clea
     if setting.eps and is_length_invariant(setting, row):
         why = f", since at ε = {typeset(setting.eps)} the output depends on the length"
     gap = f", by up to {_format_geometric_mean(found.gaps[MATCHED])}" if np.isfinite(found.gaps[MATCHED]).all() else ""
-    kind = _KINDS[found.kind].format(gap=gap, rounded=_format_geometric_mean(found.gaps[ROUNDED]), why=why)
+    kind = _KINDS[found.twin_relation].format(gap=gap, rounded=_format_geometric_mean(found.gaps[ROUNDED]), why=why)
     name = capitalize_first(setting.names[setting.rows.index(row)])
-    if found.kind == "diverged":
+    if found.twin_relation == "diverged":
         return f"{name}: {kind[0].lower()}{kind[1:]}."
     levels = [
         f"{mean:.3f} ± {half:.3f}" if np.isfinite(mean) else "infinite (diverged)"

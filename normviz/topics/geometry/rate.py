@@ -41,7 +41,7 @@ class TrainingCurves(NamedTuple):
     Attributes:
         length: ‖W‖, (steps + 1, runs).
         shortest: the smallest relative growth of ‖w_i‖ over the units, (steps, runs).
-        slope, rates, losses: ‖∂l/∂W‖, the learning rate of W, the loss of the mini-batch.
+        slope, rates, losses: ‖∂L/∂W‖, the learning rate of W, the loss of the mini-batch.
         gap, size: the largest difference of the class scores from those of the reference run, and the largest score of
             the reference run.
     """
@@ -136,7 +136,7 @@ def train_single(training: RateSetting) -> TrainingCurves:
 
 
 def measure_pythagoras_gap(curves: TrainingCurves) -> float:
-    """Measure how far ‖W'‖² departs from ‖W‖² + η²‖∂l/∂W‖² over a run, relative to it."""
+    """Measure how far ‖W'‖² departs from ‖W‖² + η²‖∂L/∂W‖² over a run, relative to it."""
     squares = curves.length[:, 0] ** 2
     expected = squares[:-1] + (curves.rates[:, 0] * curves.slope[:, 0]) ** 2
     return float(np.max(np.abs(squares[1:] - expected) / squares[1:]))

@@ -17,7 +17,7 @@ CIRCLE_RADIUS = float(np.sqrt(CHANNELS))
 """Length of x̂ at ε = 0: the mean of x̂² is 1, so ‖x̂‖² is the number of channels."""
 
 INCOMING_GRADIENT = (1.0, 2.0, -0.5)
-"""∂l/∂x̂, the gradient that arrives from the layers above, in the example of a step."""
+"""∂L/∂x̂, the gradient that arrives from the layers above, in the example of a step."""
 
 LEARNING_RATE = 0.5
 """η, the learning rate of the step."""
@@ -59,9 +59,9 @@ class ForwardPass(NamedTuple):
 
 
 class DescentStep(NamedTuple):
-    """Step of gradient descent on x: the forward pass before it, Δx = −η ∂l/∂x (3,), and the one after.
+    """Step of gradient descent on x: the forward pass before it, Δx = −η ∂L/∂x (3,), and the one after.
 
-    For one example it is the step of a bias that the layer before adds to its output x: ∂l/∂b = ∂l/∂x.
+    For one example it is the step of a bias that the layer before adds to its output x: ∂L/∂b = ∂L/∂x.
     """
 
     before: ForwardPass
@@ -90,7 +90,7 @@ def normalize_example(x: Sequence[float] | np.ndarray, eps: float) -> ForwardPas
 
 
 def take_step(x: Sequence[float] | np.ndarray, eps: float) -> DescentStep:
-    """Take a step of gradient descent on three values, for a fixed gradient ∂l/∂x̂.
+    """Take a step of gradient descent on three values, for a fixed gradient ∂L/∂x̂.
 
     Example:
         >>> long, short = (take_step([c * 3, c, -c], 0.0) for c in (1, 0.5))

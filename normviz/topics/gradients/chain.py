@@ -1,9 +1,9 @@
 """Normalization of numbers that share a mean and a variance, and its backward pass step by step.
 
-Forward, for H numbers: μ = Σx/H, v = x − μ, σ² = Σv²/H, s = √(σ² + ε), x̂ = v/s. The gradient ∂l/∂x̂ is given. Backward:
+Forward, for H numbers: μ = Σx/H, v = x − μ, σ² = Σv²/H, s = √(σ² + ε), x̂ = v/s. The gradient ∂L/∂x̂ is given. Backward:
 
-    ∂l/∂s = −Σ ∂l/∂x̂ · v/s²,   ∂l/∂σ² = ∂l/∂s / (2s),   ∂l/∂v = ∂l/∂x̂ / s + ∂l/∂σ² · 2v/H,
-    ∂l/∂μ = −Σ ∂l/∂v,   ∂l/∂x = ∂l/∂v + ∂l/∂μ / H
+    ∂L/∂s = −Σ ∂L/∂x̂ · v/s²,   ∂L/∂σ² = ∂L/∂s / (2s),   ∂L/∂v = ∂L/∂x̂ / s + ∂L/∂σ² · 2v/H,
+    ∂L/∂μ = −Σ ∂L/∂v,   ∂L/∂x = ∂L/∂v + ∂L/∂μ / H
 """
 
 from typing import NamedTuple
@@ -37,7 +37,7 @@ class ChainValues(NamedTuple):
 
 
 def compute_chain(x: np.ndarray, dxhat: np.ndarray, eps: float) -> ChainValues:
-    """Compute the forward and backward pass step by step, for x (H,) and ∂l/∂x̂ (H,).
+    """Compute the forward and backward pass step by step, for x (H,) and ∂L/∂x̂ (H,).
 
     If s is 0 (all x are equal and ε = 0), x̂ and the gradients through s are 0.
 
@@ -62,16 +62,16 @@ def compute_chain(x: np.ndarray, dxhat: np.ndarray, eps: float) -> ChainValues:
 def list_step_terms(values: ChainValues, step: str) -> dict[str, np.ndarray]:
     """Return the terms that a backward step adds up, by formula; each is an array (H,).
 
-    The terms of ∂l/∂s and ∂l/∂μ are summed over the elements, those of ∂l/∂v and ∂l/∂x element by element. Each term of
-    ∂l/∂x belongs to one path: no part of ∂l/∂μ comes through the variance, since v sums to 0.
+    The terms of ∂L/∂s and ∂L/∂μ are summed over the elements, those of ∂L/∂v and ∂L/∂x element by element. Each term of
+    ∂L/∂x belongs to one path: no part of ∂L/∂μ comes through the variance, since v sums to 0.
     """
     count, inverse = len(values.x), 1 / values.root if values.root else 0.0
-    direct = {"① ∂l/∂x̂ / s": values.dxhat * inverse}
-    variance = {f"③ ∂l/∂σ² · 2v/{count}": values.dvariance * 2 * values.v / count}
+    direct = {"① ∂L/∂x̂ / s": values.dxhat * inverse}
+    variance = {f"③ ∂L/∂σ² · 2v/{count}": values.dvariance * 2 * values.v / count}
     found = {
-        "droot": {"−∂l/∂x̂ · v / s²": -values.dxhat * values.v * inverse**2},
+        "droot": {"−∂L/∂x̂ · v / s²": -values.dxhat * values.v * inverse**2},
         "dv": direct | variance,
-        "dmean": {"−∂l/∂v": -values.dv},
-        "dx": direct | {f"② ∂l/∂μ / {count}": np.full(count, values.dmean / count)} | variance,
+        "dmean": {"−∂L/∂v": -values.dv},
+        "dx": direct | {f"② ∂L/∂μ / {count}": np.full(count, values.dmean / count)} | variance,
     }
     return found.get(step, {})

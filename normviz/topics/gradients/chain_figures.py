@@ -28,13 +28,13 @@ class GraphBox(NamedTuple):
 
 
 BOXES = {
-    "x": GraphBox(0, 6, "<b>x</b>: the input", "x", "∂l/∂x", "dx"),
-    "mean": GraphBox(1, 5, "<b>μ</b> = mean of x", "mean", "∂l/∂μ", "dmean"),
-    "v": GraphBox(0, 4, "<b>v</b> = x − μ", "v", "∂l/∂v", "dv"),
-    "variance": GraphBox(1, 3.6, "<b>σ²</b> = mean of v²", "variance", "∂l/∂σ²", "dvariance"),
-    "root": GraphBox(1, 2, "<b>s</b> = √(σ² + ε)", "root", "∂l/∂s", "droot"),
-    "xhat": GraphBox(0, 2, "<b>x̂</b> = v / s", "xhat", "∂l/∂x̂", "dxhat"),
-    "l": GraphBox(0, 0.3, "<b>l</b>: the loss", "", "", ""),
+    "x": GraphBox(0, 6, "<b>x</b>: the input", "x", "∂L/∂x", "dx"),
+    "mean": GraphBox(1, 5, "<b>μ</b> = mean of x", "mean", "∂L/∂μ", "dmean"),
+    "v": GraphBox(0, 4, "<b>v</b> = x − μ", "v", "∂L/∂v", "dv"),
+    "variance": GraphBox(1, 3.6, "<b>σ²</b> = mean of v²", "variance", "∂L/∂σ²", "dvariance"),
+    "root": GraphBox(1, 2, "<b>s</b> = √(σ² + ε)", "root", "∂L/∂s", "droot"),
+    "xhat": GraphBox(0, 2, "<b>x̂</b> = v / s", "xhat", "∂L/∂x̂", "dxhat"),
+    "L": GraphBox(0, 0.3, "<b>L</b>: the loss", "", "", ""),
 }
 
 COLUMN_HEADINGS = ("one per element", "shared by all")
@@ -45,11 +45,11 @@ CHARACTER_WIDTH = 6.5
 
 GRAPH_EDGES = {
     ("x", "v"): 0, ("v", "xhat"): 0, ("x", "mean"): 1, ("mean", "v"): 1, ("v", "variance"): 2, ("variance", "root"): 2,
-    ("root", "xhat"): 2, ("xhat", "l"): None,
+    ("root", "xhat"): 2, ("xhat", "L"): None,
 }  # fmt: skip
 """The index in `chain.PATHS` of the path from a value to a value computed from it."""
 
-PATH_LABELS = ((-0.03, 3.0, "right"), (1, 5.98, "center"), (0.97, 2.75, "right"))
+PATH_LABELS = ((-0.03, 3.0, "right"), (0.52, 5.5, "center"), (0.97, 2.75, "right"))
 """The position of each path's name, and its alignment."""
 
 
@@ -86,8 +86,8 @@ def draw_chain(values: ChainValues, step: int, zero_limit: float, theme: str = "
             bgcolor=colours.middle, bordercolor=colour, borderwidth=2.5, borderpad=2,
         )  # fmt: skip
     for x, heading in enumerate(COLUMN_HEADINGS):
-        own = {"size": 13, "color": colours.muted}
-        figure.add_annotation(x=x, y=6.85, text=f"<i>{heading}</i>", showarrow=False, own=own)
+        own = {"size": 14, "color": colours.ink}
+        figure.add_annotation(x=x, y=6.85, text=heading, showarrow=False, own=own)
     figure.update_xaxes(visible=False, range=[-0.64, 1.34], fixedrange=True)
     figure.update_yaxes(visible=False, range=[-0.05, 7.1], fixedrange=True)
     figure.add_scatter(x=[0, 1], y=[0, 6], mode="markers", marker={"opacity": 0}, hoverinfo="skip", showlegend=False)
@@ -98,11 +98,11 @@ def draw_chain(values: ChainValues, step: int, zero_limit: float, theme: str = "
 
 
 def _write_box_lines(box: GraphBox, values: ChainValues, step: int, zero_limit: float) -> list[str]:
-    """Write the lines of a box: its formula, its value, and its gradient once it is computed."""
+    """Write the lines of a box: its formula, its value, and its gradient once it is given or computed."""
     if not box.field:
         return [box.formula]
     lines = [box.formula, format_values(getattr(values, box.field))]
-    if STEPS.index(box.gradient) <= step:
+    if STEPS.index(box.gradient) <= max(step, STEPS.index("dxhat")):  # the loss gives ∂L/∂x̂ from the start
         lines.append(f"{box.symbol}: {format_values(getattr(values, box.gradient), zero_limit)}")
     return lines
 

@@ -35,12 +35,12 @@ def controls(view: View) -> None:
                 f"x: 2 to {MAX_NUMBERS} numbers", key=PREFIX + "x", **PERSIST_STATE, help="Separated by commas."
             )
         page.draw("norm", "layout", "parts")
-        with st.expander("More settings"):
+        with st.expander("Advanced"):
             if is_relevant(view, "eps"):
                 draw_value_slider(PREFIX + "eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
             if is_relevant(view, "x"):
                 st.text_input(
-                    "∂l/∂x̂: a number for each x", key=PREFIX + "dy", **PERSIST_STATE, help="From the network."
+                    "∂L/∂x̂: a number for each x", key=PREFIX + "dy", **PERSIST_STATE, help="From the network."
                 )
             if is_relevant(view, "n"):
                 _draw_shape(view, get_page_scheme(view))

@@ -1,7 +1,7 @@
 """Normalization as homework writes it, right or wrong: one formula with a place for each mistake.
 
     v = x - E_A[x],   w = v,   s = E_B[w²],   r = 1/√(s + ε),   x̂ = v r
-    ∂l/∂x = (1 - E_Aᵀ)(g r + 2 w E_Bᵀ[g v ∂r/∂s])
+    ∂L/∂x = (1 - E_Aᵀ)(g r + 2 w E_Bᵀ[g v ∂r/∂s])
 
 In plain float64, without the care that `normviz.core` takes of extreme numbers.
 """
@@ -116,7 +116,7 @@ def run_recipe(x: np.ndarray, recipe: NormalizationRecipe) -> ForwardSteps:
 def generate_input_gradients(
     x: np.ndarray, g: np.ndarray, recipe: NormalizationRecipe, steps: ForwardSteps
 ) -> Iterator[tuple[MistakeKeys, np.ndarray]]:
-    """Yield ∂l/∂x of a recipe from g = ∂l/∂x̂: the right one, then one for each mistake of the backward pass."""
+    """Yield ∂L/∂x of a recipe from g = ∂L/∂x̂: the right one, then one for each mistake of the backward pass."""
     a, b = recipe.summation, recipe.suppression
     direct = g * steps.r
     kept = compute_bessel_factor(a, x.shape) if a is not None and recipe.sample_mean else 1.0

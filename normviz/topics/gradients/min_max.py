@@ -41,7 +41,7 @@ class MinMaxScaling:
         return self.scale * (self.x - origin) / (high - low + self.eps) + self.shift
 
     def backward(self, g: np.ndarray) -> np.ndarray:
-        """Compute ∂l/∂x from g = ∂l/∂x̂: the direct path, and those through the origin and both ends."""
+        """Compute ∂L/∂x from g = ∂L/∂x̂: the direct path, and those through the origin and both ends."""
         low, high = self._reduce_to_end(np.min), self._reduce_to_end(np.max)
         m = self.field.compute_sizes(self.x.shape)
         length = high - low + self.eps

@@ -132,13 +132,13 @@ _ROWS = (
         "mean-path",
         "the path through the mean forgotten",
         "The gradient through μ is missing.",
-        "Every x changes the mean too: subtract the average of ∂l/∂v.",
+        "Every x changes the mean too: subtract the average of ∂L/∂v.",
     ),
     Mistake(
         "variance-path",
         "the path through the variance forgotten",
         "The gradient through σ is missing.",
-        "Every x changes what divides too: add ∂l/∂σ² · ∂σ²/∂x.",
+        "Every x changes what divides too: add ∂L/∂σ² · ∂σ²/∂x.",
     ),
     Mistake(
         "constant-statistics",
@@ -150,7 +150,7 @@ _ROWS = (
         "diagonal-gradient",
         "the diagonal of the Jacobian alone",
         "Only ∂x̂ᵢ/∂xᵢ is counted; the other units' terms through μ and σ are missing.",
-        "Sum ∂l/∂x̂ⱼ · ∂x̂ⱼ/∂xᵢ over all j that share a statistic with i.",
+        "Sum ∂L/∂x̂ⱼ · ∂x̂ⱼ/∂xᵢ over all j that share a statistic with i.",
     ),
     Mistake(
         "sum-instead-of-mean",

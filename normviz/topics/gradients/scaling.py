@@ -18,7 +18,7 @@ FAN_IN = 5
 
 
 class LinearLayer(NamedTuple):
-    """Linear layer: inputs u (N, H, W, D), weights (1, 1, D, C), and ∂l/∂x̂ (N, H, W, C), all normal numbers."""
+    """Linear layer: inputs u (N, H, W, D), weights (1, 1, D, C), and ∂L/∂x̂ (N, H, W, C), all normal numbers."""
 
     u: np.ndarray
     w: np.ndarray
@@ -26,7 +26,7 @@ class LinearLayer(NamedTuple):
 
 
 class LayerGradients(NamedTuple):
-    """Output x̂ of a layer with weights aW, and the gradients of l with respect to u and to aW."""
+    """Output x̂ of a layer with weights aW, and the gradients of L with respect to u and to aW."""
 
     xhat: np.ndarray
     du: np.ndarray
@@ -34,7 +34,7 @@ class LayerGradients(NamedTuple):
 
 
 class ScalingGaps(NamedTuple):
-    """Relative differences of weights aW from W: of x̂, of ∂l/∂u, and of a times ∂l/∂(aW)."""
+    """Relative differences of weights aW from W: of x̂, of ∂L/∂u, and of a times ∂L/∂(aW)."""
 
     xhat: float
     du: float

@@ -16,7 +16,7 @@ DIFFERENCE_STEP = float(np.finfo(float).eps ** (1 / 3))
 
 
 class SmallTensors(NamedTuple):
-    """Small example: x and ∂l/∂y, both (N, H, W, C), and γ and β along the axes of the scheme."""
+    """Small example: x and ∂L/∂y, both (N, H, W, C), and γ and β along the axes of the scheme."""
 
     x: np.ndarray
     dy: np.ndarray
@@ -25,7 +25,7 @@ class SmallTensors(NamedTuple):
 
 
 def make_small_tensors(scheme: Scheme, shape: Shape, seed: int) -> SmallTensors:
-    """Draw a small example: uneven noise x, a normal ∂l/∂y, γ between 1/2 and 2, and a normal β."""
+    """Draw a small example: uneven noise x, a normal ∂L/∂y, γ between 1/2 and 2, and a normal β."""
     rng = np.random.default_rng([seed, 1])
     sizes = [
         tuple(n if axes and axis in axes else 1 for axis, n in zip(scheme.axes, shape, strict=True))
@@ -43,7 +43,7 @@ class GradientComparison(NamedTuple):
     Attributes:
         formula: gradients of x, γ, β and ε.
         differences: arrays by name: dx, dgain, dbias and, if the scheme has ε, deps.
-        frozen: the largest ∂l/∂x with μ and σ constant, or without saturation; the unit of the differences of ∂l/∂x.
+        frozen: the largest ∂L/∂x with μ and σ constant, or without saturation; the unit of the differences of ∂L/∂x.
     """
 
     formula: Gradients
@@ -93,7 +93,7 @@ def _compute_central_difference(
 
 
 def compute_published_gradient(tensors: SmallTensors, eps: float) -> np.ndarray:
-    """Compute ∂l/∂x of batch norm line by line as printed by Ioffe & Szegedy 2015, section 3."""
+    """Compute ∂L/∂x of batch norm line by line as printed by Ioffe & Szegedy 2015, section 3."""
     x, dy, gain, _ = tensors
     axes, m = (0, 1, 2), x[..., 0].size
     mean = x.mean(axis=axes)

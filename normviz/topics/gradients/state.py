@@ -121,7 +121,7 @@ class Page:
 
 _NUMBERS = {
     "x": CustomValue("1, 2, 4, 1", _fit_x, label="x", why=_make_explainer("x")),
-    "dy": CustomValue("1, 0, -1, 0.5", _fit_dy, label="∂l/∂x̂", why=_make_explainer("dy")),
+    "dy": CustomValue("1, 0, -1, 0.5", _fit_dy, label="∂L/∂x̂", why=_make_explainer("dy")),
 }
 
 PARAMS = (

@@ -27,7 +27,7 @@ BELONGS = {
 """The panels of each value that does not belong to all of them."""
 
 VISIBLE_CONTROLS = {"switch": ("batch",), "wrong": ("batch", "framework", "share"), "companions": ("layer", "batch")}
-"""The controls of each panel that are visible; the others are under "More settings"."""
+"""The controls of each panel that are visible; the others are under "Advanced"."""
 
 FORMER_PANELS = {"bias": "switch", "folding": "switch", "shards": "switch", "noise": "companions"}
 """The nearest panel for each former panel."""
@@ -135,7 +135,7 @@ def controls(view: View) -> None:
     front = VISIBLE_CONTROLS[view["panel"]]
     with st.sidebar:
         page.draw(*front)
-        with st.expander("More settings"):
+        with st.expander("Advanced"):
             page.draw(*(name for name in ("layer", "framework", "share", "unit", "digit", "eps") if name not in front))
             if is_relevant(view, "share"):
                 st.caption(MOMENTUM_CAPTION)

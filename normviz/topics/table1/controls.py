@@ -42,7 +42,7 @@ def show_table_settings(view: View) -> None:
     layer, optimizer = (words[name].format_for_page(view[name]) for name in ("layer", "optimizer"))
     if any(view[name] != words[name].resolve_default(view) for name in SUMMARIZED_SETTINGS):
         st.caption(f"{line}, {layer.lower()} layer, {optimizer}")
-    place = draw_drawer(st.expander, "Settings", SETTINGS)
+    place = draw_drawer(st.expander, "Advanced", SETTINGS)
     if not place.open:
         return
     with place:

@@ -158,7 +158,7 @@ def measure_cells(schemes: Sequence[Scheme], setting: Setting) -> list[Cell]:
 
 
 def compute_loss_gaps(losses: np.ndarray) -> np.ndarray:
-    """Compute |l' - l| / max|l₀| of every step and network, with losses l' of the network and l of its base.
+    """Compute |L' - L| / max|L₀| of every step and network, with losses L' of the network and L of its base.
 
     Infinite if a loss is not finite.
     """

@@ -81,7 +81,7 @@ def find_lowest_loss_weights(problem: Regression) -> np.ndarray:
 
 
 def compute_mean_gradient(problem: Regression, w: np.ndarray) -> np.ndarray:
-    """Compute ∂l/∂w of the mean loss over all digits; w: (size,)."""
+    """Compute ∂L/∂w of the mean loss over all digits; w: (size,)."""
     margin = problem.target * (problem.x @ w)
     return -(problem.target * np.exp(-np.logaddexp(0, margin))) @ problem.x / len(margin)
 
@@ -132,7 +132,7 @@ class DescentPath(NamedTuple):
     def rate_factors(self) -> np.ndarray:
         """The factor (g/‖v‖)² of the learning rate in the direction of w, by step.
 
-        A small change of v changes w by g/‖v‖ times its part at right angles to v, and ∂l/∂v has the same factor.
+        A small change of v changes w by g/‖v‖ times its part at right angles to v, and ∂L/∂v has the same factor.
         """
         return (self.g / self.lengths) ** 2
 
@@ -143,7 +143,7 @@ def run_sgd(
     """Run SGD on mini-batches of digits; a seed gives the same mini-batches for every parametrization.
 
     `inputs`: a key of `INPUTS`. Each run starts from the same w, whose length is g. With weight norm a step is at
-    right angles to v, so ‖v'‖² = ‖v‖² + rate² ‖∂l/∂v‖²: ‖v‖ never shrinks, and w turns by atan(rate ‖∂l/∂v‖/‖v‖).
+    right angles to v, so ‖v'‖² = ‖v‖² + rate² ‖∂L/∂v‖²: ‖v‖ never shrinks, and w turns by atan(rate ‖∂L/∂v‖/‖v‖).
 
     Source: Salimans & Kingma 2016, section 2.1.
     """
@@ -194,6 +194,6 @@ def compute_angles(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def measure_growth_gap(path: DescentPath, rate: float) -> float:
-    """Measure how far ‖v‖² departs from its predicted growth by rate² ‖∂l/∂v‖² a step, relative to ‖v‖²."""
+    """Measure how far ‖v‖² departs from its predicted growth by rate² ‖∂L/∂v‖² a step, relative to ‖v‖²."""
     before, after = path.lengths[:-1] ** 2, path.lengths[1:] ** 2
     return float((np.abs(before + rate**2 * np.sum(path.dv**2, axis=1) - after) / after).max(initial=0.0))

@@ -113,7 +113,7 @@ def apply_weight_norm(v: np.ndarray, g: np.ndarray | float) -> np.ndarray:
 
 
 def backpropagate_weight_norm(v: np.ndarray, g: np.ndarray | float, dw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute ∂l/∂v, at right angles to v, and ∂l/∂g of w = g v / ‖v‖ from dw = ∂l/∂w.
+    """Compute ∂L/∂v, at right angles to v, and ∂L/∂g of w = g v / ‖v‖ from dw = ∂L/∂w.
 
     Shapes as in `apply_weight_norm`. Source: Salimans & Kingma 2016, eq. 3.
     """

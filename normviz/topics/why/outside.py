@@ -1,8 +1,8 @@
 """Normalization outside of the gradient: the step ignores that the mean follows the bias.
 
-    x = u + b,  x̂ = x − E[x],  l = ½ E[(x̂ − t)²]
+    x = u + b,  x̂ = x − E[x],  L = ½ E[(x̂ − t)²]
 
-A step along −∂l/∂x̂ moves b as if E[x] were constant. But u + (b + Δb) − E[u + (b + Δb)] = u + b − E[u + b], so
+A step along −∂L/∂x̂ moves b as if E[x] were constant. But u + (b + Δb) − E[u + (b + Δb)] = u + b − E[u + b], so
 neither x̂ nor the loss changes, and the next step is the same again.
 
 Source: Ioffe & Szegedy 2015, arXiv 1502.03167, section 2.
@@ -34,7 +34,7 @@ def make_examples(seed: int) -> tuple[np.ndarray, np.ndarray]:
 def descend_bias(rate: float, steps: int, seed: int, through_normalization: bool) -> BiasDescent:
     """Run gradient descent on b, with or without the gradient through the normalization.
 
-    `through_normalization`: ∂l/∂b = Σ_i ∂l/∂x_i; otherwise E[x] counts as constant, ∂l/∂b = Σ_i ∂l/∂x̂_i.
+    `through_normalization`: ∂L/∂b = Σ_i ∂L/∂x_i; otherwise E[x] counts as constant, ∂L/∂b = Σ_i ∂L/∂x̂_i.
     """
     u, t = make_examples(seed)
     b, bs, losses = 0.0, [], []

@@ -159,7 +159,7 @@ TIMING_TRIES = 3
 
 
 class WhiteningCosts(NamedTuple):
-    """Shortest seconds for `TIMED_EXAMPLES` by number of features: for x̂ alone, and for x̂ and ∂l/∂x."""
+    """Shortest seconds for `TIMED_EXAMPLES` by number of features: for x̂ alone, and for x̂ and ∂L/∂x."""
 
     sizes: np.ndarray
     per_feature: np.ndarray
@@ -169,7 +169,7 @@ class WhiteningCosts(NamedTuple):
 
 
 def normalize_per_feature(x: np.ndarray, g: np.ndarray | None = None) -> np.ndarray:
-    """Apply batch norm to (N, C) in few NumPy operations; given g = ∂l/∂x̂, return its ∂l/∂x."""
+    """Apply batch norm to (N, C) in few NumPy operations; given g = ∂L/∂x̂, return its ∂L/∂x."""
     v = x - x.mean(0)
     inverse = 1 / np.sqrt((v * v).mean(0) + DEFAULT_EPS)
     xhat = v * inverse
@@ -177,9 +177,9 @@ def normalize_per_feature(x: np.ndarray, g: np.ndarray | None = None) -> np.ndar
 
 
 def whiten_jointly(x: np.ndarray, g: np.ndarray | None = None) -> np.ndarray:
-    """Whiten the features of (N, C) together, x̂ = v (Σ + ε)^(−1/2); given g = ∂l/∂x̂, return its ∂l/∂x.
+    """Whiten the features of (N, C) together, x̂ = v (Σ + ε)^(−1/2); given g = ∂L/∂x̂, return its ∂L/∂x.
 
-    ∂l/∂v = g W + (2/N) v Q (K ∘ Qᵀ S Q) Qᵀ with the eigenvectors Q of Σ, S = ½ (vᵀg + gᵀv), and for every pair of
+    ∂L/∂v = g W + (2/N) v Q (K ∘ Qᵀ S Q) Qᵀ with the eigenvectors Q of Σ, S = ½ (vᵀg + gᵀv), and for every pair of
     eigenvalues, by their roots r = √(λ + ε), K_ij = −1 / (r_i r_j (r_i + r_j)).
 
     Source: Huang et al. 2018, arXiv 1804.08450; K: Daleckii & Krein 1965.

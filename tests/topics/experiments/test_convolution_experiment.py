@@ -78,7 +78,7 @@ def test_the_loss_is_the_mean_over_all_steps_however_they_are_measured():
     result = made_up(setting)[make_grid_job(setting, "zeros", 0)]
     result |= {"measured": np.array([1, 20]), "losses": np.stack([result["losses"][0], 0 * result["losses"][0]])}
     outcome = Outcome.of(setting, LEARNING_RATES, 0, result)
-    np.testing.assert_allclose(outcome.loss, result["losses"][0, BEST] / 20)
+    np.testing.assert_allclose(outcome.mean_losses, result["losses"][0, BEST] / 20)
 
 
 def test_another_choice_of_schemes_leaves_the_parts_of_the_others_as_they_are():

@@ -116,10 +116,10 @@ def test_the_momentum_and_what_is_shown_change_no_more_than_they_must():
 
 def test_validation_digits_of_the_new_task_choose_the_rate():
     result = made_up()[make_tuning_job(Setting(), "infer", "faint")]
-    assert LEARNING_RATES[Outcome.of("infer-all", result).best] == LEARNING_RATES[BEST]
+    assert LEARNING_RATES[Outcome.of("infer-all", result).best_rate_index] == LEARNING_RATES[BEST]
     result["validation"][-1, -1, 4] = 0.0
-    assert Outcome.of("infer-all", result).best == 4
-    assert Outcome.of("infer-head", result).best == BEST
+    assert Outcome.of("infer-all", result).best_rate_index == 4
+    assert Outcome.of("infer-head", result).best_rate_index == BEST
 
 
 def test_it_holds_where_frozen_networks_lose_what_they_could():

@@ -36,10 +36,10 @@ def test_the_result_of_a_step_is_made_when_it_is_asked_for():
 def test_an_outcome_is_at_the_rate_that_validation_digits_choose():
     result = {"validation": ERRORS[:, ::-1], "test": ERRORS, "share": np.array(1.0)}
     outcome = GridOutcome("batch norm", "Batch", 0, (0.1, 0.3), result)
-    assert (outcome.best, outcome.rate, outcome.is_ended) == (1, 0.3, True)
-    assert outcome.last.tolist() == [0.2, 0.4]
+    assert (outcome.best_rate_index, outcome.rate, outcome.is_ended) == (1, 0.3, True)
+    assert outcome.final_errors.tolist() == [0.2, 0.4]
     assert outcome.get_at_best_rate("validation").tolist() == [[0.9, 0.7], [0.1, 0.3]]
-    assert outcome.level.startswith("30.0 ±")
+    assert outcome.final_error_text.startswith("30.0 ±")
 
 
 @pytest.mark.parametrize(

@@ -89,8 +89,8 @@ def test_a_loss_that_is_no_number_is_an_infinite_gap():
     losses[MATCHED] = np.nan
     assert compute_twin_gaps(losses)[:, 0].tolist() == [0, 0, np.inf, 0]
     losses[DECAYED] = np.nan
-    assert Outcome(compute_twin_gaps(losses), losses, losses[0]).kind == "diverged"
-    assert Outcome(np.zeros((len(TWIN_NAMES), 2)), losses, losses[0]).kind == "nothing"
+    assert Outcome(compute_twin_gaps(losses), losses, losses[0]).twin_relation == "diverged"
+    assert Outcome(np.zeros((len(TWIN_NAMES), 2)), losses, losses[0]).twin_relation == "nothing"
 
 
 def test_who_is_invariant_is_the_rule_of_table_1():
@@ -103,8 +103,8 @@ def test_who_is_invariant_is_the_rule_of_table_1():
 def test_the_twins_with_batch_norm_are_one_function_and_those_without_are_not():
     results = {part: run_to_end(part) for part in parts(TINY)}
     none, batch = map(Outcome.of, results.values())
-    assert none.kind == "apart"
-    assert batch.kind == "same"
+    assert none.twin_relation == "apart"
+    assert batch.twin_relation == "same"
     assert batch.gaps[MATCHED].max() < 1e-12 < 1e-6 < batch.gaps[PLAIN].min()
     assert report(TINY, results).verdict.word == "holds"
     first = parts(TINY)[1]

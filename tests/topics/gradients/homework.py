@@ -160,7 +160,7 @@ class Homework:
         return self.of_parameter(name, mistake)
 
     def dx(self, mistake):
-        """∂l/∂x."""
+        """∂L/∂x."""
         if mistake == "x-itself":
             return self.dout.numpy()
         gamma = self.spread(self.gamma)
@@ -186,7 +186,7 @@ class Homework:
         return (-dx if mistake == "sign" else dx).numpy()
 
     def less_one(self, g, forward, backward):
-        """∂l/∂x by the formula of papers, r/m (m g − Σg − x̂ Σ g x̂), with m − 1 for m forward, backward, or in both."""
+        """∂L/∂x by the formula of papers, r/m (m g − Σg − x̂ Σ g x̂), with m − 1 for m forward, backward, or in both."""
         over, centred = self.over(None), self.key != "rms"
         m = prod(self.x.shape[a] for a in over)
         if m < 3 or not (forward or backward):
@@ -198,7 +198,7 @@ class Homework:
         return (r / k * (k * g - means - v * r * (g * v * r).sum(over, keepdim=True))).numpy()
 
     def of_parameter(self, name, mistake):
-        """∂l/∂γ or ∂l/∂β."""
+        """∂L/∂γ or ∂L/∂β."""
         if mistake == "swapped":
             return self.answer("dbeta" if name == "dgamma" else "dgamma")
         terms = self.dout

@@ -84,7 +84,7 @@ def test_extremes(key, sizes, eps):
     assert (len(at.error), set(plots(at))) == (0, FIGURES["formula"])
     assert not re.search(r"\de[-−+]?\d|\b(inf|nan|NaN)\b", said(at))
     centred, scaled = SCHEMES[key].summation is not None, SCHEMES[key].suppression is not None
-    total, along = at.table[0].value["∂l/∂x"]
+    total, along = at.table[0].value["∂L/∂x"]
     assert (total in ("0", "0 to rounding")) or not centred
     assert along in ("0", "0 to rounding") or not scaled or float(eps) > 0
 
@@ -107,7 +107,7 @@ def test_groups_that_cannot_be_are_told():
 def test_the_page_opens_on_the_forward_pass():
     at = open_page()
     assert "Forward: three paths from x to x̂" in said(at)
-    assert "∂l/∂" not in str(plots(at)["chain"]["figure"])
+    assert str(plots(at)["chain"]["figure"]).count("∂L/∂") == 1  # the gradient that the loss gives
     assert at.query_params == {}
 
 
@@ -137,7 +137,7 @@ def test_every_step_says_what_it_adds(step):
     at = open_page(back=str(step))
     assert STEP_HEADINGS[STEPS[step]] in said(at)
     boxes = [each["text"] for each in plots(at)["chain"]["figure"]["layout"]["annotations"] if each["text"]]
-    assert sum("∂l/∂" in text for text in boxes) == step
+    assert sum("∂L/∂" in text for text in boxes) == max(step, 1)  # the first is given
     assert len(at.table) == (STEPS[step] in ("droot", "dv", "dmean", "dx"))
 
 
@@ -301,16 +301,16 @@ def test_a_task_asks_only_for_the_lengths_that_its_layout_has():
 @pytest.mark.parametrize(
     ("key", "found"),
     [
-        ("batch", "∂l/∂x, γ, β and ε."),
-        ("mean-only-batch", "∂l/∂x and β."),
-        ("rms", "∂l/∂x, γ and ε."),
-        ("pixel", "∂l/∂x and ε."),
-        ("none", "∂l/∂x."),
-        ("dynamic-erf", "∂l/∂x, γ, β, α and s."),
+        ("batch", "∂L/∂x, γ, β and ε."),
+        ("mean-only-batch", "∂L/∂x and β."),
+        ("rms", "∂L/∂x, γ and ε."),
+        ("pixel", "∂L/∂x and ε."),
+        ("none", "∂L/∂x."),
+        ("dynamic-erf", "∂L/∂x, γ, β, α and s."),
     ],
 )
 def test_only_what_there_is_has_a_gradient(key, found):
-    assert f"backwards**: from ∂l/∂y to {found}" in said(open_page(show="formula", scheme=key))
+    assert f"backwards**: from ∂L/∂y to {found}" in said(open_page(show="formula", scheme=key))
 
 
 def test_two_mistakes_that_are_not_tried_together_are_not_said_to_be_excluded():

@@ -110,8 +110,9 @@ def test_the_switch_changes_what_the_same_digits_become(layer, theme):
     assert np.abs(expected["training"] - expected["inference"]).max() > 0.02
     for mode, at in shown.items():
         drawn = {trace["name"]: trace for trace in traces(at, "batch") if "name" in trace}
-        assert {name for name in drawn if name.startswith("x̂ in")} == {f"x̂ in {name}" for name in MODES}
-        for name in MODES:
+        seen_modes = [mode] if mode == "training" else [mode, "training"]  # those chosen so far, the current one first
+        assert {name for name in drawn if name.startswith("x̂ in")} == {f"x̂ in {name}" for name in seen_modes}
+        for name in seen_modes:
             values, trace = expected[name], drawn[f"x̂ in {name}"]
             np.testing.assert_allclose(np.asarray(trace["y"]), values, rtol=1e-9, atol=1e-12)
             assert trace["marker"]["color"] == getattr(THEMES[theme], name if name == mode else "muted")
@@ -122,11 +123,16 @@ def test_the_switch_changes_what_the_same_digits_become(layer, theme):
         label = running.load_digit_split()[1][running.draw_batch_indices(setting)[39, 3]]
         followed = f"fourth digit, a{'n' if label == 8 else ''} {label}"
         values = {name: format_output(expected[name][3]) for name in MODES}
-        assert f"In the frame the {followed}: x̂ in training {values['training']}; " in plots(at)["batch"]["alt"]
-        (other,) = {*MODES} - {mode}
-        assert f"### The {followed}: output x̂ = {values[mode]} in {mode}, {values[other]} in {other}." in texts(
-            at.markdown
-        )
+        assert f"In the frame the {followed}: x̂ in training {values['training']}" in plots(at)["batch"]["alt"]
+        said = ", ".join(f"{values[name]} in {name}" for name in seen_modes)
+        assert f"### The {followed}: x = {format_output(x[3])}, output x̂ = {said}." in texts(at.markdown)
+
+
+def test_outputs_of_inference_stay_once_it_was_chosen():
+    at = open_page(mode="inference")
+    at = sound(at.segmented_control(key=PREFIX + "mode").set_value("training").run())
+    drawn = {trace["name"] for trace in traces(at, "batch") if "name" in trace}
+    assert {"x̂ in training", "x̂ in inference"} <= drawn
 
 
 def test_the_switch_is_in_the_link_and_keeps_the_place():

@@ -131,7 +131,7 @@ def test_what_is_said_holds_on_the_tensor_of_the_link(link):
         assert not met or equal == identity.holds
         assert ("has another shape" in measurement(at)) != met
         drawn = identity.condition.mend(x.shape)
-        assert any(f"in a tensor of {format_shape(drawn)}" in text for text in texts(at.caption))
+        assert any(f"C: channels, {format_shape(drawn)}." in text for text in texts(at.caption))
         assert (len(at.error), len(at.info), len(at.warning)) == (0, 0, 0)
 
 

@@ -138,7 +138,7 @@ def check_folded_average(seed: int) -> Iterator[Trial]:
 
 
 def measure_worst_scaling_gap(scheme: str, quantity: str, seed: int) -> tuple[float, ...]:
-    """Measure the gap between aW and W in x̂, ∂l/∂u or a · ∂l/∂(aW), at ε = 0 and the worst a, over seeds."""
+    """Measure the gap between aW and W in x̂, ∂L/∂u or a · ∂L/∂(aW), at ε = 0 and the worst a, over seeds."""
 
     def worst(each: int) -> float:
         at = scaling.make_linear_layer(CONV_BATCH_SHAPE, each)
@@ -179,13 +179,13 @@ def _compare_scaling(difference: str, quantity: str, seed: int) -> Iterator[Tria
 
 
 def check_input_gradient(seed: int) -> Iterator[Trial]:
-    """Compare ∂l/∂u with aW and with W, for the same ∂l/∂x̂."""
-    yield from _compare_scaling("∂l/∂u with aW from that with W", "du", seed)
+    """Compare ∂L/∂u with aW and with W, for the same ∂L/∂x̂."""
+    yield from _compare_scaling("∂L/∂u with aW from that with W", "du", seed)
 
 
 def check_weight_gradient(seed: int) -> Iterator[Trial]:
-    """Compare a · ∂l/∂(aW) with ∂l/∂W, for the same ∂l/∂x̂."""
-    yield from _compare_scaling("a · ∂l/∂(aW) from ∂l/∂W", "dw", seed)
+    """Compare a · ∂L/∂(aW) with ∂L/∂W, for the same ∂L/∂x̂."""
+    yield from _compare_scaling("a · ∂L/∂(aW) from ∂L/∂W", "dw", seed)
 
 
 def check_algorithm_1(seed: int) -> Iterator[Trial]:
@@ -205,9 +205,9 @@ def check_algorithm_1(seed: int) -> Iterator[Trial]:
         return max(find_largest_difference(getattr(found, name), other).residual for name, other in others.items())
 
     values = repeat_over_seeds(seed, printed)
-    yield expect_equal("largest difference of ∂ℓ/∂x, line by line as printed, from autograd's", values)
+    yield expect_equal("largest difference of ∂L/∂x, line by line as printed, from autograd's", values)
     values = repeat_over_seeds(seed, ours)
-    yield expect_equal("largest difference of this app's ∂ℓ/∂x, ∂ℓ/∂γ and ∂ℓ/∂β from autograd's", values)
+    yield expect_equal("largest difference of this app's ∂L/∂x, ∂L/∂γ and ∂L/∂β from autograd's", values)
 
 
 def check_bias_growth(seed: int) -> Iterator[Trial]:
@@ -339,7 +339,7 @@ CLAIMS: tuple[Claim, ...] = (
         short="Twice the weights in front of batch norm give the same gradient below.",
         says="At ε = 0, multiplying all weights by a > 0 does not change what goes back to the layer below: "
         "∂BN((aW)u)/∂u = ∂BN(Wu)/∂u.",
-        how="∂l/∂u of random layers and a random ∂l/∂x̂, with aW and with W.",
+        how="∂L/∂u of random layers and a random ∂L/∂x̂, with aW and with W.",
         condition="The output is the same function of the layer below.",
     ),
     Claim(
@@ -347,7 +347,7 @@ CLAIMS: tuple[Claim, ...] = (
         short="Twice the weights in front of batch norm get half the gradient.",
         says="At ε = 0, weights a > 0 times as large have gradients 1/a times as large: "
         "∂BN((aW)u)/∂(aW) = 1/a · ∂BN(Wu)/∂W.",
-        how="a · ∂l/∂(aW) of random layers and a random ∂l/∂x̂, beside ∂l/∂W.",
+        how="a · ∂L/∂(aW) of random layers and a random ∂L/∂x̂, beside ∂L/∂W.",
         condition="The loss is the same, but the weights are doubled.",
     ),
     Claim(

@@ -63,24 +63,24 @@ def compute_residual(computed: np.ndarray, exact: np.ndarray) -> float:
 
 
 def check_affine_gradients(seed: int) -> Iterator[Trial]:
-    """Compare the notes' ∂l/∂γ and ∂l/∂β of an example, summed over a mini-batch, with autograd's."""
+    """Compare the notes' ∂L/∂γ and ∂L/∂β of an example, summed over a mini-batch, with autograd's."""
 
     def gaps(each: int) -> dict[str, float]:
         at = make_small_tensors(LAYER_NORM, BATCH_SHAPE, each)
         exact = differentiate_by_autograd(LAYER_NORM, at, 0.0)
         xhat = (at.x - at.x.mean(-1, keepdims=True)) / at.x.std(-1, keepdims=True)
         return {
-            "largest difference from autograd's ∂l/∂γ": compute_residual(
+            "largest difference from autograd's ∂L/∂γ": compute_residual(
                 (at.dy * xhat).sum(0, keepdims=True), exact["dgain"]
             ),
-            "from its ∂l/∂β": compute_residual(at.dy.sum(0, keepdims=True), exact["dbias"]),
+            "from its ∂L/∂β": compute_residual(at.dy.sum(0, keepdims=True), exact["dbias"]),
         }
 
     yield from (expect_equal(what, values) for what, values in repeat_named_over_seeds(seed, gaps).items())
 
 
 def check_diagonal_gradient(seed: int) -> Iterator[Trial]:
-    """Compare ∂l/∂hᵢ · ∂hᵢ/∂aᵢ, and the sum of these terms over all units, with autograd's ∂l/∂aᵢ."""
+    """Compare ∂L/∂hᵢ · ∂hᵢ/∂aᵢ, and the sum of these terms over all units, with autograd's ∂L/∂aᵢ."""
 
     def gaps(each: int) -> dict[str, float]:
         at = make_small_tensors(LAYER_NORM, EXAMPLE_SHAPE, each)
@@ -93,13 +93,13 @@ def check_diagonal_gradient(seed: int) -> Iterator[Trial]:
         }
 
     found = repeat_named_over_seeds(seed, gaps)
-    yield expect_equal("largest difference from autograd's ∂l/∂aᵢ: of the term through hᵢ alone", found["alone"])
+    yield expect_equal("largest difference from autograd's ∂L/∂aᵢ: of the term through hᵢ alone", found["alone"])
     yield expect_equal("of the sum over all units", found["all"], fact=True)
     yield expect_equal("of the printed ∂hᵢ/∂aᵢ from the Jacobian's diagonal", found["own"], fact=True)
 
 
 def check_smoothing_gradient(seed: int) -> Iterator[Trial]:
-    """Compare the notes' ∂l/∂s, of one unit and summed over all, with 2s ∂l/∂ε."""
+    """Compare the notes' ∂L/∂s, of one unit and summed over all, with 2s ∂L/∂ε."""
 
     def gaps(each: int) -> dict[str, float]:
         at, s = make_small_tensors(LAYER_NORM, EXAMPLE_SHAPE, each), SMOOTHING_EPS**0.5
@@ -110,7 +110,7 @@ def check_smoothing_gradient(seed: int) -> Iterator[Trial]:
         return {"sum": compute_residual(terms.sum(), exact), "first": compute_residual(terms.ravel()[0], exact)}
 
     found = repeat_named_over_seeds(seed, gaps)
-    yield expect_equal("difference from ∂l/∂s, relative: of the formula summed over the units", found["sum"])
+    yield expect_equal("difference from ∂L/∂s, relative: of the formula summed over the units", found["sum"])
     yield expect_equal("of the formula at the first unit alone", found["first"])
 
 
@@ -262,24 +262,24 @@ CLAIMS: tuple[Claim, ...] = (
         "N01", ("000",), "holds", check_affine_gradients,
         "/gradients?show=formula&scheme=layer&n=4&h=1&w=1&c=4&eps=0&torch=1",
         short="The gradients of layer norm's gain and bias are those of the notes.",
-        says="The gradient of layer norm's gain is ∂l/∂h f′ (a − μ)/σ, and that of its bias is ∂l/∂h f′.",
-        how="Both formulas on random sums, with ∂l/∂h f′ given, beside the gradients that PyTorch's autograd finds.",
+        says="The gradient of layer norm's gain is ∂L/∂h f′ (a − μ)/σ, and that of its bias is ∂L/∂h f′.",
+        how="Both formulas on random sums, with ∂L/∂h f′ given, beside the gradients that PyTorch's autograd finds.",
         condition="Both agree with PyTorch's automatic gradients. Over a mini-batch both are summed.",
     ),
     Claim(
         "N02", ("000",), "wrong", check_diagonal_gradient,
         "/gradients?show=jacobian&scheme=layer&n=1&h=1&w=1&c=4&eps=0",
         short="Through layer norm, the gradient of a unit comes back through that unit alone.",
-        says="With layer norm, the gradient of a pre-activation is ∂l/∂aᵢ = ∂l/∂hᵢ · ∂hᵢ/∂aᵢ.",
+        says="With layer norm, the gradient of a pre-activation is ∂L/∂aᵢ = ∂L/∂hᵢ · ∂hᵢ/∂aᵢ.",
         how="That term, the sum of such terms over all units, and autograd's gradient, on random sums of one example.",
         condition="Mean and deviation are shared, so all units are reached. Through μ and σ, aᵢ moves all units of its "
-        "layer: ∂l/∂aᵢ is the sum of ∂l/∂hⱼ · ∂hⱼ/∂aᵢ over all j.",
+        "layer: ∂L/∂aᵢ is the sum of ∂L/∂hⱼ · ∂hⱼ/∂aᵢ over all j.",
     ),
     Claim(
         "N03", ("000",), "holds-if", check_smoothing_gradient,
         f"/gradients?show=formula&scheme=layer&n=1&h=1&w=1&c=4&eps={SMOOTHING_EPS}",
         short="The gradient of the smoothing term is the one that the notes have.",
-        says="The gradient of the smoothing term s, where ε = s², is ∂l/∂hᵢ f′ γᵢ (aᵢ − μ) · (−s/σ³).",
+        says="The gradient of the smoothing term s, where ε = s², is ∂L/∂hᵢ f′ γᵢ (aᵢ − μ) · (−s/σ³).",
         how="The formula, at one unit and summed over all, beside the gradient of layer norm by s.",
         condition="Summed over all units of the layer, it is. All of them share one s.",
     ),

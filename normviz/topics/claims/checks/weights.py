@@ -52,7 +52,7 @@ def check_length_growth(seed: int) -> Iterator[Trial]:
     )
     turned, less = (_measure_first_turns(seed, start) for start in (1.0, 10.0))
     yield Trial("least growth of ‖v‖ in any of 200 steps of SGD", min(growth) > 0, growth)
-    yield expect_equal("largest relative difference of its square from ‖v‖² + η²‖∂l/∂v‖²", law, fact=True)
+    yield expect_equal("largest relative difference of its square from ‖v‖² + η²‖∂L/∂v‖²", law, fact=True)
     yield expect_at_least("degrees that the first step turns w where ‖v‖ = 1", turned, 10.0)
     yield expect_at_most("degrees that it turns the same w where ‖v‖ = 10", less, 2.0)
     values = measure_identity_gap("weight-length", CONV_SHAPE, seed)

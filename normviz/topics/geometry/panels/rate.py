@@ -82,7 +82,7 @@ def _explain_growth(curves: rate.TrainingCurves) -> str:
     )
     return (
         "**Why W grows.** The loss does not depend on the length of W. The gradient is therefore at right angles to W. "
-        f"By Pythagoras every step makes W longer: ‖W′‖² = ‖W‖² + η²‖∂l/∂W‖². {checked} No weight vector of the "
+        f"By Pythagoras every step makes W longer: ‖W′‖² = ‖W‖² + η²‖∂L/∂W‖². {checked} No weight vector of the "
         f"{rate.UNITS} units ever got shorter."
     )
 

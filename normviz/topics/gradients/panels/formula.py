@@ -23,7 +23,7 @@ from normviz.web.components.plot import show_figure
 
 ROUNDING = RELATIVE_TOLERANCES["float64"]
 
-GRADIENT_NAMES = {"dx": "∂l/∂x", "dgain": "∂l/∂γ", "dbias": "∂l/∂β", "deps": "∂l/∂ε"}
+GRADIENT_NAMES = {"dx": "∂L/∂x", "dgain": "∂L/∂γ", "dbias": "∂L/∂β", "deps": "∂L/∂ε"}
 
 LINE_SYMBOLS = {"gain": "γ", "bias": "β", "smoothing": "ε"}
 """The symbol of each line that is a gradient of something other than x."""
@@ -66,13 +66,13 @@ def show_weight_scheme_note(scheme: Scheme) -> None:
 
 
 def _show_lines(scheme: Scheme) -> None:
-    """Show the formulas, first those on the way to ∂l/∂x."""
+    """Show the formulas, first those on the way to ∂L/∂x."""
     lines = build_backward_formulas(scheme)
     there = {line.name for line in lines}
     inside = [] if scheme.function is None else ["α"] if scheme.shift is None else ["α", "s"]
-    found = join_words(["∂l/∂x", *(symbol for name, symbol in LINE_SYMBOLS.items() if name in there), *inside], "and")
+    found = join_words(["∂L/∂x", *(symbol for name, symbol in LINE_SYMBOLS.items() if name in there), *inside], "and")
     st.markdown(
-        f"**{wording.capitalize_first(wording.format_scheme_name(scheme))}, backwards**: from ∂l/∂y to {found}."
+        f"**{wording.capitalize_first(wording.format_scheme_name(scheme))}, backwards**: from ∂L/∂y to {found}."
     )
     _show_rows([line for line in lines if not line.name.startswith(WEIGHTS_PREFIX)])
     front = [
@@ -100,32 +100,32 @@ def _show_rows(lines: Sequence[Formula]) -> None:
 def _show_in_and_out(
     scheme: Scheme, tensors: SmallTensors, comparison: GradientComparison, eps: float, theme: str
 ) -> None:
-    """Show ∂l/∂x̂ and ∂l/∂x as heat maps, and the part of the gradient that the backward pass removes."""
+    """Show ∂L/∂x̂ and ∂L/∂x as heat maps, and the part of the gradient that the backward pass removes."""
     d, dx = comparison.formula.dxhat, comparison.formula.dx
     least = ROUNDING * comparison.frozen
-    shown = (("incoming", "d comes in", d, 0.0), ("outgoing", "∂l/∂x goes out", dx, least))
+    shown = (("incoming", "d comes in", d, 0.0), ("outgoing", "∂L/∂x goes out", dx, least))
     for key, title, values, zero in shown:
         largest = format_number(np.abs(values).max(), zero_threshold=zero)
         alt = f"{title}: a heat map of {wording.format_shape(tensors.x.shape)} numbers, the largest {largest}."
         show_figure(draw_tensor_map(values, title, theme, zero), key, alt, "11.5rem")
     st.markdown(_describe_invariances(scheme, eps))
-    rows: dict[str, list[str]] = {"": [], "d": [], "∂l/∂x": []}
+    rows: dict[str, list[str]] = {"": [], "d": [], "∂L/∂x": []}
     for name, factor in (("sum", np.ones(tensors.x.shape)), ("sum of x times it", tensors.x)):
         least = ROUNDING * comparison.frozen * float(np.abs(factor).sum())
         rows[""].append(name)
         rows["d"].append(format_number((factor * d).sum(), 4, ROUNDING * float(np.abs(factor * d).sum())))
-        rows["∂l/∂x"].append(format_number((factor * dx).sum(), 4, least))
+        rows["∂L/∂x"].append(format_number((factor * dx).sum(), 4, least))
     st.table(rows, border="horizontal")
 
 
 def _describe_invariances(scheme: Scheme, eps: float) -> str:
     """Describe which part of the gradient normalization removes."""
     letter = "W" if scheme.is_weight_scheme else "x"
-    shift = f"a shift of all {letter} changes nothing, so ∂l/∂{letter} sums to 0"
-    factor = f"a factor of all {letter} changes nothing, so {letter} · ∂l/∂{letter} sums to 0"
+    shift = f"a shift of all {letter} changes nothing, so ∂L/∂{letter} sums to 0"
+    factor = f"a factor of all {letter} changes nothing, so {letter} · ∂L/∂{letter} sums to 0"
     if eps:
         through = f"what ε = {typeset(eps)} lets through"
-        factor = f"a factor of all {letter} changes only {through}, and {letter} · ∂l/∂{letter} sums to that"
+        factor = f"a factor of all {letter} changes only {through}, and {letter} · ∂L/∂{letter} sums to that"
     parts = [
         *([shift] if scheme.summation is not None else []),
         *([factor] if scheme.suppression is not None else []),
@@ -155,9 +155,9 @@ def _show_comparison(
     st.table(columns, border="horizontal")
     held = KIND_FORMULAS[scheme.kind.key].constant
     st.caption(
-        f"Differences of ∂l/∂x: the largest, relative to the largest ∂l/∂x that there would be if {held}; of the "
+        f"Differences of ∂L/∂x: the largest, relative to the largest ∂L/∂x that there would be if {held}; of the "
         "others, relative to the largest number. Central differences have an error of their own, of a step that is "
-        f"finite and of rounding{'; ∂l/∂ε takes them to one side, since ε may be 0' if 'deps' in rows else ''}."
+        f"finite and of rounding{'; ∂L/∂ε takes them to one side, since ε may be 0' if 'deps' in rows else ''}."
     )
     draw_download_button(lambda: _tabulate_elements(tensors, comparison), f"{scheme.key}-gradients")
 

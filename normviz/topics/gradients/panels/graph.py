@@ -37,6 +37,9 @@ PATH_SENTENCES = (
 )
 """The paths of `chain.PATHS` in words."""
 
+NO_FOURTH_PATH = "x → μ → v → σ² is no fourth path: all v sum to 0, so a small change of μ does not change σ²."
+"""Why the graph has fewer paths than ways along its arrows."""
+
 
 def show_chain(view: View, theme: str) -> None:
     """Show the computation graph at a step, the step in a sentence, and the terms that it adds up."""
@@ -72,21 +75,22 @@ def _show_paths(theme: str) -> None:
     rows = zip(get_path_colours(THEMES[theme]), PATHS, PATH_SENTENCES, strict=True)
     lines = (f'<div><i style="background:{colour}"></i><b>{name}</b>: {text}</div>' for colour, name, text in rows)
     st.html(f'<div class="nv-legend">{"".join(lines)}</div>')
+    st.caption(NO_FOURTH_PATH)
 
 
 def _write_formula(count: int, theme: str) -> str:
     """Write the gradient of x as the sum of its paths in LaTeX, in the colours of the graph."""
     colours = THEMES[theme]
     terms = (
-        r"\frac1s\frac{\partial l}{\partial\hat x}",
-        rf"\frac1{count}\frac{{\partial l}}{{\partial\mu}}",
-        rf"\frac{{2v}}{count}\frac{{\partial l}}{{\partial\sigma^2}}",
+        r"\frac1s\frac{\partial L}{\partial\hat x}",
+        rf"\frac1{count}\frac{{\partial L}}{{\partial\mu}}",
+        rf"\frac{{2v}}{count}\frac{{\partial L}}{{\partial\sigma^2}}",
     )
     added = (
         rf"\textcolor{{{colour}}}{{\boxed{{\textcolor{{{colours.ink}}}{{\text{{{name[0]}}}{term}}}}}}}"
         for colour, name, term in zip(get_path_colours(colours), PATHS, terms, strict=True)
     )
-    return r"\frac{\partial l}{\partial x} = " + " + ".join(added)
+    return r"\frac{\partial L}{\partial x} = " + " + ".join(added)
 
 
 def _tabulate_terms(values: ChainValues, step: str, terms: dict[str, np.ndarray]) -> dict[str, list[str]]:
@@ -109,20 +113,19 @@ def describe_chain_step(values: ChainValues, step: str, eps: float) -> str:
     texts = {
         "forward": f"These {count} numbers **x** share a mean **μ** and a variance **σ²**: in layer norm they are "
         f"one example. {f'ε = {typeset(eps)} keeps s above 0.' if eps else f'ε is 0 here.{constant}'}\n\n"
-        "Each x changes the loss **l** on three paths. The gradient comes back on the same paths, **against the "
-        "arrows**:",
-        "dxhat": "**∂l/∂x̂** is the gradient of the loss: how much l changes when x̂ changes a little. "
+        "Each x changes the loss **L** on three paths. The gradient (orange) returns **against the arrows**:",
+        "dxhat": "**∂L/∂x̂** is the gradient of the loss: how much L changes when x̂ changes a little. "
         f"The rest of the network gives it: **{format_values(values.dxhat)}**, a number for each element.",
         "droot": f"Path ③: s divides all {count} elements. So its gradient is a sum over all {count}: "
-        f"**∂l/∂s = {format_values(values.droot, least)}**.",
+        f"**∂L/∂s = {format_values(values.droot, least)}**.",
         "dvariance": "s is the square root of σ² + ε. The derivative of the root is 1 / (2s), so "
-        f"**∂l/∂σ² = ∂l/∂s / (2s) = {format_values(values.dvariance, least)}**.",
+        f"**∂L/∂σ² = ∂L/∂s / (2s) = {format_values(values.dvariance, least)}**.",
         "dv": "v changes the loss on two paths: ① directly through x̂, and ③ through σ². The two gradients add up.",
         "dmean": f"Path ②: μ is subtracted from all {count} elements. So its gradient is a sum over all {count}: "
-        f"**∂l/∂μ = {format_values(values.dmean, least)}**.",
+        f"**∂L/∂μ = {format_values(values.dmean, least)}**.",
         "dx": f"The mean received {format_values(values.dmean, least)}. Each x counts 1/{count} in the mean, so all "
         f"{count} elements get {format_values(values.dmean / count, least)} back on path ②. The three paths "
-        f"**add up**. All ∂l/∂x sum to {format_number(dx_sum, 3, least)}, since a shift of all x does not change x̂.",
+        f"**add up**. All ∂L/∂x sum to {format_number(dx_sum, 3, least)}, since a shift of all x does not change x̂.",
     }
     return texts[step]
 

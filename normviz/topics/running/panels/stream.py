@@ -1,5 +1,6 @@
 """The panel "Training or inference": a batch in both modes, and the statistics of each over a stream."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -25,6 +26,9 @@ from normviz.web.components.plot import show_figure
 MODE_MARKERS = {"training": "○●", "inference": "◇◆"}
 """The markers of a mode's outputs: in another mode, and in this one."""
 
+COMPARES = PREFIX + "compares"
+"""Key in the session: True once inference was chosen. Until then its outputs are hidden."""
+
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 """Names of the places of the shown digits."""
 
@@ -37,16 +41,21 @@ def show(view: View, theme: str) -> None:
     """
     seen = get_trace(build_stream_setting(view), view["eps"])
     averages = compute_page_averages(view, seen)
+    if view["mode"] == "inference":
+        st.session_state[COMPARES] = True
     with st.container(horizontal=True, vertical_alignment="center", key="mode"):
         st.markdown("**Mode:**", width="content")
         draw_segments(PREFIX + "mode", "Mode of the layer", MODES)
     picture = partial(show_stream, view, seen, averages, theme)
-    Player(PREFIX, "step", "Batches seen", BATCHES, speeds=PACES).show(picture)
+    note = "Play: more mini-batches come"
+    Player(PREFIX, "step", "Batches seen", BATCHES, speeds=PACES, note=note).show(picture)
 
 
 def show_stream(view: View, stream_trace: StreamTrace, averages: RunningAverages, theme: str, position: int) -> None:
     """Show the batch at a position with the statistics of both modes, then the statistics over the stream."""
     batch = compute_batch_at(build_stream_setting(view), stream_trace, averages, position, view["eps"])
+    if not st.session_state.get(COMPARES):
+        batch = replace(batch, output={view["mode"]: batch.output[view["mode"]]})
     with st.container(key="now"):
         st.markdown(f"### {_describe_outputs(view, batch)}")
         left, right = st.columns([3, 1], gap="small", vertical_alignment="center")
@@ -69,8 +78,10 @@ def _describe_outputs(view: View, batch: StreamBatch) -> str:
     if mode not in batch.output:
         return f"The {name}, has no output in inference, as the running variance and ε are 0. An ε of 10⁻⁵ would do."
     order = sorted(batch.output, key=lambda each: each != mode)
-    values = [f"{format_output(float(batch.output[each][digit, view['unit'] - 1]))} in {each}" for each in order]
-    return f"The {name}: output x̂ = {', '.join(values)}."
+    outputs = (batch.output[each] for each in order)
+    x, *values = (format_output(float(each[digit, view["unit"] - 1])) for each in (batch.x, *outputs))
+    shown = ", ".join(f"{value} in {each}" for value, each in zip(values, order, strict=True))
+    return f"The {name}: x = {x}, output x̂ = {shown}."
 
 
 def _name_digit(view: View, batch: StreamBatch) -> str:

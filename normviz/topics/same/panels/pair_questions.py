@@ -13,7 +13,14 @@ from normviz.core.text import format_number
 from normviz.describe import notation
 from normviz.describe.aims import describe_scope
 from normviz.describe.wording import capitalize_first, format_gap, format_parameters, format_scheme_label, format_shape
-from normviz.topics.same.identities import ANY_SHAPE, IDENTITIES, Identity, evaluate_sides, measure_residual
+from normviz.topics.same.identities import (
+    ANY_SHAPE,
+    IDENTITIES,
+    Identity,
+    IdentitySide,
+    evaluate_sides,
+    measure_residual,
+)
 from normviz.topics.same.scheme_pair import describe_element_position, describe_shared_elements, draw_two_cubes
 from normviz.topics.same.state import PAIRS, PREFIX
 from normviz.ui.link import PERSIST_STATE, View
@@ -35,21 +42,20 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
     shape = identity.condition.mend(x.shape)
     drawn = x if shape == x.shape else _make_tensor(shape, view)
     covered = not view["reveal"] and identity.key not in get_pair_guesses()
-    words, cubes = st.columns([4, 5], gap="large")
+    words, cubes = st.columns([2, 3], gap="medium")
     with words, st.container(key="pair", gap="small"):
         st.caption(_write_progress(identity.key))
         st.markdown(f"## {identity.question}")
-        for side in identity.sides:
-            scheme = side.scheme(shape)
-            name = " ".join(filter(None, [format_scheme_label(scheme), side.words]))
-            st.markdown(f"**{name}** normalizes {describe_scope(scheme)}.")
         if covered:
-            st.markdown("Do both always give the same x̂?")
             with st.container(horizontal=True, key="guess"):
                 for guess, label in PAIR_GUESSES.items():
                     on = partial(get_pair_guesses().__setitem__, identity.key, guess)
                     st.button(label, f"vote {guess}", on_click=on)
+            st.caption("Same: equal normalized values x̂ for every input.")
+            with st.expander("Hint"):
+                _show_sides(identity, shape)
         else:
+            _show_sides(identity, shape)
             _show_answer(identity, drawn.shape)
     with cubes:
         _draw_cubes(identity, drawn, covered, view, theme)
@@ -61,12 +67,12 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
             )
     with words, st.container(horizontal=True, vertical_alignment="bottom"):
         st.selectbox(
-            "All pairs", PAIRS, key=PREFIX + "row", **PERSIST_STATE, format_func=lambda key: IDENTITIES[key].question
+            "All pairs", PAIRS, key=PREFIX + "row", **PERSIST_STATE, format_func=partial(_format_pair, shape=x.shape)
         )
         if view["reveal"] or len(get_pair_guesses()) == len(PAIRS):
             st.button("Start again", on_click=_restart_quiz)
         else:
-            st.button("Reveal all", on_click=_store_value, args=("reveal", True))
+            st.button("Reveal all", type="tertiary", on_click=_store_value, args=("reveal", True))
     if not covered:
         with st.expander("Formulas and numbers"):
             _show_formulas(identity, drawn, view["eps"])
@@ -115,6 +121,24 @@ def stack_formula(latex: str) -> str:
     return rf"\begin{{gathered}}{lines}\end{{gathered}}" if more else latex
 
 
+def _show_sides(identity: Identity, shape: Shape) -> None:
+    """Show in words what each side normalizes."""
+    for side in identity.sides:
+        st.markdown(f"**{_name_side(side, shape)}** normalizes {describe_scope(side.scheme(shape))}.")
+
+
+def _name_side(side: IdentitySide, shape: Shape) -> str:
+    """Return the name of one side: "Group, G = 1"."""
+    return " ".join(filter(None, [format_scheme_label(side.scheme(shape)), side.words]))
+
+
+def _format_pair(key: str, shape: Shape) -> str:
+    """Format a pair for the list: "1: Group, G = 1 and Layer"."""
+    identity = IDENTITIES[key]
+    names = [_name_side(side, identity.condition.mend(shape)) for side in identity.sides]
+    return f"{PAIRS.index(key) + 1}: {' and '.join(names)}"
+
+
 def _show_answer(identity: Identity, drawn: Shape) -> None:
     """Show whether the guess was right, the answer with its reason and shapes, and the parameters that differ."""
     guess, right = get_pair_guesses().get(identity.key), "yes" if identity.holds else "no"
@@ -133,10 +157,10 @@ def _draw_cubes(identity: Identity, x: np.ndarray, covered: bool, view: View, th
     schemes = [side.scheme(x.shape) for side in identity.sides]
     left, right = (replace(scheme, label=format_scheme_label(scheme)) for scheme in schemes)
     if covered:
-        right = replace(left.remove_normalization(), label=f"{right.label}: ?")
+        right = replace(left.remove_normalization(), label=f"{right.label}: hidden")
     draw_two_cubes((left, right), x, _evaluate_both_sides(identity.key, x, view["eps"]), view, theme)
-    shown = f"Blue: the field of the orange element in a tensor of {format_shape(x.shape)}"
-    st.caption(f"{shown}, for {left.label} alone." if covered else f"{shown}. Click another element.")
+    later = "The right cube shows its blue elements after your guess." if covered else "Click another element."
+    st.caption(f"N: examples, H and W: height and width, C: channels, {format_shape(x.shape)}. {later}")
 
 
 def _show_formulas(identity: Identity, x: np.ndarray, eps: float) -> None:

@@ -61,10 +61,10 @@ def show(view: View, theme: str) -> None:
         rf"**Why**: $\hat{{x}}$ has mean 0 whatever $b$ is. A step that takes $\mathrm{{E}}[x]$ for a constant sees an "
         rf"error of mean −{TARGET:g} and pushes $b$ against it, by η · {TARGET:g} a step (b is off that by {moved}); "
         r"the mean follows, and the next step is the same again. With $\partial \mathrm{E}[x]/\partial b = 1$ in the "
-        r"gradient, $\partial l/\partial b = \sum_i (g_i - \bar{g}) = 0$."
+        r"gradient, $\partial L/\partial b = \sum_i (g_i - \bar{g}) = 0$."
     )
     st.caption(
-        f"{EXAMPLES} examples, l = ½ E[(x̂ − t)²], where t has mean {TARGET:g}: what x̂ can never have. "
+        f"{EXAMPLES} examples, L = ½ E[(x̂ − t)²], where t has mean {TARGET:g}: what x̂ can never have. "
         f"[{SCHEMES['batch'].reference.text}]({SCHEMES['batch'].reference.url}), section 2."
     )
     columns = {f"{what}, {key}": getattr(run, what).tolist() for key, run in found.items() for what in ("b", "losses")}

@@ -179,9 +179,9 @@ def _show_joint_costs(theme: str) -> None:
         for look, (name, seconds) in enumerate(
             {
                 "batch norm: x̂": found.per_feature,
-                "batch norm: x̂ and ∂l/∂x": found.per_feature_back,
+                "batch norm: x̂ and ∂L/∂x": found.per_feature_back,
                 "whitening: x̂": found.whitened,
-                "whitening: x̂ and ∂l/∂x": found.whitened_back,
+                "whitening: x̂ and ∂L/∂x": found.whitened_back,
             }.items()
         )
     ]

@@ -1,0 +1,1 @@
+"""Inspection of PyTorch models: which normalizations they contain, found by probing."""

@@ -1,0 +1,88 @@
+"""Meaning of the axes of a layer's input, found by changing an example and a channel of the layer before."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+
+from normviz.inspection.model_copy import replace_examples
+from normviz.inspection.recording import LayerCall, Recorder, record_pass
+
+SEARCHED = 6
+"""The number of calls before a layer that are searched for the one that made its channels."""
+
+POSITION_NAMES = {0: "", 1: "T", 2: "HW", 3: "DHW"}
+"""Names of the axes of positions by their number."""
+
+
+@dataclass(frozen=True)
+class AxisRoles:
+    """Roles of an array's axes.
+
+    Attributes:
+        example: the axis of examples; None if no axis holds examples.
+        channels: the axes of channels; two where channels are cut into heads.
+        is_certain: True if a changed channel showed them.
+    """
+
+    example: int | None
+    channels: tuple[int, ...]
+    is_certain: bool
+
+    def make_layout(self, ndim: int) -> str:
+        """Return the layout as letters, such as "NCHW"; heads are H and their channels C."""
+        letters = [""] * ndim
+        if self.example is not None:
+            letters[self.example] = "N"
+        for axis, letter in zip(reversed(self.channels), "CH", strict=False):
+            letters[axis] = letter
+        free = [axis for axis, letter in enumerate(letters) if not letter]
+        names = POSITION_NAMES.get(len(free), "DHWTSUVXYZ")
+        if "H" in letters:
+            names = "TWXYZ"
+        for axis, letter in zip(free, names, strict=False):
+            letters[axis] = letter
+        return "".join(letters)
+
+
+def find_axis_roles(model: nn.Module, batch: Any, recorder: Recorder) -> dict[str, AxisRoles]:
+    """Find the roles of the axes of the input of every recorded call, by its name.
+
+    `recorder`: the record of the model on the batch, in inference.
+    """
+    other, _ = record_pass(model, replace_examples(batch, [0]))
+    disturbed: dict[int, dict[str, LayerCall]] = {}
+    roles = {}
+    for name, call in recorder.layers.items():
+        example = next(iter(_find_changed_axes(call, other.layers.get(name)) or ()), None)
+        channels: tuple[int, ...] | None = None
+        for producer in range(call.producer or 0, max((call.producer or 0) - SEARCHED, -1), -1):
+            if call.producer is not None and channels is None:
+                if producer not in disturbed:
+                    disturbed[producer] = record_pass(model, batch, (producer, 0))[0].layers
+                channels = _find_changed_axes(call, disturbed[producer].get(name))
+        is_certain = channels is not None and 0 < len(channels) <= 2 and example not in channels
+        roles[name] = AxisRoles(example, channels if channels and is_certain else (), is_certain)
+    return roles
+
+
+def choose_channel_axis(call: LayerCall, roles: AxisRoles, gain_axes: tuple[int, ...]) -> AxisRoles:
+    """Complete uncertain roles: channels lie where γ varies, else where PyTorch's convention has them."""
+    if roles.is_certain:
+        return roles
+    learned = [axis for axis in gain_axes if axis != roles.example]
+    ndim = call.x.ndim
+    default = 1 if ndim >= 4 and roles.example != 1 else ndim - 1
+    return AxisRoles(roles.example, (learned[0],) if len(learned) == 1 else (default,), False)
+
+
+def _find_changed_axes(call: LayerCall, other: LayerCall | None) -> tuple[int, ...] | None:
+    """Return the axes along which only some indices of a call's input differ; None if nothing differs."""
+    if other is None or call.x.shape != other.x.shape:
+        return None
+    moved = torch.nan_to_num((call.x - other.x).abs()) > 1e-12 * float(call.x.abs().max())
+    if not moved.any():
+        return None
+    lines = [moved.any(dim=[k for k in range(moved.ndim) if k != axis]) for axis in range(moved.ndim)]
+    return tuple(axis for axis, line in enumerate(lines) if not line.all())

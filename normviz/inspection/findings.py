@@ -1,0 +1,179 @@
+"""Findings on the normalizations of a model, each with advice and the public thread on the same mistake."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import isinf
+from typing import Any
+
+from normviz.core.text import typeset
+from normviz.inspection.layers import LayerReport
+
+GAP_LIMIT = 0.25
+"""A gap between training and inference above this share of the output's deviation is a finding."""
+
+SMALL_FIELD = 16
+"""Batch norm over fewer elements has noisy statistics."""
+
+PRECISION_LIMIT = 0.1
+"""An error in half precision above this share of the output's deviation is a finding."""
+
+
+@dataclass(frozen=True)
+class ModelFinding:
+    """A finding on a layer, or on the model where `layer` is empty.
+
+    Attributes:
+        key: the kind of mistake, a key of `CHECKS`, or "train-eval-gap".
+        layer: the layer's name.
+        finding: what was measured, in a sentence.
+        advice: what to change, in a sentence.
+        thread: the address of a public thread on this mistake.
+    """
+
+    key: str
+    layer: str
+    finding: str
+    advice: str
+    thread: str
+
+    def to_record(self) -> dict[str, Any]:
+        """Return the finding as plain data."""
+        return {"layer": self.layer or None, **{k: getattr(self, k) for k in ("key", "finding", "advice", "thread")}}
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check of a layer: what it finds, or None; with the advice and the thread for a layer that fails it."""
+
+    find: Callable[[LayerReport], str | None]
+    advice: str
+    thread: str
+
+
+def _find_wrong_axis(layer: LayerReport) -> str | None:
+    is_example = "N" not in layer.averaged_axes
+    if layer.scheme or layer.probe.mean or not layer.averaged_axes or not is_example or "C" in layer.averaged_axes:
+        return None
+    if layer.probe.form != "general":
+        return None
+    return f"The root mean square runs over {_name_axes(layer.averaged_axes)}, not over the channels."
+
+
+def _find_wrong_shape(layer: LayerReport) -> str | None:
+    axes = layer.averaged_axes
+    positions = set(axes) - {"N", "C"}
+    if layer.probe.mean is None or layer.probe.form != "general" or not axes or "N" in axes or layer.target == "weight":
+        return None
+    if positions and "C" not in axes and layer.scheme is None:
+        return f"The mean and variance run over {_name_axes(axes)}, not over the channels."
+    learned = {layer.layout[axis] for axis in layer.probe.gain_axes} - {"N", "C", "H" if "T" in layer.layout else ""}
+    if positions and learned & positions:
+        return f"γ differs from position to position ({_name_axes(''.join(sorted(learned)))}), so only this size fits."
+    return None
+
+
+def _find_all_but_first(layer: LayerReport) -> str | None:
+    axes = set(layer.averaged_axes)
+    is_sequence = "T" in layer.layout and layer.layout.endswith("C")
+    if "N" in axes or not {"T", "C"} <= axes or not is_sequence or layer.target == "weight":
+        return None
+    return "All axes but the first are averaged, so every token changes with all others of its example."
+
+
+def _find_moving_statistics(layer: LayerReport) -> str | None:
+    if not layer.flags.get("state_moves"):
+        return None
+    if layer.flags.get("is_frozen"):
+        return "Its parameters are frozen, but its running statistics change with every batch in training."
+    if layer.flags.get("is_thawed_by_train"):
+        return "It is in inference mode inside a model in training; the next model.train() lets its statistics move."
+    return None
+
+
+def _find_small_groups(layer: LayerReport) -> str | None:
+    if layer.target == "weight" or layer.training not in ("example", "") or layer.probe.mean is None:
+        return None
+    size = layer.statistics.get("field_size", 0)
+    if size == 1:
+        return "Each mean is that of one element, so the output does not depend on the input."
+    if size == 2:
+        return "Each mean is that of two elements, so x̂ is 1 and -1 whatever the input is."
+    return None
+
+
+def _find_small_batch(layer: LayerReport) -> str | None:
+    size = layer.statistics.get("field_size", 0)
+    if layer.training != "batch" or layer.target == "weight" or not 0 < size < SMALL_FIELD:
+        return None
+    return f"In training, each mean and variance is that of {size:.0f} elements."
+
+
+def _find_precision_loss(layer: LayerReport) -> str | None:
+    for name, error in layer.half_precision.items():
+        if error > PRECISION_LIMIT:
+            size = "has NaN or infinite values" if isinf(error) else f"is off by {typeset(error, 2)} deviations"
+            return f"In {name} its output {size} on this batch."
+    return None
+
+
+CHECKS: dict[str, Check] = {
+    "wrong-axis": Check(
+        _find_wrong_axis,
+        "Average over the channels: move them to the last axis first, or use a norm that takes the axis.",
+        "https://github.com/huggingface/diffusers/issues/11387",
+    ),
+    "normalized-shape": Check(
+        _find_wrong_shape,
+        "Pass the number of channels as normalized_shape, and move the channels to the last axis first.",
+        "https://github.com/pytorch/pytorch/issues/71465",
+    ),
+    "all-but-first": Check(
+        _find_all_but_first,
+        "Pass the last axis alone as normalized_shape, unless tokens are meant to be mixed.",
+        "https://github.com/Qualcomm-AI-research/geometric-algebra-transformer/pull/8",
+    ),
+    "moving-statistics": Check(
+        _find_moving_statistics,
+        "Call eval() on the layer after every model.train(), or use a frozen batch norm without running updates.",
+        "https://github.com/pytorch/pytorch/issues/86590",
+    ),
+    "small-groups": Check(
+        _find_small_groups,
+        "Use fewer groups, or normalize before the positions are pooled.",
+        "https://github.com/pytorch/pytorch/issues/19250",
+    ),
+    "small-batch": Check(
+        _find_small_batch,
+        "Use larger batches, synchronized batch norm, or group norm; skip a last batch of one example.",
+        "https://github.com/pytorch/pytorch/issues/4534",
+    ),
+    "half-precision": Check(
+        _find_precision_loss,
+        "Compute its statistics in float32, with an ε that the type can hold.",
+        "https://github.com/pytorch/pytorch/pull/133085",
+    ),
+}
+"""The checks of a layer by their keys."""
+
+GAP_ADVICE = (
+    "Check how the running statistics were collected: enough steps, a fitting momentum, and batches like those of "
+    "inference.",
+    "https://github.com/pytorch/vision/issues/2079",
+)
+"""The advice and the thread on a gap between training and inference."""
+
+
+def list_findings(layers: list[LayerReport], gap: float | None) -> Iterator[ModelFinding]:
+    """Yield the findings on layers, and on the gap that batch statistics make between training and inference."""
+    for layer in layers:
+        for key, check in CHECKS.items():
+            found = check.find(layer)
+            if found:
+                yield ModelFinding(key, layer.name, found, check.advice, check.thread)
+    if gap is not None and gap > GAP_LIMIT:
+        found = f"Batch statistics in place of running ones change the output by {typeset(gap, 2)} of its deviation."
+        yield ModelFinding("train-eval-gap", "", found, *GAP_ADVICE)
+
+
+def _name_axes(letters: str) -> str:
+    return ", ".join(letters)

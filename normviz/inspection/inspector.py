@@ -1,0 +1,151 @@
+"""Inspection of a PyTorch model: find every normalization by probing, and report what it does."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from normviz.core.errors import InvalidInput
+from normviz.inspection.axes import find_axis_roles
+from normviz.inspection.findings import list_findings
+from normviz.inspection.frozen import find_constant_statistics
+from normviz.inspection.influence import compare_first_rows, run_model
+from normviz.inspection.layers import LayerReport, build_layer_report, measure_gap
+from normviz.inspection.model_copy import (
+    convert_batch,
+    copy_model,
+    extend_batch,
+    find_batch_size,
+    replace_examples,
+)
+from normviz.inspection.probing import Probe, probe_function
+from normviz.inspection.recording import ROOT_NAME, LayerCall, Recorder, list_modes, record_pass, set_modes
+from normviz.inspection.report import ModelReport
+from normviz.inspection.weights import inspect_weights
+
+
+def inspect(model: nn.Module, batch: Any) -> ModelReport:
+    """Inspect a PyTorch model: find its normalizations by their numbers, and report what each of them does.
+
+    Works on a float64 copy on the CPU; the model, its modes, gradients and buffers, and the random state stay as they
+    are. Names of classes play no part: the input of each small module and functional call is changed, and its output
+    shows which elements share statistics.
+
+    Args:
+        model: a torch.nn.Module. In training mode, its modes are those of training; otherwise `train()` sets them.
+        batch: what the model takes: a tensor, a tuple of arguments, or a dict of named ones, examples first.
+
+    Returns:
+        A report with `layers`, `model`, `findings` and `notes`; it has `to_json()`.
+
+    Raises:
+        InvalidInput: a model that cannot be copied or fails on the batch.
+
+    >>> import torch, normviz
+    >>> model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.BatchNorm1d(8))
+    >>> report = normviz.inspect(model, torch.randn(32, 4))
+    >>> [(layer.name, layer.scheme, layer.training, layer.inference) for layer in report.layers]
+    [('1', 'batch', 'batch', 'constant')]
+    """
+    copied, batch = copy_model(model), convert_batch(batch)
+    notes = []
+    if find_batch_size(batch) == 1:
+        batch = extend_batch(batch)
+        notes.append("The batch holds one example. Noise was added as a second one; pass more for measurements.")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return _Inspection(copied, batch, notes).build_report()
+    finally:
+        torch.set_num_threads(threads)
+
+
+class _Inspection:
+    """The passes of a model in both modes, and what is made of them."""
+
+    def __init__(self, model: nn.Module, batch: Any, notes: list[str]) -> None:
+        self.model, self.batch, self.notes = model, batch, notes
+        is_training, given = model.training, list_modes(model)
+        model.eval()
+        self.inference_modes = list_modes(model)
+        model.train()
+        self.thawed_modes = list_modes(model)
+        self.training_modes = given if is_training else self.thawed_modes
+        set_modes(model, self.inference_modes)
+        self.inference, _ = record_pass(model, batch)
+        self.roles = find_axis_roles(model, batch, self.inference)
+        set_modes(model, self.training_modes)
+        try:
+            self.training, _ = record_pass(model, batch)
+        except InvalidInput as error:
+            self.training = self.inference
+            self.training_modes = self.inference_modes
+            notes.append(f"Training mode was not inspected: {error}")
+
+    def build_report(self) -> ModelReport:
+        """Probe all recorded calls, and build the report."""
+        found = {name: probe for name, call in self.training.layers.items() if (probe := self._probe_call(call))}
+        layers = [self._build_layer(name, found[name]) for name in _drop_nested(found, self.training)]
+        layers += inspect_weights(self.model, self.inference)
+        numbers = self._measure_model([layer for layer in layers if layer.training == "batch" != layer.inference])
+        findings = list(list_findings(layers, numbers["train_eval_gap_norm"]))
+        return ModelReport(layers, numbers, findings, self.notes)
+
+    def _probe_call(self, call: LayerCall) -> tuple[Probe, Any] | None:
+        try:
+            probe = probe_function(call.compute, call.x.shape, call.parameters)
+        except (RuntimeError, ValueError, TypeError, IndexError):
+            return None
+        if probe is not None:
+            return probe, None
+        return find_constant_statistics(call)
+
+    def _build_layer(self, name: str, found: tuple[Probe, Any]) -> LayerReport:
+        call = self.training.layers[name]
+        report = build_layer_report(call, self.inference.layers.get(name), self.roles[name], *found)
+        modules = list(call.module.modules()) if call.module else []
+        thawed = dict(zip(self.model.modules(), self.thawed_modes, strict=True))
+        given = dict(zip(self.model.modules(), self.training_modes, strict=True))
+        report.flags["is_frozen"] = bool(call.parameters) and not any(each.requires_grad for each in call.parameters)
+        is_thawed = any(thawed[each] and not given[each] for each in modules)
+        report.flags["is_thawed_by_train"] = is_thawed and report.training == "constant"
+        report.flags["state_moves"] = call.has_moving_state() or report.flags["is_thawed_by_train"]
+        return report
+
+    def _measure_model(self, switching: list[LayerReport]) -> dict[str, float | None]:
+        """Measure the influence of other examples and the gap between the modes on the model's output."""
+        others = range(1, find_batch_size(self.batch))
+        changed = replace_examples(self.batch, others)
+        training, inference = self._run(self.training_modes), self._run(self.inference_modes)
+        modes = dict(zip(self.model.modules(), self.inference_modes, strict=True))
+        for layer in switching:
+            call = self.training.layers[layer.name]
+            modes |= dict.fromkeys(call.module.modules() if call.module else [call.around or self.model], True)
+        normalized = self._run(list(modes.values()))
+        return {
+            "influence_training": compare_first_rows(training, self._run(self.training_modes, changed)),
+            "influence_inference": compare_first_rows(inference, self._run(self.inference_modes, changed)),
+            "train_eval_gap": measure_gap(inference, training),
+            "train_eval_gap_norm": measure_gap(inference, normalized),
+        }
+
+    def _run(self, modes: list[bool], batch: Any = None) -> Tensor:
+        set_modes(self.model, modes)
+        return run_model(self.model, self.batch if batch is None else batch, find_batch_size(self.batch))
+
+
+def _drop_nested(found: dict[str, tuple[Probe, Any]], recorder: Recorder) -> list[str]:
+    """Return the names without calls inside of a normalization, and modules that only wrap one with the same input."""
+    calls = recorder.layers
+    dropped: set[str] = set()
+    for outer in found:
+        inside = [name for name in found if name != outer and _is_inside(name, outer)]
+        modules = [name for name in inside if calls[name].module is not None]
+        is_wrapper = any(torch.equal(calls[name].x, calls[outer].x) for name in modules)
+        is_wrapper |= found[outer][0].form == "unknown" and bool(inside)
+        dropped |= {outer} if is_wrapper else set(inside)
+    return [name for name in calls if name in found and name not in dropped]
+
+
+def _is_inside(name: str, outer: str) -> bool:
+    return outer == ROOT_NAME or name.startswith((f"{outer}.", f"{outer}:"))

@@ -1,0 +1,157 @@
+"""Copies of models and batches in float64, on which probing changes nothing of the user's."""
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from normviz.core.errors import InvalidInput
+
+
+def copy_model(model: nn.Module) -> nn.Module:
+    """Copy a model to the CPU in float64, with its modes, buffers and hooks.
+
+    Tensors that PyTorch cannot copy, such as a weight that a hook computes, are detached first. Objects that cannot be
+    copied, such as locks, are shared.
+
+    Raises:
+        InvalidInput: not a module, or one that cannot be copied.
+    """
+    if not isinstance(model, nn.Module):
+        raise InvalidInput(f"the model is a {type(model).__name__}; a torch.nn.Module is needed.")
+    known: dict[int, Any] = {
+        id(value): value.detach().clone()
+        for module in model.modules()
+        for value in (*vars(module).values(), *module._buffers.values())
+        if isinstance(value, Tensor) and not value.is_leaf
+    }
+    try:
+        try:
+            copied = copy.deepcopy(model, dict(known))
+        except TypeError:
+            copied = copy.deepcopy(model, known | _find_uncopyable(model))
+        return copied.to(device="cpu", dtype=torch.float64)
+    except Exception as error:
+        raise InvalidInput(f"the model cannot be copied ({_shorten(error)}); inspection works on a copy.") from error
+
+
+def convert_batch(batch: Any) -> Any:
+    """Return a batch with its tensors detached, on the CPU, and floating-point ones in float64."""
+
+    def convert(tensor: Tensor) -> Tensor:
+        kept = tensor.detach().to("cpu")
+        return kept.to(torch.float64) if kept.is_floating_point() else kept.clone()
+
+    return map_tensors(convert, batch)
+
+
+def map_tensors(function: Callable[[Tensor], Any], value: Any) -> Any:
+    """Apply a function to every tensor of nested tuples, lists and dicts; keep other values."""
+    if isinstance(value, Tensor):
+        return function(value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(map_tensors(function, each) for each in value))
+    if isinstance(value, tuple | list):
+        return type(value)(map_tensors(function, each) for each in value)
+    if isinstance(value, Mapping):
+        return {key: map_tensors(function, each) for key, each in value.items()}
+    return value
+
+
+def list_tensors(value: Any) -> list[Tensor]:
+    """Return the tensors of nested tuples, lists, dicts and objects with a dict, in their order."""
+    found: list[Tensor] = []
+    map_tensors(found.append, vars(value) if not isinstance(value, Tensor) and hasattr(value, "__dict__") else value)
+    return found
+
+
+def split_arguments(batch: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the positional and named arguments that a batch stands for: a tensor, a tuple or list, or a dict."""
+    if isinstance(batch, Mapping):
+        return (), dict(batch)
+    return (tuple(batch), {}) if isinstance(batch, tuple | list) else ((batch,), {})
+
+
+def call_model(model: nn.Module, batch: Any) -> Any:
+    """Call a model on a batch without gradients, with the random numbers of seed 0.
+
+    Raises:
+        InvalidInput: the model fails on this batch.
+    """
+    arguments, named = split_arguments(batch)
+    try:
+        with torch.no_grad(), seed_zero():
+            return model(*arguments, **named)
+    except (RuntimeError, TypeError, ValueError, IndexError, KeyError, AttributeError) as error:
+        raise InvalidInput(f"the model fails on this batch: {_shorten(error)}") from error
+
+
+@contextmanager
+def seed_zero() -> Iterator[None]:
+    """Use seed 0 for torch's random numbers on the CPU inside the block, and restore their state after it."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(0)
+        yield
+
+
+def find_batch_size(batch: Any) -> int:
+    """Return the number of examples: the length of the first axis of the first tensor.
+
+    Raises:
+        InvalidInput: no tensor with an axis.
+    """
+    sizes = [tensor.shape[0] for tensor in list_tensors(batch) if tensor.ndim]
+    if not sizes or sizes[0] == 0:
+        raise InvalidInput("the batch holds no tensor with examples; pass what the model takes.")
+    return sizes[0]
+
+
+def replace_examples(batch: Any, examples: Sequence[int]) -> Any:
+    """Return the batch with other numbers in some examples: noise of the tensor's mean and deviation, or other whole
+    numbers of its range.
+    """
+    size, chosen = find_batch_size(batch), list(examples)
+    generator = torch.Generator().manual_seed(1)
+
+    def replace(tensor: Tensor) -> Tensor:
+        if tensor.ndim == 0 or tensor.shape[0] != size or tensor.dtype == torch.bool:
+            return tensor
+        changed = tensor.clone()
+        part = changed[chosen]
+        if tensor.is_floating_point():
+            noise = torch.randn(part.shape, generator=generator, dtype=tensor.dtype)
+            spread = tensor.std(correction=0)
+            changed[chosen] = tensor.mean() + 1.5 * (spread if spread > 0 else 1.0) * noise
+        else:
+            low, high = int(tensor.min()), int(tensor.max())
+            changed[chosen] = (part - low + 1) % (high - low + 1) + low
+        return changed
+
+    return map_tensors(replace, batch)
+
+
+def extend_batch(batch: Any) -> Any:
+    """Return a batch of one example with a second one, which `replace_examples` makes of the first."""
+    size = find_batch_size(batch)
+    twice = map_tensors(lambda t: torch.cat([t, t]) if t.ndim and t.shape[0] == size else t, batch)
+    return replace_examples(twice, [1])
+
+
+def _find_uncopyable(model: nn.Module) -> dict[int, Any]:
+    """Return by their ids the attributes of modules that cannot be copied."""
+    found: dict[int, Any] = {}
+    for module in model.modules():
+        for value in vars(module).values():
+            try:
+                if not isinstance(value, Tensor | nn.Module | dict):
+                    copy.deepcopy(value)
+            except Exception:
+                found[id(value)] = value
+    return found
+
+
+def _shorten(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0][:200] or type(error).__name__

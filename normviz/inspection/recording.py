@@ -1,0 +1,300 @@
+"""Recording of a forward pass: every module and functional call that may normalize, and the layers before it."""
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+import torch.nn.functional as F  # noqa: N812 - PyTorch's own name of it
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from normviz.inspection.model_copy import call_model, list_tensors, map_tensors, seed_zero
+
+FUNCTIONS: dict[Any, str] = {
+    getattr(F, name): name
+    for name in (
+        "batch_norm", "layer_norm", "group_norm", "rms_norm", "instance_norm", "local_response_norm", "normalize",
+    )
+    if hasattr(F, name)
+}  # fmt: skip
+"""The functional calls that may normalize, with their names."""
+
+TRANSPOSED_CONVOLUTIONS = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)
+"""Convolutions whose weight's first axis is that of the inputs."""
+
+CHANNEL_AXES: dict[Any, int] = {
+    **dict.fromkeys((F.linear, F.embedding, F.multi_head_attention_forward), -1),
+    **dict.fromkeys((F.conv1d, F.conv2d, F.conv3d, *TRANSPOSED_CONVOLUTIONS), 1),
+}
+"""The axis of the output's channels of the calls that make channels."""
+
+MATRIX_PRODUCTS = (torch.matmul, Tensor.matmul, Tensor.__matmul__)
+"""Calls that make channels along the last axis if their second argument is a matrix."""
+
+MAX_DESCENDANTS = 4
+"""A module with more modules inside of it is no normalization by itself."""
+
+
+@dataclass
+class LayerCall:
+    """A call of a module or a function whose output has the shape of one of its tensors.
+
+    Attributes:
+        name: the module's name in the model; for a function the name of the module around it and the function.
+        x, y: the tensor and the output.
+        parameters: the tensors that the call may learn.
+        state: the tensors of statistics that a function may change; a module's are its buffers.
+        producer: the number of the last call before it that made channels; None if there was none.
+        module: the module; None for a function.
+        around: for a function, the module whose forward pass calls it.
+        run: computes the output for another tensor in the place of x, in a type.
+    """
+
+    name: str
+    x: Tensor
+    y: Tensor
+    parameters: list[Tensor]
+    state: list[Tensor]
+    producer: int | None
+    module: nn.Module | None
+    around: nn.Module | None
+    run: Callable[[Tensor, torch.dtype], Tensor] = field(repr=False)
+
+    def compute(self, x: Tensor) -> Tensor:
+        """Compute the output for another input; state and random numbers are then as they were."""
+        with torch.no_grad(), seed_zero(), keep_state(self.module, self.state):
+            return self.run(x, torch.float64)
+
+    def compute_in(self, dtype: torch.dtype) -> Tensor:
+        """Compute the output for the recorded input with all floating-point tensors in another type."""
+        with torch.no_grad(), seed_zero(), keep_state(self.module, self.state):
+            return self.run(self.x, dtype)
+
+    def has_moving_state(self) -> bool:
+        """Return True if a call changes the statistics that it keeps."""
+        with torch.no_grad(), seed_zero(), keep_state(self.module, self.state) as before:
+            self.run(self.x, torch.float64)
+            after = [*(self.module.buffers() if self.module else ()), *self.state]
+            return any(not torch.equal(a, b) for a, b in zip(before, after, strict=True) if a.is_floating_point())
+
+
+@dataclass
+class WeightCall:
+    """A call that makes channels with the weight of a module: a dense layer, a convolution or an embedding.
+
+    Attributes:
+        module, name: the module around the call, and its name.
+        weight: the weight that the call took.
+        parameters: the parameters of the module.
+        modes: its training flags.
+        is_output_first: True if the weight's first axis is that of the units, False for transposed convolutions.
+        arguments, named: the arguments of the module.
+    """
+
+    module: nn.Module | None
+    name: str
+    weight: Tensor | None
+    parameters: list[Tensor]
+    modes: list[bool]
+    is_output_first: bool
+    arguments: tuple[Any, ...]
+    named: dict[str, Any]
+
+
+@contextmanager
+def keep_state(module: nn.Module | None, tensors: Sequence[Tensor] = ()) -> Iterator[list[Tensor]]:
+    """Restore the buffers of a module, and some tensors, after the block, which gets copies of all their values."""
+    owners = [(each, key) for each in module.modules() for key in each._buffers] if module else []
+    held = [(each, key, buffer) for each, key in owners if (buffer := each._buffers[key]) is not None]
+    buffers = [buffer.detach().clone() for _, _, buffer in held]
+    values = [tensor.detach().clone() for tensor in tensors]
+    try:
+        yield [*buffers, *values]
+    finally:
+        for (each, key, _), value in zip(held, buffers, strict=True):
+            each._buffers[key] = value
+        for tensor, value in zip(tensors, values, strict=True):
+            tensor.copy_(value)
+
+
+def list_modes(module: nn.Module) -> list[bool]:
+    """Return the training flags of a module and the modules inside of it."""
+    return [each.training for each in module.modules()]
+
+
+def set_modes(module: nn.Module, modes: Sequence[bool]) -> None:
+    """Set the training flags that `list_modes` returned."""
+    for each, mode in zip(module.modules(), modes, strict=True):
+        each.training = mode
+
+
+@contextmanager
+def keep_modes(module: nn.Module, modes: Sequence[bool]) -> Iterator[None]:
+    """Use some training flags inside the block, and restore those of before after it."""
+    before = list_modes(module)
+    try:
+        set_modes(module, modes)
+        yield
+    finally:
+        set_modes(module, before)
+
+
+ROOT_NAME = "(model)"
+"""The name of the model itself as a layer."""
+
+
+class Recorder(TorchFunctionMode):
+    """Recorder of one forward pass of a model, as a context.
+
+    Attributes:
+        layers: the calls that may normalize, by their names, in their order.
+        weights: the calls that made channels, in their order.
+    """
+
+    def __init__(self, model: nn.Module, disturbed: tuple[int, int] | None = None) -> None:
+        """Prepare to record; `disturbed` adds noise to one channel of the output of one call that makes channels."""
+        super().__init__()
+        self.model, self.disturbed = model, disturbed
+        self.layers: dict[str, LayerCall] = {}
+        self.weights: list[WeightCall] = []
+        self._stack: list[tuple[nn.Module, str, tuple[Any, ...], dict[str, Any], int | None]] = []
+        self._exits = ExitStack()
+        self._parametrizations = 0
+
+    def __enter__(self) -> "Recorder":
+        for name, module in self.model.named_modules():
+            entry: Any = self._make_entry(name or ROOT_NAME)
+            leave: Any = self._leave_module
+            if ".parametrizations." in f".{name}.":
+                entry, leave = self._enter_parametrization, self._leave_parametrization
+            before = module.register_forward_pre_hook(entry, with_kwargs=True, prepend=True)
+            after = module.register_forward_hook(leave, with_kwargs=True)
+            self._exits.callback(before.remove)
+            self._exits.callback(after.remove)
+        return super().__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self._exits.close()
+        super().__exit__(*error)
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Perform a call, and record it if it may normalize or makes channels."""
+        named = kwargs or {}
+        if func in FUNCTIONS and not self._parametrizations and named.get("out") is None:
+            return self._record_function(func, args, named)
+        axis = CHANNEL_AXES.get(func)
+        if func in MATRIX_PRODUCTS and len(args) > 1 and args[1].ndim == 2 and args[0].ndim >= 2:
+            axis = -1
+        result = func(*args, **named)
+        return result if axis is None else self._record_weight(func, args, named, result, axis)
+
+    def _make_entry(self, name: str) -> Callable[..., None]:
+        def enter(module: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+            small = sum(1 for _ in module.modules()) <= 1 + MAX_DESCENDANTS
+            kept = map_tensors(_copy, (arguments, named)) if small else ((), {})
+            self._stack.append((module, name, *kept, self._find_producer()))
+
+        return enter
+
+    def _enter_parametrization(self, *_: Any) -> None:
+        self._parametrizations += 1
+
+    def _leave_parametrization(self, *_: Any) -> None:
+        self._parametrizations -= 1
+
+    def _leave_module(self, module: nn.Module, arguments: Any, named: Any, output: Any) -> None:
+        _, name, kept, kept_named, producer = self._stack.pop()
+        if not isinstance(output, Tensor) or not output.is_floating_point() or name in self.layers:
+            return
+        places = [(k, each) for k, each in (*enumerate(kept), *kept_named.items()) if _is_like(each, output)]
+        if not places:
+            return
+        place, x = places[0]
+        modes = list_modes(module)
+
+        def run(other: Tensor, dtype: torch.dtype) -> Tensor:
+            chosen = module if dtype == torch.float64 else copy.deepcopy(module).to(dtype)
+            replaced = [other if k == place else each for k, each in enumerate(kept)]
+            replaced_named = {k: other if k == place else each for k, each in kept_named.items()}
+            replaced, replaced_named = map_tensors(lambda each: _convert(each, dtype), (replaced, replaced_named))
+            with keep_modes(chosen, modes):
+                return chosen.forward(*replaced, **replaced_named)
+
+        self.layers[name] = LayerCall(
+            name, x, _copy(output), list(module.parameters()), [], producer, module, None, run
+        )
+
+    def _record_function(self, func: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Tensor:
+        kept, kept_named = map_tensors(_copy, (args, named))
+        result = func(*args, **named)
+        x = kept[0] if kept else kept_named.pop("input")
+        if x.ndim < 2:
+            return result
+        around, place = self._stack[-1][:2] if self._stack else (None, ROOT_NAME)
+        stem = f"{place}:F.{FUNCTIONS[func]}".removeprefix(f"{ROOT_NAME}:")
+        name = next(each for each in (stem, *(f"{stem}#{k}" for k in range(2, 10_000))) if each not in self.layers)
+
+        def run(other: Tensor, dtype: torch.dtype) -> Tensor:
+            if dtype == torch.float64:  # statistics that the call changes are those that it keeps
+                return func(_copy(other), *kept[1:], **kept_named)
+            converted = map_tensors(lambda each: _convert(each, dtype), (other, *kept[1:]))
+            return func(*converted, **map_tensors(lambda each: _convert(each, dtype), kept_named))
+
+        rest = [each for each in list_tensors([kept[1:], kept_named]) if each.is_floating_point()]
+        statistics = (*kept[1:3], *(kept_named.get(key) for key in ("running_mean", "running_var")))
+        has_state = FUNCTIONS[func] in ("batch_norm", "instance_norm")
+        state = [each for each in statistics if has_state and isinstance(each, Tensor)]
+        learned = [each for each in rest if not any(each is other for other in state)]
+        self.layers[name] = LayerCall(name, x, _copy(result), learned, state, self._find_producer(), None, around, run)
+        return result
+
+    def _record_weight(self, func: Any, args: tuple[Any, ...], named: dict[str, Any], result: Any, axis: int) -> Any:
+        weight = args[1] if len(args) > 1 else named.get("weight")
+        module, name, kept, kept_named, _ = self._stack[-1] if self._stack else (None, ROOT_NAME, (), {}, None)
+        self.weights.append(
+            WeightCall(
+                module,
+                name,
+                weight if isinstance(weight, Tensor) and func in CHANNEL_AXES else None,
+                list(module.parameters()) if module else [],
+                list_modes(module) if module else [],
+                func not in TRANSPOSED_CONVOLUTIONS,
+                kept,
+                kept_named,
+            )
+        )
+        if self.disturbed is None or self.disturbed[0] != len(self.weights) - 1:
+            return result
+        output = result[0] if isinstance(result, tuple) else result
+        changed = output.clone()
+        part = changed.select(axis, self.disturbed[1])
+        noise = torch.randn(part.shape, generator=torch.Generator().manual_seed(2), dtype=part.dtype)
+        part.add_((1 + output.abs().max()) * noise)
+        return (changed, *result[1:]) if isinstance(result, tuple) else changed
+
+    def _find_producer(self) -> int | None:
+        return len(self.weights) - 1 if self.weights else None
+
+
+def record_pass(model: nn.Module, batch: Any, disturbed: tuple[int, int] | None = None) -> tuple[Recorder, Any]:
+    """Run a model on a batch, and return what was recorded, and the output; buffers are then as they were."""
+    with keep_state(model), Recorder(model, disturbed) as recorder:
+        output = call_model(model, batch)
+    return recorder, output
+
+
+def _is_like(value: Any, output: Tensor) -> bool:
+    return isinstance(value, Tensor) and value.shape == output.shape and value.is_floating_point() and value.ndim >= 2
+
+
+def _copy(tensor: Tensor) -> Tensor:
+    return tensor.detach().clone()
+
+
+def _convert(tensor: Tensor, dtype: torch.dtype) -> Tensor:
+    return tensor.detach().to(dtype, copy=True) if tensor.is_floating_point() else _copy(tensor)

@@ -1,0 +1,97 @@
+"""Names of the schemes that compute what probing found."""
+
+from collections.abc import Iterator
+
+from normviz.core.fields import FULL, Field, Rule, Shape
+from normviz.core.kinds.general import GENERAL
+from normviz.core.layouts import ArrayLayout
+from normviz.core.registry import SCHEMES, Scheme
+from normviz.inspection.probing import Probe, Rules
+
+SECOND_NAMES = ("layer-spatial", "ghost-batch", "filter-response", "group", "divisive")
+"""Schemes that come last: their names are used where no simpler scheme computes the same."""
+
+ROOT_MEAN_SQUARES = ("rms", "scale", "pixel", "query-key")
+"""Schemes with one computation of x̂, which differ in what they learn."""
+
+POINTWISE = {"tanh": "dynamic-tanh", "erf": "dynamic-erf"}
+"""The schemes of functions of each element, by their form."""
+
+
+def merge_rules(rules: Rules | None, layout: ArrayLayout) -> Field | None:
+    """Return the field over the four axes of the general form; None for no rules, or for axes that do not merge."""
+    if rules is None:
+        return None
+    merged: list[Rule] = []
+    for k in range(4):
+        some = {rule for rule, axis in zip(rules, layout.axes, strict=True) if axis == k}
+        if len(some) > 1:
+            return None
+        merged.append(some.pop() if some else FULL)
+    return Field(tuple(merged))
+
+
+def list_schemes(
+    probe: Probe, layout: ArrayLayout, shape: Shape, *, is_weight: bool = False, heads: int = 0, learns: bool = False
+) -> list[Scheme]:
+    """Return the schemes that compute what probing found, the most usual name first.
+
+    Args:
+        probe: what was found.
+        layout: the axes of the array.
+        shape: the four lengths of the tensor.
+        is_weight: True for schemes of the weights.
+        heads: the number of heads into which the channels are cut; 0 if they are not.
+        learns: True if the layer has learned numbers.
+    """
+    if probe.form in POINTWISE:
+        return [SCHEMES[POINTWISE[probe.form]]]
+    fields = merge_rules(probe.mean, layout), merge_rules(probe.divisor, layout)
+    if probe.form != "general" or _are_lost(probe, fields):
+        return []
+    found = [each for each in _list_candidates(fields, is_weight) if _is_equal(each, fields, shape)]
+    if heads and any(each.key == "rms" for each in found):
+        found.append(SCHEMES["query-key"].with_parameters(groups=heads))
+    is_image = sum(axis in (1, 2) for axis in layout.axes) >= 2
+    usual = (
+        "query-key" if heads else "rms" if probe.gain_axes else "scale" if learns else "pixel" if is_image else "rms"
+    )
+    return sorted(found, key=lambda scheme: _rank_name(scheme.key, usual))
+
+
+def build_found_scheme(probe: Probe, layout: ArrayLayout) -> Scheme | None:
+    """Return a scheme with the fields that were found; None if they are no fields of the four axes."""
+    fields = merge_rules(probe.mean, layout), merge_rules(probe.divisor, layout)
+    if probe.form != "general" or _are_lost(probe, fields):
+        return None
+    return SCHEMES["custom"].with_fields(*fields)
+
+
+def _are_lost(probe: Probe, fields: tuple[Field | None, Field | None]) -> bool:
+    """Return True if a field of the array is none of the four axes."""
+    pairs = zip((probe.mean, probe.divisor), fields, strict=True)
+    return any(rules is not None and field is None for rules, field in pairs)
+
+
+def _list_candidates(fields: tuple[Field | None, Field | None], is_weight: bool) -> Iterator[Scheme]:
+    """Yield the schemes of the general form, with the groups or the radius of some fields."""
+    found = {kind: n for field in fields if field for kind, n in field.parameters().items()}
+    for scheme in SCHEMES.values():
+        if (
+            scheme.kind is GENERAL
+            and scheme.acts_on == ("weight" if is_weight else "activation")
+            and not scheme.is_custom
+        ):
+            yield scheme.with_parameters(found.get("groups"), found.get("window"))
+
+
+def _is_equal(scheme: Scheme, fields: tuple[Field | None, Field | None], shape: Shape) -> bool:
+    """Return True if the scheme's fields act like some fields on a shape."""
+    pairs = list(zip((scheme.summation, scheme.suppression), fields, strict=True))
+    if not scheme.fits(shape) or any((own is None) != (field is None) for own, field in pairs):
+        return False
+    return all(own is None or field is None or own.simplify(shape) == field.simplify(shape) for own, field in pairs)
+
+
+def _rank_name(key: str, usual: str) -> tuple[bool, bool, int]:
+    return key in SECOND_NAMES, key in ROOT_MEAN_SQUARES and key != usual, list(SCHEMES).index(key)

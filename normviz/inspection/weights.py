@@ -1,0 +1,86 @@
+"""Normalizations of weights: the weight that a layer uses, as a function of the weight that it learns."""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from normviz.core.layouts import parse_layout
+from normviz.core.registry import SCHEMES
+from normviz.inspection.layers import LayerReport, measure_statistics
+from normviz.inspection.probing import Probe, probe_function
+from normviz.inspection.recording import Recorder, WeightCall, keep_modes, keep_state
+from normviz.inspection.scheme_match import list_schemes
+
+LAYOUTS = {2: "OI", 3: "OIW", 4: "OIHW"}
+"""The axes of PyTorch's weights by their number; transposed convolutions have the first two in the other order."""
+
+SPECTRAL_TOLERANCE = 0.2
+"""A largest singular value is 1 up to this much where power iteration has not converged."""
+
+
+def inspect_weights(model: nn.Module, recorder: Recorder) -> list[LayerReport]:
+    """Report on the normalizations of the weights of the recorded layers, in inference."""
+    reports: dict[str, LayerReport] = {}
+    for call in recorder.weights:
+        learned = _find_learned_weight(call)
+        if learned is None or call.weight is None or call.name in reports or call.weight.ndim not in LAYOUTS:
+            continue
+        compute = make_weight_function(call, learned)
+        others = [each for each in call.parameters if each is not learned]
+        try:
+            probe = probe_function(compute, learned.shape, others, is_fixed=True)
+        except (RuntimeError, ValueError, TypeError, IndexError):
+            continue
+        if probe is not None:
+            reports[call.name] = _build_weight_report(call, learned, probe)
+    return list(reports.values())
+
+
+def make_weight_function(call: WeightCall, learned: Tensor) -> Callable[[Tensor], Tensor]:
+    """Return the weight that a module uses as a function of the weight that it learns."""
+
+    def compute(values: Tensor) -> Tensor:
+        module, before = call.module, learned.detach().clone()
+        assert module is not None
+        try:
+            learned.data.copy_(values)
+            with torch.no_grad(), keep_state(module), keep_modes(module, call.modes), Recorder(module) as recorder:
+                module(*call.arguments, **call.named)
+        finally:
+            learned.data.copy_(before)
+        used = next((each.weight for each in recorder.weights if each.weight is not None), None)
+        if used is None:
+            raise ValueError("the module uses no weight")
+        return used.detach().clone()
+
+    return compute
+
+
+def _find_learned_weight(call: WeightCall) -> Tensor | None:
+    """Return the parameter of the weight's shape from which a module computes it; None if it is used as it is."""
+    if call.module is None or call.weight is None or any(each is call.weight for each in call.parameters):
+        return None
+    return next((each for each in call.parameters if each.shape == call.weight.shape), None)
+
+
+def _build_weight_report(call: WeightCall, learned: Tensor, probe: Probe) -> LayerReport:
+    text = LAYOUTS[learned.ndim]
+    text = text if call.is_output_first else f"IO{text[2:]}"
+    layout = parse_layout(" ".join(text), "weight")
+    lengths = dict(zip(layout.axes, learned.shape, strict=True))
+    shape = (lengths.get(0, 1), lengths.get(1, 1), lengths.get(2, 1), lengths.get(3, 1))
+    schemes = list_schemes(probe, layout, shape, is_weight=True)
+    if probe.form == "proportional" and _is_spectral(call):
+        schemes = [SCHEMES["spectral"]]
+    report = LayerReport(call.name, schemes, text, tuple(learned.shape), probe, target="weight")
+    report.statistics = measure_statistics(learned.detach(), probe, text)
+    return report
+
+
+def _is_spectral(call: WeightCall) -> bool:
+    """Return True if the largest singular value of the weight in use, as a matrix of units, is about 1."""
+    if call.weight is None:
+        return False
+    matrix = call.weight.movedim(0 if call.is_output_first else 1, 0).flatten(1)
+    return abs(float(torch.linalg.matrix_norm(matrix, 2)) - 1) < SPECTRAL_TOLERANCE
