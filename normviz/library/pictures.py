@@ -7,12 +7,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from array_api_compat import is_cupy_array, is_torch_array, to_device
-
 from normviz.charts.colourings import COLOUR_NAMES
 from normviz.charts.palette import THEMES
-from normviz.core.arrays import Array, ArrayLike, to_floating_point
+from normviz.core.arrays import ArrayLike, copy_to_numpy
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import MAX_DRAWN_ELEMENTS, Index, check_shape
 from normviz.core.normalize import normalize, resolve_eps
@@ -107,7 +104,7 @@ def show(
         raise InvalidInput(f"{colour!r} is not a colouring; {join_words(COLOUR_NAMES)} are.")
     if len(focus) != 4 or not all(0 <= index < n for index, n in zip(focus, shape, strict=True)):
         raise InvalidInput(f"focus {tuple(focus)} is not an element of {' × '.join(map(str, shape))}.")
-    x = _convert_to_numpy(call.tensor)
+    x = copy_to_numpy(call.tensor)
     result, bound = normalize(x, call.scheme, eps), BoundScheme(call.scheme, shape)
     values = resolve_eps(call.scheme, eps), 1.0, 0.0, 0.0
     look = CubeLook(choose_view(call.scheme), colour, tuple(focus))
@@ -116,11 +113,3 @@ def show(
         drawn = draw_lab_cube(bound, x, result, values, look, theme, view=UNTURNED)
         messages[theme] = build_plot_message(drawn.figure, "cube", drawn.alt, cube=drawn.parts)
     return Picture(messages)
-
-
-def _convert_to_numpy(x: Array) -> np.ndarray:
-    """Convert an array to floating point in NumPy, without its gradient."""
-    array, _ = to_floating_point(x)
-    if hasattr(array, "detach"):
-        array = array.detach()
-    return np.asarray(to_device(array, "cpu") if is_torch_array(array) or is_cupy_array(array) else array)
