@@ -21,7 +21,7 @@ run: .venv/bin/normviz
 
 # The documentation as a site, into site/. A broken link is an error.
 docs: .venv/docs.stamp
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # One after the other: a browser beside the other tests would starve, with its server, on a small machine.
 test: checks test-core test-browser

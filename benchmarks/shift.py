@@ -155,7 +155,7 @@ VISITS: dict[str, tuple[str, dict[str, Act]]] = {
     "variants": ("identities?panel=variants", {"length": enter("N batch", "3")}),
     "invariance": (
         "invariance?steps=20&seed=7",
-        {"guess": pick("= the same"), "training anew": retrain, "panel": pick("Effect of δ")},
+        {"guess": pick("= Yes, the same"), "training anew": retrain, "panel": pick("Effect of δ")},
     ),
     "why": ("why", panels(why)),
     "gradients": ("gradients?show=graph", {"play": play, **panels(gradients)}),

@@ -4,6 +4,8 @@
     result = normviz.normalize(x, "group", groups=3, layout="NCHW")  # mean, v, deviation, xhat and y, as NCHW
     normviz.backward(x, dy, "batch", layout="NCHW")                   # the gradient of x
     normviz.predict("batch", "dataset-rescaling", layer="conv")       # an entry of Table 1, from theory
+    normviz.show(x, "group", groups=3, layout="NCHW")                 # the cube, in a notebook
+    normviz.detect(x, y, layout="NCHW")                               # which normalization computes y from x
     normviz.inspect(model, batch)                                     # the normalizations of a PyTorch model
 
 One general form covers most schemes (Ren et al. 2017, arXiv 1611.04520): v = x - E_A[x], x̂ = v / sqrt(ε + E_B[v²]),
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from normviz.core.transformations import TRANSFORMATIONS
     from normviz.inspection.inspector import inspect
     from normviz.library.calls import backward, custom, normalize, predict, statistics
+    from normviz.library.detection import detect
+    from normviz.library.pictures import show
 
 __version__ = "0.2.0"
 
@@ -35,10 +39,12 @@ __all__ = [
     "__version__",
     "backward",
     "custom",
+    "detect",
     "get_scheme",
     "inspect",
     "normalize",
     "predict",
+    "show",
     "statistics",
 ]
 
@@ -50,6 +56,8 @@ _MODULES = {
     "get_scheme": "core.registry",
     "Scheme": "core.scheme",
     "TRANSFORMATIONS": "core.transformations",
+    "show": "library.pictures",
+    "detect": "library.detection",
     "inspect": "inspection.inspector",
 } | dict.fromkeys(("backward", "custom", "normalize", "predict", "statistics"), "library.calls")
 """The module of each public name: it is imported when the name is first used."""
@@ -59,6 +67,7 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'normviz' has no attribute {name!r}")
     value = getattr(import_module(f"normviz.{_MODULES[name]}"), name)
+    import_module("normviz.library.notebook")  # gives schemes their text in a notebook
     globals()[name] = value
     return value
 

@@ -52,14 +52,13 @@ def show(view: View, theme: str, case: DeltaGenerator, cases: DeltaGenerator, wo
         else:
             panels.show_case_answer(cell, scheme, setting, cells, covered, view, theme)
     with cases:
-        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-            st.markdown("### Table 1 of Ba et al. 2016", width="content")
-            panels.show_reveal_button(covered)
+        panels.show_table_heading(covered)
         small = len(covered) == len(cells)
         show_grid(
             build_grid_data(cells, schemes, setting, view["cell"], covered, theme, small), "grid", open_clicked_case
         )
-        st.caption(panels.LEGEND)
+        with st.container(key="legend-before-a-guess" if small else "legend"):
+            st.caption(panels.LEGEND)
     below = {
         "changed": lambda: None,
         "script": lambda: panels.show_case_script(cell, scheme, setting, view["follow"]),

@@ -50,6 +50,7 @@ CALLS = {
     "schemes": ["--json"],
     "normalize": ["--scheme", "batch", "x.npy", "out.npy"],
     "backward": ["--scheme", "batch", "x.npy", "dy.npy", "out.npy"],
+    "detect": ["x.npy", "x.npy", "--layout", "NHWC", "--json"],
     "answer": ["--scheme", "batch", "--layout", "NC", "inputs.npz", "answer.npz", "--json"],
     "inspect": ["model_for_the_command:make"],
     "table1": ["--schemes", "batch", "--steps", "2", "--json"],

@@ -156,7 +156,8 @@ def test_the_public_names_are_those_of_the_library():
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/README.md", "docs/library.md"])
-def test_lines_of_python_run(name):
+def test_lines_of_python_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where they write their files
     blocks = re.findall(r"```python\n(.*?)```", Path(ROOT, name).read_text(), re.DOTALL)
     assert blocks
     for block in blocks:
@@ -225,21 +226,24 @@ def import_hooks():
 def test_links_are_rebased_for_the_site():
     assert doctest.testmod(import_hooks()).failed == 0
     rebase_links, pages = import_hooks().rebase_links, {"CONTRIBUTING.md": "contributing.md", "docs/a.md": "a.md"}
-    text = "[1](../CONTRIBUTING.md#tests) [2](a.md) [3](../app.py) [4](https://a.b) [5](#here)"
+    text = "[1](../CONTRIBUTING.md#tests) [2](a.md) [3](../app.py) [4](https://a.b) [5](#here) [6](none.md)"
     assert rebase_links(text, "docs/b.md", "b.md", pages, "//r") == (
-        "[1](contributing.md#tests) [2](a.md) [3](//r/blob/main/app.py) [4](https://a.b) [5](#here)"
+        "[1](contributing.md#tests) [2](a.md) [3](//r/blob/main/app.py) [4](https://a.b) [5](#here) [6](none.md)"
     )
 
 
 @pytest.mark.heavy
 def test_the_site_builds_without_a_broken_link_and_loads_nothing_from_elsewhere(tmp_path):
     pytest.importorskip("mkdocs", reason="`make docs` installs it")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     pages = {path: path.read_text() for path in tmp_path.rglob("*.html")}
     assert len(pages) > 10
     loading = r"<(?:script|img|iframe)[^>]* src=\"(https?:[^\"]+)|<link[^>]* rel=\"(?:stylesheet|preconnect)\"[^>]*//"
     assert [(path, text) for path, html in pages.items() for text in re.findall(loading, html)] == []
+    cubes = re.findall(r'<iframe [^>]*src="([^"]*)"', (tmp_path / "gallery/index.html").read_text())
+    assert len(cubes) == 5
+    assert all((tmp_path / "gallery" / cube).is_file() for cube in cubes)
     reference = (tmp_path / "reference/index.html").read_text()
     assert all(f'id="normviz.{name}"' in reference for name in set(normviz.__all__) - {"__version__"})

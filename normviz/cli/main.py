@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "schemes": ("list the schemes with their fields and papers", ()),
     "normalize": ("normalize a .npy tensor (N, H, W, C)", ()),
     "backward": ("compute the gradient with respect to a .npy tensor x from the gradient with respect to y = x̂", ()),
+    "detect": ("name the normalization that computes Y.npy from X.npy", ()),
     "answer": ("judge homework by its numbers: right, or which mistake it is", ()),
     "inspect": ("report on the normalizations of a PyTorch model: MODULE:FUNCTION returns it and a batch", TORCH_EXTRA),
     "table1": ("Table 1 of Ba et al. 2016: predicted, measured forward, and trained", TRAIN_EXTRA),

@@ -28,7 +28,7 @@ BOUND = 1e6
 """An input at which a bounded function of each element has reached its bound."""
 
 SHORT = 8
-"""The length to which long axes are cut."""
+"""The length to which long axes are cut; axes of one element get half of it."""
 
 REPEATS = 6
 """The number of random inputs of a fit with γ and β for each element."""
@@ -79,7 +79,7 @@ def probe_function(
         learned: the tensors that the function may learn; they are changed while it is probed.
         is_fixed: True if the function takes no other shape.
     """
-    shape = tuple(shape) if is_fixed else shrink_probe_shape(compute, shape)
+    shape = tuple(shape) if is_fixed else choose_probe_shape(compute, shape)
     x = _draw(shape, 0)
     with randomize_parameters(learned):
         y = compute(x)
@@ -110,18 +110,18 @@ def probe_function(
     return replace(measured, eps=eps, is_eps_inside=is_inside)
 
 
-def shrink_probe_shape(compute: Callable[[Tensor], Tensor], shape: Sequence[int]) -> tuple[int, ...]:
-    """Return a shape with every long axis cut that a function of arrays leaves free."""
-    small = tuple(shape)
+def choose_probe_shape(compute: Callable[[Tensor], Tensor], shape: Sequence[int]) -> tuple[int, ...]:
+    """Return a shape in which every axis that a function of arrays leaves free is neither long nor of one element."""
+    chosen = tuple(shape)
     for axis, n in enumerate(shape):
-        cut = (*small[:axis], SHORT, *small[axis + 1 :])
-        if n > 1.5 * SHORT:
+        if n == 1 or n > 1.5 * SHORT:
+            tried = (*chosen[:axis], SHORT if n > 1 else SHORT // 2, *chosen[axis + 1 :])
             try:
-                if compute(_draw(cut, 0)).shape == cut:
-                    small = cut
+                if compute(_draw(tried, 0)).shape == tried:
+                    chosen = tried
             except (RuntimeError, ValueError, IndexError, TypeError):
                 continue
-    return small
+    return chosen
 
 
 def find_rules(compute: Callable[[Tensor], Tensor], x: Tensor, y: Tensor) -> Rules | None:

@@ -6,6 +6,7 @@ from normviz.core.arrays import Array, get_type_name
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.layouts import ArrayLayout
 from normviz.core.scheme import Scheme
+from normviz.library.notebook import format_result_html, format_scheme_latex
 
 
 class Normalization(NormalizationResult):
@@ -17,7 +18,9 @@ class Normalization(NormalizationResult):
         deviation: sqrt(ε + E_B[v²]), one number per suppression field; None if nothing divides.
         xhat: x̂ = v / deviation.
         y: γ x̂ + β.
-        scheme, layout, eps: what was computed; None where a transformation of JAX or torch has rebuilt the result.
+        scheme: the scheme; None where a transformation of JAX or torch has rebuilt the result.
+        layout: the layout of the array; None for (N, H, W, C), too.
+        eps: the ε that was used.
     """
 
     scheme: Scheme | None = None
@@ -28,6 +31,12 @@ class Normalization(NormalizationResult):
         name = "" if self.scheme is None else self.scheme.name.capitalize() + ": "
         parts = [f"{part} {_format_shape(array)}" for part, array in self._asdict().items() if array is not None]
         return f"<{name}{', '.join(parts)}, {get_type_name(self.y.dtype)}>"
+
+    def _repr_html_(self) -> str:
+        return format_result_html(self._asdict(), self.scheme)
+
+    def _repr_latex_(self) -> str | None:
+        return None if self.scheme is None else format_scheme_latex(self.scheme)
 
 
 class Statistics(NamedTuple):
@@ -48,6 +57,9 @@ class Statistics(NamedTuple):
     def __repr__(self) -> str:
         parts = [f"{part} {_format_shape(array)}" for part, array in self._asdict().items() if array is not None]
         return f"<Statistics: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        return format_result_html(self._asdict())
 
 
 def _format_shape(array: Array) -> str:

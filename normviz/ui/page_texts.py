@@ -45,6 +45,7 @@ PAGE_TEXTS = (
         section="Start",
         question="Which normalizations are the same?",
         why="**Blue**: the elements that share a mean and variance with the orange one.",
+        first="Guess: are these two the same?",
         takeaway="Ask which axes are averaged, not what the layer is called. Two layers that subtract and divide over "
         "the same elements give the same x̂.",
         see=(
@@ -175,9 +176,9 @@ PAGE_TEXTS = (
         title="Step size",
         section="Why it works",
         question="What does layer norm keep of an example?",
-        why="Only the direction of x − μ. Layer norm subtracts the mean μ, then divides by the standard deviation. "
-        "Each dot on an axis is a step of 1.",
-        first="Press **Next stage** twice.",
+        why="An example is an arrow. Layer norm flattens it onto a plane, then fixes its length. Only the direction is "
+        "left.",
+        first="Press **Next stage** to fix the length.",
         takeaway="Layer norm removes the mean of x, and at a small ε the length of v = x − μ. The longer v is, the "
         "smaller its gradient: v learns more slowly. With more than three channels the circle is a sphere.",
         see=(RelatedPage("Length and direction of the weights", "weights"),),
@@ -205,8 +206,8 @@ PAGE_TEXTS = (
         title="Table 1",
         section="Invariance",
         question="Which changes does normalization cancel?",
-        why="We train a network and its **twin**, identical except for one change. If normalization cancels the "
-        "change, both learn the same.",
+        why="We train a network and its **twin**. Before training, we change one thing for the twin. If normalization "
+        "cancels the change, both learn the same way.",
         takeaway="Dividing by a statistic cancels a factor that all values behind the statistic have in common. "
         "Subtracting a mean cancels a shift that they have in common. A larger ε weakens the first only.",
         see=(
@@ -299,7 +300,8 @@ PAGE_TEXTS = (
         section="Training",
         question="Does it train better?",
         why="",
-        takeaway="A single run proves nothing: look at the band over the seeds, and at what the verdict depends on.",
+        takeaway="A single run proves nothing. Look at the interval over the seeds, and at what the verdict depends "
+        "on.",
         see=(
             RelatedPage("Which changes does normalization cancel?", "invariance"),
             RelatedPage("Why normalize at all?", "why"),

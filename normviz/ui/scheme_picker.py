@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import streamlit as st
 
@@ -24,14 +23,6 @@ SCHEME_GROUPS = {
 
 FREQUENT_GROUP = "row"
 """Group of the schemes with a pill."""
-
-
-class ListEntry(NamedTuple):
-    """Entry of a list: its key, its name and a line of explanation."""
-
-    key: str
-    name: str
-    line: str
 
 
 def split_common_schemes(keys: Sequence[str], several: bool = False) -> tuple[list[str], list[str]]:
@@ -62,18 +53,21 @@ def choose_scheme(key: str = "scheme") -> None:
         )  # fmt: skip
 
 
-def choose_list_entry(key: str, groups: Mapping[str, Sequence[ListEntry]]) -> None:
-    """Draw a list with headings, to choose one entry; the session holds the choice at `key`."""
+def choose_list_entry(key: str, groups: Mapping[str, Mapping[str, str]]) -> None:
+    """Draw a list with headings, to choose one entry; the session holds the choice at `key`.
+
+    `groups`: names of the entries by key, by group. All groups are folded, except that of the chosen entry.
+    """
     state = st.session_state
     with st.container(key=key.replace(" ", "-"), gap="small"):
-        for group, entries in groups.items():
-            names = {each.key: each.name for each in entries}
-            radio = make_state_key(key, group)
-            state[radio] = state[key] if state[key] in names else None
-            st.radio(
-                group, list(names), index=None, key=radio, format_func=names.__getitem__,
-                captions=[each.line for each in entries], on_change=_take_one, args=(key, radio),
-            )  # fmt: skip
+        for group, names in groups.items():
+            radio, is_open = make_state_key(key, group), state[key] in names
+            state[radio] = state[key] if is_open else None
+            with st.expander(group, expanded=is_open):
+                st.radio(
+                    group, list(names), index=None, key=radio, format_func=names.__getitem__,
+                    label_visibility="collapsed", on_change=_take_one, args=(key, radio),
+                )  # fmt: skip
 
 
 def choose_frequent_schemes(key: str, keys: Sequence[str], frequent: Sequence[str]) -> None:

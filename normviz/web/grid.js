@@ -46,22 +46,18 @@ import { reducedMotion } from "./player.js";
 
 const MOVES = new Map(Object.entries({ ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }));
 
-const SPECKS = [0, 4, 5, 7, 10]; // the cells of each shape, counted in rows, that have the same noise
-
 /**
- * Return the pictogram of a change: bars of weights or square images, filled where multiplied, with specks where noise
+ * Return the pictogram of a change: bars of weights or square images, filled where multiplied, with a plus where noise
  * is added.
  *
  * @param {Column} column
  */
 function drawPictogram({ on, one, added }) {
-  const [width, height, side] = on === "weights" ? [8, 26, 4] : [12, 12, 3];
+  const [width, height] = on === "weights" ? [8, 26] : [12, 12];
   const places = on === "weights" ? [3, 14, 25].map((x) => [x, 2]) : [3, 17].flatMap((y) => [5, 19].map((x) => [x, y]));
   const drawn = places.map(([x, y], k) => {
-    const cells = width / side;
-    const top = y + side / 2;
-    const specks = SPECKS.map((at) => `M${x + side * (at % cells)} ${top + side * Math.floor(at / cells)}h${side}`);
-    const noise = added ? `<path class="noise" stroke-width="${side}" d="${specks.join("")}"/>` : "";
+    const plus = `M${x + width / 2 - 3} ${y + height / 2}h6m-3 -3v6`;
+    const noise = added ? `<path class="noise" d="${plus}"/>` : "";
     const name = added || (one && k !== 1) ? "kept" : "changed";
     return `<rect class="${name}" x="${x}" y="${y}" width="${width}" height="${height}"/>${noise}`;
   });

@@ -27,7 +27,7 @@ def test_the_first_screen_shows_the_vectors_and_few_controls(page, server):
         page.get_by_role("button", name="Next stage"),
         page.get_by_role("radio", name="3 Take a step"),
         page.locator(".st-key-space .nv-graph"),
-        page.get_by_text("One example with three channels is an arrow"),
+        page.get_by_text("Subtract μ from each number"),
         page.locator(".st-key-x3 input"),
     ):
         expect(shown).to_be_in_viewport(ratio=1)

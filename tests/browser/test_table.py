@@ -69,21 +69,21 @@ def test_the_question_and_all_rows_are_in_sight_and_after_a_guess_the_curves_and
     page = table.page
     for shown in (
         table.title(),
-        page.get_by_role("heading", name="Do both networks learn the same?"),
-        page.get_by_role("button", name="= the same"),
-        page.get_by_role("button", name="≠ differently"),
+        page.get_by_role("heading", name="Do both networks learn the same way?"),
+        page.get_by_role("button", name="= Yes, the same"),
+        page.get_by_role("button", name="≠ No, differently"),
         table.cell("none.weight-matrix-rescaling"),
         table.cell("layer.case-rescaling"),
-        page.get_by_role("columnheader", name="Weights: a bar per neuron"),
+        page.get_by_role("columnheader", name="Weights"),
         page.get_by_role("columnheader", name="+ noise the same for all").first,
         page.get_by_role("rowheader", name="Weight norm divides each neuron's weights by their length"),
     ):
         assert in_sight(shown, 800), shown
-    table.press("≠ differently")
+    table.press("≠ No, differently")
     for shown in (
         page.locator(".nv-twins .frame"),
         page.get_by_text("Dividing by that standard deviation cancels the factor."),
-        page.get_by_text("Not quite: they learn the same"),
+        page.get_by_text("Not quite: they learn the same way"),
         page.get_by_role("button", name="Watch them train"),
         page.get_by_role("button", name="Next case"),
         table.cell("none.weight-matrix-rescaling"),
@@ -105,7 +105,7 @@ def test_the_first_screen_has_at_most_25_controls(table):
       look(document); return found.length; }"""
     table.open()
     assert 8 < table.page.evaluate(count) <= 25  # the map is one stop of the Tab key
-    table.press("= the same")
+    table.press("= Yes, the same")
     assert table.page.evaluate(count) <= 25
 
 
@@ -114,7 +114,7 @@ def test_a_server_whose_first_visitor_opens_this_page_shows_it_whole(new_page):
         table = Table(new_page, url).open(trained=False)
         expect(table.page.locator(".nv-grid [data-cell]")).to_have_count(24)
         table.settle()
-        table.press("= the same")
+        table.press("= Yes, the same")
         assert table.alt().startswith("Loss of network and twin; largest gap of the losses")
 
 
@@ -122,16 +122,16 @@ def test_guesses_fill_the_map_and_lead_on(table):
     table.open(f"?{SMALL}")
     covered, page = table.page.locator(".nv-grid .covered"), table.page
     expect(covered).to_have_count(24)
-    table.press("= the same")
+    table.press("= Yes, the same")
     page.get_by_text("Right: they learn").wait_for()
     expect(covered).to_have_count(23)
     assert table.cell("batch.dataset-rescaling").inner_text().split() == ["=", "same"]
     table.press("Next case")
     expect(table.title()).to_contain_text("Weight norm, every image")
-    table.press("= the same")
+    table.press("= Yes, the same")
     page.get_by_text("Not quite: they learn differently").wait_for()
     expect(covered).to_have_count(22)
-    page.get_by_text("Case 2 of 24 · 1 of 2 guesses right").wait_for()
+    page.get_by_text("Guess 2 of 24 · 1 of 2 right").wait_for()
     table.press("Reveal all")
     expect(covered).to_have_count(0)
     page.wait_for_url("**reveal=1**")
@@ -255,7 +255,7 @@ def test_both_themes_and_no_barriers(server, page):
 
 def test_on_a_phone_a_tapped_cell_opens_its_case_in_sight(server, phone):
     table = Table(phone, server).open(f"?{SMALL}")
-    for name in ("= the same", "≠ differently"):
+    for name in ("= Yes, the same", "≠ No, differently"):
         button = phone.get_by_role("button", name=name)
         assert in_sight(button, 844)
         assert button.bounding_box()["height"] >= 44
@@ -266,7 +266,7 @@ def test_on_a_phone_a_tapped_cell_opens_its_case_in_sight(server, phone):
     table.settle()
     expect(table.title()).to_contain_text("Layer norm, all weights")
     soon(phone, lambda: in_sight(table.title(), 844))
-    phone.get_by_role("button", name="= the same").tap()
+    phone.get_by_role("button", name="= Yes, the same").tap()
     table.settle()
     phone.get_by_text("Right: they learn").wait_for()
     assert phone.evaluate("() => document.documentElement.scrollWidth") <= 390

@@ -23,7 +23,6 @@ from normviz.topics.experiments.state import (
 from normviz.ui import custom
 from normviz.ui.link import View
 from normviz.ui.scheme_picker import (
-    ListEntry,
     choose_frequent_schemes,
     choose_list_entry,
     colour_frequent_schemes,
@@ -48,10 +47,7 @@ def show_question(view: View) -> None:
 
 def controls(view: View) -> None:
     """Draw the list of experiments in the sidebar, and the settings of the shown experiment."""
-    topics = {
-        topic: [ListEntry(each.key, each.title, each.question) for each in experiments]
-        for topic, experiments in TOPICS.items()
-    }
+    topics = {topic: {each.key: each.question for each in experiments} for topic, experiments in TOPICS.items()}
     with st.sidebar:
         choose_list_entry(PREFIX + "show", topics)
     show_choice_bar(get_shown_experiment(view).title)

@@ -75,7 +75,11 @@ class Setting:
     """Settings of every experiment: the seeds of the networks, and the device."""
 
     seeds: int = integer(
-        8, 2, 16, label="Networks of each kind", help="Each from a seed of its own. Bands are 95% confidence intervals."
+        8,
+        2,
+        16,
+        label="Networks of each kind",
+        help="Each from a seed of its own. Bands and bars are 95% confidence intervals.",
     )
     seed: int = integer(0, 0, 9999, label="First seed")
     device: str = choice("auto", DEVICES, label="Train on")

@@ -15,6 +15,9 @@ MIN_REACH = 3.4
 CIRCLE_POINTS = 72
 """Number of corners of a drawn circle."""
 
+SUBSCRIPTS = "₁₂₃"
+"""Of the names of the axes."""
+
 PLANE_NORMAL = np.ones(3) / np.sqrt(3)
 """Unit normal of the plane of all vectors whose sum is 0."""
 
@@ -33,7 +36,7 @@ def draw_stage(forward: ForwardPass, stage: str, theme: str = "light") -> Figure
     side = "middle right" if forward.x @ _SCREEN_RIGHT > 0 else "middle left"  # as the camera is at first
     _draw_vector(figure, origin, forward.x, "x", colours.lines[0], side)
     _draw_line(figure, forward.x, forward.v, colours.mean, dash="dash")
-    _draw_text(figure, (forward.x + forward.v) / 2, "− μ", colours.mean, side)
+    _draw_text(figure, (forward.x + forward.v) / 2, "− μ each", colours.mean, side)
     _draw_vector(
         figure, origin, forward.v, "v = x − μ", colours.mean, "bottom center", width=8 if stage == "centre" else 3
     )
@@ -63,17 +66,17 @@ def _create_scene(reach: float, stage: str, colours: Theme) -> Figure:
     ring, fan = _make_ring(), np.arange(1, CIRCLE_POINTS + 1)
     disc = 0.97 * reach * np.vstack([np.zeros(3), ring])
     _draw_surface(figure, disc, colours.mean, 0.14, i=np.zeros(CIRCLE_POINTS, int), j=fan, k=np.roll(fan, -1))
-    _draw_text(figure, 0.82 * reach * (0.88 * _DEEP + 0.48 * _RIGHT), "plane: sum = 0", colours.mean)
+    _draw_text(figure, 0.82 * reach * (0.93 * _DEEP + 0.36 * _RIGHT), "plane: sum = 0", colours.mean)
     if stage == "divide":
         x, y, z = (CIRCLE_RADIUS * np.vstack([ring, ring[:1]])).T
         figure.add("scatter3d", x=x, y=y, z=z, mode="lines", line={"color": colours.divides, "width": 6}, **_QUIET)
-        _draw_text(figure, 1.35 * CIRCLE_RADIUS * (0.97 * _DEEP - 0.25 * _RIGHT), "circle: radius √3", colours.divides)
-    for channel, unit in enumerate(np.eye(3), 1):
+        _draw_text(figure, 1.5 * CIRCLE_RADIUS * (0.5 * _DEEP - 0.87 * _RIGHT), "circle: radius √3", colours.divides)
+    for channel, unit in enumerate(np.eye(3)):
         length = 0.65 * reach
-        _draw_line(figure, np.zeros(3), length * unit, colours.muted)
-        x, y, z = np.arange(1, int(length) + 1) * unit[:, None]
+        _draw_line(figure, -length * unit, length * unit, colours.muted)
+        x, y, z = np.arange(-int(length), int(length) + 1) * unit[:, None]
         figure.add("scatter3d", x=x, y=y, z=z, mode="markers", marker={"color": colours.muted, "size": 3}, **_QUIET)
-        _draw_text(figure, 1.02 * length * unit, f"channel {channel}", colours.muted, "top center")
+        _draw_text(figure, 1.02 * length * unit, f"x{SUBSCRIPTS[channel]}", colours.muted, "top center")
     apply_chart_style(figure, colours, {"l": 0, "r": 0, "t": 0, "b": 0})
     axes = {f"{axis}axis": {"range": [-reach, reach], "visible": False} for axis in "xyz"}
     figure.update_layout(

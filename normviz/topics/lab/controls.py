@@ -3,6 +3,7 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from normviz.charts.colourings import format_colour_name, list_colours
 from normviz.core.registry import Scheme
 from normviz.describe.wording import format_scheme_label, format_shape
 from normviz.topics.lab.state import COMPUTED_PARAMS, get_cube_view, has_advanced_changes, has_affine, has_parameter
@@ -11,7 +12,7 @@ from normviz.ui.expandable import draw_expandable, open_expandable
 from normviz.ui.link import PERSIST_STATE, View, draw_segments, draw_value_slider, is_phone
 from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS
 from normviz.ui.scheme_picker import choose_scheme
-from normviz.ui.tensor import OWN_DATA, VIEW_NAMES, format_colour_name, get_view_lengths, get_view_shape, list_colours
+from normviz.ui.tensor import OWN_DATA, VIEW_NAMES, get_view_lengths, get_view_shape
 from normviz.ui.tensor_controls import (
     draw_data_controls,
     draw_group_control,

@@ -122,9 +122,7 @@ def describe_case_twin(change: Transformation, setting: Setting, follow: bool) -
 def describe_squares(change: Transformation, setting: Setting) -> str:
     """Describe in a sentence what a square means in the picture of a transformation."""
     if change.on == "data":
-        return (
-            f"Each square is one image; {min(MAX_PICTURED, setting.batch)} of the {setting.batch} in a batch are shown."
-        )
+        return f"Shown: {min(MAX_PICTURED, setting.batch)} of the {setting.batch} images in a batch."
     if setting.layer == "conv":
         return "Each square is the filter of one channel."
     return "Each square is one neuron: its weights, one for each pixel."

@@ -8,7 +8,6 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.wording import capitalize_first, format_scheme_label
 from normviz.topics.table1.cases import (
     CHANGE_WORDS,
-    UNIT_WORDS,
     describe_table_row,
     fill_change_words,
     format_case_title,
@@ -46,7 +45,7 @@ def build_grid_data(
         "open": open_key,
         "shows": CASE_KEY,
         "small": small,
-        "groups": {"weights": f"Weights: a bar per {UNIT_WORDS[setting.layer]}", "data": "Images: a square each"},
+        "groups": {"weights": "Weights", "data": "Images"},
         "columns": [
             {
                 "on": change.on, "one": bool(change.factor), "added": change.factor is None,

@@ -50,13 +50,13 @@ from normviz.web.components.twins import show_twin_curves
 GuessesByCell = dict[str, str]
 """Guesses, keys of `GUESS_WORDS`, by cell, in their order."""
 
-GUESS_WORDS = {"yes": "the same", "no": "differently", "fades": "nearly the same"}
+GUESS_WORDS = {"yes": "Yes, the same", "no": "No, differently", "fades": "Nearly the same"}
 """Labels of the guesses; the last one only if ε > 0."""
 
 ANSWER_SENTENCES = {
-    "yes": "they learn the same",
+    "yes": "they learn the same way",
     "no": "they learn differently",
-    "fades": "they learn nearly the same",
+    "fades": "they learn nearly the same way",
     "none": "nothing can be told",
 }
 """Answers in words."""
@@ -67,7 +67,7 @@ CHANGES_BY_DIFFICULTY = (
 )  # fmt: skip
 """Keys of the changes, the easy ones first: the order of the cases."""
 
-LEGEND = "**=** learns the same · **≠** learns differently · **?** click and guess"
+LEGEND = "**=** same way · **≠** differently · **?** click and guess. Table 1 of Ba et al. 2016."
 
 SCRIPT_NOTE = (
     "This case in plain PyTorch. The script prints the same verdict, unless it or the page gives no answer: the "
@@ -109,7 +109,7 @@ def show_case(
 
 def show_case_question(cell: Cell, scheme: Scheme, setting: Setting) -> None:
     """Show the question of a case with its possible guesses and a hint, without the answer."""
-    st.markdown("### Do both networks learn the same?")
+    st.markdown("### Do both networks learn the same way?")
     with st.container(horizontal=True, key="guess"):
         for vote, text in GUESS_WORDS.items():
             if vote != "fades" or setting.eps:
@@ -163,10 +163,17 @@ def find_next_case(key: str, cells: Sequence[Cell], covered: Sequence[str]) -> s
     return next((each for each in (*order[at + 1 :], *order[:at]) if each in covered), None)
 
 
-def show_reveal_button(covered: Sequence[str]) -> None:
+def show_table_heading(covered: Sequence[str]) -> None:
+    """Show the heading of the table, and the button that reveals all answers."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.markdown(f"### {'What you found so far' if covered else 'All answers'}", width="content")
+        _show_reveal_button(covered)
+
+
+def _show_reveal_button(covered: Sequence[str]) -> None:
     """Show the button that reveals all answers, or the one that hides them again."""
     if covered:
-        st.button("Reveal all", on_click=partial(_store_value, "reveal", True))
+        st.button("Reveal all", type="tertiary", on_click=partial(_store_value, "reveal", True))
     else:
         st.button("Start again", on_click=_restart_quiz)
 
@@ -267,18 +274,18 @@ def _restart_quiz() -> None:
 
 
 def _write_progress(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -> str:
-    """Write the number of a case and the score: "Case 3 of 24 · 2 of 2 guesses right"."""
+    """Write the number of a guess and the score: "Guess 3 of 24 · 2 of 2 right"."""
     answers = {get_cell_key(each): classify_case_answer(each) for each in cells}
     guessed = {key: vote for key, vote in get_case_guesses().items() if key in answers}
     place = [*guessed, get_cell_key(cell)].index(get_cell_key(cell)) + 1
-    which = f"Case {place} of {len(cells)}" if get_cell_key(cell) in {*guessed, *covered} else f"{len(cells)} cases"
+    which = f"Guess {place} of {len(cells)}" if get_cell_key(cell) in {*guessed, *covered} else f"{len(cells)} cases"
     counted = [vote == answers[key] for key, vote in guessed.items() if answers[key] != "none"]
-    score = f" · {sum(counted)} of {len(counted)} guesses right" if counted else ""
+    score = f" · {sum(counted)} of {len(counted)} right" if counted else ""
     return f"{which}{score}"
 
 
 def _write_answer_heading(vote: str | None, cell: Cell) -> str:
-    """Write the answer as a heading, and whether a guess was right: "= Right: they learn the same"."""
+    """Write the answer as a heading, and whether a guess was right: "= Right: they learn the same way"."""
     answer = classify_case_answer(cell)
     if vote is None or answer == "none":
         return f"{ANSWER_SIGNS[answer]} {capitalize_first(ANSWER_SENTENCES[answer])}"

@@ -148,7 +148,7 @@ def show_table_status(
 def _show_devices(training: PageRun) -> None:
     """Show which devices trained the networks; an empty line before that, so that nothing below moves."""
     devices = join_devices(get_table_results().describe_devices(*row) for row in training.shown)
-    st.caption(f"Trained on the {devices}." if devices else "Not trained yet.")
+    st.caption(f"Trained on the {devices}." if devices else "\u00a0")
 
 
 def _ask_before_training(training: PageRun, missing: Sequence[TableTrainingJob]) -> None:

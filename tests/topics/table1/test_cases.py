@@ -89,7 +89,6 @@ def test_the_reason_names_what_cancels_and_what_does_not():
 @pytest.mark.parametrize(("layer", "unit", "added"), [("dense", "neuron", "noise"), ("conv", "channel", "constant")])
 def test_a_head_says_what_is_changed_in_the_words_of_the_layer(layer, unit, added):
     data = build_grid_data([], [], replace(SETTING, layer=layer), "", [], "light", False)
-    assert data["groups"]["weights"] == f"Weights: a bar per {unit}"
     heads = [(each["sign"].replace("\u00a0", " "), each["name"], each["added"]) for each in data["columns"]]
     assert heads == [
         ("× 3", f"all {unit}s", False), ("+ noise", "the same for all", True), ("× 3", f"one {unit}", False),

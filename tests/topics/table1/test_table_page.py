@@ -97,8 +97,8 @@ def test_the_first_view_asks_for_a_guess():
         ("Layer norm", "normalizes each image"),
     ]
     assert all(cell["covered"] for cell in cells_of(at).values())
-    assert "Case 1 of 24" in texts(at.caption)
-    assert [button.label for button in at.button][:2] == ["= the same", "≠ differently"]
+    assert "Guess 1 of 24" in texts(at.caption)
+    assert [button.label for button in at.button][:2] == ["= Yes, the same", "≠ No, differently"]
     assert "Trained on the CPU." in texts(at.caption) or torch.cuda.is_available()
 
 
@@ -157,7 +157,7 @@ def test_every_case_asks_and_answers(key, change):
     at = open_table(schemes=key, cell=f"{key}.{change}", **SMALL)
     title = format_case_title(SCHEMES[key], TRANSFORMATIONS[change], build_table_setting(view_of(at)))
     assert f"## {title}" in texts(at.markdown)
-    assert "Do both networks learn the same?" in said(at)
+    assert "Do both networks learn the same way?" in said(at)
     at = guessed(at)
     assert "curves twins" in plots(at)
     assert re.search(r"### [=≠≈–] ", said(at))
@@ -168,25 +168,25 @@ def test_every_case_asks_and_answers(key, change):
 
 def test_guesses_are_counted_and_fill_the_map():
     at = guessed(open_table(**SMALL), "yes")
-    assert "### = Right: they learn the same" in said(at)
+    assert "### = Right: they learn the same way" in said(at)
     assert "Batch norm is **invariant** to this change." in said(at)
     at = set_value(at, "cell", "batch.case-rescaling")
-    assert "Case 2 of 24 · 1 of 1 guesses right" in texts(at.caption)
+    assert "Guess 2 of 24 · 1 of 1 right" in texts(at.caption)
     at = guessed(at, "yes")
     assert "### ≠ Not quite: they learn differently" in said(at)
     assert "Batch norm is **not invariant** to this change." in said(at)
     assert "the others change too" in said(at)
-    assert "Case 2 of 24 · 1 of 2 guesses right" in texts(at.caption)
+    assert "Guess 2 of 24 · 1 of 2 right" in texts(at.caption)
     shown = {key: word for key, word in words_of(at).items() if word}
     assert shown == {"batch.dataset-rescaling": "same", "batch.case-rescaling": "differs"}
     at = set_value(at, "cell", "batch.dataset-rescaling")  # a guess stays
-    assert "Case 1 of 24 · 1 of 2 guesses right" in texts(at.caption)
+    assert "Guess 1 of 24 · 1 of 2 right" in texts(at.caption)
     at = pressed(at, "Reveal all")
     assert None not in words_of(at).values()
     assert at.query_params["reveal"] == "1"
     at = pressed(at, "Start again")
     assert set(words_of(at).values()) == {None}
-    assert "Case 1 of 24" in texts(at.caption)
+    assert "Guess 1 of 24" in texts(at.caption)
 
 
 def test_the_next_case_leads_through_all_that_are_covered():
@@ -230,7 +230,7 @@ def test_a_factor_of_1_has_a_state_of_its_own():
 @pytest.mark.parametrize(("vote", "right"), [("fades", True), ("yes", False), ("no", False)])
 def test_a_case_may_learn_nearly_the_same(vote, right):
     at = guessed(open_table(eps="0.1", cell="batch.dataset-rescaling", **SMALL), vote)
-    assert f"### ≈ {'Right' if right else 'Not quite'}: they learn nearly the same" in said(at)
+    assert f"### ≈ {'Right' if right else 'Not quite'}: they learn nearly the same way" in said(at)
     assert "ε = 0.1 is added under the root" in said(at)
 
 
@@ -240,7 +240,7 @@ def test_nearly_the_same_is_offered_only_where_epsilon_is_positive():
 
 def test_a_guess_on_what_says_nothing_is_not_counted():
     at = guessed(open_table(delta="1", cell="batch.dataset-rescaling", **SMALL))
-    assert "Case 1 of 24" in texts(at.caption)
+    assert "Guess 1 of 24" in texts(at.caption)
     assert "### – Nothing can be told" in said(at)
 
 

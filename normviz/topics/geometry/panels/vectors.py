@@ -91,9 +91,9 @@ def write_stage_explanation(long: DescentStep, short: DescentStep, eps: float, s
     one = long.before
     if stage == "centre":
         return (
-            f"One example with three channels is an arrow: **x** = {format_vector(one.x)}. Its mean is "
-            f"μ = {typeset(one.mean, 3)}. Subtract it: **v = x − μ** = {format_vector(one.v)}. The numbers of v sum to "
-            "0. All such vectors lie on one **plane**."
+            f"The example **x** = {format_vector(one.x)} has the mean μ = {typeset(one.mean, 3)}. Subtract μ from "
+            f"each number: **v = x − μ** = {format_vector(one.v)}. The numbers of v sum to 0. All such vectors lie on "
+            "one **plane**."
         )
     if stage == "divide":
         return (

@@ -5,13 +5,18 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from normviz.core.equality import compute_behaviour_key
-from normviz.core.fields import CHANNEL_FIELD, Shape, find_divisors
+from normviz.core.fields import CHANNEL_FIELD, OWN, Shape, find_divisors, shrink_shape
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.topics.same.variants import VARIANTS
 
 MAX_TRIED_GROUPS = 32
 """Most groups with which a scheme is tried."""
+
+LEAST_FIELDS = 16
+"""Least number of fields in the part on which a candidate is tried, where there are so many."""
 
 
 @lru_cache(maxsize=64)
@@ -33,6 +38,32 @@ def list_candidates(shape: Shape) -> tuple[tuple[Scheme, ...], ...]:
             found.setdefault(compute_behaviour_key(scheme, shape), []).append(scheme)
     there = [each for key, each in found.items() if key[1] != "zero"]
     return tuple(tuple(each) for each in sorted(there, key=lambda each: each[0].is_baseline))
+
+
+def choose_part(shape: Shape, scheme: Scheme, most: int) -> tuple[np.ndarray, ...]:
+    """Choose a part of a tensor on which a scheme computes the same x̂ as on all of it, as indices of `numpy.ix_`.
+
+    Axes along which no field averages are cut to evenly spaced indices: examples in layer norm, channels in batch norm.
+    The part has at most `most` elements, or else `LEAST_FIELDS` fields.
+    """
+    averaged = find_mixed_axes(shape, scheme)
+    size = prod(n for n, is_averaged in zip(shape, averaged, strict=True) if is_averaged)
+    own = tuple(1 if is_averaged else n for n, is_averaged in zip(shape, averaged, strict=True))
+    few = shrink_shape(own, max(most // size, LEAST_FIELDS))
+    return space_evenly(
+        shape, tuple(n if is_averaged else m for n, m, is_averaged in zip(shape, few, averaged, strict=True))
+    )
+
+
+def find_mixed_axes(shape: Shape, scheme: Scheme) -> tuple[bool, ...]:
+    """Return for each axis whether x̂ at one index depends on x at other indices of it."""
+    mixes = scheme.count_matrices(shape) > 0
+    return tuple(any(field.rules[k] != OWN for field in scheme.fields) or (k == 3 and mixes) for k in range(4))
+
+
+def space_evenly(shape: Shape, lengths: Shape) -> tuple[np.ndarray, ...]:
+    """Return evenly spaced indices along each axis, `lengths` of them, as indices of `numpy.ix_`."""
+    return np.ix_(*(np.linspace(0, n - 1, m).round().astype(int) for n, m in zip(shape, lengths, strict=True)))
 
 
 def is_affine(schemes: Sequence[Scheme]) -> bool:

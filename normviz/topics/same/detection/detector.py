@@ -13,7 +13,6 @@ import numpy as np
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, OWN, Shape
 from normviz.core.layouts import ALL_LAYOUTS, parse_layout
-from normviz.core.text import join_words
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
 from normviz.data.files import is_likely_channels_first
 from normviz.describe.wording import format_shape
@@ -21,8 +20,8 @@ from normviz.topics.same.detection.candidates import is_affine, is_changed_by_ga
 from normviz.topics.same.detection.fitting import CHANNELS, NOTHING, CandidateFit, fit_candidates
 from normviz.topics.same.detection.precision import find_precision
 
-MAX_ELEMENTS = 2**16
-"""Most elements of an array: the detector tries some hundred fits."""
+TRIED_LAYOUTS = (*ALL_LAYOUTS, "NDHWC", "NCDHW")
+"""Layouts that are tried if none is given."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class Detection:
 
     def make_computation_key(self, fit: CandidateFit) -> tuple[object, ...]:
         """Return a key that is equal for fits with the same computation, in any layout of the arrays."""
-        shape, axes = self.shapes[fit.layout], ALL_LAYOUTS[fit.layout]
+        shape, axes = self.shapes[fit.layout], parse_layout(fit.layout).axes
         long = [(k, axis) for k, axis in enumerate(axes) if shape[axis] > 1]
         fields = (fit.scheme.summation, fit.scheme.suppression)
         rules = [field and [(k, field.rules[axis]) for k, axis in long] for field in fields]
@@ -78,6 +77,11 @@ class Detection:
         return not other.is_decided and centred and divides == also != ()
 
     @property
+    def undecided(self) -> tuple[CandidateFit, ...]:
+        """The candidates that the numbers neither confirm nor exclude."""
+        return () if self.constant else tuple(fit for fit in self.fits if not fit.is_decided)
+
+    @property
     def is_unique(self) -> bool:
         """True if there is one answer: one scheme, or several that compute the same on this shape."""
         return len({(fit.axes, tuple((each.key, each.fields) for each in fit.schemes)) for fit in self.answer}) == 1
@@ -92,27 +96,20 @@ def detect_normalization(x: np.ndarray, y: np.ndarray, layout: str | None = None
     """Detect which normalization computes y from x.
 
     Args:
-        x, y: input and output, arrays of one shape with two to four axes.
-        layout: a key of `ALL_LAYOUTS`; None tries every layout with as many axes.
+        x, y: input and output, arrays of one shape.
+        layout: the axes of the arrays, as `parse_layout` reads them; None tries `TRIED_LAYOUTS` with as many axes.
 
     Raises:
-        InvalidInput: arrays too large, of two shapes, not finite real numbers, or not in the layout.
+        InvalidInput: arrays of two shapes, not finite real numbers, or not in the layout.
     """
     check_detector_arrays(x, y)
-    fitting = [name for name, axes in ALL_LAYOUTS.items() if len(axes) == x.ndim]
+    layouts = [name for name in TRIED_LAYOUTS if len(name) == x.ndim] if layout is None else [layout]
+    if not layouts:
+        raise InvalidInput(f"the arrays have {x.ndim} axes; name them: layout='NCHW', or one letter per axis.")
     if is_likely_channels_first(x.shape):
-        fitting.reverse()  # the likelier layout comes first
-    if layout is not None:
-        if layout not in ALL_LAYOUTS:
-            raise InvalidInput(f"{layout!r} is not a layout; {', '.join(ALL_LAYOUTS)} are.")
-        if layout not in fitting:
-            raise InvalidInput(f"the arrays have {x.ndim} axes; {layout} has {len(ALL_LAYOUTS[layout])}.")
-        fitting = [layout]
+        layouts.reverse()  # the likelier layout comes first
     name = find_precision(y)
-    tensors = {
-        each: (parse_layout(each).to_tensor(x.astype(float)), parse_layout(each).to_tensor(y.astype(float)))
-        for each in fitting
-    }
+    tensors = {each: (parse_layout(each).to_tensor(x), parse_layout(each).to_tensor(y)) for each in layouts}
     fits = (fit_candidates(*pair, each, name) for each, pair in tensors.items())
     constant = any(_is_constant(pair[1], name) for pair in tensors.values())
     return Detection(tuple(fit for some in fits for fit in some), constant, {k: p[0].shape for k, p in tensors.items()})
@@ -123,13 +120,8 @@ def check_detector_arrays(x: np.ndarray, y: np.ndarray) -> None:
     for name, array in (("x", x), ("y", y)):
         if array.dtype.kind not in "fiub":
             raise InvalidInput(f"{name} holds {array.dtype} values; real numbers are needed.")
-        if not 2 <= array.ndim <= 4:
-            ways = join_words([f"({', '.join(each)})" for each in ALL_LAYOUTS])
-            raise InvalidInput(f"{name} has {array.ndim} axes; {ways} are looked at.")
         if not array.size:
             raise InvalidInput(f"{name} has the shape {array.shape}; every axis needs at least one element.")
-        if array.size > MAX_ELEMENTS:
-            raise InvalidInput(f"{name} has {array.size:,} elements; up to {MAX_ELEMENTS:,} are looked at.")
         with np.errstate(over="ignore"):
             strange = int(np.sum(~np.isfinite(array.astype(float))))
         if strange:
@@ -142,5 +134,6 @@ def check_detector_arrays(x: np.ndarray, y: np.ndarray) -> None:
 
 def _is_constant(y: np.ndarray, name: str) -> bool:
     """Return True if y is, up to rounding, one number, or one for each of several channels."""
+    y = y.astype(float, copy=False)
     flat, off = y.reshape(-1, y.shape[-1]), ANSWER_ROUNDINGS * MACHINE_EPSILONS[name] * np.abs(y).max()
     return bool(np.ptp(y) <= off or (len(flat) > 1 and np.all(np.ptp(flat, axis=0) <= off)))

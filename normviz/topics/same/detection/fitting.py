@@ -1,43 +1,56 @@
 """Fits of candidates to an input and an output: y = γ x̂ + β, where ε, γ and β may be unknown."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from math import inf, log10, prod
-from typing import NamedTuple
+from math import inf, prod
 
 import numpy as np
 
-from normviz.core.fields import AXES, OWN
-from normviz.core.layouts import ALL_LAYOUTS
+from normviz.core.fields import OWN, shrink_shape
+from normviz.core.layouts import parse_layout
 from normviz.core.normalize import ignore_float_warnings, normalize
 from normviz.core.reductions import broadcast_statistic, centre, reduce_boxes
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import ANSWER_ROUNDINGS, MACHINE_EPSILONS
-from normviz.topics.same.detection.candidates import is_affine, is_changed_by_gain, list_candidates
+from normviz.topics.same.detection.candidates import (
+    choose_part,
+    is_affine,
+    is_changed_by_gain,
+    list_candidates,
+    space_evenly,
+)
 from normviz.topics.same.detection.curves import estimate_pointwise, is_monotone
-from normviz.topics.same.detection.precision import bound_rounding_errors
+from normviz.topics.same.detection.precision import RoundingBounds
+from normviz.topics.same.detection.regression import (
+    FitOutcome,
+    FitTrial,
+    fit_affine,
+    judge_without_affine,
+    regress_affine,
+)
 from normviz.topics.same.variants import VARIANTS
 
 TRIED_EPSILONS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-12, 0.0)
 """Values of ε to try, the largest first."""
 
-MAX_ROUNDING_SHARE = 0.1
-"""Elements of which rounding may have changed this share are ignored."""
+MAX_PART, MAX_JUDGED = 2**16, 2**14
+"""Most elements of the part on which a candidate is tried first, and most elements that judge it."""
 
-MIN_CLEAR_SHARE = 0.5
-"""Least share of elements that are not ignored."""
+MAX_CONFIRMED = 2**20
+"""Most elements by which a fit is confirmed."""
 
-MIN_TOTAL_DIGITS = 9
-"""Least number of decimal digits of y in total that a fit explains, beyond the fitted numbers."""
-
-MIN_DIGITS_EACH = 0.5
-"""Least number of decimal digits of each y that a fit explains: many weak agreements prove nothing."""
+MAX_LINEAR_ROWS = 1024
+"""Most vectors of channels to test whether y is linear, or four times their length."""
 
 FIRST_CHANNELS = 4
 """Number of channels on which a candidate is tried first."""
 
 NOTHING, EPS_ALONE, CHANNELS, ELEMENTS = range(4)
 """Levels of a fit, the simplest first: one of `TRIED_EPSILONS`; any ε, or α and s; γ and β by channel; by element."""
+
+
+Elements = tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]]
+"""Parts of the input and the output, and the indices of the elements that judge a candidate."""
 
 
 @dataclass(frozen=True)
@@ -77,45 +90,14 @@ class CandidateFit:
         """The axes of the array along which elements share a statistic."""
         field = self.scheme.field
         rules = (OWN,) * 4 if field is None else field.rules
-        return tuple(k for k, axis in enumerate(ALL_LAYOUTS[self.layout]) if rules[axis] != OWN)
-
-
-class FitTrial(NamedTuple):
-    """x̂ of a candidate scheme at one ε, with a bound of its rounding errors.
-
-    Attributes:
-        eps: ε.
-        xhat: x̂.
-        lost: bound of the rounding error of each element, relative to its size.
-        size: size of the numbers that each element comes from; 1 if something divides.
-        linear: x̂ without the division: x − E_B[x]. None if nothing divides.
-    """
-
-    eps: float
-    xhat: np.ndarray
-    lost: np.ndarray
-    size: np.ndarray
-    linear: np.ndarray | None = None
-
-    def select_channels(self, channels: slice) -> "FitTrial":
-        """Return the trial restricted to some channels."""
-        xhat, lost, size = (each[..., channels] for each in (self.xhat, self.lost, self.size))
-        return FitTrial(self.eps, xhat, lost, size, None if self.linear is None else self.linear[..., channels])
-
-
-class FitOutcome(NamedTuple):
-    """Result of fitting one candidate at one ε; the attributes are those of `CandidateFit`."""
-
-    eps: float
-    residual: float
-    fits: bool
-    is_decided: bool
-    gain: bool = False
-    bias: bool = False
+        return tuple(k for k, axis in enumerate(parse_layout(self.layout).axes) if rules[axis] != OWN)
 
 
 def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Iterator[CandidateFit]:
     """Yield for every candidate scheme the simplest fit that explains y, or else the nearest one.
+
+    A candidate is tried on a part of the tensors that gives the same x̂ (`choose_part`), and judged by `MAX_JUDGED`
+    elements of it. A fit is confirmed on a larger part, by up to `MAX_CONFIRMED` elements.
 
     Args:
         x, y: the input and the output as tensors (N, H, W, C).
@@ -123,45 +105,94 @@ def fit_candidates(x: np.ndarray, y: np.ndarray, layout: str, dtype: str) -> Ite
         dtype: type to which y is rounded.
     """
     for schemes in list_candidates(x.shape):
-        scheme = schemes[0]
-        if scheme.count_matrices(x.shape) and not _is_linear(x, y, scheme, dtype):
-            yield CandidateFit(schemes, layout, CHANNELS, ("C",))
-            continue
-        if scheme.function is not None:
-            yield _fit_function(x, y, scheme, layout, dtype)
-            continue
-        trials = list(_compute_trials(x, schemes, TRIED_EPSILONS if scheme.suppression else (0.0,), dtype))
-        estimated = _estimate_eps(x, y, scheme)
-        own = [] if estimated is None else list(_compute_trials(x, schemes, (estimated,), dtype))
-        few = slice(0, FIRST_CHANNELS)
-        first = list(
-            _fit_candidate(
-                y[..., few],
-                [t.select_channels(few) for t in trials],
-                [t.select_channels(few) for t in own],
-                schemes,
-                layout,
-            )
+        fit = _fit_function if schemes[0].function is not None else _fit_schemes
+        found = fit(*_choose_elements(x, y, schemes[0], MAX_PART, MAX_JUDGED), schemes, layout, dtype)
+        is_partly_judged = y.size > MAX_JUDGED
+        yield _confirm_fit(x, y, found, dtype) if is_partly_judged and found.fits and found.is_decided else found
+
+
+def _choose_elements(x: np.ndarray, y: np.ndarray, scheme: Scheme, most: int, most_judged: int) -> Elements:
+    """Return the part of the tensors on which to try a scheme, in float64, and the elements to judge it by."""
+    part = choose_part(x.shape, scheme, most)
+    some, target = (each[part].astype(float, copy=False) for each in (x, y))
+    return some, target, space_evenly(some.shape, shrink_shape(some.shape, most_judged))
+
+
+def _fit_schemes(
+    x: np.ndarray, y: np.ndarray, judged: tuple[np.ndarray, ...], schemes: tuple[Scheme, ...], layout: str, dtype: str
+) -> CandidateFit:
+    """Fit schemes of statistics that compute the same, judged by some elements."""
+    scheme = schemes[0]
+    if scheme.count_matrices(x.shape) and not _is_linear(x, y, scheme, dtype):
+        return CandidateFit(schemes, layout, CHANNELS, ("C",))
+    trials = list(compute_trials(x, schemes, TRIED_EPSILONS if scheme.suppression else (0.0,), dtype, judged))
+    estimated = _estimate_eps(x, y, scheme)
+    own = [] if estimated is None else list(compute_trials(x, schemes, (estimated,), dtype, judged))
+    few, y = slice(0, FIRST_CHANNELS), y[judged]
+    first = list(
+        _fit_levels(
+            y[..., few],
+            [t.select_channels(few) for t in trials],
+            [t.select_channels(few) for t in own],
+            schemes,
+            layout,
         )
-        if x.shape[3] > FIRST_CHANNELS and not any(fit.fits or not fit.is_decided for fit in first):
-            yield min(first, key=lambda fit: fit.residual)
-            continue
-        tried = list(_fit_candidate(y, trials, own, schemes, layout))
-        good = (fit for fit in tried if fit.fits and fit.is_decided)
-        yield next(good, None) or min(tried, key=lambda fit: (fit.is_decided, fit.residual))
+    )
+    if y.shape[3] > FIRST_CHANNELS and not any(fit.fits or not fit.is_decided for fit in first):
+        return min(first, key=lambda fit: fit.residual)
+    tried = list(_fit_levels(y, trials, own, schemes, layout))
+    good = (fit for fit in tried if fit.fits and fit.is_decided)
+    return next(good, None) or min(tried, key=lambda fit: (fit.is_decided, fit.residual))
 
 
-def _fit_candidate(
-    y: np.ndarray, trials: list[FitTrial], own: list[FitTrial], schemes: tuple[Scheme, ...], layout: str
+def _fit_levels(
+    y: np.ndarray, trials: Iterable[FitTrial], own: list[FitTrial], schemes: tuple[Scheme, ...], layout: str
 ) -> Iterator[CandidateFit]:
     """Yield the fits of one candidate, the simplest first; `own`: its trial at an estimated ε, if any."""
-    yield _choose_best_fit([_judge_without_affine(y, each) for each in trials], schemes, layout, NOTHING, ())
-    if own:
-        yield _choose_best_fit([_judge_without_affine(y, each, 1) for each in own], schemes, layout, EPS_ALONE, ())
-    yield _choose_best_fit([_fit_affine(y, each, ("C",)) for each in trials], schemes, layout, CHANNELS, ("C",))
-    for along in dict.fromkeys(_find_element_axes(scheme) for scheme in schemes):
-        if along not in ((), ("C",)):
-            yield _choose_best_fit([_fit_affine(y, each, along) for each in trials], schemes, layout, ELEMENTS, along)
+    levels = _list_levels(schemes)
+    for level, along in levels:
+        if level != EPS_ALONE or own:
+            yield _fit_level(y, own if level == EPS_ALONE else trials, schemes, layout, level, along)
+
+
+def _list_levels(schemes: tuple[Scheme, ...]) -> list[tuple[int, tuple[str, ...]]]:
+    """List the levels of fits with the axes of γ and β, the simplest first."""
+    elements = [along for along in dict.fromkeys(map(_find_element_axes, schemes)) if along not in ((), ("C",))]
+    return [(NOTHING, ()), (EPS_ALONE, ()), (CHANNELS, ("C",)), *((ELEMENTS, along) for along in elements)]
+
+
+def _fit_level(
+    y: np.ndarray,
+    trials: Iterable[FitTrial],
+    schemes: tuple[Scheme, ...],
+    layout: str,
+    level: int,
+    along: tuple[str, ...],
+) -> CandidateFit:
+    """Fit one candidate at several ε, with the γ and β of one level."""
+    outcomes = [
+        fit_affine(y, each, along) if along else judge_without_affine(y, each, int(level == EPS_ALONE))
+        for each in trials
+    ]
+    return _choose_best_fit(outcomes, schemes, layout, level, along)
+
+
+def _confirm_fit(x: np.ndarray, y: np.ndarray, fit: CandidateFit, dtype: str) -> CandidateFit:
+    """Return a fit judged by up to `MAX_CONFIRMED` elements: the same one, or one with more learned numbers."""
+    some, target, judged = _choose_elements(x, y, fit.scheme, MAX_CONFIRMED, MAX_CONFIRMED)
+    if fit.scheme.function is not None:
+        return _fit_function(some, target, judged, fit.schemes, fit.layout, dtype)
+    target, levels, found = target[judged], _list_levels(fit.schemes), fit
+    is_any_eps = fit.level == CHANNELS and is_affine(fit.schemes)  # γ cancels ε
+    for level, along in levels[levels.index((fit.level, fit.along)) :]:
+        if level == EPS_ALONE != fit.level:
+            continue
+        epsilons = (fit.eps or (0.0,))[: 1 if is_any_eps else None]
+        trials = compute_trials(some, fit.schemes, epsilons, dtype, judged)
+        found = _fit_level(target, trials, fit.schemes, fit.layout, level, along)
+        if found.fits and found.is_decided:
+            break
+    return replace(found, eps=fit.eps) if is_any_eps else found
 
 
 def _find_element_axes(scheme: Scheme) -> tuple[str, ...]:
@@ -183,97 +214,57 @@ def _choose_best_fit(
 
 
 @ignore_float_warnings
-def _compute_trials(
-    x: np.ndarray, schemes: tuple[Scheme, ...], epsilons: tuple[float, ...], name: str
+def compute_trials(
+    x: np.ndarray,
+    schemes: tuple[Scheme, ...],
+    epsilons: tuple[float, ...],
+    dtype: str,
+    judged: tuple[np.ndarray, ...] | None = None,
 ) -> Iterator[FitTrial]:
-    """Yield x̂ of a candidate at every ε: v / √(σ² + ε), with v and σ computed once."""
-    scheme = schemes[0]
-    field, result = scheme.suppression, normalize(x, scheme, 0.0)
+    """Yield x̂ of a candidate at every ε, of some elements or of all: v / √(σ² + ε), with v and σ computed once."""
+    scheme, at = schemes[0], ... if judged is None else judged
+    field, result, bounds = scheme.suppression, normalize(x, scheme, 0.0), RoundingBounds(x, scheme, dtype)
     if field is None:
         size = np.zeros(x.shape) if scheme.summation is None else _compute_field_maximum(x, scheme)
-        yield FitTrial(0.0, result.xhat, bound_rounding_errors(x, None, scheme, name), size)
+        yield FitTrial(0.0, result.xhat[at], bounds.compute(None)[at], size[at])
         return
-    size, linear = np.ones(x.shape), None if is_affine(schemes) else centre(x, field)[0]
+    v, linear = result.v[at], None if is_affine(schemes) else centre(x, field)[0][at]
+    whitening = _Whitening(result.v, scheme) if scheme.count_matrices(x.shape) else None
     for eps in epsilons:
-        if result.deviation is None:
-            xhat, deviation = normalize(x, scheme, eps).xhat, None
+        if whitening is not None:
+            xhat, deviation = whitening.compute(eps)
+            xhat = xhat[at]
         else:
             deviation = scheme.kind.add_eps(np.asarray(result.deviation), eps)
-            wide = broadcast_statistic(deviation, x.shape)
-            xhat = result.v / np.where(wide == 0, np.inf, wide)
-        yield FitTrial(eps, xhat, bound_rounding_errors(x, deviation, scheme, name, eps), size, linear)
+            wide = np.broadcast_to(broadcast_statistic(deviation, x.shape), x.shape)[at]
+            xhat = v / np.where(wide == 0, np.inf, wide)
+        yield FitTrial(eps, xhat, bounds.compute(deviation)[at], np.ones(xhat.shape), linear)
+
+
+class _Whitening:
+    """Whitening at several ε from one singular value decomposition of each group's centred vectors."""
+
+    def __init__(self, v: np.ndarray, scheme: Scheme) -> None:
+        self.shape = v.shape
+        rows = v.reshape(prod(v.shape[:3]), scheme.count_matrices(v.shape), -1)
+        self.left, values, self.right = np.linalg.svd(np.swapaxes(rows, 0, 1), full_matrices=False)
+        self.deviation = values / len(rows) ** 0.5
+        self.length = len(rows) ** 0.5
+        self.least = max(len(rows), rows.shape[2]) * np.finfo(float).eps * self.deviation.max(1, keepdims=True)
+
+    def compute(self, eps: float) -> tuple[np.ndarray, np.ndarray]:
+        """Compute x̂, and the smallest √(λ + ε) of every group; directions that are rounding are 0."""
+        root = np.hypot(self.deviation, eps**0.5)
+        inverse = np.where(root > self.least, 1 / np.where(root > self.least, root, 1), 0.0)
+        xhat = (self.left * (self.deviation * self.length * inverse)[:, None]) @ self.right
+        smallest = np.where(inverse > 0, root, np.inf).min(1)
+        return np.swapaxes(xhat, 0, 1).reshape(self.shape), smallest[None, None, None]
 
 
 def _compute_field_maximum(x: np.ndarray, scheme: Scheme) -> np.ndarray:
     """Compute for every element the largest |x| among the elements that share its statistic."""
     field = scheme.fields[0]
     return np.broadcast_to(broadcast_statistic(reduce_boxes(np.abs(x), field, np.max), x.shape), x.shape)
-
-
-def _judge_without_affine(y: np.ndarray, trial: FitTrial, fitted: int = 0) -> FitOutcome:
-    """Judge whether y = x̂ without γ and β; `fitted`: the number of parameters estimated from y, such as ε."""
-    allowed = trial.lost * (np.abs(trial.xhat) + trial.size)
-    clear = trial.lost < MAX_ROUNDING_SHARE
-    return _judge_fit(y, trial.xhat, allowed, clear, trial.eps, int(clear.sum()) - fitted, y - y.mean())
-
-
-def _fit_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOutcome:
-    """Fit y = γ x̂ + β, with γ and β along some axes.
-
-    If x̂ without its division fits as well, the numbers cannot decide (`is_decided` is False).
-    """
-    found = _regress_affine(y, trial, along)
-    if not (found.fits and found.is_decided) or trial.linear is None:
-        return found
-    plain = _regress_affine(y, trial._replace(xhat=trial.linear, size=np.zeros(y.shape)), along)
-    return found._replace(is_decided=not plain.fits)
-
-
-@ignore_float_warnings
-def _regress_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> FitOutcome:
-    """Compute γ and β along some axes by least squares, each element weighted by its precision."""
-    over = tuple(k for k, axis in enumerate(AXES["activation"]) if axis not in along)
-    clear = trial.lost < MAX_ROUNDING_SHARE
-    usual = np.sqrt((trial.xhat**2).mean(over, keepdims=True))
-    noise = trial.lost * (np.abs(trial.xhat) + np.maximum(trial.size, usual))
-    weight = np.where(clear & (noise > 0), 1 / np.where(noise > 0, noise, 1) ** 2, 0.0)
-    total = np.maximum(weight.sum(over, keepdims=True), np.finfo(float).tiny)
-
-    def mean(values: np.ndarray) -> np.ndarray:
-        return (weight * values).sum(over, keepdims=True) / total
-
-    centred, level = mean(trial.xhat), mean(y)
-    spread_out = mean((trial.xhat - centred) ** 2)
-    count = clear.sum(over, keepdims=True)
-    known = spread_out * total > 25 * np.maximum(count, 1)  # x̂ varies by five times what it may be off
-    gain = np.where(known, mean((trial.xhat - centred) * (y - level)) / np.where(known, spread_out, 1), 0.0)
-    bias = level - gain * centred
-    allowed = 2 * (np.abs(gain) * noise + trial.lost * np.abs(bias))
-    free = int(np.where(known, np.maximum(count - 2, 0), 0).sum())  # where x̂ stands still, anything fits
-    found = _judge_fit(y, gain * trial.xhat + bias, allowed, clear & known, trial.eps, free, y - level)
-    least = 8 * float(np.median(trial.lost))
-    has_gain = bool(np.any(known & (np.abs(gain - 1) > least)))
-    has_bias = bool(np.any(known & (np.abs(bias) > least * np.maximum(np.abs(gain), 1))))
-    return FitOutcome(*found[:4], has_gain, has_bias)
-
-
-def _judge_fit(
-    y: np.ndarray, fitted: np.ndarray, allowed: np.ndarray, clear: np.ndarray, eps: float, free: int,
-    varying: np.ndarray,
-) -> FitOutcome:  # fmt: skip
-    """Judge whether y equals the fitted values up to rounding, and whether there are enough numbers to decide.
-
-    `clear`: elements that are not ignored; `free`: numbers of y minus fitted numbers; `varying`: y minus the constant
-    that β explains, whose digits a fit has to explain.
-    """
-    apart, largest = np.abs(y - fitted), float(np.abs(y).max())
-    if not clear.any():
-        return FitOutcome(eps, inf, False, False)
-    residual = float(apart[clear].max()) / (largest or 1.0)
-    size = float(np.sqrt(np.mean(varying[clear] ** 2)))
-    digits = -log10(min(max(float(np.median(allowed[clear])) / (size or inf), 1e-16), 1.0)) if size else 0.0
-    is_decided = digits >= MIN_DIGITS_EACH and free * digits >= MIN_TOTAL_DIGITS and clear.mean() >= MIN_CLEAR_SHARE
-    return FitOutcome(eps, residual, bool(np.all(apart[clear] <= allowed[clear])), is_decided)
 
 
 @ignore_float_warnings
@@ -309,6 +300,9 @@ def _is_linear(x: np.ndarray, y: np.ndarray, scheme: Scheme, name: str) -> bool:
     if count <= size + 1:
         return False
     rows, targets = x.reshape(count, groups, size), y.reshape(count, groups, size)
+    if count > (most := max(4 * size, MAX_LINEAR_ROWS)):
+        some = np.linspace(0, count - 1, most).astype(int)
+        rows, targets = rows[some], targets[some]
     rough = {"float64": 1e-6, "float32": 1e-2}.get(name, 0.1)  # whitening loses as many digits as Σ has
     for group in range(groups):
         given = rows[:, group] - rows[:, group].mean(0)
@@ -319,23 +313,26 @@ def _is_linear(x: np.ndarray, y: np.ndarray, scheme: Scheme, name: str) -> bool:
     return True
 
 
-def _fit_function(x: np.ndarray, y: np.ndarray, scheme: Scheme, layout: str, name: str) -> CandidateFit:
-    """Fit a pointwise scheme with estimated α and s: first without γ and β, then with them.
+def _fit_function(
+    x: np.ndarray, y: np.ndarray, judged: tuple[np.ndarray, ...], schemes: tuple[Scheme, ...], layout: str, name: str
+) -> CandidateFit:
+    """Fit a pointwise scheme with estimated α and s, judged by some elements: without γ and β, then with them.
 
     If a factor and a shift of x fit as well, the numbers cannot decide (`is_decided` is False).
     """
+    scheme, x, y = schemes[0], x[judged], y[judged]
     found = CandidateFit((scheme,), layout, CHANNELS, ("C",))
     if not is_monotone(x, y, 2 * ANSWER_ROUNDINGS * MACHINE_EPSILONS[name] * float(np.abs(y).max())):
         return found
-    lost = bound_rounding_errors(x, None, scheme, name) * (1 if name != "float64" else 16)  # α and s are rounded too
+    lost = RoundingBounds(x, scheme, name).compute(None) * (1 if name != "float64" else 16)  # α and s are rounded too
     for level, along in ((EPS_ALONE, ()), (CHANNELS, ("C",))):
         estimated = estimate_pointwise(x, y, scheme, with_gain=bool(along))
         if estimated is None:
             return replace(found, is_decided=False)
         xhat = normalize(x, estimated.scheme, 0.0).xhat
         trial = FitTrial(0.0, xhat, lost, estimated.moved)
-        outcome = _regress_affine(y, trial, along) if along else _judge_without_affine(y, trial, 2)
-        straight = _regress_affine(y, FitTrial(0.0, x, lost, np.zeros(x.shape)), ("C",))
+        outcome = regress_affine(y, trial, along) if along else judge_without_affine(y, trial, 2)
+        straight = regress_affine(y, FitTrial(0.0, x, lost, np.zeros(x.shape)), ("C",))
         exact = not along or name in ("float64", "float32")  # γ, β, α and s bend to any curve of a half precision
         is_decided = outcome.is_decided and exact and estimated.bent and not (outcome.fits and straight.fits)
         found = CandidateFit(

@@ -11,6 +11,9 @@ y = layer(x)
 np.savez("arrays.npz", x=x, y=y)  # PyTorch: x=x.detach().numpy(), and so y"""
 """Code that saves a layer's input and output."""
 
+MAX_ELEMENTS = 2**20
+"""Most elements of an uploaded array: the detector takes seconds."""
+
 ArrayPair = dict[str, np.ndarray]
 
 
@@ -41,4 +44,9 @@ def read_pair(files: list[tuple[str, bytes]]) -> ArrayPair:
         first, second = second, first
     pair = {"x": found[first], "y": found[second]}
     check_detector_arrays(pair["x"], pair["y"])
+    for name, array in pair.items():
+        if array.size > MAX_ELEMENTS:
+            raise InvalidInput(f"{name} has {array.size:,} elements; up to {MAX_ELEMENTS:,} are looked at here.")
+        if not 2 <= array.ndim <= 5:
+            raise InvalidInput(f"{name} has {array.ndim} axes; arrays of two to five are looked at here.")
     return pair

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from math import isfinite
 
 from normviz.core.fields import AXES
+from normviz.core.layouts import parse_layout
 from normviz.core.text import capitalize_first, join_words, typeset
 from normviz.describe.wording import format_gap, format_scheme_label, format_scheme_name
 from normviz.topics.same.detection.candidates import is_affine
@@ -40,7 +41,7 @@ def label_kind(fit: CandidateFit) -> str:
 
 def describe_array_axes(fits: Sequence[CandidateFit]) -> str:
     """Describe the reduced axes of the arrays in each layout: "over axes 2 and 3 of (N, C, H, W)"."""
-    layouts = join_words([f"({', '.join(fit.layout)})" for fit in fits])
+    layouts = join_words([f"({', '.join(parse_layout(fit.layout).names)})" for fit in fits])
     if not fits[0].axes:
         return f"in {layouts}"
     axes = f"{'axes' if len(fits[0].axes) > 1 else 'axis'} {join_words(fits[0].axes, 'and')}"
@@ -79,7 +80,7 @@ def summarize_detection(detection: Detection) -> str:
     if detection.constant:
         return "Cannot tell."
     if not detection.answer:
-        return "Cannot tell." if any(not fit.is_decided for fit in detection.fits) else "None of these."
+        return "Cannot tell." if detection.undecided else "None of these."
     if detection.is_unique:
         return f"It was {name_candidate(detection.answer[0])}."
     if detection.is_one_computation:
@@ -105,9 +106,8 @@ def explain_detection(detection: Detection) -> list[str]:
     sentences = (
         [] if nearest is None else [f"What was decided is off by {format_gap(nearest)} of the largest |y| or more."]
     )
-    undecided = [fit for fit in detection.fits if not fit.is_decided]
-    if undecided:
-        names = join_words(dict.fromkeys(map(label_kind, undecided)), "and")
+    if detection.undecided:
+        names = join_words(dict.fromkeys(map(label_kind, detection.undecided)), "and")
         sentences.append(
             f"Not decided: {names}. The numbers are too few for a γ and a β of their own, or too coarse, or they lie "
             "where a function is straight. More examples, a larger spread or a higher precision may decide."
@@ -128,7 +128,7 @@ def _describe_answer(detection: Detection) -> str:
 def _describe_axis_orders(detection: Detection) -> list[str]:
     """Describe the computation for each possible order of the axes, in a sentence each."""
     return [
-        f"If the axes are ({', '.join(fit.layout)}): "
+        f"If the axes are ({', '.join(parse_layout(fit.layout).names)}): "
         f"{'; '.join(filter(None, (name_candidate(fit), describe_fitted_eps(fit), describe_fitted_affine(fit))))}."
         for fit in detection.answer
     ]

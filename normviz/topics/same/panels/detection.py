@@ -5,7 +5,7 @@ from math import isfinite
 import streamlit as st
 
 from normviz.core.errors import InvalidInput
-from normviz.core.layouts import ALL_LAYOUTS
+from normviz.core.layouts import ALL_LAYOUTS, parse_layout
 from normviz.core.registry import Scheme
 from normviz.core.text import capitalize_first
 from normviz.describe.snippets import write_snippet
@@ -116,7 +116,7 @@ def tabulate_candidates(detection: Detection) -> dict[str, list[str]]:
     fits = sorted(detection.fits, key=lambda fit: (not fit.is_decided, fit.residual))
     return {
         "Candidate": [capitalize_first(name_candidate(fit)) for fit in fits],
-        "Axes": [f"({', '.join(fit.layout)})" for fit in fits],
+        "Axes": [f"({', '.join(parse_layout(fit.layout).names)})" for fit in fits],
         "": ["? too few numbers" if not fit.is_decided else "✓ fits" if fit.fits else "✗ differs" for fit in fits],
         "Residual": [format_gap(fit.residual) if isfinite(fit.residual) else "–" for fit in fits],
         "Fitted": [_describe_fit(fit) for fit in fits],
@@ -135,7 +135,7 @@ def _describe_fit(fit: CandidateFit) -> str:
 def _write_scheme_code(fit: CandidateFit, detection: Detection) -> str:
     """Write PyTorch code of the scheme, from the array in its layout."""
     scheme: Scheme = fit.scheme
-    axes, lengths = ALL_LAYOUTS[fit.layout], detection.shapes[fit.layout]
+    axes, lengths = parse_layout(fit.layout).axes, detection.shapes[fit.layout]
     order = sorted(range(len(axes)), key=axes.__getitem__)
     turned = "" if order == list(range(len(axes))) else f".transpose{tuple(order)}"
     source = f'x = np.load("arrays.npz")["x"]{turned}.reshape{lengths}.astype(float)'
