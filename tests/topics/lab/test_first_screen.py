@@ -71,9 +71,9 @@ def test_own_fields_are_in_sight_once_a_scheme_of_ones_own_is_chosen():
 @pytest.mark.parametrize(
     ("link", "words"),
     [
-        ({}, "Height and width run along one side, row after row."),
+        ({}, "Height and width share one side: h, w = 0, 0 to 3, 3."),
         ({"view": "unfolded"}, "One block for each example."),
-        ({"scheme": "weight"}, "Kernel height and kernel width run along one side, row after row."),
+        ({"scheme": "weight"}, "Kernel height and kernel width share one side: r, s = 0, 0 to 3, 3."),
         ({"scheme": "weight", "view": "unfolded"}, "One block for each input channel."),
         ({"w": "1"}, ""),
         ({"view": "unfolded", "n": "1"}, ""),
