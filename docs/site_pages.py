@@ -23,8 +23,6 @@ CUBE = (
     r'<iframe title="\1" src="\2cubes/\3.html" loading="lazy" class="cube"></iframe></details>'
 )
 
-HAS_CUBES = "show" in normviz.__all__
-
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Return the text of a page, with links that hold on the site."""
@@ -38,15 +36,13 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 def on_page_content(html: str, **_: Any) -> str:
     """Return the HTML of a page with a cube under each picture of a scheme; it loads when it is opened."""
-    return PICTURE.sub(CUBE, html) if HAS_CUBES else html
+    return PICTURE.sub(CUBE, html)
 
 
 def on_post_build(config: Any) -> None:
     """Write the cubes of the gallery, and give the site the icon of the app."""
     site = Path(config["site_dir"])
     copyfile(ROOT / "normviz/ui/icon.png", site / "assets/images/favicon.png")
-    if not HAS_CUBES:
-        return
     (site / "cubes").mkdir(exist_ok=True)
     x = np.random.default_rng(0).normal(size=(4, 4, 4, 6))
     for key in (path.stem.removeprefix("gallery-") for path in Path(ROOT, "docs").glob("gallery-*.webp")):

@@ -67,6 +67,7 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'normviz' has no attribute {name!r}")
     value = getattr(import_module(f"normviz.{_MODULES[name]}"), name)
+    import_module("normviz.library.notebook")  # gives schemes their text in a notebook
     globals()[name] = value
     return value
 

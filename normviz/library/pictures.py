@@ -7,12 +7,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from array_api_compat import is_cupy_array, is_torch_array, to_device
-
 from normviz.charts.colourings import COLOUR_NAMES
 from normviz.charts.palette import THEMES
-from normviz.core.arrays import Array, ArrayLike, to_floating_point
+from normviz.core.arrays import ArrayLike, copy_to_numpy
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import MAX_DRAWN_ELEMENTS, Index, check_shape
 from normviz.core.normalize import normalize, resolve_eps
@@ -20,6 +17,7 @@ from normviz.core.scheme import Scheme
 from normviz.core.text import join_words
 from normviz.describe.wording import BoundScheme
 from normviz.library.calls import LibraryCall
+from normviz.library.screenshot import draw_png
 from normviz.topics.lab.lab_cube import CubeLook, choose_view, draw_lab_cube
 from normviz.web.plot_message import build_plot_message
 from normviz.web.plotly_script import read_plotly_script
@@ -65,6 +63,15 @@ class Picture:
         """
         Path(path).write_text(self.html, encoding="utf-8")
 
+    def to_png(self, path: str | PathLike[str], width: int = 900, height: int = 640) -> None:
+        """Save the cube as PNG, at twice the size in pixels, with kaleido, Plotly's exporter, and its browser.
+
+        Raises:
+            InvalidInput: kaleido is not installed, or there is no browser.
+            OSError: the file cannot be written.
+        """
+        Path(path).write_bytes(draw_png(self.html, width, height))
+
 
 def show(
     x: ArrayLike,
@@ -107,7 +114,7 @@ def show(
         raise InvalidInput(f"{colour!r} is not a colouring; {join_words(COLOUR_NAMES)} are.")
     if len(focus) != 4 or not all(0 <= index < n for index, n in zip(focus, shape, strict=True)):
         raise InvalidInput(f"focus {tuple(focus)} is not an element of {' × '.join(map(str, shape))}.")
-    x = _convert_to_numpy(call.tensor)
+    x = copy_to_numpy(call.tensor)
     result, bound = normalize(x, call.scheme, eps), BoundScheme(call.scheme, shape)
     values = resolve_eps(call.scheme, eps), 1.0, 0.0, 0.0
     look = CubeLook(choose_view(call.scheme), colour, tuple(focus))
@@ -116,11 +123,3 @@ def show(
         drawn = draw_lab_cube(bound, x, result, values, look, theme, view=UNTURNED)
         messages[theme] = build_plot_message(drawn.figure, "cube", drawn.alt, cube=drawn.parts)
     return Picture(messages)
-
-
-def _convert_to_numpy(x: Array) -> np.ndarray:
-    """Convert an array to floating point in NumPy, without its gradient."""
-    array, _ = to_floating_point(x)
-    if hasattr(array, "detach"):
-        array = array.detach()
-    return np.asarray(to_device(array, "cpu") if is_torch_array(array) or is_cupy_array(array) else array)

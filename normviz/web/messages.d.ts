@@ -167,8 +167,8 @@ export interface CopyLabels {
   colours: string[];
   /** The same where there is little room. */
   brief: string[];
-  /** How many numbers there are along x, y and z. */
-  ticks: number[];
+  /** The lengths of the axes whose indices are written along x, y and z, the inner axis last. */
+  ticks: number[][];
   heading: string;
   blocks: Blocks | null;
 }

@@ -32,8 +32,8 @@ def controls(view: View) -> None:
         if "window" in kinds:
             draw_radius_control(label="Radius R of the windows")
         draw_shape_controls(view, SCHEMES["batch"], SHARED_TENSOR_PARAMS)
-        draw_segments("colour", "Colour by", COLOUR_NAMES, list_colours(False), is_labelled=True)
         with st.expander("Advanced", view["data"] == OWN_DATA):
+            draw_segments("colour", "Colour by", COLOUR_NAMES, list_colours(False), is_labelled=True)
             draw_data_controls(view)
             draw_value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
     names = ", ".join(scheme.label for scheme in get_compared_schemes(view))

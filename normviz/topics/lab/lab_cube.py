@@ -19,11 +19,12 @@ from normviz.topics.lab.stages import MAX_ANIMATED_ELEMENTS, build_stages
 from normviz.web.plot_message import CubeParts
 
 HIGHLIGHT_WORDS = {
-    "lock": "the chosen element",
+    "lock": "the chosen element"
+    '<span class="nv-keys">: click another, or use the arrow keys</span><span class="nv-taps">: tap another</span>',
     "pointer": "the element under the pointer",
     "window": "the element whose window it is",
 }
-"""Words for the highlighted element, by the reason of the highlight, which plot.js sets."""
+"""Words as HTML for the highlighted element, by the reason of the highlight, which plot.js sets."""
 
 STILL_NOTE = f"Up to {MAX_ANIMATED_ELEMENTS:,} elements it can be watched step by step."
 """Note on a cube that is too large to be animated."""
@@ -127,7 +128,8 @@ def describe_layout(shown: str, bound: BoundScheme) -> str:
     if min(shape[rows], shape[columns]) == 1:
         return ""
     both = capitalize_first(f"{called[rows].length} and {called[columns].length}")
-    return f"<p>{both} run along one side, row after row.</p>"
+    letters = f"{called[rows].letter}, {called[columns].letter}"
+    return f"<p>{both} share one side: {letters} = 0, 0 to {shape[rows] - 1}, {shape[columns] - 1}.</p>"
 
 
 def format_cube_legend(colour: str, bound: BoundScheme, theme: str, framed: bool, drawn: dict) -> str:
@@ -166,6 +168,4 @@ def format_cube_legend(colour: str, bound: BoundScheme, theme: str, framed: bool
     if drawn.get("gaps"):
         entries.append((NOT_FINITE_COLOUR, "NaN or infinite"))
     patches = "".join(f'<span><i style="background:{hue}"></i>{words}</span>' for hue, words in entries)
-    keys = "Click an element to choose it, or use the arrow keys."
-    hints = f'<span class="nv-keys">{keys}</span><span class="nv-taps">Tap an element to choose it.</span>'
-    return f"<div>{patches}<span>{text}</span>{hints}</div>"
+    return f"<div>{patches}<span>{text}</span></div>"
