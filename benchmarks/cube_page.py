@@ -15,7 +15,8 @@ from normviz.core.normalize import normalize
 from normviz.core.registry import get_scheme
 from normviz.data.samples import SAMPLES
 from normviz.ui.server import MIDDLEWARE
-from normviz.web.components.plot import CubeParts, show_figure
+from normviz.web.components.plot import show_figure
+from normviz.web.plot_message import CubeParts
 from normviz.web.script_routes import create_routes
 
 HEIGHT = 480

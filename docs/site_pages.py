@@ -1,8 +1,8 @@
 """Hooks of MkDocs: texts from elsewhere in the repository, links that lead out of docs/, and live cubes.
 
 A page with `source: CONTRIBUTING.md` in its head shows that file. Links are relative to a file in the repository, as on
-GitHub. On the site, a link to a file that has no page leads to the repository. A picture `gallery-KEY.webp` of a scheme
-becomes its cube, which turns and plays.
+GitHub. On the site, a link to a file that has no page leads to the repository. Under a picture `gallery-KEY.webp`
+stands the cube of the scheme, which turns and plays.
 """
 
 import posixpath
@@ -17,9 +17,11 @@ import normviz
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"(\]\()(?!https?:|mailto:|#)([^)\s#]+)")
-CUBE = re.compile(r'<img alt="([^"]*)" src="([^"]*)gallery-([\w-]+)\.webp" />')
-
-HAS_CUBES = "show" in normviz.__all__
+PICTURE = re.compile(r'<p><img alt="([^"]*)" src="([^"]*)gallery-([\w-]+)\.webp" /></p>')
+CUBE = (
+    r"\g<0><details><summary>Turn and play this cube</summary>"
+    r'<iframe title="\1" src="\2cubes/\3.html" loading="lazy" class="cube"></iframe></details>'
+)
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
@@ -33,18 +35,14 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Return the HTML of a page with cubes in place of their pictures."""
-    if not HAS_CUBES:
-        return html
-    return CUBE.sub(r'<iframe title="\1" src="\2cubes/\3.html" loading="lazy" class="cube"></iframe>', html)
+    """Return the HTML of a page with a cube under each picture of a scheme; it loads when it is opened."""
+    return PICTURE.sub(CUBE, html)
 
 
 def on_post_build(config: Any) -> None:
     """Write the cubes of the gallery, and give the site the icon of the app."""
     site = Path(config["site_dir"])
     copyfile(ROOT / "normviz/ui/icon.png", site / "assets/images/favicon.png")
-    if not HAS_CUBES:
-        return
     (site / "cubes").mkdir(exist_ok=True)
     x = np.random.default_rng(0).normal(size=(4, 4, 4, 6))
     for key in (path.stem.removeprefix("gallery-") for path in Path(ROOT, "docs").glob("gallery-*.webp")):

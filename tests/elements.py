@@ -14,7 +14,7 @@ from normviz.data.samples import SAMPLES
 from normviz.describe import live, wording
 from normviz.describe.mathml import convert_to_mathml
 from normviz.topics.lab.element_data import build_element_data, shorten_floats
-from normviz.topics.lab.picture import AXIS_ROLES
+from normviz.topics.lab.lab_cube import AXIS_ROLES
 
 SHAPES = [(4, 4, 4, 6), (1, 1, 1, 1), (2, 3, 2, 1), (3, 8, 1, 4), (5, 1, 1, 12)]
 SPOILT = (np.nan, np.inf, -np.inf, 1e300, -1e-300, 0.0)

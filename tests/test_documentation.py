@@ -156,7 +156,8 @@ def test_the_public_names_are_those_of_the_library():
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/README.md", "docs/library.md"])
-def test_lines_of_python_run(name):
+def test_lines_of_python_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where they write their files
     blocks = re.findall(r"```python\n(.*?)```", Path(ROOT, name).read_text(), re.DOTALL)
     assert blocks
     for block in blocks:
@@ -241,5 +242,8 @@ def test_the_site_builds_without_a_broken_link_and_loads_nothing_from_elsewhere(
     assert len(pages) > 10
     loading = r"<(?:script|img|iframe)[^>]* src=\"(https?:[^\"]+)|<link[^>]* rel=\"(?:stylesheet|preconnect)\"[^>]*//"
     assert [(path, text) for path, html in pages.items() for text in re.findall(loading, html)] == []
+    cubes = re.findall(r'<iframe [^>]*src="([^"]*)"', (tmp_path / "gallery/index.html").read_text())
+    assert len(cubes) == 5
+    assert all((tmp_path / "gallery" / cube).is_file() for cube in cubes)
     reference = (tmp_path / "reference/index.html").read_text()
     assert all(f'id="normviz.{name}"' in reference for name in set(normviz.__all__) - {"__version__"})

@@ -24,7 +24,10 @@ INTERFACES = {
     "is_relevant": ("topics/*/state|ui/scheme", "whether a value matters in a view of the page"),
     "translate_former_link": ("topics/*/state", "the link of today for a former one of the page"),
     "controls": ("topics/*/controls|topics/running/state", "the controls of a page"),
-    "show": ("topics/*/panels|topics/*/panels/*|web/components/component", "a page's panel; a component"),
+    "show": (
+        "topics/*/panels|topics/*/panels/*|web/components/component|library/pictures",
+        "a page's panel; a component; a picture, for users",
+    ),
     "add_options": ("cli/*", "the options of a command"),
     "run": ("cli/*", "what a command does"),
     "normalize": (

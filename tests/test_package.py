@@ -40,8 +40,8 @@ def needs(*extras):
 @pytest.mark.parametrize(
     ("extras", "files"),
     [
-        (("train", "app"), ["requirements.txt"]),
-        (("train", "app", "cluster", "dev"), ["requirements.txt", "requirements-dev.txt"]),
+        (("train", "show", "app"), ["requirements.txt"]),
+        (("train", "show", "app", "cluster", "dev"), ["requirements.txt", "requirements-dev.txt"]),
     ],
 )
 def test_the_pins_are_what_the_package_asks_for(extras, files):

@@ -7,6 +7,7 @@ names around it, and repeats it for every copy.
 
 from collections.abc import Sequence
 from functools import reduce
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -327,7 +328,8 @@ def build_labels_data(
     """Build the data with which the browser scales and labels the cube, one entry for each copy of the tensor.
 
     extent, sides: number of cells along x, y and z, and the lengths drawn. each: for every copy the titles of x, y
-    and z, their colours, short titles (brief), the number of ticks, the heading and the names of its blocks.
+    and z, their colours, short titles (brief), the lengths of the axes whose indices are its ticks, the heading and
+    the names of its blocks.
 
     Args:
         titles: for each copy, the titles of the x, y and z axes.
@@ -346,7 +348,7 @@ def build_labels_data(
                 "titles": list(words),
                 "brief": list(short_titles or words),
                 "colours": list(hues),
-                "ticks": [0] * 3 if len(titles) > 1 else [_count_ticks(layout, d) for d in range(3)],
+                "ticks": [[]] * 3 if len(titles) > 1 else [_list_tick_lengths(layout, d) for d in range(3)],
                 "heading": heading,
                 "blocks": blocks if several else None,
             }
@@ -355,12 +357,13 @@ def build_labels_data(
     }
 
 
-def _count_ticks(layout: Layout, dimension: int) -> int:
-    """Return the number of ticks along a dimension; 0 if two axes share it or an index is in several places."""
+def _list_tick_lengths(layout: Layout, dimension: int) -> list[int]:
+    """List the lengths of the axes whose indices are ticks along a dimension, the inner axis last.
+
+    Empty if an index is in several places, or if there are too many ticks.
+    """
     lengths = [layout.shape[axis] for axis in layout.dimensions[dimension] if layout.shape[axis] > 1]
-    if len(lengths) != 1 or layout.extent[dimension] > lengths[0] or lengths[0] > MAX_TICKS:
-        return 0
-    return lengths[0]
+    return lengths if layout.extent[dimension] == prod(lengths) <= MAX_TICKS else []
 
 
 def _make_scene_axes(layout: Layout) -> dict:

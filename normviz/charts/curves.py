@@ -25,8 +25,8 @@ LINE, BREADTH, ENTRY, LETTER = 28, 390, 42, 7
 class Curve:
     """Curve over x, with a band from `low` to `high` if they are given.
 
-    `look`: number of its colour, dash and marker, −1 for a true value, in ink; `points`: True for markers on the line;
-    `apart`: True for markers of `size` pixels with error bars from `low` to `high`, without a line.
+    `look`: number of its colour, dash and marker, −1 for a true value, in ink; `points`: True for markers on the line,
+    with error bars in place of the band; `apart`: True for such markers of `size` pixels without a line.
     """
 
     name: str
@@ -131,21 +131,21 @@ def _make_log_axis(values: Sequence[np.ndarray]) -> dict:
 def _draw_curve(figure: Figure, curve: Curve, colours: Theme, first: bool, place: dict) -> None:
     look: dict[str, Any] = {"color": colours.ink, "width": 2} if curve.look < 0 else style_curve(curve.look, colours, 3)
     group = {"name": curve.name, "legendgroup": curve.name, **place}
+    bars = {}
+    if curve.low is not None and curve.high is not None and (curve.apart or curve.points):
+        reach = {"array": curve.high - curve.y, "arrayminus": curve.y - curve.low}
+        bars = {"error_y": {"type": "data", "symmetric": False, "thickness": 2, "width": 5, **reach}}
     if curve.apart:
-        bars = {}
-        if curve.low is not None and curve.high is not None:
-            reach = {"array": curve.high - curve.y, "arrayminus": curve.y - curve.low}
-            bars = {"error_y": {"type": "data", "symmetric": False, "thickness": 2, "width": 5, **reach}}
         shown = {"mode": "markers", "marker": style_marker(curve.look, colours, curve.size), "showlegend": first}
         figure.add_scatter(x=curve.x, y=curve.y, **shown, **bars, **group)
         return
-    if curve.low is not None and curve.high is not None:
+    if curve.low is not None and curve.high is not None and not bars:
         edge = {"mode": "lines", "line": look | {"width": 0.5}, "showlegend": False, "hoverinfo": "skip", **group}
         figure.add_scatter(x=curve.x, y=curve.low, **edge)
         figure.add_scatter(x=curve.x, y=curve.high, fill="tonexty", fillcolor=to_rgba(look["color"]), **edge)
     drawn = {"marker": style_marker(curve.look, colours)} if curve.points else {}
     mode = "lines+markers" if curve.points else "lines"
-    figure.add_scatter(x=curve.x, y=curve.y, mode=mode, line=look, showlegend=first, **drawn, **group)
+    figure.add_scatter(x=curve.x, y=curve.y, mode=mode, line=look, showlegend=first, **drawn, **bars, **group)
 
 
 def to_rgba(colour: str, opacity: float = 0.22) -> str:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, is_array_api_obj, is_jax_array
+from array_api_compat import array_namespace, is_array_api_obj, is_cupy_array, is_jax_array, is_torch_array, to_device
 
 from normviz.core.errors import InvalidInput
 
@@ -57,3 +57,11 @@ def _convert_lists(x: object) -> np.ndarray:
         raise InvalidInput(
             f"this {type(x).__name__} is not a tensor; arrays, or nested lists of numbers with equal lengths, are."
         ) from error
+
+
+def copy_to_numpy(x: ArrayLike) -> np.ndarray:
+    """Return an array of any library in floating point in NumPy, without its gradient."""
+    array, _ = to_floating_point(x)
+    if is_torch_array(array):
+        array = array.detach()
+    return np.asarray(to_device(array, "cpu") if is_torch_array(array) or is_cupy_array(array) else array)

@@ -6,9 +6,18 @@ from collections.abc import Iterator
 GREEK_LETTERS = {r"\alpha": "α", r"\beta": "β", r"\gamma": "γ", r"\mu": "μ", r"\sigma": "σ", r"\Sigma": "Σ"}
 GREEK_LETTERS |= {r"\tau": "τ", r"\varepsilon": "ε"}
 MATHML_IDENTIFIERS = GREEK_LETTERS | {r"\max": "max"}
-MATHML_OPERATORS = {sign: sign for sign in "=+,()/"} | {"-": "−", r"\cdot": "·", r"\cdots": "⋯", r"\to": "→"}
+MATHML_OPERATORS = {sign: sign for sign in "=+,()/[]|"} | {
+    "-": "−",
+    r"\cdot": "·",
+    r"\cdots": "⋯",
+    r"\to": "→",
+    "'": "′",
+}
+MATHML_OPERATORS |= {r"\sum": "∑", r"\in": "∈", r"\le": "≤", r"\lVert": "‖", r"\rVert": "‖"}
+SCRIPT_LETTERS = {"G": "𝒢", "W": "𝒲"}
+MATHML_SPACES = {r"\,": "0.17em", r"\quad": "1em"}
 
-_TOKEN = re.compile(r"\\[A-Za-z]+\*?|\d+|\S")
+_TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\,|\d+|\S")
 
 
 def convert_to_mathml(latex: str) -> str:
@@ -58,6 +67,14 @@ def _convert_term(tokens: list[str]) -> str:
         )
     if token == r"\operatorname":
         return f"<mi>{_read_name(tokens)}</mi>"
+    if token == r"\mathrm":
+        return f'<mi mathvariant="normal">{_read_name(tokens)}</mi>'
+    if token == r"\mathcal":
+        return f"<mi>{SCRIPT_LETTERS[_read_name(tokens)]}</mi>"
+    if token == r"\big":  # a bracket grows by itself
+        return _convert_term(tokens)
+    if token in MATHML_SPACES:
+        return f'<mspace width="{MATHML_SPACES[token]}"></mspace>'
     if token == r"\overline":
         return f'<mover accent="true">{_convert_term(tokens)}<mo>¯</mo></mover>'
     if token in MATHML_OPERATORS:

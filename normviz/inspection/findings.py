@@ -91,7 +91,7 @@ def _find_moving_statistics(layer: LayerReport) -> str | None:
 
 
 def _find_small_groups(layer: LayerReport) -> str | None:
-    if layer.target == "weight" or layer.training != "example" or layer.probe.mean is None:
+    if layer.target == "weight" or layer.training not in ("example", "") or layer.probe.mean is None:
         return None
     size = layer.statistics.get("field_size", 0)
     if size == 1:

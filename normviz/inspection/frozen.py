@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from normviz.core.fields import FULL, OWN
-from normviz.inspection.probing import Probe, find_parameter_axes, shrink_probe_shape
+from normviz.inspection.probing import Probe, choose_probe_shape, find_parameter_axes
 from normviz.inspection.recording import LayerCall
 
 TRIED = (1e-5, 1e-3, 1e-6, 1e-4, 1e-8, 1e-12, 0.0)
@@ -26,7 +26,7 @@ class ConstantStatistics:
 
 def find_constant_statistics(call: LayerCall) -> tuple[Probe, ConstantStatistics] | None:
     """Find the buffers m and v with which a call computes γ (x - m) / sqrt(v + ε) + β; None if there are none."""
-    shape = shrink_probe_shape(call.compute, call.x.shape)
+    shape = choose_probe_shape(call.compute, call.x.shape)
     zero, one = (call.compute(torch.full(shape, float(k), dtype=torch.float64)) for k in (0, 1))
     factor, shift = one - zero, zero
     x = torch.randn(shape, generator=torch.Generator().manual_seed(5), dtype=torch.float64)

@@ -14,11 +14,14 @@ from normviz.core.fields import OWN
 from normviz.core.layouts import parse_layout
 from normviz.core.scheme import Scheme
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.inspection.axes import AxisRoles, choose_channel_axis
+from normviz.inspection.axes import AxisRoles
 from normviz.inspection.frozen import ConstantStatistics
 from normviz.inspection.probing import Probe, Rules, average
 from normviz.inspection.recording import LayerCall
 from normviz.inspection.scheme_match import build_found_scheme, list_schemes
+
+NEGLIGIBLE = 1e-12
+"""An output with a smaller deviation is constant up to rounding."""
 
 SHORT_TYPES = ("float16", "bfloat16")
 """The types of half precision in which layers are tried."""
@@ -121,7 +124,6 @@ def build_layer_report(
         probe: what probing the call in training found.
         constant: its statistics if they are constant in training too.
     """
-    roles = choose_channel_axis(call, roles, probe.gain_axes)
     text = roles.make_layout(call.x.ndim)
     layout = parse_layout(" ".join(text))
     shape = tuple(max(n, 2) if axis == 0 else n for axis, n in enumerate(layout.to_tensor(call.x).shape))
@@ -182,12 +184,15 @@ def predict_row(scheme: Scheme | None, shape: tuple[int, ...]) -> dict[str, bool
 
 
 def measure_gap(y: Tensor, other: Tensor) -> float:
-    """Measure the root mean square difference of two outputs in units of the first one's standard deviation."""
+    """Measure the root mean square difference of two outputs in units of the first one's standard deviation.
+
+    A constant output has its largest magnitude for a unit, or 1.
+    """
     if y.shape != other.shape:
         return inf
-    spread = float(y.std(correction=0))
-    gap = float((y - other).square().mean().sqrt())
-    return 0.0 if gap == 0 else gap / spread if spread > 0 else inf
+    units = (float(y.std(correction=0)), float(y.abs().max()))
+    unit = next((each for each in units if each > NEGLIGIBLE), 1.0)
+    return float((y - other).square().mean().sqrt()) / unit
 
 
 def _measure_modes(report: LayerReport, call: LayerCall, inference: LayerCall | None, example: int | None) -> None:

@@ -71,7 +71,7 @@ y (8, 6, 4, 4), float64>
     >>> bool(abs(result.y[0, :2].mean()) < 1e-12)  # the first of three groups of one example
     True
     """
-    call = _Call(x, scheme, layout, groups, radius, alpha)
+    call = LibraryCall(x, scheme, layout, groups, radius, alpha)
     result = normalization.normalize(
         call.tensor, call.scheme, eps, call.expand(gain, "gain"), call.expand(bias, "bias")
     )
@@ -103,7 +103,7 @@ def backward(
     >>> dx.shape, bool(np.allclose(dx.sum((0, 2, 3)), 0))
     ((4, 6, 3, 3), True)
     """
-    call = _Call(x, scheme, layout, groups, radius, alpha)
+    call = LibraryCall(x, scheme, layout, groups, radius, alpha)
     dy = _to_array(dy)
     if tuple(dy.shape[-len(call.shape) :]) != call.shape or (call.layout is not None and dy.ndim != len(call.shape)):
         raise InvalidInput(f"∂L/∂y has the shape {tuple(dy.shape)}, x {call.shape}; they need to be the same.")
@@ -135,7 +135,7 @@ def statistics(
     Raises:
         InvalidInput: also for a scheme without statistics, such as dynamic tanh.
     """
-    call = _Call(x, scheme, layout, groups, radius, None)
+    call = LibraryCall(x, scheme, layout, groups, radius, None)
     if not call.scheme.fields:
         raise InvalidInput(f"{call.scheme.name} has no statistics; batch, layer and most other schemes have.")
     tensor, _ = to_floating_point(call.tensor)
@@ -221,8 +221,8 @@ def custom(summation: str | Field | None = None, suppression: str | Field | None
     return made
 
 
-class _Call:
-    """The scheme, the tensor (N, H, W, C) and the way back of one call."""
+class LibraryCall:
+    """Arguments of one call, prepared: the scheme, and x as a tensor (N, H, W, C); restores the axes of x."""
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ from normviz.core.arrays import Array, get_type_name
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.layouts import ArrayLayout
 from normviz.core.scheme import Scheme
+from normviz.library.notebook import format_result_html, format_scheme_latex
 
 
 class Normalization(NormalizationResult):
@@ -31,6 +32,12 @@ class Normalization(NormalizationResult):
         parts = [f"{part} {_format_shape(array)}" for part, array in self._asdict().items() if array is not None]
         return f"<{name}{', '.join(parts)}, {get_type_name(self.y.dtype)}>"
 
+    def _repr_html_(self) -> str:
+        return format_result_html(self._asdict(), self.scheme)
+
+    def _repr_latex_(self) -> str | None:
+        return None if self.scheme is None else format_scheme_latex(self.scheme)
+
 
 class Statistics(NamedTuple):
     """The statistics of an array, one number per field; averaged axes have length 1.
@@ -50,6 +57,9 @@ class Statistics(NamedTuple):
     def __repr__(self) -> str:
         parts = [f"{part} {_format_shape(array)}" for part, array in self._asdict().items() if array is not None]
         return f"<Statistics: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        return format_result_html(self._asdict())
 
 
 def _format_shape(array: Array) -> str:

@@ -5,25 +5,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from normviz.charts import cube
-from normviz.charts.cube_layout import Layout, compute_layout
-from normviz.charts.palette import THEMES, Theme
+from normviz.charts.axis_titles import make_axis_titles
+from normviz.charts.cube_layout import compute_layout
+from normviz.charts.palette import THEMES
 from normviz.core.fields import AXIS_NAMES
 from normviz.core.registry import Scheme
+from normviz.core.text import join_words
 from normviz.describe.wording import BoundScheme, format_shape
 from normviz.ui.cube_view import make_view_callback
 from normviz.ui.link import Param, View
 from normviz.ui.tensor import store_sent_focus
-from normviz.web.components.plot import CubeParts, show_figure
+from normviz.web.components.plot import show_figure
+from normviz.web.plot_message import CubeParts
 
 SINGLE_CUBE_HEIGHT = "27rem"
 """Height of a single cube; for several, the browser derives it from the width."""
-
-
-def make_axis_titles(bound: BoundScheme, layout: Layout, colours: Theme) -> tuple[list[str], list[str]]:
-    """Make the titles of x, y and z and their colours: averaged axes have the field's colour."""
-    along = layout.dimensions[:3]
-    hues = [colours.field if bound.is_averaged(axes) else colours.muted for axes in along]
-    return [bound.format_axis_title(axes) for axes in along], hues
 
 
 def show_cubes(
@@ -51,7 +47,8 @@ def show_cubes(
         height=None if len(schemes) > 1 else SINGLE_CUBE_HEIGHT,
         alt=alt + "Lit in each is the field of the chosen element.",
         cube=CubeParts(
-            cube.build_hover_data(layout, fields, x, xhats, filled, labels=texts),
+            title=f"{join_words(labels, 'and')}, {' × '.join(plain.axes)} = {' × '.join(map(str, x.shape))}",
+            hover=cube.build_hover_data(layout, fields, x, xhats, filled, labels=texts),
             focus=view["focus"],
             index_letters=[AXIS_NAMES[name].letter for name in plain.axes],
             symbol=plain.symbol,

@@ -45,6 +45,7 @@ PAGE_TEXTS = (
         section="Start",
         question="Which normalizations are the same?",
         why="**Blue**: the elements that share a mean and variance with the orange one.",
+        first="Guess whether the two are the same.",
         takeaway="Ask which axes are averaged, not what the layer is called. Two layers that subtract and divide over "
         "the same elements give the same x̂.",
         see=(
@@ -299,7 +300,8 @@ PAGE_TEXTS = (
         section="Training",
         question="Does it train better?",
         why="",
-        takeaway="A single run proves nothing: look at the band over the seeds, and at what the verdict depends on.",
+        takeaway="A single run proves nothing. Look at the interval over the seeds, and at what the verdict depends "
+        "on.",
         see=(
             RelatedPage("Which changes does normalization cancel?", "invariance"),
             RelatedPage("Why normalize at all?", "why"),

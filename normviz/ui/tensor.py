@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from normviz.charts.colourings import COLOUR_NAMES, list_colours
 from normviz.core.fields import MAX_DRAWN_ELEMENTS, Shape, shrink_shape
-from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.registry import SCHEMES
 from normviz.core.settings import CustomValue, choice, integer, value
 from normviz.data.files import PICTURE_SUFFIXES
 from normviz.data.samples import SAMPLES
@@ -18,15 +19,6 @@ from normviz.ui.link import Param, View, create_params, make_choice_fitter, make
 
 SIZE_NAMES = ("n", "h", "w", "c")
 """Names of the axes' lengths, in links and in the session."""
-
-COLOUR_NAMES = {
-    "field": "Field",
-    "statistic": "Statistic",
-    "value": "x",
-    "normalized": "x̂",
-    "output": "y",
-}
-"""Names of the colourings of cells."""
 
 VIEW_NAMES = {"folded": "One cube", "unfolded": "Several blocks"}
 """Names of the layouts; by default the scheme decides."""
@@ -134,16 +126,6 @@ def _fit_view(value: Any, view: View) -> str:
         return value and make_choice_fitter(list(VIEW_NAMES))(value, view)
     except ValueError:  # something was asked for
         return next(iter(VIEW_NAMES))
-
-
-def list_colours(has_affine: bool) -> list[str]:
-    """List the keys of the colourings of the cube; y only if the scheme has γ or β, since y = x̂ otherwise."""
-    return [colour for colour in COLOUR_NAMES if colour != "output" or has_affine]
-
-
-def format_colour_name(colour: str, scheme: Scheme) -> str:
-    """Format a colouring's name with the symbol of the scheme's tensor: x, or w for weights."""
-    return COLOUR_NAMES[colour].replace("x", scheme.symbol)
 
 
 def declare_colour(has_affine: Callable[[View], bool]) -> Param:

@@ -71,10 +71,11 @@ export function computeHeight(copies, width) {
 }
 
 /**
- * Return the middles of `count` cells in a row.
- * @param {number} count
+ * Return the middles of the cells along a side whose axes have these lengths.
+ * @param {number[]} lengths
  */
-const listMiddles = (count) => Array.from({ length: count }, (_, i) => i + 0.5);
+const listMiddles = (lengths) =>
+  lengths.length ? Array.from({ length: lengths.reduce((a, b) => a * b) }, (_, i) => i + 0.5) : [];
 
 /**
  * Set a scene's proportions, ranges and place, so that all copies with their texts fill the frame, seen from its camera;
@@ -119,7 +120,7 @@ export function fitScene({ swell, labels: { extent, sides, each } }, scene, cont
       return [dot(right, place), dot(down, place)];
     };
     const ends = each
-      .flatMap((one) => layOutTexts({ ...one, extent, swell, ticks: one.ticks.map(listMiddles) }, project, style))
+      .flatMap((one) => layOutTexts({ ...one, extent, swell, middles: one.ticks.map(listMiddles) }, project, style))
       .flatMap(({ x, y, w, h }) => [
         [x - w / 2, y - h / 2],
         [x + w / 2, y + h / 2],

@@ -2,6 +2,7 @@
 // outside of what is drawn, on the sides that face away from it, and nothing over anything else: however it is turned.
 
 import { BOX_CORNERS } from "./boxes.js";
+import { unravel } from "./indices.js";
 
 /** @import {Numbers} from "./component.d.ts" */
 /** @import {Blocks, CopyLabels} from "./messages.d.ts" */
@@ -30,7 +31,7 @@ import { BOX_CORNERS } from "./boxes.js";
  * A text about a point, and the ends of the line between the two.
  * @typedef {{text: PlacedText, from: Pixel, to: Pixel}} Note
  *
- * @typedef {Omit<CopyLabels, "ticks"> & {extent: Numbers, swell: number, ticks: number[][]}} Written
+ * @typedef {CopyLabels & {extent: Numbers, swell: number, middles: number[][]}} Written
  */
 
 const ROOM = 6;
@@ -168,14 +169,28 @@ function findOuterEdge(corners, d) {
 }
 
 /**
+ * Return the indices of a cell along a side whose axes have these lengths: "3", or "1, 2" for two axes.
+ * @param {number} cell
+ * @param {number[]} lengths the inner axis last
+ */
+export const writeTick = (cell, lengths) => unravel(cell, lengths).join(", ");
+
+/**
+ * Return the numbers of cells from one written tick to the next, from the least: of two axes, all ticks or whole rows.
+ * @param {number[]} lengths of the axes, the inner one last
+ */
+export const listSteps = (lengths) =>
+  lengths.length > 1 ? [1, ...STEPS.map((rows) => rows * lengths[lengths.length - 1])] : STEPS;
+
+/**
  * Return the titles and numbers around a box, without those that have no room.
- * @param {Written} written what is written; `ticks`: where the numbers stand, `swell`: how far an element stands out
+ * @param {Written} written what is written; `middles`: where the numbers stand, `swell`: how far an element stands out
  * @param {Project} project
  * @param {TextStyle} style
  * @param {PlacedText[]} [others] what is written already
  */
 export function layOutTexts(
-  { extent, swell, titles, brief, colours, ticks, heading, blocks },
+  { extent, swell, titles, brief, colours, ticks, middles, heading, blocks },
   project,
   style,
   others = [],
@@ -192,21 +207,21 @@ export function layOutTexts(
     const edge = findOuterEdge(corners, d);
     if (!edge) continue;
     const { a, along, long, at, out } = edge;
-    const count = ticks[d].length;
+    const count = middles[d].length;
     const step = long / (count || 1);
-    const most = measureText([String(count - 1)], tick, "tick", style);
-    const every = STEPS.find(
+    const most = measureText([writeTick(count - 1, ticks[d])], tick, "tick", style);
+    const every = listSteps(ticks[d]).find(
       (n) => n * step * Math.abs(along[0]) > most.w + 4 || n * step * Math.abs(along[1]) > most.h,
     );
     let far = ROOM;
     for (let i = 0; i < count; i += every ?? count) {
-      const text = measureText([String(i)], tick, "tick", style);
+      const text = measureText([writeTick(i, ticks[d])], tick, "tick", style);
       const off = far + computeReach(out, text);
-      const by = ((ticks[d][i] + swell) / whole[d]) * long;
+      const by = ((middles[d][i] + swell) / whole[d]) * long;
       const placed = { ...text, x: a[0] + by * along[0] + off * out[0], y: a[1] + by * along[1] + off * out[1] };
       if (free(placed)) found.push(placed);
     }
-    if (count) far += 2 * computeReach(out, most) + ROOM / 2;
+    if (count) far += 2 * computeReach(out, most) + (ROOM / 2) * ticks[d].length;
     const words = (tight ? brief : titles)[d];
     if (!words) continue;
     const lines = wrapWords(words, d === 2 ? Math.min(letters, 9) : letters);

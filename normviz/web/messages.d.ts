@@ -1,5 +1,5 @@
 // The data that Python sends to a cube, as normviz/web/data.js unpacks it.
-// normviz/web/components/plot.py builds PlotMessage, normviz/charts/cube.py builds Hover, Labels and PlayedStages.
+// normviz/web/plot_message.py builds PlotMessage, normviz/charts/cube.py builds Hover, Labels and PlayedStages.
 
 import type { Numbers, Statistic } from "./component.d.ts";
 
@@ -23,6 +23,10 @@ export interface PlotMessage {
   figure: Uint8Array;
   /** The address of plotly.js. */
   library: string;
+  /** The address of the web page that a cube is saved as; empty where it cannot be saved as one. */
+  page: string;
+  /** The heading of a cube in a web page of its own. */
+  title: string;
   /** The key of the element, for the names of saved files. */
   name: string;
   alt: string;
@@ -44,6 +48,13 @@ export interface PlotMessage {
   /** The names of the tensor's axes, such as N, H, W, C. */
   axes: string[];
   view: View;
+}
+
+/** The state of a cube that is saved as a web page; nothing of it in a page from Python. */
+export interface SavedState {
+  theme?: string;
+  focus?: number[];
+  view?: View;
 }
 
 /** How a cube is looked at: those parts that the page keeps in its link. */
@@ -156,8 +167,8 @@ export interface CopyLabels {
   colours: string[];
   /** The same where there is little room. */
   brief: string[];
-  /** How many numbers there are along x, y and z. */
-  ticks: number[];
+  /** The lengths of the axes whose indices are written along x, y and z, the inner axis last. */
+  ticks: number[][];
   heading: string;
   blocks: Blocks | null;
 }

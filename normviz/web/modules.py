@@ -44,3 +44,37 @@ def read_styles(names: Sequence[str]) -> str:
         FileNotFoundError: a style is not in the folder.
     """
     return "".join((WEB_FOLDER / f"{name}.css").read_text() for name in names)
+
+
+_IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?:async )?(?:function|class|const|let) (\w+)", re.MULTILINE)
+
+
+def bundle_modules(name: str) -> str:
+    """Join a module and all that it imports into one script without imports, for a page that loads nothing.
+
+    Each module becomes a function of its own, so that equal private names do not meet. It returns what it exports.
+
+    Raises:
+        ValueError: two modules import each other.
+    """
+    joined: dict[str, str] = {}
+
+    def add(each: str, importers: tuple[str, ...]) -> None:
+        if each in importers:
+            raise ValueError(f"{each} imports itself: {' > '.join((*importers, each))}")
+        if each in joined:
+            return
+        text = MODULE_SOURCES[each].decode()
+        for imported in _IMPORT.findall(text):
+            add(f"{imported[1]}.js", (*importers, each))
+        exported = _EXPORT.findall(text) + ["main"] * ("\nexport default " in text)
+        text = _IMPORT.sub(lambda found: f"const {{{found[1].replace(' as ', ': ')}}} = {found[2]}_js;", text)
+        text = re.sub(r"^export default ", "const main = ", text, flags=re.MULTILINE)
+        text = re.sub(r"^export ", "", text, flags=re.MULTILINE)
+        joined[each] = (
+            f"const {each.replace('.', '_')} = (() => {{\n{text}return {{ {', '.join(exported)} }};\n}})();\n"
+        )
+
+    add(name, ())
+    return "".join(joined.values())

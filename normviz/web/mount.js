@@ -10,7 +10,8 @@ import { find } from "./dom.js";
  *
  * @template D
  * @param {string} selector of the element
- * @param {new (root: HTMLElement, data: D, send: SetValue) => {update(data: D, send: SetValue): unknown}} Drawer
+ * @param {new (root: HTMLElement, data: D, send: SetValue) =>
+ *   {update(data: D, send: SetValue, packed: Uint8Array): unknown}} Drawer
  */
 export function mount(selector, Drawer) {
   /** @type {WeakMap<HTMLElement, InstanceType<typeof Drawer>>} */
@@ -24,6 +25,6 @@ export function mount(selector, Drawer) {
     if (!data) return;
     const drawer = drawers.get(root) ?? new Drawer(root, data, setStateValue);
     drawers.set(root, drawer);
-    drawer.update(data, setStateValue);
+    drawer.update(data, setStateValue, sent.subarray(8)); // behind the number of the turn
   };
 }

@@ -10,6 +10,7 @@ import { isSameList } from "./indices.js";
 import { loadPlotly } from "./library.js";
 import { listenToEvent } from "./linked.js";
 import { mount } from "./mount.js";
+import { createPageFile } from "./saved_page.js";
 import { addSaveMenu, createFigureFile } from "./saving.js";
 import { enlargeText, fitPanels, measureSize, watchSize } from "./sizing.js";
 
@@ -29,10 +30,12 @@ const nameAxes = (layout) =>
     .sort()
     .join();
 
-class Plot {
+export class Plot {
   isDrawn = false;
   /** @type {Cube | null} */
   cube = null;
+  /** @type {Uint8Array | undefined} */
+  packed;
   /** The packed figure that is drawn. */
   figure = /** @type {Uint8Array | null} */ (null);
   /** The texts around the drawn cube. */
@@ -64,7 +67,11 @@ class Plot {
     addSaveMenu(
       this.graph,
       () => this.data,
-      (format, alt) => createFigureFile(this.graph, format, alt, this.cube?.scene.labels.texts ?? []),
+      (format, alt) =>
+        format === "html"
+          ? this.createPageFile()
+          : createFigureFile(this.graph, format, alt, this.cube?.scene.labels.texts ?? []),
+      data.page ? ["PNG", "SVG", "Web page"] : ["PNG", "SVG"],
     );
     watchSize(this.graph, () => this.refit());
   }
@@ -73,10 +80,12 @@ class Plot {
    * Show a message.
    * @param {PlotMessage} data
    * @param {SetValue} send
+   * @param {Uint8Array} [packed] the message as it came, for a saved page
    */
-  async update(data, send) {
+  async update(data, send, packed) {
     this.root.dataset.drawing = "";
     this.data = data;
+    this.packed = packed;
     this.send = send;
     this.setHeight();
     if (data.hover && !this.readout.textContent) this.readout.textContent = "\u00a0"; // as high as it will be
@@ -92,6 +101,14 @@ class Plot {
       return;
     }
     if (this.data === data) await this.draw(); // else a newer one has come while the library loaded
+  }
+
+  /** Return the file of a web page with this cube, or null before it is drawn. */
+  async createPageFile() {
+    const { cube, packed, data, graph } = this;
+    if (!cube || !packed) return null;
+    const theme = getComputedStyle(graph).colorScheme;
+    return createPageFile(data.page, packed, { theme, focus: cube.selection.lock, view: cube.view.values });
   }
 
   /** Set the height of the container from the page, or from its width for several copies. */

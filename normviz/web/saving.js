@@ -1,32 +1,36 @@
-// Saves a picture as it is shown: as PNG, or as SVG with its words.
+// Saves a picture as it is shown: as PNG, as SVG with its words, and a cube as a web page.
 
 import { find, makeElement } from "./dom.js";
 import { getCamera, getSides } from "./plotly_internals.js";
 
 const SAVE =
   '<summary title="Save this picture" aria-label="Save this picture"><svg viewBox="0 0 16 16" ' +
-  'aria-hidden="true"><path d="M8 2v8m-3.5-3.5L8 10l3.5-3.5M2.5 11.5V14h11v-2.5"/></svg></summary>' +
-  '<button type="button">PNG</button><button type="button">SVG</button>';
+  'aria-hidden="true"><path d="M8 2v8m-3.5-3.5L8 10l3.5-3.5M2.5 11.5V14h11v-2.5"/></svg></summary>';
+const FORMATS = /** @type {const} */ ({ PNG: "png", SVG: "svg", "Web page": "html" });
 
 /** @import {PlacedText} from "./labels.js" */
 /** @import {Graph, Layout} from "./plotly.d.ts" */
 
-/** @typedef {"png" | "svg"} Format */
+/** @typedef {keyof typeof FORMATS} FormatName */
+/** @typedef {typeof FORMATS[FormatName]} Format */
+/** @typedef {"png" | "svg"} PictureFormat */
 
 /**
- * Add a button after a picture that opens the two file formats.
+ * Add a button after a picture that opens the file formats.
  * @param {Element} picture
  * @param {() => {name: string, alt: string}} describe returns the picture's name and its words now
  * @param {(format: Format, alt: string) => Promise<Blob | null> | Blob} create returns the file, or null
  *   where it cannot be made
+ * @param {FormatName[]} [names]
  */
-export function addSaveMenu(picture, describe, create) {
+export function addSaveMenu(picture, describe, create, names = ["PNG", "SVG"]) {
   const menu = makeElement("details", { className: "nv-save", innerHTML: SAVE });
+  menu.append(...names.map((textContent) => makeElement("button", { type: "button", textContent })));
   menu.onclick = async ({ target }) => {
     if (!(target instanceof HTMLButtonElement)) return;
     menu.open = false;
     const { name, alt } = describe();
-    const format = /** @type {Format} */ (target.textContent?.toLowerCase());
+    const format = FORMATS[/** @type {FormatName} */ (target.textContent)];
     const file = await create(format, alt);
     if (file) downloadFile(file, `normviz-${name.replaceAll(" ", "-")}.${format}`);
   };
@@ -42,7 +46,7 @@ export function addSaveMenu(picture, describe, create) {
 /**
  * Return the file of a figure of Plotly, with its theme, camera and zoom; as PNG at twice its size.
  * @param {Graph} graph
- * @param {Format} format
+ * @param {PictureFormat} format
  * @param {string} alt
  * @param {PlacedText[]} texts that the page writes over a cube
  */

@@ -137,8 +137,8 @@ export class CubeScene {
   write(scene, hover, cells, mark) {
     const place = createProject(scene);
     const { extent, each } = hover.labels;
-    const ticks = each[0].ticks.map((count, d) =>
-      count ? listCellStarts(hover, cells, d).map((v) => v + cells.size[d] / 2) : [],
+    const middles = each[0].ticks.map((lengths, d) =>
+      lengths.length ? listCellStarts(hover, cells, d).map((v) => v + cells.size[d] / 2) : [],
     );
     /** @type {PlacedText[]} */
     const texts = [];
@@ -146,7 +146,7 @@ export class CubeScene {
       const [dx, dy, dz] = hover.copies[k].shift ?? [0, 0, 0];
       /** @type {Project} */
       const project = ([x, y, z]) => place([x + dx, y + dy, z + dz]);
-      texts.push(...layOutTexts({ ...one, extent, ticks, swell: hover.swell }, project, this.frame.style, texts));
+      texts.push(...layOutTexts({ ...one, extent, middles, swell: hover.swell }, project, this.frame.style, texts));
     });
     this.labels.show(texts, mark && this.note(mark, texts, scene, extent), mark?.colour);
     return hover.copies.length > 1 && this.place(hover.copies, getCamera(this.graph).eye);

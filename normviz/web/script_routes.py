@@ -1,34 +1,34 @@
-"""Routes of the scripts that a browser fetches once: plotly.js and the modules of normviz/web.
+"""Routes of what a browser fetches: plotly.js, the modules of normviz/web, and the page that a cube is saved as.
 
-The version or a digest is in the address, so that a browser may cache them forever.
+The version or a digest is in the address of scripts, so that a browser may cache them forever.
 """
 
 import gzip
 from functools import cache
-from importlib.resources import files
 
-import plotly
 import streamlit as st
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from normviz.web.modules import MODULE_SOURCES, MODULES_DIGEST, find_imports
+from normviz.web.plotly_script import get_plotly_version, read_plotly_script
+from normviz.web.web_page import build_page_template
 
 IMMUTABLE_HEADERS = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 
 @cache
-def _read_plotly_script(compressed: bool) -> bytes:
-    script = files("plotly").joinpath("package_data", "plotly.min.js").read_bytes()
-    return gzip.compress(script, mtime=0) if compressed else script
+def _compress_plotly_script() -> bytes:
+    return gzip.compress(read_plotly_script(), mtime=0)
 
 
 def serve_plotly(request: Request) -> Response:
     """Serve plotly.js of the installed package, compressed if the browser accepts it."""
     compressed = "gzip" in request.headers.get("accept-encoding", "")
     headers = IMMUTABLE_HEADERS | {"Vary": "Accept-Encoding"} | ({"Content-Encoding": "gzip"} if compressed else {})
-    return Response(_read_plotly_script(compressed), media_type="text/javascript", headers=headers)
+    script = _compress_plotly_script() if compressed else read_plotly_script()
+    return Response(script, media_type="text/javascript", headers=headers)
 
 
 def serve_module(request: Request) -> Response:
@@ -39,13 +39,25 @@ def serve_module(request: Request) -> Response:
     return Response(MODULE_SOURCES[name], media_type="text/javascript", headers=IMMUTABLE_HEADERS)
 
 
+def serve_page(request: Request) -> Response:
+    """Serve the web page that a cube is saved as, as text: a browser that opens it sees no cube."""
+    return Response(
+        build_page_template(), media_type="text/plain; charset=utf-8", headers={"Cache-Control": "no-cache"}
+    )
+
+
 def get_plotly_url() -> str:
     """Return the address of plotly.js.
 
     A page requests it with its first figure. A preload link gains nothing before the first cube and delays the page by
     1.3 s, because the browser is busy with the script.
     """
-    return _prefix_base_path(f"vendor/plotly-{plotly.__version__}.min.js")
+    return _prefix_base_path(f"vendor/plotly-{get_plotly_version()}.min.js")
+
+
+def get_page_url() -> str:
+    """Return the address of the web page that a cube is saved as."""
+    return _prefix_base_path("vendor/page.txt")
 
 
 def get_module_url(name: str) -> str:
@@ -63,7 +75,11 @@ def create_routes() -> list[Route]:
 
     Call it when the app is created: Streamlit's settings, also from its command line, are known only then.
     """
-    return [Route(get_plotly_url(), serve_plotly), Route(_prefix_base_path("vendor/{digest}/{name}"), serve_module)]
+    return [
+        Route(get_plotly_url(), serve_plotly),
+        Route(get_page_url(), serve_page),
+        Route(_prefix_base_path("vendor/{digest}/{name}"), serve_module),
+    ]
 
 
 def _prefix_base_path(path: str) -> str:

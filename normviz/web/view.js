@@ -21,6 +21,11 @@ export class SharedView {
     this.send = send;
   }
 
+  /** Return the parts of the view that the link holds. */
+  get values() {
+    return Object.fromEntries(this.linked.map((each) => [each, this.parts[each].value]));
+  }
+
   get camera() {
     return this.parts.camera.value ?? [];
   }
@@ -58,8 +63,7 @@ export class SharedView {
     clearTimeout(this.timer);
     this.timer = setTimeout(
       () => {
-        const values = this.linked.map((each) => [each, this.parts[each].value]);
-        this.send({ ...Object.fromEntries(values), at: Date.now() }); // the time makes equal values news
+        this.send({ ...this.values, at: Date.now() }); // the time makes equal values news
       },
       name === "camera" ? 0 : PAUSE,
     );

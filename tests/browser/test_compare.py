@@ -76,6 +76,7 @@ def test_the_camera_stays_when_a_scheme_or_a_colour_changes(page, server):
     soon(page, lambda: page.evaluate(camera) != before)
     page.wait_for_timeout(500)  # the camera glides to a stop
     turned = page.evaluate(camera)
+    page.get_by_test_id("stSidebar").get_by_text("Advanced", exact=True).click()
     page.get_by_text("Statistic", exact=True).click()
     page.wait_for_url("**colour=statistic**")
     settle(page)

@@ -120,6 +120,6 @@ def test_on_a_phone_shape_and_scheme_stand_above_the_cube_without_hints_for_keys
         expect(part).to_be_in_viewport(ratio=1)
     assert page.evaluate("() => document.scrollingElement.scrollWidth") <= 390
     expect(page.locator(".nv-keys")).to_be_hidden()
-    expect(page.get_by_text("Tap an element to choose it.")).to_be_visible()
+    expect(page.locator(".nv-taps")).to_be_visible()
     handheld.do(lambda page: page.locator(".st-key-scheme").get_by_text("Layer", exact=True).tap())
     page.wait_for_url("**scheme=layer**")

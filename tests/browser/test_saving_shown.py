@@ -84,3 +84,30 @@ def test_a_picture_is_saved_as_it_is_wiped(page, server):
     edge = round(0.9 * part.shape[1])
     np.testing.assert_array_equal(part[:, : edge - 1], before[:, : edge - 1])
     np.testing.assert_array_equal(part[:, edge + 1 :], after[:, edge + 1 :])
+
+
+def test_a_cube_is_saved_as_a_web_page_as_it_is_shown(new_page, context, server, tmp_path):
+    page = new_page
+    page.emulate_media(color_scheme="dark")
+    visit(page, f"{server}/?n=2&h=2&w=2&c=3&scheme=layer&focus=1,0,1,2&gaps=c")
+    page.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")
+    settle(page)
+    content, name = saved(page, "cube", "Web page")
+    assert name == "normviz-cube.html"
+    path = tmp_path / name
+    path.write_bytes(content)
+    shown = page.locator(".st-key-cube .nv-readout").inner_text()
+    alone = context.browser.new_context(offline=True, color_scheme="light")
+    copy, asked = alone.new_page(), []
+    copy.on("request", lambda request: asked.append(request.url))
+    copy.goto(path.as_uri())
+    copy.wait_for_selector(".nv-plot[data-drawn]")
+    assert asked == [path.as_uri()]
+    assert copy.title() == "Layer normalization, N × H × W × C = 2 × 2 × 2 × 3"
+    assert copy.locator(".nv-readout").inner_text() == shown
+    assert copy.locator("[data-part=c]").get_attribute("aria-pressed") == "true"
+    assert copy.evaluate("getComputedStyle(document.body).backgroundColor") == page.evaluate(
+        "getComputedStyle(document.querySelector('.stApp')).backgroundColor"
+    )
+    assert copy.locator(".nv-save button").all_text_contents() == ["PNG", "SVG"]
+    alone.close()

@@ -244,7 +244,7 @@ def test_titles_numbers_and_names_of_blocks_are_those_of_the_layout():
     labels = labels_of((3, 3, 4, 8), "unfolded", roles=WEIGHTS, block_name=("input channel", "i"))
     (each,) = labels["each"]
     assert each["titles"] == each["brief"] == ["x title", "y title", "z title"]
-    assert each["ticks"] == [0, 8, 0]  # along x and z an index has a place in every block
+    assert each["ticks"] == [[], [8], []]  # along x and z an index has a place in every block
     layout = compute_layout("unfolded", (3, 3, 4, 8), WEIGHTS)
     assert (each["blocks"]["name"], each["blocks"]["letter"]) == ("input channel", "i")
     np.testing.assert_array_equal(each["blocks"]["origins"], layout.origins)
@@ -255,14 +255,14 @@ def test_titles_numbers_and_names_of_blocks_are_those_of_the_layout():
 @pytest.mark.parametrize(
     ("shape", "ticks"),
     [
-        ((4, 4, 4, 6), [6, 4, 0]),  # H·W has no one index
-        ((4, 8, 1, 6), [6, 4, 8]),
-        ((8, 1, 1, 12), [12, 8, 0]),
-        ((1, 1, 1, 1), [0, 0, 0]),
-        ((1, 1, 1, 5_000), [0, 0, 0]),
+        ((4, 5, 3, 6), [[6], [4], [5, 3]]),
+        ((4, 8, 1, 6), [[6], [4], [8]]),
+        ((8, 1, 1, 12), [[12], [8], []]),
+        ((1, 1, 1, 1), [[], [], []]),
+        ((1, 1, 1, 5_000), [[], [], []]),
     ],
 )
-def test_numbers_stand_along_a_dimension_of_one_axis(shape, ticks):
+def test_numbers_stand_along_a_dimension_of_one_axis_or_two(shape, ticks):
     assert labels_of(shape, "folded")["each"][0]["ticks"] == ticks
 
 

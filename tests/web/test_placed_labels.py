@@ -48,9 +48,9 @@ PLACED = """({listCellStarts, fitScene, pullCellsApart, buildSurface, layOutText
   const { mesh } = buildSurface({ ...hover, copies: [{}] }, at, [0, 0, 0, 0], new Float32Array(hover.x.length));
   const [texts, corners] = [[], []];
   each.forEach((one, k) => {
-    const ticks = one.ticks.map((count, d) =>
-      (count ? listCellStarts(hover, at, d).map((v) => v + at.size[d] / 2) : []));
-    const words = { ...one, extent, ticks, swell: hover.swell };
+    const middles = one.ticks.map((lengths, d) =>
+      (lengths.length ? listCellStarts(hover, at, d).map((v) => v + at.size[d] / 2) : []));
+    const words = { ...one, extent, middles, swell: hover.swell };
     texts.push(...layOutTexts(words, (place) => project(place, places[k]), style, texts));
     corners.push(...Array.from(mesh.x, (v, n) => project([v, mesh.y[n], mesh.z[n]], places[k])));
   });
@@ -118,6 +118,17 @@ def test_every_title_is_in_the_frame_at_first_and_the_cube_beside_its_bar(name, 
         assert bottom <= height + 1
     assert faces[..., 0].min() >= 0
     assert faces[..., 0].max() <= width - BAR
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "height", "step"),
+    [("folded", 903, 713, 1), ("folded", 519, 208, 4), ("windows", 903, 713, 9)],
+)
+def test_both_indices_of_a_shared_side_are_written_of_every_element_or_of_whole_rows(name, width, height, step):
+    _, (_, h, w, _), _ = CUBES[name]
+    texts, _ = placed(name, cube.INITIAL_CAMERA_EYE, width, height)
+    written = [text["lines"][0] for text in texts if "," in text["lines"][0]]
+    assert written == [f"{i // w}, {i % w}" for i in range(0, h * w, step)]
 
 
 def test_every_view_is_tried():

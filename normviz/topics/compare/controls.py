@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from normviz.charts.colourings import COLOUR_NAMES, list_colours
 from normviz.core.registry import CUSTOM_SCHEME, SCHEMES
 from normviz.describe.wording import format_shape
 from normviz.topics.compare.state import COMPARABLE_KEYS, MOST, PREFIX, SHARED_TENSOR_PARAMS, get_compared_schemes
@@ -9,7 +10,7 @@ from normviz.ui import custom
 from normviz.ui.link import View, draw_segments, draw_value_slider
 from normviz.ui.scheme import EPS_STEPS
 from normviz.ui.scheme_picker import choose_schemes
-from normviz.ui.tensor import COLOUR_NAMES, OWN_DATA, get_view_lengths, get_view_shape, list_colours
+from normviz.ui.tensor import OWN_DATA, get_view_lengths, get_view_shape
 from normviz.ui.tensor_controls import (
     draw_data_controls,
     draw_group_control,
@@ -31,8 +32,8 @@ def controls(view: View) -> None:
         if "window" in kinds:
             draw_radius_control(label="Radius R of the windows")
         draw_shape_controls(view, SCHEMES["batch"], SHARED_TENSOR_PARAMS)
-        draw_segments("colour", "Colour by", COLOUR_NAMES, list_colours(False), is_labelled=True)
         with st.expander("Advanced", view["data"] == OWN_DATA):
+            draw_segments("colour", "Colour by", COLOUR_NAMES, list_colours(False), is_labelled=True)
             draw_data_controls(view)
             draw_value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
     names = ", ".join(scheme.label for scheme in get_compared_schemes(view))

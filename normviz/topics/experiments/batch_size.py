@@ -11,7 +11,7 @@ from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.fields import OWN, Shape
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import choice, integer
-from normviz.core.text import join_words
+from normviz.core.text import capitalize_first, join_words, typeset
 from normviz.data.digits import DIGIT_SIDE, DIGITS_DESCRIPTION, load_digit_split
 from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_clear_signs
 from normviz.jobs.results import Arrays, Results
@@ -23,13 +23,21 @@ from normviz.topics.experiments.experiment import (
     choose_headline_schemes,
     describe_hidden_layers,
 )
+from normviz.topics.experiments.experiment_texts import EXPERIMENT_TEXTS
 from normviz.topics.experiments.grid_outcome import (
     GridOutcome,
     describe_undertraining,
     find_outcomes,
     make_outcome_curves,
 )
-from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, make_band_curve, start_table
+from normviz.topics.experiments.reports import (
+    FigureSpec,
+    Report,
+    Verdict,
+    judge_signs,
+    make_band_curve,
+    start_table,
+)
 from normviz.topics.experiments.training_history import to_percent
 
 BATCH_SIZES = (2, 4, 8, 16, 32, 128)
@@ -135,7 +143,7 @@ Outcomes = Mapping[int, Sequence[GridOutcome]]
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Report the test error over the batch size, by step at two sizes, and the noise of the statistics."""
+    """Return a report with test errors by batch size and by step, and with the noise of the statistics."""
     begun: dict[int, list[GridOutcome]] = {}
     ended: dict[int, list[GridOutcome]] = {}
     for size in TRAINED_SIZES:
@@ -193,11 +201,11 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
         return
     sizes = np.array(list(ended_outcomes))
     errors, rates = [], []
-    for k, label in enumerate(setting.labels):
+    for k, (label, look) in enumerate(zip(setting.labels, setting.looks, strict=True)):
         found = [each[k] for each in ended_outcomes.values()]
         last = np.stack([each.final_errors for each in found])
-        errors.append(make_band_curve(label, sizes, last, k, to_percent, points=True))
-        rates.append(Curve(label, sizes, np.array([each.rate for each in found]), k, points=True))
+        errors.append(make_band_curve(label, sizes, last, look, to_percent, points=True))
+        rates.append(Curve(label, sizes, np.array([each.rate for each in found]), look, points=True))
     panels = [
         CurvePanel("Test error at the end", errors, "batch size N", "test error, %", "xy", marks=BATCH_SIZES),
         CurvePanel("Best learning rate", rates, "batch size N", "learning rate", "xy", marks=BATCH_SIZES),
@@ -209,7 +217,7 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
         if setting.equal == "steps"
         else ("on the same number of digits", "Larger batches take fewer steps")
     )
-    caption = f"All networks train {budget}. {other}, which raises all errors. Compare schemes at one batch size."
+    caption = f"Compare schemes at one batch size: all train {budget}. {other}, which raises all errors."
     if idle:
         caption += f" {join_words(idle, 'and')}: more than half of the test digits are wrong at every size."
     yield FigureSpec("sizes", panels, f"Test error at the end by batch size: {said}.", caption)
@@ -242,6 +250,11 @@ def _draw_statistics_noise(noise: Arrays) -> FigureSpec:
 def _format_test_errors(outcomes: Sequence[GridOutcome]) -> str:
     """Return the test errors at the end: "batch norm 1.8 ± 0.2%, layer norm 2.0 ± 0.3%"."""
     return ", ".join(f"{each.name} {each.final_error_text}" for each in outcomes)
+
+
+def _format_test_error(outcome: GridOutcome) -> str:
+    """Return the mean test error at the end to two digits: "1.9%"."""
+    return f"{typeset(100 * float(np.mean(outcome.final_errors)), 2)}%"
 
 
 def _is_learning(ended_outcomes: Outcomes, k: int) -> bool:
@@ -284,17 +297,65 @@ def _compare_schemes_at(ended_outcomes: Outcomes, pair: tuple[int, int], size: i
     return difference._replace(p_value=max(difference.p_value, growth.p_value) if same_sign else 1.0)
 
 
+def _find_size_signs(ended_outcomes: Outcomes, pair: tuple[int, int]) -> dict[int, int]:
+    """Return for each batch size 1 if the first scheme has clearly more test errors, −1 if clearly fewer, else 0."""
+    first, second = pair
+    found = [
+        compare_seed_by_seed(each[first].final_errors, each[second].final_errors) for each in ended_outcomes.values()
+    ]
+    return dict(zip(ended_outcomes, find_clear_signs(found), strict=True))
+
+
+def _format_sizes(sizes: Sequence[int]) -> str:
+    """Format some of the batch sizes: "every size", "size 2", "sizes 2 to 8", "sizes 2 and 128"."""
+    if len(sizes) == len(BATCH_SIZES):
+        return "every size"
+    if len(sizes) == 1:
+        return f"size {sizes[0]}"
+    start = BATCH_SIZES.index(sizes[0])
+    is_range = len(sizes) > 2 and BATCH_SIZES[start : start + len(sizes)] == tuple(sizes)
+    return f"sizes {f'{sizes[0]} to {sizes[-1]}' if is_range else join_words(sizes, 'and')}"
+
+
+def _compare_at_every_size(setting: Setting, ended_outcomes: Outcomes, pair: tuple[int, int]) -> str:
+    """Return the headline of a complete comparison: the sizes at which a scheme is clearly worse or better."""
+    name, other = (setting.names[k] for k in pair)
+    signs = _find_size_signs(ended_outcomes, pair)
+    worse, better = ([size for size in signs if signs[size] == sign] for sign in (1, -1))
+    if worse and better:
+        sizes = _format_sizes(better).removeprefix("sizes ").removeprefix("size ")
+        return f"{capitalize_first(name)}: worse than {other} at {_format_sizes(worse)}, better at {sizes}."
+    if worse or better:
+        word = "worse" if worse else "better"
+        return f"{capitalize_first(name)}: {word} than {other} at {_format_sizes(worse or better)}."
+    return f"{capitalize_first(name)} and {other}: no clear difference at any size."
+
+
+def _explain_sizes(setting: Setting, ended_outcomes: Outcomes, pair: tuple[int, int]) -> str:
+    """Return the test errors at the smallest and the largest size with a clear difference, and the reason."""
+    signs = _find_size_signs(ended_outcomes, pair)
+    clear = [size for size in signs if signs[size]]
+    ends = [*dict.fromkeys(clear[:1] + clear[-1:])]
+    name, other = (setting.names[k] for k in pair)
+    levels = [" and ".join(_format_test_error(ended_outcomes[size][k]) for k in pair) for size in ends]
+    where = ", ".join(f"{both} at {size}" for size, both in zip(ends, levels, strict=True))
+    told = f"Test error with {name} and {other}: {where.replace(' at ', ' at size ', 1)}. " if clear else ""
+    rest = {len(signs): "", 0: "No clear difference at any size. "}.get(len(clear), "No clear difference elsewhere. ")
+    return f"{told}{rest}{EXPERIMENT_TEXTS['batch-size'].why}"
+
+
 def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
-    """Return the headline: the test errors at the smallest batch size."""
+    """Return the headline: the comparison at all sizes, before it is complete the errors at the smallest one."""
     if not ended_outcomes:
         begun = begun_outcomes and f"Training on batches of {join_words(begun_outcomes)} has begun."
         return begun or "Nothing is trained yet."
-    small = min(ended_outcomes)
-    first, *others = _choose_compared_schemes(setting, ended_outcomes) or choose_headline_schemes(setting.rows, 2)
+    small, pair = min(ended_outcomes), _choose_compared_schemes(setting, ended_outcomes)
+    if pair and len(ended_outcomes) == len(BATCH_SIZES):
+        return _compare_at_every_size(setting, ended_outcomes, pair)
+    first, *others = pair or choose_headline_schemes(setting.rows, 2)
     levels = {k: f"{np.mean(ended_outcomes[small][k].final_errors):.0%}" for k in (first, *others)}
-    batches = "Smallest batches" if small == BATCH_SIZES[0] else f"Batches of {small}"
     rest = "".join(f", {setting.names[k]} {levels[k]}" for k in others)
-    return f"{batches}: {setting.names[first]} has {levels[first]} test error{rest}."
+    return f"Batches of {small}: {setting.names[first]} has {levels[first]} test error{rest}."
 
 
 def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
@@ -327,13 +388,11 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
         f"{'' if setting.equal == 'steps' else examples}. Test digits are normalized by the mean statistics of all "
         "training digits; running averages would add noise of their own."
     )
-    if min(signs) < 0:
-        return Verdict("holds-if" if max(signs) > 0 else "wrong", says, condition)
-    return Verdict("holds" if signs[0] else "holds-if" if any(signs) else "open", says, condition)
+    return Verdict(judge_signs(signs), says, condition, _explain_sizes(setting, ended_outcomes, pair))
 
 
 EXPERIMENT = Experiment.of(
     "batch-size", Setting, parts, report,
-    lambda _: f"{DIGITS_DESCRIPTION}, shuffled pixels; {describe_hidden_layers(LAYER_WIDTHS)}; batches of "
+    lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; batches of "
     f"{BATCH_SIZES[0]} to {BATCH_SIZES[-1]}.",
 )  # fmt: skip

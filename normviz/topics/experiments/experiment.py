@@ -7,6 +7,7 @@ finished job.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from shlex import quote
 from typing import Any, ClassVar, Self
 
@@ -75,7 +76,11 @@ class Setting:
     """Settings of every experiment: the seeds of the networks, and the device."""
 
     seeds: int = integer(
-        8, 2, 16, label="Networks of each kind", help="Each from a seed of its own. Bands are 95% confidence intervals."
+        8,
+        2,
+        16,
+        label="Networks of each kind",
+        help="Each from a seed of its own. Bands and bars are 95% confidence intervals.",
     )
     seed: int = integer(0, 0, 9999, label="First seed")
     device: str = choice("auto", DEVICES, label="Train on")
@@ -121,6 +126,21 @@ def reject_weight_scheme(row: SchemeSpec) -> None:
     if row.weight is not None:
         fields = format_custom_scheme(row.scheme.with_weight_scheme(None))
         raise InvalidInput(f"own: no weights stand in front of what is normalized here; {fields} alone would do.")
+
+
+SCHEME_LOOKS = {"none": 0, "batch": 1, "layer": 2}
+"""Numbers of the colours that a scheme has in every figure, as on the other pages; see `style_curve`."""
+
+
+def choose_looks(keys: Sequence[str]) -> tuple[int, ...]:
+    """Return the number of the colour of each scheme, given by key.
+
+    Example:
+        >>> choose_looks(["batch", "rms", "layer", "weight"])
+        (1, 3, 2, 4)
+    """
+    free = count(len(SCHEME_LOOKS))
+    return tuple(SCHEME_LOOKS[key] if key in SCHEME_LOOKS else next(free) for key in keys)
 
 
 def declare_schemes(default: Sequence[str], keys: Sequence[str] = tuple(SCHEMES)) -> Any:
@@ -172,6 +192,11 @@ class ComparisonSetting(Setting):
     def labels(self) -> tuple[str, ...]:
         """The names of the schemes in figures."""
         return tuple(row.scheme.label for row in self.rows)
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """The numbers of the colours of the schemes."""
+        return choose_looks([row.key for row in self.rows])
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = {
             "section 3.3). So a step that was too large is followed by smaller ones.",
         ),
         ExperimentText(
-            "start", "First gain and bias", ("F04",), "Do the first values of gain and bias matter?",
+            "start", "First gain and bias", ("F04",), "Do the first gain and bias matter?",
             claim="The first values of gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization "
             "of the gains and bias matter?”).",
             why="A small γ makes the inputs of the next layer small, and a ReLU whose β is far below 0 passes no "

@@ -44,11 +44,13 @@ def is_rate_figure(spec: FigureSpec) -> bool:
 
 
 def describe_bands(spec: FigureSpec, networks: int) -> str:
-    """Return a sentence on the bands of a figure's curves; empty without bands, or if the caption explains them."""
+    """Return a sentence on the intervals of a figure's curves; empty without any, or if the caption explains them."""
     panels = () if isinstance(spec.panels, HeatMap) else spec.panels
-    banded = any(curve.low is not None and not curve.apart for panel in panels for curve in panel.curves)
-    said = not banded or "95% interval" in spec.caption
-    return "" if said else f"Lines: means of {networks} networks. Bands: 95% confidence intervals of these means."
+    curves = [curve for panel in panels for curve in panel.curves if curve.low is not None and not curve.apart]
+    if not curves or "95% interval" in spec.caption:
+        return ""
+    shown = "Bars" if all(curve.points for curve in curves) else "Bands"
+    return f"Lines: means of {networks} networks. {shown}: 95% confidence intervals of these means."
 
 
 def has_step_axis(spec: FigureSpec) -> bool:

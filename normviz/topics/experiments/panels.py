@@ -89,7 +89,7 @@ def show_run(run: PageRun, view: View, setting: Setting, theme: str) -> None:
                 if any(report.table.values()):
                     draw_download_button(lambda: report.table, experiment.key)
             else:
-                show_invitation(view)
+                show_missing_result(view)
 
     look()
 
@@ -102,12 +102,12 @@ def rerun_with_new_seeds(view: View) -> None:
 
 
 def _describe_example(example: ExampleResults, found: Results, run: PageRun) -> str:
-    words = f"Example result (version {example.version})."
+    words = f"Result computed in advance (version {example.version})."
     ready = sum(map(is_complete, found.values()))
     return f"{words} {ready} of {len(run.shown)} parts are done on this server." if ready else words
 
 
-def show_invitation(view: View) -> None:
+def show_missing_result(view: View) -> None:
     """Show a note that a setting has no result yet, with a button that loads the default setting's result."""
     experiment = state.get_shown_experiment(view)
     with st.container(border=True, key="invitation"):
@@ -193,8 +193,8 @@ def _describe_storage() -> str:
 def show_report(report: Report, why: str, theme: str, working: bool, networks: int) -> None:
     """Show a report: headline, verdict and reason above the first figure, below it the numbers and the other figures.
 
-    While networks train, curves over the training steps come first. What the first figure shows stands above it, that
-    of all others below them. Figures of chosen learning rates are folded.
+    While networks train, curves over the training steps come first. The caption of the first figure stands above it,
+    those of all others below them. Figures of chosen learning rates are folded.
     `networks`: number of networks behind the mean of a curve.
     """
     figures = sorted(report.figures, key=lambda each: working and not has_step_axis(each))
@@ -204,10 +204,12 @@ def show_report(report: Report, why: str, theme: str, working: bool, networks: i
     st.markdown(f"**{VERDICT_SIGNS[verdict.word]} The claim: {VERDICT_TEXTS[verdict.word].lower()}.**{why}")
     with st.container(key="lead"):
         if figures:
-            st.caption(f"{describe_bands(figures[0], networks)} {figures[0].caption}".strip())
+            st.markdown(figures[0].caption)
             _draw_panels(figures[0], theme, LEAD_HEIGHT)
+            if words := describe_bands(figures[0], networks):
+                st.caption(words)
         else:
-            st.caption("")
+            st.markdown("")
             show_figure(draw_empty_axes(theme), "blank", "Empty axes: there is nothing to draw yet.", LEAD_HEIGHT)
     with st.container(border=True, key="verdict"):
         st.markdown(verdict.says)

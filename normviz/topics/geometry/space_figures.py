@@ -16,7 +16,7 @@ CIRCLE_POINTS = 72
 """Number of corners of a drawn circle."""
 
 SUBSCRIPTS = "₁₂₃"
-"""Of the names of the axes."""
+"""Subscripts of the axes x₁, x₂ and x₃."""
 
 PLANE_NORMAL = np.ones(3) / np.sqrt(3)
 """Unit normal of the plane of all vectors whose sum is 0."""
@@ -66,7 +66,7 @@ def _create_scene(reach: float, stage: str, colours: Theme) -> Figure:
     ring, fan = _make_ring(), np.arange(1, CIRCLE_POINTS + 1)
     disc = 0.97 * reach * np.vstack([np.zeros(3), ring])
     _draw_surface(figure, disc, colours.mean, 0.14, i=np.zeros(CIRCLE_POINTS, int), j=fan, k=np.roll(fan, -1))
-    _draw_text(figure, 0.82 * reach * (0.88 * _DEEP + 0.48 * _RIGHT), "plane: sum = 0", colours.mean)
+    _draw_text(figure, 0.82 * reach * (0.93 * _DEEP + 0.36 * _RIGHT), "plane: sum = 0", colours.mean)
     if stage == "divide":
         x, y, z = (CIRCLE_RADIUS * np.vstack([ring, ring[:1]])).T
         figure.add("scatter3d", x=x, y=y, z=z, mode="lines", line={"color": colours.divides, "width": 6}, **_QUIET)

@@ -27,7 +27,7 @@ from normviz.describe.kinds import KIND_FORMULAS
 from normviz.describe.parameters import list_parameter_shapes, warn_about_keras_axis
 from normviz.topics.lab.element_data import build_element_data, describe_equal_schemes
 from normviz.topics.lab.figures import draw_histograms
-from normviz.topics.lab.picture import AXIS_ROLES
+from normviz.topics.lab.lab_cube import AXIS_ROLES
 from normviz.topics.lab.state import FRAMEWORK_LABELS, STATISTIC_NAMES
 from normviz.ui.link import PERSIST_STATE, View, draw_segments
 from normviz.ui.response_charts import show_pointwise_chart, show_response_chart

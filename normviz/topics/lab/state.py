@@ -6,6 +6,7 @@ from typing import Any
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.settings import choice, real, value
 from normviz.describe.snippets import FRAMEWORKS
+from normviz.topics.lab.lab_cube import choose_view
 from normviz.ui import cube_view, tensor
 from normviz.ui import scheme as chosen
 from normviz.ui.link import View, clean_values, create_params, make_choice_fitter
@@ -107,8 +108,7 @@ def is_relevant(view: View, name: str) -> bool:
 
 def get_cube_view(view: View, scheme: Scheme) -> str:
     """Return the chosen view of the cube; by default "unfolded" for windows, else "folded"."""
-    windows = any(rule.kind == "window" for field in scheme.fields for rule in field.rules)
-    return view["view"] or ("unfolded" if windows else "folded")
+    return view["view"] or choose_view(scheme)
 
 
 def get_affine_values(view: View, scheme: Scheme) -> tuple[float, float]:

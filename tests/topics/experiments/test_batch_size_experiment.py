@@ -55,7 +55,6 @@ def word(batch, layer=lambda n: 0.02):
 
 def test_batch_norm_that_suffers_from_few_examples_holds():
     assert word(lambda n: 0.02 + 1 / n) == "holds"
-    assert word(lambda n: 0.3 if n == SMALL_SIZES[0] else 0.02) == "holds"
 
 
 def test_what_small_batches_cost_all_is_not_batch_norms():
@@ -64,8 +63,9 @@ def test_what_small_batches_cost_all_is_not_batch_norms():
     assert word(lambda n: 0.02, lambda n: 0.02 + (n == 128) / 10) == "open"  # the other is worse, on many
 
 
-def test_what_is_not_seen_at_the_smallest_size_is_a_condition():
-    assert word(lambda n: 0.3 if n == SMALL_SIZES[1] else 0.02) == "holds-if"
+@pytest.mark.parametrize("small", SMALL_SIZES)
+def test_what_is_seen_at_one_small_size_only_is_a_condition(small):
+    assert word(lambda n: 0.3 if n == small else 0.02) == "holds-if"
 
 
 def test_batch_norm_that_is_better_on_few_is_wrong():
@@ -79,9 +79,34 @@ def test_levels_and_differences_are_said_at_both_small_sizes_and_at_the_large_on
     assert "batches of 128, 2.1 ± 0.2% and 2.1 ± 0.2%." in says
 
 
-def test_the_headline_is_that_of_the_smallest_size():
+@pytest.mark.parametrize(
+    ("batch", "headline", "numbers"),
+    [
+        (
+            lambda n: {2: 0.41, 128: 0.01}.get(n, 0.02), "Batch norm: worse than layer norm at size 2, better at 128.",
+            "Test error with batch norm and layer norm: 41% and 2.1% at size 2, 1.1% and 2.1% at 128. No clear "
+            "difference elsewhere. Batch norm’s mean",
+        ),
+        (
+            lambda n: 0.02 + 0.1 * (n < 9) - 0.01 * (n > 16),
+            "Batch norm: worse than layer norm at sizes 2 to 8, better at 32 and 128.",
+            "12% and 2.1% at size 2, 1.1% and 2.1% at 128. No clear difference elsewhere.",
+        ),
+        (lambda n: 0.3, "Batch norm: worse than layer norm at every size.", "2.1% at 128. Batch norm’s mean"),
+        (lambda n: 0.01 + 0.01 * (n != 2), "Batch norm: better than layer norm at size 2.", "2.1% at size 2. No clear"),
+        (lambda n: 0.02, "Batch norm and layer norm: no clear difference at any size.", "No clear difference at any"),
+    ],
+)  # fmt: skip
+def test_headline_and_reason_are_on_all_sizes(batch, headline, numbers):
+    found = report(SETTING, made_up(batch, lambda n: 0.02))
+    assert found.headline == headline
+    assert numbers in found.verdict.why
+
+
+def test_the_headline_is_that_of_the_smallest_size_until_all_are_trained():
     found = made_up(lambda n: 0.02 + 1 / n, lambda n: 0.02)
-    assert report(SETTING, found).headline == "Smallest batches: batch norm has 52% test error, layer norm 2%."
+    small = {part: result for part, result in found.items() if getattr(part, "batch", 0) != 4}
+    assert report(SETTING, small).headline == "Batches of 2: batch norm has 52% test error, layer norm 2%."
     large = {part: result for part, result in found.items() if getattr(part, "batch", 128) == 128}
     assert report(SETTING, large).headline.startswith("Batches of 128: batch norm has 3% test error")
 

@@ -8,7 +8,7 @@ from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments.catalogue import get_experiment
 
 VERDICTS = {
-    "batch-size": "holds",
+    "batch-size": "holds-if",
     "dropout": "wrong",
     "learning-rate": "holds-if",
     "convolution": "holds-if",

@@ -18,9 +18,10 @@ from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import ResultArchive
 from normviz.jobs.spec import run_to_end
 from normviz.topics.experiments import batch_size, experiment_runs, panels
-from normviz.topics.experiments.catalogue import EXPERIMENTS
+from normviz.topics.experiments.catalogue import EXPERIMENTS, TOPICS
 from normviz.topics.experiments.dense_grid import DenseGrid
 from normviz.topics.experiments.examples import ExampleResults, get_example_path
+from normviz.topics.experiments.experiment import SCHEME_LOOKS, choose_looks
 from normviz.topics.experiments.state import PAGE, PARAMS, PREFIX, is_relevant, make_name_prefix
 
 SCRIPT = "pages/experiments.py"
@@ -113,26 +114,24 @@ def test_every_experiment_is_asked_for_before_it_runs(key, theme):
     assert at.code[0].value == f"normviz experiment {key}"
     assert sum(rules in text for text in texts(at.caption) for rules in [EXPERIMENTS[key].rules] if rules) <= 1
     if get_example_path(key).exists():
-        assert f"Example result (version {normviz.__version__})." in texts(at.markdown)
+        assert f"Result computed in advance (version {normviz.__version__})." in texts(at.markdown)
         assert plots(at).keys() - {"blank"}
     else:
         assert "Press **Run**" in said(at)
 
 
-def test_the_list_holds_every_experiment_with_its_question():
+def test_the_list_holds_the_question_of_every_experiment_and_one_group_is_open():
     at = open_page(show="speed")
-    listed = {
-        option: caption for radio in at.radio for option, caption in zip(radio.options, captions(radio), strict=True)
+    assert [option for radio in at.radio for option in radio.options] == [
+        each.question for each in EXPERIMENTS.values()
+    ]
+    assert {topic.label: topic.proto.expanded for topic in at.sidebar.expander} == {
+        topic: topic == "Cost" for topic in TOPICS
     }
-    assert listed == {each.title: each.question for each in EXPERIMENTS.values()}
     assert [radio.value for radio in at.radio if radio.value] == ["speed"]
     at = sound(at.radio(key=f"{PREFIX}show of Batches").set_value("fine-tuning").run())
     assert EXPERIMENTS["fine-tuning"].claim in said(at)
     assert [radio.value for radio in at.radio if radio.value] == ["fine-tuning"]
-
-
-def captions(radio):
-    return [*radio.proto.captions]
 
 
 def headlines(at):
@@ -153,8 +152,8 @@ def shipped(monkeypatch):
 
 def test_a_shipped_result_is_shown_until_a_run_is_the_visitors_own(shipped, held):
     at = open_page(**SMALL)
-    assert headlines(at) == ["### Smallest batches: layer norm has 25% test error."]
-    assert "Example result (version 0.0.1)." in texts(at.markdown)
+    assert headlines(at) == ["### Batches of 2: layer norm has 25% test error."]
+    assert "Result computed in advance (version 0.0.1)." in texts(at.markdown)
     assert re.fullmatch(r"Run it yourself · about \d+ seconds?", at.button(key="start run").label)
     at = press(at, "start run")
     assert held.waits.wait(SOON)  # it really trains
@@ -162,10 +161,10 @@ def test_a_shipped_result_is_shown_until_a_run_is_the_visitors_own(shipped, held
     (bar,) = at.get("progress")
     assert bar.proto.value < 20
     assert "25%" not in said(at)
-    assert "Example result" not in said(at)
+    assert "computed in advance" not in said(at)
     held.go_on.set()
     at = settled(at)
-    assert "Example result" not in said(at)
+    assert "computed in advance" not in said(at)
     assert "25%" not in "".join(headlines(at))
     assert any("Cached for this link" in text for text in texts(at.caption))
 
@@ -177,7 +176,7 @@ def test_a_run_that_is_cancelled_leaves_the_shipped_result(shipped, held):
     at = press(at, "cancel run")
     held.go_on.set()
     assert request.wait(SOON)
-    assert headlines(sound(at.run())) == ["### Smallest batches: layer norm has 25% test error."]
+    assert headlines(sound(at.run())) == ["### Batches of 2: layer norm has 25% test error."]
 
 
 def test_a_setting_without_a_result_leads_to_the_default():
@@ -185,7 +184,7 @@ def test_a_setting_without_a_result_leads_to_the_default():
     assert "Press **Run**" in said(at)
     assert "Changed: " in " ".join(texts(at.caption))
     at = press(at, "show default")
-    assert "Example result" in said(at)
+    assert "computed in advance" in said(at)
     assert at.query_params == {}
     assert at.code[0].value == "normviz experiment batch-size"
 
@@ -209,16 +208,28 @@ def test_schemes_have_the_colours_of_their_curves():
     assert [lines[name] for name in ("None", "Batch", "Layer")] == list(THEMES["light"].lines[:3])
 
 
-def test_the_first_figure_says_what_its_bands_are_and_the_chosen_rates_are_folded():
+def test_a_scheme_keeps_its_colour_whatever_it_is_compared_with():
+    assert choose_looks(["none", "batch", "layer"]) == (0, 1, 2)
+    for keys in (["layer", "rms", "batch"], ["weight", "layer"], ["batch"]):
+        setting = batch_size.Setting(seeds=2, steps=20, schemes=keys)
+        looks = dict(zip(keys, setting.looks, strict=True))
+        assert all(looks.get(key, look) == look for key, look in SCHEME_LOOKS.items())
+        assert len(set(looks.values())) == len(keys)
+
+
+def test_the_first_figure_has_its_caveat_in_the_text_says_what_its_bars_are_and_the_chosen_rates_are_folded():
     at = open_page()
     (words,) = (text for text in texts(at.caption) if text.startswith("Lines: "))
-    assert words.startswith("Lines: means of 8 networks. Bands: 95% confidence intervals of these means. All networks ")
+    assert words == "Lines: means of 8 networks. Bars: 95% confidence intervals of these means."
+    assert any(
+        text.startswith("Compare schemes at one batch size: all train for 200 steps.") for text in texts(at.markdown)
+    )
     (folded,) = (each for each in at.expander if each.label == "Chosen learning rates")
     assert folded
     assert "sizes 1" in plots(at)
     for key in EXPERIMENTS:
-        captions = " ".join(texts(open_page(show=key).caption))
-        assert re.search("95% (confidence )?interval", captions), key
+        at = open_page(show=key)
+        assert re.search("95% (confidence )?interval", " ".join(texts(at.caption) + texts(at.markdown))), key
 
 
 @pytest.mark.parametrize("key", EXPERIMENTS)

@@ -27,6 +27,7 @@ from lab_page import (
 )
 from pairs import each_value
 
+from normviz.charts.colourings import format_colour_name, list_colours
 from normviz.charts.cube import compute_value_levels
 from normviz.charts.cube_layout import LAYOUT_FUNCTIONS
 from normviz.charts.palette import THEMES
@@ -99,8 +100,8 @@ def test_the_page_opens(script):
 def test_every_scheme_in_every_view_and_colour(key):
     at = open_lab(scheme=key)
     name, first = SCHEMES[key].name, list(SCHEMES).index(key) % 2
-    colours = tensor.list_colours(lab.has_affine(SCHEMES[key]))
-    names = [tensor.format_colour_name(colour, SCHEMES[key]) for colour in colours]
+    colours = list_colours(lab.has_affine(SCHEMES[key]))
+    names = [format_colour_name(colour, SCHEMES[key]) for colour in colours]
     assert at.segmented_control(key="colour").options == names
     assert ("w" in names, "w\u0302" in names) == (SCHEMES[key].is_weight_scheme,) * 2
     for number, (colour, named) in enumerate(zip(colours, names, strict=True)):

@@ -42,7 +42,7 @@ def show_pair(view: View, x: np.ndarray, theme: str) -> None:
     shape = identity.condition.mend(x.shape)
     drawn = x if shape == x.shape else _make_tensor(shape, view)
     covered = not view["reveal"] and identity.key not in get_pair_guesses()
-    words, cubes = st.columns([4, 5], gap="large")
+    words, cubes = st.columns([2, 3], gap="medium")
     with words, st.container(key="pair", gap="small"):
         st.caption(_write_progress(identity.key))
         st.markdown(f"## {identity.question}")

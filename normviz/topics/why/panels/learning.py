@@ -110,7 +110,7 @@ def _show_sweep(sweeps: Mapping[str, RateSweep], theme: str) -> None:
     difference = compare_seed_by_seed(best[NORMED], best[PLAIN])
     clear = "a clear difference" if difference.p_value <= SIGNIFICANCE_LEVEL else "no clear difference"
     st.caption(
-        f"Bands: 95% intervals over {STUDY.seeds} seeds. Best rates, chosen on {VALIDATION_DIGITS} validation digits: "
+        f"Bars: 95% intervals over {STUDY.seeds} seeds. Best rates, chosen on {VALIDATION_DIGITS} validation digits: "
         f"{_join_levels(rates)}. Their accuracies differ by {difference.text(100)} points, {clear} at 5%. A "
         f"network learns here if it reads at least {LEARNED_ACCURACY:.0%} of the test digits after {STEPS} steps; at "
         f"low rates, more steps help."

@@ -50,7 +50,7 @@ def show(view: View, theme: str) -> None:
     paper = SCHEMES["batch"].reference
     st.caption(
         f"{len(learned[PLAIN].validation)} networks of each kind, from seeds that follow each other: {view['depth']} "
-        f"layers of {WIDTH} sigmoid units, {STEPS} mini-batches of {BATCH} digits, SGD. Bands and ±: 95% intervals "
+        f"layers of {WIDTH} sigmoid units, {STEPS} mini-batches of {BATCH} digits, SGD. Bars and ±: 95% intervals "
         "over the seeds. A layer receives what the layers before it compute, and that changes while they learn: "
         f"internal covariate shift ([{paper.text}]({paper.url}), sections 1, 2 and 4.1)."
     )
