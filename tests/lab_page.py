@@ -16,11 +16,11 @@ from normviz.describe import live as formulas
 from normviz.describe import wording
 from normviz.describe.mathml import convert_to_mathml
 from normviz.topics.lab import state as lab
-from normviz.topics.lab.controls import ADVANCED_DRAWER, LOOK
+from normviz.topics.lab.controls import ADVANCED_EXPANDER, LOOK
 from normviz.topics.table1.controls import ROWS, SETTINGS
 from normviz.ui import scheme as chosen
 from normviz.ui import tensor
-from normviz.ui.drawers import get_open_key
+from normviz.ui.expandable import get_open_key
 from normviz.ui.scheme_picker import COMMON_SCHEMES, make_state_key
 
 ROOT = Path(__file__).parents[1]
@@ -28,7 +28,7 @@ TABS = ("Statistics", "Distribution", "Response", "Picture", "Formula", "Paramet
 ACTIVATION = [key for key, scheme in SCHEMES.items() if not scheme.is_weight_scheme]
 
 
-OPENED = (lab.BELOW_KEY, *map(get_open_key, (ADVANCED_DRAWER, LOOK, ROWS, SETTINGS)))
+OPENED = (lab.BELOW_KEY, *map(get_open_key, (ADVANCED_EXPANDER, LOOK, ROWS, SETTINGS)))
 """What a page draws only once it was opened, or scrolled into sight."""
 
 

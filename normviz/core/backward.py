@@ -148,7 +148,7 @@ def compute_diagonal_gradient(x: ArrayLike, dy: ArrayLike, scheme: Scheme, eps: 
     result = normalize(x, scheme, eps)
     summation = scheme.summation
     kept = xp.ones_like(x) if summation is None else 1 - 1 / count_elements(summation, shape, x)
-    diagonal = scheme.kind.differentiate_diagonally(scheme, result, kept, resolve_eps(scheme, eps))
+    diagonal = scheme.kind.compute_diagonal(scheme, result, kept, resolve_eps(scheme, eps))
     dx = dy * diagonal * scheme.compute_scale(shape)
     return xp.astype(dx, given) if given != x.dtype else dx
 

@@ -49,14 +49,14 @@ def normalize_plainly(x: Array, scheme: Scheme, eps: float) -> PlainResult | Non
         mean = reduce_boxes(x, summation, xp.mean)
         v = x - broadcast_statistic(mean, x.shape)
     mean_square = reduce_boxes(v * v, suppression, xp.mean)
-    if not _is_ordinary(mean, mean_square, same=summation == suppression):
+    if not _is_numerically_safe(mean, mean_square, same=summation == suppression):
         return None
     deviation = xp.sqrt(mean_square + eps)
     return PlainResult(mean, v, deviation, v / broadcast_statistic(deviation, x.shape))
 
 
-def _is_ordinary(mean: Array | None, mean_square: Array, same: bool) -> bool:
-    """Return True if all mean squares are far from both ends of their type, and all means are near 0 beside them."""
+def _is_numerically_safe(mean: Array | None, mean_square: Array, same: bool) -> bool:
+    """Return True if no mean square is near overflow or underflow, and every mean is small beside its square's root."""
     xp = array_namespace(mean_square)
     finfo = xp.finfo(mean_square.dtype)
     least, most = float(finfo.smallest_normal) * RANGE_MARGIN, float(finfo.max) / RANGE_MARGIN

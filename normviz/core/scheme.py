@@ -300,7 +300,7 @@ def _build_with_parameters(key: str, groups: int | None, radius: int | None, alp
 
 
 def find_equal_schemes(scheme: Scheme, shape: Shape) -> list[Scheme]:
-    """Return the other registered schemes that compute the same x̂ on this shape, the plainest first.
+    """Return the other registered schemes that compute the same x̂ on this shape, the simplest first.
 
     A scheme with a paper precedes one without, the general form the others, and no groups or windows precede some. A
     scheme with groups or windows is returned with the G or smallest R for which it is equal. The shapes of γ and β are

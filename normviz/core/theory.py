@@ -61,7 +61,7 @@ def predict(
     name = scheme.name
     if weights is not None and transformation.on == "weights":
         factor, shift = transformation.weight_factor, transformation.weight_shift
-        own = _apply_rule(weights, factor, shift, weight_shape, transformation.weight_varies)
+        own = _predict_tensor_invariance(weights, factor, shift, weight_shape, transformation.weight_varies)
         if own.invariant:
             return Prediction(True, f"{weights.name} cancels it before anything is summed: {own.reason}")
         if weights is scheme:
@@ -79,7 +79,7 @@ def predict(
     if scheme.is_weight_scheme:
         return Prediction(False, f"{transformation.name}: the data are not used, so their change stays.")
     shift = transformation.shift.get(layer)
-    verdict = _apply_rule(scheme, transformation.factor, shift, shape, transformation.varies)
+    verdict = _predict_tensor_invariance(scheme, transformation.factor, shift, shape, transformation.varies)
     but = f"ε = {typeset(eps)} under the root is not re-scaled"
     if verdict.invariant and transformation.factor is not None and eps > 0:
         return Prediction(False, f"{transformation.name}: constant inside every field, but {but}.", fades=True)
@@ -144,11 +144,11 @@ def _sums_to_nothing(weights: Scheme, transformation: Transformation, weight_sha
     return covers_all_inputs and weight_shape[2] == 1
 
 
-def _apply_rule(
+def _predict_tensor_invariance(
     scheme: Scheme, factor: tuple[str, ...] | None, shift: Iterable[str] | None, shape: Shape, varies: str
 ) -> Prediction:
-    """Predict the invariance of one tensor to a factor or a shift that varies along the named axes."""
-    alone = scheme.kind.explain_isolation()
+    """Predict whether x̂ of one tensor is invariant to a factor or a shift that varies along the named axes."""
+    alone = scheme.kind.explain_missing_invariance()
     if alone is not None:
         stays = "a shift is not subtracted" if factor is None else "a factor is not divided out"
         return Prediction(False, f"{alone}, so {stays}.")

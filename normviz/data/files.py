@@ -43,8 +43,8 @@ def check_upload_size(name: str, content: bytes) -> None:
 def read_file(name: str, content: bytes, max_numbers: int = MAX_DRAWN_ELEMENTS) -> ParsedFile:
     """Read the array of a .npy, .csv or image file. Numbers may be NaN or infinite.
 
-    A picture is one example of H × W × 3, or × 1 for grey, in 0..1. One of more than `most` numbers is averaged over
-    blocks of pixels. A .csv file of more than `most` numbers is refused.
+    A picture is one example of H × W × 3, or × 1 for grey, in 0..1. One of more than `max_numbers` numbers is
+    averaged over blocks of pixels. A .csv file of more than `max_numbers` numbers is refused.
 
     Raises:
         InvalidInput: a file that is too large or not what its name says, or an array of objects.
@@ -197,7 +197,7 @@ def _find_filled_lines(content: bytes, max_numbers: int) -> dict[int, str]:
     """Return the lines that hold numbers or names, by line number from 1, without comments and empty lines.
 
     Raises:
-        InvalidInput: lines for more than `most` numbers.
+        InvalidInput: lines for more than `max_numbers` numbers.
     """
     texts = {}
     for row, line in enumerate(io.TextIOWrapper(io.BytesIO(content), "utf-8-sig"), 1):

@@ -37,8 +37,8 @@ _DECODER = ThreadPoolExecutor(1, "pictures")
 def read_picture(content: bytes, max_numbers: int) -> tuple[np.ndarray, tuple[str, ...]]:
     """Read a picture as an array (1, H, W, C) in 0..1, with notes on how it was read.
 
-    C is 1 for grey and 3 for colour; transparency is left out. A picture of more than `most` numbers is averaged over
-    blocks of pixels, and .jpg is scaled down while it is decoded. A call waits for those of other threads.
+    C is 1 for grey and 3 for colour; transparency is left out. A picture of more than `max_numbers` numbers is
+    averaged over blocks of pixels, and .jpg is scaled down while it is decoded. Only one thread at a time reads.
 
     Raises:
         InvalidInput: a file that is damaged or of another kind, or one beyond the bounds of `normviz.data.bounds`.
@@ -65,7 +65,9 @@ def _reduce_picture(image: "Image.Image", max_numbers: int) -> tuple[np.ndarray,
             f"the picture has {width} × {height} pixels: too narrow to be averaged to {max_numbers:,} numbers."
         )
     k = _choose_block_size(image, channels, max_numbers)
-    scale = max(s for s in (1, 2, 4, 8) if 4 * s <= max(k, 4))  # leaves blocks of 4 × 4, so that sizes stay near `most`
+    scale = max(
+        s for s in (1, 2, 4, 8) if 4 * s <= max(k, 4)
+    )  # leaves blocks of 4 × 4, so that sizes stay near the limit
     image.draft(None, (width // scale, height // scale))  # which .png leaves as it is
     small = _average_blocks(image, mode, _choose_block_size(image, channels, max_numbers))[np.newaxis] / white
     notes = () if k == 1 else (f"{height} × {width} pixels averaged to {small.shape[1]} × {small.shape[2]}",)

@@ -135,7 +135,7 @@ class KindFormulas:
         return r"\sigma^2" if scheme.summation is not None else rf"\overline{{{scheme.symbol}^2}}"
 
     def fill_statistic(self, scheme: Scheme) -> tuple[str, ...]:
-        """Format the squared divisor with placeholders for its number, once for each form of writing it."""
+        """Format the squared divisor with a placeholder for its number, once for each way of writing it."""
         eps = "" if scheme.eps is None else r" + \varepsilon"
         square = self.format_square(scheme)
         root, plain = rf"{square} = \num{{divides}}", rf"\sqrt{{{square}{eps}}} = \num{{divides}}"

@@ -128,7 +128,7 @@ def _build_output(scheme: Scheme) -> Iterator[Formula]:
 
 
 def _build_definitions(scheme: Scheme) -> Iterator[Formula]:
-    """Yield the formulas that define groups, windows, lengths and matrices in the other lines."""
+    """Yield the formulas that define the symbols of the others: group sizes, windows, lengths and matrices."""
     averages = build_averages(scheme)
     explained = [term.where for average in averages.values() for term in average.terms if term.where]
     yield from (Formula("where", text) for text in dict.fromkeys(explained))

@@ -41,7 +41,7 @@ def list_parameter_shapes(scheme: Scheme, shape: Shape) -> list[ParameterRow]:
     rows: list[ParameterRow] = []
     if scheme.weight is not None:
         rows = [
-            _mark_as_in_front(row)
+            _mark_as_weight_parameter(row)
             for row in list_parameter_shapes(SCHEMES[scheme.weight], (UNKNOWN_FAN_IN, 1, 1, shape[-1]))
         ]
     if scheme.function is not None:
@@ -107,8 +107,8 @@ def warn_about_keras_axis(scheme: Scheme, shape: Shape) -> str | None:
     return None
 
 
-def _mark_as_in_front(row: ParameterRow) -> ParameterRow:
-    """Return the row with a note that it belongs to the weight scheme in front of another scheme."""
+def _mark_as_weight_parameter(row: ParameterRow) -> ParameterRow:
+    """Return the row with a note that the parameter belongs to the weight scheme, not to the scheme behind it."""
     shapes = (text.replace(f"({UNKNOWN_FAN_IN},)", "(fan-in,)") for text in row[2:])
     return ParameterRow(_OF_WEIGHTS.format(row.name), row.role, *shapes)
 

@@ -121,7 +121,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def _rename_device(steps: "Iterator[JobStep[Result]]", device: str) -> "Iterator[JobStep[Result]]":
-    """Yield the steps, with `device` as the name of the device in their results."""
+    """Yield the steps of a job, with `device` as the device's name in their results."""
     for step in steps:
         yield replace(step, result=partial(_set_device, step.result, device))
 

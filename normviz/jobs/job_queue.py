@@ -144,7 +144,7 @@ class JobQueue:
 
     def _list_jobs_ahead(self, request: JobRequest) -> dict[str, JobRequest]:
         """Return the unfinished jobs of others before the last waiting job of this request: requests by digest."""
-        last = request.find_last_turn()
+        last = request.find_last_waiting_turn()
         if last is None:
             return {}
         others = [each for each in self._requests if each is not request and each.is_wanted]

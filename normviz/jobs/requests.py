@@ -13,7 +13,7 @@ ResultCallback = Callable[[Any, Any], object]
 
 
 def return_false() -> bool:
-    """Return False, in place of a callback that is not given."""
+    """Return False: the default for a callback that is not given."""
     return False
 
 
@@ -126,8 +126,8 @@ class JobRequest:
         """Return the turn of the job at an index, (round, request number); the smallest turn starts first."""
         return self.first_round + index, self.number
 
-    def find_last_turn(self) -> tuple[int, int] | None:
-        """Return the turn of the request's last waiting job, None if no job waits."""
+    def find_last_waiting_turn(self) -> tuple[int, int] | None:
+        """Return the turn (round, request number) of the request's last waiting job; None if no job waits."""
         waiting = [run.turn for run in self.runs if not (run.is_over or run.begun())]
         if self.next_index < len(self.jobs):
             waiting.append(self.compute_turn(len(self.jobs) - 1))

@@ -222,7 +222,7 @@ def custom(summation: str | Field | None = None, suppression: str | Field | None
 
 
 class LibraryCall:
-    """The scheme, the tensor (N, H, W, C) and the way back of one call."""
+    """Arguments of one call, prepared: the scheme, and x as a tensor (N, H, W, C); restores the axes of x."""
 
     def __init__(
         self,

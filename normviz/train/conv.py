@@ -94,7 +94,7 @@ class Conv:
     @torch.no_grad()
     def collect_statistics(self, x: torch.Tensor) -> None:
         """Store the statistics for inference, computed from pictures (1, N, H, W) that fill whole mini-batches."""
-        self.logits(x, NormLayer.collect_statistics)
+        self.compute_logits(x, NormLayer.collect_statistics)
 
     @torch.no_grad()
     def measure_responses(
@@ -109,7 +109,7 @@ class Conv:
             logits.append(self.classify_units(units))
         return torch.cat(logits, 2), [_summarize_response(*found) for found in looks]
 
-    def logits(self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__) -> torch.Tensor:
+    def compute_logits(self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__) -> torch.Tensor:
         """Compute logits (schemes, networks, N, classes) of pictures (networks or 1, N, H, W)."""
         *_, (_, units) = self.iterate_layers(x, apply_norm)
         return self.classify_units(units)

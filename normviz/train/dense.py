@@ -79,7 +79,7 @@ class Dense:
         resized.norms = self._build_norms(size)
         return resized
 
-    def logits(
+    def compute_logits(
         self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__, transform: OutputTransform = return_unchanged
     ) -> torch.Tensor:
         """Compute logits (schemes, networks, N, classes) of pictures (networks or 1, N, pixels)."""
@@ -119,9 +119,9 @@ class Dense:
             batch: the size of a mini-batch.
             unseen: sets of digits and their classes.
         """
-        self.logits(trim_to_batches(x if x.ndim > 2 else x[None], batch), NormLayer.collect_statistics)
+        self.compute_logits(trim_to_batches(x if x.ndim > 2 else x[None], batch), NormLayer.collect_statistics)
         return [
-            compute_error_rate(self.logits(pictures[None], NormLayer.normalize_in_inference), answers)
+            compute_error_rate(self.compute_logits(pictures[None], NormLayer.normalize_in_inference), answers)
             for pictures, answers in unseen
         ]
 
@@ -139,7 +139,7 @@ class Dense:
         """
         order = torch.from_numpy(orders[:, : len(pictures) // size * size]).to(pictures.device)
         return compute_error_rate(
-            self.with_batch_size(size).logits(pictures[order], NormLayer.collect_statistics), answers[order]
+            self.with_batch_size(size).compute_logits(pictures[order], NormLayer.collect_statistics), answers[order]
         )
 
     def _build_norms(self, batch: int) -> list[NormLayer]:

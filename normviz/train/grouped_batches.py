@@ -83,5 +83,7 @@ def measure_group_errors(
     """
     counts = (pictures.amax(-1) == 0) == only_blank
     with torch.no_grad():
-        answers = network.logits(pictures, NormLayer.collect_statistics)[counts].unflatten(0, (*counts.shape[:2], -1))
+        answers = network.compute_logits(pictures, NormLayer.collect_statistics)[counts].unflatten(
+            0, (*counts.shape[:2], -1)
+        )
         return compute_error_rate(answers, labels[counts].view(answers.shape[:-1]))

@@ -86,7 +86,7 @@ def draw_initial_weights(
 ) -> torch.Tensor:
     """Draw initial weights N(0, scale²), (schemes, networks, …), the same for all schemes of a seed.
 
-    `weight_index`: the number of this parameter, which gives it a random stream of its own.
+    `part`: the number of this parameter, which gives it a random stream of its own.
     """
     drawn = [np.random.default_rng([seed, 2, part]).standard_normal(shape) for seed in seeds]
     first = torch.from_numpy(scale * np.stack(drawn)).to(dtype)

@@ -58,7 +58,7 @@ ORIGINAL, PROBE = 0, len(NETWORKS) - 1
 
 
 def find_network_index(transformation: Transformation | None, follows: bool = True) -> int:
-    """Return the index of a transformation's twin in `NETWORKS`; `follows`: with the learning rate adapted."""
+    """Return the index in `NETWORKS` of a transformation's twin; with `follows`, its learning rate is adapted."""
     same_rate = transformation is None or transformation.weight_factor is None
     return NETWORKS.index(NetworkSpec(transformation, follows or same_rate))
 
@@ -72,7 +72,7 @@ BASE_POSITIONS = [
 def find_control_networks(
     change: Transformation, disturbed: str, networks: Sequence[NetworkSpec] = MEASURED_NETWORKS
 ) -> list[int]:
-    """Return the indices of the networks with this disturbance that show the effect of rounding on a twin."""
+    """Return the indices in `networks` of copies with this random disturbance: of the original, and of a twin."""
     found = [(place, network) for place, network in enumerate(networks) if network.disturbed == disturbed]
     return [place for place, network in found if network.transformation in (None, change)]
 

@@ -153,9 +153,9 @@ class Recurrent:
     def infer_logits(self, x: torch.Tensor) -> torch.Tensor:
         """Compute logits in inference at the end of sequences (N, steps, inputs) of one length."""
         *_, state = self.iterate_states(x[None, None], [len(x)] * x.shape[1], NormLayer.normalize_in_inference)
-        return self.logits(state)
+        return self.compute_logits(state)
 
-    def logits(self, states: torch.Tensor) -> torch.Tensor:
+    def compute_logits(self, states: torch.Tensor) -> torch.Tensor:
         """Compute logits (schemes, networks, examples, classes) from states.
 
         `states`: (schemes, networks, mini-batches, N, units).
@@ -172,13 +172,13 @@ def measure_state_gradients(network: Recurrent, x: torch.Tensor, labels: torch.T
     """
     network.incoming.requires_grad_()
     states = list(network.iterate_states(x.unsqueeze(1), network.still))
-    loss = cross_entropy(network.logits(states[-1]), labels)
+    loss = cross_entropy(network.compute_logits(states[-1]), labels)
     gradients = torch.stack(torch.autograd.grad(loss.sum(), states))
     return torch.linalg.vector_norm(gradients.double(), dim=(-3, -2, -1))
 
 
 def pool_statistics(norms: Sequence[NormLayer]) -> NormLayer:
-    """Return one layer for all steps whose statistics for inference are pooled over the layers of the steps.
+    """Merge the layers of all steps into one layer; its stored statistics are pooled over the steps.
 
     The pooled mean is the mean of E[μ] over steps; the pooled variance is the mean of E[σ²] plus the variance of E[μ]
     between steps. For whitening the matrices are averaged.

@@ -56,14 +56,16 @@ class SmallTrainingSet:
             The error on the "training" digits with their training labels, on the "validation" digits of each network,
             and on the "test" digits.
         """
-        network.logits(self.x[:, : self.x.shape[1] // self.batch * self.batch], NormLayer.collect_statistics, transform)
+        network.compute_logits(
+            self.x[:, : self.x.shape[1] // self.batch * self.batch], NormLayer.collect_statistics, transform
+        )
         sets = {
             "training": (self.x, self.labels),
             "validation": (self.held_out, self.held_out_labels),
             "test": (self.unseen, self.answers),
         }
         return {
-            name: compute_error_rate(network.logits(x, NormLayer.normalize_in_inference), labels)
+            name: compute_error_rate(network.compute_logits(x, NormLayer.normalize_in_inference), labels)
             for name, (x, labels) in sets.items()
         }
 

@@ -69,7 +69,7 @@ class StackNormalizer:
         self.parts = []
         for _, equal in groupby(order, canonical):
             same = list(equal)
-            self.parts.append((_index_positions(same, like.device), _make_form(schemes[same[0]], shape, eps, like)))
+            self.parts.append((_make_scheme_index(same, like.device), _make_form(schemes[same[0]], shape, eps, like)))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Compute x̂ of every scheme."""
@@ -92,10 +92,10 @@ class StackNormalizer:
         return x if x.dtype == self.dtype else x.to(self.dtype).to(x.dtype)
 
 
-def _index_positions(positions: list[int], device: torch.device) -> slice | torch.Tensor:
-    """Convert positions to an index: a slice, which copies nothing, if they are adjacent, otherwise a tensor.
+def _make_scheme_index(positions: list[int], device: torch.device) -> slice | torch.Tensor:
+    """Make the index that selects schemes at these positions: a slice if they are adjacent, else a tensor.
 
-    The tensor is moved to the device once here, not at every step.
+    A slice copies nothing. The tensor is moved to the device once here, not at every step.
     """
     whole = slice(min(positions), max(positions) + 1)
     return whole if len(positions) == whole.stop - whole.start else torch.tensor(sorted(positions), device=device)

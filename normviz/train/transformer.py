@@ -133,7 +133,7 @@ class Transformer:
             stream = places["sum"](stream + out, apply_norm)
             yield stream
 
-    def logits(self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__) -> torch.Tensor:
+    def compute_logits(self, x: torch.Tensor, apply_norm: ApplyNorm = NormLayer.__call__) -> torch.Tensor:
         """Compute logits (placements, networks, N, classes) of pictures (networks or 1, N, rows, pixels)."""
         *_, stream = self.iterate_streams(x, apply_norm)
         return self.end(stream, apply_norm).mean((3, 4)) @ self.readout + self.offset
@@ -141,13 +141,14 @@ class Transformer:
     @torch.no_grad()
     def collect_statistics(self, x: torch.Tensor) -> None:
         """Store the statistics for inference, computed from joined mini-batches (1, N, rows, pixels)."""
-        self.logits(x, NormLayer.collect_statistics)
+        self.compute_logits(x, NormLayer.collect_statistics)
 
     @torch.no_grad()
     def infer_logits(self, x: torch.Tensor) -> torch.Tensor:
         """Compute the logits in inference, for some examples at a time to save memory."""
         return torch.cat(
-            [self.logits(part, NormLayer.normalize_in_inference) for part in x.split(EXAMPLES_PER_PASS, dim=1)], dim=2
+            [self.compute_logits(part, NormLayer.normalize_in_inference) for part in x.split(EXAMPLES_PER_PASS, dim=1)],
+            dim=2,
         )
 
     @torch.no_grad()
@@ -158,7 +159,7 @@ class Transformer:
     def measure_gradient_norms(self, x: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
         """Measure ‖∂L/∂W‖ of every branch's last matrix, (branches, placements, networks)."""
         last = [branch[1].requires_grad_() for branch in self.branches]
-        found = torch.autograd.grad(cross_entropy(self.logits(x), labels).sum(), last)
+        found = torch.autograd.grad(cross_entropy(self.compute_logits(x), labels).sum(), last)
         return torch.stack([torch.linalg.vector_norm(each.double(), dim=(-2, -1)) for each in found])
 
     def _apply_attention(self, x: torch.Tensor, incoming: torch.Tensor, outgoing: torch.Tensor) -> torch.Tensor:

@@ -123,10 +123,10 @@ class TunedNetworks:
         return made
 
     @torch.no_grad()
-    def measure_error(
+    def measure_error_rates(
         self, unseen: tuple[torch.Tensor, torch.Tensor], new: bool, momentum_index: int = 0
     ) -> torch.Tensor:
-        """Measure the error rates in evaluation mode, (ways, networks).
+        """Measure the error rates (ways, networks) on unseen pictures in evaluation mode.
 
         Args:
             unseen: pictures (1, digits, pixels) and their classes (digits,).
@@ -135,10 +135,10 @@ class TunedNetworks:
         """
         pictures, classes = unseen
         return compute_error_rate(
-            self.logits(pictures, lambda norm, x: norm.normalize_in_inference(x, momentum_index), new), classes
+            self.compute_logits(pictures, lambda norm, x: norm.normalize_in_inference(x, momentum_index), new), classes
         )
 
-    def logits(self, x: torch.Tensor, apply_norm: ApplyBatchNorm, new: bool) -> torch.Tensor:
+    def compute_logits(self, x: torch.Tensor, apply_norm: ApplyBatchNorm, new: bool) -> torch.Tensor:
         """Compute logits (ways, networks, N, classes) of pictures (networks or 1, N, pixels), by one classifier."""
         for w, norm, gain, bias in zip(self.weights, self.norms, self.gains, self.biases, strict=True):
             x = torch.relu(gain * apply_norm(norm, x @ w) + bias)

@@ -62,7 +62,7 @@ CUT_PARAM = Param(
 
 
 def make_view_callback(key: str, params: Sequence[Param]) -> Callable[[], None]:
-    """Make the callback that stores a component's view in the page's values; `key`: of its state in the session."""
+    """Make the callback that stores a component's view among the page's values; `key` is the component's key."""
 
     def take() -> None:
         sent = st.session_state[key]["view"]

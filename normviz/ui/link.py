@@ -259,7 +259,7 @@ def store_values(page: str, params: Sequence[Param], view: View, relevant: Calla
 def draw_value_slider(
     key: str, label: str, options: Sequence[float], value: float, format_value: Callable[[float], str] = typeset
 ) -> None:
-    """Draw a slider over the options and the current value, which may come from a link; `key`: in the session."""
+    """Draw a slider over the options and the current value, which may come from a link; `key` is its session key."""
     st.select_slider(label, sorted({*options, value}), key=key, **PERSIST_STATE, format_func=format_value)
 
 
@@ -267,7 +267,7 @@ def draw_segments(
     key: str, label: str, names: Mapping[str, str], options: Sequence[str] | None = None, is_labelled: bool = False,
     **widget_options: Any,
 ) -> None:  # fmt: skip
-    """Draw a choice of one name as a row of buttons; `key`: in the session.
+    """Draw a choice of one name as a row of buttons; `key` is its session key.
 
     `options`: the available names, by default all. Unless `is_labelled`, the label is for screen readers only.
     """
@@ -282,8 +282,8 @@ def create_params(
 ) -> tuple[Param, ...]:
     """Create the page values of declared settings, given as a dataclass or by name.
 
-    `prefix`: of their keys in the session; `name_prefix`: of their names in the link and in the view, for a page with
-    several such dataclasses.
+    `prefix` starts their keys in the session; `name_prefix` starts their names in the link and in the view, for a page
+    with several such dataclasses.
     """
     found = get_declarations(declared) if isinstance(declared, type) else declared
     given = partial(_strip_prefix, list(found), name_prefix) if name_prefix else lambda view: view

@@ -45,7 +45,7 @@ PAGE_TEXTS = (
         section="Start",
         question="Which normalizations are the same?",
         why="**Blue**: the elements that share a mean and variance with the orange one.",
-        first="Guess: are these two the same?",
+        first="Guess whether the two are the same.",
         takeaway="Ask which axes are averaged, not what the layer is called. Two layers that subtract and divide over "
         "the same elements give the same x̂.",
         see=(

@@ -27,13 +27,13 @@ MIN_SECONDS_SHOWN = 10.0
 
 
 @st.cache_resource
-def get_server_speed() -> SpeedEstimator:
-    """Return the estimator of this server's speed, shared by all of its queues."""
+def get_speed_estimator() -> SpeedEstimator:
+    """Return the estimator of this server's speed, shared by all of its job queues."""
     return SpeedEstimator(guess_slowdown)
 
 
-def return_true(jobs: Sequence[Any]) -> bool:
-    """Return True: by default, jobs start without a click."""
+def start_without_click(jobs: Sequence[Any]) -> bool:
+    """Return True for any jobs: the default for pages whose jobs start without a click."""
     return True
 
 
@@ -51,7 +51,7 @@ class RunSource:
     find_missing: Callable[[Any], Sequence[Any]]
     get_queue: Callable[[Sequence[Any]], JobQueue]
     store_result: ResultCallback
-    is_automatic: Callable[[Sequence[Any]], bool] = return_true
+    is_automatic: Callable[[Sequence[Any]], bool] = start_without_click
 
 
 @dataclass

@@ -35,7 +35,7 @@ def split_common_schemes(keys: Sequence[str], several: bool = False) -> tuple[li
 
 
 def choose_scheme(key: str = "scheme") -> None:
-    """Draw the picker of one scheme; `key`: of the choice in the session."""
+    """Draw the picker of one scheme; the session holds the choice at `key`."""
     state, (common, rest) = st.session_state, split_common_schemes(list(SCHEMES))
     pills, menu = make_state_key(key, "common"), make_state_key(key, "more")
     chosen = state[key]
@@ -54,7 +54,7 @@ def choose_scheme(key: str = "scheme") -> None:
 
 
 def choose_list_entry(key: str, groups: Mapping[str, Mapping[str, str]]) -> None:
-    """Draw a list of which one entry is chosen; `key`: of the choice in the session.
+    """Draw a list with headings, to choose one entry; the session holds the choice at `key`.
 
     `groups`: names of the entries by key, by group. All groups are folded, except that of the chosen entry.
     """
@@ -70,10 +70,10 @@ def choose_list_entry(key: str, groups: Mapping[str, Mapping[str, str]]) -> None
                 )  # fmt: skip
 
 
-def choose_frequent(key: str, keys: Sequence[str], frequent: Sequence[str]) -> None:
+def choose_frequent_schemes(key: str, keys: Sequence[str], frequent: Sequence[str]) -> None:
     """Draw buttons to choose several schemes: frequent and chosen ones in a row, all of `keys` behind "More…"."""
     state = st.session_state
-    row = list_frequent(keys, frequent, state[key])
+    row = list_frequent_schemes(keys, frequent, state[key])
     pills = make_state_key(key, FREQUENT_GROUP)
     state[pills] = [each for each in state[key] if each in row]
     st.pills(
@@ -85,13 +85,13 @@ def choose_frequent(key: str, keys: Sequence[str], frequent: Sequence[str]) -> N
             choose_schemes(key, keys)
 
 
-def list_frequent(keys: Sequence[str], frequent: Sequence[str], chosen: Sequence[str]) -> list[str]:
-    """Return the schemes in the row of `choose_frequent`: the frequent or chosen ones of `keys`."""
+def list_frequent_schemes(keys: Sequence[str], frequent: Sequence[str], chosen: Sequence[str]) -> list[str]:
+    """Return the schemes that `choose_frequent_schemes` shows as buttons: the frequent or chosen ones of `keys`."""
     return [each for each in keys if each in frequent or each in chosen]
 
 
-def colour_frequent(key: str, row: Sequence[str], colours: Mapping[str, str]) -> None:
-    """Fill the buttons of `choose_frequent` with the colours of some schemes; `row`: the schemes in it."""
+def colour_frequent_schemes(key: str, row: Sequence[str], colours: Mapping[str, str]) -> None:
+    """Colour the buttons of `choose_frequent_schemes`; `row` lists their schemes, `colours` is by scheme key."""
     element = re.sub(r"[^a-zA-Z0-9_-]", "-", make_state_key(key, FREQUENT_GROUP))
     st.html(
         "<style>"

@@ -104,7 +104,7 @@ def draw_group_control(view: View) -> None:
 
 
 def draw_window_controls(axes: Sequence[str], prefix: str = "") -> None:
-    """Draw the controls of a scheme with windows: radii, and the choice of axes; `prefix`: of the keys."""
+    """Draw the controls of a scheme with windows: radii, and the choice of axes; `prefix` starts their keys."""
     draw_radius_control(prefix)
     draw_mean_window_controls(axes, prefix)
 

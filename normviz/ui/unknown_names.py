@@ -40,7 +40,7 @@ def find_unknown_names(given: Iterable[str], own: Collection[str] = ()) -> list[
 
 
 def shorten_text(text: str) -> str:
-    """Cut a text to the length of a note, with an ellipsis.
+    """Cut a long text to the length of a note, and end it with an ellipsis.
 
     >>> shorten_text("a" * 41) == "a" * 39 + "…"
     True

@@ -91,3 +91,13 @@ TITLES = {"": "Tensor lab", "weights": "Weight normalization", "invariance": "Ta
 def test_the_tab_names_the_page(page, server, name):
     visit(page, f"{server}/{name}")
     expect(page).to_have_title(f"{TITLES[name]} · normviz")
+
+
+@pytest.mark.parametrize(("name", "section"), [("", "Start"), ("invariance", "Invariance")])
+def test_the_menu_marks_the_open_section(page, server, name, section):
+    page.set_viewport_size({"width": 1280, "height": 800})
+    visit(page, f"{server}/{name}")
+    settle(page)
+    marked = """sections => sections.map(each => each.querySelector("p"))
+        .filter(each => getComputedStyle(each).fontWeight === "700").map(each => each.textContent)"""
+    soon(page, lambda: page.get_by_test_id("stTopNavSection").evaluate_all(marked) == [section])

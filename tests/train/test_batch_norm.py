@@ -66,7 +66,7 @@ class Plain(nn.Module):
 def test_a_network_is_tuned_as_with_torch_nn(mode, frozen):
     torch.manual_seed(0)
     before = TunedNetworks((0, 7), (6, 4), 0.1, EPS, CPU)
-    before.logits(torch.rand(2, 16, 64), BatchNorm.normalize_in_training, new=False)
+    before.compute_logits(torch.rand(2, 16, 64), BatchNorm.normalize_in_training, new=False)
     tuned = before.replicate(2, [0.3])
     one = Plain(tuned, 1, 1, 0.3)
     one.train(mode == "normalize_in_training")
@@ -78,7 +78,7 @@ def test_a_network_is_tuned_as_with_torch_nn(mode, frozen):
     optimizer = torch.optim.SGD([each for each in one.parameters() if each.requires_grad], 0.1, momentum=0.9)
     for _ in range(3):
         x, labels = torch.rand(2, 8, 64), torch.randint(10, (2, 8))
-        logits = tuned.logits(x, getattr(BatchNorm, mode), new=True)
+        logits = tuned.compute_logits(x, getattr(BatchNorm, mode), new=True)
         expected = one(x[1])
         torch.testing.assert_close(logits[1, 1], expected, rtol=1e-3, atol=1e-4)
         learner.step(cross_entropy(logits, labels))
@@ -93,12 +93,12 @@ def test_a_network_is_tuned_as_with_torch_nn(mode, frozen):
 
 def test_what_is_copied_leaves_the_first_as_it_was():
     before = TunedNetworks((0,), (6,), 0.1, EPS, CPU)
-    before.logits(torch.rand(1, 8, 64), BatchNorm.normalize_in_training, new=False)
+    before.compute_logits(torch.rand(1, 8, 64), BatchNorm.normalize_in_training, new=False)
     kept = [before.norms[0].mean.clone(), before.weights[0].clone()]
     after = before.replicate(3, MOMENTA)
     assert after.norms[0].mean.shape == (3, 3, 1, 6)
     torch.testing.assert_close(after.norms[0].mean[2, 1], kept[0][0, 0])
-    after.logits(torch.rand(1, 8, 64), BatchNorm.normalize_in_training, new=True)
+    after.compute_logits(torch.rand(1, 8, 64), BatchNorm.normalize_in_training, new=True)
     after.weights[0] += 1
     assert before.norms[0].mean.equal(kept[0])
     assert before.weights[0].equal(kept[1])

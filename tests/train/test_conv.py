@@ -76,7 +76,7 @@ def test_every_network_learns_as_one_of_torch_nn_does(batches, shapes, per_unit)
     learner = Trainer(network.parameters, "momentum", 0.1)
     optimizers = {at: torch.optim.SGD(one.parameters(), 0.1, momentum=0.9) for at, one in plain.items()}
     for _ in range(3):
-        logits = network.logits(x)
+        logits = network.compute_logits(x)
         learner.step(cross_entropy(logits, labels))
         for (k, s), one in plain.items():
             torch.testing.assert_close(logits[k, s], one(x[s]), rtol=1e-3, atol=1e-4)
@@ -91,10 +91,13 @@ def test_batch_norm_infers_as_torch_nn_does(batches):
     one = Plain(network, "batch", 0, 0, PADDED)
     for batch in x:
         one(batch)
-    network.logits(x.flatten(0, 1)[None], NormLayer.collect_statistics)
+    network.compute_logits(x.flatten(0, 1)[None], NormLayer.collect_statistics)
     unseen = split_pictures(CPU).test[0][:5]
     torch.testing.assert_close(
-        network.logits(unseen[None], NormLayer.normalize_in_inference)[0, 0], one.eval()(unseen), rtol=1e-4, atol=1e-5
+        network.compute_logits(unseen[None], NormLayer.normalize_in_inference)[0, 0],
+        one.eval()(unseen),
+        rtol=1e-4,
+        atol=1e-5,
     )
 
 
@@ -103,7 +106,7 @@ def test_units_are_look_at_one_by_one(batches):
     x = batches[0].flatten(0, 1)[None]
     summed, units = next(network.iterate_layers(x))
     logits, (look, _) = network.measure_responses(x, NormLayer.__call__)
-    torch.testing.assert_close(logits, network.logits(x))
+    torch.testing.assert_close(logits, network.compute_logits(x))
     at = summed[1, 0, :, 2, 3]
     assert look.on[1, 0, 2, 3] == pytest.approx((units[1, 0, :, 2, 3] > 0).numpy().mean())
     assert look.deviation[1, 0, 2, 3] == pytest.approx(np.sqrt(at.numpy().var(0).mean()), rel=1e-5)
@@ -116,7 +119,7 @@ def test_a_network_learns_alike_alone_and_among_others(batches):
         network = stack(keys, seeds=seeds)
         learner = Trainer(network.parameters, "adam", 0.01)
         for _ in range(3):
-            loss = cross_entropy(network.logits(x[-len(seeds) :]), labels[-len(seeds) :])
+            loss = cross_entropy(network.compute_logits(x[-len(seeds) :]), labels[-len(seeds) :])
             learner.step(loss)
         losses[len(keys)] = loss[keys.index("batch"), seeds.index(7)].item()
     assert losses[3] == pytest.approx(losses[1], rel=1e-4)
@@ -129,7 +132,7 @@ def test_every_scheme_learns(batches, key):
     learner = Trainer(network.parameters, "adam", 0.01)
     losses = []
     for _ in range(8):
-        loss = cross_entropy(network.logits(x), labels)
+        loss = cross_entropy(network.compute_logits(x), labels)
         learner.step(loss)
         losses.append(loss.detach().numpy())
     assert np.isfinite(losses).all()

@@ -87,20 +87,20 @@ def test_two_steps_of_training_and_the_inference_behind_them_are_those_of_torch_
     optimizer = torch.optim.SGD((each for each in plain.parameters() if each.requires_grad), RATE)
     for step in range(2):
         x, labels = examples(step * BATCH)
-        logits, theirs = stack.logits(x[None]), plain(x)
+        logits, theirs = stack.compute_logits(x[None]), plain(x)
         torch.testing.assert_close(logits[place, network], theirs, rtol=1e-6, atol=1e-8)
         optimizer.zero_grad()
         nn.functional.cross_entropy(theirs, labels).backward()
         optimizer.step()
         learner.step(cross_entropy(logits, labels))
     settling, unseen = examples(count=5 * BATCH)[0], examples(1000, 7)[0]
-    stack.logits(settling[None], NormLayer.collect_statistics)
+    stack.compute_logits(settling[None], NormLayer.collect_statistics)
     if key == "batch":
         plain.norms.apply(lambda each: each.reset_running_stats() if hasattr(each, "reset_running_stats") else None)
     for each in settling.split(BATCH):
         plain(each)
     torch.testing.assert_close(
-        stack.logits(unseen[None], NormLayer.normalize_in_inference)[place, network],
+        stack.compute_logits(unseen[None], NormLayer.normalize_in_inference)[place, network],
         plain.eval()(unseen),
         rtol=1e-6,
         atol=1e-8,
@@ -113,7 +113,7 @@ def test_a_network_does_not_depend_on_what_is_trained_beside_it():
     for stack in (together, alone):
         learner = Trainer(stack.parameters, "adam", 0.01)
         for _ in range(3):
-            learner.step(cross_entropy(stack.logits(x[None]), labels))
+            learner.step(cross_entropy(stack.compute_logits(x[None]), labels))
     place = KEYS.index("rms")
     for mine, other in zip(together.parameters, alone.parameters, strict=True):
         torch.testing.assert_close(mine[place, 1], other[0, 0])
@@ -122,9 +122,9 @@ def test_a_network_does_not_depend_on_what_is_trained_beside_it():
 def test_every_network_has_its_own_mini_batch():
     stack = stacked(("none", "batch", "layer"))
     x = torch.stack([examples()[0], examples(BATCH)[0]])
-    both = stack.logits(x)
+    both = stack.compute_logits(x)
     for network in range(2):
-        torch.testing.assert_close(both[:, network], stack.logits(x[network][None])[:, network])
+        torch.testing.assert_close(both[:, network], stack.compute_logits(x[network][None])[:, network])
 
 
 def test_all_schemes_start_from_the_same_weights_of_a_seed():
@@ -139,7 +139,7 @@ def test_everything_that_is_learned_has_a_slope():
     stack = stacked(("rms", "batch", "layer"))
     x, labels = examples()
     before = [each.clone() for each in stack.parameters]
-    Trainer(stack.parameters, "sgd", 0.1).step(cross_entropy(stack.logits(x[None]), labels))
+    Trainer(stack.parameters, "sgd", 0.1).step(cross_entropy(stack.compute_logits(x[None]), labels))
     assert len(before) == 3 + 2 + 3
     for old, new in zip(before, stack.parameters, strict=True):
         assert (old != new).flatten(2).any(-1).all()
@@ -149,9 +149,9 @@ def test_everything_that_is_learned_has_a_slope():
 def test_every_scheme_gives_numbers_in_training_and_in_inference(key):
     stack = stacked((key,), dtype=torch.float32)
     x, labels = (each.to(dtype) for each, dtype in zip(examples(), (torch.float32, torch.int64), strict=True))
-    Trainer(stack.parameters, "adam", 0.01).step(cross_entropy(stack.logits(x[None]), labels))
+    Trainer(stack.parameters, "adam", 0.01).step(cross_entropy(stack.compute_logits(x[None]), labels))
     for how in (NormLayer.collect_statistics, NormLayer.normalize_in_inference):
-        assert stack.logits(x[None], how).isfinite().all()
+        assert stack.compute_logits(x[None], how).isfinite().all()
 
 
 def test_digits_as_rows():

@@ -56,7 +56,7 @@ def test_a_step_with_dropout_is_that_of_torch_nn(key):
 
     dropout = Dropout((3, 4), 0.5)
     learner = Trainer(network.parameters, "sgd", 0.5)
-    losses = cross_entropy(network.logits(x, transform=watched), labels)
+    losses = cross_entropy(network.compute_logits(x, transform=watched), labels)
     theirs = torch.nn.functional.cross_entropy(plain(x[0], masks), labels[0])
     assert {0.0, 2.0} == set(torch.stack([mask.max() for mask in masks] + [mask.min() for mask in masks]).tolist())
     torch.testing.assert_close(losses[1, 0], theirs)
@@ -93,8 +93,8 @@ def test_errors_are_those_of_the_kept_statistics():
     few, network = SmallTrainingSet((3, 4), 20, BATCH, CPU), stack(["batch", "layer"], dtype=torch.float32)
     found = few.measure_errors(network)
     seen, unseen = found["training"], found["test"]
-    network.logits(few.x[:, :16], NormLayer.collect_statistics)
-    told = network.logits(few.x, NormLayer.normalize_in_inference).argmax(-1)
+    network.compute_logits(few.x[:, :16], NormLayer.collect_statistics)
+    told = network.compute_logits(few.x, NormLayer.normalize_in_inference).argmax(-1)
     np.testing.assert_allclose(seen, (told != few.labels).float().mean(-1))
     assert unseen.shape == (2, 2)
     assert return_unchanged(few.x) is few.x

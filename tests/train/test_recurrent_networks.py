@@ -94,7 +94,9 @@ def test_one_network_of_a_stack_trains_as_a_module_does(key, normalized):
     learner, other = Trainer(network.parameters, "sgd", 0.5), torch.optim.SGD(plain.parameters(), 0.5)
     for seed in range(3):
         x = sequences(1, len(STILL), seed)
-        loss = cross_entropy(network.logits(select_last_states(list(network.iterate_states(x, STILL)), STILL)), LABELS)
+        loss = cross_entropy(
+            network.compute_logits(select_last_states(list(network.iterate_states(x, STILL)), STILL)), LABELS
+        )
         wanted = nn.functional.cross_entropy(plain(x[1, 0], STILL), LABELS[1])
         torch.testing.assert_close(loss[1, 1], wanted)
         learner.step(loss)
@@ -121,7 +123,7 @@ def test_inference_is_by_the_statistics_of_every_step_and_beyond_by_those_of_the
         longer = sequences(1, len(STILL) + 3, seed=1)
         every = [BATCH] * longer.shape[3]
         *_, state = network.iterate_states(longer, every, NormLayer.normalize_in_inference)
-        torch.testing.assert_close(network.logits(state)[1, 1], plain(longer[1, 0], every))
+        torch.testing.assert_close(network.compute_logits(state)[1, 1], plain(longer[1, 0], every))
 
 
 def test_a_layer_that_is_the_same_at_every_step_keeps_what_all_of_them_see():

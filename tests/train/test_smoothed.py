@@ -66,12 +66,13 @@ def test_with_a_fixed_smoothing_term_it_is_the_dense_network():
     labels = torch.arange(16).remainder(10).expand(2, 16)
     for network in (smoothed, plain):
         learner = Trainer(network.parameters, "sgd", 0.1)
-        learner.step(cross_entropy(network.logits(x[:, :8]), labels[:, :8]))
-        network.logits(x, NormLayer.collect_statistics)
+        learner.step(cross_entropy(network.compute_logits(x[:, :8]), labels[:, :8]))
+        network.compute_logits(x, NormLayer.collect_statistics)
     for ours, theirs in zip(smoothed.parameters, plain.parameters, strict=True):
         torch.testing.assert_close(ours, theirs)
     torch.testing.assert_close(
-        smoothed.logits(x, NormLayer.normalize_in_inference), plain.logits(x, NormLayer.normalize_in_inference)
+        smoothed.compute_logits(x, NormLayer.normalize_in_inference),
+        plain.compute_logits(x, NormLayer.normalize_in_inference),
     )
 
 
@@ -87,7 +88,7 @@ def test_a_step_with_a_learned_smoothing_term_is_that_of_torch_nn():
     penalty = 0.1 * (a - a.mean(0)).abs().mean()
     (torch.nn.functional.cross_entropy(h @ out, labels[1]) + penalty).backward()
     learner = Trainer([*network.parameters, *network.roots], "sgd", 0.3)
-    logits = network.logits(x)
+    logits = network.compute_logits(x)
     learner.step(cross_entropy(logits, labels) + 0.1 * network.measure_sizes())
     torch.testing.assert_close(network.weights[0][1, 1], (weights - 0.3 * weights.grad).detach())
     torch.testing.assert_close(network.roots[0][1, 1], (eps - 0.3 * eps.grad).detach())

@@ -101,7 +101,7 @@ def test_one_network_of_a_stack_trains_as_a_module_does(key, placement):
     other = torch.optim.SGD(plain.parameters(), 0.1)
     for seed in range(3):
         x = pictures(seed)
-        loss = cross_entropy(network.logits(x), LABELS)
+        loss = cross_entropy(network.compute_logits(x), LABELS)
         logits = plain(x[1]) + network.offset[position, 1].detach()
         wanted = nn.functional.cross_entropy(logits, LABELS[1])
         torch.testing.assert_close(loss[position, 1], wanted)
@@ -153,7 +153,7 @@ def test_a_residual_chain_doubles_without_normalization_and_grows_evenly_with_it
 def test_networks_are_as_they_would_be_alone():
     together, alone = stack("layer-channels"), stack("layer-channels", ("pre",), (7,))
     x = pictures()
-    torch.testing.assert_close(together.logits(x)[2:3, 1:], alone.logits(x[1:]))
+    torch.testing.assert_close(together.compute_logits(x)[2:3, 1:], alone.compute_logits(x[1:]))
 
 
 def test_a_share_of_the_learning_rate_moves_by_that_share():

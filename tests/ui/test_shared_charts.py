@@ -41,6 +41,16 @@ def test_points_that_stand_apart_have_bars_and_names_and_no_line():
     assert list(figure.layout["xaxis"]["ticktext"]) == ["x", "y"]
 
 
+def test_marked_points_on_a_line_have_bars_and_a_line_without_them_has_a_band():
+    heights = np.array([2.0, 2.5])
+    for points, traces in ((True, 1), (False, 3)):
+        curve = Curve("a", np.arange(2), heights, 1, heights - 1, heights + 2, points=points)
+        figure = checked(draw_curve_panels([CurvePanel("", [curve])]))
+        assert len(figure.data) == traces
+        assert ("error_y" in figure.data[-1].to_plotly_json()) == points
+        assert figure.data[-1].mode == ("lines+markers" if points else "lines")
+
+
 @pytest.mark.parametrize("values", [[], [np.nan, np.inf], [0.0, 0.0], [0.0, 1e-3, np.inf, 2.0], [0.1, np.nan, 0.3]])
 def test_a_logarithmic_axis_is_of_the_numbers_that_it_can_show(values):
     heights = np.array(values)

@@ -51,7 +51,7 @@ class Kind:
     function: str | None = None
 
     def normalize(self, scheme: "Scheme", v: Array, eps: float) -> tuple[Array | None, Array]:
-        """Compute the divisor, None if there is none or a matrix divides, and x̂ from v."""
+        """Compute the divisor and x̂ from v; the divisor is None if nothing divides, or a matrix does."""
         raise NotImplementedError
 
     def backpropagate(
@@ -60,8 +60,8 @@ class Kind:
         """Compute ∂L/∂v and ∂L/∂ε, None without ε, from g = ∂L/∂x̂ times the scale of the scheme."""
         raise NotImplementedError
 
-    def differentiate_diagonally(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
-        """Compute ∂x̂_i/∂x_i without the scale of the scheme, from kept = ∂v_i/∂x_i."""
+    def compute_diagonal(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
+        """Compute ∂x̂_i/∂x_i of every element, without the scheme's scale, from kept = ∂v_i/∂x_i."""
         raise NotImplementedError
 
     def compute_steepest_slope(self, scheme: "Scheme", result: NormalizationResult, eps: float) -> Array:
@@ -79,7 +79,7 @@ class Kind:
     def split_element(
         self, scheme: "Scheme", result: NormalizationResult, index: Index
     ) -> list[tuple[float, float, float]]:
-        """Split x̂ of one element, computed at ε = 0, into parts; return the v, the divisor and the x̂ of each."""
+        """Split x̂ of one element, computed at ε = 0, into parts; return v, divisor and x̂ of each part."""
         assert scheme.suppression is not None
         assert result.deviation is not None
         deviation = result.deviation[scheme.suppression.find_statistic_index(index, result.v.shape)]
@@ -99,13 +99,13 @@ class Kind:
         return 0
 
     def list_dependence_fields(self, scheme: "Scheme") -> tuple[Field, ...]:
-        """Return the fields of which an element of x̂ depends on all elements, without one that lies inside another."""
+        """Return the fields whose elements all influence an element of x̂; a field inside another is left out."""
         return scheme.fields
 
     def find_divisor_field(self, scheme: "Scheme") -> Field:
-        """Return the field in whose boxes a row of the table of statistics has its variance."""
+        """Return the field over which the table of statistics shows the variance."""
         return scheme.fields[-1]
 
-    def explain_isolation(self) -> str | None:
-        """Explain why no change is cancelled; None for a kind with statistics."""
+    def explain_missing_invariance(self) -> str | None:
+        """Explain why a kind without statistics cancels no change; None for a kind with statistics."""
         return None

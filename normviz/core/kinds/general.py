@@ -49,7 +49,7 @@ class GeneralKind(Kind):
     ) -> tuple[Array, Array | None]:
         return (g, None) if scheme.suppression is None else _differentiate_division(g, result, scheme.suppression)
 
-    def differentiate_diagonally(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
+    def compute_diagonal(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
         summation, suppression, v = scheme.summation, scheme.suppression, result.v
         if suppression is None or result.deviation is None:
             return kept

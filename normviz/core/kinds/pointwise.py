@@ -54,7 +54,7 @@ MEET, END, TERMS = 2.0, 6.0, 40
 
 
 def _compute_erf(u: Array) -> Array:
-    """Compute the error function to four roundings of its type; the array API has none, torch has its own.
+    """Compute the error function, exact to four roundings: the array API has none; torch's own is used for tensors.
 
     2/√π u e^(−u²) (1 + 2u²/3 (1 + 2u²/5 (…))) near 0, 1 − e^(−u²) / (√π u (1 + 1/(2u² (1 + 2/(2u² (…)))))) elsewhere.
     Source: Abramowitz & Stegun 1964, 7.1.6 and 7.1.14.
@@ -116,7 +116,7 @@ class PointwiseKind(Kind):
     ) -> tuple[Array, Array | None]:
         return g * self._compute_slope(scheme, result.v), None
 
-    def differentiate_diagonally(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
+    def compute_diagonal(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
         return self._compute_slope(scheme, result.v)
 
     def compute_steepest_slope(self, scheme: "Scheme", result: NormalizationResult, eps: float) -> Array:
@@ -126,7 +126,7 @@ class PointwiseKind(Kind):
         if scheme.fields:
             raise InvalidInput(f"{scheme.name} is element by element; it has no fields.")
 
-    def explain_isolation(self) -> str | None:
+    def explain_missing_invariance(self) -> str | None:
         return f"nothing is shared: each element passes through {self.function} by itself"
 
     def _compute_slope(self, scheme: "Scheme", x: Array) -> Array:

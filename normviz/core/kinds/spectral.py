@@ -34,7 +34,7 @@ class SpectralKind(GeneralKind):
     ) -> tuple[Array, Array | None]:
         return _differentiate_spectral(result.v, g), None
 
-    def differentiate_diagonally(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
+    def compute_diagonal(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
         u, v, inverse = _find_leading_vectors(result.v)
         return (1 - result.xhat * array_namespace(u).reshape(u * v, result.v.shape)) * inverse
 

@@ -46,7 +46,7 @@ class WhiteningKind(Kind):
     ) -> tuple[Array, Array | None]:
         return backpropagate_whitening(result.v, g, scheme.count_matrices(result.v.shape[-4:]), eps)
 
-    def differentiate_diagonally(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
+    def compute_diagonal(self, scheme: "Scheme", result: NormalizationResult, kept: Array, eps: float) -> Array:
         return compute_whitening_diagonal(result.v, scheme.count_matrices(result.v.shape[-4:]), eps)
 
     def compute_steepest_slope(self, scheme: "Scheme", result: NormalizationResult, eps: float) -> Array:
@@ -59,7 +59,7 @@ class WhiteningKind(Kind):
     def split_element(
         self, scheme: "Scheme", result: NormalizationResult, index: Index
     ) -> list[tuple[float, float, float]]:
-        """Split x̂ along the eigenvectors of Σ."""
+        """Split x̂ of one element into its parts along the eigenvectors of Σ."""
         position = int(np.ravel_multi_index(index[:-1], result.v.shape[:-1]))
         parts, roots = project_on_eigenvectors(result.v, scheme.count_matrices(result.v.shape), position, index[-1])
         each = zip(parts.tolist(), roots.tolist(), strict=True)
@@ -224,7 +224,7 @@ def compute_divided_differences(root: Array, inverse: Array) -> Array:
 
 
 class _Decomposition(NamedTuple):
-    """The decomposition of v, cut into groups and divided by `scale`, with K = min(M, D) or all D directions.
+    """Singular value decomposition of every channel group of v / `scale`, (M, D); K = min(M, D) or D directions.
 
     Attributes:
         rows: (…, groups, M, D), zeros in groups that are not `finite`.
@@ -246,7 +246,7 @@ class _Decomposition(NamedTuple):
 
     @property
     def slopes(self) -> Array:
-        """The divided differences, (…, groups, K, K)."""
+        """The divided differences of f(λ) = 1/√λ at the eigenvalues, (…, groups, K, K)."""
         return compute_divided_differences(self.root, self.inverse)
 
     def mask_nonfinite(self, x: Array) -> Array:
@@ -256,7 +256,7 @@ class _Decomposition(NamedTuple):
 
 
 def _decompose(v: Array, groups: int, eps: float, all_directions: bool = False) -> _Decomposition:
-    """Decompose v, without gradients; `all_directions`: with all D directions, also if M is less."""
+    """Decompose every channel group of v, without gradients; with `all_directions`, K = D even if M < D."""
     xp = array_namespace(v)
     rows = split_into_groups(v.detach() if hasattr(v, "detach") else v, groups)
     size, together = rows.shape[-2:]
@@ -276,7 +276,7 @@ def _decompose(v: Array, groups: int, eps: float, all_directions: bool = False) 
 
 
 def _whiten_differentiably(v: Array, groups: int, eps: float) -> Array:
-    """Compute x̂ of a tensor with a gradient: its value, and the slope that it should have."""
+    """Compute x̂ of a torch tensor so that autograd differentiates it by the formula of the derivative."""
     xp = array_namespace(v)
     known = _decompose(v, groups, eps, all_directions=True)
     right = xp.matrix_transpose(known.vectors)
@@ -289,7 +289,7 @@ def _whiten_differentiably(v: Array, groups: int, eps: float) -> Array:
 
 
 def _pad_with_zero_rows(rows: Array) -> Array:
-    """Append rows of zeros, so that there is a singular vector for every direction."""
+    """Append rows of zeros to (…, M, D) until M ≥ D, so that the decomposition has all D singular vectors."""
     xp = array_namespace(rows)
     size, together = rows.shape[-2:]
     if together > MAX_GROUP_CHANNELS:

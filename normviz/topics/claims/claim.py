@@ -11,7 +11,7 @@ from normviz.topics.experiments.reports import VERDICT_TEXTS, Verdict, VerdictKe
 
 @dataclass(frozen=True)
 class Evidence:
-    """The measurements of a claim.
+    """Evidence of a claim: its measurements, and the verdicts of experiments on it.
 
     Attributes:
         trials: in the order in which they are read.
@@ -47,7 +47,7 @@ class Evidence:
         return " ".join(said)
 
     def to_record(self) -> dict[str, Any]:
-        """Return this as plain data, for JSON."""
+        """Return the evidence as plain data, for JSON."""
         trials, verdicts = [trial.to_record() for trial in self.trials], [asdict(each) for each in self.verdicts]
         return {"opinion": self.opinion, "trials": trials, "verdicts": verdicts}
 

@@ -8,7 +8,7 @@ from normviz.ui.settings import Controls
 
 
 def controls(view: View) -> None:
-    """Draw the filter by topic, and under "Advanced" those by verdict and source, and the seed of measurements."""
+    """Draw the filter by topic; under "Advanced", the filters by verdict and source, and the seed of measurements."""
     page = Controls(Page, PREFIX, view)
     with st.sidebar:
         page.draw("topic")

@@ -39,7 +39,7 @@ import, since files may change below a running server."""
 
 @dataclass(frozen=True)
 class Measurement:
-    """The job that measures one claim: its id, the first seed, and the version of the code."""
+    """Job that measures one claim, given by its id, the first seed and the version of the code."""
 
     kind: ClassVar[str] = "claims"
     version: ClassVar[int] = 2

@@ -52,7 +52,7 @@ def _read_evidence_file() -> dict[str, Any]:
 
 
 def round_values(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the record of some evidence with all numbers in `SIGNIFICANT_DIGITS` significant digits."""
+    """Round all numbers of an evidence record to `SIGNIFICANT_DIGITS` significant digits."""
     short = [
         each
         | {"values": [None if value is None else float(f"{value:.{SIGNIFICANT_DIGITS}g}") for value in each["values"]]}
@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def format_evidence_file(version: str, lines: Sequence[str]) -> str:
-    """Return the content of the file: JSON with one line per claim, so that a diff shows the changed claims."""
+    """Format the content of the shipped file: JSON with one line per claim, so that a diff shows changed claims."""
     joined = ",\n".join(lines)
     return f'{{"version": {json.dumps(version)}, "evidence": {{\n{joined}\n}}}}\n'
 

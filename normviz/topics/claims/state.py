@@ -84,14 +84,14 @@ def select_claims(view: View) -> list[Claim]:
 
 
 def find_group(claim: Claim) -> str:
-    """Return the group that a claim stands in."""
+    """Return the key of the group that lists a claim."""
     if claim.id in FIRST_CLAIMS:
         return "first"
     return TABLE_KEY if claim.expected == "holds" and claim.id in _TABLE_IDS else claim.expected
 
 
 def group_claims(claims: Sequence[Claim]) -> dict[str, list[Claim]]:
-    """Return the claims by group, in the order of `GROUP_KEYS`; the first group in the order of `FIRST_CLAIMS`."""
+    """Group the claims by topic, in the order of `GROUP_KEYS`; `FIRST_CLAIMS` orders the first group."""
     found: dict[str, list[Claim]] = {key: [] for key in GROUP_KEYS}
     for claim in claims:
         found[find_group(claim)].append(claim)

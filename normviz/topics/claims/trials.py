@@ -73,13 +73,13 @@ def expect_equal(description: str, values: Iterable[float], fact: bool = False) 
 
 
 def expect_at_least(description: str, values: Iterable[float], minimum: float, fact: bool = False) -> Trial:
-    """Return a trial that holds if every number is at least `least`."""
+    """Return a trial that holds if every number is at least `minimum`."""
     found = tuple(values)
     return Trial(description, all(np.isfinite(each) and each >= minimum for each in found), found, fact)
 
 
 def expect_at_most(description: str, values: Iterable[float], maximum: float, fact: bool = False) -> Trial:
-    """Return a trial that holds if every number is at most `most`."""
+    """Return a trial that holds if every number is at most `maximum`."""
     found = tuple(values)
     return Trial(description, all(each <= maximum for each in found), found, fact)
 

@@ -37,13 +37,13 @@ def format_claim_row(claim: Claim) -> str:
 
 
 def describe_provenance(version: str, is_experiment: bool) -> str:
-    """Return the origin of shipped evidence, in a sentence."""
+    """Describe the origin of shipped evidence in a sentence: the version that measured it."""
     what = "the experiment with its default settings" if is_experiment else f"seeds 0 to {SEED_COUNT - 1}"
     return f"Our result, computed with version {version}: {what}."
 
 
 def format_claim_sources(claim: Claim) -> str:
-    """Return the claim in full if its row is shorter, and its sources with links."""
+    """Format the sources of a claim with links, after the full claim if its row shows a shorter one."""
     found = [SOURCES[each] for each in claim.sources]
     named = (
         f"[{escape_markdown(each.citation)}]({each.url})" if each.url else escape_markdown(each.citation)
@@ -74,7 +74,7 @@ def _format_outcome(trial: Trial, evidence: Evidence) -> str:
 
 
 def format_experiment_verdict(verdict: Verdict) -> str:
-    """Return the verdict of an experiment and its conditions."""
+    """Format the verdict of an experiment with its conditions, as Markdown."""
     said = f"**{VERDICT_SIGNS[verdict.word]} {VERDICT_TEXTS[verdict.word]}.** {escape_markdown(verdict.says)}"
     return f"{said}  \n{escape_markdown(verdict.condition)}" if verdict.condition else said
 

@@ -39,7 +39,7 @@ SEARCHED_RULES = (OWN, FULL, Rule("groups", 2))
 
 @dataclass(frozen=True)
 class NamedSchemes:
-    """Keys of the registered schemes among a set of schemes.
+    """Keys of the schemes in a set that are registered, and so have names.
 
     Attributes:
         counted: keys of the schemes that the search counts; schemes with the same x̂ on the layer are one tuple.
@@ -108,8 +108,8 @@ def build_from_fields(summation: Field | None, suppression: Field | None, weight
     return CUSTOM_SCHEME.with_fields(summation, suppression).with_weight_scheme(None if weights == "none" else weights)
 
 
-def get_front_key(scheme: Scheme) -> str:
-    """Return the key of the weight scheme in front; for a scheme of weights, its own key."""
+def get_weight_scheme_key(scheme: Scheme) -> str:
+    """Return the key of the weight scheme in front of a scheme; for a scheme on weights, its own key."""
     return "none" if scheme.weight_part is None else scheme.weight_part.key
 
 
@@ -290,7 +290,7 @@ def list_registered_schemes(layer: str, front_keys: tuple[str, ...]) -> list[Sch
     return [
         row
         for row in SCHEMES.values()
-        if not row.is_custom and get_front_key(row) in front_keys and _is_step(row, layer)
+        if not row.is_custom and get_weight_scheme_key(row) in front_keys and _is_step(row, layer)
     ]
 
 
@@ -304,7 +304,7 @@ def _is_step(scheme: Scheme, layer: str) -> bool:
 
 def is_answer(scheme: Scheme, demands: Demands) -> bool:
     """Return True if a scheme, with any rules, meets the demands."""
-    stands = get_front_key(scheme) in demands.weights and _is_step(scheme, demands.layer)
+    stands = get_weight_scheme_key(scheme) in demands.weights and _is_step(scheme, demands.layer)
     return stands and demands.are_met_by(find_properties(scheme, demands.layer))
 
 

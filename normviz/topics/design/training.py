@@ -145,7 +145,7 @@ class TwinTraining:
 
 
 def _measure(results: TableResults, schemes: Sequence[Scheme], setting: Setting) -> Iterator[float]:
-    """Fill `results` with the forward passes and the training of schemes; yield the share that is done, below 1."""
+    """Measure and train schemes, and store the outcomes in `results`; yield the finished share, below 1."""
     for scheme in schemes:
         forward = ForwardJob.of(scheme, setting)
         results.store_forward(forward, run_to_end(forward))

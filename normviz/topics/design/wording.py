@@ -38,7 +38,7 @@ def _describe_reach(field: Field, layer: str) -> str:
 
 
 def format_named_labels(names: NamedSchemes) -> str:
-    """Return all short names: "Layer = Layer (channels), Group; not counted: Divisive".
+    """Format the labels of registered schemes: "Layer = Layer (channels), Group; not counted: Divisive".
 
     Between the names of counted schemes whose x̂ is the same on the layer stands "=".
     """

@@ -170,7 +170,7 @@ def show_pixel_response(pixel: SaturationCurve, scheme: Scheme, before: float, e
 
 
 def _describe_response(curve: SaturationCurve, eps: float) -> str:
-    """Return slope, knee and level of the curve."""
+    """Describe the slope, the knee and the level of a response curve."""
     if not np.isfinite([curve.v, curve.root]).all():
         return "In the ring, or near it, is no finite number: there is no curve."
     if not curve.v:

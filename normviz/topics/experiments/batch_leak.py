@@ -114,7 +114,7 @@ class Part:
         course = TrainingHistory(self.length, MEASUREMENT_COUNT, (len(NETWORK_NAMES), count, len(self.networks)))
         for step in range(self.length):
             pictures, labels = training.gather(digits.train[0], NETWORK_GROUPS, count, slice(step, step + 1))
-            loss = cross_entropy(network.logits(pictures), labels)
+            loss = cross_entropy(network.compute_logits(pictures), labels)
             learner.step(loss)
             course.add_losses(loss)
             if course.is_measured:
@@ -170,7 +170,7 @@ def _format_test_errors(outcomes: Sequence[GridOutcome], test: str) -> str:
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Report the errors of all networks in all tests, and the validation error by step."""
+    """Return a report with the errors of all networks in all tests, and the validation error by step."""
     result = results.get(parts(setting)[0])
     waiting = "The networks are not trained yet."
     if result is None or not len(result["measured"]):

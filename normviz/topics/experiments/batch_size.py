@@ -143,7 +143,7 @@ Outcomes = Mapping[int, Sequence[GridOutcome]]
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Report the test error over the batch size, by step at two sizes, and the noise of the statistics."""
+    """Return a report with test errors by batch size and by step, and with the noise of the statistics."""
     begun: dict[int, list[GridOutcome]] = {}
     ended: dict[int, list[GridOutcome]] = {}
     for size in TRAINED_SIZES:
@@ -201,11 +201,11 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
         return
     sizes = np.array(list(ended_outcomes))
     errors, rates = [], []
-    for k, label in enumerate(setting.labels):
+    for k, (label, look) in enumerate(zip(setting.labels, setting.looks, strict=True)):
         found = [each[k] for each in ended_outcomes.values()]
         last = np.stack([each.final_errors for each in found])
-        errors.append(make_band_curve(label, sizes, last, k, to_percent, points=True))
-        rates.append(Curve(label, sizes, np.array([each.rate for each in found]), k, points=True))
+        errors.append(make_band_curve(label, sizes, last, look, to_percent, points=True))
+        rates.append(Curve(label, sizes, np.array([each.rate for each in found]), look, points=True))
     panels = [
         CurvePanel("Test error at the end", errors, "batch size N", "test error, %", "xy", marks=BATCH_SIZES),
         CurvePanel("Best learning rate", rates, "batch size N", "learning rate", "xy", marks=BATCH_SIZES),

@@ -22,7 +22,12 @@ from normviz.topics.experiments.state import (
 )
 from normviz.ui import custom
 from normviz.ui.link import View
-from normviz.ui.scheme_picker import choose_frequent, choose_list_entry, colour_frequent, list_frequent
+from normviz.ui.scheme_picker import (
+    choose_frequent_schemes,
+    choose_list_entry,
+    colour_frequent_schemes,
+    list_frequent_schemes,
+)
 from normviz.ui.settings import Controls
 from normviz.web.components.picked import show_choice_bar
 
@@ -52,7 +57,7 @@ def controls(view: View) -> None:
     declared = get_declarations(experiment.setting)
     with st.container(horizontal=True, vertical_alignment="center", key="settings"):
         if "schemes" in given:
-            choose_frequent(prefix + "schemes", _list_scheme_options(view), FREQUENT_SCHEMES)
+            choose_frequent_schemes(prefix + "schemes", _list_scheme_options(view), FREQUENT_SCHEMES)
         page.draw(*(name for name in MAIN_SETTINGS if name in declared))
         with st.popover("Advanced"):
             if CUSTOM_SCHEME.key in get_chosen_schemes(given):
@@ -67,14 +72,14 @@ def colour_schemes(view: View, looks: Mapping[str, int], theme: str) -> None:
     """Colour the buttons of the schemes like their curves; `looks` holds the curves' styles by scheme label."""
     given = get_shown_values(view)
     if "schemes" in given:
-        row = list_frequent(_list_scheme_options(view), FREQUENT_SCHEMES, given["schemes"])
+        row = list_frequent_schemes(_list_scheme_options(view), FREQUENT_SCHEMES, given["schemes"])
         labels = {each: SCHEMES[each].label for each in given["schemes"]}
         colours = {
             each: str(style_curve(looks[label], THEMES[theme])["color"])
             for each, label in labels.items()
             if label in looks
         }
-        colour_frequent(PREFIX + make_name_prefix(view["show"]) + "schemes", row, colours)
+        colour_frequent_schemes(PREFIX + make_name_prefix(view["show"]) + "schemes", row, colours)
 
 
 def _list_scheme_options(view: View) -> Sequence[str]:

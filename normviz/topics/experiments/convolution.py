@@ -67,7 +67,7 @@ def parts(setting: Setting) -> list[ConvolutionGrid]:
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Report the training loss and the border's statistics by padding, and the loss over the rate and by step."""
+    """Return a report with losses by padding, rate and step, and with the statistics at the border."""
     begun, ended = {}, {}
     for padding in PADDINGS:
         jobs = {k: make_grid_job(setting, padding, k) for k in range(len(setting.rows))}

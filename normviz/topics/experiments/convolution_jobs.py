@@ -68,7 +68,7 @@ class ConvolutionGrid(SchemeJob):
         course = TrainingHistory(self.length, MEASUREMENT_COUNT, shape)
         for chosen in learning.shuffle_mini_batches(self.networks, len(x), self.length, batch):
             same = chosen.repeat(shape[0], 1)
-            loss = learning.cross_entropy(network.logits(x[same]), labels[same])
+            loss = learning.cross_entropy(network.compute_logits(x[same]), labels[same])
             learner.step(loss)
             course.add_losses(loss)
             if course.is_measured:

@@ -62,7 +62,7 @@ class DenseGrid(SchemeJob):
             same = chosen.repeat(shape[0], 1)
             if step == 0:
                 network.initialize_from_data(x[same])
-            loss = cross_entropy(network.logits(x[same]), labels[same])
+            loss = cross_entropy(network.compute_logits(x[same]), labels[same])
             learner.step(loss)
             course.add_losses(loss)
             if course.is_measured:

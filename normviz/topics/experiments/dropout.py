@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import count, product
+from itertools import product
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +14,13 @@ from normviz.data.digits import DIGITS_DESCRIPTION
 from normviz.describe.seeds import compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import JobStep
-from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes, describe_hidden_layers
+from normviz.topics.experiments.experiment import (
+    SCHEME_LOOKS,
+    ComparisonSetting,
+    Experiment,
+    declare_schemes,
+    describe_hidden_layers,
+)
 from normviz.topics.experiments.grid_outcome import (
     GridOutcome,
     describe_undertraining,
@@ -104,7 +110,7 @@ class Part(SchemeJob):
         for step, (x, labels) in enumerate(few.batches(self.length)):
             if step == 0:
                 network.initialize_from_data(x)
-            loss = cross_entropy(network.logits(x, transform=dropout), labels)
+            loss = cross_entropy(network.compute_logits(x, transform=dropout), labels)
             learner.step(loss)
             course.add_losses(loss)
             if course.is_measured:
@@ -128,16 +134,23 @@ def _name_networks(setting: Setting, k: int, dropped: bool) -> tuple[str, str]:
     return setting.names[k] + " with dropout" * dropped, setting.labels[k] + " + dropout" * dropped
 
 
+def _choose_look(setting: Setting, k: int, dropped: bool) -> int:
+    """Return the number of the colour of a scheme's networks; with dropout one that no scheme has."""
+    return max(*SCHEME_LOOKS.values(), *setting.looks) + 1 + k if dropped else setting.looks[k]
+
+
 Outcomes = Mapping[tuple[int, bool], GridOutcome]
 """Outcomes by the position of the scheme, and True with dropout."""
 
 
 def report(setting: Setting, results: Results) -> Report:
-    """Report the test error by step of all schemes, with dropout and without."""
-    places, looks = product(range(len(setting.rows)), (False, True)), count()
+    """Return a report with the test error of all schemes by step, with dropout and without."""
+    places = product(range(len(setting.rows)), (False, True))
     begun, ended = find_outcomes(
         dict(zip(places, parts(setting), strict=True)), results,
-        lambda place, result: GridOutcome(*_name_networks(setting, *place), next(looks), LEARNING_RATES, result),
+        lambda place, result: GridOutcome(
+            *_name_networks(setting, *place), _choose_look(setting, *place), LEARNING_RATES, result
+        ),
     )  # fmt: skip
     table = start_table(setting.networks, "learning rate", LEARNING_RATES)
     for each in ended.values():

@@ -7,6 +7,7 @@ finished job.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from shlex import quote
 from typing import Any, ClassVar, Self
 
@@ -127,6 +128,21 @@ def reject_weight_scheme(row: SchemeSpec) -> None:
         raise InvalidInput(f"own: no weights stand in front of what is normalized here; {fields} alone would do.")
 
 
+SCHEME_LOOKS = {"none": 0, "batch": 1, "layer": 2}
+"""Numbers of the colours that a scheme has in every figure, as on the other pages; see `style_curve`."""
+
+
+def choose_looks(keys: Sequence[str]) -> tuple[int, ...]:
+    """Return the number of the colour of each scheme, given by key.
+
+    Example:
+        >>> choose_looks(["batch", "rms", "layer", "weight"])
+        (1, 3, 2, 4)
+    """
+    free = count(len(SCHEME_LOOKS))
+    return tuple(SCHEME_LOOKS[key] if key in SCHEME_LOOKS else next(free) for key in keys)
+
+
 def declare_schemes(default: Sequence[str], keys: Sequence[str] = tuple(SCHEMES)) -> Any:
     """Declare the setting "schemes" of a comparison: the default keys, and all keys that can be chosen."""
     return multiple_choice(tuple(default), {key: SCHEMES[key].label for key in keys}, label="Schemes")
@@ -176,6 +192,11 @@ class ComparisonSetting(Setting):
     def labels(self) -> tuple[str, ...]:
         """The names of the schemes in figures."""
         return tuple(row.scheme.label for row in self.rows)
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """The numbers of the colours of the schemes."""
+        return choose_looks([row.key for row in self.rows])
 
     @property
     def names(self) -> tuple[str, ...]:

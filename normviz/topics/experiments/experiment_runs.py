@@ -13,7 +13,7 @@ from normviz.jobs.job_queue import JobQueue
 from normviz.jobs.result_cache import ResultCache
 from normviz.jobs.results import Part, ResultArchive, Results, is_complete
 from normviz.topics.experiments.state import PAGE
-from normviz.ui.runs import PageRun, RunSource, get_server_speed, open_run
+from normviz.ui.runs import PageRun, RunSource, get_speed_estimator, open_run
 
 RUN_KEY = f"{PAGE} work"
 """Session key of an experiment's run."""
@@ -33,7 +33,10 @@ def get_experiment_queue() -> JobQueue:
     """Return the queue of all sessions for experiments and claims."""
     workers = count_workers()
     return create_default_queue(
-        workers, jobs_per_request=workers, is_done=lambda part: not find_missing_parts([part]), speed=get_server_speed()
+        workers,
+        jobs_per_request=workers,
+        is_done=lambda part: not find_missing_parts([part]),
+        speed=get_speed_estimator(),
     )
 
 

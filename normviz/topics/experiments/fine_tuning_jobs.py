@@ -88,7 +88,7 @@ class TuningJob:
         found: dict[str, list[np.ndarray]] = {"measured": [], "old": [], "new": [], "validation": [], "moved": []}
         count = BEFORE + self.length
         for step, (x, labels) in enumerate(first.batches(self.networks, BEFORE, BEFORE_BATCH), 1):
-            learner.step(cross_entropy(network.logits(x, BatchNorm.normalize_in_training, new=False), labels))
+            learner.step(cross_entropy(network.compute_logits(x, BatchNorm.normalize_in_training, new=False), labels))
             yield make_job_step(step / count, device, lambda: found)
 
         shape = (len(LEARNED_PARAMETERS), len(LEARNING_RATES), len(self.networks))
@@ -106,18 +106,18 @@ class TuningJob:
         def measure(step: int) -> None:
             found["measured"].append(np.array(step))
             for name, task in (("old", first.test), ("new", second.test), ("validation", second.validation)):
-                found[name].append(to_numpy(network.measure_error(task, name != "old", chosen)).reshape(shape))
+                found[name].append(to_numpy(network.measure_error_rates(task, name != "old", chosen)).reshape(shape))
             found["moved"].append(to_numpy(measure_mean_drift(network, before, chosen)).reshape(shape))
 
         last: Arrays = {}
         measured = choose_measured_steps(self.length, MEASUREMENT_COUNT)
         measure(0)
         for step, (x, labels) in enumerate(second.batches(self.networks, self.length, self.batch), 1):
-            learner.step(cross_entropy(network.logits(x, normalize, new=True), labels))
+            learner.step(cross_entropy(network.compute_logits(x, normalize, new=True), labels))
             if step in measured:
                 measure(step)
             if step == self.length:
-                errors = [network.measure_error(first.test, False, which) for which in range(len(self.momenta))]
+                errors = [network.measure_error_rates(first.test, False, which) for which in range(len(self.momenta))]
                 last["old by momentum"] = np.stack([to_numpy(each).reshape(shape) for each in errors])
                 for name, each in measure_parameter_changes(network, before).items():
                     last[f"changed: {name}"] = to_numpy(each).reshape(shape)

@@ -34,7 +34,7 @@ class GridOutcome:
     @classmethod
     def of(cls, setting: ComparisonSetting, rates: Sequence[float], k: int, result: Arrays) -> Self:
         """Return the outcome of the scheme at position `k` of the setting."""
-        return cls(setting.names[k], setting.labels[k], k, rates, result)
+        return cls(setting.names[k], setting.labels[k], setting.looks[k], rates, result)
 
     @property
     def best_rate_index(self) -> int:

@@ -13,7 +13,13 @@ from normviz.data.digits import DIGITS_DESCRIPTION
 from normviz.describe.seeds import choose_learning_rate, compare_seed_by_seed, find_clear_signs, format_mean_percent
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import JobStep
-from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes, describe_hidden_layers
+from normviz.topics.experiments.experiment import (
+    ComparisonSetting,
+    Experiment,
+    choose_looks,
+    declare_schemes,
+    describe_hidden_layers,
+)
 from normviz.topics.experiments.reports import (
     FigureSpec,
     HeatMap,
@@ -106,7 +112,7 @@ class Part(SchemeJob):
         ended: Arrays = {}
         for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, BATCH_SIZE), 1):
             same = chosen.repeat(count, 1)
-            loss = cross_entropy(network.logits(x[same]), labels[same])
+            loss = cross_entropy(network.compute_logits(x[same]), labels[same])
             learner.step(loss)
             losses.append(to_numpy(loss).reshape(shape))
             if step == self.length:
@@ -167,7 +173,7 @@ def _draw_error_curves(setting: Setting, errors: Mapping[int, ErrorsByStart]) ->
             if along:
                 x = np.array([at[axis] for at in along])
                 found = np.stack([each[at] for at in along])
-                curves.append(make_band_curve(setting.labels[k], x, found, k, to_percent, points=True))
+                curves.append(make_band_curve(setting.labels[k], x, found, setting.looks[k], to_percent, points=True))
         panels.append(CurvePanel(f"First {symbol}, with {other}", curves, f"first {symbol}", "test error, %", log))
     usual = "; ".join(
         f"{setting.names[k]} {format_mean_percent(each[USUAL_START])}"
@@ -200,7 +206,7 @@ def _draw_error_map(setting: Setting, k: int, errors: ErrorsByStart) -> FigureSp
 def _draw_losses_before_training(part: Part, result: Arrays) -> FigureSpec:
     """Draw the loss with the usual β and the middle rate, before the first networks are trained."""
     losses = result["losses"][:, FIRST_BIASES.index(USUAL_START[1]), len(part.rates) // 2]
-    curve = make_band_curve(part.row.scheme.label, np.arange(len(losses)), losses, 0)
+    curve = make_band_curve(part.row.scheme.label, np.arange(len(losses)), losses, choose_looks([part.row.key])[0])
     panel = CurvePanel(f"γ = {typeset(part.gain)}, β = 0", [curve], "step", "loss", "y")
     return FigureSpec("losses", [panel], f"Loss by step, so far {typeset(float(curve.y[-1]), 3)}.")
 

@@ -89,7 +89,7 @@ def show_run(run: PageRun, view: View, setting: Setting, theme: str) -> None:
                 if any(report.table.values()):
                     draw_download_button(lambda: report.table, experiment.key)
             else:
-                show_invitation(view)
+                show_missing_result(view)
 
     look()
 
@@ -107,7 +107,7 @@ def _describe_example(example: ExampleResults, found: Results, run: PageRun) -> 
     return f"{words} {ready} of {len(run.shown)} parts are done on this server." if ready else words
 
 
-def show_invitation(view: View) -> None:
+def show_missing_result(view: View) -> None:
     """Show a note that a setting has no result yet, with a button that loads the default setting's result."""
     experiment = state.get_shown_experiment(view)
     with st.container(border=True, key="invitation"):

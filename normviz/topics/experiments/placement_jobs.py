@@ -80,7 +80,7 @@ class PlacementTraining(SchemeJob):
         for step, chosen in enumerate(shuffle_mini_batches(self.networks, len(x), self.length, self.batch), 1):
             same = chosen.repeat(len(LEARNING_RATES), 1)
             share = x.new_tensor([min(step / self.warm, 1.0), 1.0])[:, None]
-            loss = cross_entropy(network.logits(x[same]), labels[same])
+            loss = cross_entropy(network.compute_logits(x[same]), labels[same])
             learner.step(loss, share)
             course.add_losses(loss)
             if course.is_measured:

@@ -1,6 +1,6 @@
 """Recurrent networks: gradients by γ, and digits read in sequences of unequal length (Ba et al. 2016, section 3.1)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,7 +101,9 @@ def report(setting: Setting, results: Results) -> Report:
     together, apart, scaled, *readings, layouts = (results.get(part, {}) for part in parts(setting))
     begun = {k: each for k, each in enumerate(readings) if "losses" in each}
     runs = {
-        k: SequenceOutcome(setting.names[k], setting.labels[k], k, LEARNING_RATES, each, setting.wait + 1)
+        k: SequenceOutcome(
+            setting.names[k], setting.labels[k], setting.looks[k], LEARNING_RATES, each, setting.wait + 1
+        )
         for k, each in begun.items()
         if "by_step" in each
     }
@@ -177,13 +179,17 @@ SequenceOutcomes = Mapping[int, SequenceOutcome]
 """Outcomes by the position of the scheme."""
 
 
-def _make_loss_panel(names: Sequence[str], losses: Sequence[np.ndarray]) -> CurvePanel:
-    """Make a panel with the training loss by step, averaged over thirty stretches; losses are (steps, seeds)."""
+def _make_loss_panel(losses: Iterable[tuple[str, int, np.ndarray]]) -> CurvePanel:
+    """Make a panel with the training loss by step, averaged over thirty stretches.
+
+    `losses`: the name of each curve, the number of its colour, and its values (steps, seeds).
+    """
     lines = []
-    for k, (name, each) in enumerate(zip(names, losses, strict=True)):
+    for name, look, each in losses:
         cut = np.array_split(each, min(30, len(each)))
         steps = np.cumsum([len(stretch) for stretch in cut])
-        lines.append(make_band_curve(name, steps, np.stack([stretch.mean(0) for stretch in cut]), k))
+        means = np.stack([stretch.mean(0) for stretch in cut])
+        lines.append(make_band_curve(name, steps, means, look))
     return CurvePanel("In training", lines, "step", "loss", "y")
 
 
@@ -192,8 +198,9 @@ def _draw_training_and_test(
 ) -> FigureSpec:
     """Draw the loss at the best rate of each scheme, and the test error over the length of the sequences."""
     best = {k: runs[k].best_rate_index if k in runs else len(LEARNING_RATES) // 2 for k in begun_results}
-    losses = [begun_results[k]["losses"][:, best[k]] for k in begun_results]
-    course = _make_loss_panel([setting.labels[k] for k in begun_results], losses)
+    course = _make_loss_panel(
+        (setting.labels[k], setting.looks[k], each["losses"][:, best[k]]) for k, each in begun_results.items()
+    )
     panels = [_make_errors_by_length_panel(setting, runs), course] if runs else [course]
     trained = (
         f"{setting.steps_per_digit} to {setting.steps_per_digit + setting.wait}"
@@ -214,7 +221,7 @@ def _make_errors_by_length_panel(setting: Setting, runs: SequenceOutcomes) -> Cu
     steps = setting.steps_per_digit + np.array(list_leading_steps(setting.wait))
     drawn = [(run.label, run.get_at_best_rate("by_step"), run.look) for run in runs.values()]
     drawn += [
-        (f"{run.label}, one for all steps", run.get_at_best_rate("together"), len(setting.labels) + k)
+        (f"{run.label}, one for all steps", run.get_at_best_rate("together"), max(setting.looks) + 1 + k)
         for k, run in runs.items()
         if setting.running_statistics_flags[k]
     ]
@@ -234,7 +241,7 @@ def _draw_layouts(layouts: Arrays) -> FigureSpec:
     lines = [make_band_curve(name, units, layouts["spreads"][k].T, k) for k, name in enumerate(names)]
     losses = [layouts["losses"][:, k, place] for k, place in enumerate(best)]
     panels = [
-        _make_loss_panel(names, losses),
+        _make_loss_panel(zip(names, range(len(names)), losses, strict=True)),
         CurvePanel("Spread of each unit", lines, "unit, by its spread", "standard deviation"),
     ]
     ends = (f"{name} {typeset(float(each[-1].mean()), 2)}" for name, each in zip(names, losses, strict=True))

@@ -30,8 +30,8 @@ def _compute_step_factors(norms: np.ndarray) -> np.ndarray:
 def _make_factor_curves(setting: ComparisonSetting, norms: np.ndarray, x: Sequence[float]) -> list[Curve]:
     """Return one curve for each scheme: the gradient's factor for a step back, over the points `x`."""
     return [
-        make_band_curve(label, np.array(x[: len(norms)]), _compute_step_factors(norms)[:, k], k, points=True)
-        for k, label in enumerate(setting.labels)
+        make_band_curve(label, np.array(x[: len(norms)]), _compute_step_factors(norms)[:, k], look, points=True)
+        for k, (label, look) in enumerate(zip(setting.labels, setting.looks, strict=True))
     ]
 
 

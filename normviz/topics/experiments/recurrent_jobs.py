@@ -100,7 +100,7 @@ class SequenceTraining(SchemeJob):
             same = chosen.repeat(shape[0], 1)
             sequences = convert_to_sequences(x[same], self.inputs, ahead, len(still)).unsqueeze(1)
             states = select_last_states(list(network.iterate_states(sequences, still)), still)
-            loss = learning.cross_entropy(network.logits(states), labels[same])
+            loss = learning.cross_entropy(network.compute_logits(states), labels[same])
             learner.step(loss)
             losses.append(learning.to_numpy(loss).reshape(shape))
             yield make_job_step(0.9 * step / self.length, device, lambda: {"losses": losses})
@@ -221,7 +221,7 @@ class LayoutTraining:
         for step, chosen in enumerate(learning.shuffle_mini_batches(self.networks, len(x), self.length, self.batch), 1):
             same = chosen.repeat(shape[1], 1)
             *_, state = network.iterate_states(x[same].unsqueeze(1), still)
-            loss = learning.cross_entropy(network.logits(state), labels[same])
+            loss = learning.cross_entropy(network.compute_logits(state), labels[same])
             learner.step(loss)
             losses.append(learning.to_numpy(loss).reshape(shape))
             yield make_job_step(0.95 * step / self.length, device, lambda: found)

@@ -27,7 +27,7 @@ class SchemeJob:
 
     @classmethod
     def of(cls, setting: Any, row: SchemeSpec, **extra_fields: Any) -> Self:
-        """Return the job of a scheme with a setting; `own`: fields that the setting does not give."""
+        """Make the job of a scheme with a setting; `extra_fields` are fields that the setting does not give."""
         eps = getattr(setting, "eps", DEFAULT_EPS)
         given = {"networks": setting.networks, "length": setting.steps, "eps": eps, "device": setting.device}
         return cls(row=row, **{**given, **extra_fields})

@@ -181,7 +181,8 @@ def _draw_learned_eps(setting: Setting, eps: Mapping[int, np.ndarray]) -> Figure
         for k, each in eps.items():
             means = np.log10(np.maximum(each[:, :, j], MIN_DRAWN_EPS)).mean(1)
             layers = np.arange(1, len(each) + 1)
-            curves.append(make_band_curve(setting.labels[k], layers, means, k, lambda logs: 10**logs, points=True))
+            label, look = setting.labels[k], setting.looks[k]
+            curves.append(make_band_curve(label, layers, means, look, lambda logs: 10**logs, points=True))
         marks = curves[0].x.tolist()
         panels.append(CurvePanel(f"Learning rate {typeset(rate)}", curves, "layer", "learned ε", "y", marks=marks))
         ends = ", ".join(f"{each.name} {typeset(each.y[0], 2)} to {typeset(each.y[-1], 2)}" for each in curves)

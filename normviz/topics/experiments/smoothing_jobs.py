@@ -75,7 +75,7 @@ class Part:
         course = TrainingHistory(self.length, MEASUREMENT_COUNT, shape)
         for chosen in shuffle_mini_batches(self.networks, self.digits, self.length, BATCH_SIZE).to(device):
             same = few.gather(1, chosen).repeat(copies, 1)
-            loss = cross_entropy(network.logits(x[same]), labels[same])
+            loss = cross_entropy(network.compute_logits(x[same]), labels[same])
             learner.step(loss + penalty * network.measure_sizes())
             course.add_losses(loss)
             if course.is_measured:

@@ -213,7 +213,7 @@ def _draw_times(setting: Setting, found: Mapping[Shape, Arrays]) -> FigureSpec:
                 if any(of["operations"][w, k] for of in found.values())  # else PyTorch has no such layer
             }
             if ratios:
-                looks = [setting.labels.index(label) for label in ratios]
+                looks = [setting.looks[setting.labels.index(label)] for label in ratios]
                 title = f"{capitalize_first(way)}, {which}"
                 panels.append(_make_ratio_panel(title, ratios, looks, found, "time / copy"))
                 last = ", ".join(f"{label} {typeset(each[-1].middle, 2)}" for label, each in ratios.items())

@@ -114,7 +114,7 @@ class Part(SchemeJob):
             squares = [weights.detach().square().sum((-2, -1)) for weights in normalized]
             for rate, square in zip(rates, squares, strict=False):
                 rate[MATCHED] = self.rate / (1 - self.rate * self.decay) * square[MATCHED] / square[DECAYED]
-            loss = cross_entropy(network.logits(x[chosen]), labels[chosen])
+            loss = cross_entropy(network.compute_logits(x[chosen]), labels[chosen])
             penalty = sum(weights.square().sum((-2, -1)) for weights in normalized)
             learner.step(loss + decays / 2 * penalty)
             losses.append(to_numpy(loss))

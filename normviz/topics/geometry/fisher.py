@@ -224,7 +224,7 @@ def compute_kl_contour(scheme: str, model: FisherModel, distance: float) -> KlCo
 
 
 class StepLengths(NamedTuple):
-    """Lengths of steps of unit 0's weights that reach a given distance ½ δᵀFδ: at right angles to w, and along w.
+    """Lengths of steps δ of unit 0's weights w with a given KL distance ½ δᵀFδ: at right angles to w, and along w.
 
     `curvature`: uᵀFu for a unit vector u along w, over the largest of all directions.
     """
@@ -235,7 +235,7 @@ class StepLengths(NamedTuple):
 
 
 def compute_step_lengths(scheme: str, model: FisherModel, distance: float, weight_factor: float = 1.0) -> StepLengths:
-    """Compute the lengths of steps of a given distance, with all weights multiplied by `weight_factor`."""
+    """Compute the lengths of two steps of unit 0's weights with a given KL distance; weights times `weight_factor`."""
     own, w = _get_unit_block(scheme, model, weight_factor), model.w[0]
     along = w / np.linalg.norm(w)
     ways = np.array([[-along[1], along[0]], along])

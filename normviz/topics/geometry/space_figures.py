@@ -16,7 +16,7 @@ CIRCLE_POINTS = 72
 """Number of corners of a drawn circle."""
 
 SUBSCRIPTS = "₁₂₃"
-"""Of the names of the axes."""
+"""Subscripts of the axes x₁, x₂ and x₃."""
 
 PLANE_NORMAL = np.ones(3) / np.sqrt(3)
 """Unit normal of the plane of all vectors whose sum is 0."""

@@ -24,7 +24,7 @@ class JacobianBlocks(NamedTuple):
 
 
 def find_jacobian_blocks(scheme: Scheme, shape: Shape) -> JacobianBlocks:
-    """Order the elements by the statistic that they share, so that the Jacobian has blocks."""
+    """Return the order of the elements that puts sharers of a statistic side by side, as blocks of the Jacobian."""
     fields = [field.simplify(shape) for field in scheme.kind.list_dependence_fields(scheme)]
     count = int(np.prod(shape))
     if not fields:

@@ -132,7 +132,7 @@ def _generate_any_scheme_mistakes(case: HomeworkCase, name: str) -> MistakeCandi
 
 
 def _generate_running_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield the results of running averages, after no or one step, in place of the batch's statistics."""
+    """Yield the results of normalizing by running averages, after no or one step, instead of by the batch's."""
     task, field = case.task, case.scheme.suppression
     assert field is not None
     mean = broadcast_mean(task.x, field)
@@ -147,7 +147,7 @@ def _generate_running_mistakes(case: HomeworkCase, name: str) -> MistakeCandidat
 
 
 def _generate_divisor_mistakes(case: HomeworkCase, name: str) -> MistakeCandidates:
-    """Yield the mistakes with a divisor other than a root mean square, as that of spectral norm."""
+    """Yield the results of mistakes for a scheme with another divisor than a root mean square, as spectral norm."""
     task, xhat = case.task, case.normalized.xhat
     sigma = np.asarray(case.normalized.deviation)
     if name == "out":

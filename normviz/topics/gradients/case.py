@@ -168,7 +168,7 @@ class HomeworkCase:
         return allowed, float(lost.max())
 
     def list_roundings(self, array: np.ndarray) -> list[float]:
-        """List the roundings that an answer may show, the finest first: float64's, and a shorter type's."""
+        """List the relative roundings that an answer may show: float64's, then that of the shortest type in use."""
         types = [a.dtype.name for n, a in self.inputs.items() if n != "eps"] + [array.dtype.name]
         shorter = [MACHINE_EPSILONS[name] for name in types if name in MACHINE_EPSILONS]
         if np.array_equal(array, array.astype(np.float32)):

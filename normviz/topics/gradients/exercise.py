@@ -76,7 +76,7 @@ class Exercise:
         return render_template("homework.py.jinja", said=self.describe(), names=INPUT_NAMES, shapes=shapes)
 
     def write_command(self) -> str:
-        """Write the command line that checks an answer like the page."""
+        """Write the shell command that checks an answer as the page does."""
         groups = f" --groups {self.groups}" if "groups" in self.scheme.parameters else ""
         return f"normviz answer --scheme {self.scheme_key}{groups} --layout {self.layout} inputs.npz answer.npz"
 

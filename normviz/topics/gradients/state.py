@@ -72,8 +72,8 @@ def _fit_x(value: Any, view: View) -> str:
     return _format_numbers(found)
 
 
-def _fit_dy(value: Any, view: View) -> str:
-    """Return a text of as many numbers as x has; missing ones are 0."""
+def _fit_output_gradient(value: Any, view: View) -> str:
+    """Return the text of ∂L/∂x̂ with as many numbers as x has; missing numbers become 0."""
     count = len(parse_numbers(view["x"]))
     return _format_numbers(([*parse_numbers(value), *[0.0] * count])[:count])
 
@@ -82,7 +82,7 @@ def _format_numbers(numbers: list[float]) -> str:
     return ", ".join(map(format_exact, numbers))
 
 
-def _make_explainer(name: str) -> Callable[[Any, View], str | None]:
+def _make_repair_explainer(name: str) -> Callable[[Any, View], str | None]:
     """Make a function that explains how a list of numbers was repaired; "" if nothing was lost."""
 
     def why(given: Any, view: View) -> str | None:
@@ -120,8 +120,8 @@ class Page:
 
 
 _NUMBERS = {
-    "x": CustomValue("1, 2, 4, 1", _fit_x, label="x", why=_make_explainer("x")),
-    "dy": CustomValue("1, 0, -1, 0.5", _fit_dy, label="∂L/∂x̂", why=_make_explainer("dy")),
+    "x": CustomValue("1, 2, 4, 1", _fit_x, label="x", why=_make_repair_explainer("x")),
+    "dy": CustomValue("1, 0, -1, 0.5", _fit_output_gradient, label="∂L/∂x̂", why=_make_repair_explainer("dy")),
 }
 
 PARAMS = (

@@ -8,7 +8,7 @@ from normviz.core.registry import Scheme
 from normviz.describe.wording import format_scheme_label, format_shape
 from normviz.topics.lab.state import COMPUTED_PARAMS, get_cube_view, has_advanced_changes, has_affine, has_parameter
 from normviz.ui import custom
-from normviz.ui.drawers import draw_drawer, open_drawer
+from normviz.ui.expandable import draw_expandable, open_expandable
 from normviz.ui.link import PERSIST_STATE, View, draw_segments, draw_value_slider, is_phone
 from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS
 from normviz.ui.scheme_picker import choose_scheme
@@ -23,7 +23,7 @@ from normviz.ui.tensor_controls import (
 )
 from normviz.web.components.picked import show_choice_bar
 
-LOOK, ADVANCED_DRAWER = "look menu", "advanced"
+LOOK, ADVANCED_EXPANDER = "look menu", "advanced"
 """Keys of the menu over the cube and of "Advanced"."""
 
 
@@ -37,9 +37,9 @@ def controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGener
         draw_data_controls(view, has_seed=False)
         state, sets = st.session_state, has_advanced_changes(view)
         if sets and not state.get("advanced set"):
-            open_drawer(ADVANCED_DRAWER)
+            open_expandable(ADVANCED_EXPANDER)
         state["advanced set"] = sets
-        place = draw_drawer(st.expander, "Advanced", ADVANCED_DRAWER)
+        place = draw_expandable(st.expander, "Advanced", ADVANCED_EXPANDER)
         if place.open:
             with place:
                 _draw_advanced_controls(view, scheme)
@@ -50,7 +50,7 @@ def controls(view: View, scheme: Scheme, first: DeltaGenerator, rest: DeltaGener
 def draw_picture_controls(view: View, scheme: Scheme) -> None:
     """Draw the controls of the cube's colours and view, in a menu over the cube."""
     st.session_state["view shown"] = get_cube_view(view, scheme)
-    place = draw_drawer(st.popover, "Colours and view", LOOK, type="tertiary")
+    place = draw_expandable(st.popover, "Colours and view", LOOK, type="tertiary")
     if not place.open:
         return
     with place:

@@ -47,8 +47,8 @@ def _change_axis_lengths(axes: str, shape: Shape, convert_length: Callable[[int]
     return tuple(convert_length(n) if name in axes else n for n, name in named)
 
 
-def require_single(axes: str) -> ShapeCondition:
-    """Make the condition that these axes have length 1: "H = W = 1"."""
+def make_single_condition(axes: str) -> ShapeCondition:
+    """Make the shape condition that all of these axes have length 1: "H = W = 1"."""
     return ShapeCondition(
         f"{' = '.join(axes)} = 1",
         lambda shape: all(n == 1 for n in _get_axis_lengths(axes, shape)),
@@ -56,8 +56,8 @@ def require_single(axes: str) -> ShapeCondition:
     )
 
 
-def require_several(axes: str) -> ShapeCondition:
-    """Make the condition that at least one of these axes is longer than 1: "H > 1 or W > 1"."""
+def make_several_condition(axes: str) -> ShapeCondition:
+    """Make the shape condition that at least one of these axes is longer than 1: "H > 1 or W > 1"."""
     return ShapeCondition(
         " or ".join(f"{axis} > 1" for axis in axes),
         lambda shape: any(n > 1 for n in _get_axis_lengths(axes, shape)),
@@ -69,8 +69,8 @@ def require_several(axes: str) -> ShapeCondition:
     )
 
 
-def require_at_most(axes: str, longest: int) -> ShapeCondition:
-    """Make the condition that these axes have at most this length: "H, W, C ≤ 17"."""
+def make_length_limit(axes: str, longest: int) -> ShapeCondition:
+    """Make the shape condition that these axes have at most this length: "H, W, C ≤ 17"."""
     return ShapeCondition(
         f"{', '.join(axes)} ≤ {longest}",
         lambda shape: all(n <= longest for n in _get_axis_lengths(axes, shape)),
@@ -167,7 +167,7 @@ def _make_window_identity(key: str, axes: str, question: str) -> Identity:
     return Identity(
         f"windows-{key}", question, IdentitySide(lambda shape: scheme), _make_scheme_side(key),
         f"A window of radius {FULL_REACH_RADIUS} holds the whole of a shorter axis, around every element.",
-        require_at_most(axes, FULL_REACH_RADIUS + 1), sources=("D01",),
+        make_length_limit(axes, FULL_REACH_RADIUS + 1), sources=("D01",),
     )  # fmt: skip
 
 
@@ -184,13 +184,13 @@ _ROWS = (
     ),
     Identity(
         "one-channel", "With one channel: is layer norm the same as instance norm?", _make_scheme_side("layer"),
-        _make_scheme_side("instance"), "The only channel of an example is its whole layer.", require_single("C"),
+        _make_scheme_side("instance"), "The only channel of an example is its whole layer.", make_single_condition("C"),
         sources=("I03",),
     ),
     Identity(
         "one-case", "With one example: is batch norm the same as instance norm?", _make_scheme_side("batch"),
         _make_scheme_side("instance"),
-        "The only example is the whole mini-batch.", require_single("N"), sources=("I02",),
+        "The only example is the whole mini-batch.", make_single_condition("N"), sources=("I02",),
     ),
     Identity(
         "over-positions", "Is layer norm over H and W the same as instance norm?", _make_scheme_side("layer-spatial"),
@@ -200,14 +200,14 @@ _ROWS = (
     Identity(
         "over-positions-one-case", "With one example: is layer norm over H and W the same as batch norm?",
         _make_scheme_side("layer-spatial"), _make_scheme_side("batch"),
-        "One example is the whole batch. Layer norm over H, W and C would also need C = 1.", require_single("N"),
+        "One example is the whole batch. Layer norm over H, W and C would also need C = 1.", make_single_condition("N"),
         sources=("L05",),
     ),
     Identity(
         "dense", "After a dense layer (H = W = 1): is layer norm over H, W, C the same as layer norm over C?",
         _make_scheme_side("layer"), _make_scheme_side("layer-channels"),
         "Without positions, the channels of an example are its whole layer.",
-        require_single("HW"),
+        make_single_condition("HW"),
     ),
     Identity(
         "centred-rms", "Is RMS norm of a centred input the same as layer norm over C?",
@@ -234,38 +234,38 @@ _ROWS = (
         "layer-is-batch-at-one-case", "With one example: is layer norm the same as batch norm?",
         _make_scheme_side("layer"),
         _make_scheme_side("batch"), "Layer norm mixes the channels, and batch norm never does.",
-        require_single("N") & require_several("C"), holds=False, sources=("L05",),
+        make_single_condition("N") & make_several_condition("C"), holds=False, sources=("L05",),
     ),
     Identity(
         "layer-is-over-positions", "Is layer norm the same as each channel’s picture normalized alone?",
         _make_scheme_side("layer"), _make_scheme_side("layer-spatial"),
-        "That is instance norm: in layer norm all channels share one mean and one variance.", require_several("C"),
-        holds=False, sources=("L04",),
+        "That is instance norm: in layer norm all channels share one mean and one variance.",
+        make_several_condition("C"), holds=False, sources=("L04",),
     ),
     Identity(
         "layer-is-over-the-batch", "Is layer norm the same as batch norm?", _make_scheme_side("layer"),
         _make_scheme_side("batch"),
         "Layer norm averages over all channels of one example, batch norm over all examples for each channel.",
-        require_several("NC"), holds=False, sources=("L06",),
+        make_several_condition("NC"), holds=False, sources=("L06",),
     ),
     Identity(
         "layer-is-its-default", "Is layer norm over H, W, C the same as layer norm over the last axis only?",
         _make_scheme_side("layer"), _make_scheme_side("layer-channels"),
         "Over the last axis each position has a mean and variance of its own. Over H, W, C all positions share them.",
-        require_several("HW"), holds=False, sources=("L08",),
+        make_several_condition("HW"), holds=False, sources=("L08",),
     ),
     Identity(
         "groups-are-sizes", "Is group norm with G groups the same as group norm with G channels in each group?",
         _make_group_norm_side(_find_uneven_group_count),
         _make_group_norm_side(lambda shape: shape[-1] // _find_uneven_group_count(shape)),
-        "Frameworks count groups: G groups have C/G channels each, which is G only where G² = C.", require_several("C"),
-        holds=False, sources=("G03",),
+        "Frameworks count groups: G groups have C/G channels each, which is G only where G² = C.",
+        make_several_condition("C"), holds=False, sources=("G03",),
     ),
     Identity(
         "whitening-is-batch", "Is decorrelated batch norm (whitening) the same as batch norm?",
         _make_whitening_side(lambda shape: 1), _make_scheme_side("batch"),
         "Batch norm keeps the correlations between channels. Whitening removes them too.",
-        require_several("C") & require_several("NHW"), holds=False,
+        make_several_condition("C") & make_several_condition("NHW"), holds=False,
     ),
     Identity(
         "rms-is-layer", "Is RMS norm the same as layer norm over C?", _make_scheme_side("rms"),

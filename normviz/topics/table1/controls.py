@@ -7,7 +7,7 @@ from normviz.core.settings import get_declarations
 from normviz.core.text import typeset
 from normviz.topics.table1.state import PREFIX, ROW_ORDER, Page, get_layer_lengths, is_relevant
 from normviz.ui import custom
-from normviz.ui.drawers import draw_drawer
+from normviz.ui.expandable import draw_expandable
 from normviz.ui.link import View
 from normviz.ui.scheme_picker import choose_schemes
 from normviz.ui.settings import Controls, get_limits
@@ -25,7 +25,7 @@ ROWS, SETTINGS = "rows", "settings"
 
 def choose_rows(view: View) -> None:
     """Draw the choice of the schemes that have a row in the table."""
-    place = draw_drawer(st.popover, "Add a normalization", ROWS, icon=":material/add:")
+    place = draw_expandable(st.popover, "Add a normalization", ROWS, icon=":material/add:")
     if not place.open:
         return
     with place:
@@ -42,7 +42,7 @@ def show_table_settings(view: View) -> None:
     layer, optimizer = (words[name].format_for_page(view[name]) for name in ("layer", "optimizer"))
     if any(view[name] != words[name].resolve_default(view) for name in SUMMARIZED_SETTINGS):
         st.caption(f"{line}, {layer.lower()} layer, {optimizer}")
-    place = draw_drawer(st.expander, "Advanced", SETTINGS)
+    place = draw_expandable(st.expander, "Advanced", SETTINGS)
     if not place.open:
         return
     with place:

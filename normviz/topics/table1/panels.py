@@ -216,7 +216,7 @@ def tabulate_cells(cells: Sequence[Cell]) -> dict[str, list]:
 
 
 def show_eps_sweep(schemes: Sequence[Scheme], setting: Setting, trained: bool, theme: str) -> None:
-    """Show the gap over ε for all transformations, a curve for each scheme; `trained`: of losses, else of outputs."""
+    """Show the gap over ε for all transformations, a curve for each scheme: of losses if `trained`, else of outputs."""
     settings = sweeps.build_eps_settings(setting)
     over = sweeps.collect_training_gaps if trained else sweeps.collect_forward_gaps
     found = over(schemes, settings, get_table_results())
@@ -357,7 +357,7 @@ def _describe_gap(quantity: str, gap: float, together: bool | None, why: str | N
 
 
 def _write_exact_gap(gap: float) -> str | None:
-    """Write a sentence with the number behind "equal up to rounding"."""
+    """Write a sentence with the measured gap, for a gap shown as "equal up to rounding"."""
     return f"Largest difference: {format_gap(gap)} of the largest" if format_gap(gap) else None
 
 

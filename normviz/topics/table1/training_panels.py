@@ -22,7 +22,15 @@ from normviz.train import cost
 from normviz.train.problem import NETWORKS
 from normviz.train.setting import Setting
 from normviz.ui.frame import show_error
-from normviz.ui.runs import PageRun, RunSource, get_server_speed, open_run, rerun_on_change, show_progress, show_restart
+from normviz.ui.runs import (
+    PageRun,
+    RunSource,
+    get_speed_estimator,
+    open_run,
+    rerun_on_change,
+    show_progress,
+    show_restart,
+)
 
 Rows = tuple[tuple[tuple[Scheme, ...], Setting], ...]
 """Schemes, each group with the setting in which they are measured or trained."""
@@ -48,13 +56,13 @@ def get_table_results() -> TableResults:
 def get_table_queue() -> JobQueue:
     """Return the queue of all sessions for short trainings."""
     workers = count_threads()
-    return JobQueue(create_thread_pool(workers, limit_to_one_core), workers=workers, speed=get_server_speed())
+    return JobQueue(create_thread_pool(workers, limit_to_one_core), workers=workers, speed=get_speed_estimator())
 
 
 @st.cache_resource
 def get_long_queue() -> JobQueue:
     """Return the queue for long trainings: one at a time, so that short ones never wait for them."""
-    return JobQueue(create_thread_pool(1, limit_to_one_core), workers=1, speed=get_server_speed())
+    return JobQueue(create_thread_pool(1, limit_to_one_core), workers=1, speed=get_speed_estimator())
 
 
 @st.cache_resource

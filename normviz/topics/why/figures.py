@@ -121,7 +121,7 @@ def draw_batch_ellipses(
 def draw_identity_lines(
     x: Sequence[np.ndarray], y: Sequence[np.ndarray], ends: tuple[float, float], theme: str = "light"
 ) -> Figure:
-    """Draw y over x as a line for each channel, and the line y = x; `ends`: of the vertical axis."""
+    """Draw y over x as a line for each channel, and the line y = x; `ends` limits the vertical axis."""
     colours, figure = THEMES[theme], Figure()
     figure.add_scatter(
         x=list(ends), y=list(ends), mode="lines", name="y = x", hoverinfo="skip",

@@ -20,7 +20,7 @@ from normviz.topics.design.search import (
     find_properties,
     find_scheme_name,
     find_schemes,
-    get_front_key,
+    get_weight_scheme_key,
     list_fields,
     take_census,
 )
@@ -199,7 +199,7 @@ def test_what_is_found_is_all_that_meets_the_demands(layer, count):
         assert all(demands.are_met_by(find_properties(scheme, layer)) for scheme, _ in met[:40])
         assert len(met) <= len(every)
     for scheme, absorbed in every[:: len(every) // (5 * count)]:
-        exact = Demands(layer, absorbed, tuple(set(TRANSFORMATIONS) - set(absorbed)), (get_front_key(scheme),))
+        exact = Demands(layer, absorbed, tuple(set(TRANSFORMATIONS) - set(absorbed)), (get_weight_scheme_key(scheme),))
         assert scheme in [each for each, _ in find_schemes(exact)]
     assert len(set(answers)) > 5
 

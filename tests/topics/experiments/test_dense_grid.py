@@ -76,10 +76,10 @@ def test_the_network_without_normalization_has_no_gain():
     schemes = [SCHEMES["none"], SCHEMES["layer"]]
     network = Dense(schemes, (0,), (WIDTH,), 16, 1e-5, CPU)
     x = split_digits(CPU).train[0][None, :16]
-    before = network.logits(x)
+    before = network.compute_logits(x)
     with torch.no_grad():
         network.gains[0] *= 3
-    after = network.logits(x)
+    after = network.compute_logits(x)
     torch.testing.assert_close(after[0], before[0], rtol=0, atol=0)
     assert not torch.allclose(after[1], before[1])
 

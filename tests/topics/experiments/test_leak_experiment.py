@@ -95,7 +95,7 @@ def test_mini_batches_come_as_pictures_of_every_scheme_and_network():
 
 def test_blank_pictures_and_digits_are_counted_apart():
     class Network:
-        def logits(self, x, how):
+        def compute_logits(self, x, how):
             return torch.nn.functional.one_hot(x[..., 0].long(), 4).float()
 
     x = torch.tensor([[[[0.0], [1.0], [2.0], [0.0]]]])

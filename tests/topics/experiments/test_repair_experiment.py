@@ -129,7 +129,7 @@ def test_own_statistics_are_those_of_the_digits_of_a_batch():
 
     x, _ = split_digits(torch.device("cpu")).test
     network = Dense([SCHEMES["batch"]], (0,), (64,), 32, 1e-5, torch.device("cpu"))
-    found = network.with_batch_size(8).logits(x[None, :32], NormLayer.collect_statistics)[0, 0]
+    found = network.with_batch_size(8).compute_logits(x[None, :32], NormLayer.collect_statistics)[0, 0]
     norm = torch.nn.BatchNorm1d(64)
     batches = [torch.relu(norm(x[k : k + 8] @ network.weights[0][0, 0])) for k in range(0, 32, 8)]
     np.testing.assert_allclose(

@@ -4,7 +4,7 @@ import pytest
 from lab_page import open_lab, pick, plots, sound, texts
 
 from normviz.charts.palette import THEMES
-from normviz.topics.lab.controls import ADVANCED_DRAWER
+from normviz.topics.lab.controls import ADVANCED_EXPANDER
 from normviz.topics.lab.state import BELOW_KEY
 
 
@@ -18,7 +18,7 @@ def advanced(at):
     """Whether the expander is open, and the keys of its controls."""
     (block,) = [each for each in at.expander if each.label == "Advanced"]
     keys = [each.key for each in block if getattr(each, "key", None)]
-    return block.proto.expanded, [key for key in keys if key != ADVANCED_DRAWER]
+    return block.proto.expanded, [key for key in keys if key != ADVANCED_EXPANDER]
 
 
 def test_shape_comes_first_then_the_scheme_then_data():
@@ -33,7 +33,7 @@ def test_shape_comes_first_then_the_scheme_then_data():
 def test_advanced_is_closed_at_first_and_holds_the_rest():
     at = open_lab(opened=())
     assert advanced(at) == (False, [])
-    at.session_state[ADVANCED_DRAWER] = True
+    at.session_state[ADVANCED_EXPANDER] = True
     assert advanced(sound(at.run())) == (True, ["eps", "gain", "bias", "seed"])
 
 

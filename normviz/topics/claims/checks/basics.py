@@ -66,7 +66,7 @@ class AffineNoise:
 
 @lru_cache(maxsize=8)
 def measure_accuracy_and_shift(normalized: bool, noise: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Train deep sigmoid networks; return the test accuracy of each, and its mean shift.
+    """Train deep sigmoid networks; return the test accuracies, and how far the layers' inputs shift on average.
 
     The shift is the change of the mean input of a unit from one step to the next, over all hidden units and steps.
     """

@@ -138,7 +138,7 @@ def check_folded_average(seed: int) -> Iterator[Trial]:
 
 
 def measure_worst_scaling_gap(scheme: str, quantity: str, seed: int) -> tuple[float, ...]:
-    """Measure the gap between aW and W in x̂, ∂L/∂u or a · ∂L/∂(aW), at ε = 0 and the worst a, over seeds."""
+    """Measure the largest gap over a between weights aW and W, in x̂ or a gradient, at ε = 0, over seeds."""
 
     def worst(each: int) -> float:
         at = scaling.make_linear_layer(CONV_BATCH_SHAPE, each)
@@ -171,7 +171,7 @@ def check_output_invariance(seed: int) -> Iterator[Trial]:
 
 
 def _compare_scaling(difference: str, quantity: str, seed: int) -> Iterator[Trial]:
-    """Yield the gap of a quantity between aW and W, with batch norm and, as a fact, without."""
+    """Yield trials on the gap of a quantity between weights aW and W: with batch norm, and without it as a contrast."""
     what = f"largest difference of {difference}"
     batch, none = (measure_worst_scaling_gap(key, quantity, seed) for key in ("batch", "none"))
     yield expect_equal(f"{what}, at a = 0.01, 3 and 100, ε = 0", batch)
@@ -179,17 +179,17 @@ def _compare_scaling(difference: str, quantity: str, seed: int) -> Iterator[Tria
 
 
 def check_input_gradient(seed: int) -> Iterator[Trial]:
-    """Compare ∂L/∂u with aW and with W, for the same ∂L/∂x̂."""
+    """Compare the input gradient ∂L/∂u of a layer with weights aW and with W, for the same ∂L/∂x̂."""
     yield from _compare_scaling("∂L/∂u with aW from that with W", "du", seed)
 
 
 def check_weight_gradient(seed: int) -> Iterator[Trial]:
-    """Compare a · ∂L/∂(aW) with ∂L/∂W, for the same ∂L/∂x̂."""
+    """Compare the weight gradients a · ∂L/∂(aW) and ∂L/∂W, for the same ∂L/∂x̂."""
     yield from _compare_scaling("a · ∂L/∂(aW) from ∂L/∂W", "dw", seed)
 
 
 def check_algorithm_1(seed: int) -> Iterator[Trial]:
-    """Compare the printed lines and this app's gradients with those of PyTorch's autograd."""
+    """Compare the gradients by the paper's printed lines and by this app with PyTorch's autograd."""
 
     def printed(each: int) -> float:
         at = make_small_tensors(SCHEMES["batch"], CONV_BATCH_SHAPE, each)

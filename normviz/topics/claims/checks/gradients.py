@@ -115,7 +115,7 @@ def check_smoothing_gradient(seed: int) -> Iterator[Trial]:
 
 
 def measure_fisher_powers(seed: int, block: str, change: str, outputs: str = "normal") -> dict[str, tuple[float, ...]]:
-    """Measure the power of a factor in a block of the Fisher information, by normalization, over seeds."""
+    """Measure by which power of a factor a block of the Fisher information scales, by normalization, over seeds."""
 
     def measure(each: int) -> dict[str, float]:
         model = fisher.FisherModel(outputs, seed=each)
@@ -212,7 +212,7 @@ def check_weight_norm_in_front(seed: int) -> Iterator[Trial]:
 
 
 def check_smoothing_fade(seed: int) -> Iterator[Trial]:
-    """Measure the gaps at several ε: they grow for re-scalings and stay 0 for re-centrings."""
+    """Measure the gaps of all transformations at several ε: they grow for re-scalings and stay 0 for re-centrings."""
 
     def measure(each: int) -> dict[str, float]:
         found: dict[str, float] = {"τ": 0.0, "predicted": 0.0}

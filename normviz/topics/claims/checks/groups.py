@@ -87,7 +87,7 @@ def check_group_per_channel(seed: int) -> Iterator[Trial]:
 
 
 def normalize_by_group_size(x: np.ndarray, size: int) -> np.ndarray:
-    """Compute the source's formula at ε = 0, in which G is the size of a group of neighbouring channels."""
+    """Normalize x by the source's formula at ε = 0, in which G is the size of a group of neighbouring channels."""
     parts = x.reshape(*x.shape[:3], -1, size)
     mean, variance = (take((1, 2, 4), keepdims=True) for take in (parts.mean, parts.var))
     return ((parts - mean) / np.sqrt(variance)).reshape(x.shape)
@@ -126,7 +126,7 @@ def check_keras_shapes(seed: int) -> Iterator[Trial]:
 
 
 def predict_conv_invariances(scheme: Scheme) -> set[str]:
-    """Return the columns of Table 1 that cancel behind a convolution of 3 × 3 filters, by the rule."""
+    """Return the transformations of Table 1 that a scheme cancels behind a 3 × 3 convolution, by the rule."""
     return {*find_invariances(scheme, "conv", CONV_SHAPE, (3, 3, 3, CONV_SHAPE[-1]))}
 
 
@@ -149,7 +149,7 @@ def measure_noise_of_means(scheme: Scheme, seed: int) -> float:
 
 
 def check_worth_of_groups(seed: int) -> Iterator[Trial]:
-    """Measure both sides of groups: no new column of Table 1, but factors per group cancel and means are less noisy."""
+    """Measure what groups add: no invariance of Table 1, but factors per group cancel and means are less noisy."""
     two, three = (get_scheme("group", groups=groups) for groups in (2, 3))
     choice = repeat_over_seeds(seed, partial(measure_xhat_gap, two, three))
     scaled, of_layer = (repeat_over_seeds(seed, partial(measure_group_scaling_gap, one)) for one in (two, LAYER))

@@ -99,7 +99,7 @@ def list_conditions(layer: str, scheme: str, change: str, claimed: bool) -> Iter
 
 
 def make_cell_claim(number: int, layer: str, scheme: str, change: str, claimed: bool) -> Claim:
-    """Return the claim of a cell: the paper's entry, on dense layers or on a convolution."""
+    """Make the claim that the paper's entry for a cell is right, on dense layers or on a convolution."""
     row, conv = TRANSFORMATIONS[change], layer == "conv"
     changed = conv and (scheme, change) == CONV_EXCEPTION
     said = f"{SCHEMES[scheme].name} is {'' if claimed else 'not '}invariant to {row.name} ({row.plain})."

@@ -15,7 +15,7 @@ def make_experiment_claim(
     condition: str,
     asked: bool = False,
 ) -> Claim:
-    """Return a claim that experiments decide; without `says`, in the words of the first experiment.
+    """Make a claim that experiments decide; without `says`, its text is that of the first experiment.
 
     The claim links to the page of the first experiment.
     """

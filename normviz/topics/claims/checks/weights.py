@@ -196,8 +196,8 @@ def check_rms_norm(seed: int) -> Iterator[Trial]:
     yield Trial("of the changes that layer norm absorbs, only the re-centring of the weights is lost", recentring, lost)
 
 
-def apply_tutorial_rms_norm(x: np.ndarray, eps: float = 1e-8) -> np.ndarray:
-    """Compute the tutorial's Keras class at γ = 1."""
+def normalize_like_tutorial(x: np.ndarray, eps: float = 1e-8) -> np.ndarray:
+    """Compute RMS norm as the tutorial's Keras class does, x / (√E[x²] + ε) along the last axis, at γ = 1."""
     rms = np.sqrt(np.mean(np.square(x), axis=-1, keepdims=True))
     return x / (rms + eps)
 
@@ -207,7 +207,7 @@ def check_eps_outside_root(seed: int) -> Iterator[Trial]:
 
     def gap(each: int, size: float) -> float:
         x = size * sample_normal((16, 1, 1, 32), each)
-        return find_largest_difference(apply_tutorial_rms_norm(x), compute_xhat(x, SCHEMES["rms"], 1e-8)).residual
+        return find_largest_difference(normalize_like_tutorial(x), compute_xhat(x, SCHEMES["rms"], 1e-8)).residual
 
     values = repeat_over_seeds(seed, lambda e: gap(e, 1e-4))
     yield expect_at_least("difference from ε inside the root: at inputs of about 10⁻⁴", values, 0.1)

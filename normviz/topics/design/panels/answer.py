@@ -84,10 +84,10 @@ def tabulate_changes(scheme: Scheme, layer: str) -> dict[str, list[str]]:
 def find_registered_twin(scheme: Scheme, layer: str) -> Scheme:
     """Return the registered scheme that computes the same on this layer, else the scheme itself."""
     rows = [row for row in find_equal_schemes(scheme, SHAPES[layer][0]) if row.acts_on == scheme.acts_on]
-    return min(rows, key=_is_put_behind) if scheme.is_custom and rows else scheme
+    return min(rows, key=_has_other_weight_scheme) if scheme.is_custom and rows else scheme
 
 
-def _is_put_behind(row: Scheme) -> bool:
+def _has_other_weight_scheme(row: Scheme) -> bool:
     """Return True if another weight scheme than the row's own stands in front."""
     return row.weight != SCHEMES[row.key].weight
 
@@ -95,7 +95,7 @@ def _is_put_behind(row: Scheme) -> bool:
 def build_answer_links(scheme: Scheme, layer: str) -> dict[str, dict[str, Any]]:
     """Build the link parameters that open this scheme in the lab and in Table 1, by page."""
     row = find_registered_twin(scheme, layer)
-    row = scheme if _is_put_behind(row) else row
+    row = scheme if _has_other_weight_scheme(row) else row
     on = 0 if row.activation_part is not None else 1
     lab = make_scheme_link(row) | dict(zip(SIZE_NAMES, SHAPES[layer][on], strict=True))
     return {"/": lab, "/invariance": {"layer": layer} | build_table_link(row)}

@@ -91,7 +91,7 @@ def _show_planes(model: fisher.FisherModel, scheme: str, distance: float, theme:
 
 
 def _describe_dependence(scheme: str, is_open: bool) -> str:
-    """Describe how the predictions depend on w; `is_open`: no w in the plane reaches the distance."""
+    """Describe how the predictions depend on w; `is_open` is True if no w in the plane reaches the distance."""
     if scheme == "layer":
         return (
             "the length of one unit still matters, since the units share μ and σ. A common factor of all units does "

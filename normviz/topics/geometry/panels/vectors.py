@@ -98,7 +98,7 @@ def write_stage_explanation(long: DescentStep, short: DescentStep, eps: float, s
     if stage == "divide":
         return (
             f"Divide by s = √(variance + ε) = {typeset(one.divisor, 3)}: **x̂ = v / s** = {format_vector(one.xhat)}. "
-            + _describe_place(one, eps)
+            + _describe_xhat_position(one, eps)
         )
     if not one.v.any():
         return "v is 0 and has no direction that a step could turn."
@@ -115,7 +115,7 @@ def write_stage_explanation(long: DescentStep, short: DescentStep, eps: float, s
     )
 
 
-def _describe_place(forward: ForwardPass, eps: float) -> str:
+def _describe_xhat_position(forward: ForwardPass, eps: float) -> str:
     """Describe where x̂ lies: on the circle, inside it or at the origin."""
     if not forward.v.any():
         return "v is 0, and so is x̂." + ("" if eps else " 0/0 counts as 0 here; PyTorch returns NaN.")

@@ -28,7 +28,7 @@ from normviz.ui.runs import (
     PageRun,
     RunSource,
     are_running_after_wait,
-    get_server_speed,
+    get_speed_estimator,
     open_run,
     rerun_on_change,
     show_progress,
@@ -57,7 +57,7 @@ def get_training_results() -> BoundedStore[str, TrainedNetworks]:
 def get_training_queue() -> JobQueue:
     """Return the queue of all sessions for trainings."""
     workers = count_threads()
-    return JobQueue(create_thread_pool(workers), workers=workers, speed=get_server_speed())
+    return JobQueue(create_thread_pool(workers), workers=workers, speed=get_speed_estimator())
 
 
 def store_networks(job: NetworkTraining, networks: TrainedNetworks) -> None:

@@ -30,11 +30,11 @@ def show(view: View, theme: str) -> None:
         if view["panel"] == "detect":
             show_detector(view)
         else:
-            _show_on_tensor(view, theme, *PANELS_ON_TENSOR[view["panel"]])
+            _show_tensor_panel(view, theme, *PANELS_ON_TENSOR[view["panel"]])
 
 
-def _show_on_tensor(view: View, theme: str, panel: Panel, copies: int) -> None:
-    """Show a panel that draws `copies` of the page's tensor, or suggest a shape if the tensor is too large."""
+def _show_tensor_panel(view: View, theme: str, panel: Panel, copies: int) -> None:
+    """Show a panel that draws `copies` cubes of the page's tensor, or suggest a smaller shape if that is too much."""
     limit = MAX_DRAWN_ELEMENTS // copies
     try:
         check_shape(get_view_shape(view), AXES["activation"], limit)

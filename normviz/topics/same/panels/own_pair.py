@@ -22,7 +22,7 @@ from normviz.topics.same.state import (
     format_field_texts,
     parse_side,
 )
-from normviz.ui.drawers import draw_drawer, open_drawer
+from normviz.ui.expandable import draw_expandable, open_expandable
 from normviz.ui.frame import show_error
 from normviz.ui.link import PERSIST_STATE, View
 from normviz.ui.scheme_picker import format_scheme_choice
@@ -35,14 +35,14 @@ def show_own_pair(view: View, x: np.ndarray, theme: str) -> None:
     """Show two chosen schemes side by side, and whether they are equal on the shape of x."""
     words, cubes = st.columns([4, 5], gap="large")
     with words:
-        left, right = (_choose_side(view, side, x.shape) for side in SIDES)
+        left, right = (_choose_scheme_of_side(view, side, x.shape) for side in SIDES)
         if left is not None and right is not None:
             _show_comparison(left, right, x.shape, view)
     if left is not None and right is not None:
         xhats = compute_xhat(x, left, view["eps"]), compute_xhat(x, right, view["eps"])
         with cubes:
             draw_two_cubes((left, right), x, xhats, view, theme)
-    typed = draw_drawer(st.expander, "Type the axes of both", TYPED_KEY)
+    typed = draw_expandable(st.expander, "Type the axes of both", TYPED_KEY)
     if typed.open:
         for side, column in zip(SIDES, typed.columns(len(SIDES), gap="large"), strict=True):
             for name, label in FIELD_LABELS.items():
@@ -52,7 +52,7 @@ def show_own_pair(view: View, x: np.ndarray, theme: str) -> None:
                 )  # fmt: skip
 
 
-def _choose_side(view: View, side: str, shape: Shape) -> Scheme | None:
+def _choose_scheme_of_side(view: View, side: str, shape: Shape) -> Scheme | None:
     """Show the controls of one side; return its scheme, or None if that is invalid on this shape."""
     try:
         scheme, error = parse_side(view, side), ""
@@ -62,7 +62,7 @@ def _choose_side(view: View, side: str, shape: Shape) -> Scheme | None:
     key, now = f"{PREFIX}{side} known", {name: view[f"{side}_{name}"] for name in FIELD_LABELS}
     matching = [name for name, row in KNOWN_SCHEMES.items() if format_field_texts(row) == now]
     if not matching and st.session_state.get(key, "") is not None:
-        open_drawer(TYPED_KEY)
+        open_expandable(TYPED_KEY)
     if st.session_state.get(key) not in matching:
         st.session_state[key] = matching[-1] if matching else None  # instance, rather than its other name
     st.selectbox(

@@ -6,8 +6,8 @@ from typing import Any
 import streamlit as st
 
 
-def draw_drawer(make: Callable[..., Any], label: str, key: str, **widget_options: Any) -> Any:
-    """Draw an expander or a popover; its `open` says whether its content should be drawn.
+def draw_expandable(make: Callable[..., Any], label: str, key: str, **widget_options: Any) -> Any:
+    """Draw an expander or a popover; return it. Its attribute `open` says whether to draw its content.
 
     Once it is drawn, only the browser opens and closes it: a run that began before the reader closed it must not open
     it again. So its label must not change, since Streamlit takes another label for another element.
@@ -27,8 +27,8 @@ def draw_drawer(make: Callable[..., Any], label: str, key: str, **widget_options
     return make(label, key=key, on_change=take, **widget_options)
 
 
-def open_drawer(key: str) -> None:
-    """Open an expander or popover that this run has not drawn yet; `key`: of the element."""
+def open_expandable(key: str) -> None:
+    """Open the expander or popover with this key; call this before it is drawn."""
     st.session_state.update({key: True, get_open_key(key): True})
 
 
