@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from normviz.inspection.model_copy import replace_examples
-from normviz.inspection.recording import LayerCall, Recorder, record_pass
+from normviz.inspection.recording import LayerCall, Recorder, WeightCall, record_pass
 
 SEARCHED = 6
 """The number of calls before a layer that are searched for the one that made its channels."""
@@ -56,7 +56,7 @@ def find_axis_roles(model: nn.Module, batch: Any, recorder: Recorder) -> dict[st
     roles = {}
     for name, call in recorder.layers.items():
         example = next(iter(_find_changed_axes(call, other.layers.get(name)) or ()), None)
-        channels: tuple[int, ...] | None = None
+        channels = _find_direct_channels(call, recorder)
         for producer in range(call.producer or 0, max((call.producer or 0) - SEARCHED, -1), -1):
             if call.producer is not None and channels is None:
                 if producer not in disturbed:
@@ -67,19 +67,45 @@ def find_axis_roles(model: nn.Module, batch: Any, recorder: Recorder) -> dict[st
     return roles
 
 
-def choose_channel_axis(call: LayerCall, roles: AxisRoles, gain_axes: tuple[int, ...]) -> AxisRoles:
-    """Complete uncertain roles: channels lie where γ varies, else where PyTorch's convention has them."""
-    if roles.is_certain:
-        return roles
+def choose_channel_axis(
+    model: nn.Module, batch: Any, recorder: Recorder, call: LayerCall, roles: AxisRoles, gain_axes: tuple[int, ...]
+) -> AxisRoles:
+    """Complete the roles of axes by γ: channels lie where it varies, if the layers around leave that open.
+
+    The layer before may have mixed tokens, and made tokens of its channels. So γ also decides where the next layer
+    takes this axis for its channels. Without γ and without a layer before, PyTorch's convention decides.
+    """
     learned = [axis for axis in gain_axes if axis != roles.example]
+    if roles.is_certain:
+        differs = len(learned) == 1 and learned[0] not in roles.channels
+        if differs and _is_axis_consumed(model, batch, recorder, call, learned[0]):
+            return AxisRoles(roles.example, (learned[0],), True)
+        return roles
     ndim = call.x.ndim
     default = 1 if ndim >= 4 and roles.example != 1 else ndim - 1
     return AxisRoles(roles.example, (learned[0],) if len(learned) == 1 else (default,), False)
 
 
-def _find_changed_axes(call: LayerCall, other: LayerCall | None) -> tuple[int, ...] | None:
+def _find_direct_channels(call: LayerCall, recorder: Recorder) -> tuple[int, ...] | None:
+    """Return the axis of channels of a layer whose input is the output of the call that made them; else None."""
+    producer = None if call.producer is None else recorder.weights[call.producer]
+    is_direct = producer is not None and producer.y.shape == call.x.shape and torch.equal(producer.y, call.x)
+    return (producer.channel_axis % call.x.ndim,) if producer is not None and is_direct else None
+
+
+def _is_axis_consumed(model: nn.Module, batch: Any, recorder: Recorder, call: LayerCall, axis: int) -> bool:
+    """Return True if the next call that makes channels sums over this axis of a layer's output."""
+    other, _ = record_pass(model, batch, (call.name, axis))
+    if call.consumer >= min(len(recorder.weights), len(other.weights)):
+        return False
+    consumer = recorder.weights[call.consumer]
+    changed = _find_changed_axes(consumer, other.weights[call.consumer]) or ()
+    return consumer.channel_axis % consumer.x.ndim in changed
+
+
+def _find_changed_axes(call: LayerCall | WeightCall, other: LayerCall | WeightCall | None) -> tuple[int, ...] | None:
     """Return the axes along which only some indices of a call's input differ; None if nothing differs."""
-    if other is None or call.x.shape != other.x.shape:
+    if other is None or call.x.shape != other.x.shape or not call.x.is_floating_point():
         return None
     moved = torch.nan_to_num((call.x - other.x).abs()) > 1e-12 * float(call.x.abs().max())
     if not moved.any():

@@ -6,20 +6,23 @@ import torch
 from torch import Tensor, nn
 
 from normviz.core.errors import InvalidInput
-from normviz.inspection.axes import find_axis_roles
+from normviz.inspection.axes import AxisRoles, choose_channel_axis, find_axis_roles
 from normviz.inspection.findings import list_findings
 from normviz.inspection.frozen import find_constant_statistics
 from normviz.inspection.influence import compare_first_rows, run_model
 from normviz.inspection.layers import LayerReport, build_layer_report, measure_gap
 from normviz.inspection.model_copy import (
+    call_model,
     convert_batch,
     copy_model,
     extend_batch,
     find_batch_size,
     replace_examples,
+    use_double_precision,
+    use_one_thread,
 )
 from normviz.inspection.probing import Probe, probe_function
-from normviz.inspection.recording import ROOT_NAME, LayerCall, Recorder, list_modes, record_pass, set_modes
+from normviz.inspection.recording import ROOT_NAME, LayerCall, Recorder, keep_state, list_modes, record_pass, set_modes
 from normviz.inspection.report import ModelReport
 from normviz.inspection.weights import inspect_weights
 
@@ -52,12 +55,22 @@ def inspect(model: nn.Module, batch: Any) -> ModelReport:
     if find_batch_size(batch) == 1:
         batch = extend_batch(batch)
         notes.append("The batch holds one example. Noise was added as a second one; pass more for measurements.")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    is_forced = not _runs_in_double_precision(copied, batch)
+    with use_double_precision(is_forced):
         return _Inspection(copied, batch, notes).build_report()
+
+
+def _runs_in_double_precision(model: nn.Module, batch: Any) -> bool:
+    """Return True unless the model fails with float64 because it casts to shorter types by itself."""
+    modes = list_modes(model)
+    try:
+        with keep_state(model), use_double_precision(False):
+            call_model(model.eval(), batch)
+    except InvalidInput as error:
+        return "dtype" not in str(error)
     finally:
-        torch.set_num_threads(threads)
+        set_modes(model, modes)
+    return True
 
 
 class _Inspection:
@@ -84,7 +97,8 @@ class _Inspection:
 
     def build_report(self) -> ModelReport:
         """Probe all recorded calls, and build the report."""
-        found = {name: probe for name, call in self.training.layers.items() if (probe := self._probe_call(call))}
+        with use_one_thread():
+            found = {name: probe for name, call in self.training.layers.items() if (probe := self._probe_call(call))}
         layers = [self._build_layer(name, found[name]) for name in _drop_nested(found, self.training)]
         layers += inspect_weights(self.model, self.inference)
         numbers = self._measure_model([layer for layer in layers if layer.training == "batch" != layer.inference])
@@ -95,18 +109,24 @@ class _Inspection:
         try:
             probe = probe_function(call.compute, call.x.shape, call.parameters)
         except (RuntimeError, ValueError, TypeError, IndexError):
-            return None
+            probe = None
         if probe is not None:
             return probe, None
-        return find_constant_statistics(call)
+        found = find_constant_statistics(call)
+        return found or ((Probe(None, None, "unknown"), None) if call.around else None)
 
     def _build_layer(self, name: str, found: tuple[Probe, Any]) -> LayerReport:
-        call = self.training.layers[name]
-        report = build_layer_report(call, self.inference.layers.get(name), self.roles[name], *found)
+        call, inference = self.training.layers[name], self.inference.layers.get(name)
+        set_modes(self.model, self.inference_modes)
+        roles = choose_channel_axis(
+            self.model, self.batch, self.inference, inference or call,
+            self.roles.get(name, AxisRoles(None, (), False)), found[0].gain_axes,
+        )  # fmt: skip
+        report = build_layer_report(call, inference, roles, *found)
         modules = list(call.module.modules()) if call.module else []
         thawed = dict(zip(self.model.modules(), self.thawed_modes, strict=True))
         given = dict(zip(self.model.modules(), self.training_modes, strict=True))
-        report.flags["is_frozen"] = bool(call.parameters) and not any(each.requires_grad for each in call.parameters)
+        report.flags["is_frozen"] = call.is_frozen
         is_thawed = any(thawed[each] and not given[each] for each in modules)
         report.flags["is_thawed_by_train"] = is_thawed and report.training == "constant"
         report.flags["state_moves"] = call.has_moving_state() or report.flags["is_thawed_by_train"]

@@ -14,7 +14,7 @@ from normviz.core.fields import OWN
 from normviz.core.layouts import parse_layout
 from normviz.core.scheme import Scheme
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.inspection.axes import AxisRoles, choose_channel_axis
+from normviz.inspection.axes import AxisRoles
 from normviz.inspection.frozen import ConstantStatistics
 from normviz.inspection.probing import Probe, Rules, average
 from normviz.inspection.recording import LayerCall
@@ -124,7 +124,6 @@ def build_layer_report(
         probe: what probing the call in training found.
         constant: its statistics if they are constant in training too.
     """
-    roles = choose_channel_axis(call, roles, probe.gain_axes)
     text = roles.make_layout(call.x.ndim)
     layout = parse_layout(" ".join(text))
     shape = tuple(max(n, 2) if axis == 0 else n for axis, n in enumerate(layout.to_tensor(call.x).shape))

@@ -2,11 +2,12 @@
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from normviz.core.errors import InvalidInput
 
@@ -87,6 +88,51 @@ def call_model(model: nn.Module, batch: Any) -> Any:
             return model(*arguments, **named)
     except (RuntimeError, TypeError, ValueError, IndexError, KeyError, AttributeError) as error:
         raise InvalidInput(f"the model fails on this batch: {_shorten(error)}") from error
+
+
+class DoublePrecision(TorchFunctionMode):
+    """Mode in which casts to shorter types, such as `float()`, give float64."""
+
+    SHORT = (torch.float32, torch.float16, torch.bfloat16)
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Perform a call with float64 in the place of shorter types."""
+        if func in (Tensor.float, Tensor.half, Tensor.bfloat16):
+            return args[0].double()
+        named = {
+            key: torch.float64 if isinstance(value, torch.dtype) and value in self.SHORT else value
+            for key, value in (kwargs or {}).items()
+        }
+        if func is Tensor.to:
+            args = tuple(
+                torch.float64 if isinstance(each, torch.dtype) and each in self.SHORT else each for each in args
+            )
+        return func(*args, **named)
+
+
+@contextmanager
+def use_double_precision(is_forced: bool) -> Iterator[None]:
+    """Make float64 the default type inside the block, and where forced, the type of all casts."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        with DoublePrecision() if is_forced else nullcontext():
+            yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+@contextmanager
+def use_one_thread() -> Iterator[None]:
+    """Compute with one thread inside the block: probes are small."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @contextmanager

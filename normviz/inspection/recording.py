@@ -34,6 +34,9 @@ CHANNEL_AXES: dict[Any, int] = {
 MATRIX_PRODUCTS = (torch.matmul, Tensor.matmul, Tensor.__matmul__)
 """Calls that make channels along the last axis if their second argument is a matrix."""
 
+ROOT_NAME = "(model)"
+"""The name of the model itself as a layer."""
+
 MAX_DESCENDANTS = 4
 """A module with more modules inside of it is no normalization by itself."""
 
@@ -49,6 +52,8 @@ class LayerCall:
         state: the tensors of statistics that a function may change; a module's are its buffers.
         producer: the number of the last call before it that made channels; None if there was none.
         module: the module; None for a function.
+        consumer: the number of the next call after it that makes channels, whether there is one or not.
+        is_frozen: True if it has parameters and none of them is trained.
         around: for a function, the module whose forward pass calls it.
         run: computes the output for another tensor in the place of x, in a type.
     """
@@ -60,6 +65,8 @@ class LayerCall:
     state: list[Tensor]
     producer: int | None
     module: nn.Module | None
+    consumer: int
+    is_frozen: bool
     around: nn.Module | None
     run: Callable[[Tensor, torch.dtype], Tensor] = field(repr=False)
 
@@ -70,7 +77,7 @@ class LayerCall:
 
     def compute_in(self, dtype: torch.dtype) -> Tensor:
         """Compute the output for the recorded input with all floating-point tensors in another type."""
-        with torch.no_grad(), seed_zero(), keep_state(self.module, self.state):
+        with torch.no_grad(), torch._C.DisableTorchFunction(), seed_zero(), keep_state(self.module, self.state):
             return self.run(self.x, dtype)
 
     def has_moving_state(self) -> bool:
@@ -92,6 +99,8 @@ class WeightCall:
         modes: its training flags.
         is_output_first: True if the weight's first axis is that of the units, False for transposed convolutions.
         arguments, named: the arguments of the module.
+        x, y: the input and the output of the call.
+        channel_axis: the axis of the channels of both, which may be -1.
     """
 
     module: nn.Module | None
@@ -102,6 +111,9 @@ class WeightCall:
     is_output_first: bool
     arguments: tuple[Any, ...]
     named: dict[str, Any]
+    x: Tensor
+    y: Tensor
+    channel_axis: int
 
 
 @contextmanager
@@ -142,10 +154,6 @@ def keep_modes(module: nn.Module, modes: Sequence[bool]) -> Iterator[None]:
         set_modes(module, before)
 
 
-ROOT_NAME = "(model)"
-"""The name of the model itself as a layer."""
-
-
 class Recorder(TorchFunctionMode):
     """Recorder of one forward pass of a model, as a context.
 
@@ -154,8 +162,12 @@ class Recorder(TorchFunctionMode):
         weights: the calls that made channels, in their order.
     """
 
-    def __init__(self, model: nn.Module, disturbed: tuple[int, int] | None = None) -> None:
-        """Prepare to record; `disturbed` adds noise to one channel of the output of one call that makes channels."""
+    def __init__(self, model: nn.Module, disturbed: tuple[int | str, int] | None = None) -> None:
+        """Prepare to record.
+
+        `disturbed` adds noise to a slice of the output of one call: to the channel of this number behind the call of a
+        number that makes channels, or to index 0 along this axis behind the layer of a name.
+        """
         super().__init__()
         self.model, self.disturbed = model, disturbed
         self.layers: dict[str, LayerCall] = {}
@@ -207,13 +219,13 @@ class Recorder(TorchFunctionMode):
     def _leave_parametrization(self, *_: Any) -> None:
         self._parametrizations -= 1
 
-    def _leave_module(self, module: nn.Module, arguments: Any, named: Any, output: Any) -> None:
+    def _leave_module(self, module: nn.Module, arguments: Any, named: Any, output: Any) -> Tensor | None:
         _, name, kept, kept_named, producer = self._stack.pop()
         if not isinstance(output, Tensor) or not output.is_floating_point() or name in self.layers:
-            return
+            return None
         places = [(k, each) for k, each in (*enumerate(kept), *kept_named.items()) if _is_like(each, output)]
         if not places:
-            return
+            return None
         place, x = places[0]
         modes = list_modes(module)
 
@@ -225,9 +237,12 @@ class Recorder(TorchFunctionMode):
             with keep_modes(chosen, modes):
                 return chosen.forward(*replaced, **replaced_named)
 
+        learned: list[Tensor] = [*module.parameters()]
+        is_frozen = bool(learned) and not any(each.requires_grad for each in learned)
         self.layers[name] = LayerCall(
-            name, x, _copy(output), list(module.parameters()), [], producer, module, None, run
+            name, x, _copy(output), learned, [], producer, module, len(self.weights), is_frozen, None, run
         )
+        return self._disturb_layer(name, output)
 
     def _record_function(self, func: Any, args: tuple[Any, ...], named: dict[str, Any]) -> Tensor:
         kept, kept_named = map_tensors(_copy, (args, named))
@@ -250,10 +265,15 @@ class Recorder(TorchFunctionMode):
         has_state = FUNCTIONS[func] in ("batch_norm", "instance_norm")
         state = [each for each in statistics if has_state and isinstance(each, Tensor)]
         learned = [each for each in rest if not any(each is other for other in state)]
-        self.layers[name] = LayerCall(name, x, _copy(result), learned, state, self._find_producer(), None, around, run)
-        return result
+        is_trained = any(each.requires_grad for each in list_tensors([args[1:], named]))
+        self.layers[name] = LayerCall(
+            name, x, _copy(result), learned, state, self._find_producer(), None, len(self.weights),
+            bool(learned) and not is_trained, around, run,
+        )  # fmt: skip
+        return self._disturb_layer(name, result)
 
     def _record_weight(self, func: Any, args: tuple[Any, ...], named: dict[str, Any], result: Any, axis: int) -> Any:
+        output = result[0] if isinstance(result, tuple) else result
         weight = args[1] if len(args) > 1 else named.get("weight")
         module, name, kept, kept_named, _ = self._stack[-1] if self._stack else (None, ROOT_NAME, (), {}, None)
         self.weights.append(
@@ -266,22 +286,25 @@ class Recorder(TorchFunctionMode):
                 func not in TRANSPOSED_CONVOLUTIONS,
                 kept,
                 kept_named,
+                args[0] if args else named["input"],
+                output,
+                axis,
             )
         )
         if self.disturbed is None or self.disturbed[0] != len(self.weights) - 1:
             return result
-        output = result[0] if isinstance(result, tuple) else result
-        changed = output.clone()
-        part = changed.select(axis, self.disturbed[1])
-        noise = torch.randn(part.shape, generator=torch.Generator().manual_seed(2), dtype=part.dtype)
-        part.add_((1 + output.abs().max()) * noise)
+        changed = _add_noise(output, axis, self.disturbed[1])
         return (changed, *result[1:]) if isinstance(result, tuple) else changed
+
+    def _disturb_layer(self, name: str, output: Tensor) -> Tensor:
+        is_chosen = self.disturbed is not None and self.disturbed[0] == name
+        return _add_noise(output, self.disturbed[1], 0) if is_chosen and self.disturbed else output
 
     def _find_producer(self) -> int | None:
         return len(self.weights) - 1 if self.weights else None
 
 
-def record_pass(model: nn.Module, batch: Any, disturbed: tuple[int, int] | None = None) -> tuple[Recorder, Any]:
+def record_pass(model: nn.Module, batch: Any, disturbed: tuple[int | str, int] | None = None) -> tuple[Recorder, Any]:
     """Run a model on a batch, and return what was recorded, and the output; buffers are then as they were."""
     with keep_state(model), Recorder(model, disturbed) as recorder:
         output = call_model(model, batch)
@@ -290,6 +313,15 @@ def record_pass(model: nn.Module, batch: Any, disturbed: tuple[int, int] | None 
 
 def _is_like(value: Any, output: Tensor) -> bool:
     return isinstance(value, Tensor) and value.shape == output.shape and value.is_floating_point() and value.ndim >= 2
+
+
+def _add_noise(output: Tensor, axis: int, index: int) -> Tensor:
+    """Return an output with noise in a slice."""
+    changed = output.clone()
+    part = changed.select(axis, index)
+    noise = torch.randn(part.shape, generator=torch.Generator().manual_seed(2), dtype=part.dtype)
+    part.add_((1 + output.abs().max()) * noise)
+    return changed
 
 
 def _copy(tensor: Tensor) -> Tensor:

@@ -33,7 +33,7 @@ def inspect_weights(model: nn.Module, recorder: Recorder) -> list[LayerReport]:
         except (RuntimeError, ValueError, TypeError, IndexError):
             continue
         if probe is not None:
-            reports[call.name] = _build_weight_report(call, learned, probe)
+            reports[call.name] = _build_weight_report(call, learned, probe, compute)
     return list(reports.values())
 
 
@@ -64,18 +64,28 @@ def _find_learned_weight(call: WeightCall) -> Tensor | None:
     return next((each for each in call.parameters if each.shape == call.weight.shape), None)
 
 
-def _build_weight_report(call: WeightCall, learned: Tensor, probe: Probe) -> LayerReport:
+def _build_weight_report(
+    call: WeightCall, learned: Tensor, probe: Probe, compute: Callable[[Tensor], Tensor]
+) -> LayerReport:
     text = LAYOUTS[learned.ndim]
     text = text if call.is_output_first else f"IO{text[2:]}"
     layout = parse_layout(" ".join(text), "weight")
     lengths = dict(zip(layout.axes, learned.shape, strict=True))
     shape = (lengths.get(0, 1), lengths.get(1, 1), lengths.get(2, 1), lengths.get(3, 1))
     schemes = list_schemes(probe, layout, shape, is_weight=True)
-    if probe.form == "proportional" and _is_spectral(call):
+    if probe.form == "proportional" and (_is_spectral(call) or _divides_linearly(compute, learned)):
         schemes = [SCHEMES["spectral"]]
     report = LayerReport(call.name, schemes, text, tuple(learned.shape), probe, target="weight")
     report.statistics = measure_statistics(learned.detach(), probe, text)
     return report
+
+
+def _divides_linearly(compute: Callable[[Tensor], Tensor], learned: Tensor) -> bool:
+    """Return True if the divisor is linear in the weight, such as uᵀWv with kept vectors u and v."""
+    generator = torch.Generator().manual_seed(6)
+    a, b = (torch.randn(learned.shape, generator=generator, dtype=torch.float64) for _ in range(2))
+    divisors = [(each / compute(each)).mean() for each in (a, b, a + b)]
+    return abs(float(divisors[0] + divisors[1] - divisors[2])) <= 1e-9 * float(max(abs(each) for each in divisors))
 
 
 def _is_spectral(call: WeightCall) -> bool:
