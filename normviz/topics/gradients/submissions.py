@@ -99,10 +99,14 @@ def write_table(rows: list[SubmissionRow]) -> str:
     return text.getvalue()
 
 
+FORMULA_SIGNS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""The first characters of a formula in a spreadsheet, and their full-width forms."""
+
+
 def _make_safe(cell: str) -> str:
     """Return a cell without control characters and lone surrogates, and with an apostrophe before =, +, - and @."""
     plain = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", "\ufffd", cell)
-    return f"'{plain}" if plain.lstrip(" \ufffd").startswith(("=", "+", "-", "@", "＝", "＋", "－", "＠")) else plain
+    return f"'{plain}" if plain.lstrip(" \ufffd").startswith(FORMULA_SIGNS) else plain
 
 
 def _list_names(folder: Path) -> list[str]:
