@@ -9,8 +9,22 @@
     normviz.inspect(model, batch)                                     # the normalizations of a PyTorch model
 
 One general form covers most schemes (Ren et al. 2017, arXiv 1611.04520): v = x - E_A[x], x̂ = v / sqrt(ε + E_B[v²]),
-y = γ x̂ + β. A and B are fields: the elements that share a mean or a divisor. Four schemes stand outside it: spectral
-norm, whitening, dynamic tanh and dynamic erf. `SCHEMES` lists all by name. Without a layout, arrays are (N, H, W, C).
+y = γ x̂ + β. A and B are fields: the elements that share a mean or a divisor. Without a layout, arrays are (N, H, W, C).
+
+Schemes, by the axes that they average (`SCHEMES`; usual names such as "BatchNorm2d", "gn" and "LayerNorm" work too):
+
+    batch, ghost-batch, mean-only-batch    N, H, W: one statistic per channel
+    layer                                  H, W, C: one per example, with all positions (T too)
+    layer-channels, rms, scale, pixel      C: one per position; layer-channels is the layer norm of transformers
+    instance, layer-spatial                H, W: one per example and channel; also filter-response
+    group, query-key                       groups of channels, with H, W or per position
+    divisive                               a window around each element
+    whitening, spectral                    matrices in place of a variance
+    dynamic-tanh, dynamic-erf, none        no statistics
+    weight, weight-standardization         weights; layer-weight normalizes both; custom is your own
+
+Changes of Table 1 (`TRANSFORMATIONS`): weight-matrix-rescaling, weight-matrix-recentering, weight-vector-rescaling (one
+unit's weights), dataset-rescaling, dataset-recentering and case-rescaling (one example).
 """
 
 from importlib import import_module

@@ -35,7 +35,10 @@ with above, sync_page_values("lab", state.PARAMS, state.is_relevant, fit_shape) 
         except InvalidInput as error:
             show_error(error)
             draw_fit_button(view)
-    controls.controls(view, scheme, first, rest)
+    if not view["only"]:
+        controls.controls(view, scheme, first, rest)
+if view["only"]:
+    st.stop()
 with over:
     controls.draw_picture_controls(view, scheme)
 if x is None:

@@ -24,6 +24,11 @@ def test_the_face_of_the_library():
         normviz.normalise  # noqa: B018
 
 
+def test_the_help_names_every_scheme_and_transformation():
+    words = set(re.findall(r"[a-z][a-z-]*[a-z]", normviz.__doc__))
+    assert {*normviz.SCHEMES, *normviz.TRANSFORMATIONS} <= words
+
+
 def test_the_package_alone_imports_nothing_until_a_name_is_used():
     script = "import sys, normviz; assert 'numpy' not in sys.modules; normviz.normalize; assert 'numpy' in sys.modules"
     subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=True)

@@ -1,4 +1,4 @@
-"""`normviz answer`: judge homework by its numbers."""
+"""`normviz answer`: judge homework by its numbers, of one student or of a class."""
 
 import argparse
 import json
@@ -6,24 +6,39 @@ from pathlib import Path
 
 from normviz.cli.files import read_bytes
 from normviz.cli.scheme_options import add_scheme_options, parse_scheme
+from normviz.core.errors import InvalidInput
 from normviz.core.layouts import LAYOUTS
 from normviz.data.bounds import MAX_UNPACKED_BYTES
 from normviz.data.files import read_npz
-from normviz.data.output import print_message
+from normviz.data.output import print_message, write_file
 from normviz.topics.gradients.answers import ANSWER_NAMES, judge_answer
+from normviz.topics.gradients.submissions import judge_folder, write_table
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command `answer`."""
     add_scheme_options(parser)
     parser.add_argument("--layout", required=True, metavar="KEY", help=", ".join(LAYOUTS))
-    parser.add_argument("inputs", type=Path, metavar="INPUTS.npz", help="x, and gamma, beta, eps, dout where wanted")
-    parser.add_argument("answer", type=Path, metavar="ANSWER.npz", help="any of out, dx, dgamma, dbeta")
+    parser.add_argument(
+        "inputs",
+        type=Path,
+        metavar="INPUTS.npz",
+        help="x, and gamma, beta, eps, dout where wanted; for a class also a folder with one such file per student",
+    )
+    parser.add_argument(
+        "answer", type=Path, metavar="ANSWER.npz", help="any of out, dx, dgamma, dbeta; or the folder of a class"
+    )
+    parser.add_argument("--csv", type=Path, metavar="OUT.csv", help="table of a class: a row per student and array")
     parser.add_argument("--json", action="store_true")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Judge each array of a homework answer, and print that it is right or which mistake explains it."""
+    if arguments.answer.is_dir():
+        _judge_class(arguments)
+        return
+    if arguments.csv is not None:
+        raise InvalidInput(f"--csv goes with a folder of answers; {arguments.answer} is none.")
     scheme = parse_scheme(arguments)
     inputs, answer = (
         read_npz(read_bytes(path, MAX_UNPACKED_BYTES + 1)) for path in (arguments.inputs, arguments.answer)
@@ -40,3 +55,15 @@ def run(arguments: argparse.Namespace) -> None:
             print(f"{labels[name]:{width}}{word}{error}")
         if not verdict.right:
             print_message(verdict.problem or f"{name} is wrong. {verdict.explanation}")
+
+
+def _judge_class(arguments: argparse.Namespace) -> None:
+    """Judge a folder of answers; write the table to --csv, or print it, or its rows as JSON."""
+    scheme = parse_scheme(arguments)
+    rows = judge_folder(scheme, arguments.layout, arguments.inputs, arguments.answer, arguments.eps)
+    if arguments.csv is not None:
+        write_file(arguments.csv, write_table(rows).encode("utf-8-sig"))  # with the mark that spreadsheets look for
+    if arguments.json:
+        print(json.dumps([row._asdict() for row in rows]))
+    elif arguments.csv is None:
+        print(write_table(rows), end="")

@@ -27,7 +27,7 @@ def describe_aim(scheme: Scheme, x: np.ndarray, result: NormalizationResult, thr
     if any(find_windowed_axes(field, x.shape) for field in scheme.fields):
         return ""
     reached = _describe_reached_aim(scheme, x.shape, result)
-    return f"{_write_start(scheme, result, threshold)} {reached}." if reached else ""
+    return f"{_write_aim_opening(scheme, result, threshold)} {reached}." if reached else ""
 
 
 def name_field(field: Field, axes: tuple[str, ...], shape: Shape) -> str:
@@ -118,8 +118,8 @@ def summarize_scheme(scheme: Scheme) -> str:
     return ", ".join(filter(None, [*told, "" if scheme.summation else "no mean", learned]))
 
 
-def _write_start(scheme: Scheme, result: NormalizationResult, threshold: float) -> str:
-    """Return the start of the sentence: "Afterwards", or "Before γ and β," if learned parameters change x̂."""
+def _write_aim_opening(scheme: Scheme, result: NormalizationResult, threshold: float) -> str:
+    """Return the opening words of an aim: "Afterwards", or "Before γ and β," if learned parameters change x̂."""
     values = result.xhat if scheme.has_xhat else result.v
     unchanged = np.array_equal(result.y, values, equal_nan=True)
     cut = scheme.threshold is not None and bool((result.y < threshold).any())

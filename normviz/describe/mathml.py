@@ -14,7 +14,7 @@ MATHML_OPERATORS = {sign: sign for sign in "=+,()/[]|"} | {
     "'": "′",
 }
 MATHML_OPERATORS |= {r"\sum": "∑", r"\in": "∈", r"\le": "≤", r"\lVert": "‖", r"\rVert": "‖"}
-SCRIPT_LETTERS = {"G": "𝒢", "W": "𝒲"}
+SCRIPT_LETTERS = {"G": "\U0001d4a2", "W": "\U0001d4b2"}  # script capitals, which few editors have
 MATHML_SPACES = {r"\,": "0.17em", r"\quad": "1em"}
 
 _TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\,|\d+|\S")

@@ -48,7 +48,7 @@ def normalize(
         scheme: a name such as "batch", "group" or "BatchNorm2d" (the keys of `SCHEMES` and their usual names), or a
             `Scheme`, such as `custom` makes.
         eps: ε >= 0; the scheme's own, mostly 1e-5, if None.
-        gain, bias: γ and β: numbers, one number per channel, or arrays with the axes of x.
+        gain, bias: γ and β: numbers, one number per channel, or arrays with the axes of x, which may have length 1.
         layout: the axes of x, one letter each: "NCHW", "NHWC", "NC", "BTC", "BCT" or any other order; N or B is
             examples, C channels (D in "BTD"), and other letters positions. Words work too: "b h t d". Weights have
             O, I, H and W. None: (..., N, H, W, C), or (N, C) for two axes.
@@ -57,7 +57,8 @@ def normalize(
         alpha: the first α of dynamic tanh or erf.
 
     Returns:
-        mean, v, deviation, xhat and y, with the axes of x. Averaged axes of mean and deviation have length 1.
+        mean (None if nothing is subtracted), v, deviation = sqrt(ε + E_B[v²]) (None if nothing divides), xhat and y,
+        with the axes of x. Averaged axes of mean and deviation have length 1.
 
     Raises:
         InvalidInput: in one line, what was wrong, what came, and what would be right.
@@ -169,7 +170,8 @@ def predict(
         layer: "dense" or "conv".
         shape: shape (N, H, W, C) of the pre-activations; that of a small layer if None.
         weight_shape: shape (kh, kw, Cin, Cout) of the weights; that of a small layer if None.
-        eps: ε of the scheme on the activations. Theory holds at ε = 0; any ε > 0 weakens invariance to scale.
+        eps: ε of the scheme on the activations. Theory holds at ε = 0; at ε > 0 invariance to scale
+            is lost little by little, and the prediction says `fades`.
 
     >>> import normviz
     >>> normviz.predict("batch", "weight-vector-rescaling").invariant

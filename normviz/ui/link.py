@@ -87,7 +87,7 @@ def sync_page_values(
     yield view
     relevant = partial(matters, view)
     store_values(page, params, view | {PRESENTING_PARAM.name: presenting}, relevant)
-    show_toolbar(presenting, partial(reset_values, params), toggle_presentation)
+    show_toolbar(presenting, bool(view.get("only")), partial(reset_values, params), toggle_presentation)
     show_notes(page, params, view, notes, relevant)
 
 

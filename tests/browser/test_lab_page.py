@@ -2,6 +2,7 @@
 
 from axe_playwright_python.sync_playwright import Axe
 from looks import barriers, change_theme
+from patience import settle, visit
 from playwright.sync_api import expect
 
 from normviz.charts.palette import THEMES
@@ -100,3 +101,14 @@ def test_a_phone_shows_everything_without_scrolling_sideways(lab):
     lab.open()
     lab.soon(lambda: lab.page.evaluate("() => document.scrollingElement.scrollWidth") <= 390)
     lab.soon(lambda: lab.box["width"] > 330)
+
+
+def test_the_cube_stands_alone_in_a_frame(new_page, server):
+    visit(new_page, f"{server}/?scheme=layer&only=cube")
+    new_page.wait_for_selector(".st-key-cube .nv-plot[data-drawn]")
+    settle(new_page)
+    others = "header, section[data-testid=stSidebar], h1, .st-key-toolbar, .st-key-takeaway, .st-key-look, .stTabs"
+    assert not any(each.is_visible() for each in new_page.locator(others).all())
+    assert "only=cube" in new_page.url
+    assert "scheme=layer" in new_page.url
+    assert new_page.locator(".st-key-cube").bounding_box()["width"] > 1100

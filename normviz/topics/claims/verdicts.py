@@ -26,12 +26,12 @@ class VerdictStyle:
 
     @property
     def name(self) -> str:
-        """The sign and the word."""
+        """The sign and the word of the verdict: "✓ Holds"."""
         return f"{self.sign} {self.word}"
 
     @property
     def chip(self) -> str:
-        """The sign and the word in the verdict's colour, as Markdown."""
+        """The verdict's sign and word in its colour, as Markdown."""
         return colour_text(self.name, self.colour)
 
     def format_count(self, count: int) -> str:

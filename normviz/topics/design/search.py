@@ -204,7 +204,9 @@ def _sort_by_simplicity(every: Sequence[Field | None], layer: str) -> np.ndarray
 
 
 def _test_demands(demands: Demands) -> tuple[list[int], np.ndarray]:
-    """Return the allowed fronts, and for each front, pair of fields and demand whether it is met."""
+    """Return the positions of the allowed weight schemes in front, and which demands are met.
+
+    The second is boolean: (fronts, pairs of fields, demands)."""
     fronts = [position for position, key in enumerate(FRONT_KEYS) if key in demands.weights]
     places = [DEMANDABLE.index(key) for key, _ in demands.all_demands]
     return fronts, _build_scheme_index(demands.layer).has[fronts][..., places] == [
@@ -290,12 +292,12 @@ def list_registered_schemes(layer: str, front_keys: tuple[str, ...]) -> list[Sch
     return [
         row
         for row in SCHEMES.values()
-        if not row.is_custom and get_weight_scheme_key(row) in front_keys and _is_step(row, layer)
+        if not row.is_custom and get_weight_scheme_key(row) in front_keys and _is_countable(row, layer)
     ]
 
 
-def _is_step(scheme: Scheme, layer: str) -> bool:
-    """Return True if x̂ is more than zeros and signs."""
+def _is_countable(scheme: Scheme, layer: str) -> bool:
+    """Return True if a scheme is counted: its x̂ is not always 0, 1 or −1, and it decomposes no matrix."""
     shape = CONDITION_SHAPES[layer]
     return scheme.activation_part is None or (
         not scheme.kind.decomposes and explain_degeneracy(scheme, shape, 0.0) is None
@@ -304,7 +306,7 @@ def _is_step(scheme: Scheme, layer: str) -> bool:
 
 def is_answer(scheme: Scheme, demands: Demands) -> bool:
     """Return True if a scheme, with any rules, meets the demands."""
-    stands = get_weight_scheme_key(scheme) in demands.weights and _is_step(scheme, demands.layer)
+    stands = get_weight_scheme_key(scheme) in demands.weights and _is_countable(scheme, demands.layer)
     return stands and demands.are_met_by(find_properties(scheme, demands.layer))
 
 

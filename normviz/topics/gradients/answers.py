@@ -4,7 +4,8 @@ No submitted code runs. An array is compared with the core's result, then with t
 and combined. The nearest one within rounding is reported; among equally near ones, the one with the fewest mistakes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -15,7 +16,6 @@ from normviz.core.layouts import check_layout
 from normviz.core.registry import Scheme
 from normviz.core.tolerances import MACHINE_EPSILONS
 from normviz.topics.gradients.candidates import (
-    MistakeCandidates,
     generate_combined_mistakes,
     generate_single_mistakes,
     measure_relative_error,
@@ -34,6 +34,10 @@ INPUT_NAMES = ("x", "gamma", "beta", "eps", "dout")
 
 MAX_MATCH_ERROR = 0.02
 """Largest relative difference from a mistake's result that counts as the mistake, for any inputs."""
+
+
+Candidates = Iterable[tuple[MistakeKeys, np.ndarray]]
+"""Mistakes, and the array that each leads to."""
 
 
 class AnswerVerdict(NamedTuple):
@@ -102,7 +106,6 @@ def make_inputs(
     return {name: inputs[name] if name == "eps" else inputs[name].astype(dtype) for name in INPUT_NAMES}
 
 
-@np.errstate(all="ignore")
 def judge_answer(
     scheme: Scheme,
     layout: str,
@@ -110,61 +113,96 @@ def judge_answer(
     answer: Mapping[str, np.ndarray],
     eps: float | None = None,
 ) -> dict[str, AnswerVerdict]:
-    """Judge each array of a homework answer by itself; return the verdicts by name.
+    """Judge each array of one homework answer by itself; return the verdicts by name, as `AnswerJudge.judge` does.
 
-    An array that cannot be judged gets a verdict with a `problem`: an unknown name, values other than finite real
-    numbers, too many of them, or a gradient without dout.
+    Raises:
+        InvalidInput: unusable inputs, or an answer of which no array can be judged.
+    """
+    return AnswerJudge(scheme, layout, inputs, eps).judge(answer)
+
+
+class AnswerJudge:
+    """A homework task that judges answers by its right results and those of known mistakes.
 
     Args:
         scheme: the scheme of the task.
         layout: a key of `LAYOUTS`, for x, dout, out and dx.
         inputs: x, and gamma (1 if missing), beta (0), eps, dout (needed for gradients).
-        answer: any of out, dx, dgamma and dbeta.
         eps: ε if the inputs do not hold it; by default the scheme's own.
+        keeps_results: True to compute the results of mistakes once, for many answers: up to 1 GB at `MAX_ELEMENTS`.
 
     Raises:
-        InvalidInput: an unknown layout, unusable inputs (an unknown name, an array that is too large, of another shape
-            than x, or not of finite real numbers, or a division by 0), or an answer of which no array can be judged.
+        InvalidInput: an unknown layout, or unusable inputs: an unknown name, an array that is too large, of another
+            shape than x, or not of finite real numbers, or a division by 0.
     """
-    check_layout(layout)
-    case = HomeworkCase(scheme, layout, require_usable_arrays(inputs, INPUT_NAMES, "inputs"), eps)
-    given, problems = separate_usable_arrays(answer, ANSWER_NAMES, "answer")
-    for name in [name for name in given if name not in case.right]:
-        del given[name]
-        problems[name] = f"{name} is judged by dout, and the inputs hold none."
-    if not given:
-        raise InvalidInput(" ".join(problems.values()) or f"the answer holds none of {', '.join(ANSWER_NAMES)}.")
-    verdicts = {name: _judge_array(case, name, array) for name, array in given.items()}
-    verdicts |= {name: AnswerVerdict(False, None, problem=problem) for name, problem in problems.items()}
-    return {name: verdicts[name] for name in sorted(verdicts, key=[*ANSWER_NAMES, *problems].index)}
 
+    @np.errstate(all="ignore")
+    def __init__(
+        self,
+        scheme: Scheme,
+        layout: str,
+        inputs: Mapping[str, np.ndarray],
+        eps: float | None = None,
+        keeps_results: bool = False,
+    ) -> None:
+        check_layout(layout)
+        self.case = HomeworkCase(scheme, layout, require_usable_arrays(inputs, INPUT_NAMES, "inputs"), eps)
+        self.generators: tuple[Callable[[HomeworkCase, str], Candidates], ...] = (
+            generate_single_mistakes,
+            generate_combined_mistakes,
+        )
+        if keeps_results:
+            self.generators = tuple(cache(lambda *given, make=make: list(make(*given))) for make in self.generators)
 
-def _judge_array(case: HomeworkCase, name: str, array: np.ndarray) -> AnswerVerdict:
-    """Judge one array of an answer."""
-    wanted, allowed = (
-        case.to_layout_order(tensor) for tensor in np.broadcast_arrays(case.right[name], case.allowed[name])
-    )
-    flat = array.astype(float).squeeze()
-    error = measure_relative_error(flat, wanted) if flat.shape == wanted.shape else None
-    roundings = case.list_roundings(array)
-    if error is not None and np.all(np.abs(flat - wanted) <= max(roundings) * allowed):
-        return AnswerVerdict(True, error)
-    limits = [min(rounding * case.condition, MAX_MATCH_ERROR) for rounding in roundings]
-    for candidates in (
-        chain(generate_single_mistakes(case, name), generate_gamma_exchanges(case, name, flat)),
-        generate_combined_mistakes(case, name),
-    ):
-        keys = _find_nearest_mistakes(flat, candidates, limits)
+    @np.errstate(all="ignore")
+    def judge(self, answer: Mapping[str, np.ndarray]) -> dict[str, AnswerVerdict]:
+        """Judge each array of an answer by itself; return the verdicts by name.
+
+        An array that cannot be judged gets a verdict with a `problem`: an unknown name, values other than finite real
+        numbers, too many of them, or a gradient without dout.
+
+        Args:
+            answer: any of out, dx, dgamma and dbeta.
+
+        Raises:
+            InvalidInput: no array can be judged.
+        """
+        given, problems = separate_usable_arrays(answer, ANSWER_NAMES, "answer")
+        for name in [name for name in given if name not in self.case.right]:
+            del given[name]
+            problems[name] = f"{name} is judged by dout, and the inputs hold none."
+        if not given:
+            raise InvalidInput(" ".join(problems.values()) or f"the answer holds none of {', '.join(ANSWER_NAMES)}.")
+        verdicts = {name: self._judge_array(name, array) for name, array in given.items()}
+        verdicts |= {name: AnswerVerdict(False, None, problem=problem) for name, problem in problems.items()}
+        return {name: verdicts[name] for name in sorted(verdicts, key=[*ANSWER_NAMES, *problems].index)}
+
+    def _judge_array(self, name: str, array: np.ndarray) -> AnswerVerdict:
+        """Judge one array of an answer."""
+        case = self.case
+        wanted, allowed = (
+            case.to_layout_order(tensor) for tensor in np.broadcast_arrays(case.right[name], case.allowed[name])
+        )
+        flat = array.astype(float).squeeze()
+        error = measure_relative_error(flat, wanted) if flat.shape == wanted.shape else None
+        roundings = case.list_roundings(array)
+        if error is not None and np.all(np.abs(flat - wanted) <= max(roundings) * allowed):
+            return AnswerVerdict(True, error)
+        limits = [min(rounding * case.condition, MAX_MATCH_ERROR) for rounding in roundings]
+        exchanges = generate_gamma_exchanges(case, name, flat)
+        singles, combinations = (make(case, name) for make in self.generators)
+        keys = _find_nearest_mistakes(flat, chain(singles, exchanges), limits)
+        keys = keys or _find_nearest_mistakes(flat, combinations, limits)
         if keys:
             return AnswerVerdict(False, error, *keys[:2])
-    if error is None:
-        return AnswerVerdict(False, None, "wrong-shape")
-    if np.all(np.abs(flat - wanted) <= MACHINE_EPSILONS["float32"] * allowed):
-        return AnswerVerdict(False, error, "precision")
-    return AnswerVerdict(False, error, find_statistics_mistake(case, name, flat, limits[-1]))
+        if error is None:
+            return AnswerVerdict(False, None, "wrong-shape")
+        if np.all(np.abs(flat - wanted) <= MACHINE_EPSILONS["float32"] * allowed):
+            return AnswerVerdict(False, error, "precision")
+        return AnswerVerdict(False, error, find_statistics_mistake(case, name, flat, limits[-1]))
 
 
-def _find_nearest_mistakes(flat: np.ndarray, candidates: MistakeCandidates, limits: Iterable[float]) -> MistakeKeys:
+def _find_nearest_mistakes(flat: np.ndarray, candidates: Candidates, limits: Iterable[float]) -> MistakeKeys:
     """Return the fewest mistakes that explain an array within the tightest possible limit; () if none do."""
     errors = [
         (keys, measure_relative_error(flat, array)) for keys, array in candidates if keys and array.shape == flat.shape

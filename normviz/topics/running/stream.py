@@ -222,7 +222,7 @@ def _compute_deviation(variance: np.ndarray, eps: float) -> np.ndarray:
 
 @lru_cache(maxsize=8)
 def _compute_training_sums(layer: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the pre-activations of the training digits: by the first weights, and by a drift of 1."""
+    """Compute the pre-activations of the training digits under the first weights, and their change per drift of 1."""
     still, moved = Setting(layer, seed=seed), Setting(layer, drift=1.0, seed=seed)
     first = compute_summed_inputs(load_digit_split()[0], still)
     direction = compute_summed_inputs(load_digit_split()[0], moved, BATCHES - 1) - first

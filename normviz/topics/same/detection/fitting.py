@@ -228,7 +228,9 @@ def compute_trials(
         size = np.zeros(x.shape) if scheme.summation is None else _compute_field_maximum(x, scheme)
         yield FitTrial(0.0, result.xhat[at], bounds.compute(None)[at], size[at])
         return
-    v, linear = result.v[at], None if is_affine(schemes) else centre(x, field)[0][at]
+    v, linear = result.v[at], None
+    if not is_affine(schemes):
+        linear = (centre(x, field)[0] if field.find_smallest_size(x.shape) > 1 else x)[at]
     whitening = _Whitening(result.v, scheme) if scheme.count_matrices(x.shape) else None
     for eps in epsilons:
         if whitening is not None:

@@ -20,6 +20,9 @@ MIN_TOTAL_DIGITS = 9
 MIN_DIGITS_EACH = 0.5
 """Least number of decimal digits of each y that a fit explains: many weak agreements prove nothing."""
 
+MIN_DIGITS_BEHIND_AFFINE = 1.0
+"""Least number of digits of each y with fitted γ and β, which bring smooth functions of x near to each other."""
+
 
 class FitTrial(NamedTuple):
     """x̂ of a candidate scheme at one ε, with a bound of its rounding errors.
@@ -122,7 +125,9 @@ def regress_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> Fi
     count = clear.sum(over, keepdims=True)
     allowed = 2 * (np.abs(gain) * noise + trial.lost * np.abs(bias))
     free = int(np.where(known, np.maximum(count - 2, 0), 0).sum())  # where x̂ stands still, anything fits
-    found = _judge_fit(y, gain * trial.xhat + bias, allowed, clear & known, trial.eps, free, y - level)
+    found = _judge_fit(
+        y, gain * trial.xhat + bias, allowed, clear & known, trial.eps, free, y - level, MIN_DIGITS_BEHIND_AFFINE
+    )
     least = 8 * float(np.median(trial.lost))
     has_gain = bool(np.any(known & (np.abs(gain - 1) > least)))
     has_bias = bool(np.any(known & (np.abs(bias) > least * np.maximum(np.abs(gain), 1))))
@@ -132,6 +137,7 @@ def regress_affine(y: np.ndarray, trial: FitTrial, along: tuple[str, ...]) -> Fi
 def _judge_fit(
     y: np.ndarray, fitted: np.ndarray, allowed: np.ndarray, clear: np.ndarray, eps: float, free: int,
     varying: np.ndarray,
+    least_digits: float = MIN_DIGITS_EACH,
 ) -> FitOutcome:  # fmt: skip
     """Judge whether y equals the fitted values up to rounding, and whether there are enough numbers to decide.
 
@@ -144,5 +150,5 @@ def _judge_fit(
     residual = float(apart[clear].max()) / (largest or 1.0)
     size = float(np.sqrt(np.mean(varying[clear] ** 2)))
     digits = -log10(min(max(float(np.median(allowed[clear])) / (size or inf), 1e-16), 1.0)) if size else 0.0
-    is_decided = digits >= MIN_DIGITS_EACH and free * digits >= MIN_TOTAL_DIGITS and clear.mean() >= MIN_CLEAR_SHARE
+    is_decided = digits >= least_digits and free * digits >= MIN_TOTAL_DIGITS and clear.mean() >= MIN_CLEAR_SHARE
     return FitOutcome(eps, residual, bool(np.all(apart[clear] <= allowed[clear])), is_decided)
