@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from normviz.inspection.model_copy import replace_examples
+from normviz.inspection.model_copy import find_batch_size, replace_examples
 from normviz.inspection.recording import LayerCall, Recorder, WeightCall, record_pass
 
 SEARCHED = 6
@@ -53,11 +53,14 @@ def find_axis_roles(model: nn.Module, batch: Any, recorder: Recorder, names: Seq
     `recorder`: the record of the model on the batch, in the modes that the model has now.
     """
     other, _ = record_pass(model, replace_examples(batch, [0]))
+    size = find_batch_size(batch)
     disturbed: dict[int, dict[str, LayerCall]] = {}
     roles = {}
     for name in names:
         call = recorder.layers[name]
-        example = next(iter(_find_changed_axes(call, other.layers.get(name)) or ()), None)
+        moved = _find_changed_axes(call, other.layers.get(name)) or ()
+        alike = (axis for axis, n in enumerate(call.x.shape) if n == size)  # where a dead layer passes no change on
+        example = next(iter(moved), None) if moved else next(alike, None)
         channels = _find_direct_channels(call, recorder)
         for producer in range(call.producer or 0, max((call.producer or 0) - SEARCHED, -1), -1):
             if call.producer is not None and channels is None:

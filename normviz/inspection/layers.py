@@ -91,6 +91,7 @@ class LayerReport:
             "form": probe.form,
             "target": self.target,
             "layout": self.layout,
+            "is_channel_axis_measured": self.flags.get("channels_certain", True),
             "shape": list(self.shape),
             "fields": {
                 "summation": _format_rules(probe.mean, self.layout),

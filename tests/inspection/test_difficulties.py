@@ -10,9 +10,10 @@ from inspected_models import ChannelsFirst, Functional, MeanSquares, ResidualBlo
 from torch import nn
 
 import normviz
+from normviz import testing
 from normviz.cli.main import main
 from normviz.core.errors import InvalidInput
-from normviz.inspection import inspector, probing
+from normviz.inspection import inspector, probing, report
 from normviz.testing import assert_batch_independent
 
 
@@ -120,8 +121,11 @@ def test_unusual_models(model, shape, expected):
 def test_a_dead_layer_before_hides_nothing():
     model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.BatchNorm2d(8))
     nn.init.constant_(model[0].bias, -100.0)
-    (layer,) = normviz.inspect(model, make_images()).layers
-    assert layer.scheme == "batch"
+    report = normviz.inspect(model, make_images())
+    (layer,) = report.layers
+    for text in (repr(report), report._repr_html_()):
+        assert "2: 8 of 8 channels are constant on this batch." in text
+    assert (layer.scheme, layer.layout, layer.training) == ("batch", "NCHW", "batch")
     assert layer.statistics["dead_channels"] == layer.statistics["collapsed_fields"] == 8
     assert layer.statistics["eps_dominates"] == 1
 
@@ -207,8 +211,9 @@ def test_a_source_that_gives_no_model_is_refused(source, capsys):
 
 
 def test_the_examples_in_docstrings_run():
-    assert doctest.testmod(inspector).attempted > 2
-    assert not doctest.testmod(inspector).failed
+    for module in (inspector, report, testing):
+        assert doctest.testmod(module).attempted > 2
+        assert not doctest.testmod(module).failed
 
 
 def test_windows_are_cut_at_the_border():

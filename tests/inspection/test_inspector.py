@@ -1,12 +1,24 @@
 """The report on models that hold normalizations which no class name reveals."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 import torch
 from inspected_models import MODELS
 
 import normviz
+
+
+def test_every_key_of_a_layer_is_documented():
+    root = Path(normviz.__file__).parents[1]
+    table = Path(root, "docs/library.md").read_text().partition("| key of a layer |")[2].partition("\n\n")[0]
+    documented = {
+        key for row in re.findall(r"^\| (`.+?) \|", table, re.MULTILINE) for key in re.findall(r"`(\w+)", row)
+    }
+    (record,) = normviz.inspect(torch.nn.LayerNorm(4), torch.randn(3, 4)).to_json()["layers"]
+    assert set(record) == documented
 
 
 @pytest.mark.parametrize("name", MODELS)
