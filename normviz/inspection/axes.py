@@ -1,5 +1,6 @@
 """Meaning of the axes of a layer's input, found by changing an example and a channel of the layer before."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,15 +47,16 @@ class AxisRoles:
         return "".join(letters)
 
 
-def find_axis_roles(model: nn.Module, batch: Any, recorder: Recorder) -> dict[str, AxisRoles]:
-    """Find the roles of the axes of the input of every recorded call, by its name.
+def find_axis_roles(model: nn.Module, batch: Any, recorder: Recorder, names: Sequence[str]) -> dict[str, AxisRoles]:
+    """Find the roles of the axes of the input of some recorded calls, by their names.
 
-    `recorder`: the record of the model on the batch, in inference.
+    `recorder`: the record of the model on the batch, in the modes that the model has now.
     """
     other, _ = record_pass(model, replace_examples(batch, [0]))
     disturbed: dict[int, dict[str, LayerCall]] = {}
     roles = {}
-    for name, call in recorder.layers.items():
+    for name in names:
+        call = recorder.layers[name]
         example = next(iter(_find_changed_axes(call, other.layers.get(name)) or ()), None)
         channels = _find_direct_channels(call, recorder)
         for producer in range(call.producer or 0, max((call.producer or 0) - SEARCHED, -1), -1):

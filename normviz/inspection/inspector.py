@@ -86,7 +86,6 @@ class _Inspection:
         self.training_modes = given if is_training else self.thawed_modes
         set_modes(model, self.inference_modes)
         self.inference, _ = record_pass(model, batch)
-        self.roles = find_axis_roles(model, batch, self.inference)
         set_modes(model, self.training_modes)
         try:
             self.training, _ = record_pass(model, batch)
@@ -98,12 +97,29 @@ class _Inspection:
     def build_report(self) -> ModelReport:
         """Probe all recorded calls, and build the report."""
         with use_one_thread():
-            found = {name: probe for name, call in self.training.layers.items() if (probe := self._probe_call(call))}
-        layers = [self._build_layer(name, found[name]) for name in _drop_nested(found, self.training)]
+            found = self._probe_calls()
+        names = _drop_nested(found, self.training)
+        set_modes(self.model, self.inference_modes)
+        shared = [name for name in names if name in self.inference.layers]
+        self.roles = find_axis_roles(self.model, self.batch, self.inference, shared)
+        layers = [self._build_layer(name, found[name]) for name in names]
         layers += inspect_weights(self.model, self.inference)
         numbers = self._measure_model([layer for layer in layers if layer.training == "batch" != layer.inference])
         findings = list(list_findings(layers, numbers["train_eval_gap_norm"]))
         return ModelReport(layers, numbers, findings, self.notes)
+
+    def _probe_calls(self) -> dict[str, tuple[Probe, Any]]:
+        """Probe modules, and then the functions outside of modules that normalize."""
+        calls = self.training.layers
+        found: dict[str, tuple[Probe, Any]] = {}
+        for name in sorted(calls, key=lambda each: calls[each].module is None):
+            is_known = calls[name].module is None and any(
+                _is_inside(name, outer) for outer, (probe, _) in found.items() if probe.form != "unknown"
+            )
+            probe = None if is_known else self._probe_call(calls[name])
+            if probe is not None:
+                found[name] = probe
+        return found
 
     def _probe_call(self, call: LayerCall) -> tuple[Probe, Any] | None:
         try:

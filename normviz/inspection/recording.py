@@ -4,6 +4,7 @@ import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import chain, count
 from typing import Any
 
 import torch
@@ -252,7 +253,8 @@ class Recorder(TorchFunctionMode):
             return result
         around, place = self._stack[-1][:2] if self._stack else (None, ROOT_NAME)
         stem = f"{place}:F.{FUNCTIONS[func]}".removeprefix(f"{ROOT_NAME}:")
-        name = next(each for each in (stem, *(f"{stem}#{k}" for k in range(2, 10_000))) if each not in self.layers)
+        numbered = chain([stem], (f"{stem}#{k}" for k in count(2)))
+        name = next(each for each in numbered if each not in self.layers)
 
         def run(other: Tensor, dtype: torch.dtype) -> Tensor:
             if dtype == torch.float64:  # statistics that the call changes are those that it keeps
