@@ -14,7 +14,7 @@ NAMES = {"" if story is PAGE_TEXTS[0] else story.page: story.title for story in 
 
 SET = {
     "design": ("dataset-rescaling=need", "All pictures get brighter", "One picture gets brighter"),
-    "experiments": ("show=speed", "Speed", "Batch size"),
+    "experiments": ("show=leak", "Can labels leak through the batch?", "Who needs large batches?"),
     "geometry": ("stage=divide", "2 Divide", "1 Subtract the mean"),
     "gradients": ("show=formula", "Formula", "Step by step"),
     "invariance": ("panel=delta", "Effect of δ", "The case only"),
