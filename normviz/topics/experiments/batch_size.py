@@ -317,7 +317,7 @@ def _format_sizes(sizes: Sequence[int]) -> str:
     return f"sizes {f'{sizes[0]} to {sizes[-1]}' if is_range else join_words(sizes, 'and')}"
 
 
-def _compare_at_every_size(setting: Setting, ended_outcomes: Outcomes, pair: tuple[int, int]) -> str:
+def _write_complete_headline(setting: Setting, ended_outcomes: Outcomes, pair: tuple[int, int]) -> str:
     """Return the headline of a complete comparison: the sizes at which a scheme is clearly worse or better."""
     name, other = (setting.names[k] for k in pair)
     signs = _find_size_signs(ended_outcomes, pair)
@@ -339,9 +339,9 @@ def _explain_sizes(setting: Setting, ended_outcomes: Outcomes, pair: tuple[int, 
     name, other = (setting.names[k] for k in pair)
     levels = [" and ".join(_format_test_error(ended_outcomes[size][k]) for k in pair) for size in ends]
     where = ", ".join(f"{both} at {size}" for size, both in zip(ends, levels, strict=True))
-    told = f"Test error with {name} and {other}: {where.replace(' at ', ' at size ', 1)}. " if clear else ""
+    levels_found = f"Test error with {name} and {other}: {where.replace(' at ', ' at size ', 1)}. " if clear else ""
     rest = {len(signs): "", 0: "No clear difference at any size. "}.get(len(clear), "No clear difference elsewhere. ")
-    return f"{told}{rest}{EXPERIMENT_TEXTS['batch-size'].why}"
+    return f"{levels_found}{rest}{EXPERIMENT_TEXTS['batch-size'].why}"
 
 
 def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: Outcomes) -> str:
@@ -351,7 +351,7 @@ def _write_headline(setting: Setting, begun_outcomes: Outcomes, ended_outcomes: 
         return begun or "Nothing is trained yet."
     small, pair = min(ended_outcomes), _choose_compared_schemes(setting, ended_outcomes)
     if pair and len(ended_outcomes) == len(BATCH_SIZES):
-        return _compare_at_every_size(setting, ended_outcomes, pair)
+        return _write_complete_headline(setting, ended_outcomes, pair)
     first, *others = pair or choose_headline_schemes(setting.rows, 2)
     levels = {k: f"{np.mean(ended_outcomes[small][k].final_errors):.0%}" for k in (first, *others)}
     rest = "".join(f", {setting.names[k]} {levels[k]}" for k in others)
