@@ -78,6 +78,8 @@ def test_a_link_brings_its_claim_into_sight_and_goes_on_to_what_shows_it(new_pag
         seed = page.get_by_label("Seed", exact=True)
         expect(seed).to_have_value("0")
         settle(page)
+        if not seed.is_visible():
+            page.get_by_test_id("stSidebar").get_by_text("Advanced", exact=True).click()
         seed.fill("5")
         seed.press("Enter")
         page.wait_for_url("**seed=5**")
