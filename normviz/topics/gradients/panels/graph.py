@@ -113,7 +113,8 @@ def describe_chain_step(values: ChainValues, step: str, eps: float) -> str:
     texts = {
         "forward": f"These {count} numbers **x** share a mean **μ** and a variance **σ²**: in layer norm they are "
         f"one example. {f'ε = {typeset(eps)} keeps s above 0.' if eps else f'ε is 0 here.{constant}'}\n\n"
-        "Each x changes the loss **L** on three paths. The gradient (orange) returns **against the arrows**:",
+        "Each x changes the loss **L** on three paths. The rest of the network gives ∂L/∂x̂ (orange). From there the "
+        "gradient returns **against the arrows**:",
         "dxhat": "**∂L/∂x̂** is the gradient of the loss: how much L changes when x̂ changes a little. "
         f"The rest of the network gives it: **{format_values(values.dxhat)}**, a number for each element.",
         "droot": f"Path ③: s divides all {count} elements. So its gradient is a sum over all {count}: "

@@ -119,7 +119,7 @@ def _write_statistics(view: View, batch: StreamBatch, theme: str) -> str:
             f'<div class="{"used" if used else ""}" style="--role: {getattr(THEMES[theme], mode)}"><em>in use</em>'
             f"<b>{MODE_MARKERS[mode][used]} {name}</b><span>mean {mean}</span><span>variance {variance}</span></div>"
         )
-    words = f"x: what unit {view['unit']} computes from a digit<br>x̂ = (x − mean) / √(variance + ε)"
+    words = f"x: what neuron (unit) {view['unit']} computes from a digit<br>x̂ = (x − mean) / √(variance + ε)"
     return f'<div class="nv-pairs"><p>{words}</p>{"".join(cards)}</div>'
 
 
