@@ -9,7 +9,8 @@
     normviz.inspect(model, batch)                                     # the normalizations of a PyTorch model
 
 One general form covers most schemes (Ren et al. 2017, arXiv 1611.04520): v = x - E_A[x], x̂ = v / sqrt(ε + E_B[v²]),
-y = γ x̂ + β. A and B are fields: the elements that share a mean or a divisor. Without a layout, arrays are (N, H, W, C).
+y = γ x̂ + β. A and B are fields: the elements that share a mean or a divisor. Four stand outside it: spectral norm,
+whitening, dynamic tanh and dynamic erf. Without a layout, arrays are (N, H, W, C).
 
 Schemes, by the axes that they average (`SCHEMES`; usual names such as "BatchNorm2d", "gn" and "LayerNorm" work too):
 

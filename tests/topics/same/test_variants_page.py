@@ -101,7 +101,7 @@ def test_ones_own_files_are_judged_and_stay_where_the_next_are_no_good():
 
 def test_a_layout_that_the_arrays_do_not_have_is_told():
     at = open_detector(**{"try": "dense", "layout": "NHWC"})
-    assert "NHWC has 4" in at.error[0].value
+    assert "'NHWC' has 4 axes" in at.error[0].value
 
 
 def test_a_tensor_too_large_to_be_drawn_is_told_and_another_offered():
