@@ -324,10 +324,11 @@ def _find_equal_schemes(scheme: Scheme, shape: Shape) -> tuple[Scheme, ...]:
         _match_parameters(row, scheme, shape) for row in SCHEMES.values() if row.key not in (scheme.key, "custom")
     )
     found = [row for row in others if row.fits(shape) and row.compute_canonical_key(shape) == own]
-    return tuple(sorted(found, key=_rank_by_plainness))
+    return tuple(sorted(found, key=rank_by_plainness))
 
 
-def _rank_by_plainness(row: Scheme) -> tuple[bool, ...]:
+def rank_by_plainness(row: Scheme) -> tuple[bool, ...]:
+    """Return a sort key: schemes with a paper first, then of the general form, then without parameters."""
     return row.reference.arxiv is None, not row.is_general_form, bool(row.parameters)
 
 
