@@ -25,9 +25,8 @@ class Break(NamedTuple):
 BREAKS = {
     "a wrong axis": Break(
         "normviz/core/normalize.py",
-        "    v, mean = (x, None) if scheme.summation is None else centre(x, scheme.summation)\n",
-        "    v, mean = (x, None) if scheme.summation is None else centre(x, scheme.suppression or scheme.summation)\n"
-        "    v, mean = (v, mean) if mean is None else (x - x.mean(-1, keepdims=True), mean)\n",
+        "else centre(x, scheme.summation)\n",
+        "else (x - x.mean(-1, keepdims=True), centre(x, scheme.summation)[1])\n",
         "tests/core/test_normalize.py",
     ),
     "epsilon outside the root": Break(
