@@ -120,8 +120,8 @@ def detect(x: ArrayLike, y: ArrayLike, layout: str | None = None) -> DetectedNor
     evenly spaced elements of y decide. Memory, beyond x and y, was 64 to 74 bytes for each element of x at 2 and 26
     million elements; small arrays take more for each element, and some 10 MB in all.
 
-    The result has a `verdict`, "one", "several" or "none", the `layers` that explain y, and `layer`, which is None unless
-    the verdict is "one".
+    The result has a `verdict`, "one", "several" or "none", the `layers` that explain y, and `layer`, which is None
+    unless the verdict is "one".
 
     A name is no proof: of 1,600 layers of which half were made to mislead, ten got a wrong one.
 
