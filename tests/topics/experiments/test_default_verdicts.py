@@ -10,7 +10,7 @@ from normviz.topics.experiments.catalogue import get_experiment
 VERDICTS = {
     "batch-size": "holds-if",
     "dropout": "wrong",
-    "learning-rate": "holds-if",
+    "learning-rate": "holds",
     "convolution": "holds-if",
     "fine-tuning": "holds",
     "gan": "holds-if",
