@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, repeat
 from math import prod
 
 from array_api_compat import array_namespace
@@ -73,7 +74,7 @@ class ArrayLayout:
         ordered = xp.reshape(tensor, tuple(lengths))
         return xp.permute_dims(ordered, tuple(self.order.index(position) for position in range(len(self.axes))))
 
-    def expand_parameter(self, parameter: Array | float, ndim: int) -> Array | float:
+    def expand_parameter(self, parameter: Array, ndim: int) -> Array:
         """Return γ or β in a shape that broadcasts against the tensor (N, H, W, C).
 
         One axis means one number per channel, wherever the layout has its channels. More axes are those of the array,
@@ -82,8 +83,8 @@ class ArrayLayout:
         Raises:
             InvalidInput: more axes than the array has.
         """
-        axes = getattr(parameter, "ndim", 0)
-        if isinstance(parameter, float | int) or axes <= 1:
+        axes = parameter.ndim
+        if axes <= 1:
             return parameter
         if axes > ndim:
             raise InvalidInput(f"the gain or bias has {axes} axes, x {ndim}; use one number per channel, or x's axes.")
@@ -126,7 +127,8 @@ def _place_axes(text: str, names: list[str]) -> tuple[int, ...]:
     fixed = {channel: 3} | dict.fromkeys(examples, 0)
     if len(names) - len(fixed) <= 2:  # H and W stay rows and columns, in any order
         fixed = {"h": 1, "w": 2} | fixed
-    free = iter([axis for axis in (1, 2) if axis not in (fixed[name] for name in names if name in fixed)] + [2] * 9)
+    taken = {fixed[name] for name in names if name in fixed}
+    free = chain((axis for axis in (1, 2) if axis not in taken), repeat(2))
     return tuple(fixed[name] if name in fixed else next(free) for name in names)
 
 

@@ -283,18 +283,22 @@ def _find_scheme(
     found = get_scheme(scheme) if isinstance(scheme, str) else scheme
     if found.key == "layer" and scheme != "layer" and isinstance(scheme, str) and layout is not None:
         _check_layer_norm(scheme, layout)
-    known = {"window": "radius"}
-    own = {known.get(kind, kind) for kind in found.parameters}
     for name, value in given.items():
-        if value is not None and name not in own:
-            others = [key for key, row in SCHEMES.items() if name in {known.get(kind, kind) for kind in row.parameters}]
+        if value is not None and name not in _list_parameters(found):
+            others = [key for key, row in SCHEMES.items() if name in _list_parameters(row)]
             raise InvalidInput(f"{found.name} takes no {name}; {join_words(others)} would.")
     if isinstance(scheme, str):
         return get_scheme(scheme, groups, radius, alpha)
     return found.with_parameters(groups, radius, alpha)
 
 
+def _list_parameters(scheme: Scheme) -> list[str]:
+    """Return the arguments of `normalize` that a scheme takes: "groups", "radius" or "alpha"."""
+    return ["radius" if kind == "window" else kind for kind in scheme.parameters]
+
+
 def _check_layer_norm(name: str, layout: str) -> None:
+    """Raise InvalidInput for a usual name of layer norm where the layout has one axis of positions, such as T."""
     axes = parse_layout(layout).axes
     if axes.count(1) + axes.count(2) == 1:
         raise InvalidInput(
@@ -324,6 +328,7 @@ def _find_layout(layout: str | None, shape: tuple[int, ...], scheme: Scheme) -> 
 
 
 def _seems_channels_first(shape: tuple[int, ...]) -> bool:
+    """Return True if a shape of four axes looks like (N, C, H, W): two equal last axes, or 1 or 3 channels."""
     if len(shape) != 4:
         return False
     _, first, second, third = shape

@@ -107,7 +107,7 @@ def test_a_scheme_of_ones_own():
     assert np.allclose(ours, theirs)
 
 
-def test_channels_that_seem_to_come_first_are_asked_about_once_in_a_layout_that_is_said_never():
+def test_an_array_that_looks_channels_first_warns_unless_its_layout_is_named():
     first = np.zeros((2, 3, 8, 8))
     with pytest.warns(UserWarning, match=r"2 × 3 × 8 × 8 is read as N × H × W × C.*layout='NCHW'"):
         normviz.normalize(first, "batch")
