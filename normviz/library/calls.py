@@ -15,7 +15,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, FULL, OWN, Field, Rule, Shape, check_shape
 from normviz.core.layouts import ArrayLayout, parse_layout
 from normviz.core.reductions import centre, compute_rms
-from normviz.core.registry import SCHEMES, get_scheme
+from normviz.core.registry import SCHEMES, get_scheme, make_custom_scheme
 from normviz.core.scheme import Scheme
 from normviz.core.statistics import compute_variance
 from normviz.core.text import join_words
@@ -218,7 +218,7 @@ def custom(summation: str | Field | None = None, suppression: str | Field | None
     Raises:
         InvalidInput: an axis or a rule that does not exist, or a negative ε.
     """
-    made = replace(SCHEMES["custom"], eps=eps).with_fields(_parse_field(summation), _parse_field(suppression))
+    made = replace(make_custom_scheme(_parse_field(summation), _parse_field(suppression)), eps=eps)
     normalization.resolve_eps(made, eps)
     return made
 

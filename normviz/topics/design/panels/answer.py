@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.normalize import normalize
-from normviz.core.registry import DEFAULT_EPS, SCHEMES, find_equal_schemes
+from normviz.core.registry import DEFAULT_EPS, SCHEMES, find_equal_schemes, find_named_schemes
 from normviz.core.scheme import Scheme
 from normviz.core.text import capitalize_first, join_words
 from normviz.core.theory import explain_degeneracy, predict
@@ -83,8 +83,8 @@ def tabulate_changes(scheme: Scheme, layer: str) -> dict[str, list[str]]:
 
 def find_registered_twin(scheme: Scheme, layer: str) -> Scheme:
     """Return the registered scheme that computes the same on this layer, else the scheme itself."""
-    rows = [row for row in find_equal_schemes(scheme, SHAPES[layer][0]) if row.acts_on == scheme.acts_on]
-    return min(rows, key=_has_other_weight_scheme) if scheme.is_custom and rows else scheme
+    rows = (row for row in find_named_schemes(scheme, SHAPES[layer][0]) if row.acts_on == scheme.acts_on)
+    return min(rows, key=_has_other_weight_scheme, default=scheme)
 
 
 def _has_other_weight_scheme(row: Scheme) -> bool:
@@ -133,5 +133,4 @@ def draw_cubes(schemes: Sequence[Scheme], view: View, theme: str) -> None:
 
 
 def _find_scheme_label(scheme: Scheme, layer: str) -> str:
-    same = find_equal_schemes(scheme, SHAPES[layer][0]) if scheme.is_custom else [scheme]
-    return same[0].label if same else "No name"
+    return next((row.label for row in find_named_schemes(scheme, SHAPES[layer][0])), "No name")
