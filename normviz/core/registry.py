@@ -27,6 +27,7 @@ __all__ = [
     "NAMED_SCHEMES",
     "REN_REFERENCE",
     "SCHEMES",
+    "WEIGHT_SCHEMES",
     "Reference",
     "Scheme",
     "find_equal_schemes",
@@ -317,3 +318,6 @@ CUSTOM_SCHEME = SCHEMES["custom"]
 
 NAMED_SCHEMES = {key: row for key, row in SCHEMES.items() if not row.is_custom}
 """The schemes with a name of their own: all but the custom one."""
+
+WEIGHT_SCHEMES = {key: row for key, row in SCHEMES.items() if row.is_weight_scheme}
+"""The schemes that can stand in front of others: they normalize weights and no activations."""

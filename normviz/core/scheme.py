@@ -89,9 +89,14 @@ class Scheme:
         return f"Scheme({', '.join([repr(self.key), *(f'{name}={value!r}' for name, value in parameters.items())])})"
 
     @property
+    def tensor(self) -> str:
+        """The tensor that the scheme normalizes, a key of `AXES`: "activation", or "weight" if no activations."""
+        return "weight" if self.is_weight_scheme else "activation"
+
+    @property
     def axes(self) -> tuple[str, ...]:
         """The names of the four axes of the normalized tensor: N, H, W, C, or kh, kw, Cin, Cout for weights."""
-        return AXES["weight" if self.is_weight_scheme else "activation"]
+        return AXES[self.tensor]
 
     @property
     def is_weight_scheme(self) -> bool:
@@ -116,7 +121,7 @@ class Scheme:
     @property
     def symbol(self) -> str:
         """The letter of the normalized tensor in formulas: x or w."""
-        return "w" if self.is_weight_scheme else "x"
+        return {"activation": "x", "weight": "w"}[self.tensor]
 
     @property
     def references(self) -> tuple[Reference, ...]:

@@ -102,7 +102,7 @@ def summarize_scheme(scheme: Scheme) -> str:
     if scheme.key not in NAMED_SCHEMES or not scheme.fields:
         return ""
     symbol = KIND_FORMULAS[scheme.kind.key].symbol
-    if scheme.is_weight_scheme:
+    if scheme.activation_part is None:
         divisor = symbol or ("‖w‖" if scheme.per_fan_in else "σ")
         return f"− μ, ÷ {divisor}" if scheme.summation else f"÷ {divisor}"
     words = {"full": "{}", "groups": "{} in groups", "window": "{} windows"}

@@ -7,7 +7,7 @@ import streamlit as st
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Rule, find_divisors
-from normviz.core.registry import CUSTOM_SCHEME, SCHEMES, Scheme, make_custom_scheme
+from normviz.core.registry import CUSTOM_SCHEME, WEIGHT_SCHEMES, Scheme, make_custom_scheme
 from normviz.core.settings import Choice, CustomValue, Switch, find_closest
 from normviz.ui.link import PERSIST_STATE, Param, View, create_params, make_choice_fitter
 from normviz.ui.scheme_picker import format_scheme_choice
@@ -25,7 +25,7 @@ DEFAULT_RULES = {
 }
 """Keys of the custom scheme's rules, with axis and default: a_n … a_c for the mean, b_n … b_c for the divisor."""
 
-WEIGHT_SCHEME_LABELS = {"none": "Nothing"} | {key: row.label for key, row in SCHEMES.items() if row.is_weight_scheme}
+WEIGHT_SCHEME_LABELS = {"none": "Nothing"} | {key: row.label for key, row in WEIGHT_SCHEMES.items()}
 """Labels of the weight schemes that can precede the custom scheme."""
 
 CUSTOM_KEYS = (*DEFAULT_RULES, "centre", "divide", "apart", "front")

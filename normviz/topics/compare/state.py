@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from normviz.core.registry import SCHEMES
+from normviz.core.registry import SCHEMES, WEIGHT_SCHEMES
 from normviz.core.settings import CustomValue, MultipleChoice
 from normviz.ui import cube_view, custom, scheme, tensor
 from normviz.ui.link import Param, View
@@ -10,7 +10,7 @@ from normviz.ui.link import Param, View
 PAGE = "compare"
 PREFIX = PAGE + " "
 FEWEST, MOST = 2, 6
-COMPARABLE_KEYS = [key for key, scheme in SCHEMES.items() if not scheme.is_weight_scheme]
+COMPARABLE_KEYS = [key for key in SCHEMES if key not in WEIGHT_SCHEMES]
 """Keys of the schemes that act on the same tensor; schemes of weights have a page of their own."""
 
 SHARED_LAB_VALUES = (*tensor.SIZE_NAMES, "groups", "radius", "eps", "data", "seed", "colour", "focus")

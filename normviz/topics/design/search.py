@@ -31,6 +31,7 @@ from normviz.topics.design.demands import (
     Invariances,
     adapt_to_demands,
     check_layer,
+    get_probe_shape,
 )
 
 SEARCHED_RULES = (OWN, FULL, Rule("groups", 2))
@@ -277,10 +278,10 @@ def group_scheme_names(rows: Iterable[Scheme], layer: str) -> NamedSchemes:
     counted: dict[object, list[str]] = {}
     uncounted = []
     for row in rows:
-        shape = SHAPES[layer][row.is_weight_scheme]
+        shape = get_probe_shape(row, layer)
         rules = [rule for field in row.fields for rule in field.simplify(shape).rules]
         # A scheme of weights alone is the front itself, with no step behind it.
-        if row.is_weight_scheme or (row.is_general_form and {*rules} <= {*SEARCHED_RULES}):
+        if row.key in FRONT_KEYS or (row.is_general_form and {*rules} <= {*SEARCHED_RULES}):
             counted.setdefault(row.compute_canonical_key(shape), []).append(row.key)
         else:
             uncounted.append(row.key)
