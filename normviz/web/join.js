@@ -173,7 +173,9 @@ class Classroom {
 
 /** @param {ClassState} state */
 function makeAnswers({ question }) {
-  write(part("asked"), question?.text ?? "");
+  const [first = "", ...others] = (question?.text ?? "").split("\n");
+  write(part("asked"), first);
+  write(part("details"), others.join("\n").trim());
   part("answers").replaceChildren(
     ...(question?.answers ?? []).map((text, k) => {
       const button = makeElement("button", { type: "button" }, makeElement("span", { textContent: text }));
@@ -201,7 +203,9 @@ function showPace({ mode, link }) {
   }
 }
 
-const code = decodeURIComponent(location.pathname.split("/join/")[1] ?? "").replace(/[\s-]/g, "").toUpperCase();
+const code = decodeURIComponent(location.pathname.split("/join/")[1] ?? "")
+  .replace(/[\s-]/g, "")
+  .toUpperCase();
 find(document, "#enter", HTMLFormElement).addEventListener("submit", (event) => {
   event.preventDefault();
   const typed = find(document, "#typed", HTMLInputElement).value.replace(/[\s-]/g, "");

@@ -18,7 +18,7 @@ from normviz.web.web_page import build_page_template
 IMMUTABLE_HEADERS = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 JOIN_PATH = "join"
-"""Where students join a class, below the base path of the app: a page of its own, without Streamlit."""
+"""Path of the page where students join a class, below the base path of the app; it is not one of Streamlit's."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What requests say, checked: questions, answers, the pace, links."""
+"""Checks of the bodies of requests: questions, answers, the pace, links."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -60,7 +60,7 @@ def read_question(body: Mapping[str, Any], check_link: CheckLink, make_cell: Cal
 def read_answer(body: Mapping[str, Any], code: str) -> Answer:
     """Read a device's answer from a request's body. Raises RefusedRequest."""
     choice, number = body.get("choice"), body.get("number")
-    if not _is_whole(choice) and not isinstance(choice, str):
+    if not isinstance(choice, int | str) or isinstance(choice, bool):
         raise RefusedRequest(400, "choice is the number of an answer, from 0.")
     if number is not None and not _is_whole(number):
         raise RefusedRequest(400, "number is the number of the question, from 1.")

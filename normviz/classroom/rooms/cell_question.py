@@ -12,7 +12,7 @@ from normviz.topics.table1.results import TableResults
 from normviz.topics.table1.state import FIRST_ROWS, Page, build_table_setting
 from normviz.topics.table1.table import Cell, build_cells
 
-CELL_TEXT = "{title}. {twin} Does the twin learn the same as the network?"
+CELL_TEXT = "{title}\nWe train a network and its twin. {twin} Do both learn the same way?"
 CELL_ANSWERS = ("Yes, the same", "No, differently")
 """Words of the question."""
 

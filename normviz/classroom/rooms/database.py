@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 from sqlalchemy import (
@@ -25,7 +24,7 @@ from sqlalchemy import (
     make_url,
     text,
 )
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from normviz.core.errors import InvalidInput
 from normviz.jobs.result_cache import find_results_path
@@ -35,6 +34,9 @@ DATABASE_VARIABLE = "NORMVIZ_DATABASE"
 
 BUSY_SECONDS = 10
 """Seconds that a transaction waits for one of another process, or for a connection."""
+
+DATABASE_ERRORS = (SQLAlchemyError, OSError)
+"""Errors of a database that does not answer."""
 
 SETUP_LOCK = 1_315_926_089
 """Key of PostgreSQL's advisory lock that a server holds while it creates the tables."""
@@ -134,12 +136,6 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
-
-
-@cache
-def open_default_database() -> Database:
-    """Open the database that the environment names, once for the process."""
-    return Database(read_database_url(os.environ))
 
 
 def _create_sqlite_engine(url: URL) -> Engine:

@@ -33,7 +33,8 @@ TEMPLATE = """<!doctype html>
 </form>
 <section id="question" hidden>
 <h1 id="asked"></h1>
-<div id="answers" role="group" aria-labelledby="asked"></div>
+<p id="details"></p>
+<div id="answers" role="group" aria-labelledby="asked details"></div>
 <p id="said" role="status"></p>
 <p id="why"></p>
 </section>

@@ -1,4 +1,4 @@
-"""What a class holds, as plain data, and the error for a refused request."""
+"""The content of a class as plain data, and the error for a refused request."""
 
 import json
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Pace:
-    """Where the lecturer leads the class.
+    """The step to which the lecturer leads the class.
 
     Attributes:
         mode: "free": everyone goes on alone; "follow": everyone sees `link`; "pause": everyone looks at the front.
@@ -80,7 +80,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class ClassState:
-    """What the students of a class see.
+    """The state of a class that its students see.
 
     Attributes:
         code: of the class.

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import ParamSpec, TypeVar
+from threading import Lock
+from typing import TypeVar
 
 from normviz.classroom.rooms.answer_writer import AnswerWriter
 from normviz.classroom.rooms.class_watch import ClassWatch
@@ -13,7 +14,6 @@ from normviz.classroom.rooms.rate_limit import CodeGuard, RateLimit
 from normviz.classroom.rooms.records import RefusedRequest
 from normviz.classroom.rooms.store import UNKNOWN_CODE, ClassStore
 
-Args = ParamSpec("Args")
 Value = TypeVar("Value")
 
 STORE_THREADS = 4
@@ -34,6 +34,7 @@ class Rooms:
     def __init__(self, open_store: Callable[[], ClassStore]) -> None:
         self._open_store = open_store
         self._store: ClassStore | None = None
+        self._lock = Lock()
         self._threads = ThreadPoolExecutor(STORE_THREADS, thread_name_prefix="classes")
         self._guard = CodeGuard(RateLimit(MAX_WRONG, WRONG_SECONDS))
         self._opened = RateLimit(MAX_OPENED, OPENED_SECONDS)
@@ -47,8 +48,9 @@ class Rooms:
         """Call `work` with the store in a thread, and return its result."""
 
         def run_in_thread() -> Value:
-            if self._store is None:
-                self._store = self._open_store()
+            with self._lock:
+                if self._store is None:
+                    self._store = self._open_store()
             return work(self._store)
 
         return await asyncio.get_running_loop().run_in_executor(self._threads, run_in_thread)

@@ -5,13 +5,12 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
-from sqlalchemy.exc import SQLAlchemyError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from normviz.classroom.rooms.bodies import parse_body, read_answer, read_pace, read_question, read_snapshot
-from normviz.classroom.rooms.database import open_default_database, read_database_url
+from normviz.classroom.rooms.database import DATABASE_ERRORS, Database, read_database_url
 from normviz.classroom.rooms.join_page import serve_join_page
 from normviz.classroom.rooms.limits import MAX_BODY_BYTES
 from normviz.classroom.rooms.links import check_own_link
@@ -134,7 +133,7 @@ ACTIONS: Mapping[str, Answering] = {
     "pace": post_pace,
     "end": post_end,
 }
-"""What is posted to a class, by the last part of the address."""
+"""Functions that answer what is posted to a class, by the last part of the address."""
 
 
 def create_class_routes(rooms: Rooms | None = None) -> list[Route]:
@@ -145,10 +144,10 @@ def create_class_routes(rooms: Rooms | None = None) -> list[Route]:
     """
     if rooms is None:
         try:
-            read_database_url(os.environ)
+            url = read_database_url(os.environ)
         except InvalidInput as error:
             sys.exit(f"normviz: {error}")
-        rooms = Rooms(lambda: ClassStore(open_default_database()))
+        rooms = Rooms(lambda: ClassStore(Database(url)))
     served = rooms
 
     async def open_class(request: Request) -> Response:
@@ -201,7 +200,7 @@ async def _respond(answer: Callable[[], Awaitable[Body]]) -> Response:
         return JSONResponse(await answer(), headers=NO_STORE_HEADERS)
     except RefusedRequest as refused:
         return JSONResponse({"error": refused.reason}, refused.status, NO_STORE_HEADERS)
-    except (SQLAlchemyError, OSError) as error:
+    except DATABASE_ERRORS as error:
         print(f"normviz: the database of classes: {' '.join(str(error).split())[:300]}", file=sys.stderr)
         return JSONResponse({"error": "The database of classes does not answer."}, 503, NO_STORE_HEADERS)
 
