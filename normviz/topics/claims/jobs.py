@@ -8,7 +8,7 @@ from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -38,11 +38,8 @@ import, since files may change below a running server."""
 
 
 @dataclass(frozen=True)
-class Measurement:
+class Measurement(Part, kind="claims", version=2):
     """Job that measures one claim, given by its id, the first seed and the version of the code."""
-
-    kind: ClassVar[str] = "claims"
-    version: ClassVar[int] = 2
 
     id: str
     seed: int
