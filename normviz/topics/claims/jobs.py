@@ -75,7 +75,7 @@ def list_claim_jobs(claim: Claim, seed: int) -> tuple[Part, ...]:
 
 def _list_experiment_settings(check: ExperimentCheck, seed: int) -> list[tuple[Experiment, Any]]:
     experiments = map(get_experiment, check.experiments)
-    return [(each, each.setting(seed=seed, **check.settings)) for each in experiments]
+    return [(each, each.setting(seed=seed)) for each in experiments]
 
 
 def find_evidence(claim: Claim, seed: int, results: Results) -> Evidence | None:
