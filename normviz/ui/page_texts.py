@@ -138,8 +138,8 @@ PAGE_TEXTS = (
         title="Backward pass",
         section="Why it works",
         question="What is the gradient through normalization?",
-        why="Each number reaches the loss on three paths, and its gradient is the sum of all three.",
-        first="Press **Play**: the gradient of the loss comes back, arrow by arrow.",
+        why="One x also changes the mean and the variance that all x share. So its gradient is a sum of three parts.",
+        first="Press **Play**: the gradient returns from the loss to x, arrow by arrow.",
         takeaway="If the output does not change with a shift or a scale of the input, the gradient has no component "
         "in that direction. For ε > 0 this holds for shifts, and nearly for scales.",
         see=(

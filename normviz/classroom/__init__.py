@@ -1,0 +1,1 @@
+"""For classes: lessons that are played beside the pages."""
