@@ -26,8 +26,7 @@ from normviz.ui.custom import MAX_RADIUS, SIZE_NAMES
 from normviz.ui.link import View, create_params
 
 PAGE = "table"
-PREFIX = f"{PAGE} "
-"""Prefix of the page's session keys: the lab has values of the same names."""
+PREFIX = PAGE + " "
 
 FIRST_ROWS = ("none", *PAPER_TABLE)
 """Keys of the rows of the first view: no normalization, for comparison, and the paper's three."""
