@@ -98,15 +98,8 @@ class Setting(experiment.Setting):
 
 def parts(setting: Setting) -> list[DepthGradients | ResidualChain | PlacementTraining]:
     """Return the jobs: gradients by depth, the chain, and a training of each placement."""
-    s = setting
-    return [
-        DepthGradients(s.row, s.networks, s.eps, s.device),
-        ResidualChain(s.row, s.networks, s.pairs, s.eps, s.device),
-        *(
-            PlacementTraining.of(s, s.row, placement=placement, layers=s.layers, batch=s.batch, warm=s.warm)
-            for placement in TRAINED_PLACEMENTS
-        ),
-    ]
+    trainings = (PlacementTraining.of(setting, placement=placement) for placement in TRAINED_PLACEMENTS)
+    return [DepthGradients.of(setting), ResidualChain.of(setting), *trainings]
 
 
 @np.errstate(divide="ignore", invalid="ignore", over="ignore")  # networks that diverge

@@ -17,8 +17,7 @@ from normviz.ui.link import Param, View, clean_values, create_params, extract_va
 from normviz.ui.scheme import is_relevant_to_any
 
 PAGE = "experiments"
-PREFIX = f"{PAGE} "
-"""Prefix of all keys in the session, since other pages have values of the same names."""
+PREFIX = PAGE + " "
 
 
 @dataclass(frozen=True)

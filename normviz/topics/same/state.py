@@ -15,7 +15,6 @@ from normviz.ui.tensor import OWN_DATA, SIZE_NAMES
 
 PAGE = "identities"
 PREFIX = PAGE + " "
-"""Prefix of this page's own keys; the keys of the tensor are shared with the tensor lab."""
 
 PANELS = {"same": "Pairs", "variants": "Three layer norms", "own": "Two of your own", "detect": "Detect a layer"}
 """Titles of the panels, by their names in the link."""

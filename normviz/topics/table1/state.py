@@ -27,8 +27,7 @@ from normviz.ui.link import View, create_params
 from normviz.ui.scheme import is_relevant_to_any
 
 PAGE = "table"
-PREFIX = f"{PAGE} "
-"""Prefix of the page's session keys: the lab has values of the same names."""
+PREFIX = PAGE + " "
 
 FIRST_ROWS = ("none", *PAPER_TABLE)
 """Keys of the rows of the first view: no normalization, for comparison, and the paper's three."""
