@@ -15,14 +15,8 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.data.samples import sample_normal
 from normviz.topics.claims.checks.tensors import CONV_SHAPE, DENSE_SHAPE, measure_identity_gap, measure_torch_gap
 from normviz.topics.claims.claim import ClaimList
-from normviz.topics.claims.trials import (
-    Trial,
-    expect_at_least,
-    expect_at_most,
-    expect_equal,
-    list_seeds,
-    repeat_over_seeds,
-)
+from normviz.topics.claims.seeds import list_seeds, repeat_over_seeds
+from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal
 from normviz.topics.table1.forward import measure_forward_gaps
 from normviz.topics.weights import weights
 from normviz.topics.weights.descent import PARAMETRIZATIONS, DescentPath, Setting, measure_growth_gap, run_sgd
