@@ -41,7 +41,7 @@ def encode_recording(report: Mapping[str, Any], layers: Mapping[str, RecordedLay
         values = zip(PARTS, layer, strict=True)
         arrays |= {f"{part}.{name}": np.asarray(each, np.float32) for part, each in values if each is not None}
     content = io.BytesIO()
-    np.savez_compressed(content, **arrays)
+    np.savez_compressed(content, allow_pickle=False, **arrays)
     return content.getvalue()
 
 
