@@ -19,5 +19,5 @@ def run(arguments: argparse.Namespace) -> None:
     check_recording_path(arguments.output)
     report = record(*load_model(arguments.source), arguments.output)
     layers, findings = pluralize(len(report.layers), "layer"), pluralize(len(report.findings), "finding")
-    size = arguments.output.stat().st_size / 1e6
-    print(f"{arguments.output}: {layers}, {findings}, {size:.1f} MB. Open this file in the app, under Your model.")
+    size = arguments.output.stat().st_size / 1000
+    print(f"{arguments.output}: {layers}, {findings}, {size:,.0f} kB. Open this file in the app, under Your model.")

@@ -18,7 +18,7 @@ from normviz.inspection.layers import LayerReport, format_rules
 from normviz.inspection.probing import Probe, Rules
 from normviz.inspection.report import ModelReport
 
-MAX_LAYER_ELEMENTS = 4096
+MAX_LAYER_ELEMENTS = 2048
 """Most activations of a layer that are recorded: a cube of them is still seen."""
 
 
@@ -26,7 +26,7 @@ def record(model: nn.Module, batch: Any, path: str | Path) -> ModelReport:
     """Inspect a PyTorch model, and save the report with the activations that enter its normalizations, as .npz.
 
     The page "Your model" of the app opens this file: the report in JSON, and the activations of each layer with its γ
-    and β, in at most 5 MB. Of each layer up to 4,096 activations are saved, at even spacing along every axis; of groups
+    and β, in at most 5 MB. Of each layer up to 2,048 activations are saved, at even spacing along every axis; of groups
     whole ones. Nothing is pickled.
 
     Args:

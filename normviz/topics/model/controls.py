@@ -17,9 +17,13 @@ from normviz.topics.model.state import (
 from normviz.ui.frame import show_error
 from normviz.ui.link import View, draw_segments
 
-FUNCTION_SNIPPET = """def make():  # in my_model.py
-    return model, batch"""
-"""A function for `normviz record`, in short."""
+FUNCTION_SNIPPET = """# my_model.py
+import torch
+from my_project import MyNet
+
+def make():
+    return MyNet(), torch.randn(8, 3, 64, 64)"""
+"""A function for `normviz record`."""
 
 COMMANDS = """pip install 'normviz[train]'
 normviz record my_model:make layers.npz"""
@@ -37,11 +41,12 @@ def controls(view: View) -> None:
         return
     write, run, load = st.columns(3, gap="medium")
     with write:
-        st.markdown("#### 1. Return your model\nand a batch that it takes, the examples first.")
+        st.markdown("#### 1. Return your model\nand a batch that it takes. Real data give better numbers.")
         st.code(FUNCTION_SNIPPET, language="python")
     with run:
-        st.markdown("#### 2. Record it\non your machine, beside this file. It takes seconds.")
+        st.markdown("#### 2. Record it\non your machine, in the folder of this file. It takes seconds.")
         st.code(COMMANDS, language="bash")
+        st.caption('In a notebook: `normviz.record(model, batch, "layers.npz")`.')
     with load:
         st.markdown("#### 3. Open layers.npz\nIt holds numbers and names, no code.")
         _draw_upload()

@@ -94,7 +94,7 @@ def make_table_link(layer: ReportedLayer) -> str | None:
     if scheme is None:
         return None
     link = {"schemes": f"none,{scheme.key}", "cell": f"{scheme.key}.dataset-rescaling"}
-    return f"/invariance?{_join_link(link | (make_custom_link(scheme) if scheme.is_custom else {}))}"
+    return format_address("invariance", link | (make_custom_link(scheme) if scheme.is_custom else {}))
 
 
 def make_running_link(layer: ReportedLayer) -> str | None:
@@ -106,8 +106,9 @@ def make_running_link(layer: ReportedLayer) -> str | None:
         return None
     batch = min(layer.shape[layer.layout.index("N")], LARGEST_BATCH)
     link = {"batch": str(batch)} | ({} if layer.eps is None else {"eps": format_exact(layer.eps)})
-    return f"/running?{_join_link(link)}"
+    return format_address("running", link)
 
 
-def _join_link(link: Link) -> str:
-    return urlencode(link, safe=",")
+def format_address(page: str, link: Link) -> str:
+    """Format the address of a page with a link."""
+    return f"/{page}?{urlencode(link, safe=',')}"

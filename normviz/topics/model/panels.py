@@ -8,6 +8,7 @@ from normviz.describe.wording import format_shape
 from normviz.topics.model.layer_links import (
     find_layer_scheme,
     find_single_value,
+    format_address,
     make_lab_link,
     make_recorded_tensor,
     make_running_link,
@@ -18,15 +19,17 @@ from normviz.topics.model.state import NAME_KEY, OWN_MODEL, PREFIX, SOURCE_NAMES
 from normviz.topics.model.wording import (
     COLUMN_HELP,
     describe_layer,
+    explain_table,
     group_findings,
     list_cancelled,
     name_scheme,
     summarize_model,
     tabulate_layers,
 )
-from normviz.ui.frame import draw_page_link, switch_to_page
-from normviz.ui.link import PERSIST_STATE, View
+from normviz.ui.frame import draw_page_link
+from normviz.ui.link import View
 from normviz.ui.saving import draw_download_button
+from normviz.ui.tensor import offer_tensor
 
 VISIBLE_FINDINGS = 3
 """Findings above the table; others are folded."""
@@ -55,7 +58,7 @@ def show(view: View, theme: str) -> None:
     show_layers(model, view)
     layer = model.find_layer(view["layer"])
     if layer is not None:
-        show_layer(model, layer, view)
+        show_layer(layer, view)
 
 
 def show_findings(model: ReportedModel) -> None:
@@ -76,7 +79,7 @@ def format_finding(finding: ReportedFinding, layers: list[str]) -> str:
     """Format a finding in Markdown: the layers, what was found, the advice, and a link to the thread."""
     names = ", ".join(escape_markdown(name or "The whole model") for name in layers[:MAX_NAMED_LAYERS])
     more = f" and {len(layers) - MAX_NAMED_LAYERS} more" if len(layers) > MAX_NAMED_LAYERS else ""
-    thread = f" [Others had this, too]({finding.thread})" if finding.thread else ""
+    thread = f" [Thread on this mistake]({finding.thread})" if finding.thread else ""
     return (
         f":material/warning: **{names}{more}.** {escape_markdown(finding.finding)}  \n"
         f"{escape_markdown(finding.advice)}{thread}"
@@ -85,42 +88,44 @@ def format_finding(finding: ReportedFinding, layers: list[str]) -> str:
 
 def show_layers(model: ReportedModel, view: View) -> None:
     """Show the table of layers; a row that is chosen opens its layer."""
-    columns = tabulate_layers(model)
-    rows = min(len(model.layers), TABLE_ROWS)
+    columns, chosen = tabulate_layers(model), model.list_names().index(view["layer"])
+    st.session_state[TABLE_KEY] = {"selection": {"rows": [chosen], "columns": [], "cells": []}}
     st.dataframe(
-        columns, hide_index=True, key=TABLE_KEY, height=(rows + 1) * ROW_HEIGHT + 3, row_height=ROW_HEIGHT,
-        on_select=_take_row, selection_mode="single-row",
-        selection_default={"selection": {"rows": [model.list_names().index(view["layer"])]}},
+        columns, hide_index=True, key=TABLE_KEY, row_height=ROW_HEIGHT, on_select=_take_row,
+        height=(min(len(model.layers), TABLE_ROWS) + 1) * ROW_HEIGHT + 3, selection_mode="single-row",
         column_config={name: st.column_config.TextColumn(help=text) for name, text in COLUMN_HELP.items()},
     )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(explain_table(model))
+        draw_download_button(lambda: columns, "layers")
 
 
 def _take_row() -> None:
     """Open the layer of the chosen row."""
     state = st.session_state
-    model = get_model({"source": state[PREFIX + "source"]})
-    rows = state[TABLE_KEY]["selection"]["rows"]
-    if model is not None and rows and rows[0] < len(model.layers):
+    model, rows = get_model({"source": state[PREFIX + "source"]}), state[TABLE_KEY]["selection"]["rows"]
+    if model is not None and rows:
         state[PREFIX + "layer"] = model.layers[rows[0]].name
 
 
-def show_layer(model: ReportedModel, layer: ReportedLayer, view: View) -> None:
+def show_layer(layer: ReportedLayer, view: View) -> None:
     """Show one layer: what it computes, what it cancels, and the pages that show it."""
-    left, right = st.columns([1, 2], vertical_alignment="bottom")
-    left.selectbox("Layer", model.list_names(), key=PREFIX + "layer", **PERSIST_STATE)
-    right.markdown(f"**{name_scheme(layer)}.** {describe_layer(layer)}")
+    st.markdown(f"### {escape_markdown(layer.name)}: {name_scheme(layer)}\n{describe_layer(layer)}")
     if layer.table1:
         cancelled, kept = (list_cancelled(layer.table1, value) for value in (True, False))
-        st.markdown(f"Cancels: **{cancelled}**. Does not cancel: {kept}.")
+        st.markdown(f"**Cancels** {cancelled}.  \n**Does not cancel** {kept}.")
+    link, x = make_lab_link(layer), make_recorded_tensor(layer)
+    if x is not None:
+        model = st.session_state[NAME_KEY] if view["source"] == OWN_MODEL else SOURCE_NAMES[view["source"]]
+        offer_tensor(link, x, f"{layer.name}, {model}")
     with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button("See it in **Tensor lab**", icon=":material/deployed_code:", key=PREFIX + "lab"):
-            open_in_lab(layer, view)
+        lab_label = "Its scheme in" if x is None else "Its activations in"
+        draw_page_link(format_address("", link), lab_label, ":material/deployed_code:")
         if address := make_table_link(layer):
             draw_page_link(address, "Its row in", ":material/table:")
         if address := make_running_link(layer):
-            draw_page_link(address, "Batch size and ε in", ":material/toggle_on:")
+            draw_page_link(address, "Its batch size and ε in", ":material/toggle_on:")
     st.caption(describe_lab_tensor(layer))
-    draw_download_button(lambda: tabulate_layers(model), "layers")
 
 
 def describe_lab_tensor(layer: ReportedLayer) -> str:
@@ -137,13 +142,3 @@ def describe_lab_tensor(layer: ReportedLayer) -> str:
     if varying:
         lab += f" It leaves out {' and '.join(varying)}, which {'vary' if len(varying) > 1 else 'varies'}."
     return " ".join([lab, *lines])
-
-
-def open_in_lab(layer: ReportedLayer, view: View) -> None:
-    """Make the recorded activations the session's own tensor, and open the tensor lab on it."""
-    x, state = make_recorded_tensor(layer), st.session_state
-    if x is not None:
-        model = state[NAME_KEY] if view["source"] == OWN_MODEL else SOURCE_NAMES[view["source"]]
-        state.update({"own": x, "own name": f"{layer.name}, {model}", "own chosen": True, "upload error": None})
-        state.pop("own file", None)
-    switch_to_page("tensor_lab", make_lab_link(layer))

@@ -9,9 +9,6 @@ from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.wording import describe_rule, format_shape, pluralize
 from normviz.topics.model.reported import ReportedFinding, ReportedLayer, ReportedModel
 
-AXIS_LETTERS = {"N": "examples", "T": "tokens", "C": "channels"}
-"""Meanings of the letters of axes that are the same in every layout."""
-
 SOURCE_WORDS = {"batch": "the batch", "example": "each example", "constant": "running averages", "": "none"}
 """Words for where statistics come from."""
 
@@ -59,24 +56,22 @@ def tabulate_layers(model: ReportedModel) -> dict[str, list[str]]:
     """Return the layers of a model in columns by their titles."""
     found = {finding.layer for finding in model.findings}
     return {
-        "Layer": [layer.name for layer in model.layers],
-        "": ["⚠" if layer.name in found else "" for layer in model.layers],
+        "Layer": [f"⚠ {layer.name}" if layer.name in found else layer.name for layer in model.layers],
         "Normalization": [name_scheme(layer) for layer in model.layers],
         "Averages over": [describe_averaged_axes(layer) for layer in model.layers],
-        "of": [f"({', '.join(layer.layout)}) = {format_shape(layer.shape)}" for layer in model.layers],
+        "Input": [f"({', '.join(layer.layout)}) = {format_shape(layer.shape)}" for layer in model.layers],
         "ε": ["–" if layer.eps is None else typeset(layer.eps, 3) for layer in model.layers],
-        "Statistics of": [describe_sources(layer) for layer in model.layers],
+        "Statistics from": [describe_sources(layer) for layer in model.layers],
         "Other examples": [describe_change(layer.influence, "no effect") for layer in model.layers],
-        "Train to eval": [describe_change(layer.gap, "same") for layer in model.layers],
+        "train() to eval()": [describe_change(layer.gap, "same") for layer in model.layers],
     }
 
 
 COLUMN_HELP = {
-    "": "A finding above names this layer.",
-    "Statistics of": "The numbers from which mean and variance come, in training and then in inference.",
+    "Statistics from": "The numbers from which mean and variance come, in training and then in inference.",
     "Other examples": "Change of one example's output when all other examples change, in training. "
     "σ is the standard deviation of the layer's output.",
-    "Train to eval": "Change of the layer's output from training mode to inference mode, in the same unit.",
+    "train() to eval()": "Change of the layer's output from training mode to inference mode, in the same unit.",
 }
 """Explanations of the columns."""
 
@@ -90,12 +85,21 @@ def group_findings(findings: Iterable[ReportedFinding]) -> list[tuple[ReportedFi
 
 
 def summarize_model(model: ReportedModel) -> str:
-    """Summarize a model in a line: "7 normalizations (6 Batch, 1 Group), 3 findings"."""
+    """Summarize a model in a line: "7 normalizations: 6 Batch, 1 Group. 3 problems found."."""
     names = [name_scheme(layer) for layer in model.layers]
     counts = sorted(((names.count(name), name) for name in set(names)), key=lambda pair: (-pair[0], pair[1]))
     kinds = ", ".join(f"{number} {name}" for number, name in counts)
-    layers = pluralize(len(names), "normalization") + (f" ({kinds})" if counts else "")
-    return f"{layers}, {pluralize(len(model.findings), 'finding') if model.findings else 'no finding'}"
+    layers = pluralize(len(names), "normalization") + (f": {kinds}" if counts else "")
+    return f"{layers}. {pluralize(len(model.findings), 'problem') if model.findings else 'No problem'} found."
+
+
+def explain_table(model: ReportedModel) -> str:
+    """Explain the letters of the table's axes, and its unit."""
+    letters = set("".join(layer.layout for layer in model.layers))
+    heads = any({"H", "T"} <= set(layer.layout) for layer in model.layers)
+    words = {"N": "examples", "C": "channels", "T": "tokens", "H": "heads" if heads else "height", "W": "width"}
+    axes = ", ".join(f"{letter}: {word}" for letter, word in words.items() if letter in letters)
+    return f"{axes}. σ: standard deviation of the layer's output. Select a row to see its layer below."
 
 
 def describe_layer(layer: ReportedLayer) -> str:
@@ -115,5 +119,6 @@ def _describe_range(low: float, high: float) -> str:
 
 
 def list_cancelled(table1: Mapping[str, bool], cancelled: bool) -> str:
-    """List the changes of Table 1 that a layer cancels, or does not cancel: "W′ = δW"."""
-    return "; ".join(TRANSFORMATIONS[key].plain for key, value in table1.items() if value is cancelled) or "none"
+    """List the changes of Table 1 that a layer cancels, or does not cancel: "weight matrix re-scaling"."""
+    names = [TRANSFORMATIONS[key].name for key, value in table1.items() if value is cancelled]
+    return ", ".join(names) or "any change of Table 1"
