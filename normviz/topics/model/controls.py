@@ -25,9 +25,9 @@ def make():
     return MyNet(), torch.randn(8, 3, 64, 64)"""
 """A function for `normviz record`."""
 
-COMMANDS = """pip install 'normviz[train]'
+RECORD_COMMANDS = """pip install 'normviz[train]'
 normviz record my_model:make layers.npz"""
-"""What writes the file of a model."""
+"""Commands that write the file of a model."""
 
 
 def controls(view: View) -> None:
@@ -45,7 +45,7 @@ def controls(view: View) -> None:
         st.code(FUNCTION_SNIPPET, language="python")
     with run:
         st.markdown("#### 2. Record it\non your machine, in the folder of this file. It takes seconds.")
-        st.code(COMMANDS, language="bash")
+        st.code(RECORD_COMMANDS, language="bash")
         st.caption('In a notebook: `normviz.record(model, batch, "layers.npz")`.')
     with load:
         st.markdown("#### 3. Open layers.npz\nIt holds numbers and names, no code.")

@@ -23,8 +23,8 @@ MAX_FINDINGS = 2 * MAX_LAYERS
 MAX_NUMBER = 1e300
 """Largest number in a report."""
 
-SOURCES = ("batch", "example", "constant")
-"""Where statistics may come from."""
+STATISTICS_SOURCES = ("batch", "example", "constant")
+"""The sources of statistics: the batch, each example, or running averages."""
 
 THREAD = re.compile(r"https://github\.com/[\w.-]{1,60}/[\w.-]{1,60}/(issues|pull)/\d{1,7}")
 """The addresses of threads that become links."""
@@ -208,8 +208,8 @@ def _parse_layer(part: _ReportPart, recorded: Mapping[str, RecordedLayer], field
         part.take_number("eps"),
         _parse_range(part.take_parts("gain")),
         _parse_range(part.take_parts("bias")),
-        part.take_choice("training", SOURCES),
-        part.take_choice("inference", SOURCES),
+        part.take_choice("training", STATISTICS_SOURCES),
+        part.take_choice("inference", STATISTICS_SOURCES),
         part.take_number("influence"),
         part.take_number("train_eval_gap"),
         part.take_number("alpha"),

@@ -17,10 +17,10 @@ NEGLIGIBLE = 1e-9
 
 
 def name_scheme(layer: ReportedLayer) -> str:
-    """Return the name of a layer's scheme for a table: "Batch"; "no known one" where its axes have no name."""
+    """Return the name of a layer's scheme for a table: "Batch"; "unknown kind" where its axes have no name."""
     if layer.keys:
         return SCHEMES[layer.keys[0]].label
-    return {"general": "no known one", "local response": "Local response", "unknown": "unknown formula"}.get(
+    return {"general": "unknown kind", "local response": "Local response", "unknown": "unknown formula"}.get(
         layer.form, layer.form
     )
 
