@@ -80,7 +80,7 @@ def test_the_lab_takes_the_activations_with_their_link_only():
         if is_taken:
             np.testing.assert_array_equal(lab.session_state["own"], x)
             assert (lab.session_state["scheme"], lab.session_state["eps"]) == ("custom", 1e-6)
-            assert "k_norm, Example: a Llama block" in texts(lab.caption)
+            assert r"k\_norm, Example: a Llama block" in texts(lab.caption)
             assert not lab.error
 
 
