@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 from normviz.core.fields import Field, Shape
-from normviz.core.kinds.general import GENERAL
 from normviz.core.layouts import ArrayLayout, merge_rules
-from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.registry import NAMED_SCHEMES, SCHEMES, Scheme, make_custom_scheme
 from normviz.inspection.probing import Probe
 
 SECOND_NAMES = ("layer-spatial", "ghost-batch", "filter-response", "group", "divisive")
@@ -51,7 +50,7 @@ def build_found_scheme(probe: Probe, layout: ArrayLayout) -> Scheme | None:
     fields = merge_rules(probe.mean, layout), merge_rules(probe.divisor, layout)
     if probe.form != "general" or _are_lost(probe, fields):
         return None
-    return SCHEMES["custom"].with_fields(*fields)
+    return make_custom_scheme(*fields)
 
 
 def _are_lost(probe: Probe, fields: tuple[Field | None, Field | None]) -> bool:
@@ -63,12 +62,8 @@ def _are_lost(probe: Probe, fields: tuple[Field | None, Field | None]) -> bool:
 def _list_candidates(fields: tuple[Field | None, Field | None], is_weight: bool) -> Iterator[Scheme]:
     """Yield the schemes of the general form, with the groups or the radius of some fields."""
     found = {kind: n for field in fields if field for kind, n in field.parameters().items()}
-    for scheme in SCHEMES.values():
-        if (
-            scheme.kind is GENERAL
-            and scheme.acts_on == ("weight" if is_weight else "activation")
-            and not scheme.is_custom
-        ):
+    for scheme in NAMED_SCHEMES.values():
+        if scheme.is_general_form and scheme.acts_on == ("weight" if is_weight else "activation"):
             yield scheme.with_parameters(found.get("groups"), found.get("window"))
 
 

@@ -282,8 +282,8 @@ def create_params(
 ) -> tuple[Param, ...]:
     """Create the page values of declared settings, given as a dataclass or by name.
 
-    `prefix` starts their keys in the session; `name_prefix` starts their names in the link and in the view, for a page
-    with several such dataclasses.
+    `prefix` starts their keys in the session, since pages have values of the same names. `name_prefix` starts their
+    names in the link and in the view, for a page with several such dataclasses.
     """
     found = get_declarations(declared) if isinstance(declared, type) else declared
     given = partial(_strip_prefix, list(found), name_prefix) if name_prefix else lambda view: view

@@ -138,8 +138,8 @@ PAGE_TEXTS = (
         title="Backward pass",
         section="Why it works",
         question="What is the gradient through normalization?",
-        why="Each number reaches the loss on three paths, and its gradient is the sum of all three.",
-        first="Press **Play**: the gradient of the loss comes back, arrow by arrow.",
+        why="One x also changes the mean and the variance that all x share. So its gradient is a sum of three parts.",
+        first="Press **Play**: the gradient returns from the loss to x, arrow by arrow.",
         takeaway="If the output does not change with a shift or a scale of the input, the gradient has no component "
         "in that direction. For ε > 0 this holds for shifts, and nearly for scales.",
         see=(
@@ -328,8 +328,7 @@ PAGE_TEXTS = (
         question="Does weight normalization train faster?",
         why="Weight norm trains the length **g** and the direction **v**/‖v‖ of a weight vector separately: "
         "**w = g · v/‖v‖**.",
-        first="Press **Play**: two runs start from the same w. Then raise the **length of v** to 4: weight norm loses "
-        "its lead.",
+        first="Press **Play**: which run lowers the loss sooner? Then raise the **length of v** to 4.",
         takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
         "less the same gradient turns it, and plain SGD only makes v longer. In the paper "
         f"({_write_source_link(SALIMANS_REFERENCE)}) networks learned faster with it. Unlike in batch norm, no example "

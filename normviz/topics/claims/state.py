@@ -13,8 +13,7 @@ from normviz.topics.claims.verdicts import VERDICTS
 from normviz.ui.link import View, create_params
 
 PAGE = "claims"
-PREFIX = f"{PAGE} "
-"""Prefix of all keys in the session, since other pages have values of the same names."""
+PREFIX = PAGE + " "
 
 ALL_FILTER = "all"
 TABLE_KEY = "table-1"

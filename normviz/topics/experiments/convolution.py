@@ -58,7 +58,7 @@ class Setting(ComparisonSetting):
 def make_grid_job(setting: Setting, padding: str, k: int) -> ConvolutionGrid:
     """Return the job of the scheme at position `k`; `padding` is a key of `PADDINGS`."""
     shapes, per_unit = setting.shapes(padding), setting.learned == "unit"
-    return ConvolutionGrid.of(setting, setting.rows[k], rates=LEARNING_RATES, shapes=shapes, per_unit=per_unit)
+    return ConvolutionGrid.of(setting, row=setting.rows[k], rates=LEARNING_RATES, shapes=shapes, per_unit=per_unit)
 
 
 def parts(setting: Setting) -> list[ConvolutionGrid]:

@@ -70,9 +70,7 @@ class Setting(Seeded):
 def make_tuning_job(setting: Setting, mode: str, task: str) -> TuningJob:
     """Return the job that tunes networks to a task, in training or evaluation mode."""
     momentum = setting.momentum if mode == "train" else BEFORE_MOMENTUM
-    return TuningJob(
-        setting.networks, mode, task, momentum, setting.examples, setting.batch, setting.steps, setting.device
-    )
+    return TuningJob.of(setting, mode=mode, task=task, momentum=momentum)
 
 
 def parts(setting: Setting) -> list[TuningJob]:

@@ -72,13 +72,8 @@ class Setting(ComparisonSetting):
 
 def parts(setting: Setting) -> list[DenseGrid]:
     """Return a job for every scheme."""
-    return [
-        DenseGrid.of(
-            setting, row, rates=RATES_BY_OPTIMIZER[setting.optimizer], optimizer=setting.optimizer,
-            widths=(LAYER_WIDTH,) * setting.depth, batch=setting.batch,
-        )
-        for row in setting.rows
-    ]  # fmt: skip
+    rates, widths = RATES_BY_OPTIMIZER[setting.optimizer], (LAYER_WIDTH,) * setting.depth
+    return [DenseGrid.of(setting, row=row, rates=rates, widths=widths) for row in setting.rows]
 
 
 @dataclass(frozen=True)

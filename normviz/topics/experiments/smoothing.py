@@ -82,10 +82,8 @@ class Setting(ComparisonSetting):
 
     def make_part(self, k: int, first: float | None) -> Part:
         """Return the job of the scheme at position `k`: ε is learned from the value `first`, or fixed if it is None."""
-        return Part(
-            self.rows[k], self.networks, DEFAULT_EPS if first is None else first, first is not None, self.depth,
-            self.digits, self.steps, self.device,
-        )  # fmt: skip
+        start = DEFAULT_EPS if first is None else first
+        return Part.of(self, row=self.rows[k], first=start, learned=first is not None)
 
     def make_parts(self, k: int) -> list[Part]:
         """Return the jobs of the scheme at position `k`: with a fixed ε, and from each first value of a learned ε."""

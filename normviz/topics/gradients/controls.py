@@ -49,8 +49,7 @@ def controls(view: View) -> None:
 
 def _draw_parameters(view: View, scheme: Scheme) -> None:
     """Draw the controls of the scheme's own parameters, except ε."""
-    if scheme.is_custom:
-        custom.draw_custom_controls(view, get_view_lengths, PREFIX)
+    custom.draw_custom_controls([scheme.key], view, get_view_lengths, PREFIX)
     if is_relevant(view, "groups"):
         cut = ", ".join(f"{axis} = {n}" for axis, n in find_grouped_axes(view).items())
         st.selectbox(f"Groups G (divisors of {cut})", list_group_counts(view), key=PREFIX + "groups", **PERSIST_STATE)

@@ -74,8 +74,7 @@ def _draw_main_parameter(view: View, scheme: Scheme) -> None:
 
 def _draw_advanced_controls(view: View, scheme: Scheme) -> None:
     """Draw the rarer controls: a custom scheme's fields, ε, learned parameters and the seed."""
-    if scheme.is_custom:
-        custom.draw_custom_controls(view, get_view_lengths)
+    custom.draw_custom_controls([scheme.key], view, get_view_lengths)
     if has_parameter(scheme, "radius"):
         draw_mean_window_controls(["H", "W", "C"])
     if has_parameter(scheme, "eps"):

@@ -6,7 +6,7 @@ import numpy as np
 
 from normviz.core.fields import Field
 from normviz.core.layouts import merge_rules
-from normviz.core.registry import CUSTOM_SCHEME, SCHEMES, Scheme
+from normviz.core.registry import SCHEMES, Scheme, make_custom_scheme
 from normviz.core.text import format_exact
 from normviz.topics.model.reported import ReportedLayer
 from normviz.ui.custom import make_custom_link
@@ -42,7 +42,7 @@ def find_layer_scheme(layer: ReportedLayer) -> Scheme | None:
     fields = merge_rules(rules[0], layout), merge_rules(rules[1], layout)
     if any((field is None) != (given is None) for field, given in zip(fields, rules, strict=True)):
         return None
-    custom = CUSTOM_SCHEME.with_fields(*fields)
+    custom = make_custom_scheme(*fields)
     if x is None:
         return named[0] if named else custom
     parameters = {kind: n for field in fields if field for kind, n in field.parameters().items()}

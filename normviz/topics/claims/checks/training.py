@@ -1,37 +1,19 @@
 """Claims that experiments decide."""
 
+from typing import Any
+
 from normviz.topics.claims.claim import Claim, ExperimentCheck
 from normviz.topics.experiments.catalogue import get_experiment
 from normviz.topics.experiments.reports import VerdictKey
 
 
-def make_experiment_claim(
-    id: str,
-    sources: str,
-    expected: VerdictKey,
-    *keys: str,
-    says: str = "",
-    short: str = "",
-    condition: str,
-    asked: bool = False,
-) -> Claim:
+def make_experiment_claim(id: str, sources: str, expected: VerdictKey, *keys: str, **texts: Any) -> Claim:
     """Make a claim that experiments decide; without `says`, its text is that of the first experiment.
 
     The claim links to the page of the first experiment.
     """
-    experiments = [get_experiment(key) for key in keys]
-    return Claim(
-        id,
-        tuple(sources.split()),
-        says=says or experiments[0].claim,
-        short=short,
-        how=" ".join(each.about(each.setting()) for each in experiments),
-        expected=expected,
-        check=ExperimentCheck(keys),
-        see=f"/experiments?show={keys[0]}",
-        condition=condition,
-        asked=asked,
-    )
+    texts = {"says": get_experiment(keys[0]).claim} | texts
+    return Claim(id, tuple(sources.split()), expected, ExperimentCheck(keys), f"/experiments?show={keys[0]}", **texts)
 
 
 CLAIMS: tuple[Claim, ...] = (

@@ -1,0 +1,1 @@
+"""Tools for classes: lessons that are played beside the pages."""

@@ -1,0 +1,1 @@
+"""Lessons: steps through the pages, each with a question."""
