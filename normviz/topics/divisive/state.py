@@ -17,9 +17,7 @@ from normviz.ui.link import View, create_params, make_integer_fitter
 from normviz.ui.tensor import OWN_DATA
 
 PAGE = "divisive"
-
 PREFIX = PAGE + " "
-"""Start of all the page's keys in the session, as other pages have values of the same names."""
 
 SHAPES: dict[str, Shape] = {"photo": (1, 96, 128, 1), "digits": (1, 8, 8, 1), "features": (1, 8, 8, 6)}
 """The pictures: a kind of data and its shape."""
