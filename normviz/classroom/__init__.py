@@ -1,1 +1,1 @@
-"""For classes: lessons that are played beside the pages."""
+"""The classroom: lessons that are played beside the pages."""
