@@ -10,6 +10,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import streamlit as st
 
 from normviz.classroom.lessons.panels import show_lesson_bar
+from normviz.classroom.rooms.routes import create_class_routes
 from normviz.ui.frame import frame_page, show_menu
 from normviz.ui.server import EXCEPTION_HANDLERS, ICON_PATH, MIDDLEWARE, lifespan
 from normviz.web.script_routes import create_routes
@@ -17,7 +18,7 @@ from normviz.web.script_routes import create_routes
 app = st.App(
     __file__,
     lifespan=lifespan,
-    routes=create_routes(),
+    routes=[*create_routes(), *create_class_routes()],
     middleware=MIDDLEWARE,
     exception_handlers=EXCEPTION_HANDLERS,
 )

@@ -1,1 +1,1 @@
-"""The classroom: lessons that are played beside the pages."""
+"""Tools for classes: lessons that are played beside the pages, and classes that answer."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Protocol
 
 import numpy as np
 
@@ -14,15 +13,13 @@ Arrays = dict[str, np.ndarray]
 """The result of a part, or its partial result. "share" is the finished share, 1 in the end."""
 
 
-class Part(Job[Arrays], Protocol):
+class Part(Job[Arrays]):
     """Job of an experiment or claim; its result is a dict of named arrays."""
 
     @property
     def seconds(self) -> float:
         """The expected seconds of the job on the reference machine of the cost models."""
-
-    def __hash__(self) -> int:
-        """Return a hash: results are found by parts."""
+        raise NotImplementedError
 
 
 Results = Mapping[Part, Arrays]

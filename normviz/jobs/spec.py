@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from hashlib import sha256
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from normviz.jobs.fallback import run_or_fall_back
 
@@ -26,8 +26,10 @@ class JobStep(Generic[Result_co]):
     result: Callable[[], Result_co]
 
 
-class Job(Protocol[Result_co]):
-    """Interface of a job: a frozen dataclass of plain data, which a thread, a process or a cluster can run.
+class Job(Generic[Result_co]):
+    """Base class of jobs: frozen dataclasses of plain data, which a thread, a process or a cluster can run.
+
+    A subclass names its kind and version in its first line: `class Training(Job[Arrays], kind="training", version=1)`.
 
     Attributes:
         kind: the name of the computation, which stays when the class moves to another module.
@@ -37,8 +39,14 @@ class Job(Protocol[Result_co]):
     kind: ClassVar[str]
     version: ClassVar[int]
 
+    def __init_subclass__(cls, kind: str | None = None, version: int | None = None) -> None:
+        for name, value in (("kind", kind), ("version", version)):
+            if value is not None:
+                setattr(cls, name, value)
+
     def steps(self) -> Iterator[JobStep[Result_co]]:
         """Run the job, and yield after every step, where the caller may stop; the last step has the result."""
+        raise NotImplementedError
 
 
 def run_to_end(job: Job[Result]) -> Result:

@@ -5,7 +5,7 @@ examples of a mini-batch is that of the training data, as in Algorithm 2 of Ioff
 mini-batches of the size in training, for the variance times m/(m-1).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -64,23 +64,30 @@ class NormLayer:
     @torch.no_grad()
     def collect_statistics(self, x: torch.Tensor) -> torch.Tensor:
         """Normalize mini-batches joined along N, each by its own statistics; store the mean ones for inference."""
-        self.prepare_inference(5)
-        out = x.clone()
-        for number, (where, form) in enumerate(self.normalizer.parts):
-            if form is not None:
-                cut = x[where].unflatten(2, (-1, self.shape[0]))
-                scheme = self._find_scheme(where)
-                out[where], self.statistics[number] = _normalize_batches(scheme, form, cut, self.shape)
-        return out
+
+        def normalize(number: int, where: Any, form: Any) -> torch.Tensor:
+            cut = x[where].unflatten(2, (-1, self.shape[0]))
+            xhat, self.statistics[number] = _normalize_batches(self._find_scheme(where), form, cut, self.shape)
+            return xhat
+
+        return self._normalize_parts(x, 5, normalize)
 
     @torch.no_grad()
     def normalize_in_inference(self, x: torch.Tensor) -> torch.Tensor:
         """Compute x̂ of any number of examples by the stored statistics."""
-        self.prepare_inference(4)
+        return self._normalize_parts(
+            x, 4, lambda number, where, form: _normalize_by_stored(form, x[where], self.statistics[number])
+        )
+
+    def _normalize_parts(
+        self, x: torch.Tensor, axes: int, normalize: Callable[[int, Any, Any], torch.Tensor]
+    ) -> torch.Tensor:
+        """Replace the part of x of each form by `normalize(number, where, form)`."""
+        self.prepare_inference(axes)
         out = x.clone()
         for number, (where, form) in enumerate(self.normalizer.parts):
             if form is not None:
-                out[where] = _normalize_by_stored(form, x[where], self.statistics[number])
+                out[where] = normalize(number, where, form)
         return out
 
     def _find_scheme(self, where: Any) -> Scheme:

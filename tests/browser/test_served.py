@@ -135,7 +135,7 @@ def test_table_1_below_a_path_trains_in_its_component(course, below):
     course.goto(f"{below}/invariance?steps=10")
     expect(course.locator(".nv-grid [data-cell]")).to_have_count(24)
     course.locator('.nv-grid [data-cell="layer.weight-matrix-recentering"]').click()
-    course.get_by_role("heading", name=re.compile(r"^Layer norm, .*noise")).wait_for()
+    course.get_by_role("heading", name=re.compile(r"^Layer norm, .*pattern")).wait_for()
     course.get_by_role("button", name="= Yes, the same").click()
     course.wait_for_selector(".st-key-curves .nv-twins[data-drawn]")
     settle(course)

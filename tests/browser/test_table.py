@@ -75,7 +75,7 @@ def test_the_question_and_all_rows_are_in_sight_and_after_a_guess_the_curves_and
         table.cell("none.weight-matrix-rescaling"),
         table.cell("layer.case-rescaling"),
         page.get_by_role("columnheader", name="Weights"),
-        page.get_by_role("columnheader", name="+ noise the same for all").first,
+        page.get_by_role("columnheader", name="+ pattern the same for all").first,
         page.get_by_role("rowheader", name="Weight norm divides each neuron's weights by their length"),
     ):
         assert in_sight(shown, 800), shown
@@ -177,7 +177,7 @@ def test_a_click_and_the_keyboard_open_a_case(table):
     table.page.keyboard.press("ArrowUp")
     table.page.keyboard.press("ArrowLeft")
     table.page.keyboard.press("Enter")
-    expect(table.title()).to_contain_text("Batch norm, every image + noise")
+    expect(table.title()).to_contain_text("Batch norm, every image + one pattern")
     table.settle()
     grid = table.page.locator(".nv-grid")
     assert grid.evaluate("grid => grid.getRootNode().activeElement.dataset.cell") == "batch.dataset-recentering"

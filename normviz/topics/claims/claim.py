@@ -1,7 +1,7 @@
 """Claims, their evidence, and the rule that derives a verdict."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from normviz.topics.claims.sources import SOURCES
@@ -62,13 +62,13 @@ class Evidence:
 
 @dataclass(frozen=True)
 class ExperimentCheck:
-    """A check by experiments, which run as jobs: their keys, and settings other than the defaults."""
+    """A check by experiments with their default settings, which run as jobs; `experiments` are their keys."""
 
     experiments: tuple[str, ...]
-    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-Check = Callable[[int], Iterable[Trial]] | ExperimentCheck
+CheckFunction = Callable[[int], Iterable[Trial]]
+Check = CheckFunction | ExperimentCheck
 """A function from the first seed to the trials; or the experiments that decide the claim."""
 
 
@@ -84,7 +84,6 @@ class Claim:
         see: the link to the page that shows it: "/compare?schemes=layer,instance".
         says: the claim in our own words, a sentence.
         short: the same in a few words, where `says` is long.
-        how: the measurement, a sentence.
         condition: the reason of the verdict in at most ten words; then its conditions, or the correct statement.
         long: True if the check takes more than a second.
         asked: True if the sources ask a question, which this claim answers.
@@ -96,7 +95,6 @@ class Claim:
     check: Check
     see: str
     says: str
-    how: str
     condition: str
     long: bool = False
     asked: bool = False
@@ -112,7 +110,7 @@ class Claim:
         """The first sentence of the condition.
 
         Example:
-            >>> Claim("A", ("000",), "wrong", ExperimentCheck(()), "/", "So.", "", "It is 0.5. Here it is 1.").reason
+            >>> Claim("A", ("000",), "wrong", ExperimentCheck(()), "/", "So.", "It is 0.5. Here it is 1.").reason
             'It is 0.5.'
         """
         return self.condition.partition(". ")[0].removesuffix(".") + "."
@@ -121,6 +119,21 @@ class Claim:
     def is_quick(self) -> bool:
         """True if the check takes less than a second."""
         return not self.long and not isinstance(self.check, ExperimentCheck)
+
+
+class ClaimList(list[Claim]):
+    """The claims of a topic, in the order of the page; each is declared at its check."""
+
+    def add(
+        self, id: str, sources: str, expected: VerdictKey, see: str, **texts: Any
+    ) -> Callable[[CheckFunction], CheckFunction]:
+        """Return the decorator of a check that adds its claim; `sources` has spaces between keys of `SOURCES`."""
+
+        def register(check: CheckFunction) -> CheckFunction:
+            self.append(Claim(id, tuple(sources.split()), expected, check, see, **texts))
+            return check
+
+        return register
 
 
 def _replace_none_by_nan(value: float | None) -> float:

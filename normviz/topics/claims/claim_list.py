@@ -1,6 +1,6 @@
 """All claims, by topic, in the order of the page."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from normviz.core.errors import InvalidInput
 from normviz.core.text import join_words
@@ -17,7 +17,7 @@ from normviz.topics.claims.checks import (
 )
 from normviz.topics.claims.claim import Claim
 
-TOPICS: dict[str, tuple[Claim, ...]] = {
+TOPICS: Mapping[str, Sequence[Claim]] = {
     "First steps": basics.CLAIMS,
     "Table 1": table1.CLAIMS,
     "Layer norm": layer.CLAIMS,

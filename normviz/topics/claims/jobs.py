@@ -8,7 +8,7 @@ from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -38,11 +38,8 @@ import, since files may change below a running server."""
 
 
 @dataclass(frozen=True)
-class Measurement:
+class Measurement(Part, kind="claims", version=2):
     """Job that measures one claim, given by its id, the first seed and the version of the code."""
-
-    kind: ClassVar[str] = "claims"
-    version: ClassVar[int] = 2
 
     id: str
     seed: int
@@ -78,7 +75,7 @@ def list_claim_jobs(claim: Claim, seed: int) -> tuple[Part, ...]:
 
 def _list_experiment_settings(check: ExperimentCheck, seed: int) -> list[tuple[Experiment, Any]]:
     experiments = map(get_experiment, check.experiments)
-    return [(each, each.setting(seed=seed, **check.settings)) for each in experiments]
+    return [(each, each.setting(seed=seed)) for each in experiments]
 
 
 def find_evidence(claim: Claim, seed: int, results: Results) -> Evidence | None:

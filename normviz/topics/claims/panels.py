@@ -92,7 +92,9 @@ def _toggle_claim(claim: str, key: str) -> None:
 
 def show_claim_details(claim: Claim, view: View) -> None:
     """Show the reason of the verdict, the evidence, the source, the page that shows it, and the command."""
-    st.markdown(f"**Why.** {escape_markdown(claim.condition)}\n\n**Measured.** {escape_markdown(claim.how)}")
+    st.markdown(
+        f"**Why.** {escape_markdown(claim.condition)}\n\n**Test.** {escape_markdown(wording.describe_test(claim))}"
+    )
     if shipped := find_shipped_evidence(claim.id):
         show_evidence(shipped.evidence)
         st.caption(wording.describe_provenance(shipped.version, isinstance(claim.check, ExperimentCheck)))

@@ -1,12 +1,16 @@
 """Texts about a claim, as Markdown: its row, its source, its evidence, and the command that measures it."""
 
+from functools import partial
+
 from normviz.core.text import capitalize_first
 from normviz.describe.markdown import escape_markdown
-from normviz.topics.claims.claim import Claim, Evidence
+from normviz.topics.claims.claim import Claim, Evidence, ExperimentCheck
+from normviz.topics.claims.seeds import SEED_COUNT
 from normviz.topics.claims.sources import SOURCES
 from normviz.topics.claims.state import TABLE_KEY
-from normviz.topics.claims.trials import SEED_COUNT, Trial
+from normviz.topics.claims.trials import Trial
 from normviz.topics.claims.verdicts import VERDICTS
+from normviz.topics.experiments.catalogue import get_experiment
 from normviz.topics.experiments.reports import VERDICT_SIGNS, VERDICT_TEXTS, Verdict
 
 CLAIM_OUTCOMES = {True: "✔ as claimed", False: "✘ not as claimed"}
@@ -40,6 +44,14 @@ def describe_provenance(version: str, is_experiment: bool) -> str:
     """Describe the origin of shipped evidence in a sentence: the version that measured it."""
     what = "the experiment with its default settings" if is_experiment else f"seeds 0 to {SEED_COUNT - 1}"
     return f"Our result, computed with version {version}: {what}."
+
+
+def describe_test(claim: Claim) -> str:
+    """Describe the test of a claim: by the docstring of its check, or by the data and networks of its experiments."""
+    if isinstance(claim.check, ExperimentCheck):
+        return " ".join(each.about(each.setting()) for each in map(get_experiment, claim.check.experiments))
+    check = claim.check.func if isinstance(claim.check, partial) else claim.check
+    return " ".join((check.__doc__ or "").split())
 
 
 def format_claim_sources(claim: Claim) -> str:

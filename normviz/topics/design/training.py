@@ -8,14 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import pairwise
-from typing import ClassVar
 
 import numpy as np
 
 from normviz.core.registry import Scheme
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.transformations import TRANSFORMATIONS
-from normviz.jobs.results import Arrays
+from normviz.jobs.results import Arrays, Part
 from normviz.jobs.spec import JobStep, run_to_end
 from normviz.topics.design.demands import Demands, Invariances, demand_exactly
 from normviz.topics.design.search import FoundSchemes, find_schemes, take_census
@@ -90,7 +89,7 @@ def compute_stack_size(setting: Setting) -> int:
 
 
 @dataclass(frozen=True)
-class TwinTraining:
+class TwinTraining(Part, kind="design/twins", version=3):
     """Job that measures schemes and trains them with their twins.
 
     Attributes:
@@ -98,9 +97,6 @@ class TwinTraining:
         absorbed: the invariances of each scheme in theory.
         setting: the layer, the steps, the seed and the device.
     """
-
-    kind: ClassVar[str] = "design/twins"
-    version: ClassVar[int] = 3
 
     rows: tuple[SchemeSpec, ...]
     absorbed: tuple[Invariances, ...]

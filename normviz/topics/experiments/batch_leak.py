@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.experiment import Experiment, describe_hidden_layers
 from normviz.topics.experiments.experiment import Setting as Seeded
+from normviz.topics.experiments.experiment_jobs import NetworksJob
 from normviz.topics.experiments.grid_outcome import GridOutcome
 from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, VerdictKey, make_band_curve, start_table
 from normviz.topics.experiments.training_history import TrainingHistory, to_percent
@@ -69,7 +70,7 @@ class Setting(Seeded):
 
 
 @dataclass(frozen=True)
-class Part:
+class Part(NetworksJob, kind="experiments/leak", version=1):
     """Job that trains all networks of `NETWORK_NAMES` at all learning rates, from all seeds, as one stack.
 
     Its result holds "losses" and "validation", (measured steps, networks, rates, seeds); and shares of wrong answers on
@@ -77,14 +78,9 @@ class Part:
     digits in groups of one class and in shuffled groups, "inference" for digits by running averages.
     """
 
-    kind: ClassVar[str] = "experiments/leak"
-    version: ClassVar[int] = 1
-
-    networks: tuple[int, ...]
     rates: tuple[float, ...]
     group: int
     length: int
-    device: str
 
     @property
     def test_batch_count(self) -> int:
@@ -152,7 +148,7 @@ class Part:
 
 def parts(setting: Setting) -> list[Part]:
     """Return the only job."""
-    return [Part(setting.networks, LEARNING_RATES, setting.group, setting.steps, setting.device)]
+    return [Part.of(setting, rates=LEARNING_RATES)]
 
 
 def _find_outcomes(result: Arrays) -> list[GridOutcome]:
@@ -256,8 +252,6 @@ def _format_error_difference(difference: MeanDifference, sign: int) -> str:
     return f"{difference.text(100)} points" if sign else "no clear number of points"
 
 
-EXPERIMENT = Experiment.of(
-    "leak", Setting, parts, report,
+EXPERIMENT = Experiment.of("leak", Setting, parts, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; batches of {DIGIT_CLASSES} "
-    f"groups, each of {setting.group - 1} digits of one class and one blank picture, normalized by group.",
-)  # fmt: skip
+    f"groups, each of {setting.group - 1} digits of one class and one blank picture, normalized by group.")  # fmt: skip

@@ -14,7 +14,7 @@ from normviz.core.settings import choice, integer
 from normviz.core.text import capitalize_first, join_words, typeset
 from normviz.data.digits import DIGIT_SIDE, DIGITS_DESCRIPTION, load_digit_split
 from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_clear_signs
-from normviz.jobs.results import Arrays, Results
+from normviz.jobs.results import Arrays, Part, Results
 from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.dense_grid import LAYER_WIDTHS, LEARNING_RATES, DenseGrid
 from normviz.topics.experiments.experiment import (
@@ -83,14 +83,11 @@ class Setting(ComparisonSetting):
 
 
 @dataclass(frozen=True)
-class BatchStatisticsNoise:
+class BatchStatisticsNoise(Part, kind="experiments/batch-size/noise", version=2):
     """Job that measures how far μ and σ of mini-batches are from those of all training digits, by batch size.
 
     Measured on the pre-activations of the first layer before training, as root mean squares in units of σ.
     """
-
-    kind: ClassVar[str] = "experiments/batch-size/noise"
-    version: ClassVar[int] = 2
 
     networks: tuple[int, ...]
     draws: int = 200
@@ -128,7 +125,7 @@ def _make_error_arrays(found: list[list[list[float]]], share: float) -> Arrays:
 
 def make_size_job(setting: Setting, row: SchemeSpec, size: int) -> DenseGrid:
     """Return the job of a scheme at a batch size."""
-    return DenseGrid.of(setting, row, batch=size, length=setting.count_steps(size))
+    return DenseGrid.of(setting, row=row, batch=size, length=setting.count_steps(size))
 
 
 def parts(setting: Setting) -> list[DenseGrid | BatchStatisticsNoise]:
@@ -391,8 +388,6 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     return Verdict(judge_signs(signs), says, condition, _explain_sizes(setting, ended_outcomes, pair))
 
 
-EXPERIMENT = Experiment.of(
-    "batch-size", Setting, parts, report,
+EXPERIMENT = Experiment.of("batch-size", Setting, parts, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; batches of "
-    f"{BATCH_SIZES[0]} to {BATCH_SIZES[-1]}.",
-)  # fmt: skip
+    f"{BATCH_SIZES[0]} to {BATCH_SIZES[-1]}.")  # fmt: skip

@@ -58,7 +58,7 @@ class Setting(ComparisonSetting):
 def make_grid_job(setting: Setting, padding: str, k: int) -> ConvolutionGrid:
     """Return the job of the scheme at position `k`; `padding` is a key of `PADDINGS`."""
     shapes, per_unit = setting.shapes(padding), setting.learned == "unit"
-    return ConvolutionGrid.of(setting, setting.rows[k], rates=LEARNING_RATES, shapes=shapes, per_unit=per_unit)
+    return ConvolutionGrid.of(setting, row=setting.rows[k], rates=LEARNING_RATES, shapes=shapes, per_unit=per_unit)
 
 
 def parts(setting: Setting) -> list[ConvolutionGrid]:
@@ -238,8 +238,6 @@ def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, l
     return tabulate(rows)
 
 
-EXPERIMENT = Experiment.of(
-    "convolution", Setting, parts, report,
+EXPERIMENT = Experiment.of("convolution", Setting, parts, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 pixels; with "
-    "zeros around the picture, or without.",
-)  # fmt: skip
+    "zeros around the picture, or without.")  # fmt: skip

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from normviz.core.fields import Shape
 from normviz.jobs.results import Arrays
 from normviz.jobs.spec import JobStep
-from normviz.topics.experiments.scheme_job import SchemeJob
+from normviz.topics.experiments.experiment_jobs import SchemeJob
 from normviz.topics.experiments.training_history import TrainingHistory
 
 LAYER_COUNT = 2
@@ -29,7 +28,7 @@ HELD_OUT_DIGITS = 450
 
 
 @dataclass(frozen=True)
-class ConvolutionGrid(SchemeJob):
+class ConvolutionGrid(SchemeJob, kind="experiments/convolution", version=4):
     """Job that trains convolutional networks of one scheme at all learning rates, from all seeds, as one stack.
 
     Its result holds "losses" and "validation", the mean training losses since the measured step before and the losses
@@ -37,9 +36,6 @@ class ConvolutionGrid(SchemeJob):
     error "test" (rates, seeds); and by layer the share of units that are turned on, "on-1", and the standard deviation
     of their pre-activations, "deviation-1", each (rates, seeds, distances from the border).
     """
-
-    kind: ClassVar[str] = "experiments/convolution"
-    version: ClassVar[int] = 4
 
     rates: tuple[float, ...]
     shapes: tuple[Shape, ...]

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from normviz.jobs.results import Arrays
 from normviz.jobs.spec import JobStep
-from normviz.topics.experiments.scheme_job import SchemeJob
+from normviz.topics.experiments.experiment_jobs import SchemeJob
 from normviz.topics.experiments.training_history import TrainingHistory
 from normviz.train.cost import estimate_dense_seconds
 
@@ -26,14 +26,11 @@ MEASUREMENT_COUNT = 12
 
 
 @dataclass(frozen=True)
-class DenseGrid(SchemeJob):
+class DenseGrid(SchemeJob, kind="experiments/dense-grid", version=1):
     """Job that trains the networks of one scheme at all learning rates, from all seeds, as one stack.
 
     Its result holds "losses", "validation" and "test", each (measured steps, rates, seeds).
     """
-
-    kind: ClassVar[str] = "experiments/dense-grid"
-    version: ClassVar[int] = 1
 
     rates: tuple[float, ...] = LEARNING_RATES
     optimizer: str = "adam"

@@ -21,6 +21,7 @@ from normviz.topics.experiments.experiment import (
     declare_schemes,
     describe_hidden_layers,
 )
+from normviz.topics.experiments.experiment_jobs import SchemeJob
 from normviz.topics.experiments.grid_outcome import (
     GridOutcome,
     describe_undertraining,
@@ -37,7 +38,6 @@ from normviz.topics.experiments.reports import (
     describe_progress,
     start_table,
 )
-from normviz.topics.experiments.scheme_job import SchemeJob
 from normviz.topics.experiments.training_history import TrainingHistory
 from normviz.train.cost import estimate_dense_seconds
 
@@ -73,14 +73,11 @@ class Setting(ComparisonSetting):
 
 
 @dataclass(frozen=True)
-class Part(SchemeJob):
+class Part(SchemeJob, kind="experiments/dropout", version=4):
     """Job that trains networks of one scheme with one share of dropout, at all learning rates and seeds.
 
     Its result holds "losses", "training", "validation" and "test", each (measured steps, rates, seeds).
     """
-
-    kind: ClassVar[str] = "experiments/dropout"
-    version: ClassVar[int] = 4
 
     share: float
     digits: int
@@ -120,11 +117,7 @@ class Part(SchemeJob):
 
 def parts(setting: Setting) -> list[Part]:
     """Return a job for every scheme without dropout, and one with it."""
-    return [
-        Part.of(setting, row, share=share, digits=setting.digits, relabelled=setting.relabelled)
-        for row in setting.rows
-        for share in (0.0, setting.share)
-    ]
+    return [Part.of(setting, row=row, share=share) for row in setting.rows for share in (0.0, setting.share)]
 
 
 def _name_networks(setting: Setting, k: int, dropped: bool) -> tuple[str, str]:
@@ -230,8 +223,6 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     )
 
 
-EXPERIMENT = Experiment.of(
-    "dropout", Setting, parts, report,
+EXPERIMENT = Experiment.of("dropout", Setting, parts, report,
     lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}, {setting.relabelled:.0%} with a random label; "
-    f"{describe_hidden_layers(LAYER_WIDTHS)}; dropout behind every ReLU.",
-)  # fmt: skip
+    f"{describe_hidden_layers(LAYER_WIDTHS)}; dropout behind every ReLU.")  # fmt: skip

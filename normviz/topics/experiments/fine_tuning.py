@@ -70,9 +70,7 @@ class Setting(Seeded):
 def make_tuning_job(setting: Setting, mode: str, task: str) -> TuningJob:
     """Return the job that tunes networks to a task, in training or evaluation mode."""
     momentum = setting.momentum if mode == "train" else BEFORE_MOMENTUM
-    return TuningJob(
-        setting.networks, mode, task, momentum, setting.examples, setting.batch, setting.steps, setting.device
-    )
+    return TuningJob.of(setting, mode=mode, task=task, momentum=momentum)
 
 
 def parts(setting: Setting) -> list[TuningJob]:
@@ -313,8 +311,6 @@ def _tabulate_results(setting: Setting, results_by_task: Mapping[str, Mapping[st
     return tabulate(rows)
 
 
-EXPERIMENT = Experiment.of(
-    "fine-tuning", Setting, parts, report,
+EXPERIMENT = Experiment.of("fine-tuning", Setting, parts, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)} with batch norm; then tuned to "
-    f"{setting.examples} examples: {TASK_NAMES[setting.task].lower()}.",
-)  # fmt: skip
+    f"{setting.examples} examples: {TASK_NAMES[setting.task].lower()}.")  # fmt: skip

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from normviz.core.registry import DEFAULT_EPS
 from normviz.jobs.results import Arrays
 from normviz.jobs.spec import JobStep
+from normviz.topics.experiments.experiment_jobs import NetworksJob
 from normviz.topics.experiments.training_history import choose_measured_steps, make_job_step
 
 LAYER_WIDTHS = (64, 64)
@@ -36,7 +37,7 @@ LEARNED_PARAMETERS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class TuningJob:
+class TuningJob(NetworksJob, kind="experiments/fine-tuning", version=2):
     """Job that trains networks of all seeds on the first task, then tunes them in one mode.
 
     The stack has every choice of what is learned at every learning rate. Its result holds
@@ -49,17 +50,12 @@ class TuningJob:
     - "changed: …": at the end, the largest change of parameters, (choices, rates, seeds).
     """
 
-    kind: ClassVar[str] = "experiments/fine-tuning"
-    version: ClassVar[int] = 2
-
-    networks: tuple[int, ...]
     mode: str
     task: str
     momentum: float
     examples: int
     batch: int
     length: int
-    device: str
 
     @property
     def momenta(self) -> tuple[float, ...]:

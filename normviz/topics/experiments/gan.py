@@ -72,10 +72,7 @@ class Setting(ComparisonSetting):
 
 def parts(setting: Setting) -> list[Part]:
     """Return a job for every scheme and number of discriminator steps, the larger number first."""
-    given = {"deviation": setting.deviation, "scale": setting.scale}
-    return [
-        Part.of(setting, row, ahead=ahead, **given) for ahead in setting.discriminator_steps for row in setting.rows
-    ]
+    return [Part.of(setting, row=row, ahead=ahead) for ahead in setting.discriminator_steps for row in setting.rows]
 
 
 class Outcome(GridOutcome):
@@ -282,8 +279,6 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     )
 
 
-EXPERIMENT = Experiment.of(
-    "gan", Setting, parts, report,
+EXPERIMENT = Experiment.of("gan", Setting, parts, report,
     lambda _: f"Points from {MODES} Gaussians on a ring; a generator and a discriminator, each with "
-    f"{describe_hidden_layers((WIDTH, WIDTH))}.",
-)  # fmt: skip
+    f"{describe_hidden_layers((WIDTH, WIDTH))}.")  # fmt: skip

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from normviz.jobs.results import Arrays
 from normviz.jobs.spec import JobStep
-from normviz.topics.experiments.scheme_job import SchemeJob
+from normviz.topics.experiments.experiment_jobs import SchemeJob
 from normviz.topics.experiments.training_history import choose_measured_steps, make_job_step
 
 MODES, RADIUS = 8, 2.0
@@ -38,7 +37,7 @@ SAMPLE_STREAMS = {"validation": 4, "near": 5}
 
 
 @dataclass(frozen=True)
-class Part(SchemeJob):
+class Part(SchemeJob, kind="experiments/gan", version=3):
     """Job that trains the GANs of one scheme at all learning rates, from all seeds, as one stack.
 
     Its result holds "validation" and "near", the shares of samples near each mode (measured, rates, seeds, modes), and
@@ -47,9 +46,6 @@ class Part(SchemeJob):
     Attributes:
         ahead: steps of the discriminator for each of the generator.
     """
-
-    kind: ClassVar[str] = "experiments/gan"
-    version: ClassVar[int] = 3
 
     ahead: int
     deviation: float

@@ -20,6 +20,7 @@ from normviz.topics.experiments.experiment import (
     declare_schemes,
     describe_hidden_layers,
 )
+from normviz.topics.experiments.experiment_jobs import SchemeJob
 from normviz.topics.experiments.reports import (
     FigureSpec,
     HeatMap,
@@ -30,7 +31,6 @@ from normviz.topics.experiments.reports import (
     make_band_curve,
     tabulate,
 )
-from normviz.topics.experiments.scheme_job import SchemeJob
 from normviz.topics.experiments.training_history import make_job_step, to_percent
 from normviz.train.cost import estimate_dense_seconds
 
@@ -72,15 +72,12 @@ class Setting(ComparisonSetting):
 
 
 @dataclass(frozen=True)
-class Part(SchemeJob):
+class Part(SchemeJob, kind="experiments/start", version=3):
     """Job that trains networks of one scheme from one first γ and every first β, at all learning rates and seeds.
 
     Its result holds "losses" (steps, biases, rates, seeds), and at the end "validation" and "test" errors (biases,
     rates, seeds).
     """
-
-    kind: ClassVar[str] = "experiments/start"
-    version: ClassVar[int] = 3
 
     gain: float
     biases: tuple[float, ...]
@@ -124,8 +121,8 @@ class Part(SchemeJob):
 def parts(setting: Setting) -> list[Part]:
     """Return a job for every scheme and first gain; the usual gain comes first."""
     gains = sorted(FIRST_GAINS, key=lambda gain: abs(np.log(gain)))
-    grid = {"biases": FIRST_BIASES, "rates": RATES_BY_OPTIMIZER[setting.optimizer], "optimizer": setting.optimizer}
-    return [Part.of(setting, row, gain=gain, **grid) for row in setting.rows for gain in gains]
+    grid = {"biases": FIRST_BIASES, "rates": RATES_BY_OPTIMIZER[setting.optimizer]}
+    return [Part.of(setting, row=row, gain=gain, **grid) for row in setting.rows for gain in gains]
 
 
 ErrorsByStart = Mapping[tuple[float, float], np.ndarray]
@@ -257,8 +254,6 @@ def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) ->
     return Verdict(word, " ".join(texts), condition)
 
 
-EXPERIMENT = Experiment.of(
-    "start", Setting, parts, report,
+EXPERIMENT = Experiment.of("start", Setting, parts, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}, ReLU(γ x̂ + β); "
-    f"{len(FIRST_GAINS) * len(FIRST_BIASES)} pairs of first γ and β, the same for all units.",
-)  # fmt: skip
+    f"{len(FIRST_GAINS) * len(FIRST_BIASES)} pairs of first γ and β, the same for all units.")  # fmt: skip

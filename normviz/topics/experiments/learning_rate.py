@@ -72,13 +72,8 @@ class Setting(ComparisonSetting):
 
 def parts(setting: Setting) -> list[DenseGrid]:
     """Return a job for every scheme."""
-    return [
-        DenseGrid.of(
-            setting, row, rates=RATES_BY_OPTIMIZER[setting.optimizer], optimizer=setting.optimizer,
-            widths=(LAYER_WIDTH,) * setting.depth, batch=setting.batch,
-        )
-        for row in setting.rows
-    ]  # fmt: skip
+    rates, widths = RATES_BY_OPTIMIZER[setting.optimizer], (LAYER_WIDTH,) * setting.depth
+    return [DenseGrid.of(setting, row=row, rates=rates, widths=widths) for row in setting.rows]
 
 
 @dataclass(frozen=True)
@@ -243,8 +238,6 @@ def _describe_rate_gain(outcome: Outcome, gain: MeanDifference, sign: int, plain
     return f"{_describe_largest_rate(outcome)} ({times})"
 
 
-EXPERIMENT = Experiment.of(
-    "learning-rate", Setting, parts, report,
+EXPERIMENT = Experiment.of("learning-rate", Setting, parts, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; "
-    f"{len(RATES_BY_OPTIMIZER[setting.optimizer])} learning rates.",
-)  # fmt: skip
+    f"{len(RATES_BY_OPTIMIZER[setting.optimizer])} learning rates.")  # fmt: skip

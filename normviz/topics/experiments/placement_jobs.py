@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.results import Arrays
 from normviz.jobs.spec import JobStep
-from normviz.topics.experiments.scheme_job import SchemeJob
+from normviz.topics.experiments.experiment_jobs import NetworksJob, SchemeJob
 from normviz.topics.experiments.training_history import TrainingHistory, make_job_step
 
 WIDTH, HEADS = 16, 2
@@ -44,14 +43,11 @@ STATISTICS_DIGITS = 256
 
 
 @dataclass(frozen=True)
-class PlacementTraining(SchemeJob):
+class PlacementTraining(SchemeJob, kind="experiments/placement/training", version=2):
     """Job that trains networks of one placement at all learning rates and seeds, with and without a warm-up.
 
     Its result holds "losses", "validation" and "test", each (measured steps, kinds, rates, seeds).
     """
-
-    kind: ClassVar[str] = "experiments/placement/training"
-    version: ClassVar[int] = 2
 
     placement: str
     layers: int
@@ -93,19 +89,14 @@ class PlacementTraining(SchemeJob):
 
 
 @dataclass(frozen=True)
-class DepthGradients:
+class DepthGradients(NetworksJob, kind="experiments/placement/depth", version=1):
     """Job that measures ‖∂L/∂W‖ of the last layer's last matrix before training, by number of layers.
 
     Its result holds "norms", (seeds, depths, placements that are trained).
     """
 
-    kind: ClassVar[str] = "experiments/placement/depth"
-    version: ClassVar[int] = 1
-
     row: SchemeSpec
-    networks: tuple[int, ...]
     eps: float
-    device: str
 
     @property
     def seconds(self) -> float:
@@ -133,20 +124,15 @@ class DepthGradients:
 
 
 @dataclass(frozen=True)
-class ResidualChain:
+class ResidualChain(NetworksJob, kind="experiments/placement/chain", version=2):
     """Job that measures the residual stream's mean square along a chain of ReLU branches, before training.
 
     Its result holds "squares", (seeds, 1 + branches, placements).
     """
 
-    kind: ClassVar[str] = "experiments/placement/chain"
-    version: ClassVar[int] = 2
-
     row: SchemeSpec
-    networks: tuple[int, ...]
     pairs: int
     eps: float
-    device: str
 
     @property
     def seconds(self) -> float:

@@ -80,18 +80,14 @@ class Setting(ComparisonSetting):
 
 def parts(setting: Setting) -> list[StateGradients | SequenceTraining | LayoutTraining]:
     """Return the jobs: three on gradients, the trainings of every scheme, and one on two layouts of the sequences."""
-    s = setting
-
-    def back(points: Sequence[tuple[float, float]], apart: bool) -> StateGradients:
-        return StateGradients(s.rows, s.networks, s.inputs, s.batch, tuple(points), apart, s.eps, s.device)
-
-    by_gain = [(1.0, gain) for gain in FIRST_GAINS]
+    by_gain = tuple((1.0, gain) for gain in FIRST_GAINS)
+    by_scale = tuple((scale, setting.gain) for scale in WEIGHT_SCALES)
     return [
-        back(by_gain, False),
-        back(by_gain, True),
-        back([(scale, s.gain) for scale in WEIGHT_SCALES], False),
-        *(SequenceTraining.of(s, row, inputs=s.inputs, wait=s.wait, batch=s.batch, gain=s.gain) for row in s.rows),
-        LayoutTraining(s.networks, s.inputs, s.batch, s.steps, s.gain, s.eps, s.device),
+        StateGradients.of(setting, points=by_gain, apart=False),
+        StateGradients.of(setting, points=by_gain, apart=True),
+        StateGradients.of(setting, points=by_scale, apart=False),
+        *(SequenceTraining.of(setting, row=row) for row in setting.rows),
+        LayoutTraining.of(setting),
     ]
 
 
@@ -317,8 +313,6 @@ def _tabulate_results(setting: Setting, runs: SequenceOutcomes) -> dict[str, lis
     return table
 
 
-EXPERIMENT = Experiment.of(
-    "recurrent", Setting, parts, report,
+EXPERIMENT = Experiment.of("recurrent", Setting, parts, report,
     lambda setting: f"{DIGITS_DESCRIPTION}, read {setting.inputs} pixels a step; a recurrent layer of {STATE_UNITS} "
-    "tanh units, normalized with statistics of each step.",
-)  # fmt: skip
+    "tanh units, normalized with statistics of each step.")  # fmt: skip

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from normviz.core.registry import CUSTOM_SCHEME
+from normviz.core.fields import Field
+from normviz.core.registry import make_custom_scheme
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.results import Arrays
 from normviz.jobs.spec import JobStep
-from normviz.topics.experiments.scheme_job import SchemeJob
+from normviz.topics.experiments.experiment_jobs import NetworksJob, SchemeJob
 from normviz.topics.experiments.training_history import StackableArrays, make_job_step
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ STEPS_BACK = 24
 
 LAYOUT_SCHEMES = (
     SchemeSpec("batch", "full,full,full,own", "full,full,full,own"),
-    SchemeSpec(CUSTOM_SCHEME.key, "full,own,full,full", "full,own,full,full"),
+    SchemeSpec.of(make_custom_scheme(*[Field.parse("full,own,full,full")] * 2)),
 )
 """BatchNorm1d over all steps at once: fed (B, C, T), it keeps the channels; fed (B, T, C), it keeps the steps."""
 
@@ -50,16 +51,13 @@ def list_leading_steps(max_wait: int) -> range:
 
 
 @dataclass(frozen=True)
-class SequenceTraining(SchemeJob):
+class SequenceTraining(SchemeJob, kind="experiments/recurrent/reading", version=3):
     """Job that trains networks of one scheme on sequences of unequal length, at all learning rates and seeds.
 
     Its result holds "losses", (steps, rates, seeds). At the end it has "validation", the errors on lengths of the
     training, (rates, seeds), and the test errors on all lengths, (lengths, rates, seeds): "by_step" with the statistics
     of every step, "together" with one statistic for all steps.
     """
-
-    kind: ClassVar[str] = "experiments/recurrent/reading"
-    version: ClassVar[int] = 3
 
     inputs: int
     wait: int
@@ -124,24 +122,19 @@ class SequenceTraining(SchemeJob):
 
 
 @dataclass(frozen=True)
-class StateGradients:
+class StateGradients(NetworksJob, kind="experiments/recurrent/back", version=3):
     """Job that measures ‖∂L/∂h_t‖ before training at each of `STEPS_BACK` steps, for every point.
 
     A point is a pair: the factor of the first weights, and γ. Its result holds "norms", (points, steps, schemes,
     seeds).
     """
 
-    kind: ClassVar[str] = "experiments/recurrent/back"
-    version: ClassVar[int] = 3
-
     rows: tuple[SchemeSpec, ...]
-    networks: tuple[int, ...]
     inputs: int
     batch: int
     points: tuple[tuple[float, float], ...]
     apart: bool
     eps: float
-    device: str
 
     @property
     def seconds(self) -> float:
@@ -172,7 +165,7 @@ class StateGradients:
 
 
 @dataclass(frozen=True)
-class LayoutTraining:
+class LayoutTraining(NetworksJob, kind="experiments/recurrent/layouts", version=3):
     """Job that trains networks that normalize Ux over all steps at once, in each of `LAYOUT_SCHEMES`.
 
     Its result holds "losses", (steps, layouts, rates, seeds), and "spreads", the standard deviation of every unit
@@ -180,16 +173,11 @@ class LayoutTraining:
     (layouts, rates, seeds).
     """
 
-    kind: ClassVar[str] = "experiments/recurrent/layouts"
-    version: ClassVar[int] = 3
-
-    networks: tuple[int, ...]
     inputs: int
     batch: int
     length: int
     gain: float
     eps: float
-    device: str
 
     @property
     def seconds(self) -> float:

@@ -82,10 +82,8 @@ class Setting(ComparisonSetting):
 
     def make_part(self, k: int, first: float | None) -> Part:
         """Return the job of the scheme at position `k`: ε is learned from the value `first`, or fixed if it is None."""
-        return Part(
-            self.rows[k], self.networks, DEFAULT_EPS if first is None else first, first is not None, self.depth,
-            self.digits, self.steps, self.device,
-        )  # fmt: skip
+        start = DEFAULT_EPS if first is None else first
+        return Part.of(self, row=self.rows[k], first=start, learned=first is not None)
 
     def make_parts(self, k: int) -> list[Part]:
         """Return the jobs of the scheme at position `k`: with a fixed ε, and from each first value of a learned ε."""
@@ -281,9 +279,7 @@ def _format_change(change: MeanDifference, effect: str) -> str:
     return "no clear change" if effect == "unclear" else f"{change.text(100)} points"
 
 
-EXPERIMENT = Experiment.of(
-    "smoothing", Setting, parts, report,
+EXPERIMENT = Experiment.of("smoothing", Setting, parts, report,
     lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}; "
     f"{describe_hidden_layers((LAYER_WIDTH,) * setting.depth)}; ε = s² fixed or learned, with an L1 term of the "
-    "centred inputs or without.",
-)  # fmt: skip
+    "centred inputs or without.")  # fmt: skip

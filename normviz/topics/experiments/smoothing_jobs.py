@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.results import Arrays
 from normviz.jobs.spec import JobStep
+from normviz.topics.experiments.experiment_jobs import NetworksJob
 from normviz.topics.experiments.training_history import TrainingHistory
 
 LEARNING_RATES = (0.003, 0.01, 0.03)
@@ -28,24 +28,19 @@ MEASUREMENT_COUNT = 3
 
 
 @dataclass(frozen=True)
-class Part:
+class Part(NetworksJob, kind="experiments/smoothing", version=3):
     """Job that trains networks of one scheme and first ε, at all L1 factors, learning rates and seeds.
 
     Its result holds "losses", "validation" and "test", (measured steps, penalties, rates, seeds), and the current ε,
     "eps" (layers, penalties, rates, seeds).
     """
 
-    kind: ClassVar[str] = "experiments/smoothing"
-    version: ClassVar[int] = 3
-
     row: SchemeSpec
-    networks: tuple[int, ...]
     first: float
     learned: bool
     depth: int
     digits: int
     length: int
-    device: str
 
     @property
     def seconds(self) -> float:

@@ -18,6 +18,7 @@ from normviz.describe.seeds import MeanDifference, compare_seed_by_seed, find_cl
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes, reject_weight_scheme
+from normviz.topics.experiments.experiment_jobs import ExperimentJob
 from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, judge_signs, tabulate
 from normviz.topics.experiments.training_history import make_job_step
 
@@ -64,7 +65,7 @@ class Setting(ComparisonSetting):
 
 
 @dataclass(frozen=True)
-class Part:
+class Part(ExperimentJob, kind="experiments/speed", version=2):
     """Job that times all schemes in turn on one tensor.
 
     Its result holds the shortest seconds of a round, "copied" (rounds,) and "times" (rounds, ways, schemes, passes).
@@ -75,15 +76,11 @@ class Part:
         machine: the machine of the request, so that another machine measures anew.
     """
 
-    kind: ClassVar[str] = "experiments/speed"
-    version: ClassVar[int] = 2
-
     rows: tuple[SchemeSpec, ...]
     shape: Shape
     rounds: int
     seed: int
     eps: float
-    device: str
     machine: str
 
     @property
@@ -122,13 +119,8 @@ class Part:
 
 def parts(setting: Setting) -> list[Part]:
     """Return a job for every tensor, the smallest first."""
-    return [
-        Part(
-            setting.rows, (examples, *setting.shape[1:]), setting.seeds, setting.seed, setting.eps, setting.device,
-            describe_machine(),
-        )
-        for examples in EXAMPLES
-    ]  # fmt: skip
+    shapes = ((examples, *setting.shape[1:]) for examples in EXAMPLES)
+    return [Part.of(setting, shape=shape, rounds=setting.seeds, machine=describe_machine()) for shape in shapes]
 
 
 class TimeRatio(NamedTuple):
@@ -330,12 +322,10 @@ def _judge_claim(setting: Setting, ended_results: Mapping[Shape, Arrays]) -> Ver
     )
 
 
-EXPERIMENT = Experiment.of(
-    "speed", Setting, parts, report,
+EXPERIMENT = Experiment.of("speed", Setting, parts, report,
     lambda setting: f"Random tensors (N, {SIDE}, {SIDE}, {setting.channels}), N = {join_words(EXAMPLES, 'and')}, "
     "timed on this machine; no network is trained.",
     rules="Ratios are geometric means over the rounds with 95% intervals (Student's t on logarithms). In each round "
     f"everything is timed {TIMING_REPEATS} times in turn, and the shortest times count, so that both schemes meet the "
     "same load. A difference is called clear where Holm's correction for the number of comparisons rejects chance at "
-    "5%.",
-)  # fmt: skip
+    "5%.")  # fmt: skip

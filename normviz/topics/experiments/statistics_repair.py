@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -71,16 +71,13 @@ def shift_pictures(x: "torch.Tensor", shift: str, level: float) -> "torch.Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part(DenseGrid):
+class Part(DenseGrid, kind="experiments/repair", version=1):
     """Job that trains the networks of one scheme and tests them on shifted pictures, with different statistics.
 
     Its result also holds errors on test digits: "running" with the statistics of training and "recalculated" with those
     of shifted validation digits, (levels, rates, seeds); "own" with those of a few test digits, (sizes, levels, rates,
     seeds).
     """
-
-    kind: ClassVar[str] = "experiments/repair"
-    version: ClassVar[int] = 1
 
     shift: str
 
@@ -114,7 +111,7 @@ class Part(DenseGrid):
 def parts(setting: Setting) -> list[Part]:
     """Return a job for batch norm and one for layer norm."""
     rows = (SchemeSpec.of(SCHEMES[key]) for key in ("batch", "layer"))
-    return [Part.of(setting, row, batch=BATCH_SIZE, shift=setting.shift) for row in rows]
+    return [Part.of(setting, row=row, batch=BATCH_SIZE) for row in rows]
 
 
 def report(setting: Setting, results: Results) -> Report:
@@ -257,8 +254,6 @@ def _judge_claim(setting: Setting, ended_outcomes: Mapping[str, GridOutcome]) ->
     return Verdict(word, says, condition)
 
 
-EXPERIMENT = Experiment.of(
-    "repair", Setting, parts, report,
+EXPERIMENT = Experiment.of("repair", Setting, parts, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Test pictures: "
-    f"{SHIFT_NAMES[setting.shift].lower()}. No weight changes, only batch norm's mean and variance.",
-)  # fmt: skip
+    f"{SHIFT_NAMES[setting.shift].lower()}. No weight changes, only batch norm's mean and variance.")  # fmt: skip

@@ -18,8 +18,8 @@ from normviz.describe.seeds import compare_seed_by_seed, estimate_mean, find_cle
 from normviz.jobs.results import Arrays, Results
 from normviz.jobs.spec import JobStep
 from normviz.topics.experiments.experiment import ComparisonSetting, Experiment, declare_schemes, describe_hidden_layers
+from normviz.topics.experiments.experiment_jobs import SchemeJob
 from normviz.topics.experiments.reports import FigureSpec, Report, Verdict, make_band_curve, tabulate
-from normviz.topics.experiments.scheme_job import SchemeJob
 from normviz.topics.experiments.training_history import StackableArrays, choose_measured_steps, make_job_step
 
 LAYER_WIDTHS = (32, 32)
@@ -64,16 +64,13 @@ class Setting(ComparisonSetting):
 
 
 @dataclass(frozen=True)
-class Part(SchemeJob):
+class Part(SchemeJob, kind="experiments/weight-decay", version=3):
     """Job that trains the twins of one scheme.
 
     Its result holds, for the "measured" steps, "gaps", the largest relative difference of the losses from those with
     weight decay so far, and "effective", η/‖W‖² of the first layer, both (measured steps, twins, seeds); and "losses",
     the means of the last mini-batches so far, (twins, seeds).
     """
-
-    kind: ClassVar[str] = "experiments/weight-decay"
-    version: ClassVar[int] = 3
 
     rate: float
     decay: float
@@ -127,7 +124,7 @@ class Part(SchemeJob):
 
 def parts(setting: Setting) -> list[Part]:
     """Return a job for every scheme."""
-    return [Part.of(setting, row, rate=setting.rate, decay=setting.decay) for row in setting.rows]
+    return [Part.of(setting, row=row) for row in setting.rows]
 
 
 class Outcome(NamedTuple):
@@ -338,8 +335,6 @@ def _describe_outcome(setting: Setting, row: SchemeSpec, found: Outcome, is_clea
     )
 
 
-EXPERIMENT = Experiment.of(
-    "weight-decay", Setting, parts, report,
+EXPERIMENT = Experiment.of("weight-decay", Setting, parts, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Three twins: weight decay, none, and "
-    "none with the learning rate that gives the same η/‖W‖².",
-)  # fmt: skip
+    "none with the learning rate that gives the same η/‖W‖².")  # fmt: skip

@@ -49,7 +49,7 @@ GRAPH_EDGES = {
 }  # fmt: skip
 """The index in `chain.PATHS` of the path from a value to a value computed from it."""
 
-PATH_LABELS = ((-0.03, 3.0, "right"), (0.52, 5.5, "center"), (0.97, 2.75, "right"))
+PATH_LABELS = ((-0.03, 3.0, "right"), (0.8, 5.8, "center"), (0.97, 2.75, "right"))
 """The position of each path's name, and its alignment."""
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from normviz.data.digits import load_digit_split, order_mini_batches
-from normviz.jobs.spec import JobStep
+from normviz.jobs.spec import Job, JobStep
 from normviz.topics.running.averages import Moments
 from normviz.train.numpy_network import DenseNetworks, NetworkPass, initialize_networks
 
@@ -35,11 +35,8 @@ class TrainedNetworks(NamedTuple):
 
 
 @dataclass(frozen=True)
-class NetworkTraining:
+class NetworkTraining(Job[TrainedNetworks], kind="running/training", version=1):
     """Job that trains the networks: digits of a mini-batch, ε, and the seed of weights and mini-batches."""
-
-    kind: ClassVar[str] = "running/training"
-    version: ClassVar[int] = 1
 
     batch: int
     eps: float

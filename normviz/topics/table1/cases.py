@@ -17,7 +17,7 @@ from normviz.train.setting import Setting
 class ChangeWords(NamedTuple):
     """Texts about one transformation of Table 1.
 
-    In braces: sign, "× 5" or "+ noise"; delta, δ; batch, size of a batch; unit, of `UNIT_WORDS`; added, "noise".
+    In braces: sign, "× 5" or "+ pattern"; delta, δ; batch, size of a batch; unit, of `UNIT_WORDS`; added, "pattern".
 
     Attributes:
         title: the change, for the title of a case.
@@ -35,8 +35,8 @@ CHANGE_WORDS = {
         "all weights {sign}", "all {unit}s", "The twin starts with all its weights {delta} times as large.",
     ),
     "weight-matrix-recentering": ChangeWords(
-        "all weights {sign}", "the same for all",
-        "The twin starts with the same noise, τ, added to the weights of every {unit}.",
+        "all {unit}s' weights + one {added}", "the same for all {unit}s",
+        "The twin starts with the same random pattern, τ, added to the weights of every {unit}.",
     ),
     "weight-vector-rescaling": ChangeWords(
         "the weights of one {unit} {sign}", "one {unit}",
@@ -46,7 +46,8 @@ CHANGE_WORDS = {
         "every image {sign}", "all images", "The twin sees every image {delta} times as bright.",
     ),
     "dataset-recentering": ChangeWords(
-        "every image {sign}", "the same for all", "The twin sees every image with the same {added}, τ, added.",
+        "every image + one {added}", "the same for all images",
+        "The twin sees every image with the same random {added}, τ, added.",
     ),
     "case-rescaling": ChangeWords(
         "one image of each batch {sign}", "one image",
@@ -65,7 +66,7 @@ def shorten_scheme_name(scheme: Scheme) -> str:
 
 
 def format_change_sign(change: Transformation, setting: Setting) -> str:
-    """Format a transformation as a sign: "× 5", "+ noise"."""
+    """Format a transformation as a sign: "× 5", "+ pattern"."""
     return (
         f"+\u00a0{_name_added_shift(change, setting)}" if change.factor is None else f"×\u00a0{typeset(setting.delta)}"
     )
@@ -80,8 +81,8 @@ def fill_change_words(text: str, change: Transformation, setting: Setting) -> st
 
 
 def _name_added_shift(change: Transformation, setting: Setting) -> str:
-    """Return the word for the shift τ: "constant" on the images of a convolution, else "noise"."""
-    return "constant" if change.on == "data" and setting.layer == "conv" else "noise"
+    """Return the word for the shift τ: "constant" on the images of a convolution, else "pattern"."""
+    return "constant" if change.on == "data" and setting.layer == "conv" else "pattern"
 
 
 def format_case_title(scheme: Scheme, change: Transformation, setting: Setting) -> str:
@@ -98,7 +99,7 @@ def describe_table_row(scheme: Scheme, setting: Setting) -> str:
         return "to compare with"
     if scheme.key == "weight":
         return f"divides each {UNIT_WORDS[setting.layer]}'s weights by their length"
-    if scheme.is_weight_scheme:
+    if scheme.activation_part is None:
         return f"weights {menu_hint(scheme)}"
     if scheme.suppression is None or scheme.suppression.windowed_axes:
         return menu_hint(scheme)
@@ -135,7 +136,7 @@ def write_hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
     about = scheme.about.partition(":")[0] + "." if scheme.weight is not None else scheme.about  # behind it the answer
     does = f" {describe_table_row(scheme, setting)}." if scheme.key in PAPER_TABLE else f": {about}"
     how = f"{capitalize_first(shorten_scheme_name(scheme))}{does}"
-    if scheme.is_weight_scheme:
+    if scheme.activation_part is None:
         return f"{how} Does the change pass through that division?"
     if change.factor is None:
         return f"{how} Is the same number added to all the values that are averaged together?"
@@ -168,7 +169,7 @@ def explain_case_answer(cell: Cell, scheme: Scheme, change: Transformation, sett
     uncommon = not scheme.is_general_form or scheme.weight is not None
     if uncommon or any(field.windowed_axes for field in scheme.fields):
         return capitalize_first(cell.reason.removeprefix(f"{capitalize_first(change.name)}: "))
-    if scheme.is_weight_scheme:
+    if scheme.activation_part is None:
         return _explain_weight_scheme(cell, scheme, change, UNIT_WORDS[setting.layer])
     return _explain_activation_scheme(cell, scheme, change, setting)
 
@@ -184,8 +185,10 @@ def _explain_weight_scheme(cell: Cell, scheme: Scheme, change: Transformation, u
     if cell.predicted:
         return f"Each {unit}'s weights are divided by their own size. This cancels the factor before any image is seen."
     if scheme.summation is None:
-        return "No mean is subtracted from the weights, so the added noise stays."
-    return f"The noise differs from weight to weight, so subtracting the mean of a {unit}'s weights does not remove it."
+        return "No mean is subtracted from the weights, so the added pattern stays."
+    return (
+        f"The pattern differs from weight to weight, so subtracting the mean of a {unit}'s weights does not remove it."
+    )
 
 
 def _explain_activation_scheme(cell: Cell, scheme: Scheme, change: Transformation, setting: Setting) -> str:
@@ -193,15 +196,13 @@ def _explain_activation_scheme(cell: Cell, scheme: Scheme, change: Transformatio
     centred = scheme.summation is not None and scheme.summation == scheme.suppression
     divisor = "standard deviation" if centred else "root mean square"
     if change.factor is None:
+        added = _describe_added_number(change, setting)
         if scheme.summation is None:
-            return "Nothing subtracts a mean, so the shift stays."
+            return f"{added} Nothing subtracts a mean, so this number stays."
         if cell.predicted:
-            return "All values that share a mean are shifted by the same amount. Subtracting the mean cancels it."
+            return f"{added} All values that share a mean get the same number, so subtracting the mean cancels it."
         over = name_spanned_axes((scheme.summation,), scheme.axes, change.shift[setting.layer], shape)
-        return (
-            f"{name} averages over {_name_tensor_axes(over, setting)}. The shift differs between them, so it "
-            f"does not cancel."
-        )
+        return f"{added} {name} averages over {_name_tensor_axes(over, setting)}, so the number does not cancel."
     if scheme.suppression is None:
         return "Nothing divides, so the factor stays."
     if cell.predicted:
@@ -212,6 +213,14 @@ def _explain_activation_scheme(cell: Cell, scheme: Scheme, change: Transformatio
         f"{name} averages over {_name_tensor_axes(over, setting)}, but only one of them is changed. "
         f"The {divisor} that all of them share changes, so the others change too."
     )
+
+
+def _describe_added_number(change: Transformation, setting: Setting) -> str:
+    """Describe what a shift τ adds to the pre-activations, and along which axes it is the same."""
+    unit, image = UNIT_WORDS[setting.layer], "image" if setting.layer == "dense" else "image and position"
+    if change.on == "weights":
+        return f"The sum of every {unit} grows by τ·x: the same number for all {unit}s, another one for each {image}."
+    return f"The sum of a {unit} grows by w·τ: the same number for every {image}, another one for each {unit}."
 
 
 def _name_tensor_axes(words: str, setting: Setting) -> str:

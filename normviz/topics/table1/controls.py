@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from normviz.core.registry import CUSTOM_SCHEME
 from normviz.core.settings import get_declarations
 from normviz.core.text import typeset
 from normviz.topics.table1.state import PREFIX, ROW_ORDER, Page, get_layer_lengths, is_relevant
@@ -12,9 +11,8 @@ from normviz.ui.link import View
 from normviz.ui.scheme_picker import choose_schemes
 from normviz.ui.settings import Controls, get_limits
 
-LEFT, RIGHT = ("layer", "optimizer", "rate", "follow", "steps", "batch", "width"), ("dtype", "depth", "seed", "device")
-"""Names of the settings in two columns; δ, τ and ε stand above the second."""
-
+LEFT, RIGHT = ("shift", "eps", "dtype", "seed"), ("rate", "steps", "batch", "width", "depth", "device")
+"""Names of the settings in two columns; δ stands above the first."""
 
 SUMMARIZED_SETTINGS = ("delta", "shift", "eps", "layer", "optimizer")
 """Names of the settings in the summary line."""
@@ -30,8 +28,7 @@ def choose_rows(view: View) -> None:
         return
     with place:
         choose_schemes(PREFIX + "schemes", ROW_ORDER)
-        if CUSTOM_SCHEME.key in view["schemes"]:
-            custom.draw_custom_controls(view, get_layer_lengths, PREFIX)
+        custom.draw_custom_controls(view["schemes"], view, get_layer_lengths, PREFIX)
         Controls(Page, PREFIX, view, is_relevant).draw("groups", "radius")
 
 
@@ -46,13 +43,16 @@ def show_table_settings(view: View) -> None:
     if not place.open:
         return
     with place:
+        with st.container(horizontal=True):
+            page.draw("layer", "optimizer")
+        page.draw("follow")
         left, right = st.columns(2)
         with left:
-            page.draw(*LEFT)
-        with right:
             page.draw("delta")
             _draw_delta_input(view)
-            page.draw("shift", "eps", *RIGHT)
+            page.draw(*LEFT)
+        with right:
+            page.draw(*RIGHT)
 
 
 def _draw_delta_input(view: View) -> None:

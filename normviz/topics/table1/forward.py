@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from normviz.core.fields import Field, Shape
 from normviz.core.normalize import ignore_float_warnings, normalize
 from normviz.core.registry import Scheme
 from normviz.core.scheme_spec import SchemeSpec
-from normviz.jobs.spec import JobStep
+from normviz.jobs.spec import Job, JobStep
 from normviz.topics.table1.fade import Fade, compute_fades
 from normviz.train.problem import BASE_POSITIONS, MEASURED_NETWORKS, make_problem
 from normviz.train.setting import Setting
@@ -69,11 +69,8 @@ def is_fading(scheme: Scheme, setting: Setting) -> bool:
 
 
 @dataclass(frozen=True)
-class ForwardJob:
+class ForwardJob(Job[ForwardMeasurement], kind="table1/forward", version=2):
     """Job that measures one row of the table in forward passes."""
-
-    kind: ClassVar[str] = "table1/forward"
-    version: ClassVar[int] = 2
 
     row: SchemeSpec
     setting: Setting

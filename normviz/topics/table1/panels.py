@@ -67,7 +67,7 @@ CHANGES_BY_DIFFICULTY = (
 )  # fmt: skip
 """Keys of the changes, the easy ones first: the order of the cases."""
 
-LEGEND = "**=** same way · **≠** differently · **?** click and guess. Table 1 of Ba et al. 2016."
+LEGEND = "**=** same way · **≠** differently · **?** click and guess"
 
 SCRIPT_NOTE = (
     "This case in plain PyTorch. The script prints the same verdict, unless it or the page gives no answer: the "
@@ -166,7 +166,7 @@ def find_next_case(key: str, cells: Sequence[Cell], covered: Sequence[str]) -> s
 def show_table_heading(covered: Sequence[str]) -> None:
     """Show the heading of the table, and the button that reveals all answers."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.markdown(f"### {'What you found so far' if covered else 'All answers'}", width="content")
+        st.markdown("### Table 1 of Ba et al. 2016", width="content")
         _show_reveal_button(covered)
 
 
@@ -175,7 +175,7 @@ def _show_reveal_button(covered: Sequence[str]) -> None:
     if covered:
         st.button("Reveal all", type="tertiary", on_click=partial(_store_value, "reveal", True))
     else:
-        st.button("Start again", on_click=_restart_quiz)
+        st.button("Hide answers", on_click=_restart_quiz)
 
 
 def choose_case_panel(covered: Sequence[str]) -> str:
@@ -278,7 +278,11 @@ def _write_progress(cell: Cell, cells: Sequence[Cell], covered: Sequence[str]) -
     answers = {get_cell_key(each): classify_case_answer(each) for each in cells}
     guessed = {key: vote for key, vote in get_case_guesses().items() if key in answers}
     place = [*guessed, get_cell_key(cell)].index(get_cell_key(cell)) + 1
-    which = f"Guess {place} of {len(cells)}" if get_cell_key(cell) in {*guessed, *covered} else f"{len(cells)} cases"
+    which = (
+        f"Guess {place} of {len(cells)}"
+        if get_cell_key(cell) in {*guessed, *covered}
+        else "Click a cell of the table for its case."
+    )
     counted = [vote == answers[key] for key, vote in guessed.items() if answers[key] != "none"]
     score = f" · {sum(counted)} of {len(counted)} right" if counted else ""
     return f"{which}{score}"

@@ -15,7 +15,10 @@ SHADE_GAMMA = 0.5
 
 
 def render_change(change: Transformation, setting: Setting, sign: str) -> str:
-    """Render a transformation as HTML: two rows of squares on one grey scale, before and after, changes framed."""
+    """Render a transformation as HTML: rows of squares on one grey scale, before, what is added, and after.
+
+    The frames mark what is changed.
+    """
     before, after = make_changed_samples(setting, change)
     largest, signed = float(np.abs([before, after]).max()) or 1.0, min(before.min(), after.min()) < 0
     whats = f"the weights of a {UNIT_WORDS[setting.layer]}" if change.on == "weights" else "an image of the batch"
@@ -25,6 +28,7 @@ def render_change(change: Transformation, setting: Setting, sign: str) -> str:
         f"{''.join(_write_picture_html(each, mark, largest, signed) for each, mark in squares)}</div>"
         for name, squares in (
             ("network", [(each, False) for each in before]),
+            *([("+ τ", [(each, False) for each in after - before])] if change.factor is None else []),
             ("twin", [(new, not np.array_equal(old, new)) for old, new in zip(before, after, strict=True)]),
         )
     ]

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from normviz.core.registry import Scheme
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.executors import release_memory
-from normviz.jobs.spec import JobStep
+from normviz.jobs.spec import Job, JobStep
 from normviz.train import cost
 from normviz.train.problem import TrainingFailure
 from normviz.train.setting import Setting
@@ -37,11 +37,8 @@ class TableTrainingOutcome(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TableTrainingJob:
+class TableTrainingJob(Job[TableTrainingOutcome], kind="table1/training", version=1):
     """Job that trains the networks at these indices of `NETWORKS` for every row, as one stack."""
-
-    kind: ClassVar[str] = "table1/training"
-    version: ClassVar[int] = 1
 
     rows: tuple[SchemeSpec, ...]
     setting: Setting

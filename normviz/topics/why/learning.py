@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
 from normviz.describe.seeds import choose_learning_rate
-from normviz.jobs.spec import JobStep, compute_digest, run_to_end
+from normviz.jobs.spec import Job, JobStep, compute_digest, run_to_end
 from normviz.topics.why import network, saturation
 from normviz.topics.why.saturation import RATES, SCALES, LearningResults, Setting
 
@@ -31,14 +30,11 @@ LEARNED_ACCURACY = 0.8
 
 
 @dataclass(frozen=True)
-class ShippedStudy:
+class ShippedStudy(Job[Arrays], kind="why/learning", version=1):
     """Job that trains the networks whose results are shipped; its digest names the results.
 
     Raise `version` when the same networks give other results than before.
     """
-
-    kind: ClassVar[str] = "why/learning"
-    version: ClassVar[int] = 1
 
     depth: int = Setting().depth
     seed: int = Setting().seed

@@ -29,6 +29,7 @@ from normviz.topics.claims.state import (
 )
 from normviz.topics.claims.trials import Trial
 from normviz.topics.claims.verdicts import VERDICTS
+from normviz.topics.claims.wording import describe_test
 from normviz.topics.experiments import experiment_runs
 
 SOON = 60  # seconds that a test waits at most
@@ -170,7 +171,12 @@ def test_an_open_claim_shows_what_there_is_about_it(topic):
             continue
         seen.append(claim.id)
         text = said(panel)
-        for part in (*(SOURCES[source].citation for source in claim.sources), claim.how, claim.condition, claim.says):
+        for part in (
+            *(SOURCES[source].citation for source in claim.sources),
+            describe_test(claim),
+            claim.condition,
+            claim.says,
+        ):
             assert escape_markdown(part) in text or (part == claim.says and not claim.short)
         evidence = find_shipped_evidence(claim.id).evidence
         assert all(escape_markdown(trial.number) in text for trial in evidence.trials)

@@ -65,7 +65,7 @@ def test_a_claim_has_the_verdict_that_is_on_it_once_all_experiments_are_done(mon
     experiments = {"first": made_up("first", whole, X=own), "second": made_up("second", whole)}
     monkeypatch.setattr(jobs, "get_experiment", experiments.__getitem__)
     claims = [
-        Claim(id, ("000",), "holds", ExperimentCheck(keys), "/", "So.", "So.", "So.")
+        Claim(id, ("000",), "holds", ExperimentCheck(keys), "/", "So.", "So.")
         for id, keys in {"X": ("first",), "Y": ("first",), "Z": ("first", "second")}.items()
     ]
     results = {Part("first"): {"share": np.array(1.0)}, Part("second"): {"share": np.array(0.5)}}

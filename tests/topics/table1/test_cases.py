@@ -26,9 +26,9 @@ ALL = pytest.mark.parametrize("key", TRANSFORMATIONS)
 def test_the_picture_frames_what_is_changed(key, layer):
     change = TRANSFORMATIONS[key]
     html = render_change(change, replace(SETTING, layer=layer), "×")
-    network, twin = html.split('<div class="row">')[1:]
-    assert [row.count("<img") for row in (network, twin)] == [4, 4]
-    assert "changed" not in network
+    *others, twin = html.split('<div class="row">')[1:]
+    assert [row.count("<img") for row in (*others, twin)] == [4] * (3 if change.factor is None else 2)
+    assert "changed" not in "".join(others)
     assert twin.count("class=changed") == (1 if change.factor else 4)
 
 
@@ -76,23 +76,27 @@ def test_the_reason_names_what_cancels_and_what_does_not():
         for cell in build_cells(rows, SETTING, results)
     }
     assert said["none", "dataset-rescaling"] == "Nothing divides, so the factor stays."
-    assert said["none", "dataset-recentering"] == "Nothing subtracts a mean, so the shift stays."
+    assert said["none", "dataset-recentering"].endswith("Nothing subtracts a mean, so this number stays.")
     assert "share a standard deviation" in said["batch", "dataset-rescaling"]
     assert "share a root mean square" in said["rms", "dataset-rescaling"]
     assert said["batch", "case-rescaling"].startswith("Batch norm averages over the images of a batch, but only one")
     assert said["layer", "weight-vector-rescaling"].startswith("Layer norm averages over the neurons, but only one")
-    assert said["layer", "dataset-recentering"].startswith("Layer norm averages over the neurons. The shift differs")
+    assert said["layer", "dataset-recentering"].startswith(
+        "The sum of a neuron grows by w·τ: the same number for every"
+    )
+    assert said["layer", "dataset-recentering"].endswith("averages over the neurons, so the number does not cancel.")
+    assert said["layer", "weight-matrix-recentering"].endswith("so subtracting the mean cancels it.")
     assert said["weight", "dataset-rescaling"].startswith("Weight norm changes only the weights")
     assert said["weight", "weight-matrix-recentering"].startswith("No mean is subtracted from the weights")
 
 
-@pytest.mark.parametrize(("layer", "unit", "added"), [("dense", "neuron", "noise"), ("conv", "channel", "constant")])
+@pytest.mark.parametrize(("layer", "unit", "added"), [("dense", "neuron", "pattern"), ("conv", "channel", "constant")])
 def test_a_head_says_what_is_changed_in_the_words_of_the_layer(layer, unit, added):
     data = build_grid_data([], [], replace(SETTING, layer=layer), "", [], "light", False)
     heads = [(each["sign"].replace("\u00a0", " "), each["name"], each["added"]) for each in data["columns"]]
     assert heads == [
-        ("× 3", f"all {unit}s", False), ("+ noise", "the same for all", True), ("× 3", f"one {unit}", False),
-        ("× 3", "all images", False), (f"+ {added}", "the same for all", True), ("× 3", "one image", False),
+        ("× 3", f"all {unit}s", False), ("+ pattern", f"the same for all {unit}s", True), ("× 3", f"one {unit}", False),
+        ("× 3", "all images", False), (f"+ {added}", "the same for all images", True), ("× 3", "one image", False),
     ]  # fmt: skip
 
 

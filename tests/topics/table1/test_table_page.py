@@ -184,7 +184,7 @@ def test_guesses_are_counted_and_fill_the_map():
     at = pressed(at, "Reveal all")
     assert None not in words_of(at).values()
     assert at.query_params["reveal"] == "1"
-    at = pressed(at, "Start again")
+    at = pressed(at, "Hide answers")
     assert set(words_of(at).values()) == {None}
     assert "Guess 1 of 24" in texts(at.caption)
 

@@ -13,8 +13,12 @@ from normviz.core.theory import find_invariances
 from normviz.data.samples import sample_normal, sample_uneven
 from normviz.describe.parameters import list_parameter_shapes
 from normviz.topics.claims.checks.tensors import CONV_SHAPE, measure_identity_gap, measure_scheme_gap, measure_torch_gap
-from normviz.topics.claims.claim import Claim
-from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal, repeat_over_seeds
+from normviz.topics.claims.claim import ClaimList
+from normviz.topics.claims.seeds import repeat_over_seeds
+from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal
+
+CLAIMS = ClaimList()
+"""The claims of this topic, in the order of the page."""
 
 LAYER, INSTANCE = SCHEMES["layer"], SCHEMES["instance"]
 
@@ -32,6 +36,10 @@ def normalize_around_mean(x: np.ndarray, scheme: Scheme) -> np.ndarray:
     return centre(x, INSTANCE.fields[0])[0] / broadcast_statistic(deviation, x.shape)
 
 
+@CLAIMS.add("I01", "001", "wrong", "/?scheme=instance&tab=formula",
+    says="In instance norm, the variance is taken around the mean of the whole example.",
+    condition="It is each channel's own mean, μ(n, c). The index c is missing; the line above has it. "
+    "With one channel both are the same. The view shows the right formula alone.")  # fmt: skip
 def check_mean_index(seed: int) -> Iterator[Trial]:
     """Measure x̂ with the source's variance, around the example's mean μ(n), and around the channel's mean μ(n, c)."""
     from normviz.train.layer_timing import (
@@ -54,6 +62,9 @@ def check_mean_index(seed: int) -> Iterator[Trial]:
     yield expect_at_most("least variance of a channel's x̂ with μ(n), where it should be 1", variance, 0.9, fact=True)
 
 
+@CLAIMS.add("I02", "001", "holds", "/identities?row=one-case&n=1",
+    says="Instance norm is batch norm at a batch size of 1.",
+    condition="Both then average each channel over its positions.")  # fmt: skip
 def check_batch_of_one(seed: int) -> Iterator[Trial]:
     """Compare instance norm with batch norm, for one example and for several."""
     one, several = (measure_identity_gap("one-case", (n, *CONV_SHAPE[1:]), seed) for n in (1, CONV_SHAPE[0]))
@@ -62,6 +73,9 @@ def check_batch_of_one(seed: int) -> Iterator[Trial]:
     yield expect_at_least(what, several, 0.1, fact=True)
 
 
+@CLAIMS.add("I03", "001 003", "holds", "/identities?row=one-channel&c=1",
+    says="With one channel, layer norm is instance norm.",
+    condition="Both then average the one channel of each example.")  # fmt: skip
 def check_one_channel(seed: int) -> Iterator[Trial]:
     """Compare layer norm with instance norm, for one channel and for several."""
     one, several = (measure_identity_gap("one-channel", (*CONV_SHAPE[:-1], c), seed) for c in (1, CONV_SHAPE[-1]))
@@ -70,6 +84,10 @@ def check_one_channel(seed: int) -> Iterator[Trial]:
     yield expect_at_least(what, several, 0.1, fact=True)
 
 
+@CLAIMS.add("G01", "001", "holds", "/identities?row=one-group",
+    says="Group norm with one group is almost identical to layer norm.",
+    condition="x̂ is the same; only what is learned differs. PyTorch's GroupNorm learns by channel, LayerNorm by "
+    "element.")  # fmt: skip
 def check_one_group(seed: int) -> Iterator[Trial]:
     """Compare group norm of one group with layer norm: x̂, and the shapes of γ in PyTorch."""
     group, layer = (list_parameter_shapes(scheme, CONV_SHAPE)[0].torch for scheme in (SCHEMES["group"], LAYER))
@@ -78,6 +96,9 @@ def check_one_group(seed: int) -> Iterator[Trial]:
     yield Trial(f"in PyTorch, γ is {group} in group norm and {layer} in layer norm", group != layer, fact=True)
 
 
+@CLAIMS.add("G02", "001", "holds", "/identities?row=all-groups",
+    says="Group norm with as many groups as channels is instance norm.",
+    condition="Each group is then one channel of one example.")  # fmt: skip
 def check_group_per_channel(seed: int) -> Iterator[Trial]:
     """Compare group norm with instance norm, for a group per channel and for two groups."""
     what = f"largest difference between instance norm's x̂ and group norm's with {CONV_SHAPE[-1]} groups"
@@ -93,6 +114,10 @@ def normalize_by_group_size(x: np.ndarray, size: int) -> np.ndarray:
     return ((parts - mean) / np.sqrt(variance)).reshape(x.shape)
 
 
+@CLAIMS.add("G03", "001", "holds-if", "/identities?row=groups-are-sizes&c=12",
+    says="In group norm, G is the size of a group.",
+    condition="In the source's formula, yes; in code it counts groups. The argument groups=4 of its code is a "
+    "count, as its comment says (12/4 = 3 channels), and so is num_groups in PyTorch.")  # fmt: skip
 def check_size_or_count(seed: int) -> Iterator[Trial]:
     """Compare the source's formula at G = 4 with group norm of three groups of four, and of four groups."""
 
@@ -116,6 +141,10 @@ def check_size_or_count(seed: int) -> Iterator[Trial]:
     )
 
 
+@CLAIMS.add("G04", "001", "holds", "/?n=3&h=5&w=7&c=12&scheme=group&groups=4&tab=parameters",
+    says="In Keras, γ and β of layer, group and batch norm are of shape (C,).",
+    condition="Each of the three learns one number per channel. Layer norm does with its default axis; over H, W "
+    "and C it learns a number for each element.")  # fmt: skip
 def check_keras_shapes(seed: int) -> Iterator[Trial]:
     """Compare the shapes of γ and β in three Keras layers on one tensor, and in layer norm over H, W, C."""
     for name, key in {"batch norm": "batch", "layer norm": "layer-channels", "group norm": "group"}.items():
@@ -148,6 +177,9 @@ def measure_noise_of_means(scheme: Scheme, seed: int) -> float:
     return float(np.std(centre(sample_normal((256, *CONV_SHAPE[1:]), seed), scheme.fields[0])[1]))
 
 
+@CLAIMS.add("G05", "000", "opinion", "/compare?schemes=layer,group,instance",
+    says="It is questionable what group norm is worth, as its groups have to be chosen.",
+    condition="No number decides; the groups change what cancels.")  # fmt: skip
 def check_worth_of_groups(seed: int) -> Iterator[Trial]:
     """Measure what groups add: no invariance of Table 1, but factors per group cancel and means are less noisy."""
     two, three = (get_scheme("group", groups=groups) for groups in (2, 3))
@@ -169,61 +201,3 @@ def check_worth_of_groups(seed: int) -> Iterator[Trial]:
     what = "change of layer norm's x̂ where half of the channels are scaled by 3, at ε = 0"
     yield expect_at_least(what, of_layer, 0.1, fact=True)
     yield expect_at_least("standard error of group norm's means with 2 groups over that of instance norm's", noise, 0.9)
-
-
-CLAIMS: tuple[Claim, ...] = (
-    Claim(
-        "I01", ("001",), "wrong", check_mean_index, "/?scheme=instance&tab=formula",
-        says="In instance norm, the variance is taken around the mean of the whole example.",
-        how="x̂ with that variance, and with that around the channel's own mean μ(n, c), beside PyTorch's layer.",
-        condition="It is each channel's own mean, μ(n, c). The index c is missing; the line above has it. "
-        "With one channel both are the same. The view shows the right formula alone.",
-    ),
-    Claim(
-        "I02", ("001",), "holds", check_batch_of_one, "/identities?row=one-case&n=1",
-        says="Instance norm is batch norm at a batch size of 1.",
-        how="x̂ of both on noise whose mean and scale differ by channel.",
-        condition="Both then average each channel over its positions.",
-    ),
-    Claim(
-        "I03", ("001", "003"), "holds", check_one_channel, "/identities?row=one-channel&c=1",
-        says="With one channel, layer norm is instance norm.",
-        how="x̂ of both on noise whose mean and scale differ by example.",
-        condition="Both then average the one channel of each example.",
-    ),
-    Claim(
-        "G01", ("001",), "holds", check_one_group, "/identities?row=one-group",
-        says="Group norm with one group is almost identical to layer norm.",
-        how="x̂ of both, and the shapes of what is learned.",
-        condition="x̂ is the same; only what is learned differs. PyTorch's GroupNorm learns by channel, LayerNorm by "
-        "element.",
-    ),
-    Claim(
-        "G02", ("001",), "holds", check_group_per_channel, "/identities?row=all-groups",
-        says="Group norm with as many groups as channels is instance norm.",
-        how="x̂ of both on noise whose mean and scale differ by channel.",
-        condition="Each group is then one channel of one example.",
-    ),
-    Claim(
-        "G03", ("001",), "holds-if", check_size_or_count, "/identities?row=groups-are-sizes&c=12",
-        says="In group norm, G is the size of a group.",
-        how="The source's formula, written out, beside group norm with C/G and with G groups, and PyTorch's layer.",
-        condition="In the source's formula, yes; in code it counts groups. The argument groups=4 of its code is a "
-        "count, as its comment says (12/4 = 3 channels), and so is num_groups in PyTorch.",
-    ),
-    Claim(
-        "G04", ("001",), "holds", check_keras_shapes, "/?n=3&h=5&w=7&c=12&scheme=group&groups=4&tab=parameters",
-        says="In Keras, γ and β of layer, group and batch norm are of shape (C,).",
-        how="The shapes that this app states for Keras's layers on a tensor of N, H, W, C = 3, 5, 7, 12, that of the "
-        "source's group norm; its tests compare them with Keras's layers.",
-        condition="Each of the three learns one number per channel. Layer norm does with its default axis; over H, W "
-        "and C it learns a number for each element.",
-    ),
-    Claim(
-        "G05", ("000",), "opinion", check_worth_of_groups, "/compare?schemes=layer,group,instance",
-        says="It is questionable what group norm is worth, as its groups have to be chosen.",
-        how="x̂ by the number of groups; what is absorbed, in Table 1 and beyond; the noise of the means.",
-        condition="No number decides; the groups change what cancels.",
-    ),
-)  # fmt: skip
-"""The claims of this topic, in the order of the page."""

@@ -20,11 +20,15 @@ from normviz.topics.claims.checks.tensors import (
     measure_shares_over_seeds,
     measure_torch_gap,
 )
-from normviz.topics.claims.claim import Claim
-from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal, repeat_over_seeds
+from normviz.topics.claims.claim import ClaimList
+from normviz.topics.claims.seeds import repeat_over_seeds
+from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal
 from normviz.topics.running.averages import CONVENTIONS, compute_running_averages
 from normviz.topics.running.modes import compute_batch_at
 from normviz.topics.running.stream import BATCHES, Setting, stream_summed_inputs, trace_stream
+
+CLAIMS = ClaimList()
+"""The claims of this topic, in the order of the page."""
 
 LAYER, CHANNELS, BATCH = SCHEMES["layer"], SCHEMES["layer-channels"], SCHEMES["batch"]
 
@@ -32,6 +36,9 @@ OBSERVED_BATCH = BATCHES // 2
 """Position of the mini-batch of a stream of digits that is compared."""
 
 
+@CLAIMS.add("L01", "000 004", "holds", "/?scheme=layer",
+    says="In layer norm, all units share one mean and one deviation; each example has its own.",
+    condition="Changing one unit changes all units of its example alone. On a convolution, too.")  # fmt: skip
 def check_shared_statistics(seed: int) -> Iterator[Trial]:
     """Measure which x̂ change with one unit of one example, behind a dense layer and behind a convolution."""
     own_share = "share of an example's x̂ that changes with one of its units"
@@ -61,6 +68,10 @@ def measure_inference_gap(seed: int) -> float:
     return find_largest_difference(output["training"], output["inference"]).residual
 
 
+@CLAIMS.add("L03", "004 001", "holds", "/compare?schemes=layer,layer-channels,layer-spatial,batch",
+    says="Layer norm computes the same in training and at test time.",
+    condition="It never uses other examples, so it stores no averages. In all three readings; batch norm computes "
+    "something else, and keeps a mean and a variance for it.")  # fmt: skip
 def check_same_in_inference(seed: int) -> Iterator[Trial]:
     """Compare digits in a mini-batch and alone for all three variants, and the two modes of batch norm."""
     for key, axes in LAYER_NORM_VARIANTS.items():
@@ -73,6 +84,9 @@ def check_same_in_inference(seed: int) -> Iterator[Trial]:
     yield expect_at_least("arrays that batch norm keeps beside γ and β", [len(BATCH.keeps)], 2, fact=True)
 
 
+@CLAIMS.add("L04", "003", "wrong", "/compare?schemes=layer,layer-spatial,instance",
+    says="After a convolution, layer norm normalizes each channel of an example by itself.",
+    condition="That is instance norm; layer norm averages over channels too.")  # fmt: skip
 def check_spatial_layer_norm(seed: int) -> Iterator[Trial]:
     """Compare the variant over each channel's H and W with the other two, and with instance norm."""
     paper, channels, instance = (
@@ -83,6 +97,10 @@ def check_spatial_layer_norm(seed: int) -> Iterator[Trial]:
     yield expect_equal("largest difference between x̂ over H, W and instance norm's x̂", instance, fact=True)
 
 
+@CLAIMS.add("L05", "003", "holds", "/identities?row=over-positions-one-case&n=1",
+    says="Layer norm over each channel's H and W is batch norm at a batch size of 1.",
+    condition="With one example, both average one channel over H, W. Layer norm over C, or over H, W and C, mixes "
+    "channels, which batch norm never does.")  # fmt: skip
 def check_variants_at_batch_one(seed: int) -> Iterator[Trial]:
     """Compare all three variants with batch norm at N = 1."""
     gaps = {key: measure_scheme_gap(key, "batch", (1, *CONV_SHAPE[1:]), seed) for key in LAYER_NORM_VARIANTS}
@@ -93,6 +111,10 @@ def check_variants_at_batch_one(seed: int) -> Iterator[Trial]:
     yield expect_at_least(what, gaps["layer-channels"], 0.1, fact=True)
 
 
+@CLAIMS.add("L06", "002", "wrong", "/identities?row=layer-is-over-the-batch",
+    says="Layer norm takes its mean and variance across a batch, not across channels.",
+    condition="It is the other way round. The mean and variance are taken across channels, an example by itself, "
+    "as the source's own code has it.")  # fmt: skip
 def check_layer_norm_axes(seed: int) -> Iterator[Trial]:
     """Compare all three variants and the source's code with batch norm, and measure the effect of other examples."""
     for key, axes in LAYER_NORM_VARIANTS.items():
@@ -156,6 +178,10 @@ def _measure_blog_gap(xhat: np.ndarray, seed: int, scale: float = 1.0) -> float:
     return find_largest_difference(BLOG_LAYER_NORM(scale * sample_normal(TOKEN_SHAPE, seed)), xhat).residual
 
 
+@CLAIMS.add("L07", "002", "holds-if", "/?n=2&h=3&w=1&c=4&data=normal&scheme=layer-channels&eps=1e-05&tab=response",
+    says="A module of a few lines gives the same output as torch.nn.LayerNorm.",
+    condition="With the same ε they are the same. Its 10⁻⁸ beside PyTorch's 10⁻⁵ hardly shows on normal noise, and "
+    "decides where a row hardly varies. With elementwise_affine=False it still has a weight and a bias.")  # fmt: skip
 def check_blog_layer_norm(seed: int) -> Iterator[Trial]:
     """Compare the source's code with PyTorch's layer: at one ε, at their defaults, and on nearly constant rows."""
     idle = BlogLayerNorm(TOKEN_SHAPE[3:], elementwise_affine=False)
@@ -172,6 +198,10 @@ def check_blog_layer_norm(seed: int) -> Iterator[Trial]:
     yield expect_equal(what, ours, fact=True)
 
 
+@CLAIMS.add("L08", "001", "holds", "/?n=3&h=5&w=7&c=11&scheme=layer-channels&tab=parameters",
+    says="In Keras, batch norm and layer norm both have the last axis by default.",
+    condition="But batch norm keeps it and layer norm averages it. And layer norm's formula beside it averages "
+    "over H and W too, which the default does not.")  # fmt: skip
 def check_keras_axes(seed: int) -> Iterator[Trial]:
     """Count the means of Keras's two layers by their axis, on the source's tensor (3, 5, 7, 11)."""
     shape = (3, 5, 7, 11)
@@ -192,59 +222,3 @@ def check_keras_axes(seed: int) -> Iterator[Trial]:
     yield expect_at_least(
         "largest difference between layer norm's x̂ over C and by the source's formula", gap, 0.1, fact=True
     )
-
-
-CLAIMS: tuple[Claim, ...] = (
-    Claim(
-        "L01", ("000", "004"), "holds", check_shared_statistics, "/?scheme=layer",
-        says="In layer norm, all units share one mean and one deviation; each example has its own.",
-        how="One unit of one example is changed; which x̂ change, on noise whose mean and scale differ by example.",
-        condition="Changing one unit changes all units of its example alone. On a convolution, too.",
-    ),
-    Claim(
-        "L03", ("004", "001"), "holds", check_same_in_inference,
-        "/compare?schemes=layer,layer-channels,layer-spatial,batch",
-        says="Layer norm computes the same in training and at test time.",
-        how="x̂ of digits in a mini-batch, and of each alone, for all three readings of layer norm; batch norm's with "
-        "the statistics of the mini-batch, and with running averages.",
-        condition="It never uses other examples, so it stores no averages. In all three readings; batch norm computes "
-        "something else, and keeps a mean and a variance for it.",
-    ),
-    Claim(
-        "L04", ("003",), "wrong", check_spatial_layer_norm, "/compare?schemes=layer,layer-spatial,instance",
-        says="After a convolution, layer norm normalizes each channel of an example by itself.",
-        how="x̂ of all three readings on random tensors, and of instance norm.",
-        condition="That is instance norm; layer norm averages over channels too.",
-    ),
-    Claim(
-        "L05", ("003",), "holds", check_variants_at_batch_one, "/identities?row=over-positions-one-case&n=1",
-        says="Layer norm over each channel's H and W is batch norm at a batch size of 1.",
-        how="x̂ of all three readings and of batch norm on random tensors of one example.",
-        condition="With one example, both average one channel over H, W. Layer norm over C, or over H, W and C, mixes "
-        "channels, which batch norm never does.",
-    ),
-    Claim(
-        "L06", ("002",), "wrong", check_layer_norm_axes, "/identities?row=layer-is-over-the-batch",
-        says="Layer norm takes its mean and variance across a batch, not across channels.",
-        how="All three readings beside batch norm; which x̂ change with one unit; what the source's code computes.",
-        condition="It is the other way round. The mean and variance are taken across channels, an example by itself, "
-        "as the source's own code has it.",
-    ),
-    Claim(
-        "L07", ("002",), "holds-if", check_blog_layer_norm,
-        "/?n=2&h=3&w=1&c=4&data=normal&scheme=layer-channels&eps=1e-05&tab=response",
-        says="A module of a few lines gives the same output as torch.nn.LayerNorm.",
-        how="The module's lines on the source's example, and on one that varies by 10⁻³, beside PyTorch's own layer.",
-        condition="With the same ε they are the same. Its 10⁻⁸ beside PyTorch's 10⁻⁵ hardly shows on normal noise, and "
-        "decides where a row hardly varies. And with elementwise_affine=False it still has a weight and a bias.",
-    ),
-    Claim(
-        "L08", ("001",), "holds", check_keras_axes, "/?n=3&h=5&w=7&c=11&scheme=layer-channels&tab=parameters",
-        says="In Keras, batch norm and layer norm both have the last axis by default.",
-        how="The axis that this app states for each of Keras's two layers, which its tests compare with the layer's "
-        "own, and the number of means that each then has.",
-        condition="But batch norm keeps it and layer norm averages it. And layer norm's formula beside it averages "
-        "over H and W too, which the default does not.",
-    ),
-)  # fmt: skip
-"""The claims of this topic, in the order of the page."""

@@ -8,7 +8,8 @@ from normviz.core.text import capitalize_first, typeset
 from normviz.core.theory import predict
 from normviz.core.transformations import PAPER_TABLE, TRANSFORMATIONS, look_up_paper_cell
 from normviz.topics.claims.claim import Claim
-from normviz.topics.claims.trials import Trial, expect_at_least, expect_equal, repeat_over_seeds
+from normviz.topics.claims.seeds import repeat_over_seeds
+from normviz.topics.claims.trials import Trial, expect_at_least, expect_equal
 from normviz.topics.table1.forward import measure_forward_gaps
 from normviz.topics.table1.table import Cell, measure_cells
 from normviz.train.problem import find_network_index
@@ -46,7 +47,7 @@ def measure_gap_over_seeds(layer: str, scheme: str, change: str, seed: int, eps:
 
 
 def check_cell(layer: str, scheme: str, change: str, claimed: bool, seed: int) -> Iterator[Trial]:
-    """Check a cell by the rule, a forward pass and the training of twins; then check its condition."""
+    """Test an entry by the rule of invariance, and by outputs and training of a layer on digits at δ = 3 and ε = 0."""
     cell, row = train_table_cells(layer, seed)[scheme, change], TRANSFORMATIONS[change]
     reason = cell.reason.removeprefix(f"{capitalize_first(row.name)}: ").rstrip(".")
     rule = f"the rule says {'' if cell.predicted else 'not '}invariant: {reason[:1].lower()}{reason[1:]}"
@@ -67,7 +68,7 @@ def check_cell(layer: str, scheme: str, change: str, claimed: bool, seed: int) -
 
 
 def check_conv_recentring(seed: int) -> Iterator[Trial]:
-    """Check the one cell that a convolution changes, and the layer norm variant that agrees with the paper."""
+    """Test the one entry that a convolution changes, and the layer norm variant that agrees with the paper."""
     yield from check_cell("conv", *CONV_EXCEPTION, claimed=True, seed=seed)
     other = measure_gap_over_seeds("conv", "layer-channels", CONV_EXCEPTION[1], seed)
     what = "largest relative difference of the outputs of layer norm over the channels alone"
@@ -108,8 +109,6 @@ def make_cell_claim(number: int, layer: str, scheme: str, change: str, claimed: 
         f"T{'C' * conv}{number:02}",
         ("normviz",) if conv else ("000",),
         says=f"On a convolution, too, {said}" if conv else capitalize_first(said),
-        how="By the rule that a factor or a shift divides out, or is taken off, where it is one number inside every "
-        f"field; and by a {layer} layer on digits, δ = 3, ε = 0: its outputs, and its training.",
         expected="wrong" if changed else "holds",
         check=check_conv_recentring if changed else partial(check_cell, layer, scheme, change, claimed),
         see=f"/invariance?cell={scheme}.{change}{'&layer=conv' * conv}{rows}",

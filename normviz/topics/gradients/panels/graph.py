@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from normviz.charts.palette import THEMES
-from normviz.core.text import format_number, typeset
+from normviz.core.text import format_number
 from normviz.topics.gradients.chain import LAST_STEP, PATHS, STEPS, ChainValues, compute_chain, list_step_terms
 from normviz.topics.gradients.chain_figures import draw_chain, format_values, get_path_colours
 from normviz.topics.gradients.state import PREFIX, parse_numbers
@@ -32,10 +32,16 @@ STEP_HEADINGS = {
 
 PATH_SENTENCES = (
     "each x has its own x̂.",
-    "each x changes μ, which is subtracted from all.",
-    "each x changes σ² and so s, which divides all.",
+    "each x changes μ, so it changes all x̂.",
+    "each x changes σ² and s, so it changes all x̂.",
 )
 """The paths of `chain.PATHS` in words."""
+
+BACKWARD_NOTE = (
+    "Back from the loss, each path brings a part of the gradient, **against its arrows**. The rest of the network "
+    "gives ∂L/∂x̂ (orange): how much the loss L changes with each x̂."
+)
+"""How the gradient returns on the paths."""
 
 NO_FOURTH_PATH = "x → μ → v → σ² is no fourth path: all v sum to 0, so a small change of μ does not change σ²."
 """Why the graph has fewer paths than ways along its arrows."""
@@ -48,7 +54,7 @@ def show_chain(view: View, theme: str) -> None:
 
     def show(step: int) -> None:
         left, right = st.columns([5, 4], gap="medium")
-        said = describe_chain_step(one, STEPS[step], view["eps"])
+        said = describe_chain_step(one, STEPS[step])
         with left:
             alt = f"A graph from x to the loss, at step {step} of {LAST_STEP} back. {said.replace('**', '')}"
             show_figure(draw_chain(one, step, _find_zero_limit(one), theme), "chain", alt, "min(26rem, 68vh)")
@@ -63,6 +69,8 @@ def show_chain(view: View, theme: str) -> None:
             added = list_step_terms(one, STEPS[step])
             if added:
                 st.table(_tabulate_terms(one, STEPS[step], added), border="horizontal")
+            if STEPS[step] == "dmean":
+                st.caption(NO_FOURTH_PATH)
 
     Player(PREFIX, "back", "Step", LAST_STEP, period=READING_SECONDS, speeds=(1,)).show(show)
     draw_download_button(
@@ -75,7 +83,7 @@ def _show_paths(theme: str) -> None:
     rows = zip(get_path_colours(THEMES[theme]), PATHS, PATH_SENTENCES, strict=True)
     lines = (f'<div><i style="background:{colour}"></i><b>{name}</b>: {text}</div>' for colour, name, text in rows)
     st.html(f'<div class="nv-legend">{"".join(lines)}</div>')
-    st.caption(NO_FOURTH_PATH)
+    st.markdown(BACKWARD_NOTE)
 
 
 def _write_formula(count: int, theme: str) -> str:
@@ -105,16 +113,14 @@ def _tabulate_terms(values: ChainValues, step: str, terms: dict[str, np.ndarray]
     return columns if np.ndim(total) else columns | {"sum": [f"**{format_values(total, least)}**"]}
 
 
-def describe_chain_step(values: ChainValues, step: str, eps: float) -> str:
+def describe_chain_step(values: ChainValues, step: str) -> str:
     """Describe a step of the backward pass in sentences: the gradient, and where it comes from."""
     count, least = len(values.x), _find_zero_limit(values)
     dx_sum = float(values.dx.sum())
     constant = " All x are equal and ε is 0, so s = 0. We define 0/0 as 0." if values.root == 0 else ""
     texts = {
-        "forward": f"These {count} numbers **x** share a mean **μ** and a variance **σ²**: in layer norm they are "
-        f"one example. {f'ε = {typeset(eps)} keeps s above 0.' if eps else f'ε is 0 here.{constant}'}\n\n"
-        "Each x changes the loss **L** on three paths. The rest of the network gives ∂L/∂x̂ (orange). From there the "
-        "gradient returns **against the arrows**:",
+        "forward": f"The graph is layer norm of one example with {count} numbers **x**.{constant} Each x reaches the "
+        "output **x̂** on three paths:",
         "dxhat": "**∂L/∂x̂** is the gradient of the loss: how much L changes when x̂ changes a little. "
         f"The rest of the network gives it: **{format_values(values.dxhat)}**, a number for each element.",
         "droot": f"Path ③: s divides all {count} elements. So its gradient is a sum over all {count}: "

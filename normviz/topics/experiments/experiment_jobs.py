@@ -1,0 +1,56 @@
+"""The base classes of the jobs of experiments."""
+
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+from normviz.core.registry import DEFAULT_EPS
+from normviz.core.scheme_spec import SchemeSpec
+from normviz.jobs.results import Part
+
+SETTING_NAMES = {"length": "steps"}
+"""Names of a job's fields whose values have another name in the setting."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExperimentJob(Part):
+    """Job of an experiment.
+
+    Attributes:
+        device: a key of `DEVICES`.
+    """
+
+    device: str
+
+    @classmethod
+    def of(cls, setting: Any, **given: Any) -> Self:
+        """Make the job of a setting; a field that is not given has the setting's value of its name, or its default."""
+        names = {each.name: SETTING_NAMES.get(each.name, each.name) for each in fields(cls)}
+        return cls(
+            **{name: getattr(setting, known) for name, known in names.items() if hasattr(setting, known)} | given
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworksJob(ExperimentJob):
+    """Job that measures or trains networks.
+
+    Attributes:
+        networks: the seeds of the networks, one each.
+    """
+
+    networks: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SchemeJob(NetworksJob):
+    """Job that trains the networks of one scheme.
+
+    Attributes:
+        row: the scheme.
+        length: the steps of the training.
+        eps: ε.
+    """
+
+    row: SchemeSpec
+    length: int
+    eps: float = DEFAULT_EPS
