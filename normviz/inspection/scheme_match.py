@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from normviz.core.fields import FULL, Field, Rule, Shape
-from normviz.core.layouts import ArrayLayout
+from normviz.core.fields import Field, Shape
+from normviz.core.layouts import ArrayLayout, merge_rules
 from normviz.core.registry import NAMED_SCHEMES, SCHEMES, Scheme, make_custom_scheme
-from normviz.inspection.probing import Probe, Rules
+from normviz.inspection.probing import Probe
 
 SECOND_NAMES = ("layer-spatial", "ghost-batch", "filter-response", "group", "divisive")
 """Schemes that come last: their names are used where no simpler scheme computes the same."""
@@ -15,19 +15,6 @@ ROOT_MEAN_SQUARES = ("rms", "scale", "pixel", "query-key")
 
 POINTWISE = {"tanh": "dynamic-tanh", "erf": "dynamic-erf"}
 """The schemes of functions of each element, by their form."""
-
-
-def merge_rules(rules: Rules | None, layout: ArrayLayout) -> Field | None:
-    """Return the field over the four axes of the general form; None for no rules, or for axes that do not merge."""
-    if rules is None:
-        return None
-    merged: list[Rule] = []
-    for k in range(4):
-        some = {rule for rule, axis in zip(rules, layout.axes, strict=True) if axis == k}
-        if len(some) > 1:
-            return None
-        merged.append(some.pop() if some else FULL)
-    return Field(tuple(merged))
 
 
 def list_schemes(

@@ -308,6 +308,20 @@ PAGE_TEXTS = (
         ),
     ),
     PageText(
+        page="model",
+        title="Your model",
+        section="Training",
+        question="What do the normalizations in your model do?",
+        why="We change the input of every layer and watch its output. So the table says what a layer computes, "
+        "whatever its name.",
+        takeaway="Check three things in every model: which axes are averaged, whether other examples change an output, "
+        "and whether training and inference agree.",
+        see=(
+            RelatedPage("Why training and inference differ", "running"),
+            RelatedPage("Name a layer from two arrays", "identities"),
+        ),
+    ),
+    PageText(
         page="weights",
         title="Weight normalization",
         section="Reference",
@@ -339,13 +353,13 @@ PAGE_TEXTS = (
         title="Contrast",
         section="Reference",
         question="Why divide a pixel by the contrast around it?",
-        why="Divisive normalization brings back details in shadow. To test it, we darken a picture towards the right. "
-        "Neurons of early vision divide in this way. AlexNet did so across channels (local response normalization).",
+        why="Divisive normalization brings back details in shadow. To test it, we darken a picture towards the right.",
         first="Drag the **handle**: left of it the photo is darkened, right of it normalized. Then raise **ε**: faint "
         "details stay faint.",
         takeaway="Where pixels differ from the mean nearby by much more than √ε, all regions get a similar contrast. "
         "Where they differ by much less, they stay faint. A small ε therefore brings faint details back. "
-        f"Neurons of early vision do something similar ({_write_source_link(SCHEMES['divisive'].reference)}).",
+        f"Neurons of early vision divide in a similar way ({_write_source_link(SCHEMES['divisive'].reference)}). "
+        "AlexNet divided across channels (local response normalization).",
         see=(
             RelatedPage("How does ε affect invariance?", "invariance"),
             RelatedPage("Which schemes are the same?", "identities"),

@@ -238,8 +238,6 @@ def _tabulate_results(setting: Setting, ended_outcomes: Outcomes) -> dict[str, l
     return tabulate(rows)
 
 
-EXPERIMENT = Experiment.of(
-    "convolution", Setting, parts, report,
+EXPERIMENT = Experiment.of("convolution", Setting, parts, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {LAYER_COUNT} layers of {setting.channels} filters of 3 × 3 pixels; with "
-    "zeros around the picture, or without.",
-)  # fmt: skip
+    "zeros around the picture, or without.")  # fmt: skip
