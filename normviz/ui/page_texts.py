@@ -378,6 +378,18 @@ PAGE_TEXTS = (
             RelatedPage("Does it train better?", "experiments"),
         ),
     ),
+    PageText(
+        page="lessons",
+        title="Lessons",
+        section="Teach",
+        question="Lessons of ten minutes",
+        why="A lesson leads through the pages. At each step you predict first, then the page shows the answer.",
+        takeaway="Predict before you look: a wrong guess shows what you did not expect.",
+        see=(
+            RelatedPage("One scheme, step by step", "compare"),
+            RelatedPage("Common claims, tested", "claims"),
+        ),
+    ),
 )
 """All pages."""
 
