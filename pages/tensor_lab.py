@@ -12,10 +12,11 @@ from normviz.ui.frame import show_error
 from normviz.ui.large_pictures import wait_for_turn
 from normviz.ui.link import get_current_theme, is_phone, sync_page_values
 from normviz.ui.scheme import build_scheme, get_effective_eps
-from normviz.ui.tensor import fit_shape, get_view_shape, is_picture, make_tensor
+from normviz.ui.tensor import fit_shape, get_view_shape, is_picture, make_tensor, take_offered_tensor
 from normviz.ui.tensor_controls import draw_fit_button
 from normviz.web.components.sight import has_been_seen
 
+take_offered_tensor()
 above = st.container(key="lab-above")
 first = st.container(key="at-hand") if is_phone() else st.sidebar
 left, right = st.columns([3, 2], gap="medium")

@@ -58,7 +58,7 @@ def make_case(scheme: Scheme, x: np.ndarray, indices: list[Index]) -> Case:
     eps = 1e-3 if scheme.eps is not None and scheme.suppression is not None else 0.0
     gain, bias = (1.5 if scheme.gain is not None else 1.0), (-0.25 if scheme.bias is not None else 0.0)
     result = normalize(x, scheme, eps, gain, bias)
-    roles = AXIS_ROLES[scheme.is_weight_scheme]
+    roles = AXIS_ROLES[scheme.tensor]
     data = build_element_data(
         {"focus": (0, 0, 0, 0)}, wording.BoundScheme(scheme, x.shape), x, result, (eps, gain, bias), roles, "light"
     )

@@ -171,7 +171,7 @@ def list_findings(layers: list[LayerReport], gap: float | None) -> Iterator[Mode
             if found:
                 yield ModelFinding(key, layer.name, found, check.advice, check.thread)
     if gap is not None and gap > GAP_LIMIT:
-        found = f"Batch statistics in place of running ones change the output by {typeset(gap, 2)} of its deviation."
+        found = f"Batch statistics in place of running ones change the output by {typeset(gap, 2)} standard deviations."
         yield ModelFinding("train-eval-gap", "", found, *GAP_ADVICE)
 
 

@@ -308,6 +308,20 @@ PAGE_TEXTS = (
         ),
     ),
     PageText(
+        page="model",
+        title="Your model",
+        section="Training",
+        question="What do the normalizations in your model do?",
+        why="We change the input of every layer and watch its output. So the table says what a layer computes, "
+        "whatever its name.",
+        takeaway="Check three things in every model: which axes are averaged, whether other examples change an output, "
+        "and whether training and inference agree.",
+        see=(
+            RelatedPage("Why training and inference differ", "running"),
+            RelatedPage("Name a layer from two arrays", "identities"),
+        ),
+    ),
+    PageText(
         page="weights",
         title="Weight normalization",
         section="Reference",

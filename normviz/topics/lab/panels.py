@@ -27,7 +27,7 @@ from normviz.describe.kinds import KIND_FORMULAS
 from normviz.describe.parameters import list_parameter_shapes, warn_about_keras_axis
 from normviz.topics.lab.element_data import build_element_data, describe_equal_schemes
 from normviz.topics.lab.figures import draw_histograms
-from normviz.topics.lab.lab_cube import AXIS_ROLES
+from normviz.topics.lab.lab_cube import AXIS_ROLES, has_pictures
 from normviz.topics.lab.state import FRAMEWORK_LABELS, STATISTIC_NAMES
 from normviz.ui.link import PERSIST_STATE, View, draw_segments
 from normviz.ui.response_charts import show_pointwise_chart, show_response_chart
@@ -71,7 +71,7 @@ def show_element_panel(
     theme: str,
 ) -> None:  # fmt: skip
     """Show the chosen element: its indices, its numbers, and the elements that share its statistics."""
-    roles = AXIS_ROLES[bound.scheme.is_weight_scheme]
+    roles = AXIS_ROLES[bound.scheme.tensor]
     data = build_element_data(view, bound, x, result, affine, roles, theme)
     show_element(data, "element", lambda: store_sent_focus("element shown"))
     twins = describe_equal_schemes(bound.scheme, bound.shape)
@@ -208,7 +208,7 @@ def show_example_pictures(
 ) -> None:
     """Show the chosen element's example as pictures, before and after normalization."""
     n, _, _, c = focus
-    if scheme.is_weight_scheme or min(x.shape[1:3]) == 1:
+    if not has_pictures(scheme, x.shape):
         st.write("No picture: it takes examples with rows and columns, as “One image” or “Photograph” has them.")
         return
     what, where = ("in colour", n) if coloured else (f"channel {c}", (n, ..., c))

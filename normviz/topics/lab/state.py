@@ -7,7 +7,7 @@ from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.settings import choice, real, value
 from normviz.describe.snippets import FRAMEWORKS
 from normviz.topics.lab.lab_cube import choose_view
-from normviz.ui import cube_view, tensor
+from normviz.ui import cube_view, custom, tensor
 from normviz.ui import scheme as chosen
 from normviz.ui.link import View, clean_values, create_params, make_choice_fitter
 
@@ -103,7 +103,7 @@ def has_advanced_changes(view: View) -> bool:
     """Return True if a value under "Advanced" matters and is not its default."""
     scheme, (defaults, _) = chosen.build_scheme(view), clean_values(PARAMS, {})
     changed = (name for name in ADVANCED_NAMES if has_parameter(scheme, name) and view[name] != defaults[name])
-    return scheme.is_custom or any(changed)
+    return custom.is_chosen([scheme.key]) or any(changed)
 
 
 def is_relevant(view: View, name: str) -> bool:

@@ -13,7 +13,8 @@ from normviz.core.registry import DEFAULT_EPS, SCHEMES
 from normviz.data.samples import sample_uneven
 from normviz.describe.seeds import compare_seed_by_seed, find_clear_differences
 from normviz.topics.claims.claim import ClaimList
-from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal, repeat_over_seeds
+from normviz.topics.claims.seeds import repeat_over_seeds
+from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal
 from normviz.topics.gradients import scaling
 from normviz.topics.gradients.autograd import differentiate_by_autograd
 from normviz.topics.gradients.small import compute_published_gradient, make_small_tensors

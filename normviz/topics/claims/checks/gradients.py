@@ -14,14 +14,8 @@ from normviz.core.registry import SCHEMES
 from normviz.core.text import typeset
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.claims.claim import ClaimList
-from normviz.topics.claims.trials import (
-    Trial,
-    expect_at_least,
-    expect_at_most,
-    expect_equal,
-    list_seeds,
-    repeat_over_seeds,
-)
+from normviz.topics.claims.seeds import list_seeds, repeat_over_seeds
+from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal
 from normviz.topics.geometry import fisher, rate
 from normviz.topics.gradients.autograd import differentiate_by_autograd
 from normviz.topics.gradients.small import make_small_tensors

@@ -14,7 +14,8 @@ from normviz.data.samples import sample_normal, sample_uneven
 from normviz.describe.parameters import list_parameter_shapes
 from normviz.topics.claims.checks.tensors import CONV_SHAPE, measure_identity_gap, measure_scheme_gap, measure_torch_gap
 from normviz.topics.claims.claim import ClaimList
-from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal, repeat_over_seeds
+from normviz.topics.claims.seeds import repeat_over_seeds
+from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal
 
 CLAIMS = ClaimList()
 """The claims of this topic, in the order of the page."""

@@ -21,7 +21,8 @@ from normviz.topics.claims.checks.tensors import (
     measure_torch_gap,
 )
 from normviz.topics.claims.claim import ClaimList
-from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal, repeat_over_seeds
+from normviz.topics.claims.seeds import repeat_over_seeds
+from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal
 from normviz.topics.running.averages import CONVENTIONS, compute_running_averages
 from normviz.topics.running.modes import compute_batch_at
 from normviz.topics.running.stream import BATCHES, Setting, stream_summed_inputs, trace_stream

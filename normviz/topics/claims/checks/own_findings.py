@@ -15,7 +15,8 @@ from normviz.data.digits import DIGIT_SIDE, cut_patches
 from normviz.data.samples import SAMPLES
 from normviz.topics.claims.checks.table1 import MIN_DIFFERENCE, train_table_cells
 from normviz.topics.claims.claim import ClaimList
-from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal, repeat_over_seeds
+from normviz.topics.claims.seeds import repeat_over_seeds
+from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal
 from normviz.topics.running import effects, stream
 from normviz.topics.running.averages import CONVENTIONS, compute_running_averages
 from normviz.topics.weights.weights import (

@@ -9,20 +9,14 @@ import numpy as np
 from normviz.core.equality import compare_schemes, compute_xhat, find_largest_difference, is_within_rounding
 from normviz.core.fields import Field
 from normviz.core.normalize import normalize
-from normviz.core.registry import CUSTOM_SCHEME, DEFAULT_EPS, SCHEMES
+from normviz.core.registry import DEFAULT_EPS, SCHEMES, make_custom_scheme
 from normviz.core.tolerances import RELATIVE_TOLERANCES
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.data.samples import sample_normal
 from normviz.topics.claims.checks.tensors import CONV_SHAPE, DENSE_SHAPE, measure_identity_gap, measure_torch_gap
 from normviz.topics.claims.claim import ClaimList
-from normviz.topics.claims.trials import (
-    Trial,
-    expect_at_least,
-    expect_at_most,
-    expect_equal,
-    list_seeds,
-    repeat_over_seeds,
-)
+from normviz.topics.claims.seeds import list_seeds, repeat_over_seeds
+from normviz.topics.claims.trials import Trial, expect_at_least, expect_at_most, expect_equal
 from normviz.topics.table1.forward import measure_forward_gaps
 from normviz.topics.weights import weights
 from normviz.topics.weights.descent import PARAMETRIZATIONS, DescentPath, Setting, measure_growth_gap, run_sgd
@@ -216,7 +210,7 @@ def _measure_null_space_stretch(m: np.ndarray) -> float:
 )  # fmt: skip
 def check_rms_norm(seed: int) -> Iterator[Trial]:
     """Compare RMS norm with its formula and with layer norm, and measure its invariances of Table 1."""
-    rms, formula = SCHEMES["rms"], CUSTOM_SCHEME.with_fields(None, Field.parse("own, own, own, full"))
+    rms, formula = SCHEMES["rms"], make_custom_scheme(None, Field.parse("own, own, own, full"))
     by_formula = repeat_over_seeds(
         seed, lambda each: compare_schemes(rms, formula, CONV_SHAPE, seed=each).worst.residual
     )
@@ -310,7 +304,7 @@ def check_general_form(seed: int) -> Iterator[Trial]:
 
     def gap(key: str, rule: str) -> tuple[float, ...]:
         field = Field.parse(REN_TABLE_2[key].replace("full", rule))
-        general = CUSTOM_SCHEME.with_fields(field, field)
+        general = make_custom_scheme(field, field)
         return repeat_over_seeds(
             seed, lambda each: compare_schemes(SCHEMES[key], general, CONV_SHAPE, eps=0.0, seed=each).worst.residual
         )
