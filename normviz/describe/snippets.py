@@ -18,11 +18,11 @@ from normviz.describe.code import AveragingStep, format_argument_code, list_aver
 class FrameworkTemplates(NamedTuple):
     """Code templates of a framework: one for plain operations, and one for layers where it has some.
 
-    `function`: the attribute of a `Function` with its code; `recipe`: that of a scheme with the code of its layer.
+    `language`: the attribute of a pointwise function with its code; `recipe`: that of a scheme with its layer's code.
     """
 
     operations: str
-    function: str
+    language: str
     layer: str = ""
     recipe: str = ""
 
@@ -84,7 +84,7 @@ def write_snippet(
     if framework not in _FRAMEWORKS:
         raise InvalidInput(f"{framework!r} is not a framework with snippets; {', '.join(FRAMEWORKS)} are.")
     templates = _FRAMEWORKS[framework]
-    facts = _collect_facts(scheme, templates.function, shape, eps, gain, bias, source)
+    facts = _collect_facts(scheme, templates.language, shape, eps, gain, bias, source)
     layer = _find_layer(scheme, templates.recipe, shape, facts["eps"], facts["gain"], facts["bias"])
     facts["threshold"] = None if scheme.threshold is None else float(threshold)
     return render_template(templates.operations if layer is None else templates.layer, layer=layer, **facts)
@@ -107,18 +107,19 @@ def write_backward_snippet(scheme: Scheme, framework: str, shape: Shape, eps: fl
         for name, kept, summand in parameters
         if kept is not None
     ]
-    facts = _collect_facts(scheme, _FRAMEWORKS[framework].function, shape, eps, 1.0, 0.0, None)
+    facts = _collect_facts(scheme, _FRAMEWORKS[framework].language, shape, eps, 1.0, 0.0, None)
     return render_template(_BACKWARD[framework], layer=None, learned=learned, **facts)
 
 
 def _collect_facts(
-    scheme: Scheme, function: str, shape: Shape, eps: float, gain: float, bias: float, source: str | None
+    scheme: Scheme, language: str, shape: Shape, eps: float, gain: float, bias: float, source: str | None
 ) -> dict[str, Any]:
     """Return the values for the templates by name. Raises InvalidInput as `write_snippet` does."""
     scheme.check(shape)
     if not 0 <= eps < inf:
         raise InvalidInput(f"ε is a number from 0; this one is {eps}.")
     sizes = tuple(map(int, shape))
+    centre, divide = (_list_steps(field, shape) for field in scheme.kind.find_averaged_fields(scheme))
     return {
         "scheme": scheme,
         "weights": None if scheme.weight is None else SCHEMES[scheme.weight].name,
@@ -128,11 +129,12 @@ def _collect_facts(
         "eps": float(eps),
         "gain": None if scheme.gain is None or gain == 1 else float(gain),
         "bias": None if scheme.bias is None or bias == 0 else float(bias),
-        "centre": _list_steps(scheme.summation, shape),
-        "divide": _list_steps(scheme.suppression, shape),
+        "centre": centre,
+        "divide": divide,
+        "averaged_rules": {step.kind for step in (*(centre or ()), *(divide or ()))},
         "threshold": None,
         "matrices": scheme.count_matrices(sizes),
-        "passed": "" if scheme.function is None else getattr(scheme.function, function),
+        "language": language,
         "inside": format_argument_code(scheme, "x"),
     }
 

@@ -256,11 +256,9 @@ def store_values(page: str, params: Sequence[Param], view: View, relevant: Calla
     state[f"{page} view"] = view
 
 
-def draw_value_slider(
-    key: str, label: str, options: Sequence[float], value: float, format_value: Callable[[float], str] = typeset
-) -> None:
+def draw_value_slider(key: str, label: str, options: Sequence[float], value: float) -> None:
     """Draw a slider over the options and the current value, which may come from a link; `key` is its session key."""
-    st.select_slider(label, sorted({*options, value}), key=key, **PERSIST_STATE, format_func=format_value)
+    st.select_slider(label, sorted({*options, value}), key=key, **PERSIST_STATE, format_func=typeset)
 
 
 def draw_segments(

@@ -353,13 +353,13 @@ PAGE_TEXTS = (
         title="Contrast",
         section="Reference",
         question="Why divide a pixel by the contrast around it?",
-        why="Divisive normalization brings back details in shadow. To test it, we darken a picture towards the right. "
-        "Neurons of early vision divide in this way. AlexNet did so across channels (local response normalization).",
+        why="Divisive normalization brings back details in shadow. To test it, we darken a picture towards the right.",
         first="Drag the **handle**: left of it the photo is darkened, right of it normalized. Then raise **ε**: faint "
         "details stay faint.",
         takeaway="Where pixels differ from the mean nearby by much more than √ε, all regions get a similar contrast. "
         "Where they differ by much less, they stay faint. A small ε therefore brings faint details back. "
-        f"Neurons of early vision do something similar ({_write_source_link(SCHEMES['divisive'].reference)}).",
+        f"Neurons of early vision divide in a similar way ({_write_source_link(SCHEMES['divisive'].reference)}). "
+        "AlexNet divided across channels (local response normalization).",
         see=(
             RelatedPage("How does ε affect invariance?", "invariance"),
             RelatedPage("Which schemes are the same?", "identities"),
@@ -377,6 +377,28 @@ PAGE_TEXTS = (
             RelatedPage("Which normalizations are the same?", "identities"),
             RelatedPage("Does it train better?", "experiments"),
         ),
+    ),
+    PageText(
+        page="lessons",
+        title="Lessons",
+        section="Teach",
+        question="Lessons of ten minutes",
+        why="A lesson leads through the pages. At each step you predict first, then the page shows the answer.",
+        takeaway="Predict before you look: a wrong guess shows what you did not expect.",
+        see=(
+            RelatedPage("One scheme, step by step", "compare"),
+            RelatedPage("Common claims, tested", "claims"),
+        ),
+    ),
+    PageText(
+        page="class",
+        title="Class",
+        section="Teach",
+        question="What does your class think?",
+        why="Students answer on their phones. You see the counts fill, and then reveal the answer.",
+        takeaway="A class learns most from a question that splits it: let students answer, discuss and answer again "
+        "before you reveal.",
+        see=(RelatedPage("The cases of Table 1", "invariance"),),
     ),
 )
 """All pages."""

@@ -13,7 +13,7 @@ from normviz.describe.code import format_as_code, list_averaging_steps, render_t
 from normviz.describe.snippets import FRAMEWORKS, write_snippet
 
 PACKAGE = Path(normviz.__file__).parent
-TEMPLATES = sorted(path.name for path in (PACKAGE / "describe" / "templates").iterdir())
+TEMPLATES = sorted(path.name for path in (PACKAGE / "describe" / "templates").glob("*.jinja"))
 
 
 @pytest.mark.parametrize(

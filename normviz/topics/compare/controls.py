@@ -7,12 +7,13 @@ from normviz.core.registry import SCHEMES
 from normviz.describe.wording import format_shape
 from normviz.topics.compare.state import COMPARABLE_KEYS, MOST, PREFIX, SHARED_TENSOR_PARAMS
 from normviz.ui import custom
-from normviz.ui.link import View, draw_segments, draw_value_slider
-from normviz.ui.scheme import EPS_STEPS, build_schemes, is_relevant_to_any
+from normviz.ui.link import View, draw_segments
+from normviz.ui.scheme import build_schemes, is_relevant_to_any
 from normviz.ui.scheme_picker import choose_schemes
 from normviz.ui.tensor import OWN_DATA, get_view_lengths, get_view_shape
 from normviz.ui.tensor_controls import (
     draw_data_controls,
+    draw_eps_control,
     draw_group_control,
     draw_radius_control,
     draw_shape_controls,
@@ -33,6 +34,6 @@ def controls(view: View) -> None:
         with st.expander("Advanced", view["data"] == OWN_DATA):
             draw_segments("colour", "Colour by", COLOUR_NAMES, list_colours(False), is_labelled=True)
             draw_data_controls(view)
-            draw_value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
+            draw_eps_control(view)
     names = ", ".join(scheme.label for scheme in build_schemes(view))
     show_choice_bar(f"{names or 'No scheme'} on {format_shape(get_view_shape(view))}")
