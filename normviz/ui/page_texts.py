@@ -390,6 +390,16 @@ PAGE_TEXTS = (
             RelatedPage("Common claims, tested", "claims"),
         ),
     ),
+    PageText(
+        page="class",
+        title="Class",
+        section="Teach",
+        question="What does your class think?",
+        why="Students answer on their phones. You see the counts fill, and then reveal the answer.",
+        takeaway="A class learns most from a question that splits it: let students answer, discuss and answer again "
+        "before you reveal.",
+        see=(RelatedPage("The cases of Table 1", "invariance"),),
+    ),
 )
 """All pages."""
 
