@@ -13,11 +13,7 @@ from normviz.ui.link import View, create_params
 PAGE = "geometry"
 PREFIX = PAGE + " "
 
-SHOWN = {
-    "vectors": "Layer norm in 3-D",
-    "rate": "Effective learning rate",
-    "fisher": "Fisher information",
-}
+SHOWN = {"vectors": "Layer norm in 3-D", "rate": "Effective learning rate", "fisher": "Fisher information"}
 """The panels; only the open one is computed."""
 
 FORMER_PANEL = "recurrent"

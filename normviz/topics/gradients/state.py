@@ -18,12 +18,7 @@ from normviz.ui.tensor import SIZE_NAMES
 PAGE = "gradients"
 PREFIX = PAGE + " "
 
-SHOWN = {
-    "graph": "Step by step",
-    "formula": "Formula",
-    "jacobian": "Jacobian matrix",
-    "answer": "Check your own",
-}
+SHOWN = {"graph": "Step by step", "formula": "Formula", "jacobian": "Jacobian matrix", "answer": "Check your own"}
 """The panels, by their keys in the link; only the open one is computed."""
 
 FORMER_PANEL = "scale"
