@@ -14,6 +14,7 @@ from normviz.classroom.rooms.database import DATABASE_ERRORS, Database, read_dat
 from normviz.classroom.rooms.join_page import serve_join_page
 from normviz.classroom.rooms.limits import MAX_BODY_BYTES
 from normviz.classroom.rooms.links import check_own_link
+from normviz.classroom.rooms.qr_code import serve_qr_code
 from normviz.classroom.rooms.records import RefusedRequest
 from normviz.classroom.rooms.rooms import Rooms
 from normviz.classroom.rooms.store import ClassStore
@@ -184,6 +185,7 @@ def create_class_routes(rooms: Rooms | None = None) -> list[Route]:
     return [
         Route(at_join, serve_join_page),
         Route(f"{at_join}/{{code}}", serve_join_page),
+        Route(f"{at_join}/{{code}}/qr.svg", serve_qr_code),
         Route(at_class, open_class, methods=["POST"]),
         Route(f"{at_class}/{{code}}", answer_with(get_state), methods=["GET"]),
         Route(f"{at_class}/{{code}}/results", answer_with(get_results), methods=["GET"]),
