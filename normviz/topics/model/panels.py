@@ -37,12 +37,6 @@ VISIBLE_FINDINGS = 3
 MAX_NAMED_LAYERS = 4
 """Layers that a finding names."""
 
-TABLE_ROWS = 7
-"""Rows of the table that are seen without scrolling in it."""
-
-ROW_HEIGHT = 35
-"""Height of a row in pixels."""
-
 TABLE_KEY = PREFIX + "table"
 
 
@@ -51,7 +45,8 @@ def show(view: View, theme: str) -> None:
     model = get_model(view)
     if model is None:
         return
-    show_findings(model)
+    with st.container(gap="xsmall"):
+        show_findings(model)
     if not model.layers:
         st.info("The report names no normalization. `normviz inspect` finds those of modules and of functional calls.")
         return
@@ -91,8 +86,7 @@ def show_layers(model: ReportedModel, view: View) -> None:
     columns, chosen = tabulate_layers(model), model.list_names().index(view["layer"])
     st.session_state[TABLE_KEY] = {"selection": {"rows": [chosen], "columns": [], "cells": []}}
     st.dataframe(
-        columns, hide_index=True, key=TABLE_KEY, row_height=ROW_HEIGHT, on_select=_take_row,
-        height=(min(len(model.layers), TABLE_ROWS) + 1) * ROW_HEIGHT + 3, selection_mode="single-row",
+        columns, hide_index=True, key=TABLE_KEY, on_select=_take_row, selection_mode="single-row",
         column_config={name: st.column_config.TextColumn(help=text) for name, text in COLUMN_HELP.items()},
     )  # fmt: skip
     with st.container(horizontal=True, vertical_alignment="center"):

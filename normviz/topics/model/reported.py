@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import OWN, Rule
+from normviz.core.fields import MAX_DRAWN_ELEMENTS, OWN, Rule
 from normviz.core.layouts import ArrayLayout, parse_layout
 from normviz.core.registry import SCHEMES
 from normviz.core.transformations import TRANSFORMATIONS
@@ -196,6 +196,8 @@ def _parse_layer(part: _ReportPart, recorded: Mapping[str, RecordedLayer], field
         raise InvalidInput(
             f"the activations of {name[:60]!r} have {x.x.ndim} axes, its layout {layout} has {len(layout)}."
         )
+    if x is not None and x.x.size > MAX_DRAWN_ELEMENTS:
+        raise InvalidInput(f"{name[:60]!r} has {x.x.size:,} activations; up to {MAX_DRAWN_ELEMENTS:,} are shown.")
     table1 = part.take_parts("table1")
     layer = ReportedLayer(
         name,

@@ -122,6 +122,7 @@ REFUSED_ARRAYS = {
     "an empty array": ({"x_bn1": X[:0]}, "is not one of float32 numbers"),
     "other axes": ({"x_bn1": X[0]}, "have 3 axes, its layout NCHW has 4"),
     "γ of another length": ({"x_bn1": X, "gain_bn1": X[:, :2]}, "γ or β of 'bn1' does not fit"),
+    "many activations": ({"x_bn1": np.zeros((8, 8, 64, 64), np.float32)}, "has 262,144 activations; up to 65,536"),
     "another layer": ({"x_bn9": X}, "activations of 'bn9', a layer that the report lacks"),
 }
 
