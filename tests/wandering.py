@@ -77,7 +77,7 @@ WORDS = {
         "None of",
         "Cannot tell",
     ),
-    "claims": (" claims, tested:",),
+    "claims": (" claims:",),
     "design": ("### ",),
     "gradients": ("#### 1. Compute",),
     "why": ("### Batch norm came in",),
