@@ -28,7 +28,7 @@ test: checks test-core test-browser
 
 # And what takes long and rarely fails. CONTRIBUTING.md says what is in which.
 test-all: SELECTED := -m ""
-test-all: .venv/docs.stamp test
+test-all: .venv/docs.stamp postgres test
 
 PYTEST = $(BIN)/pytest --dist loadfile --no-loadscope-reorder --durations 10 $(SELECTED)
 
@@ -122,6 +122,13 @@ lock: .venv/dev.stamp
 	  --output-file requirements.lock requirements-dev.txt
 	grep -Ev '^(nvidia-|cuda-|triton)' requirements.lock >requirements.lock.new
 	mv requirements.lock.new requirements.lock
+
+# Classes are tested in it where it is installed.
+.PHONY: postgres
+postgres:
+	@ls /usr/lib/postgresql/*/bin/pg_ctl >/dev/null 2>&1 || command -v pg_ctl >/dev/null || { \
+	  root=; [ "$$(id -u)" = 0 ] || root=sudo; \
+	  $$root apt-get update -qq && $$root apt-get install -y -qq postgresql; }
 
 .PHONY: chromium
 chromium:

@@ -9,6 +9,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import streamlit as st
 
+from normviz.classroom.lessons.panels import show_lesson_bar
+from normviz.classroom.rooms.routes import create_class_routes
 from normviz.ui.frame import frame_page, show_menu
 from normviz.ui.server import EXCEPTION_HANDLERS, ICON_PATH, MIDDLEWARE, lifespan
 from normviz.web.script_routes import create_routes
@@ -16,7 +18,7 @@ from normviz.web.script_routes import create_routes
 app = st.App(
     __file__,
     lifespan=lifespan,
-    routes=create_routes(),
+    routes=[*create_routes(), *create_class_routes()],
     middleware=MIDDLEWARE,
     exception_handlers=EXCEPTION_HANDLERS,
 )
@@ -25,5 +27,6 @@ if __name__ == "__main__":
     page, story = show_menu()
     title = story.title if story else "normviz"
     st.set_page_config(page_title=f"{title} · normviz", page_icon=str(ICON_PATH), layout="wide")
-    with frame_page(story) if story else nullcontext():
+    in_lesson = story is not None and show_lesson_bar()  # in place of the page's heading
+    with frame_page(story) if story and not in_lesson else nullcontext():
         page.run()

@@ -7,6 +7,7 @@
     normviz.show(x, "group", groups=3, layout="NCHW")                 # the cube, in a notebook
     normviz.detect(x, y, layout="NCHW")                               # which normalization computes y from x
     normviz.inspect(model, batch)                                     # the normalizations of a PyTorch model
+    normviz.record(model, batch, "layers.npz")                        # the same for the app, with their inputs
 
 One general form covers most schemes (Ren et al. 2017, arXiv 1611.04520): v = x - E_A[x], x̂ = v / sqrt(ε + E_B[v²]),
 y = γ x̂ + β. A and B are fields: the elements that share a mean or a divisor. Four stand outside it: spectral norm,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from normviz.core.registry import SCHEMES, get_scheme
     from normviz.core.scheme import Scheme
     from normviz.core.transformations import TRANSFORMATIONS
+    from normviz.inspection.activations import record
     from normviz.inspection.inspector import inspect
     from normviz.library.calls import backward, custom, normalize, predict, statistics
     from normviz.library.detection import detect
@@ -59,6 +61,7 @@ __all__ = [
     "inspect",
     "normalize",
     "predict",
+    "record",
     "show",
     "statistics",
 ]
@@ -74,6 +77,7 @@ _MODULES = {
     "show": "library.pictures",
     "detect": "library.detection",
     "inspect": "inspection.inspector",
+    "record": "inspection.activations",
 } | dict.fromkeys(("backward", "custom", "normalize", "predict", "statistics"), "library.calls")
 """The module of each public name: it is imported when the name is first used."""
 

@@ -11,14 +11,14 @@ from normviz.topics.compare.panels import show_compared_cubes, show_comparison_t
 from normviz.ui.frame import show_error
 from normviz.ui.large_pictures import wait_for_turn
 from normviz.ui.link import get_current_theme, sync_page_values
-from normviz.ui.scheme import get_effective_eps
+from normviz.ui.scheme import build_schemes, get_effective_eps
 from normviz.ui.tensor import fit_shape, get_view_shape, make_tensor
 from normviz.ui.tensor_controls import draw_fit_button
 
 with sync_page_values(state.PAGE, state.PARAMS, state.is_relevant, fit_shape) as view:
     controls(view)
 
-schemes = state.get_compared_schemes(view)
+schemes = build_schemes(view)
 limit = MAX_DRAWN_ELEMENTS // max(len(schemes), 1)
 try:
     if not state.FEWEST <= len(schemes) <= state.MOST:

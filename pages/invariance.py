@@ -12,6 +12,7 @@ from normviz.topics.table1.table import build_cells
 from normviz.ui.frame import show_error
 from normviz.ui.link import View, get_current_theme, sync_page_values
 from normviz.ui.runs import are_running_after_wait
+from normviz.ui.scheme import build_schemes
 from normviz.web.components.grid import show_grid
 
 
@@ -22,7 +23,7 @@ def open_clicked_case() -> None:
 
 def show(view: View, theme: str, case: DeltaGenerator, cases: DeltaGenerator, work: DeltaGenerator) -> None:
     """Show the open case, the map of all cases, the progress of the training, and the panel chosen below."""
-    schemes = tuple(state.get_row_schemes(view))
+    schemes = tuple(build_schemes(view))
     setting = state.build_table_setting(view)
     setting.check(schemes)
     if not schemes:

@@ -54,11 +54,13 @@ CALLS = {
     "exercise": ["--scheme", "batch", "--layout", "NC", "--shape", "6,4", "--seed", "3", "out.npy"],
     "answer": ["--scheme", "batch", "--layout", "NC", "inputs.npz", "answer.npz", "--json"],
     "inspect": ["model_for_the_command:make"],
+    "record": ["model_for_the_command:make", "out.npz"],
     "table1": ["--schemes", "batch", "--steps", "2", "--json"],
     "experiment": [],
     "sweep": [],
     "claims": ["--id", "T01", "--json"],
     "design": ["--layer", "dense", "--need", "dataset-rescaling", "--json"],
+    "lessons": ["--json"],
     "serve": ["--help"],
 }
 """A short call of every command."""

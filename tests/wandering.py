@@ -27,6 +27,7 @@ from normviz.topics.experiments import state as experiments
 from normviz.topics.geometry import state as geometry
 from normviz.topics.gradients import state as gradients
 from normviz.topics.lab import state as lab
+from normviz.topics.model import state as model
 from normviz.topics.running import state as running
 from normviz.topics.same import state as identities
 from normviz.topics.table1 import state as table1
@@ -44,6 +45,7 @@ STATES: dict[str, ModuleType] = {
     "gradients": gradients,
     "geometry": geometry,
     "running": running,
+    "model": model,
     "weights": weights,
     "divisive": divisive,
     "claims": claims,
@@ -79,6 +81,7 @@ WORDS = {
     ),
     "claims": (" claims:",),
     "design": ("### ",),
+    "model": ("found.", "1. Return your model"),
     "gradients": ("#### 1. Compute",),
     "why": ("### Batch norm came in",),
 }

@@ -48,7 +48,7 @@ class CurvePanel:
     """Panel of curves on one pair of axes, with their titles.
 
     `log`: the logarithmic axes, as "xy"; `levels`: heights of reference lines; `span`: the range of the y axis as in
-    Plotly; `ticks`: its number format; `marks`, `names`: positions and texts of the x ticks; `square`: if not 0, both
+    Plotly; `marks`, `names`: positions and texts of the x ticks; `square`: if not 0, both
     axes reach from −square to square in equal units.
     """
 
@@ -59,7 +59,6 @@ class CurvePanel:
     log: str = ""
     levels: Sequence[float] = ()
     span: tuple[float, float] | None = None
-    ticks: str = ""
     marks: Sequence[float] = ()
     names: Sequence[str] = ()
     square: float = 0.0
@@ -98,8 +97,7 @@ def draw_curve_panels(panels: Sequence[CurvePanel], theme: str = "light", column
         scale = _make_log_axis(heights) if "y" in panel.log else {"nticks": 6}
         upright = f"{panel.y} (log scale)" if "y" in panel.log else panel.y
         span = {"range": list(panel.span)} if panel.span else {}
-        form = {"tickformat": panel.ticks} if panel.ticks else {}
-        figure.update_yaxes(title={"text": upright, "standoff": 4}, automargin=True, **scale, **span, **form, **place)
+        figure.update_yaxes(title={"text": upright, "standoff": 4}, automargin=True, **scale, **span, **place)
         if panel.square:
             reach = {"range": [-panel.square, panel.square], "constrain": "domain", "nticks": 5}
             figure.update_xaxes(**reach, **place)

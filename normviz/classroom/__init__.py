@@ -1,1 +1,1 @@
-"""For classes: lessons that are played beside the pages."""
+"""Tools for classes: lessons that are played beside the pages, and classes that answer."""

@@ -18,7 +18,7 @@ from normviz.jobs.run import create_queue, run_missing
 from normviz.topics.claims.claim import Claim, Evidence, ExperimentCheck, build_claim_record
 from normviz.topics.claims.claim_list import CLAIMS, get_claims
 from normviz.topics.claims.jobs import find_evidence, list_claim_jobs, measure_claim
-from normviz.topics.claims.trials import SEED_BOUND
+from normviz.topics.claims.seeds import SEED_BOUND
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

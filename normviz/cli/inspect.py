@@ -31,7 +31,7 @@ def load_model(source: str) -> tuple[Any, Any]:
     """Import a module, from the working folder too, and call its function for a model and a batch.
 
     Raises:
-        InvalidInput: no such module or function, or a result that is no pair.
+        InvalidInput: no such module or function, one that fails, or a result that is no pair.
     """
     name, separator, function = source.partition(":")
     if not separator or not name or not function:
@@ -41,8 +41,9 @@ def load_model(source: str) -> tuple[Any, Any]:
         made = getattr(import_module(name), function)()
     except ImportError as error:
         raise InvalidInput(f"{name} cannot be imported: {error}.") from error
-    except AttributeError as error:
-        raise InvalidInput(f"{source} fails: {error}.") from error
+    except Exception as error:
+        first_line = str(error).strip().partition("\n")[0][:200].rstrip(".")
+        raise InvalidInput(f"{source} fails: {type(error).__name__}: {first_line}.") from error
     finally:
         sys.path.remove(str(Path.cwd()))
     if not isinstance(made, tuple) or len(made) != 2:

@@ -29,11 +29,13 @@ COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "exercise": ("draw the inputs of a homework task, other ones for each seed", ()),
     "answer": ("judge homework by its numbers, of one student or a class: right, or which mistake it is", ()),
     "inspect": ("report on the normalizations of a PyTorch model: MODULE:FUNCTION returns it and a batch", TORCH_EXTRA),
+    "record": ("save that report and the layers' inputs as .npz for the app: MODULE:FUNCTION OUT.npz", TORCH_EXTRA),
     "table1": ("Table 1 of Ba et al. 2016: predicted, measured forward, and trained", TRAIN_EXTRA),
     "experiment": ("test a claim of a paper: NAME and the options of its page; no NAME: lists them", TRAIN_EXTRA),
     "sweep": ("run an experiment at every combination of values: as --rate 0.1,1 --seed 0,5", TRAIN_EXTRA),
     "claims": ("measure what the sources claim: verdicts and evidence", TRAIN_EXTRA),
     "design": ("find schemes with some invariances, or why there are none", ()),
+    "lessons": ("list the lessons; check your own, or make a handout", APP_EXTRA),
     "serve": ("serve the app", APP_EXTRA),
 }
 """Each command with its help text, and the extra and libraries that it needs; its module has the same name."""

@@ -4,7 +4,7 @@ import argparse
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field
-from normviz.core.registry import SCHEMES, Scheme, get_scheme
+from normviz.core.registry import CUSTOM_SCHEME, SCHEMES, Scheme, get_scheme
 
 
 def add_scheme_options(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +30,14 @@ def make_scheme(key: str, arguments: argparse.Namespace) -> Scheme:
         field = Field.parse(arguments.field, scheme.axes)
         scheme = scheme.with_fields(field, field)
     return scheme.with_weight_scheme(getattr(arguments, "front", None))  # only table1 has this option
+
+
+def make_schemes(arguments: argparse.Namespace) -> list[Scheme]:
+    """Build the schemes of --schemes, and the custom one if an option gives its fields or its weight scheme."""
+    keys = [key.strip() for key in arguments.schemes.split(",") if key.strip()]
+    if (arguments.field, arguments.front) != (None, None) and CUSTOM_SCHEME.key not in keys:
+        keys.append(CUSTOM_SCHEME.key)
+    return [make_scheme(key, arguments) for key in keys]
 
 
 def parse_scheme(arguments: argparse.Namespace) -> Scheme:

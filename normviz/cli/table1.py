@@ -4,9 +4,9 @@ import argparse
 import json
 from collections.abc import Sequence
 
-from normviz.cli.scheme_options import make_scheme
+from normviz.cli.scheme_options import make_schemes
 from normviz.cli.setting_options import add_setting_options
-from normviz.core.registry import CUSTOM_SCHEME, SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.core.settings import build_settings
 from normviz.data.output import print_message
 from normviz.topics.table1.table import Cell, measure_cells
@@ -37,10 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Predict, measure, train and print the cells of Table 1 (Ba et al. 2016); return 1 if answers disagree."""
-    keys = [key.strip() for key in arguments.schemes.split(",") if key.strip()]
-    if (arguments.field, arguments.front) != (None, None) and CUSTOM_SCHEME.key not in keys:
-        keys.append(CUSTOM_SCHEME.key)
-    cells = measure_cells([make_scheme(key, arguments) for key in keys], build_settings(Setting, vars(arguments)))
+    cells = measure_cells(make_schemes(arguments), build_settings(Setting, vars(arguments)))
     if arguments.json:
         print(json.dumps([cell.to_record() for cell in cells], ensure_ascii=False, indent=2))
         return report_disagreements(cells)

@@ -1,6 +1,7 @@
 """Layouts of arrays, written with one letter or one word per axis, and conversion to and from tensors (N, H, W, C)."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, repeat
@@ -10,6 +11,7 @@ from array_api_compat import array_namespace
 
 from normviz.core.arrays import Array
 from normviz.core.errors import InvalidInput
+from normviz.core.fields import FULL, Field, Rule
 from normviz.core.text import join_words
 
 EXAMPLES = "NC, NCHW, NHWC, BTC, BCT, NCDHW"
@@ -130,6 +132,22 @@ def _place_axes(text: str, names: list[str]) -> tuple[int, ...]:
     taken = {fixed[name] for name in names if name in fixed}
     free = chain((axis for axis in (1, 2) if axis not in taken), repeat(2))
     return tuple(fixed[name] if name in fixed else next(free) for name in names)
+
+
+def merge_rules(rules: Sequence[Rule] | None, layout: ArrayLayout) -> Field | None:
+    """Return the field over the four axes of the general form of a rule for each axis of an array.
+
+    None for no rules, or for axes that do not merge.
+    """
+    if rules is None:
+        return None
+    merged: list[Rule] = []
+    for k in range(4):
+        some = {rule for rule, axis in zip(rules, layout.axes, strict=True) if axis == k}
+        if len(some) > 1:
+            return None
+        merged.append(some.pop() if some else FULL)
+    return Field(tuple(merged))
 
 
 def _place_weights(text: str, names: list[str]) -> tuple[int, ...]:

@@ -8,19 +8,32 @@ from normviz.core.fields import AXES, FULL, Field
 from normviz.core.kinds.pointwise import PointwiseKind
 from normviz.core.kinds.spectral import SPECTRAL
 from normviz.core.kinds.whitening import WHITENING
-from normviz.core.scheme import DEFAULT_EPS, SCHEMES, Reference, Scheme, find_equal_schemes, get_scheme
+from normviz.core.scheme import (
+    DEFAULT_EPS,
+    SCHEMES,
+    Reference,
+    Scheme,
+    find_equal_schemes,
+    find_named_schemes,
+    get_scheme,
+    make_custom_scheme,
+)
 
 __all__ = [
     "BA_REFERENCE",
     "CUSTOM_SCHEME",
     "DEFAULT_EPS",
     "IOFFE_REFERENCE",
+    "NAMED_SCHEMES",
     "REN_REFERENCE",
     "SCHEMES",
+    "WEIGHT_SCHEMES",
     "Reference",
     "Scheme",
     "find_equal_schemes",
+    "find_named_schemes",
     "get_scheme",
+    "make_custom_scheme",
 ]
 
 IOFFE_REFERENCE = Reference("Ioffe & Szegedy 2015, Batch Normalization", "1502.03167")
@@ -302,3 +315,9 @@ SCHEMES.update({row.key: row for row in _ROWS})
 
 CUSTOM_SCHEME = SCHEMES["custom"]
 """The scheme whose fields the user chooses."""
+
+NAMED_SCHEMES = {key: row for key, row in SCHEMES.items() if not row.is_custom}
+"""The schemes with a name of their own: all but the custom one."""
+
+WEIGHT_SCHEMES = {key: row for key, row in SCHEMES.items() if row.is_weight_scheme}
+"""The schemes that can stand in front of others: they normalize weights and no activations."""

@@ -89,9 +89,14 @@ class Scheme:
         return f"Scheme({', '.join([repr(self.key), *(f'{name}={value!r}' for name, value in parameters.items())])})"
 
     @property
+    def tensor(self) -> str:
+        """The tensor that the scheme normalizes, a key of `AXES`: "activation", or "weight" if no activations."""
+        return "weight" if self.is_weight_scheme else "activation"
+
+    @property
     def axes(self) -> tuple[str, ...]:
         """The names of the four axes of the normalized tensor: N, H, W, C, or kh, kw, Cin, Cout for weights."""
-        return AXES["weight" if self.is_weight_scheme else "activation"]
+        return AXES[self.tensor]
 
     @property
     def is_weight_scheme(self) -> bool:
@@ -116,7 +121,7 @@ class Scheme:
     @property
     def symbol(self) -> str:
         """The letter of the normalized tensor in formulas: x or w."""
-        return "w" if self.is_weight_scheme else "x"
+        return {"activation": "x", "weight": "w"}[self.tensor]
 
     @property
     def references(self) -> tuple[Reference, ...]:
@@ -299,6 +304,23 @@ def _build_with_parameters(key: str, groups: int | None, radius: int | None, alp
     return SCHEMES[key].with_parameters(groups, radius, alpha)
 
 
+def make_custom_scheme(summation: Field | None, suppression: Field | None, *, weight: str | None = None) -> Scheme:
+    """Return the general form with fields of your own, behind the weight scheme of key `weight`, if any.
+
+    Raises:
+        InvalidInput: the key is not that of a weight scheme.
+    """
+    return SCHEMES["custom"].with_fields(summation, suppression).with_weight_scheme(weight)
+
+
+def find_named_schemes(scheme: Scheme, shape: Shape) -> list[Scheme]:
+    """Return the schemes with a name of their own that a scheme is on this shape, the simplest first.
+
+    That is the scheme itself or, if its fields are the user's, the registered schemes that compute the same x̂.
+    """
+    return find_equal_schemes(scheme, shape) if scheme.is_custom else [scheme]
+
+
 def find_equal_schemes(scheme: Scheme, shape: Shape) -> list[Scheme]:
     """Return the other registered schemes that compute the same x̂ on this shape, the simplest first.
 
@@ -320,9 +342,8 @@ def find_equal_schemes(scheme: Scheme, shape: Shape) -> list[Scheme]:
 @lru_cache(maxsize=1024)
 def _find_equal_schemes(scheme: Scheme, shape: Shape) -> tuple[Scheme, ...]:
     own = scheme.compute_canonical_key(shape)
-    others = (
-        _match_parameters(row, scheme, shape) for row in SCHEMES.values() if row.key not in (scheme.key, "custom")
-    )
+    rows = (row for row in SCHEMES.values() if row.key != scheme.key and not row.is_custom)
+    others = (_match_parameters(row, scheme, shape) for row in rows)
     found = [row for row in others if row.fits(shape) and row.compute_canonical_key(shape) == own]
     return tuple(sorted(found, key=rank_by_plainness))
 

@@ -76,7 +76,7 @@ def predict(
                 return Prediction(False, f"{weights.name} stands in front: {reason}.")
     if weights is not None and _sums_to_nothing(weights, transformation, weight_shape):
         return Prediction(True, f"{weights.name} centres each filter, so that a constant input sums to nothing.")
-    if scheme.is_weight_scheme:
+    if scheme.activation_part is None:
         return Prediction(False, f"{transformation.name}: the data are not used, so their change stays.")
     shift = transformation.shift.get(layer)
     verdict = _predict_tensor_invariance(scheme, transformation.factor, shift, shape, transformation.varies)
@@ -108,7 +108,7 @@ def explain_degeneracy(scheme: Scheme, shape: Shape, eps: float, dtype: str = "f
     A centred field of one element is zero, whatever ε is. The other reasons, those of `explain_sign_only`, are exact at
     ε = 0, and hold to the tolerance of the type while ε is below it, for numbers of about 1 as those of Table 1 are.
     """
-    if scheme.is_weight_scheme:
+    if scheme.activation_part is None:
         return None
     if scheme.summation is not None and scheme.summation.find_smallest_size(shape) == 1:
         return "A field of one element, centred, is zero."

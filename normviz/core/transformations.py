@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from normviz.core.errors import InvalidInput
+from normviz.core.rows import index_by_key
 
 LAYERS = ("dense", "conv")
 OPTIMIZERS = ("sgd", "momentum", "adam")
@@ -52,65 +53,62 @@ class Transformation:
         return delta if optimizer == "adam" else delta**2
 
 
-TRANSFORMATIONS: dict[str, Transformation] = {
-    row.key: row
-    for row in (
-        Transformation(
-            "weight-matrix-rescaling",
-            "weight matrix re-scaling",
-            "W′ = δW",
-            on="weights",
-            factor=(),
-            weight_factor=(),
-            varies="one factor for all summed inputs",
-            weight_varies="one factor for all weights",
-        ),
-        Transformation(
-            "weight-matrix-recentering",
-            "weight matrix re-centring",
-            "wᵢ′ = wᵢ + τ for every unit i",
-            on="weights",
-            shift={"dense": ("N",), "conv": ("N", "H", "W")},
-            weight_shift=("kh", "kw", "Cin"),
-            varies="τ·x is added, which differs from input to input but not from unit to unit",
-            weight_varies="τ differs from one input of a unit to the next",
-        ),
-        Transformation(
-            "weight-vector-rescaling",
-            "weight vector re-scaling",
-            "wᵢ′ = δwᵢ for one unit i",
-            on="weights",
-            factor=("C",),
-            weight_factor=("Cout",),
-            varies="the factor of one unit differs from that of the others",
-            weight_varies="the factor of one unit differs from that of the others",
-        ),
-        Transformation(
-            "dataset-rescaling",
-            "dataset re-scaling",
-            "x′ = δx",
-            on="data",
-            factor=(),
-            varies="one factor for all summed inputs",
-        ),
-        Transformation(
-            "dataset-recentering",
-            "dataset re-centring",
-            "x′ = x + τ for every example",
-            on="data",
-            shift={"dense": ("C",), "conv": ("C",)},
-            varies="wᵢ·τ is added, which differs from unit to unit but not from example to example",
-        ),
-        Transformation(
-            "case-rescaling",
-            "single training case re-scaling",
-            "xₙ′ = δxₙ for one example n",
-            on="data",
-            factor=("N",),
-            varies="the factor of one example differs from that of the others",
-        ),
-    )
-}
+TRANSFORMATIONS: dict[str, Transformation] = index_by_key(
+    Transformation(
+        "weight-matrix-rescaling",
+        "weight matrix re-scaling",
+        "W′ = δW",
+        on="weights",
+        factor=(),
+        weight_factor=(),
+        varies="one factor for all summed inputs",
+        weight_varies="one factor for all weights",
+    ),
+    Transformation(
+        "weight-matrix-recentering",
+        "weight matrix re-centring",
+        "wᵢ′ = wᵢ + τ for every unit i",
+        on="weights",
+        shift={"dense": ("N",), "conv": ("N", "H", "W")},
+        weight_shift=("kh", "kw", "Cin"),
+        varies="τ·x is added, which differs from input to input but not from unit to unit",
+        weight_varies="τ differs from one input of a unit to the next",
+    ),
+    Transformation(
+        "weight-vector-rescaling",
+        "weight vector re-scaling",
+        "wᵢ′ = δwᵢ for one unit i",
+        on="weights",
+        factor=("C",),
+        weight_factor=("Cout",),
+        varies="the factor of one unit differs from that of the others",
+        weight_varies="the factor of one unit differs from that of the others",
+    ),
+    Transformation(
+        "dataset-rescaling",
+        "dataset re-scaling",
+        "x′ = δx",
+        on="data",
+        factor=(),
+        varies="one factor for all summed inputs",
+    ),
+    Transformation(
+        "dataset-recentering",
+        "dataset re-centring",
+        "x′ = x + τ for every example",
+        on="data",
+        shift={"dense": ("C",), "conv": ("C",)},
+        varies="wᵢ·τ is added, which differs from unit to unit but not from example to example",
+    ),
+    Transformation(
+        "case-rescaling",
+        "single training case re-scaling",
+        "xₙ′ = δxₙ for one example n",
+        on="data",
+        factor=("N",),
+        varies="the factor of one example differs from that of the others",
+    ),
+)
 """The columns by key, in the paper's order."""
 
 PAPER_TABLE = {

@@ -9,6 +9,12 @@ MAX_UNPACKED_BYTES = 2**24
 MAX_ARRAYS = 64
 """The number of arrays in a .npz file."""
 
+MAX_REPORT_BYTES = 2 * 2**20
+"""The size of a report on a model, as JSON."""
+
+MAX_LAYERS = 512
+"""The number of layers in a report on a model."""
+
 MAX_PIXELS = 2**25
 """The number of pixels of a picture: a photograph of 24 megapixels, and some more."""
 

@@ -126,7 +126,7 @@ def read_npy(content: bytes) -> np.ndarray:
         return np.load(stream, allow_pickle=False)
 
 
-def read_npz(content: bytes) -> dict[str, np.ndarray]:
+def read_npz(content: bytes, max_arrays: int = MAX_ARRAYS) -> dict[str, np.ndarray]:
     """Read the arrays of a .npz file by their names, each with `read_npy`. Its directory is not trusted.
 
     Raises:
@@ -135,8 +135,8 @@ def read_npz(content: bytes) -> dict[str, np.ndarray]:
     if len(content) > MAX_UNPACKED_BYTES:
         raise InvalidInput(f"the file has more than the {MAX_UNPACKED_BYTES:,} bytes of a .npz file that are read.")
     # Before zipfile makes an object of each entry in the directory. Each begins with these four bytes.
-    if content.count(b"PK\x01\x02") > MAX_ARRAYS:
-        raise InvalidInput(f"the .npz file holds more than {MAX_ARRAYS} arrays; up to so many are read.")
+    if content.count(b"PK\x01\x02") > max_arrays:
+        raise InvalidInput(f"the .npz file holds more than {max_arrays} arrays; up to so many are read.")
     with (
         rephrase_errors("this is not a .npz file that NumPy wrote; save one with numpy.savez."),
         zipfile.ZipFile(io.BytesIO(content)) as archive,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from normviz.core.fields import Shape
+from normviz.core.rows import index_by_key
 from normviz.data.digits import find_sklearn_data, load_digits
 
 
@@ -78,16 +79,13 @@ def sample_photographs(shape: Shape, seed: int) -> np.ndarray:
     return x.mean(axis=3, keepdims=True) * tint
 
 
-SAMPLES: dict[str, Sample] = {
-    sample.key: sample
-    for sample in (
-        Sample("normal", "Normal noise", "independent standard normal numbers", sample_normal),
-        Sample("uneven", "Uneven noise", "noise whose mean and scale differ by example and by channel", sample_uneven),
-        Sample("digits", "Handwritten digits", "scanned digits, each in a colour of its own", sample_digits),
-        Sample("photo", "Photographs", "two photographs, in colour where there are 3 channels", sample_photographs),
-        Sample("features", "Feature maps of digits", "random 3 × 3 filters over scanned digits", sample_digit_features),
-    )
-}
+SAMPLES: dict[str, Sample] = index_by_key(
+    Sample("normal", "Normal noise", "independent standard normal numbers", sample_normal),
+    Sample("uneven", "Uneven noise", "noise whose mean and scale differ by example and by channel", sample_uneven),
+    Sample("digits", "Handwritten digits", "scanned digits, each in a colour of its own", sample_digits),
+    Sample("photo", "Photographs", "two photographs, in colour where there are 3 channels", sample_photographs),
+    Sample("features", "Feature maps of digits", "random 3 × 3 filters over scanned digits", sample_digit_features),
+)
 """Every kind of data by key, in the order in which the app offers them."""
 
 

@@ -8,7 +8,7 @@ from normviz.core.fields import AXIS_NAMES, FULL, OWN, AxisNames, Field, Rule, S
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.normalize import ignore_float_warnings
 from normviz.core.reductions import reduce_boxes
-from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.registry import NAMED_SCHEMES, SCHEMES, Scheme
 from normviz.core.text import join_words, typeset
 from normviz.describe.kinds import AIM_TOLERANCE, KIND_FORMULAS, is_near
 from normviz.describe.wording import find_windowed_axes, format_function_text, name_axes
@@ -99,10 +99,10 @@ def summarize_scheme(scheme: Scheme) -> str:
     """
     if scheme.function is not None:
         return format_function_text(scheme)
-    if scheme.is_custom or not scheme.fields:
+    if scheme.key not in NAMED_SCHEMES or not scheme.fields:
         return ""
     symbol = KIND_FORMULAS[scheme.kind.key].symbol
-    if scheme.is_weight_scheme:
+    if scheme.activation_part is None:
         divisor = symbol or ("‖w‖" if scheme.per_fan_in else "σ")
         return f"− μ, ÷ {divisor}" if scheme.summation else f"÷ {divisor}"
     words = {"full": "{}", "groups": "{} in groups", "window": "{} windows"}

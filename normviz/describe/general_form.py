@@ -1,6 +1,6 @@
 """The formulas and words of the general form, and their interface for every kind of scheme."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import inf, prod
 from typing import ClassVar
 
@@ -43,7 +43,6 @@ class KindFormulas:
         note: what the scheme removes beside mean and size; empty for nothing.
         constant: what a gradient with constant statistics leaves out, as in "if … were constants".
         jacobian: the structure of the Jacobian as Markdown; None if it follows from the fields.
-        computation: the docstring of the code; None if it follows from the averages.
         square, response: the statistic beside ε, and what it divides, in the caption of a response to contrast.
     """
 
@@ -53,7 +52,6 @@ class KindFormulas:
     note: ClassVar[str] = ""
     constant: ClassVar[str] = "μ and σ were constants"
     jacobian: ClassVar[str | None] = None
-    computation: ClassVar[str | None] = None
     square: ClassVar[str] = "E_B[v²]"
     response: ClassVar[str] = "x̂"
 
@@ -169,6 +167,15 @@ class KindFormulas:
 
     def describe_aim(self, scheme: Scheme, result: NormalizationResult) -> str | None:
         """Describe what holds for x̂, measured on it and empty if it does not; None for the general form."""
+        return None
+
+    def describe_computation(self, axes: Sequence[str], matrices: int) -> str | None:
+        """Describe what the code for torch computes; None if that follows from the averages.
+
+        Args:
+            axes: of the tensor in torch.
+            matrices: the number of channel groups with a matrix of their own.
+        """
         return None
 
     def describe_step(self, scheme: Scheme, shape: Shape, eps: float, dividend: str, divisor: str) -> str:

@@ -15,6 +15,16 @@ MATHML_OPERATORS = {sign: sign for sign in "=+,()/[]|"} | {
 }
 MATHML_OPERATORS |= {r"\sum": "∑", r"\in": "∈", r"\le": "≤", r"\lVert": "‖", r"\rVert": "‖"}
 SCRIPT_LETTERS = {"G": "\U0001d4a2", "W": "\U0001d4b2"}  # script capitals, which few editors have
+MATHML_OF_NAMES = {
+    r"\hat": '<mi style="font-style: italic">{}\u0302</mi>',  # a hat of its own would float far above
+    r"\operatorname": "<mi>{}</mi>",
+    r"\mathrm": '<mi mathvariant="normal">{}</mi>',
+}
+MATHML_OF_TERMS = {
+    r"\sqrt": "<msqrt>{}</msqrt>",
+    r"\overline": '<mover accent="true">{}<mo>¯</mo></mover>',
+    r"\big": "{}",  # a bracket grows by itself
+}
 MATHML_SPACES = {r"\,": "0.17em", r"\quad": "1em"}
 
 _TOKEN = re.compile(r"\\[A-Za-z]+\*?|\\,|\d+|\S")
@@ -59,24 +69,14 @@ def _convert_term(tokens: list[str]) -> str:
         return f'<mrow data-part="{_read_name(tokens)}">{_convert_term(tokens)}</mrow>'
     if token == r"\frac":
         return f"<mfrac>{_convert_term(tokens)}{_convert_term(tokens)}</mfrac>"
-    if token == r"\sqrt":
-        return f"<msqrt>{_convert_term(tokens)}</msqrt>"
-    if token == r"\hat":
-        return (
-            f'<mi style="font-style: italic">{_read_name(tokens)}\u0302</mi>'  # a hat of its own would float far above
-        )
-    if token == r"\operatorname":
-        return f"<mi>{_read_name(tokens)}</mi>"
-    if token == r"\mathrm":
-        return f'<mi mathvariant="normal">{_read_name(tokens)}</mi>'
+    if token in MATHML_OF_TERMS:
+        return MATHML_OF_TERMS[token].format(_convert_term(tokens))
+    if token in MATHML_OF_NAMES:
+        return MATHML_OF_NAMES[token].format(_read_name(tokens))
     if token == r"\mathcal":
         return f"<mi>{SCRIPT_LETTERS[_read_name(tokens)]}</mi>"
-    if token == r"\big":  # a bracket grows by itself
-        return _convert_term(tokens)
     if token in MATHML_SPACES:
         return f'<mspace width="{MATHML_SPACES[token]}"></mspace>'
-    if token == r"\overline":
-        return f'<mover accent="true">{_convert_term(tokens)}<mo>¯</mo></mover>'
     if token in MATHML_OPERATORS:
         return f"<mo>{MATHML_OPERATORS[token]}</mo>"
     if token.isdigit():

@@ -87,13 +87,13 @@ def format_sum_change(change: Transformation, layer: str) -> str:
     return rf"{after} = {indexed('s', change.factor)}\, {before}"
 
 
-def format_latex_number(value: float, digits: int = 4) -> str:
-    r"""Format a number in LaTeX with some digits: 0.3142, -2, 1.5\cdot10^{-7}, 10^{-5}, \infty, \text{NaN}."""
+def format_latex_number(value: float) -> str:
+    r"""Format a number in LaTeX with four digits: 0.3142, -2, 1.5\cdot10^{-7}, 10^{-5}, \infty, \text{NaN}."""
     if isnan(value):
         return r"\text{NaN}"
     if isinf(value):
         return r"\infty" if value > 0 else r"-\infty"
-    mantissa, _, exponent = f"{value + 0.0:.{digits}g}".partition("e")  # + 0.0 makes -0 plain 0
+    mantissa, _, exponent = f"{value + 0.0:.4g}".partition("e")  # + 0.0 makes -0 plain 0
     if not exponent:
         return mantissa
     power = f"10^{{{int(exponent)}}}"

@@ -139,7 +139,7 @@ def _find_shapes_along(scheme: Scheme, axes: Collection[str], shape: Shape) -> t
     """
     sizes = dict(zip(scheme.axes, shape, strict=True))
     here = tuple(int(sizes[axis]) for axis in scheme.axes if axis in axes)
-    weight = scheme.is_weight_scheme
-    order = CHANNELS_FIRST_AXES["weight" if weight else "activation"]
-    torch = tuple(int(sizes[axis]) if axis in axes else 1 for axis in order if weight or axis in axes)
+    order = CHANNELS_FIRST_AXES[scheme.tensor]
+    kept = order if scheme.activation_part is None else axes
+    torch = tuple(int(sizes[axis]) if axis in axes else 1 for axis in order if axis in kept)
     return str(here), str(torch) if scheme.torch else "–", str(here) if scheme.keras else "–"

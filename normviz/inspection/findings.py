@@ -111,7 +111,11 @@ def _find_small_batch(layer: LayerReport) -> str | None:
 def _find_precision_loss(layer: LayerReport) -> str | None:
     for name, error in layer.half_precision.items():
         if error > PRECISION_LIMIT:
-            size = "has NaN or infinite values" if isinf(error) else f"is off by {typeset(error, 2)} deviations"
+            size = (
+                "has NaN or infinite values"
+                if isinf(error)
+                else f"is off by {typeset(error, 2)} times its standard deviation"
+            )
             return f"In {name} its output {size} on this batch."
     return None
 
@@ -171,7 +175,7 @@ def list_findings(layers: list[LayerReport], gap: float | None) -> Iterator[Mode
             if found:
                 yield ModelFinding(key, layer.name, found, check.advice, check.thread)
     if gap is not None and gap > GAP_LIMIT:
-        found = f"Batch statistics in place of running ones change the output by {typeset(gap, 2)} of its deviation."
+        found = f"Batch statistics in place of running ones change the output by {typeset(gap, 2)} standard deviations."
         yield ModelFinding("train-eval-gap", "", found, *GAP_ADVICE)
 
 

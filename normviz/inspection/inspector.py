@@ -50,6 +50,11 @@ def inspect(model: nn.Module, batch: Any) -> ModelReport:
     >>> [(layer.name, layer.scheme, layer.training, layer.inference) for layer in report.layers]
     [('1', 'batch', 'batch', 'constant')]
     """
+    return inspect_calls(model, batch)[0]
+
+
+def inspect_calls(model: nn.Module, batch: Any) -> tuple[ModelReport, dict[str, LayerCall]]:
+    """Inspect a model as `inspect` does, and return the calls in training, by their names, with the report."""
     copied, batch = copy_model(model), convert_batch(batch)
     notes = []
     if find_batch_size(batch) == 1:
@@ -57,7 +62,8 @@ def inspect(model: nn.Module, batch: Any) -> ModelReport:
         notes.append("The batch holds one example. Noise was added as a second one; pass more for measurements.")
     is_forced = not _runs_in_double_precision(copied, batch)
     with use_double_precision(is_forced):
-        return _Inspection(copied, batch, notes).build_report()
+        inspection = _Inspection(copied, batch, notes)
+        return inspection.build_report(), inspection.training.layers
 
 
 def _runs_in_double_precision(model: nn.Module, batch: Any) -> bool:

@@ -1,6 +1,6 @@
 """Reports on single layers: scheme, fields, modes, statistics on the batch, and precision."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf, isfinite
 from typing import Any
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from normviz.core import theory
 from normviz.core.errors import InvalidInput
-from normviz.core.fields import OWN
+from normviz.core.fields import OWN, Rule
 from normviz.core.layouts import parse_layout
 from normviz.core.scheme import Scheme
 from normviz.core.transformations import TRANSFORMATIONS
@@ -94,8 +94,8 @@ class LayerReport:
             "is_channel_axis_measured": self.flags.get("channels_certain", True),
             "shape": list(self.shape),
             "fields": {
-                "summation": _format_rules(probe.mean, self.layout),
-                "suppression": _format_rules(probe.divisor, self.layout),
+                "summation": format_rules(probe.mean, self.layout),
+                "suppression": format_rules(probe.divisor, self.layout),
             },
             "centres": probe.mean is not None,
             "divides": probe.divisor is not None,
@@ -253,7 +253,8 @@ def _pick_statistics(averaged: Tensor, rules: Rules) -> Tensor:
     return averaged
 
 
-def _format_rules(rules: Rules | None, layout: str) -> dict[str, str] | None:
+def format_rules(rules: Sequence[Rule] | None, layout: str) -> dict[str, str] | None:
+    """Return the rules of an array's axes as text, by the axes' letters; None for no rules."""
     return None if rules is None else {letter: str(rule) for letter, rule in zip(layout, rules, strict=True)}
 
 

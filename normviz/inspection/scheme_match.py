@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-from normviz.core.fields import FULL, Field, Rule, Shape
-from normviz.core.kinds.general import GENERAL
-from normviz.core.layouts import ArrayLayout
-from normviz.core.registry import SCHEMES, Scheme
-from normviz.inspection.probing import Probe, Rules
+from normviz.core.fields import Field, Shape
+from normviz.core.layouts import ArrayLayout, merge_rules
+from normviz.core.registry import NAMED_SCHEMES, SCHEMES, Scheme, make_custom_scheme
+from normviz.inspection.probing import Probe
 
 SECOND_NAMES = ("layer-spatial", "ghost-batch", "filter-response", "group", "divisive")
 """Schemes that come last: their names are used where no simpler scheme computes the same."""
@@ -16,19 +15,6 @@ ROOT_MEAN_SQUARES = ("rms", "scale", "pixel", "query-key")
 
 POINTWISE = {"tanh": "dynamic-tanh", "erf": "dynamic-erf"}
 """The schemes of functions of each element, by their form."""
-
-
-def merge_rules(rules: Rules | None, layout: ArrayLayout) -> Field | None:
-    """Return the field over the four axes of the general form; None for no rules, or for axes that do not merge."""
-    if rules is None:
-        return None
-    merged: list[Rule] = []
-    for k in range(4):
-        some = {rule for rule, axis in zip(rules, layout.axes, strict=True) if axis == k}
-        if len(some) > 1:
-            return None
-        merged.append(some.pop() if some else FULL)
-    return Field(tuple(merged))
 
 
 def list_schemes(
@@ -64,7 +50,7 @@ def build_found_scheme(probe: Probe, layout: ArrayLayout) -> Scheme | None:
     fields = merge_rules(probe.mean, layout), merge_rules(probe.divisor, layout)
     if probe.form != "general" or _are_lost(probe, fields):
         return None
-    return SCHEMES["custom"].with_fields(*fields)
+    return make_custom_scheme(*fields)
 
 
 def _are_lost(probe: Probe, fields: tuple[Field | None, Field | None]) -> bool:
@@ -76,12 +62,8 @@ def _are_lost(probe: Probe, fields: tuple[Field | None, Field | None]) -> bool:
 def _list_candidates(fields: tuple[Field | None, Field | None], is_weight: bool) -> Iterator[Scheme]:
     """Yield the schemes of the general form, with the groups or the radius of some fields."""
     found = {kind: n for field in fields if field for kind, n in field.parameters().items()}
-    for scheme in SCHEMES.values():
-        if (
-            scheme.kind is GENERAL
-            and scheme.acts_on == ("weight" if is_weight else "activation")
-            and not scheme.is_custom
-        ):
+    for scheme in NAMED_SCHEMES.values():
+        if scheme.is_general_form and scheme.acts_on == ("weight" if is_weight else "activation"):
             yield scheme.with_parameters(found.get("groups"), found.get("window"))
 
 

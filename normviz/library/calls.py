@@ -15,7 +15,7 @@ from normviz.core.errors import InvalidInput
 from normviz.core.fields import AXES, FULL, OWN, Field, Rule, Shape, check_shape
 from normviz.core.layouts import ArrayLayout, parse_layout
 from normviz.core.reductions import centre, compute_rms
-from normviz.core.registry import SCHEMES, get_scheme
+from normviz.core.registry import SCHEMES, get_scheme, make_custom_scheme
 from normviz.core.scheme import Scheme
 from normviz.core.statistics import compute_variance
 from normviz.core.text import join_words
@@ -218,7 +218,7 @@ def custom(summation: str | Field | None = None, suppression: str | Field | None
     Raises:
         InvalidInput: an axis or a rule that does not exist, or a negative ε.
     """
-    made = replace(SCHEMES["custom"], eps=eps).with_fields(_parse_field(summation), _parse_field(suppression))
+    made = replace(make_custom_scheme(_parse_field(summation), _parse_field(suppression)), eps=eps)
     normalization.resolve_eps(made, eps)
     return made
 
@@ -309,11 +309,10 @@ def _check_layer_norm(name: str, layout: str) -> None:
 
 def _find_layout(layout: str | None, shape: tuple[int, ...], scheme: Scheme) -> ArrayLayout | None:
     """Return the layout of an array of this shape; None for (..., N, H, W, C)."""
-    kind = "weight" if scheme.is_weight_scheme else "activation"
     if layout is not None:
-        return parse_layout(layout, kind)
+        return parse_layout(layout, scheme.tensor)
     if len(shape) >= 4:
-        if kind == "activation" and _seems_channels_first(shape):
+        if scheme.tensor == "activation" and _seems_channels_first(shape):
             sizes = " × ".join(map(str, shape))
             warn(
                 f"{sizes} is read as N × H × W × C. If the channels come first, say layout='NCHW'; "
@@ -321,9 +320,11 @@ def _find_layout(layout: str | None, shape: tuple[int, ...], scheme: Scheme) -> 
                 stacklevel=4,
             )
         return None
-    if len(shape) == 2 and kind == "activation":
+    if len(shape) == 2 and scheme.tensor == "activation":
         return parse_layout("NC")
-    known = {"weight": "'OIHW', 'OI' or 'HWIO'"}.get(kind, "'BTC', 'BCT' or 'HWC'" if len(shape) == 3 else "'NC'")
+    known = {"weight": "'OIHW', 'OI' or 'HWIO'"}.get(
+        scheme.tensor, "'BTC', 'BCT' or 'HWC'" if len(shape) == 3 else "'NC'"
+    )
     raise InvalidInput(f"x has {len(shape)} {'axis' if len(shape) == 1 else 'axes'}; say which: layout={known}.")
 
 

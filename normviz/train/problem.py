@@ -143,16 +143,14 @@ MAX_PICTURED = 4
 """The maximal number of pictured images or units of a network."""
 
 
-def make_changed_samples(
-    setting: Setting, change: Transformation, count: int = MAX_PICTURED
-) -> tuple[np.ndarray, np.ndarray]:
+def make_changed_samples(setting: Setting, change: Transformation) -> tuple[np.ndarray, np.ndarray]:
     """Make pictures, or weights, before and after a transformation, (count, height, width) each.
 
     They show the first images of the first mini-batch, or the weights of some units of the first layer, with the unit
     that a change of one unit is about. A unit of a dense layer has one weight for every pixel.
     """
     problem = make_problem(replace(setting, steps=1), [ORIGINAL, find_network_index(change)])
-    count = min(count, setting.batch if change.on == "data" else setting.width)
+    count = min(MAX_PICTURED, setting.batch if change.on == "data" else setting.width)
     if change.on == "weights":
         unit = find_firing_unit(problem.weights[0][0])
         units = [unit, *(other for other in range(setting.width) if other != unit)][:count]

@@ -1,13 +1,13 @@
 """The custom scheme on any page: its rules in the link, the resulting scheme, and its controls."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import streamlit as st
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Field, Rule, find_divisors
-from normviz.core.registry import CUSTOM_SCHEME, SCHEMES, Scheme
+from normviz.core.registry import CUSTOM_SCHEME, WEIGHT_SCHEMES, Scheme, make_custom_scheme
 from normviz.core.settings import Choice, CustomValue, Switch, find_closest
 from normviz.ui.link import PERSIST_STATE, Param, View, create_params, make_choice_fitter
 from normviz.ui.scheme_picker import format_scheme_choice
@@ -25,7 +25,7 @@ DEFAULT_RULES = {
 }
 """Keys of the custom scheme's rules, with axis and default: a_n … a_c for the mean, b_n … b_c for the divisor."""
 
-WEIGHT_SCHEME_LABELS = {"none": "Nothing"} | {key: row.label for key, row in SCHEMES.items() if row.is_weight_scheme}
+WEIGHT_SCHEME_LABELS = {"none": "Nothing"} | {key: row.label for key, row in WEIGHT_SCHEMES.items()}
 """Labels of the weight schemes that can precede the custom scheme."""
 
 CUSTOM_KEYS = (*DEFAULT_RULES, "centre", "divide", "apart", "front")
@@ -43,12 +43,17 @@ def create_custom_params(get_lengths: LengthsFunction, prefix: str = "") -> tupl
     return create_params(switches | rules | {"front": Choice("none", WEIGHT_SCHEME_LABELS, label="In front")}, prefix)
 
 
+def is_chosen(keys: Iterable[str]) -> bool:
+    """Return True if the custom scheme is one of the schemes with these keys, so that the page needs its rules."""
+    return CUSTOM_SCHEME.key in keys
+
+
 def build_custom_scheme(view: View) -> Scheme:
     """Build the custom scheme from the rules in the page's values."""
     a, b = (Field(tuple(Rule.parse(view[f"{side}_{size}"]) for size in SIZE_NAMES)) for side in "ab")
     divisor = b if view["apart"] and view["centre"] else a
-    made = CUSTOM_SCHEME.with_fields(a if view["centre"] else None, divisor if view["divide"] else None)
-    return made.with_weight_scheme(None if view["front"] == "none" else view["front"])
+    weight = None if view["front"] == "none" else view["front"]
+    return make_custom_scheme(a if view["centre"] else None, divisor if view["divide"] else None, weight=weight)
 
 
 def make_custom_link(scheme: Scheme) -> dict[str, str]:
@@ -68,8 +73,20 @@ def make_custom_link(scheme: Scheme) -> dict[str, str]:
     }
 
 
-def draw_custom_controls(view: View, get_lengths: LengthsFunction, prefix: str = "", has_weights: bool = True) -> None:
-    """Draw the controls of a custom scheme: a rule per axis for mean and divisor, and the weight scheme."""
+def draw_custom_controls(
+    keys: Iterable[str], view: View, get_lengths: LengthsFunction, prefix: str = "", has_weights: bool = True
+) -> None:
+    """Draw the controls of the custom scheme, if it is chosen: a rule per axis for mean and divisor, the weight scheme.
+
+    Args:
+        keys: of the chosen schemes.
+        view: the values of the page.
+        get_lengths: the lengths of the axes.
+        prefix: of the page's keys in the session.
+        has_weights: True if weights stand in front of what is normalized.
+    """
+    if not is_chosen(keys):
+        return
     if st.toggle("Subtract a mean", key=f"{prefix}centre", **PERSIST_STATE):
         _draw_rule_menus(get_lengths(view), prefix, "a")
     if st.toggle("Divide by the root mean square", key=f"{prefix}divide", **PERSIST_STATE):

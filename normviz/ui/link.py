@@ -256,11 +256,9 @@ def store_values(page: str, params: Sequence[Param], view: View, relevant: Calla
     state[f"{page} view"] = view
 
 
-def draw_value_slider(
-    key: str, label: str, options: Sequence[float], value: float, format_value: Callable[[float], str] = typeset
-) -> None:
+def draw_value_slider(key: str, label: str, options: Sequence[float], value: float) -> None:
     """Draw a slider over the options and the current value, which may come from a link; `key` is its session key."""
-    st.select_slider(label, sorted({*options, value}), key=key, **PERSIST_STATE, format_func=format_value)
+    st.select_slider(label, sorted({*options, value}), key=key, **PERSIST_STATE, format_func=typeset)
 
 
 def draw_segments(
@@ -282,8 +280,8 @@ def create_params(
 ) -> tuple[Param, ...]:
     """Create the page values of declared settings, given as a dataclass or by name.
 
-    `prefix` starts their keys in the session; `name_prefix` starts their names in the link and in the view, for a page
-    with several such dataclasses.
+    `prefix` starts their keys in the session, since pages have values of the same names. `name_prefix` starts their
+    names in the link and in the view, for a page with several such dataclasses.
     """
     found = get_declarations(declared) if isinstance(declared, type) else declared
     given = partial(_strip_prefix, list(found), name_prefix) if name_prefix else lambda view: view

@@ -308,14 +308,27 @@ PAGE_TEXTS = (
         ),
     ),
     PageText(
+        page="model",
+        title="Your model",
+        section="Training",
+        question="What do the normalizations in your model do?",
+        why="We change the input of every layer and watch its output. So the table says what a layer computes, "
+        "whatever its name.",
+        takeaway="Check three things in every model: which axes are averaged, whether other examples change an output, "
+        "and whether training and inference agree.",
+        see=(
+            RelatedPage("Why training and inference differ", "running"),
+            RelatedPage("Name a layer from two arrays", "identities"),
+        ),
+    ),
+    PageText(
         page="weights",
         title="Weight normalization",
         section="Reference",
         question="Does weight normalization train faster?",
         why="Weight norm trains the length **g** and the direction **v**/‖v‖ of a weight vector separately: "
         "**w = g · v/‖v‖**.",
-        first="Press **Play**: two runs start from the same w. Then raise the **length of v** to 4: weight norm loses "
-        "its lead.",
+        first="Press **Play**: which run lowers the loss sooner? Then raise the **length of v** to 4.",
         takeaway="Weight norm learns the length and the direction of a weight vector separately. The longer v is, the "
         "less the same gradient turns it, and plain SGD only makes v longer. In the paper "
         f"({_write_source_link(SALIMANS_REFERENCE)}) networks learned faster with it. Unlike in batch norm, no example "
@@ -340,13 +353,13 @@ PAGE_TEXTS = (
         title="Contrast",
         section="Reference",
         question="Why divide a pixel by the contrast around it?",
-        why="Divisive normalization brings back details in shadow. To test it, we darken a picture towards the right. "
-        "Neurons of early vision divide in this way. AlexNet did so across channels (local response normalization).",
+        why="Divisive normalization brings back details in shadow. To test it, we darken a picture towards the right.",
         first="Drag the **handle**: left of it the photo is darkened, right of it normalized. Then raise **ε**: faint "
         "details stay faint.",
         takeaway="Where pixels differ from the mean nearby by much more than √ε, all regions get a similar contrast. "
         "Where they differ by much less, they stay faint. A small ε therefore brings faint details back. "
-        f"Neurons of early vision do something similar ({_write_source_link(SCHEMES['divisive'].reference)}).",
+        f"Neurons of early vision divide in a similar way ({_write_source_link(SCHEMES['divisive'].reference)}). "
+        "AlexNet divided across channels (local response normalization).",
         see=(
             RelatedPage("How does ε affect invariance?", "invariance"),
             RelatedPage("Which schemes are the same?", "identities"),
@@ -364,6 +377,28 @@ PAGE_TEXTS = (
             RelatedPage("Which normalizations are the same?", "identities"),
             RelatedPage("Does it train better?", "experiments"),
         ),
+    ),
+    PageText(
+        page="lessons",
+        title="Lessons",
+        section="Teach",
+        question="Lessons of ten minutes",
+        why="A lesson leads through the pages. At each step you predict first, then the page shows the answer.",
+        takeaway="Predict before you look: a wrong guess shows what you did not expect.",
+        see=(
+            RelatedPage("One scheme, step by step", "compare"),
+            RelatedPage("Common claims, tested", "claims"),
+        ),
+    ),
+    PageText(
+        page="class",
+        title="Class",
+        section="Teach",
+        question="What does your class think?",
+        why="Students answer on their phones. You see the counts fill, and then reveal the answer.",
+        takeaway="A class learns most from a question that splits it: let students answer, discuss and answer again "
+        "before you reveal.",
+        see=(RelatedPage("The cases of Table 1", "invariance"),),
     ),
 )
 """All pages."""

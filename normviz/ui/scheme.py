@@ -69,28 +69,38 @@ class SchemeValues:
 PARAMS = (*create_params(SchemeValues), *custom.create_custom_params(get_view_lengths))
 
 
-def is_relevant(scheme: Scheme, key: str) -> bool:
-    """Return True if a parameter affects a scheme; links and controls omit the others."""
-    if key in custom.CUSTOM_KEYS:
-        return scheme.is_custom
-    kinds = SCHEMES[scheme.key].parameters
-    answers = {
-        "groups": "groups" in kinds,
-        "radius": "window" in kinds,
-        "radius_a": "window" in kinds,
-        "over": "window" in kinds,
-        "alpha": "alpha" in kinds,
-        "eps": scheme.eps is not None and scheme.suppression is not None,
-    }
-    return answers.get(key, True)
+_PARAMETERS = {"groups": "groups", "radius": "window", "radius_a": "window", "over": "window", "alpha": "alpha"}
+"""The parameter of a scheme that a value of a page sets."""
+
+
+def is_relevant_to_any(keys: Sequence[str], name: str) -> bool:
+    """Return True if a value sets no parameter of schemes, or one that a scheme with one of these keys has."""
+    if name in custom.CUSTOM_KEYS:
+        return custom.is_chosen(keys)
+    return name not in _PARAMETERS or any(_PARAMETERS[name] in SCHEMES[key].parameters for key in keys)
+
+
+def is_relevant(scheme: Scheme, name: str) -> bool:
+    """Return True if a value affects a scheme; links and controls omit the others."""
+    if name == "eps":
+        return scheme.eps is not None and scheme.suppression is not None
+    return is_relevant_to_any([scheme.key], name)
 
 
 def build_scheme(view: View) -> Scheme:
     """Build the scheme that the page's values describe, with all its parameters."""
     scheme = get_scheme(view["scheme"], groups=view["groups"], alpha=view["alpha"])
-    if scheme.is_custom:
+    if custom.is_chosen([scheme.key]):
         return custom.build_custom_scheme(view)
     return apply_radii(scheme, view) if is_relevant(scheme, "radius") else scheme
+
+
+def build_schemes(view: View) -> list[Scheme]:
+    """Build the schemes that a page with several describes, with one number of groups and one radius for all."""
+    return [
+        custom.build_custom_scheme(view) if custom.is_chosen([key]) else get_scheme(key, view["groups"], view["radius"])
+        for key in view["schemes"]
+    ]
 
 
 def apply_radii(scheme: Scheme, view: View) -> Scheme:
@@ -114,7 +124,7 @@ def make_scheme_link(scheme: Scheme, shape: Shape | None = None) -> dict[str, st
     """
     link = {} if shape is None else dict(zip(SIZE_NAMES, map(str, shape), strict=True))
     link["scheme"] = scheme.key
-    if scheme.is_custom:
+    if custom.is_chosen([scheme.key]):
         return link | custom.make_custom_link(scheme)
     link |= {name: format_exact(scheme.parameters[name]) for name in ("groups", "alpha") if name in scheme.parameters}
     if "window" in scheme.parameters:

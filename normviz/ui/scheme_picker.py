@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from normviz.charts.curves import to_rgba
-from normviz.core.registry import SCHEMES
+from normviz.core.registry import NAMED_SCHEMES, SCHEMES
 from normviz.describe.aims import summarize_scheme
 
 COMMON_SCHEMES = ("batch", "layer", "instance", "group", "rms")
@@ -164,7 +164,7 @@ def find_scheme_group(key: str) -> str:
     ('weights', 'without')
     """
     scheme = SCHEMES[key]
-    if scheme.is_custom:
+    if key not in NAMED_SCHEMES:
         return "own"
     if not scheme.fields:
         return "without"

@@ -28,14 +28,14 @@ from normviz.ui.security import (
     read_frame_ancestors,
 )
 from normviz.web.modules import INLINE_FOLDER
-from normviz.web.script_routes import format_preload_links
+from normviz.web.script_routes import JOIN_PATH, format_preload_links, prefix_base_path
 
 ICON_PATH = Path(__file__).with_name("icon.png")
 """The page's icon; an icon by name, ":material/…:", would make every browser request it from another server."""
 
 
 class InjectionMiddleware:
-    """ASGI middleware that adds style.css, history.js, opening.js and module links to every page.
+    """ASGI middleware that adds style.css, history.js, opening.js and module links to every page of Streamlit.
 
     The scripts run before the page's own. A style that came with the first run would move the content.
 
@@ -54,7 +54,8 @@ class InjectionMiddleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        if scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", ""):
+        is_visit = scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", "")
+        if is_visit and not f"{scope['path']}/".startswith(f"{prefix_base_path(JOIN_PATH)}/"):
             kept = [(name, value) for name, value in scope["headers"] if name not in self.NOT_ASKED]
             scope, send = {**scope, "headers": kept}, self._wrap_send(send)
         await self.app(scope, receive, send)

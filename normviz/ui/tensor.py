@@ -1,9 +1,9 @@
 """The tensor of a page: its shape, its data, the focused element, and their values in the link."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -44,6 +44,18 @@ PRESETS: dict[str, View] = {
 """Values of the presets, by the names in a link; all other values return to their default."""
 
 
+OFFERED_KEY = "offered"
+"""Session key of the tensor that another page offers to the tensor lab."""
+
+
+class OfferedTensor(NamedTuple):
+    """A tensor (N, H, W, C) with its name, and the link with which the tensor lab takes it."""
+
+    link: Mapping[str, str]
+    x: np.ndarray
+    name: str
+
+
 def is_picture(view: View, shape: Shape) -> bool:
     """Return True if the tensor is pictures: digits, photographs, or the user's own."""
     if min(shape[1:3]) == 1 or shape[3] not in (1, 3):
@@ -68,6 +80,20 @@ def fit_shape(view: View, limit: int = MAX_DRAWN_ELEMENTS) -> View:
     if own is not None:
         return dict(zip(SIZE_NAMES, own.shape, strict=True))
     return dict(zip(SIZE_NAMES, shrink_shape(get_view_shape(view), limit), strict=True))
+
+
+def offer_tensor(link: Mapping[str, str], x: np.ndarray, name: str) -> None:
+    """Register a tensor (N, H, W, C) that becomes the user's own when the tensor lab is opened by this link."""
+    st.session_state[OFFERED_KEY] = OfferedTensor(link, x, name)
+
+
+def take_offered_tensor() -> None:
+    """Make the offered tensor the user's own if the link of this page is the one that it was offered for."""
+    state = st.session_state
+    offered: OfferedTensor | None = state.pop(OFFERED_KEY, None)
+    if offered is not None and offered.link.items() <= st.query_params.to_dict().items():
+        state.update({"own": offered.x, "own name": offered.name, "own chosen": True, "upload error": None})
+        state.pop("own file", None)
 
 
 def make_tensor(view: View) -> np.ndarray:

@@ -17,8 +17,8 @@ from normviz.describe.wording import format_shape
 from normviz.ui import custom
 from normviz.ui.custom import MAX_RADIUS
 from normviz.ui.frame import show_error
-from normviz.ui.link import PERSIST_STATE, Param, View, clean_values
-from normviz.ui.scheme import find_grouped_axes, list_group_counts
+from normviz.ui.link import PERSIST_STATE, Param, View, clean_values, draw_value_slider
+from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS, find_grouped_axes, list_group_counts
 from normviz.ui.tensor import DATA_NAMES, OWN_DATA, PRESETS, SIZE_NAMES, fit_shape, format_length_label
 
 
@@ -65,6 +65,16 @@ def draw_data_controls(view: View, has_seed: bool = True) -> None:
 def draw_seed_control() -> None:
     """Draw the control of a sample's seed."""
     st.number_input("Seed", 0, 9999, key="seed", **PERSIST_STATE)
+
+
+def draw_eps_control(view: View, prefix: str = "") -> None:
+    """Draw the slider of ε; `prefix` starts its key in the session."""
+    draw_value_slider(prefix + "eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
+
+
+def draw_alpha_control(view: View, prefix: str = "") -> None:
+    """Draw the slider of α of a scheme without statistics; `prefix` starts its key in the session."""
+    draw_value_slider(prefix + "alpha", ALPHA_LABEL, ALPHA_STEPS, view["alpha"])
 
 
 def draw_file_upload(placeholder: str) -> None:

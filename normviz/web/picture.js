@@ -13,7 +13,6 @@ import { addSaveMenu, createSvgFile } from "./saving.js";
  * @typedef {object} PictureData
  * @property {string} name
  * @property {string} alt the picture in a sentence
- * @property {string} half name of the right half
  * @property {string[]} names of the images
  * @property {Numbers[]} images two: one or three numbers of 8 bits for each pixel, row by row
  * @property {[number, number]} shape height and width
@@ -101,7 +100,7 @@ export function colourPixels(image, pixels) {
 }
 
 class Picture {
-  split = 60; // percent of the width at which the handle is: at first left of the middle of the half that has a name
+  split = 50; // percent of the width at which the handle is
   /** @type {Pixel[]} */
   pending = []; // sent and not yet echoed by the server
   timer = 0; // until the pixel is picked that the arrow keys have led to; 0 while there is none
@@ -144,7 +143,6 @@ class Picture {
     this.root.style.setProperty("--ratio", String(width / height));
     this.root.style.setProperty("--ring", data.colour);
     this.view.setAttribute("aria-label", data.alt);
-    find(this.root, ".half", HTMLElement).textContent = data.half;
     data.images.forEach((image, k) => {
       paint(this.canvases[k], image, height, width);
     });

@@ -17,6 +17,9 @@ from normviz.web.web_page import build_page_template
 
 IMMUTABLE_HEADERS = {"Cache-Control": "public, max-age=31536000, immutable"}
 
+JOIN_PATH = "join"
+"""Path of the page where students join a class, below the base path of the app; it is not one of Streamlit's."""
+
 
 @cache
 def _compress_plotly_script() -> bytes:
@@ -52,17 +55,17 @@ def get_plotly_url() -> str:
     A page requests it with its first figure. A preload link gains nothing before the first cube and delays the page by
     1.3 s, because the browser is busy with the script.
     """
-    return _prefix_base_path(f"vendor/plotly-{get_plotly_version()}.min.js")
+    return prefix_base_path(f"vendor/plotly-{get_plotly_version()}.min.js")
 
 
 def get_page_url() -> str:
     """Return the address of the web page that a cube is saved as."""
-    return _prefix_base_path("vendor/page.txt")
+    return prefix_base_path("vendor/page.txt")
 
 
 def get_module_url(name: str) -> str:
     """Return the address from which a page imports a JavaScript module."""
-    return _prefix_base_path(f"vendor/{MODULES_DIGEST}/{name}")
+    return prefix_base_path(f"vendor/{MODULES_DIGEST}/{name}")
 
 
 def format_preload_links(name: str) -> str:
@@ -78,10 +81,10 @@ def create_routes() -> list[Route]:
     return [
         Route(get_plotly_url(), serve_plotly),
         Route(get_page_url(), serve_page),
-        Route(_prefix_base_path("vendor/{digest}/{name}"), serve_module),
+        Route(prefix_base_path("vendor/{digest}/{name}"), serve_module),
     ]
 
 
-def _prefix_base_path(path: str) -> str:
+def prefix_base_path(path: str) -> str:
     """Return an address below the base path of the app."""
     return "/" + f"{st.get_option('server.baseUrlPath').strip('/')}/{path}".lstrip("/")

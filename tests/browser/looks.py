@@ -24,7 +24,7 @@ CONTROLS = """() => {
       return isInside && each.checkVisibility({ opacityProperty: true, visibilityProperty: true });
     });
   return seen.filter((each) => !seen.some((other) => other !== each && other.contains(each)))
-    .filter((each) => !each.closest(".stSelectbox") || each.matches("input"))  // the arrow is of the same control
+    .filter((each) => !each.closest(".stSelectbox, .stMultiSelect") || each.matches("input"))  // not the arrow
     .map((each) => each.getAttribute("aria-label") || each.textContent);
 }"""
 """The controls in the window, by their labels."""

@@ -11,7 +11,7 @@ from normviz.charts.palette import THEMES
 PAGES = {
     "identities": ("Which normalizations are the same?", []),
     "running": ("Why does batch norm differ in inference?", ["stream"]),
-    "weights": ("Does weight normalization train faster?", ["plane", "loss", "length"]),
+    "weights": ("Does weight normalization train faster?", ["plane"]),
     "divisive": ("Why divide a pixel by the contrast around it?", ["response"]),
 }
 
@@ -26,6 +26,7 @@ def test_no_page_is_left_out():
         "geometry",
         "gradients",
         "invariance",
+        "model",
         "why",
     }  # in files of their own
     assert PAGES.keys() | elsewhere == set(visitors.PAGES)

@@ -39,12 +39,10 @@ def test_the_first_screen_holds_photo_handle_formula_and_eps_and_few_controls(pa
     for part in (
         page.get_by_role("heading", level=1), page.get_by_text("Try first:"), picture.locator(".frame"),
         picture.locator(".grip"), page.locator('[data-testid="stMain"] .katex').first, slider,
-        page.get_by_text("“Nearby”"), page.locator(".nv-original img"), picture.get_by_text("dark half"),
+        page.get_by_text("“Nearby”"), page.locator(".nv-original img"),
         picture.locator(".grip").get_by_text("darkened"),
     ):  # fmt: skip
         expect(part).to_be_in_viewport(ratio=1)
-    middle, half = (picture.locator(name).bounding_box() for name in (".frame", ".half"))
-    assert half["x"] == pytest.approx(middle["x"] + middle["width"] / 2, abs=1)
     found = page.evaluate(CONTROLS)
     assert len(found) <= MOST, found
 
@@ -63,7 +61,7 @@ def test_a_wipe_by_mouse_and_keys_without_the_server(page, server):
     sent = []
     page.on("websocket", lambda socket: sent.append("new"))
     turns = page.locator(".st-key-contrast .nv-picture").get_attribute("data-drawn")
-    assert split(picture) == 60
+    assert split(picture) == 50
     before = seen(picture, 0.8)
     grip, frame = picture.locator(".grip").bounding_box(), picture.locator(".frame").bounding_box()
     page.mouse.move(grip["x"] + grip["width"] / 2, grip["y"] + grip["height"] / 2)
@@ -119,7 +117,7 @@ def test_a_finger_wipes_picks_and_scrolls(phone, server):
     settle(phone)
     across = grip["x"] + grip["width"] / 2
     touch(*((across - step * 0.06 * frame["width"], grip["y"] + 22) for step in range(6)))
-    soon(phone, lambda: split(picture) == pytest.approx(30, abs=4))
+    soon(phone, lambda: split(picture) == pytest.approx(20, abs=4))
     main = phone.locator('[data-testid="stMain"]')
     before, box = main.evaluate("main => main.scrollTop"), picture.locator(".frame").bounding_box()
     middle = box["x"] + box["width"] / 2

@@ -54,7 +54,7 @@ def test_rules_that_a_page_offers_come_back_as_they_are(a, b, front):
     assert chosen.build_scheme(view) == scheme
     assert not notes
     beside, notes = clean_values(compare.PARAMS, link | {"schemes": "batch,custom"})
-    assert compare.get_compared_schemes(beside) == [SCHEMES["batch"], scheme]
+    assert chosen.build_schemes(beside) == [SCHEMES["batch"], scheme]
     assert not notes
     assert all(compare.is_relevant(beside, name) for name in custom.CUSTOM_KEYS)
 
@@ -68,7 +68,7 @@ def test_a_link_to_table_1_and_to_an_experiment_leads_to_the_same_scheme(layer, 
         scheme = CUSTOM.with_fields(None, Field.parse(text)).with_weight_scheme(front)
         link = custom.make_custom_link(scheme) | {"schemes": "custom"}
         view, _ = clean_values(table1.PARAMS, link | {"layer": layer})
-        (found,) = table1.get_row_schemes(view)
+        (found,) = chosen.build_schemes(view)
         assert found.compute_canonical_key((n, h, w, c)) == scheme.compute_canonical_key((n, h, w, c))
         assert found.weight == front
     field = Field.parse("own,full,full,full")

@@ -29,7 +29,12 @@ def answer(accept: str, kind: str) -> tuple[dict[str, str], bytes, dict[str, str
         sent.append(message)
 
     asked = {"accept": accept, "accept-encoding": "gzip", "if-none-match": "1", "cookie": "a=1"}
-    scope = {"type": "http", "method": "GET", "headers": [(k.encode(), v.encode()) for k, v in asked.items()]}
+    scope = {
+        "type": "http",
+        "path": "/",
+        "method": "GET",
+        "headers": [(k.encode(), v.encode()) for k, v in asked.items()],
+    }
     with pytest.raises(StopIteration):  # a coroutine that waits for nothing, also where an event loop runs
         InjectionMiddleware(app)(scope, None, send).send(None)
     headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}

@@ -67,6 +67,9 @@ class GeneralKind(Kind):
             return array_namespace(result.v).ones((1,) * 4)
         return broadcast_statistic(invert(result.deviation), result.v.shape)
 
+    def find_averaged_fields(self, scheme: "Scheme") -> tuple[Field | None, Field | None]:
+        return scheme.summation, scheme.suppression
+
 
 def _differentiate_division(g: Array, result: NormalizationResult, field: Field) -> tuple[Array, Array]:
     """Compute ∂L/∂v = g/σ - v · E_Bᵀ[g·v/σ³] and ∂L/∂ε = -½ Σ g·v/σ³."""

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from normviz.core.settings import choice, integer, multiple_choice
 from normviz.topics.claims.claim import Claim
 from normviz.topics.claims.claim_list import CLAIMS, TOPICS
+from normviz.topics.claims.seeds import SEED_BOUND
 from normviz.topics.claims.sources import SOURCES
-from normviz.topics.claims.trials import SEED_BOUND
 from normviz.topics.claims.verdicts import VERDICTS
 from normviz.ui.link import View, create_params
 
 PAGE = "claims"
-PREFIX = f"{PAGE} "
-"""Prefix of all keys in the session, since other pages have values of the same names."""
+PREFIX = PAGE + " "
 
 ALL_FILTER = "all"
 TABLE_KEY = "table-1"

@@ -1,6 +1,6 @@
-"""Trials: the measurements of claims over several seeds, and their comparison with bounds."""
+"""Trials: the measurements of claims, and their comparison with bounds."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,12 +8,6 @@ import numpy as np
 
 from normviz.core.text import format_number
 from normviz.core.tolerances import RELATIVE_TOLERANCES
-
-SEED_COUNT = 5
-"""Number of seeds of a repeated measurement."""
-
-SEED_BOUND = 10_000
-"""Bound of all seeds, exclusive."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +49,6 @@ class Trial:
             "fact": self.fact,
             "values": [_replace_infinite_by_none(each) for each in self.values],
         }
-
-
-def list_seeds(seed: int, count: int = SEED_COUNT) -> list[int]:
-    """Return `count` seeds from the first one on; 0 follows the largest seed."""
-    return [(seed + k) % SEED_BOUND for k in range(count)]
-
-
-def repeat_over_seeds(seed: int, measure: Callable[[int], float], count: int = SEED_COUNT) -> tuple[float, ...]:
-    """Return the measurements of `count` seeds, from the first one on."""
-    return tuple(float(measure(each)) for each in list_seeds(seed, count))
 
 
 def expect_equal(description: str, values: Iterable[float], fact: bool = False) -> Trial:

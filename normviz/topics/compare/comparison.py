@@ -88,13 +88,13 @@ def summarize_batch_use(scheme: Scheme, shape: Shape, eps: float = DEFAULT_EPS) 
         >>> from normviz.core.registry import SCHEMES
         >>> print(summarize_batch_use(SCHEMES["batch"], (4, 4, 4, 6)).replace("  ", ""))
         Mixes examples: **yes**
-        Works with N = 1: **becomes Instance**
+        Works with N = 1: **as Instance**
     """
     mixes, alone = (
         words.partition(":")[0]
         for words in (describe_batch_dependence(scheme, shape), describe_single_example(scheme, shape, eps))
     )
-    return f"Mixes examples: **{mixes}**  \nWorks with N = 1: **{alone.replace('only as', 'becomes')}**"
+    return f"Mixes examples: **{mixes}**  \nWorks with N = 1: **{alone.replace('only as', 'as')}**"
 
 
 def describe_sequence_use(scheme: Scheme, shape: Shape) -> str:

@@ -3,16 +3,17 @@
 import streamlit as st
 
 from normviz.charts.colourings import COLOUR_NAMES, list_colours
-from normviz.core.registry import CUSTOM_SCHEME, SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.describe.wording import format_shape
-from normviz.topics.compare.state import COMPARABLE_KEYS, MOST, PREFIX, SHARED_TENSOR_PARAMS, get_compared_schemes
+from normviz.topics.compare.state import COMPARABLE_KEYS, MOST, PREFIX, SHARED_TENSOR_PARAMS
 from normviz.ui import custom
-from normviz.ui.link import View, draw_segments, draw_value_slider
-from normviz.ui.scheme import EPS_STEPS
+from normviz.ui.link import View, draw_segments
+from normviz.ui.scheme import build_schemes, is_relevant_to_any
 from normviz.ui.scheme_picker import choose_schemes
 from normviz.ui.tensor import OWN_DATA, get_view_lengths, get_view_shape
 from normviz.ui.tensor_controls import (
     draw_data_controls,
+    draw_eps_control,
     draw_group_control,
     draw_radius_control,
     draw_shape_controls,
@@ -24,17 +25,15 @@ def controls(view: View) -> None:
     """Draw the controls of schemes, their parameters, shape and data in the sidebar."""
     with st.sidebar:
         choose_schemes(PREFIX + "schemes", COMPARABLE_KEYS, MOST)
-        if CUSTOM_SCHEME.key in view["schemes"]:
-            custom.draw_custom_controls(view, get_view_lengths)
-        kinds = {kind for key in view["schemes"] for kind in SCHEMES[key].parameters}
-        if "groups" in kinds:
+        custom.draw_custom_controls(view["schemes"], view, get_view_lengths)
+        if is_relevant_to_any(view["schemes"], "groups"):
             draw_group_control(view)
-        if "window" in kinds:
+        if is_relevant_to_any(view["schemes"], "radius"):
             draw_radius_control(label="Radius R of the windows")
         draw_shape_controls(view, SCHEMES["batch"], SHARED_TENSOR_PARAMS)
         with st.expander("Advanced", view["data"] == OWN_DATA):
             draw_segments("colour", "Colour by", COLOUR_NAMES, list_colours(False), is_labelled=True)
             draw_data_controls(view)
-            draw_value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
-    names = ", ".join(scheme.label for scheme in get_compared_schemes(view))
+            draw_eps_control(view)
+    names = ", ".join(scheme.label for scheme in build_schemes(view))
     show_choice_bar(f"{names or 'No scheme'} on {format_shape(get_view_shape(view))}")

@@ -4,9 +4,9 @@ import numpy as np
 import streamlit as st
 
 from normviz.charts import cube
-from normviz.core.fields import AXIS_NAMES, OWN, Field, Index, Shape
+from normviz.core.fields import OWN, Field, Index, Shape
 from normviz.core.kinds.base import NormalizationResult
-from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.registry import Scheme
 from normviz.core.text import format_number, join_words
 from normviz.describe import wording
 from normviz.topics.compare import comparison
@@ -24,9 +24,11 @@ def show_compared_cubes(
     show_cubes(schemes, x, [result.xhat for result in results], view, CAMERA, theme, colouring)
     dashed = any(len(wording.BoundScheme(scheme, x.shape).statistics) == 2 for scheme in schemes)
     lines = " Dashed: the elements that share the mean, if they are others." if dashed else ""
-    st.caption(f"N: examples, H and W: height and width, C: channels.{lines} The answers are about training.")
+    st.caption(f"N: examples, H and W: height and width, C: channels.{lines}")
     for column, scheme in zip(st.columns(len(schemes)), schemes, strict=True):
-        column.markdown(comparison.summarize_batch_use(scheme, x.shape, view["eps"]))
+        field = _describe_fields(scheme, view["focus"], x.shape)
+        use = comparison.summarize_batch_use(scheme, x.shape, view["eps"])
+        column.markdown(f"**{scheme.label}**  \n{field}  \n{use}")
 
 
 def _compute_colour_levels(
@@ -44,26 +46,17 @@ def _compute_colour_levels(
 
 
 def show_comparison_table(view: View, schemes: list[Scheme], x: np.ndarray, results: list[NormalizationResult]) -> None:
-    """Show a table of the schemes' properties, with the locked element's field and result."""
+    """Show a table of the schemes' properties, with the chosen element's result."""
     focus = view["focus"]
-    rows = comparison.tabulate_properties(schemes, x.shape, view["eps"])
-    at = ", ".join(
-        f"{AXIS_NAMES[name].letter}\u00a0=\u00a0{i}" for name, i in zip(SCHEMES["none"].axes, focus, strict=True)
-    )
-    here = {
-        f"Field of {at}": [_describe_fields(scheme, focus, x.shape) for scheme in schemes],
-        f"x̂ there (x = {format_number(x[focus])})": [format_number(result.xhat[focus]) for result in results],
-    }
-    columns = {"": [f"**{name}**" for name in (*here, *rows)]}
-    for number, scheme in enumerate(schemes):
-        columns[scheme.label] = [words[number] for words in (*here.values(), *rows.values())]
-    st.table(columns, border="horizontal")
-    front = wording.explain_front_scheme(schemes)
-    if front:
-        st.caption(f"{front} What is learned and kept is told of both.")
-    draw_download_button(
-        lambda: {"": [*here, *rows], **{key: words for key, words in columns.items() if key}}, "comparison"
-    )
+    here = {f"x̂ at x = {format_number(x[focus])}": [format_number(result.xhat[focus]) for result in results]}
+    rows = here | comparison.tabulate_properties(schemes, x.shape, view["eps"])
+    columns = {scheme.label: [words[number] for words in rows.values()] for number, scheme in enumerate(schemes)}
+    with st.expander("All properties"):
+        st.table({"": [f"**{name}**" for name in rows]} | columns, border="horizontal")
+        front = wording.explain_front_scheme(schemes)
+        if front:
+            st.caption(f"{front} What is learned and kept is told of both.")
+        draw_download_button(lambda: {"": list(rows)} | columns, "comparison")
     for scheme in schemes:
         alike = [
             other for other in schemes if other.compute_canonical_key(x.shape) == scheme.compute_canonical_key(x.shape)
@@ -78,4 +71,4 @@ def _describe_fields(scheme: Scheme, focus: Index, shape: Shape) -> str:
     boxes = wording.BoundScheme(scheme, shape).describe_boxes(focus)
     if len(boxes) == 1:
         return boxes[0].where
-    return "; ".join(f"{box.names[0]}: {box.where}" for box in boxes) or "–"
+    return "; ".join(f"{box.names[0]}: {box.where}" for box in boxes) or "no element"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from normviz.core.registry import CUSTOM_SCHEME, SCHEMES, Scheme, get_scheme
+from normviz.core.registry import SCHEMES, WEIGHT_SCHEMES
 from normviz.core.settings import CustomValue, MultipleChoice
 from normviz.ui import cube_view, custom, scheme, tensor
 from normviz.ui.link import Param, View
@@ -10,7 +10,7 @@ from normviz.ui.link import Param, View
 PAGE = "compare"
 PREFIX = PAGE + " "
 FEWEST, MOST = 2, 6
-COMPARABLE_KEYS = [key for key, scheme in SCHEMES.items() if not scheme.is_weight_scheme]
+COMPARABLE_KEYS = [key for key in SCHEMES if key not in WEIGHT_SCHEMES]
 """Keys of the schemes that act on the same tensor; schemes of weights have a page of their own."""
 
 SHARED_LAB_VALUES = (*tensor.SIZE_NAMES, "groups", "radius", "eps", "data", "seed", "colour", "focus")
@@ -50,11 +50,5 @@ PARAMS = (  # the schemes first: which groups there may be depends on them
 def is_relevant(view: View, name: str) -> bool:
     """Return True if a value belongs to this page's link."""
     return name in (*SHARED_LAB_VALUES, "camera", "schemes") or (
-        name in custom.CUSTOM_KEYS and CUSTOM_SCHEME.key in view["schemes"]
+        name in custom.CUSTOM_KEYS and custom.is_chosen(view["schemes"])
     )
-
-
-def get_compared_schemes(view: View) -> list[Scheme]:
-    """Return the compared schemes with the page's parameters."""
-    made = {CUSTOM_SCHEME.key: custom.build_custom_scheme(view)} if CUSTOM_SCHEME.key in view["schemes"] else {}
-    return [made.get(key) or get_scheme(key, view["groups"], view["radius"]) for key in view["schemes"]]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from normviz.core.fields import AXES, AXIS_NAMES, Shape
 from normviz.core.registry import Scheme
+from normviz.core.rows import index_by_key
 from normviz.core.text import join_words
 from normviz.topics.compare.comparison import explain_single_failure, is_shared_along
 
@@ -73,7 +74,7 @@ def _require_reach_in_example(layer: str) -> str:
 _EXAMPLES = ("N",)
 _PLACES = ("N", "H", "W")
 
-_ROWS = (
+CONDITIONS = index_by_key(
     SchemeCondition(
         "single", "work for a batch of one", _require_reach_in_example,
         lambda scheme, shape: scheme.activation_part is None or not explain_single_failure(scheme, shape),
@@ -94,6 +95,4 @@ _ROWS = (
         _has_no_centring, unbiased=True,
     ),
 )  # fmt: skip
-
-CONDITIONS = {each.key: each for each in _ROWS}
 """All conditions by key."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Shape
-from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.registry import WEIGHT_SCHEMES, Scheme
 from normviz.core.text import join_words
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.design.conditions import CONDITIONS
@@ -13,7 +13,7 @@ from normviz.topics.design.conditions import CONDITIONS
 SHAPES: dict[str, tuple[Shape, Shape]] = {"dense": ((8, 1, 1, 8), (1, 1, 16, 8)), "conv": ((8, 4, 4, 8), (3, 3, 4, 8))}
 """Shapes of pre-activations (N, H, W, C) and weights (kh, kw, Cin, Cout) by layer: two groups hold several each."""
 
-FRONT_KEYS = ("none", *(key for key, row in SCHEMES.items() if row.is_weight_scheme))
+FRONT_KEYS = ("none", *WEIGHT_SCHEMES)
 """Keys of the possible fronts: "none", or a scheme of the weights."""
 
 ANY_FRONT = "any"
@@ -83,6 +83,12 @@ class Demands:
 def demand_exactly(transformations: Invariances, layer: str, weights: tuple[str, ...] = ("none",)) -> Demands:
     """Return the demands to have exactly these invariances."""
     return Demands(layer, transformations, tuple(key for key in TRANSFORMATIONS if key not in transformations), weights)
+
+
+def get_probe_shape(scheme: Scheme, layer: str) -> Shape:
+    """Return the shape of the tensor that a scheme normalizes in a layer."""
+    activations, weights = SHAPES[layer]
+    return weights if scheme.activation_part is None else activations
 
 
 def check_layer(layer: str) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 
 from normviz.core.fields import FULL, OWN, Field, Rule
 from normviz.core.locks import serialize_calls
-from normviz.core.registry import CUSTOM_SCHEME, SCHEMES, Scheme, find_equal_schemes
+from normviz.core.registry import NAMED_SCHEMES, SCHEMES, Scheme, find_named_schemes, make_custom_scheme
 from normviz.core.theory import explain_degeneracy, find_invariances
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.topics.design.conditions import CONDITION_SHAPES, find_met_conditions
@@ -31,6 +31,7 @@ from normviz.topics.design.demands import (
     Invariances,
     adapt_to_demands,
     check_layer,
+    get_probe_shape,
 )
 
 SEARCHED_RULES = (OWN, FULL, Rule("groups", 2))
@@ -105,7 +106,7 @@ def build_from_fields(summation: Field | None, suppression: Field | None, weight
     """Build the scheme with these fields behind a weight scheme."""
     if summation is None and suppression is None:
         return SCHEMES[weights]
-    return CUSTOM_SCHEME.with_fields(summation, suppression).with_weight_scheme(None if weights == "none" else weights)
+    return make_custom_scheme(summation, suppression, weight=None if weights == "none" else weights)
 
 
 def get_weight_scheme_key(scheme: Scheme) -> str:
@@ -277,10 +278,10 @@ def group_scheme_names(rows: Iterable[Scheme], layer: str) -> NamedSchemes:
     counted: dict[object, list[str]] = {}
     uncounted = []
     for row in rows:
-        shape = SHAPES[layer][row.is_weight_scheme]
+        shape = get_probe_shape(row, layer)
         rules = [rule for field in row.fields for rule in field.simplify(shape).rules]
         # A scheme of weights alone is the front itself, with no step behind it.
-        if row.is_weight_scheme or (row.is_general_form and {*rules} <= {*SEARCHED_RULES}):
+        if row.key in FRONT_KEYS or (row.is_general_form and {*rules} <= {*SEARCHED_RULES}):
             counted.setdefault(row.compute_canonical_key(shape), []).append(row.key)
         else:
             uncounted.append(row.key)
@@ -290,9 +291,7 @@ def group_scheme_names(rows: Iterable[Scheme], layer: str) -> NamedSchemes:
 def list_registered_schemes(layer: str, front_keys: tuple[str, ...]) -> list[Scheme]:
     """Return the registered schemes with these fronts whose x̂ on a layer is more than zeros and signs."""
     return [
-        row
-        for row in SCHEMES.values()
-        if not row.is_custom and get_weight_scheme_key(row) in front_keys and _is_countable(row, layer)
+        row for row in NAMED_SCHEMES.values() if get_weight_scheme_key(row) in front_keys and _is_countable(row, layer)
     ]
 
 
@@ -318,10 +317,7 @@ def find_registered_answers(demands: Demands) -> tuple[Scheme, ...]:
 
 def find_scheme_name(scheme: Scheme, layer: str) -> str | None:
     """Return the name of a scheme, or of the registered scheme that computes the same on this layer; else None."""
-    if not scheme.is_custom:
-        return scheme.name
-    same = find_equal_schemes(scheme, SHAPES[layer][0])
-    return same[0].name if same else None
+    return next((row.name for row in find_named_schemes(scheme, SHAPES[layer][0])), None)
 
 
 def find_nearest_schemes(demands: Demands) -> list[NearMiss]:

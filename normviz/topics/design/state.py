@@ -18,8 +18,7 @@ from normviz.ui.link import Param, View, create_params
 from normviz.ui.tensor import fit_index, format_index
 
 PAGE = "design"
-PREFIX = f"{PAGE} "
-"""Prefix of the page's session keys: other pages have values of the same names."""
+PREFIX = PAGE + " "
 
 DEMAND_LABELS = {"either": "Does not matter", "need": "Ignored", "without": "Not ignored"}
 """Labels of what may be demanded of each transformation."""

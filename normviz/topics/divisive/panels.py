@@ -29,9 +29,6 @@ from normviz.web.components.picture import convert_to_pixels, show_picture_wipe
 GREY_LIMIT = 3.0
 """Greys go from x̂ = −3, black, to 3, white: numbers with mean 0 and mean square 1 rarely exceed it."""
 
-DARK_HALF = "dark half"
-"""Name of the right half in fading light."""
-
 FORMULA_IN_WORDS = (
     r"\small \begin{gathered} v = \text{pixel} - \text{mean nearby} \\[4pt] "
     r"\text{normalized} = \frac{v}{\sqrt{\varepsilon + \text{mean of } v^2 \text{ nearby}}} \end{gathered}"
@@ -49,7 +46,7 @@ def show_panels(view: View, theme: str) -> None:
     st.markdown(_write_headline(view, x, result))
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        _draw_picture(even, x, result, focus, _name_right_half(view), theme)
+        _draw_picture(even, x, result, focus, "darkened" if view["light"] < 1 else "original", theme)
         st.caption(describe_picture_source(view) + _write_caption(bool(np.isfinite(x).all())))
     with right:
         _draw_original(_select_channels(even, focus))
@@ -69,22 +66,21 @@ def _draw_original(picture: np.ndarray) -> None:
 
 
 def _draw_picture(
-    even: np.ndarray, x: np.ndarray, result: NormalizationResult, focus: Index, side: str, theme: str
+    even: np.ndarray, x: np.ndarray, result: NormalizationResult, focus: Index, name: str, theme: str
 ) -> None:
-    """Draw the picture x and x̂, with a handle that slides between them."""
+    """Draw the picture x, called `name`, and x̂, with a handle that slides between them."""
     drawn = (_select_channels(x, focus), _select_channels(result.xhat, focus))
     ranges = (_find_range(_select_channels(even, focus)), (-GREY_LIMIT, GREY_LIMIT))
-    first = "darkened" if side == DARK_HALF else "original"
     images = {
-        name: convert_to_pixels(values, *ends)
-        for name, values, ends in zip((first, "normalized"), drawn, ranges, strict=True)
+        label: convert_to_pixels(values, *ends)
+        for label, values, ends in zip((name, "normalized"), drawn, ranges, strict=True)
     }
     before, after = ("{} to {}".format(*(typeset(end, 3) for end in _find_range(values))) for values in drawn)
     alt = (
-        f"The picture and its {side}: left of a handle x, from {before}, right of it x̂, from {after}; a ring marks "
+        f"The picture: left of a handle x, from {before}, right of it x̂, from {after}; a ring marks "
         f"row {focus[1]}, column {focus[2]}; arrow keys move it."
     )
-    show_picture_wipe(images, "contrast", alt, side, focus[1:3], THEMES[theme].element, lock_picked_pixel)
+    show_picture_wipe(images, "contrast", alt, focus[1:3], THEMES[theme].element, lock_picked_pixel)
 
 
 def _select_channels(values: np.ndarray, focus: Index) -> np.ndarray:
@@ -128,11 +124,6 @@ def _describe_nearby(view: View) -> str:
     return f"**Nearby**: up to {view['radius']} pixels to each side{mean}{axes}." if mean or axes else ""
 
 
-def _name_right_half(view: View) -> str:
-    """Return the name of the half towards which the light falls."""
-    return DARK_HALF if view["light"] < 1 else "right half"
-
-
 def _write_headline(view: View, x: np.ndarray, result: NormalizationResult) -> str:
     """Describe the contrast of the right half before and after normalization."""
     if not view["over"]:
@@ -152,9 +143,7 @@ def _write_headline(view: View, x: np.ndarray, result: NormalizationResult) -> s
     levels = f"{before:.0%} → {after:.0%}"
     if view["light"] == 1:
         return f"### Even light, contrast of the right half: {levels} of the left half’s."
-    return (
-        f"### The dark half {'regains contrast' if after > before else 'stays faint'}: {levels} of the bright half’s."
-    )
+    return f"### The right half {'regains contrast' if after > before else 'stays faint'}: {levels} of the left half’s."
 
 
 def show_pixel_response(pixel: SaturationCurve, scheme: Scheme, before: float, eps: float, theme: str) -> None:

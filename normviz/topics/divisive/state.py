@@ -17,9 +17,7 @@ from normviz.ui.link import View, create_params, make_integer_fitter
 from normviz.ui.tensor import OWN_DATA
 
 PAGE = "divisive"
-
 PREFIX = PAGE + " "
-"""Start of all the page's keys in the session, as other pages have values of the same names."""
 
 SHAPES: dict[str, Shape] = {"photo": (1, 96, 128, 1), "digits": (1, 8, 8, 1), "features": (1, 8, 8, 6)}
 """The pictures: a kind of data and its shape."""
@@ -41,6 +39,9 @@ FOCUS_AXES = {"row": "H", "column": "W", "channel": "C"}
 
 EPS_STEPS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0)
 """Stops of ε, among them the squared contrast of pictures with values from 0 to 1."""
+
+EDGE_SHARE = 16
+"""One over the share of a picture's height and width that counts as near an edge, where the ring would be cut."""
 
 SCHEME = SCHEMES["divisive"]
 
@@ -104,11 +105,14 @@ def build_windowed_scheme(view: View) -> Scheme:
 
 
 def find_focus(view: View, v: np.ndarray) -> Index:
-    """Return the index of the chosen element, by default that of the largest v."""
+    """Return the index of the chosen element, by default that of the largest v that is not near an edge."""
     given = (0, *(view[name] for name in FOCUS_AXES))
-    part = v[tuple(slice(None) if i is None else slice(i, i + 1) for i in given)]
+    edges = (0, v.shape[1] // EDGE_SHARE, v.shape[2] // EDGE_SHARE, 0)
+    starts = [edge if i is None else i for i, edge in zip(given, edges, strict=True)]
+    stops = [n - edge if i is None else i + 1 for i, edge, n in zip(given, edges, v.shape, strict=True)]
+    part = v[tuple(map(slice, starts, stops))]
     found = np.unravel_index(np.argmax(np.where(np.isfinite(part), part, -np.inf)), part.shape)
-    return tuple(int(f) if i is None else i for i, f in zip(given, found, strict=True))
+    return tuple(int(start + f) for start, f in zip(starts, found, strict=True))
 
 
 def lock_picked_pixel() -> None:

@@ -252,8 +252,6 @@ def _format_error_difference(difference: MeanDifference, sign: int) -> str:
     return f"{difference.text(100)} points" if sign else "no clear number of points"
 
 
-EXPERIMENT = Experiment.of(
-    "leak", Setting, parts, report,
+EXPERIMENT = Experiment.of("leak", Setting, parts, report,
     lambda setting: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; batches of {DIGIT_CLASSES} "
-    f"groups, each of {setting.group - 1} digits of one class and one blank picture, normalized by group.",
-)  # fmt: skip
+    f"groups, each of {setting.group - 1} digits of one class and one blank picture, normalized by group.")  # fmt: skip

@@ -405,8 +405,6 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     return Verdict(judge_signs(signs), says, condition, _explain_sizes(setting, ended_outcomes, pair))
 
 
-EXPERIMENT = Experiment.of(
-    "batch-size", Setting, parts, report,
+EXPERIMENT = Experiment.of("batch-size", Setting, parts, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}; batches of "
-    f"{BATCH_SIZES[0]} to {BATCH_SIZES[-1]}.",
-)  # fmt: skip
+    f"{BATCH_SIZES[0]} to {BATCH_SIZES[-1]}.")  # fmt: skip

@@ -7,7 +7,7 @@ import streamlit as st
 
 from normviz.charts.palette import THEMES
 from normviz.charts.style import style_curve
-from normviz.core.registry import CUSTOM_SCHEME, SCHEMES
+from normviz.core.registry import SCHEMES
 from normviz.core.settings import Choice, get_declarations
 from normviz.topics.experiments.catalogue import TOPICS
 from normviz.topics.experiments.state import (
@@ -60,8 +60,8 @@ def controls(view: View) -> None:
             choose_frequent_schemes(prefix + "schemes", _list_scheme_options(view), FREQUENT_SCHEMES)
         page.draw(*(name for name in MAIN_SETTINGS if name in declared))
         with st.popover("Advanced"):
-            if CUSTOM_SCHEME.key in get_chosen_schemes(given):
-                custom.draw_custom_controls(view, compute_axis_lengths, PREFIX, experiment.setting.weighted)
+            chosen = get_chosen_schemes(given)
+            custom.draw_custom_controls(chosen, view, compute_axis_lengths, PREFIX, experiment.setting.weighted)
             page.draw_rest("schemes", "seeds", "seed", "device")
             page.draw("seeds", "seed", "device")
         if changes := describe_changes(view):

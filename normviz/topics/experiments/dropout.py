@@ -223,8 +223,6 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     )
 
 
-EXPERIMENT = Experiment.of(
-    "dropout", Setting, parts, report,
+EXPERIMENT = Experiment.of("dropout", Setting, parts, report,
     lambda setting: f"{setting.digits} of {DIGITS_DESCRIPTION}, {setting.relabelled:.0%} with a random label; "
-    f"{describe_hidden_layers(LAYER_WIDTHS)}; dropout behind every ReLU.",
-)  # fmt: skip
+    f"{describe_hidden_layers(LAYER_WIDTHS)}; dropout behind every ReLU.")  # fmt: skip

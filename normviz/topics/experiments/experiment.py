@@ -121,6 +121,12 @@ def parse_custom_scheme(text: str) -> Scheme:
     return SchemeSpec(CUSTOM_SCHEME.key, summation or None, suppression or None, weight or None).scheme
 
 
+def specify_scheme(key: str, own: str, groups: int, radius: int) -> SchemeSpec:
+    """Return a chosen scheme as plain data, with G groups or window radius R, or the fields of the text `own`."""
+    custom = SCHEMES[key].is_custom
+    return SchemeSpec.of(parse_custom_scheme(own) if custom else get_scheme(key, groups, radius))
+
+
 def reject_weight_scheme(row: SchemeSpec) -> None:
     """Raise InvalidInput if a scheme has a weight scheme where no weights precede the normalized values."""
     if row.weight is not None:
@@ -176,11 +182,8 @@ class ComparisonSetting(Setting):
     @property
     def rows(self) -> tuple[SchemeSpec, ...]:
         """The schemes as plain data, with their parameters, in the chosen order."""
-        made = {CUSTOM_SCHEME.key: parse_custom_scheme(self.own)}
-        return tuple(
-            SchemeSpec.of(made.get(key) or get_scheme(key, self.groups, self.radius))
-            for key in dict.fromkeys(self.schemes)
-        )
+        keys = dict.fromkeys(self.schemes)
+        return tuple(specify_scheme(key, self.own, self.groups, self.radius) for key in keys)
 
     @property
     def shape(self) -> Shape:

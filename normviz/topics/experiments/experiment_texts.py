@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from normviz.core.rows import index_by_key
 from normviz.describe.seeds import COMPARISON_NOTE, COMPARISON_RULES
 
 
@@ -28,118 +29,115 @@ class ExperimentText:
     rules: str = COMPARISON_RULES
 
 
-EXPERIMENT_TEXTS: dict[str, ExperimentText] = {
-    each.key: each
-    for each in (
-        ExperimentText(
-            "batch-size", "Batch size", ("B13", "B16"), "Who needs large batches?",
-            claim="Layer normalization is “robust to the batch-sizes”, batch normalization is not (Ba et al. 2016, "
-            "section 6.6 and figure 6).",
-            why="Batch norm’s mean over few examples is noisy.",
-        ),
-        ExperimentText(
-            "leak", "A leak in the batch", ("B10",), "Can labels leak through the batch?",
-            claim="“… the intra-batch communication among samples (caused by BN) leaks information”; shuffling "
-            "“effectively tackles the cheating issue” (He et al. 2020, MoCo, arXiv 1911.05722, section 3.3).",
-            why="In the first layer a blank picture becomes −μ/σ of its group, which tells the mean of its "
-            "companions. Running averages are over all classes and tell nothing.",
-        ),
-        ExperimentText(
-            "repair", "Repair at test time", (), "Can new statistics repair a network?",
-            claim="“By modulating the statistics in all Batch Normalization layers across the network, our approach "
-            "achieves deep adaptation effect for domain adaptation tasks” (Li et al. 2016, AdaBN, arXiv 1603.04779, "
-            "abstract).",
-            why="Brightness and contrast shift and scale the inputs of a layer. The mean and the variance of the "
-            "shifted data cancel this; those of the training data do not. Ink that is clipped stays lost.",
-        ),
-        ExperimentText(
-            "fine-tuning", "Fine-tuning with batch norm", ("B03", "B10", "L03"),
-            "What of a frozen batch norm still moves?",
-            claim="Frozen parameters do not freeze batch norm: “during training this layer keeps running estimates” "
-            "(PyTorch's documentation of BatchNorm1d). Evaluation mode does: it “is simply a linear transform” "
-            "(Ioffe & Szegedy 2015, section 3.1).",
-            why="In training mode every batch updates the running averages, even if no parameter learns. In "
-            "evaluation mode batch norm only reads them.",
-        ),
-        ExperimentText(
-            "learning-rate", "Learning rate", ("B09",), "Which schemes allow high learning rates?",
-            claim="“Batch Normalization enables higher learning rates” (Ioffe & Szegedy 2015, section 3.3).",
-            why="The larger the weights in front of batch norm, the smaller their gradient (Ioffe & Szegedy 2015, "
-            "section 3.3). So a step that was too large is followed by smaller ones.",
-        ),
-        ExperimentText(
-            "start", "First gain and bias", ("F04",), "Do the first gain and bias matter?",
-            claim="The first values of gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization "
-            "of the gains and bias matter?”).",
-            why="A small γ makes the inputs of the next layer small, and a ReLU whose β is far below 0 passes no "
-            "gradient. Training corrects milder values.",
-        ),
-        ExperimentText(
-            "dropout", "Batch norm and dropout", ("B17",), "Does batch norm replace dropout?",
-            claim="Dropout “can be either removed or reduced in strength” in a batch-normalized network (Ioffe & "
-            "Szegedy 2015, section 3.4).",
-            why="Dropout hides units at random in every step, which makes wrong labels harder to learn by heart. "
-            "Batch norm only adds the noise of its batch statistics.",
-        ),
-        ExperimentText(
-            "weight-decay", "Weight decay and batch norm", ("B11",), "Does weight decay work with batch norm?",
-            claim="“… L2 regularization has no regularizing effect when combined with normalization. Instead, "
-            "regularization has an influence on the scale of weights, and thereby on the effective learning rate” "
-            "(van Laarhoven 2017, arXiv 1706.05350, abstract).",
-            why="A layer that is invariant to the length of its weights computes the same function with weights w "
-            "and w/c. So shorter weights only make the steps longer, relative to them.",
-            rules="Numbers are means over the seeds with 95% intervals (Student's t), of gaps and rates those of "
-            "their logarithms. Twins start from the same weights and see the same batches. A gap is the largest of "
-            "all steps, and “equal” holds for every seed. A difference is called clear where Holm's correction for "
-            "the number of schemes rejects chance at 5%. Nothing is chosen: all twins have the learning rate of the "
-            "setting, or the one that follows from it.",
-        ),
-        ExperimentText(
-            "smoothing", "Learned smoothing", ("D03", "D04"), "Do a learned ε and an L1 term help?",
-            claim="“… a small modification to these normalization schemes, in conjunction with a sparse regularizer "
-            "on the activations, leads to significant benefits over standard normalization techniques” (Ren et al. "
-            "2017, arXiv 1611.04520, abstract).",
-            why="A large ε keeps a layer from amplifying small inputs. How far training moves ε depends on the "
-            "learning rate.",
-        ),
-        ExperimentText(
-            "convolution", "Convolutions", ("L09", "B16"), "Why does layer norm help CNNs less?",
-            claim="“Layer normalization offers a speedup over the baseline model without normalization, but batch "
-            "normalization outperforms the other methods”, perhaps as units near the border “are rarely turned on” "
-            "(Ba et al. 2016, section 6.7).",
-        ),
-        ExperimentText(
-            "recurrent", "Recurrent networks", ("B15", "L02"), "Does normalization work on sequences?",
-            claim="“Batch normalization cannot be used on time sequence data” (a tutorial on layer norm). Layer norm "
-            "“results in much more stable hidden-to-hidden dynamics” (Ba et al. 2016, section 3.1).",
-            why="At a small ε, normalization cancels the scale of the weights, but γ scales the sum again at every "
-            "step. Batch norm has no statistics for steps beyond those of the training.",
-        ),
-        ExperimentText(
-            "placement", "Placement", (), "Where to normalize in residual networks?",
-            claim="Post norm has large gradients near the output, so “the learning rate warm-up stage is essential” "
-            "(Xiong et al. 2020, arXiv 2002.04745, section 3.2). The scale “grows linearly along with the depth” with "
-            "pre norm (Lemma 2), and doubles with each branch without norm (De & Smith 2020, section 2).",
-            why="With layer norm: each branch of pre norm adds to the sum, so the sum grows with depth, and the last "
-            "norm divides the gradient by it. Post norm resets the scale behind each sum.",
-        ),
-        ExperimentText(
-            "gan", "Modes of a GAN", ("S03",), "Does spectral norm stop mode collapse?",
-            claim="Spectral normalization serves “to stabilize the training of the discriminator” of a GAN (Miyato "
-            "et al. 2018, abstract). A tutorial says that it was introduced against mode collapse.",
-            why="Spectral norm bounds the slope of the discriminator. So several of its steps do not carry it far "
-            "ahead of the generator.",
-            rules=f"{COMPARISON_NOTE} Learning rates are chosen for each scheme by 1000 samples of its generators; "
-            "1000 other samples of the same generators are counted. Networks without normalization and with spectral "
-            "norm have no γ.",
-        ),
-        ExperimentText(
-            "speed", "Speed", ("R02",), "Is RMS norm faster than layer norm?",
-            claim="RMS norm is “computationally simpler and thus more efficient than” layer norm (Zhang & Sennrich "
-            "2019, abstract).",
-            why="RMS norm computes and subtracts no mean. Yet a layer that runs as one fused operation may be faster "
-            "than one that runs as several.",
-        ),
-    )
-}  # fmt: skip
+EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
+    ExperimentText(
+        "batch-size", "Batch size", ("B13", "B16"), "Who needs large batches?",
+        claim="Layer normalization is “robust to the batch-sizes”, batch normalization is not (Ba et al. 2016, "
+        "section 6.6 and figure 6).",
+        why="Batch norm’s mean over few examples is noisy.",
+    ),
+    ExperimentText(
+        "leak", "A leak in the batch", ("B10",), "Can labels leak through the batch?",
+        claim="“… the intra-batch communication among samples (caused by BN) leaks information”; shuffling "
+        "“effectively tackles the cheating issue” (He et al. 2020, MoCo, arXiv 1911.05722, section 3.3).",
+        why="In the first layer a blank picture becomes −μ/σ of its group, which tells the mean of its "
+        "companions. Running averages are over all classes and tell nothing.",
+    ),
+    ExperimentText(
+        "repair", "Repair at test time", (), "Can new statistics repair a network?",
+        claim="“By modulating the statistics in all Batch Normalization layers across the network, our approach "
+        "achieves deep adaptation effect for domain adaptation tasks” (Li et al. 2016, AdaBN, arXiv 1603.04779, "
+        "abstract).",
+        why="Brightness and contrast shift and scale the inputs of a layer. The mean and the variance of the "
+        "shifted data cancel this; those of the training data do not. Ink that is clipped stays lost.",
+    ),
+    ExperimentText(
+        "fine-tuning", "Fine-tuning with batch norm", ("B03", "B10", "L03"),
+        "What of a frozen batch norm still moves?",
+        claim="Frozen parameters do not freeze batch norm: “during training this layer keeps running estimates” "
+        "(PyTorch's documentation of BatchNorm1d). Evaluation mode does: it “is simply a linear transform” "
+        "(Ioffe & Szegedy 2015, section 3.1).",
+        why="In training mode every batch updates the running averages, even if no parameter learns. In "
+        "evaluation mode batch norm only reads them.",
+    ),
+    ExperimentText(
+        "learning-rate", "Learning rate", ("B09",), "Which schemes allow high learning rates?",
+        claim="“Batch Normalization enables higher learning rates” (Ioffe & Szegedy 2015, section 3.3).",
+        why="The larger the weights in front of batch norm, the smaller their gradient (Ioffe & Szegedy 2015, "
+        "section 3.3). So a step that was too large is followed by smaller ones.",
+    ),
+    ExperimentText(
+        "start", "First gain and bias", ("F04",), "Do the first gain and bias matter?",
+        claim="The first values of gain and bias matter (notes on Ba et al. 2016 ask: “Does the initialization "
+        "of the gains and bias matter?”).",
+        why="A small γ makes the inputs of the next layer small, and a ReLU whose β is far below 0 passes no "
+        "gradient. Training corrects milder values.",
+    ),
+    ExperimentText(
+        "dropout", "Batch norm and dropout", ("B17",), "Does batch norm replace dropout?",
+        claim="Dropout “can be either removed or reduced in strength” in a batch-normalized network (Ioffe & "
+        "Szegedy 2015, section 3.4).",
+        why="Dropout hides units at random in every step, which makes wrong labels harder to learn by heart. "
+        "Batch norm only adds the noise of its batch statistics.",
+    ),
+    ExperimentText(
+        "weight-decay", "Weight decay and batch norm", ("B11",), "Does weight decay work with batch norm?",
+        claim="“… L2 regularization has no regularizing effect when combined with normalization. Instead, "
+        "regularization has an influence on the scale of weights, and thereby on the effective learning rate” "
+        "(van Laarhoven 2017, arXiv 1706.05350, abstract).",
+        why="A layer that is invariant to the length of its weights computes the same function with weights w "
+        "and w/c. So shorter weights only make the steps longer, relative to them.",
+        rules="Numbers are means over the seeds with 95% intervals (Student's t), of gaps and rates those of "
+        "their logarithms. Twins start from the same weights and see the same batches. A gap is the largest of "
+        "all steps, and “equal” holds for every seed. A difference is called clear where Holm's correction for "
+        "the number of schemes rejects chance at 5%. Nothing is chosen: all twins have the learning rate of the "
+        "setting, or the one that follows from it.",
+    ),
+    ExperimentText(
+        "smoothing", "Learned smoothing", ("D03", "D04"), "Do a learned ε and an L1 term help?",
+        claim="“… a small modification to these normalization schemes, in conjunction with a sparse regularizer "
+        "on the activations, leads to significant benefits over standard normalization techniques” (Ren et al. "
+        "2017, arXiv 1611.04520, abstract).",
+        why="A large ε keeps a layer from amplifying small inputs. How far training moves ε depends on the "
+        "learning rate.",
+    ),
+    ExperimentText(
+        "convolution", "Convolutions", ("L09", "B16"), "Why does layer norm help CNNs less?",
+        claim="“Layer normalization offers a speedup over the baseline model without normalization, but batch "
+        "normalization outperforms the other methods”, perhaps as units near the border “are rarely turned on” "
+        "(Ba et al. 2016, section 6.7).",
+    ),
+    ExperimentText(
+        "recurrent", "Recurrent networks", ("B15", "L02"), "Does normalization work on sequences?",
+        claim="“Batch normalization cannot be used on time sequence data” (a tutorial on layer norm). Layer norm "
+        "“results in much more stable hidden-to-hidden dynamics” (Ba et al. 2016, section 3.1).",
+        why="At a small ε, normalization cancels the scale of the weights, but γ scales the sum again at every "
+        "step. Batch norm has no statistics for steps beyond those of the training.",
+    ),
+    ExperimentText(
+        "placement", "Placement", (), "Where to normalize in residual networks?",
+        claim="Post norm has large gradients near the output, so “the learning rate warm-up stage is essential” (Xiong "
+        "et al. 2020, arXiv 2002.04745, section 3.2). The scale “grows linearly along with the depth” with pre norm "
+        "(Lemma 2), and doubles with each branch without norm (De & Smith 2020, section 2).",
+        why="With layer norm: each branch of pre norm adds to the sum, so the sum grows with depth, and the last "
+        "norm divides the gradient by it. Post norm resets the scale behind each sum.",
+    ),
+    ExperimentText(
+        "gan", "Modes of a GAN", ("S03",), "Does spectral norm stop mode collapse?",
+        claim="Spectral normalization serves “to stabilize the training of the discriminator” of a GAN (Miyato "
+        "et al. 2018, abstract). A tutorial says that it was introduced against mode collapse.",
+        why="Spectral norm bounds the slope of the discriminator. So several of its steps do not carry it far "
+        "ahead of the generator.",
+        rules=f"{COMPARISON_NOTE} Learning rates are chosen for each scheme by 1000 samples of its generators; "
+        "1000 other samples of the same generators are counted. Networks without normalization and with spectral "
+        "norm have no γ.",
+    ),
+    ExperimentText(
+        "speed", "Speed", ("R02",), "Is RMS norm faster than layer norm?",
+        claim="RMS norm is “computationally simpler and thus more efficient than” layer norm (Zhang & Sennrich "
+        "2019, abstract).",
+        why="RMS norm computes and subtracts no mean. Yet a layer that runs as one fused operation may be faster "
+        "than one that runs as several.",
+    ),
+)  # fmt: skip
 """The texts by the key of the experiment."""

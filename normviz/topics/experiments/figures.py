@@ -81,13 +81,12 @@ def draw_empty_axes(theme: str = "light") -> Figure:
 
 
 def draw_heat_map(heat: HeatMap, theme: str = "light") -> Figure:
-    """Draw a heat map with each number in its cell; good numbers have strong colours."""
+    """Draw a heat map with each number in its cell; low numbers have strong colours."""
     colours, figure = THEMES[theme], Figure()
     low, high = heat.ends
-    scale = [[0, colours.middle], [1, colours.high]]
     figure.add_heatmap(
         z=np.clip(heat.values, low, high), zmin=low, zmax=high, xgap=2, ygap=2, showscale=False,
-        colorscale=scale if heat.good == "high" else [[0, colours.high], [1, colours.middle]],
+        colorscale=[[0, colours.high], [1, colours.middle]],
         text=[["" if np.isnan(each) else heat.written(each) for each in row] for row in heat.values],
         texttemplate="%{text}", hovertemplate="%{y}, %{x}: %{text}<extra></extra>",
     )  # fmt: skip

@@ -279,8 +279,6 @@ def _judge_claim(setting: Setting, ended_outcomes: Outcomes) -> Verdict:
     )
 
 
-EXPERIMENT = Experiment.of(
-    "gan", Setting, parts, report,
+EXPERIMENT = Experiment.of("gan", Setting, parts, report,
     lambda _: f"Points from {MODES} Gaussians on a ring; a generator and a discriminator, each with "
-    f"{describe_hidden_layers((WIDTH, WIDTH))}.",
-)  # fmt: skip
+    f"{describe_hidden_layers((WIDTH, WIDTH))}.")  # fmt: skip

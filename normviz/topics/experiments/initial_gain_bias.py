@@ -254,8 +254,6 @@ def _judge_claim(setting: Setting, ended_errors: Mapping[int, ErrorsByStart]) ->
     return Verdict(word, " ".join(texts), condition)
 
 
-EXPERIMENT = Experiment.of(
-    "start", Setting, parts, report,
+EXPERIMENT = Experiment.of("start", Setting, parts, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}, ReLU(γ x̂ + β); "
-    f"{len(FIRST_GAINS) * len(FIRST_BIASES)} pairs of first γ and β, the same for all units.",
-)  # fmt: skip
+    f"{len(FIRST_GAINS) * len(FIRST_BIASES)} pairs of first γ and β, the same for all units.")  # fmt: skip

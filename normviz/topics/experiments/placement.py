@@ -8,7 +8,7 @@ import numpy as np
 
 from normviz.charts.curves import Curve, CurvePanel
 from normviz.core.fields import Shape, find_divisors
-from normviz.core.registry import CUSTOM_SCHEME, DEFAULT_EPS, SCHEMES, get_scheme
+from normviz.core.registry import DEFAULT_EPS, SCHEMES
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.core.settings import choice, integer, number_choice, real, value
 from normviz.core.text import join_words, typeset
@@ -88,10 +88,7 @@ class Setting(experiment.Setting):
     @property
     def row(self) -> SchemeSpec:
         """The scheme as plain data."""
-        own = self.scheme == CUSTOM_SCHEME.key
-        return SchemeSpec.of(
-            experiment.parse_custom_scheme(self.own) if own else get_scheme(self.scheme, self.groups, self.radius)
-        )
+        return experiment.specify_scheme(self.scheme, self.own, self.groups, self.radius)
 
     @property
     def shape(self) -> Shape:
@@ -343,9 +340,7 @@ def _tabulate_results(setting: Setting, ended_outcomes: PlacementOutcomes) -> di
     return table if ended_outcomes else {}
 
 
-EXPERIMENT = Experiment.of(
-    "placement", Setting, parts, report,
+EXPERIMENT = Experiment.of("placement", Setting, parts, report,
     lambda setting: f"{DIGITS_DESCRIPTION}, read as {DIGIT_SIDE} rows; transformers, layers: {setting.layers}, "
     f"channels: {WIDTH}. Post norm normalizes behind each residual sum, pre norm in front of each branch, peri norm "
-    "on both sides of it.",
-)  # fmt: skip
+    "on both sides of it.")  # fmt: skip

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from normviz.core.registry import CUSTOM_SCHEME
+from normviz.core.fields import Field
+from normviz.core.registry import make_custom_scheme
 from normviz.core.scheme_spec import SchemeSpec
 from normviz.jobs.results import Arrays
 from normviz.jobs.spec import JobStep
@@ -36,7 +37,7 @@ STEPS_BACK = 24
 
 LAYOUT_SCHEMES = (
     SchemeSpec("batch", "full,full,full,own", "full,full,full,own"),
-    SchemeSpec(CUSTOM_SCHEME.key, "full,own,full,full", "full,own,full,full"),
+    SchemeSpec.of(make_custom_scheme(*[Field.parse("full,own,full,full")] * 2)),
 )
 """BatchNorm1d over all steps at once: fed (B, C, T), it keeps the channels; fed (B, T, C), it keeps the steps."""
 

@@ -77,7 +77,7 @@ def describe_progress(names: Iterable[str]) -> str:
 class HeatMap:
     """A heat map of numbers by row and column; NaN leaves a cell empty.
 
-    `ends`: the numbers at both ends of the colour scale; `good`: the better end, "low" or "high".
+    `ends`: the numbers at both ends of the colour scale; the lower end is the better one.
     """
 
     title: str
@@ -87,7 +87,6 @@ class HeatMap:
     x: str = ""
     y: str = ""
     ends: tuple[float, float] = (0.0, 1.0)
-    good: Literal["low", "high"] = "low"
     written: Callable[[float], str] = "{:.2g}".format
 
 

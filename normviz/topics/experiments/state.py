@@ -8,17 +8,16 @@ from typing import Any
 import streamlit as st
 
 from normviz.core.fields import Shape
-from normviz.core.registry import CUSTOM_SCHEME, SCHEMES
 from normviz.core.settings import build_settings, choice
 from normviz.topics.experiments.catalogue import ALIASES, EXPERIMENTS
 from normviz.topics.experiments.experiment import Experiment, format_custom_scheme
 from normviz.ui import custom
 from normviz.ui.custom import SIZE_NAMES
 from normviz.ui.link import Param, View, clean_values, create_params, extract_values
+from normviz.ui.scheme import is_relevant_to_any
 
 PAGE = "experiments"
-PREFIX = f"{PAGE} "
-"""Prefix of all keys in the session, since other pages have values of the same names."""
+PREFIX = PAGE + " "
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,7 @@ def is_relevant(view: View, name: str) -> bool:
     if name == "show":
         return True
     if name in custom.CUSTOM_KEYS:
-        return CUSTOM_SCHEME.key in get_chosen_schemes(get_shown_values(view)) and (
+        return custom.is_chosen(get_chosen_schemes(get_shown_values(view))) and (
             name != "front" or get_shown_experiment(view).setting.weighted
         )
     own = make_name_prefix(view["show"])
@@ -114,9 +113,8 @@ def is_relevant(view: View, name: str) -> bool:
 
 def is_value_relevant(setting_values: View, name: str) -> bool:
     """Return True if a setting of an experiment affects it with the chosen schemes."""
-    kinds = {kind for key in get_chosen_schemes(setting_values) for kind in SCHEMES[key].parameters}
-    known = {"groups": "groups" in kinds, "radius": "window" in kinds, "own": False}  # which is written rule by rule
-    return known.get(name, True)
+    # own is written rule by rule
+    return name != "own" and is_relevant_to_any(get_chosen_schemes(setting_values), name)
 
 
 def list_shown_params(view: View) -> list[Param]:
@@ -141,6 +139,6 @@ def build_shown_setting(view: View) -> Any:
     given = get_shown_values(view)
     setting, own = get_shown_experiment(view).setting, custom.build_custom_scheme(view)
     own = own if setting.weighted else own.with_weight_scheme(None)
-    return build_settings(
-        setting, given | ({"own": format_custom_scheme(own)} if CUSTOM_SCHEME.key in get_chosen_schemes(given) else {})
-    )
+    if custom.is_chosen(get_chosen_schemes(given)):
+        given |= {"own": format_custom_scheme(own)}
+    return build_settings(setting, given)

@@ -335,8 +335,6 @@ def _describe_outcome(setting: Setting, row: SchemeSpec, found: Outcome, is_clea
     )
 
 
-EXPERIMENT = Experiment.of(
-    "weight-decay", Setting, parts, report,
+EXPERIMENT = Experiment.of("weight-decay", Setting, parts, report,
     lambda _: f"{DIGITS_DESCRIPTION}; {describe_hidden_layers(LAYER_WIDTHS)}. Three twins: weight decay, none, and "
-    "none with the learning rate that gives the same η/‖W‖².",
-)  # fmt: skip
+    "none with the learning rate that gives the same η/‖W‖².")  # fmt: skip

@@ -11,9 +11,7 @@ from normviz.topics.geometry.three_channels import ThreeChannelExample
 from normviz.ui.link import View, create_params
 
 PAGE = "geometry"
-
 PREFIX = PAGE + " "
-"""Start of all the page's keys in the session, as other pages have values of the same names."""
 
 SHOWN = {
     "vectors": "Layer norm in 3-D",

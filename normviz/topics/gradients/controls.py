@@ -14,12 +14,12 @@ from normviz.topics.gradients.state import (
     is_relevant,
 )
 from normviz.ui import custom
-from normviz.ui.link import PERSIST_STATE, View, draw_value_slider
-from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS, find_grouped_axes, list_group_counts
+from normviz.ui.link import PERSIST_STATE, View
+from normviz.ui.scheme import find_grouped_axes, list_group_counts
 from normviz.ui.scheme_picker import choose_scheme
 from normviz.ui.settings import Controls
 from normviz.ui.tensor import SIZE_NAMES, get_view_lengths
-from normviz.ui.tensor_controls import draw_window_controls
+from normviz.ui.tensor_controls import draw_alpha_control, draw_eps_control, draw_window_controls
 
 
 def controls(view: View) -> None:
@@ -37,7 +37,7 @@ def controls(view: View) -> None:
         page.draw("norm", "layout", "parts")
         with st.expander("Advanced"):
             if is_relevant(view, "eps"):
-                draw_value_slider(PREFIX + "eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
+                draw_eps_control(view, PREFIX)
             if is_relevant(view, "x"):
                 st.text_input(
                     "∂L/∂x̂: a number for each x", key=PREFIX + "dy", **PERSIST_STATE, help="From the network."
@@ -49,15 +49,14 @@ def controls(view: View) -> None:
 
 def _draw_parameters(view: View, scheme: Scheme) -> None:
     """Draw the controls of the scheme's own parameters, except ε."""
-    if scheme.is_custom:
-        custom.draw_custom_controls(view, get_view_lengths, PREFIX)
+    custom.draw_custom_controls([scheme.key], view, get_view_lengths, PREFIX)
     if is_relevant(view, "groups"):
         cut = ", ".join(f"{axis} = {n}" for axis, n in find_grouped_axes(view).items())
         st.selectbox(f"Groups G (divisors of {cut})", list_group_counts(view), key=PREFIX + "groups", **PERSIST_STATE)
     if is_relevant(view, "radius"):
         draw_window_controls(["H", "W", "C"], PREFIX)
     if is_relevant(view, "alpha"):
-        draw_value_slider(PREFIX + "alpha", ALPHA_LABEL, ALPHA_STEPS, view["alpha"])
+        draw_alpha_control(view, PREFIX)
 
 
 def _draw_shape(view: View, scheme: Scheme) -> None:

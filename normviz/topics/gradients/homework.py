@@ -16,7 +16,7 @@ import numpy as np
 from normviz.core.backward import compute_diagonal_gradient
 from normviz.core.fields import Field, Shape
 from normviz.core.reductions import apply_transposed_average, broadcast_statistic, centre
-from normviz.core.registry import CUSTOM_SCHEME, Scheme
+from normviz.core.registry import Scheme, make_custom_scheme
 
 MistakeKeys = tuple[str, ...]
 """Keys of the mistakes that were made together; () without a mistake."""
@@ -147,7 +147,7 @@ def generate_input_gradients(
         and recipe.centred_squares
         and not (recipe.sample or recipe.sample_mean or recipe.absolute)
     ):
-        own = CUSTOM_SCHEME.with_fields(a, b)
+        own = make_custom_scheme(a, b)
         yield ("diagonal-gradient",), compute_diagonal_gradient(x, g * recipe.scale, own, recipe.eps)
         if b is not None:
             yield ("diagonal-gradient",), direct + 2 * steps.w * g * steps.v * steps.slope / b.compute_sizes(x.shape)

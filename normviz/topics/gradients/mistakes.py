@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from normviz.core.rows import index_by_key
+
 
 class Mistake(NamedTuple):
     """Known mistake: its key and name, the mistake in one sentence, and the remedy."""
@@ -12,7 +14,7 @@ class Mistake(NamedTuple):
     remedy: str
 
 
-_ROWS = (
+MISTAKES: dict[str, Mistake] = index_by_key(
     Mistake(
         "eps-outside-root",
         "ε outside the root",
@@ -208,6 +210,4 @@ _ROWS = (
         "Compute all of it in float64.",
     ),
 )
-
-MISTAKES: dict[str, Mistake] = {row.key: row for row in _ROWS}
 """Every mistake by key."""

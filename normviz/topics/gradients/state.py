@@ -16,9 +16,7 @@ from normviz.ui.link import View, create_params, format_exact
 from normviz.ui.tensor import SIZE_NAMES
 
 PAGE = "gradients"
-
 PREFIX = PAGE + " "
-"""Start of all the page's keys in the session, as other pages have values of the same names."""
 
 SHOWN = {
     "graph": "Step by step",

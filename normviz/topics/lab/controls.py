@@ -9,12 +9,13 @@ from normviz.describe.wording import format_scheme_label, format_shape
 from normviz.topics.lab.state import COMPUTED_PARAMS, get_cube_view, has_advanced_changes, has_affine, has_parameter
 from normviz.ui import custom
 from normviz.ui.expandable import draw_expandable, open_expandable
-from normviz.ui.link import PERSIST_STATE, View, draw_segments, draw_value_slider, is_phone
-from normviz.ui.scheme import ALPHA_LABEL, ALPHA_STEPS, EPS_STEPS
+from normviz.ui.link import PERSIST_STATE, View, draw_segments, is_phone
 from normviz.ui.scheme_picker import choose_scheme
 from normviz.ui.tensor import OWN_DATA, VIEW_NAMES, get_view_lengths, get_view_shape
 from normviz.ui.tensor_controls import (
+    draw_alpha_control,
     draw_data_controls,
+    draw_eps_control,
     draw_group_control,
     draw_mean_window_controls,
     draw_radius_control,
@@ -69,17 +70,16 @@ def _draw_main_parameter(view: View, scheme: Scheme) -> None:
     if has_parameter(scheme, "radius"):
         draw_radius_control()
     if has_parameter(scheme, "alpha"):
-        draw_value_slider("alpha", ALPHA_LABEL, ALPHA_STEPS, view["alpha"])
+        draw_alpha_control(view)
 
 
 def _draw_advanced_controls(view: View, scheme: Scheme) -> None:
     """Draw the rarer controls: a custom scheme's fields, ε, learned parameters and the seed."""
-    if scheme.is_custom:
-        custom.draw_custom_controls(view, get_view_lengths)
+    custom.draw_custom_controls([scheme.key], view, get_view_lengths)
     if has_parameter(scheme, "radius"):
         draw_mean_window_controls(["H", "W", "C"])
     if has_parameter(scheme, "eps"):
-        draw_value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
+        draw_eps_control(view)
     labels = {"gain": f"{scheme.gain_symbol} (gain)", "bias": "β (bias)", "threshold": "τ (threshold)"}
     learned = [name for name in labels if has_parameter(scheme, name)]
     for name, column in zip(learned, st.columns(max(len(learned), 2), vertical_alignment="bottom"), strict=False):

@@ -10,8 +10,9 @@ from normviz.charts.chart import Figure
 from normviz.charts.colourings import format_colour_name
 from normviz.charts.cube_layout import PLAIN_ROLES, AxisRoles, compute_layout, count_gapless_boxes
 from normviz.charts.palette import NOT_FINITE_COLOUR, THEMES
-from normviz.core.fields import AXIS_NAMES, Index
+from normviz.core.fields import AXIS_NAMES, Index, Shape
 from normviz.core.kinds.base import NormalizationResult
+from normviz.core.normalize import LayerNumbers
 from normviz.core.registry import Scheme
 from normviz.core.text import capitalize_first, join_words
 from normviz.describe.wording import BoundScheme, find_windowed_axes, format_scheme_name, format_signed
@@ -29,8 +30,8 @@ HIGHLIGHT_WORDS = {
 STILL_NOTE = f"Up to {MAX_ANIMATED_ELEMENTS:,} elements it can be watched step by step."
 """Note on a cube that is too large to be animated."""
 
-AXIS_ROLES: dict[bool, AxisRoles] = {False: PLAIN_ROLES, True: (2, 0, 1, 3)}
-"""Axes drawn in the places of N, H, W and C, True for weights: their input channels take the place of examples."""
+AXIS_ROLES: dict[str, AxisRoles] = {"activation": PLAIN_ROLES, "weight": (2, 0, 1, 3)}
+"""Axes drawn in the places of N, H, W and C, by tensor: the input channels of weights take the place of examples."""
 
 
 class CubeLook(NamedTuple):
@@ -58,7 +59,7 @@ class DrawnCube(NamedTuple):
 
 
 def draw_lab_cube(
-    bound: BoundScheme, x: np.ndarray, result: NormalizationResult, values: tuple[float, float, float, float],
+    bound: BoundScheme, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers,
     look: CubeLook, theme: str,
     **parts: Any,
 ) -> DrawnCube:  # fmt: skip
@@ -67,20 +68,19 @@ def draw_lab_cube(
     Args:
         bound: the scheme and the shape of x.
         x, result: the tensor (N, H, W, C), and its normalization.
-        values: ε, γ, β and τ.
+        layer: ε, γ, β and τ.
         look: as it is drawn.
         theme: "light" or "dark".
         parts: further attributes of `CubeParts`.
     """
     scheme, colour = bound.scheme, look.colour
-    eps, *affine = values
-    roles = AXIS_ROLES[scheme.is_weight_scheme]
+    roles = AXIS_ROLES[scheme.tensor]
     levels, legend = _compute_colour_levels(look, scheme, x, result)
     layout = compute_layout(look.view, x.shape, roles)
     titles, hues = make_axis_titles(bound, layout, THEMES[theme])
     block = AXIS_NAMES[scheme.axes[roles[0]]]
     still = "" if x.size <= MAX_ANIMATED_ELEMENTS else STILL_NOTE
-    played = [] if still else list(build_stages(scheme, x, result, eps, *affine))
+    played = [] if still else list(build_stages(scheme, x, result, layer))
     count = 0 if scheme.field is None else count_gapless_boxes(layout, scheme.field.find_box(look.focus, x.shape))
     words = format_cube_legend(colour, bound, theme, count <= cube.MAX_OUTLINED_BOXES, legend)
     stages = cube.build_stages_data(played, x.shape, theme) if len(played) > 1 else None
@@ -109,7 +109,7 @@ def _compute_colour_levels(
 ) -> tuple[np.ndarray, dict]:
     values = {"value": x, "normalized": result.xhat, "output": result.y}
     colour = look.colour
-    if colour == "value" and look.is_picture and not scheme.is_weight_scheme:
+    if colour == "value" and look.is_picture:
         return cube.compute_grey_levels(x)
     if colour in values:
         return cube.compute_value_levels(values[colour])
@@ -118,10 +118,15 @@ def _compute_colour_levels(
     return cube.compute_statistic_levels(x.shape, scheme.field)
 
 
+def has_pictures(scheme: Scheme, shape: Shape) -> bool:
+    """Return True if a tensor of this shape holds examples with rows and columns, and no weights."""
+    return "N" in scheme.axes and min(shape[1:3]) > 1
+
+
 def describe_layout(shown: str, bound: BoundScheme) -> str:
     """Describe as HTML how axes share the sides of the cube; empty if each has a side of its own."""
     scheme, shape = bound.scheme, bound.shape
-    block, rows, columns, _ = AXIS_ROLES[scheme.is_weight_scheme]
+    block, rows, columns, _ = AXIS_ROLES[scheme.tensor]
     called = [AXIS_NAMES[name] for name in scheme.axes]
     if shown == "unfolded":
         return f"<p>One block for each {called[block].one}.</p>" if shape[block] > 1 else ""

@@ -11,7 +11,7 @@ from normviz.charts.common_charts import draw_pictures, draw_statistics_map, fin
 from normviz.core.fields import AXIS_NAMES, MAX_DRAWN_ELEMENTS, Field, Index, Shape
 from normviz.core.kinds.base import NormalizationResult
 from normviz.core.kinds.whitening import split_into_groups
-from normviz.core.normalize import ignore_float_warnings
+from normviz.core.normalize import LayerNumbers, ignore_float_warnings
 from normviz.core.registry import Scheme
 from normviz.core.statistics import (
     build_statistics_table,
@@ -27,7 +27,7 @@ from normviz.describe.kinds import KIND_FORMULAS
 from normviz.describe.parameters import list_parameter_shapes, warn_about_keras_axis
 from normviz.topics.lab.element_data import build_element_data, describe_equal_schemes
 from normviz.topics.lab.figures import draw_histograms
-from normviz.topics.lab.lab_cube import AXIS_ROLES
+from normviz.topics.lab.lab_cube import AXIS_ROLES, has_pictures
 from normviz.topics.lab.state import FRAMEWORK_LABELS, STATISTIC_NAMES
 from normviz.ui.link import PERSIST_STATE, View, draw_segments
 from normviz.ui.response_charts import show_pointwise_chart, show_response_chart
@@ -67,12 +67,12 @@ def describe_non_finite(scheme: Scheme, x: np.ndarray, result: NormalizationResu
 
 
 def show_element_panel(
-    view: View, bound: wording.BoundScheme, x: np.ndarray, result: NormalizationResult, affine: tuple[float, ...],
+    view: View, bound: wording.BoundScheme, x: np.ndarray, result: NormalizationResult, layer: LayerNumbers,
     theme: str,
 ) -> None:  # fmt: skip
     """Show the chosen element: its indices, its numbers, and the elements that share its statistics."""
-    roles = AXIS_ROLES[bound.scheme.is_weight_scheme]
-    data = build_element_data(view, bound, x, result, affine, roles, theme)
+    roles = AXIS_ROLES[bound.scheme.tensor]
+    data = build_element_data(view, bound, x, result, layer, roles, theme)
     show_element(data, "element", lambda: store_sent_focus("element shown"))
     twins = describe_equal_schemes(bound.scheme, bound.shape)
     if twins:
@@ -208,7 +208,7 @@ def show_example_pictures(
 ) -> None:
     """Show the chosen element's example as pictures, before and after normalization."""
     n, _, _, c = focus
-    if scheme.is_weight_scheme or min(x.shape[1:3]) == 1:
+    if not has_pictures(scheme, x.shape):
         st.write("No picture: it takes examples with rows and columns, as “One image” or “Photograph” has them.")
         return
     what, where = ("in colour", n) if coloured else (f"channel {c}", (n, ..., c))
@@ -263,11 +263,10 @@ def show_scheme_parameters(scheme: Scheme, x: np.ndarray) -> None:
         st.warning(trap, icon=":material/warning:")
 
 
-def show_scheme_code(scheme: Scheme, x: np.ndarray, eps: float, gain: float, bias: float, view: View) -> None:
+def show_scheme_code(scheme: Scheme, x: np.ndarray, layer: LayerNumbers, view: View) -> None:
     """Show runnable code in a choice of frameworks, and a download of the tensor."""
     draw_segments("framework", "Framework", FRAMEWORK_LABELS, is_labelled=True)
     plain = view["data"] == "normal" and view["seed"] == 0  # the code draws this tensor by itself
     source = None if plain else 'x = np.load("tensor.npy").astype(np.float64)'
-    framework, threshold = FRAMEWORK_LABELS[view["framework"]], view["threshold"]
-    st.code(snippets.write_snippet(scheme, framework, x.shape, eps, gain, bias, source, threshold))
+    st.code(snippets.write_snippet(scheme, FRAMEWORK_LABELS[view["framework"]], x.shape, layer, source))
     st.download_button("Download tensor.npy", lambda: encode_npy(x), "tensor.npy", on_click="ignore")

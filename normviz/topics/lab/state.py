@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
+from normviz.core.normalize import LayerNumbers
 from normviz.core.registry import SCHEMES, Scheme
 from normviz.core.settings import choice, real, value
 from normviz.describe.snippets import FRAMEWORKS
 from normviz.topics.lab.lab_cube import choose_view
-from normviz.ui import cube_view, tensor
+from normviz.ui import cube_view, custom, tensor
 from normviz.ui import scheme as chosen
 from normviz.ui.link import View, clean_values, create_params, make_choice_fitter
 
@@ -103,7 +104,7 @@ def has_advanced_changes(view: View) -> bool:
     """Return True if a value under "Advanced" matters and is not its default."""
     scheme, (defaults, _) = chosen.build_scheme(view), clean_values(PARAMS, {})
     changed = (name for name in ADVANCED_NAMES if has_parameter(scheme, name) and view[name] != defaults[name])
-    return scheme.is_custom or any(changed)
+    return custom.is_chosen([scheme.key]) or any(changed)
 
 
 def is_relevant(view: View, name: str) -> bool:
@@ -119,8 +120,7 @@ def get_cube_view(view: View, scheme: Scheme) -> str:
     return view["view"] or choose_view(scheme)
 
 
-def get_affine_values(view: View, scheme: Scheme) -> tuple[float, float]:
-    """Return γ and β of the page; 1 and 0 if the scheme has none."""
-    return view["gain"] if has_parameter(scheme, "gain") else 1.0, view["bias"] if has_parameter(
-        scheme, "bias"
-    ) else 0.0
+def get_layer_numbers(view: View, scheme: Scheme) -> LayerNumbers:
+    """Return ε, γ, β and τ of the page; a number that the scheme does not have is 0, γ is 1."""
+    learned = {name: view[name] for name in ("gain", "bias", "threshold") if has_parameter(scheme, name)}
+    return LayerNumbers(chosen.get_effective_eps(view, scheme), **learned)

@@ -14,7 +14,7 @@ from normviz.ui.link import View, create_params
 from normviz.ui.settings import Controls
 
 PAGE = "running"
-PREFIX = f"{PAGE} "
+PREFIX = PAGE + " "
 
 PANELS = {"switch": "Training or inference", "wrong": "What goes wrong", "companions": "Other examples"}
 """The panels; only the open one is computed."""

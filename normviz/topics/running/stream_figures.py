@@ -148,7 +148,8 @@ def draw_batch(batch: BatchOutputs, followed_digit: int, mode: str, theme: str =
     )
     figure.update_yaxes(range=[-0.55, 0.55], visible=False, fixedrange=True, row=1, col=1)
     high = 1.25 * batch.span or 1.0  # room for the values
-    figure.update_yaxes(range=[-high, high], nticks=5, title=make_axis_title("output x̂"), fixedrange=True, row=2, col=1)
+    outputs = {"range": [-high, high], "nticks": 5, "showgrid": False, "fixedrange": True}
+    figure.update_yaxes(**outputs, title=make_axis_title("output x̂"), row=2, col=1)
     figure.update_layout(showlegend=False)
     return apply_chart_style(figure, colours, {"t": 4, "b": 36, "l": 55}, zero_lines="y")
 

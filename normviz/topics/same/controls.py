@@ -4,10 +4,9 @@ import streamlit as st
 
 from normviz.core.fields import MAX_DRAWN_ELEMENTS
 from normviz.describe.wording import format_shape
-from normviz.ui.link import PERSIST_STATE, View, draw_value_slider
-from normviz.ui.scheme import EPS_STEPS
+from normviz.ui.link import PERSIST_STATE, View
 from normviz.ui.tensor import DATA_NAMES, OWN_DATA, SIZE_NAMES, format_length_label, get_view_shape
-from normviz.ui.tensor_controls import draw_data_controls
+from normviz.ui.tensor_controls import draw_data_controls, draw_eps_control
 from normviz.web.components.picked import show_choice_bar
 
 
@@ -23,5 +22,5 @@ def controls(view: View) -> None:
             columns[number % 2].number_input(label, 1, MAX_DRAWN_ELEMENTS, key=size, **PERSIST_STATE, disabled=own)
         with st.expander("Advanced", view["data"] == OWN_DATA):
             draw_data_controls(view)
-            draw_value_slider("eps", "ε (smoothing term)", EPS_STEPS, view["eps"])
+            draw_eps_control(view)
     show_choice_bar(f"{DATA_NAMES[view['data']]} of {format_shape(get_view_shape(view))}")

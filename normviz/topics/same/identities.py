@@ -15,6 +15,7 @@ from normviz.core.fields import AXES, Shape, find_divisors
 from normviz.core.normalize import ignore_float_warnings
 from normviz.core.reductions import centre
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme, get_scheme
+from normviz.core.rows import index_by_key
 from normviz.core.windowed_scheme import make_windowed_scheme
 
 FULL_REACH_RADIUS = 16
@@ -171,7 +172,7 @@ def _make_window_identity(key: str, axes: str, question: str) -> Identity:
     )  # fmt: skip
 
 
-_ROWS = (
+IDENTITIES: dict[str, Identity] = index_by_key(
     Identity(
         "one-group", "Is group norm with one group the same as layer norm over H, W, C?",
         _make_group_norm_side(lambda shape: 1),
@@ -274,8 +275,6 @@ _ROWS = (
         sources=("R01",),
     ),
 )  # fmt: skip
-
-IDENTITIES: dict[str, Identity] = {row.key: row for row in _ROWS}
 """All identities by key; the refuted beliefs come last."""
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from normviz.core.fields import AXES, OWN, Field
 from normviz.core.layouts import ALL_LAYOUTS
-from normviz.core.registry import CUSTOM_SCHEME, SCHEMES, Scheme
+from normviz.core.registry import NAMED_SCHEMES, SCHEMES, Scheme, make_custom_scheme
 from normviz.core.settings import Choice, CustomValue, Switch
 from normviz.describe.snippets import FRAMEWORKS
 from normviz.topics.same.detection.examples import EXAMPLES
@@ -15,7 +15,6 @@ from normviz.ui.tensor import OWN_DATA, SIZE_NAMES
 
 PAGE = "identities"
 PREFIX = PAGE + " "
-"""Prefix of this page's own keys; the keys of the tensor are shared with the tensor lab."""
 
 PANELS = {"same": "Pairs", "variants": "Three layer norms", "own": "Two of your own", "detect": "Detect a layer"}
 """Titles of the panels, by their names in the link."""
@@ -58,9 +57,7 @@ FIELD_HELP = (
     "A rule for every axis that is not its own: full, groups(2) or window(1), as in N=full,C=groups(2). "
     "Empty: no such step."
 )
-KNOWN_SCHEMES = {
-    key: row for key, row in SCHEMES.items() if row.weight_part is None and row.is_general_form and not row.is_custom
-}
+KNOWN_SCHEMES = {key: row for key, row in NAMED_SCHEMES.items() if row.weight_part is None and row.is_general_form}
 """Schemes that are determined by their fields."""
 
 
@@ -119,4 +116,4 @@ def is_relevant(view: View, name: str) -> bool:
 def parse_side(view: View, side: str) -> Scheme:
     """Parse the scheme that is typed on one side. Raises InvalidInput."""
     texts = (view[f"{side}_{name}"].strip() for name in FIELD_LABELS)
-    return CUSTOM_SCHEME.with_fields(*(Field.parse(text) if text else None for text in texts))
+    return make_custom_scheme(*(Field.parse(text) if text else None for text in texts))

@@ -99,7 +99,7 @@ def describe_table_row(scheme: Scheme, setting: Setting) -> str:
         return "to compare with"
     if scheme.key == "weight":
         return f"divides each {UNIT_WORDS[setting.layer]}'s weights by their length"
-    if scheme.is_weight_scheme:
+    if scheme.activation_part is None:
         return f"weights {menu_hint(scheme)}"
     if scheme.suppression is None or scheme.suppression.windowed_axes:
         return menu_hint(scheme)
@@ -136,7 +136,7 @@ def write_hint(scheme: Scheme, change: Transformation, setting: Setting) -> str:
     about = scheme.about.partition(":")[0] + "." if scheme.weight is not None else scheme.about  # behind it the answer
     does = f" {describe_table_row(scheme, setting)}." if scheme.key in PAPER_TABLE else f": {about}"
     how = f"{capitalize_first(shorten_scheme_name(scheme))}{does}"
-    if scheme.is_weight_scheme:
+    if scheme.activation_part is None:
         return f"{how} Does the change pass through that division?"
     if change.factor is None:
         return f"{how} Is the same number added to all the values that are averaged together?"
@@ -169,7 +169,7 @@ def explain_case_answer(cell: Cell, scheme: Scheme, change: Transformation, sett
     uncommon = not scheme.is_general_form or scheme.weight is not None
     if uncommon or any(field.windowed_axes for field in scheme.fields):
         return capitalize_first(cell.reason.removeprefix(f"{capitalize_first(change.name)}: "))
-    if scheme.is_weight_scheme:
+    if scheme.activation_part is None:
         return _explain_weight_scheme(cell, scheme, change, UNIT_WORDS[setting.layer])
     return _explain_activation_scheme(cell, scheme, change, setting)
 

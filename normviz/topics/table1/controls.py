@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from normviz.core.registry import CUSTOM_SCHEME
 from normviz.core.settings import get_declarations
 from normviz.core.text import typeset
 from normviz.topics.table1.state import PREFIX, ROW_ORDER, Page, get_layer_lengths, is_relevant
@@ -29,8 +28,7 @@ def choose_rows(view: View) -> None:
         return
     with place:
         choose_schemes(PREFIX + "schemes", ROW_ORDER)
-        if CUSTOM_SCHEME.key in view["schemes"]:
-            custom.draw_custom_controls(view, get_layer_lengths, PREFIX)
+        custom.draw_custom_controls(view["schemes"], view, get_layer_lengths, PREFIX)
         Controls(Page, PREFIX, view, is_relevant).draw("groups", "radius")
 
 

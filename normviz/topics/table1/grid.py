@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from normviz.charts.palette import THEMES
-from normviz.core.registry import Scheme, find_equal_schemes
+from normviz.core.registry import NAMED_SCHEMES, Scheme, find_equal_schemes
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.describe.wording import capitalize_first, format_scheme_label
 from normviz.topics.table1.cases import (
@@ -105,7 +105,7 @@ def select_training_gap(cell: Cell) -> float:
 
 def _write_row_note(scheme: Scheme, setting: Setting) -> str:
     """Write the note below the name of a row: the scheme in words, or a custom scheme's name."""
-    if not scheme.is_custom:
+    if scheme.key in NAMED_SCHEMES:
         return describe_table_row(scheme, setting)
     twins = [format_scheme_label(other) for other in find_equal_schemes(scheme, setting.shapes[0])]
     return f"= {twins[0]}" if twins else "your own"

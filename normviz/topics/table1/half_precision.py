@@ -9,7 +9,7 @@ from normviz.core.text import format_number, typeset
 from normviz.core.tolerances import MACHINE_EPSILONS
 from normviz.core.transformations import TRANSFORMATIONS, Transformation
 from normviz.topics.table1.fade import compute_centred_squares
-from normviz.topics.table1.forward import reduce_to_first_layer
+from normviz.topics.table1.forward import has_eps, reduce_to_first_layer
 from normviz.train.setting import HALF_DTYPES, Setting
 
 LEAST, MOST = 2.0**-24, 65_504.0
@@ -18,7 +18,7 @@ LEAST, MOST = 2.0**-24, 65_504.0
 
 def find_half_failures(scheme: Scheme, change: Transformation, setting: Setting) -> list[str]:
     """Explain where ε vanishes or squares overflow in half precision, in sentences; none for longer types."""
-    if setting.dtype not in HALF_DTYPES or scheme.is_weight_scheme or scheme.suppression is None:
+    if setting.dtype not in HALF_DTYPES or not has_eps(scheme):
         return []
     usual, largest = _measure_sizes(scheme, change.key, reduce_to_first_layer(setting))
     eps, dtype = setting.eps, setting.dtype

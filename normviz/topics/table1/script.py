@@ -19,6 +19,7 @@ from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE
 from normviz.describe.code import AveragingStep, format_argument_code, list_averaging_steps, render_template
 from normviz.describe.kinds import KIND_FORMULAS
 from normviz.describe.parameters import CHANNELS_FIRST_AXES
+from normviz.topics.table1.forward import has_eps
 from normviz.topics.table1.verdict import APART_FACTOR, DIVERGENCE_FACTOR, MIN_PROPORTION, ROUNDING_SHARES
 from normviz.train.problem import PROBE_SIZE
 from normviz.train.setting import BETAS, GRADIENT_NOISE_FACTOR, HALF_DTYPES, INITIAL_BIAS, MOMENTUM, Setting
@@ -44,7 +45,7 @@ def write_cell_script(scheme: Scheme, transformation: Transformation, setting: S
     setting.check([scheme])
     parts = [part for part in (scheme.weight_part, scheme.activation_part) if part is not None and part.has_effect]
     normalizers = [_write_normalizer(part, setting) for part in parts]
-    eps = setting.eps if any(map(_uses_eps, parts)) else None
+    eps = setting.eps if any(map(has_eps, parts)) else None
     return render_template(
         "cell_script.py.jinja", scheme=scheme, change=transformation, setting=setting, line=SCRIPT_LINE_LENGTH,
         conditions=_write_conditions(transformation, setting, eps, follow),
@@ -121,7 +122,7 @@ class ScriptNormalizer:
         function, x, axes: its name, the name of its argument, and the argument's axes in PyTorch.
         centre, square: E_A and E_B; None if there is no such step.
         takes_eps: True if the setting's ε is added under the root.
-        passed: f(αx + s) in code; empty if the scheme is not pointwise.
+        inside: αx + s in code, the argument of a pointwise scheme's function.
         matrices: number of whitened groups of channels; 0 for none, or if each is one channel, which is batch norm.
     """
 
@@ -132,7 +133,7 @@ class ScriptNormalizer:
     centre: ScriptAverage | None
     square: ScriptAverage | None
     takes_eps: bool
-    passed: str
+    inside: str
     matrices: int
 
     @property
@@ -148,12 +149,9 @@ class ScriptNormalizer:
     @property
     def description(self) -> str:
         """The computation in words: "Mean and mean square over N, H, W"."""
-        own = KIND_FORMULAS[self.scheme.kind.key].computation
+        own = KIND_FORMULAS[self.scheme.kind.key].describe_computation(self.axes, self.matrices)
         if own is not None:
             return own
-        if self.matrices:
-            groups = "all channels" if self.matrices == 1 else f"each of {self.matrices} groups of C"
-            return f"Mean over N{'' if len(self.axes) == 2 else ', H, W'}; covariance matrix of {groups}"
         if self.centre is not None and self.centre == self.square:
             return f"Mean and mean square over {self.centre.over}"
         named = {"Mean": self.centre, "Mean square": self.square}
@@ -162,14 +160,14 @@ class ScriptNormalizer:
 
 def _write_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
     """Write the function that normalizes weights or activations by this scheme."""
-    weights = scheme.is_weight_scheme
-    tensor, suffix = ("weight", "_weights") if weights else ("activation", "")
-    axes = TORCH_AXES[setting.layer][tensor]
-    shapes = setting.weight_shapes if weights else setting.shapes
+    x, suffix, shapes = {
+        "activation": ("a", "", setting.shapes), "weight": ("w", "_weights", setting.weight_shapes)
+    }[scheme.tensor]  # fmt: skip
+    axes = TORCH_AXES[setting.layer][scheme.tensor]
     sizes = dict(zip(scheme.axes, zip(*shapes, strict=True), strict=True))
 
     def average(field: Field | None, name: str) -> ScriptAverage | None:
-        if field is None or not scheme.is_general_form:
+        if field is None:
             return None
         rules = dict(zip(scheme.axes, field.rules, strict=True))
         return _write_average([_simplify_rule(rules[axis], sizes[axis]) for axis in axes], axes, name + suffix)
@@ -178,11 +176,12 @@ def _write_normalizer(scheme: Scheme, setting: Setting) -> ScriptNormalizer:
     if matrices == shapes[0][-1]:
         scheme, matrices = replace(scheme, suppression=scheme.summation, kind=GENERAL), 0
     alike = len(set(scheme.fields)) == 1
+    centre, square = scheme.kind.find_averaged_fields(scheme)
     return ScriptNormalizer(
-        scheme=scheme, function="normalize" + suffix, x="w" if weights else "a", axes=axes,
-        centre=average(scheme.summation, "average" if alike else "centre_average"),
-        square=average(scheme.suppression, "average" if alike else "square_average"), takes_eps=_uses_eps(scheme),
-        passed="" if scheme.function is None else scheme.function.torch.format(u=format_argument_code(scheme, "a")),
+        scheme=scheme, function="normalize" + suffix, x=x, axes=axes,
+        centre=average(centre, "average" if alike else "centre_average"),
+        square=average(square, "average" if alike else "square_average"), takes_eps=has_eps(scheme),
+        inside=format_argument_code(scheme, x),
         matrices=matrices,
     )  # fmt: skip
 
@@ -202,8 +201,3 @@ def _simplify_rule(rule: Rule, sizes: tuple[int, ...]) -> Rule:
     """Return own or full in place of groups or windows that are the same in every layer."""
     same = {rule.simplify(n) for n in sizes}
     return same.pop() if rule.parameter is not None and len(same) == 1 else rule
-
-
-def _uses_eps(scheme: Scheme) -> bool:
-    """Return True if the setting's ε enters a scheme; schemes on the weights have none."""
-    return not scheme.is_weight_scheme and scheme.suppression is not None

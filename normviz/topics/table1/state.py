@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from normviz.core.fields import find_divisors
-from normviz.core.registry import CUSTOM_SCHEME, SCHEMES, Scheme, get_scheme
+from normviz.core.registry import SCHEMES
 from normviz.core.settings import (
     Choice,
     DependentValue,
@@ -24,10 +24,10 @@ from normviz.train.setting import Setting
 from normviz.ui import custom
 from normviz.ui.custom import MAX_RADIUS, SIZE_NAMES
 from normviz.ui.link import View, create_params
+from normviz.ui.scheme import is_relevant_to_any
 
 PAGE = "table"
-PREFIX = f"{PAGE} "
-"""Prefix of the page's session keys: the lab has values of the same names."""
+PREFIX = PAGE + " "
 
 FIRST_ROWS = ("none", *PAPER_TABLE)
 """Keys of the rows of the first view: no normalization, for comparison, and the paper's three."""
@@ -105,18 +105,7 @@ PARAMS = (*create_params(Page, PREFIX), *custom.create_custom_params(get_layer_l
 
 def is_relevant(view: View, name: str) -> bool:
     """Return True if a value matters to the shown rows; links and controls omit the others."""
-    if name == "cover":
-        return False
-    kinds = {kind for key in view["schemes"] for kind in SCHEMES[key].parameters}
-    if name in custom.CUSTOM_KEYS:
-        return CUSTOM_SCHEME.key in view["schemes"]
-    return {"groups": "groups" in kinds, "radius": "window" in kinds}.get(name, True)
-
-
-def get_row_schemes(view: View) -> list[Scheme]:
-    """Return the schemes of the table's rows with the page's parameters."""
-    made = {CUSTOM_SCHEME.key: custom.build_custom_scheme(view)}
-    return [made.get(key) or get_scheme(key, view["groups"], view["radius"]) for key in view["schemes"]]
+    return name != "cover" and is_relevant_to_any(view["schemes"], name)
 
 
 def build_table_setting(view: View) -> Setting:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from normviz.core.rows import index_by_key
 from normviz.core.settings import integer, real
 from normviz.data.digits import load_digits
 from normviz.topics.weights.weights import apply_weight_norm, backpropagate_weight_norm
@@ -95,14 +96,11 @@ class Parametrization:
     learns_length: bool
 
 
-PARAMETRIZATIONS: dict[str, Parametrization] = {
-    each.key: each
-    for each in (
-        Parametrization("plain", False, True),
-        Parametrization("weight", True, True),
-        Parametrization("direction", True, False),
-    )
-}
+PARAMETRIZATIONS: dict[str, Parametrization] = index_by_key(
+    Parametrization("plain", False, True),
+    Parametrization("weight", True, True),
+    Parametrization("direction", True, False),
+)
 
 
 class DescentPath(NamedTuple):

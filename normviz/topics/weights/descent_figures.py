@@ -19,7 +19,6 @@ LABEL_SIDES = np.array([(1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, 
 """The sides of its anchor on which a label may stand."""
 
 GRID_POINTS = 61
-FAINT_OPACITY = 0.45
 CIRCLE_ANGLES = np.linspace(0, 2 * np.pi, 121)
 
 HEADLINE = "<b>v turns w, g sets its length</b>"
@@ -43,10 +42,11 @@ def draw_descent_paths(
     losses: np.ndarray,
     lowest: np.ndarray,
     paths: Mapping[str, np.ndarray],
+    v: np.ndarray,
     step: int,
     theme: str = "light",
 ) -> Figure:
-    """Draw paths of two weights over the loss, up to a step, and the last path's w as an arrow.
+    """Draw paths of two weights over the loss, up to a step, and the last path's w and v as arrows.
 
     Also drawn: the circle of all weights as long as the start. The paths are named from the first step on.
 
@@ -55,6 +55,7 @@ def draw_descent_paths(
         losses: (y, x).
         lowest: the weights of the lowest loss, (2,).
         paths: by name, the weights of the whole run, (steps + 1, 2).
+        v: the last path's v, (steps + 1, 2).
         step: the last drawn step.
         theme: "light" or "dark".
     """
@@ -77,12 +78,22 @@ def draw_descent_paths(
         x=places[:, 0], y=places[:, 1], mode="markers", name="places", hoverinfo="skip",
         marker={"color": colours.ink, "symbol": ["circle", "star"], "size": [10, 16]},
     )  # fmt: skip
-    _draw_arrow(figure, arrow_path[step], colours)
+    _draw_arrow(figure, arrow_path[step], colours.ink, 2)
+    _draw_arrow(figure, v[step], colours.lines[len(paths)], 5)
+    x_side, y_side = np.sign(arrow_path[step])
+    figure.add_annotation(
+        x=arrow_path[step, 0] / 2, y=arrow_path[step, 1] / 2, text="<b>w</b>", showarrow=False, xshift=12 * y_side,
+        yshift=-12 * x_side,
+    )  # fmt: skip
+    v_side = -14 * v[step] / np.linalg.norm(v[step])
+    figure.add_annotation(x=0, y=0, text="<b>v</b>", showarrow=False, xshift=v_side[0], yshift=v_side[1])
     arrows = np.linspace(np.zeros(2), [start, arrow_path[-1]], 20).reshape(-1, 2)
-    label = LabelPlacer(figure, grid, np.concatenate([*paths.values(), circle, arrows, np.repeat(places, 9, axis=0)]))
+    label = LabelPlacer(
+        figure, grid, np.concatenate([*paths.values(), circle, 0.2 * circle, arrows, np.repeat(places, 9, axis=0)])
+    )
     for place, text in zip(places, ("start", "lowest loss"), strict=True):
         label.write(place[None], text)
-    label.write(circle, "circle: same length")
+    label.write(circle, f"circle: length g = {np.linalg.norm(start):.3g}")
     named = paths if step else {}
     for k, (name, points) in enumerate(named.items()):
         others = np.concatenate([other for each, other in paths.items() if each != name])
@@ -99,15 +110,12 @@ def draw_descent_paths(
     return apply_chart_style(figure, colours, {"t": 34, "b": 52})
 
 
-def _draw_arrow(figure: Figure, w: np.ndarray, colours: Theme) -> None:
-    """Draw weights as an arrow from the origin, with their name beside its middle."""
+def _draw_arrow(figure: Figure, vector: np.ndarray, colour: str, width: int) -> None:
+    """Draw a vector (2,) as an arrow from the origin."""
     figure.add_annotation(
-        x=w[0], y=w[1], ax=0, ay=0, xref="x", yref="y", axref="x", ayref="y", text="", showarrow=True, arrowhead=2,
-        arrowwidth=2, arrowcolor=colours.ink,
+        x=vector[0], y=vector[1], ax=0, ay=0, xref="x", yref="y", axref="x", ayref="y", text="", showarrow=True,
+        arrowhead=2, arrowsize=0.3 + 1.4 / width, arrowwidth=width, arrowcolor=colour,
     )  # fmt: skip
-    figure.add_annotation(
-        x=w[0] / 2, y=w[1] / 2, text="<b>w</b>", showarrow=False, xshift=12 * np.sign(w[1]), yshift=-12 * np.sign(w[0])
-    )
 
 
 def _draw_loss(figure: Figure, x: np.ndarray, y: np.ndarray, losses: np.ndarray, colours: Theme) -> None:
@@ -152,7 +160,7 @@ class LabelPlacer:
 def draw_values_by_step(
     curves: Mapping[str, np.ndarray], step: int, quantity: str, theme: str = "light", first_look: int = 0
 ) -> Figure:
-    """Draw curves of a quantity by name over the steps, up to a step; later steps are faint.
+    """Draw curves of a quantity by name over the steps, up to a step.
 
     The axis is logarithmic if no number is below 0 and they span more than two orders of magnitude.
     `first_look`: the number of the first curve's colour, so that curves of another chart keep theirs.
@@ -164,11 +172,8 @@ def draw_values_by_step(
     logarithmic = 0 <= least < most / 10**MAX_LINEAR_DECADES
     for k, (name, values) in enumerate(curves.items(), first_look):
         shown = np.maximum(values, LOG_AXIS_FLOOR) if logarithmic else values
-        steps, look = np.arange(len(shown)), style_curve(k, colours, 3)
-        figure.add_scatter(
-            x=steps, y=shown, mode="lines", line=look, opacity=FAINT_OPACITY, hoverinfo="skip", showlegend=False
-        )
-        _draw_up_to_step(figure, name, (steps, shown), step, look, style_marker(k, colours))
+        curve = np.arange(len(shown)), shown
+        _draw_up_to_step(figure, name, curve, step, style_curve(k, colours, 3), style_marker(k, colours))
     figure.update_layout(showlegend=True)
     figure.update_xaxes(title={"text": "step of SGD", "standoff": 4}, range=[0, 1.04 * (len(values) - 1)])
     scale = {"type": "log", "exponentformat": "power"} if logarithmic else {}

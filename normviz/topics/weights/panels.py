@@ -19,8 +19,6 @@ from normviz.topics.weights.descent import (
     DescentPath,
     Setting,
     compare_losses,
-    compute_mean_loss,
-    load_regression,
     measure_growth_gap,
 )
 from normviz.topics.weights.descent_figures import draw_descent_paths, draw_values_by_step, make_square_grid
@@ -68,17 +66,19 @@ def tabulate_descent(runs: dict[str, DescentPath]) -> dict[str, list]:
 
 
 def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int) -> None:
-    """Show the runs of SGD up to a step."""
+    """Show the runs of SGD up to a step; before the first step only the two vectors."""
     run = runs["weight"]
-    st.markdown(_write_headline(runs))
+    st.markdown(f"### {_write_headline(runs, step)}")
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _draw_plane(runs, step, theme)
     with right:
-        st.markdown(_describe_losses(runs, step))
-        curves = {name: runs[key].losses for key, name in RUN_NAMES.items()}
-        _draw_curves(curves, step, "loss", "10.5rem", theme)
-        st.markdown(_explain_speed(run, step))
+        if step:
+            curves = {name: runs[key].losses for key, name in RUN_NAMES.items()}
+            _draw_curves(curves, step, "loss", "12rem", theme)
+            st.markdown(_explain_speed(run, step))
+        else:
+            st.markdown(_EXPLAINED_RUNS)
         with st.expander("What is trained?"):
             three, eight = DIGIT_PAIR
             st.markdown(
@@ -86,33 +86,37 @@ def _show_steps(runs: dict[str, DescentPath], rate: float, theme: str, step: int
                 f"first principal components x₁ and x₂. If w₁x₁ + w₂x₂ > 0, the answer is {eight}. The grey "
                 "areas of the plane are levels of the loss over all digits."
             )
-    lengths = [format_signed(run.lengths[k], 3) for k in (0, step)]
-    st.markdown(f"### v only gets longer: ‖v‖ from {lengths[0]} to {lengths[1]}")
-    _draw_curves({"‖v‖": run.lengths, "g": run.g}, step, "length", "18rem", theme, len(runs))
-    st.markdown(_explain_growth(run, rate))
+    if step:
+        lengths = [format_signed(run.lengths[k], 3) for k in (0, step)]
+        st.markdown(f"### v only gets longer: ‖v‖ from {lengths[0]} to {lengths[1]}")
+        _draw_curves({"‖v‖": run.lengths, "g": run.g}, step, "length", "18rem", theme, len(runs))
+        st.markdown(_explain_growth(run, rate))
 
 
-def _write_headline(runs: dict[str, DescentPath]) -> str:
-    """Return the answer of the whole run: the losses of weight norm at first and at the end."""
+_EXPLAINED_RUNS = """Two runs of SGD learn to tell 3 from 8. Both start from the same **w**.
+
+- **Without** weight norm, SGD changes w itself.
+- With **weight norm**, SGD changes v and g. Then w = g · v/‖v‖: it points along **v**, and g is its length."""
+"""What the two runs train, before the first step."""
+
+
+def _write_headline(runs: dict[str, DescentPath], step: int) -> str:
+    """Return the losses at a step; after the last step, the answer of the whole run."""
+    weight, plain = (f"{runs[key].losses[step]:.2f}" for key in ("weight", "plain"))
+    if step == 0:
+        return f"Before the first step both runs have a loss of {weight}."
+    if step < STEPS:
+        return f"Step {step}: the loss is {weight} with weight norm, {plain} without."
     early, late = compare_losses(runs["weight"], runs["plain"])
-    return f"### {EARLY_WORDS[early]} at first with weight norm, {LATE_WORDS[late]} by step {STEPS}."
-
-
-def _describe_losses(runs: dict[str, DescentPath], step: int) -> str:
-    """Return the losses at a step, and the lowest loss."""
-    lowest = compute_mean_loss(load_regression("plane"), get_best_weights())
-    weight, plain = (runs[key].losses[step] for key in ("weight", "plain"))
-    losses = f"**{weight:.2f}** with weight norm, **{plain:.2f}** without, {lowest:.2f} at the star"
-    return f"Step {step}: the loss is {losses}."
+    return f"{EARLY_WORDS[early]} at first with weight norm, {LATE_WORDS[late]} by step {STEPS}."
 
 
 def _explain_speed(run: DescentPath, step: int) -> str:
     """Explain the speed of weight norm by its factor of the learning rate."""
     first, now = (format_signed(run.rate_factors[k], 2) for k in (0, step))
-    later = f", **{now}** at step {step}" if step else ""
     return (
         "**Why?** Weight norm multiplies the learning rate for the direction of w by (g/‖v‖)²: "
-        f"**{first}** at the start{later}."
+        f"**{first}** at the start, **{now}** at step {step}."
     )
 
 
@@ -130,18 +134,18 @@ def _draw_curves(
 def _draw_plane(runs: dict[str, DescentPath], step: int, theme: str) -> None:
     """Draw the plane of the two weights at a step."""
     drawn = {name: runs[key].w for key, name in RUN_NAMES.items()}
-    best, start = get_best_weights(), runs["weight"].w[0]
+    best, start, v = get_best_weights(), runs["weight"].w[0], runs["weight"].v
     length = float(np.linalg.norm(start))
     circle = length * np.array([[-1.0, -1.0], [1.0, 1.0]])
-    grid = make_square_grid(np.concatenate([*drawn.values(), circle, best[None]]))
+    grid = make_square_grid(np.concatenate([*drawn.values(), v, circle, best[None]]))
     places = "; ".join(f"{name} at ({_format_coordinates(points[step])})" for name, points in drawn.items())
     alt = (
         f"The plane of the two weights at step {step}, coloured by the loss, which is lowest at "
         f"({_format_coordinates(best)}). From ({_format_coordinates(start)}), on a circle of radius {length:.3g} "
-        f"around the origin: {places}."
+        f"around the origin: {places}. v is the arrow to ({_format_coordinates(v[step])})."
     )
     show_figure(
-        draw_descent_paths(grid, get_plane_losses(*grid), best, drawn, step, theme),
+        draw_descent_paths(grid, get_plane_losses(*grid), best, drawn, v, step, theme),
         "plane",
         alt,
         "min(34rem, 95vw, var(--nv-plane, 49vh))",

@@ -31,9 +31,7 @@ from normviz.ui.link import View, create_params
 from normviz.ui.player import SPEEDS
 
 PAGE = "weights"
-
 PREFIX = PAGE + " "
-"""Start of all the page's keys in the session, as other pages have values of the same names."""
 
 ITERATION_COUNT = 40
 

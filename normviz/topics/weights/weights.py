@@ -12,6 +12,7 @@ import numpy as np
 
 from normviz.core.errors import InvalidInput
 from normviz.core.fields import Shape
+from normviz.core.rows import index_by_key
 from normviz.core.text import format_number
 from normviz.data.digits import DIGIT_CLASSES, DIGIT_SIDE, cut_patches, load_digits
 
@@ -49,14 +50,11 @@ class FirstLayer:
         return min(self.side, DIGIT_SIDE - self.side + 1) ** 2
 
 
-FIRST_LAYERS: dict[str, FirstLayer] = {
-    layer.key: layer
-    for layer in (
-        FirstLayer("dense", "Dense, 64 → 32", (1, 1, 64, 32)),
-        FirstLayer("square", "Dense, 64 → 64", (1, 1, 64, 64)),
-        FirstLayer("conv", "Convolution, 3 × 3", (3, 3, 1, 8)),
-    )
-}
+FIRST_LAYERS: dict[str, FirstLayer] = index_by_key(
+    FirstLayer("dense", "Dense, 64 → 32", (1, 1, 64, 32)),
+    FirstLayer("square", "Dense, 64 → 64", (1, 1, 64, 64)),
+    FirstLayer("conv", "Convolution, 3 × 3", (3, 3, 1, 8)),
+)
 
 
 def train_first_layer(layer: FirstLayer, steps: int, seed: int) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from normviz.core.registry import SCHEMES, Reference, Scheme
+from normviz.core.registry import NAMED_SCHEMES, Reference, Scheme
 
 PRECURSORS = (
     Reference("Heeger 1992, Normalization of Cell Responses in Cat Striate Cortex"),
@@ -20,5 +20,5 @@ def parse_arxiv_month(arxiv: str) -> date:
 
 def sort_schemes() -> list[Scheme]:
     """Return all schemes with a source, the oldest preprint first; those without a preprint come last."""
-    listed = (row for row in SCHEMES.values() if not row.is_baseline and not row.is_custom)
+    listed = (row for row in NAMED_SCHEMES.values() if not row.is_baseline)
     return sorted(listed, key=lambda row: row.reference.arxiv or "–")

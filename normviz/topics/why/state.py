@@ -13,9 +13,7 @@ from normviz.topics.why import identity, learning, outside, saturation, style, w
 from normviz.ui.link import View, create_params
 
 PAGE = "why"
-
 PREFIX = PAGE + " "
-"""Start of all the page's keys in the session, as other pages have values of the same names."""
 
 SHOWN = {
     "learning": "Learning",

@@ -18,14 +18,13 @@ HTML = """
       <span></span><span></span>
     </div>
   </div>
-  <div class="half" aria-hidden="true"></div>
   <div class="live" aria-live="polite"></div>
 </div>
 """
 
 
 def show_picture_wipe(
-    images: Mapping[str, np.ndarray], key: str, alt: str, right_label: str, focus: Sequence[int], colour: str,
+    images: Mapping[str, np.ndarray], key: str, alt: str, focus: Sequence[int], colour: str,
     on_pick: Callable[[], Any],
 ) -> None:  # fmt: skip
     """Show two pictures with a handle that wipes between them, in an element `st-key-{key}`.
@@ -35,7 +34,6 @@ def show_picture_wipe(
             handle.
         key: of the element; its state in the session is `st.session_state[f"{key} picture"].focus`.
         alt: the picture in a sentence.
-        right_label: name of the right half, written below it.
         focus: row and column of the selected pixel, which has a ring in this colour.
         on_pick: called when another pixel is selected.
     """
@@ -43,14 +41,13 @@ def show_picture_wipe(
     data = {
         "name": key,
         "alt": alt,
-        "half": right_label,
         "names": list(images),
         "images": [image.reshape(-1) for image in images.values()],
         "shape": [height, width],
         "focus": list(focus),
         "colour": colour,
     }
-    show = create_component("picture", HTML, ("saving",))
+    show = create_component("picture", HTML, ("button", "saving"))
     with st.container(key=key):
         show(key=f"{key} picture", data=data, on_focus_change=on_pick)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from lab_page import open_lab, plots, replaced, sound, traces
+from lab_page import open_lab, plots, replaced, said, sound, traces
 
 from normviz.core.normalize import normalize
 from normviz.core.registry import SCHEMES, get_scheme
@@ -41,7 +41,7 @@ def test_every_scheme_in_every_colour(pair, colour):
         assert rows[name] == words
     eps = [0.01 if scheme.eps is not None and scheme.suppression is not None else 0.0 for scheme in schemes]
     xhats = [normalize(x, scheme, e).xhat[1, 1, 0, 2] for scheme, e in zip(schemes, eps, strict=True)]
-    assert rows[f"x̂ there (x = {format_number(x[1, 1, 0, 2])})"] == [format_number(xhat) for xhat in xhats]
+    assert rows[f"x̂ at x = {format_number(x[1, 1, 0, 2])}"] == [format_number(xhat) for xhat in xhats]
     cubes = plots(at)["cubes"]
     assert len(cubes["hover"]["copies"]) == 3
     assert cubes["labels"] == [scheme.label for scheme in schemes]
@@ -51,13 +51,11 @@ def test_every_scheme_in_every_colour(pair, colour):
         assert (copy["bounds"] and [b.tolist() for b in copy["bounds"]]) == bounds
 
 
-def test_the_locked_elements_field_in_words():
+def test_the_chosen_elements_field_is_described_under_each_cube():
     at = open_compare(schemes="batch,group", focus="1,0,1,3", **SHAPE)
-    words = [
-        wording.describe_field_box(get_scheme(key).field, (1, 0, 1, 3), (4, 2, 2, 4), "NHWC")
-        for key in ("batch", "group")
-    ]
-    assert shown(at)["Field of n\u00a0=\u00a01, h\u00a0=\u00a00, w\u00a0=\u00a01, c\u00a0=\u00a03"] == words
+    for key, label in (("batch", "Batch"), ("group", "Group")):
+        words = wording.describe_field_box(get_scheme(key).field, (1, 0, 1, 3), (4, 2, 2, 4), "NHWC")
+        assert f"**{label}**  \n{words}  \nMixes examples" in said(at)
 
 
 def test_what_is_the_same_on_this_shape_is_said():
@@ -89,7 +87,7 @@ def test_a_tensor_that_is_too_large_for_a_row_is_told():
 def test_the_tensor_follows_from_the_lab():
     at = open_compare(**SHAPE, data="digits", seed="3")
     x = SAMPLES["digits"].make((4, 2, 2, 4), 3)
-    assert f"x̂ there (x = {format_number(x[0, 0, 0, 0])})" in shown(at)
+    assert f"x̂ at x = {format_number(x[0, 0, 0, 0])}" in shown(at)
     assert {key: at.session_state[key] for key in ("n", "h", "w", "c")} == {k: int(v) for k, v in SHAPE.items()}
 
 

@@ -49,6 +49,7 @@ from normviz.topics.design.search import (
 )
 from normviz.topics.design.state import PREFIX, format_pick, parse_pick
 from normviz.ui.page_texts import PAGE_TEXTS
+from normviz.ui.scheme import build_schemes
 
 ASKED = [
     {},
@@ -288,7 +289,7 @@ def test_the_lab_and_table_1_make_this_very_scheme(scheme, layer):
         SHAPES[layer][on]
     )
     view, notes = clean_values(table1.PARAMS, ways["/invariance"])
-    (row,) = table1.get_row_schemes(view)
+    (row,) = build_schemes(view)
     assert notes == {}
     assert row.compute_canonical_key(SHAPES[layer][on]) == scheme.compute_canonical_key(SHAPES[layer][on])
     assert table1.build_table_setting(view).layer == layer

@@ -21,7 +21,7 @@ from normviz.describe import notation
 from normviz.topics.divisive import panels as divisive_panels
 from normviz.topics.divisive.contrast import apply_fading_light, compute_contrast_ratio
 from normviz.topics.divisive.panels import FORMULA_IN_WORDS
-from normviz.topics.divisive.state import PARAMS, PREFIX, SHAPES, is_relevant
+from normviz.topics.divisive.state import EDGE_SHARE, PARAMS, PREFIX, SHAPES, is_relevant
 from normviz.ui.response_charts import CONTRASTS
 
 SCRIPT = "pages/divisive.py"
@@ -115,16 +115,23 @@ def test_the_pictures_and_the_ratios_are_those_of_the_core(eps):
     before, after = (f"{compute_contrast_ratio(values):.0%}" for values in (x, result.xhat))
     regains = compute_contrast_ratio(result.xhat) > compute_contrast_ratio(x)
     words = "regains contrast" if regains else "stays faint"
-    assert f"The dark half {words}: {before} → {after} of the bright half’s." in said(at)
+    assert f"The right half {words}: {before} → {after} of the left half’s." in said(at)
     assert "**Nearby**: up to 3 pixels to each side ($R_A$ = 2 for the mean)." in said(at)
 
 
-@pytest.mark.parametrize(("light", "half"), [("1", "right half"), ("0.03", "dark half")])
-def test_the_half_of_the_headline_is_marked_and_dark_only_in_fading_light(light, half):
+@pytest.mark.parametrize("light", ["1", "0.03"])
+def test_the_picture_is_darkened_only_in_fading_light(light):
     at = open_page(light=light)
     assert ("Even light, contrast of the right half:" in said(at)) == (light == "1")
     sent = plots(at)["contrast picture"]
-    assert (sent["half"], sent["names"]) == (half, ["original" if light == "1" else "darkened", "normalized"])
+    assert sent["names"] == ["original" if light == "1" else "darkened", "normalized"]
+
+
+@DATA
+def test_the_ring_is_at_first_inside_the_picture(data):
+    (row, column), (_, height, width, _) = ring(open_page(data=data)), SHAPES[data]
+    assert min(row, height - 1 - row) >= height // EDGE_SHARE
+    assert min(column, width - 1 - column) >= width // EDGE_SHARE
 
 
 def test_no_radius_has_a_symbol_before_it_differs_from_the_other():
@@ -197,8 +204,8 @@ def test_the_response_of_the_pixel_in_the_ring(link):
     v = normalize(x, scheme, 0.0).v[0, :, :, 0]
     row, column = ring(at)
     assert all(str(found) == link.get(name, str(found)) for name, found in (("row", row), ("column", column)))
-    of_row = v[int(link["row"])] if "row" in link else v
-    assert v[row, column] == (v[50, 30] if "column" in link else of_row.max())
+    inside = (v[50] if "row" in link else v[6:-6])[..., 8:-8]  # a sixteenth of height and width away from the edges
+    assert v[row, column] == (v[50, 30] if "column" in link else inside.max())
     shown = traces(at, "response")[0]
     assert shown["name"] == "ε = 0.001"
     for k in (0, 20, 24, 28, 48):

@@ -29,6 +29,7 @@ from normviz.ui.player import TICK_SECONDS
 
 SCRIPT = "pages/weights.py"
 FIGURES = {"norm": {"plane", "loss", "length"}, "spectral": {"ellipses", "ratios"}}
+"""The figures of each panel; those of weight norm from the first step on, before it the plane alone."""
 LAST = {"step": ("norm", STEPS), "iteration": ("spectral", ITERATION_COUNT)}
 EVERY_PLAYER = pytest.mark.parametrize("name", LAST)
 
@@ -56,8 +57,10 @@ def value(at, name):
     return at.session_state[PREFIX + name]
 
 
-def trace(at, key, name):
-    return next(each for each in plots(at)[key]["figure"]["data"] if each.get("name") == name)
+def shown_figures(at):
+    """The figures that the state calls for."""
+    show = value(at, "show")
+    return {"plane"} if show == "norm" and value(at, "step") == 0 else FIGURES[show]
 
 
 # --- it opens -----------------------------------------------------------------------------------------------------
@@ -67,7 +70,7 @@ def trace(at, key, name):
 @pytest.mark.parametrize("layer", FIRST_LAYERS)
 @pytest.mark.parametrize("show", SHOWN)
 def test_every_view(show, layer, theme):
-    at = open_lab(SCRIPT, theme, show=show, layer=layer)
+    at = open_lab(SCRIPT, theme, show=show, layer=layer, step="1")
     assert set(plots(at)) == FIGURES[show]
     assert all(len(plot["alt"]) > 20 for plot in plots(at).values())
     assert next(iter(plots(at).values()))["figure"]["layout"]["font"]["color"] == THEMES[theme].ink
@@ -95,7 +98,7 @@ def test_the_formulas_are_those_of_the_schemes():
     assert [formula.latex for formula in notation.build_formulas(SCHEMES["spectral"])] == latex(
         open_page(show="spectral")
     )
-    at = open_page()
+    at = open_page(step="1")
     for name, line in notation.WEIGHT_NORM_FORMULAS.items():
         assert (line in said(at)) if name == "growth" else (line in latex(at))
 
@@ -112,7 +115,7 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run():
     runs = runs_of(Setting(5.0, 32, 2.0, 0.5, 3))
     run, shown = runs["weight"], said(at).replace("−", "-")
     weight, plain = (f"{runs[key].losses[20]:.2f}" for key in ("weight", "plain"))
-    assert f"Step 20: the loss is **{weight}** with weight norm, **{plain}** without, 0.10 at the star." in shown
+    assert f"Step 20: the loss is {weight} with weight norm, {plain} without." in shown
     factor = (run.g[20] / run.lengths[20]) ** 2
     assert f"by (g/‖v‖)²: **16** at the start, **{factor:.2g}** at step 20." in shown
     assert f"v only gets longer: ‖v‖ from 0.5 to {run.lengths[20]:.3g}" in shown
@@ -131,7 +134,9 @@ def test_the_numbers_of_weight_norm_are_those_of_the_run():
     ],
 )
 def test_the_headline_is_the_answer_of_the_setting(setting, headline):
-    assert headline in said(open_page(rate=setting.rate, start=setting.start, length=setting.length))
+    link = {"rate": setting.rate, "start": setting.start, "length": setting.length}
+    assert headline in said(open_page(**link, step=str(STEPS)))
+    assert "by step 200" not in said(open_page(**link, step=str(STEPS - 1)))
     weight, plain = (runs_of(setting)[key].losses for key in ("weight", "plain"))
     early, late = weight[1:21].mean() / plain[1:21].mean(), weight[-1] / plain[-1]
     assert headline.startswith("Faster") == (early < 0.95)
@@ -140,8 +145,29 @@ def test_the_headline_is_the_answer_of_the_setting(setting, headline):
     assert ("a higher loss" in headline) == (late > 1 / 0.95)
 
 
+def test_before_play_the_answer_is_hidden_and_the_words_explain_both_runs():
+    at = open_page()
+    loss = runs_of()["plain"].losses[0]
+    assert set(plots(at)) == {"plane"}
+    assert f"Before the first step both runs have a loss of {loss:.2f}." in said(at)
+    assert "SGD changes v and g" in said(at)
+    assert "SGD changes v and g" not in said(press(at, "Step"))
+
+
+def arrow_tips(at):
+    """The tips of the arrows in the plane: w, then v."""
+    arrows = [each for each in plots(at)["plane"]["figure"]["layout"]["annotations"] if each["showarrow"]]
+    return [(each["x"], each["y"]) for each in arrows]
+
+
+@pytest.mark.parametrize("step", [0, 20])
+def test_the_arrows_are_w_and_v(step):
+    run = runs_of()["weight"]
+    np.testing.assert_allclose(arrow_tips(open_page(step=str(step))), [run.w[step], run.v[step]])
+
+
 def drawn(at, key):
-    """The numbers of each curve, up to the step that is shown."""
+    """The numbers of each curve, up to the step."""
     found = plots(at)[key]["figure"]["data"]
     return {each["name"]: np.asarray(each["y"]) for each in found if "name" in each and len(each["y"])}
 
@@ -151,7 +177,7 @@ def axes(at):
     return {key: (layout["xaxis"]["range"], layout["yaxis"]["range"]) for key, layout in layouts.items()}
 
 
-@pytest.mark.parametrize("step", [0, 7, STEPS])
+@pytest.mark.parametrize("step", [1, 7, STEPS])
 def test_the_pictures_show_the_steps_so_far(step):
     at = open_page(step=str(step))
     runs, until = runs_of(), slice(0, step + 1)
@@ -185,7 +211,7 @@ def test_a_g_below_zero_is_drawn_as_such():
 def test_a_larger_turn_of_a_longer_v_has_a_reason(link):
     run = runs_of(Setting(**{k: type(getattr(Setting(), k))(v) for k, v in link.items()}))["weight"]
     grown = run.turn_angles[-1] > run.turn_angles[0]
-    assert ("although the gradient of v is larger there" in said(open_page(**link))) == grown
+    assert ("although the gradient of v is larger there" in said(open_page(**link, step="1"))) == grown
     assert not grown or np.linalg.norm(run.dv[-1]) > np.linalg.norm(run.dv[0])
 
 
@@ -262,10 +288,10 @@ def test_what_is_shown_is_the_step_of_the_slider(name):
         at = press(at, button)
         linked = at.query_params.get(name, "0" if name == "step" else None)
         assert (place(at, name), linked) == (step, str(step))
-        if name == "step":
+        if name == "step" and step:
             assert f"‖v‖ from 1 to {runs_of()['weight'].lengths[step]:.3g}" in said(at)
             assert len(drawn(at, "length")["g"]) == step + 1
-        else:
+        elif name == "iteration":
             assert f"estimate of σ₁ after step {step} of" in " ".join(caption.value for caption in at.caption)
 
 
@@ -335,7 +361,7 @@ def test_a_bad_link_is_mended_with_a_note():
 def test_whatever_the_link_the_page_shows_what_is_chosen(link):
     at = open_page(**link)
     assert not at.error
-    assert plots(at).keys() == FIGURES[value(at, "show")]
+    assert plots(at).keys() == shown_figures(at)
 
 
 @pytest.mark.parametrize(
@@ -348,5 +374,6 @@ def test_whatever_the_link_the_page_shows_what_is_chosen(link):
 )
 def test_a_link_with_a_setting_of_before_opens_its_panel(link, show):
     at = open_page(**link)
-    assert plots(at).keys() == FIGURES[show]
+    assert plots(at).keys() == shown_figures(at)
+    assert value(at, "show") == show
     assert value(at, "layer") == link.get("layer", "dense")

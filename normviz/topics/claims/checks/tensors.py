@@ -6,7 +6,7 @@ from normviz.core.equality import compare_schemes, compute_xhat, find_largest_di
 from normviz.core.fields import Shape
 from normviz.core.registry import DEFAULT_EPS, SCHEMES, Scheme
 from normviz.data.samples import sample_uneven
-from normviz.topics.claims.trials import list_seeds, repeat_over_seeds
+from normviz.topics.claims.seeds import list_seeds, repeat_over_seeds
 from normviz.topics.same.identities import IDENTITIES, measure_residual
 
 DENSE_SHAPE: Shape = (8, 1, 1, 12)

@@ -9,14 +9,14 @@ import numpy as np
 import streamlit as st
 
 from normviz.core.normalize import normalize
-from normviz.core.registry import DEFAULT_EPS, SCHEMES, find_equal_schemes
+from normviz.core.registry import DEFAULT_EPS, SCHEMES, find_equal_schemes, find_named_schemes
 from normviz.core.scheme import Scheme
 from normviz.core.text import capitalize_first, join_words
 from normviz.core.theory import explain_degeneracy, predict
 from normviz.core.transformations import TRANSFORMATIONS
 from normviz.data.samples import SAMPLES
 from normviz.describe.wording import format_scheme_name
-from normviz.topics.design.demands import SHAPES
+from normviz.topics.design.demands import SHAPES, get_probe_shape
 from normviz.topics.design.search import find_scheme_name
 from normviz.topics.design.state import CAMERA
 from normviz.topics.design.wording import describe_scheme_steps
@@ -83,8 +83,8 @@ def tabulate_changes(scheme: Scheme, layer: str) -> dict[str, list[str]]:
 
 def find_registered_twin(scheme: Scheme, layer: str) -> Scheme:
     """Return the registered scheme that computes the same on this layer, else the scheme itself."""
-    rows = [row for row in find_equal_schemes(scheme, SHAPES[layer][0]) if row.acts_on == scheme.acts_on]
-    return min(rows, key=_has_other_weight_scheme) if scheme.is_custom and rows else scheme
+    rows = (row for row in find_named_schemes(scheme, SHAPES[layer][0]) if row.acts_on == scheme.acts_on)
+    return min(rows, key=_has_other_weight_scheme, default=scheme)
 
 
 def _has_other_weight_scheme(row: Scheme) -> bool:
@@ -96,8 +96,7 @@ def build_answer_links(scheme: Scheme, layer: str) -> dict[str, dict[str, Any]]:
     """Build the link parameters that open this scheme in the lab and in Table 1, by page."""
     row = find_registered_twin(scheme, layer)
     row = scheme if _has_other_weight_scheme(row) else row
-    on = 0 if row.activation_part is not None else 1
-    lab = make_scheme_link(row) | dict(zip(SIZE_NAMES, SHAPES[layer][on], strict=True))
+    lab = make_scheme_link(row) | dict(zip(SIZE_NAMES, get_probe_shape(row, layer), strict=True))
     return {"/": lab, "/invariance": {"layer": layer} | build_table_link(row)}
 
 
@@ -133,5 +132,4 @@ def draw_cubes(schemes: Sequence[Scheme], view: View, theme: str) -> None:
 
 
 def _find_scheme_label(scheme: Scheme, layer: str) -> str:
-    same = find_equal_schemes(scheme, SHAPES[layer][0]) if scheme.is_custom else [scheme]
-    return same[0].label if same else "No name"
+    return next((row.label for row in find_named_schemes(scheme, SHAPES[layer][0])), "No name")

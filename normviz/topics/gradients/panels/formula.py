@@ -120,7 +120,7 @@ def _show_in_and_out(
 
 def _describe_invariances(scheme: Scheme, eps: float) -> str:
     """Describe which part of the gradient normalization removes."""
-    letter = "W" if scheme.is_weight_scheme else "x"
+    letter = {"activation": "x", "weight": "W"}[scheme.tensor]
     shift = f"a shift of all {letter} changes nothing, so ∂L/∂{letter} sums to 0"
     factor = f"a factor of all {letter} changes nothing, so {letter} · ∂L/∂{letter} sums to 0"
     if eps:

@@ -9,7 +9,7 @@ import numpy as np
 
 from normviz.core.equality import compute_behaviour_key
 from normviz.core.fields import CHANNEL_FIELD, OWN, Shape, find_divisors, shrink_shape
-from normviz.core.registry import SCHEMES, Scheme
+from normviz.core.registry import NAMED_SCHEMES, Scheme
 from normviz.topics.same.variants import VARIANTS
 
 MAX_TRIED_GROUPS = 32
@@ -85,7 +85,7 @@ def _list_registry_candidates() -> Iterator[Scheme]:
     A window has a radius for each axis, too many to try. Of rows with the same fields, those with fewer gains are left
     out: they equal another row with some of its gains fixed.
     """
-    rows = [row for row in SCHEMES.values() if row.weight_part is None and not row.is_custom]
+    rows = [row for row in NAMED_SCHEMES.values() if row.weight_part is None]
     rows = [row for row in rows if not any(field.windowed_axes for field in row.fields)]
     for row in sorted(rows, key=lambda row: row.key not in VARIANTS):
         alike = [other for other in rows if (other.fields, other.function) == (row.fields, row.function)]

@@ -1,0 +1,98 @@
+"""Checks of the bodies of requests: questions, answers, the pace, links."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from normviz.classroom.rooms.limits import (
+    MAX_ANSWER_LENGTH,
+    MAX_ANSWERS,
+    MAX_DEVICE_LENGTH,
+    MAX_TEXT_LENGTH,
+    MIN_ANSWERS,
+)
+from normviz.classroom.rooms.records import Answer, Pace, Question, RefusedRequest
+
+PACE_MODES = ("follow", "pause", "free")
+"""Ways to lead a class."""
+
+CheckLink = Callable[[str], str]
+"""Function that returns a link of an own page, and raises RefusedRequest for others."""
+
+
+def parse_body(content: bytes) -> Mapping[str, Any]:
+    """Return the object that a body of JSON holds; an empty body is an empty object. Raises RefusedRequest."""
+    try:
+        body = json.loads(content or b"{}")
+    except (ValueError, RecursionError):
+        raise RefusedRequest(400, "The body is not JSON.") from None
+    if not isinstance(body, dict):
+        raise RefusedRequest(400, 'The body is an object of JSON, such as {"device": "d1", "choice": 0}.')
+    return body
+
+
+def read_question(body: Mapping[str, Any], check_link: CheckLink, make_cell: Callable[[str], Question]) -> Question:
+    """Read a question from a request's body. Raises RefusedRequest.
+
+    Args:
+        body: {"cell"}, or {"text", "answers"} with optional "right", "why" and "link".
+        check_link: for the link.
+        make_cell: returns the question of a cell of Table 1 by its key.
+    """
+    if "cell" in body:
+        return make_cell(_read_text(body, "cell", MAX_ANSWER_LENGTH))
+    answers = body.get("answers")
+    if not isinstance(answers, list) or not MIN_ANSWERS <= len(answers) <= MAX_ANSWERS:
+        raise RefusedRequest(400, f"answers is a list of {MIN_ANSWERS} to {MAX_ANSWERS} texts.")
+    texts = tuple(_read_text({"each answer": each}, "each answer", MAX_ANSWER_LENGTH) for each in answers)
+    if len(set(texts)) < len(texts):
+        raise RefusedRequest(400, "Two answers are the same.")
+    right = body.get("right")
+    if right is not None and not (_is_whole(right) and 0 <= right < len(texts)):
+        raise RefusedRequest(400, f"right is the number of the right answer, 0 to {len(texts) - 1}.")
+    return Question(
+        _read_text(body, "text", MAX_TEXT_LENGTH), texts, right,
+        _read_text(body, "why", MAX_TEXT_LENGTH) if body.get("why") else "",
+        check_link(_read_text(body, "link")) if body.get("link") else "",
+    )  # fmt: skip
+
+
+def read_answer(body: Mapping[str, Any], code: str) -> Answer:
+    """Read a device's answer from a request's body. Raises RefusedRequest."""
+    choice, number = body.get("choice"), body.get("number")
+    if not isinstance(choice, int | str) or isinstance(choice, bool):
+        raise RefusedRequest(400, "choice is the number of an answer, from 0.")
+    if number is not None and not _is_whole(number):
+        raise RefusedRequest(400, "number is the number of the question, from 1.")
+    return Answer(code, _read_text(body, "device", MAX_DEVICE_LENGTH), choice, number)
+
+
+def read_pace(body: Mapping[str, Any], check_link: CheckLink) -> Pace:
+    """Read from a request's body where the class is led. Raises RefusedRequest."""
+    mode = body.get("mode")
+    if mode not in PACE_MODES:
+        raise RefusedRequest(400, f"mode is one of {', '.join(PACE_MODES)}.")
+    if mode == "follow" or body.get("link"):
+        return Pace(mode, check_link(_read_text(body, "link")))
+    return Pace(mode)
+
+
+def read_snapshot(body: Mapping[str, Any], check_link: CheckLink) -> tuple[str, str]:
+    """Read a device and the link that it sends from a request's body. Raises RefusedRequest."""
+    return _read_text(body, "device", MAX_DEVICE_LENGTH), check_link(_read_text(body, "link"))
+
+
+def _read_text(body: Mapping[str, Any], name: str, max_length: int | None = None) -> str:
+    """Return a text without spaces around it. Raises RefusedRequest."""
+    text = body.get(name)
+    if not isinstance(text, str) or not text.strip():
+        raise RefusedRequest(400, f"{name} is a text.")
+    if max_length is not None and len(text) > max_length:
+        raise RefusedRequest(400, f"{name} has at most {max_length} characters; this text has {len(text)}.")
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise RefusedRequest(400, f"{name} holds half a character.")
+    return text.strip()
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

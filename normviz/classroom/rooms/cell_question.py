@@ -1,0 +1,49 @@
+"""The question of a cell of Table 1, and its answer."""
+
+from urllib.parse import urlencode
+
+from normviz.classroom.rooms.records import Question, RefusedRequest
+from normviz.core.errors import InvalidInput
+from normviz.core.registry import CUSTOM_SCHEME, SCHEMES, get_scheme
+from normviz.core.transformations import TRANSFORMATIONS
+from normviz.topics.table1.cases import describe_case_twin, explain_case_answer, format_case_title
+from normviz.topics.table1.grid import classify_case_answer
+from normviz.topics.table1.results import TableResults
+from normviz.topics.table1.state import FIRST_ROWS, Page, build_table_setting
+from normviz.topics.table1.table import Cell, build_cells
+
+CELL_TEXT = "{title}\nWe train a network and its twin. {twin} Do both learn the same way?"
+CELL_ANSWERS = ("Yes, the same", "No, differently")
+"""Words of the question."""
+
+
+def make_cell_question(key: str) -> Question:
+    """Make the question of a cell, such as "batch.dataset-rescaling", with the settings of the page's first view.
+
+    Raises:
+        RefusedRequest: there is no such cell, or nothing can be said of it.
+    """
+    scheme_key, _, change_key = key.partition(".")
+    if scheme_key not in SCHEMES or scheme_key == CUSTOM_SCHEME.key or change_key not in TRANSFORMATIONS:
+        raise RefusedRequest(400, "cell is a scheme and a change of Table 1, such as batch.dataset-rescaling.")
+    values = vars(Page())
+    setting, scheme = build_table_setting(values), get_scheme(scheme_key, values["groups"], values["radius"])
+    change = TRANSFORMATIONS[change_key]
+    try:
+        setting.check((scheme,))
+        cells = build_cells((scheme,), setting, TableResults())
+    except InvalidInput as error:
+        raise RefusedRequest(400, str(error)) from None
+    cell: Cell = next(each for each in cells if each.transformation == change_key)
+    answer = classify_case_answer(cell)
+    if answer not in ("yes", "no"):
+        raise RefusedRequest(400, "This cell of Table 1 has no plain answer; choose another one.")
+    rows = {} if scheme_key in FIRST_ROWS else {"schemes": ",".join((*FIRST_ROWS, scheme_key))}
+    title, twin = format_case_title(scheme, change, setting), describe_case_twin(change, setting, True)
+    return Question(
+        CELL_TEXT.format(title=title, twin=twin),
+        CELL_ANSWERS,
+        0 if answer == "yes" else 1,
+        explain_case_answer(cell, scheme, change, setting),
+        f"/invariance?{urlencode(rows | {'cell': key, 'reveal': '1'})}",
+    )  # fmt: skip

@@ -1,0 +1,40 @@
+"""Links of the app's own pages, the only ones that a class passes on."""
+
+from collections.abc import Collection
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from normviz.classroom.rooms.limits import MAX_LINK_LENGTH
+from normviz.classroom.rooms.records import RefusedRequest
+
+
+def check_own_link(text: str, host: str, base_path: str, pages: Collection[str]) -> str:
+    """Return a link of an own page in a plain form, such as "/compare?schemes=layer".
+
+    >>> check_own_link("https://norm.example.edu/course/compare?n=2#a", "norm.example.edu", "/course", ["compare"])
+    '/compare?n=2'
+
+    Args:
+        text: the link, with or without the address of the server.
+        host: of the request.
+        base_path: of the app, "" for none.
+        pages: names of the pages, "" for the default one.
+
+    Raises:
+        RefusedRequest: the link is of something else.
+    """
+    refused = RefusedRequest(400, "Only links of this app are accepted, such as /compare?schemes=layer.")
+    if len(text) > MAX_LINK_LENGTH:
+        raise RefusedRequest(400, f"A link has at most {MAX_LINK_LENGTH} characters; this one has {len(text)}.")
+    try:
+        split = urlsplit(text.strip())
+        values = parse_qsl(split.query, keep_blank_values=True, max_num_fields=200)
+        query = urlencode(values)
+    except ValueError:  # an address that is none, too many values, or half a character
+        raise refused from None
+    is_here = split.scheme in ("http", "https") and split.netloc == host if split.scheme or split.netloc else True
+    path = split.path
+    if base_path and path.startswith(f"{base_path}/"):
+        path = path[len(base_path) :]
+    if not is_here or not path.startswith("/") or path.strip("/") not in pages or "\\" in text:
+        raise refused
+    return f"/{path.strip('/')}" + (f"?{query}" if query else "")

@@ -1,0 +1,227 @@
+"""The routes of classes, in JSON, and of the page that students open."""
+
+import os
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from normviz.classroom.rooms.bodies import parse_body, read_answer, read_pace, read_question, read_snapshot
+from normviz.classroom.rooms.database import DATABASE_ERRORS, Database, read_database_url
+from normviz.classroom.rooms.join_page import serve_join_page
+from normviz.classroom.rooms.limits import MAX_BODY_BYTES
+from normviz.classroom.rooms.links import check_own_link
+from normviz.classroom.rooms.qr_code import serve_qr_code
+from normviz.classroom.rooms.records import RefusedRequest
+from normviz.classroom.rooms.rooms import Rooms
+from normviz.classroom.rooms.store import ClassStore
+from normviz.core.errors import InvalidInput
+from normviz.ui.page_texts import PAGE_TEXTS
+from normviz.web.script_routes import JOIN_PATH, prefix_base_path
+
+SECRET_HEADER = "x-class-secret"
+"""The header with the secret of a class."""
+
+PAGES = ("", *(story.page for story in PAGE_TEXTS[1:]))
+"""Names of the app's pages in links."""
+
+NO_STORE_HEADERS = {"Cache-Control": "no-store"}
+
+Value = TypeVar("Value")
+Body = Mapping[str, Any]
+Answering = Callable[["ClassRequest"], Awaitable[Body]]
+"""Function that answers a request to a class with an object of JSON."""
+
+
+class ClassRequest:
+    """Request to a class whose code is admitted and whose body is read.
+
+    Attributes:
+        rooms: the classes of this server.
+        code: of the class.
+        secret: as it was sent, "" if it was not.
+        body: the object of JSON.
+        query: values of the address.
+    """
+
+    def __init__(self, rooms: Rooms, request: Request, code: str, body: Body) -> None:
+        self.rooms, self.code, self.body = rooms, code, body
+        self.secret = request.headers.get(SECRET_HEADER, "")
+        self.query = request.query_params
+        self._host = request.headers.get("host", "")
+
+    def check_link(self, link: str) -> str:
+        """Return a link of an own page. Raises RefusedRequest for others."""
+        return check_own_link(link, self._host, prefix_base_path("").rstrip("/"), PAGES)
+
+    async def change(self, work: Callable[[ClassStore], Value]) -> Value:
+        """Call `work` with the store, and tell the students who wait for a change."""
+        result = await self.rooms.run(work)
+        self.rooms.watch.announce_change(self.code)
+        return result
+
+
+async def get_state(asked: ClassRequest) -> Body:
+    """Return what a student sees; with `after`, once the version is another one."""
+    after = asked.query.get("after", "")
+    watch = asked.rooms.watch
+    waits = after.isascii() and after.isdigit() and len(after) < 10
+    state = await (watch.wait_for_change(asked.code, int(after)) if waits else watch.read_state(asked.code))
+    return state.to_data()
+
+
+async def get_results(asked: ClassRequest) -> Body:
+    """Return the counts and all that the lecturer sees."""
+    return await asked.rooms.run(lambda store: store.read_results(asked.code, asked.secret))
+
+
+async def post_question(asked: ClassRequest) -> Body:
+    """Ask a question."""
+    # Imported late: Table 1 has caches of Streamlit, whose runtime does not exist when the routes are created.
+    from normviz.classroom.rooms.cell_question import make_cell_question
+
+    question = read_question(asked.body, asked.check_link, make_cell_question)
+    number = await asked.change(lambda store: store.ask_question(asked.code, asked.secret, question))
+    return {"number": number}
+
+
+async def post_answer(asked: ClassRequest) -> Body:
+    """Record an answer."""
+    return {"choice": await asked.rooms.writer.record_answer(read_answer(asked.body, asked.code))}
+
+
+async def post_snapshot(asked: ClassRequest) -> Body:
+    """Store the link of what a student found."""
+    device, link = read_snapshot(asked.body, asked.check_link)
+    await asked.rooms.run(lambda store: store.add_snapshot(asked.code, device, link))
+    return {"link": link}
+
+
+async def post_close(asked: ClassRequest) -> Body:
+    """Close the question."""
+    await asked.change(lambda store: store.close_question(asked.code, asked.secret))
+    return {"closed": True}
+
+
+async def post_reveal(asked: ClassRequest) -> Body:
+    """Reveal the answer."""
+    await asked.change(lambda store: store.reveal_answer(asked.code, asked.secret))
+    return {"closed": True, "revealed": True}
+
+
+async def post_pace(asked: ClassRequest) -> Body:
+    """Lead the class."""
+    pace = read_pace(asked.body, asked.check_link)
+    await asked.change(lambda store: store.set_pace(asked.code, asked.secret, pace))
+    return {"mode": pace.mode, "link": pace.link}
+
+
+async def post_end(asked: ClassRequest) -> Body:
+    """End the class."""
+    await asked.change(lambda store: store.end_class(asked.code, asked.secret))
+    return {"ended": True}
+
+
+ACTIONS: Mapping[str, Answering] = {
+    "question": post_question,
+    "answer": post_answer,
+    "snapshot": post_snapshot,
+    "close": post_close,
+    "reveal": post_reveal,
+    "pace": post_pace,
+    "end": post_end,
+}
+"""Functions that answer what is posted to a class, by the last part of the address."""
+
+
+def create_class_routes(rooms: Rooms | None = None) -> list[Route]:
+    """Create the routes of classes, below the base path of the app.
+
+    `rooms`: by default those in the database of the environment; the process exits with a line on stderr if the
+    environment names no database.
+    """
+    if rooms is None:
+        try:
+            url = read_database_url(os.environ)
+        except InvalidInput as error:
+            sys.exit(f"normviz: {error}")
+        rooms = Rooms(lambda: ClassStore(Database(url)))
+    served = rooms
+
+    async def open_class(request: Request) -> Response:
+        async def answer() -> Body:
+            _refuse_other_sites(request)
+            code, secret = await served.open_class(_get_address(request))
+            return {"code": code, "secret": secret}
+
+        return await _respond(answer)
+
+    def answer_with(answering: Answering) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            address = _get_address(request)
+
+            async def answer() -> Body:
+                if SECRET_HEADER not in request.headers:
+                    _refuse_other_sites(request)
+                code = served.admit(address, request.path_params["code"])
+                body = parse_body(await _read_body(request)) if request.method == "POST" else {}
+                try:
+                    result = await answering(ClassRequest(served, request, code, body))
+                except RefusedRequest as refused:
+                    served.note_outcome(address, code, refused.status)
+                    raise
+                served.note_outcome(address, code, 200)
+                return result
+
+            return await _respond(answer)
+
+        return endpoint
+
+    at_class = prefix_base_path("class")
+    at_join = prefix_base_path(JOIN_PATH)
+    return [
+        Route(at_join, serve_join_page),
+        Route(f"{at_join}/{{code}}", serve_join_page),
+        Route(f"{at_join}/{{code}}/qr.svg", serve_qr_code),
+        Route(at_class, open_class, methods=["POST"]),
+        Route(f"{at_class}/{{code}}", answer_with(get_state), methods=["GET"]),
+        Route(f"{at_class}/{{code}}/results", answer_with(get_results), methods=["GET"]),
+        *(
+            Route(f"{at_class}/{{code}}/{name}", answer_with(answering), methods=["POST"])
+            for name, answering in ACTIONS.items()
+        ),
+    ]
+
+
+async def _respond(answer: Callable[[], Awaitable[Body]]) -> Response:
+    """Return the response to a request, also to a refused one."""
+    try:
+        return JSONResponse(await answer(), headers=NO_STORE_HEADERS)
+    except RefusedRequest as refused:
+        return JSONResponse({"error": refused.reason}, refused.status, NO_STORE_HEADERS)
+    except DATABASE_ERRORS as error:
+        print(f"normviz: the database of classes: {' '.join(str(error).split())[:300]}", file=sys.stderr)
+        return JSONResponse({"error": "The database of classes does not answer."}, 503, NO_STORE_HEADERS)
+
+
+async def _read_body(request: Request) -> bytes:
+    """Return the body of a request. Raises RefusedRequest if it is too long."""
+    content = b""
+    async for chunk in request.stream():
+        content += chunk
+        if len(content) > MAX_BODY_BYTES:
+            raise RefusedRequest(413, f"The body has at most {MAX_BODY_BYTES} bytes.")
+    return content
+
+
+def _get_address(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+def _refuse_other_sites(request: Request) -> None:
+    """Raise RefusedRequest if a page of another site sent the request in a visitor's name; browsers say so."""
+    if request.headers.get("sec-fetch-site") == "cross-site":
+        raise RefusedRequest(403, "A page of another site cannot use a class.")

@@ -1,0 +1,1 @@
+"""A model of the user: the report on its normalizations, and the activations that enter them."""

@@ -1,0 +1,75 @@
+"""Controls of the page "Your model": the choice of a report, and the steps from a model to a file."""
+
+import streamlit as st
+
+from normviz.core.text import capitalize_first
+from normviz.describe.markdown import escape_markdown
+from normviz.topics.model.state import (
+    ERROR_KEY,
+    NAME_KEY,
+    OWN_KEY,
+    OWN_MODEL,
+    PREFIX,
+    SOURCE_NAMES,
+    UPLOAD_KEY,
+    take_upload,
+)
+from normviz.ui.frame import show_error
+from normviz.ui.link import View, draw_segments
+
+FUNCTION_SNIPPET = """# my_model.py
+import torch
+from my_project import MyNet
+
+def make():
+    return MyNet(), torch.randn(8, 3, 64, 64)"""
+"""A function for `normviz record`."""
+
+RECORD_COMMANDS = """pip install 'normviz[train]'
+normviz record my_model:make layers.npz"""
+"""Commands that write the file of a model."""
+
+
+def controls(view: View) -> None:
+    """Draw the choice of an example or the user's own model; for the latter the steps, and the upload."""
+    draw_segments(PREFIX + "source", "Model", SOURCE_NAMES, on_change=_forget_layer)
+    if view["source"] != OWN_MODEL:
+        return
+    state = st.session_state
+    if OWN_KEY in state:
+        with st.expander(f"{escape_markdown(state[NAME_KEY])} · open another file", icon=":material/folder_open:"):
+            _draw_upload()
+        _show_upload_error()
+        return
+    write, run, load = st.columns(3, gap="medium")
+    with write:
+        st.markdown("#### 1. Return your model\nand a batch that it takes. Real data give better numbers.")
+        st.code(FUNCTION_SNIPPET, language="python")
+    with run:
+        st.markdown("#### 2. Record it\non your machine, in the folder of this file. It takes seconds.")
+        st.code(RECORD_COMMANDS, language="bash")
+        st.caption('In a notebook: `normviz.record(model, batch, "layers.npz")`.')
+    with load:
+        st.markdown("#### 3. Open layers.npz\nIt holds numbers and names, no code.")
+        _draw_upload()
+        _show_upload_error()
+
+
+def _draw_upload() -> None:
+    """Draw the upload."""
+    st.file_uploader(
+        "layers.npz, or a report as .json", ["npz", "json"], key=UPLOAD_KEY, on_change=take_upload,
+        help="json.dump(normviz.inspect(model, batch).to_json(), file) writes a report without activations.",
+    )  # fmt: skip
+
+
+def _show_upload_error() -> None:
+    """Show the error of the last file, if there is one, and which file is still shown."""
+    state = st.session_state
+    if state.get(ERROR_KEY):
+        there = f" {state[NAME_KEY]} is still shown." if OWN_KEY in state else ""
+        show_error(f"{capitalize_first(state[ERROR_KEY])}{there}")
+
+
+def _forget_layer() -> None:
+    st.session_state[PREFIX + "layer"] = ""

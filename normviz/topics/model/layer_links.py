@@ -1,0 +1,114 @@
+"""Links from a reported layer to the pages that show its scheme."""
+
+from urllib.parse import urlencode
+
+import numpy as np
+
+from normviz.core.fields import Field
+from normviz.core.layouts import merge_rules
+from normviz.core.registry import SCHEMES, Scheme, make_custom_scheme
+from normviz.core.text import format_exact
+from normviz.topics.model.reported import ReportedLayer
+from normviz.ui.custom import make_custom_link
+from normviz.ui.scheme import make_scheme_link
+from normviz.ui.tensor import OWN_DATA
+
+LARGEST_LEARNED = 10.0
+"""Largest γ and β that the tensor lab takes."""
+
+LARGEST_BATCH = 128
+"""Largest batch of the page Training vs. inference."""
+
+Link = dict[str, str]
+
+
+def make_recorded_tensor(layer: ReportedLayer) -> np.ndarray | None:
+    """Return the recorded activations of a layer as (N, H, W, C); None if there are none."""
+    return None if layer.recorded is None else layer.array_layout.to_tensor(layer.recorded.x)
+
+
+def find_layer_scheme(layer: ReportedLayer) -> Scheme | None:
+    """Find the scheme that a layer computes on its recorded activations, or else on any.
+
+    Groups are those of the recorded channels. None if no scheme of the app has its axes or its formula.
+    """
+    x = make_recorded_tensor(layer)
+    named = [SCHEMES[key] for key in layer.keys]
+    if layer.form in ("tanh", "erf"):
+        return next((scheme.with_parameters(alpha=layer.alpha) for scheme in named), None)
+    if layer.form != "general" or layer.target == "weight":
+        return named[0] if named else None
+    layout, rules = layer.array_layout, layer.fields if x is None else layer.recorded_fields
+    fields = merge_rules(rules[0], layout), merge_rules(rules[1], layout)
+    if any((field is None) != (given is None) for field, given in zip(fields, rules, strict=True)):
+        return None
+    custom = make_custom_scheme(*fields)
+    if x is None:
+        return named[0] if named else custom
+    parameters = {kind: n for field in fields if field for kind, n in field.parameters().items()}
+    given = (each.with_parameters(parameters.get("groups"), parameters.get("window")) for each in named)
+    found = next((each for each in given if _has_fields(each, fields, x.shape)), custom)
+    return found if found.fits(x.shape) else None
+
+
+def _has_fields(scheme: Scheme, fields: tuple[Field | None, Field | None], shape: tuple[int, ...]) -> bool:
+    """Return True if a scheme's fields act as these on a shape."""
+    if scheme.acts_on != "activation" or not scheme.fits(shape):
+        return False
+    pairs = zip((scheme.summation, scheme.suppression), fields, strict=True)
+    return all(
+        own is field if own is None or field is None else own.simplify(shape) == field.simplify(shape)
+        for own, field in pairs
+    )
+
+
+def make_lab_link(layer: ReportedLayer) -> Link:
+    """Make the link of the tensor lab: the scheme, ε, and γ and β where they are one number.
+
+    With recorded activations it names the session's own tensor, which the page sets before it follows the link.
+    """
+    x, scheme = make_recorded_tensor(layer), find_layer_scheme(layer) or SCHEMES["none"]
+    link = make_scheme_link(scheme, None if x is None else x.shape)
+    if x is not None:
+        link["data"] = OWN_DATA
+    if layer.eps is not None and scheme.eps is not None and scheme.suppression is not None:
+        link["eps"] = format_exact(layer.eps)
+    learned = {"gain": (layer.gain, scheme.gain), "bias": (layer.bias, scheme.bias)}
+    for name, (ends, is_there) in learned.items():
+        value = find_single_value(ends)
+        if is_there is not None and value is not None:
+            link[name] = format_exact(value)
+    return link
+
+
+def find_single_value(ends: tuple[float, float] | None) -> float | None:
+    """Return the number that γ or β is everywhere, up to rounding; None if it varies, or is too large for the lab."""
+    if ends is None or not ends[1] - ends[0] < 1e-5 or max(map(abs, ends)) > LARGEST_LEARNED:
+        return None
+    return float(f"{ends[0]:.3g}") if abs(ends[0]) > 1e-6 else 0.0
+
+
+def make_table_link(layer: ReportedLayer) -> str | None:
+    """Return the address of Table 1 with a row for the layer's scheme; None if the app has no such scheme."""
+    scheme = find_layer_scheme(layer)
+    if scheme is None:
+        return None
+    link = {"schemes": f"none,{scheme.key}", "cell": f"{scheme.key}.dataset-rescaling"}
+    return format_address("invariance", link | (make_custom_link(scheme) if scheme.is_custom else {}))
+
+
+def make_running_link(layer: ReportedLayer) -> str | None:
+    """Return the address of Training vs. inference with the layer's batch size and ε.
+
+    None unless statistics of the batch are used in training.
+    """
+    if layer.training != "batch" or "N" not in layer.layout:
+        return None
+    batch = min(layer.shape[layer.layout.index("N")], LARGEST_BATCH)
+    link = {"batch": str(batch)} | ({} if layer.eps is None else {"eps": format_exact(layer.eps)})
+    return format_address("running", link)
+
+
+def format_address(page: str, link: Link) -> str:
+    """Format the address of a page with a link."""
+    return f"/{page}?{urlencode(link, safe=',')}"

@@ -1,0 +1,271 @@
+"""The report on a model as a file holds it, checked: layers, findings, and recorded activations."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from normviz.core.errors import InvalidInput
+from normviz.core.fields import MAX_DRAWN_ELEMENTS, OWN, Rule
+from normviz.core.layouts import ArrayLayout, parse_layout
+from normviz.core.registry import SCHEMES
+from normviz.core.transformations import TRANSFORMATIONS
+from normviz.data.bounds import MAX_LAYERS
+from normviz.data.recordings import ModelFile, RecordedLayer
+from normviz.describe.markdown import replace_unseen
+
+MAX_TEXT = 400
+"""Most characters of a text in a report."""
+
+MAX_FINDINGS = 2 * MAX_LAYERS
+"""Most findings in a report."""
+
+MAX_NUMBER = 1e300
+"""Largest number in a report."""
+
+STATISTICS_SOURCES = ("batch", "example", "constant")
+"""The sources of statistics: the batch, each example, or running averages."""
+
+THREAD = re.compile(r"https://github\.com/[\w.-]{1,60}/[\w.-]{1,60}/(issues|pull)/\d{1,7}")
+"""The addresses of threads that become links."""
+
+ArrayFields = tuple[tuple[Rule, ...] | None, tuple[Rule, ...] | None]
+"""The rules of the mean and of the divisor for each axis of an array; None where there is none."""
+
+
+@dataclass(frozen=True)
+class ReportedLayer:
+    """Normalization of a model, as a report describes it.
+
+    Attributes:
+        name: its name in the model.
+        keys: the keys of the schemes that compute the same, the most usual first; empty if there is none.
+        form, target: as in `normviz.inspect`'s report.
+        layout, shape: the letters of its input's axes, and their lengths.
+        fields: which axes are averaged, for the mean and for the divisor.
+        eps: ε; None if none was found.
+        gain, bias: the smallest and the largest γ and β; None for none.
+        training, inference: where its statistics come from: "batch", "example", "constant" or "".
+        influence, gap: the changes by other examples, and from training to inference, in units of the output's
+            standard deviation; None if not measured.
+        alpha: α of a function of each element; None for other forms.
+        table1: whether it is invariant to the changes of Table 1, by their keys.
+        recorded: the activations that enter it, subsampled; None if there are none.
+        recorded_fields: the fields on those.
+    """
+
+    name: str
+    keys: tuple[str, ...]
+    form: str
+    target: str
+    layout: str
+    shape: tuple[int, ...]
+    fields: ArrayFields
+    eps: float | None
+    gain: tuple[float, float] | None
+    bias: tuple[float, float] | None
+    training: str
+    inference: str
+    influence: float | None
+    gap: float | None
+    alpha: float | None
+    table1: Mapping[str, bool]
+    recorded: RecordedLayer | None = None
+    recorded_fields: ArrayFields = (None, None)
+
+    @property
+    def array_layout(self) -> ArrayLayout:
+        """The layout of its input."""
+        return _parse_layout(self.layout, self.target)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of the divisor for each axis, or else of the mean; all own without either."""
+        return self.fields[1] or self.fields[0] or (OWN,) * len(self.layout)
+
+
+@dataclass(frozen=True)
+class ReportedFinding:
+    """Finding of a report: the kind, the layer ("" for the model), what was found, advice, and a thread's address."""
+
+    key: str
+    layer: str
+    finding: str
+    advice: str
+    thread: str
+
+
+@dataclass(frozen=True)
+class ReportedModel:
+    """Report on a model: its layers in their order, its findings, and notes on what was not measured."""
+
+    layers: tuple[ReportedLayer, ...]
+    findings: tuple[ReportedFinding, ...]
+    notes: tuple[str, ...]
+
+    def list_names(self) -> list[str]:
+        """Return the names of the layers, in their order."""
+        return [layer.name for layer in self.layers]
+
+    def find_layer(self, name: str) -> ReportedLayer | None:
+        """Return the layer of a name; None if there is none."""
+        return next((layer for layer in self.layers if layer.name == name), None)
+
+
+def parse_model_file(file: ModelFile) -> ReportedModel:
+    """Check a report and its recorded activations.
+
+    Raises:
+        InvalidInput: another value than `normviz.inspect` writes, with its place.
+    """
+    report = _ReportPart(file.report, "the report")
+    recorded = _ReportPart(report.values.get("recorded", {}), "recorded")
+    layers = [
+        _parse_layer(_ReportPart(each, f"layer {k}"), file.layers, recorded)
+        for k, each in enumerate(report.take_list("layers", MAX_LAYERS), 1)
+    ]
+    names = [layer.name for layer in layers]
+    if len(set(names)) < len(names):
+        raise InvalidInput("the report has two layers of one name.")
+    if unknown := file.layers.keys() - set(names):
+        raise InvalidInput(f"the file holds activations of {min(unknown)[:60]!r}, a layer that the report lacks.")
+    findings = [
+        _parse_finding(_ReportPart(each, f"finding {k}"))
+        for k, each in enumerate(report.take_list("findings", MAX_FINDINGS), 1)
+    ]
+    notes = [_clean_text(each) for each in report.take_list("notes", MAX_LAYERS) if isinstance(each, str)]
+    return ReportedModel(tuple(layers), tuple(findings), tuple(notes))
+
+
+class _ReportPart:
+    """An object of a report, from which values are taken and checked one by one."""
+
+    def __init__(self, values: Any, place: str) -> None:
+        if not isinstance(values, dict):
+            raise InvalidInput(f"{place} is {_quote(values)}; an object as report.to_json() has it is needed.")
+        self.values, self.place = values, place
+
+    def refuse(self, key: str, needed: str) -> InvalidInput:
+        return InvalidInput(f"{key!r} of {self.place} is {_quote(self.values.get(key))}; {needed} is needed.")
+
+    def take_list(self, key: str, most: int) -> list[Any]:
+        found = self.values.get(key)
+        if not isinstance(found, list) or len(found) > most:
+            raise self.refuse(key, f"a list of at most {most}")
+        return found
+
+    def take_text(self, key: str, is_optional: bool = False) -> str:
+        found = self.values.get(key)
+        if found is None and is_optional:
+            return ""
+        if not isinstance(found, str) or len(found) > MAX_TEXT:
+            raise self.refuse(key, f"a text of at most {MAX_TEXT} characters")
+        return _clean_text(found)
+
+    def take_choice(self, key: str, options: Sequence[str]) -> str:
+        found = self.take_text(key, is_optional=True)
+        if found and found not in options:
+            raise self.refuse(key, f"one of {', '.join(options[:4])}" if len(options) <= 4 else "a name that is known")
+        return found
+
+    def take_number(self, key: str) -> float | None:
+        found = self.values.get(key)
+        if found is None:
+            return None
+        if isinstance(found, bool) or not isinstance(found, int | float) or not abs(found) <= MAX_NUMBER:
+            raise self.refuse(key, "a number or null")
+        return float(found)
+
+    def take_parts(self, key: str) -> "_ReportPart | None":
+        found = self.values.get(key)
+        return None if found is None else _ReportPart(found, f"{key!r} of {self.place}")
+
+
+def _parse_layer(part: _ReportPart, recorded: Mapping[str, RecordedLayer], fields: _ReportPart) -> ReportedLayer:
+    name, layout = part.take_text("layer"), part.take_text("layout")
+    part.place = f"layer {name[:60]!r}"
+    shape = part.take_list("shape", 8)
+    if not re.fullmatch("[A-Z]{1,8}", layout) or len(shape) != len(layout):
+        raise part.refuse("layout", "one letter for each axis of the shape")
+    if not all(type(n) is int and 1 <= n < 2**40 for n in shape):
+        raise part.refuse("shape", "a list of lengths")
+    also = part.take_list("also", len(SCHEMES))
+    keys = [part.take_choice("scheme", list(SCHEMES)), *(each for each in also if isinstance(each, str))]
+    x = recorded.get(name)
+    if x is not None and x.x.ndim != len(layout):
+        raise InvalidInput(
+            f"the activations of {name[:60]!r} have {x.x.ndim} axes, its layout {layout} has {len(layout)}."
+        )
+    if x is not None and x.x.size > MAX_DRAWN_ELEMENTS:
+        raise InvalidInput(f"{name[:60]!r} has {x.x.size:,} activations; up to {MAX_DRAWN_ELEMENTS:,} are shown.")
+    table1 = part.take_parts("table1")
+    layer = ReportedLayer(
+        name,
+        tuple(key for key in keys if key in SCHEMES),
+        part.take_text("form"),
+        part.take_choice("target", ("activation", "weight")),
+        layout,
+        tuple(shape),
+        _parse_fields(part.take_parts("fields"), layout),
+        part.take_number("eps"),
+        _parse_range(part.take_parts("gain")),
+        _parse_range(part.take_parts("bias")),
+        part.take_choice("training", STATISTICS_SOURCES),
+        part.take_choice("inference", STATISTICS_SOURCES),
+        part.take_number("influence"),
+        part.take_number("train_eval_gap"),
+        part.take_number("alpha"),
+        {key: table1.values[key] is True for key in TRANSFORMATIONS if table1 and key in table1.values},
+        x,
+        _parse_fields(fields.take_parts(name), layout) if x is not None else (None, None),
+    )
+    _parse_layout(layer.layout, layer.target)
+    return layer
+
+
+def _parse_layout(letters: str, target: str) -> ArrayLayout:
+    return parse_layout(" ".join(letters), target or "activation")
+
+
+def _parse_fields(part: _ReportPart | None, layout: str) -> ArrayFields:
+    """Return the rules of the mean and of the divisor for each axis."""
+    if part is None:
+        return None, None
+    mean, divisor = (_parse_rules(part.take_parts(key), layout) for key in ("summation", "suppression"))
+    return mean, divisor
+
+
+def _parse_rules(part: _ReportPart | None, layout: str) -> tuple[Rule, ...] | None:
+    return None if part is None else tuple(Rule.parse(part.take_text(letter)) for letter in layout)
+
+
+def _parse_range(part: _ReportPart | None) -> tuple[float, float] | None:
+    if part is None:
+        return None
+    low, high = part.take_number("min"), part.take_number("max")
+    return None if low is None or high is None else (low, high)
+
+
+def _parse_finding(part: _ReportPart) -> ReportedFinding:
+    thread = part.take_text("thread", is_optional=True)
+    return ReportedFinding(
+        part.take_text("key"),
+        part.take_text("layer", is_optional=True),
+        part.take_text("finding"),
+        part.take_text("advice"),
+        thread if THREAD.fullmatch(thread) else "",
+    )
+
+
+def _clean_text(text: str) -> str:
+    """Return a text in one line without characters that cannot be seen."""
+    return replace_unseen(" ".join(text[:MAX_TEXT].split()))
+
+
+def _quote(value: Any) -> str:
+    """Return the beginning of a value as an error quotes it."""
+    if isinstance(value, dict | list):
+        return f"{'an object' if isinstance(value, dict) else 'a list'} of {len(value):,}"
+    if isinstance(value, int) and abs(value) > MAX_NUMBER:
+        return "a huge number"
+    return "missing" if value is None else _clean_text(repr(value[:60]) if isinstance(value, str) else str(value))
