@@ -208,7 +208,7 @@ def _draw_errors_by_size(setting: Setting, ended_outcomes: Outcomes) -> Iterator
     names = [f"{size}{' ≠' if signs.get(size) else ''}" for size in BATCH_SIZES]
     panels = [
         CurvePanel(
-            "Test error at the end", errors, "batch size N", "test error, %", "xy", (), None, "", BATCH_SIZES, names
+            "Test error at the end", errors, "batch size N", "test error, %", "xy", marks=BATCH_SIZES, names=names
         ),
         CurvePanel("Best learning rate", rates, "batch size N", "learning rate", "xy", marks=BATCH_SIZES),
     ]
