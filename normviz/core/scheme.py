@@ -144,6 +144,12 @@ class Scheme:
         return None if self.kind.function is None else POINTWISE_FUNCTIONS[self.kind.function]
 
     @property
+    def inside(self) -> dict[str, float]:
+        """The learned numbers inside the function of a pointwise scheme: α and, if it has one, s; else empty."""
+        known = {"α": self.alpha, "s": self.shift} if self.kind.function is not None else {}
+        return {name: number for name, number in known.items() if number is not None}
+
+    @property
     def has_effect(self) -> bool:
         """True if x̂ differs from x: the scheme has a field or a function."""
         return bool(self.fields) or self.function is not None
@@ -264,7 +270,7 @@ class Scheme:
     def compute_canonical_key(self, shape: Shape) -> tuple[Any, ...]:
         """Return a key that is equal for schemes that compute the same on this shape."""
         a, b = (None if f is None else f.simplify(shape) for f in (self.summation, self.suppression))
-        inside = None if self.function is None else (self.alpha, self.shift)
+        inside = tuple(self.inside.items())
         return self.axes, a, b, self.per_fan_in, self.kind.simplify(a, b), inside, self.weight
 
     def _change_fields(self, change: Callable[[Field], Field]) -> "Scheme":

@@ -94,7 +94,6 @@ class BatchStatisticsNoise(Part, kind="experiments/batch-size/noise", version=3)
 
     @property
     def seconds(self) -> float:
-        """Expected seconds."""
         return 0.1 * len(self.networks)
 
     def steps(self) -> Iterator[JobStep[Arrays]]:

@@ -176,10 +176,10 @@ def test_a_link_to_a_former_panel_opens_the_nearest_question(former, link):
 
 
 def test_links_to_what_other_pages_show_lead_there():
-    assert state.replace_former_link({"show": "pointwise"}) == (
+    assert state.translate_former_link({"show": "pointwise"}) == (
         "tensor_lab", {"scheme": "dynamic-tanh", "tab": "response"}
     )  # fmt: skip
-    assert state.replace_former_link({"show": "conditional", "delta": "3"}) == ("why", {"show": "style"})
+    assert state.translate_former_link({"show": "conditional", "delta": "3"}) == ("why", {"show": "style"})
 
 
 @pytest.mark.parametrize("link", NOTHING)
