@@ -21,6 +21,7 @@ from normviz.topics.model.state import NAME_KEY, OWN_MODEL, PREFIX, SOURCE_NAMES
 from normviz.topics.model.wording import (
     COLUMN_HELP,
     describe_layer,
+    describe_output,
     explain_table,
     group_findings,
     list_cancelled,
@@ -30,7 +31,6 @@ from normviz.topics.model.wording import (
 )
 from normviz.ui.frame import draw_page_link
 from normviz.ui.link import View
-from normviz.ui.saving import draw_download_button
 from normviz.ui.tensor import offer_tensor
 from normviz.web.components.plot import show_figure
 
@@ -67,7 +67,7 @@ def show(view: View, theme: str) -> None:
 
 def show_findings(model: ReportedModel) -> None:
     """Show a summary and the findings, those of the same text together, the first ones unfolded."""
-    st.markdown(f"**{escape_markdown(summarize_model(model))}**")
+    st.markdown(f"**{escape_markdown(summarize_model(model))}** {describe_output(model)}")
     groups = group_findings(model.findings)
     for finding, layers in groups[:VISIBLE_FINDINGS]:
         st.markdown(format_finding(finding, layers))
@@ -92,15 +92,13 @@ def format_finding(finding: ReportedFinding, layers: list[str]) -> str:
 
 def show_layers(model: ReportedModel, view: View) -> None:
     """Show the table of layers; a row that is chosen opens its layer."""
-    columns, chosen = tabulate_layers(model), model.list_names().index(view["layer"])
+    chosen = model.list_names().index(view["layer"])
     st.session_state[TABLE_KEY] = {"selection": {"rows": [chosen], "columns": [], "cells": []}}
     st.dataframe(
-        columns, hide_index=True, key=TABLE_KEY, on_select=_take_row, selection_mode="single-row",
+        tabulate_layers(model), hide_index=True, key=TABLE_KEY, on_select=_take_row, selection_mode="single-row",
         column_config={name: st.column_config.TextColumn(help=text) for name, text in COLUMN_HELP.items()},
     )  # fmt: skip
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(explain_table(model))
-        draw_download_button(lambda: columns, "layers")
+    st.caption(explain_table(model))
 
 
 def _take_row() -> None:
@@ -134,6 +132,8 @@ def _show_layer_words(layer: ReportedLayer, view: View) -> None:
     if layer.table1:
         cancelled, kept = (list_cancelled(layer.table1, value) for value in (True, False))
         st.markdown(f"**Cancels** {cancelled}.  \n**Does not cancel** {kept}.")
+    if layer.remarks:
+        st.markdown(" ".join(layer.remarks))
     link, x = make_lab_link(layer), make_recorded_tensor(layer)
     if x is not None:
         model = st.session_state[NAME_KEY] if view["source"] == OWN_MODEL else SOURCE_NAMES[view["source"]]
