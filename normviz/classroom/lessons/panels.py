@@ -8,7 +8,7 @@ from normviz.classroom.lessons.lesson import LESSON_PARAM, Lesson, LessonPlace, 
 from normviz.classroom.lessons.lesson_links import drop_default_values, split_page_link
 from normviz.classroom.lessons.lesson_markup import format_lesson_markdown
 from normviz.classroom.words import LESSON_WORDS as WORDS
-from normviz.ui.frame import get_script_path, switch_to_page
+from normviz.ui.frame import switch_to_page
 from normviz.ui.link import PRESENTING_PARAM, trust_link
 
 PLACE_KEY = "lesson place"
@@ -64,23 +64,14 @@ def _show_title(lesson: Lesson, place: LessonPlace) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lesson-title"):
         st.markdown(f"# {format_lesson_markdown(lesson.title)}", width="content")
         st.caption(WORDS["step"].format(number=number, count=count), width="content")
-        went_back = st.button(WORDS["back"], key="lesson-back", shortcut="B")
-        went_on = st.button(
-            WORDS["next" if after else "finish"], key="lesson-next", shortcut="N",
-            type="secondary" if place.answer is None else "primary",
-        )  # fmt: skip
-    with st.container(key="turns"):  # unseen: what the keys of a presentation press
-        for each in (before, after):
-            _draw_place_link(each, "turn")
+        with st.container(horizontal=True, gap="small", width="content", key="lesson-turns"):  # toolbar.js presses them
+            went_back = st.button(WORDS["back"], key="lesson-back", shortcut="B")
+            went_on = st.button(
+                WORDS["next" if after else "finish"], key="lesson-next", shortcut="N",
+                type="secondary" if place.answer is None else "primary",
+            )  # fmt: skip
     if went_back or went_on:
         _go_to(after if went_on else before)
-
-
-def _draw_place_link(place: LessonPlace | None, label: str) -> None:
-    """Draw a link to a place in a lesson, or, for None, to the list of lessons."""
-    page, values = (LIST_PAGE, {}) if place is None else make_place_link(place)
-    trust_link(values)
-    st.page_link(get_script_path(page), label=label, query_params=values)
 
 
 def _go_to(place: LessonPlace | None) -> None:
