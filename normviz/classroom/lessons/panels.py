@@ -125,7 +125,7 @@ def _show_lesson_row(lesson: Lesson, last: LessonPlace) -> None:
 
 
 def _show_teacher_note(lesson: Lesson) -> None:
-    """Show what a teacher reads before a lesson, and the download of its handout."""
+    """Show what a teacher reads before a lesson, the download of its handout, and the link to ask its questions."""
     note = lesson.note
     plan = "\n".join(f"- {format_lesson_markdown(line)}" for line in note.plan)
     st.markdown(
@@ -138,3 +138,5 @@ def _show_teacher_note(lesson: Lesson) -> None:
         WORDS["handout"], lambda: build_handout(lesson), f"{lesson.key}.html", "text/html", on_click="ignore",
         key=f"handout {lesson.key}",
     )  # fmt: skip
+    if st.button(WORDS["ask"], key=f"ask {lesson.key}", icon=":material/groups:"):
+        switch_to_page("class", {"step": LessonPlace(lesson.key).format_for_link()})

@@ -138,6 +138,10 @@ EXPERIMENT_TEXTS: dict[str, ExperimentText] = index_by_key(
         "2019, abstract).",
         why="RMS norm computes and subtracts no mean. Yet a layer that runs as one fused operation may be faster "
         "than one that runs as several.",
+        rules="Ratios are geometric means over the rounds with 95% intervals (Student's t on logarithms). In each "
+        "round everything is timed several times in turn, and the shortest times count, so that both schemes meet the "
+        "same load. A difference is called clear where Holm's correction for the number of comparisons rejects chance "
+        "at 5%.",
     ),
 )  # fmt: skip
 """The texts by the key of the experiment."""
