@@ -59,7 +59,7 @@ def _draw_cube(scheme: Scheme, shape: Shape, focus: Index) -> str:
         is_shared = all(lo <= i < hi for i, (lo, hi) in zip(index, box, strict=True))
         return COLOURS["shared" if is_shared else "other"]
 
-    def project(n: int, place: int, c: int) -> Point:
+    def project(n: float, place: float, c: float) -> Point:
         return 34 + c * WIDTH + n * DEPTH, 26 + examples * RISE + place * height - n * RISE
 
     def list_cells() -> Iterator[tuple[str, list[Point]]]:
