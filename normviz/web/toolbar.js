@@ -1,5 +1,5 @@
 // Copies the link of the page, sets it back, and shows it to a class: in large type, without menu and controls, with
-// the keys of a clicker. style.css says how a page looks then; frame.py draws the links to the pages before and behind, and
+// the keys of a clicker. style.css says how a page looks then; frame.py draws the links to the pages before and behind,
 // a lesson the buttons to its steps.
 
 import { readLatest } from "./data.js";

@@ -185,7 +185,6 @@ def report(setting: Setting, results: Results) -> Report:
 
 
 def _draw_test_errors(outcomes: list[GridOutcome]) -> FigureSpec:
-    """Draw the errors of all networks in all tests."""
     places = np.arange(len(TEST_NAMES))
     curves = []
     for k, each in enumerate(outcomes):
