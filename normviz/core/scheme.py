@@ -91,7 +91,7 @@ class Scheme:
     @property
     def tensor(self) -> str:
         """The tensor that the scheme normalizes, a key of `AXES`: "activation", or "weight" if no activations."""
-        return "weight" if self.is_weight_scheme else "activation"
+        return "weight" if self.acts_on == "weight" else "activation"
 
     @property
     def axes(self) -> tuple[str, ...]:

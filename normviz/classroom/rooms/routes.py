@@ -82,8 +82,10 @@ async def post_question(asked: ClassRequest) -> Body:
     """Ask a question."""
     # Imported late: Table 1 has caches of Streamlit, whose runtime does not exist when the routes are created.
     from normviz.classroom.rooms.cell_question import make_cell_question
+    from normviz.classroom.rooms.lesson_question import make_lesson_question
 
-    question = read_question(asked.body, asked.check_link, make_cell_question)
+    makers = {"cell": make_cell_question, "lesson": make_lesson_question}
+    question = read_question(asked.body, asked.check_link, makers)
     number = await asked.change(lambda store: store.ask_question(asked.code, asked.secret, question))
     return {"number": number}
 

@@ -10,6 +10,7 @@ from browsing import ROOT
 
 from normviz.classroom.lessons.catalogue import LESSONS_FOLDER, TEMPLATE_PATH, load_lessons, read_shipped_lessons
 from normviz.classroom.lessons.handout import build_handout
+from normviz.classroom.lessons.handout_figures import draw_step_cubes
 from normviz.classroom.lessons.lesson_files import MAX_BYTES, parse_lesson, read_lesson
 from normviz.classroom.lessons.lesson_markup import format_lesson_html, format_lesson_markdown
 from normviz.cli.main import main
@@ -142,6 +143,26 @@ def test_a_handout_has_all_questions_and_its_solutions_behind_them(key):
         assert not any(reason in questions for reason in reasons)
         assert [reason in solutions for reason in reasons] == [each.is_right for each in step.answers]
     assert not re.findall(r"(?:src|href)=", page)
+
+
+@pytest.mark.parametrize(
+    ("link", "faces"),
+    [
+        ("/?scheme=batch", 15 + 3),  # in front and above, besides the orange one
+        ("/?scheme=layer", 95 + 5 + 16),  # and at the right
+        ("/?scheme=instance", 15),
+        ("/?scheme=none", 0),
+        ("/identities?panel=variants&h=1&w=1", 5 + 5 + 1 + (5 + 5 + 1) + 0),
+    ],
+)
+def test_a_printed_cube_shows_the_elements_that_share_a_mean(link, faces):
+    outlines = re.findall(r'<path d="([^"]*)" fill="#0072b2"', draw_step_cubes(link))
+    assert sum(outline.count("M") for outline in outlines) == faces
+
+
+@pytest.mark.parametrize("link", ["/?n=999&h=64&w=64", "/running", "/identities?row=one-group", "/?scheme=weight"])
+def test_a_page_without_a_small_cube_has_no_figure_in_print(link):
+    assert draw_step_cubes(link) == ""
 
 
 def test_a_teachers_own_lessons_come_after_those_of_the_app(tmp_path):
